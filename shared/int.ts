@@ -1,0 +1,64 @@
+/**
+ * Checked arithmetic on safe integers (up to 2^53 - 1). Money and quantities are plain numbers that are always safe
+ * integers; every sum or product that could leave that range goes through here, so an overflow is an assertion and
+ * never a rounded amount.
+ */
+import { assert } from './assert.ts';
+
+export const MAX_SAFE = Number.MAX_SAFE_INTEGER;
+
+export function addSafe(a: number, b: number): number {
+  const sum = a + b;
+  assert(sum <= MAX_SAFE && sum >= -MAX_SAFE, 'int: a sum left the safe integers');
+  return sum;
+}
+
+export function mulSafe(a: number, b: number): number {
+  const product = a * b;
+  assert(product <= MAX_SAFE && product >= -MAX_SAFE, 'int: a product left the safe integers');
+  return product;
+}
+
+/** floor(a / b) for 0 <= a <= 2^53 - 1 and b >= 1, exact (a plain division may round up across an integer). */
+export function divFloor(a: number, b: number): number {
+  return (a - (a % b)) / b;
+}
+
+/** ceil(a / b) for 0 <= a <= 2^53 - 1 and b >= 1, exact. */
+export function divCeil(a: number, b: number): number {
+  const rest = a % b;
+  return (a - rest) / b + (rest > 0 ? 1 : 0);
+}
+
+/** floor(a * b / c) for non-negative safe integers with a safe result; exact whether or not a * b is safe. */
+export function mulDivFloor(a: number, b: number, c: number): number {
+  const product = a * b;
+  if (product <= MAX_SAFE) return divFloor(product, c);
+  const quotient = (BigInt(a) * BigInt(b)) / BigInt(c);
+  assert(quotient <= BigInt(MAX_SAFE), 'int: a quotient left the safe integers');
+  return Number(quotient);
+}
+
+/** ceil(a * b / c) for non-negative safe integers with a safe result; exact whether or not a * b is safe. */
+export function mulDivCeil(a: number, b: number, c: number): number {
+  const product = a * b;
+  if (product <= MAX_SAFE) return divCeil(product, c);
+  const divisor = BigInt(c);
+  const quotient = (BigInt(a) * BigInt(b) + divisor - 1n) / divisor;
+  assert(quotient <= BigInt(MAX_SAFE), 'int: a quotient left the safe integers');
+  return Number(quotient);
+}
+
+/** Decimal digits of a * b for safe integers, also where the product is not one (level totals shown to the public). */
+export function productToString(a: number, b: number): string {
+  const product = a * b;
+  return product <= MAX_SAFE ? String(product) : String(BigInt(a) * BigInt(b));
+}
+
+const BPS = 10_000;
+
+/** floor(amount * bps / 10000) without leaving the safe integers, for bps up to 10,000. */
+export function bpsFloor(amount: number, bps: number): number {
+  const rest = amount % BPS;
+  return ((amount - rest) / BPS) * bps + divFloor(rest * bps, BPS);
+}
