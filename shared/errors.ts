@@ -54,7 +54,22 @@ export const ERRORS = {
   NOT_MATCHING_LEADER: row(303, 'NOT_MATCHING_LEADER', 503, 'not the matching leader', 'rn'),
   SETTLEMENT_UNHEALTHY: row(304, 'SETTLEMENT_UNHEALTHY', 503, 'settlement is unhealthy', 'rn'),
 
-  // 400 request form
+  // 400 request form; the key comes before the form of the body, because a refusal of form is an answer it keeps
+  IDEMPOTENCY_KEY_MALFORMED: row(420, 'IDEMPOTENCY_KEY_MALFORMED', 400, 'idempotency key is not a UUID'),
+  IDEMPOTENCY_KEY_PAYLOAD_MISMATCH: row(
+    421,
+    'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH',
+    409,
+    'idempotency key was used with another payload',
+    'n',
+  ),
+  IDEMPOTENCY_KEY_IN_PROGRESS: row(
+    422,
+    'IDEMPOTENCY_KEY_IN_PROGRESS',
+    409,
+    'the request with this idempotency key is still in flight',
+    'rn',
+  ),
   VALIDATION_ERROR: row(400, 'VALIDATION_ERROR', 400, 'invalid request'),
   INVALID_SIDE: row(401, 'VALIDATION_ERROR', 400, 'invalid side'),
   INVALID_MAKER_AMOUNT: row(402, 'VALIDATION_ERROR', 400, 'invalid maker_amount'),

@@ -1,0 +1,39 @@
+/**
+ * What an API key signs (RULES.md 4.2): the text of both signing versions and the names of the headers that carry the
+ * result. The HMAC-SHA256 itself, keyed with the base64url-decoded secret, is the caller's: the server checks it and
+ * the client makes it with the platform's own crypto.
+ */
+
+/** Lowercase, as every HTTP library hands headers over; HTTP does not mind the case. */
+export const AUTH_HEADER = {
+  API_KEY: 'x-svc-api-key',
+  PASSPHRASE: 'x-svc-passphrase',
+  TIMESTAMP: 'x-svc-timestamp',
+  SIGNATURE: 'x-svc-signature',
+  VERSION: 'x-svc-signing-version',
+  NONCE: 'x-svc-nonce',
+} as const;
+
+export const NONCE_FORM = /^[A-Za-z0-9_-]{16,64}$/;
+
+/** Lowercase hex SHA-256 of no bytes: what version 2 signs for a request without a body. */
+export const EMPTY_BODY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+/** Version 2. `path` is the path with its query exactly as sent; `bodySha256` is lowercase hex. */
+export function stringToSignV2(
+  timestamp: string,
+  nonce: string,
+  method: string,
+  path: string,
+  bodySha256: string,
+): string {
+  return `v2\n${timestamp}\n${nonce}\n${method}\n${path}\n${bodySha256}`;
+}
+
+/**
+ * Version 1: this text and then the raw bytes of the body, without a separator. The two are apart because a body is
+ * bytes: decoding it to text would sign something else wherever it is not valid UTF-8.
+ */
+export function stringToSignV1(timestamp: string, method: string, path: string): string {
+  return timestamp + method + path;
+}

@@ -1,0 +1,91 @@
+/**
+ * How far each shard's journal is committed and how far the projector has followed it, in shared memory.
+ * Owner: `committed` of a shard is written by that shard's thread, `projected` by the projector; everybody reads.
+ *
+ *   byte 0    COMMIT_BELL        grows with every commit of any shard      shards
+ *   byte 4    PROJECTOR_ASLEEP   1 while the projector may be waiting      projector
+ *   byte 8    PROJECTION_BELL    grows with every step of the projector    projector
+ *   byte 12   –
+ *   byte 16   committed sequences, one 64-bit cell per shard, then as many projected ones
+ *
+ * Invariants:
+ *   G1  A cell only grows, but for the projector's cells when read.db is rebuilt. NOT_KNOWN until its owner has
+ *       recovered.
+ *   G2  A cell is stored before its bell rings, and a waiter reads the bell before the cells: a step between its look
+ *       and its wait changes the bell, so the wait returns at once and no wake-up is lost.
+ */
+import { assert } from './assert.ts';
+
+export const NOT_KNOWN = -1;
+
+const COMMIT_BELL = 0;
+const PROJECTOR_ASLEEP = 1;
+const PROJECTION_BELL = 2;
+const HEADER_BYTES = 16;
+
+export class Progress {
+  readonly shards: number;
+  readonly #bells: Int32Array;
+  readonly #committed: BigInt64Array;
+  readonly #projected: BigInt64Array;
+
+  static create(shards: number): SharedArrayBuffer {
+    const buffer = new SharedArrayBuffer(HEADER_BYTES + 16 * shards);
+    new BigInt64Array(buffer, HEADER_BYTES).fill(BigInt(NOT_KNOWN));
+    return buffer;
+  }
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.shards = (buffer.byteLength - HEADER_BYTES) / 16;
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds two cells per shard');
+    this.#bells = new Int32Array(buffer, 0, HEADER_BYTES / 4);
+    this.#committed = new BigInt64Array(buffer, HEADER_BYTES, this.shards);
+    this.#projected = new BigInt64Array(buffer, HEADER_BYTES + 8 * this.shards, this.shards);
+  }
+
+  committed(shard: number): number {
+    return Number(Atomics.load(this.#committed, shard));
+  }
+
+  /** Called after recovery and after every commit, so a system call is made only for a projector that sleeps. */
+  setCommitted(shard: number, shardSequence: number): void {
+    Atomics.store(this.#committed, shard, BigInt(shardSequence));
+    Atomics.add(this.#bells, COMMIT_BELL, 1);
+    if (Atomics.load(this.#bells, PROJECTOR_ASLEEP) === 1) Atomics.notify(this.#bells, COMMIT_BELL);
+  }
+
+  projected(shard: number): number {
+    return Number(Atomics.load(this.#projected, shard));
+  }
+
+  setProjected(shard: number, shardSequence: number): void {
+    Atomics.store(this.#projected, shard, BigInt(shardSequence));
+    Atomics.add(this.#bells, PROJECTION_BELL, 1);
+    Atomics.notify(this.#bells, PROJECTION_BELL);
+  }
+
+  /** The bell as it is now: read it, look at the cells, and only then wait for it to change. */
+  commitBell(): number {
+    return Atomics.load(this.#bells, COMMIT_BELL);
+  }
+
+  /** Blocks the projector until the bell is no longer `seenBell`, at most `timeoutMs`. */
+  waitForCommit(seenBell: number, timeoutMs: number): void {
+    Atomics.store(this.#bells, PROJECTOR_ASLEEP, 1);
+    Atomics.wait(this.#bells, COMMIT_BELL, seenBell, timeoutMs);
+    Atomics.store(this.#bells, PROJECTOR_ASLEEP, 0);
+  }
+
+  /** Resolves to true once the projector has passed `shardSequence`, or to false after `timeoutMs`. */
+  async awaitProjected(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const seenBell = Atomics.load(this.#bells, PROJECTION_BELL);
+      if (this.projected(shard) >= shardSequence) return true;
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) return false;
+      const waiting = Atomics.waitAsync(this.#bells, PROJECTION_BELL, seenBell, leftMs);
+      if (waiting.async) await waiting.value;
+    }
+  }
+}

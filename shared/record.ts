@@ -1,0 +1,89 @@
+/**
+ * Reading and writing the fields of a record: 32-bit little-endian words, safe integers as two words (low, high), bytes
+ * copied. The same bytes travel in rings and rest in the journal, so the byte order of the machine is asserted once.
+ */
+import { assert } from './assert.ts';
+
+assert(new Uint8Array(new Uint32Array([1]).buffer)[0] === 1, 'record: the machine is little-endian');
+
+const TWO_32 = 4_294_967_296;
+
+/** A record under construction or being read: both views look at the same memory. */
+export type RecordMemory = { readonly words: Uint32Array; readonly bytes: Uint8Array };
+
+export function readSafe(words: Uint32Array, word: number): number {
+  return words[word + 1]! * TWO_32 + words[word]!;
+}
+
+/** Writes a safe integer >= 0 as two words. */
+export function writeSafe(words: Uint32Array, word: number, value: number): void {
+  const low = value >>> 0;
+  words[word] = low;
+  words[word + 1] = (value - low) / TWO_32;
+}
+
+/** Two's complement over two words, for the few fields that may be negative. */
+export function readSigned(words: Uint32Array, word: number): number {
+  return (words[word + 1]! | 0) * TWO_32 + words[word]!;
+}
+
+export function writeSigned(words: Uint32Array, word: number, value: number): void {
+  const low = value >>> 0;
+  words[word] = low;
+  words[word + 1] = (value - low) / TWO_32;
+}
+
+/** A growing buffer of records, written front to back and cleared as a whole; nothing is allocated once it has grown. */
+export class RecordBuffer implements RecordMemory {
+  words: Uint32Array;
+  bytes: Uint8Array;
+  lengthBytes = 0;
+
+  constructor(initialBytes: number) {
+    this.words = new Uint32Array(initialBytes >>> 2);
+    this.bytes = new Uint8Array(this.words.buffer);
+  }
+
+  clear(): void {
+    this.lengthBytes = 0;
+  }
+
+  /** Drops everything behind `lengthBytes`: the way to take back what a refused command wrote. */
+  truncate(lengthBytes: number): void {
+    assert(lengthBytes <= this.lengthBytes, 'record: truncation only shrinks');
+    this.lengthBytes = lengthBytes;
+  }
+
+  /** Appends a zeroed record of `lengthBytes` (a multiple of 8) and returns its word offset; length word written. */
+  append(lengthBytes: number, typeAndVersion: number): number {
+    assert(lengthBytes % 8 === 0, 'record: length is a multiple of 8');
+    const word = this.lengthBytes >>> 2;
+    this.#reserve(lengthBytes);
+    this.words.fill(0, word, word + (lengthBytes >>> 2));
+    this.words[word] = lengthBytes;
+    this.words[word + 1] = typeAndVersion;
+    this.lengthBytes += lengthBytes;
+    return word;
+  }
+
+  /** Appends a copy of finished records. Copied word by word: a subarray view would be an allocation per record. */
+  appendRecords(source: Uint32Array, sourceWord: number, lengthBytes: number): number {
+    const word = this.lengthBytes >>> 2;
+    this.#reserve(lengthBytes);
+    const count = lengthBytes >>> 2;
+    for (let i = 0; i < count; i++) this.words[word + i] = source[sourceWord + i]!;
+    this.lengthBytes += lengthBytes;
+    return word;
+  }
+
+  #reserve(lengthBytes: number): void {
+    const needed = this.lengthBytes + lengthBytes;
+    if (needed <= this.bytes.byteLength) return;
+    let size = this.bytes.byteLength * 2;
+    while (size < needed) size *= 2;
+    const grown = new Uint32Array(size >>> 2);
+    grown.set(this.words);
+    this.words = grown;
+    this.bytes = new Uint8Array(grown.buffer);
+  }
+}

@@ -1,0 +1,122 @@
+/** The administrator's client: users, keys, money in and out, the catalogue and the pause switch. */
+import type { SELF_TRADE_NAMES } from '../codes.ts';
+import { DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
+import { prepareRequest } from './request.ts';
+import type {
+  FundMovement,
+  IssuedApiKey,
+  Ledger,
+  Market,
+  MarketEvent,
+  MarketStatusName,
+  Message,
+  Profile,
+  Scope,
+} from './types.ts';
+
+export type NewUser = {
+  wallet_address: string;
+  display_name?: string;
+  email?: string;
+  role?: string;
+  referral_code?: string;
+};
+
+export type NewApiKey = {
+  scopes: Scope[];
+  tier?: 'standard' | 'premium' | 'market_maker';
+  rate_limit_override?: { requests: number; window_seconds: number };
+  expires_at?: string;
+  require_signing_version?: 1 | 2;
+  self_trade_prevention?: (typeof SELF_TRADE_NAMES)[number];
+};
+
+/** A reference is unique: repeating it answers the first movement again instead of moving money twice. */
+export type NewMovement = { amount_usdc_micro: string; reference?: string };
+
+export type NewMarket = Partial<Omit<Market, 'id' | 'created_at' | 'updated_at'>> & {
+  title: string;
+  description: string;
+  category: string;
+  trading_ends_at: string;
+  ticks_per_unit?: number;
+  min_order_size_atomic?: string;
+};
+
+export type MarketPatch = Partial<Omit<Market, 'id'>> & { status?: MarketStatusName };
+
+export type NewEvent = Partial<Omit<MarketEvent, 'id' | 'market_count' | 'created_at' | 'updated_at'>> & {
+  slug: string;
+  title: string;
+};
+
+export class AdminClient {
+  readonly #origin: string;
+  readonly #token: string;
+  readonly #timeoutMs: number;
+
+  constructor(options: { baseUrl: string; token: string; timeoutMs?: number }) {
+    this.#origin = new URL(options.baseUrl).origin;
+    this.#token = options.token;
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  createUser(user: NewUser): Promise<Profile> {
+    return this.#send('POST', '/admin/users', user);
+  }
+
+  addWallet(userId: string, address: string): Promise<Profile> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/wallets`, { address });
+  }
+
+  /** From now on `signer` may sign orders that `maker` pays for. */
+  addDelegate(userId: string, maker: string, signer: string): Promise<{ maker: string; signer: string }> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/delegates`, { maker, signer });
+  }
+
+  /** The secret and the passphrase are shown this once. */
+  createApiKey(userId: string, key: NewApiKey): Promise<IssuedApiKey> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/api-keys`, key);
+  }
+
+  revokeApiKey(keyId: string): Promise<Message> {
+    return this.#send('DELETE', `/admin/api-keys/${encodeURIComponent(keyId)}`);
+  }
+
+  deposit(userId: string, movement: NewMovement): Promise<FundMovement> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/deposits`, movement);
+  }
+
+  withdraw(userId: string, movement: NewMovement): Promise<FundMovement> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/withdrawals`, movement);
+  }
+
+  createEvent(event: NewEvent): Promise<MarketEvent> {
+    return this.#send('POST', '/admin/events', event);
+  }
+
+  createMarket(market: NewMarket): Promise<Market> {
+    return this.#send('POST', '/admin/markets', market);
+  }
+
+  patchMarket(marketId: string, patch: MarketPatch): Promise<Market> {
+    return this.#send('PATCH', `/admin/markets/${encodeURIComponent(marketId)}`, patch);
+  }
+
+  pause(): Promise<Message> {
+    return this.#send('POST', '/admin/platform/pause', {});
+  }
+
+  resume(): Promise<Message> {
+    return this.#send('POST', '/admin/platform/resume', {});
+  }
+
+  ledger(): Promise<Ledger> {
+    return this.#send('GET', '/admin/ledger');
+  }
+
+  #send<T>(method: string, path: string, payload?: unknown): Promise<T> {
+    const request = prepareRequest(method, path, payload, () => ({ authorization: `Bearer ${this.#token}` }));
+    return sendRequest(this.#origin, request, this.#timeoutMs);
+  }
+}

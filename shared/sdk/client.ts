@@ -1,0 +1,216 @@
+/** The trading client: one method per route, signed with an API key where the route asks for one. */
+import type { Clock } from '../clock.ts';
+import type { Outcome } from '../codes.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../eip712.ts';
+import { DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
+import type { OrderMarket } from './order.ts';
+import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner, withQuery } from './request.ts';
+import type {
+  Balances,
+  Book,
+  BothBooks,
+  CancelAllResponse,
+  CancelMarketResponse,
+  FeeRate,
+  FullSets,
+  Market,
+  Markets,
+  Message,
+  OrderRecord,
+  PlacementBody,
+  PlacementResponse,
+  PlatformConfig,
+  SideName,
+  Status,
+  TickSize,
+  UserOrders,
+  UserTrades,
+} from './types.ts';
+
+/** Without credentials only the public routes work. */
+export type ClientOptions = { baseUrl: string; credentials?: Credentials; timeoutMs?: number; clock?: Clock };
+
+export type MarketsQuery = {
+  status?: string;
+  category?: string;
+  deploy_status?: string;
+  search?: string;
+  sort?: string;
+  order?: 'asc' | 'desc';
+  limit?: number;
+  offset?: number;
+  cursor?: string;
+};
+
+export type UserOrdersQuery = {
+  /** Comma-separated. */
+  status?: string;
+  side?: SideName;
+  outcome?: Outcome;
+  since?: string;
+  sort?: 'created_at' | 'updated_at';
+  limit?: number;
+  offset?: number;
+};
+
+export type UserTradesQuery = {
+  market_id?: string;
+  /** The taker's side. */
+  side?: SideName;
+  since?: string;
+  limit?: number;
+  offset?: number;
+};
+
+export class ExchangeClient {
+  readonly #origin: string;
+  readonly #signer: RequestSigner | undefined;
+  readonly #timeoutMs: number;
+  #config: Promise<PlatformConfig> | undefined;
+
+  constructor(options: ClientOptions) {
+    this.#origin = new URL(options.baseUrl).origin;
+    this.#signer = options.credentials && new RequestSigner(options.credentials, options.clock);
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  /** A key makes a repeat answer as the first time did; without one a repeat is refused as a duplicate. */
+  async placeOrder(body: PlacementBody, idempotencyKey?: string): Promise<PlacementResponse> {
+    const request = this.prepareSigned('POST', '/v1/orders', body);
+    if (idempotencyKey !== undefined) request.headers['idempotency-key'] = idempotencyKey;
+    return this.#send(request);
+  }
+
+  cancelOrder(orderHash: string): Promise<Message> {
+    return this.#sendSigned('DELETE', `/v1/orders/${segment(orderHash)}`);
+  }
+
+  getOrder(orderHash: string): Promise<OrderRecord> {
+    return this.#sendSigned('GET', `/v1/orders/${segment(orderHash)}`);
+  }
+
+  openOrders(marketId: string): Promise<OrderRecord[]> {
+    return this.#sendSigned('GET', `/v1/orders/open/${segment(marketId)}`);
+  }
+
+  cancelAll(): Promise<CancelAllResponse> {
+    return this.#sendSigned('DELETE', '/v1/orders/cancel-all');
+  }
+
+  /** Both outcomes unless one is named. */
+  cancelMarket(marketId: string, outcomeIndex?: Outcome): Promise<CancelMarketResponse> {
+    const payload = { market_id: marketId, outcome_index: outcomeIndex };
+    return this.#sendSigned('DELETE', '/v1/orders/cancel-market', payload);
+  }
+
+  userOrders(query: UserOrdersQuery = {}): Promise<UserOrders> {
+    return this.#sendSigned('GET', withQuery('/v1/user/orders/v2', query));
+  }
+
+  userTrades(query: UserTradesQuery = {}): Promise<UserTrades> {
+    return this.#sendSigned('GET', withQuery('/v1/user/trades/v2', query));
+  }
+
+  balances(): Promise<Balances> {
+    return this.#sendSigned('GET', '/v1/user/balances');
+  }
+
+  /** USDC into as many Yes and No tokens; atomic units, whole lots. */
+  split(marketId: string, amountAtomic: number): Promise<FullSets> {
+    return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/split`, { amount: String(amountAtomic) });
+  }
+
+  merge(marketId: string, amountAtomic: number): Promise<FullSets> {
+    return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: String(amountAtomic) });
+  }
+
+  book(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<Book> {
+    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, query));
+  }
+
+  bothBooks(marketId: string, query: { levels?: number } = {}): Promise<BothBooks> {
+    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
+  }
+
+  tickSize(marketId: string): Promise<TickSize> {
+    return this.#sendPublic(`/v1/market-data/${segment(marketId)}/tick-size`);
+  }
+
+  /** Sign orders with its `maker_fee_bps`. */
+  feeRate(marketId: string): Promise<FeeRate> {
+    return this.#sendSigned('GET', `/v1/market-data/${segment(marketId)}/fee-rate`);
+  }
+
+  markets(query: MarketsQuery = {}): Promise<Markets> {
+    return this.#sendPublic(withQuery('/v1/markets', query));
+  }
+
+  market(marketId: string): Promise<Market> {
+    return this.#sendPublic(`/v1/markets/${segment(marketId)}`);
+  }
+
+  /** What signing needs of a market, from its record and its tick size. */
+  async orderMarket(marketId: string): Promise<OrderMarket> {
+    const [market, tickSize] = await Promise.all([this.market(marketId), this.tickSize(marketId)]);
+    const { id, yes_token_id, no_token_id } = market;
+    if (yes_token_id === undefined || no_token_id === undefined) throw new Error(`market ${id} has no tokens yet`);
+    return { id, yes_token_id, no_token_id, ticks_per_unit: tickSize.ticks_per_unit };
+  }
+
+  time(): Promise<{ time: number }> {
+    return this.#sendPublic('/v1/time');
+  }
+
+  health(): Promise<Status> {
+    return this.#sendPublic('/health');
+  }
+
+  ready(): Promise<Status> {
+    return this.#sendPublic('/ready');
+  }
+
+  /** Asked for once and kept; after INVALID_SIGNATURE call `refreshConfig` and sign again. */
+  platformConfig(): Promise<PlatformConfig> {
+    return this.#config ?? this.refreshConfig();
+  }
+
+  refreshConfig(): Promise<PlatformConfig> {
+    const config = this.#sendPublic<PlatformConfig>('/v1/platform/config');
+    this.#config = config;
+    // A failed request is not kept: the next caller asks again.
+    config.catch(() => {
+      if (this.#config === config) this.#config = undefined;
+    });
+    return config;
+  }
+
+  async signingDomain(): Promise<Eip712Domain> {
+    const { chain_id, exchange_address, eip712_domain } = await this.platformConfig();
+    const { name, version } = eip712_domain ?? { name: DOMAIN_NAME, version: DOMAIN_VERSION };
+    return { name, version, chainId: chain_id, verifyingContract: exchange_address };
+  }
+
+  /** A signed request that is not sent yet; good once and while its timestamp holds. */
+  prepareSigned(method: string, path: string, payload?: unknown): PreparedRequest {
+    const signer = this.#signer;
+    if (signer === undefined) throw new Error(`${method} ${path} needs an API key`);
+    return prepareRequest(method, path, payload, (...parts) => signer.headers(...parts));
+  }
+
+  async #sendSigned<T>(method: string, path: string, payload?: unknown): Promise<T> {
+    return this.#send(this.prepareSigned(method, path, payload));
+  }
+
+  #sendPublic<T>(path: string): Promise<T> {
+    return this.#send(prepareRequest('GET', path, undefined));
+  }
+
+  #send<T>(request: PreparedRequest): Promise<T> {
+    return sendRequest(this.#origin, request, this.#timeoutMs);
+  }
+}
+
+/** A path segment from outside cannot reach another route. */
+function segment(text: string): string {
+  return encodeURIComponent(text);
+}

@@ -1,0 +1,20 @@
+/** The typed client of the exchange, imported as `open-prediction-exchange/client`. */
+export { type Eip712Domain, orderDigest, type SignableOrder } from '../eip712.ts';
+export { createKeccak, type Keccak256 } from '../keccak.ts';
+export { AdminClient, type MarketPatch, type NewApiKey, type NewEvent, type NewMarket, type NewUser } from './admin.ts';
+export { type ClientOptions, ExchangeClient } from './client.ts';
+export { ApiError, sendRequest } from './http.ts';
+export {
+  addressOf,
+  draftOrder,
+  floorSize,
+  type OrderDraft,
+  type OrderIntent,
+  type OrderMarket,
+  OrderSigner,
+  type SignedOrder,
+  type SigningOptions,
+  signOrder,
+} from './order.ts';
+export { type Credentials, type PreparedRequest, prepareRequest, RequestSigner, withQuery } from './request.ts';
+export type * from './types.ts';

@@ -1,0 +1,29 @@
+/** What the gateway hands to the threads it starts: plain data and shared memory, nothing else crosses. */
+
+export type JournalSync = 'full' | 'normal';
+export type VerifierChoice = 'auto' | 'noble' | 'native';
+
+export type ShardOptions = {
+  readonly shard: number;
+  readonly shards: number;
+  readonly commandRing: SharedArrayBuffer;
+  readonly eventRing: SharedArrayBuffer;
+  /** Available USDC per account (balances.ts). */
+  readonly balances: SharedArrayBuffer;
+  /** How far each shard has committed and the projector has followed (progress.ts). */
+  readonly progress: SharedArrayBuffer;
+  readonly journalPath: string;
+  readonly journalSync: JournalSync;
+  readonly verifier: VerifierChoice;
+  readonly chainId: number;
+  /** 0x and 40 hex digits. */
+  readonly exchangeAddress: string;
+  /** False lets orders reserve what an account does not have, for interface rehearsals. */
+  readonly collateralCheck: boolean;
+};
+
+export type ProjectorOptions = {
+  readonly journalPaths: readonly string[];
+  readonly readDbPath: string;
+  readonly progress: SharedArrayBuffer;
+};

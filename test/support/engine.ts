@@ -1,0 +1,298 @@
+/**
+ * An engine in the test's own thread, driven through a real command ring: place, cancel, fund, then read the events.
+ * Signatures are taken for granted here (the verifier has its own tests); time is the test's to move.
+ */
+import { checkShard } from '../../engine/check.ts';
+import { Engine } from '../../engine/engine.ts';
+import type { JournalStore } from '../../engine/journal.ts';
+import type { Verifier } from '../../engine/verify/verifier.ts';
+import { Balances, createBalances } from '../../shared/balances.ts';
+import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
+import * as cmd from '../../shared/commands.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../../shared/eip712.ts';
+import * as ev from '../../shared/events.ts';
+import { RecordBuffer, readSafe, readSigned, writeSafe } from '../../shared/record.ts';
+import { RingConsumer, RingProducer } from '../../shared/ring.ts';
+import { createRingBuffer } from '../../shared/ringLayout.ts';
+
+const acceptAll: Verifier = { name: 'noble', verify: () => true };
+
+export const DOMAIN = {
+  name: DOMAIN_NAME,
+  version: DOMAIN_VERSION,
+  chainId: 137,
+  verifyingContract: '0x00000000000000000000000000000000000000ee',
+};
+
+export type Reply = { code: number; sequence: number; a: number; b: number; c: number };
+export type Fill = { maker: number; taker: number; lots: number; ticks: number; type: number; fees: [number, number] };
+export type Outcome = {
+  reply: Reply;
+  hash: Uint32Array;
+  slot: number;
+  fills: Fill[];
+  closed: { slot: number; reason: number; left: number }[];
+  rested: number;
+  types: number[];
+};
+
+type PlaceOptions = {
+  account?: number;
+  market?: number;
+  side?: number;
+  outcome?: number;
+  ticks?: number;
+  lots?: number;
+  makerAmount?: number;
+  takerAmount?: number;
+  timeInForce?: number;
+  postOnly?: boolean;
+  selfTrade?: number;
+  expirationSec?: number;
+  feeBps?: number;
+  minTakerNet?: number;
+  authorized?: boolean;
+  salt?: number;
+};
+
+/** Keeps what was appended, as a journal would, and hands it back to a fresh engine. */
+export class MemoryJournal implements Pick<JournalStore, 'append'> {
+  readonly rows: { sequence: number; timeMs: number; words: Uint32Array; eventWord: number; eventBytes: number }[] = [];
+
+  append(
+    sequence: number,
+    timeMs: number,
+    commandWords: Uint32Array,
+    commandWord: number,
+    commandBytes: number,
+    eventWords: Uint32Array,
+    eventWord: number,
+    eventBytes: number,
+  ): void {
+    const words = new Uint32Array((commandBytes + eventBytes) / 4);
+    words.set(commandWords.subarray(commandWord, commandWord + commandBytes / 4));
+    words.set(eventWords.subarray(eventWord, eventWord + eventBytes / 4), commandBytes / 4);
+    this.rows.push({ sequence, timeMs, words, eventWord: commandBytes / 4, eventBytes });
+  }
+}
+
+export class EngineRig {
+  readonly balancesBuffer = createBalances();
+  readonly balances = new Balances(this.balancesBuffer);
+  readonly journal = new MemoryJournal();
+  readonly engine: Engine;
+  nowMs = 1_800_000_000_000;
+  #salt = 0;
+  #reference = 0;
+  readonly #producer: RingProducer;
+  readonly #consumer: RingConsumer;
+  readonly #command = new RecordBuffer(4096);
+
+  constructor(options: { collateralCheck?: boolean; verifier?: Verifier } = {}) {
+    const ring = createRingBuffer(1 << 16);
+    this.#producer = new RingProducer(ring);
+    this.#consumer = new RingConsumer(ring);
+    this.engine = makeEngine(this.balances, this.journal, options.collateralCheck ?? true, options.verifier);
+    this.engine.goLive();
+  }
+
+  /** A fresh engine that has replayed everything this one journaled. */
+  replayed(collateralCheck = true): Engine {
+    const engine = makeEngine(new Balances(createBalances()), new MemoryJournal(), collateralCheck);
+    for (const row of this.journal.rows) {
+      engine.replay(row.sequence, row.timeMs, row.words, 0, row.eventWord, row.eventBytes);
+    }
+    return engine;
+  }
+
+  market(
+    index: number,
+    options: {
+      ticksPerUnit?: number;
+      feeBps?: number;
+      status?: number;
+      startMs?: number;
+      endMs?: number;
+      minOrderAtomic?: number;
+    } = {},
+  ): Outcome {
+    const word = this.#begin(cmd.COMMAND.MARKET_OPEN, 0, index, 0);
+    const { words } = this.#producer;
+    words[word + cmd.OPEN_UUID] = index + 1;
+    words[word + cmd.OPEN_TICKS_PER_UNIT] = options.ticksPerUnit ?? 100;
+    words[word + cmd.OPEN_FEE_BPS] = options.feeBps ?? 50;
+    writeSafe(words, word + cmd.OPEN_MIN_ORDER, options.minOrderAtomic ?? 1_000_000);
+    writeSafe(words, word + cmd.OPEN_START_MS, options.startMs ?? this.nowMs);
+    writeSafe(words, word + cmd.OPEN_END_MS, options.endMs ?? this.nowMs + 86_400_000);
+    words[word + cmd.OPEN_STATUS] = options.status ?? MARKET_STATUS.ACTIVE;
+    return this.#run();
+  }
+
+  patch(index: number, options: { status?: number; feeBps?: number; startMs?: number; endMs?: number }): Outcome {
+    const market = this.engine.state.markets.get(index);
+    const word = this.#begin(cmd.COMMAND.MARKET_PATCH, 0, index, 0);
+    const { words } = this.#producer;
+    words[word + cmd.PATCH_STATUS] = options.status ?? cmd.UNCHANGED;
+    words[word + cmd.PATCH_FEE_BPS] = options.feeBps ?? cmd.UNCHANGED;
+    writeSafe(words, word + cmd.PATCH_START_MS, options.startMs ?? market?.startMs ?? 0);
+    writeSafe(words, word + cmd.PATCH_END_MS, options.endMs ?? market?.endMs ?? 0);
+    return this.#run();
+  }
+
+  fund(account: number, micro: number, movement: number = MOVEMENT.DEPOSIT, reference = ++this.#reference): Outcome {
+    const word = this.#begin(cmd.COMMAND.FUNDS, account, cmd.NO_MARKET, movement);
+    writeSafe(this.#producer.words, word + cmd.FUNDS_AMOUNT, micro);
+    this.#producer.words[word + cmd.FUNDS_REFERENCE + 1] = reference;
+    return this.#run();
+  }
+
+  convert(account: number, market: number, atomic: number, movement: number = MOVEMENT.SPLIT): Outcome {
+    const word = this.#begin(cmd.COMMAND.CONVERT, account, market, movement);
+    writeSafe(this.#producer.words, word + cmd.CONVERT_AMOUNT, atomic);
+    return this.#run();
+  }
+
+  place(options: PlaceOptions): Outcome {
+    const market = options.market ?? 0;
+    const ticksPerUnit = this.engine.state.markets.get(market)?.ticksPerUnit ?? 100;
+    const side = options.side ?? SIDE.BUY;
+    const usdc = (options.lots ?? 10_000) * (options.ticks ?? 50);
+    const tokens = (options.lots ?? 10_000) * ticksPerUnit;
+    const bits =
+      (options.postOnly ? cmd.PLACE_BIT_POST_ONLY : 0) |
+      ((options.authorized ?? true) ? cmd.PLACE_BIT_AUTHORIZED : 0) |
+      ((options.selfTrade ?? 0) << cmd.PLACE_SELF_TRADE_SHIFT);
+    const word = this.#begin(cmd.COMMAND.PLACE, options.account ?? 1, market, 0);
+    const { words } = this.#producer;
+    words[word + cmd.PLACE_SALT] = options.salt ?? ++this.#salt;
+    words[word + cmd.PLACE_KIND] = cmd.packKind(
+      side,
+      options.outcome ?? OUTCOME.YES,
+      options.timeInForce ?? TIME_IN_FORCE.GTC,
+      bits,
+    );
+    writeSafe(words, word + cmd.PLACE_MAKER_AMOUNT, options.makerAmount ?? (side === SIDE.BUY ? usdc : tokens));
+    writeSafe(words, word + cmd.PLACE_TAKER_AMOUNT, options.takerAmount ?? (side === SIDE.BUY ? tokens : usdc));
+    writeSafe(words, word + cmd.PLACE_EXPIRATION_SEC, options.expirationSec ?? 0);
+    words[word + cmd.PLACE_FEE_BPS] = options.feeBps ?? 50;
+    writeSafe(words, word + cmd.PLACE_MIN_TAKER_NET, options.minTakerNet ?? 0);
+    return this.#run();
+  }
+
+  cancel(account: number, hash: Uint32Array): Outcome {
+    const word = this.#begin(cmd.COMMAND.CANCEL, account, cmd.NO_MARKET, CLOSE_REASON.USER);
+    this.#producer.words.set(hash, word + cmd.CANCEL_HASH);
+    return this.#run();
+  }
+
+  cancelMany(account: number, market: number = cmd.NO_MARKET, outcome: number = cmd.BOTH_OUTCOMES): Outcome {
+    const word = this.#begin(cmd.COMMAND.CANCEL_MANY, account, market, CLOSE_REASON.USER);
+    this.#producer.words[word + cmd.CANCEL_MANY_OUTCOME] = outcome;
+    return this.#run();
+  }
+
+  tick(): Outcome {
+    this.#begin(cmd.COMMAND.TICK, 0, cmd.NO_MARKET, 0);
+    return this.#run();
+  }
+
+  /** What the account can use and what its orders hold. */
+  usdc(account: number): { available: number; reserved: number } {
+    return { available: this.balances.availableMicro(account), reserved: this.engine.state.ledger.reservedOf(account) };
+  }
+
+  tokens(account: number, outcome: number, market = 0): { available: number; reserved: number } {
+    const { ledger } = this.engine.state;
+    return {
+      available: ledger.availableTokens(account, market, outcome),
+      reserved: ledger.reservedTokens(account, market, outcome),
+    };
+  }
+
+  /** Occupied levels of a market in Yes terms, best first: "tick x lots". */
+  book(market = 0): { bids: string[]; asks: string[] } {
+    const found = this.engine.state.markets.get(market);
+    if (found === undefined) throw new Error('no such market');
+    const side = (levels: typeof found.book.bids): string[] => {
+      const rows: string[] = [];
+      for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
+        rows.push(`${tick} x ${levels.totalLots[tick]}`);
+      }
+      return rows;
+    };
+    return { bids: side(found.book.bids), asks: side(found.book.asks) };
+  }
+
+  #begin(type: cmd.CommandType, account: number, market: number, flags: number): number {
+    return cmd.beginCommand(this.#producer, type, 7, account, this.nowMs, market, flags);
+  }
+
+  #run(): Outcome {
+    this.#producer.publish();
+    const word = this.#consumer.next();
+    this.#command.clear();
+    this.#command.appendRecords(this.#consumer.words, word, this.#consumer.words[word]!);
+    this.#consumer.release();
+    this.engine.submit(this.#command.words, this.#command.bytes, 0);
+    this.engine.state.ledger.releaseCredits();
+    const outcome = this.#read();
+    outcome.hash = this.#command.words.slice(cmd.PLACE_HASH, cmd.PLACE_HASH + 8);
+    this.engine.out.clear();
+    checkShard(this.engine.state);
+    return outcome;
+  }
+
+  #read(): Outcome {
+    const { out } = this.engine;
+    const { words } = out;
+    const result: Outcome = {
+      reply: { code: -1, sequence: 0, a: 0, b: 0, c: 0 },
+      hash: new Uint32Array(8),
+      slot: -1,
+      fills: [],
+      closed: [],
+      rested: 0,
+      types: [],
+    };
+    for (let word = 0; word < out.lengthBytes / 4; word += words[word]! / 4) {
+      const type = ev.typeOf(words[word + 1]!);
+      result.types.push(type);
+      if (type === ev.EVENT.ORDER) result.slot = words[word + ev.EV_SLOT]!;
+      else if (type === ev.EVENT.REST) result.rested = readSafe(words, word + ev.REST_REMAINING_LOTS);
+      else if (type === ev.EVENT.CLOSED) {
+        result.closed.push({
+          slot: words[word + ev.EV_SLOT]!,
+          reason: words[word + ev.EV_FLAGS]!,
+          left: readSafe(words, word + ev.CLOSED_REMAINING_LOTS),
+        });
+      } else if (type === ev.EVENT.FILL) {
+        result.fills.push({
+          maker: words[word + ev.EV_SLOT]!,
+          taker: words[word + ev.FILL_TAKER_SLOT]!,
+          lots: readSafe(words, word + ev.FILL_LOTS),
+          ticks: words[word + ev.FILL_YES_TICKS]!,
+          type: words[word + ev.EV_FLAGS]!,
+          fees: [readSafe(words, word + ev.FILL_MAKER_FEE), readSafe(words, word + ev.FILL_TAKER_FEE)],
+        });
+      } else if (type === ev.EVENT.REPLY) {
+        result.reply = {
+          code: words[word + ev.EV_FLAGS]!,
+          sequence: readSafe(words, word + ev.REPLY_SEQUENCE),
+          a: readSafe(words, word + ev.REPLY_A),
+          b: readSafe(words, word + ev.REPLY_B),
+          c: readSigned(words, word + ev.REPLY_C),
+        };
+      }
+    }
+    return result;
+  }
+}
+
+function makeEngine(
+  balances: Balances,
+  journal: Pick<JournalStore, 'append'>,
+  collateralCheck: boolean,
+  verifier: Verifier = acceptAll,
+): Engine {
+  return new Engine({ balances, collateralCheck, hasher: hasherFor(DOMAIN), verifier, journal });
+}
