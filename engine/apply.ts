@@ -1,0 +1,278 @@
+/**
+ * What an accepted command does: state changes and their events, the same live and at replay. No clock (time is in the
+ * record), no I/O, no randomness. Owner: the shard thread.
+ *
+ * The one thing that can still fail here is a reservation that another shard won in between; it comes first, so
+ * failing changes nothing.
+ */
+import { assert } from '../shared/assert.ts';
+import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
+import * as cmd from '../shared/commands.ts';
+import { E, OK } from '../shared/errors.ts';
+import { EVENT } from '../shared/events.ts';
+import { addSafe } from '../shared/int.ts';
+import { readSafe } from '../shared/record.ts';
+import { collectResting, moveFee } from './dormancy.ts';
+import { isBidInYes } from './entry.ts';
+import { type GridResult, toGrid } from './grid.ts';
+import { Market } from './market.ts';
+import { NONE } from './orders.ts';
+import type { ShardState } from './state.ts';
+
+export class Apply {
+  /** What the reply tells of a done command: how many orders a CANCEL_MANY closed. */
+  result = 0;
+  readonly #state: ShardState;
+  readonly #grid: GridResult = { limitTicks: 0, quantityLots: 0 };
+
+  constructor(state: ShardState) {
+    this.#state = state;
+  }
+
+  /** When time alone changes something next; a command at or after it is preceded by a TICK. */
+  nextDueMs(): number {
+    return Math.min(this.#state.markets.nextTransitionMs, this.#state.expiry.firstMs());
+  }
+
+  /** @returns OK, or INSUFFICIENT_BALANCE with nothing changed. */
+  run(type: number, words: Uint32Array, word: number, timeMs: number): number {
+    this.result = 0;
+    this.#state.ledger.beginCommand();
+    this.#state.markets.beginCommand();
+    const code = this.#dispatch(type, words, word, timeMs);
+    if (code === OK) this.#tellTouched();
+    return code;
+  }
+
+  #dispatch(type: number, words: Uint32Array, word: number, timeMs: number): number {
+    switch (type) {
+      case cmd.COMMAND.PLACE:
+        return this.#place(words, word, timeMs);
+      case cmd.COMMAND.CANCEL:
+        return this.#cancel(words, word);
+      case cmd.COMMAND.CANCEL_MANY:
+        return this.#cancelMany(words, word);
+      case cmd.COMMAND.CONVERT:
+        return this.#convert(words, word);
+      case cmd.COMMAND.FUNDS:
+        return this.#funds(words, word);
+      case cmd.COMMAND.MARKET_OPEN:
+        return this.#marketOpen(words, word);
+      case cmd.COMMAND.MARKET_PATCH:
+        return this.#marketPatch(words, word, timeMs);
+      default:
+        assert(type === cmd.COMMAND.TICK, 'apply: a command type is known');
+        return this.#tick(timeMs);
+    }
+  }
+
+  #place(words: Uint32Array, word: number, timeMs: number): number {
+    const { orders, ledger, hashes, emit, matcher, expiry } = this.#state;
+    const kind = words[word + cmd.PLACE_KIND]!;
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const market = this.#market(words, word);
+    const makerAmount = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
+    const takerAmount = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
+    const side = cmd.kindSide(kind);
+    const timeInForce = cmd.kindTimeInForce(kind);
+    const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#grid);
+    assert(offGrid === OK && this.#grid.quantityLots > 0, 'apply: an accepted order is on the grid');
+    const { limitTicks, quantityLots } = this.#grid;
+    const outcome = cmd.kindOutcome(kind);
+
+    if (side === SIDE.BUY) {
+      if (!ledger.tryReserve(account, quantityLots * limitTicks)) return E.INSUFFICIENT_BALANCE;
+    } else {
+      ledger.reserveTokens(account, market.index, outcome, quantityLots * market.ticksPerUnit);
+    }
+
+    const slot = orders.allocate(account);
+    orders.setHash(slot, words, word + cmd.PLACE_HASH);
+    orders.market[slot] = market.index;
+    orders.kind[slot] = kind;
+    orders.isBid[slot] = isBidInYes(kind);
+    orders.limitTicks[slot] = limitTicks;
+    orders.yesTicks[slot] = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
+    orders.feeBps[slot] = words[word + cmd.PLACE_FEE_BPS]!;
+    orders.quantityLots[slot] = quantityLots;
+    orders.remainingLots[slot] = quantityLots;
+    orders.filledNotionalMicro[slot] = 0;
+    orders.makerAmount[slot] = makerAmount;
+    orders.takerAmount[slot] = takerAmount;
+    orders.expirationSec[slot] = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
+    orders.sequence[slot] = ++this.#state.orderSequence;
+    orders.createdMs[slot] = timeMs;
+    hashes.insert(words, word + cmd.PLACE_HASH, account, slot);
+    market.openOrders++;
+    emit.order(EVENT.ORDER, slot);
+
+    const goesOn = matcher.match(market, slot);
+    if (orders.remainingLots[slot] === 0) matcher.close(market, slot, CLOSE_REASON.FILLED);
+    else if (!goesOn) matcher.close(market, slot, CLOSE_REASON.SELF_TRADE);
+    else if (timeInForce === TIME_IN_FORCE.FAK) matcher.close(market, slot, CLOSE_REASON.FAK_REMAINDER);
+    else {
+      assert(timeInForce !== TIME_IN_FORCE.FOK, 'apply: an accepted FOK fills completely');
+      market.book.rest(slot);
+      emit.rest(slot, ++market.sequence);
+      if (orders.expirationSec[slot] !== 0) expiry.add(slot);
+    }
+    return OK;
+  }
+
+  #cancel(words: Uint32Array, word: number): number {
+    const { hashes, matcher } = this.#state;
+    const found = hashes.find(words, word + cmd.CANCEL_HASH);
+    assert(found && hashes.foundSlot >= 0, 'apply: an accepted cancel has an open order');
+    const slot = hashes.foundSlot;
+    matcher.close(this.#marketOf(slot), slot, words[word + cmd.CMD_FLAGS]!);
+    return OK;
+  }
+
+  #cancelMany(words: Uint32Array, word: number): number {
+    const { orders, matcher } = this.#state;
+    const only = words[word + cmd.CMD_MARKET]!;
+    const outcome = words[word + cmd.CANCEL_MANY_OUTCOME]!;
+    let slot = orders.firstOf(words[word + cmd.CMD_ACCOUNT]!);
+    while (slot !== NONE) {
+      const after = orders.accountNext[slot]!;
+      const isInMarket = only === cmd.NO_MARKET || orders.market[slot] === only;
+      if (isInMarket && (outcome === cmd.BOTH_OUTCOMES || cmd.kindOutcome(orders.kind[slot]!) === outcome)) {
+        matcher.close(this.#marketOf(slot), slot, words[word + cmd.CMD_FLAGS]!);
+        this.result++;
+      }
+      slot = after;
+    }
+    return OK;
+  }
+
+  #convert(words: Uint32Array, word: number): number {
+    const { ledger, emit, markets } = this.#state;
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const market = this.#market(words, word);
+    const amount = readSafe(words, word + cmd.CONVERT_AMOUNT);
+    const movement = words[word + cmd.CMD_FLAGS]!;
+    const isSplit = movement === MOVEMENT.SPLIT;
+    if (isSplit && !ledger.tryDebit(account, amount)) return E.INSUFFICIENT_BALANCE;
+    const sign = isSplit ? 1 : -1;
+    ledger.addTokens(account, market.index, OUTCOME.YES, sign * amount);
+    ledger.addTokens(account, market.index, OUTCOME.NO, sign * amount);
+    market.collateralMicro = addSafe(market.collateralMicro, sign * amount);
+    if (!isSplit) ledger.credit(account, amount);
+    markets.touch(market);
+    emit.funds(account, market.index, movement, amount);
+    return OK;
+  }
+
+  #funds(words: Uint32Array, word: number): number {
+    const { ledger, emit, references, totals } = this.#state;
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const amount = readSafe(words, word + cmd.FUNDS_AMOUNT);
+    const movement = words[word + cmd.CMD_FLAGS]!;
+    const reference = word + cmd.FUNDS_REFERENCE;
+    if (references.find(words, reference)) return OK;
+    if (movement === MOVEMENT.DEPOSIT) {
+      totals.depositedMicro = addSafe(totals.depositedMicro, amount);
+      ledger.credit(account, amount);
+    } else {
+      if (!ledger.tryDebit(account, amount)) return E.INSUFFICIENT_BALANCE;
+      totals.withdrawnMicro = addSafe(totals.withdrawnMicro, amount);
+    }
+    references.insert(words, reference, account, NONE);
+    emit.funds(account, cmd.NO_MARKET, movement, amount, words, reference);
+    return OK;
+  }
+
+  #marketOpen(words: Uint32Array, word: number): number {
+    const { markets, orders } = this.#state;
+    const index = words[word + cmd.CMD_MARKET]!;
+    if (markets.get(index) !== undefined) return OK; // sent again after a crash between the catalogue and the journal
+    const market = new Market(
+      orders,
+      index,
+      words.slice(word + cmd.OPEN_UUID, word + cmd.OPEN_UUID + 4),
+      words[word + cmd.OPEN_TICKS_PER_UNIT]!,
+      readSafe(words, word + cmd.OPEN_MIN_ORDER),
+      words[word + cmd.OPEN_STATUS]!,
+      words[word + cmd.OPEN_FEE_BPS]!,
+      readSafe(words, word + cmd.OPEN_START_MS),
+      readSafe(words, word + cmd.OPEN_END_MS),
+    );
+    assert(market.minOrderAtomic >= market.ticksPerUnit, 'apply: a minimum order is at least one lot');
+    markets.add(market);
+    markets.touch(market);
+    markets.plan();
+    return OK;
+  }
+
+  #marketPatch(words: Uint32Array, word: number, timeMs: number): number {
+    const { markets, orders, emit } = this.#state;
+    const market = this.#market(words, word);
+    const status = words[word + cmd.PATCH_STATUS]!;
+    const feeBps = words[word + cmd.PATCH_FEE_BPS]!;
+    if (status !== cmd.UNCHANGED) market.status = status;
+    market.startMs = readSafe(words, word + cmd.PATCH_START_MS);
+    market.endMs = readSafe(words, word + cmd.PATCH_END_MS);
+    if (market.endMs > timeMs) market.isClosed = false;
+    if (feeBps !== cmd.UNCHANGED && feeBps !== market.feeBps) {
+      market.feeBps = feeBps;
+      moveFee(market, orders, emit);
+    }
+    markets.touch(market);
+    markets.plan();
+    return OK;
+  }
+
+  /** Everything that is due by time alone: markets that start or close, then orders that expire. */
+  #tick(timeMs: number): number {
+    const { expiry, markets, matcher } = this.#state;
+    for (const market of markets.all()) {
+      if (market.status === MARKET_STATUS.PENDING && market.startMs <= timeMs) {
+        market.status = MARKET_STATUS.ACTIVE;
+        markets.touch(market);
+      }
+      if (market.nextTransitionMs() <= timeMs) this.#closeMarket(market);
+    }
+    markets.plan();
+    while (expiry.firstMs() <= timeMs) {
+      const slot = expiry.first();
+      matcher.close(this.#marketOf(slot), slot, CLOSE_REASON.EXPIRED);
+    }
+    return OK;
+  }
+
+  #closeMarket(market: Market): void {
+    const { orders, matcher, markets } = this.#state;
+    const open: number[] = [];
+    collectResting(market.book.bids, orders, open);
+    collectResting(market.book.asks, orders, open);
+    for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot]!) open.push(slot);
+    for (const slot of open) matcher.close(market, slot, CLOSE_REASON.MARKET_CLOSED);
+    assert(market.openOrders === 0, 'O1: a closed market has no open order left');
+    market.status = MARKET_STATUS.LOCKED;
+    market.isClosed = true;
+    markets.touch(market);
+  }
+
+  #market(words: Uint32Array, word: number): Market {
+    const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!);
+    assert(market !== undefined, 'apply: the market of an accepted command is known');
+    return market;
+  }
+
+  #marketOf(slot: number): Market {
+    const market = this.#state.markets.get(this.#state.orders.market[slot]!);
+    assert(market !== undefined, 'O1: the market of an open order is known');
+    return market;
+  }
+
+  /** How everything the command touched stands after it, in absolute terms, so that readers only assign. */
+  #tellTouched(): void {
+    const { emit, ledger, markets } = this.#state;
+    for (let i = 0; i < ledger.touchedRowCount; i++) emit.position(ledger.touchedRows[i]!);
+    for (let i = 0; i < ledger.touchedAccountCount; i++) {
+      const account = ledger.touchedAccounts[i]!;
+      if (!ledger.isCovered(account)) emit.usdc(account);
+    }
+    for (const market of markets.touched) emit.market(market);
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Walks a whole shard and asserts every invariant the files name by letter: recomputed from nothing, never incremented.
+ * For tests, the simulator and the audit; too slow for every command of a live shard.
+ */
+import { assert } from '../shared/assert.ts';
+import { SIDE } from '../shared/codes.ts';
+import { kindOutcome, kindSide } from '../shared/commands.ts';
+import type { Levels } from './levels.ts';
+import { NO_TICK } from './levels.ts';
+import type { Market } from './market.ts';
+import { NONE, PLACE_OF } from './orders.ts';
+import type { ShardState } from './state.ts';
+
+export function checkShard(state: ShardState): void {
+  let open = 0;
+  for (const market of state.markets.all()) open += checkMarket(state, market);
+  assert(open === state.orders.openCount, 'O1: every open row is in exactly one queue');
+  checkAccounts(state);
+  checkMoney(state);
+}
+
+function checkMarket(state: ShardState, market: Market): number {
+  const { book } = market;
+  const resting = checkLevels(state, market, book.bids, 1) + checkLevels(state, market, book.asks, 0);
+  const { bestTick: bid } = book.bids;
+  const { bestTick: ask } = book.asks;
+  assert(bid === NO_TICK || ask === NO_TICK || bid < ask, 'K1: the book is not crossed');
+
+  let dormant = 0;
+  let before = NONE;
+  for (let slot = book.dormantHead; slot !== NONE; slot = state.orders.next[slot]!) {
+    assert(state.orders.place[slot] === PLACE_OF.DORMANT, 'O1: a row of the dormant list is dormant');
+    assert(before === NONE || state.orders.sequence[before]! < state.orders.sequence[slot]!, 'K2: dormant by sequence');
+    before = slot;
+    dormant++;
+  }
+  assert(book.dormantTail === before, 'K2: the dormant list ends at its tail');
+  assert(market.openOrders === resting + dormant, 'O1: a market counts its open orders');
+  return resting + dormant;
+}
+
+function checkLevels(state: ShardState, market: Market, levels: Levels, isBid: number): number {
+  const { orders, hashes } = state;
+  let total = 0;
+  let best = NO_TICK;
+  for (let tick = 0; tick < market.ticksPerUnit; tick++) {
+    let lots = 0;
+    let count = 0;
+    let before = NONE;
+    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot]!) {
+      assert(orders.place[slot] === PLACE_OF.RESTING, 'O1: a row in a level rests');
+      assert(orders.yesTicks[slot] === tick && orders.isBid[slot] === isBid, 'O1: a row is in its own level');
+      assert(orders.market[slot] === market.index, 'O1: a row is in its own market');
+      assert(orders.feeBps[slot] === market.feeBps, 'K2: a resting order is signed under the canonical fee');
+      assert(orders.previous[slot] === before, 'L3: a queue is linked both ways');
+      assert(before === NONE || orders.sequence[before]! < orders.sequence[slot]!, 'L3: a queue is in time order');
+      const remaining = orders.remainingLots[slot]!;
+      assert(remaining > 0 && remaining <= orders.quantityLots[slot]!, 'O3: an open order has something left');
+      assert(hashes.find(orders.hash, orders.hashOffset(slot)), 'O2: an open order is in the hash index');
+      assert(hashes.foundSlot === slot, 'O2: the hash index leads to the row');
+      lots += remaining;
+      count++;
+      before = slot;
+    }
+    assert(levels.tail[tick] === before, 'L3: a queue ends at its tail');
+    assert(levels.totalLots[tick] === lots && levels.count[tick] === count, 'L2: a level is the sum of its queue');
+    assert(levels.isOccupied(tick) === count > 0, 'L1: the bit says whether the queue is empty');
+    if (count > 0 && (best === NO_TICK || isBid === 1)) best = tick;
+    total += count;
+  }
+  assert(levels.bestTick === best, 'L4: the best tick is the best set bit');
+  return total;
+}
+
+/** Account lists, and what their orders reserve (M2, P1). */
+function checkAccounts(state: ShardState): void {
+  const { orders, ledger } = state;
+  let listed = 0;
+  for (let account = 0; account < Math.max(ledger.accountCapacity, orders.accountHead.length); account++) {
+    let reservedMicro = 0;
+    const reservedTokens = new Map<string, number>();
+    let before = NONE;
+    for (let slot = orders.firstOf(account); slot !== NONE; slot = orders.accountNext[slot]!) {
+      assert(
+        orders.account[slot] === account && orders.accountPrevious[slot] === before,
+        'O2: account lists are sound',
+      );
+      const kind = orders.kind[slot]!;
+      const market = state.markets.get(orders.market[slot]!);
+      assert(market !== undefined, 'O1: an open order has a market');
+      const lots = orders.remainingLots[slot]!;
+      if (kindSide(kind) === SIDE.BUY) reservedMicro += lots * orders.limitTicks[slot]!;
+      else {
+        const key = `${market.index}/${kindOutcome(kind)}`;
+        reservedTokens.set(key, (reservedTokens.get(key) ?? 0) + lots * market.ticksPerUnit);
+      }
+      before = slot;
+      listed++;
+    }
+    assert(ledger.reservedOf(account) === reservedMicro, 'M2: reserved USDC is what open orders hold');
+    for (const market of state.markets.all()) {
+      for (const outcome of [0, 1]) {
+        const expected = reservedTokens.get(`${market.index}/${outcome}`) ?? 0;
+        assert(ledger.reservedTokens(account, market.index, outcome) === expected, 'P1: reserved tokens');
+      }
+    }
+  }
+  assert(listed === orders.openCount, 'O2: every open order is in its account list');
+}
+
+function checkMoney(state: ShardState): void {
+  const { ledger, markets, totals } = state;
+  let sum = 0n;
+  for (let account = 0; account < ledger.accountCapacity; account++) {
+    sum += BigInt(ledger.netMicro[account]!) + BigInt(ledger.reservedMicro[account]!);
+  }
+  const supply = new Map<number, [bigint, bigint]>();
+  const { positions } = ledger;
+  for (let row = 0; row < positions.count; row++) {
+    const of = supply.get(positions.market[row]!) ?? [0n, 0n];
+    for (const outcome of [0, 1] as const) {
+      const cell = row * 2 + outcome;
+      of[outcome] += BigInt(positions.available[cell]!) + BigInt(positions.reserved[cell]!);
+    }
+    supply.set(positions.market[row]!, of);
+  }
+  for (const market of markets.all()) {
+    const collateral = BigInt(market.collateralMicro);
+    const [yes, no] = supply.get(market.index) ?? [0n, 0n];
+    assert(yes === collateral && no === collateral, 'G1: as many Yes as No tokens as collateral');
+    sum += collateral;
+  }
+  const expected = BigInt(totals.depositedMicro) - BigInt(totals.withdrawnMicro);
+  assert(sum === expected, 'M1: all USDC is accounted for');
+}

@@ -1,0 +1,38 @@
+/**
+ * What a move of the canonical fee does to a book (RULES.md 2.4): orders signed under another fee fall asleep, those that
+ * sleep under the new fee wake in their old order of sequence, except where one would cross the book now. Linear in the
+ * orders concerned, not on the hot path: it may allocate.
+ */
+import { EVENT } from '../shared/events.ts';
+import type { Emitter } from './emit.ts';
+import { type Levels, NO_TICK } from './levels.ts';
+import type { Market } from './market.ts';
+import { NONE, type Orders } from './orders.ts';
+
+export function moveFee(market: Market, orders: Orders, emit: Emitter): void {
+  const { book } = market;
+  const bySequence = (a: number, b: number): number => orders.sequence[a]! - orders.sequence[b]!;
+
+  const falling: number[] = [];
+  for (const levels of [book.bids, book.asks]) collectResting(levels, orders, falling);
+  for (const slot of falling.filter((candidate) => orders.feeBps[candidate] !== market.feeBps).sort(bySequence)) {
+    book.sleep(slot);
+    emit.sleepOrWake(EVENT.DORMANT, slot, ++market.sequence);
+  }
+
+  const sleeping: number[] = [];
+  for (let slot = book.dormantHead; slot !== NONE; slot = orders.next[slot]!) sleeping.push(slot);
+  for (const slot of sleeping) {
+    if (orders.feeBps[slot] !== market.feeBps) continue;
+    if (book.crosses(orders.isBid[slot]!, orders.yesTicks[slot]!)) continue;
+    book.wake(slot);
+    emit.sleepOrWake(EVENT.WOKEN, slot, ++market.sequence);
+  }
+}
+
+/** Every resting order of a side, best level first, in queue order. */
+export function collectResting(levels: Levels, orders: Orders, into: number[]): void {
+  for (let tick = levels.bestTick; tick !== NO_TICK; tick = levels.worseThan(tick)) {
+    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot]!) into.push(slot);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Writes the shard's events (shared/events.ts) into the batch buffer. Owner: the shard thread.
+ * One method per event type, arguments in the order of the layout; nothing is allocated once the buffer has grown.
+ */
+import { FEE_ACCOUNT, MOVEMENT } from '../shared/codes.ts';
+import { NO_MARKET } from '../shared/commands.ts';
+import * as ev from '../shared/events.ts';
+import { type RecordBuffer, writeSafe, writeSigned } from '../shared/record.ts';
+import type { Ledger } from './ledger.ts';
+import type { Market } from './market.ts';
+import type { Orders } from './orders.ts';
+import { PLACE_OF } from './orders.ts';
+
+export class Emitter {
+  readonly out: RecordBuffer;
+  readonly #orders: Orders;
+  readonly #ledger: Ledger;
+
+  constructor(out: RecordBuffer, orders: Orders, ledger: Ledger) {
+    this.out = out;
+    this.#orders = orders;
+    this.#ledger = ledger;
+  }
+
+  #begin(type: number, slot: number, account: number, marketSequence: number, market: number, flags: number): number {
+    const word = this.out.append(ev.EVENT_BYTES[type]!, type | (ev.EVENT_VERSION << 16));
+    const words = this.out.words;
+    words[word + ev.EV_SLOT] = slot;
+    words[word + ev.EV_ACCOUNT] = account;
+    writeSafe(words, word + ev.EV_MARKET_SEQUENCE, marketSequence);
+    words[word + ev.EV_MARKET] = market;
+    words[word + ev.EV_FLAGS] = flags;
+    return word;
+  }
+
+  record(shardSequence: number, timeMs: number, commandType: number): void {
+    const word = this.#begin(ev.EVENT.RECORD, 0, 0, 0, NO_MARKET, 0);
+    writeSafe(this.out.words, word + ev.RECORD_SEQUENCE, shardSequence);
+    writeSafe(this.out.words, word + ev.RECORD_TIME_MS, timeMs);
+    this.out.words[word + ev.RECORD_COMMAND] = commandType;
+  }
+
+  /** ORDER for one just accepted, ORDER_STATE for one that was already open. */
+  order(type: typeof ev.EVENT.ORDER | typeof ev.EVENT.ORDER_STATE, slot: number): void {
+    const o = this.#orders;
+    const word = this.#begin(type, slot, o.account[slot]!, 0, o.market[slot]!, o.kind[slot]!);
+    const words = this.out.words;
+    o.copyHash(slot, words, word + ev.ORDER_HASH);
+    writeSafe(words, word + ev.ORDER_MAKER_AMOUNT, o.makerAmount[slot]!);
+    writeSafe(words, word + ev.ORDER_TAKER_AMOUNT, o.takerAmount[slot]!);
+    writeSafe(words, word + ev.ORDER_LOTS, o.quantityLots[slot]!);
+    words[word + ev.ORDER_LIMIT_TICKS] = o.limitTicks[slot]!;
+    words[word + ev.ORDER_FEE_BPS] = o.feeBps[slot]!;
+    writeSafe(words, word + ev.ORDER_EXPIRATION_SEC, o.expirationSec[slot]!);
+    writeSafe(words, word + ev.ORDER_SEQUENCE, o.sequence[slot]!);
+    writeSafe(words, word + ev.ORDER_REMAINING_LOTS, o.remainingLots[slot]!);
+    writeSafe(words, word + ev.ORDER_FILLED_NOTIONAL, o.filledNotionalMicro[slot]!);
+    writeSafe(words, word + ev.ORDER_CREATED_MS, o.createdMs[slot]!);
+    words[word + ev.ORDER_DORMANT] = o.place[slot] === PLACE_OF.DORMANT ? 1 : 0;
+  }
+
+  rest(slot: number, marketSequence: number): void {
+    const o = this.#orders;
+    const word = this.#begin(ev.EVENT.REST, slot, o.account[slot]!, marketSequence, o.market[slot]!, 0);
+    writeSafe(this.out.words, word + ev.REST_REMAINING_LOTS, o.remainingLots[slot]!);
+  }
+
+  fill(
+    makerSlot: number,
+    takerSlot: number,
+    marketSequence: number,
+    matchType: number,
+    yesTicks: number,
+    lots: number,
+    tradeSequence: number,
+    makerFee: number,
+    takerFee: number,
+  ): void {
+    const o = this.#orders;
+    const market = o.market[makerSlot]!;
+    const word = this.#begin(ev.EVENT.FILL, makerSlot, o.account[makerSlot]!, marketSequence, market, matchType);
+    const words = this.out.words;
+    words[word + ev.FILL_YES_TICKS] = yesTicks;
+    words[word + ev.FILL_TAKER_SLOT] = takerSlot;
+    writeSafe(words, word + ev.FILL_LOTS, lots);
+    writeSafe(words, word + ev.FILL_TRADE_SEQUENCE, tradeSequence);
+    writeSafe(words, word + ev.FILL_MAKER_FEE, makerFee);
+    writeSafe(words, word + ev.FILL_TAKER_FEE, takerFee);
+    writeSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS, o.remainingLots[makerSlot]!);
+    words[word + ev.FILL_TAKER_ACCOUNT] = o.account[takerSlot]!;
+    writeSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS, o.remainingLots[takerSlot]!);
+  }
+
+  closed(slot: number, marketSequence: number, reason: number): void {
+    const o = this.#orders;
+    const word = this.#begin(ev.EVENT.CLOSED, slot, o.account[slot]!, marketSequence, o.market[slot]!, reason);
+    writeSafe(this.out.words, word + ev.CLOSED_REMAINING_LOTS, o.remainingLots[slot]!);
+  }
+
+  /** DORMANT or WOKEN. */
+  sleepOrWake(type: typeof ev.EVENT.DORMANT | typeof ev.EVENT.WOKEN, slot: number, marketSequence: number): void {
+    this.#begin(type, slot, this.#orders.account[slot]!, marketSequence, this.#orders.market[slot]!, 0);
+  }
+
+  /** How an account stands, with one of its positions. */
+  position(row: number): void {
+    const p = this.#ledger.positions;
+    const account = p.account[row]!;
+    const word = this.#begin(ev.EVENT.ACCOUNT, 0, account, 0, p.market[row]!, 0);
+    const words = this.out.words;
+    this.#usdc(word, account);
+    writeSigned(words, word + ev.ACCOUNT_YES_AVAILABLE, p.available[row * 2]!);
+    writeSafe(words, word + ev.ACCOUNT_YES_RESERVED, p.reserved[row * 2]!);
+    writeSigned(words, word + ev.ACCOUNT_NO_AVAILABLE, p.available[row * 2 + 1]!);
+    writeSafe(words, word + ev.ACCOUNT_NO_RESERVED, p.reserved[row * 2 + 1]!);
+  }
+
+  /** How an account's USDC stands. */
+  usdc(account: number): void {
+    this.#usdc(this.#begin(ev.EVENT.ACCOUNT, 0, account, 0, NO_MARKET, 0), account);
+  }
+
+  #usdc(word: number, account: number): void {
+    writeSigned(this.out.words, word + ev.ACCOUNT_NET, this.#ledger.netMicro[account]!);
+    writeSafe(this.out.words, word + ev.ACCOUNT_RESERVED, this.#ledger.reservedMicro[account]!);
+  }
+
+  market(market: Market): void {
+    const word = this.#begin(ev.EVENT.MARKET, 0, FEE_ACCOUNT, 0, market.index, market.status);
+    const words = this.out.words;
+    writeSigned(words, word + ev.MARKET_COLLATERAL, market.collateralMicro);
+    words[word + ev.MARKET_FEE_BPS] = market.feeBps;
+    words[word + ev.MARKET_TICKS_PER_UNIT] = market.ticksPerUnit;
+    writeSafe(words, word + ev.MARKET_START_MS, market.startMs);
+    writeSafe(words, word + ev.MARKET_END_MS, market.endMs);
+    writeSafe(words, word + ev.MARKET_LAST_SEQUENCE, market.sequence);
+    writeSafe(words, word + ev.MARKET_MIN_ORDER, market.minOrderAtomic);
+    for (let i = 0; i < 4; i++) words[word + ev.MARKET_UUID + i] = market.uuid[i]!;
+  }
+
+  /** @param reference where the 32-byte reference starts in `source`, or no source for a zero one. */
+  funds(account: number, market: number, movement: number, amount: number, source?: Uint32Array, reference = 0): void {
+    const word = this.#begin(ev.EVENT.FUNDS, 0, account, 0, market, movement);
+    writeSafe(this.out.words, word + ev.FUNDS_EV_AMOUNT, amount);
+    if (source === undefined) return;
+    for (let i = 0; i < 8; i++) this.out.words[word + ev.FUNDS_EV_REFERENCE + i] = source[reference + i]!;
+  }
+
+  /** What came in and went out so far, for readers that start now. */
+  fundsTotals(depositedMicro: number, withdrawnMicro: number): void {
+    this.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.DEPOSIT, depositedMicro);
+    this.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.WITHDRAWAL, withdrawnMicro);
+  }
+
+  reply(requestId: number, code: number, shardSequence: number, a: number, b: number, c: number): void {
+    const word = this.#begin(ev.EVENT.REPLY, requestId, 0, 0, NO_MARKET, code);
+    const words = this.out.words;
+    writeSafe(words, word + ev.REPLY_SEQUENCE, shardSequence);
+    writeSafe(words, word + ev.REPLY_A, a);
+    // Available and reserved amounts may be negative while the collateral check is off; a refusal shows zero then.
+    writeSafe(words, word + ev.REPLY_B, Math.max(0, b));
+    writeSafe(words, word + ev.REPLY_C, Math.max(0, c));
+  }
+
+  ready(shardSequence: number, timeMs: number): void {
+    const word = this.#begin(ev.EVENT.READY, 0, 0, 0, NO_MARKET, 0);
+    writeSafe(this.out.words, word + ev.READY_SEQUENCE, shardSequence);
+    writeSafe(this.out.words, word + ev.READY_TIME_MS, timeMs);
+  }
+}

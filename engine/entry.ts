@@ -1,0 +1,219 @@
+/**
+ * Every check that can refuse a command, in the precedence of shared/errors.ts, before anything is changed. Live only: a
+ * replayed command was accepted once and is not asked again. Owner: the shard thread.
+ *
+ * A refusal is a number; `a`, `b`, `c` carry its details into the reply.
+ */
+import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
+import * as cmd from '../shared/commands.ts';
+import type { OrderHasher } from '../shared/eip712.ts';
+import { E, OK } from '../shared/errors.ts';
+import { bpsFloor, MAX_SAFE } from '../shared/int.ts';
+import { readSafe } from '../shared/record.ts';
+import { type GridResult, toGrid } from './grid.ts';
+import { type Market, mayMove } from './market.ts';
+import type { ShardState } from './state.ts';
+import type { Verifier } from './verify/verifier.ts';
+
+/** What an account or a level may reach in a rehearsal without collateral. */
+const REHEARSAL_LIMIT = 2 ** 52;
+
+export class Entry {
+  a = 0;
+  b = 0;
+  c = 0;
+  readonly #state: ShardState;
+  readonly #hasher: OrderHasher;
+  readonly #verifier: Verifier;
+  readonly #collateralCheck: boolean;
+  readonly #grid: GridResult = { limitTicks: 0, quantityLots: 0 };
+
+  constructor(state: ShardState, hasher: OrderHasher, verifier: Verifier, collateralCheck: boolean) {
+    this.#state = state;
+    this.#hasher = hasher;
+    this.#verifier = verifier;
+    this.#collateralCheck = collateralCheck;
+  }
+
+  /** @returns OK or the number of the first error that applies. */
+  check(type: number, words: Uint32Array, bytes: Uint8Array, word: number, nowMs: number): number {
+    this.a = 0;
+    this.b = 0;
+    this.c = 0;
+    switch (type) {
+      case cmd.COMMAND.PLACE:
+        return this.#place(words, bytes, word, nowMs);
+      case cmd.COMMAND.CANCEL:
+        return this.#cancel(words, word);
+      case cmd.COMMAND.CONVERT:
+        return this.#convert(words, word);
+      case cmd.COMMAND.FUNDS:
+        return this.#funds(words, word);
+      case cmd.COMMAND.MARKET_PATCH:
+        return this.#marketPatch(words, word);
+      default:
+        return OK;
+    }
+  }
+
+  #place(words: Uint32Array, bytes: Uint8Array, word: number, nowMs: number): number {
+    const { hashes, markets } = this.#state;
+    const kind = words[word + cmd.PLACE_KIND]!;
+    const side = cmd.kindSide(kind);
+    const makerAmount = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
+    const takerAmount = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
+    const expirationSec = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
+    const feeBps = words[word + cmd.PLACE_FEE_BPS]!;
+    const at = word * 4;
+    this.#hasher.digest(
+      bytes,
+      at + cmd.PLACE_SALT * 4,
+      at + cmd.PLACE_MAKER * 4,
+      at + cmd.PLACE_SIGNER * 4,
+      at + cmd.PLACE_TOKEN_ID * 4,
+      makerAmount,
+      takerAmount,
+      expirationSec,
+      readSafe(words, word + cmd.PLACE_NONCE),
+      feeBps,
+      readSafe(words, word + cmd.PLACE_MIN_TAKER_NET),
+      side,
+      bytes,
+      at + cmd.PLACE_HASH * 4,
+    );
+    // Before every check of state: a client that lost an answer must read "duplicate", not a refusal, for an order that rests.
+    if (hashes.find(words, word + cmd.PLACE_HASH)) return E.DUPLICATE_ORDER;
+
+    const market = markets.get(words[word + cmd.CMD_MARKET]!);
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
+    if (expirationSec !== 0 && expirationSec * 1000 <= nowMs) return E.ORDER_EXPIRED;
+    const timeInForce = cmd.kindTimeInForce(kind);
+    const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#grid);
+    if (offGrid !== OK) return offGrid;
+    if ((side === SIDE.BUY ? takerAmount : makerAmount) < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
+
+    const signedBySigner = this.#verifier.verify(
+      bytes,
+      at + cmd.PLACE_HASH * 4,
+      bytes,
+      at + cmd.PLACE_SIGNATURE * 4,
+      bytes,
+      at + cmd.PLACE_SIGNER * 4,
+    );
+    if (!signedBySigner) return E.INVALID_SIGNATURE;
+    if ((cmd.kindBits(kind) & cmd.PLACE_BIT_AUTHORIZED) === 0) return E.FORBIDDEN;
+    if (feeBps !== market.feeBps) {
+      this.a = market.feeBps;
+      return E.FEE_RATE_MISMATCH;
+    }
+    const short = this.#checkBalance(market, words[word + cmd.CMD_ACCOUNT]!, kind);
+    if (short !== OK) return short;
+    return this.#checkMatching(market, words, word, kind);
+  }
+
+  #checkBalance(market: Market, account: number, kind: number): number {
+    const { ledger } = this.#state;
+    const { limitTicks, quantityLots } = this.#grid;
+    const outcome = cmd.kindOutcome(kind);
+    const isBuy = cmd.kindSide(kind) === SIDE.BUY;
+    const required = quantityLots * (isBuy ? limitTicks : market.ticksPerUnit);
+    const available = isBuy ? ledger.availableMicro(account) : ledger.availableTokens(account, market.index, outcome);
+    const reserved = isBuy ? ledger.reservedOf(account) : ledger.reservedTokens(account, market.index, outcome);
+    if (this.#collateralCheck) return available < required ? this.#short(required, available, reserved) : OK;
+
+    // Without collateral nothing bounds the sums by itself: accounts and levels have to stay safe integers.
+    const yesTicks = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
+    const levelLots = market.book.own(isBidInYes(kind)).totalLots[yesTicks]!;
+    const fits =
+      required + reserved <= REHEARSAL_LIMIT &&
+      required - available <= REHEARSAL_LIMIT &&
+      levelLots + quantityLots <= REHEARSAL_LIMIT;
+    return fits ? OK : this.#short(required, available, reserved);
+  }
+
+  #checkMatching(market: Market, words: Uint32Array, word: number, kind: number): number {
+    const { limitTicks, quantityLots } = this.#grid;
+    const outcome = cmd.kindOutcome(kind);
+    const isBid = isBidInYes(kind);
+    const yesTicks = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
+    if ((cmd.kindBits(kind) & cmd.PLACE_BIT_POST_ONLY) !== 0) {
+      return market.book.crosses(isBid, yesTicks) ? E.POST_ONLY_WOULD_CROSS : OK;
+    }
+    const timeInForce = cmd.kindTimeInForce(kind);
+    if (timeInForce !== TIME_IN_FORCE.FOK && timeInForce !== TIME_IN_FORCE.FAK) return OK;
+
+    const { matcher } = this.#state;
+    matcher.lookAhead(market, words[word + cmd.CMD_ACCOUNT]!, kind, isBid, yesTicks, quantityLots);
+    const lots = matcher.reachableLots;
+    if (timeInForce === TIME_IN_FORCE.FOK && lots < quantityLots) return E.FOK_NOT_FILLED;
+    if (lots === 0) return E.FAK_NO_FILL;
+    const minTakerNet = readSafe(words, word + cmd.PLACE_MIN_TAKER_NET);
+    if (minTakerNet === 0) return OK;
+    const gross = cmd.kindSide(kind) === SIDE.BUY ? lots * market.ticksPerUnit : matcher.reachableNotionalMicro;
+    return gross - bpsFloor(gross, market.feeBps) < minTakerNet ? E.MIN_NET_NOT_MET : OK;
+  }
+
+  #cancel(words: Uint32Array, word: number): number {
+    const { hashes } = this.#state;
+    // Someone else's order answers like an unknown one: a hash tells nothing to a stranger.
+    if (!hashes.find(words, word + cmd.CANCEL_HASH)) return E.ORDER_NOT_FOUND;
+    const isOwner = hashes.foundAccount === words[word + cmd.CMD_ACCOUNT];
+    if (!isOwner && words[word + cmd.CMD_FLAGS] !== CLOSE_REASON.ADMIN) return E.ORDER_NOT_FOUND;
+    return hashes.foundSlot < 0 ? E.ORDER_NOT_CANCELLABLE : OK;
+  }
+
+  #convert(words: Uint32Array, word: number): number {
+    const { ledger, markets } = this.#state;
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const amount = readSafe(words, word + cmd.CONVERT_AMOUNT);
+    const market = markets.get(words[word + cmd.CMD_MARKET]!);
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    const isSplit = words[word + cmd.CMD_FLAGS] === MOVEMENT.SPLIT;
+    const isOpen = market.status === MARKET_STATUS.ACTIVE || (!isSplit && market.status === MARKET_STATUS.LOCKED);
+    if (!isOpen) return E.MARKET_NOT_ACTIVE;
+    if (amount === 0 || amount % market.ticksPerUnit !== 0) return E.INVALID_LOT;
+    if (isSplit) {
+      const available = ledger.availableMicro(account);
+      return available < amount ? this.#short(amount, available, ledger.reservedOf(account)) : OK;
+    }
+    for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
+      const available = ledger.availableTokens(account, market.index, outcome);
+      if (available < amount)
+        return this.#short(amount, available, ledger.reservedTokens(account, market.index, outcome));
+    }
+    return OK;
+  }
+
+  #funds(words: Uint32Array, word: number): number {
+    const { ledger, references, totals } = this.#state;
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const amount = readSafe(words, word + cmd.FUNDS_AMOUNT);
+    if (references.find(words, word + cmd.FUNDS_REFERENCE)) return OK; // a repeat: answered again, applied once
+    if (words[word + cmd.CMD_FLAGS] === MOVEMENT.DEPOSIT) {
+      return totals.depositedMicro + amount > MAX_SAFE ? E.VALIDATION_ERROR : OK;
+    }
+    const available = ledger.availableMicro(account);
+    return available < amount ? this.#short(amount, available, ledger.reservedOf(account)) : OK;
+  }
+
+  #marketPatch(words: Uint32Array, word: number): number {
+    const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!);
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    const status = words[word + cmd.PATCH_STATUS]!;
+    if (status !== cmd.UNCHANGED && !mayMove(market.status, status)) return E.INVALID_TRANSITION;
+    return OK;
+  }
+
+  #short(required: number, available: number, reserved: number): number {
+    this.a = required;
+    this.b = available;
+    this.c = reserved;
+    return E.INSUFFICIENT_BALANCE;
+  }
+}
+
+/** 1 for an order that bids for Yes: BUY Yes or SELL No. */
+export function isBidInYes(kind: number): number {
+  return (cmd.kindSide(kind) === SIDE.BUY) === (cmd.kindOutcome(kind) === OUTCOME.YES) ? 1 : 0;
+}

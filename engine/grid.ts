@@ -1,0 +1,39 @@
+/**
+ * From the two signed amounts to ticks and lots (RULES.md 1.2-1.5). Pure, and the same at every replay.
+ */
+import { SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
+import { E, OK } from '../shared/errors.ts';
+import { divFloor, mulDivCeil, mulDivFloor } from '../shared/int.ts';
+
+/** Where `toGrid` leaves its result: reused, so nothing is allocated per order. */
+export type GridResult = { limitTicks: number; quantityLots: number };
+
+/**
+ * Resting kinds (GTC, GTD) must lie exactly on the grid. FOK and FAK may carry any ratio: the limit is the worst tick that
+ * still honours it (a BUY never pays more, a SELL never gets less) and the quantity is floored to lots.
+ * @returns OK, INVALID_TICK or INVALID_LOT; quantityLots may be 0, which the minimum size refuses.
+ */
+export function toGrid(
+  side: number,
+  timeInForce: number,
+  makerAmount: number,
+  takerAmount: number,
+  ticksPerUnit: number,
+  result: GridResult,
+): number {
+  const usdcMicro = side === SIDE.BUY ? makerAmount : takerAmount;
+  const tokensAtomic = side === SIDE.BUY ? takerAmount : makerAmount;
+  // A price of one or more is on no tick; refused first, so the quotients below are at most ticksPerUnit.
+  if (usdcMicro >= tokensAtomic) return E.INVALID_TICK;
+  const floorTicks = mulDivFloor(usdcMicro, ticksPerUnit, tokensAtomic);
+  const ceilTicks = mulDivCeil(usdcMicro, ticksPerUnit, tokensAtomic);
+  if (timeInForce === TIME_IN_FORCE.GTC || timeInForce === TIME_IN_FORCE.GTD) {
+    if (floorTicks !== ceilTicks || floorTicks < 1) return E.INVALID_TICK;
+    if (tokensAtomic % ticksPerUnit !== 0) return E.INVALID_LOT;
+  }
+  const limitTicks = side === SIDE.BUY ? floorTicks : ceilTicks;
+  if (limitTicks < 1 || limitTicks > ticksPerUnit - 1) return E.INVALID_TICK;
+  result.limitTicks = limitTicks;
+  result.quantityLots = divFloor(tokensAtomic, ticksPerUnit);
+  return OK;
+}

@@ -1,0 +1,225 @@
+/**
+ * The money of one shard: USDC per account, outcome tokens per account and market, every movement with two ends.
+ * Owner: the shard thread, except the available-USDC cells that all shards share (balances.ts).
+ *
+ * Units: micro-USDC and atomic tokens, safe integers.
+ *
+ * Invariants (walked by check.ts, cited there by number):
+ *   M1  For every command: the changes of all accounts' net and reserved USDC plus the change of the markets'
+ *       collateral is what came in or went out by deposit and withdrawal, and nothing else.
+ *   M2  reservedMicro of an account is the sum over its open BUY orders of remainingLots * limitTicks.
+ *   M3  netMicro is what this shard added to (or took from) the account's available USDC; the shared cell is the sum
+ *       of all shards' nets, less credits whose record is not durable yet.
+ *
+ * Debits take from the shared cell at once; credits wait in `pending` until `releaseCredits`, which the shard calls
+ * after the commit (B1 in balances.ts). Inside the shard a pending credit may be spent already: it and its spending
+ * commit together.
+ */
+import { assert } from '../shared/assert.ts';
+import type { Balances } from '../shared/balances.ts';
+import { addSafe } from '../shared/int.ts';
+import { extend } from './orders.ts';
+import { Positions } from './positions.ts';
+
+export class Ledger {
+  readonly positions = new Positions();
+  netMicro = new Float64Array(64);
+  reservedMicro = new Float64Array(64);
+  /** Accounts and position rows the current command touched, for the ACCOUNT events. */
+  touchedAccounts = new Uint32Array(64);
+  touchedAccountCount = 0;
+  touchedRows = new Uint32Array(64);
+  touchedRowCount = 0;
+
+  readonly #balances: Balances;
+  readonly #collateralCheck: boolean;
+  /** While a journal is replayed the verdicts are history and the cells are made afterwards. */
+  #live = false;
+  #pendingMicro = new Float64Array(64);
+  #pendingAccounts = new Uint32Array(64);
+  #pendingCount = 0;
+  #touched = new Float64Array(64);
+  /** Number of the command that last touched one of the account's positions. */
+  #covered = new Float64Array(64);
+  #commandNumber = 1;
+
+  constructor(balances: Balances, collateralCheck: boolean) {
+    this.#balances = balances;
+    this.#collateralCheck = collateralCheck;
+  }
+
+  goLive(): void {
+    this.#live = true;
+  }
+
+  /** What the account could reserve right now, as seen from this shard. */
+  availableMicro(account: number): number {
+    const pending = account < this.#pendingMicro.length ? this.#pendingMicro[account]! : 0;
+    return this.#balances.availableMicro(account) + pending;
+  }
+
+  reservedOf(account: number): number {
+    return account < this.reservedMicro.length ? this.reservedMicro[account]! : 0;
+  }
+
+  /**
+   * Moves USDC from available to reserved. A replayed command was accepted, so it always succeeds then.
+   * @returns false, with nothing changed, when it is not there (perhaps because another shard was faster).
+   */
+  tryReserve(account: number, micro: number): boolean {
+    if (!this.#tryTake(account, micro, this.#collateralCheck)) return false;
+    this.reservedMicro[account] = addSafe(this.reservedMicro[account]!, micro);
+    return true;
+  }
+
+  /** Takes USDC out of available for good: a withdrawal or a split. These are never allowed to overdraw. */
+  tryDebit(account: number, micro: number): boolean {
+    return this.#tryTake(account, micro, true);
+  }
+
+  credit(account: number, micro: number): void {
+    assert(micro >= 0, 'M1: a credit is not negative');
+    if (micro === 0) return;
+    this.#touchAccount(account);
+    this.netMicro[account] = addSafe(this.netMicro[account]!, micro);
+    if (!this.#live) return;
+    if (this.#pendingMicro[account] === 0) {
+      if (this.#pendingCount === this.#pendingAccounts.length) {
+        this.#pendingAccounts = extend(this.#pendingAccounts, new Uint32Array(this.#pendingCount * 2));
+      }
+      this.#pendingAccounts[this.#pendingCount++] = account;
+    }
+    this.#pendingMicro[account] = addSafe(this.#pendingMicro[account]!, micro);
+  }
+
+  /** Reserved USDC goes back to available. */
+  release(account: number, micro: number): void {
+    this.spendReserved(account, micro);
+    this.credit(account, micro);
+  }
+
+  /** Reserved USDC leaves the account: the other end of it is the caller's to write. */
+  spendReserved(account: number, micro: number): void {
+    this.#touchAccount(account);
+    const left = this.reservedMicro[account]! - micro;
+    assert(left >= 0, 'M2: no more is spent than was reserved');
+    this.reservedMicro[account] = left;
+  }
+
+  availableTokens(account: number, market: number, outcome: number): number {
+    const row = this.positions.find(account, market);
+    return row < 0 ? 0 : this.positions.available[row * 2 + outcome]!;
+  }
+
+  reservedTokens(account: number, market: number, outcome: number): number {
+    const row = this.positions.find(account, market);
+    return row < 0 ? 0 : this.positions.reserved[row * 2 + outcome]!;
+  }
+
+  reserveTokens(account: number, market: number, outcome: number, atomic: number): void {
+    const cell = this.#touchRow(account, market) * 2 + outcome;
+    const { available, reserved } = this.positions;
+    assert(available[cell]! >= atomic || !this.#live || !this.#collateralCheck, 'P1: tokens are there to reserve');
+    available[cell] = addSafe(available[cell]!, -atomic);
+    reserved[cell] = addSafe(reserved[cell]!, atomic);
+  }
+
+  releaseTokens(account: number, market: number, outcome: number, atomic: number): void {
+    this.spendReservedTokens(account, market, outcome, atomic);
+    this.addTokens(account, market, outcome, atomic);
+  }
+
+  spendReservedTokens(account: number, market: number, outcome: number, atomic: number): void {
+    const cell = this.#touchRow(account, market) * 2 + outcome;
+    const left = this.positions.reserved[cell]! - atomic;
+    assert(left >= 0, 'P1: no more tokens are spent than were reserved');
+    this.positions.reserved[cell] = left;
+  }
+
+  /** Adds to (or, negative, takes from) available tokens. */
+  addTokens(account: number, market: number, outcome: number, atomic: number): void {
+    if (atomic === 0) return;
+    const cell = this.#touchRow(account, market) * 2 + outcome;
+    this.positions.available[cell] = addSafe(this.positions.available[cell]!, atomic);
+  }
+
+  /** Whether the current command touched one of the account's positions, whose event tells its USDC as well. */
+  isCovered(account: number): boolean {
+    return this.#covered[account] === this.#commandNumber;
+  }
+
+  /** Starts the list of what the next command touches. */
+  beginCommand(): void {
+    this.#commandNumber++;
+    this.touchedAccountCount = 0;
+    this.touchedRowCount = 0;
+  }
+
+  /** After the commit: credits become visible to the other shards. */
+  releaseCredits(): void {
+    for (let i = 0; i < this.#pendingCount; i++) {
+      const account = this.#pendingAccounts[i]!;
+      const micro = this.#pendingMicro[account]!;
+      this.#pendingMicro[account] = 0;
+      if (micro > 0) this.#balances.credit(account, micro);
+    }
+    this.#pendingCount = 0;
+  }
+
+  /** Accounts this ledger has columns for. */
+  get accountCapacity(): number {
+    return this.netMicro.length;
+  }
+
+  #tryTake(account: number, micro: number, checked: boolean): boolean {
+    assert(micro >= 0, 'M1: a debit is not negative');
+    this.#ensureAccount(account);
+    if (this.#live) {
+      const fromPending = Math.min(this.#pendingMicro[account]!, micro);
+      const fromCell = micro - fromPending;
+      if (fromCell > 0) {
+        if (!checked) this.#balances.debit(account, fromCell);
+        else if (!this.#balances.tryDebit(account, fromCell)) return false;
+      }
+      // The account stays in the pending list even at zero; releaseCredits skips it.
+      this.#pendingMicro[account] = this.#pendingMicro[account]! - fromPending;
+    }
+    this.#touchAccount(account);
+    this.netMicro[account] = addSafe(this.netMicro[account]!, -micro);
+    return true;
+  }
+
+  #touchAccount(account: number): void {
+    this.#ensureAccount(account);
+    if (this.#touched[account] === this.#commandNumber) return;
+    this.#touched[account] = this.#commandNumber;
+    if (this.touchedAccountCount === this.touchedAccounts.length) {
+      this.touchedAccounts = extend(this.touchedAccounts, new Uint32Array(this.touchedAccountCount * 2));
+    }
+    this.touchedAccounts[this.touchedAccountCount++] = account;
+  }
+
+  #touchRow(account: number, market: number): number {
+    this.#ensureAccount(account);
+    const row = this.positions.rowOf(account, market);
+    if (this.positions.touched[row] === this.#commandNumber) return row;
+    this.positions.touched[row] = this.#commandNumber;
+    if (this.touchedRowCount === this.touchedRows.length) {
+      this.touchedRows = extend(this.touchedRows, new Uint32Array(this.touchedRowCount * 2));
+    }
+    this.touchedRows[this.touchedRowCount++] = row;
+    this.#covered[account] = this.#commandNumber;
+    return row;
+  }
+
+  #ensureAccount(account: number): void {
+    if (account < this.netMicro.length) return;
+    let n = this.netMicro.length * 2;
+    while (n <= account) n *= 2;
+    this.netMicro = extend(this.netMicro, new Float64Array(n));
+    this.reservedMicro = extend(this.reservedMicro, new Float64Array(n));
+    this.#pendingMicro = extend(this.#pendingMicro, new Float64Array(n));
+    this.#touched = extend(this.#touched, new Float64Array(n));
+    this.#covered = extend(this.#covered, new Float64Array(n));
+  }
+}

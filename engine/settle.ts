@@ -1,0 +1,62 @@
+/**
+ * What one fill does to one party's money (RULES.md 2.3, 3.1). Owner: the shard thread.
+ *
+ * With L lots at the party's own price of t ticks, D ticks per unit:
+ *   BUY   pays L*t micro-USDC out of what it reserved at its limit, gets the difference back, receives L*D tokens less fee
+ *   SELL  gives L*D reserved tokens, receives L*t micro-USDC less fee
+ * The fee is what is due on everything the order received so far less what it paid already, so many small fills pay
+ * exactly what one large fill pays.
+ */
+import { FEE_ACCOUNT, SIDE } from '../shared/codes.ts';
+import { kindOutcome, kindSide } from '../shared/commands.ts';
+import { addSafe, bpsFloor } from '../shared/int.ts';
+import type { Ledger } from './ledger.ts';
+import type { Orders } from './orders.ts';
+
+/** Settles one side of a fill and lowers the order's remaining lots. @returns the fee, in what the party receives. */
+export function settleParty(
+  orders: Orders,
+  ledger: Ledger,
+  slot: number,
+  lots: number,
+  ownTicks: number,
+  ticksPerUnit: number,
+): number {
+  const account = orders.account[slot]!;
+  const market = orders.market[slot]!;
+  const kind = orders.kind[slot]!;
+  const feeBps = orders.feeBps[slot]!;
+  const notionalMicro = lots * ownTicks;
+  const tokensAtomic = lots * ticksPerUnit;
+  const filledLotsBefore = orders.quantityLots[slot]! - orders.remainingLots[slot]!;
+  const notionalBefore = orders.filledNotionalMicro[slot]!;
+  orders.remainingLots[slot] = orders.remainingLots[slot]! - lots;
+  orders.filledNotionalMicro[slot] = addSafe(notionalBefore, notionalMicro);
+
+  if (kindSide(kind) === SIDE.BUY) {
+    const outcome = kindOutcome(kind);
+    const receivedBefore = filledLotsBefore * ticksPerUnit;
+    const fee = bpsFloor(receivedBefore + tokensAtomic, feeBps) - bpsFloor(receivedBefore, feeBps);
+    const reservedMicro = lots * orders.limitTicks[slot]!;
+    ledger.spendReserved(account, reservedMicro);
+    ledger.credit(account, reservedMicro - notionalMicro);
+    ledger.addTokens(account, market, outcome, tokensAtomic - fee);
+    ledger.addTokens(FEE_ACCOUNT, market, outcome, fee);
+    return fee;
+  }
+  const fee = bpsFloor(notionalBefore + notionalMicro, feeBps) - bpsFloor(notionalBefore, feeBps);
+  ledger.spendReservedTokens(account, market, kindOutcome(kind), tokensAtomic);
+  ledger.credit(account, notionalMicro - fee);
+  ledger.credit(FEE_ACCOUNT, fee);
+  return fee;
+}
+
+/** Gives back what an order still reserves, at its close. */
+export function releaseReservation(orders: Orders, ledger: Ledger, slot: number, ticksPerUnit: number): void {
+  const kind = orders.kind[slot]!;
+  const account = orders.account[slot]!;
+  const lots = orders.remainingLots[slot]!;
+  if (lots === 0) return;
+  if (kindSide(kind) === SIDE.BUY) ledger.release(account, lots * orders.limitTicks[slot]!);
+  else ledger.releaseTokens(account, orders.market[slot]!, kindOutcome(kind), lots * ticksPerUnit);
+}
