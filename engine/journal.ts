@@ -212,7 +212,7 @@ export class Journal implements JournalStore {
   }
 }
 
-/** A read-only view of a journal its shard is writing. Reads are short: an open one keeps checkpoints from finishing. */
+/** A read-only view of a journal its shard is writing. Reads are short: an open one keeps checkpoints from ending. */
 export class JournalReader {
   readonly #db: Database.Database;
   readonly #rows: Database.Statement<[number, number], Row>;
@@ -262,7 +262,7 @@ export class JournalHead {
     this.chainHigh = chainHigh;
   }
 
-  /** Moves behind the next row. Two lanes with odd multipliers, each folded into the other: cheap, not cryptographic. */
+  /** Moves behind the next row. Two lanes, odd multipliers, each folded into the other: cheap, not cryptographic. */
   advance(crc: number): void {
     this.sequence++;
     const low = Math.imul(this.chainLow ^ crc, 0x9e3779b1) ^ this.chainHigh;

@@ -6,7 +6,15 @@
  * The signed amounts are a ratio. On the grid it divides evenly; FOK and FAK may sign any, and what is filled is then
  * projected with a floor.
  */
-import { ORDER_STATUS, ORDER_STATUS_NAMES, SIDE, SIDE_NAMES, TIME_IN_FORCE, TIME_IN_FORCE_NAMES } from './codes.ts';
+import {
+  ORDER_STATUS,
+  ORDER_STATUS_NAMES,
+  OUTCOME,
+  SIDE,
+  SIDE_NAMES,
+  TIME_IN_FORCE,
+  TIME_IN_FORCE_NAMES,
+} from './codes.ts';
 import { toHex } from './hex.ts';
 import { mulDivFloor, mulSafe } from './int.ts';
 import { ratioToPrice8Floor, tickToPrice8 } from './units.ts';
@@ -121,6 +129,11 @@ export function limitPrice(order: OrderFacts): string {
 export function averageFillPrice(order: OrderFacts): string | null {
   const tokens = filledTokens(order);
   return tokens === 0 ? null : ratioToPrice8Floor(order.filledNotionalMicro, tokens);
+}
+
+/** A price in Yes terms as the holder of an outcome sees it. */
+export function ownTicks(outcome: number, yesTicks: number, ticksPerUnit: number): number {
+  return outcome === OUTCOME.YES ? yesTicks : ticksPerUnit - yesTicks;
 }
 
 function signedNotional(order: OrderFacts): number {

@@ -1,0 +1,76 @@
+-- read.db: what the journals say, laid out for questions. The projector alone writes it and can make it anew from the
+-- journals at any time, so it has no migrations: a changed layout is a new READ_DB_VERSION (engine/projector/readDb.ts)
+-- and a rebuild.
+--
+-- Ids are the 16 bytes of a time-ordered UUID: comparing them compares times, so the primary keys of orders and trades
+-- are also their order in time. Enumerations are the numbers of shared/codes.ts. Lots, ticks, *_micro and *_atomic are
+-- the engine's integers; *_ms are Unix milliseconds.
+
+-- How far each journal has been followed, and the chain value it had there (engine/journal.ts).
+CREATE TABLE cursors (
+  shard      INTEGER PRIMARY KEY,
+  sequence   INTEGER NOT NULL,
+  chain_low  INTEGER NOT NULL,
+  chain_high INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE markets (
+  market         INTEGER PRIMARY KEY,
+  uuid           BLOB    NOT NULL UNIQUE,
+  ticks_per_unit INTEGER NOT NULL,
+  volume_micro   INTEGER NOT NULL -- of all its trades, at the taker's prices; may pass 2^53
+) STRICT;
+
+CREATE TABLE orders (
+  id                    BLOB    PRIMARY KEY,
+  hash                  BLOB    NOT NULL UNIQUE,
+  account               INTEGER NOT NULL,
+  market                INTEGER NOT NULL REFERENCES markets,
+  shard                 INTEGER NOT NULL,
+  slot                  INTEGER,          -- the shard's name for the order while it is open, null afterwards
+  side                  INTEGER NOT NULL,
+  outcome               INTEGER NOT NULL,
+  limit_ticks           INTEGER NOT NULL, -- of the order's own outcome
+  maker_amount          INTEGER NOT NULL,
+  taker_amount          INTEGER NOT NULL,
+  lots                  INTEGER NOT NULL,
+  remaining_lots        INTEGER NOT NULL,
+  filled_notional_micro INTEGER NOT NULL, -- of the order's own outcome
+  time_in_force         INTEGER NOT NULL,
+  post_only             INTEGER NOT NULL,
+  fee_bps               INTEGER NOT NULL,
+  expiration_sec        INTEGER NOT NULL,
+  status                INTEGER NOT NULL,
+  reason                INTEGER,          -- why it is closed
+  order_sequence        INTEGER NOT NULL,
+  shard_sequence        INTEGER NOT NULL, -- of the record that changed it last
+  created_ms            INTEGER NOT NULL,
+  updated_ms            INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX orders_open ON orders (shard, slot) WHERE slot IS NOT NULL;
+CREATE INDEX orders_created ON orders (account, id);
+CREATE INDEX orders_updated ON orders (account, updated_ms, id);
+
+-- One row per fill. Prices are in Yes terms: the No side of a fill pays or receives the rest of the unit.
+CREATE TABLE trades (
+  id             BLOB    PRIMARY KEY,
+  market         INTEGER NOT NULL REFERENCES markets,
+  match_type     INTEGER NOT NULL,
+  yes_ticks      INTEGER NOT NULL,
+  lots           INTEGER NOT NULL,
+  maker_order_id BLOB    NOT NULL,
+  maker_account  INTEGER NOT NULL,
+  maker_side     INTEGER NOT NULL,
+  maker_outcome  INTEGER NOT NULL,
+  maker_fee      INTEGER NOT NULL, -- in what the party receives
+  taker_order_id BLOB    NOT NULL,
+  taker_account  INTEGER NOT NULL,
+  taker_side     INTEGER NOT NULL,
+  taker_outcome  INTEGER NOT NULL,
+  taker_fee      INTEGER NOT NULL,
+  matched_ms     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX trades_by_taker ON trades (taker_account, id);
+CREATE INDEX trades_by_maker ON trades (maker_account, id);

@@ -1,0 +1,214 @@
+/**
+ * Projection of the orders: one row each, from acceptance on and for ever.
+ * Owner: the projector thread.
+ *
+ * Events name an open order by its slot in the shard's pool, so the open ones are also kept in memory, by slot. A slot
+ * is given away again after its order closed; what matters of a closed order is in its row.
+ *
+ * Invariants:
+ *   P1  An order is in memory exactly while its row has a slot.
+ *   P2  After `flush` every row says what memory says. Between flushes only the fills of open orders wait in memory, so
+ *       an order that is filled a hundred times in a batch is written once.
+ */
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/assert.ts';
+import { CLOSE_REASON, ORDER_STATUS } from '../../shared/codes.ts';
+import { kindBits, kindOutcome, kindSide, kindTimeInForce, PLACE_BIT_POST_ONLY } from '../../shared/commands.ts';
+import {
+  CLOSED_REMAINING_LOTS,
+  EV_ACCOUNT,
+  EV_FLAGS,
+  EV_MARKET,
+  EV_SLOT,
+  ORDER_CREATED_MS,
+  ORDER_EXPIRATION_SEC,
+  ORDER_FEE_BPS,
+  ORDER_FILLED_NOTIONAL,
+  ORDER_HASH,
+  ORDER_LIMIT_TICKS,
+  ORDER_LOTS,
+  ORDER_MAKER_AMOUNT,
+  ORDER_REMAINING_LOTS,
+  ORDER_SEQUENCE,
+  ORDER_TAKER_AMOUNT,
+} from '../../shared/events.ts';
+import { HASH_BYTES, UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
+import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
+import { addSafe, mulSafe } from '../../shared/int.ts';
+import { readSafe } from '../../shared/record.ts';
+
+/** The record whose events are being applied. */
+export type RecordContext = { shard: number; shardSequence: number; timeMs: number };
+
+export type OpenOrder = {
+  readonly id: Uint8Array;
+  readonly account: number;
+  readonly side: number;
+  readonly outcome: number;
+  remainingLots: number;
+  filledNotionalMicro: number;
+  shardSequence: number;
+  updatedMs: number;
+};
+
+type OpenRow = {
+  readonly id: Uint8Array;
+  readonly account: number;
+  readonly shard: number;
+  readonly slot: number;
+  readonly side: number;
+  readonly outcome: number;
+  readonly remaining_lots: number;
+  readonly filled_notional_micro: number;
+  readonly shard_sequence: number;
+  readonly updated_ms: number;
+};
+
+export class OrderProjection {
+  /** By shard, then by slot. */
+  readonly #open: readonly Map<number, OpenOrder>[];
+  /** Open orders whose fills are not in their rows yet. */
+  readonly #filled = new Set<OpenOrder>();
+  readonly #insert: Database.Statement;
+  readonly #fill: Database.Statement;
+  readonly #close: Database.Statement;
+
+  constructor(db: Database.Database, shards: number) {
+    this.#insert = db.prepare(`
+      INSERT INTO orders (
+        id, hash, account, market, shard, slot, side, outcome, limit_ticks, maker_amount, taker_amount, lots,
+        remaining_lots, filled_notional_micro, time_in_force, post_only, fee_bps, expiration_sec, status,
+        order_sequence, shard_sequence, created_ms, updated_ms
+      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#fill = db.prepare(`
+      UPDATE orders SET status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
+      WHERE id = ?`);
+    this.#close = db.prepare(`
+      UPDATE orders SET slot = NULL, reason = ?,
+        status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
+      WHERE id = ?`);
+    this.#open = Array.from({ length: shards }, () => new Map<number, OpenOrder>());
+    this.#restore(db);
+  }
+
+  /** The open order in a slot. */
+  at(shard: number, slot: number): OpenOrder {
+    const order = this.#open[shard]!.get(slot);
+    assert(order !== undefined, 'P1: an event names an open order');
+    return order;
+  }
+
+  /** An ORDER event. */
+  place(words: Uint32Array, word: number, record: RecordContext): void {
+    const slots = this.#open[record.shard]!;
+    const slot = words[word + EV_SLOT]!;
+    assert(!slots.has(slot), 'P1: a slot is given away only after its order closed');
+    const kind = words[word + EV_FLAGS]!;
+    const createdMs = readSafe(words, word + ORDER_CREATED_MS);
+    const orderSequence = readSafe(words, word + ORDER_SEQUENCE);
+    const order: OpenOrder = {
+      id: idBytes(timeOrderedId(createdMs, record.shard, ID_KIND.ORDER, orderSequence)),
+      account: words[word + EV_ACCOUNT]!,
+      side: kindSide(kind),
+      outcome: kindOutcome(kind),
+      remainingLots: readSafe(words, word + ORDER_REMAINING_LOTS),
+      filledNotionalMicro: readSafe(words, word + ORDER_FILLED_NOTIONAL),
+      shardSequence: record.shardSequence,
+      updatedMs: record.timeMs,
+    };
+    this.#insert.run(
+      order.id,
+      new Uint8Array(words.buffer, words.byteOffset + (word + ORDER_HASH) * 4, HASH_BYTES),
+      order.account,
+      words[word + EV_MARKET],
+      record.shard,
+      slot,
+      order.side,
+      order.outcome,
+      words[word + ORDER_LIMIT_TICKS],
+      readSafe(words, word + ORDER_MAKER_AMOUNT),
+      readSafe(words, word + ORDER_TAKER_AMOUNT),
+      readSafe(words, word + ORDER_LOTS),
+      order.remainingLots,
+      order.filledNotionalMicro,
+      kindTimeInForce(kind),
+      (kindBits(kind) & PLACE_BIT_POST_ONLY) === 0 ? 0 : 1,
+      words[word + ORDER_FEE_BPS],
+      readSafe(words, word + ORDER_EXPIRATION_SEC),
+      ORDER_STATUS.OPEN,
+      orderSequence,
+      record.shardSequence,
+      createdMs,
+      record.timeMs,
+    );
+    slots.set(slot, order);
+  }
+
+  /** One party's side of a FILL event, at the price of the order's own outcome. */
+  fill(order: OpenOrder, lots: number, remainingLots: number, ownTicks: number, record: RecordContext): void {
+    assert(order.remainingLots - lots === remainingLots, 'projector: a fill takes its lots from what remains');
+    order.remainingLots = remainingLots;
+    order.filledNotionalMicro = addSafe(order.filledNotionalMicro, mulSafe(lots, ownTicks));
+    order.shardSequence = record.shardSequence;
+    order.updatedMs = record.timeMs;
+    this.#filled.add(order);
+  }
+
+  /** A CLOSED event: written at once, because the slot may be given away in the same batch. */
+  close(words: Uint32Array, word: number, record: RecordContext): void {
+    const slot = words[word + EV_SLOT]!;
+    const reason = words[word + EV_FLAGS]!;
+    const order = this.at(record.shard, slot);
+    const remainingLots = readSafe(words, word + CLOSED_REMAINING_LOTS);
+    assert(order.remainingLots === remainingLots, 'projector: what is left at the close is what remained');
+    const { shardSequence, timeMs } = record;
+    const status = closedStatus(reason);
+    this.#close.run(reason, status, remainingLots, order.filledNotionalMicro, shardSequence, timeMs, order.id);
+    this.#open[record.shard]!.delete(slot);
+    this.#filled.delete(order);
+  }
+
+  flush(): void {
+    for (const order of this.#filled) {
+      const { remainingLots, filledNotionalMicro, shardSequence, updatedMs, id } = order;
+      assert(remainingLots > 0, 'projector: a filled order is closed in the record that filled it');
+      this.#fill.run(ORDER_STATUS.PARTIALLY_FILLED, remainingLots, filledNotionalMicro, shardSequence, updatedMs, id);
+    }
+    this.#filled.clear();
+  }
+
+  #restore(db: Database.Database): void {
+    const rows = db.prepare<[], OpenRow>(`
+      SELECT id, account, shard, slot, side, outcome, remaining_lots, filled_notional_micro, shard_sequence, updated_ms
+      FROM orders WHERE slot IS NOT NULL`);
+    for (const row of rows.iterate()) {
+      this.#open[row.shard]!.set(row.slot, {
+        id: row.id,
+        account: row.account,
+        side: row.side,
+        outcome: row.outcome,
+        remainingLots: row.remaining_lots,
+        filledNotionalMicro: row.filled_notional_micro,
+        shardSequence: row.shard_sequence,
+        updatedMs: row.updated_ms,
+      });
+    }
+  }
+}
+
+export function idBytes(uuid: string): Uint8Array {
+  const bytes = new Uint8Array(UUID_BYTES);
+  assert(uuidToBytes(uuid, bytes, 0), 'projector: an id of our own is well formed');
+  return bytes;
+}
+
+function closedStatus(reason: number): number {
+  switch (reason) {
+    case CLOSE_REASON.FILLED:
+      return ORDER_STATUS.FILLED;
+    case CLOSE_REASON.EXPIRED:
+      return ORDER_STATUS.EXPIRED;
+    default:
+      return ORDER_STATUS.CANCELLED;
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Follows the journals of all shards into read.db, so that questions about the past never reach a shard.
+ * Owner: the projector thread, the only writer of read.db.
+ *
+ * Invariants:
+ *   T1  Rows and the cursor behind them are one transaction: whatever ends the thread, the next start goes on exactly
+ *       there.
+ *   T2  read.db continues the journals as they are. If it does not (another version, or a journal that was set back),
+ *       everything in it is made again from the first record on.
+ *   T3  A shard's progress is announced after the commit, so a query that waited for it sees the rows.
+ *
+ * An error leaves memory and file apart from each other, so it ends the thread; a new one reads the file and goes on.
+ */
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/assert.ts';
+import {
+  EV_MARKET,
+  EV_SLOT,
+  EV_TYPE,
+  EVENT,
+  EVENT_VERSION,
+  FILL_LOTS,
+  FILL_MAKER_REMAINING_LOTS,
+  FILL_TAKER_REMAINING_LOTS,
+  FILL_TAKER_SLOT,
+  FILL_YES_TICKS,
+  typeOf,
+  versionOf,
+} from '../../shared/events.ts';
+import { mulSafe } from '../../shared/int.ts';
+import { ownTicks } from '../../shared/orderMath.ts';
+import { NOT_KNOWN, Progress } from '../../shared/progress.ts';
+import { readSafe } from '../../shared/record.ts';
+import type { ProjectorOptions } from '../../shared/threads.ts';
+import { type JournalHead, JournalReader, type JournalVisitor } from '../journal.ts';
+import { MarketProjection } from './markets.ts';
+import { OrderProjection, type RecordContext } from './orders.ts';
+import { Cursors, clearReadDb, openReadDb } from './readDb.ts';
+import { TradeProjection } from './trades.ts';
+
+/** Rows in one transaction: large enough to catch up quickly, small enough that a waiting reader is not kept long. */
+const BATCH_ROWS = 2000;
+
+export class Projector {
+  readonly progress: Progress;
+  readonly #journalPaths: readonly string[];
+  readonly #db: Database.Database;
+  /** By shard; null until the shard has recovered and its journal was found to continue read.db. */
+  readonly #readers: (JournalReader | null)[];
+  readonly #follow: (shard: number, reader: JournalReader, rows: number) => void;
+  readonly #visit: JournalVisitor;
+  readonly #record: RecordContext = { shard: 0, shardSequence: 0, timeMs: 0 };
+  #state: ReadState;
+
+  constructor(options: ProjectorOptions) {
+    this.progress = new Progress(options.progress);
+    assert(this.progress.shards === options.journalPaths.length, 'projector: one journal per shard');
+    this.#journalPaths = options.journalPaths;
+    this.#db = openReadDb(options.readDbPath);
+    this.#readers = options.journalPaths.map(() => null);
+    this.#state = new ReadState(this.#db, options.journalPaths.length);
+    this.#visit = (shardSequence, timeMs, words, _commandWord, _commandBytes, eventWord, eventBytes) => {
+      this.#record.shardSequence = shardSequence;
+      this.#record.timeMs = timeMs;
+      this.#apply(words, eventWord, eventWord + (eventBytes >>> 2));
+    };
+    const follow = this.#db.transaction((shard: number, reader: JournalReader, rows: number) => {
+      const { heads, markets, orders, cursors } = this.#state;
+      this.#record.shard = shard;
+      const found = reader.readFrom(heads[shard]!, rows, this.#visit);
+      assert(found === rows, 'projector: a journal holds what its shard has committed');
+      orders.flush();
+      markets.flush();
+      cursors.save(shard, heads[shard]!);
+    });
+    this.#follow = follow.immediate;
+  }
+
+  /** Takes one batch of every journal that has grown. @returns whether any had. */
+  step(): boolean {
+    let hasMoved = false;
+    for (let shard = 0; shard < this.#readers.length; shard++) {
+      const committed = this.progress.committed(shard);
+      if (committed === NOT_KNOWN) continue;
+      const reader = this.#readers[shard] ?? this.#connect(shard);
+      const behind = committed - this.#state.heads[shard]!.sequence;
+      if (behind <= 0) continue;
+      this.#follow(shard, reader, Math.min(behind, BATCH_ROWS));
+      this.progress.setProjected(shard, this.#state.heads[shard]!.sequence);
+      hasMoved = true;
+    }
+    return hasMoved;
+  }
+
+  close(): void {
+    for (const reader of this.#readers) reader?.close();
+    this.#db.close();
+  }
+
+  /** T2. A shard that has recovered opened its journal, so the file is there. */
+  #connect(shard: number): JournalReader {
+    const reader = new JournalReader(this.#journalPaths[shard]!);
+    if (!reader.continues(this.#state.heads[shard]!)) this.#rebuild();
+    this.#readers[shard] = reader;
+    this.progress.setProjected(shard, this.#state.heads[shard]!.sequence);
+    return reader;
+  }
+
+  #rebuild(): void {
+    clearReadDb(this.#db);
+    this.#state = new ReadState(this.#db, this.#readers.length);
+    for (const [shard, reader] of this.#readers.entries()) if (reader !== null) this.progress.setProjected(shard, 0);
+  }
+
+  #apply(words: Uint32Array, start: number, end: number): void {
+    const { markets, orders } = this.#state;
+    for (let word = start; word < end; word += words[word]! >>> 2) {
+      assert(
+        versionOf(words[word + EV_TYPE]!) === EVENT_VERSION,
+        'projector: journal and reader speak one event version',
+      );
+      switch (typeOf(words[word + EV_TYPE]!)) {
+        case EVENT.ORDER:
+          orders.place(words, word, this.#record);
+          break;
+        case EVENT.FILL:
+          this.#applyFill(words, word);
+          break;
+        case EVENT.CLOSED:
+          orders.close(words, word, this.#record);
+          break;
+        case EVENT.MARKET:
+          markets.apply(words, word);
+          break;
+        // The rest is about the present (balances, places in the book), which the gateway's views answer.
+      }
+    }
+  }
+
+  #applyFill(words: Uint32Array, word: number): void {
+    const { markets, orders, trades } = this.#state;
+    const record = this.#record;
+    const maker = orders.at(record.shard, words[word + EV_SLOT]!);
+    const taker = orders.at(record.shard, words[word + FILL_TAKER_SLOT]!);
+    const market = words[word + EV_MARKET]!;
+    const ticksPerUnit = markets.ticksPerUnit(market);
+    const yesTicks = words[word + FILL_YES_TICKS]!;
+    const lots = readSafe(words, word + FILL_LOTS);
+    const makerRemaining = readSafe(words, word + FILL_MAKER_REMAINING_LOTS);
+    const takerRemaining = readSafe(words, word + FILL_TAKER_REMAINING_LOTS);
+    const takerTicks = ownTicks(taker.outcome, yesTicks, ticksPerUnit);
+    orders.fill(maker, lots, makerRemaining, ownTicks(maker.outcome, yesTicks, ticksPerUnit), record);
+    orders.fill(taker, lots, takerRemaining, takerTicks, record);
+    markets.addVolume(market, mulSafe(lots, takerTicks));
+    trades.add(words, word, maker, taker, record);
+  }
+}
+
+/** What the projector holds in memory of read.db; made again when read.db is. */
+class ReadState {
+  readonly cursors: Cursors;
+  readonly heads: readonly JournalHead[];
+  readonly markets: MarketProjection;
+  readonly orders: OrderProjection;
+  readonly trades: TradeProjection;
+
+  constructor(db: Database.Database, shards: number) {
+    this.cursors = new Cursors(db);
+    this.heads = Array.from({ length: shards }, (_, shard) => this.cursors.load(shard));
+    this.markets = new MarketProjection(db);
+    this.orders = new OrderProjection(db, shards);
+    this.trades = new TradeProjection(db);
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The file behind read.db (data/schema/read.sql): opened by the projector, emptied and made again whenever it is not
+ * exactly what this version would have written.
+ */
+import { readFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { JournalHead } from '../journal.ts';
+
+/** A new number for every change of the schema or of what the projections write into it. */
+export const READ_DB_VERSION = 1;
+
+const SCHEMA_URL = new URL('../../data/schema/read.sql', import.meta.url);
+const CHECKPOINT_PAGES = 4000;
+/** The index on random hashes wants more pages in memory than the default 16 MiB once orders count in millions. */
+const CACHE_KIB = 64 * 1024;
+
+export function openReadDb(path: string): Database.Database {
+  const db = new Database(path);
+  db.pragma('journal_mode = WAL');
+  // A power cut may lose the last transactions: rows and cursor alike, so they are read from the journal again.
+  db.pragma('synchronous = NORMAL');
+  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  db.pragma(`cache_size = -${CACHE_KIB}`);
+  if (db.pragma('user_version', { simple: true }) !== READ_DB_VERSION) clearReadDb(db);
+  return db;
+}
+
+/** Empties the database in place, in one transaction: queries have it open and must never see a half of it. */
+export function clearReadDb(db: Database.Database): void {
+  db.transaction(() => {
+    // Latest first, so that a table goes before the one it references.
+    const tables = db
+      .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid DESC")
+      .pluck()
+      .all();
+    for (const table of tables) db.exec(`DROP TABLE "${table}"`);
+    db.exec(readFileSync(SCHEMA_URL, 'utf8'));
+    db.pragma(`user_version = ${READ_DB_VERSION}`);
+  }).immediate();
+}
+
+type CursorRow = {
+  readonly shard: number;
+  readonly sequence: number;
+  readonly chain_low: number;
+  readonly chain_high: number;
+};
+
+/** One cursor per shard, written in the transaction of the rows it stands behind. */
+export class Cursors {
+  readonly #select: Database.Statement<[number], CursorRow>;
+  readonly #write: Database.Statement<[number, number, number, number]>;
+
+  constructor(db: Database.Database) {
+    this.#select = db.prepare('SELECT * FROM cursors WHERE shard = ?');
+    this.#write = db.prepare('INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?)');
+  }
+
+  load(shard: number): JournalHead {
+    const row = this.#select.get(shard);
+    return row === undefined ? new JournalHead(0, 0, 0) : new JournalHead(row.sequence, row.chain_low, row.chain_high);
+  }
+
+  save(shard: number, head: JournalHead): void {
+    this.#write.run(shard, head.sequence, head.chainLow, head.chainHigh);
+  }
+}

@@ -1,0 +1,113 @@
+/** The SQL of the order queries, and their rows as clients see them. Runs in a thread of the query pool. */
+import type Database from 'better-sqlite3';
+import { bytesToUuid } from '../../shared/hex.ts';
+import {
+  type OrderFacts,
+  type OrderRecord,
+  type OrderRecordV2,
+  orderRecord,
+  orderRecordV2,
+} from '../../shared/orderMath.ts';
+import { firstIdAfter, type Page } from './page.ts';
+
+/** The three masks have bit n set when code n (shared/codes.ts) is wanted. */
+export type OrderFilters = Readonly<{
+  statuses: number;
+  sides: number;
+  outcomes: number;
+  /** Only orders whose timestamp, the one they are sorted by, is after this. */
+  sinceMs: number;
+  sort: 'created_at' | 'updated_at';
+  limit: number;
+  offset: number;
+}>;
+
+type Row = {
+  readonly id: Uint8Array;
+  readonly hash: Uint8Array;
+  readonly market_uuid: Uint8Array;
+  readonly ticks_per_unit: number;
+  readonly side: number;
+  readonly outcome: number;
+  readonly limit_ticks: number;
+  readonly maker_amount: number;
+  readonly taker_amount: number;
+  readonly lots: number;
+  readonly remaining_lots: number;
+  readonly filled_notional_micro: number;
+  readonly time_in_force: number;
+  readonly post_only: number;
+  readonly status: number;
+  readonly order_sequence: number;
+  readonly created_ms: number;
+};
+
+type ListParameters = Omit<OrderFilters, 'sort'> & { readonly account: number; readonly firstId: Uint8Array };
+
+const SELECT = `
+  SELECT id, hash, markets.uuid AS market_uuid, ticks_per_unit, side, outcome, limit_ticks, maker_amount, taker_amount,
+    lots, remaining_lots, filled_notional_micro, time_in_force, post_only, status, order_sequence, created_ms
+  FROM orders JOIN markets USING (market)`;
+
+const FILTER = `
+  account = @account AND (@statuses >> status) & 1 AND (@sides >> side) & 1 AND (@outcomes >> outcome) & 1`;
+const CREATED = `${FILTER} AND id >= @firstId`;
+const UPDATED = `${FILTER} AND updated_ms > @sinceMs`;
+const PAGE = 'LIMIT @limit OFFSET @offset';
+
+export class OrderQueries {
+  readonly #byHash: Database.Statement<[number, Uint8Array], Row>;
+  readonly #list: Readonly<Record<OrderFilters['sort'], Database.Statement<[ListParameters], Row>>>;
+  readonly #count: Readonly<Record<OrderFilters['sort'], Database.Statement<[ListParameters], number>>>;
+  readonly #readPage: (parameters: ListParameters, sort: OrderFilters['sort']) => { rows: Row[]; total: number };
+
+  constructor(db: Database.Database) {
+    this.#byHash = db.prepare(`${SELECT} WHERE account = ? AND hash = ?`);
+    this.#list = {
+      created_at: db.prepare(`${SELECT} WHERE ${CREATED} ORDER BY id DESC ${PAGE}`),
+      updated_at: db.prepare(`${SELECT} WHERE ${UPDATED} ORDER BY updated_ms DESC, id DESC ${PAGE}`),
+    };
+    this.#count = {
+      created_at: db.prepare<[ListParameters], number>(`SELECT count(*) FROM orders WHERE ${CREATED}`).pluck(),
+      updated_at: db.prepare<[ListParameters], number>(`SELECT count(*) FROM orders WHERE ${UPDATED}`).pluck(),
+    };
+    // One transaction, so that total and rows are of the same moment.
+    this.#readPage = db.transaction((parameters: ListParameters, sort: OrderFilters['sort']) => ({
+      rows: this.#list[sort].all(parameters),
+      total: this.#count[sort].get(parameters)!,
+    }));
+  }
+
+  /** Null when the account has no such order; whether another has one stays unknown to it. */
+  byHash(account: number, hash: Uint8Array): OrderRecord | null {
+    const row = this.#byHash.get(account, hash);
+    return row === undefined ? null : orderRecord(toFacts(row));
+  }
+
+  list(account: number, { sort, ...filters }: OrderFilters): Page<OrderRecordV2> {
+    const page = this.#readPage({ account, firstId: firstIdAfter(filters.sinceMs), ...filters }, sort);
+    return { total: page.total, rows: page.rows.map((row) => orderRecordV2(toFacts(row))) };
+  }
+}
+
+function toFacts(row: Row): OrderFacts {
+  return {
+    id: bytesToUuid(row.id),
+    hash: row.hash,
+    marketId: bytesToUuid(row.market_uuid),
+    ticksPerUnit: row.ticks_per_unit,
+    side: row.side,
+    outcome: row.outcome,
+    timeInForce: row.time_in_force,
+    postOnly: row.post_only === 1,
+    limitTicks: row.limit_ticks,
+    makerAmount: row.maker_amount,
+    takerAmount: row.taker_amount,
+    quantityLots: row.lots,
+    remainingLots: row.remaining_lots,
+    filledNotionalMicro: row.filled_notional_micro,
+    status: row.status,
+    createdMs: row.created_ms,
+    orderSequence: row.order_sequence,
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * Questions about the past, answered from read.db by threads of their own: a scan never holds up the gateway.
+ * Owner: the gateway thread.
+ *
+ * A query waits until the projector has passed the last record its account was told of, so an account always reads its
+ * own acknowledged writes (RULES.md 7.1). Both the wait and the queue are bounded; beyond them the answer is busy.
+ */
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
+import type { OrderRecord, OrderRecordV2 } from '../../shared/orderMath.ts';
+import { NOT_KNOWN, Progress } from '../../shared/progress.ts';
+import type { MarketVolume } from '../control/volumes.ts';
+import type { OrderFilters } from './orders.ts';
+import type { Page } from './page.ts';
+import type { TradeFilters, TradeRecord } from './trades.ts';
+import type * as worker from './worker.ts';
+
+export type QueryPoolOptions = {
+  readonly readDbPath: string;
+  readonly progress: SharedArrayBuffer;
+  /** The last record of a shard whose effects an account may have been told of. */
+  readonly lastAcknowledged: (account: number, shard: number) => number;
+  /** How long a query waits for the projector. */
+  readonly waitMs?: number;
+};
+
+export type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
+
+const MAX_THREADS = 2;
+const MAX_QUEUED = 256;
+const DEFAULT_WAIT_MS = 2000;
+const BUSY = { ok: false, row: ERRORS.ENGINE_BUSY } as const;
+
+export class QueryPool {
+  readonly #progress: Progress;
+  readonly #lastAcknowledged: QueryPoolOptions['lastAcknowledged'];
+  readonly #waitMs: number;
+  readonly #pool: Piscina;
+
+  constructor(options: QueryPoolOptions) {
+    this.#progress = new Progress(options.progress);
+    this.#lastAcknowledged = options.lastAcknowledged;
+    this.#waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
+    const workerData: worker.QueryWorkerData = { readDbPath: options.readDbPath };
+    this.#pool = new Piscina({
+      filename: fileURLToPath(new URL('./worker.ts', import.meta.url)),
+      minThreads: 1,
+      maxThreads: MAX_THREADS,
+      workerData,
+      recordTiming: false,
+    });
+  }
+
+  /** An order of the account in whatever state, null when it has none with this hash. */
+  orderByHash(account: number, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
+    return this.#ask<typeof worker.orderByHash>('orderByHash', account, { account, hash });
+  }
+
+  userOrders(account: number, filters: OrderFilters): Promise<QueryResult<Page<OrderRecordV2>>> {
+    return this.#ask<typeof worker.userOrders>('userOrders', account, { account, filters });
+  }
+
+  userTrades(account: number, filters: TradeFilters): Promise<QueryResult<Page<TradeRecord>>> {
+    return this.#ask<typeof worker.userTrades>('userTrades', account, { account, filters });
+  }
+
+  /** Of every market there is; none before the projector has begun. */
+  async marketVolumes(): Promise<readonly MarketVolume[]> {
+    for (let shard = 0; shard < this.#progress.shards; shard++) {
+      if (this.#progress.projected(shard) === NOT_KNOWN) return [];
+    }
+    return this.#pool.run(undefined, { name: 'marketVolumes' });
+  }
+
+  /** Queries still running are given up. */
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+
+  async #ask<F extends (task: never) => unknown>(
+    name: string,
+    account: number,
+    task: Parameters<F>[0],
+  ): Promise<QueryResult<ReturnType<F>>> {
+    const isCurrent = await this.#awaitOwnWrites(account);
+    if (!isCurrent || this.#pool.queueSize >= MAX_QUEUED) return BUSY;
+    return { ok: true, value: await this.#pool.run(task, { name }) };
+  }
+
+  async #awaitOwnWrites(account: number): Promise<boolean> {
+    const waits: Promise<boolean>[] = [];
+    for (let shard = 0; shard < this.#progress.shards; shard++) {
+      waits.push(this.#progress.awaitProjected(shard, this.#lastAcknowledged(account, shard), this.#waitMs));
+    }
+    return (await Promise.all(waits)).every(Boolean);
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * A thread of the query pool: one read-only connection to read.db and the statements prepared on it. The pool calls the
+ * exported functions by name.
+ */
+import { workerData } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import type { OrderRecord, OrderRecordV2 } from '../../shared/orderMath.ts';
+import type { MarketVolume } from '../control/volumes.ts';
+import { MarketQueries } from './markets.ts';
+import { type OrderFilters, OrderQueries } from './orders.ts';
+import type { Page } from './page.ts';
+import { type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
+
+export type QueryWorkerData = { readonly readDbPath: string };
+
+type Queries = { readonly markets: MarketQueries; readonly orders: OrderQueries; readonly trades: TradeQueries };
+
+let opened: Queries | null = null;
+
+export function orderByHash(task: { account: number; hash: Uint8Array }): OrderRecord | null {
+  return queries().orders.byHash(task.account, task.hash);
+}
+
+export function userOrders(task: { account: number; filters: OrderFilters }): Page<OrderRecordV2> {
+  return queries().orders.list(task.account, task.filters);
+}
+
+export function userTrades(task: { account: number; filters: TradeFilters }): Page<TradeRecord> {
+  return queries().trades.list(task.account, task.filters);
+}
+
+export function marketVolumes(): MarketVolume[] {
+  return queries().markets.volumes();
+}
+
+/** Opened by the first query: the pool is made before the projector has made the file. */
+function queries(): Queries {
+  if (opened === null) {
+    const { readDbPath } = workerData as QueryWorkerData;
+    const db = new Database(readDbPath, { readonly: true, fileMustExist: true });
+    db.pragma('query_only = ON');
+    opened = { markets: new MarketQueries(db), orders: new OrderQueries(db), trades: new TradeQueries(db) };
+  }
+  return opened;
+}
