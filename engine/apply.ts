@@ -222,22 +222,26 @@ export class Apply {
     return OK;
   }
 
-  /** Everything that is due by time alone: markets that start or close, then orders that expire. */
+  /** Everything due by time alone, in order of time; at one moment markets come first, so a close beats an expiry. */
   #tick(timeMs: number): number {
     const { expiry, markets, matcher } = this.#state;
-    for (const market of markets.all()) {
-      if (market.status === MARKET_STATUS.PENDING && market.startMs <= timeMs) {
-        market.status = MARKET_STATUS.ACTIVE;
-        markets.touch(market);
-      }
-      if (market.nextTransitionMs() <= timeMs) this.#closeMarket(market);
-    }
-    markets.plan();
-    while (expiry.firstMs() <= timeMs) {
-      const slot = expiry.first();
-      matcher.close(this.#marketOf(slot), slot, CLOSE_REASON.EXPIRED);
+    for (let dueMs = this.nextDueMs(); dueMs <= timeMs; dueMs = this.nextDueMs()) {
+      if (markets.nextTransitionMs === dueMs) this.#moveMarkets(dueMs);
+      else matcher.close(this.#marketOf(expiry.first()), expiry.first(), CLOSE_REASON.EXPIRED);
     }
     return OK;
+  }
+
+  #moveMarkets(dueMs: number): void {
+    const { markets } = this.#state;
+    for (const market of markets.all()) {
+      if (market.nextTransitionMs() > dueMs) continue;
+      if (market.status === MARKET_STATUS.PENDING && market.startMs <= dueMs) {
+        market.status = MARKET_STATUS.ACTIVE;
+        markets.touch(market);
+      } else this.#closeMarket(market);
+    }
+    markets.plan();
   }
 
   #closeMarket(market: Market): void {

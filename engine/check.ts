@@ -31,6 +31,9 @@ function checkMarket(state: ShardState, market: Market): number {
   for (let slot = book.dormantHead; slot !== NONE; slot = state.orders.next[slot]!) {
     assert(state.orders.place[slot] === PLACE_OF.DORMANT, 'O1: a row of the dormant list is dormant');
     assert(before === NONE || state.orders.sequence[before]! < state.orders.sequence[slot]!, 'K2: dormant by sequence');
+    assert(state.orders.previous[slot] === before, 'K2: the dormant list is linked both ways');
+    assert(state.orders.feeBps[slot] !== market.feeBps, 'K2: a dormant order is signed under another fee');
+    checkOrder(state, market, slot);
     before = slot;
     dormant++;
   }
@@ -40,7 +43,7 @@ function checkMarket(state: ShardState, market: Market): number {
 }
 
 function checkLevels(state: ShardState, market: Market, levels: Levels, isBid: number): number {
-  const { orders, hashes } = state;
+  const { orders } = state;
   let total = 0;
   let best = NO_TICK;
   for (let tick = 0; tick < market.ticksPerUnit; tick++) {
@@ -50,15 +53,11 @@ function checkLevels(state: ShardState, market: Market, levels: Levels, isBid: n
     for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot]!) {
       assert(orders.place[slot] === PLACE_OF.RESTING, 'O1: a row in a level rests');
       assert(orders.yesTicks[slot] === tick && orders.isBid[slot] === isBid, 'O1: a row is in its own level');
-      assert(orders.market[slot] === market.index, 'O1: a row is in its own market');
       assert(orders.feeBps[slot] === market.feeBps, 'K2: a resting order is signed under the canonical fee');
       assert(orders.previous[slot] === before, 'L3: a queue is linked both ways');
       assert(before === NONE || orders.sequence[before]! < orders.sequence[slot]!, 'L3: a queue is in time order');
-      const remaining = orders.remainingLots[slot]!;
-      assert(remaining > 0 && remaining <= orders.quantityLots[slot]!, 'O3: an open order has something left');
-      assert(hashes.find(orders.hash, orders.hashOffset(slot)), 'O2: an open order is in the hash index');
-      assert(hashes.foundSlot === slot, 'O2: the hash index leads to the row');
-      lots += remaining;
+      checkOrder(state, market, slot);
+      lots += orders.remainingLots[slot]!;
       count++;
       before = slot;
     }
@@ -70,6 +69,18 @@ function checkLevels(state: ShardState, market: Market, levels: Levels, isBid: n
   }
   assert(levels.bestTick === best, 'L4: the best tick is the best set bit');
   return total;
+}
+
+/** What holds for every open order, wherever it waits. */
+function checkOrder(state: ShardState, market: Market, slot: number): void {
+  const { orders, hashes } = state;
+  assert(orders.market[slot] === market.index, 'O1: a row is in its own market');
+  const remaining = orders.remainingLots[slot]!;
+  assert(remaining > 0 && remaining <= orders.quantityLots[slot]!, 'O3: an open order has something left');
+  assert(hashes.find(orders.hash, orders.hashOffset(slot)), 'O2: an open order is in the hash index');
+  assert(hashes.foundSlot === slot, 'O2: the hash index leads to the row');
+  const expires = orders.expirationSec[slot] !== 0;
+  assert(expires === (orders.heapIndex[slot] !== NONE), 'X1: an order that expires is in the heap');
 }
 
 /** Account lists, and what their orders reserve (M2, P1). */

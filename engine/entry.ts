@@ -50,7 +50,7 @@ export class Entry {
       case cmd.COMMAND.FUNDS:
         return this.#funds(words, word);
       case cmd.COMMAND.MARKET_PATCH:
-        return this.#marketPatch(words, word);
+        return this.#marketPatch(words, word, nowMs);
       default:
         return OK;
     }
@@ -137,9 +137,8 @@ export class Entry {
     const outcome = cmd.kindOutcome(kind);
     const isBid = isBidInYes(kind);
     const yesTicks = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
-    if ((cmd.kindBits(kind) & cmd.PLACE_BIT_POST_ONLY) !== 0) {
-      return market.book.crosses(isBid, yesTicks) ? E.POST_ONLY_WOULD_CROSS : OK;
-    }
+    const isPostOnly = (cmd.kindBits(kind) & cmd.PLACE_BIT_POST_ONLY) !== 0;
+    if (isPostOnly && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_WOULD_CROSS;
     const timeInForce = cmd.kindTimeInForce(kind);
     if (timeInForce !== TIME_IN_FORCE.FOK && timeInForce !== TIME_IN_FORCE.FAK) return OK;
 
@@ -197,12 +196,14 @@ export class Entry {
     return available < amount ? this.#short(amount, available, ledger.reservedOf(account)) : OK;
   }
 
-  #marketPatch(words: Uint32Array, word: number): number {
+  #marketPatch(words: Uint32Array, word: number, nowMs: number): number {
     const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!);
     if (market === undefined) return E.MARKET_NOT_FOUND;
     const status = words[word + cmd.PATCH_STATUS]!;
     if (status !== cmd.UNCHANGED && !mayMove(market.status, status)) return E.INVALID_TRANSITION;
-    return OK;
+    // Its end has passed: opened now it would be closed again by the next command, or never when it was closed before.
+    const isOver = readSafe(words, word + cmd.PATCH_END_MS) <= nowMs;
+    return status === MARKET_STATUS.ACTIVE && isOver ? E.INVALID_TRANSITION : OK;
   }
 
   #short(required: number, available: number, reserved: number): number {

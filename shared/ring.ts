@@ -56,6 +56,8 @@ export class RingProducer {
    */
   tryClaim(lengthBytes: number, keepFreeBytes: number): number {
     assert(lengthBytes % RECORD_ALIGNMENT === 0 && lengthBytes >= 8, 'ring: a record is a multiple of 8 bytes');
+    // A longer one might find no room even in an empty ring, depending on where the cursor stands: a wait without end.
+    assert(lengthBytes * 2 <= this.capacity, 'ring: a record takes at most half of the ring');
     const start = this.#claimed & this.#mask;
     const toEnd = this.capacity - start;
     const padding = toEnd < lengthBytes ? toEnd : 0;

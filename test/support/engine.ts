@@ -2,6 +2,7 @@
  * An engine in the test's own thread, driven through a real command ring: place, cancel, fund, then read the events.
  * Signatures are taken for granted here (the verifier has its own tests); time is the test's to move.
  */
+import assert from 'node:assert/strict';
 import { checkShard } from '../../engine/check.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { JournalStore } from '../../engine/journal.ts';
@@ -10,8 +11,9 @@ import { Balances, createBalances } from '../../shared/balances.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
 import * as cmd from '../../shared/commands.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../../shared/eip712.ts';
+import { ERRORS, OK } from '../../shared/errors.ts';
 import * as ev from '../../shared/events.ts';
-import { RecordBuffer, readSafe, readSigned, writeSafe } from '../../shared/record.ts';
+import { RecordBuffer, readSafe, writeSafe } from '../../shared/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/ring.ts';
 import { createRingBuffer } from '../../shared/ringLayout.ts';
 
@@ -25,18 +27,40 @@ export const DOMAIN = {
 };
 
 export type Reply = { code: number; sequence: number; a: number; b: number; c: number };
-export type Fill = { maker: number; taker: number; lots: number; ticks: number; type: number; fees: [number, number] };
+
+/** Orders are told by their sequence number, which is theirs alone; slots are used again. Ticks are in Yes terms. */
+export type Fill = {
+  kind: 'fill';
+  maker: number;
+  taker: number;
+  lots: number;
+  ticks: number;
+  matchType: number;
+  makerFee: number;
+  takerFee: number;
+};
+export type Closed = { kind: 'closed'; order: number; reason: number; left: number };
+export type Told =
+  | Fill
+  | Closed
+  | { kind: 'order'; order: number }
+  | { kind: 'rest'; order: number; lots: number }
+  | { kind: 'dormant' | 'woken'; order: number };
+
 export type Outcome = {
   reply: Reply;
+  /** Of a PLACE: the order's hash. */
   hash: Uint32Array;
-  slot: number;
-  fills: Fill[];
-  closed: { slot: number; reason: number; left: number }[];
-  rested: number;
+  /** What became of orders, as it happened; a TICK that came first included. */
+  told: Told[];
+  /** Event types, all of them. */
   types: number[];
 };
 
-type PlaceOptions = {
+export const fillsOf = (outcome: Outcome): Fill[] => outcome.told.filter((event) => event.kind === 'fill');
+export const closedOf = (outcome: Outcome): Closed[] => outcome.told.filter((event) => event.kind === 'closed');
+
+export type PlaceOptions = {
   account?: number;
   market?: number;
   side?: number;
@@ -53,6 +77,15 @@ type PlaceOptions = {
   minTakerNet?: number;
   authorized?: boolean;
   salt?: number;
+};
+
+export type MarketOptions = {
+  ticksPerUnit?: number;
+  feeBps?: number;
+  status?: number;
+  startMs?: number;
+  endMs?: number;
+  minOrderAtomic?: number;
 };
 
 /** Keeps what was appended, as a journal would, and hands it back to a fresh engine. */
@@ -76,19 +109,33 @@ export class MemoryJournal implements Pick<JournalStore, 'append'> {
   }
 }
 
+type RigOptions = {
+  collateralCheck?: boolean;
+  verifier?: Verifier;
+  /** Shared with another rig: two shards of one exchange. */
+  balances?: Balances;
+};
+
 export class EngineRig {
-  readonly balancesBuffer = createBalances();
-  readonly balances = new Balances(this.balancesBuffer);
+  readonly balances: Balances;
   readonly journal = new MemoryJournal();
   readonly engine: Engine;
   nowMs = 1_800_000_000_000;
+  /** False: the test decides when a journal transaction is durable (`commit`). */
+  commitsAtOnce = true;
+  /** Who placed an order, by its sequence number. */
+  readonly accountOf = new Map<number, number>();
+  readonly #isOnlyShard: boolean;
+  readonly #orderAt = new Map<number, number>();
   #salt = 0;
   #reference = 0;
   readonly #producer: RingProducer;
   readonly #consumer: RingConsumer;
   readonly #command = new RecordBuffer(4096);
 
-  constructor(options: { collateralCheck?: boolean; verifier?: Verifier } = {}) {
+  constructor(options: RigOptions = {}) {
+    this.#isOnlyShard = options.balances === undefined;
+    this.balances = options.balances ?? new Balances(createBalances());
     const ring = createRingBuffer(1 << 16);
     this.#producer = new RingProducer(ring);
     this.#consumer = new RingConsumer(ring);
@@ -105,17 +152,12 @@ export class EngineRig {
     return engine;
   }
 
-  market(
-    index: number,
-    options: {
-      ticksPerUnit?: number;
-      feeBps?: number;
-      status?: number;
-      startMs?: number;
-      endMs?: number;
-      minOrderAtomic?: number;
-    } = {},
-  ): Outcome {
+  /** The journal transaction is durable: credits may be spent by other shards. */
+  commit(): void {
+    this.engine.state.ledger.releaseCredits();
+  }
+
+  market(index: number, options: MarketOptions = {}): Outcome {
     const word = this.#begin(cmd.COMMAND.MARKET_OPEN, 0, index, 0);
     const { words } = this.#producer;
     words[word + cmd.OPEN_UUID] = index + 1;
@@ -179,8 +221,8 @@ export class EngineRig {
     return this.#run();
   }
 
-  cancel(account: number, hash: Uint32Array): Outcome {
-    const word = this.#begin(cmd.COMMAND.CANCEL, account, cmd.NO_MARKET, CLOSE_REASON.USER);
+  cancel(account: number, hash: Uint32Array, reason: number = CLOSE_REASON.USER): Outcome {
+    const word = this.#begin(cmd.COMMAND.CANCEL, account, cmd.NO_MARKET, reason);
     this.#producer.words.set(hash, word + cmd.CANCEL_HASH);
     return this.#run();
   }
@@ -234,58 +276,120 @@ export class EngineRig {
     this.#command.appendRecords(this.#consumer.words, word, this.#consumer.words[word]!);
     this.#consumer.release();
     this.engine.submit(this.#command.words, this.#command.bytes, 0);
-    this.engine.state.ledger.releaseCredits();
+    if (this.commitsAtOnce) this.commit();
     const outcome = this.#read();
-    outcome.hash = this.#command.words.slice(cmd.PLACE_HASH, cmd.PLACE_HASH + 8);
     this.engine.out.clear();
     checkShard(this.engine.state);
+    if (this.commitsAtOnce && this.#isOnlyShard) this.#checkCells();
     return outcome;
+  }
+
+  /** B2: of a single shard with nothing in flight, the shared cells are its nets. */
+  #checkCells(): void {
+    const { netMicro } = this.engine.state.ledger;
+    for (let account = 0; account < netMicro.length; account++) {
+      assert.equal(this.balances.availableMicro(account), netMicro[account], `cell of account ${account}`);
+    }
   }
 
   #read(): Outcome {
     const { out } = this.engine;
     const { words } = out;
-    const result: Outcome = {
+    const outcome: Outcome = {
       reply: { code: -1, sequence: 0, a: 0, b: 0, c: 0 },
-      hash: new Uint32Array(8),
-      slot: -1,
-      fills: [],
-      closed: [],
-      rested: 0,
+      hash: this.#command.words.slice(cmd.PLACE_HASH, cmd.PLACE_HASH + 8),
+      told: [],
       types: [],
     };
     for (let word = 0; word < out.lengthBytes / 4; word += words[word]! / 4) {
-      const type = ev.typeOf(words[word + 1]!);
-      result.types.push(type);
-      if (type === ev.EVENT.ORDER) result.slot = words[word + ev.EV_SLOT]!;
-      else if (type === ev.EVENT.REST) result.rested = readSafe(words, word + ev.REST_REMAINING_LOTS);
-      else if (type === ev.EVENT.CLOSED) {
-        result.closed.push({
-          slot: words[word + ev.EV_SLOT]!,
-          reason: words[word + ev.EV_FLAGS]!,
-          left: readSafe(words, word + ev.CLOSED_REMAINING_LOTS),
-        });
-      } else if (type === ev.EVENT.FILL) {
-        result.fills.push({
-          maker: words[word + ev.EV_SLOT]!,
-          taker: words[word + ev.FILL_TAKER_SLOT]!,
-          lots: readSafe(words, word + ev.FILL_LOTS),
-          ticks: words[word + ev.FILL_YES_TICKS]!,
-          type: words[word + ev.EV_FLAGS]!,
-          fees: [readSafe(words, word + ev.FILL_MAKER_FEE), readSafe(words, word + ev.FILL_TAKER_FEE)],
-        });
-      } else if (type === ev.EVENT.REPLY) {
-        result.reply = {
-          code: words[word + ev.EV_FLAGS]!,
-          sequence: readSafe(words, word + ev.REPLY_SEQUENCE),
-          a: readSafe(words, word + ev.REPLY_A),
-          b: readSafe(words, word + ev.REPLY_B),
-          c: readSigned(words, word + ev.REPLY_C),
-        };
+      const type = ev.typeOf(words[word + ev.EV_TYPE]!);
+      outcome.types.push(type);
+      if (type === ev.EVENT.REPLY) outcome.reply = readReply(words, word);
+      else {
+        const told = this.#readTold(type, words, word);
+        if (told !== undefined) outcome.told.push(told);
       }
     }
-    return result;
+    return outcome;
   }
+
+  #readTold(type: number, words: Uint32Array, word: number): Told | undefined {
+    const slot = words[word + ev.EV_SLOT]!;
+    if (type === ev.EVENT.ORDER) {
+      const order = readSafe(words, word + ev.ORDER_SEQUENCE);
+      this.#orderAt.set(slot, order);
+      this.accountOf.set(order, words[word + ev.EV_ACCOUNT]!);
+      return { kind: 'order', order };
+    }
+    const order = this.#orderAt.get(slot)!;
+    switch (type) {
+      case ev.EVENT.REST:
+        return { kind: 'rest', order, lots: readSafe(words, word + ev.REST_REMAINING_LOTS) };
+      case ev.EVENT.CLOSED: {
+        const left = readSafe(words, word + ev.CLOSED_REMAINING_LOTS);
+        return { kind: 'closed', order, reason: words[word + ev.EV_FLAGS]!, left };
+      }
+      case ev.EVENT.DORMANT:
+        return { kind: 'dormant', order };
+      case ev.EVENT.WOKEN:
+        return { kind: 'woken', order };
+      case ev.EVENT.FILL:
+        return {
+          kind: 'fill',
+          maker: order,
+          taker: this.#orderAt.get(words[word + ev.FILL_TAKER_SLOT]!)!,
+          lots: readSafe(words, word + ev.FILL_LOTS),
+          ticks: words[word + ev.FILL_YES_TICKS]!,
+          matchType: words[word + ev.EV_FLAGS]!,
+          makerFee: readSafe(words, word + ev.FILL_MAKER_FEE),
+          takerFee: readSafe(words, word + ev.FILL_TAKER_FEE),
+        };
+      default:
+        return undefined;
+    }
+  }
+}
+
+/** The name of a refusal by its number, so that a failed comparison reads FOK_NOT_FILLED and not 701. */
+export function errorKey(number: number): string {
+  if (number === OK) return 'OK';
+  return Object.entries(ERRORS).find(([, row]) => row.number === number)?.[0] ?? `unknown error ${number}`;
+}
+
+function readReply(words: Uint32Array, word: number): Reply {
+  return {
+    code: words[word + ev.EV_FLAGS]!,
+    sequence: readSafe(words, word + ev.REPLY_SEQUENCE),
+    a: readSafe(words, word + ev.REPLY_A),
+    b: readSafe(words, word + ev.REPLY_B),
+    c: readSafe(words, word + ev.REPLY_C),
+  };
+}
+
+/**
+ * Everything an engine knows, as bytes: what it would tell a gateway that starts now, and the numbers it would go on
+ * with. Its clock is left out: refused commands move it and are not in the journal.
+ */
+export function stateOf(engine: Engine): Buffer {
+  const { out, state } = engine;
+  const parts: Buffer[] = [];
+  engine.describe(() => {
+    parts.push(Buffer.from(out.bytes.slice(0, out.lengthBytes)));
+    out.clear();
+  });
+  const ready = parts.at(-1)!;
+  ready.fill(0, ready.length - ev.EVENT_BYTES[ev.EVENT.READY]! + ev.READY_TIME_MS * 4);
+  const counters = [
+    engine.sequence,
+    state.orderSequence,
+    state.matcher.tradeSequence,
+    state.hashes.size,
+    state.references.size,
+    state.orders.openCount,
+    state.expiry.size,
+    state.markets.nextTransitionMs,
+  ];
+  return Buffer.concat([...parts, Buffer.from(new Float64Array(counters).buffer)]);
 }
 
 function makeEngine(

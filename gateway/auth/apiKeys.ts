@@ -1,0 +1,163 @@
+/**
+ * Who signed a request (RULES.md 4). Checks run cheapest first and stop at the first failure: headers, version, key
+ * known, key in force, timestamp, passphrase, signature, and the nonce only once the signature holds, so that nobody
+ * can spend the nonces of a key without its secret.
+ *
+ * Each step has its own documented message, so a caller can tell an unknown key from a wrong passphrase; equalising
+ * their time would therefore hide nothing. What is compared against a secret is compared in constant time.
+ */
+
+import type { HttpRequest } from 'uWebSockets.js';
+import { createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { SelfTrade } from '../../shared/codes.ts';
+import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
+import { AUTH_HEADER, EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSignV2 } from '../../shared/hmac.ts';
+import type { Limit, Tier } from '../limits/classes.ts';
+import type { NonceMemory } from './nonces.ts';
+import { isPassphrase } from './passphrase.ts';
+
+export type ApiKey = {
+  readonly keyId: string;
+  readonly accountIndex: number;
+  readonly userId: string;
+  readonly secret: KeyObject;
+  readonly passphraseSalt: Uint8Array;
+  readonly passphraseHash: Uint8Array;
+  /** Bits of SCOPE. */
+  readonly scopes: number;
+  readonly revoked: boolean;
+  readonly expiresAtMs: number | null;
+  readonly requireSigningVersion: 1 | 2 | null;
+  readonly tier: Tier;
+  readonly rateLimitOverride: Limit | null;
+  readonly selfTradePrevention: SelfTrade;
+};
+
+export type KeyStore = { find(keyId: string): ApiKey | undefined };
+
+/** Header values; an absent header is the empty string. */
+export type Credentials = {
+  readonly keyId: string;
+  readonly passphrase: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly version: string;
+  readonly nonce: string;
+};
+
+export type Authentication =
+  | { readonly ok: true; readonly key: ApiKey }
+  | { readonly ok: false; readonly row: ErrorRow; readonly details: AuthenticationDetails };
+
+/** Which step failed and, where clocks disagree, what the server's shows. */
+export type AuthenticationDetails = { readonly step: string; readonly server_time?: number };
+
+const MAX_SKEW_SEC = 30;
+/** 32 bytes in base64, with and without its padding. */
+const SIGNATURE_LENGTHS = [43, 44];
+const TIMESTAMP_FORM = /^[0-9]{1,15}$/;
+
+export class Authenticator {
+  readonly #keys: KeyStore;
+  readonly #nonces: NonceMemory;
+
+  constructor(keys: KeyStore, nonces: NonceMemory) {
+    this.#keys = keys;
+    this.#nonces = nonces;
+  }
+
+  /** `target` is the path with its query exactly as sent. */
+  check(credentials: Credentials, method: string, target: string, body: Uint8Array, nowMs: number): Authentication {
+    if (isIncomplete(credentials)) return refuse(ERRORS.MISSING_API_KEY_HEADERS, 'headers');
+    const version = toVersion(credentials.version);
+    if (version === 0) return refuse(ERRORS.UNSUPPORTED_SIGNING_VERSION, 'signing_version');
+
+    const key = this.#keys.find(credentials.keyId);
+    if (key === undefined) return refuse(ERRORS.INVALID_API_KEY, 'api_key');
+    if (key.requireSigningVersion !== null && key.requireSigningVersion !== version) {
+      return refuse(ERRORS.UNSUPPORTED_SIGNING_VERSION, 'signing_version');
+    }
+    if (key.revoked || (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)) {
+      return refuse(ERRORS.API_KEY_REVOKED, 'api_key');
+    }
+
+    const nowSec = Math.floor(nowMs / 1000);
+    if (!TIMESTAMP_FORM.test(credentials.timestamp)) return refuse(ERRORS.INVALID_TIMESTAMP, 'timestamp', nowSec);
+    const timestampSec = Number(credentials.timestamp);
+    const isCurrent = Math.abs(timestampSec - nowSec) <= MAX_SKEW_SEC;
+    if (!isCurrent || (version === 2 && !this.#nonces.covers(timestampSec))) {
+      return refuse(ERRORS.TIMESTAMP_OUTSIDE_WINDOW, 'timestamp', nowSec);
+    }
+
+    if (!isPassphrase(credentials.passphrase, key.passphraseSalt, key.passphraseHash)) {
+      return refuse(ERRORS.INVALID_PASSPHRASE, 'passphrase');
+    }
+    const expected =
+      version === 2
+        ? digestV2(key.secret, credentials, method, target, body)
+        : digestV1(key.secret, credentials, method, target, body);
+    if (!isSignature(credentials.signature, expected)) return refuse(ERRORS.INVALID_HMAC_SIGNATURE, 'signature');
+
+    if (version === 2) {
+      if (!NONCE_FORM.test(credentials.nonce)) return refuse(ERRORS.INVALID_NONCE, 'nonce');
+      if (!this.#nonces.tryUse(key.keyId, credentials.nonce, nowMs)) return refuse(ERRORS.NONCE_USED, 'nonce');
+    }
+    return { ok: true, key };
+  }
+}
+
+/** Whether a caller that needs no key wants to be known by one. */
+export function offersKey(request: HttpRequest): boolean {
+  return request.getHeader(AUTH_HEADER.API_KEY) !== '';
+}
+
+/** The request is only valid inside its handler, so the headers are read before any body arrives. */
+export function readCredentials(request: HttpRequest): Credentials {
+  return {
+    keyId: request.getHeader(AUTH_HEADER.API_KEY),
+    passphrase: request.getHeader(AUTH_HEADER.PASSPHRASE),
+    timestamp: request.getHeader(AUTH_HEADER.TIMESTAMP),
+    signature: request.getHeader(AUTH_HEADER.SIGNATURE),
+    version: request.getHeader(AUTH_HEADER.VERSION),
+    nonce: request.getHeader(AUTH_HEADER.NONCE),
+  };
+}
+
+function isIncomplete(credentials: Credentials): boolean {
+  return (
+    credentials.keyId === '' ||
+    credentials.passphrase === '' ||
+    credentials.timestamp === '' ||
+    credentials.signature === '' ||
+    (credentials.version === '2' && credentials.nonce === '')
+  );
+}
+
+/** No header is version 1; zero is none that is known. */
+function toVersion(header: string): 0 | 1 | 2 {
+  if (header === '2') return 2;
+  return header === '' || header === '1' ? 1 : 0;
+}
+
+function digestV2(secret: KeyObject, sent: Credentials, method: string, target: string, body: Uint8Array): Buffer {
+  const bodyHash = body.length === 0 ? EMPTY_BODY_SHA256 : hash('sha256', body, 'hex');
+  const text = stringToSignV2(sent.timestamp, sent.nonce, method, target, bodyHash);
+  return createHmac('sha256', secret).update(text).digest();
+}
+
+function digestV1(secret: KeyObject, sent: Credentials, method: string, target: string, body: Uint8Array): Buffer {
+  const text = stringToSignV1(sent.timestamp, method, target);
+  return createHmac('sha256', secret).update(text).update(body).digest();
+}
+
+/** Node's decoder takes both base64 alphabets, padded or not. */
+function isSignature(text: string, expected: Buffer): boolean {
+  if (!SIGNATURE_LENGTHS.includes(text.length)) return false;
+  const given = Buffer.from(text, 'base64');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function refuse(row: ErrorRow, step: string, serverTimeSec?: number): Authentication {
+  const details = serverTimeSec === undefined ? { step } : { step, server_time: serverTimeSec };
+  return { ok: false, row, details };
+}

@@ -1,0 +1,61 @@
+/**
+ * The nonces used lately, per key, in memory.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   N1  A nonce is refused for at least PERIOD_MS after its use. A timestamp is acceptable for at most 60 s (30 s of
+ *       skew either way), so a nonce is forgotten only when its own timestamp no longer passes.
+ *   N2  Nothing is known of the time before the start, so timestamps up to `floorSec` are not covered; the floor rises
+ *       with every generation dropped, which keeps N1 when the wall clock is set back.
+ *   N3  A generation holds at most MAX_PER_KEY nonces of a key; a full one refuses, it never forgets early.
+ */
+
+/** Half as much again as the 60 s a timestamp can stay acceptable. */
+const PERIOD_MS = 90_000;
+const MAX_SKEW_SEC = 30;
+/** Over 11,000 signed requests a second, sustained by one key for a whole period. */
+const MAX_PER_KEY = 1 << 20;
+
+type Generation = Map<string, Set<string>>;
+
+export class NonceMemory {
+  readonly #maxPerKey: number;
+  #current: Generation = new Map();
+  #previous: Generation = new Map();
+  #startedMs: number;
+  #floorSec: number;
+
+  /** `floorSec` is the second the process started in: what was signed until then may have been used before. */
+  constructor(floorSec: number, maxPerKey = MAX_PER_KEY) {
+    this.#floorSec = floorSec;
+    this.#startedMs = floorSec * 1000;
+    this.#maxPerKey = maxPerKey;
+  }
+
+  covers(timestampSec: number): boolean {
+    return timestampSec > this.#floorSec;
+  }
+
+  /** Call only with a timestamp that is covered and a signature that holds. */
+  tryUse(keyId: string, nonce: string, nowMs: number): boolean {
+    if (nowMs - this.#startedMs >= PERIOD_MS) this.#rotate(nowMs);
+    if (this.#previous.get(keyId)?.has(nonce)) return false;
+    let used = this.#current.get(keyId);
+    if (used === undefined) {
+      used = new Set();
+      this.#current.set(keyId, used);
+    }
+    if (used.size >= this.#maxPerKey || used.has(nonce)) return false;
+    used.add(nonce);
+    return true;
+  }
+
+  /** Whole generations are dropped at once, so forgetting costs nothing per nonce and idle keys keep nothing. */
+  #rotate(nowMs: number): void {
+    // What the dropped generation held was signed for at most the skew after the last moment it was written.
+    this.#floorSec = Math.max(this.#floorSec, Math.floor(this.#startedMs / 1000) + MAX_SKEW_SEC);
+    this.#previous = this.#current;
+    this.#current = new Map();
+    this.#startedMs = nowMs;
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Bodies: how many bytes a request announces, collecting them under a limit, and JSON read strictly (RULES.md 6.4).
+ * A framing that two parsers could read differently is refused and its connection closed, since whatever follows on
+ * it could be taken for another request.
+ */
+import type { HttpRequest } from 'uWebSockets.js';
+import { isUtf8 } from 'node:buffer';
+import type { Call } from './call.ts';
+
+export const MAX_BODY_BYTES = 65_536;
+export const MAX_DEPTH = 8;
+
+/** What the headers say of the body: its length, or one of these. */
+export const CHUNKED = -1;
+export const MALFORMED = -2;
+
+const FIRST_BUFFER_BYTES = 4096;
+
+/** Names through which a careless merge further in could reach a prototype are nobody's field. */
+const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+const TOO_DEEP = -1;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+export type StrictJson =
+  | { readonly ok: true; readonly value: unknown }
+  | {
+      readonly ok: false;
+      readonly message: string;
+      readonly details: { readonly field: string; readonly rule: string };
+    };
+
+/** uWebSockets.js takes the first of two lengths and ignores codings it does not know, so both are looked at here. */
+export function readFraming(request: HttpRequest): number {
+  const length = request.getHeader('content-length');
+  const coding = request.getHeader('transfer-encoding');
+  if (length === '' && coding === '') return 0;
+  let headers = 0;
+  request.forEach((name) => {
+    if (name === 'content-length' || name === 'transfer-encoding') headers++;
+  });
+  if (headers > 1) return MALFORMED;
+  if (coding !== '') return coding.toLowerCase() === 'chunked' ? CHUNKED : MALFORMED;
+  return /^[0-9]{1,15}$/.test(length) ? Number(length) : MALFORMED;
+}
+
+/**
+ * Calls `onBody` once with `call.body` set, or `onTooLarge` as soon as the limit is passed. The chunks are copied:
+ * their memory is taken away when the callback returns. The buffer grows with what came, not with what was announced.
+ */
+export function collectBody(
+  call: Call,
+  maxBytes: number,
+  onBody: (call: Call) => void,
+  onTooLarge: (call: Call) => void,
+): void {
+  let collected: Buffer | null = null;
+  let count = 0;
+  call.response.onData((chunk, isLast) => {
+    if (call.answered || call.aborted) return;
+    if (count + chunk.byteLength > maxBytes) {
+      onTooLarge(call);
+      return;
+    }
+    if (collected === null && isLast) {
+      call.body = Buffer.from(Buffer.from(chunk));
+      onBody(call);
+      return;
+    }
+    collected = withRoom(collected, count, chunk.byteLength);
+    collected.set(new Uint8Array(chunk), count);
+    count += chunk.byteLength;
+    if (!isLast) return;
+    call.body = collected.subarray(0, count);
+    onBody(call);
+  });
+}
+
+function withRoom(buffer: Buffer | null, count: number, more: number): Buffer {
+  if (buffer === null) return Buffer.allocUnsafe(Math.max(FIRST_BUFFER_BYTES, more));
+  if (count + more <= buffer.length) return buffer;
+  const grown = Buffer.allocUnsafe(Math.max(2 * buffer.length, count + more));
+  buffer.copy(grown, 0, 0, count);
+  return grown;
+}
+
+/**
+ * JSON with nothing left to interpretation. One pass over the text measures depth and counts members before the parser
+ * sees it, so deep nesting never reaches it; the parser keeps one member per name, so a value with fewer members than
+ * were written had a duplicate.
+ */
+export function parseStrictJson(bytes: Buffer): StrictJson {
+  if (bytes.length === 0) return refuse('body', 'required', 'missing body');
+  if (!isUtf8(bytes)) return refuse('body', 'utf8', 'body is not valid UTF-8');
+  const text = bytes.toString();
+  const written = countMembers(text);
+  if (written === TOO_DEEP) return refuse('body', 'depth', `body is nested deeper than ${MAX_DEPTH} levels`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return refuse('body', 'json', 'body is not valid JSON');
+  }
+  const seen = { members: 0, forbidden: '' };
+  if (isObject(value)) inspect(value, seen);
+  if (seen.forbidden !== '') return refuse(seen.forbidden, 'additionalProperties', `unknown field: ${seen.forbidden}`);
+  if (seen.members !== written) return refuse('body', 'duplicate', 'body has a duplicate field');
+  return { ok: true, value };
+}
+
+/** Colons outside of strings: in valid JSON there is one per member. What it says of invalid JSON does not matter. */
+function countMembers(text: string): number {
+  let members = 0;
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) {
+      index = closingQuote(text, index);
+      if (index < 0) return members;
+    } else if (code === COLON) members++;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++depth > MAX_DEPTH) return TOO_DEEP;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+  }
+  return members;
+}
+
+/** Strings are most of a body; searching them natively makes the whole pass three times as fast as a plain loop. */
+function closingQuote(text: string, opening: number): number {
+  let at = text.indexOf('"', opening + 1);
+  while (at > 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
+  return at;
+}
+
+/** By an odd number of backslashes; the runs before different quotes never overlap, so the pass stays linear. */
+function isEscaped(text: string, at: number): boolean {
+  let start = at;
+  while (text.charCodeAt(start - 1) === BACKSLASH) start--;
+  return (at - start) % 2 === 1;
+}
+
+/** The parser's objects have nothing but their own members to enumerate. */
+function inspect(value: object, seen: { members: number; forbidden: string }): void {
+  if (Array.isArray(value)) {
+    for (const element of value) if (isObject(element)) inspect(element, seen);
+    return;
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const name in members) {
+    seen.members++;
+    if (FORBIDDEN_NAMES.has(name)) seen.forbidden = name;
+    const member = members[name];
+    if (isObject(member)) inspect(member, seen);
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function refuse(field: string, rule: string, message: string): StrictJson {
+  return { ok: false, message, details: { field, rule } };
+}

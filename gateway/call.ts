@@ -1,0 +1,79 @@
+/**
+ * One request in flight: everything the stages learn about it, and the response it is answered on.
+ * Owner: the gateway thread, from the uWebSockets.js handler until the answer.
+ *
+ * Invariants:
+ *   K1  The request object of uWebSockets.js is gone when its handler returns, so what is needed is copied first.
+ *   K2  A call is answered once. `answered` turns true with the answer, whether or not it could still be written.
+ *   K3  After `aborted` the response is never touched: uWebSockets.js throws on it.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+import type { ApiKey, Credentials } from './auth/apiKeys.ts';
+import type { Route } from './route.ts';
+import type { Params } from './router.ts';
+
+const NO_BODY = Buffer.alloc(0);
+const NO_PARAMS: Params = Object.freeze({});
+const NO_QUERY: Query = Object.freeze({});
+
+export type Query = Readonly<Record<string, string | number | boolean>>;
+
+export class Call {
+  readonly response: HttpResponse;
+  readonly method: string;
+  readonly path: string;
+  /** Null without a question mark; the empty string is a query of its own, and signed as such. */
+  readonly rawQuery: string | null;
+  readonly startedMs: number;
+
+  route: Route | null = null;
+  params: Params = NO_PARAMS;
+  forwardedFor = '';
+  /** Null when no key was offered. */
+  credentials: Credentials | null = null;
+  /** The Idempotency-Key header as sent, empty when absent; in lower case once its stage has passed it. */
+  idempotencyKey = '';
+  /** What the key and its payload are held under while this call is in flight; empty when nothing is held. */
+  idempotencySlot = '';
+
+  /** Bytes of the body as the headers announce it, or CHUNKED or MALFORMED. */
+  announcedBytes = 0;
+  /** Exactly the bytes that came. */
+  body: Buffer = NO_BODY;
+  /** The body when the route has a schema for it; the schema has passed it. */
+  json: unknown = undefined;
+  query: Query = NO_QUERY;
+  /** Whose request it is; null on public calls without a valid key and on the administrator's. */
+  key: ApiKey | null = null;
+
+  /** Ready to write; empty when nothing was counted. */
+  rateLimitHeaders = '';
+  closesConnection = false;
+  aborted = false;
+  /** With its handler, which from then on owes the answer. */
+  dispatched = false;
+  answered = false;
+  /** Told once, when the call is over. */
+  readonly onAnswered: (call: Call) => void;
+
+  constructor(
+    response: HttpResponse,
+    method: string,
+    path: string,
+    rawQuery: string | null,
+    startedMs: number,
+    onAnswered: (call: Call) => void,
+  ) {
+    this.response = response;
+    this.method = method;
+    this.path = path;
+    this.rawQuery = rawQuery;
+    this.startedMs = startedMs;
+    this.onAnswered = onAnswered;
+  }
+
+  /** Path and query exactly as sent: what a key signs. */
+  get target(): string {
+    return this.rawQuery === null ? this.path : `${this.path}?${this.rawQuery}`;
+  }
+}

@@ -1,0 +1,58 @@
+/** Everything that control.db holds, opened in the order in which one part needs the other. */
+import { join } from 'node:path';
+import { type Config, ConfigError } from '../config.ts';
+import { Accounts } from './accounts.ts';
+import { Catalog } from './catalog.ts';
+import { type ControlDatabase, openControlDatabase } from './database.ts';
+import { ApiKeys } from './keys.ts';
+import { Movements } from './movements.ts';
+import { Platform } from './platform.ts';
+import { openAdminToken, openMasterKey } from './secrets.ts';
+
+export type Control = {
+  readonly database: ControlDatabase;
+  readonly platform: Platform;
+  readonly shards: number;
+  readonly adminToken: { readonly token: string; readonly isNew: boolean };
+  readonly accounts: Accounts;
+  readonly keys: ApiKeys;
+  readonly catalog: Catalog;
+  readonly movements: Movements;
+};
+
+export function openControl(config: Config): Control {
+  const database = openControlDatabase(join(config.dataDir, 'control.db'));
+  try {
+    const platform = new Platform(database);
+    const masterKey = openMasterKey(config, join(config.dataDir, 'master.key'), platform);
+    const shards = openShards(config, platform);
+    const accounts = new Accounts(database);
+    return {
+      database,
+      platform,
+      shards,
+      adminToken: openAdminToken(config, masterKey, platform),
+      accounts,
+      keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),
+      catalog: new Catalog(database, shards),
+      movements: new Movements(database),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** A market belongs to the shard that its id hashes to, so the number is fixed with the first start (RULES.md 10.6). */
+function openShards(config: Pick<Config, 'shards' | 'defaultShards'>, platform: Platform): number {
+  const made = platform.shards;
+  if (made === undefined) {
+    const shards = config.shards ?? config.defaultShards;
+    platform.fixShards(shards);
+    return shards;
+  }
+  if (config.shards !== null && config.shards !== made) {
+    throw new ConfigError(`SHARDS: this data directory was made with ${made}`);
+  }
+  return made;
+}

@@ -1,0 +1,46 @@
+/**
+ * control.db: accounts, keys, catalogue and fund movements. Small, written rarely, read at the start into memory; the
+ * classes beside this file write through it.
+ * Owner: the gateway thread, through one connection that locks the file for as long as the process lives, so a second
+ * server on the same directory stops at its start.
+ */
+import { readFileSync } from 'node:fs';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { StartError } from '../startError.ts';
+
+export type ControlDatabase = Database;
+
+/** Position n brings the file from version n to n + 1. A file once released is never edited. */
+const MIGRATIONS = ['control-001.sql'] as const;
+
+export function openControlDatabase(path: string): ControlDatabase {
+  const database = new Sqlite(path, { timeout: 0 });
+  try {
+    // Exclusive before WAL: then the lock is taken for good and no shared-memory file is needed.
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    database.pragma('foreign_keys = ON');
+    database.exec('BEGIN EXCLUSIVE; COMMIT');
+    migrate(database, path);
+  } catch (error) {
+    database.close();
+    if (error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
+      throw new StartError(`${path} is in use by another server`);
+    }
+    throw error;
+  }
+  return database;
+}
+
+function migrate(database: ControlDatabase, path: string): void {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  if (version > MIGRATIONS.length) throw new StartError(`${path} was written by a newer version`);
+  for (let from = version; from < MIGRATIONS.length; from++) {
+    const sql = readFileSync(new URL(`../../data/schema/${MIGRATIONS[from]}`, import.meta.url), 'utf8');
+    database.transaction(() => {
+      database.exec(sql);
+      database.pragma(`user_version = ${from + 1}`);
+    })();
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Carries out deposits and withdrawals exactly once: noted durably, sent to the account's shard, noted as done. The
+ * shard recognises a reference it has carried out and answers it as done again, so whatever is left pending by a crash
+ * is simply sent again at the next start.
+ * Owner: the gateway thread.
+ */
+import { assert } from '../../shared/assert.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { MOVEMENT } from '../../shared/codes.ts';
+import { E, OK } from '../../shared/errors.ts';
+import { type FundKind, type FundMovement, type Movements, referenceHash } from './movements.ts';
+
+/** The part of the engine client used here. */
+export type FundsEngine = {
+  funds(account: number, kind: FundKind, amountMicro: number, reference: Uint8Array): Promise<FundsReply>;
+};
+
+/** With INSUFFICIENT_BALANCE the three numbers are required, available and reserved. */
+export type FundsReply = { readonly code: number; readonly a: number; readonly b: number; readonly c: number };
+
+export type FundResult =
+  | { readonly movement: FundMovement }
+  | {
+      readonly movement: null;
+      readonly code: number;
+      readonly message?: string;
+      readonly details?: Readonly<Record<string, string>>;
+    };
+
+export class Funding {
+  readonly #movements: Movements;
+  readonly #engine: FundsEngine;
+  readonly #clock: Clock;
+  /** By account, kind and reference: whoever repeats a movement under way waits for the same answer. */
+  readonly #underWay = new Map<string, { readonly amountMicro: number; readonly result: Promise<FundResult> }>();
+
+  constructor(movements: Movements, engine: FundsEngine, clock: Clock) {
+    this.#movements = movements;
+    this.#engine = engine;
+    this.#clock = clock;
+  }
+
+  /** A repeat of a reference answers the first movement; the same reference with another amount is a CONFLICT. */
+  move(account: number, kind: FundKind, amountMicro: number, reference: string): Promise<FundResult> {
+    const key = `${account}|${kind}|${reference}`;
+    const underWay = this.#underWay.get(key);
+    if (underWay !== undefined) {
+      return underWay.amountMicro === amountMicro ? underWay.result : Promise.resolve(OTHER_AMOUNT);
+    }
+    const result = this.#start(account, kind, amountMicro, reference);
+    this.#underWay.set(key, { amountMicro, result });
+    return result.finally(() => this.#underWay.delete(key));
+  }
+
+  /** At the start, before new requests come: what a crash left open. */
+  async resumePending(): Promise<void> {
+    for (const movement of this.#movements.pending()) {
+      const result = await this.#send(movement, true);
+      const isDecided = result.movement !== null || result.code !== E.ENGINE_BUSY;
+      assert(isDecided, 'funding: an idle engine takes a movement');
+    }
+  }
+
+  async #start(account: number, kind: FundKind, amountMicro: number, reference: string): Promise<FundResult> {
+    const earlier = this.#movements.find(account, kind, reference);
+    if (earlier !== undefined && earlier.status !== 'refused') {
+      if (earlier.amountMicro !== amountMicro) return OTHER_AMOUNT;
+      return earlier.status === 'completed' ? { movement: earlier } : this.#send(earlier, true);
+    }
+    if (kind === MOVEMENT.DEPOSIT && !this.#movements.hasRoomFor(amountMicro)) return TOO_MUCH;
+    return this.#send(this.#movements.begin(account, kind, amountMicro, reference, this.#clock.nowMs()), false);
+  }
+
+  async #send(movement: FundMovement, mayHaveArrived: boolean): Promise<FundResult> {
+    const hash = referenceHash(movement.account, movement.kind, movement.reference);
+    const reply = await this.#engine.funds(movement.account, movement.kind, movement.amountMicro, hash);
+    const { code } = reply;
+    if (code === OK) return { movement: this.#movements.complete(movement) };
+    // A busy engine took nothing; but an earlier attempt may have arrived, and then the note has to stay.
+    const isUndecided = code === E.OUTCOME_UNKNOWN || (code === E.ENGINE_BUSY && mayHaveArrived);
+    if (!isUndecided) this.#movements.refuse(movement);
+    if (code !== E.INSUFFICIENT_BALANCE) return { movement: null, code };
+    const details = {
+      asset: 'USDC',
+      required: String(reply.a),
+      available: String(reply.b),
+      reserved: String(reply.c),
+    };
+    return { movement: null, code, details };
+  }
+}
+
+const OTHER_AMOUNT: FundResult = {
+  movement: null,
+  code: E.CONFLICT,
+  message: 'reference was used with another amount',
+};
+const TOO_MUCH: FundResult = {
+  movement: null,
+  code: E.VALIDATION_ERROR,
+  message: 'total deposits would pass 2^53-1 micro-USDC',
+};

@@ -1,0 +1,117 @@
+/**
+ * API keys, opened and in memory for the authenticator, sealed and hashed in control.db.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   K1  Secret and passphrase leave this file once, in the answer of `issue`.
+ *   K2  A revoked key stays known, so its use is answered as revoked and not as unknown.
+ */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { assert } from '../../shared/assert.ts';
+import type { SelfTrade } from '../../shared/codes.ts';
+import type { ApiKey, KeyStore } from '../auth/apiKeys.ts';
+import { hashPassphrase, PASSPHRASE_SALT_BYTES } from '../auth/passphrase.ts';
+import { openSecret, sealSecret } from '../auth/secretBox.ts';
+import type { Limit, Tier } from '../limits/classes.ts';
+import type { User } from './accounts.ts';
+import type { ControlDatabase } from './database.ts';
+
+/** What a key may do and how often. */
+export type KeyPolicy = {
+  /** Bits of SCOPE. */
+  readonly scopes: number;
+  readonly tier: Tier;
+  readonly rateLimitOverride: Limit | null;
+  readonly requireSigningVersion: 1 | 2 | null;
+  readonly selfTradePrevention: SelfTrade;
+};
+
+export type IssuedKey = { readonly key: ApiKey; readonly secret: string; readonly passphrase: string };
+
+type KeyRow = {
+  key_id: string;
+  account_index: number;
+  sealed_secret: Buffer;
+  passphrase_hash: Buffer;
+  policy: string;
+  expires_ms: number | null;
+  revoked_ms: number | null;
+  created_ms: number;
+};
+
+const KEY_ID_BYTES = 12;
+const SECRET_BYTES = 32;
+const PASSPHRASE_BYTES = 24;
+
+export class ApiKeys implements KeyStore {
+  readonly #masterKey: Uint8Array;
+  readonly #keys = new Map<string, ApiKey>();
+  readonly #insert;
+  readonly #revoke;
+
+  /** Throws when the master key is not the one the secrets were sealed with. */
+  constructor(database: ControlDatabase, masterKey: Uint8Array, idOf: (accountIndex: number) => string) {
+    this.#masterKey = masterKey;
+    this.#insert = database.prepare<KeyRow>(
+      `INSERT INTO api_keys VALUES ($key_id, $account_index, $sealed_secret, $passphrase_hash, $policy, $expires_ms,
+         $revoked_ms, $created_ms)`,
+    );
+    this.#revoke = database.prepare<[number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?');
+    for (const row of database.prepare<[], KeyRow>('SELECT * FROM api_keys').iterate()) {
+      this.#remember(row, openSecret(masterKey, row.key_id, row.sealed_secret), idOf(row.account_index));
+    }
+  }
+
+  find(keyId: string): ApiKey | undefined {
+    return this.#keys.get(keyId);
+  }
+
+  issue(user: User, policy: KeyPolicy, expiresMs: number | null, nowMs: number): IssuedKey {
+    const keyId = `key_${randomBytes(KEY_ID_BYTES).toString('base64url')}`;
+    const secret = randomBytes(SECRET_BYTES);
+    const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url');
+    const salt = randomBytes(PASSPHRASE_SALT_BYTES);
+    const row: KeyRow = {
+      key_id: keyId,
+      account_index: user.index,
+      sealed_secret: sealSecret(this.#masterKey, keyId, secret),
+      passphrase_hash: Buffer.concat([salt, hashPassphrase(passphrase, salt)]),
+      policy: JSON.stringify(policy),
+      expires_ms: expiresMs,
+      revoked_ms: null,
+      created_ms: nowMs,
+    };
+    this.#insert.run(row);
+    return { key: this.#remember(row, secret, user.id), secret: secret.toString('base64url'), passphrase };
+  }
+
+  /** In force with the next request. Revoking twice changes nothing. */
+  revoke(keyId: string, nowMs: number): void {
+    const key = this.#keys.get(keyId);
+    assert(key !== undefined, 'keys: only a known key is revoked');
+    if (key.revoked) return;
+    this.#revoke.run(nowMs, keyId);
+    this.#keys.set(keyId, { ...key, revoked: true });
+  }
+
+  #remember(row: KeyRow, secret: Uint8Array, userId: string): ApiKey {
+    const policy: KeyPolicy = JSON.parse(row.policy);
+    const key: ApiKey = {
+      keyId: row.key_id,
+      accountIndex: row.account_index,
+      userId,
+      secret: createSecretKey(secret),
+      passphraseSalt: row.passphrase_hash.subarray(0, PASSPHRASE_SALT_BYTES),
+      passphraseHash: row.passphrase_hash.subarray(PASSPHRASE_SALT_BYTES),
+      scopes: policy.scopes,
+      revoked: row.revoked_ms !== null,
+      expiresAtMs: row.expires_ms,
+      requireSigningVersion: policy.requireSigningVersion,
+      tier: policy.tier,
+      rateLimitOverride: policy.rateLimitOverride,
+      selfTradePrevention: policy.selfTradePrevention,
+    };
+    this.#keys.set(key.keyId, key);
+    return key;
+  }
+}

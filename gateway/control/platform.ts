@@ -1,0 +1,53 @@
+/**
+ * What the whole platform remembers about itself: a few texts in control.db, kept in memory.
+ * Owner: the gateway thread.
+ */
+import type { ControlDatabase } from './database.ts';
+
+/** How many shards the data directory was made with: a market's shard depends on it. */
+const SHARDS = 'shards';
+const PAUSED = 'paused';
+
+export class Platform {
+  readonly #values: Map<string, string>;
+  readonly #write;
+
+  constructor(database: ControlDatabase) {
+    const rows = database.prepare<[], { key: string; value: string }>('SELECT key, value FROM platform').all();
+    this.#values = new Map(rows.map((row) => [row.key, row.value]));
+    this.#write = database.prepare<[string, string]>(
+      'INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+    );
+  }
+
+  /** Undefined before the first start of the data directory has decided. */
+  get shards(): number | undefined {
+    const value = this.#values.get(SHARDS);
+    return value === undefined ? undefined : Number(value);
+  }
+
+  fixShards(shards: number): void {
+    this.#set(SHARDS, String(shards));
+  }
+
+  get paused(): boolean {
+    return this.#values.get(PAUSED) === 'yes';
+  }
+
+  setPaused(paused: boolean): void {
+    this.#set(PAUSED, paused ? 'yes' : 'no');
+  }
+
+  read(key: string): string | undefined {
+    return this.#values.get(key);
+  }
+
+  write(key: string, value: string): void {
+    this.#set(key, value);
+  }
+
+  #set(key: string, value: string): void {
+    this.#write.run(key, value);
+    this.#values.set(key, value);
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The demo: what a first start on an empty directory fills it with, so that the exchange can be tried at once. A small
+ * catalogue (data/demo/catalogue.json), two funded accounts, and books with two sides in some of the markets, quoted by
+ * one of the accounts over HTTP like anybody else's orders.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MARKET_STATUS, MOVEMENT, OUTCOME, type Outcome, SELF_TRADE } from '../shared/codes.ts';
+import { ExchangeClient } from '../shared/sdk/client.ts';
+import { addressOf, draftOrder, OrderSigner } from '../shared/sdk/order.ts';
+import { tickToPrice, tryParsePriceTicks } from '../shared/units.ts';
+import { SCOPE_NAMES, toScopeMask } from './auth/scopes.ts';
+import type { EventDetails, MarketDetails, MarketEntry } from './control/catalog.ts';
+import {
+  completeEventDetails,
+  completeMarketDetails,
+  DEFAULT_MIN_ORDER_ATOMIC,
+  DEFAULT_TICKS_PER_UNIT,
+} from './control/details.ts';
+import type { Exchange } from './exchange.ts';
+
+/** data/live/demo.json, readable by the owner alone: `npm run order` signs with it. */
+export type Demo = {
+  base_url: string;
+  /** Where the printed order goes. */
+  market_id: string;
+  accounts: DemoAccount[];
+};
+
+export type DemoAccount = {
+  name: string;
+  user_id: string;
+  key_id: string;
+  secret: string;
+  passphrase: string;
+  private_key: string;
+  wallet_address: string;
+};
+
+type CatalogueEvent = Partial<EventDetails> & {
+  slug: string;
+  title: string;
+  category: string;
+  starts_in_hours: number;
+  markets: CatalogueMarket[];
+};
+
+type CatalogueMarket = Partial<MarketDetails> & {
+  title: string;
+  description: string;
+  trading_starts_in_hours?: number;
+  ends_in_hours: number;
+  ticks_per_unit?: number;
+  min_order_size_atomic?: string;
+  book?: DemoBook;
+};
+
+/** Price and size of each level, in terms of Yes. */
+type DemoBook = { bids: [price: string, size: string][]; asks: [price: string, size: string][] };
+
+type DemoMarket = { readonly market: MarketEntry; readonly book: DemoBook };
+
+const CATALOGUE_URL = new URL('../data/demo/catalogue.json', import.meta.url);
+const HOUR_MS = 3_600_000;
+const FUNDS_MICRO = 10_000_000_000;
+/** The printed order bids 0.55 for Yes: this market has an offer there. */
+const EXAMPLE_EVENT = 'general-election';
+
+/** The first account is the visitor's, the second one quotes. */
+const NAMES = ['alice', 'bob'] as const;
+
+/** The demo of this data directory, made now if the directory is new; null when it has none. */
+export async function openDemo(exchange: Exchange): Promise<{ readonly demo: Demo; readonly isNew: boolean } | null> {
+  const path = join(exchange.config.dataDir, 'demo.json');
+  if (!exchange.isNew) return existsSync(path) ? { demo: reopen(path, exchange.baseUrl), isNew: false } : null;
+  const accounts: DemoAccount[] = [];
+  for (const name of NAMES) accounts.push(await makeAccount(exchange, name));
+  const quoted = await makeCatalogue(exchange);
+  const example = exchange.control.catalog.eventBySlug(EXAMPLE_EVENT)!.markets[0];
+  const demo = { base_url: exchange.baseUrl, market_id: example.id, accounts };
+  write(path, demo);
+  for (const { market, book } of quoted) await quote(exchange, accounts[1], market, book);
+  return { demo, isNew: true };
+}
+
+async function makeAccount({ control, funding, clock }: Exchange, name: string): Promise<DemoAccount> {
+  const privateKey = `0x${randomBytes(32).toString('hex')}`;
+  const wallet = addressOf(privateKey);
+  const nowMs = clock.nowMs();
+  const { accounts, keys } = control;
+  const user = accounts.create(
+    { displayName: name, email: null, role: 'market_maker', referredBy: null, wallet },
+    nowMs,
+  );
+  const { key, secret, passphrase } = keys.issue(
+    user,
+    {
+      scopes: toScopeMask(SCOPE_NAMES),
+      tier: 'market_maker',
+      rateLimitOverride: null,
+      requireSigningVersion: null,
+      selfTradePrevention: SELF_TRADE.NONE,
+    },
+    null,
+    nowMs,
+  );
+  const { movement } = await funding.move(user.index, MOVEMENT.DEPOSIT, FUNDS_MICRO, 'demo');
+  if (movement === null) throw new Error('demo: an account could not be funded');
+  return {
+    name,
+    user_id: user.id,
+    key_id: key.keyId,
+    secret,
+    passphrase,
+    private_key: privateKey,
+    wallet_address: wallet,
+  };
+}
+
+/** Returns the markets that get a book. */
+async function makeCatalogue(exchange: Exchange): Promise<DemoMarket[]> {
+  const { events } = JSON.parse(readFileSync(CATALOGUE_URL, 'utf8')) as { events: CatalogueEvent[] };
+  const quoted: DemoMarket[] = [];
+  for (const { slug, starts_in_hours, markets, ...details } of events) {
+    const nowMs = exchange.clock.nowMs();
+    const startsAt = new Date(nowMs + starts_in_hours * HOUR_MS).toISOString();
+    const complete = completeEventDetails({ ...details, start_time: startsAt }, nowMs);
+    const event = exchange.control.catalog.createEvent(slug, complete, nowMs);
+    for (const fields of markets) {
+      const market = await makeMarket(exchange, event.id, details.category, fields);
+      if (fields.book !== undefined) quoted.push({ market, book: fields.book });
+    }
+  }
+  return quoted;
+}
+
+async function makeMarket(
+  { desk, clock, config }: Exchange,
+  eventId: string,
+  category: string,
+  fields: CatalogueMarket,
+): Promise<MarketEntry> {
+  const { trading_starts_in_hours, ends_in_hours, ticks_per_unit, min_order_size_atomic, book: _, ...details } = fields;
+  const nowMs = clock.nowMs();
+  const opened = await desk.open({
+    eventId,
+    ticksPerUnit: ticks_per_unit ?? DEFAULT_TICKS_PER_UNIT,
+    minOrderAtomic: Number(min_order_size_atomic ?? DEFAULT_MIN_ORDER_ATOMIC),
+    tokenIds: null,
+    opening: {
+      status: trading_starts_in_hours === undefined ? MARKET_STATUS.ACTIVE : MARKET_STATUS.PENDING,
+      feeBps: config.feeBps,
+      startMs: nowMs + (trading_starts_in_hours ?? 0) * HOUR_MS,
+      endMs: nowMs + ends_in_hours * HOUR_MS,
+    },
+    details: completeMarketDetails({ ...details, category }),
+  });
+  if (!('market' in opened)) throw new Error(`demo: ${details.title} could not be opened`);
+  return opened.market;
+}
+
+/** An offer of Yes at p is a bid for No at 1 - p, so both sides can be quoted with USDC alone. */
+async function quote(exchange: Exchange, maker: DemoAccount, market: MarketEntry, book: DemoBook): Promise<void> {
+  const { key_id: keyId, secret, passphrase } = maker;
+  const client = new ExchangeClient({ baseUrl: exchange.baseUrl, credentials: { keyId, secret, passphrase } });
+  const signer = new OrderSigner(maker.private_key, await client.signingDomain());
+  const orderMarket = await client.orderMarket(market.id);
+  const place = async (outcomeIndex: Outcome, price: string, size: string): Promise<void> => {
+    const { feeBps } = market.opening;
+    const draft = draftOrder({ market: orderMarket, outcomeIndex, side: 'BUY', price, size, feeRateBps: feeBps });
+    await client.placeOrder(signer.sign(draft).body);
+  };
+  for (const [price, size] of book.bids) await place(OUTCOME.YES, price, size);
+  for (const [price, size] of book.asks) await place(OUTCOME.NO, complementOf(price, market.ticksPerUnit), size);
+}
+
+function complementOf(price: string, ticksPerUnit: number): string {
+  return tickToPrice(ticksPerUnit - tryParsePriceTicks(price, ticksPerUnit), ticksPerUnit);
+}
+
+/** The port may be another one than last time. */
+function reopen(path: string, baseUrl: string): Demo {
+  const demo = JSON.parse(readFileSync(path, 'utf8')) as Demo;
+  if (demo.base_url === baseUrl) return demo;
+  const moved = { ...demo, base_url: baseUrl };
+  write(path, moved);
+  return moved;
+}
+
+function write(path: string, demo: Demo): void {
+  writeFileSync(path, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+}

@@ -1,0 +1,59 @@
+/**
+ * Whom an anonymous call is counted as. IPv6 is counted by its /64, because a single customer gets that many addresses;
+ * an IPv4 address mapped into IPv6 is the IPv4 address. X-Forwarded-For is believed only when a configured proxy sent
+ * it, and then read from the right, since anyone can write its left end.
+ */
+import { type BlockList, isIP, isIPv4 } from 'node:net';
+
+/** `peer` is the address of the socket: 4 or 16 bytes. */
+export function clientSubject(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): string {
+  const socketAddress = toText(peer);
+  if (trusted === null || forwardedFor === '') return toSubject(socketAddress);
+  let address = socketAddress;
+  const hops = forwardedFor.split(',');
+  while (isTrusted(trusted, address)) {
+    const hop = unmapped(hops.pop()?.trim() ?? '');
+    if (isIP(hop) === 0) break;
+    address = hop;
+  }
+  return toSubject(address);
+}
+
+function isTrusted(trusted: BlockList, address: string): boolean {
+  return trusted.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+}
+
+function toSubject(address: string): string {
+  if (isIPv4(address)) return address;
+  return expand(address).slice(0, 4).join(':');
+}
+
+function toText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.');
+  let text = '';
+  for (let index = 0; index < bytes.length; index += 2) {
+    if (index > 0) text += ':';
+    text += (bytes[index] * 256 + bytes[index + 1]).toString(16);
+  }
+  return unmapped(text);
+}
+
+function unmapped(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const groups = expand(address);
+  const isMapped = groups[5] === 'ffff' && groups.slice(0, 5).every((group) => group === '0');
+  if (!isMapped) return address;
+  const high = Number.parseInt(groups[6], 16);
+  const low = Number.parseInt(groups[7], 16);
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/** The eight groups of an IPv6 address, each in its shortest form; the URL parser knows every way to write one. */
+function expand(address: string): string[] {
+  const canonical = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1);
+  const [left, right] = canonical.split('::');
+  const before = left === '' ? [] : left.split(':');
+  if (right === undefined) return before;
+  const after = right === '' ? [] : right.split(':');
+  return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
+}

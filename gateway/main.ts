@@ -1,0 +1,99 @@
+/** The server process: reads its settings, starts the exchange, says where it is, and ends in order when told to. */
+import { availableParallelism } from 'node:os';
+import { systemClock } from '../shared/clock.ts';
+import { type Config, ConfigError, EXIT_CONFIG, parseConfig } from './config.ts';
+import { type Demo, openDemo } from './demo.ts';
+import { Exchange } from './exchange.ts';
+import { createLogger, type Logger } from './log.ts';
+import { StartError } from './startError.ts';
+
+/** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
+const EXIT_SOFTWARE = 70;
+const EXIT_FAILURE = 1;
+/** Together they stay within the 10 s in which a supervisor expects the end. */
+const ANSWER_WITHIN_MS = 6000;
+const STOP_WITHIN_MS = 9500;
+
+async function main(): Promise<void> {
+  // Everything the exchange writes is its own business.
+  process.umask(0o077);
+  const config = parseConfig(process.env, availableParallelism());
+  const log = createLogger(config.logLevel);
+  const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
+  stopOnSignals(exchange, log);
+  const opened = config.demo ? await openDemo(exchange) : null;
+  const { token, isNew } = exchange.control.adminToken;
+  printBanner(exchange.baseUrl, isNew ? token : null, opened, config);
+  log.info(
+    { host: config.host, port: exchange.port, shards: exchange.control.shards, data_dir: config.dataDir },
+    'listening',
+  );
+}
+
+function stopOnSignals(exchange: Exchange, log: Logger): void {
+  let isStopping = false;
+  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    setTimeout(() => {
+      log.error('did not stop in time');
+      process.exit(EXIT_FAILURE);
+    }, STOP_WITHIN_MS).unref();
+    await exchange.stop(ANSWER_WITHIN_MS);
+    log.info('stopped');
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+/** What was in flight has just been answered OUTCOME_UNKNOWN: one turn of the loop lets those answers leave. */
+function fail(log: Logger, error: unknown): void {
+  log.fatal({ err: error }, 'a thread failed');
+  setImmediate(() => process.exit(EXIT_SOFTWARE));
+}
+
+/** For whoever started the server by hand. Secrets are shown when they are made and never again. */
+function printBanner(
+  baseUrl: string,
+  newToken: string | null,
+  opened: { readonly demo: Demo; readonly isNew: boolean } | null,
+  config: Config,
+): void {
+  const lines: string[] = [];
+  if (newToken !== null)
+    lines.push('', `  Admin token  ${newToken}`, '               shown only now; ADMIN_TOKEN sets another');
+  if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew, config.dataDir));
+  if (lines.length === 0) return;
+  console.log(['', `  Exchange     ${baseUrl}`, ...lines, ''].join('\n'));
+}
+
+function demoLines({ accounts, market_id }: Demo, isNew: boolean, dataDir: string): string[] {
+  const lines = ['', `  Demo keys    ${isNew ? 'also in' : 'in'} ${dataDir}/demo.json`];
+  if (isNew) {
+    for (const { name, key_id, secret, passphrase, wallet_address } of accounts) {
+      lines.push(
+        `    ${name.padEnd(10)} wallet      ${wallet_address}`,
+        `               key id      ${key_id}`,
+        `               secret      ${secret}`,
+        `               passphrase  ${passphrase}`,
+      );
+    }
+  }
+  lines.push(
+    '',
+    '  Place an order from another terminal:',
+    '',
+    `    npm run order -- --market ${market_id} --side buy --outcome yes --price 0.55 --size 10`,
+  );
+  return lines;
+}
+
+try {
+  await main();
+} catch (error) {
+  const isExplained = error instanceof ConfigError || error instanceof StartError;
+  console.error(isExplained ? `error: ${error.message}` : error);
+  process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE);
+}

@@ -1,0 +1,95 @@
+/**
+ * The only writer of status, headers and bodies. Every refusal is a row of the error table; a 503 always says when to
+ * come back. Header lines that never change are written as one: uWebSockets.js copies a value as it is, so the lines
+ * after the first ride in it and cost no call of their own.
+ */
+import type { ErrorRow } from '../shared/errors.ts';
+import type { Call } from './call.ts';
+
+export type FailOptions = {
+  /** Instead of the row's; never a text that a client has to tell apart without its code. */
+  readonly message?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryAfterSec?: number;
+  /** The methods a 405 offers. */
+  readonly allow?: string;
+};
+
+const JSON_HEADERS = 'application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff';
+const DEFAULT_RETRY_AFTER_SEC = 1;
+const SERVICE_UNAVAILABLE = 503;
+const NO_OPTIONS: FailOptions = Object.freeze({});
+
+/** A string is JSON already. */
+export function ok(call: Call, body: string | object, status = 200): void {
+  answer(call, status, typeof body === 'string' ? body : JSON.stringify(body), NO_OPTIONS);
+}
+
+export function fail(call: Call, row: ErrorRow, options: FailOptions = NO_OPTIONS): void {
+  const isPlain = options.message === undefined && options.details === undefined;
+  answer(call, row.status, isPlain ? plainBody(row) : errorBody(row, options), options);
+}
+
+function answer(call: Call, status: number, body: string, options: FailOptions): void {
+  if (call.answered) return;
+  call.answered = true;
+  // uWebSockets.js forgets to close when the next request already waits in the buffer it is reading, and would serve
+  // it: a smuggled one, too. While an answer is owed it closes instead, so this one is owed until the buffer is read.
+  if (call.closesConnection) setImmediate(finish, call, status, body, options);
+  else finish(call, status, body, options);
+}
+
+function finish(call: Call, status: number, body: string, options: FailOptions): void {
+  try {
+    if (!call.aborted) write(call, status, body, options);
+  } finally {
+    call.onAnswered(call);
+  }
+}
+
+function write(call: Call, status: number, body: string, options: FailOptions): void {
+  const { response } = call;
+  const retryAfterSec = options.retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
+  response.cork(() => {
+    response.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    response.writeHeader('Content-Type', JSON_HEADERS);
+    if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
+    if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
+    if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
+    // A body after HEAD would be read as the start of the next response.
+    response.end(call.method === 'HEAD' ? '' : body, call.closesConnection);
+  });
+}
+
+function plainBody(row: ErrorRow): string {
+  let body = PLAIN_BODIES.get(row);
+  if (body === undefined) {
+    body = errorBody(row, NO_OPTIONS);
+    PLAIN_BODIES.set(row, body);
+  }
+  return body;
+}
+
+function errorBody(row: ErrorRow, options: FailOptions): string {
+  return JSON.stringify({ error: options.message ?? row.message, code: row.code, details: options.details });
+}
+
+const PLAIN_BODIES = new Map<ErrorRow, string>();
+
+const STATUS_LINES: ReadonlyMap<number, string> = new Map([
+  [200, '200 OK'],
+  [201, '201 Created'],
+  [202, '202 Accepted'],
+  [400, '400 Bad Request'],
+  [401, '401 Unauthorized'],
+  [403, '403 Forbidden'],
+  [404, '404 Not Found'],
+  [405, '405 Method Not Allowed'],
+  [409, '409 Conflict'],
+  [413, '413 Payload Too Large'],
+  [422, '422 Unprocessable Entity'],
+  [423, '423 Locked'],
+  [429, '429 Too Many Requests'],
+  [500, '500 Internal Server Error'],
+  [503, '503 Service Unavailable'],
+]);

@@ -1,0 +1,51 @@
+/**
+ * A route is data: the wrapper in server.ts reads the row and does limits, authentication, scope, idempotency and
+ * validation, so that a handler sees only calls it may carry out. The same rows describe the interface to a generator
+ * of OpenAPI, which is why schemas are plain JSON Schema.
+ *
+ * A handler answers every call exactly once through respond.ts, now or later, aborted or not: the answer of an aborted
+ * call reaches nobody but still ends its idempotency key and lets the server drain.
+ */
+import { SCOPE, type Scope } from './auth/scopes.ts';
+import type { Call } from './call.ts';
+import type { LimitClass } from './limits/classes.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** `authenticated` is a key that may read the account, and for a write one that may manage it (RULES.md 4). */
+export type Access = 'public' | 'admin' | 'authenticated' | Scope;
+
+export type Route = Readonly<{
+  method: Method;
+  /** Segments starting with a colon are parameters: `/v1/orders/:hash`. */
+  path: string;
+  access: Access;
+  limit: LimitClass;
+  handler: (call: Call) => void | Promise<void>;
+  /** Honours the Idempotency-Key header. */
+  idempotent?: boolean;
+  /** Takes new risk, so it is refused while the platform is paused; cancels are not placing. */
+  placing?: boolean;
+  /** Answers also before recovery is done and while draining. */
+  probe?: boolean;
+  /** Default: 64 KiB. */
+  maxBodyBytes?: number;
+  /** An object schema whose properties have one scalar type each; without it the query string is ignored. */
+  query?: JsonSchema;
+  /** Without it a body is counted and signed but not read. */
+  body?: JsonSchema;
+}>;
+
+/** The scope bits a key needs; zero where keys are not asked for. */
+export function requiredScope(route: Route): number {
+  switch (route.access) {
+    case 'public':
+    case 'admin':
+      return 0;
+    case 'authenticated':
+      return route.method === 'GET' ? SCOPE['read:account'] : SCOPE['manage:account'];
+    default:
+      return SCOPE[route.access];
+  }
+}

@@ -1,0 +1,332 @@
+/**
+ * uWebSockets.js behind the route table: one handler for every request, and the stages each call passes in order.
+ *
+ *   transport → identity → scope → limit → pause → idempotency → validation → handler
+ *
+ * The order is the precedence of the error table. A call without a key is counted by its address before its body is
+ * read; a call with one is counted by the key after the signature holds, so a forged request never spends a quota,
+ * and a failed attempt is counted by address.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   H1  Every call has its abort handler before anything else happens: uWebSockets.js ends the process otherwise.
+ *   H2  Every call is over exactly once: answered by a stage or its handler, or aborted before it had one.
+ *   H3  Nothing thrown by a stage or a handler leaves this file; the call is answered 500.
+ *
+ * Pipelined requests are answered in order as long as each is answered at once; uWebSockets.js closes a connection that
+ * sends the next request while an answer is still awaited.
+ */
+import {
+  App,
+  type HttpRequest,
+  type HttpResponse,
+  SSLApp,
+  type TemplatedApp,
+  type us_listen_socket,
+  us_listen_socket_close,
+  us_socket_local_port,
+} from 'uWebSockets.js';
+import type { Clock } from '../shared/clock.ts';
+import { ERRORS, type ErrorRow } from '../shared/errors.ts';
+import type { AdminToken } from './auth/adminToken.ts';
+import { type Authenticator, offersKey, readCredentials } from './auth/apiKeys.ts';
+import { CHUNKED, collectBody, MALFORMED, MAX_BODY_BYTES, parseStrictJson, readFraming } from './body.ts';
+import { Call } from './call.ts';
+import { type Config, ConfigError } from './config.ts';
+import { IdempotencyStage } from './idempotency.ts';
+import { clientSubject } from './limits/clientAddress.ts';
+import type { Limiter, Verdict } from './limits/limiter.ts';
+import type { Logger } from './log.ts';
+import { fail } from './respond.ts';
+import { type Route, requiredScope } from './route.ts';
+import { Router } from './router.ts';
+import { type BodyCheck, compileBody, compileQuery, type Invalid, type QueryCheck } from './validate.ts';
+
+export type ServerOptions = {
+  readonly config: Pick<Config, 'host' | 'port' | 'tls' | 'trustProxy'>;
+  readonly routes: readonly Route[];
+  readonly authenticator: Authenticator;
+  readonly adminToken: AdminToken;
+  /** Null counts nothing. */
+  readonly limiter: Limiter | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly isReady: () => boolean;
+  readonly isPaused: () => boolean;
+};
+
+/** A route with everything that is worked out once. */
+type Row = {
+  readonly route: Route;
+  readonly scope: number;
+  readonly maxBodyBytes: number;
+  readonly checkBody: BodyCheck | null;
+  readonly checkQuery: QueryCheck | null;
+};
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package's types leave out: without it two servers would share a port. */
+const EXCLUSIVE_PORT = 1;
+const DEPENDENCY_RETRY_AFTER_SEC = 1;
+
+export class HttpServer {
+  readonly #options: ServerOptions;
+  readonly #router = new Router<Row>();
+  readonly #idempotency = new IdempotencyStage();
+  readonly #app: TemplatedApp;
+  #listenSocket: us_listen_socket | null = null;
+  #inFlight = 0;
+  #draining = false;
+  #onDrained: () => void = () => {};
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    for (const route of options.routes) this.#router.add(route.method, route.path, compileRoute(route));
+    this.#app = makeApp(options.config.tls);
+    this.#app.any('/*', (response, request) => this.#onRequest(response, request));
+  }
+
+  /** The port listened on. */
+  listen(): Promise<number> {
+    const { host, port } = this.#options.config;
+    return new Promise((resolve, reject) => {
+      const onListen = (socket: us_listen_socket | false) => {
+        if (socket === false) {
+          reject(new Error(`cannot listen on ${host} port ${port}: is another server running?`));
+          return;
+        }
+        this.#listenSocket = socket;
+        resolve(us_socket_local_port(socket));
+      };
+      (this.#app as unknown as ExclusiveListener).listen(host, port, EXCLUSIVE_PORT, onListen);
+    });
+  }
+
+  /** Stops accepting, waits for the calls in flight and closes every connection. False: the deadline passed first. */
+  async stop(deadlineMs: number): Promise<boolean> {
+    this.#draining = true;
+    if (this.#listenSocket !== null) us_listen_socket_close(this.#listenSocket);
+    this.#listenSocket = null;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#onDrained = resolve;
+      timer = setTimeout(resolve, deadlineMs);
+      if (this.#inFlight === 0) resolve();
+    });
+    clearTimeout(timer);
+    const isDrained = this.#inFlight === 0;
+    // The last answer may still be inside its cork, where closing its socket would drop it.
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#app.close();
+    return isDrained;
+  }
+
+  #onRequest(response: HttpResponse, request: HttpRequest): void {
+    // The method first: getMethod would turn it into lower case in place.
+    const method = request.getCaseSensitiveMethod();
+    const query = request.getQuery() ?? null;
+    const call = new Call(response, method, request.getUrl(), query, this.#options.clock.nowMs(), this.#onAnswered);
+    response.onAborted(() => this.#onAborted(call));
+    this.#inFlight++;
+    try {
+      this.#receive(call, request);
+    } catch (error) {
+      this.#crash(call, error);
+    }
+  }
+
+  /** Everything that needs the headers: the request is gone when this returns. */
+  #receive(call: Call, request: HttpRequest): void {
+    const row = this.#transport(call, request);
+    if (row === null) return;
+    const { route } = row;
+    if (this.#options.config.trustProxy !== null) call.forwardedFor = request.getHeader('x-forwarded-for');
+    if (route.idempotent) call.idempotencyKey = request.getHeader('idempotency-key');
+    if (route.access === 'admin' && !this.#options.adminToken.accepts(request.getHeader('authorization'))) {
+      this.#refuseIdentity(call, route, ERRORS.INVALID_ADMIN_TOKEN, { step: 'admin_token' });
+      return;
+    }
+    const isSigned = route.access !== 'admin' && (route.access !== 'public' || offersKey(request));
+    if (isSigned) call.credentials = readCredentials(request);
+    else if (!this.#admitAddress(call, route)) return;
+
+    if (call.announcedBytes === 0) this.#pass(call, row);
+    else collectBody(call, row.maxBodyBytes, (complete) => this.#onBody(complete, row), refuseTooLarge);
+  }
+
+  /** The row of the call, or null when it has been refused. */
+  #transport(call: Call, request: HttpRequest): Row | null {
+    const match = this.#router.find(call.path);
+    const row = match?.endpoint.methods.get(call.method);
+    const bytes = readFraming(request);
+    // A body of unknown length can go on for ever after an early answer.
+    call.closesConnection = this.#draining || bytes === CHUNKED || bytes === MALFORMED;
+    call.announcedBytes = bytes;
+    if (bytes > (row?.maxBodyBytes ?? MAX_BODY_BYTES)) refuseTooLarge(call);
+    else if (match === null) fail(call, ERRORS.PATH_NOT_FOUND);
+    else if (row === undefined) fail(call, ERRORS.METHOD_NOT_ALLOWED, { allow: match.endpoint.allow });
+    else if (bytes === MALFORMED) fail(call, ERRORS.MALFORMED_REQUEST);
+    else if (!row.route.probe && (this.#draining || !this.#options.isReady())) fail(call, ERRORS.ENGINE_BUSY);
+    else {
+      call.route = row.route;
+      call.params = match.params;
+      return row;
+    }
+    return null;
+  }
+
+  #onBody(call: Call, row: Row): void {
+    call.closesConnection = this.#draining;
+    try {
+      this.#pass(call, row);
+    } catch (error) {
+      this.#crash(call, error);
+    }
+  }
+
+  /** The stages after the body; each has answered when it returns false. */
+  #pass(call: Call, row: Row): void {
+    if (!this.#identify(call, row)) return;
+    if (!this.#admitPlacing(call, row.route)) return;
+    if (!this.#beginIdempotent(call, row.route)) return;
+    if (!validate(call, row)) return;
+    this.#dispatch(call, row.route);
+  }
+
+  #identify(call: Call, row: Row): boolean {
+    const { credentials, method, target, body, startedMs } = call;
+    if (credentials === null) return true;
+    const { route } = row;
+    const result = this.#options.authenticator.check(credentials, method, target, body, startedMs);
+    if (!result.ok) {
+      // Public data needs no key: a bad one, or a clock that is off, must not keep anyone from asking for the time.
+      if (route.access === 'public') return this.#admitAddress(call, route);
+      this.#refuseIdentity(call, route, result.row, result.details);
+      return false;
+    }
+    call.key = result.key;
+    if ((result.key.scopes & row.scope) !== row.scope) {
+      fail(call, ERRORS.INSUFFICIENT_SCOPE);
+      return false;
+    }
+    return this.#admit(call, this.#options.limiter?.takeForKey(result.key, route, startedMs) ?? null);
+  }
+
+  #refuseIdentity(call: Call, route: Route, row: ErrorRow, details: Readonly<Record<string, unknown>>): void {
+    if (this.#admitAddress(call, route)) fail(call, row, { details });
+  }
+
+  #admitAddress(call: Call, route: Route): boolean {
+    const { limiter, config } = this.#options;
+    if (limiter === null) return true;
+    const peer = new Uint8Array(call.response.getRemoteAddress());
+    const subject = clientSubject(peer, call.forwardedFor, config.trustProxy);
+    return this.#admit(call, limiter.takeForAddress(subject, route, call.startedMs));
+  }
+
+  #admit(call: Call, verdict: Verdict | null): boolean {
+    if (verdict === null) return true;
+    call.rateLimitHeaders = verdict.headers;
+    if (verdict.decision === 'allowed') return true;
+    if (verdict.decision === 'dependency_unavailable') {
+      fail(call, ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, { retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });
+    } else {
+      const waitSec = verdict.resetSec - Math.floor(call.startedMs / 1000);
+      fail(call, ERRORS.RATE_LIMITED, { retryAfterSec: Math.max(waitSec, 1) });
+    }
+    return false;
+  }
+
+  #admitPlacing(call: Call, route: Route): boolean {
+    if (!route.placing || !this.#options.isPaused()) return true;
+    fail(call, ERRORS.PLATFORM_PAUSED);
+    return false;
+  }
+
+  #beginIdempotent(call: Call, route: Route): boolean {
+    const refusal = this.#idempotency.begin(call, route);
+    if (refusal !== null) fail(call, refusal);
+    return refusal === null;
+  }
+
+  /** A handler answers at once, from a promise, or from a callback; only a promise can be seen to have forgotten. */
+  #dispatch(call: Call, route: Route): void {
+    call.dispatched = true;
+    const outcome = route.handler(call);
+    if (outcome === undefined) return;
+    outcome.then(
+      () => {
+        if (!call.answered) this.#crash(call, new Error('server: the handler finished without an answer'));
+      },
+      (error: unknown) => this.#crash(call, error),
+    );
+  }
+
+  #crash(call: Call, error: unknown): void {
+    this.#options.log.error({ err: error, method: call.method, route: call.route?.path }, 'request failed');
+    fail(call, ERRORS.INTERNAL_ERROR);
+  }
+
+  /** A handler that has the call still owes its end; before that nobody does. */
+  #onAborted(call: Call): void {
+    call.aborted = true;
+    if (call.dispatched || call.answered) return;
+    call.answered = true;
+    this.#onAnswered(call);
+  }
+
+  readonly #onAnswered = (call: Call): void => {
+    this.#idempotency.end(call);
+    this.#inFlight--;
+    if (this.#draining && this.#inFlight === 0) this.#onDrained();
+  };
+}
+
+type ExclusiveListener = {
+  listen(host: string, port: number, options: number, onListen: (socket: us_listen_socket | false) => void): void;
+};
+
+/** uWebSockets.js does not say what is wrong with which file. */
+function makeApp(tls: Config['tls']): TemplatedApp {
+  if (tls === null) return App();
+  try {
+    return SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+  } catch {
+    throw new ConfigError(`TLS_CERT and TLS_KEY: cannot use ${tls.certFile} with ${tls.keyFile}`);
+  }
+}
+
+function compileRoute(route: Route): Row {
+  return {
+    route,
+    scope: requiredScope(route),
+    maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,
+    checkBody: route.body === undefined ? null : compileBody(route.body),
+    checkQuery: route.query === undefined ? null : compileQuery(route.query),
+  };
+}
+
+function validate(call: Call, row: Row): boolean {
+  if (row.checkQuery !== null) {
+    const result = row.checkQuery(call.rawQuery ?? '');
+    if (!result.ok) return refuseInvalid(call, result.invalid);
+    call.query = result.query;
+  }
+  if (row.checkBody !== null) {
+    const parsed = parseStrictJson(call.body);
+    if (!parsed.ok) return refuseInvalid(call, parsed);
+    const invalid = row.checkBody(parsed.value);
+    if (invalid !== null) return refuseInvalid(call, invalid);
+    call.json = parsed.value;
+  }
+  return true;
+}
+
+function refuseInvalid(call: Call, invalid: Invalid): false {
+  fail(call, ERRORS.VALIDATION_ERROR, { message: invalid.message, details: invalid.details });
+  return false;
+}
+
+function refuseTooLarge(call: Call): void {
+  call.closesConnection = true;
+  fail(call, ERRORS.PAYLOAD_TOO_LARGE);
+}

@@ -1,0 +1,168 @@
+/**
+ * The visible books: for each market that ever had a resting order, its levels in Yes terms and the queue of each.
+ * Owner: the gateway thread, which applies the shards' events in ring order.
+ *
+ * Invariants:
+ *   K1  A tick's occupancy bit is set exactly when its queue is non-empty; orders[tick] is the queue's length.
+ *   K2  lots[tick] is the sum of the remaining lots of the queue, buyLots[tick] that of its BUY orders.
+ *   K3  Inside a queue, orderSequence strictly increases from head to tail (time priority, RULES.md 2).
+ *   K4  Dormant orders are in no queue.
+ */
+import { assert } from '../../shared/assert.ts';
+import { SIDE } from '../../shared/codes.ts';
+import { kindSide } from '../../shared/commands.ts';
+import { addSafe } from '../../shared/int.ts';
+import { NONE } from './columns.ts';
+import { isBid, mirrorTicks, type OpenOrders } from './orders.ts';
+
+/** Answer of the tick searches when the side has nothing there. Ticks start at 1. */
+export const NO_TICK = 0;
+
+export class BookSide {
+  /** All columns are indexed by Yes tick. */
+  readonly lots: Float64Array;
+  /** The part of `lots` that BUY orders hold: with one price a level, it tells the maker-asset remainders of both kinds. */
+  readonly buyLots: Float64Array;
+  readonly orders: Uint32Array;
+  readonly head: Int32Array;
+  readonly tail: Int32Array;
+  readonly #occupied: Uint32Array;
+
+  constructor(ticksPerUnit: number) {
+    this.lots = new Float64Array(ticksPerUnit + 1);
+    this.buyLots = new Float64Array(ticksPerUnit + 1);
+    this.orders = new Uint32Array(ticksPerUnit + 1);
+    this.head = new Int32Array(ticksPerUnit + 1).fill(NONE);
+    this.tail = new Int32Array(ticksPerUnit + 1).fill(NONE);
+    this.#occupied = new Uint32Array((ticksPerUnit >>> 5) + 1);
+  }
+
+  /** Puts an order into its queue by orderSequence: at the tail, except where a woken order returns to its old place. */
+  insert(from: OpenOrders, slot: number, tick: number): void {
+    let previous = this.tail[tick]!;
+    while (previous !== NONE && from.orderSequence[previous]! > from.orderSequence[slot]!) {
+      previous = from.queuePrevious[previous]!;
+    }
+    const next = previous === NONE ? this.head[tick]! : from.queueNext[previous]!;
+    from.queuePrevious[slot] = previous;
+    from.queueNext[slot] = next;
+    if (previous === NONE) this.head[tick] = slot;
+    else from.queueNext[previous] = slot;
+    if (next === NONE) this.tail[tick] = slot;
+    else from.queuePrevious[next] = slot;
+    this.orders[tick]!++;
+    this.#occupied[tick >>> 5]! |= 1 << (tick & 31);
+    this.#change(tick, from.kind[slot]!, from.remainingLots[slot]!);
+  }
+
+  remove(from: OpenOrders, slot: number, tick: number): void {
+    assert(this.orders[tick]! > 0, 'K1: an order leaves a queue that holds it');
+    const previous = from.queuePrevious[slot]!;
+    const next = from.queueNext[slot]!;
+    if (previous === NONE) this.head[tick] = next;
+    else from.queueNext[previous] = next;
+    if (next === NONE) this.tail[tick] = previous;
+    else from.queuePrevious[next] = previous;
+    this.orders[tick]!--;
+    if (this.orders[tick] === 0) this.#occupied[tick >>> 5]! &= ~(1 << (tick & 31));
+    this.#change(tick, from.kind[slot]!, -from.remainingLots[slot]!);
+  }
+
+  /** A fill of an order that stays in its queue. */
+  reduce(from: OpenOrders, slot: number, tick: number, lots: number): void {
+    this.#change(tick, from.kind[slot]!, -lots);
+  }
+
+  lowest(): number {
+    return this.above(0);
+  }
+
+  highest(): number {
+    return this.below(this.lots.length);
+  }
+
+  /** The next occupied tick above, or NO_TICK. */
+  above(tick: number): number {
+    let index = (tick + 1) >>> 5;
+    if (index >= this.#occupied.length) return NO_TICK;
+    let word = this.#occupied[index]! & (~0 << ((tick + 1) & 31));
+    while (word === 0) {
+      index++;
+      if (index === this.#occupied.length) return NO_TICK;
+      word = this.#occupied[index]!;
+    }
+    return index * 32 + 31 - Math.clz32(word & -word);
+  }
+
+  /** The next occupied tick below, or NO_TICK. */
+  below(tick: number): number {
+    if (tick <= 1) return NO_TICK;
+    let index = (tick - 1) >>> 5;
+    let word = this.#occupied[index]! & (~0 >>> (31 - ((tick - 1) & 31)));
+    while (word === 0) {
+      if (index === 0) return NO_TICK;
+      index--;
+      word = this.#occupied[index]!;
+    }
+    return index * 32 + 31 - Math.clz32(word);
+  }
+
+  #change(tick: number, kind: number, lots: number): void {
+    this.lots[tick] = addSafe(this.lots[tick]!, lots);
+    if (kindSide(kind) === SIDE.BUY) this.buyLots[tick] = addSafe(this.buyLots[tick]!, lots);
+    assert(this.buyLots[tick]! >= 0, 'K2: a level holds no less than its queue');
+    assert(this.lots[tick]! >= this.buyLots[tick]!, 'K2: the BUY orders of a level are a part of it');
+  }
+}
+
+export class Book {
+  readonly ticksPerUnit: number;
+  readonly bids: BookSide;
+  readonly asks: BookSide;
+
+  constructor(ticksPerUnit: number) {
+    this.ticksPerUnit = ticksPerUnit;
+    this.bids = new BookSide(ticksPerUnit);
+    this.asks = new BookSide(ticksPerUnit);
+  }
+
+  insert(from: OpenOrders, slot: number): void {
+    this.#sideOf(from, slot).insert(from, slot, this.#tickOf(from, slot));
+  }
+
+  remove(from: OpenOrders, slot: number): void {
+    this.#sideOf(from, slot).remove(from, slot, this.#tickOf(from, slot));
+  }
+
+  reduce(from: OpenOrders, slot: number, lots: number): void {
+    this.#sideOf(from, slot).reduce(from, slot, this.#tickOf(from, slot), lots);
+  }
+
+  #sideOf(from: OpenOrders, slot: number): BookSide {
+    return isBid(from.kind[slot]!) ? this.bids : this.asks;
+  }
+
+  #tickOf(from: OpenOrders, slot: number): number {
+    return mirrorTicks(from.kind[slot]!, from.limitTicks[slot]!, this.ticksPerUnit);
+  }
+}
+
+/** Books by market index, made at a market's first resting order: a quiet catalogue costs nothing. */
+export class Books {
+  readonly #books: (Book | undefined)[] = [];
+
+  /** Undefined means empty on both sides. */
+  of(market: number): Book | undefined {
+    return this.#books[market];
+  }
+
+  open(market: number, ticksPerUnit: number): Book {
+    const known = this.#books[market];
+    if (known !== undefined) return known;
+    // Filled up, so that the array keeps no holes.
+    while (this.#books.length < market) this.#books.push(undefined);
+    const book = new Book(ticksPerUnit);
+    this.#books[market] = book;
+    return book;
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * Everything the gateway knows of the shards, kept up from their events alone: books, open orders, accounts, markets.
+ * Public reads and an account's reads of its open orders are answered from here without leaving the thread.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   V1  The events of a shard are applied in ring order, each once, before the reply that follows them is handed on:
+ *       whoever has an answer in hand sees its effects here.
+ *   V2  Between two records the views are whole; nobody reads them inside one.
+ */
+import { assert, unreachable } from '../../shared/assert.ts';
+import * as ev from '../../shared/events.ts';
+import { readSafe } from '../../shared/record.ts';
+import { AccountViews } from './accounts.ts';
+import { Books } from './books.ts';
+import { type LedgerTotals, ledgerTotals } from './ledger.ts';
+import { MarketViews } from './markets.ts';
+import { OpenOrders, ORDER_STATE } from './orders.ts';
+import { Outcome } from './outcome.ts';
+import { PairIndex } from './pairIndex.ts';
+
+export class Views {
+  readonly pairs = new PairIndex();
+  /** By shard. */
+  readonly orders: readonly OpenOrders[];
+  /** By shard: what the record now passing did to its order. */
+  readonly outcomes: readonly Outcome[];
+  readonly books = new Books();
+  readonly markets = new MarketViews();
+  readonly accounts: AccountViews;
+
+  constructor(shards: number) {
+    this.orders = Array.from({ length: shards }, (_, shard) => new OpenOrders(shard, this.pairs));
+    this.outcomes = Array.from({ length: shards }, () => new Outcome());
+    this.accounts = new AccountViews(shards, this.pairs);
+  }
+
+  ledger(): LedgerTotals {
+    return ledgerTotals(this.accounts, this.markets);
+  }
+
+  /** Applies one event; REPLY and READY are not state and belong to the engine client. */
+  apply(shard: number, words: Uint32Array, word: number): void {
+    assert(
+      ev.versionOf(words[word + ev.EV_TYPE]!) === ev.EVENT_VERSION,
+      'views: shard and gateway speak one event version',
+    );
+    const outcome = this.outcomes[shard]!;
+    switch (ev.typeOf(words[word + ev.EV_TYPE]!)) {
+      case ev.EVENT.RECORD:
+        outcome.begin(words, word);
+        break;
+      case ev.EVENT.ORDER:
+        outcome.order(words, word);
+        this.orders[shard]!.write(words[word + ev.EV_SLOT]!, words, word);
+        break;
+      case ev.EVENT.ORDER_STATE:
+        this.#applyOrderState(shard, words, word);
+        break;
+      case ev.EVENT.REST:
+        this.#applyRest(shard, words, word);
+        break;
+      case ev.EVENT.FILL:
+        outcome.fill(words, word);
+        this.#applyFill(shard, words, word);
+        break;
+      case ev.EVENT.CLOSED:
+        outcome.closed(words, word);
+        this.#applyClosed(shard, words, word);
+        break;
+      case ev.EVENT.DORMANT:
+        this.#applyDormant(shard, words, word);
+        break;
+      case ev.EVENT.WOKEN:
+        this.#applyWoken(shard, words, word);
+        break;
+      case ev.EVENT.ACCOUNT:
+        this.accounts.applyAccount(shard, outcome.shardSequence, words, word);
+        break;
+      case ev.EVENT.MARKET:
+        this.markets.apply(words, word);
+        break;
+      case ev.EVENT.FUNDS:
+        this.accounts.applyFunds(shard, words, word);
+        break;
+      default:
+        unreachable('views: an event of unknown type');
+    }
+  }
+
+  /** A shard has told all it recovered: its open orders take their places, in the order they once came. */
+  recovered(shard: number): void {
+    const orders = this.orders[shard]!;
+    for (const entry of orders.takeNoted()) {
+      if (entry < 0) {
+        orders.list(~entry, ORDER_STATE.DORMANT);
+      } else {
+        orders.list(entry, ORDER_STATE.RESTING);
+        this.#insert(orders, entry, orders.marketOf(entry));
+      }
+    }
+  }
+
+  #applyOrderState(shard: number, words: Uint32Array, word: number): void {
+    const orders = this.orders[shard]!;
+    const slot = words[word + ev.EV_SLOT]!;
+    orders.write(slot, words, word);
+    orders.note(slot, words[word + ev.ORDER_DORMANT] === 1);
+  }
+
+  #applyRest(shard: number, words: Uint32Array, word: number): void {
+    const orders = this.orders[shard]!;
+    const slot = words[word + ev.EV_SLOT]!;
+    assert(
+      orders.remainingLots[slot] === readSafe(words, word + ev.REST_REMAINING_LOTS),
+      'O4: what rests is what remains',
+    );
+    orders.list(slot, ORDER_STATE.RESTING);
+    this.#insert(orders, slot, words[word + ev.EV_MARKET]!);
+    this.#advance(words, word);
+  }
+
+  #applyFill(shard: number, words: Uint32Array, word: number): void {
+    const orders = this.orders[shard]!;
+    const market = words[word + ev.EV_MARKET]!;
+    const ticksPerUnit = this.markets.ticksPerUnit(market);
+    const makerSlot = words[word + ev.EV_SLOT]!;
+    const takerSlot = words[word + ev.FILL_TAKER_SLOT]!;
+    const yesTicks = words[word + ev.FILL_YES_TICKS]!;
+    const lots = readSafe(words, word + ev.FILL_LOTS);
+    this.books.open(market, ticksPerUnit).reduce(orders, makerSlot, lots);
+    orders.fill(makerSlot, lots, readSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS), yesTicks, ticksPerUnit);
+    orders.fill(takerSlot, lots, readSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS), yesTicks, ticksPerUnit);
+    // The trade frame has this number, the maker's delta the next.
+    this.markets.advance(market, readSafe(words, word + ev.EV_MARKET_SEQUENCE) + 1);
+  }
+
+  #applyClosed(shard: number, words: Uint32Array, word: number): void {
+    const orders = this.orders[shard]!;
+    const slot = words[word + ev.EV_SLOT]!;
+    assert(
+      orders.remainingLots[slot] === readSafe(words, word + ev.CLOSED_REMAINING_LOTS),
+      'O4: what is left is what remains',
+    );
+    if (orders.state[slot] === ORDER_STATE.RESTING) this.#remove(orders, slot);
+    orders.close(slot);
+    this.#advance(words, word);
+  }
+
+  #applyDormant(shard: number, words: Uint32Array, word: number): void {
+    const orders = this.orders[shard]!;
+    const slot = words[word + ev.EV_SLOT]!;
+    assert(orders.state[slot] === ORDER_STATE.RESTING, 'K4: only a resting order falls asleep');
+    this.#remove(orders, slot);
+    orders.state[slot] = ORDER_STATE.DORMANT;
+    this.#advance(words, word);
+  }
+
+  #applyWoken(shard: number, words: Uint32Array, word: number): void {
+    const orders = this.orders[shard]!;
+    const slot = words[word + ev.EV_SLOT]!;
+    assert(orders.state[slot] === ORDER_STATE.DORMANT, 'K4: only a dormant order wakes');
+    orders.state[slot] = ORDER_STATE.RESTING;
+    this.#insert(orders, slot, words[word + ev.EV_MARKET]!);
+    this.#advance(words, word);
+  }
+
+  #insert(orders: OpenOrders, slot: number, market: number): void {
+    this.books.open(market, this.markets.ticksPerUnit(market)).insert(orders, slot);
+  }
+
+  #remove(orders: OpenOrders, slot: number): void {
+    const market = orders.marketOf(slot);
+    this.books.open(market, this.markets.ticksPerUnit(market)).remove(orders, slot);
+  }
+
+  #advance(words: Uint32Array, word: number): void {
+    this.markets.advance(words[word + ev.EV_MARKET]!, readSafe(words, word + ev.EV_MARKET_SEQUENCE));
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The exchange's whole money on one page: what came in and has not gone out, and where it is now. Computed by walking
+ * the views when the administrator asks. Sums over all accounts may leave the safe integers, so they are bigint.
+ */
+import { FEE_ACCOUNT } from '../../shared/codes.ts';
+import type { AccountViews } from './accounts.ts';
+import type { MarketViews } from './markets.ts';
+
+export type LedgerTotals = {
+  /** Every sum closes: accounts + fees + collateral = total, and each market has as many Yes as No as collateral. */
+  readonly balanced: boolean;
+  /** Deposits less withdrawals. */
+  readonly totalMicro: bigint;
+  /** Available and reserved of all users. */
+  readonly accountsMicro: bigint;
+  readonly feesMicro: bigint;
+  /** Locked in full sets. */
+  readonly collateralMicro: bigint;
+  readonly sets: readonly MarketSets[];
+};
+
+export type MarketSets = { readonly market: number; readonly yesAtomic: bigint; readonly noAtomic: bigint };
+
+export function ledgerTotals(accounts: AccountViews, markets: MarketViews): LedgerTotals {
+  let totalMicro = 0n;
+  const usersMicro = new ExactSum();
+  const feesMicro = new ExactSum();
+  for (const shard of accounts.shards) {
+    totalMicro += shard.depositsMicro - shard.withdrawalsMicro;
+    for (let account = 0; account < shard.netMicro.length; account++) {
+      const sum = account === FEE_ACCOUNT ? feesMicro : usersMicro;
+      sum.add(shard.netMicro[account]!);
+      sum.add(shard.reservedMicro[account]!);
+    }
+  }
+  const sets = tokenSupply(accounts, markets);
+  let collateralMicro = 0n;
+  let setsClose = true;
+  for (const { market, yesAtomic, noAtomic } of sets) {
+    const collateral = BigInt(markets.collateralMicro(market));
+    collateralMicro += collateral;
+    setsClose &&= yesAtomic === collateral && noAtomic === collateral;
+  }
+  const balanced = setsClose && usersMicro.total + feesMicro.total + collateralMicro === totalMicro;
+  return {
+    balanced,
+    totalMicro,
+    accountsMicro: usersMicro.total,
+    feesMicro: feesMicro.total,
+    collateralMicro,
+    sets,
+  };
+}
+
+function tokenSupply(accounts: AccountViews, markets: MarketViews): MarketSets[] {
+  const yes = Array.from({ length: markets.count }, () => new ExactSum());
+  const no = Array.from({ length: markets.count }, () => new ExactSum());
+  // Pairs without a position yet may lie beyond the columns: they hold nothing.
+  const rows = Math.min(accounts.pairs.count, accounts.yesAvailable.length);
+  for (let pair = 0; pair < rows; pair++) {
+    const market = accounts.pairs.markets[pair]!;
+    yes[market]!.add(accounts.yesAvailable[pair]!);
+    yes[market]!.add(accounts.yesReserved[pair]!);
+    no[market]!.add(accounts.noAvailable[pair]!);
+    no[market]!.add(accounts.noReserved[pair]!);
+  }
+  return yes.map((sum, market) => ({ market, yesAtomic: sum.total, noAtomic: no[market]!.total }));
+}
+
+/** A sum of safe integers that is exact however large it grows: a plain number that spills into a bigint when full. */
+class ExactSum {
+  #spilled = 0n;
+  #part = 0;
+
+  add(value: number): void {
+    const next = this.#part + value;
+    if (Number.isSafeInteger(next)) {
+      this.#part = next;
+    } else {
+      this.#spilled += BigInt(this.#part);
+      this.#part = value;
+    }
+  }
+
+  get total(): bigint {
+    return this.#spilled + BigInt(this.#part);
+  }
+}

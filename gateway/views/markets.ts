@@ -1,0 +1,121 @@
+/**
+ * How each market stands, by market index: the trading state that the shards own. What a market is called and what it
+ * is about is in the catalogue.
+ * Owner: the gateway thread.
+ */
+import { assert } from '../../shared/assert.ts';
+import type { MarketStatus } from '../../shared/codes.ts';
+import {
+  EV_FLAGS,
+  EV_MARKET,
+  MARKET_COLLATERAL,
+  MARKET_END_MS,
+  MARKET_FEE_BPS,
+  MARKET_LAST_SEQUENCE,
+  MARKET_START_MS,
+  MARKET_TICKS_PER_UNIT,
+  MARKET_UUID,
+} from '../../shared/events.ts';
+import { bytesToUuid, UUID_BYTES } from '../../shared/hex.ts';
+import { readSafe, readSigned } from '../../shared/record.ts';
+
+type MarketView = {
+  readonly id: string;
+  readonly ticksPerUnit: number;
+  status: MarketStatus;
+  feeBps: number;
+  startMs: number;
+  endMs: number;
+  collateralMicro: number;
+  sequence: number;
+};
+
+export class MarketViews {
+  readonly #markets: (MarketView | undefined)[] = [];
+
+  /** Market indices any shard has told of are below this. */
+  get count(): number {
+    return this.#markets.length;
+  }
+
+  /** False until the market's shard has opened it. */
+  has(market: number): boolean {
+    return this.#markets[market] !== undefined;
+  }
+
+  id(market: number): string {
+    return this.#of(market).id;
+  }
+
+  status(market: number): MarketStatus {
+    return this.#of(market).status;
+  }
+
+  feeBps(market: number): number {
+    return this.#of(market).feeBps;
+  }
+
+  ticksPerUnit(market: number): number {
+    return this.#of(market).ticksPerUnit;
+  }
+
+  startMs(market: number): number {
+    return this.#of(market).startMs;
+  }
+
+  endMs(market: number): number {
+    return this.#of(market).endMs;
+  }
+
+  /** USDC locked in the market's full sets; 0 for a number that no market has. */
+  collateralMicro(market: number): number {
+    return this.#markets[market]?.collateralMicro ?? 0;
+  }
+
+  /** The last public sequence: what the views show contains every frame up to it. */
+  sequence(market: number): number {
+    return this.#of(market).sequence;
+  }
+
+  /** A public event moves the sequence; 0 marks one that is not public. */
+  advance(market: number, marketSequence: number): void {
+    if (marketSequence === 0) return;
+    const view = this.#of(market);
+    if (marketSequence > view.sequence) view.sequence = marketSequence;
+  }
+
+  apply(words: Uint32Array, word: number): void {
+    const market = words[word + EV_MARKET]!;
+    const known = this.#markets[market] ?? this.#open(market, words, word);
+    known.status = words[word + EV_FLAGS]! as MarketStatus;
+    known.feeBps = words[word + MARKET_FEE_BPS]!;
+    known.startMs = readSafe(words, word + MARKET_START_MS);
+    known.endMs = readSafe(words, word + MARKET_END_MS);
+    known.collateralMicro = readSigned(words, word + MARKET_COLLATERAL);
+    this.advance(market, readSafe(words, word + MARKET_LAST_SEQUENCE));
+  }
+
+  #of(market: number): MarketView {
+    const view = this.#markets[market];
+    assert(view !== undefined, 'markets: a market is told of before it is asked for');
+    return view;
+  }
+
+  #open(market: number, words: Uint32Array, word: number): MarketView {
+    while (this.#markets.length < market) this.#markets.push(undefined);
+    const uuid = new Uint8Array(UUID_BYTES);
+    new Uint32Array(uuid.buffer).set(words.subarray(word + MARKET_UUID, word + MARKET_UUID + UUID_BYTES / 4));
+    const view: MarketView = {
+      id: bytesToUuid(uuid),
+      ticksPerUnit: words[word + MARKET_TICKS_PER_UNIT]!,
+      status: 0,
+      feeBps: 0,
+      startMs: 0,
+      endMs: 0,
+      collateralMicro: 0,
+      sequence: 0,
+    };
+    this.#markets[market] = view;
+    return view;
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * The open orders of one shard as its events told them: columns indexed by the shard's own slots, an index by order
+ * hash, and one list per (account, market), oldest first.
+ * Owner: the gateway thread. Units: lots and ticks of the order's own market and outcome. About 110 bytes an order.
+ *
+ * Signed amounts are not kept: an order that rests is on the grid, so they are lots * ticksPerUnit tokens and
+ * lots * limitTicks USDC.
+ *
+ * Invariants:
+ *   O1  An order is listed (index and list) exactly while its state is RESTING or DORMANT.
+ *   O2  Inside a list, orderSequence strictly increases from oldest to newest.
+ *   O3  A slot's columns stay as they are after the order closed, until an ORDER event gives the slot away.
+ *   O4  0 <= remainingLots <= quantityLots.
+ */
+import { assert } from '../../shared/assert.ts';
+import { OUTCOME } from '../../shared/codes.ts';
+import { kindOutcome, kindSide } from '../../shared/commands.ts';
+import {
+  EV_ACCOUNT,
+  EV_FLAGS,
+  EV_MARKET,
+  ORDER_CREATED_MS,
+  ORDER_FILLED_NOTIONAL,
+  ORDER_HASH,
+  ORDER_LIMIT_TICKS,
+  ORDER_LOTS,
+  ORDER_REMAINING_LOTS,
+  ORDER_SEQUENCE,
+} from '../../shared/events.ts';
+import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
+import { readSafe } from '../../shared/record.ts';
+import { grown, NONE } from './columns.ts';
+import { HASH_WORDS, HashIndex } from './hashIndex.ts';
+import type { PairIndex } from './pairIndex.ts';
+
+const FIRST_SLOTS = 1024;
+
+export const ORDER_STATE = { INCOMING: 0, RESTING: 1, DORMANT: 2, CLOSED: 3 } as const;
+export type OrderState = (typeof ORDER_STATE)[keyof typeof ORDER_STATE];
+
+export class OpenOrders {
+  readonly shard: number;
+  hash = new Uint32Array(FIRST_SLOTS * HASH_WORDS);
+  /** Row of the (account, market) pair. */
+  pair = new Uint32Array(FIRST_SLOTS);
+  /** Side, outcome, time in force and bits, packed as in a PLACE command. */
+  kind = new Uint32Array(FIRST_SLOTS);
+  limitTicks = new Uint16Array(FIRST_SLOTS);
+  state = new Uint8Array(FIRST_SLOTS);
+  quantityLots = new Float64Array(FIRST_SLOTS);
+  remainingLots = new Float64Array(FIRST_SLOTS);
+  filledNotionalMicro = new Float64Array(FIRST_SLOTS);
+  orderSequence = new Float64Array(FIRST_SLOTS);
+  createdMs = new Float64Array(FIRST_SLOTS);
+  /** Neighbours in the queue of the order's level; books.ts writes them. */
+  queuePrevious = new Int32Array(FIRST_SLOTS);
+  queueNext = new Int32Array(FIRST_SLOTS);
+  readonly #pairs: PairIndex;
+  readonly #index = new HashIndex();
+  /** Neighbours in the list of the order's pair. */
+  #listPrevious = new Int32Array(FIRST_SLOTS);
+  #listNext = new Int32Array(FIRST_SLOTS);
+  /** By pair: slot + 1 of its oldest and newest listed order, 0 when it has none. */
+  #oldest = new Uint32Array(FIRST_SLOTS);
+  #newest = new Uint32Array(FIRST_SLOTS);
+  #noted: number[] = [];
+
+  constructor(shard: number, pairs: PairIndex) {
+    this.shard = shard;
+    this.#pairs = pairs;
+  }
+
+  get count(): number {
+    return this.#index.count;
+  }
+
+  /** The slot of the open order with this hash, or NONE. */
+  find(key: Uint32Array, keyWord: number): number {
+    return this.#index.find(this.hash, key, keyWord);
+  }
+
+  accountOf(slot: number): number {
+    return this.#pairs.accounts[this.pair[slot]!]!;
+  }
+
+  marketOf(slot: number): number {
+    return this.#pairs.markets[this.pair[slot]!]!;
+  }
+
+  /** Also valid for an order that just closed (O3). */
+  orderId(slot: number): string {
+    return timeOrderedId(this.createdMs[slot]!, this.shard, ID_KIND.ORDER, this.orderSequence[slot]!);
+  }
+
+  /** Takes an ORDER or ORDER_STATE event over into the columns; the order is not listed yet. */
+  write(slot: number, words: Uint32Array, word: number): void {
+    this.#fit(slot + 1);
+    assert(!isListed(this.state[slot]!), 'O1: a slot is given away only after its order closed');
+    for (let i = 0; i < HASH_WORDS; i++) this.hash[slot * HASH_WORDS + i] = words[word + ORDER_HASH + i]!;
+    this.pair[slot] = this.#pairs.rowOf(words[word + EV_ACCOUNT]!, words[word + EV_MARKET]!);
+    this.kind[slot] = words[word + EV_FLAGS]!;
+    this.limitTicks[slot] = words[word + ORDER_LIMIT_TICKS]!;
+    this.state[slot] = ORDER_STATE.INCOMING;
+    this.quantityLots[slot] = readSafe(words, word + ORDER_LOTS);
+    this.remainingLots[slot] = readSafe(words, word + ORDER_REMAINING_LOTS);
+    this.filledNotionalMicro[slot] = readSafe(words, word + ORDER_FILLED_NOTIONAL);
+    this.orderSequence[slot] = readSafe(words, word + ORDER_SEQUENCE);
+    this.createdMs[slot] = readSafe(words, word + ORDER_CREATED_MS);
+    assert(this.remainingLots[slot]! <= this.quantityLots[slot]!, 'O4: no more remains than was ordered');
+  }
+
+  /** Lists an order that is now open, as the newest of its account in its market. */
+  list(slot: number, state: typeof ORDER_STATE.RESTING | typeof ORDER_STATE.DORMANT): void {
+    assert(!isListed(this.state[slot]!), 'O1: an order is listed once');
+    this.state[slot] = state;
+    this.#index.insert(this.hash, slot);
+    const pair = this.pair[slot]!;
+    this.#oldest = grown(this.#oldest, pair + 1);
+    this.#newest = grown(this.#newest, pair + 1);
+    const previous = this.#newest[pair]! - 1;
+    this.#listPrevious[slot] = previous;
+    this.#listNext[slot] = NONE;
+    this.#newest[pair] = slot + 1;
+    if (previous === NONE) {
+      this.#oldest[pair] = slot + 1;
+      return;
+    }
+    assert(this.orderSequence[previous]! < this.orderSequence[slot]!, 'O2: the newest order has the last sequence');
+    this.#listNext[previous] = slot;
+  }
+
+  /** Recovery: notes an order that was already open. A shard tells them book by book, so they are listed later. */
+  note(slot: number, isDormant: boolean): void {
+    this.#noted.push(isDormant ? ~slot : slot);
+  }
+
+  /** Recovery: all noted orders by orderSequence; the complement of its slot stands for a dormant one. */
+  takeNoted(): number[] {
+    const noted = this.#noted;
+    this.#noted = [];
+    const sequenceOf = (entry: number): number => this.orderSequence[entry < 0 ? ~entry : entry]!;
+    return noted.sort((a, b) => sequenceOf(a) - sequenceOf(b));
+  }
+
+  close(slot: number): void {
+    if (isListed(this.state[slot]!)) this.#unlist(slot);
+    this.state[slot] = ORDER_STATE.CLOSED;
+  }
+
+  fill(slot: number, lots: number, remainingLots: number, yesTicks: number, ticksPerUnit: number): void {
+    assert(this.remainingLots[slot]! - lots === remainingLots, 'O4: a fill takes its lots from what remains');
+    const ownTicks = mirrorTicks(this.kind[slot]!, yesTicks, ticksPerUnit);
+    this.remainingLots[slot] = remainingLots;
+    this.filledNotionalMicro[slot]! += lots * ownTicks;
+  }
+
+  /** The oldest open order of a pair, or NONE; `nextInList` goes on from there. */
+  oldestOf(pair: number): number {
+    return pair < this.#oldest.length ? this.#oldest[pair]! - 1 : NONE;
+  }
+
+  nextInList(slot: number): number {
+    return this.#listNext[slot]!;
+  }
+
+  #unlist(slot: number): void {
+    this.#index.remove(this.hash, slot);
+    const pair = this.pair[slot]!;
+    const previous = this.#listPrevious[slot]!;
+    const next = this.#listNext[slot]!;
+    if (previous === NONE) this.#oldest[pair] = next + 1;
+    else this.#listNext[previous] = next;
+    if (next === NONE) this.#newest[pair] = previous + 1;
+    else this.#listPrevious[next] = previous;
+  }
+
+  #fit(slots: number): void {
+    if (slots <= this.state.length) return;
+    this.hash = grown(this.hash, slots * HASH_WORDS);
+    this.pair = grown(this.pair, slots);
+    this.kind = grown(this.kind, slots);
+    this.limitTicks = grown(this.limitTicks, slots);
+    this.state = grown(this.state, slots);
+    this.quantityLots = grown(this.quantityLots, slots);
+    this.remainingLots = grown(this.remainingLots, slots);
+    this.filledNotionalMicro = grown(this.filledNotionalMicro, slots);
+    this.orderSequence = grown(this.orderSequence, slots);
+    this.createdMs = grown(this.createdMs, slots);
+    this.queuePrevious = grown(this.queuePrevious, slots);
+    this.queueNext = grown(this.queueNext, slots);
+    this.#listPrevious = grown(this.#listPrevious, slots);
+    this.#listNext = grown(this.#listNext, slots);
+  }
+}
+
+/** In Yes terms a bid buys Yes or sells No: side and outcome have the same number. */
+export function isBid(kind: number): boolean {
+  return kindSide(kind) === kindOutcome(kind);
+}
+
+/** From an order's own outcome to Yes terms, and by the same mirror back. */
+export function mirrorTicks(kind: number, ticks: number, ticksPerUnit: number): number {
+  return kindOutcome(kind) === OUTCOME.YES ? ticks : ticksPerUnit - ticks;
+}
+
+function isListed(state: number): boolean {
+  return state === ORDER_STATE.RESTING || state === ORDER_STATE.DORMANT;
+}

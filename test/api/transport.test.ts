@@ -1,0 +1,674 @@
+/** The server itself on a small route table: what happens on the wire before any handler of the exchange is reached. */
+import assert from 'node:assert/strict';
+import { createHash, createHmac, createSecretKey } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AdminToken } from '../../gateway/auth/adminToken.ts';
+import { type ApiKey, Authenticator } from '../../gateway/auth/apiKeys.ts';
+import { NonceMemory } from '../../gateway/auth/nonces.ts';
+import { hashPassphrase } from '../../gateway/auth/passphrase.ts';
+import { SCOPE } from '../../gateway/auth/scopes.ts';
+import type { Call } from '../../gateway/call.ts';
+import { Limiter } from '../../gateway/limits/limiter.ts';
+import { createLogger } from '../../gateway/log.ts';
+import { fail, ok } from '../../gateway/respond.ts';
+import type { Route } from '../../gateway/route.ts';
+import { HttpServer, type ServerOptions } from '../../gateway/server.ts';
+import { ManualClock } from '../../shared/clock.ts';
+import { ERRORS } from '../../shared/errors.ts';
+
+const START_MS = 1_790_000_000_000;
+const SECRET = Buffer.alloc(32, 3);
+const SALT = Buffer.alloc(16, 4);
+const PASSPHRASE = 'a-passphrase';
+const UUID = '0b6b3a52-6b0c-4c8e-9a55-0a1d2c3e4f50';
+
+const KEY: ApiKey = {
+  keyId: 'key-1',
+  accountIndex: 1,
+  userId: 'user-1',
+  secret: createSecretKey(SECRET),
+  passphraseSalt: SALT,
+  passphraseHash: hashPassphrase(PASSPHRASE, SALT),
+  scopes: SCOPE['trade:orders'],
+  revoked: false,
+  expiresAtMs: null,
+  requireSigningVersion: null,
+  tier: 'standard',
+  rateLimitOverride: null,
+  selfTradePrevention: 0,
+};
+
+const ECHO_BODY = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { side: { type: 'string', enum: ['BUY', 'SELL'] }, text: { type: 'string' } },
+};
+
+/** Calls whose handler has not answered yet. */
+const waiting: Call[] = [];
+let onWaiting: () => void = () => {};
+
+const ROUTES: Route[] = [
+  {
+    method: 'GET',
+    path: '/health',
+    access: 'public',
+    limit: 'unlimited',
+    probe: true,
+    handler: (call) => ok(call, { status: 'ok' }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/time',
+    access: 'public',
+    limit: 'unlisted',
+    handler: (call) => ok(call, { account: call.key?.accountIndex ?? null }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/echo',
+    access: 'public',
+    limit: 'unlimited',
+    body: ECHO_BODY,
+    handler: (call) => ok(call, call.json as object),
+  },
+  {
+    method: 'POST',
+    path: '/v1/length',
+    access: 'public',
+    limit: 'unlimited',
+    maxBodyBytes: 200_000,
+    handler: (call) => ok(call, { bytes: call.body.length, sha256: sha256(call.body) }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/orders/:hash',
+    access: 'trade:orders',
+    limit: 'orderByHash',
+    handler: (call) => ok(call, { hash: call.params['hash'] }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/orders',
+    access: 'trade:orders',
+    limit: 'placeOrder',
+    placing: true,
+    idempotent: true,
+    body: ECHO_BODY,
+    handler: (call) => wait(call),
+  },
+  { method: 'GET', path: '/v1/bulk', access: 'trade:bulk', limit: 'unlisted', handler: (call) => ok(call, {}) },
+  {
+    method: 'GET',
+    path: '/v1/throws',
+    access: 'public',
+    limit: 'unlimited',
+    handler: () => {
+      throw new Error('a bug');
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/rejects',
+    access: 'public',
+    limit: 'unlimited',
+    handler: () => Promise.reject(new Error('a bug')),
+  },
+  { method: 'GET', path: '/v1/forgets', access: 'public', limit: 'unlimited', handler: () => Promise.resolve() },
+  { method: 'GET', path: '/v1/waits', access: 'public', limit: 'unlimited', handler: (call) => wait(call) },
+  {
+    method: 'GET',
+    path: '/admin/ledger',
+    access: 'admin',
+    limit: 'unlimited',
+    handler: (call) => ok(call, { balanced: true }),
+  },
+];
+
+function wait(call: Call): void {
+  waiting.push(call);
+  onWaiting();
+}
+
+function sha256(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Resolves with the next call a handler leaves open. */
+function nextWaiting(): Promise<Call> {
+  return new Promise((resolve) => {
+    onWaiting = () => resolve(waiting.at(-1)!);
+  });
+}
+
+type TestServer = {
+  readonly http: HttpServer;
+  readonly clock: ManualClock;
+  readonly port: number;
+  isReady: boolean;
+  isPaused: boolean;
+};
+
+async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> {
+  const clock = new ManualClock(START_MS);
+  const flags = { isReady: true, isPaused: false };
+  const keys = new Map([[KEY.keyId, KEY]]);
+  const http = new HttpServer({
+    config: { host: '127.0.0.1', port: 0, tls: null, trustProxy: null },
+    routes: ROUTES,
+    authenticator: new Authenticator({ find: (keyId) => keys.get(keyId) }, new NonceMemory(START_MS / 1000 - 60)),
+    adminToken: new AdminToken('admin-token'),
+    limiter: new Limiter(),
+    clock,
+    log: createLogger('silent'),
+    isReady: () => flags.isReady,
+    isPaused: () => flags.isPaused,
+    ...changes,
+  });
+  return Object.assign(flags, { http, clock, port: await http.listen() });
+}
+
+describe('transport', () => {
+  let server: TestServer;
+  let nonceCount = 0;
+
+  before(async () => {
+    server = await start();
+  });
+  beforeEach(() => {
+    waiting.length = 0;
+    // Past every window, so no test counts against another.
+    server.clock.advance(120_000);
+  });
+  after(async () => {
+    await server.http.stop(1000);
+  });
+
+  /** For a test that ends its server, or needs another: the others keep theirs. */
+  async function withOwnServer(changes: Partial<ServerOptions>, run: () => Promise<void>): Promise<void> {
+    const common = server;
+    server = await start(changes);
+    try {
+      await run();
+    } finally {
+      await server.http.stop(1000);
+      server = common;
+    }
+  }
+
+  async function call(
+    method: string,
+    path: string,
+    body?: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string> = {},
+  ) {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method, body, headers });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, json: text === '' ? null : JSON.parse(text) };
+  }
+
+  function sign(method: string, path: string, body = '', changes: Record<string, string> = {}): Record<string, string> {
+    const timestamp = changes['x-svc-timestamp'] ?? String(Math.floor(server.clock.nowMs() / 1000));
+    const nonce = changes['x-svc-nonce'] ?? `nonce-${String(nonceCount++).padStart(16, '0')}`;
+    const text = `v2\n${timestamp}\n${nonce}\n${method}\n${path}\n${sha256(body)}`;
+    return {
+      'x-svc-api-key': KEY.keyId,
+      'x-svc-passphrase': PASSPHRASE,
+      'x-svc-timestamp': timestamp,
+      'x-svc-signature': createHmac('sha256', SECRET).update(text).digest('base64url'),
+      'x-svc-signing-version': '2',
+      'x-svc-nonce': nonce,
+      ...changes,
+    };
+  }
+
+  /** Everything a connection receives until the server closes it or `enough` holds. */
+  function receive(
+    socket: Socket,
+    enough: (received: string) => boolean = () => false,
+  ): Promise<{ text: string; closed: boolean }> {
+    return new Promise((resolve) => {
+      let text = '';
+      socket.setEncoding('latin1');
+      socket.on('data', (chunk) => {
+        text += chunk;
+        if (!enough(text)) return;
+        socket.destroy();
+        resolve({ text, closed: false });
+      });
+      socket.on('close', () => resolve({ text, closed: true }));
+    });
+  }
+
+  async function raw(
+    bytes: string,
+    enough?: (received: string) => boolean,
+  ): Promise<{ text: string; closed: boolean }> {
+    return receive(await open(bytes), enough);
+  }
+
+  /** A connection on which these bytes have been written; a reset after that is the server's right. */
+  function open(bytes: string): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(server.port, '127.0.0.1', () => {
+        socket.write(bytes);
+        resolve(socket);
+      });
+      socket.on('error', reject);
+    });
+  }
+
+  async function isHealthy(): Promise<boolean> {
+    return (await call('GET', '/health')).status === 200;
+  }
+
+  describe('paths and methods', () => {
+    it('answers JSON that no cache keeps and no browser sniffs', async () => {
+      const { status, headers, json } = await call('GET', '/health');
+      assert.equal(status, 200);
+      assert.deepEqual(json, { status: 'ok' });
+      assert.equal(headers.get('content-type'), 'application/json');
+      assert.equal(headers.get('cache-control'), 'no-store');
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+    });
+
+    it('answers an unknown path 404 and a known one with another method 405 with Allow', async () => {
+      const missing = await call('GET', '/v1/nothing');
+      assert.equal(missing.status, 404);
+      assert.deepEqual(missing.json, { error: 'not found', code: 'NOT_FOUND' });
+      const wrongMethod = await call('DELETE', '/v1/orders');
+      assert.equal(wrongMethod.status, 405);
+      assert.equal(wrongMethod.json.code, 'METHOD_NOT_ALLOWED');
+      assert.equal(wrongMethod.headers.get('allow'), 'POST');
+    });
+
+    it('answers HEAD 405 without a body, so the next response on the connection stays readable', async () => {
+      const two = 'HEAD /health HTTP/1.1\r\nHost: a\r\n\r\nGET /health HTTP/1.1\r\nHost: a\r\n\r\n';
+      const { text } = await raw(two, (received) => received.endsWith('{"status":"ok"}'));
+      assert.match(text, /^HTTP\/1.1 405 .*\r\n\r\nHTTP\/1.1 200 OK/s);
+    });
+
+    it('matches no encoded, doubled or trailing form of a path', async () => {
+      for (const path of ['/health/', '//health', '/%68ealth', '/HEALTH', '/v1/orders/']) {
+        assert.equal((await call('GET', path)).status, 404, path);
+      }
+    });
+  });
+
+  describe('bodies', () => {
+    it('hands over exactly the bytes that came, in one piece or in many', async () => {
+      const body = Buffer.alloc(150_000, 'body ');
+      const { json } = await call('POST', '/v1/length', body);
+      assert.deepEqual(json, { bytes: body.length, sha256: sha256(body) });
+      const head = 'POST /v1/length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const { text } = await raw(`${head}3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`, (received) => received.includes('}'));
+      assert.ok(text.includes(`{"bytes":5,"sha256":"${sha256('abcde')}"}`));
+    });
+
+    it('refuses an announced length over the limit before the body comes, and closes', async () => {
+      const head = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n';
+      const { text, closed } = await raw(head);
+      assert.match(text, /^HTTP\/1.1 413 /);
+      assert.match(text, /"code":"PAYLOAD_TOO_LARGE"/);
+      assert.ok(closed);
+    });
+
+    it('refuses a body that grows over the limit as it comes, and closes', async () => {
+      const head = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const { text, closed } = await raw(`${head}10001\r\n${'a'.repeat(65_537)}`);
+      assert.match(text, /^HTTP\/1.1 413 /);
+      assert.ok(closed);
+      assert.ok(await isHealthy());
+    });
+
+    it('takes a body of exactly the limit', async () => {
+      const text = 'a'.repeat(65_536 - '{"text":""}'.length);
+      assert.equal((await call('POST', '/v1/echo', `{"text":"${text}"}`)).status, 200);
+      assert.equal((await call('POST', '/v1/echo', `{"text":"${text}a"}`)).status, 413);
+    });
+
+    it('ignores a body that no schema asks for and keeps the connection usable', async () => {
+      const two =
+        'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabcdefGET /health HTTP/1.1\r\nHost: a\r\n\r\n';
+      const { text } = await raw(two, (received) => received.endsWith('{"status":"ok"}'));
+      assert.match(text, /^HTTP\/1.1 404 .*HTTP\/1.1 200 OK/s);
+    });
+
+    it('refuses JSON that is broken, ambiguous, too deep or reaches for a prototype', async () => {
+      const bodies: Record<string, string> = {
+        '': 'missing body',
+        '{': 'body is not valid JSON',
+        '{"side":"BUY","side":"SELL"}': 'body has a duplicate field',
+        [`{"a":${'['.repeat(8)}${']'.repeat(8)}}`]: 'body is nested deeper than 8 levels',
+        '{"__proto__":{"side":"BUY"}}': 'unknown field: __proto__',
+        '{"sied":"BUY"}': 'unknown field: sied',
+        '{"side":"HOLD"}': 'invalid side',
+        '[]': 'invalid body',
+      };
+      for (const [body, message] of Object.entries(bodies)) {
+        const { status, json } = await call('POST', '/v1/echo', body);
+        assert.equal(status, 400, body);
+        assert.equal(json.code, 'VALIDATION_ERROR');
+        assert.equal(json.error, message);
+        assert.ok(json.details.field && json.details.rule);
+      }
+      assert.equal(
+        (await call('POST', '/v1/echo', Uint8Array.of(0x22, 0xff, 0x22))).json.error,
+        'body is not valid UTF-8',
+      );
+    });
+  });
+
+  describe('hostile connections', () => {
+    const framings: Record<string, string> = {
+      'two lengths': 'Content-Length: 3\r\nContent-Length: 5\r\n\r\nabcde',
+      'the same length twice': 'Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc',
+      'a length and a coding': 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+      'a coding that is not chunked': 'Transfer-Encoding: gzip\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+      'two codings': 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'a length with a sign': 'Content-Length: +3\r\n\r\nabc',
+      'a length that is no number': 'Content-Length: 3x\r\n\r\nabc',
+      'a length beyond 64 bits': 'Content-Length: 99999999999999999999\r\n\r\nabc',
+    };
+    for (const [name, rest] of Object.entries(framings)) {
+      it(`refuses ${name} and closes`, async () => {
+        const { text, closed } = await raw(`POST /v1/length HTTP/1.1\r\nHost: a\r\n${rest}`);
+        assert.match(text, /^HTTP\/1.1 4(?:00|13) /);
+        assert.ok(closed);
+      });
+
+      it(`serves nothing that follows ${name}`, async () => {
+        const smuggled = 'GET /admin/ledger HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer admin-token\r\n\r\n';
+        const { text, closed } = await raw(`POST /v1/length HTTP/1.1\r\nHost: a\r\n${rest}${smuggled}`);
+        assert.ok(!text.includes(' 200 OK'));
+        assert.ok(closed);
+      });
+    }
+
+    it('refuses headers that are too large or too many', async () => {
+      for (const headers of [`a: ${'b'.repeat(9000)}\r\n`, 'a: b\r\n'.repeat(200)]) {
+        const { text, closed } = await raw(`GET /health HTTP/1.1\r\nHost: a\r\n${headers}\r\n`);
+        assert.match(text, /^HTTP\/1.1 431 /);
+        assert.ok(closed);
+      }
+    });
+
+    it('answers other protocols with an error or silence, and others go on undisturbed', async () => {
+      const socket = await open('hello\r\n\r\n');
+      const { text } = await raw('GET /health HTTP/3.7\r\nHost: a\r\n\r\n');
+      assert.match(text, /^HTTP\/1.1 505 /);
+      assert.ok(await isHealthy());
+      socket.destroy();
+    });
+
+    it('lets half-sent bodies come and go without disturbing another client', async () => {
+      const head = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{"side":';
+      const sockets = await Promise.all(Array.from({ length: 20 }, () => open(head)));
+      assert.deepEqual((await call('POST', '/v1/echo', '{"side":"BUY"}')).json, { side: 'BUY' });
+      for (const [index, socket] of sockets.entries()) index % 2 === 0 ? socket.destroy() : socket.resetAndDestroy();
+      assert.ok(await isHealthy());
+    });
+
+    it('survives a client that leaves before its answer, and the late answer reaches nobody', async () => {
+      const arrived = nextWaiting();
+      const socket = await open('GET /v1/waits HTTP/1.1\r\nHost: a\r\n\r\n');
+      const late = await arrived;
+      socket.resetAndDestroy();
+      while (!late.aborted) await nextTurn();
+      ok(late, { late: true });
+      assert.ok(await isHealthy());
+    });
+
+    it('answers pipelined requests in order', async () => {
+      const post = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 14\r\n\r\n{"side":"BUY"}';
+      const get = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
+      const { text } = await raw(get + post + get, (received) => received.split('"status"').length === 3);
+      assert.deepEqual(text.match(/\{.*?\}/g), ['{"status":"ok"}', '{"side":"BUY"}', '{"status":"ok"}']);
+    });
+  });
+
+  describe('identity', () => {
+    it('answers 401 at each step in order and names the step', async () => {
+      const path = '/v1/orders/0xab';
+      const good = () => sign('GET', path);
+      const steps: [Record<string, string>, string, string][] = [
+        [{}, 'missing required API key headers', 'headers'],
+        [{ ...good(), 'x-svc-nonce': '' }, 'missing required API key headers', 'headers'],
+        [{ ...good(), 'x-svc-signing-version': '9' }, 'unsupported signing version', 'signing_version'],
+        [{ ...good(), 'x-svc-api-key': 'nobody' }, 'invalid API key', 'api_key'],
+        [{ ...good(), 'x-svc-timestamp': 'noon' }, 'invalid timestamp', 'timestamp'],
+        [{ ...good(), 'x-svc-timestamp': '1' }, 'timestamp outside acceptable window', 'timestamp'],
+        [{ ...good(), 'x-svc-passphrase': 'wrong' }, 'invalid passphrase', 'passphrase'],
+        [{ ...good(), 'x-svc-signature': 'A'.repeat(43) }, 'invalid signature', 'signature'],
+        [sign('GET', path, '', { 'x-svc-nonce': 'short' }), 'invalid nonce', 'nonce'],
+      ];
+      for (const [headers, message, step] of steps) {
+        const { status, json } = await call('GET', path, undefined, headers);
+        assert.equal(status, 401, message);
+        assert.equal(json.error, message);
+        assert.equal(json.details.step, step);
+        const isTime = step === 'timestamp';
+        assert.equal(json.details.server_time, isTime ? Math.floor(server.clock.nowMs() / 1000) : undefined);
+      }
+      const once = good();
+      assert.deepEqual((await call('GET', path, undefined, once)).json, { hash: '0xab' });
+      assert.equal((await call('GET', path, undefined, once)).json.error, 'nonce already used');
+    });
+
+    it('signs the query exactly as sent, an empty one included', async () => {
+      for (const path of ['/v1/orders/0xab?b=2&a=%31', '/v1/orders/0xab?']) {
+        const target = `GET ${path} HTTP/1.1\r\nHost: a\r\n`;
+        const headers = Object.entries(sign('GET', path)).map(([name, value]) => `${name}: ${value}\r\n`);
+        const { text } = await raw(`${target}${headers.join('')}\r\n`, (received) => received.includes('}'));
+        assert.match(text, /^HTTP\/1.1 200 /, path);
+      }
+    });
+
+    it('refuses a key without the scope', async () => {
+      const { status, json } = await call('GET', '/v1/bulk', undefined, sign('GET', '/v1/bulk'));
+      assert.equal(status, 403);
+      assert.equal(json.code, 'INSUFFICIENT_SCOPE');
+    });
+
+    it('knows a key on public data and never refuses a bad one there', async () => {
+      assert.deepEqual((await call('GET', '/v1/time', undefined, sign('GET', '/v1/time'))).json, { account: 1 });
+      const skewed = sign('GET', '/v1/time', '', { 'x-svc-timestamp': '1' });
+      assert.deepEqual((await call('GET', '/v1/time', undefined, skewed)).json, { account: null });
+    });
+
+    it('lets the administrator in by token only', async () => {
+      const wrong = await call('GET', '/admin/ledger', undefined, { authorization: 'Bearer wrong' });
+      assert.equal(wrong.status, 401);
+      assert.equal(wrong.json.code, 'UNAUTHORIZED');
+      assert.equal((await call('GET', '/admin/ledger', undefined, sign('GET', '/admin/ledger'))).status, 401);
+      const right = await call('GET', '/admin/ledger', undefined, { authorization: 'Bearer admin-token' });
+      assert.deepEqual(right.json, { balanced: true });
+    });
+  });
+
+  describe('limits', () => {
+    it('admits anonymous calls up to the limit of the endpoint and says so in five headers', async () => {
+      for (let left = 29; left >= 0; left--) {
+        const { status, headers } = await call('GET', '/v1/time');
+        assert.equal(status, 200);
+        assert.equal(headers.get('x-ratelimit-decision'), 'allowed');
+        assert.equal(headers.get('x-ratelimit-limit'), '30');
+        assert.equal(headers.get('x-ratelimit-window-seconds'), '60');
+        assert.equal(headers.get('x-ratelimit-remaining'), String(left));
+        assert.equal(headers.get('x-ratelimit-reset'), String(server.clock.nowMs() / 1000 + 60));
+      }
+      const refused = await call('GET', '/v1/time');
+      assert.equal(refused.status, 429);
+      assert.equal(refused.json.code, 'RATE_LIMITED');
+      assert.equal(refused.headers.get('x-ratelimit-decision'), 'quota_denied');
+      assert.equal(refused.headers.get('x-ratelimit-remaining'), '0');
+      assert.equal(refused.headers.get('retry-after'), '60');
+      assert.equal(
+        (await call('GET', '/v1/time', undefined, sign('GET', '/v1/time'))).status,
+        200,
+        'a key has its own',
+      );
+    });
+
+    it('counts a key by its tier per endpoint, and forged calls not at all', async () => {
+      const path = '/v1/orders/0xab';
+      for (let index = 0; index < 5; index++) {
+        const forged = { ...sign('GET', path), 'x-svc-signature': 'A'.repeat(43) };
+        assert.equal((await call('GET', path, undefined, forged)).status, 401);
+      }
+      for (let left = 9; left >= 0; left--) {
+        const { headers } = await call('GET', path, undefined, sign('GET', path));
+        assert.equal(headers.get('x-ratelimit-remaining'), String(left));
+      }
+      const other = '/v1/orders/0xcd';
+      assert.equal((await call('GET', other, undefined, sign('GET', other))).status, 429, 'the same endpoint');
+      assert.equal((await call('GET', '/v1/time', undefined, sign('GET', '/v1/time'))).status, 200);
+      server.clock.advance(1000);
+      assert.equal((await call('GET', path, undefined, sign('GET', path))).status, 200);
+    });
+
+    it('counts failed attempts by address like anonymous calls', async () => {
+      const statuses = [];
+      for (let index = 0; index < 22; index++) statuses.push((await call('GET', '/v1/orders/0xab')).status);
+      assert.deepEqual(statuses, [...Array(20).fill(401), 429, 429]);
+      assert.equal((await call('GET', '/v1/orders/0xab', undefined, sign('GET', '/v1/orders/0xab'))).status, 200);
+    });
+
+    it('refuses when the counters cannot decide, without numbers they do not know', async () => {
+      await withOwnServer({ limiter: new Limiter(undefined, { take: () => 'unavailable' }) }, async () => {
+        const { status, headers, json } = await call('GET', '/v1/time');
+        assert.equal(status, 429);
+        assert.equal(json.code, 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE');
+        assert.equal(headers.get('x-ratelimit-decision'), 'dependency_unavailable');
+        assert.equal(headers.get('retry-after'), '1');
+        assert.equal(headers.get('x-ratelimit-remaining'), null);
+        assert.equal(headers.get('x-ratelimit-reset'), null);
+      });
+    });
+  });
+
+  describe('admission and idempotency', () => {
+    const body = '{"side":"BUY"}';
+    const place = (headers: Record<string, string> = {}, payload = body) =>
+      call('POST', '/v1/orders', payload, { ...sign('POST', '/v1/orders', payload), ...headers });
+
+    it('refuses to place while paused, before it looks at the body, and nothing else', async () => {
+      server.isPaused = true;
+      const { status, headers, json } = await place({}, '{');
+      server.isPaused = false;
+      assert.equal(status, 503);
+      assert.deepEqual(json, { error: 'platform is paused', code: 'PLATFORM_PAUSED' });
+      assert.equal(headers.get('retry-after'), '1');
+      assert.equal((await place({}, '{')).status, 400);
+    });
+
+    it('refuses everything but probes until it is ready', async () => {
+      server.isReady = false;
+      const refused = await call('GET', '/v1/time');
+      assert.equal(refused.status, 503);
+      assert.equal(refused.headers.get('retry-after'), '1');
+      assert.ok(await isHealthy());
+      server.isReady = true;
+      assert.equal((await call('GET', '/v1/time')).status, 200);
+    });
+
+    it('refuses an idempotency key that is no UUID', async () => {
+      const { status, json } = await place({ 'idempotency-key': 'again' });
+      assert.equal(status, 400);
+      assert.equal(json.code, 'IDEMPOTENCY_KEY_MALFORMED');
+    });
+
+    it('lets one request hold an idempotency key, and frees it with the answer', async () => {
+      const arrived = nextWaiting();
+      const first = place({ 'idempotency-key': UUID });
+      const held = await arrived;
+      const again = await place({ 'idempotency-key': UUID.toUpperCase() });
+      assert.deepEqual([again.status, again.json.code], [409, 'IDEMPOTENCY_KEY_IN_PROGRESS']);
+      const other = await place({ 'idempotency-key': UUID }, '{"side":"SELL"}');
+      assert.deepEqual([other.status, other.json.code], [409, 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH']);
+      assert.equal(waiting.length, 1, 'neither reached the handler');
+      ok(held, { done: 1 }, 201);
+      assert.equal((await first).status, 201);
+
+      const arrivedLater = nextWaiting();
+      const later = place({ 'idempotency-key': UUID }, '{"side":"SELL"}');
+      ok(await arrivedLater, { done: 2 });
+      assert.equal((await later).status, 200);
+    });
+
+    it('answers a call once, whatever its handler tries', async () => {
+      const arrived = nextWaiting();
+      const answer = place();
+      const held = await arrived;
+      fail(held, ERRORS.DUPLICATE_ORDER);
+      ok(held, { second: true });
+      assert.deepEqual((await answer).json, { error: 'duplicate order', code: 'ORDER_PLACEMENT_FAILED' });
+    });
+  });
+
+  describe('failures and the end', () => {
+    it('answers 500 when a handler throws, rejects or forgets, and lives on', async () => {
+      for (const path of ['/v1/throws', '/v1/rejects', '/v1/forgets']) {
+        const { status, json } = await call('GET', path);
+        assert.equal(status, 500);
+        assert.deepEqual(json, { error: 'internal error', code: 'INTERNAL_ERROR' });
+      }
+      assert.ok(await isHealthy());
+    });
+
+    it('refuses to share a port with another server', async () => {
+      const { port } = server;
+      const config = { host: '127.0.0.1', port, tls: null, trustProxy: null };
+      await assert.rejects(start({ config }), new RegExp(`cannot listen on 127.0.0.1 port ${port}`));
+      assert.ok(await isHealthy());
+    });
+
+    it('drains: answers what is in flight, accepts nothing new, then closes every connection', async () => {
+      await withOwnServer({}, async () => {
+        const idle = await open('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+        const idleClosed = new Promise((resolve) => idle.on('close', resolve));
+        idle.resume();
+        const arrived = nextWaiting();
+        const inFlight = call('GET', '/v1/waits');
+        const held = await arrived;
+        const stopped = server.http.stop(5000);
+        await assert.rejects(open(''), { code: 'ECONNREFUSED' });
+        ok(held, { drained: true });
+        assert.deepEqual((await inFlight).json, { drained: true });
+        assert.equal(await stopped, true);
+        await idleClosed;
+      });
+    });
+
+    it('refuses what still comes over open connections while it drains, except probes', async () => {
+      await withOwnServer({}, async () => {
+        const [probe, other] = [await open(''), await open('')];
+        const arrived = nextWaiting();
+        const inFlight = call('GET', '/v1/waits');
+        const held = await arrived;
+        const stopped = server.http.stop(5000);
+        probe.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+        other.write('GET /v1/time HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.match((await receive(probe)).text, /^HTTP\/1.1 200 /);
+        assert.match((await receive(other)).text, /^HTTP\/1.1 503 /);
+        ok(held, {});
+        await inFlight;
+        assert.equal(await stopped, true);
+      });
+    });
+
+    it('gives up draining at its deadline and says so', async () => {
+      await withOwnServer({}, async () => {
+        const arrived = nextWaiting();
+        const refused = assert.rejects(call('GET', '/v1/waits'));
+        const held = await arrived;
+        assert.equal(await server.http.stop(1), false);
+        await refused;
+        assert.ok(held.aborted);
+        ok(held, { late: true });
+      });
+    });
+  });
+});

@@ -1,0 +1,67 @@
+/**
+ * A shard without its thread: the real engine behind real rings, run by the test one step at a time, so that a gateway's
+ * side of the rings can be driven to any moment. Signatures are taken for granted and nothing is durable.
+ */
+import { Engine } from '../../engine/engine.ts';
+import type { Balances } from '../../shared/balances.ts';
+import { hasherFor } from '../../shared/eip712.ts';
+import { RecordBuffer } from '../../shared/record.ts';
+import { RingConsumer, RingProducer } from '../../shared/ring.ts';
+import { createRingBuffer } from '../../shared/ringLayout.ts';
+import { DOMAIN, MemoryJournal } from './engine.ts';
+
+const EVENT_RING_BYTES = 1 << 20;
+
+export class InThreadShard {
+  readonly commandRing: SharedArrayBuffer;
+  readonly eventRing = createRingBuffer(EVENT_RING_BYTES);
+  readonly engine: Engine;
+  readonly #commands: RingConsumer;
+  readonly #events: RingProducer;
+  readonly #command = new RecordBuffer(4096);
+
+  constructor(balances: Balances, commandRingBytes = 1 << 16) {
+    this.commandRing = createRingBuffer(commandRingBytes);
+    this.#commands = new RingConsumer(this.commandRing);
+    this.#events = new RingProducer(this.eventRing);
+    this.engine = new Engine({
+      balances,
+      collateralCheck: true,
+      hasher: hasherFor(DOMAIN),
+      verifier: { name: 'noble', verify: () => true },
+      journal: new MemoryJournal(),
+    });
+    this.engine.goLive();
+  }
+
+  /** Tells the state and READY, as at the start of a thread. */
+  describe(): void {
+    this.engine.describe(() => this.#publish());
+  }
+
+  /** Runs every command that is in the ring and publishes what came of it. @returns how many there were. */
+  step(): number {
+    let count = 0;
+    for (let word = this.#commands.next(); word >= 0; word = this.#commands.next()) {
+      this.#command.clear();
+      this.#command.appendRecords(this.#commands.words, word, this.#commands.words[word]!);
+      this.engine.submit(this.#command.words, this.#command.bytes, 0);
+      count++;
+    }
+    this.#commands.release();
+    this.engine.state.ledger.releaseCredits();
+    this.#publish();
+    return count;
+  }
+
+  #publish(): void {
+    const { words, lengthBytes } = this.engine.out;
+    for (let from = 0; from < lengthBytes / 4; from += words[from]! / 4) {
+      const to = this.#events.tryClaim(words[from]!, 0);
+      if (to < 0) throw new Error('the event ring of the test is too small');
+      this.#events.words.set(words.subarray(from, from + words[from]! / 4), to);
+    }
+    this.#events.publish();
+    this.engine.out.clear();
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * A real server process for the api tests: `gateway/main.ts` on a port of the system's choice, in a data directory of
+ * its own. Whatever happens, `after` ends the process and removes the directory.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { AdminClient } from '../../shared/sdk/admin.ts';
+
+const MAIN = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Far above any start: it only turns a server that hangs into a failure with its log. */
+const START_LIMIT_MS = 30_000;
+
+export const TEST_ADMIN_TOKEN = 'admin-token-of-the-tests';
+
+export type Environment = Record<string, string>;
+// biome-ignore lint/suspicious/noExplicitAny: what a server sends is what a test is about to check
+export type Json = any;
+export type Answer = { status: number; headers: Headers; body: Json };
+/** A test context, or the `after` of node:test for a server that a whole file shares. */
+export type Scope = { after(cleanUp: () => void | Promise<void>): void };
+
+export class TestServer {
+  readonly dataDir: string;
+  readonly adminToken = TEST_ADMIN_TOKEN;
+  /** Everything the process printed, over all its starts. */
+  readonly stdout: string[] = [];
+  readonly stderr: string[] = [];
+  #baseUrl = '';
+  #process: ChildProcess | null = null;
+  #isEnding = false;
+
+  constructor(dataDir: string) {
+    this.dataDir = dataDir;
+  }
+
+  /** Changes with every start. */
+  get baseUrl(): string {
+    return this.#baseUrl;
+  }
+
+  get admin(): AdminClient {
+    return new AdminClient({ baseUrl: this.#baseUrl, token: this.adminToken });
+  }
+
+  /** Resolves once the server listens; rejects with its output when it ends before. */
+  async start(env: Environment = {}): Promise<void> {
+    assert.equal(this.#process, null, 'the server runs already');
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
+      cwd: ROOT,
+      env: { ...baseEnvironment(this.dataDir), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#process = child;
+    this.#isEnding = false;
+    child.once('exit', (code) => {
+      this.#process = null;
+      // The next request would only say that the connection was refused.
+      if (!this.#isEnding)
+        console.error([`the server ended with code ${code}`, ...this.stdout, ...this.stderr].join('\n'));
+    });
+    createInterface({ input: child.stderr! }).on('line', (line) => this.stderr.push(line));
+    const port = await this.#readPort(child);
+    this.#baseUrl = `http://127.0.0.1:${port}`;
+  }
+
+  /** SIGTERM; resolves with the exit code. */
+  async stop(): Promise<number | null> {
+    return this.#end('SIGTERM');
+  }
+
+  /** SIGKILL: nothing is flushed, nothing is said. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** A new process on the same data directory; one that still runs is stopped first. */
+  async restart(env: Environment = {}): Promise<void> {
+    if (this.#process !== null) await this.stop();
+    await this.start(env);
+  }
+
+  /** A request as the administrator where the typed client does not fit: refusals, raw bodies. */
+  adminRequest(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.request(method, path, body, { authorization: `Bearer ${this.adminToken}` });
+  }
+
+  async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await fetch(this.#baseUrl + path, {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+  }
+
+  async #end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    const child = this.#process;
+    if (child === null) return null;
+    this.#isEnding = true;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    const [code] = await exited;
+    return code;
+  }
+
+  #readPort(child: ChildProcess): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const fail = (reason: string) => {
+        clearTimeout(limit);
+        reject(new Error([reason, ...this.stdout, ...this.stderr].join('\n')));
+      };
+      const limit = setTimeout(() => {
+        child.kill('SIGKILL');
+        fail('the server did not start in time');
+      }, START_LIMIT_MS);
+      child.once('close', (code) => fail(`the server ended with code ${code}`));
+      createInterface({ input: child.stdout! }).on('line', (line) => {
+        this.stdout.push(line);
+        const port = portOf(line);
+        if (port === null) return;
+        clearTimeout(limit);
+        resolve(port);
+      });
+    });
+  }
+}
+
+/**
+ * Starts a server on a new directory and has it cleaned up at the end of `scope`. With the `after` of node:test it is
+ * awaited at the top of the file: inside a `before` hook that `after` belongs to the hook.
+ */
+export async function startServer(scope: Scope, env: Environment = {}): Promise<TestServer> {
+  const server = new TestServer(mkdtempSync(join(tmpdir(), 'exchange-test-')));
+  scope.after(async () => {
+    await server.kill();
+    rmSync(server.dataDir, { recursive: true, force: true });
+  });
+  await server.start(env);
+  return server;
+}
+
+/** Nothing of the caller's environment, so a PORT or DATA_DIR there changes no test. */
+function baseEnvironment(dataDir: string): Environment {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    PORT: '0',
+    DATA_DIR: dataDir,
+    SHARDS: '2',
+    ADMIN_TOKEN: TEST_ADMIN_TOKEN,
+    DEMO: 'off',
+    RATE_LIMITS: 'off',
+  };
+}
+
+/** The line `{"msg":"listening","port":…}` says that requests are answered. */
+function portOf(line: string): number | null {
+  if (!line.startsWith('{')) return null;
+  const entry = JSON.parse(line);
+  return entry.msg === 'listening' ? entry.port : null;
+}

@@ -1,0 +1,146 @@
+/** Markets, and accounts that trade in them, on a real server: each with its own wallet, key and money. */
+import assert from 'node:assert/strict';
+import type { Outcome } from '../../shared/codes.ts';
+import { ExchangeClient } from '../../shared/sdk/client.ts';
+import { draftOrder, type OrderIntent, type OrderMarket, OrderSigner } from '../../shared/sdk/order.ts';
+import type { Credentials } from '../../shared/sdk/request.ts';
+import type { Balances, Market, PlacementBody, PlacementResponse, Scope } from '../../shared/sdk/types.ts';
+import type { Answer, TestServer } from './server.ts';
+
+const ALL_SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
+const FEE_BPS = 50;
+const DAY_MS = 86_400_000;
+
+let wallets = 0;
+
+export type TraderOptions = {
+  depositMicro?: number;
+  scopes?: Scope[];
+  selfTradePrevention?: 'none' | 'cancel_newest' | 'cancel_oldest' | 'cancel_both';
+};
+
+/** "BUY Yes 10 at 0.65" with everything else as it usually is. */
+export type Intent = Omit<Partial<OrderIntent>, 'market'> & { price: string; size: string };
+
+/** USDC and the tokens of one market, all in atomic units. */
+export type Holdings = { usdc: number; reserved: number; yes: number; no: number };
+
+export class Trader {
+  readonly userId: string;
+  readonly signer: OrderSigner;
+  readonly client: ExchangeClient;
+  readonly #server: TestServer;
+  readonly #credentials: Credentials;
+
+  constructor(server: TestServer, userId: string, signer: OrderSigner, credentials: Credentials) {
+    this.#server = server;
+    this.#credentials = credentials;
+    this.userId = userId;
+    this.signer = signer;
+    this.client = new ExchangeClient({ baseUrl: server.baseUrl, credentials });
+  }
+
+  /** The same trader where the server listens now: a restart changes the port. */
+  reconnected(): Trader {
+    return new Trader(this.#server, this.userId, this.signer, this.#credentials);
+  }
+
+  get address(): string {
+    return this.signer.address;
+  }
+
+  /** A signed body; `changes` are made after signing, `maker` before. */
+  body(market: OrderMarket, intent: Intent, changes: Record<string, unknown> = {}, maker?: string): PlacementBody {
+    const draft = draftOrder({ outcomeIndex: 0, side: 'BUY', feeRateBps: FEE_BPS, ...intent, market });
+    return { ...this.signer.sign(draft, { maker }).body, ...changes };
+  }
+
+  /** A signed body with amounts of one's own, on the grid or not. */
+  bodyOf(market: OrderMarket, intent: Intent, makerAmount: number, takerAmount: number): PlacementBody {
+    const draft = draftOrder({ outcomeIndex: 0, side: 'BUY', feeRateBps: FEE_BPS, ...intent, market });
+    draft.maker_amount = String(makerAmount);
+    draft.taker_amount = String(takerAmount);
+    return this.signer.sign(draft).body;
+  }
+
+  place(market: OrderMarket, intent: Intent): Promise<PlacementResponse> {
+    return this.client.placeOrder(this.body(market, intent));
+  }
+
+  /** Any request with this trader's key, and whatever is answered. */
+  send(method: string, path: string, payload?: unknown): Promise<Answer> {
+    const request = this.client.prepareSigned(method, path, payload);
+    return this.#server.request(method, path, request.body === '' ? undefined : request.body, request.headers);
+  }
+
+  post(body: unknown): Promise<Answer> {
+    return this.send('POST', '/v1/orders', body);
+  }
+
+  async holdings(market: OrderMarket): Promise<Holdings> {
+    const balances: Balances = await this.client.balances();
+    const tokens = (outcome: Outcome): number => {
+      const held = balances.tokens.find((row) => row.market_id === market.id && row.outcome_index === outcome);
+      return Number(held?.available ?? 0) + Number(held?.reserved ?? 0);
+    };
+    return {
+      usdc: Number(balances.usdc.available),
+      reserved: Number(balances.usdc.reserved),
+      yes: tokens(0),
+      no: tokens(1),
+    };
+  }
+}
+
+export async function makeTrader(server: TestServer, options: TraderOptions = {}): Promise<Trader> {
+  const privateKey = `0x${(++wallets).toString(16).padStart(64, '0')}`;
+  const publicClient = new ExchangeClient({ baseUrl: server.baseUrl });
+  const signer = new OrderSigner(privateKey, await publicClient.signingDomain());
+  const user = await server.admin.createUser({ wallet_address: signer.address });
+  const depositMicro = options.depositMicro ?? 1_000_000_000;
+  if (depositMicro > 0) await server.admin.deposit(user.id, { amount_usdc_micro: String(depositMicro) });
+  const key = await server.admin.createApiKey(user.id, {
+    scopes: options.scopes ?? ALL_SCOPES,
+    ...(options.selfTradePrevention === undefined ? {} : { self_trade_prevention: options.selfTradePrevention }),
+  });
+  const credentials = { keyId: key.key_id, secret: key.secret, passphrase: key.passphrase };
+  return new Trader(server, user.id, signer, credentials);
+}
+
+export type MarketOptions = {
+  ticks_per_unit?: number;
+  min_order_size_atomic?: string;
+  fee_bps?: number;
+  trading_starts_at?: string;
+};
+
+export async function makeMarket(server: TestServer, options: MarketOptions = {}): Promise<OrderMarket> {
+  const market: Market = await server.admin.createMarket({
+    title: 'Will it rain tomorrow?',
+    description: 'Yes if a drop is measured.',
+    category: 'Weather',
+    trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
+    ...options,
+  });
+  assert.ok(market.yes_token_id !== undefined && market.no_token_id !== undefined, 'a market has tokens');
+  return {
+    id: market.id,
+    yes_token_id: market.yes_token_id,
+    no_token_id: market.no_token_id,
+    ticks_per_unit: options.ticks_per_unit ?? 100,
+  };
+}
+
+export function assertRefused(answer: Answer, status: number, code: string, error: string): void {
+  assert.deepEqual(
+    { status: answer.status, code: answer.body.code, error: answer.body.error },
+    { status, code, error },
+  );
+  if (status === 503 || status === 429) assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+}
+
+/** The money of the whole exchange closes to the micro. */
+export async function assertBalanced(server: TestServer): Promise<void> {
+  const ledger = await server.admin.ledger();
+  assert.ok(ledger.balanced, JSON.stringify(ledger));
+}

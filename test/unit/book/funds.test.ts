@@ -1,0 +1,181 @@
+/** Deposits, withdrawals, full sets and what an order may reserve, to the micro-dollar (RULES.md 3, 9.3). */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE } from '../../../shared/codes.ts';
+import { E, OK } from '../../../shared/errors.ts';
+import { MAX_SAFE } from '../../../shared/int.ts';
+import { EngineRig, fillsOf } from '../../support/engine.ts';
+import { ALICE, BOB, FEES, Scenario } from '../../support/scenario.ts';
+
+const { MERGE, SPLIT, WITHDRAWAL, DEPOSIT } = MOVEMENT;
+
+describe('reserving', () => {
+  it('exactly all there is succeeds; one micro-dollar less is refused and says what is missing', () => {
+    const rig = new EngineRig();
+    rig.market(0);
+    rig.fund(1, 500_000);
+    rig.fund(2, 499_999);
+    assert.equal(rig.place({ account: 1 }).reply.code, OK);
+    assert.deepEqual(rig.usdc(1), { available: 0, reserved: 500_000 });
+    const { reply } = rig.place({ account: 2 });
+    assert.deepEqual(reply, { code: E.INSUFFICIENT_BALANCE, sequence: 0, a: 500_000, b: 499_999, c: 0 });
+    assert.deepEqual(rig.usdc(2), { available: 499_999, reserved: 0 });
+  });
+
+  it('exactly all tokens succeeds; one atomic less is refused', () => {
+    const rig = new EngineRig();
+    rig.market(0);
+    for (const account of [1, 2]) rig.fund(account, 2_000_000);
+    rig.convert(1, 0, 1_000_000);
+    rig.convert(2, 0, 1_999_900);
+    assert.equal(rig.place({ side: SIDE.SELL }).reply.code, OK);
+    assert.deepEqual(rig.tokens(1, OUTCOME.YES), { available: 0, reserved: 1_000_000 });
+    const { reply } = rig.place({ account: 2, side: SIDE.SELL, lots: 20_000 });
+    assert.deepEqual([reply.code, reply.a, reply.b, reply.c], [E.INSUFFICIENT_BALANCE, 2_000_000, 1_999_900, 0]);
+  });
+
+  it('counts what other orders hold already, and gets it back when they go', () => {
+    const rig = new EngineRig();
+    rig.market(0);
+    rig.fund(1, 800_000);
+    const { hash } = rig.place({});
+    const { reply } = rig.place({});
+    assert.deepEqual([reply.code, reply.a, reply.b, reply.c], [E.INSUFFICIENT_BALANCE, 500_000, 300_000, 500_000]);
+    rig.cancel(1, hash);
+    assert.equal(rig.place({}).reply.code, OK);
+  });
+
+  it('a price improvement can be spent by the very next order', () => {
+    const rig = new EngineRig();
+    rig.market(0, { feeBps: 0 });
+    rig.fund(1, 900_000);
+    rig.fund(2, 1_000_000);
+    rig.convert(2, 0, 1_000_000);
+    rig.place({ account: 2, side: SIDE.SELL, ticks: 40, feeBps: 0 });
+    rig.place({ ticks: 90, feeBps: 0 });
+    assert.deepEqual(rig.usdc(1), { available: 500_000, reserved: 0 });
+    assert.equal(rig.place({ ticks: 50, feeBps: 0 }).reply.code, OK);
+  });
+
+  it('orders of 10^15 are exact', () => {
+    const rig = new EngineRig();
+    rig.market(0, { ticksPerUnit: 10_000, feeBps: 9_999 });
+    for (const account of [1, 2]) rig.fund(account, MAX_ORDER_AMOUNT);
+    const lots = MAX_ORDER_AMOUNT / 10_000;
+    rig.place({ account: 1, ticks: 9_999, lots, feeBps: 9_999 });
+    assert.deepEqual(rig.usdc(1), { available: 100_000_000_000, reserved: 999_900_000_000_000 });
+    const outcome = rig.place({ account: 2, outcome: OUTCOME.NO, ticks: 1, lots, feeBps: 9_999 });
+    assert.equal(fillsOf(outcome)[0]!.makerFee, 999_900_000_000_000);
+    assert.deepEqual(rig.tokens(1, OUTCOME.YES), { available: 100_000_000_000, reserved: 0 });
+    assert.deepEqual(rig.tokens(0, OUTCOME.NO), { available: 999_900_000_000_000, reserved: 0 });
+    assert.equal(rig.engine.state.markets.get(0)!.collateralMicro, MAX_ORDER_AMOUNT);
+  });
+});
+
+describe('full sets', () => {
+  it('split turns USDC into as many of both tokens, merge turns them back', () => {
+    const x = new Scenario();
+    assert.equal(x.convert(ALICE, 0, 700, SPLIT).reply.code, OK);
+    assert.equal(x.moved(ALICE), 'usdc -700, yes +700, no +700');
+    assert.equal(x.minted(), 700);
+    assert.equal(x.convert(ALICE, 0, 500, MERGE).reply.code, OK);
+    assert.equal(x.moved(ALICE), 'usdc -200, yes +200, no +200');
+    assert.equal(x.minted(), 200);
+  });
+
+  it('are whole lots, and at least one', () => {
+    const x = new Scenario();
+    for (const amount of [0, 1, 99, 101]) {
+      assert.deepEqual(x.tell(x.convert(ALICE, 0, amount, SPLIT)), ['refused INVALID_LOT']);
+      assert.deepEqual(x.tell(x.convert(ALICE, 0, amount, MERGE)), ['refused INVALID_LOT']);
+    }
+    assert.equal(x.moved(ALICE), 'nothing');
+  });
+
+  it('need all of it unreserved: the USDC of a split, both tokens of a merge', () => {
+    const x = new Scenario();
+    const split = x.convert(ALICE, 0, 1_000_000_100, SPLIT);
+    assert.deepEqual(x.tell(split), ['refused INSUFFICIENT_BALANCE']);
+    assert.deepEqual([split.reply.a, split.reply.b, split.reply.c], [1_000_000_100, 1_000_000_000, 0]);
+    x.order(ALICE, 'SELL No 1 @ 60');
+    const merge = x.convert(ALICE, 0, 1_000_000_000, MERGE);
+    assert.deepEqual(x.tell(merge), ['refused INSUFFICIENT_BALANCE']);
+    assert.deepEqual([merge.reply.a, merge.reply.b, merge.reply.c], [1_000_000_000, 999_999_900, 100]);
+    assert.deepEqual(x.tell(x.convert(ALICE, 0, 999_999_900, MERGE)), []);
+  });
+});
+
+describe('deposits and withdrawals', () => {
+  it('a reference is used once: a repeat is answered and changes nothing', () => {
+    const x = new Scenario();
+    assert.equal(x.fund(ALICE, 100, DEPOSIT, 77).reply.code, OK);
+    const rows = x.journal.rows.length;
+    assert.deepEqual(x.fund(ALICE, 100, DEPOSIT, 77).reply, { code: OK, sequence: 0, a: 0, b: 0, c: 0 });
+    assert.equal(x.fund(BOB, 900, WITHDRAWAL, 77).reply.code, OK);
+    assert.equal(x.moved(ALICE), 'usdc +100');
+    assert.equal(x.moved(BOB), 'nothing');
+    assert.equal(x.journal.rows.length, rows);
+  });
+
+  it('a refused withdrawal does not use up its reference', () => {
+    const rig = new EngineRig();
+    assert.equal(rig.fund(1, 100, WITHDRAWAL, 5).reply.code, E.INSUFFICIENT_BALANCE);
+    rig.fund(1, 100);
+    assert.equal(rig.fund(1, 100, WITHDRAWAL, 5).reply.code, OK);
+    assert.deepEqual(rig.usdc(1), { available: 0, reserved: 0 });
+  });
+
+  it('a withdrawal takes what is available and not what orders hold', () => {
+    const rig = new EngineRig();
+    rig.market(0);
+    rig.fund(1, 600_000);
+    rig.place({});
+    const { reply } = rig.fund(1, 100_001, WITHDRAWAL);
+    assert.deepEqual([reply.code, reply.a, reply.b, reply.c], [E.INSUFFICIENT_BALANCE, 100_001, 100_000, 500_000]);
+    assert.equal(rig.fund(1, 100_000, WITHDRAWAL).reply.code, OK);
+    assert.deepEqual(rig.usdc(1), { available: 0, reserved: 500_000 });
+  });
+
+  it('deposits end at 2^53 - 1, where sums would stop being exact', () => {
+    const rig = new EngineRig();
+    assert.equal(rig.fund(1, MAX_SAFE - 1).reply.code, OK);
+    assert.equal(rig.fund(2, 2).reply.code, E.VALIDATION_ERROR);
+    assert.equal(rig.fund(2, 1).reply.code, OK);
+    assert.equal(rig.usdc(1).available, MAX_SAFE - 1);
+  });
+});
+
+describe('without the collateral check', () => {
+  it('orders may overdraw, and everything still adds up', () => {
+    const rig = new EngineRig({ collateralCheck: false });
+    rig.market(0);
+    rig.place({ account: 1, ticks: 60 });
+    rig.place({ account: 2, side: SIDE.SELL, ticks: 60 });
+    assert.deepEqual(rig.usdc(1), { available: -600_000, reserved: 0 });
+    assert.deepEqual(rig.tokens(2, OUTCOME.YES), { available: -1_000_000, reserved: 0 });
+    assert.deepEqual(rig.usdc(FEES).available + rig.usdc(2).available, 600_000);
+  });
+
+  it('withdrawals and full sets may not', () => {
+    const rig = new EngineRig({ collateralCheck: false });
+    rig.market(0);
+    assert.equal(rig.fund(1, 1, WITHDRAWAL).reply.code, E.INSUFFICIENT_BALANCE);
+    assert.equal(rig.convert(1, 0, 1_000_000, SPLIT).reply.code, E.INSUFFICIENT_BALANCE);
+    assert.equal(rig.convert(1, 0, 1_000_000, MERGE).reply.code, E.INSUFFICIENT_BALANCE);
+  });
+
+  it('an account is stopped before its sums stop being exact', () => {
+    const rig = new EngineRig({ collateralCheck: false });
+    rig.market(0, { ticksPerUnit: 10 });
+    const lots = MAX_ORDER_AMOUNT / 10;
+    const codes = [1, 2, 3, 4, 5, 6].map(() => rig.place({ ticks: 9, lots }).reply.code);
+    assert.deepEqual(codes, [OK, OK, OK, OK, OK, E.INSUFFICIENT_BALANCE]);
+  });
+});
+
+it('a market that is no longer active keeps what its accounts hold', () => {
+  const x = new Scenario();
+  x.patch(0, { status: MARKET_STATUS.LOCKED });
+  assert.deepEqual(x.tell(x.convert(ALICE, 0, 1_000_000_000, MERGE)), []);
+  assert.equal(x.moved(ALICE), 'usdc +1000000000, yes -1000000000, no -1000000000');
+});

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { BlockList } from 'node:net';
+import { describe, it } from 'node:test';
+import { clientSubject } from '../../gateway/limits/clientAddress.ts';
+import { MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
+
+const T0 = 1_790_000_000_000;
+
+function take(store: MemoryCounterStore, subject: string, requests: number, nowMs: number) {
+  const count = store.take(subject, { requests, windowSec: 1 }, nowMs);
+  assert.notEqual(count, 'unavailable');
+  return count as Exclude<typeof count, 'unavailable'>;
+}
+
+describe('MemoryCounterStore', () => {
+  it('admits the limit and refuses one more', () => {
+    const store = new MemoryCounterStore(10);
+    for (let index = 0; index < 10; index++) {
+      assert.deepEqual(take(store, 'a', 10, T0), { allowed: true, remaining: 9 - index, resetSec: T0 / 1000 + 1 });
+    }
+    assert.deepEqual(take(store, 'a', 10, T0), { allowed: false, remaining: 0, resetSec: T0 / 1000 + 1 });
+  });
+
+  it('counts each subject for itself', () => {
+    const store = new MemoryCounterStore(10);
+    assert.ok(take(store, 'a', 1, T0).allowed);
+    assert.ok(take(store, 'b', 1, T0).allowed);
+    assert.ok(!take(store, 'a', 1, T0).allowed);
+  });
+
+  it('admits again exactly when the oldest request leaves the window', () => {
+    const store = new MemoryCounterStore(10);
+    take(store, 'a', 2, T0);
+    take(store, 'a', 2, T0 + 400);
+    assert.ok(!take(store, 'a', 2, T0 + 999).allowed);
+    assert.ok(take(store, 'a', 2, T0 + 1000).allowed);
+    assert.ok(!take(store, 'a', 2, T0 + 1000).allowed);
+  });
+
+  it('never admits more than the limit in any window, wherever the window starts', () => {
+    const store = new MemoryCounterStore(10);
+    const admitted: number[] = [];
+    for (let ms = 0; ms < 5000; ms += 7) if (take(store, 'a', 13, T0 + ms).allowed) admitted.push(ms);
+    for (let index = 13; index < admitted.length; index++) assert.ok(admitted[index] - admitted[index - 13] >= 1000);
+    assert.ok(admitted.length >= 5 * 13);
+  });
+
+  it('follows a limit that is changed while requests are counted', () => {
+    const store = new MemoryCounterStore(10);
+    for (let index = 0; index < 20; index++) take(store, 'a', 20, T0);
+    const lowered = take(store, 'a', 5, T0 + 1);
+    assert.deepEqual([lowered.allowed, lowered.remaining], [false, 0]);
+    for (let index = 0; index < 30; index++) assert.ok(take(store, 'a', 50, T0 + 2).allowed);
+  });
+
+  it('cannot decide about a new subject while it is full of live ones, and still serves the old', () => {
+    const store = new MemoryCounterStore(3);
+    const limit = { requests: 5, windowSec: 1 };
+    for (const subject of ['a', 'b', 'c']) assert.notEqual(store.take(subject, limit, T0), 'unavailable');
+    assert.equal(store.take('d', limit, T0 + 500), 'unavailable');
+    assert.notEqual(store.take('a', limit, T0 + 500), 'unavailable');
+  });
+
+  it('makes room as subjects go idle', () => {
+    const store = new MemoryCounterStore(100);
+    for (let index = 0; index < 10_000; index++) {
+      assert.notEqual(store.take(`s${index}`, { requests: 5, windowSec: 1 }, T0 + index * 100), 'unavailable');
+    }
+  });
+});
+
+describe('clientSubject', () => {
+  const v4 = (text: string) => Uint8Array.from(text.split('.'), Number);
+  const trusted = new BlockList();
+  trusted.addAddress('127.0.0.1');
+  trusted.addSubnet('10.0.0.0', 8);
+
+  it('is the address of the socket when no proxy is trusted', () => {
+    assert.equal(clientSubject(v4('9.8.7.6'), '1.1.1.1', null), '9.8.7.6');
+  });
+
+  it('takes an IPv4 address mapped into IPv6 as IPv4', () => {
+    assert.equal(clientSubject(Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 9, 8, 7, 6), '', null), '9.8.7.6');
+    assert.equal(clientSubject(v4('127.0.0.1'), '::ffff:9.8.7.6', trusted), '9.8.7.6');
+  });
+
+  it('counts IPv6 by its /64', () => {
+    const peer = new Uint8Array(16);
+    peer.set([0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 2, 9, 9, 9, 9, 9, 9, 9, 9]);
+    assert.equal(clientSubject(peer, '', null), '2001:db8:1:2');
+    assert.equal(clientSubject(v4('127.0.0.1'), '2001:db8:1:2::77', trusted), '2001:db8:1:2');
+    assert.equal(clientSubject(v4('127.0.0.1'), '::1', trusted), '0:0:0:0');
+  });
+
+  it('believes a trusted proxy, and through it the next one', () => {
+    assert.equal(clientSubject(v4('127.0.0.1'), '5.5.5.5', trusted), '5.5.5.5');
+    assert.equal(clientSubject(v4('127.0.0.1'), '5.5.5.5, 10.1.1.1', trusted), '5.5.5.5');
+  });
+
+  it('ignores what a client wrote in front of what the proxy saw', () => {
+    assert.equal(clientSubject(v4('127.0.0.1'), '1.2.3.4, 5.5.5.5', trusted), '5.5.5.5');
+    assert.equal(clientSubject(v4('9.8.7.6'), '1.2.3.4', trusted), '9.8.7.6');
+  });
+
+  it('stays with the proxy where the header holds no address', () => {
+    for (const header of ['unknown', '', ',', '999.1.1.1', '5.5.5.5:80']) {
+      assert.equal(clientSubject(v4('127.0.0.1'), header, trusted), '127.0.0.1', header);
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Router } from '../../gateway/router.ts';
+
+const TABLE = [
+  'GET /v1/time',
+  'POST /v1/orders',
+  'POST /v1/orders/batch',
+  'DELETE /v1/orders/batch',
+  'DELETE /v1/orders/cancel-all',
+  'GET /v1/orders/:hash',
+  'DELETE /v1/orders/:hash',
+  'PUT /v1/orders/:hash/amend',
+  'GET /v1/orders/open/:market_id',
+  'GET /v1/markets/:id/:part/last',
+];
+
+function makeRouter(): Router<string> {
+  const router = new Router<string>();
+  for (const line of TABLE) {
+    const [method, path] = line.split(' ');
+    router.add(method, path, line);
+  }
+  return router;
+}
+
+describe('router', () => {
+  const router = makeRouter();
+
+  it('finds an exact path without parameters', () => {
+    const match = router.find('/v1/time');
+    assert.equal(match?.endpoint.methods.get('GET'), 'GET /v1/time');
+    assert.deepEqual(match?.params, {});
+  });
+
+  it('hands over the parameters of a path', () => {
+    assert.deepEqual(router.find('/v1/orders/0xab')?.params, { hash: '0xab' });
+    assert.deepEqual(router.find('/v1/orders/0xab/amend')?.params, { hash: '0xab' });
+    assert.deepEqual(router.find('/v1/markets/a/b/last')?.params, { id: 'a', part: 'b' });
+  });
+
+  it('prefers an exact segment to a parameter', () => {
+    assert.equal(router.find('/v1/orders/cancel-all')?.endpoint.path, '/v1/orders/cancel-all');
+    assert.equal(router.find('/v1/orders/open/m1')?.endpoint.path, '/v1/orders/open/:market_id');
+  });
+
+  it('comes back to the parameter where the exact segment leads nowhere', () => {
+    const match = router.find('/v1/orders/batch/amend');
+    assert.equal(match?.endpoint.path, '/v1/orders/:hash/amend');
+    assert.deepEqual(match?.params, { hash: 'batch' });
+  });
+
+  it('lists every method of a path, sorted, as Allow does', () => {
+    assert.equal(router.find('/v1/orders/batch')?.endpoint.allow, 'DELETE, POST');
+    assert.equal(router.find('/v1/orders/0xab')?.endpoint.allow, 'DELETE, GET');
+  });
+
+  it('matches nothing that is longer, shorter, encoded or oddly written', () => {
+    const odd = [
+      '',
+      '/',
+      '/v1',
+      '/v1/',
+      '/v1/time/',
+      '//v1/time',
+      '/v1//time',
+      '/V1/time',
+      '/v1/orders/',
+      '/v1/orders/a%2fb',
+      '/v1/orders/%61',
+      '/v1/orders/a b',
+      '/v1/orders/é',
+      '/v1/orders/a;b',
+      '/v1/orders/0xab/amend/x',
+      'v1/time',
+      `/v1/orders${'/a'.repeat(10_000)}`,
+      '/__proto__/constructor',
+    ];
+    for (const path of odd) assert.equal(router.find(path), null, path);
+  });
+
+  it('keeps a hostile parameter value as plain text', () => {
+    assert.deepEqual(router.find('/v1/orders/__proto__')?.params, { hash: '__proto__' });
+  });
+
+  it('refuses a table that is ambiguous', () => {
+    assert.throws(() => makeRouter().add('GET', '/v1/time', 'again'), /two routes/);
+    assert.throws(() => makeRouter().add('GET', '/v1/orders/:id/fills', 'other name'), /renames/);
+    for (const path of ['v1', '/v1/', '/v1//x', '/v1/:']) {
+      assert.throws(() => makeRouter().add('GET', path, 'malformed'), /malformed/);
+    }
+  });
+});
