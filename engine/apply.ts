@@ -67,7 +67,7 @@ export class Apply {
   }
 
   #place(words: Uint32Array, word: number, timeMs: number): number {
-    const { orders, ledger, hashes, emit, matcher, expiry } = this.#state;
+    const { orders, ledger, hashes, digest, emit, matcher, expiry } = this.#state;
     const kind = words[word + cmd.PLACE_KIND]!;
     const account = words[word + cmd.CMD_ACCOUNT]!;
     const market = this.#market(words, word);
@@ -103,6 +103,7 @@ export class Apply {
     orders.sequence[slot] = ++this.#state.orderSequence;
     orders.createdMs[slot] = timeMs;
     hashes.insert(words, word + cmd.PLACE_HASH, account, slot);
+    digest.hashAccepted(words, word + cmd.PLACE_HASH, account);
     market.openOrders++;
     emit.order(EVENT.ORDER, slot);
 
@@ -113,6 +114,7 @@ export class Apply {
     else {
       assert(timeInForce !== TIME_IN_FORCE.FOK, 'apply: an accepted FOK fills completely');
       market.book.rest(slot);
+      digest.order(slot);
       emit.rest(slot, ++market.sequence);
       if (orders.expirationSec[slot] !== 0) expiry.add(slot);
     }
@@ -164,7 +166,7 @@ export class Apply {
   }
 
   #funds(words: Uint32Array, word: number): number {
-    const { ledger, emit, references, totals } = this.#state;
+    const { ledger, digest, emit, references, totals } = this.#state;
     const account = words[word + cmd.CMD_ACCOUNT]!;
     const amount = readSafe(words, word + cmd.FUNDS_AMOUNT);
     const movement = words[word + cmd.CMD_FLAGS]!;
@@ -178,6 +180,7 @@ export class Apply {
       totals.withdrawnMicro = addSafe(totals.withdrawnMicro, amount);
     }
     references.insert(words, reference, account, NONE);
+    digest.hashAccepted(words, reference, account);
     emit.funds(account, cmd.NO_MARKET, movement, amount, words, reference);
     return OK;
   }
@@ -205,7 +208,7 @@ export class Apply {
   }
 
   #marketPatch(words: Uint32Array, word: number, timeMs: number): number {
-    const { markets, orders, emit } = this.#state;
+    const { markets, orders, digest, emit } = this.#state;
     const market = this.#market(words, word);
     const status = words[word + cmd.PATCH_STATUS]!;
     const feeBps = words[word + cmd.PATCH_FEE_BPS]!;
@@ -215,7 +218,7 @@ export class Apply {
     if (market.endMs > timeMs) market.isClosed = false;
     if (feeBps !== cmd.UNCHANGED && feeBps !== market.feeBps) {
       market.feeBps = feeBps;
-      moveFee(market, orders, emit);
+      moveFee(market, orders, digest, emit);
     }
     markets.touch(market);
     markets.plan();
@@ -271,10 +274,14 @@ export class Apply {
 
   /** How everything the command touched stands after it, in absolute terms, so that readers only assign. */
   #tellTouched(): void {
-    const { emit, ledger, markets } = this.#state;
-    for (let i = 0; i < ledger.touchedRowCount; i++) emit.position(ledger.touchedRows[i]!);
+    const { digest, emit, ledger, markets } = this.#state;
+    for (let i = 0; i < ledger.touchedRowCount; i++) {
+      emit.position(ledger.touchedRows[i]!);
+      digest.position(ledger.touchedRows[i]!);
+    }
     for (let i = 0; i < ledger.touchedAccountCount; i++) {
       const account = ledger.touchedAccounts[i]!;
+      digest.account(account);
       if (!ledger.isCovered(account)) emit.usdc(account);
     }
     for (const market of markets.touched) emit.market(market);

@@ -5,6 +5,7 @@
 import { assert } from '../shared/assert.ts';
 import { SIDE } from '../shared/codes.ts';
 import { kindOutcome, kindSide } from '../shared/commands.ts';
+import { Digest } from './digest.ts';
 import type { Levels } from './levels.ts';
 import { NO_TICK } from './levels.ts';
 import type { Market } from './market.ts';
@@ -17,6 +18,7 @@ export function checkShard(state: ShardState): void {
   assert(open === state.orders.openCount, 'O1: every open row is in exactly one queue');
   checkAccounts(state);
   checkMoney(state);
+  checkDigest(state);
 }
 
 function checkMarket(state: ShardState, market: Market): number {
@@ -143,4 +145,20 @@ function checkMoney(state: ShardState): void {
   }
   const expected = BigInt(totals.depositedMicro) - BigInt(totals.withdrawnMicro);
   assert(sum === expected, 'M1: all USDC is accounted for');
+}
+
+/** The running digest equals one made from nothing (D1). */
+function checkDigest(state: ShardState): void {
+  const { orders, ledger } = state;
+  const fresh = new Digest(orders, ledger);
+  for (let slot = 0; slot < orders.capacity; slot++) if (orders.place[slot] !== PLACE_OF.FREE) fresh.order(slot);
+  for (let account = 0; account < ledger.accountCapacity; account++) fresh.account(account);
+  for (let row = 0; row < ledger.positions.count; row++) fresh.position(row);
+  for (const index of [state.hashes, state.references]) {
+    index.visit((words, word, account) => fresh.hashAccepted(words, word, account));
+  }
+  for (const market of state.markets.all()) fresh.market(market);
+  const sealed = new Uint32Array(2);
+  state.sealedDigest(sealed, 0);
+  assert(state.digest.low === fresh.low && state.digest.high === fresh.high, 'D1: the running digest is the digest');
 }

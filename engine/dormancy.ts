@@ -4,12 +4,13 @@
  * orders concerned, not on the hot path: it may allocate.
  */
 import { EVENT } from '../shared/events.ts';
+import type { Digest } from './digest.ts';
 import type { Emitter } from './emit.ts';
 import { type Levels, NO_TICK } from './levels.ts';
 import type { Market } from './market.ts';
 import { NONE, type Orders } from './orders.ts';
 
-export function moveFee(market: Market, orders: Orders, emit: Emitter): void {
+export function moveFee(market: Market, orders: Orders, digest: Digest, emit: Emitter): void {
   const { book } = market;
   const bySequence = (a: number, b: number): number => orders.sequence[a]! - orders.sequence[b]!;
 
@@ -17,6 +18,7 @@ export function moveFee(market: Market, orders: Orders, emit: Emitter): void {
   for (const levels of [book.bids, book.asks]) collectResting(levels, orders, falling);
   for (const slot of falling.filter((candidate) => orders.feeBps[candidate] !== market.feeBps).sort(bySequence)) {
     book.sleep(slot);
+    digest.order(slot);
     emit.sleepOrWake(EVENT.DORMANT, slot, ++market.sequence);
   }
 
@@ -26,6 +28,7 @@ export function moveFee(market: Market, orders: Orders, emit: Emitter): void {
     if (orders.feeBps[slot] !== market.feeBps) continue;
     if (book.crosses(orders.isBid[slot]!, orders.yesTicks[slot]!)) continue;
     book.wake(slot);
+    digest.order(slot);
     emit.sleepOrWake(EVENT.WOKEN, slot, ++market.sequence);
   }
 }

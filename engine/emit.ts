@@ -162,6 +162,11 @@ export class Emitter {
     writeSafe(words, word + ev.REPLY_C, Math.max(0, c));
   }
 
+  /** Where the two lanes of the state digest go: the caller writes them. @returns their word offset. */
+  digest(): number {
+    return this.#begin(ev.EVENT.DIGEST, 0, 0, 0, NO_MARKET, 0) + ev.DIGEST_LANES;
+  }
+
   ready(shardSequence: number, timeMs: number): void {
     const word = this.#begin(ev.EVENT.READY, 0, 0, 0, NO_MARKET, 0);
     writeSafe(this.out.words, word + ev.READY_SEQUENCE, shardSequence);

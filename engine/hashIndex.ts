@@ -55,6 +55,16 @@ export class HashIndex {
     this.size++;
   }
 
+  /** Every entry ever made, in no particular order: the first 128 bits of the hash at `word`, and the account. */
+  visit(visitor: (words: Uint32Array, word: number, account: number) => void): void {
+    for (const part of this.#parts) {
+      for (let entry = 0; entry < part.length; entry += ENTRY_WORDS) {
+        const account = part[entry + 4]!;
+        if (account !== 0) visitor(part, entry, account);
+      }
+    }
+  }
+
   /** The order with this hash has reached its terminal state. */
   close(words: Uint32Array, word: number): void {
     const part = this.#parts[words[word]! & (PARTS - 1)]!;

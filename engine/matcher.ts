@@ -9,6 +9,7 @@ import { assert } from '../shared/assert.ts';
 import { CLOSE_REASON, MATCH_TYPE, OUTCOME, SELF_TRADE, SIDE } from '../shared/codes.ts';
 import { kindBits, kindOutcome, kindSide, PLACE_SELF_TRADE_SHIFT } from '../shared/commands.ts';
 import { addSafe } from '../shared/int.ts';
+import type { Digest } from './digest.ts';
 import type { Emitter } from './emit.ts';
 import type { ExpiryHeap } from './expiry.ts';
 import type { HashIndex } from './hashIndex.ts';
@@ -33,14 +34,24 @@ export class Matcher {
   readonly #hashes: HashIndex;
   readonly #expiry: ExpiryHeap;
   readonly #markets: Markets;
+  readonly #digest: Digest;
   readonly #emit: Emitter;
 
-  constructor(orders: Orders, ledger: Ledger, hashes: HashIndex, expiry: ExpiryHeap, markets: Markets, emit: Emitter) {
+  constructor(
+    orders: Orders,
+    ledger: Ledger,
+    hashes: HashIndex,
+    expiry: ExpiryHeap,
+    markets: Markets,
+    digest: Digest,
+    emit: Emitter,
+  ) {
     this.#orders = orders;
     this.#ledger = ledger;
     this.#hashes = hashes;
     this.#expiry = expiry;
     this.#markets = markets;
+    this.#digest = digest;
     this.#emit = emit;
   }
 
@@ -118,6 +129,7 @@ export class Matcher {
     this.#emit.closed(slot, isPublic ? ++market.sequence : 0, reason);
     releaseReservation(orders, this.#ledger, slot, market.ticksPerUnit);
     this.#expiry.remove(slot);
+    this.#digest.orderClosed(slot);
     this.#hashes.close(orders.hash, orders.hashOffset(slot));
     orders.free(slot);
     market.openOrders--;
@@ -152,5 +164,6 @@ export class Matcher {
     market.sequence += 2; // the trade frame and the maker's delta
     this.#emit.fill(maker, taker, sequence, matchType, tick, lots, ++this.tradeSequence, makerFee, takerFee);
     if (orders.remainingLots[maker] === 0) this.close(market, maker, CLOSE_REASON.FILLED);
+    else this.#digest.order(maker);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The one table of refusals. Row order is precedence: when several apply, the first row is answered (RULES.md 6.2), and
+ * The one table of refusals. Row order is precedence: when several apply, the first row is answered (RULES.md 6.5), and
  * `test/unit/entry.test.ts` proves it by healing an order that is wrong in every way one fault at a time.
  *
  * Columns: permanent number (rings, journal; a number is never reused and survives moving its row), the string code

@@ -34,6 +34,7 @@
  * REPLY, 16 words:    2 requestId   7 code (errors.ts, 0 = done)   8 shardSequence (2; 0 for a refusal)
  *   10, 12, 14: three numbers of the code's own (2 each): INSUFFICIENT_BALANCE required, available, reserved;
  *   FEE_RATE_MISMATCH the canonical fee; CANCEL_MANY how many were cancelled
+ * DIGEST, 10 words:   8…9 the shard's state digest after the record it ends (digest.ts in the engine), two lanes
  * READY, 12 words:    8 shardSequence (2)   10 timeMs (2): recovery is done, commands may come
  */
 import { assert } from './assert.ts';
@@ -54,11 +55,12 @@ export const EVENT = {
   FUNDS: 11,
   REPLY: 12,
   READY: 13,
+  DIGEST: 14,
 } as const;
 export type EventType = (typeof EVENT)[keyof typeof EVENT];
 
 /** Length in bytes by type, index = EVENT value. */
-export const EVENT_BYTES = [0, 16, 36, 36, 10, 26, 10, 8, 8, 20, 26, 18, 16, 12].map((words) => words * 4);
+export const EVENT_BYTES = [0, 16, 36, 36, 10, 26, 10, 8, 8, 20, 26, 18, 16, 12, 10].map((words) => words * 4);
 for (const bytes of EVENT_BYTES) assert(bytes % 8 === 0, 'events: lengths are multiples of 8');
 
 /** Word offsets. */
@@ -124,6 +126,8 @@ export const REPLY_SEQUENCE = 8;
 export const REPLY_A = 10;
 export const REPLY_B = 12;
 export const REPLY_C = 14;
+
+export const DIGEST_LANES = 8;
 
 export const READY_SEQUENCE = 8;
 export const READY_TIME_MS = 10;

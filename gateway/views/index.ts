@@ -83,6 +83,8 @@ export class Views {
       case ev.EVENT.FUNDS:
         this.accounts.applyFunds(shard, words, word);
         break;
+      case ev.EVENT.DIGEST:
+        break; // a seal for replays
       default:
         unreachable('views: an event of unknown type');
     }
