@@ -39,7 +39,9 @@ CREATE TABLE api_keys (
   policy          TEXT NOT NULL,
   expires_ms      INTEGER,
   revoked_ms      INTEGER,
-  created_ms      INTEGER NOT NULL
+  created_ms      INTEGER NOT NULL,
+  -- The latest timestamp accepted ahead of the server's clock: after a restart the key signs later ones.
+  ahead_sec       INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE events (

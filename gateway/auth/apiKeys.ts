@@ -85,7 +85,7 @@ export class Authenticator {
     if (!TIMESTAMP_FORM.test(credentials.timestamp)) return refuse(ERRORS.INVALID_TIMESTAMP, 'timestamp', nowSec);
     const timestampSec = Number(credentials.timestamp);
     const isCurrent = Math.abs(timestampSec - nowSec) <= MAX_SKEW_SEC;
-    if (!isCurrent || (version === 2 && !this.#nonces.covers(timestampSec))) {
+    if (!isCurrent || (version === 2 && !this.#nonces.covers(key.keyId, timestampSec))) {
       return refuse(ERRORS.TIMESTAMP_OUTSIDE_WINDOW, 'timestamp', nowSec);
     }
 
@@ -100,7 +100,8 @@ export class Authenticator {
 
     if (version === 2) {
       if (!NONCE_FORM.test(credentials.nonce)) return refuse(ERRORS.INVALID_NONCE, 'nonce');
-      if (!this.#nonces.tryUse(key.keyId, credentials.nonce, nowMs)) return refuse(ERRORS.NONCE_USED, 'nonce');
+      if (!this.#nonces.tryUse(key.keyId, credentials.nonce, timestampSec, nowMs))
+        return refuse(ERRORS.NONCE_USED, 'nonce');
     }
     return { ok: true, key };
   }

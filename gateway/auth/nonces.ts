@@ -5,10 +5,19 @@
  * Invariants:
  *   N1  A nonce is refused for at least PERIOD_MS after its use. A timestamp is acceptable for at most 60 s (30 s of
  *       skew either way), so a nonce is forgotten only when its own timestamp no longer passes.
- *   N2  Nothing is known of the time before the start, so timestamps up to `floorSec` are not covered; the floor rises
+ *   N2  Nothing is known of the nonces before the start, so timestamps up to `floorSec` are not covered; the floor rises
  *       with every generation dropped, which keeps N1 when the wall clock is set back.
  *   N3  A generation holds at most MAX_PER_KEY nonces of a key; a full one refuses, it never forgets early.
+ *   N4  A timestamp ahead of this clock is remembered durably, per key, before it is accepted: after a restart it may
+ *       still be current, and the floor alone would let it in a second time.
  */
+
+/** Timestamps ahead of the server's clock, kept over restarts. */
+export type AheadTimestamps = {
+  /** The latest one an earlier process accepted from this key, 0 for none. */
+  aheadBeforeStart(keyId: string): number;
+  acceptedAhead(keyId: string, timestampSec: number): void;
+};
 
 /** Half as much again as the 60 s a timestamp can stay acceptable. */
 const PERIOD_MS = 90_000;
@@ -19,6 +28,7 @@ const MAX_PER_KEY = 1 << 20;
 type Generation = Map<string, Set<string>>;
 
 export class NonceMemory {
+  readonly #ahead: AheadTimestamps;
   readonly #maxPerKey: number;
   #current: Generation = new Map();
   #previous: Generation = new Map();
@@ -26,18 +36,19 @@ export class NonceMemory {
   #floorSec: number;
 
   /** `floorSec` is the second the process started in: what was signed until then may have been used before. */
-  constructor(floorSec: number, maxPerKey = MAX_PER_KEY) {
+  constructor(floorSec: number, ahead: AheadTimestamps, maxPerKey = MAX_PER_KEY) {
+    this.#ahead = ahead;
     this.#floorSec = floorSec;
     this.#startedMs = floorSec * 1000;
     this.#maxPerKey = maxPerKey;
   }
 
-  covers(timestampSec: number): boolean {
-    return timestampSec > this.#floorSec;
+  covers(keyId: string, timestampSec: number): boolean {
+    return timestampSec > this.#floorSec && timestampSec > this.#ahead.aheadBeforeStart(keyId);
   }
 
   /** Call only with a timestamp that is covered and a signature that holds. */
-  tryUse(keyId: string, nonce: string, nowMs: number): boolean {
+  tryUse(keyId: string, nonce: string, timestampSec: number, nowMs: number): boolean {
     if (nowMs - this.#startedMs >= PERIOD_MS) this.#rotate(nowMs);
     if (this.#previous.get(keyId)?.has(nonce)) return false;
     let used = this.#current.get(keyId);
@@ -46,6 +57,7 @@ export class NonceMemory {
       this.#current.set(keyId, used);
     }
     if (used.size >= this.#maxPerKey || used.has(nonce)) return false;
+    if (timestampSec > Math.floor(nowMs / 1000)) this.#ahead.acceptedAhead(keyId, timestampSec);
     used.add(nonce);
     return true;
   }

@@ -10,6 +10,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { assert } from '../../shared/assert.ts';
 import type { SelfTrade } from '../../shared/codes.ts';
 import type { ApiKey, KeyStore } from '../auth/apiKeys.ts';
+import type { AheadTimestamps } from '../auth/nonces.ts';
 import { hashPassphrase, PASSPHRASE_SALT_BYTES } from '../auth/passphrase.ts';
 import { openSecret, sealSecret } from '../auth/secretBox.ts';
 import type { Limit, Tier } from '../limits/classes.ts';
@@ -37,27 +38,34 @@ type KeyRow = {
   expires_ms: number | null;
   revoked_ms: number | null;
   created_ms: number;
+  ahead_sec: number;
 };
 
 const KEY_ID_BYTES = 12;
 const SECRET_BYTES = 32;
 const PASSPHRASE_BYTES = 24;
 
-export class ApiKeys implements KeyStore {
+export class ApiKeys implements KeyStore, AheadTimestamps {
   readonly #masterKey: Uint8Array;
   readonly #keys = new Map<string, ApiKey>();
+  /** As they were at the start: what this process accepts is covered by its nonces. */
+  readonly #aheadBefore = new Map<string, number>();
+  readonly #ahead = new Map<string, number>();
   readonly #insert;
   readonly #revoke;
+  readonly #raiseAhead;
 
   /** Throws when the master key is not the one the secrets were sealed with. */
   constructor(database: ControlDatabase, masterKey: Uint8Array, idOf: (accountIndex: number) => string) {
     this.#masterKey = masterKey;
     this.#insert = database.prepare<KeyRow>(
       `INSERT INTO api_keys VALUES ($key_id, $account_index, $sealed_secret, $passphrase_hash, $policy, $expires_ms,
-         $revoked_ms, $created_ms)`,
+         $revoked_ms, $created_ms, $ahead_sec)`,
     );
     this.#revoke = database.prepare<[number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?');
+    this.#raiseAhead = database.prepare<[number, string]>('UPDATE api_keys SET ahead_sec = ? WHERE key_id = ?');
     for (const row of database.prepare<[], KeyRow>('SELECT * FROM api_keys').iterate()) {
+      this.#aheadBefore.set(row.key_id, row.ahead_sec);
       this.#remember(row, openSecret(masterKey, row.key_id, row.sealed_secret), idOf(row.account_index));
     }
   }
@@ -80,6 +88,7 @@ export class ApiKeys implements KeyStore {
       expires_ms: expiresMs,
       revoked_ms: null,
       created_ms: nowMs,
+      ahead_sec: 0,
     };
     this.#insert.run(row);
     return { key: this.#remember(row, secret, user.id), secret: secret.toString('base64url'), passphrase };
@@ -92,6 +101,17 @@ export class ApiKeys implements KeyStore {
     if (key.revoked) return;
     this.#revoke.run(nowMs, keyId);
     this.#keys.set(keyId, { ...key, revoked: true });
+  }
+
+  aheadBeforeStart(keyId: string): number {
+    return this.#aheadBefore.get(keyId) ?? 0;
+  }
+
+  /** Durable when it returns. A key whose clock is ahead costs one small write a second. */
+  acceptedAhead(keyId: string, timestampSec: number): void {
+    if (timestampSec <= (this.#ahead.get(keyId) ?? 0)) return;
+    this.#raiseAhead.run(timestampSec, keyId);
+    this.#ahead.set(keyId, timestampSec);
   }
 
   #remember(row: KeyRow, secret: Uint8Array, userId: string): ApiKey {

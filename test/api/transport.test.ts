@@ -158,7 +158,13 @@ async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> 
   const http = new HttpServer({
     config: { host: '127.0.0.1', port: 0, tls: null, trustProxy: null },
     routes: ROUTES,
-    authenticator: new Authenticator({ find: (keyId) => keys.get(keyId) }, new NonceMemory(START_MS / 1000 - 60)),
+    authenticator: new Authenticator(
+      { find: (keyId) => keys.get(keyId) },
+      new NonceMemory(START_MS / 1000 - 60, {
+        aheadBeforeStart: () => 0,
+        acceptedAhead: () => {},
+      }),
+    ),
     adminToken: new AdminToken('admin-token'),
     limiter: new Limiter(),
     clock,

@@ -57,6 +57,9 @@ function credentialsOf(vector: Vector, version: 1 | 2, changes: Partial<Credenti
   };
 }
 
+/** Keys whose clocks were never ahead. */
+const NEVER_AHEAD = { aheadBeforeStart: () => 0, acceptedAhead: () => {} };
+
 describe('Authenticator', () => {
   const vector = vectors[1];
   let keys: Map<string, ApiKey>;
@@ -68,7 +71,7 @@ describe('Authenticator', () => {
   });
 
   function makeAuthenticator(floorSec = NOW_SEC - 3600): Authenticator {
-    return new Authenticator({ find: (keyId) => keys.get(keyId) }, new NonceMemory(floorSec));
+    return new Authenticator({ find: (keyId) => keys.get(keyId) }, new NonceMemory(floorSec, NEVER_AHEAD));
   }
 
   function verdict(credentials: Credentials, nowMs = NOW_MS, of = vector): ErrorRow | 'ok' {
@@ -224,33 +227,48 @@ describe('NonceMemory', () => {
   const nonce = 'n'.repeat(16);
 
   it('refuses a nonce for at least 90 seconds and keeps keys apart', () => {
-    const nonces = new NonceMemory(NOW_SEC);
-    assert.ok(nonces.tryUse('a', nonce, NOW_MS + 89_999));
-    assert.ok(nonces.tryUse('b', nonce, NOW_MS + 89_999));
+    const nonces = new NonceMemory(NOW_SEC, NEVER_AHEAD);
+    assert.ok(nonces.tryUse('a', nonce, NOW_SEC, NOW_MS + 89_999));
+    assert.ok(nonces.tryUse('b', nonce, NOW_SEC, NOW_MS + 89_999));
     for (const laterMs of [0, 1, 60_000, 89_999, 90_000]) {
-      assert.ok(!nonces.tryUse('a', nonce, NOW_MS + 89_999 + laterMs), String(laterMs));
+      assert.ok(!nonces.tryUse('a', nonce, NOW_SEC, NOW_MS + 89_999 + laterMs), String(laterMs));
     }
   });
 
   it('forgets a nonce only when no timestamp that could carry it is covered any more', () => {
-    const nonces = new NonceMemory(NOW_SEC);
+    const nonces = new NonceMemory(NOW_SEC, NEVER_AHEAD);
     const usedMs = NOW_MS + 100_000;
-    assert.ok(nonces.tryUse('a', nonce, usedMs));
-    assert.ok(nonces.tryUse('a', 'other', usedMs + 100_000));
-    assert.ok(nonces.tryUse('a', 'another', usedMs + 200_000));
+    assert.ok(nonces.tryUse('a', nonce, NOW_SEC, usedMs));
+    assert.ok(nonces.tryUse('a', 'other', NOW_SEC, usedMs + 100_000));
+    assert.ok(nonces.tryUse('a', 'another', NOW_SEC, usedMs + 200_000));
     // The clock is set back: the nonce is forgotten, so its time is not covered either.
-    assert.ok(!nonces.covers(usedMs / 1000 + 30));
-    assert.ok(nonces.covers(usedMs / 1000 + 200));
+    assert.ok(!nonces.covers('a', usedMs / 1000 + 30));
+    assert.ok(nonces.covers('a', usedMs / 1000 + 200));
+  });
+
+  it('remembers a timestamp ahead of the clock before it accepts it, and refuses it after a restart', () => {
+    const accepted: [string, number][] = [];
+    const ahead = {
+      aheadBeforeStart: (keyId: string) => (keyId === 'a' ? NOW_SEC + 7 : 0),
+      acceptedAhead: (keyId: string, timestampSec: number) => accepted.push([keyId, timestampSec]),
+    };
+    const nonces = new NonceMemory(NOW_SEC, ahead);
+    assert.ok(nonces.tryUse('b', nonce, NOW_SEC, NOW_MS));
+    assert.ok(nonces.tryUse('b', `${nonce}-2`, NOW_SEC + 5, NOW_MS));
+    assert.deepEqual(accepted, [['b', NOW_SEC + 5]]);
+    assert.ok(!nonces.covers('a', NOW_SEC + 7));
+    assert.ok(nonces.covers('a', NOW_SEC + 8));
+    assert.ok(nonces.covers('b', NOW_SEC + 1));
   });
 
   it('refuses when it is full and takes nonces again after two periods', () => {
-    const nonces = new NonceMemory(NOW_SEC, 2);
-    assert.ok(nonces.tryUse('a', 'n1', NOW_MS));
-    assert.ok(nonces.tryUse('a', 'n2', NOW_MS));
-    assert.ok(!nonces.tryUse('a', 'n3', NOW_MS));
-    assert.ok(nonces.tryUse('b', 'n3', NOW_MS));
-    assert.ok(nonces.tryUse('a', 'n3', NOW_MS + 90_000));
-    assert.ok(nonces.tryUse('a', 'n1', NOW_MS + 180_000));
+    const nonces = new NonceMemory(NOW_SEC, NEVER_AHEAD, 2);
+    assert.ok(nonces.tryUse('a', 'n1', NOW_SEC, NOW_MS));
+    assert.ok(nonces.tryUse('a', 'n2', NOW_SEC, NOW_MS));
+    assert.ok(!nonces.tryUse('a', 'n3', NOW_SEC, NOW_MS));
+    assert.ok(nonces.tryUse('b', 'n3', NOW_SEC, NOW_MS));
+    assert.ok(nonces.tryUse('a', 'n3', NOW_SEC, NOW_MS + 90_000));
+    assert.ok(nonces.tryUse('a', 'n1', NOW_SEC, NOW_MS + 180_000));
   });
 });
 

@@ -1,0 +1,28 @@
+/** A signed request goes through once, also when the server restarts in between (RULES.md 4.3). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PreparedRequest } from '../../shared/sdk/request.ts';
+import { RequestSigner } from '../../shared/sdk/request.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+
+async function send(server: TestServer, request: PreparedRequest): Promise<[number, string]> {
+  const { status, body } = await server.request(request.method, request.path, undefined, request.headers);
+  return [status, body.error];
+}
+
+test('neither a used nonce nor one from before a restart is accepted again, whatever the clock of the client', async (t) => {
+  const server = await startServer(t);
+  const user = await server.admin.createUser({ wallet_address: `0x${'ab'.repeat(20)}` });
+  const key = await server.admin.createApiKey(user.id, { scopes: ['read:account', 'trade:bulk'] });
+  const credentials = { keyId: key.key_id, secret: key.secret, passphrase: key.passphrase };
+  const path = '/v1/orders/cancel-all';
+  for (const aheadMs of [0, 20_000]) {
+    const signer = new RequestSigner(credentials, { nowMs: () => Date.now() + aheadMs });
+    const request: PreparedRequest = { method: 'DELETE', path, headers: signer.headers('DELETE', path, ''), body: '' };
+    assert.equal((await send(server, request))[0], 200);
+    assert.deepEqual(await send(server, request), [401, 'nonce already used']);
+    await server.kill();
+    await server.start();
+    assert.deepEqual(await send(server, request), [401, 'timestamp outside acceptable window']);
+  }
+});
