@@ -123,6 +123,12 @@ export class Engine {
     this.nowMs = timeMs;
   }
 
+  /** Continues behind what a snapshot kept. */
+  resumeAt(sequence: number, nowMs: number): void {
+    this.sequence = sequence;
+    this.nowMs = nowMs;
+  }
+
   /** From here on commands are new: reservations are asked for, credits wait for their commit. */
   goLive(): void {
     this.state.ledger.goLive();

@@ -12,6 +12,7 @@
  * Invariant H1: an account of 0 marks a free entry; no order belongs to account 0.
  */
 import { assert } from '../shared/assert.ts';
+import type { SnapshotIo } from './snapshotIo.ts';
 
 const ENTRY_WORDS = 6;
 const PARTS = 256;
@@ -19,7 +20,7 @@ const INITIAL_ENTRIES = 16;
 
 export class HashIndex {
   readonly #parts: Uint32Array[] = Array.from({ length: PARTS }, () => new Uint32Array(INITIAL_ENTRIES * ENTRY_WORDS));
-  readonly #used = new Uint32Array(PARTS);
+  #used: Uint32Array = new Uint32Array(PARTS);
   size = 0;
   /** Results of the last `find` that returned true. */
   foundAccount = 0;
@@ -53,6 +54,12 @@ export class HashIndex {
     part[entry + 5] = slot + 1;
     this.#used[index] = used;
     this.size++;
+  }
+
+  persist(io: SnapshotIo): void {
+    this.size = io.number(this.size);
+    this.#used = io.u32(this.#used);
+    for (let index = 0; index < PARTS; index++) this.#parts[index] = io.u32(this.#parts[index]!);
   }
 
   /** Every entry ever made, in no particular order: the first 128 bits of the hash at `word`, and the account. */

@@ -18,6 +18,8 @@
  * A row's own chain value is mixed from the one before it, its CRC and its sequence. So each row vouches for all rows
  * before it: SQLite by itself returns a row with a flipped bit, or one of another history, without a word.
  *
+ * Beside it lies its high-water mark (mark.ts), because SQLite cuts a damaged WAL short in silence.
+ *
  * Invariants:
  *   J1  Sequences start at 1 and have no gap.
  *   J2  A batch is one transaction: its rows become durable together, at `commit`, or none does.
@@ -29,6 +31,7 @@ import { assert } from '../shared/assert.ts';
 import { crc32c } from '../shared/crc32c.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../shared/record.ts';
 import type { ShardOptions } from '../shared/threads.ts';
+import { Mark } from './mark.ts';
 
 export const JOURNAL_VERSION = 1;
 
@@ -62,8 +65,14 @@ export type JournalStore = {
   ): void;
   /** Returns when everything staged is durable. */
   commit(): void;
-  /** Every row from the first on; the words belong to the visitor until it returns. */
-  replay(visit: JournalVisitor): void;
+  /** Where the journal ends. */
+  readonly head: JournalHead;
+  /** Every row behind `after`; the words belong to the visitor until it returns. */
+  replay(after: JournalHead, visit: JournalVisitor): void;
+  /** Nothing else is to be done: a moment for what may wait. */
+  idle(): void;
+  /** Forgets rows up to `sequence`, a few at a time. @returns whether some are left. */
+  trim(sequence: number): boolean;
   close(): void;
 };
 
@@ -91,6 +100,8 @@ const OLDEST_SQLITE = [3, 51, 3] as const;
  */
 const CHECKPOINT_PAGES = 4000;
 const BUSY_TIMEOUT_MS = 1000;
+/** Rows a trim takes at once: a few milliseconds, between two batches. */
+const TRIM_ROWS = 1000;
 const INITIAL_ROW_BYTES = 1 << 16;
 
 const SCHEMA = `
@@ -113,8 +124,12 @@ export class Journal implements JournalStore {
   readonly #begin: Database.Statement;
   readonly #insert: Database.Statement<[number, Uint8Array]>;
   readonly #commit: Database.Statement;
+  readonly #trim: Database.Statement<[number, number]>;
+  readonly #mark: Mark;
   readonly #head: JournalHead;
   readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
+  /** The mark as it was found: a replay has to pass exactly here. */
+  readonly #reached: JournalHead;
   #isPoisoned = false;
 
   /** Opens or creates the file. Its last row is checked here, all others by `replay`. */
@@ -142,10 +157,30 @@ export class Journal implements JournalStore {
     this.#commit = db.prepare('COMMIT');
     const last = db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence DESC LIMIT 1').get();
     this.#head = last === undefined ? new JournalHead(0, 0, 0) : new RowReader(this.#path).headAfter(last);
+    this.#trim = db.prepare(
+      `DELETE FROM journal WHERE sequence IN
+         (SELECT sequence FROM journal WHERE sequence <= ? ORDER BY sequence LIMIT ?)`,
+    );
+    this.#mark = new Mark(markPath(options.journalPath), options.shard);
+    try {
+      this.#reached = this.#checkMark();
+    } catch (error) {
+      this.#mark.close();
+      throw error;
+    }
   }
 
   get lastSequence(): number {
     return this.#head.sequence;
+  }
+
+  get head(): JournalHead {
+    return new JournalHead(this.#head.sequence, this.#head.chainLow, this.#head.chainHigh);
+  }
+
+  /** The oldest row that was not trimmed, or 1 when there is none at all. */
+  get firstSequence(): number {
+    return this.#db.prepare<[], number>('SELECT min(sequence) FROM journal').pluck().get() ?? this.lastSequence + 1;
   }
 
   append(
@@ -189,27 +224,71 @@ export class Journal implements JournalStore {
     if (!this.isStaged) return;
     this.#isPoisoned = true;
     this.#commit.run();
+    this.#mark.advance(this.#head);
     this.#isPoisoned = false;
     this.isStaged = false;
   }
 
-  replay(visit: JournalVisitor): void {
+  replay(after: JournalHead, visit: JournalVisitor): void {
     assert(!this.isStaged, 'journal: nothing is staged during a replay');
-    const head = new JournalHead(0, 0, 0);
+    const head = new JournalHead(after.sequence, after.chainLow, after.chainHigh);
     const reader = new RowReader(this.#path);
-    const rows = this.#db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence').iterate();
+    const rows = this.#db
+      .prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence')
+      .iterate(after.sequence);
     for (const row of rows) {
       reader.load(row, head);
+      if (head.sequence === this.#reached.sequence && !head.equals(this.#reached)) {
+        throw new JournalError(`journal ${this.#path}: sequence ${head.sequence}: not what its mark says was written`);
+      }
       reader.show(visit);
     }
-    assert(head.equals(this.#head), 'journal: a replay ends at the head the journal was opened with');
+    if (!head.equals(this.#head)) {
+      throw new JournalError(`journal ${this.#path}: ends at ${this.#head.sequence}, behind where the replay starts`);
+    }
+  }
+
+  idle(): void {
+    this.#mark.sync();
+  }
+
+  trim(sequence: number): boolean {
+    assert(!this.isStaged, 'journal: trimmed between batches');
+    return this.#trim.run(sequence, TRIM_ROWS).changes === TRIM_ROWS;
   }
 
   /** What is staged and not committed is dropped. */
   close(): void {
     if (!this.isStaged && !this.#isPoisoned) this.#db.pragma('wal_checkpoint(TRUNCATE)');
     this.#db.close();
+    this.#mark.close();
   }
+
+  /** A journal that ends before its mark, or has rows and no mark, has lost something that may have been answered. */
+  #checkMark(): JournalHead {
+    const marked = this.#mark.read();
+    const { sequence } = this.#head;
+    if (marked === null) {
+      if (sequence > 0) throw new JournalError(`journal ${this.#path}: its high-water mark is missing or damaged`);
+      this.#mark.advance(this.#head);
+      this.#mark.sync();
+      return this.#head;
+    }
+    if (marked.sequence > sequence) {
+      throw new JournalError(
+        `journal ${this.#path}: sequence ${sequence + 1}: missing, the mark says that ${marked.sequence} was written`,
+      );
+    }
+    if (marked.sequence === sequence && !marked.equals(this.#head)) {
+      throw new JournalError(`journal ${this.#path}: sequence ${sequence}: not what its mark says was written`);
+    }
+    return marked;
+  }
+}
+
+/** Where the mark of a journal lies. */
+export function markPath(journalPath: string): string {
+  return journalPath.replace(/(\.db)?$/, '.mark');
 }
 
 /** A read-only view of a journal its shard is writing. Reads are short: an open one keeps checkpoints from ending. */

@@ -20,11 +20,12 @@ import type { Balances } from '../shared/balances.ts';
 import { addSafe } from '../shared/int.ts';
 import { extend } from './orders.ts';
 import { Positions } from './positions.ts';
+import type { SnapshotIo } from './snapshotIo.ts';
 
 export class Ledger {
   readonly positions = new Positions();
-  netMicro = new Float64Array(64);
-  reservedMicro = new Float64Array(64);
+  netMicro: Float64Array = new Float64Array(64);
+  reservedMicro: Float64Array = new Float64Array(64);
   /** Accounts and position rows the current command touched, for the ACCOUNT events. */
   touchedAccounts = new Uint32Array(64);
   touchedAccountCount = 0;
@@ -35,12 +36,12 @@ export class Ledger {
   readonly #collateralCheck: boolean;
   /** While a journal is replayed the verdicts are history and the cells are made afterwards. */
   #live = false;
-  #pendingMicro = new Float64Array(64);
+  #pendingMicro: Float64Array = new Float64Array(64);
   #pendingAccounts = new Uint32Array(64);
   #pendingCount = 0;
-  #touched = new Float64Array(64);
+  #touched: Float64Array = new Float64Array(64);
   /** Number of the command that last touched one of the account's positions. */
-  #covered = new Float64Array(64);
+  #covered: Float64Array = new Float64Array(64);
   #commandNumber = 1;
 
   constructor(balances: Balances, collateralCheck: boolean) {
@@ -169,6 +170,18 @@ export class Ledger {
   /** Accounts this ledger has columns for. */
   get accountCapacity(): number {
     return this.netMicro.length;
+  }
+
+  /** Between batches only: nothing is pending then. */
+  persist(io: SnapshotIo): void {
+    assert(this.#pendingCount === 0, 'M3: credits are released before the state is kept');
+    this.netMicro = io.f64(this.netMicro);
+    this.reservedMicro = io.f64(this.reservedMicro);
+    const n = this.netMicro.length;
+    this.#pendingMicro = new Float64Array(n);
+    this.#touched = new Float64Array(n);
+    this.#covered = new Float64Array(n);
+    this.positions.persist(io);
   }
 
   #tryTake(account: number, micro: number, checked: boolean): boolean {

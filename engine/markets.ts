@@ -2,7 +2,9 @@
  * The markets of one shard, which of them the current command changed, and when time alone changes one next.
  * Owner: the shard thread.
  */
-import type { Market } from './market.ts';
+import { Market } from './market.ts';
+import type { Orders } from './orders.ts';
+import type { SnapshotIo } from './snapshotIo.ts';
 
 export class Markets {
   /** Those the current command changed, for the MARKET events. */
@@ -35,6 +37,31 @@ export class Markets {
     if (market.touched === this.#commandNumber) return;
     market.touched = this.#commandNumber;
     this.touched.push(market);
+  }
+
+  /** Queues are not kept: `state.ts` fills the books again from the orders. */
+  persist(io: SnapshotIo, orders: Orders): void {
+    const known = [...this.#byIndex.values()];
+    const count = io.number(known.length);
+    for (let i = 0; i < count; i++) {
+      const old = known[i];
+      const index = io.number(old?.index ?? 0);
+      const uuid = io.u32(old?.uuid ?? new Uint32Array(4));
+      const ticksPerUnit = io.number(old?.ticksPerUnit ?? 0);
+      const minOrderAtomic = io.number(old?.minOrderAtomic ?? 0);
+      const status = io.number(old?.status ?? 0);
+      const feeBps = io.number(old?.feeBps ?? 0);
+      const startMs = io.number(old?.startMs ?? 0);
+      const endMs = io.number(old?.endMs ?? 0);
+      const market =
+        old ?? new Market(orders, index, uuid, ticksPerUnit, minOrderAtomic, status, feeBps, startMs, endMs);
+      market.collateralMicro = io.number(market.collateralMicro);
+      market.sequence = io.number(market.sequence);
+      market.openOrders = io.number(market.openOrders);
+      market.isClosed = io.number(market.isClosed ? 1 : 0) === 1;
+      this.add(market);
+    }
+    this.plan();
   }
 
   /** To be called when a status or a time changed. */

@@ -12,6 +12,7 @@
  *       a SELL exactly remainingLots * ticksPerUnit atomic tokens.
  */
 import { assert } from '../shared/assert.ts';
+import type { SnapshotIo } from './snapshotIo.ts';
 
 export const NONE = -1;
 
@@ -140,6 +141,36 @@ export class Orders {
 
   hashOffset(slot: number): number {
     return slot * HASH_WORDS;
+  }
+
+  persist(io: SnapshotIo): void {
+    this.capacity = io.number(this.capacity);
+    this.openCount = io.number(this.openCount);
+    this.#freeHead = io.number(this.#freeHead);
+    this.hash = io.u32(this.hash);
+    this.account = io.u32(this.account);
+    this.market = io.u32(this.market);
+    this.kind = io.u32(this.kind);
+    this.place = io.u8(this.place);
+    this.isBid = io.u8(this.isBid);
+    this.limitTicks = io.u16(this.limitTicks);
+    this.yesTicks = io.u16(this.yesTicks);
+    this.feeBps = io.u16(this.feeBps);
+    this.quantityLots = io.f64(this.quantityLots);
+    this.remainingLots = io.f64(this.remainingLots);
+    this.filledNotionalMicro = io.f64(this.filledNotionalMicro);
+    this.makerAmount = io.f64(this.makerAmount);
+    this.takerAmount = io.f64(this.takerAmount);
+    this.expirationSec = io.f64(this.expirationSec);
+    this.sequence = io.f64(this.sequence);
+    this.createdMs = io.f64(this.createdMs);
+    this.next = io.i32(this.next);
+    this.previous = io.i32(this.previous);
+    this.accountNext = io.i32(this.accountNext);
+    this.accountPrevious = io.i32(this.accountPrevious);
+    this.heapIndex = io.i32(this.heapIndex);
+    this.accountHead = io.i32(this.accountHead);
+    this.accountTail = io.i32(this.accountTail);
   }
 
   #linkFree(from: number, to: number): void {

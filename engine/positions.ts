@@ -6,6 +6,7 @@
  * Invariant P1: reserved[yes|no] is the sum of tokens the account's open SELL orders of that outcome hold.
  */
 import { extend } from './orders.ts';
+import type { SnapshotIo } from './snapshotIo.ts';
 
 const FREE = -1;
 
@@ -46,6 +47,16 @@ export class Positions {
     return row;
   }
 
+  persist(io: SnapshotIo): void {
+    this.count = io.number(this.count);
+    this.account = io.u32(this.account);
+    this.market = io.u32(this.market);
+    this.available = io.f64(this.available);
+    this.reserved = io.f64(this.reserved);
+    this.touched = new Float64Array(this.account.length);
+    this.#index();
+  }
+
   #probe(account: number, market: number): number {
     const mask = this.#table.length - 1;
     let index = (Math.imul(account, 0x9e3779b1) ^ Math.imul(market, 0x85ebca6b)) & mask;
@@ -63,7 +74,11 @@ export class Positions {
     this.available = extend(this.available, new Float64Array(n * 2));
     this.reserved = extend(this.reserved, new Float64Array(n * 2));
     this.touched = extend(this.touched, new Float64Array(n));
-    this.#table = new Int32Array(n * 2).fill(FREE);
+    this.#index();
+  }
+
+  #index(): void {
+    this.#table = new Int32Array(this.account.length * 2).fill(FREE);
     for (let row = 0; row < this.count; row++) {
       this.#table[this.#probe(this.account[row]!, this.market[row]!)] = row;
     }

@@ -21,6 +21,7 @@ import { RingConsumer, RingProducer } from '../shared/ring.ts';
 import type { ShardOptions } from '../shared/threads.ts';
 import { Engine } from './engine.ts';
 import { Journal } from './journal.ts';
+import { recover } from './recovery.ts';
 import { createVerifier } from './verify/verifier.ts';
 
 /** Commands a commit may wait for: at 100 rows a commit costs a few microseconds a row, more gains nothing. */
@@ -30,7 +31,13 @@ const IDLE_WAIT_MS = 250;
 const ROOM_WAIT_MS = 100;
 
 export type ShardMessage = 'stop';
-export type ShardReport = { readonly verifier: string; readonly recovered: number };
+/** How the shard came back, for the log. */
+export type ShardReport = {
+  readonly verifier: string;
+  readonly recovered: number;
+  readonly fromSequence: number;
+  readonly damaged: readonly string[];
+};
 
 async function main(options: ShardOptions): Promise<void> {
   const keccak = await createKeccak();
@@ -42,18 +49,21 @@ async function main(options: ShardOptions): Promise<void> {
     chainId: options.chainId,
     verifyingContract: options.exchangeAddress,
   };
-  const engine = new Engine({
-    balances: new Balances(options.balances),
-    collateralCheck: options.collateralCheck,
-    hasher: hasherFor(domain, keccak),
-    verifier,
+  const { engine, fromSequence, damaged } = recover(
     journal,
-  });
-  journal.replay((sequence, timeMs, words, commandWord, _commandBytes, eventWord, eventBytes) =>
-    engine.replay(sequence, timeMs, words, commandWord, eventWord, eventBytes),
+    options.directory,
+    options.shard,
+    () =>
+      new Engine({
+        balances: new Balances(options.balances),
+        collateralCheck: options.collateralCheck,
+        hasher: hasherFor(domain, keccak),
+        verifier,
+        journal,
+      }),
   );
   engine.goLive();
-  const report: ShardReport = { verifier: verifier.name, recovered: engine.sequence };
+  const report: ShardReport = { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged };
   parentPort?.postMessage(report);
 
   const progress = new Progress(options.progress);
@@ -76,6 +86,7 @@ function run(
   // reads can change under it.
   const batch = new RecordBuffer(1 << 16);
   const starts = new Uint32Array(BATCH_COMMANDS);
+  let trimmed = 0;
   for (;;) {
     let count = 0;
     batch.clear();
@@ -86,6 +97,12 @@ function run(
     }
     if (count === 0) {
       if (parentPort !== null && receiveMessageOnPort(parentPort)?.message === 'stop') return;
+      journal.idle();
+      const trimmable = progress.trimmable(shard);
+      if (trimmable > trimmed) {
+        if (!journal.trim(trimmable)) trimmed = trimmable;
+        continue;
+      }
       commands.waitSync(IDLE_WAIT_MS);
       continue;
     }

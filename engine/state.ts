@@ -3,6 +3,7 @@
  * journal: no clock, no randomness, nothing from outside but the commands.
  * Owner: the shard thread.
  */
+import { assert } from '../shared/assert.ts';
 import type { Balances } from '../shared/balances.ts';
 import { RecordBuffer } from '../shared/record.ts';
 import { Digest } from './digest.ts';
@@ -12,7 +13,8 @@ import { HashIndex } from './hashIndex.ts';
 import { Ledger } from './ledger.ts';
 import { Markets } from './markets.ts';
 import { Matcher } from './matcher.ts';
-import { Orders } from './orders.ts';
+import { NONE, Orders, PLACE_OF } from './orders.ts';
+import type { SnapshotIo } from './snapshotIo.ts';
 
 export class ShardState {
   readonly orders = new Orders();
@@ -29,14 +31,6 @@ export class ShardState {
   /** Number of the last accepted order; later orders have larger ones: this is time priority. */
   orderSequence = 0;
 
-  /** The digest of everything, counters included, as two words. */
-  sealedDigest(into: Uint32Array, word: number): void {
-    const { digest, hashes, markets, matcher, references, totals } = this;
-    for (const market of markets.all()) digest.market(market);
-    const counters = [this.orderSequence, matcher.tradeSequence, hashes.size, references.size];
-    digest.sealed([...counters, totals.depositedMicro, totals.withdrawnMicro], into, word);
-  }
-
   constructor(balances: Balances, collateralCheck: boolean) {
     this.ledger = new Ledger(balances, collateralCheck);
     this.expiry = new ExpiryHeap(this.orders);
@@ -51,5 +45,49 @@ export class ShardState {
       this.digest,
       this.emit,
     );
+  }
+  /** The digest of everything, counters included, as two words. */
+  sealedDigest(into: Uint32Array, word: number): void {
+    const { digest, hashes, markets, matcher, references, totals } = this;
+    for (const market of markets.all()) digest.market(market);
+    const counters = [this.orderSequence, matcher.tradeSequence, hashes.size, references.size];
+    digest.sealed([...counters, totals.depositedMicro, totals.withdrawnMicro], into, word);
+  }
+
+  /** Writes or reads everything a snapshot keeps (snapshot.ts). After reading, `rebuild` makes the rest. */
+  persist(io: SnapshotIo): void {
+    this.orderSequence = io.number(this.orderSequence);
+    this.matcher.tradeSequence = io.number(this.matcher.tradeSequence);
+    this.totals.depositedMicro = io.number(this.totals.depositedMicro);
+    this.totals.withdrawnMicro = io.number(this.totals.withdrawnMicro);
+    this.orders.persist(io);
+    this.hashes.persist(io);
+    this.references.persist(io);
+    this.ledger.persist(io);
+    this.markets.persist(io, this.orders);
+  }
+
+  /** Queues, expiry heap and digest from the orders and accounts that were read. Rows keep their places. */
+  rebuild(): void {
+    const { orders, digest, ledger, expiry } = this;
+    const open: number[] = [];
+    for (let slot = 0; slot < orders.capacity; slot++) if (orders.place[slot] !== PLACE_OF.FREE) open.push(slot);
+    open.sort((a, b) => orders.sequence[a]! - orders.sequence[b]!);
+    for (const slot of open) {
+      const market = this.markets.get(orders.market[slot]!);
+      assert(market !== undefined, 'O1: an open order has a market');
+      const isDormant = orders.place[slot] === PLACE_OF.DORMANT;
+      orders.place[slot] = PLACE_OF.INCOMING;
+      market.book.rest(slot);
+      if (isDormant) market.book.sleep(slot);
+      orders.heapIndex[slot] = NONE;
+      if (orders.expirationSec[slot] !== 0) expiry.add(slot);
+      digest.order(slot);
+    }
+    for (let account = 0; account < ledger.accountCapacity; account++) digest.account(account);
+    for (let row = 0; row < ledger.positions.count; row++) digest.position(row);
+    for (const index of [this.hashes, this.references]) {
+      index.visit((words, word, account) => digest.hashAccepted(words, word, account));
+    }
   }
 }

@@ -35,6 +35,10 @@ export type Config = Readonly<{
   defaultShards: number;
   verifier: VerifierChoice;
   journalSync: JournalSync;
+  /** Records of a shard between two of its snapshots. */
+  snapshotEvery: number;
+  /** Journal records of a shard that are never trimmed. */
+  journalKeep: number;
   /** Null: a random one is made at the first start and printed once. */
   adminToken: string | null;
   /** Null: a random one is made in the data directory. */
@@ -69,7 +73,7 @@ export class ConfigError extends Error {
 /** `cores` is what the machine offers: the gateway keeps one, the shards get the rest. */
 export function parseConfig(env: Environment, cores: number): Config {
   const read = new EnvironmentReader(env);
-  const host = read.text('HOST', '127.0.0.1');
+  const host = read.host('HOST', '127.0.0.1');
   const rateLimits = read.flag('RATE_LIMITS', true);
   if (!rateLimits && !isLoopback(host)) {
     throw new ConfigError('RATE_LIMITS: off is for benchmark runs and needs a loopback HOST');
@@ -82,6 +86,8 @@ export function parseConfig(env: Environment, cores: number): Config {
     defaultShards: Math.min(Math.max(cores - 1, 1), MAX_SHARDS),
     verifier: read.choice('VERIFIER', ['auto', 'noble', 'native'] as const, 'auto'),
     journalSync: read.choice('JOURNAL_SYNC', ['full', 'normal'] as const, 'full'),
+    snapshotEvery: read.integer('SNAPSHOT_EVERY', 100_000, 1, 1_000_000_000),
+    journalKeep: read.integer('JOURNAL_KEEP', 10_000_000, 0, Number.MAX_SAFE_INTEGER),
     adminToken: read.token('ADMIN_TOKEN'),
     masterKey: read.key('MASTER_KEY', MASTER_KEY_BYTES),
     chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),
@@ -118,6 +124,14 @@ class EnvironmentReader {
 
   text(name: string, fallback: string): string {
     return this.#value(name) || fallback;
+  }
+
+  /** What looks like an IPv4 address and is none would be looked up as a name. */
+  host(name: string, fallback: string): string {
+    const value = this.text(name, fallback);
+    const isName = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(value) && !/^[0-9.]+$/.test(value);
+    if (isIP(value) === 0 && !isName) throw new ConfigError(`${name}: expected an IP address or a host name`);
+    return value;
   }
 
   integer(name: string, fallback: number, min: number, max: number): number {

@@ -4,7 +4,7 @@
  * one of the accounts over HTTP like anybody else's orders.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MARKET_STATUS, MOVEMENT, OUTCOME, type Outcome, SELF_TRADE } from '../shared/codes.ts';
 import { ExchangeClient } from '../shared/sdk/client.ts';
@@ -19,6 +19,7 @@ import {
   DEFAULT_TICKS_PER_UNIT,
 } from './control/details.ts';
 import type { Exchange } from './exchange.ts';
+import type { Logger } from './log.ts';
 
 /** data/live/demo.json, readable by the owner alone: `npm run order` signs with it. */
 export type Demo = {
@@ -37,6 +38,8 @@ export type DemoAccount = {
   private_key: string;
   wallet_address: string;
 };
+
+export type OpenedDemo = { readonly demo: Demo; readonly isNew: boolean };
 
 type CatalogueEvent = Partial<EventDetails> & {
   slug: string;
@@ -71,9 +74,9 @@ const EXAMPLE_EVENT = 'general-election';
 const NAMES = ['alice', 'bob'] as const;
 
 /** The demo of this data directory, made now if the directory is new; null when it has none. */
-export async function openDemo(exchange: Exchange): Promise<{ readonly demo: Demo; readonly isNew: boolean } | null> {
+export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedDemo | null> {
   const path = join(exchange.config.dataDir, 'demo.json');
-  if (!exchange.isNew) return existsSync(path) ? { demo: reopen(path, exchange.baseUrl), isNew: false } : null;
+  if (!exchange.isNew) return existsSync(path) ? reopen(path, exchange.baseUrl, log) : null;
   const accounts: DemoAccount[] = [];
   for (const name of NAMES) accounts.push(await makeAccount(exchange, name));
   const quoted = await makeCatalogue(exchange);
@@ -179,15 +182,32 @@ function complementOf(price: string, ticksPerUnit: number): string {
   return tickToPrice(ticksPerUnit - tryParsePriceTicks(price, ticksPerUnit), ticksPerUnit);
 }
 
-/** The port may be another one than last time. */
-function reopen(path: string, baseUrl: string): Demo {
-  const demo = JSON.parse(readFileSync(path, 'utf8')) as Demo;
-  if (demo.base_url === baseUrl) return demo;
+/** The port may be another one than last time. Only the demo needs the file, so nothing else waits for a damaged one. */
+function reopen(path: string, baseUrl: string, log: Logger): OpenedDemo | null {
+  const demo = tryRead(path);
+  if (demo === null) {
+    log.warn({ path }, 'the demo file is damaged: going on without it');
+    return null;
+  }
+  if (demo.base_url === baseUrl) return { demo, isNew: false };
   const moved = { ...demo, base_url: baseUrl };
   write(path, moved);
-  return moved;
+  return { demo: moved, isNew: false };
 }
 
+function tryRead(path: string): Demo | null {
+  try {
+    const demo: Partial<Demo> | null = JSON.parse(readFileSync(path, 'utf8'));
+    const isDemo = typeof demo?.market_id === 'string' && Array.isArray(demo.accounts);
+    return isDemo ? (demo as Demo) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Beside the old file and then in its place: its keys are nowhere else, and a crash must not cost them. */
 function write(path: string, demo: Demo): void {
-  writeFileSync(path, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  const next = `${path}.new`;
+  writeFileSync(next, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(next, path);
 }

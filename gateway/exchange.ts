@@ -19,13 +19,14 @@ import { Balances, createBalances } from '../shared/balances.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Progress } from '../shared/progress.ts';
 import { createRingBuffer } from '../shared/ringLayout.ts';
-import type { ProjectorOptions, ShardOptions } from '../shared/threads.ts';
+import type { ProjectorOptions, ShardOptions, SnapshotOptions } from '../shared/threads.ts';
 import { AdminToken } from './auth/adminToken.ts';
 import { Authenticator } from './auth/apiKeys.ts';
 import { NonceMemory } from './auth/nonces.ts';
 import type { Config } from './config.ts';
 import { type Control, openControl } from './control/control.ts';
 import { Funding } from './control/funding.ts';
+import { journalPath } from './control/journalFiles.ts';
 import { MarketDesk } from './control/marketDesk.ts';
 import { MarketResponses } from './control/marketResponse.ts';
 import { Volumes } from './control/volumes.ts';
@@ -60,6 +61,8 @@ const COMMAND_RING_BYTES = 4 * 1024 * 1024;
 const EVENT_RING_BYTES = 16 * 1024 * 1024;
 /** Bounds how late an order expires or a market opens when nobody sends anything. */
 const TICK_MS = 250;
+/** What a stop waits for the snapshots that spare the next start its replay; it must leave time for the rest. */
+const LAST_SNAPSHOT_MS = 4000;
 /** How old the volumes in a list may be; its answers may be kept a minute anyway. */
 const VOLUMES_MS = 5000;
 /** How long a start waits for the read model before it goes on with volumes that are still growing. */
@@ -71,7 +74,7 @@ export class Exchange {
   readonly funding: Funding;
   readonly config: Config;
   readonly clock: Clock;
-  /** What was there before this process has been read: no account and no market means a first start. */
+  /** Nobody has used the data directory yet: it had neither accounts nor markets. */
   readonly isNew: boolean;
   port = 0;
   readonly #startedSec: number;
@@ -86,8 +89,10 @@ export class Exchange {
   readonly #server: HttpServer;
   readonly #shards: readonly Worker[];
   readonly #projector: Worker;
+  readonly #snapshots: Worker;
   #readiness: 'starting' | 'ready' | 'draining' = 'starting';
   readonly #timers: NodeJS.Timeout[] = [];
+  #isEnding = false;
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
     makeDataDir(options.config.dataDir);
@@ -116,7 +121,7 @@ export class Exchange {
       views: this.#views,
       clock,
       onHandlerError: (error) => log.error({ err: error }, 'reply handler failed'),
-      onFatal: (error) => this.#fail(error),
+      onFatal,
     });
     this.desk = new MarketDesk(control.catalog, this.#views.markets, this.#engine, clock);
     this.funding = new Funding(control.movements, this.#engine, clock);
@@ -129,7 +134,7 @@ export class Exchange {
     this.#server = new HttpServer({
       config,
       routes: this.#routes(),
-      authenticator: new Authenticator(control.keys, new NonceMemory(this.#startedSec)),
+      authenticator: new Authenticator(control.keys, new NonceMemory(this.#startedSec, control.keys)),
       adminToken: new AdminToken(control.adminToken.token),
       limiter: config.rateLimits ? new Limiter() : null,
       clock,
@@ -143,6 +148,15 @@ export class Exchange {
       readDbPath: this.#path('read.db'),
       progress: memory.progress,
     } satisfies ProjectorOptions);
+    this.#snapshots = this.#startThread('snapshots', '../engine/snapshots.ts', {
+      journalPaths: memory.commandRings.map((_, shard) => this.#journalPath(shard)),
+      directory: config.dataDir,
+      progress: memory.progress,
+      chainId: config.chainId,
+      exchangeAddress: config.contracts.exchange,
+      everyRecords: config.snapshotEvery,
+      keepRecords: config.journalKeep,
+    } satisfies SnapshotOptions);
   }
 
   /** Where this machine reaches the server. */
@@ -159,19 +173,24 @@ export class Exchange {
     const isDrained = await this.#server.stop(answerWithinMs);
     if (!isDrained) this.#log.warn('stopped with requests unanswered');
     for (const timer of this.#timers) clearInterval(timer);
+    this.#isEnding = true;
     const ended = this.#shards.map((worker) => once(worker, 'exit'));
     for (const worker of this.#shards) worker.postMessage('stop');
     // A shard looks for messages when its ring is empty; the tick wakes one that sleeps.
     this.#engine.tick();
     await Promise.all(ended);
     this.#engine.stop();
-    await Promise.all([this.#projector.terminate(), this.#queries.close()]);
+    const snapshotsEnded = once(this.#snapshots, 'exit');
+    this.#snapshots.postMessage('stop');
+    await Promise.race([snapshotsEnded, sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
+    await Promise.all([this.#snapshots.terminate(), this.#projector.terminate(), this.#queries.close()]);
     this.control.database.close();
   }
 
   async #recover(): Promise<void> {
     this.port = await this.#server.listen().catch(explain);
     await this.#engine.start();
+    this.control.platform.noteJournals();
     const { accounts } = this.#views;
     for (let account = 0; account < accounts.count; account++) {
       this.#balances.set(account, accounts.availableMicro(account));
@@ -241,6 +260,7 @@ export class Exchange {
       balances: memory.balances,
       progress: memory.progress,
       journalPath: this.#journalPath(shard),
+      directory: config.dataDir,
       journalSync: config.journalSync,
       verifier: config.verifier,
       chainId: config.chainId,
@@ -253,19 +273,17 @@ export class Exchange {
   }
 
   /** A thread whose end is the end of the process, unless it was asked to end. */
-  #startThread(name: string, entry: string, workerData: ShardOptions | ProjectorOptions): Worker {
+  #startThread(name: string, entry: string, workerData: ShardOptions | ProjectorOptions | SnapshotOptions): Worker {
     const worker = new Worker(new URL(entry, import.meta.url), { workerData, name });
-    worker.once('error', (error) => this.#fail(error));
-    worker.once('exit', (code) => this.#fail(new Error(`the ${name} thread ended with code ${code}`)));
+    worker.once('error', (error) => this.#onFatal(error));
+    worker.once('exit', (code) => {
+      if (!this.#isEnding) this.#onFatal(new Error(`the ${name} thread ended with code ${code}`));
+    });
     return worker;
   }
 
-  #fail(error: unknown): void {
-    if (this.#readiness !== 'draining') this.#onFatal(error);
-  }
-
   #journalPath(shard: number): string {
-    return this.#path(`journal-${shard}.db`);
+    return journalPath(this.config.dataDir, shard);
   }
 
   #path(name: string): string {

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../shared/clock.ts';
 import { type Config, ConfigError, EXIT_CONFIG, parseConfig } from './config.ts';
-import { type Demo, openDemo } from './demo.ts';
+import { type Demo, type OpenedDemo, openDemo } from './demo.ts';
 import { Exchange } from './exchange.ts';
 import { createLogger, type Logger } from './log.ts';
 import { StartError } from './startError.ts';
@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const log = createLogger(config.logLevel);
   const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
   stopOnSignals(exchange, log);
-  const opened = config.demo ? await openDemo(exchange) : null;
+  const opened = config.demo ? await openDemo(exchange, log) : null;
   const { token, isNew } = exchange.control.adminToken;
   printBanner(exchange.baseUrl, isNew ? token : null, opened, config);
   log.info(
@@ -48,19 +48,14 @@ function stopOnSignals(exchange: Exchange, log: Logger): void {
   process.on('SIGINT', stop);
 }
 
-/** What was in flight has just been answered OUTCOME_UNKNOWN: one turn of the loop lets those answers leave. */
+/** What was in flight is being answered OUTCOME_UNKNOWN: one turn of the loop lets those answers leave. */
 function fail(log: Logger, error: unknown): void {
   log.fatal({ err: error }, 'a thread failed');
   setImmediate(() => process.exit(EXIT_SOFTWARE));
 }
 
 /** For whoever started the server by hand. Secrets are shown when they are made and never again. */
-function printBanner(
-  baseUrl: string,
-  newToken: string | null,
-  opened: { readonly demo: Demo; readonly isNew: boolean } | null,
-  config: Config,
-): void {
+function printBanner(baseUrl: string, newToken: string | null, opened: OpenedDemo | null, config: Config): void {
   const lines: string[] = [];
   if (newToken !== null)
     lines.push('', `  Admin token  ${newToken}`, '               shown only now; ADMIN_TOKEN sets another');

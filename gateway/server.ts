@@ -67,6 +67,8 @@ type Row = {
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package's types leave out: without it two servers would share a port. */
 const EXCLUSIVE_PORT = 1;
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
+/** A trip from one side of an ocean to the other. */
+const LINGER_MS = 100;
 
 export class HttpServer {
   readonly #options: ServerOptions;
@@ -75,6 +77,8 @@ export class HttpServer {
   readonly #app: TemplatedApp;
   #listenSocket: us_listen_socket | null = null;
   #inFlight = 0;
+  /** Of those in flight, the ones whose body is still coming. */
+  readonly #receiving = new Set<Call>();
   #draining = false;
   #onDrained: () => void = () => {};
 
@@ -91,7 +95,7 @@ export class HttpServer {
     return new Promise((resolve, reject) => {
       const onListen = (socket: us_listen_socket | false) => {
         if (socket === false) {
-          reject(new Error(`cannot listen on ${host} port ${port}: is another server running?`));
+          reject(new Error(`cannot listen on ${host} port ${port}: is it taken, or of another machine?`));
           return;
         }
         this.#listenSocket = socket;
@@ -104,6 +108,11 @@ export class HttpServer {
   /** Stops accepting, waits for the calls in flight and closes every connection. False: the deadline passed first. */
   async stop(deadlineMs: number): Promise<boolean> {
     this.#draining = true;
+    // Nothing of these has been done, and the rest of a body may never come.
+    for (const call of this.#receiving) {
+      call.closesConnection = true;
+      fail(call, ERRORS.ENGINE_BUSY);
+    }
     if (this.#listenSocket !== null) us_listen_socket_close(this.#listenSocket);
     this.#listenSocket = null;
     let timer: NodeJS.Timeout | undefined;
@@ -114,8 +123,8 @@ export class HttpServer {
     });
     clearTimeout(timer);
     const isDrained = this.#inFlight === 0;
-    // The last answer may still be inside its cork, where closing its socket would drop it.
-    await new Promise((resolve) => setImmediate(resolve));
+    // What clients sent before they could know is still on its way over kept connections; it is refused, not cut off.
+    await new Promise((resolve) => setTimeout(resolve, LINGER_MS));
     this.#app.close();
     return isDrained;
   }
@@ -150,7 +159,10 @@ export class HttpServer {
     else if (!this.#admitAddress(call, route)) return;
 
     if (call.announcedBytes === 0) this.#pass(call, row);
-    else collectBody(call, row.maxBodyBytes, (complete) => this.#onBody(complete, row), refuseTooLarge);
+    else {
+      this.#receiving.add(call);
+      collectBody(call, row.maxBodyBytes, (complete) => this.#onBody(complete, row), refuseTooLarge);
+    }
   }
 
   /** The row of the call, or null when it has been refused. */
@@ -175,6 +187,7 @@ export class HttpServer {
   }
 
   #onBody(call: Call, row: Row): void {
+    this.#receiving.delete(call);
     call.closesConnection = this.#draining;
     try {
       this.#pass(call, row);
@@ -230,8 +243,8 @@ export class HttpServer {
     if (verdict.decision === 'dependency_unavailable') {
       fail(call, ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, { retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });
     } else {
-      const waitSec = verdict.resetSec - Math.floor(call.startedMs / 1000);
-      fail(call, ERRORS.RATE_LIMITED, { retryAfterSec: Math.max(waitSec, 1) });
+      // Never 0: a full window still holds its oldest request for some milliseconds.
+      fail(call, ERRORS.RATE_LIMITED, { retryAfterSec: Math.ceil((verdict.resetMs - call.startedMs) / 1000) });
     }
     return false;
   }
@@ -276,6 +289,7 @@ export class HttpServer {
 
   readonly #onAnswered = (call: Call): void => {
     this.#idempotency.end(call);
+    this.#receiving.delete(call);
     this.#inFlight--;
     if (this.#draining && this.#inFlight === 0) this.#onDrained();
   };

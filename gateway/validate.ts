@@ -41,11 +41,17 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   /** Atomic units of an order, 1 … 10^15. */
   amount: (text) => /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= MAX_ORDER_AMOUNT,
   /** ISO 8601 with a zone, as responses write it. */
-  'date-time': (text) => DATE_TIME_FORM.test(text) && !Number.isNaN(Date.parse(text)),
+  'date-time': (text) => DATE_TIME_FORM.test(text) && !Number.isNaN(Date.parse(text)) && isDayOfCalendar(text),
 };
 
 const bodies = makeAjv(false);
 const queries = makeAjv(true);
+
+/** The parser takes 31 February for the beginning of March. */
+function isDayOfCalendar(text: string): boolean {
+  const day = text.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
 
 export function compileBody(schema: JsonSchema): BodyCheck {
   const check = bodies.compile(schema as AnySchemaObject);

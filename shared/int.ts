@@ -19,7 +19,7 @@ export function mulSafe(a: number, b: number): number {
   return product;
 }
 
-/** floor(a / b) for 0 <= a <= 2^53 - 1 and b >= 1, exact (a plain division may round up across an integer). */
+/** floor(a / b) for 0 <= a <= 2^53 - 1 and b >= 1, exact: no fraction ever exists. */
 export function divFloor(a: number, b: number): number {
   return (a - (a % b)) / b;
 }

@@ -1,12 +1,13 @@
 /**
  * How far each shard's journal is committed and how far the projector has followed it, in shared memory.
- * Owner: `committed` of a shard is written by that shard's thread, `projected` by the projector; everybody reads.
+ * Owner: `committed` of a shard is written by that shard's thread, `projected` by the projector,
+ * `trimmable` by the thread that makes snapshots; everybody reads.
  *
  *   byte 0    COMMIT_BELL        grows with every commit of any shard      shards
  *   byte 4    PROJECTOR_ASLEEP   1 while the projector may be waiting      projector
  *   byte 8    PROJECTION_BELL    grows with every step of the projector    projector
  *   byte 12   –
- *   byte 16   committed sequences, one 64-bit cell per shard, then as many projected ones
+ *   byte 16   committed sequences, one 64-bit cell per shard, then as many projected ones, then as many trimmable ones
  *
  * Invariants:
  *   G1  A cell only grows, but for the projector's cells when read.db is rebuilt. NOT_KNOWN until its owner has
@@ -22,25 +23,28 @@ const COMMIT_BELL = 0;
 const PROJECTOR_ASLEEP = 1;
 const PROJECTION_BELL = 2;
 const HEADER_BYTES = 16;
+const CELLS_BYTES = 24;
 
 export class Progress {
   readonly shards: number;
   readonly #bells: Int32Array;
   readonly #committed: BigInt64Array;
   readonly #projected: BigInt64Array;
+  readonly #trimmable: BigInt64Array;
 
   static create(shards: number): SharedArrayBuffer {
-    const buffer = new SharedArrayBuffer(HEADER_BYTES + 16 * shards);
-    new BigInt64Array(buffer, HEADER_BYTES).fill(BigInt(NOT_KNOWN));
+    const buffer = new SharedArrayBuffer(HEADER_BYTES + CELLS_BYTES * shards);
+    new BigInt64Array(buffer, HEADER_BYTES, 2 * shards).fill(BigInt(NOT_KNOWN));
     return buffer;
   }
 
   constructor(buffer: SharedArrayBuffer) {
-    this.shards = (buffer.byteLength - HEADER_BYTES) / 16;
-    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds two cells per shard');
+    this.shards = (buffer.byteLength - HEADER_BYTES) / CELLS_BYTES;
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds three cells per shard');
     this.#bells = new Int32Array(buffer, 0, HEADER_BYTES / 4);
     this.#committed = new BigInt64Array(buffer, HEADER_BYTES, this.shards);
     this.#projected = new BigInt64Array(buffer, HEADER_BYTES + 8 * this.shards, this.shards);
+    this.#trimmable = new BigInt64Array(buffer, HEADER_BYTES + 16 * this.shards, this.shards);
   }
 
   committed(shard: number): number {
@@ -62,6 +66,15 @@ export class Progress {
     Atomics.store(this.#projected, shard, BigInt(shardSequence));
     Atomics.add(this.#bells, PROJECTION_BELL, 1);
     Atomics.notify(this.#bells, PROJECTION_BELL);
+  }
+
+  /** Rows up to here are behind two good snapshots; the shard may forget those the projector has passed as well. */
+  trimmable(shard: number): number {
+    return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.projected(shard));
+  }
+
+  setTrimmable(shard: number, shardSequence: number): void {
+    Atomics.store(this.#trimmable, shard, BigInt(shardSequence));
   }
 
   /** The bell as it is now: read it, look at the cells, and only then wait for it to change. */

@@ -13,6 +13,8 @@ export type ShardOptions = {
   /** How far each shard has committed and the projector has followed (progress.ts). */
   readonly progress: SharedArrayBuffer;
   readonly journalPath: string;
+  /** Where the snapshots lie. */
+  readonly directory: string;
   readonly journalSync: JournalSync;
   readonly verifier: VerifierChoice;
   readonly chainId: number;
@@ -20,6 +22,18 @@ export type ShardOptions = {
   readonly exchangeAddress: string;
   /** False lets orders reserve what an account does not have, for interface rehearsals. */
   readonly collateralCheck: boolean;
+};
+
+export type SnapshotOptions = {
+  readonly journalPaths: readonly string[];
+  readonly directory: string;
+  readonly progress: SharedArrayBuffer;
+  readonly chainId: number;
+  readonly exchangeAddress: string;
+  /** A shard gets a new snapshot when it has journaled this many records since the last one. */
+  readonly everyRecords: number;
+  /** Journal rows kept at least, for export and for rebuilding read.db from nothing. */
+  readonly keepRecords: number;
 };
 
 export type ProjectorOptions = {

@@ -4,6 +4,7 @@ import { type Config, ConfigError } from '../config.ts';
 import { Accounts } from './accounts.ts';
 import { Catalog } from './catalog.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
+import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { ApiKeys } from './keys.ts';
 import { Movements } from './movements.ts';
 import { Platform } from './platform.ts';
@@ -44,9 +45,10 @@ export function openControl(config: Config): Control {
 }
 
 /** A market belongs to the shard that its id hashes to, so the number is fixed with the first start (RULES.md 10.6). */
-function openShards(config: Pick<Config, 'shards' | 'defaultShards'>, platform: Platform): number {
+function openShards(config: Pick<Config, 'dataDir' | 'shards' | 'defaultShards'>, platform: Platform): number {
   const made = platform.shards;
   if (made === undefined) {
+    refuseJournals(config.dataDir);
     const shards = config.shards ?? config.defaultShards;
     platform.fixShards(shards);
     return shards;
@@ -54,5 +56,6 @@ function openShards(config: Pick<Config, 'shards' | 'defaultShards'>, platform: 
   if (config.shards !== null && config.shards !== made) {
     throw new ConfigError(`SHARDS: this data directory was made with ${made}`);
   }
+  if (platform.hasJournals) requireJournals(config.dataDir, made);
   return made;
 }

@@ -14,8 +14,9 @@ export type ControlDatabase = Database;
 const MIGRATIONS = ['control-001.sql'] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {
-  const database = new Sqlite(path, { timeout: 0 });
+  let database: ControlDatabase | undefined;
   try {
+    database = new Sqlite(path, { timeout: 0 });
     // Exclusive before WAL: then the lock is taken for good and no shared-memory file is needed.
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');
@@ -23,14 +24,13 @@ export function openControlDatabase(path: string): ControlDatabase {
     database.pragma('foreign_keys = ON');
     database.exec('BEGIN EXCLUSIVE; COMMIT');
     migrate(database, path);
+    return database;
   } catch (error) {
-    database.close();
-    if (error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
-      throw new StartError(`${path} is in use by another server`);
-    }
-    throw error;
+    database?.close();
+    if (!(error instanceof Sqlite.SqliteError)) throw error;
+    const isBusy = error.code.startsWith('SQLITE_BUSY');
+    throw new StartError(isBusy ? `${path} is in use by another server` : `${path}: ${error.message}`);
   }
-  return database;
 }
 
 function migrate(database: ControlDatabase, path: string): void {

@@ -29,21 +29,22 @@ export type MarketPage = {
 type SortValue = number | bigint | string;
 type SortKey = (market: MarketEntry, responses: MarketResponses) => SortValue;
 
-const SORT_KEYS: Readonly<Record<string, SortKey>> = {
-  updated_at: (market) => market.updatedMs,
-  title: (market) => market.details.title,
-  trading_starts_at: (market, responses) => responses.startMs(market),
-  trading_ends_at: (market, responses) => responses.endMs(market),
-  status: (market, responses) => responses.statusName(market),
-  total_volume: (market, responses) => responses.volumeMicro(market),
-};
+/** By name as in the query; created_at is the order the catalogue has anyway. */
+const SORT_KEYS: ReadonlyMap<string, SortKey> = new Map<string, SortKey>([
+  ['updated_at', (market) => market.updatedMs],
+  ['title', (market) => market.details.title],
+  ['trading_starts_at', (market, responses) => responses.startMs(market)],
+  ['trading_ends_at', (market, responses) => responses.endMs(market)],
+  ['status', (market, responses) => responses.statusName(market)],
+  ['total_volume', (market, responses) => responses.volumeMicro(market)],
+]);
 
 /** Null when the cursor is not one of ours. */
 export function listMarkets(catalog: Catalog, responses: MarketResponses, query: MarketQuery): MarketPage | null {
   const matching = catalog.markets.filter((market) => matches(market, responses, query));
   const found = inOrder(matching, responses, query);
   // An unknown sort falls back to created_at.
-  const hasCursor = SORT_KEYS[query.sort] === undefined && query.order !== 'asc';
+  const hasCursor = !SORT_KEYS.has(query.sort) && query.order !== 'asc';
   let start = Math.min(query.offset, found.length);
   if (hasCursor && query.cursor !== undefined) {
     const last = readCursor(catalog, query.cursor);
@@ -63,18 +64,12 @@ function matches(market: MarketEntry, responses: MarketResponses, query: MarketQ
   if (query.status !== undefined && responses.statusName(market) !== query.status) return false;
   if (query.category !== undefined && market.details.category !== query.category) return false;
   if (query.deploy_status !== undefined && deployStatus(market) !== query.deploy_status) return false;
-  return query.search === undefined || contains([market.details.title, market.details.description], query.search);
-}
-
-/** Whether one of the texts contains what is searched for, in either case. */
-export function contains(texts: readonly string[], searched: string): boolean {
-  const needle = searched.toLowerCase();
-  return texts.some((text) => text.toLowerCase().includes(needle));
+  return query.search === undefined || responses.searchText(market).includes(query.search.toLowerCase());
 }
 
 function inOrder(markets: MarketEntry[], responses: MarketResponses, query: MarketQuery): MarketEntry[] {
   const direction = query.order === 'asc' ? 1 : -1;
-  const keyOf = SORT_KEYS[query.sort];
+  const keyOf = SORT_KEYS.get(query.sort);
   // Creation never ties and is the order they come in.
   if (keyOf === undefined) return direction === 1 ? markets : markets.reverse();
   const keyed = markets.map((market) => ({ market, key: keyOf(market, responses) }));

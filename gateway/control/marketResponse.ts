@@ -16,8 +16,7 @@ const NO_PRICES = '{"0":0.5,"1":0.5}';
 export class MarketResponses {
   readonly #views: Views;
   readonly #volumes: Volumes;
-  /** By market: the JSON of everything the catalogue says, without the closing brace. */
-  readonly #descriptions = new WeakMap<MarketEntry, { readonly updatedMs: number; readonly json: string }>();
+  readonly #descriptions = new WeakMap<MarketEntry, Description>();
 
   constructor(views: Views, volumes: Volumes) {
     this.#views = views;
@@ -51,27 +50,40 @@ export class MarketResponses {
     const startsAt = new Date(markets.startMs(market.index)).toISOString();
     const endsAt = new Date(markets.endMs(market.index)).toISOString();
     return (
-      `${this.#description(market)},"status":"${this.statusName(market)}","fee_bps":${markets.feeBps(market.index)}` +
+      `${this.#description(market).json},"status":"${this.statusName(market)}","fee_bps":${markets.feeBps(market.index)}` +
       `,"trading_starts_at":"${startsAt}","trading_ends_at":"${endsAt}"` +
       `,"total_volume":"${usdcDecimal(this.volumeMicro(market))}","current_prices":${pricesOf(books.of(market.index))}}`
     );
   }
 
-  #description(market: MarketEntry): string {
+  /** Title and description in lower case. */
+  searchText(market: MarketEntry): string {
+    return this.#description(market).searchText;
+  }
+
+  #description(market: MarketEntry): Description {
     const cached = this.#descriptions.get(market);
-    if (cached?.updatedMs === market.updatedMs) return cached.json;
-    const json = describe(market);
-    this.#descriptions.set(market, { updatedMs: market.updatedMs, json });
-    return json;
+    if (cached?.updatedMs === market.updatedMs) return cached;
+    const description = describe(market);
+    this.#descriptions.set(market, description);
+    return description;
   }
 }
+
+/** What follows from the catalogue alone, as of one change of the market. */
+type Description = {
+  readonly updatedMs: number;
+  /** Without the closing brace. */
+  readonly json: string;
+  readonly searchText: string;
+};
 
 /** Until the administrator names its condition, a market exists in the exchange's ledger alone. */
 export function deployStatus(market: MarketEntry): 'deployed' | 'not_deployed' {
   return market.details.condition_id === undefined ? 'not_deployed' : 'deployed';
 }
 
-function describe(market: MarketEntry): string {
+function describe(market: MarketEntry): Description {
   const json = JSON.stringify({
     id: market.id,
     event_id: market.eventId ?? undefined,
@@ -83,7 +95,12 @@ function describe(market: MarketEntry): string {
     created_at: new Date(market.createdMs).toISOString(),
     updated_at: new Date(market.updatedMs).toISOString(),
   });
-  return json.slice(0, -1);
+  const { title, description } = market.details;
+  return {
+    updatedMs: market.updatedMs,
+    json: json.slice(0, -1),
+    searchText: `${title}\n${description}`.toLowerCase(),
+  };
 }
 
 /** The decimal texts are JSON numbers as they stand, so no float is involved. */

@@ -109,7 +109,7 @@ export class Movements {
   }
 }
 
-/** Summed by SQLite in 64 bits: in a long life the gross sums may leave the safe integers, their difference does not. */
+/** Summed by SQLite in 64 bits: the gross sums of a long life may leave the safe integers, the difference does not. */
 function countIssued(database: ControlDatabase): number {
   const sum = database
     .prepare<[number, number], number | null>(

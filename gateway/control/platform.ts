@@ -7,6 +7,7 @@ import type { ControlDatabase } from './database.ts';
 /** How many shards the data directory was made with: a market's shard depends on it. */
 const SHARDS = 'shards';
 const PAUSED = 'paused';
+const HAS_JOURNALS = 'has_journals';
 
 export class Platform {
   readonly #values: Map<string, string>;
@@ -28,6 +29,15 @@ export class Platform {
 
   fixShards(shards: number): void {
     this.#set(SHARDS, String(shards));
+  }
+
+  /** Every shard has made its journal: from then on none may be missing. */
+  get hasJournals(): boolean {
+    return this.#values.get(HAS_JOURNALS) === 'yes';
+  }
+
+  noteJournals(): void {
+    if (!this.hasJournals) this.#set(HAS_JOURNALS, 'yes');
   }
 
   get paused(): boolean {

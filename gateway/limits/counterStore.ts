@@ -13,8 +13,8 @@ import type { Limit } from './classes.ts';
 export type Count = {
   readonly allowed: boolean;
   readonly remaining: number;
-  /** The Unix second in which the oldest counted request leaves the window. */
-  readonly resetSec: number;
+  /** When the oldest counted request leaves the window. */
+  readonly resetMs: number;
 };
 
 export type CounterStore = {
@@ -58,7 +58,7 @@ export class MemoryCounterStore implements CounterStore {
     return {
       allowed,
       remaining: Math.max(limit.requests - ring.count, 0),
-      resetSec: Math.ceil((oldestMs + ring.windowMs) / 1000),
+      resetMs: oldestMs + ring.windowMs,
     };
   }
 

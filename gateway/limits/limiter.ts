@@ -17,7 +17,7 @@ export type Verdict = {
   readonly decision: 'allowed' | 'quota_denied' | 'dependency_unavailable';
   /** Value of the first rate-limit header together with the lines of the others, ready to write. */
   readonly headers: string;
-  readonly resetSec: number;
+  readonly resetMs: number;
 };
 
 export class Limiter {
@@ -50,9 +50,11 @@ function take(store: CounterStore, subject: string, limit: Limit, nowMs: number)
   const window = `X-RateLimit-Limit: ${limit.requests}\r\nX-RateLimit-Window-Seconds: ${limit.windowSec}`;
   if (count === 'unavailable') {
     const decision = 'dependency_unavailable';
-    return { decision, headers: `${decision}\r\n${window}`, resetSec: 0 };
+    return { decision, headers: `${decision}\r\n${window}`, resetMs: 0 };
   }
   const decision = count.allowed ? 'allowed' : 'quota_denied';
-  const state = `X-RateLimit-Remaining: ${count.remaining}\r\nX-RateLimit-Reset: ${count.resetSec}`;
-  return { decision, headers: `${decision}\r\n${window}\r\n${state}`, resetSec: count.resetSec };
+  // A whole second that is not too early for the request to pass.
+  const resetSec = Math.ceil(count.resetMs / 1000);
+  const state = `X-RateLimit-Remaining: ${count.remaining}\r\nX-RateLimit-Reset: ${resetSec}`;
+  return { decision, headers: `${decision}\r\n${window}\r\n${state}`, resetMs: count.resetMs };
 }

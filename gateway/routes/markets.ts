@@ -1,9 +1,9 @@
 /** The public catalogue: markets and events. */
 import { ERRORS } from '../../shared/errors.ts';
 import type { Call } from '../call.ts';
-import type { Catalog } from '../control/catalog.ts';
+import type { Catalog, EventEntry } from '../control/catalog.ts';
 import { eventOf, eventWithMarkets } from '../control/eventResponse.ts';
-import { contains, listMarkets, type MarketQuery } from '../control/marketList.ts';
+import { listMarkets, type MarketQuery } from '../control/marketList.ts';
 import type { MarketResponses } from '../control/marketResponse.ts';
 import { fail, ok } from '../respond.ts';
 import type { Route } from '../route.ts';
@@ -93,15 +93,16 @@ function showMarket(call: Call, deps: MarketDeps): void {
 function showEvents(call: Call, { catalog }: MarketDeps): void {
   const query = call.query as EventQuery;
   const { limit, offset } = query;
-  const found = catalog.events.filter(
-    ({ details }) =>
-      (query.status === undefined || details.status === query.status) &&
-      (query.category === undefined || details.category === query.category) &&
-      (query.search === undefined || contains([details.title, details.description], query.search)),
-  );
-  // Newest first.
-  const page = found.reverse().slice(offset, offset + limit);
-  ok(call, { events: page.map(eventOf), total: found.length, limit, offset });
+  const newestFirst = catalog.events.filter((event) => matches(event, query)).reverse();
+  const page = newestFirst.slice(offset, offset + limit);
+  ok(call, { events: page.map(eventOf), total: newestFirst.length, limit, offset });
+}
+
+function matches({ details }: EventEntry, { status, category, search }: EventQuery): boolean {
+  if (status !== undefined && details.status !== status) return false;
+  if (category !== undefined && details.category !== category) return false;
+  if (search === undefined) return true;
+  return `${details.title}\n${details.description}`.toLowerCase().includes(search.toLowerCase());
 }
 
 function showEvent(call: Call, { catalog, responses }: MarketDeps): void {

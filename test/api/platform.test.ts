@@ -90,7 +90,7 @@ describe('start', () => {
     const { port } = taken.address() as { port: number };
     const { code, stderr } = runMain(t, { PORT: String(port), DEMO: 'off' });
     assert.equal(code, 1);
-    assert.match(stderr, /^error: cannot listen on 127\.0\.0\.1 port \d+: is another server running\?\n$/);
+    assert.match(stderr, /^error: cannot listen on 127\.0\.0\.1 port \d+: is it taken, or of another machine\?\n$/);
   });
 
   test('another number of shards than the directory was made with is a bad setting', async (t) => {

@@ -518,6 +518,16 @@ describe('transport', () => {
       );
     });
 
+    it('sends nobody away for longer than the window lasts', async () => {
+      server.clock.advance(400);
+      const path = '/v1/orders/0xab';
+      const read = () => call('GET', path, undefined, sign('GET', path));
+      for (let index = 0; index < 10; index++) assert.equal((await read()).status, 200);
+      assert.equal((await read()).headers.get('retry-after'), '1');
+      server.clock.advance(1000);
+      assert.equal((await read()).status, 200);
+    });
+
     it('counts a key by its tier per endpoint, and forged calls not at all', async () => {
       const path = '/v1/orders/0xab';
       for (let index = 0; index < 5; index++) {

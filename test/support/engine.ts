@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { checkShard } from '../../engine/check.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { JournalStore } from '../../engine/journal.ts';
+import { PLACE_OF } from '../../engine/orders.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
@@ -55,6 +56,8 @@ export type Outcome = {
   told: Told[];
   /** Event types, all of them. */
   types: number[];
+  /** The public ones: each has the next number of its market, a fill the next two. */
+  frames: { market: number; sequence: number; type: number }[];
 };
 
 export const fillsOf = (outcome: Outcome): Fill[] => outcome.told.filter((event) => event.kind === 'fill');
@@ -114,6 +117,8 @@ type RigOptions = {
   verifier?: Verifier;
   /** Shared with another rig: two shards of one exchange. */
   balances?: Balances;
+  /** Starts from what another rig journaled. */
+  journal?: MemoryJournal;
 };
 
 export class EngineRig {
@@ -140,16 +145,24 @@ export class EngineRig {
     this.#producer = new RingProducer(ring);
     this.#consumer = new RingConsumer(ring);
     this.engine = makeEngine(this.balances, this.journal, options.collateralCheck ?? true, options.verifier);
+    if (options.journal !== undefined) this.#replay(options.journal);
     this.engine.goLive();
   }
 
   /** A fresh engine that has replayed everything this one journaled. */
   replayed(collateralCheck = true): Engine {
     const engine = makeEngine(new Balances(createBalances()), new MemoryJournal(), collateralCheck);
-    for (const row of this.journal.rows) {
-      engine.replay(row.sequence, row.timeMs, row.words, 0, row.eventWord, row.eventBytes);
-    }
+    replayRows(engine, this.journal);
     return engine;
+  }
+
+  /** A rig that starts from this one's journal, as a shard does after a crash. */
+  recovered(): EngineRig {
+    const rig = new EngineRig({ journal: this.journal });
+    rig.nowMs = this.nowMs;
+    rig.#salt = this.#salt;
+    rig.#reference = this.#reference;
+    return rig;
   }
 
   /** The journal transaction is durable: credits may be spent by other shards. */
@@ -284,6 +297,21 @@ export class EngineRig {
     return outcome;
   }
 
+  #replay(journal: MemoryJournal): void {
+    replayRows(this.engine, journal);
+    this.journal.rows.push(...journal.rows);
+    const { orders, ledger } = this.engine.state;
+    for (let slot = 0; slot < orders.capacity; slot++) {
+      if (orders.place[slot] === PLACE_OF.FREE) continue;
+      this.#orderAt.set(slot, orders.sequence[slot]!);
+      this.accountOf.set(orders.sequence[slot]!, orders.account[slot]!);
+    }
+    // What the gateway does once every shard has told its nets.
+    ledger.netMicro.forEach((micro, account) => {
+      this.balances.set(account, micro);
+    });
+  }
+
   /** B2: of a single shard with nothing in flight, the shared cells are its nets. */
   #checkCells(): void {
     const { netMicro } = this.engine.state.ledger;
@@ -300,10 +328,13 @@ export class EngineRig {
       hash: this.#command.words.slice(cmd.PLACE_HASH, cmd.PLACE_HASH + 8),
       told: [],
       types: [],
+      frames: [],
     };
     for (let word = 0; word < out.lengthBytes / 4; word += words[word]! / 4) {
       const type = ev.typeOf(words[word + ev.EV_TYPE]!);
       outcome.types.push(type);
+      const sequence = readSafe(words, word + ev.EV_MARKET_SEQUENCE);
+      if (sequence > 0) outcome.frames.push({ market: words[word + ev.EV_MARKET]!, sequence, type });
       if (type === ev.EVENT.REPLY) outcome.reply = readReply(words, word);
       else {
         const told = this.#readTold(type, words, word);
@@ -390,6 +421,17 @@ export function stateOf(engine: Engine): Buffer {
     state.markets.nextTransitionMs,
   ];
   return Buffer.concat([...parts, Buffer.from(new Float64Array(counters).buffer)]);
+}
+
+function replayRows(engine: Engine, journal: MemoryJournal): void {
+  for (const row of journal.rows) {
+    engine.replay(row.sequence, row.timeMs, row.words, 0, row.eventWord, row.eventBytes);
+  }
+}
+
+/** An engine over a journal of the test's own, with balances nobody shares. */
+export function engineWith(journal: Pick<JournalStore, 'append'>): Engine {
+  return makeEngine(new Balances(createBalances()), journal, true);
 }
 
 function makeEngine(

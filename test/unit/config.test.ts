@@ -122,6 +122,12 @@ describe('config', () => {
     }
   });
 
+  it('knows an address and a name from what is neither', () => {
+    for (const HOST of ['::', 'localhost', 'exchange-1.example']) assert.equal(parseConfig({ HOST }, CORES).host, HOST);
+    for (const HOST of ['256.1.1.1', '10.0.0', 'a b', 'a..b', '127.0.0.1:80'])
+      assert.match(refusal({ HOST }), /^HOST: /);
+  });
+
   it('wants both halves of TLS or neither', () => {
     assert.match(refusal({ TLS_CERT: 'c.pem' }), /TLS_KEY/);
     assert.match(refusal({ TLS_KEY: 'k.pem' }), /TLS_CERT/);

@@ -375,7 +375,7 @@ describe('fund movements', () => {
     assert.deepEqual(movements.pending(), []);
   });
 
-  test('a movement whose outcome is unknown stays pending through a busy retry until its answer is known', async (t) => {
+  test('a movement whose outcome is unknown stays pending through a busy retry until it is known', async (t) => {
     const { funding, movements, sent } = fundingWith(t, [E.OUTCOME_UNKNOWN, E.ENGINE_BUSY, OK]);
     await funding.move(1, DEPOSIT, 5, 'r1');
     await funding.move(1, DEPOSIT, 5, 'r1');

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
 import { E, ERRORS, OK } from '../../shared/errors.ts';
+import { EVENT } from '../../shared/events.ts';
 import { EngineRig, errorKey, type Outcome, type PlaceOptions, stateOf } from '../support/engine.ts';
 
 const ROWS = Object.keys(ERRORS);
@@ -12,10 +13,10 @@ const ROWS = Object.keys(ERRORS);
 function refused(rig: EngineRig, expected: string, run: () => Outcome): void {
   const before = stateOf(rig.engine);
   const rows = rig.journal.rows.length;
-  const { reply, told } = run();
+  const { reply, types } = run();
   assert.equal(errorKey(reply.code), expected);
   assert.equal(reply.sequence, 0);
-  assert.deepEqual(told, []);
+  assert.deepEqual(types, [EVENT.REPLY]);
   assert.equal(rig.journal.rows.length, rows, 'a refused command has no journal row');
   assert.deepEqual(stateOf(rig.engine), before, 'a refused command changes nothing');
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import { Journal, JournalHead, type JournalOptions, JournalReader } from '../../engine/journal.ts';
+import { Journal, JournalHead, type JournalOptions, JournalReader, markPath } from '../../engine/journal.ts';
 import { RecordBuffer } from '../../shared/record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'journal-'));
@@ -37,11 +37,14 @@ function journalOf(rows: number, opened: JournalOptions = options()): JournalOpt
 
 function replayed(journal: Journal): string[] {
   const seen: string[] = [];
-  journal.replay((sequence, timeMs, words, commandWord, commandBytes, eventWord, eventBytes) => {
-    assert.deepEqual([words[commandWord], words[commandWord + 1]], [commandBytes, sequence]);
-    assert.deepEqual([words[eventWord], words[eventWord + 1]], [eventBytes, 100 + sequence]);
-    seen.push(`${sequence}@${timeMs} ${commandBytes}+${eventBytes}`);
-  });
+  journal.replay(
+    new JournalHead(0, 0, 0),
+    (sequence, timeMs, words, commandWord, commandBytes, eventWord, eventBytes) => {
+      assert.deepEqual([words[commandWord], words[commandWord + 1]], [commandBytes, sequence]);
+      assert.deepEqual([words[eventWord], words[eventWord + 1]], [eventBytes, 100 + sequence]);
+      seen.push(`${sequence}@${timeMs} ${commandBytes}+${eventBytes}`);
+    },
+  );
   return seen;
 }
 
@@ -58,6 +61,7 @@ function crashImage(opened: JournalOptions): JournalOptions {
   const image = options({ shard: opened.shard, shards: opened.shards });
   copyFileSync(opened.journalPath, image.journalPath);
   copyFileSync(`${opened.journalPath}-wal`, `${image.journalPath}-wal`);
+  copyFileSync(markPath(opened.journalPath), markPath(image.journalPath));
   return image;
 }
 
@@ -151,7 +155,7 @@ describe('a journal', () => {
 describe('damage to a journal', () => {
   function assertReplayFails(opened: JournalOptions, expected: RegExp): void {
     const journal = Journal.open(opened);
-    assert.throws(() => journal.replay(() => {}), expected);
+    assert.throws(() => journal.replay(new JournalHead(0, 0, 0), () => {}), expected);
     journal.close();
   }
 
@@ -165,7 +169,7 @@ describe('damage to a journal', () => {
       const bad = Buffer.from(good);
       bad[bit >>> 3]! ^= 1 << (bit & 7);
       write.run(bad);
-      assert.throws(() => journal.replay(() => {}), /sequence 2: /, `bit ${bit}`);
+      assert.throws(() => journal.replay(new JournalHead(0, 0, 0), () => {}), /sequence 2: /, `bit ${bit}`);
     }
     db.close();
     journal.close();

@@ -16,9 +16,9 @@ describe('MemoryCounterStore', () => {
   it('admits the limit and refuses one more', () => {
     const store = new MemoryCounterStore(10);
     for (let index = 0; index < 10; index++) {
-      assert.deepEqual(take(store, 'a', 10, T0), { allowed: true, remaining: 9 - index, resetSec: T0 / 1000 + 1 });
+      assert.deepEqual(take(store, 'a', 10, T0), { allowed: true, remaining: 9 - index, resetMs: T0 + 1000 });
     }
-    assert.deepEqual(take(store, 'a', 10, T0), { allowed: false, remaining: 0, resetSec: T0 / 1000 + 1 });
+    assert.deepEqual(take(store, 'a', 10, T0), { allowed: false, remaining: 0, resetMs: T0 + 1000 });
   });
 
   it('counts each subject for itself', () => {

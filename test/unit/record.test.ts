@@ -32,7 +32,10 @@ describe('a safe integer', () => {
 describe('a record buffer', () => {
   it('grows while it is written and keeps what is in it', () => {
     const buffer = new RecordBuffer(16);
-    for (let i = 0; i < 100; i++) buffer.words[buffer.append(24, 7) + 2] = i;
+    for (let i = 0; i < 100; i++) {
+      const word = buffer.append(24, 7);
+      buffer.words[word + 2] = i;
+    }
     assert.equal(buffer.lengthBytes, 2400);
     for (let i = 0; i < 100; i++) assert.deepEqual([...buffer.words.subarray(i * 6, i * 6 + 4)], [24, 7, i, 0]);
     assert.equal(buffer.bytes.buffer, buffer.words.buffer, 'both views look at the grown memory');

@@ -75,7 +75,7 @@ describe('compileBody', () => {
     assert.equal(refused({ ...GOOD, salt: (2n ** 256n).toString() }).message, 'invalid salt');
     assert.equal(refused({ ...GOOD, market_id: 'not-a-uuid' }).message, 'invalid market_id');
     assert.equal(refused({ ...GOOD, maker: '0x12' }).message, 'invalid maker');
-    for (const since of ['2026-01-01', '2026-13-01T00:00:00Z', 'yesterday']) {
+    for (const since of ['2026-01-01', '2026-13-01T00:00:00Z', '2026-02-29T00:00:00Z', 'yesterday']) {
       assert.equal(refused({ ...GOOD, since }).message, 'invalid since');
     }
   });

@@ -117,6 +117,14 @@ describe('deposits and withdrawals', () => {
     assert.equal(x.journal.rows.length, rows);
   });
 
+  it('a repeated withdrawal is answered also when the money is gone', () => {
+    const rig = new EngineRig();
+    rig.fund(1, 100);
+    assert.equal(rig.fund(1, 100, WITHDRAWAL, 5).reply.code, OK);
+    assert.equal(rig.fund(1, 100, WITHDRAWAL, 5).reply.code, OK);
+    assert.deepEqual(rig.usdc(1), { available: 0, reserved: 0 });
+  });
+
   it('a refused withdrawal does not use up its reference', () => {
     const rig = new EngineRig();
     assert.equal(rig.fund(1, 100, WITHDRAWAL, 5).reply.code, E.INSUFFICIENT_BALANCE);

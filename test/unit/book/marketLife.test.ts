@@ -56,6 +56,13 @@ describe('time', () => {
     assert.equal(moved.statusNow(), 'locked');
   });
 
+  it('closes a pending market whose end comes before its start', () => {
+    const { x, market, statusNow } = withMarket({ ...PENDING, startMs: NOW + 9000 });
+    x.nowMs = NOW + 5000;
+    assert.deepEqual(x.order(ALICE, 'BUY Yes 1 @ 60', { market }), ['refused MARKET_NOT_ACTIVE']);
+    assert.equal(statusNow(), 'locked');
+  });
+
   it('leaves a draft alone', () => {
     const { x, statusNow } = withMarket({ ...PENDING, status: MARKET_STATUS.DRAFT });
     x.nowMs = NOW + 60_000;

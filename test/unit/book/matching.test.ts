@@ -1,6 +1,10 @@
 /** Price, then time; execution at the maker's price; what moves between the parties (RULES.md 2.1, 2.3, 3.1). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { SIDE, TIME_IN_FORCE } from '../../../shared/codes.ts';
+import { OK } from '../../../shared/errors.ts';
+import { EVENT } from '../../../shared/events.ts';
+import type { Outcome } from '../../support/engine.ts';
 import { ALICE, BOB, CAROL, FEES, Scenario } from '../../support/scenario.ts';
 
 const FREE = { feeBps: 0 };
@@ -151,6 +155,43 @@ describe('what happens in one market', () => {
   });
 });
 
+describe('the public sequence of a market', () => {
+  const { REST, FILL, CLOSED, DORMANT, WOKEN } = EVENT;
+  const frames = ({ frames: told }: Outcome): [number, number][] => told.map(({ type, sequence }) => [type, sequence]);
+
+  it('counts every visible change once, and a fill twice: the trade and what it leaves of the maker', () => {
+    const x = new Scenario();
+    const [sell, buy] = [
+      { side: SIDE.SELL, lots: 10 },
+      { account: BOB, lots: 15 },
+    ];
+    assert.deepEqual(frames(x.place(sell)), [[REST, 1]]);
+    assert.deepEqual(frames(x.place(sell)), [[REST, 2]]);
+    const taken = x.place(buy);
+    assert.deepEqual(frames(taken), [
+      [FILL, 3],
+      [FILL, 5],
+    ]);
+    assert.equal(taken.types.filter((type) => type === CLOSED).length, 2, 'that they are filled is in the fills');
+    const { hash } = x.place({ lots: 3, ticks: 40 });
+    assert.deepEqual(frames(x.cancel(ALICE, hash)), [[CLOSED, 8]]);
+  });
+
+  it('passes over what nobody could see', () => {
+    const x = new Scenario();
+    x.place({ side: SIDE.SELL, lots: 5, ticks: 50 });
+    const remainder = x.place({ account: BOB, lots: 9, ticks: 50, timeInForce: TIME_IN_FORCE.FAK });
+    assert.deepEqual(frames(remainder), [[FILL, 2]]);
+    x.place({ lots: 5, ticks: 30 });
+    assert.deepEqual(frames(x.patch(0, { feeBps: 40 })), [[DORMANT, 5]]);
+    assert.deepEqual(frames(x.patch(0, { feeBps: 50 })), [[WOKEN, 6]]);
+    x.patch(0, { feeBps: 40 });
+    assert.deepEqual(frames(x.cancelMany(ALICE)), [], 'a dormant order leaves unseen');
+    assert.deepEqual(frames(x.place({ lots: 5, ticks: 100 })), []);
+    assert.equal(x.engine.state.markets.get(0)!.sequence, 7);
+  });
+});
+
 describe('cancelling', () => {
   it('many takes those of the account, and only in the market and outcome asked for', () => {
     const x = new Scenario(FREE);
@@ -175,8 +216,9 @@ describe('cancelling', () => {
   it('many of none is done without a journal row', () => {
     const x = new Scenario(FREE);
     const rows = x.journal.rows.length;
-    const { reply } = x.cancelMany(ALICE);
-    assert.deepEqual(reply, { code: 0, sequence: 0, a: 0, b: 0, c: 0 });
+    const { reply, types } = x.cancelMany(ALICE);
+    assert.deepEqual(reply, { code: OK, sequence: 0, a: 0, b: 0, c: 0 });
+    assert.deepEqual(types, [EVENT.REPLY]);
     assert.equal(x.journal.rows.length, rows);
   });
 

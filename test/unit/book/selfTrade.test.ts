@@ -118,6 +118,15 @@ describe('orders that must fill at once look past or stop at their own', () => {
     assert.deepEqual(newest.order(ALICE, 'BUY Yes 2 @ 61 FOK cancel_newest').at(-1), 'alice filled');
   });
 
+  it('a FOK stopped by its own order does not count what lies behind it', () => {
+    for (const mode of ['cancel_newest', 'cancel_both']) {
+      const x = new Scenario({ feeBps: 0 });
+      x.order(ALICE, 'SELL Yes 5 @ 61');
+      x.order(BOB, 'SELL Yes 5 @ 62');
+      assert.deepEqual(x.order(ALICE, `BUY Yes 5 @ 62 FOK ${mode}`), ['refused FOK_NOT_FILLED'], mode);
+    }
+  });
+
   it('a FAK that could meet only its own account is refused, and its resting order stays', () => {
     for (const mode of ['cancel_newest', 'cancel_oldest', 'cancel_both']) {
       const x = new Scenario({ feeBps: 0 });

@@ -1,0 +1,128 @@
+/**
+ * What a bench hands over and how it is shown: one table with units in the column names, goals that are met or not, and
+ * the time the host took away meanwhile, without which no figure of a virtual machine means anything.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, loadavg, totalmem } from 'node:os';
+
+/** One line of a table: column name to cell. Numbers stay numbers, so that the JSON can be compared by a program. */
+export type Row = Readonly<Record<string, string | number>>;
+
+export type Goal = {
+  readonly claim: string;
+  readonly measured: string;
+  readonly isMet: boolean;
+};
+
+export type Report = {
+  readonly bench: string;
+  readonly settings: string;
+  readonly rows: readonly Row[];
+  readonly goals: readonly Goal[];
+};
+
+export type Conditions = {
+  readonly date: string;
+  readonly commit: string;
+  readonly node: string;
+  readonly machine: string;
+  /** Threads that were running or wanted to, on average over the last minute: others on the machine slow a bench down. */
+  readonly loadAverage: number;
+};
+
+export const STOLEN = 'stolen %';
+
+export function readConditions(): Conditions {
+  const processors = cpus();
+  const gibibytes = Math.round(totalmem() / 2 ** 30);
+  return {
+    date: new Date().toISOString(),
+    commit: readCommit(),
+    node: process.version,
+    machine: `${processors.length} x ${processors[0]?.model ?? 'unknown processor'}, ${gibibytes} GiB, ${process.platform}`,
+    loadAverage: loadavg()[0],
+  };
+}
+
+/** The share of processor time that the host gave to others since this object was made. */
+export class StealMeter {
+  readonly #start = readProcessorTicks();
+
+  /** Per cent of all processors' time; 'n/a' where the system does not tell. */
+  percent(): number | string {
+    const end = readProcessorTicks();
+    if (this.#start === undefined || end === undefined) return 'n/a';
+    const total = end.total - this.#start.total;
+    return total === 0 ? 0 : (100 * (end.stolen - this.#start.stolen)) / total;
+  }
+}
+
+export function atLeast(claim: string, measured: number, least: number): Goal {
+  return { claim: `${claim} >= ${formatNumber(least)}`, measured: formatNumber(measured), isMet: measured >= least };
+}
+
+export function atMost(claim: string, measured: number, most: number): Goal {
+  return { claim: `${claim} <= ${formatNumber(most)}`, measured: formatNumber(measured), isMet: measured <= most };
+}
+
+export function formatReport(report: Report): string {
+  const lines = [`${report.bench}: ${report.settings}`, ...formatTable(report.rows)];
+  for (const goal of report.goals) {
+    lines.push(`  ${goal.isMet ? 'pass ' : 'SHORT'}  ${goal.claim}, measured ${goal.measured}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** Three significant digits below a thousand, whole numbers with separators above. */
+export function formatNumber(value: number): string {
+  if (Math.abs(value) >= 1000 || Number.isInteger(value)) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(3)));
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1];
+}
+
+function formatTable(rows: readonly Row[]): string[] {
+  const figures = new Set(rows.flatMap((row) => Object.keys(row)));
+  figures.delete(STOLEN);
+  const columns = [...figures, STOLEN];
+  const cells = [columns, ...rows.map((row) => columns.map((column) => formatCell(row[column])))];
+  const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column].length)));
+  return cells.map((line) =>
+    `  ${line.map((cell, column) => pad(cell, widths[column], column)).join('   ')}`.trimEnd(),
+  );
+}
+
+/** The first column names the row, all others are figures. */
+function pad(cell: string, width: number, column: number): string {
+  return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+}
+
+function formatCell(cell: string | number | undefined): string {
+  return typeof cell === 'number' ? formatNumber(cell) : (cell ?? '');
+}
+
+function readCommit(): string {
+  try {
+    const options = { cwd: import.meta.dirname, encoding: 'utf8' } as const;
+    const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], options).trim();
+    const isClean = execFileSync('git', ['status', '--porcelain'], options) === '';
+    return isClean ? commit : `${commit} with changes`;
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal, in clock ticks. */
+function readProcessorTicks(): { total: number; stolen: number } | undefined {
+  let text: string;
+  try {
+    text = readFileSync('/proc/stat', 'utf8');
+  } catch {
+    return undefined;
+  }
+  const ticks = text.slice(0, text.indexOf('\n')).trim().split(/\s+/).slice(1, 9).map(Number);
+  return { total: ticks.reduce((sum, value) => sum + value, 0), stolen: ticks[7] ?? 0 };
+}

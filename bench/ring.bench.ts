@@ -1,0 +1,184 @@
+/**
+ * What does it cost to hand a record to another thread? Two real threads: records per second by size, the hop while
+ * both sides are awake, and the round trip when both sleep in between, as the gateway and an idle shard do.
+ */
+import { Worker } from 'node:worker_threads';
+import { assert } from '../shared/assert.ts';
+import { RingConsumer, RingProducer } from '../shared/ring.ts';
+import { createRingBuffer } from '../shared/ringLayout.ts';
+import { Histogram } from './histogram.ts';
+import { atMost, type Goal, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+import { ANSWER_BYTES, BODY_WORD, MARK, MESSAGE, type RingWorkerOptions, STOP } from './ringProtocol.ts';
+
+const RING_BYTES = 1 << 20;
+const RECORD_BYTES = [64, 128, 256, 512];
+const THROUGHPUT_BYTES = 128 * 2 ** 20;
+const AWAKE_ROUND_TRIPS = 200_000;
+const IDLE_ROUND_TRIPS = 5000;
+const WARM_UP_ROUND_TRIPS = 2000;
+const IDLE_BYTES = 64;
+const ROOM_WAIT_MS = 100;
+
+const MOST_HOP_US = 2;
+
+export async function run(): Promise<Report> {
+  const rows: Row[] = [];
+  for (const bytes of RECORD_BYTES) {
+    const steal = new StealMeter();
+    const single = await measureRate(bytes, 1);
+    const grouped = await measureRate(bytes, 32);
+    rows.push({
+      what: `${bytes} B records/s`,
+      'published singly': single,
+      'every 32': grouped,
+      [STOLEN]: steal.percent(),
+    });
+  }
+  const awakeSteal = new StealMeter();
+  const hop = await measureAwakeHop();
+  rows.push({
+    what: 'one hop, both awake, us',
+    p50: hop.quantileUs(0.5),
+    p99: hop.quantileUs(0.99),
+    [STOLEN]: awakeSteal.percent(),
+  });
+  const idleSteal = new StealMeter();
+  const trip = await measureIdleRoundTrip();
+  rows.push({
+    what: 'round trip, both asleep, us',
+    p50: trip.quantileUs(0.5),
+    p99: trip.quantileUs(0.99),
+    [STOLEN]: idleSteal.percent(),
+  });
+  const goals: Goal[] = [atMost('one hop under load: p50 us', hop.quantileUs(0.5), MOST_HOP_US)];
+  const settings =
+    'one producer, one consumer, 1 MiB ring, every word written and read; a hop is half a round trip; ' +
+    'asleep: this side in Atomics.waitAsync, the worker in Atomics.wait';
+  return { bench: 'ring', settings, rows, goals };
+}
+
+async function measureRate(recordBytes: number, publishEvery: number): Promise<number> {
+  const peer = new Peer('count', true);
+  const count = Math.ceil(THROUGHPUT_BYTES / recordBytes / publishEvery) * publishEvery;
+  // The first part waits for the worker to start and for both sides to be compiled.
+  let sum = await sendMarked(peer, recordBytes, count >>> 2, publishEvery);
+  const start = performance.now();
+  sum = (sum + (await sendMarked(peer, recordBytes, count, publishEvery))) | 0;
+  const seconds = (performance.now() - start) / 1000;
+  const received = await peer.stop();
+  assert(received === sum >>> 0, 'ring: everything that was written was read');
+  return count / seconds;
+}
+
+/** Sends many records and returns, with the sum of their words, when the worker has read the last of them. */
+async function sendMarked(peer: Peer, recordBytes: number, count: number, publishEvery: number): Promise<number> {
+  const sum = sendMany(peer.producer, recordBytes, count, publishEvery);
+  while (!peer.trySend(MARK, ANSWER_BYTES, 0)) peer.producer.waitForRoom(ROOM_WAIT_MS);
+  await peer.receive();
+  return sum;
+}
+
+/** @returns the sum of all words written. */
+function sendMany(ring: RingProducer, recordBytes: number, count: number, publishEvery: number): number {
+  const { words } = ring;
+  let sum = 0;
+  for (let index = 1; index <= count; index++) {
+    let word = ring.tryClaim(recordBytes, 0);
+    while (word < 0) {
+      ring.publish();
+      ring.waitForRoom(ROOM_WAIT_MS);
+      word = ring.tryClaim(recordBytes, 0);
+    }
+    words[word + 1] = MESSAGE;
+    const end = word + (recordBytes >>> 2);
+    for (let at = word + BODY_WORD; at < end; at++) words[at] = index;
+    sum = (sum + Math.imul(index, wordsOf(recordBytes))) | 0;
+    if (index % publishEvery === 0) ring.publish();
+  }
+  return sum;
+}
+
+function wordsOf(recordBytes: number): number {
+  return recordBytes / 4 - BODY_WORD;
+}
+
+/** Half the round trip of a record and its answer, neither side ever going to sleep. */
+async function measureAwakeHop(): Promise<Histogram> {
+  const peer = new Peer('echo', false);
+  const histogram = new Histogram();
+  for (let index = -WARM_UP_ROUND_TRIPS; index < AWAKE_ROUND_TRIPS; index++) {
+    const start = performance.now();
+    peer.trySend(MESSAGE, IDLE_BYTES, index >>> 0);
+    while (peer.consumer.next() < 0);
+    if (index >= 0) histogram.record(((performance.now() - start) * 1e6) / 2);
+    peer.consumer.release();
+  }
+  await peer.stop();
+  return histogram;
+}
+
+async function measureIdleRoundTrip(): Promise<Histogram> {
+  const peer = new Peer('echo', true);
+  const histogram = new Histogram();
+  for (let index = -WARM_UP_ROUND_TRIPS; index < IDLE_ROUND_TRIPS; index++) {
+    const start = performance.now();
+    peer.trySend(MESSAGE, IDLE_BYTES, index >>> 0);
+    await peer.receive();
+    if (index >= 0) histogram.record((performance.now() - start) * 1e6);
+  }
+  await peer.stop();
+  return histogram;
+}
+
+/** The worker at the other end of two rings. */
+class Peer {
+  readonly producer: RingProducer;
+  readonly consumer: RingConsumer;
+  readonly #worker: Worker;
+  readonly #exit: Promise<unknown>;
+
+  constructor(task: RingWorkerOptions['task'], sleeps: boolean) {
+    const options: RingWorkerOptions = {
+      incoming: createRingBuffer(RING_BYTES),
+      outgoing: createRingBuffer(RING_BYTES),
+      task,
+      sleeps,
+    };
+    this.producer = new RingProducer(options.incoming);
+    this.consumer = new RingConsumer(options.outgoing);
+    this.#worker = new Worker(new URL('./ringWorker.ts', import.meta.url), { workerData: options });
+    this.#exit = new Promise((resolve, reject) => this.#worker.once('exit', resolve).once('error', reject));
+  }
+
+  /** @returns false when the ring is full. */
+  trySend(type: number, recordBytes: number, value: number): boolean {
+    const word = this.producer.tryClaim(recordBytes, 0);
+    if (word < 0) return false;
+    const { words } = this.producer;
+    words[word + 1] = type;
+    words.fill(value, word + BODY_WORD, word + (recordBytes >>> 2));
+    this.producer.publish();
+    return true;
+  }
+
+  /** The next answer. */
+  async receive(): Promise<number> {
+    for (;;) {
+      const word = this.consumer.next();
+      if (word >= 0) {
+        const value = this.consumer.words[word + BODY_WORD];
+        this.consumer.release();
+        return value;
+      }
+      await this.consumer.waitAsync(ROOM_WAIT_MS);
+    }
+  }
+
+  /** @returns the worker's last answer. */
+  async stop(): Promise<number> {
+    this.trySend(STOP, ANSWER_BYTES, 0);
+    const answer = await this.receive();
+    await this.#exit;
+    return answer;
+  }
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { HashIndex } from '../../engine/hashIndex.ts';
+import { Random } from '../support/random.ts';
+
+const hashOf = (...words: number[]): Uint32Array => Uint32Array.from({ length: 8 }, (_, index) => words[index] ?? 0);
+
+it('a hash is found with its account and row once it is in, and not before', () => {
+  const index = new HashIndex();
+  const hash = hashOf(1, 2, 3, 4);
+  assert.equal(index.find(hash, 0), false);
+  index.insert(hash, 0, 7, 0);
+  assert.equal(index.find(hash, 0), true);
+  assert.deepEqual([index.foundAccount, index.foundSlot, index.size], [7, 0, 1]);
+});
+
+it('a closed hash stays for ever, without a row', () => {
+  const index = new HashIndex();
+  index.insert(hashOf(1), 0, 7, 5);
+  index.close(hashOf(1), 0);
+  assert.equal(index.find(hashOf(1), 0), true);
+  assert.deepEqual([index.foundAccount, index.foundSlot], [7, -1]);
+  assert.throws(() => index.close(hashOf(1), 0), /O2/);
+  assert.throws(() => index.insert(hashOf(1), 0, 7, 6), /inserted once/);
+});
+
+it('may be inserted closed', () => {
+  const index = new HashIndex();
+  index.insert(hashOf(9), 0, 3, -1);
+  assert.equal(index.find(hashOf(9), 0), true);
+  assert.equal(index.foundSlot, -1);
+});
+
+it('the hash of all zeroes is one like any other, an account of 0 is a bug', () => {
+  const index = new HashIndex();
+  index.insert(hashOf(), 0, 1, 2);
+  assert.equal(index.find(hashOf(), 0), true);
+  assert.throws(() => index.insert(hashOf(5), 0, 0, 1), /H1/);
+});
+
+it('hashes that start alike are told apart by any of their first 128 bits', () => {
+  const index = new HashIndex();
+  const hashes = [hashOf(), hashOf(256), hashOf(0, 1), hashOf(0, 0, 1), hashOf(0, 0, 0, 1)];
+  hashes.forEach((hash, slot) => {
+    index.insert(hash, 0, slot + 1, slot);
+  });
+  hashes.forEach((hash, slot) => {
+    assert.equal(index.find(hash, 0), true);
+    assert.deepEqual([index.foundAccount, index.foundSlot], [slot + 1, slot]);
+  });
+});
+
+it('says no in finite time, however full a part is', () => {
+  const index = new HashIndex();
+  for (let i = 1; i <= 300; i++) {
+    index.insert(hashOf(0, i), 0, 1, 0);
+    assert.equal(index.find(hashOf(0, 0, i), 0), false);
+  }
+});
+
+it('agrees with a Map over 50,000 hashes, through every growth, also when they crowd one part', () => {
+  for (const isCrowded of [false, true]) {
+    const random = new Random(isCrowded ? 2 : 1);
+    const index = new HashIndex();
+    const twin = new Map<string, [account: number, slot: number]>();
+    const words = new Uint32Array(8 * 50_000);
+    for (let i = 0; i < 50_000; i++) {
+      const at = i * 8;
+      for (let word = 0; word < 8; word++) words[at + word] = random.next();
+      if (isCrowded) words[at] = 77;
+      const slot = random.below(1000);
+      index.insert(words, at, i + 1, slot);
+      const isClosed = random.chance(30);
+      if (isClosed) index.close(words, at);
+      twin.set(words.subarray(at, at + 4).join(), [i + 1, isClosed ? -1 : slot]);
+    }
+    assert.equal(index.size, twin.size);
+    for (let at = 0; at < words.length; at += 8) {
+      assert.equal(index.find(words, at), true);
+      assert.deepEqual([index.foundAccount, index.foundSlot], twin.get(words.subarray(at, at + 4).join()));
+    }
+  }
+});
