@@ -1,7 +1,7 @@
 /**
- * What does a client get? The whole server as `npm start` runs it, over HTTP: signed orders and cancels per second, each
- * acknowledged after its commit. Server and client share the machine, so the figure that travels to other machines is
- * the ratio to bare native key recovery, measured on one otherwise idle core in the same minute.
+ * What does a client get? The whole server as `npm start` runs it, over HTTP: signed orders and cancels per second,
+ * each acknowledged after its commit. Server and client share the machine, so the figure that travels to other
+ * machines is the ratio to bare native key recovery, measured on one otherwise idle core in the same minute.
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
 /**
  * Runs the benches one after the other and prints a table each: `npm run bench -- [--only NAME]... [--json FILE]`.
- * Goals that fall short are said and do not fail the run: on a shared machine a figure needs a reader. What does fail it
- * is a bench that finds something wrong.
+ * Goals that fall short are said and do not fail the run: on a shared machine a figure needs a reader. What does fail
+ * it is a bench that finds something wrong.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -27,7 +27,9 @@ export type Conditions = {
   readonly commit: string;
   readonly node: string;
   readonly machine: string;
-  /** Threads that were running or wanted to, on average over the last minute: others on the machine slow a bench down. */
+  /**
+   * Threads that were running or wanted to, on average over the last minute: others on the machine slow a bench down.
+   */
   readonly loadAverage: number;
 };
 

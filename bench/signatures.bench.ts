@@ -1,6 +1,6 @@
 /**
- * What does it cost to know that an order is its owner's? The EIP-712 digest and the check of its signature, each in its
- * reference and in its fast form, on one thread. Every digest and every signature is a different one.
+ * What does it cost to know that an order is its owner's? The EIP-712 digest and the check of its signature, each in
+ * its reference and in its fast form, on one thread. Every digest and every signature is a different one.
  */
 import { Bench } from 'tinybench';
 import { createVerifier } from '../engine/verify/verifier.ts';

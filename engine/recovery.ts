@@ -1,6 +1,6 @@
 /**
- * How a shard comes back: the newest good snapshot and the journal's tail behind it, an older snapshot where a newer one
- * is damaged, the whole journal where there is none. Owner: the shard thread, before it takes commands.
+ * How a shard comes back: the newest good snapshot and the journal's tail behind it, an older snapshot where a newer
+ * one is damaged, the whole journal where there is none. Owner: the shard thread, before it takes commands.
  *
  * Whatever is read is checked: snapshots by checksum and digest, rows by checksum, chain and high-water mark, and every
  * replayed command by the events the journal holds. What does not fit is a refusal to start that names it; nothing is

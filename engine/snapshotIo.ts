@@ -2,8 +2,8 @@
  * Carries a shard's state to a file and back. Every stateful class has one `persist(io)` that names its parts once; the
  * same calls, in the same order, write or read, so the two directions cannot drift apart.
  *
- * A part is a header of four words (kind, element count in two words, CRC-32C of the rest of the part) and its elements,
- * padded to eight bytes. Files are written once, front to back, and never changed.
+ * A part is a header of four words (kind, element count in two words, CRC-32C of the rest of the part) and its
+ * elements, padded to eight bytes. Files are written once, front to back, and never changed.
  */
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32c } from '../shared/crc32c.ts';

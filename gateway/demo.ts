@@ -182,7 +182,9 @@ function complementOf(price: string, ticksPerUnit: number): string {
   return tickToPrice(ticksPerUnit - tryParsePriceTicks(price, ticksPerUnit), ticksPerUnit);
 }
 
-/** The port may be another one than last time. Only the demo needs the file, so nothing else waits for a damaged one. */
+/**
+ * The port may be another one than last time. Only the demo needs the file, so nothing else waits for a damaged one.
+ */
 function reopen(path: string, baseUrl: string, log: Logger): OpenedDemo | null {
   const demo = tryRead(path);
   if (demo === null) {

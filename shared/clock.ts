@@ -1,4 +1,6 @@
-/** Time as an argument: the system clock in production, a hand-moved one in tests. Milliseconds since the Unix epoch. */
+/**
+ * Time as an argument: the system clock in production, a hand-moved one in tests. Milliseconds since the Unix epoch.
+ */
 export type Clock = { nowMs(): number };
 
 export const systemClock: Clock = { nowMs: () => Date.now() };

@@ -71,14 +71,22 @@ export const MARKET_STATUS_NAMES = [
   'cancelled',
 ] as const;
 
-export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3 } as const;
+/** What a token of each outcome pays is known, and nothing changes it any more. */
+export function isDecided(status: number): boolean {
+  return status >= MARKET_STATUS.RESOLVED;
+}
+
+export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3, CLAIM: 4 } as const;
 export type Movement = (typeof MOVEMENT)[keyof typeof MOVEMENT];
-export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge'] as const;
+export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim'] as const;
 
 /** Steps of price per unit a market may choose; the lot is as many atomic tokens. */
 export const TICKS_PER_UNIT = [10, 100, 1000, 10_000] as const;
 
-/** Largest maker_amount or taker_amount of one order: a billion units, so every product in matching stays a safe integer. */
+/**
+ * Largest maker_amount or taker_amount of one order: a billion units, so every product in matching stays a safe
+ * integer.
+ */
 export const MAX_ORDER_AMOUNT = 1_000_000_000_000_000;
 
 /** Account 0 collects fees; users start at 1. */

@@ -1,6 +1,6 @@
 /**
- * Levels as a client reads them: one outcome's view of the book, best price first. Outcome 1 is the mirror of outcome 0:
- * prices become D - p and the sides change places (RULES.md 2).
+ * Levels as a client reads them: one outcome's view of the book, best price first. Outcome 1 is the mirror of outcome
+ * 0: prices become D - p and the sides change places (RULES.md 2).
  */
 import { OUTCOME, type Outcome } from '../../shared/codes.ts';
 import { MAX_SAFE, productToString } from '../../shared/int.ts';

@@ -21,7 +21,9 @@ export const NO_TICK = 0;
 export class BookSide {
   /** All columns are indexed by Yes tick. */
   readonly lots: Float64Array;
-  /** The part of `lots` that BUY orders hold: with one price a level, it tells the maker-asset remainders of both kinds. */
+  /**
+   * The part of `lots` that BUY orders hold: with one price a level, it tells the maker-asset remainders of both kinds.
+   */
   readonly buyLots: Float64Array;
   readonly orders: Uint32Array;
   readonly head: Int32Array;
@@ -37,7 +39,9 @@ export class BookSide {
     this.#occupied = new Uint32Array((ticksPerUnit >>> 5) + 1);
   }
 
-  /** Puts an order into its queue by orderSequence: at the tail, except where a woken order returns to its old place. */
+  /**
+   * Puts an order into its queue by orderSequence: at the tail, except where a woken order returns to its old place.
+   */
   insert(from: OpenOrders, slot: number, tick: number): void {
     let previous = this.tail[tick]!;
     while (previous !== NONE && from.orderSequence[previous]! > from.orderSequence[slot]!) {
