@@ -14,6 +14,8 @@ const EXIT_FAILURE = 1;
 const ANSWER_WITHIN_MS = 6000;
 const STOP_WITHIN_MS = 9500;
 
+let isStopping = false;
+
 async function main(): Promise<void> {
   // Everything the exchange writes is its own business.
   process.umask(0o077);
@@ -31,7 +33,6 @@ async function main(): Promise<void> {
 }
 
 function stopOnSignals(exchange: Exchange, log: Logger): void {
-  let isStopping = false;
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
@@ -88,6 +89,11 @@ function demoLines({ accounts, market_id }: Demo, isNew: boolean, dataDir: strin
 try {
   await main();
 } catch (error) {
+  // A demo that a signal cut short has not failed: the stop under way ends the process.
+  if (!isStopping) explainAndExit(error);
+}
+
+function explainAndExit(error: unknown): never {
   const isExplained = error instanceof ConfigError || error instanceof StartError;
   console.error(isExplained ? `error: ${error.message}` : error);
   process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE);

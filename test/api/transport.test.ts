@@ -675,6 +675,17 @@ describe('transport', () => {
       });
     });
 
+    it('answers a request that was sent before its client could know of the end', async () => {
+      await withOwnServer({}, async () => {
+        const kept = await open('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+        await new Promise((resolve) => kept.once('data', resolve));
+        const stopped = server.http.stop(1000);
+        kept.write('GET /v1/time HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.match((await receive(kept)).text, /^HTTP\/1.1 503 /);
+        assert.equal(await stopped, true);
+      });
+    });
+
     it('gives up draining at its deadline and says so', async () => {
       await withOwnServer({}, async () => {
         const arrived = nextWaiting();

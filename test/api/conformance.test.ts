@@ -1,0 +1,121 @@
+/** A server whose surroundings are against it: files lost, damaged or mixed up, clients that never finish. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startServer, type TestServer } from '../support/server.ts';
+import { assertBalanced, makeTrader } from '../support/traders.ts';
+
+const MAIN = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url));
+
+/** A stopped server whose data directory has money in both of its shards. */
+async function usedServer(t: TestContext): Promise<TestServer> {
+  const server = await startServer(t);
+  await makeTrader(server);
+  await makeTrader(server);
+  await server.stop();
+  return server;
+}
+
+function remove(server: TestServer, name: string): void {
+  for (const file of readdirSync(server.dataDir)) {
+    if (file.startsWith(name)) rmSync(join(server.dataDir, file));
+  }
+}
+
+/** The one line on stderr that a start ended with. */
+async function refusedStart(server: TestServer, env: Record<string, string> = {}): Promise<string> {
+  server.stderr.length = 0;
+  await assert.rejects(server.start(env), /ended with code 1\n/);
+  assert.equal(server.stderr.length, 1);
+  return server.stderr[0]!;
+}
+
+describe('a data directory that is not whole', () => {
+  test('is refused without one of its journals, and whole again with it', async (t) => {
+    const server = await usedServer(t);
+    const path = join(server.dataDir, 'journal-1.db');
+    const bytes = readFileSync(path);
+    remove(server, 'journal-1.db');
+    assert.equal(await refusedStart(server), `error: ${path} is missing: put it back`);
+    writeFileSync(path, bytes);
+    await server.start();
+    await assertBalanced(server);
+    assert.equal((await server.admin.ledger()).total_usdc_micro, '2000000000');
+  });
+
+  test('is refused without the control.db that knows whose money it is, however often one tries', async (t) => {
+    const server = await usedServer(t);
+    remove(server, 'control.db');
+    const path = join(server.dataDir, 'journal-0.db');
+    for (let attempt = 0; attempt < 2; attempt++) {
+      assert.equal(await refusedStart(server), `error: ${path} was written with another control.db: put that one back`);
+    }
+  });
+
+  test('is refused in one line when its control.db is no database', async (t) => {
+    const server = await usedServer(t);
+    const path = join(server.dataDir, 'control.db');
+    remove(server, 'control.db');
+    writeFileSync(path, 'not a database'.repeat(100));
+    assert.equal(await refusedStart(server), `error: ${path}: file is not a database`);
+  });
+
+  test('starts without the demo when demo.json is damaged, and says so', async (t) => {
+    const server = await startServer(t, { DEMO: 'on' });
+    const path = join(server.dataDir, 'demo.json');
+    for (const damaged of ['', '{"base_url":"http://127.0.0.1:1"}']) {
+      await server.stop();
+      writeFileSync(path, damaged);
+      server.stdout.length = 0;
+      await server.start({ DEMO: 'on' });
+      const warning = JSON.parse(server.stdout[0]!);
+      assert.deepEqual([warning.level, warning.path], ['warn', path]);
+      assert.equal((await server.request('GET', '/ready')).status, 200);
+      assert.equal(readFileSync(path, 'utf8'), damaged);
+    }
+  });
+});
+
+describe('stopping', () => {
+  test('a body that never ends is answered 503 and holds nothing up', async (t) => {
+    const server = await startServer(t);
+    const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1');
+    t.after(() => void socket.destroy());
+    socket.write('POST /v1/orders HTTP/1.1\r\nHost: a\r\nX-SVC-API-KEY: k\r\nContent-Length: 50\r\n\r\n{"side":');
+    // A server that has answered this has read what came before it.
+    assert.equal((await server.request('GET', '/ready')).status, 200);
+    const received = readAll(socket);
+    assert.equal(await server.stop(), 0);
+    assert.match(await received, /^HTTP\/1\.1 503 .*Retry-After: 1\r\n.*"code":"ENGINE_BUSY"\}$/s);
+    assert.ok(!server.stdout.some((line) => line.includes('unanswered')));
+  });
+
+  test('SIGTERM while the demo is being made is no failure', async (t) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'exchange-early-'));
+    t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
+      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', DEMO: 'on' },
+    });
+    const exited = once(child, 'exit');
+    const path = join(dataDir, 'demo.json');
+    const watcher = watch(dataDir, () => {
+      // The file comes before the orders of the demo.
+      if (existsSync(path)) child.kill('SIGTERM');
+    });
+    const [code] = await exited;
+    watcher.close();
+    assert.equal(code, 0);
+  });
+});
+
+async function readAll(socket: Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  return text;
+}
