@@ -12,11 +12,12 @@ import { E, OK } from '../shared/errors.ts';
 import { EVENT } from '../shared/events.ts';
 import { addSafe } from '../shared/int.ts';
 import { readSafe } from '../shared/record.ts';
-import { collectResting, moveFee } from './dormancy.ts';
+import { moveFee } from './dormancy.ts';
 import { isBidInYes } from './entry.ts';
 import { type GridResult, toGrid } from './grid.ts';
 import { Market } from './market.ts';
 import { NONE } from './orders.ts';
+import { closeBook, decide, payClaim, settle } from './resolution.ts';
 import type { ShardState } from './state.ts';
 
 export class Apply {
@@ -60,6 +61,14 @@ export class Apply {
         return this.#marketOpen(words, word);
       case cmd.COMMAND.MARKET_PATCH:
         return this.#marketPatch(words, word, timeMs);
+      case cmd.COMMAND.RESOLVE:
+        return this.#resolve(words, word, timeMs);
+      case cmd.COMMAND.CLAIM:
+        payClaim(this.#state, this.#market(words, word), words[word + cmd.CMD_ACCOUNT]!);
+        return OK;
+      case cmd.COMMAND.SETTLE:
+        settle(this.#state, this.#market(words, word), timeMs);
+        return OK;
       default:
         assert(type === cmd.COMMAND.TICK, 'apply: a command type is known');
         return this.#tick(timeMs);
@@ -212,6 +221,7 @@ export class Apply {
     const market = this.#market(words, word);
     const status = words[word + cmd.PATCH_STATUS]!;
     const feeBps = words[word + cmd.PATCH_FEE_BPS]!;
+    if (status === MARKET_STATUS.RESOLVING) closeBook(this.#state, market); // it never trades again
     if (status !== cmd.UNCHANGED) market.status = status;
     market.startMs = readSafe(words, word + cmd.PATCH_START_MS);
     market.endMs = readSafe(words, word + cmd.PATCH_END_MS);
@@ -222,6 +232,13 @@ export class Apply {
     }
     markets.touch(market);
     markets.plan();
+    return OK;
+  }
+
+  #resolve(words: Uint32Array, word: number, timeMs: number): number {
+    const status = words[word + cmd.RESOLVE_STATUS]!;
+    const payoutYesPpm = words[word + cmd.RESOLVE_PAYOUT_YES_PPM]!;
+    decide(this.#state, this.#market(words, word), status, payoutYesPpm, timeMs);
     return OK;
   }
 
@@ -248,16 +265,10 @@ export class Apply {
   }
 
   #closeMarket(market: Market): void {
-    const { orders, matcher, markets } = this.#state;
-    const open: number[] = [];
-    collectResting(market.book.bids, orders, open);
-    collectResting(market.book.asks, orders, open);
-    for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot]!) open.push(slot);
-    for (const slot of open) matcher.close(market, slot, CLOSE_REASON.MARKET_CLOSED);
-    assert(market.openOrders === 0, 'O1: a closed market has no open order left');
+    closeBook(this.#state, market);
     market.status = MARKET_STATUS.LOCKED;
     market.isClosed = true;
-    markets.touch(market);
+    this.#state.markets.touch(market);
   }
 
   #market(words: Uint32Array, word: number): Market {

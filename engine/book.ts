@@ -4,7 +4,7 @@
  *
  * Invariants (walked by check.ts):
  *   K1  The best bid is below the best ask: nothing that could match rests on both sides.
- *   K2  Dormant orders (signed under another fee than the market's) are in no level; their list is in order of sequence.
+ *   K2  Dormant orders (signed under another fee than the market's) are in no level; their list is by sequence.
  */
 import { assert } from '../shared/assert.ts';
 import { Levels, NO_TICK } from './levels.ts';

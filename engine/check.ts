@@ -3,8 +3,9 @@
  * For tests, the simulator and the audit; too slow for every command of a live shard.
  */
 import { assert } from '../shared/assert.ts';
-import { SIDE } from '../shared/codes.ts';
+import { isDecided, SIDE } from '../shared/codes.ts';
 import { kindOutcome, kindSide } from '../shared/commands.ts';
+import { PPM } from '../shared/payout.ts';
 import { Digest } from './digest.ts';
 import type { Levels } from './levels.ts';
 import { NO_TICK } from './levels.ts';
@@ -138,13 +139,30 @@ function checkMoney(state: ShardState): void {
     supply.set(positions.market[row]!, of);
   }
   for (const market of markets.all()) {
-    const collateral = BigInt(market.collateralMicro);
     const [yes, no] = supply.get(market.index) ?? [0n, 0n];
-    assert(yes === collateral && no === collateral, 'G1: as many Yes as No tokens as collateral');
-    sum += collateral;
+    checkCollateral(market, yes, no);
+    sum += BigInt(market.collateralMicro);
   }
   const expected = BigInt(totals.depositedMicro) - BigInt(totals.withdrawnMicro);
   assert(sum === expected, 'M1: all USDC is accounted for');
+}
+
+function checkCollateral(market: Market, yes: bigint, no: bigint): void {
+  const collateral = BigInt(market.collateralMicro);
+  const payoutYes = BigInt(market.payoutYesPpm);
+  const rounding = BigInt(market.roundingPpm);
+  assert(isDecided(market.status) === market.resolvedMs > 0, 'G2: a market is decided at some time');
+  if (!isDecided(market.status)) {
+    assert(yes === collateral && no === collateral, 'G1: as many Yes as No tokens as collateral');
+    assert(payoutYes === 0n && rounding === 0n && market.settledMs === 0, 'G1: nothing is paid before the decision');
+    return;
+  }
+  assert(market.openOrders === 0, 'G2: a decided market has no open order');
+  assert(payoutYes <= BigInt(PPM), 'G2: a set pays one USDC');
+  const worth = yes * payoutYes + no * (BigInt(PPM) - payoutYes);
+  assert(collateral * BigInt(PPM) === worth + rounding, 'G2: the collateral is what the tokens left are worth');
+  if (market.settledMs === 0) return;
+  assert(yes === 0n && no === 0n && collateral === 0n && rounding === 0n, 'G3: a settled market has paid everybody');
 }
 
 /** The running digest equals one made from nothing (D1). */

@@ -1,7 +1,7 @@
 /**
- * What a move of the canonical fee does to a book (RULES.md 2.4): orders signed under another fee fall asleep, those that
- * sleep under the new fee wake in their old order of sequence, except where one would cross the book now. Linear in the
- * orders concerned, not on the hot path: it may allocate.
+ * What a move of the canonical fee does to a book (RULES.md 2.4): orders signed under another fee fall asleep, those
+ * that sleep under the new fee wake in their old order of sequence, except where one would cross the book now. Linear
+ * in the orders concerned, not on the hot path: it may allocate.
  */
 import { EVENT } from '../shared/events.ts';
 import type { Digest } from './digest.ts';

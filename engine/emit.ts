@@ -23,7 +23,7 @@ export class Emitter {
   }
 
   #begin(type: number, slot: number, account: number, marketSequence: number, market: number, flags: number): number {
-    const word = this.out.append(ev.EVENT_BYTES[type]!, type | (ev.EVENT_VERSION << 16));
+    const word = this.out.claim(ev.EVENT_BYTES[type]!, type | (ev.EVENT_VERSION << 16));
     const words = this.out.words;
     words[word + ev.EV_SLOT] = slot;
     words[word + ev.EV_ACCOUNT] = account;
@@ -38,6 +38,7 @@ export class Emitter {
     writeSafe(this.out.words, word + ev.RECORD_SEQUENCE, shardSequence);
     writeSafe(this.out.words, word + ev.RECORD_TIME_MS, timeMs);
     this.out.words[word + ev.RECORD_COMMAND] = commandType;
+    zero(this.out.words, word, 13, 16);
   }
 
   /** ORDER for one just accepted, ORDER_STATE for one that was already open. */
@@ -57,6 +58,7 @@ export class Emitter {
     writeSafe(words, word + ev.ORDER_FILLED_NOTIONAL, o.filledNotionalMicro[slot]!);
     writeSafe(words, word + ev.ORDER_CREATED_MS, o.createdMs[slot]!);
     words[word + ev.ORDER_DORMANT] = o.place[slot] === PLACE_OF.DORMANT ? 1 : 0;
+    zero(words, word, 35, 36);
   }
 
   rest(slot: number, marketSequence: number): void {
@@ -88,7 +90,9 @@ export class Emitter {
     writeSafe(words, word + ev.FILL_TAKER_FEE, takerFee);
     writeSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS, o.remainingLots[makerSlot]!);
     words[word + ev.FILL_TAKER_ACCOUNT] = o.account[takerSlot]!;
+    zero(words, word, 21, 22);
     writeSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS, o.remainingLots[takerSlot]!);
+    zero(words, word, 24, 26);
   }
 
   closed(slot: number, marketSequence: number, reason: number): void {
@@ -117,7 +121,9 @@ export class Emitter {
 
   /** How an account's USDC stands. */
   usdc(account: number): void {
-    this.#usdc(this.#begin(ev.EVENT.ACCOUNT, 0, account, 0, NO_MARKET, 0), account);
+    const word = this.#begin(ev.EVENT.ACCOUNT, 0, account, 0, NO_MARKET, 0);
+    this.#usdc(word, account);
+    zero(this.out.words, word, ev.ACCOUNT_YES_AVAILABLE, 20);
   }
 
   #usdc(word: number, account: number): void {
@@ -136,14 +142,20 @@ export class Emitter {
     writeSafe(words, word + ev.MARKET_LAST_SEQUENCE, market.sequence);
     writeSafe(words, word + ev.MARKET_MIN_ORDER, market.minOrderAtomic);
     for (let i = 0; i < 4; i++) words[word + ev.MARKET_UUID + i] = market.uuid[i]!;
+    words[word + ev.MARKET_PAYOUT_YES_PPM] = market.payoutYesPpm;
+    zero(words, word, 25, 26);
+    writeSafe(words, word + ev.MARKET_RESOLVED_MS, market.resolvedMs);
+    writeSafe(words, word + ev.MARKET_SETTLED_MS, market.settledMs);
+    writeSafe(words, word + ev.MARKET_ROUNDING_PPM, market.roundingPpm);
   }
 
   /** @param reference where the 32-byte reference starts in `source`, or no source for a zero one. */
   funds(account: number, market: number, movement: number, amount: number, source?: Uint32Array, reference = 0): void {
     const word = this.#begin(ev.EVENT.FUNDS, 0, account, 0, market, movement);
-    writeSafe(this.out.words, word + ev.FUNDS_EV_AMOUNT, amount);
-    if (source === undefined) return;
-    for (let i = 0; i < 8; i++) this.out.words[word + ev.FUNDS_EV_REFERENCE + i] = source[reference + i]!;
+    const { words } = this.out;
+    writeSafe(words, word + ev.FUNDS_EV_AMOUNT, amount);
+    for (let i = 0; i < 8; i++)
+      words[word + ev.FUNDS_EV_REFERENCE + i] = source === undefined ? 0 : source[reference + i]!;
   }
 
   /** What came in and went out so far, for readers that start now. */
@@ -172,4 +184,9 @@ export class Emitter {
     writeSafe(this.out.words, word + ev.READY_SEQUENCE, shardSequence);
     writeSafe(this.out.words, word + ev.READY_TIME_MS, timeMs);
   }
+}
+
+/** Words that mean nothing are zero, not what the buffer held before: a replay must give the same bytes (E4). */
+function zero(words: Uint32Array, word: number, from: number, to: number): void {
+  for (let i = from; i < to; i++) words[word + i] = 0;
 }

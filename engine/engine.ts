@@ -129,7 +129,7 @@ export class Engine {
     this.nowMs = nowMs;
   }
 
-  /** From here on commands are new: reservations are asked for, credits wait for their commit. */
+  /** From here on commands are new: the shared cells are put right and asked, credits wait for their commit. */
   goLive(): void {
     this.state.ledger.goLive();
   }

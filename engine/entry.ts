@@ -1,17 +1,18 @@
 /**
- * Every check that can refuse a command, in the precedence of shared/errors.ts, before anything is changed. Live only: a
- * replayed command was accepted once and is not asked again. Owner: the shard thread.
+ * Every check that can refuse a command, in the precedence of shared/errors.ts, before anything is changed. Live only:
+ * a replayed command was accepted once and is not asked again. Owner: the shard thread.
  *
  * A refusal is a number; `a`, `b`, `c` carry its details into the reply.
  */
-import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
+import { CLOSE_REASON, isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
 import * as cmd from '../shared/commands.ts';
 import type { OrderHasher } from '../shared/eip712.ts';
 import { E, OK } from '../shared/errors.ts';
 import { bpsFloor, MAX_SAFE } from '../shared/int.ts';
 import { readSafe } from '../shared/record.ts';
 import { type GridResult, toGrid } from './grid.ts';
-import { type Market, mayMove } from './market.ts';
+import { type Market, mayDecide, mayMove } from './market.ts';
+import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
 import type { Verifier } from './verify/verifier.ts';
 
@@ -51,6 +52,10 @@ export class Entry {
         return this.#funds(words, word);
       case cmd.COMMAND.MARKET_PATCH:
         return this.#marketPatch(words, word, nowMs);
+      case cmd.COMMAND.RESOLVE:
+      case cmd.COMMAND.CLAIM:
+      case cmd.COMMAND.SETTLE:
+        return this.#marketEnd(type, words, word);
       default:
         return OK;
     }
@@ -81,7 +86,7 @@ export class Entry {
       bytes,
       at + cmd.PLACE_HASH * 4,
     );
-    // Before every check of state: a client that lost an answer must read "duplicate", not a refusal, for an order that rests.
+    // Before every check of state: for an order that rests, a client that lost the answer must read "duplicate".
     if (hashes.find(words, word + cmd.PLACE_HASH)) return E.DUPLICATE_ORDER;
 
     const market = markets.get(words[word + cmd.CMD_MARKET]!);
@@ -204,6 +209,20 @@ export class Entry {
     // Its end has passed: opened now it would be closed again by the next command, or never when it was closed before.
     const isOver = readSafe(words, word + cmd.PATCH_END_MS) <= nowMs;
     return status === MARKET_STATUS.ACTIVE && isOver ? E.INVALID_TRANSITION : OK;
+  }
+
+  #marketEnd(type: number, words: Uint32Array, word: number): number {
+    const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!);
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    switch (type) {
+      case cmd.COMMAND.RESOLVE:
+        return mayDecide(market.status, words[word + cmd.RESOLVE_STATUS]!) ? OK : E.INVALID_TRANSITION;
+      case cmd.COMMAND.SETTLE:
+        return isDecided(market.status) && market.settledMs === 0 ? OK : E.INVALID_TRANSITION;
+      default:
+        if (!isDecided(market.status)) return E.INVALID_TRANSITION;
+        return claimableMicro(this.#state, market, words[word + cmd.CMD_ACCOUNT]!) > 0 ? OK : E.NOTHING_TO_CLAIM;
+    }
   }
 
   #short(required: number, available: number, reserved: number): number {

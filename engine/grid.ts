@@ -9,8 +9,8 @@ import { divFloor, mulDivCeil, mulDivFloor } from '../shared/int.ts';
 export type GridResult = { limitTicks: number; quantityLots: number };
 
 /**
- * Resting kinds (GTC, GTD) must lie exactly on the grid. FOK and FAK may carry any ratio: the limit is the worst tick that
- * still honours it (a BUY never pays more, a SELL never gets less) and the quantity is floored to lots.
+ * Resting kinds (GTC, GTD) must lie exactly on the grid. FOK and FAK may carry any ratio: the limit is the worst tick
+ * that still honours it (a BUY never pays more, a SELL never gets less) and the quantity is floored to lots.
  * @returns OK, INVALID_TICK or INVALID_LOT; quantityLots may be 0, which the minimum size refuses.
  */
 export function toGrid(
@@ -25,15 +25,16 @@ export function toGrid(
   const tokensAtomic = side === SIDE.BUY ? takerAmount : makerAmount;
   // A price of one or more is on no tick; refused first, so the quotients below are at most ticksPerUnit.
   if (usdcMicro >= tokensAtomic) return E.INVALID_TICK;
+  const quantityLots = divFloor(tokensAtomic, ticksPerUnit);
   const floorTicks = mulDivFloor(usdcMicro, ticksPerUnit, tokensAtomic);
   const ceilTicks = mulDivCeil(usdcMicro, ticksPerUnit, tokensAtomic);
   if (timeInForce === TIME_IN_FORCE.GTC || timeInForce === TIME_IN_FORCE.GTD) {
     if (floorTicks !== ceilTicks || floorTicks < 1) return E.INVALID_TICK;
-    if (tokensAtomic % ticksPerUnit !== 0) return E.INVALID_LOT;
+    if (quantityLots * ticksPerUnit !== tokensAtomic) return E.INVALID_LOT;
   }
   const limitTicks = side === SIDE.BUY ? floorTicks : ceilTicks;
   if (limitTicks < 1 || limitTicks > ticksPerUnit - 1) return E.INVALID_TICK;
   result.limitTicks = limitTicks;
-  result.quantityLots = divFloor(tokensAtomic, ticksPerUnit);
+  result.quantityLots = quantityLots;
   return OK;
 }

@@ -132,18 +132,21 @@ export class Journal implements JournalStore {
   readonly #reached: JournalHead;
   #isPoisoned = false;
 
-  /** Opens or creates the file. Its last row is checked here, all others by `replay`. */
-  static open(options: JournalOptions): Journal {
+  /**
+   * Opens or creates the file. Its last row is checked here, all others by `replay`.
+   * @param start where a new file begins: behind the rows that a repair leaves out.
+   */
+  static open(options: JournalOptions, start = new JournalHead(0, 0, 0)): Journal {
     const db = new Database(options.journalPath, { timeout: BUSY_TIMEOUT_MS });
     try {
-      return new Journal(db, options);
+      return new Journal(db, options, start);
     } catch (error) {
       db.close();
-      throw error;
+      throw located(error, options.journalPath);
     }
   }
 
-  private constructor(db: Database.Database, options: JournalOptions) {
+  private constructor(db: Database.Database, options: JournalOptions, start: JournalHead) {
     this.#db = db;
     this.#path = options.journalPath;
     requireSqlite(db);
@@ -156,14 +159,14 @@ export class Journal implements JournalStore {
     this.#insert = db.prepare('INSERT INTO journal (sequence, bytes) VALUES (?, ?)');
     this.#commit = db.prepare('COMMIT');
     const last = db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence DESC LIMIT 1').get();
-    this.#head = last === undefined ? new JournalHead(0, 0, 0) : new RowReader(this.#path).headAfter(last);
+    this.#head = last === undefined ? start.copy() : new RowReader(this.#path).headAfter(last);
     this.#trim = db.prepare(
       `DELETE FROM journal WHERE sequence IN
          (SELECT sequence FROM journal WHERE sequence <= ? ORDER BY sequence LIMIT ?)`,
     );
     this.#mark = new Mark(markPath(options.journalPath), options.shard);
     try {
-      this.#reached = this.#checkMark();
+      this.#reached = this.#checkMark(last !== undefined);
     } catch (error) {
       this.#mark.close();
       throw error;
@@ -175,7 +178,7 @@ export class Journal implements JournalStore {
   }
 
   get head(): JournalHead {
-    return new JournalHead(this.#head.sequence, this.#head.chainLow, this.#head.chainHigh);
+    return this.#head.copy();
   }
 
   /** The oldest row that was not trimmed, or 1 when there is none at all. */
@@ -211,10 +214,14 @@ export class Journal implements JournalStore {
     words[CRC] = crc;
 
     this.#isPoisoned = true;
-    if (!this.isStaged) this.#begin.run();
-    this.isStaged = true;
-    // SQLite copies the bytes while it binds them, so the scratch is free again afterwards.
-    this.#insert.run(shardSequence, scratch.bytes.subarray(0, scratch.lengthBytes));
+    try {
+      if (!this.isStaged) this.#begin.run();
+      this.isStaged = true;
+      // SQLite copies the bytes while it binds them, so the scratch is free again afterwards.
+      this.#insert.run(shardSequence, scratch.bytes.subarray(0, scratch.lengthBytes));
+    } catch (error) {
+      throw located(error, `${this.#path}: sequence ${shardSequence}`);
+    }
     this.#isPoisoned = false;
     this.#head.advance(crc);
   }
@@ -223,7 +230,11 @@ export class Journal implements JournalStore {
     assert(!this.#isPoisoned, 'J3: a failed journal refuses everything');
     if (!this.isStaged) return;
     this.#isPoisoned = true;
-    this.#commit.run();
+    try {
+      this.#commit.run();
+    } catch (error) {
+      throw located(error, `${this.#path}: sequence ${this.#head.sequence}`);
+    }
     this.#mark.advance(this.#head);
     this.#isPoisoned = false;
     this.isStaged = false;
@@ -231,17 +242,23 @@ export class Journal implements JournalStore {
 
   replay(after: JournalHead, visit: JournalVisitor): void {
     assert(!this.isStaged, 'journal: nothing is staged during a replay');
-    const head = new JournalHead(after.sequence, after.chainLow, after.chainHigh);
+    const head = after.copy();
     const reader = new RowReader(this.#path);
     const rows = this.#db
       .prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence')
       .iterate(after.sequence);
-    for (const row of rows) {
-      reader.load(row, head);
-      if (head.sequence === this.#reached.sequence && !head.equals(this.#reached)) {
-        throw new JournalError(`journal ${this.#path}: sequence ${head.sequence}: not what its mark says was written`);
+    try {
+      for (const row of rows) {
+        reader.load(row, head);
+        if (head.sequence === this.#reached.sequence && !head.equals(this.#reached)) {
+          throw new JournalError(
+            `journal ${this.#path}: sequence ${head.sequence}: not what its mark says was written`,
+          );
+        }
+        reader.show(visit);
       }
-      reader.show(visit);
+    } catch (error) {
+      throw located(error, `${this.#path}: sequence ${head.sequence + 1}`);
     }
     if (!head.equals(this.#head)) {
       throw new JournalError(`journal ${this.#path}: ends at ${this.#head.sequence}, behind where the replay starts`);
@@ -254,7 +271,11 @@ export class Journal implements JournalStore {
 
   trim(sequence: number): boolean {
     assert(!this.isStaged, 'journal: trimmed between batches');
-    return this.#trim.run(sequence, TRIM_ROWS).changes === TRIM_ROWS;
+    try {
+      return this.#trim.run(sequence, TRIM_ROWS).changes === TRIM_ROWS;
+    } catch (error) {
+      throw located(error, this.#path);
+    }
   }
 
   /** What is staged and not committed is dropped. */
@@ -265,14 +286,14 @@ export class Journal implements JournalStore {
   }
 
   /** A journal that ends before its mark, or has rows and no mark, has lost something that may have been answered. */
-  #checkMark(): JournalHead {
+  #checkMark(hasRows: boolean): JournalHead {
     const marked = this.#mark.read();
     const { sequence } = this.#head;
     if (marked === null) {
-      if (sequence > 0) throw new JournalError(`journal ${this.#path}: its high-water mark is missing or damaged`);
+      if (hasRows) throw new JournalError(`journal ${this.#path}: its high-water mark is missing or damaged`);
       this.#mark.advance(this.#head);
       this.#mark.sync();
-      return this.#head;
+      return this.head;
     }
     if (marked.sequence > sequence) {
       throw new JournalError(
@@ -299,9 +320,36 @@ export class JournalReader {
 
   constructor(path: string) {
     this.#db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    requireSqlite(this.#db);
-    this.#rows = this.#db.prepare('SELECT sequence, bytes FROM journal WHERE sequence >= ? ORDER BY sequence LIMIT ?');
+    try {
+      requireSqlite(this.#db);
+      this.#rows = this.#db.prepare(
+        'SELECT sequence, bytes FROM journal WHERE sequence >= ? ORDER BY sequence LIMIT ?',
+      );
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
     this.#reader = new RowReader(path);
+  }
+
+  /** What the file says of itself, unchecked. */
+  facts(): JournalFacts {
+    const facts = this.#db
+      .prepare<[], JournalFacts>(
+        `SELECT layout_version AS layoutVersion, shard, shards,
+           ifnull((SELECT min(sequence) FROM journal), 1) AS firstSequence,
+           ifnull((SELECT max(sequence) FROM journal), 0) AS lastSequence
+         FROM meta`,
+      )
+      .get();
+    if (facts === undefined) throw new JournalError('does not say which shard it belongs to');
+    return facts;
+  }
+
+  /** The place in front of a row: its link to the row before it is taken on trust. */
+  headBefore(sequence: number): JournalHead {
+    if (sequence === 1) return new JournalHead(0, 0, 0);
+    return this.#reader.headBefore(this.#rows.get(sequence, 1), sequence);
   }
 
   /**
@@ -317,17 +365,27 @@ export class JournalReader {
     return rows.length;
   }
 
-  /** Whether the journal still holds the row `head` stands on, with the same history before it. */
+  /** Whether the journal goes on where `head` stands, with the same history before it; rows behind may be trimmed. */
   continues(head: JournalHead): boolean {
-    if (head.sequence === 0) return true;
     const row = this.#rows.get(head.sequence, 1);
-    return row?.sequence === head.sequence && this.#reader.headAfter(row).equals(head);
+    if (row?.sequence === head.sequence) return this.#reader.headAfter(row).equals(head);
+    const first = this.facts().firstSequence;
+    return first === head.sequence + 1 && this.headBefore(first).equals(head);
   }
 
   close(): void {
     this.#db.close();
   }
 }
+
+export type JournalFacts = {
+  readonly layoutVersion: number;
+  readonly shard: number;
+  readonly shards: number;
+  /** 1 when there are no rows, and then `lastSequence` is 0. */
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+};
 
 /** A place in a journal: behind the row `sequence`, whose chain value it carries as two signed words. */
 export class JournalHead {
@@ -348,6 +406,10 @@ export class JournalHead {
     const high = Math.imul(this.chainHigh ^ crc ^ this.sequence, 0x85ebca6b) ^ this.chainLow;
     this.chainLow = low ^ (low >>> 15);
     this.chainHigh = high ^ (high >>> 13);
+  }
+
+  copy(): JournalHead {
+    return new JournalHead(this.sequence, this.chainLow, this.chainHigh);
   }
 
   equals(other: JournalHead): boolean {
@@ -377,11 +439,16 @@ class RowReader {
 
   /** The place behind a row whose predecessor is not at hand: its link is taken on trust. */
   headAfter(row: Row): JournalHead {
+    const head = this.headBefore(row, row.sequence);
+    head.advance(this.#scratch.words[CRC]!);
+    return head;
+  }
+
+  headBefore(row: Row | undefined, sequence: number): JournalHead {
+    if (row?.sequence !== sequence) throw this.#error(sequence, 'missing');
     this.#check(row);
     const { words } = this.#scratch;
-    const head = new JournalHead(row.sequence - 1, words[CHAIN]! | 0, words[CHAIN + 1]! | 0);
-    head.advance(words[CRC]!);
-    return head;
+    return new JournalHead(sequence - 1, words[CHAIN]! | 0, words[CHAIN + 1]! | 0);
   }
 
   /** Shows the loaded row. */
@@ -411,6 +478,12 @@ class RowReader {
   #error(sequence: number, reason: string): JournalError {
     return new JournalError(`journal ${this.#path}: sequence ${sequence}: ${reason}`);
   }
+}
+
+/** SQLite says what is wrong, but not where. */
+function located(error: unknown, place: string): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  return new JournalError(`journal ${place}: ${error.message}`, { cause: error });
 }
 
 function requireSqlite(db: Database.Database): void {

@@ -34,7 +34,7 @@ export class Ledger {
 
   readonly #balances: Balances;
   readonly #collateralCheck: boolean;
-  /** While a journal is replayed the verdicts are history and the cells are made afterwards. */
+  /** While a journal is replayed the verdicts are history; the cells follow when it is over. */
   #live = false;
   #pendingMicro: Float64Array = new Float64Array(64);
   #pendingAccounts = new Uint32Array(64);
@@ -49,7 +49,9 @@ export class Ledger {
     this.#collateralCheck = collateralCheck;
   }
 
+  /** The replay is over: the shared cells get what it came to, and from here on they are asked. */
   goLive(): void {
+    this.#balances.restore(this.netMicro);
     this.#live = true;
   }
 
@@ -76,6 +78,11 @@ export class Ledger {
   /** Takes USDC out of available for good: a withdrawal or a split. These are never allowed to overdraw. */
   tryDebit(account: number, micro: number): boolean {
     return this.#tryTake(account, micro, true);
+  }
+
+  /** Takes what a holder of negative tokens owes. Only rehearsals without collateral know such a holder. */
+  collect(account: number, micro: number): void {
+    this.#tryTake(account, micro, false);
   }
 
   credit(account: number, micro: number): void {

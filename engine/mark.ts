@@ -15,12 +15,13 @@
  * shard is idle and at least every SYNC_EVERY commits. After a power cut it may therefore be a few commits old, which
  * makes it a weaker bound, never a wrong one.
  */
-import { closeSync, constants, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32c } from '../shared/crc32c.ts';
 import { readSafe, writeSafe } from '../shared/record.ts';
 import { JournalHead } from './journal.ts';
 
 const MAGIC = 0x4d58504f;
+const COPIES = 2;
 const COPY_OFFSET = 512;
 const WORDS = 8;
 const BYTES = WORDS * 4;
@@ -44,8 +45,8 @@ export class Mark {
   /** What the better of the two copies says, or null where there is none. */
   read(): JournalHead | null {
     let best: JournalHead | null = null;
-    for (let copy = 0; copy < 2; copy++) {
-      const found = this.#readCopy(copy);
+    for (let copy = 0; copy < COPIES; copy++) {
+      const found = readCopy(this.#fd, copy, this.#words[1]!);
       if (found !== null && (best === null || found.sequence > best.sequence)) {
         best = found;
         this.#copy = 1 - copy;
@@ -77,13 +78,29 @@ export class Mark {
     this.sync();
     closeSync(this.#fd);
   }
+}
 
-  #readCopy(copy: number): JournalHead | null {
-    const words = new Uint32Array(WORDS);
-    const bytes = new Uint8Array(words.buffer);
-    if (readSync(this.#fd, bytes, 0, BYTES, copy * COPY_OFFSET) < BYTES) return null;
-    if (words[0] !== MAGIC || words[1] !== this.#words[1]) return null;
-    if (words[CRC_WORD] !== crc32c({ words, bytes }, 0, CRC_WORD * 4)) return null;
-    return new JournalHead(readSafe(words, 2), words[4]! | 0, words[5]! | 0);
+/** What a mark says, for whoever does not write it: the file is not touched. Null where no copy is whole. */
+export function readMark(path: string, shard: number): JournalHead | null {
+  if (!existsSync(path)) return null;
+  const fd = openSync(path, 'r');
+  try {
+    let best: JournalHead | null = null;
+    for (let copy = 0; copy < COPIES; copy++) {
+      const found = readCopy(fd, copy, shard);
+      if (found !== null && (best === null || found.sequence > best.sequence)) best = found;
+    }
+    return best;
+  } finally {
+    closeSync(fd);
   }
+}
+
+function readCopy(fd: number, copy: number, shard: number): JournalHead | null {
+  const words = new Uint32Array(WORDS);
+  const bytes = new Uint8Array(words.buffer);
+  if (readSync(fd, bytes, 0, BYTES, copy * COPY_OFFSET) < BYTES) return null;
+  if (words[0] !== MAGIC || words[1] !== shard) return null;
+  if (words[CRC_WORD] !== crc32c({ words, bytes }, 0, CRC_WORD * 4)) return null;
+  return new JournalHead(readSafe(words, 2), words[4]! | 0, words[5]! | 0);
 }

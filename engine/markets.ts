@@ -29,7 +29,8 @@ export class Markets {
 
   beginCommand(): void {
     this.#commandNumber++;
-    this.touched.length = 0;
+    // Hardly ever one: setting a length is a call, reading it is not.
+    if (this.touched.length > 0) this.touched.length = 0;
   }
 
   /** Status, rules or collateral changed: readers are told how the market stands after the command. */
@@ -59,6 +60,10 @@ export class Markets {
       market.sequence = io.number(market.sequence);
       market.openOrders = io.number(market.openOrders);
       market.isClosed = io.number(market.isClosed ? 1 : 0) === 1;
+      market.payoutYesPpm = io.number(market.payoutYesPpm);
+      market.resolvedMs = io.number(market.resolvedMs);
+      market.settledMs = io.number(market.settledMs);
+      market.roundingPpm = io.number(market.roundingPpm);
       this.add(market);
     }
     this.plan();

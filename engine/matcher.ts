@@ -3,7 +3,8 @@
  * Owner: the shard thread. Nothing here allocates per order or per fill.
  *
  * Rules kept here: best price first, at one price the earlier sequence first, both kinds of order in one queue
- * (RULES.md 2.1); execution at the resting order's price (2.1, 2.3); self-trade prevention by the incoming order's mode (2.6).
+ * (RULES.md 2.1); execution at the resting order's price (2.1, 2.3); self-trade prevention by the incoming order's mode
+ * (2.6).
  */
 import { assert } from '../shared/assert.ts';
 import { CLOSE_REASON, MATCH_TYPE, OUTCOME, SELF_TRADE, SIDE } from '../shared/codes.ts';
@@ -56,8 +57,8 @@ export class Matcher {
   }
 
   /**
-   * How many of `wantedLots` an order could fill right now and for how much, in its own outcome's USDC. Levels are added
-   * up whole; only an order with self-trade prevention has to look at single orders.
+   * How many of `wantedLots` an order could fill right now and for how much, in its own outcome's USDC. Levels are
+   * added up whole; only an order with self-trade prevention has to look at single orders.
    */
   lookAhead(market: Market, account: number, kind: number, isBid: number, yesTicks: number, wantedLots: number): void {
     const levels = market.book.opposite(isBid);
@@ -118,8 +119,8 @@ export class Matcher {
   }
 
   /**
-   * Ends an order for ever: out of its queue, reservation released, hash closed, row freed, CLOSED emitted. Public (with
-   * a market sequence) when it was visible in the book and did not leave by being filled.
+   * Ends an order for ever: out of its queue, reservation released, hash closed, row freed, CLOSED emitted. Public
+   * (with a market sequence) when it was visible in the book and did not leave by being filled.
    */
   close(market: Market, slot: number, reason: number): void {
     const orders = this.#orders;

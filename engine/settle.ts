@@ -2,7 +2,7 @@
  * What one fill does to one party's money (RULES.md 2.3, 3.1). Owner: the shard thread.
  *
  * With L lots at the party's own price of t ticks, D ticks per unit:
- *   BUY   pays L*t micro-USDC out of what it reserved at its limit, gets the difference back, receives L*D tokens less fee
+ *   BUY   pays L*t micro-USDC of what it reserved at its limit, gets the difference back, receives L*D tokens less fee
  *   SELL  gives L*D reserved tokens, receives L*t micro-USDC less fee
  * The fee is what is due on everything the order received so far less what it paid already, so many small fills pay
  * exactly what one large fill pays.

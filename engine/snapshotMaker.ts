@@ -5,7 +5,7 @@
  * Invariants:
  *   N1  A snapshot counts only after it was read back whole. Journal rows are given up only behind the older of two that
  *       count, and `keepRecords` before the newest.
- *   N2  The work takes a small share of one core: after each slice it sleeps REST_FACTOR times as long as it worked.
+ *   N2  The work takes a small share of one core: after each slice of rows it sleeps REST_MS.
  */
 import { rmSync } from 'node:fs';
 import { assert } from '../shared/assert.ts';
@@ -20,7 +20,8 @@ import { SnapshotError } from './snapshotIo.ts';
 import { createVerifier } from './verify/verifier.ts';
 
 const SLICE_ROWS = 1000;
-const REST_FACTOR = 9;
+/** About nine times what a slice takes. */
+const REST_MS = 30;
 const KEPT_SNAPSHOTS = 2;
 /** At a stop a snapshot is only worth its time when it spares the next start some replay. */
 const WORTH_AT_STOP = 1000;
@@ -109,12 +110,11 @@ function replayTo(
   isHurried: boolean,
 ): void {
   while (head.sequence < sequence) {
-    const startedMs = performance.now();
     const limit = Math.min(SLICE_ROWS, sequence - head.sequence);
     const count = reader.readFrom(head, limit, (at, timeMs, words, commandWord, _commandBytes, eventWord, eventBytes) =>
       engine.replay(at, timeMs, words, commandWord, eventWord, eventBytes),
     );
     assert(count === limit, 'snapshots: committed rows are there to read');
-    if (!isHurried) Atomics.wait(sleeper, 0, 0, (performance.now() - startedMs) * REST_FACTOR);
+    if (!isHurried) Atomics.wait(sleeper, 0, 0, REST_MS);
   }
 }

@@ -19,6 +19,7 @@ const DEFAULT_CTF = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045';
 const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 
 const MAX_SHARDS = 64;
+const BYTES_PER_MB = 1_000_000;
 const MASTER_KEY_BYTES = 32;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -39,6 +40,8 @@ export type Config = Readonly<{
   snapshotEvery: number;
   /** Journal records of a shard that are never trimmed. */
   journalKeep: number;
+  /** With less than this free on the disk nothing new is taken on. */
+  diskReserveBytes: number;
   /** Null: a random one is made at the first start and printed once. */
   adminToken: string | null;
   /** Null: a random one is made in the data directory. */
@@ -88,6 +91,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     journalSync: read.choice('JOURNAL_SYNC', ['full', 'normal'] as const, 'full'),
     snapshotEvery: read.integer('SNAPSHOT_EVERY', 100_000, 1, 1_000_000_000),
     journalKeep: read.integer('JOURNAL_KEEP', 10_000_000, 0, Number.MAX_SAFE_INTEGER),
+    diskReserveBytes: read.integer('DISK_RESERVE_MB', 64, 0, 1_000_000_000) * BYTES_PER_MB,
     adminToken: read.token('ADMIN_TOKEN'),
     masterKey: read.key('MASTER_KEY', MASTER_KEY_BYTES),
     chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),

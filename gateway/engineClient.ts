@@ -3,14 +3,16 @@
  * handler that waits for it.
  * Owner: the gateway thread.
  *
- *   request ──place──► pending slot + command ring ──► shard ──► event ring ──pump──► views, then handler(reply, context)
+ *   request ──place──► pending slot + command ring ──► shard ──► event ring ──pump──► views, then the reply's handler
  *
  * Invariants:
  *   C1  A command that is in a ring has exactly one pending slot and gets exactly one reply; one that found no room has
  *       neither, and nothing of it was enqueued.
  *   C2  A handler runs after all events of its record were applied and before any later record's.
  *   C3  Reply objects and the views' Outcome belong to the pump: a handler copies what it keeps.
- *   C4  After a shard is lost nothing more is sent to it, and everything it still owed is answered OUTCOME_UNKNOWN.
+ *   C4  Only a shard that is READY is sent anything. When one is lost, what it had published still counts, and what it
+ *       owed beyond that is answered OUTCOME_UNKNOWN.
+ *   C5  Each thread of a shard has rings of its own: nobody reads on behind what a dead one left half written.
  */
 import { assert } from '../shared/assert.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -40,12 +42,10 @@ export type EngineReply = {
 export type ReplyHandler<C> = (reply: EngineReply, context: C) => void;
 
 export type EngineClientOptions = {
-  /** By shard. */
-  readonly commandRings: readonly SharedArrayBuffer[];
-  readonly eventRings: readonly SharedArrayBuffer[];
+  readonly shards: number;
   readonly views: Views;
   readonly clock: Clock;
-  /** A handler that throws costs its own request an answer, never the pump. */
+  /** A handler that throws never stops the pump; whoever gets this owes the context its answer. */
   readonly onHandlerError: (error: unknown, context: unknown) => void;
   /** The views can no longer be trusted: the process has to end and recover. */
   readonly onFatal: (error: unknown) => void;
@@ -66,20 +66,20 @@ const NO_ROOM = -1;
 /** How long a pump sleeps at most; it only bounds how late it notices `stop`. */
 const PUMP_WAIT_MS = 1000;
 
-/** One shard's pair of rings. */
+/** The pair of rings to one thread of a shard. */
 class Lane {
   readonly shard: number;
   readonly commands: RingProducer;
   readonly events: RingConsumer;
+  readonly onReady: () => void;
   isReady = false;
   isLost = false;
-  /** shardSequence at READY: whatever was acknowledged before this process began. */
-  recoveredSequence = 0;
 
-  constructor(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer) {
+  constructor(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer, onReady: () => void) {
     this.shard = shard;
     this.commands = new RingProducer(commandRing);
     this.events = new RingConsumer(eventRing);
+    this.onReady = onReady;
   }
 }
 
@@ -99,7 +99,9 @@ type FanOut = {
 };
 
 export class EngineClient {
-  readonly #lanes: readonly Lane[];
+  readonly #lanes: Lane[] = [];
+  /** By shard: shardSequence at its last READY; whatever was acknowledged before is not behind it. */
+  readonly #recoveredSequences: Float64Array;
   readonly #views: Views;
   readonly #clock: Clock;
   readonly #onHandlerError: EngineClientOptions['onHandlerError'];
@@ -117,16 +119,20 @@ export class EngineClient {
     if (fanOut.code !== OK && reply.code !== E.ORDER_NOT_FOUND) fanOut.code = reply.code;
     this.#finishPart(fanOut);
   };
-  #whenReady: (() => void) | null = null;
   #stopped = false;
 
   constructor(options: EngineClientOptions) {
-    assert(options.commandRings.length === options.eventRings.length, 'engine client: rings come in pairs');
-    this.#lanes = options.commandRings.map((ring, shard) => new Lane(shard, ring, options.eventRings[shard]!));
+    this.#recoveredSequences = new Float64Array(options.shards);
     this.#views = options.views;
     this.#clock = options.clock;
     this.#onHandlerError = options.onHandlerError;
     this.#onFatal = options.onFatal;
+    for (let shard = 0; shard < options.shards; shard++) this.#views.begin(shard);
+  }
+
+  /** Whether the shard takes commands. */
+  isReady(shard: number): boolean {
+    return this.#lanes[shard]?.isReady === true;
   }
 
   /** Requests without a reply so far. */
@@ -134,13 +140,17 @@ export class EngineClient {
     return this.#pending.length - 1 - this.#free.length;
   }
 
-  /** Resolves when every shard has told its state and is READY. */
-  start(): Promise<void> {
-    const ready = new Promise<void>((resolve) => {
-      this.#whenReady = resolve;
+  /**
+   * A thread of the shard is about to start at the other end of these rings, which nothing has used before.
+   * @returns when it has told its state and is READY: never, if it is lost before.
+   */
+  attach(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer): Promise<void> {
+    assert(this.#lanes[shard] === undefined || this.#lanes[shard].isLost, 'C5: a shard has one thread at a time');
+    return new Promise((resolve) => {
+      const lane = new Lane(shard, commandRing, eventRing, resolve);
+      this.#lanes[shard] = lane;
+      void this.#pump(lane);
     });
-    for (const lane of this.#lanes) void this.#pump(lane);
-    return ready;
   }
 
   /** The pumps end; whatever was in flight stays unanswered. */
@@ -148,16 +158,21 @@ export class EngineClient {
     this.#stopped = true;
   }
 
-  /** C4. The thread of the shard has ended. */
-  shardLost(shard: number): void {
+  /** C4. The thread of the shard has ended. @returns whether it had become READY. */
+  shardLost(shard: number): boolean {
     const lane = this.#lanes[shard]!;
+    this.#drainOrEnd(lane);
+    const wasReady = lane.isReady;
     lane.isLost = true;
+    lane.isReady = false;
+    this.#views.begin(shard);
     for (let request = 1; request < this.#pending.length; request++) {
       const pending = this.#pending[request]!;
       if (pending.handler === null || pending.shard !== shard) continue;
       this.#setReply(E.OUTCOME_UNKNOWN, shard, 0);
       this.#answer(request);
     }
+    return wasReady;
   }
 
   /**
@@ -165,10 +180,10 @@ export class EngineClient {
    * has followed the journal up to it shows the account all its acknowledged writes.
    */
   lastAcknowledged(account: number, shard: number): number {
-    return Math.max(this.#lanes[shard]!.recoveredSequence, this.#views.accounts.lastSequence(account, shard));
+    return Math.max(this.#recoveredSequences[shard]!, this.#views.accounts.lastSequence(account, shard));
   }
 
-  /** `record` is a PLACE command whose body is filled in (encodeOrder.ts). @returns OK or ENGINE_BUSY, like all below. */
+  /** `record` is a PLACE command whose body is filled in (encodeOrder.ts). @returns OK or ENGINE_BUSY, as all below. */
   place<C>(
     shard: number,
     account: number,
@@ -194,14 +209,17 @@ export class EngineClient {
 
   /**
    * For a hash that no open order here has: every shard is asked, and the one that ever saw the order answers. That
-   * also cancels an order whose placement is still in a ring, since the cancel comes behind it.
+   * also cancels an order whose placement is still in a ring, since the cancel comes behind it. While a shard is away
+   * nobody can say that there is no such order.
    */
   cancelAnywhere<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C): number {
-    if (!this.#lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
-    const fanOut: FanOut = { waiting: this.#lanes.length, code: E.ORDER_NOT_FOUND, total: 0, handler, context };
-    for (const { shard } of this.#lanes) {
-      const code = this.cancel(shard, account, hash, this.#onSearched, fanOut);
-      assert(code === OK, 'C1: the room that was looked up is still there');
+    const lanes = this.#lanes.filter(({ isReady }) => isReady);
+    if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
+    const code = lanes.length === this.#lanes.length ? E.ORDER_NOT_FOUND : E.ENGINE_BUSY;
+    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, handler, context };
+    for (const { shard } of lanes) {
+      const sent = this.cancel(shard, account, hash, this.#onSearched, fanOut);
+      assert(sent === OK, 'C1: the room that was looked up is still there');
     }
     return OK;
   }
@@ -221,13 +239,18 @@ export class EngineClient {
     return this.#send(shard);
   }
 
-  /** Every shard cancels its part; one reply with the sum in `a`, and the first failure's code if there is one. */
+  /**
+   * Every shard cancels its part; one reply with the sum in `a`, and the first failure's code if there is one. While a
+   * shard is away the others still do theirs, and the answer is to ask again.
+   */
   cancelAll<C>(account: number, handler: ReplyHandler<C>, context: C): number {
-    if (!this.#lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
-    const fanOut: FanOut = { waiting: this.#lanes.length, code: OK, total: 0, handler, context };
-    for (const { shard } of this.#lanes) {
-      const code = this.cancelMarket(shard, account, cmd.NO_MARKET, cmd.BOTH_OUTCOMES, this.#onPart, fanOut);
-      assert(code === OK, 'C1: the room that was looked up is still there');
+    const lanes = this.#lanes.filter(({ isReady }) => isReady);
+    if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
+    const code = lanes.length === this.#lanes.length ? OK : E.OUTCOME_UNKNOWN;
+    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, handler, context };
+    for (const { shard } of lanes) {
+      const sent = this.cancelMarket(shard, account, cmd.NO_MARKET, cmd.BOTH_OUTCOMES, this.#onPart, fanOut);
+      assert(sent === OK, 'C1: the room that was looked up is still there');
     }
     return OK;
   }
@@ -246,6 +269,12 @@ export class EngineClient {
     if (word === NO_ROOM) return E.ENGINE_BUSY;
     writeSafe(this.#lanes[shard]!.commands.words, word + cmd.CONVERT_AMOUNT, amountAtomic);
     return this.#send(shard);
+  }
+
+  /** Turns the account's tokens of a decided market into what they pay. */
+  claim<C>(shard: number, account: number, market: number, handler: ReplyHandler<C>, context: C): number {
+    const word = this.#begin(shard, cmd.COMMAND.CLAIM, account, market, 0, handler, context);
+    return word === NO_ROOM ? E.ENGINE_BUSY : this.#send(shard);
   }
 
   /** Money in or out. An account's movements go to one shard, always the same: that shard knows their references. */
@@ -282,11 +311,23 @@ export class EngineClient {
     });
   }
 
+  /** @param status RESOLVED or CANCELLED. */
+  decideMarket(market: number, shard: number, status: MarketStatus, payoutYesPpm: number): Promise<EngineReply> {
+    return this.#ask(shard, cmd.COMMAND.RESOLVE, FEE_ACCOUNT, market, 0, (lane, word) => {
+      lane.commands.words[word + cmd.RESOLVE_STATUS] = status;
+      lane.commands.words[word + cmd.RESOLVE_PAYOUT_YES_PPM] = payoutYesPpm;
+    });
+  }
+
+  settleMarket(market: number, shard: number): Promise<EngineReply> {
+    return this.#ask(shard, cmd.COMMAND.SETTLE, FEE_ACCOUNT, market, 0, () => undefined);
+  }
+
   /** Tells every shard the time, so that what is due expires. A full ring has commands in it that do the same. */
   tick(): void {
     const now = this.#clock.nowMs();
-    for (const { isLost, commands } of this.#lanes) {
-      if (isLost) continue;
+    for (const { isReady, commands } of this.#lanes) {
+      if (!isReady) continue;
       const word = cmd.beginCommand(commands, cmd.COMMAND.TICK, NO_REQUEST, FEE_ACCOUNT, now, cmd.NO_MARKET, 0);
       if (word !== NO_ROOM) commands.publish();
     }
@@ -302,7 +343,7 @@ export class EngineClient {
     context: C,
   ): number {
     const lane = this.#lanes[shard]!;
-    if (lane.isLost) return NO_ROOM;
+    if (!lane.isReady) return NO_ROOM;
     const request = this.#free.pop() ?? this.#pending.push(new Pending()) - 1;
     const word = cmd.beginCommand(lane.commands, type, request, account, this.#clock.nowMs(), market, flags);
     if (word === NO_ROOM) {
@@ -353,13 +394,17 @@ export class EngineClient {
    * without them the ring runs dry.
    */
   async #pump(lane: Lane): Promise<void> {
+    while (!this.#stopped && !lane.isLost && this.#drainOrEnd(lane)) await lane.events.waitAsync(PUMP_WAIT_MS);
+  }
+
+  /** False when the views cannot be trusted any more, which is the end of the process. */
+  #drainOrEnd(lane: Lane): boolean {
     try {
-      while (!this.#stopped) {
-        this.#drain(lane);
-        await lane.events.waitAsync(PUMP_WAIT_MS);
-      }
+      this.#drain(lane);
+      return true;
     } catch (error) {
       this.#onFatal(error);
+      return false;
     }
   }
 
@@ -428,13 +473,13 @@ export class EngineClient {
   #ready(lane: Lane, words: Uint32Array, word: number): void {
     assert(!lane.isReady, 'engine client: a shard is READY once');
     lane.isReady = true;
-    lane.recoveredSequence = readSafe(words, word + ev.READY_SEQUENCE);
+    this.#recoveredSequences[lane.shard] = readSafe(words, word + ev.READY_SEQUENCE);
     this.#views.recovered(lane.shard);
-    if (this.#lanes.every(({ isReady }) => isReady)) this.#whenReady?.();
+    lane.onReady();
   }
 }
 
 /** Room also for the padding of a wrap. */
-function hasRoomForCancel({ isLost, commands }: Lane): boolean {
-  return !isLost && commands.capacity - commands.usedBytes() >= 2 * cmd.COMMAND_BYTES[cmd.COMMAND.CANCEL];
+function hasRoomForCancel({ commands }: Lane): boolean {
+  return commands.capacity - commands.usedBytes() >= 2 * cmd.COMMAND_BYTES[cmd.COMMAND.CANCEL];
 }

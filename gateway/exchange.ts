@@ -6,23 +6,22 @@
  *                      ▲                          │
  *                      └────────event rings───────┘
  *
- * Start: the port answers probes from the beginning, everything else once the shards have recovered, the balance cells
- * agree with them, and what a crash left half done between control.db and the journals is finished.
- * A thread that ends by itself is the end of the process: the journals are the truth, and starting again reads them.
+ * Start: the port answers probes from the beginning, everything else once the shards have recovered and what a crash
+ * left half done between control.db and the journals is finished.
+ * A thread that ends by itself is started again: the journals are the truth, and reading them again is all it takes.
  */
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { Balances, createBalances } from '../shared/balances.ts';
 import type { Clock } from '../shared/clock.ts';
+import { ERRORS } from '../shared/errors.ts';
 import { Progress } from '../shared/progress.ts';
-import { createRingBuffer } from '../shared/ringLayout.ts';
-import type { ProjectorOptions, ShardOptions, SnapshotOptions } from '../shared/threads.ts';
+import type { ProjectorOptions, SnapshotOptions } from '../shared/threads.ts';
 import { AdminToken } from './auth/adminToken.ts';
 import { Authenticator } from './auth/apiKeys.ts';
 import { NonceMemory } from './auth/nonces.ts';
+import { Call } from './call.ts';
 import type { Config } from './config.ts';
 import { type Control, openControl } from './control/control.ts';
 import { Funding } from './control/funding.ts';
@@ -30,22 +29,28 @@ import { journalPath } from './control/journalFiles.ts';
 import { MarketDesk } from './control/marketDesk.ts';
 import { MarketResponses } from './control/marketResponse.ts';
 import { Volumes } from './control/volumes.ts';
+import { DiskGuard, freeBytes } from './diskGuard.ts';
 import { EngineClient } from './engineClient.ts';
+import { KeptThread } from './keptThread.ts';
 import { Limiter } from './limits/limiter.ts';
 import type { Logger } from './log.ts';
 import { QueryPool } from './queries/pool.ts';
+import { fail } from './respond.ts';
 import type { Route } from './route.ts';
 import { adminCatalogRoutes } from './routes/adminCatalog.ts';
 import { adminFundRoutes } from './routes/adminFunds.ts';
 import { adminPlatformRoutes } from './routes/adminPlatform.ts';
+import { adminResolutionRoutes } from './routes/adminResolution.ts';
 import { adminUserRoutes } from './routes/adminUsers.ts';
+import { claimRoutes } from './routes/claims.ts';
 import { fundRoutes } from './routes/funds.ts';
 import { historyRoutes } from './routes/history.ts';
 import { marketDataRoutes } from './routes/marketData.ts';
 import { marketRoutes } from './routes/markets.ts';
 import { orderRoutes } from './routes/orders.ts';
-import { platformRoutes } from './routes/platform.ts';
+import { platformRoutes, type Readiness } from './routes/platform.ts';
 import { HttpServer } from './server.ts';
+import { ShardThreads } from './shardThreads.ts';
 import { StartError } from './startError.ts';
 import { Views } from './views/index.ts';
 
@@ -57,8 +62,6 @@ export type ExchangeOptions = {
   readonly onFatal: (error: unknown) => void;
 };
 
-const COMMAND_RING_BYTES = 4 * 1024 * 1024;
-const EVENT_RING_BYTES = 16 * 1024 * 1024;
 /** Bounds how late an order expires or a market opens when nobody sends anything. */
 const TICK_MS = 250;
 /** What a stop waits for the snapshots that spare the next start its replay; it must leave time for the rest. */
@@ -79,20 +82,18 @@ export class Exchange {
   port = 0;
   readonly #startedSec: number;
   readonly #log: Logger;
-  readonly #onFatal: (error: unknown) => void;
   readonly #views: Views;
   readonly #engine: EngineClient;
-  readonly #balances: Balances;
   readonly #progress: Progress;
   readonly #queries: QueryPool;
   readonly #volumes: Volumes;
   readonly #server: HttpServer;
-  readonly #shards: readonly Worker[];
-  readonly #projector: Worker;
-  readonly #snapshots: Worker;
-  #readiness: 'starting' | 'ready' | 'draining' = 'starting';
+  readonly #disk: DiskGuard;
+  readonly #shards: ShardThreads;
+  readonly #projector: KeptThread;
+  readonly #snapshots: KeptThread;
+  #stage: 'starting' | 'ready' | 'draining' = 'starting';
   readonly #timers: NodeJS.Timeout[] = [];
-  #isEnding = false;
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
     makeDataDir(options.config.dataDir);
@@ -109,28 +110,28 @@ export class Exchange {
     this.control = control;
     this.isNew = control.accounts.count === 0 && control.catalog.markets.length === 0;
     this.#log = log;
-    this.#onFatal = onFatal;
 
-    const memory = createMemory(control.shards);
-    this.#balances = new Balances(memory.balances);
-    this.#progress = new Progress(memory.progress);
-    this.#views = new Views(control.shards);
+    const { shards } = control;
+    const progress = Progress.create(shards);
+    const journalPaths = Array.from({ length: shards }, (_, shard) => journalPath(config.dataDir, shard));
+    this.#progress = new Progress(progress);
+    this.#views = new Views(shards);
     this.#engine = new EngineClient({
-      commandRings: memory.commandRings,
-      eventRings: memory.eventRings,
+      shards,
       views: this.#views,
       clock,
-      onHandlerError: (error) => log.error({ err: error }, 'reply handler failed'),
+      onHandlerError: (error, context) => this.#answerFailed(error, context),
       onFatal,
     });
     this.desk = new MarketDesk(control.catalog, this.#views.markets, this.#engine, clock);
     this.funding = new Funding(control.movements, this.#engine, clock);
     this.#queries = new QueryPool({
       readDbPath: this.#path('read.db'),
-      progress: memory.progress,
+      progress,
       lastAcknowledged: (account, shard) => this.#engine.lastAcknowledged(account, shard),
     });
     this.#volumes = new Volumes(this.#queries);
+    this.#disk = new DiskGuard(config.diskReserveBytes, () => freeBytes(config.dataDir), log);
     this.#server = new HttpServer({
       config,
       routes: this.#routes(),
@@ -139,21 +140,40 @@ export class Exchange {
       limiter: config.rateLimits ? new Limiter() : null,
       clock,
       log,
-      isReady: () => this.#readiness === 'ready',
+      isReady: () => this.#stage === 'ready',
       isPaused: () => control.platform.paused,
+      isDiskLow: () => this.#disk.isLow,
     });
-    this.#shards = memory.commandRings.map((_, shard) => this.#startShard(shard, memory));
-    this.#projector = this.#startThread('projector', '../engine/projector/main.ts', {
-      journalPaths: memory.commandRings.map((_, shard) => this.#journalPath(shard)),
+    const { chainId } = config;
+    const exchangeAddress = config.contracts.exchange;
+    this.#shards = new ShardThreads({
+      common: {
+        shards,
+        progress,
+        directory: config.dataDir,
+        journalSync: config.journalSync,
+        verifier: config.verifier,
+        chainId,
+        exchangeAddress,
+        collateralCheck: config.collateralCheck,
+      },
+      journalPaths,
+      engine: this.#engine,
+      log,
+      onBack: (shard) => this.#resume(shard),
+      onFatal,
+    });
+    this.#projector = this.#keepThread('projector', '../engine/projector/main.ts', {
+      journalPaths,
       readDbPath: this.#path('read.db'),
-      progress: memory.progress,
+      progress,
     } satisfies ProjectorOptions);
-    this.#snapshots = this.#startThread('snapshots', '../engine/snapshots.ts', {
-      journalPaths: memory.commandRings.map((_, shard) => this.#journalPath(shard)),
+    this.#snapshots = this.#keepThread('snapshots', '../engine/snapshots.ts', {
+      journalPaths,
       directory: config.dataDir,
-      progress: memory.progress,
-      chainId: config.chainId,
-      exchangeAddress: config.contracts.exchange,
+      progress,
+      chainId,
+      exchangeAddress,
       everyRecords: config.snapshotEvery,
       keepRecords: config.journalKeep,
     } satisfies SnapshotOptions);
@@ -169,40 +189,52 @@ export class Exchange {
 
   /** Answers what is in flight, lets the shards finish what they were given, and ends every thread. */
   async stop(answerWithinMs: number): Promise<void> {
-    this.#readiness = 'draining';
+    this.#stage = 'draining';
     const isDrained = await this.#server.stop(answerWithinMs);
     if (!isDrained) this.#log.warn('stopped with requests unanswered');
     for (const timer of this.#timers) clearInterval(timer);
-    this.#isEnding = true;
-    const ended = this.#shards.map((worker) => once(worker, 'exit'));
-    for (const worker of this.#shards) worker.postMessage('stop');
-    // A shard looks for messages when its ring is empty; the tick wakes one that sleeps.
-    this.#engine.tick();
-    await Promise.all(ended);
+    this.#disk.stop();
+    await this.#shards.stop();
     this.#engine.stop();
-    const snapshotsEnded = once(this.#snapshots, 'exit');
-    this.#snapshots.postMessage('stop');
-    await Promise.race([snapshotsEnded, sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
+    await Promise.race([this.#snapshots.stop(), sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
     await Promise.all([this.#snapshots.terminate(), this.#projector.terminate(), this.#queries.close()]);
     this.control.database.close();
   }
 
   async #recover(): Promise<void> {
     this.port = await this.#server.listen().catch(explain);
-    await this.#engine.start();
+    await this.#shards.start();
     this.control.platform.noteJournals();
-    const { accounts } = this.#views;
-    for (let account = 0; account < accounts.count; account++) {
-      this.#balances.set(account, accounts.availableMicro(account));
-    }
-    await this.desk.openMissing();
-    await this.funding.resumePending();
-    await Promise.all([this.#nonceWindow(), this.#firstVolumes()]);
+    for (let shard = 0; shard < this.control.shards; shard++) await this.#finishHalfDone(shard);
+    await Promise.all([this.#nonceWindow(), this.#firstVolumes(), this.#disk.start()]);
     this.#timers.push(
       setInterval(() => this.#engine.tick(), TICK_MS),
       setInterval(() => this.#refreshVolumes(), VOLUMES_MS),
     );
-    this.#readiness = 'ready';
+    this.#stage = 'ready';
+  }
+
+  /** What is in control.db and perhaps not in the shard, because its thread ended in between. */
+  async #finishHalfDone(shard: number): Promise<void> {
+    await this.desk.openMissing(shard);
+    await this.funding.resumePending();
+  }
+
+  /** Runs beside the requests that come again; should the shard be lost once more, its next return is the next try. */
+  #resume(shard: number): void {
+    this.#finishHalfDone(shard).catch((error) => this.#log.error({ err: error, shard }, 'left half done'));
+  }
+
+  /** Probes hear of a shard that is away; all others go on. */
+  #readiness(): Readiness {
+    const reason = this.#stage === 'ready' ? this.#shards.problem() : null;
+    return reason === null ? { status: this.#stage } : { status: 'degraded', reason };
+  }
+
+  /** A reply handler failed, and its call would never hear of it. */
+  #answerFailed(error: unknown, context: unknown): void {
+    this.#log.error({ err: error }, 'reply handler failed');
+    if (context instanceof Call) fail(context, ERRORS.INTERNAL_ERROR);
   }
 
   /**
@@ -216,9 +248,11 @@ export class Exchange {
 
   async #firstVolumes(): Promise<void> {
     const progress = this.#progress;
-    await Promise.all(
-      this.#shards.map((_, shard) => progress.awaitProjected(shard, progress.committed(shard), READ_MODEL_WAIT_MS)),
-    );
+    const waits: Promise<boolean>[] = [];
+    for (let shard = 0; shard < progress.shards; shard++) {
+      waits.push(progress.awaitProjected(shard, progress.committed(shard), READ_MODEL_WAIT_MS));
+    }
+    await Promise.all(waits);
     await this.#refreshVolumes();
   }
 
@@ -235,55 +269,33 @@ export class Exchange {
     const queries = this.#queries;
     const volumes = this.#volumes;
     const responses = new MarketResponses(views, volumes);
-    const readiness = () => this.#readiness;
+    const readiness = () => this.#readiness();
     return [
       ...platformRoutes({ config, platform, catalog, views, volumes, clock, readiness }),
       ...marketRoutes({ catalog, views, responses }),
       ...marketDataRoutes({ catalog, views, clock }),
       ...orderRoutes({ engine, views, catalog, accounts, clock, queries }),
       ...fundRoutes({ engine, views, catalog }),
+      ...claimRoutes({ engine, views, catalog }),
       ...historyRoutes({ queries }),
       ...adminUserRoutes({ accounts, keys, views, clock }),
       ...adminFundRoutes({ accounts, funding, catalog, views }),
       ...adminCatalogRoutes({ catalog, views, desk, responses, defaultFeeBps: config.feeBps, clock }),
+      ...adminResolutionRoutes({ catalog, views, desk, responses }),
       ...adminPlatformRoutes({ platform }),
     ];
   }
 
-  #startShard(shard: number, memory: Memory): Worker {
-    const { config } = this;
-    const worker = this.#startThread(`shard ${shard}`, '../engine/shard.ts', {
-      shard,
-      shards: this.control.shards,
-      commandRing: memory.commandRings[shard]!,
-      eventRing: memory.eventRings[shard]!,
-      balances: memory.balances,
-      progress: memory.progress,
-      journalPath: this.#journalPath(shard),
-      directory: config.dataDir,
-      journalSync: config.journalSync,
-      verifier: config.verifier,
-      chainId: config.chainId,
-      exchangeAddress: config.contracts.exchange,
-      collateralCheck: config.collateralCheck,
-    } satisfies ShardOptions);
-    worker.once('exit', () => this.#engine.shardLost(shard));
-    worker.once('message', (report) => this.#log.debug({ shard, ...report }, 'shard recovered'));
-    return worker;
-  }
-
-  /** A thread whose end is the end of the process, unless it was asked to end. */
-  #startThread(name: string, entry: string, workerData: ShardOptions | ProjectorOptions | SnapshotOptions): Worker {
-    const worker = new Worker(new URL(entry, import.meta.url), { workerData, name });
-    worker.once('error', (error) => this.#onFatal(error));
-    worker.once('exit', (code) => {
-      if (!this.#isEnding) this.#onFatal(new Error(`the ${name} thread ended with code ${code}`));
+  /** One that nobody's answer waits for: it may be away for a while, and catches up. */
+  #keepThread(name: string, entry: string, workerData: ProjectorOptions | SnapshotOptions): KeptThread {
+    return new KeptThread({
+      name,
+      launch: () => new Worker(new URL(entry, import.meta.url), { workerData, name }),
+      onEnd: (error) => {
+        if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);
+        return true;
+      },
     });
-    return worker;
-  }
-
-  #journalPath(shard: number): string {
-    return journalPath(this.config.dataDir, shard);
   }
 
   #path(name: string): string {
@@ -301,20 +313,4 @@ function makeDataDir(path: string): void {
 
 function explain(error: Error): never {
   throw new StartError(error.message);
-}
-
-type Memory = {
-  readonly commandRings: readonly SharedArrayBuffer[];
-  readonly eventRings: readonly SharedArrayBuffer[];
-  readonly balances: SharedArrayBuffer;
-  readonly progress: SharedArrayBuffer;
-};
-
-function createMemory(shards: number): Memory {
-  return {
-    commandRings: Array.from({ length: shards }, () => createRingBuffer(COMMAND_RING_BYTES)),
-    eventRings: Array.from({ length: shards }, () => createRingBuffer(EVENT_RING_BYTES)),
-    balances: createBalances(),
-    progress: Progress.create(shards),
-  };
 }

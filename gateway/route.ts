@@ -27,6 +27,8 @@ export type Route = Readonly<{
   idempotent?: boolean;
   /** Takes new risk, so it is refused while the platform is paused; cancels are not placing. */
   placing?: boolean;
+  /** Adds to what is kept for good: refused while the disk is nearly full, as placing is. */
+  storing?: boolean;
   /** Answers also before recovery is done and while draining. */
   probe?: boolean;
   /** Default: 64 KiB. */
@@ -35,6 +37,8 @@ export type Route = Readonly<{
   query?: JsonSchema;
   /** Without it a body is counted and signed but not read. */
   body?: JsonSchema;
+  /** No body at all is the empty object. */
+  bodyOptional?: boolean;
 }>;
 
 /** The scope bits a key needs; zero where keys are not asked for. */

@@ -1,7 +1,7 @@
 /**
  * uWebSockets.js behind the route table: one handler for every request, and the stages each call passes in order.
  *
- *   transport → identity → scope → limit → pause → idempotency → validation → handler
+ *   transport → identity → scope → limit → pause, disk → idempotency → validation → handler
  *
  * The order is the precedence of the error table. A call without a key is counted by its address before its body is
  * read; a call with one is counted by the key after the signature holds, so a forged request never spends a quota,
@@ -53,6 +53,8 @@ export type ServerOptions = {
   readonly log: Logger;
   readonly isReady: () => boolean;
   readonly isPaused: () => boolean;
+  /** There is only room left for what has to go on. */
+  readonly isDiskLow: () => boolean;
 };
 
 /** A route with everything that is worked out once. */
@@ -199,7 +201,7 @@ export class HttpServer {
   /** The stages after the body; each has answered when it returns false. */
   #pass(call: Call, row: Row): void {
     if (!this.#identify(call, row)) return;
-    if (!this.#admitPlacing(call, row.route)) return;
+    if (!this.#admitNew(call, row.route)) return;
     if (!this.#beginIdempotent(call, row.route)) return;
     if (!validate(call, row)) return;
     this.#dispatch(call, row.route);
@@ -249,9 +251,11 @@ export class HttpServer {
     return false;
   }
 
-  #admitPlacing(call: Call, route: Route): boolean {
-    if (!route.placing || !this.#options.isPaused()) return true;
-    fail(call, ERRORS.PLATFORM_PAUSED);
+  #admitNew(call: Call, { placing, storing }: Route): boolean {
+    const { isPaused, isDiskLow } = this.#options;
+    if (placing && isPaused()) fail(call, ERRORS.PLATFORM_PAUSED);
+    else if ((placing || storing) && isDiskLow()) fail(call, ERRORS.ENGINE_BUSY);
+    else return true;
     return false;
   }
 
@@ -325,7 +329,9 @@ function validate(call: Call, row: Row): boolean {
     if (!result.ok) return refuseInvalid(call, result.invalid);
     call.query = result.query;
   }
-  if (row.checkBody !== null) {
+  if (row.route.bodyOptional && call.body.length === 0) {
+    call.json = {};
+  } else if (row.checkBody !== null) {
     const parsed = parseStrictJson(call.body);
     if (!parsed.ok) return refuseInvalid(call, parsed);
     const invalid = row.checkBody(parsed.value);

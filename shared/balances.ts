@@ -1,26 +1,46 @@
 /**
  * Available USDC per account: one 64-bit cell each in memory that all shards share. It is the only state two shards
- * both write, and the only place where bigint touches the hot path.
+ * both write, and the only place where bigint touches the hot path. The memory outlives the thread of a shard.
+ *
+ *   row 0       cells: what an account can still spend            one 64-bit integer each, every shard
+ *   row 1 + k   applied: what shard k has added to each cell      one double each, only shard k
+ *
+ * Behind the MAX_ACCOUNTS cells of an applied row stands how many of them may be other than 0: `restore` need not walk
+ * a million.
  *
  * Invariants:
  *   B1  A debit happens at once, by compare-and-swap, before the command that needs it is applied; a credit happens
  *       only after the journal transaction that holds it is durable. So whatever a crash takes away, money that was
  *       spent in one shard had durably arrived from another.
- *   B2  When nothing is in flight, a cell is the sum over shards of the account's net (ledger.ts). At start the cells
- *       are made from exactly that sum.
- *   B3  No cell is negative while collateral is checked.
+ *   B2  A cell is the sum of what all shards have applied to it. When nothing is in flight, what a shard has applied
+ *       is the account's net in that shard (ledger.ts).
+ *   B3  A shard takes commands only after `restore`, which makes what it has applied equal to what its journal says.
+ *       Until then the cells lack what the thread before it took for commands that were never committed, so the other
+ *       shards may refuse too much in the meantime, never too little. At a start no shard gets a command before all
+ *       have restored, because the net of one alone may be negative or include what another has spent.
+ *   B4  `applied` goes down after the cell and up before it. A thread that ends between the two leaves the cell short
+ *       by that one amount until the process ends, never with money that is not there.
+ *   B5  No cell is negative while collateral is checked.
  */
 import { MAX_ACCOUNTS } from './codes.ts';
+import { addSafe } from './int.ts';
 
-export function createBalances(): SharedArrayBuffer {
-  return new SharedArrayBuffer(MAX_ACCOUNTS * 8);
+const TOUCHED = MAX_ACCOUNTS;
+const ROW_BYTES = (MAX_ACCOUNTS + 1) * 8;
+
+/** Rows that are never touched take no memory. */
+export function createBalances(shards = 1): SharedArrayBuffer {
+  return new SharedArrayBuffer((1 + shards) * ROW_BYTES);
 }
 
+/** The cells as one shard sees and changes them. */
 export class Balances {
   readonly #cells: BigInt64Array;
+  readonly #applied: Float64Array;
 
-  constructor(buffer: SharedArrayBuffer) {
-    this.#cells = new BigInt64Array(buffer);
+  constructor(buffer: SharedArrayBuffer, shard = 0) {
+    this.#cells = new BigInt64Array(buffer, 0, MAX_ACCOUNTS);
+    this.#applied = new Float64Array(buffer, (1 + shard) * ROW_BYTES, MAX_ACCOUNTS + 1);
   }
 
   availableMicro(account: number): number {
@@ -34,22 +54,38 @@ export class Balances {
     for (;;) {
       if (seen < amount) return false;
       const found = Atomics.compareExchange(this.#cells, account, seen, seen - amount);
-      if (found === seen) return true;
+      if (found === seen) break;
       seen = found;
     }
+    this.#note(account, -micro);
+    return true;
   }
 
   /** Takes the amount whether it is there or not (collateral check off). */
   debit(account: number, micro: number): void {
     Atomics.sub(this.#cells, account, BigInt(micro));
+    this.#note(account, -micro);
   }
 
   credit(account: number, micro: number): void {
+    this.#note(account, micro);
     Atomics.add(this.#cells, account, BigInt(micro));
   }
 
-  /** Start-up only, before any shard takes commands (B2). */
-  set(account: number, micro: number): void {
-    Atomics.store(this.#cells, account, BigInt(micro));
+  /** Makes this shard's part of every cell what it recovered (B3). Accounts beyond `netMicro` have no net. */
+  restore(netMicro: Float64Array): void {
+    const accounts = Math.max(netMicro.length, this.#applied[TOUCHED]!);
+    for (let account = 0; account < accounts; account++) {
+      const net = account < netMicro.length ? netMicro[account]! : 0;
+      const missing = addSafe(net, -this.#applied[account]!);
+      if (missing > 0) this.credit(account, missing);
+      else if (missing < 0) this.debit(account, -missing);
+    }
+  }
+
+  #note(account: number, micro: number): void {
+    const applied = this.#applied;
+    applied[account] = addSafe(applied[account]!, micro);
+    if (account >= applied[TOUCHED]!) applied[TOUCHED] = account + 1;
   }
 }

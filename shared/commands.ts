@@ -20,6 +20,9 @@
  *                          18 endMs (2)   20 status   21 –
  * MARKET_PATCH, 14 words:  8 status or UNCHANGED   9 feeBps or UNCHANGED   10 startMs (2)   12 endMs (2), always given
  * TICK, 8 words:           nothing but its time
+ * RESOLVE, 10 words:       8 status, RESOLVED or CANCELLED   9 payoutYesPpm (payout.ts)
+ * CLAIM, 8 words:          account, market
+ * SETTLE, 8 words:         market
  */
 import { assert } from './assert.ts';
 import { writeSafe } from './record.ts';
@@ -36,6 +39,9 @@ export const COMMAND = {
   MARKET_OPEN: 6,
   MARKET_PATCH: 7,
   TICK: 8,
+  RESOLVE: 9,
+  CLAIM: 10,
+  SETTLE: 11,
 } as const;
 export type CommandType = (typeof COMMAND)[keyof typeof COMMAND];
 
@@ -88,15 +94,17 @@ export const PATCH_STATUS = 8;
 export const PATCH_FEE_BPS = 9;
 export const PATCH_START_MS = 10;
 export const PATCH_END_MS = 12;
+export const RESOLVE_STATUS = 8;
+export const RESOLVE_PAYOUT_YES_PPM = 9;
 
 /** Length in bytes by type, index = COMMAND value. */
-export const COMMAND_BYTES = [0, 72 * 4, 16 * 4, 10 * 4, 10 * 4, 18 * 4, 22 * 4, 14 * 4, 8 * 4] as const;
+export const COMMAND_BYTES = [0, 72, 16, 10, 10, 18, 22, 14, 8, 10, 8, 8].map((words) => words * 4);
 for (const bytes of COMMAND_BYTES) assert(bytes % 8 === 0, 'commands: lengths are multiples of 8');
-assert(COMMAND_BYTES[COMMAND.TICK] === 32, 'commands: the length table follows the type table');
+assert(COMMAND_BYTES.length === COMMAND.SETTLE + 1, 'commands: the length table follows the type table');
 
 /** Types that are worth the ring's reserved tenth: they reduce risk or run the exchange. */
 export function isUrgent(type: CommandType): boolean {
-  return type !== COMMAND.PLACE && type !== COMMAND.CONVERT;
+  return type !== COMMAND.PLACE && type !== COMMAND.CONVERT && type !== COMMAND.CLAIM;
 }
 
 /**

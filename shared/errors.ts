@@ -4,7 +4,8 @@
  *
  * Columns: permanent number (rings, journal; a number is never reused and survives moving its row), the string code
  * clients see, HTTP status, default message (part of the contract, never reworded), `retryable` (the same request may
- * succeed later and a 503 row carries Retry-After), `storable` (an idempotency key keeps this answer on single-order routes).
+ * succeed later and a 503 row carries Retry-After), `storable` (an idempotency key keeps this answer on single-order
+ * routes).
  */
 
 type Row = {
@@ -98,6 +99,7 @@ export const ERRORS = {
   ORDER_NOT_CANCELLABLE: row(601, 'ORDER_NOT_CANCELLABLE', 409, 'order cannot be cancelled'),
   INSUFFICIENT_BALANCE: row(602, 'INSUFFICIENT_BALANCE', 400, 'insufficient balance'),
   INVALID_TRANSITION: row(603, 'CONFLICT', 409, 'market status does not allow this'),
+  NOTHING_TO_CLAIM: row(604, 'NOT_FOUND', 404, 'nothing to claim'),
 
   // 700 matching
   POST_ONLY_WOULD_CROSS: row(700, 'POST_ONLY_WOULD_CROSS', 400, 'post-only order would cross the book'),

@@ -2,13 +2,13 @@
  * Events: what a shard answers, as fixed-offset records (ringLayout.ts has the two header words). All but RECORD, REPLY
  * and READY rest in the journal behind the command that caused them, so a layout change is a new EVENT_VERSION.
  *
- * One accepted command gives, in this order: RECORD, its events, REPLY. A refused one gives a REPLY alone. Nothing of it
- * reaches the event ring before its journal transaction is durable.
+ * One accepted command gives, in this order: RECORD, its events, REPLY. A refused one gives a REPLY alone. Nothing of
+ * it reaches the event ring before its journal transaction is durable.
  *
  * Every event, in words ("2" marks a safe integer over two words):
  *   0 length   1 type|version   2 slot   3 account   4 marketSequence (2)   6 market   7 flags
- * slot is the order's place in the shard's order pool: unique among its open orders, reused later. marketSequence counts
- * a market's public frames and never resets; 0 where the event is not public.
+ * slot is the order's place in the shard's order pool: unique among its open orders, reused later. marketSequence
+ * counts a market's public frames and never resets; 0 where the event is not public.
  *
  * RECORD, 16 words:   8 shardSequence (2)   10 timeMs (2)   12 command type   13 –   14 –
  * ORDER and ORDER_STATE, 36 words (ORDER: accepted just now; ORDER_STATE: how an open order stands, at recovery):
@@ -16,7 +16,8 @@
  *   22 limitTicks, of the order's own outcome   23 feeRateBps   24 expirationSec (2)   26 orderSequence (2)
  *   28 remainingLots (2)   30 filledNotionalMicro (2)   32 createdMs (2)   34 dormant 0/1   35 –
  * REST, 10 words:     8 remainingLots (2): the order now rests at its limit, last in its queue (frame "open")
- * FILL, 26 words:     slot = maker's, account = maker's, marketSequence = the trade frame's (the maker's delta is the next)
+ * FILL, 26 words:     slot = maker's, account = maker's
+ *   marketSequence is the trade frame's, the maker's delta has the next
  *   7 match type   8 yesTicks: the maker's price in Yes terms   9 taker slot   10 quantityLots (2)
  *   12 tradeSequence (2)   14 makerFee (2)   16 takerFee (2)   18 makerRemainingLots (2)   20 taker account   21 –
  *   22 takerRemainingLots (2)
@@ -27,10 +28,12 @@
  *   8 netMicro (2, signed): its USDC here, credits less debits and reservations; available is the sum over shards
  *   10 reservedMicro (2)   12 yesAvailable (2, signed)   14 yesReserved (2)   16 noAvailable (2, signed)
  *   18 noReserved (2), all atomic; words 12… belong to `market`, or market is NO_MARKET and they are 0
- * MARKET, 26 words:   how a market stands, absolute:
+ * MARKET, 32 words:   how a market stands, absolute:
  *   7 status   8 collateralMicro (2, signed)   10 feeBps   11 ticksPerUnit   12 startMs (2)   14 endMs (2)
- *   16 marketSequence (2), last used   18 minOrderAtomic (2)   20…23 uuid   24 –
- * FUNDS, 18 words:    7 movement   8 amountMicro (2)   10…17 reference hash (zero for split and merge)
+ *   16 marketSequence (2), last used   18 minOrderAtomic (2)   20…23 uuid
+ *   24 payoutYesPpm (payout.ts)   25 –   26 resolvedMs (2), when it was resolved or cancelled   28 settledMs (2)
+ *   30 roundingPpm (2), millionths of a micro-USDC in the collateral that no token is worth; 24… are 0 until decided
+ * FUNDS, 18 words:    7 movement   8 amountMicro (2)   10…17 reference hash (zero for split, merge and claim)
  * REPLY, 16 words:    2 requestId   7 code (errors.ts, 0 = done)   8 shardSequence (2; 0 for a refusal)
  *   10, 12, 14: three numbers of the code's own (2 each): INSUFFICIENT_BALANCE required, available, reserved;
  *   FEE_RATE_MISMATCH the canonical fee; CANCEL_MANY how many were cancelled
@@ -60,7 +63,7 @@ export const EVENT = {
 export type EventType = (typeof EVENT)[keyof typeof EVENT];
 
 /** Length in bytes by type, index = EVENT value. */
-export const EVENT_BYTES = [0, 16, 36, 36, 10, 26, 10, 8, 8, 20, 26, 18, 16, 12, 10].map((words) => words * 4);
+export const EVENT_BYTES = [0, 16, 36, 36, 10, 26, 10, 8, 8, 20, 32, 18, 16, 12, 10].map((words) => words * 4);
 for (const bytes of EVENT_BYTES) assert(bytes % 8 === 0, 'events: lengths are multiples of 8');
 
 /** Word offsets. */
@@ -117,6 +120,10 @@ export const MARKET_END_MS = 14;
 export const MARKET_LAST_SEQUENCE = 16;
 export const MARKET_MIN_ORDER = 18;
 export const MARKET_UUID = 20;
+export const MARKET_PAYOUT_YES_PPM = 24;
+export const MARKET_RESOLVED_MS = 26;
+export const MARKET_SETTLED_MS = 28;
+export const MARKET_ROUNDING_PPM = 30;
 
 export const FUNDS_EV_AMOUNT = 8;
 export const FUNDS_EV_REFERENCE = 10;

@@ -33,7 +33,7 @@ export function writeSigned(words: Uint32Array, word: number, value: number): vo
   words[word + 1] = (value - low) / TWO_32;
 }
 
-/** A growing buffer of records, written front to back and cleared as a whole; nothing is allocated once it has grown. */
+/** A growing buffer of records, written front to back, cleared as a whole; nothing is allocated once it has grown. */
 export class RecordBuffer implements RecordMemory {
   words: Uint32Array;
   bytes: Uint8Array;
@@ -57,12 +57,22 @@ export class RecordBuffer implements RecordMemory {
   /** Appends a zeroed record of `lengthBytes` (a multiple of 8) and returns its word offset; length word written. */
   append(lengthBytes: number, typeAndVersion: number): number {
     assert(lengthBytes % 8 === 0, 'record: length is a multiple of 8');
-    const word = this.lengthBytes >>> 2;
-    this.#reserve(lengthBytes);
-    this.words.fill(0, word, word + (lengthBytes >>> 2));
-    this.words[word] = lengthBytes;
-    this.words[word + 1] = typeAndVersion;
-    this.lengthBytes += lengthBytes;
+    assert(lengthBytes % 8 === 0, 'record: length is a multiple of 8');
+    const word = this.claim(lengthBytes, typeAndVersion);
+    this.words.fill(0, word + 2, word + (lengthBytes >>> 2));
+    return word;
+  }
+
+  /** Like `append` for callers that write every word behind the first two themselves: what was there before is left. */
+  claim(lengthBytes: number, typeAndVersion: number): number {
+    const start = this.lengthBytes;
+    const end = start + lengthBytes;
+    if (end > this.bytes.length) this.#reserve(lengthBytes);
+    this.lengthBytes = end;
+    const word = start >>> 2;
+    const { words } = this;
+    words[word] = lengthBytes;
+    words[word + 1] = typeAndVersion;
     return word;
   }
 

@@ -8,7 +8,7 @@ export type ShardOptions = {
   readonly shards: number;
   readonly commandRing: SharedArrayBuffer;
   readonly eventRing: SharedArrayBuffer;
-  /** Available USDC per account (balances.ts). */
+  /** Available USDC per account, and what each shard has applied to it (balances.ts). */
   readonly balances: SharedArrayBuffer;
   /** How far each shard has committed and the projector has followed (progress.ts). */
   readonly progress: SharedArrayBuffer;

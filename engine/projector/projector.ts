@@ -32,7 +32,7 @@ import { ownTicks } from '../../shared/orderMath.ts';
 import { NOT_KNOWN, Progress } from '../../shared/progress.ts';
 import { readSafe } from '../../shared/record.ts';
 import type { ProjectorOptions } from '../../shared/threads.ts';
-import { type JournalHead, JournalReader, type JournalVisitor } from '../journal.ts';
+import { JournalError, type JournalHead, JournalReader, type JournalVisitor } from '../journal.ts';
 import { MarketProjection } from './markets.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
 import { Cursors, clearReadDb, openReadDb } from './readDb.ts';
@@ -100,7 +100,18 @@ export class Projector {
   /** T2. A shard that has recovered opened its journal, so the file is there. */
   #connect(shard: number): JournalReader {
     const reader = new JournalReader(this.#journalPaths[shard]!);
-    if (!reader.continues(this.#state.heads[shard]!)) this.#rebuild();
+    if (!reader.continues(this.#state.heads[shard]!)) {
+      const first = reader.facts().firstSequence;
+      if (first > 1) {
+        reader.close();
+        const { sequence } = this.#state.heads[shard]!;
+        throw new JournalError(
+          `read.db stands at ${sequence} of shard ${shard}, whose journal was trimmed and starts at ${first}: ` +
+            'put a backup of read.db in its place',
+        );
+      }
+      this.#rebuild();
+    }
     this.#readers[shard] = reader;
     this.progress.setProjected(shard, this.#state.heads[shard]!.sequence);
     return reader;

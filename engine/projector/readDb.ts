@@ -2,7 +2,7 @@
  * The file behind read.db (data/schema/read.sql): opened by the projector, emptied and made again whenever it is not
  * exactly what this version would have written.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { JournalHead } from '../journal.ts';
 
@@ -11,10 +11,23 @@ export const READ_DB_VERSION = 1;
 
 const SCHEMA_URL = new URL('../../data/schema/read.sql', import.meta.url);
 const CHECKPOINT_PAGES = 4000;
+const UNREADABLE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT']);
 /** The index on random hashes wants more pages in memory than the default 16 MiB once orders count in millions. */
 const CACHE_KIB = 64 * 1024;
 
+/** Everything in the file follows from the journals, so one that SQLite cannot read is put aside and made again. */
 export function openReadDb(path: string): Database.Database {
+  try {
+    return openFile(path);
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError) || !UNREADABLE.has(error.code)) throw error;
+    renameSync(path, `${path}.damaged`);
+    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+    return openFile(path);
+  }
+}
+
+function openFile(path: string): Database.Database {
   const db = new Database(path);
   db.pragma('journal_mode = WAL');
   // A power cut may lose the last transactions: rows and cursor alike, so they are read from the journal again.

@@ -5,7 +5,8 @@
  * Invariants:
  *   N1  A nonce is refused for at least PERIOD_MS after its use. A timestamp is acceptable for at most 60 s (30 s of
  *       skew either way), so a nonce is forgotten only when its own timestamp no longer passes.
- *   N2  Nothing is known of the nonces before the start, so timestamps up to `floorSec` are not covered; the floor rises
+ *   N2  Nothing is known of the nonces before the start, so timestamps up to `floorSec` are not covered; the floor
+ *   rises
  *       with every generation dropped, which keeps N1 when the wall clock is set back.
  *   N3  A generation holds at most MAX_PER_KEY nonces of a key; a full one refuses, it never forgets early.
  *   N4  A timestamp ahead of this clock is remembered durably, per key, before it is accepted: after a restart it may

@@ -27,6 +27,7 @@ export function openControl(config: Config): Control {
     const platform = new Platform(database);
     const masterKey = openMasterKey(config, join(config.dataDir, 'master.key'), platform);
     const shards = openShards(config, platform);
+    openDomain(config, platform);
     const accounts = new Accounts(database);
     return {
       database,
@@ -41,6 +42,18 @@ export function openControl(config: Config): Control {
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/**
+ * Open orders are signed for one chain and one contract. Another setting over the same directory would leave them
+ * resting under signatures that no longer hold, so it is refused.
+ */
+function openDomain({ chainId, contracts }: Pick<Config, 'chainId' | 'contracts'>, platform: Platform): void {
+  const domain = `${contracts.exchange} on chain ${chainId}`;
+  if (platform.domain === undefined) platform.fixDomain(domain);
+  else if (platform.domain !== domain) {
+    throw new ConfigError(`EXCHANGE_ADDRESS, CHAIN_ID: the orders of this data directory are for ${platform.domain}`);
   }
 }
 

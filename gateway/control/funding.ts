@@ -1,10 +1,9 @@
 /**
  * Carries out deposits and withdrawals exactly once: noted durably, sent to the account's shard, noted as done. The
  * shard recognises a reference it has carried out and answers it as done again, so whatever is left pending by a crash
- * is simply sent again at the next start.
+ * is simply sent again when the shard is back.
  * Owner: the gateway thread.
  */
-import { assert } from '../../shared/assert.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { MOVEMENT } from '../../shared/codes.ts';
 import { E, OK } from '../../shared/errors.ts';
@@ -52,12 +51,12 @@ export class Funding {
     return result.finally(() => this.#underWay.delete(key));
   }
 
-  /** At the start, before new requests come: what a crash left open. */
+  /** When a shard is READY: what the end of a thread left open. What belongs to a shard that is away stays so. */
   async resumePending(): Promise<void> {
-    for (const movement of this.#movements.pending()) {
-      const result = await this.#send(movement, true);
-      const isDecided = result.movement !== null || result.code !== E.ENGINE_BUSY;
-      assert(isDecided, 'funding: an idle engine takes a movement');
+    for (const { account, kind, amountMicro, reference } of this.#movements.pending()) {
+      // Somebody may have repeated it in the meantime, and one that was refused must not begin again by itself.
+      const isOpen = this.#movements.find(account, kind, reference)?.status === 'pending';
+      if (isOpen) await this.move(account, kind, amountMicro, reference);
     }
   }
 

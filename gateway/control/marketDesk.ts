@@ -14,6 +14,13 @@ import type { Catalog, MarketDetails, MarketEntry, NewMarket } from './catalog.t
 export type MarketEngine = {
   openMarket(market: MarketEntry, status: MarketStatus, feeBps: number): Promise<{ readonly code: number }>;
   patchMarket(market: number, shard: number, terms: MarketTerms): Promise<{ readonly code: number }>;
+  decideMarket(
+    market: number,
+    shard: number,
+    status: MarketStatus,
+    payoutYesPpm: number,
+  ): Promise<{ readonly code: number }>;
+  settleMarket(market: number, shard: number): Promise<{ readonly code: number }>;
 };
 
 /** The part of the views used here: how a market stands by what its shard has told. */
@@ -65,10 +72,25 @@ export class MarketDesk {
     return this.#inTurn(() => this.#change(market, change));
   }
 
-  /** At the start: what a crash left in the catalogue alone. Opening a market twice changes nothing in its shard. */
-  async openMissing(): Promise<void> {
+  /** Resolved or cancelled, as `status` says. Null when done, as below. */
+  decide(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
+    const { index, shard } = market;
+    return this.#inTurn(() => this.#move(market, this.#engine.decideMarket(index, shard, status, payoutYesPpm)));
+  }
+
+  settle(market: MarketEntry): Promise<Refusal | null> {
+    return this.#inTurn(() => this.#move(market, this.#engine.settleMarket(market.index, market.shard)));
+  }
+
+  /** When the shard is READY: what the end of a thread left in the catalogue alone. */
+  openMissing(shard: number): Promise<void> {
+    return this.#inTurn(() => this.#openMissing(shard));
+  }
+
+  /** The shard may have it all the same: opening a market twice changes nothing there. */
+  async #openMissing(shard: number): Promise<void> {
     for (const market of this.#catalog.markets) {
-      if (this.#states.has(market.index)) continue;
+      if (market.shard !== shard || this.#states.has(market.index)) continue;
       const { code } = await this.#engine.openMarket(market, market.opening.status, market.opening.feeBps);
       if (code !== OK) throw new Error(`market ${market.id} could not be opened again: error ${code}`);
     }
@@ -87,7 +109,7 @@ export class MarketDesk {
     const market = this.#catalog.createMarket(fields, this.#clock.nowMs());
     const { code } = await this.#engine.openMarket(market, fields.opening.status, fields.opening.feeBps);
     if (code === OK) return { market };
-    // When the outcome is unknown the shard may have the market, and the next start asks again.
+    // When the outcome is unknown the shard may have the market, and is asked again when it is back.
     if (code !== E.OUTCOME_UNKNOWN) this.#catalog.removeNewest(market);
     return { refusal: { row: errorRow(code) } };
   }
@@ -112,6 +134,14 @@ export class MarketDesk {
     }
     const eventId = change.eventId === undefined ? market.eventId : change.eventId;
     this.#catalog.updateMarket(market, eventId, changedDetails(market.details, change.details), this.#clock.nowMs());
+    return null;
+  }
+
+  /** The catalogue learns no more of it than that the market has changed. */
+  async #move(market: MarketEntry, moved: Promise<{ readonly code: number }>): Promise<Refusal | null> {
+    const { code } = await moved;
+    if (code !== OK) return { row: errorRow(code) };
+    this.#catalog.updateMarket(market, market.eventId, market.details, this.#clock.nowMs());
     return null;
   }
 

@@ -50,8 +50,11 @@ export class MarketResponses {
     const startsAt = new Date(markets.startMs(market.index)).toISOString();
     const endsAt = new Date(markets.endMs(market.index)).toISOString();
     return (
-      `${this.#description(market).json},"status":"${this.statusName(market)}","fee_bps":${markets.feeBps(market.index)}` +
+      `${this.#description(market).json},"status":"${this.statusName(market)}"` +
+      `,"fee_bps":${markets.feeBps(market.index)}` +
       `,"trading_starts_at":"${startsAt}","trading_ends_at":"${endsAt}"` +
+      timeField('resolved_at', markets.resolvedMs(market.index)) +
+      timeField('settled_at', markets.settledMs(market.index)) +
       `,"total_volume":"${usdcDecimal(this.volumeMicro(market))}","current_prices":${pricesOf(books.of(market.index))}}`
     );
   }
@@ -101,6 +104,11 @@ function describe(market: MarketEntry): Description {
     json: json.slice(0, -1),
     searchText: `${title}\n${description}`.toLowerCase(),
   };
+}
+
+/** Absent until it has happened. */
+function timeField(name: string, ms: number): string {
+  return ms === 0 ? '' : `,"${name}":"${new Date(ms).toISOString()}"`;
 }
 
 /** The decimal texts are JSON numbers as they stand, so no float is involved. */

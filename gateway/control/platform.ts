@@ -6,6 +6,8 @@ import type { ControlDatabase } from './database.ts';
 
 /** How many shards the data directory was made with: a market's shard depends on it. */
 const SHARDS = 'shards';
+/** The contract and chain that orders are signed for. */
+const DOMAIN = 'signing_domain';
 const PAUSED = 'paused';
 const HAS_JOURNALS = 'has_journals';
 
@@ -29,6 +31,14 @@ export class Platform {
 
   fixShards(shards: number): void {
     this.#set(SHARDS, String(shards));
+  }
+
+  get domain(): string | undefined {
+    return this.#values.get(DOMAIN);
+  }
+
+  fixDomain(domain: string): void {
+    this.#set(DOMAIN, domain);
   }
 
   /** Every shard has made its journal: from then on none may be missing. */

@@ -23,6 +23,7 @@ export const LIMIT_CLASSES = {
   orderByHash: perSecond(20),
   massCancel: perSecond(2),
   createMarket: perMinute(10),
+  resolveMarket: perMinute(5),
 } as const satisfies Record<string, Limit | null>;
 
 export type LimitClass = keyof typeof LIMIT_CLASSES;

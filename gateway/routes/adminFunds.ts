@@ -39,6 +39,7 @@ export function adminFundRoutes(deps: AdminFundDeps): Route[] {
       ...ADMIN,
       method: 'POST',
       path: '/admin/users/:id/deposits',
+      storing: true,
       body: MOVEMENT_BODY,
       handler: forUser(deps, (call, _, user) => move(call, deps, user, MOVEMENT.DEPOSIT)),
     },
@@ -72,7 +73,12 @@ async function move(call: Call, { funding }: AdminFundDeps, user: User, kind: Fu
   else fail(call, errorRow(result.code), { message: result.message, details: result.details });
 }
 
+/** While a shard recovers, what it has told so far would not add up. */
 function showLedger(call: Call, { catalog, views }: AdminFundDeps): void {
+  if (!views.isWhole) {
+    fail(call, ERRORS.ENGINE_BUSY);
+    return;
+  }
   const totals = views.ledger();
   ok(call, {
     balanced: totals.balanced,

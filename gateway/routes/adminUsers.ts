@@ -95,6 +95,7 @@ export function adminUserRoutes(deps: AdminUserDeps): Route[] {
       ...ADMIN,
       method: 'POST',
       path: '/admin/users',
+      storing: true,
       body: USER_BODY,
       handler: (call) => createUser(call, deps),
     },

@@ -11,6 +11,12 @@ import { ok } from '../respond.ts';
 import type { Route } from '../route.ts';
 import type { Views } from '../views/index.ts';
 
+/** `starting` until recovery is done, `draining` from the signal to stop on, `degraded` while a shard is away. */
+export type Readiness = {
+  readonly status: 'starting' | 'ready' | 'degraded' | 'draining';
+  readonly reason?: string;
+};
+
 export type PlatformDeps = {
   readonly config: Pick<Config, 'chainId' | 'contracts' | 'feeBps'>;
   readonly platform: Platform;
@@ -18,8 +24,7 @@ export type PlatformDeps = {
   readonly views: Views;
   readonly volumes: Volumes;
   readonly clock: Clock;
-  /** `starting` until recovery is done, `draining` from the signal to stop on. */
-  readonly readiness: () => 'starting' | 'ready' | 'draining';
+  readonly readiness: () => Readiness;
 };
 
 const OUTCOME_SLOT_COUNT = 2;
@@ -42,8 +47,8 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
       limit: 'unlimited',
       probe: true,
       handler: (call) => {
-        const status = deps.readiness();
-        ok(call, { status }, status === 'ready' ? 200 : SERVICE_UNAVAILABLE);
+        const readiness = deps.readiness();
+        ok(call, readiness, readiness.status === 'ready' ? 200 : SERVICE_UNAVAILABLE);
       },
     },
     {

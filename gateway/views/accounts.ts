@@ -30,7 +30,7 @@ const FIRST_ACCOUNTS = 256;
 const REFERENCE_WORDS = 8;
 
 /** One shard's part of every account, by account index. */
-class ShardFunds {
+export class ShardFunds {
   netMicro = new Float64Array(FIRST_ACCOUNTS);
   reservedMicro = new Float64Array(FIRST_ACCOUNTS);
   /** shardSequence of the last record that touched the account. */
@@ -57,7 +57,7 @@ export type TokenBalance = {
 export class AccountViews {
   /** Accounts that any event has named: indices below this. */
   count = 1;
-  readonly shards: readonly ShardFunds[];
+  readonly shards: ShardFunds[];
   readonly pairs: PairIndex;
   yesAvailable = new Float64Array(FIRST_ACCOUNTS);
   yesReserved = new Float64Array(FIRST_ACCOUNTS);
@@ -102,9 +102,8 @@ export class AccountViews {
   }
 
   /** ACCOUNT carries absolute numbers, so applying one twice changes nothing. */
-  applyAccount(shard: number, shardSequence: number, words: Uint32Array, word: number): void {
+  applyAccount(funds: ShardFunds, shardSequence: number, words: Uint32Array, word: number): void {
     const account = words[word + EV_ACCOUNT]!;
-    const funds = this.shards[shard]!;
     funds.fit(account + 1);
     if (account >= this.count) this.count = account + 1;
     funds.netMicro[account] = readSigned(words, word + ACCOUNT_NET);
@@ -122,12 +121,11 @@ export class AccountViews {
 
   /**
    * A movement adds to its sum. At recovery a shard tells each sum so far as one movement of the fee account without a
-   * reference. Splits and merges turn USDC into collateral and back, which is no movement in or out.
+   * reference. Splits, merges and claims turn USDC into collateral and back: no movement in or out.
    */
-  applyFunds(shard: number, words: Uint32Array, word: number): void {
+  applyFunds(funds: ShardFunds, words: Uint32Array, word: number): void {
     const movement = words[word + EV_FLAGS]!;
     if (movement !== MOVEMENT.DEPOSIT && movement !== MOVEMENT.WITHDRAWAL) return;
-    const funds = this.shards[shard]!;
     const amount = BigInt(readSafe(words, word + FUNDS_EV_AMOUNT));
     const isSumSoFar = words[word + EV_ACCOUNT] === FEE_ACCOUNT && !hasReference(words, word + FUNDS_EV_REFERENCE);
     if (movement === MOVEMENT.DEPOSIT) funds.depositsMicro = (isSumSoFar ? 0n : funds.depositsMicro) + amount;

@@ -160,6 +160,10 @@ export class Books {
     return this.#books[market];
   }
 
+  drop(market: number): void {
+    if (market < this.#books.length) this.#books[market] = undefined;
+  }
+
   open(market: number, ticksPerUnit: number): Book {
     const known = this.#books[market];
     if (known !== undefined) return known;

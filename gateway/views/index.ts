@@ -7,11 +7,14 @@
  *   V1  The events of a shard are applied in ring order, each once, before the reply that follows them is handed on:
  *       whoever has an answer in hand sees its effects here.
  *   V2  Between two records the views are whole; nobody reads them inside one.
+ *   V3  From `begin` on a shard tells everything anew. What was known of its orders and USDC stays to be read until it
+ *       is READY and then gives way in one step; markets and tokens it tells as they stand, and may at once.
+ *       In the meantime the sums over everything (`ledger`) may not close.
  */
 import { assert, unreachable } from '../../shared/assert.ts';
 import * as ev from '../../shared/events.ts';
 import { readSafe } from '../../shared/record.ts';
-import { AccountViews } from './accounts.ts';
+import { AccountViews, ShardFunds } from './accounts.ts';
 import { Books } from './books.ts';
 import { type LedgerTotals, ledgerTotals } from './ledger.ts';
 import { MarketViews } from './markets.ts';
@@ -19,20 +22,31 @@ import { OpenOrders, ORDER_STATE } from './orders.ts';
 import { Outcome } from './outcome.ts';
 import { PairIndex } from './pairIndex.ts';
 
+/** What a shard that recovers has told so far (V3). */
+type Retold = { readonly orders: OpenOrders; readonly funds: ShardFunds };
+
 export class Views {
   readonly pairs = new PairIndex();
   /** By shard. */
-  readonly orders: readonly OpenOrders[];
+  readonly orders: OpenOrders[];
   /** By shard: what the record now passing did to its order. */
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: Outcome[];
   readonly books = new Books();
   readonly markets = new MarketViews();
   readonly accounts: AccountViews;
+  /** By shard; null while its events tell what changes. */
+  readonly #retold: (Retold | null)[];
 
   constructor(shards: number) {
     this.orders = Array.from({ length: shards }, (_, shard) => new OpenOrders(shard, this.pairs));
     this.outcomes = Array.from({ length: shards }, () => new Outcome());
     this.accounts = new AccountViews(shards, this.pairs);
+    this.#retold = this.orders.map(() => null);
+  }
+
+  /** Every shard has told how it stands. */
+  get isWhole(): boolean {
+    return this.#retold.every((retold) => retold === null);
   }
 
   ledger(): LedgerTotals {
@@ -55,7 +69,7 @@ export class Views {
         this.orders[shard]!.write(words[word + ev.EV_SLOT]!, words, word);
         break;
       case ev.EVENT.ORDER_STATE:
-        this.#applyOrderState(shard, words, word);
+        this.#noteOrder(shard, words, word);
         break;
       case ev.EVENT.REST:
         this.#applyRest(shard, words, word);
@@ -75,13 +89,13 @@ export class Views {
         this.#applyWoken(shard, words, word);
         break;
       case ev.EVENT.ACCOUNT:
-        this.accounts.applyAccount(shard, outcome.shardSequence, words, word);
+        this.accounts.applyAccount(this.#funds(shard), outcome.shardSequence, words, word);
         break;
       case ev.EVENT.MARKET:
-        this.markets.apply(words, word);
+        this.markets.apply(shard, words, word);
         break;
       case ev.EVENT.FUNDS:
-        this.accounts.applyFunds(shard, words, word);
+        this.accounts.applyFunds(this.#funds(shard), words, word);
         break;
       case ev.EVENT.DIGEST:
         break; // a seal for replays
@@ -90,9 +104,19 @@ export class Views {
     }
   }
 
+  /** The shard is recovering: it will tell all it has, then it is READY. */
+  begin(shard: number): void {
+    this.#retold[shard] = { orders: new OpenOrders(shard, this.pairs), funds: new ShardFunds() };
+    this.outcomes[shard] = new Outcome();
+  }
+
   /** A shard has told all it recovered: its open orders take their places, in the order they once came. */
   recovered(shard: number): void {
-    const orders = this.orders[shard]!;
+    const { orders, funds } = this.#mustRetell(shard);
+    this.#retold[shard] = null;
+    this.orders[shard] = orders;
+    this.accounts.shards[shard] = funds;
+    for (const market of this.markets.ofShard(shard)) this.books.drop(market);
     for (const entry of orders.takeNoted()) {
       if (entry < 0) {
         orders.list(~entry, ORDER_STATE.DORMANT);
@@ -103,8 +127,18 @@ export class Views {
     }
   }
 
-  #applyOrderState(shard: number, words: Uint32Array, word: number): void {
-    const orders = this.orders[shard]!;
+  #mustRetell(shard: number): Retold {
+    const retold = this.#retold[shard];
+    assert(retold != null, 'V3: only a shard that recovers tells what it has');
+    return retold;
+  }
+
+  #funds(shard: number): ShardFunds {
+    return this.#retold[shard]?.funds ?? this.accounts.shards[shard]!;
+  }
+
+  #noteOrder(shard: number, words: Uint32Array, word: number): void {
+    const { orders } = this.#mustRetell(shard);
     const slot = words[word + ev.EV_SLOT]!;
     orders.write(slot, words, word);
     orders.note(slot, words[word + ev.ORDER_DORMANT] === 1);

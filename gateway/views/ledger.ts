@@ -2,19 +2,20 @@
  * The exchange's whole money on one page: what came in and has not gone out, and where it is now. Computed by walking
  * the views when the administrator asks. Sums over all accounts may leave the safe integers, so they are bigint.
  */
-import { FEE_ACCOUNT } from '../../shared/codes.ts';
+import { FEE_ACCOUNT, isDecided } from '../../shared/codes.ts';
+import { PPM } from '../../shared/payout.ts';
 import type { AccountViews } from './accounts.ts';
 import type { MarketViews } from './markets.ts';
 
 export type LedgerTotals = {
-  /** Every sum closes: accounts + fees + collateral = total, and each market has as many Yes as No as collateral. */
+  /** Every sum closes: accounts + fees + collateral = total, and each market's collateral covers its tokens exactly. */
   readonly balanced: boolean;
   /** Deposits less withdrawals. */
   readonly totalMicro: bigint;
   /** Available and reserved of all users. */
   readonly accountsMicro: bigint;
   readonly feesMicro: bigint;
-  /** Locked in full sets. */
+  /** Locked behind the tokens of all markets. */
   readonly collateralMicro: bigint;
   readonly sets: readonly MarketSets[];
 };
@@ -36,10 +37,9 @@ export function ledgerTotals(accounts: AccountViews, markets: MarketViews): Ledg
   const sets = tokenSupply(accounts, markets);
   let collateralMicro = 0n;
   let setsClose = true;
-  for (const { market, yesAtomic, noAtomic } of sets) {
-    const collateral = BigInt(markets.collateralMicro(market));
-    collateralMicro += collateral;
-    setsClose &&= yesAtomic === collateral && noAtomic === collateral;
+  for (const set of sets) {
+    collateralMicro += BigInt(markets.collateralMicro(set.market));
+    setsClose &&= isCovered(set, markets);
   }
   const balanced = setsClose && usersMicro.total + feesMicro.total + collateralMicro === totalMicro;
   return {
@@ -50,6 +50,16 @@ export function ledgerTotals(accounts: AccountViews, markets: MarketViews): Ledg
     collateralMicro,
     sets,
   };
+}
+
+/** RULES.md 9.8: a full set is one USDC until the market is decided, from then on each token is worth what it pays. */
+function isCovered({ market, yesAtomic, noAtomic }: MarketSets, markets: MarketViews): boolean {
+  const collateral = BigInt(markets.collateralMicro(market));
+  const isPaying = markets.has(market) && isDecided(markets.status(market));
+  if (!isPaying) return yesAtomic === collateral && noAtomic === collateral;
+  const payoutYes = BigInt(markets.payoutYesPpm(market));
+  const worth = yesAtomic * payoutYes + noAtomic * (BigInt(PPM) - payoutYes);
+  return collateral * BigInt(PPM) === worth + BigInt(markets.roundingPpm(market));
 }
 
 function tokenSupply(accounts: AccountViews, markets: MarketViews): MarketSets[] {

@@ -12,6 +12,10 @@ import {
   MARKET_END_MS,
   MARKET_FEE_BPS,
   MARKET_LAST_SEQUENCE,
+  MARKET_PAYOUT_YES_PPM,
+  MARKET_RESOLVED_MS,
+  MARKET_ROUNDING_PPM,
+  MARKET_SETTLED_MS,
   MARKET_START_MS,
   MARKET_TICKS_PER_UNIT,
   MARKET_UUID,
@@ -20,6 +24,7 @@ import { bytesToUuid, UUID_BYTES } from '../../shared/hex.ts';
 import { readSafe, readSigned } from '../../shared/record.ts';
 
 type MarketView = {
+  readonly shard: number;
   readonly id: string;
   readonly ticksPerUnit: number;
   status: MarketStatus;
@@ -27,6 +32,10 @@ type MarketView = {
   startMs: number;
   endMs: number;
   collateralMicro: number;
+  payoutYesPpm: number;
+  resolvedMs: number;
+  settledMs: number;
+  roundingPpm: number;
   sequence: number;
 };
 
@@ -41,6 +50,11 @@ export class MarketViews {
   /** False until the market's shard has opened it. */
   has(market: number): boolean {
     return this.#markets[market] !== undefined;
+  }
+
+  /** The indices of a shard's markets. */
+  ofShard(shard: number): number[] {
+    return this.#markets.flatMap((view, market) => (view?.shard === shard ? [market] : []));
   }
 
   id(market: number): string {
@@ -67,9 +81,29 @@ export class MarketViews {
     return this.#of(market).endMs;
   }
 
-  /** USDC locked in the market's full sets; 0 for a number that no market has. */
+  /** USDC locked behind the market's tokens; 0 for a number that no market has. */
   collateralMicro(market: number): number {
     return this.#markets[market]?.collateralMicro ?? 0;
+  }
+
+  /** What a Yes token of a decided market pays, of PPM; a No token pays the rest. */
+  payoutYesPpm(market: number): number {
+    return this.#of(market).payoutYesPpm;
+  }
+
+  /** When it was resolved or cancelled; 0 before. */
+  resolvedMs(market: number): number {
+    return this.#of(market).resolvedMs;
+  }
+
+  /** When every holder was paid; 0 before. */
+  settledMs(market: number): number {
+    return this.#of(market).settledMs;
+  }
+
+  /** Millionths of a micro-USDC in the collateral of a decided market that no token is worth. */
+  roundingPpm(market: number): number {
+    return this.#of(market).roundingPpm;
   }
 
   /** The last public sequence: what the views show contains every frame up to it. */
@@ -84,14 +118,18 @@ export class MarketViews {
     if (marketSequence > view.sequence) view.sequence = marketSequence;
   }
 
-  apply(words: Uint32Array, word: number): void {
+  apply(shard: number, words: Uint32Array, word: number): void {
     const market = words[word + EV_MARKET]!;
-    const known = this.#markets[market] ?? this.#open(market, words, word);
+    const known = this.#markets[market] ?? this.#open(shard, market, words, word);
     known.status = words[word + EV_FLAGS]! as MarketStatus;
     known.feeBps = words[word + MARKET_FEE_BPS]!;
     known.startMs = readSafe(words, word + MARKET_START_MS);
     known.endMs = readSafe(words, word + MARKET_END_MS);
     known.collateralMicro = readSigned(words, word + MARKET_COLLATERAL);
+    known.payoutYesPpm = words[word + MARKET_PAYOUT_YES_PPM]!;
+    known.resolvedMs = readSafe(words, word + MARKET_RESOLVED_MS);
+    known.settledMs = readSafe(words, word + MARKET_SETTLED_MS);
+    known.roundingPpm = readSafe(words, word + MARKET_ROUNDING_PPM);
     this.advance(market, readSafe(words, word + MARKET_LAST_SEQUENCE));
   }
 
@@ -101,11 +139,12 @@ export class MarketViews {
     return view;
   }
 
-  #open(market: number, words: Uint32Array, word: number): MarketView {
+  #open(shard: number, market: number, words: Uint32Array, word: number): MarketView {
     while (this.#markets.length < market) this.#markets.push(undefined);
     const uuid = new Uint8Array(UUID_BYTES);
     new Uint32Array(uuid.buffer).set(words.subarray(word + MARKET_UUID, word + MARKET_UUID + UUID_BYTES / 4));
     const view: MarketView = {
+      shard,
       id: bytesToUuid(uuid),
       ticksPerUnit: words[word + MARKET_TICKS_PER_UNIT]!,
       status: 0,
@@ -113,6 +152,10 @@ export class MarketViews {
       startMs: 0,
       endMs: 0,
       collateralMicro: 0,
+      payoutYesPpm: 0,
+      resolvedMs: 0,
+      settledMs: 0,
+      roundingPpm: 0,
       sequence: 0,
     };
     this.#markets[market] = view;

@@ -1,5 +1,5 @@
 /** The administrator's client: users, keys, money in and out, the catalogue and the pause switch. */
-import type { SELF_TRADE_NAMES } from '../codes.ts';
+import type { Outcome, SELF_TRADE_NAMES } from '../codes.ts';
 import { DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import { prepareRequest } from './request.ts';
 import type {
@@ -44,6 +44,12 @@ export type NewMarket = Partial<Omit<Market, 'id' | 'created_at' | 'updated_at'>
 };
 
 export type MarketPatch = Partial<Omit<Market, 'id'>> & { status?: MarketStatusName };
+
+/** Millionths of a USDC that a Yes and a No token pay: together 1,000,000. */
+export type Payouts = readonly [yes: number, no: number];
+
+/** The outcome that wins, or a share for both. */
+export type Resolution = { outcome_index: Outcome } | { payouts: Payouts };
 
 export type NewEvent = Partial<Omit<MarketEvent, 'id' | 'market_count' | 'created_at' | 'updated_at'>> & {
   slug: string;
@@ -101,6 +107,21 @@ export class AdminClient {
 
   patchMarket(marketId: string, patch: MarketPatch): Promise<Market> {
     return this.#send('PATCH', `/admin/markets/${encodeURIComponent(marketId)}`, patch);
+  }
+
+  /** Cancels every open order; from now on holders may claim. */
+  resolveMarket(marketId: string, resolution: Resolution): Promise<Market> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/resolve`, resolution);
+  }
+
+  /** Like resolving, for a market without an answer: half a USDC for every token unless told otherwise. */
+  cancelMarket(marketId: string, payouts?: Payouts): Promise<Market> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/cancel`, { payouts });
+  }
+
+  /** Pays every holder who has not claimed. */
+  settleMarket(marketId: string): Promise<Market> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/settle`);
   }
 
   pause(): Promise<Message> {

@@ -11,6 +11,7 @@ import type {
   BothBooks,
   CancelAllResponse,
   CancelMarketResponse,
+  ClaimResponse,
   FeeRate,
   FullSets,
   Market,
@@ -20,6 +21,7 @@ import type {
   PlacementBody,
   PlacementResponse,
   PlatformConfig,
+  Redeemable,
   SideName,
   Status,
   TickSize,
@@ -122,6 +124,16 @@ export class ExchangeClient {
 
   merge(marketId: string, amountAtomic: number): Promise<FullSets> {
     return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: String(amountAtomic) });
+  }
+
+  /** What can be claimed; the rows of one market add up to what its claim pays. */
+  redeemable(): Promise<Redeemable[]> {
+    return this.#sendSigned('GET', '/v1/user/redeemable');
+  }
+
+  /** All tokens of a decided market into what they pay. */
+  claim(marketId: string): Promise<ClaimResponse> {
+    return this.#sendSigned('POST', `/v1/user/positions/${segment(marketId)}/claim`);
   }
 
   book(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<Book> {

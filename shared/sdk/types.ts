@@ -218,6 +218,17 @@ export type Balances = {
   tokens: { market_id: string; outcome_index: Outcome; available: string; reserved: string }[];
 };
 
+/** What the account's tokens of one outcome of a decided market pay. */
+export type Redeemable = {
+  market_id: string;
+  outcome_index: Outcome;
+  quantity: string;
+  payout: string;
+  resolution: string;
+  resolved_at: string;
+};
+export type ClaimResponse = { message: string; market_id: string; tx_hash: string };
+
 /** The answer of split and merge. */
 export type FullSets = { message: string; market_id: string; amount: string };
 

@@ -102,6 +102,21 @@ describe('start', () => {
     assert.equal(JSON.parse(server.stdout.at(-1)!).shards, 2);
   });
 
+  test('another signing domain than the orders of the directory are for is a bad setting', async (t) => {
+    const server = await startServer(t, { CHAIN_ID: '137' });
+    await server.stop();
+    const changes: Record<string, string>[] = [{ CHAIN_ID: '1' }, { EXCHANGE_ADDRESS: `0x${'22'.repeat(20)}` }];
+    for (const changed of changes) {
+      const { code, stderr } = runMain(t, { DATA_DIR: server.dataDir, ...changed });
+      assert.equal(code, 78);
+      assert.match(
+        stderr,
+        /^error: EXCHANGE_ADDRESS, CHAIN_ID: the orders of this data directory are for 0x[0-9a-f]{40} on chain 137\n$/,
+      );
+    }
+    await server.start({ CHAIN_ID: '137' });
+  });
+
   test('everything in the data directory is for its owner alone', async (t) => {
     const server = await startServer(t, { DATA_DIR: join(mkdtempSync(join(tmpdir(), 'exchange-mode-')), 'new') });
     const dataDir = JSON.parse(server.stdout.at(-1)!).data_dir;

@@ -149,11 +149,12 @@ type TestServer = {
   readonly port: number;
   isReady: boolean;
   isPaused: boolean;
+  isDiskLow: boolean;
 };
 
 async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> {
   const clock = new ManualClock(START_MS);
-  const flags = { isReady: true, isPaused: false };
+  const flags = { isReady: true, isPaused: false, isDiskLow: false };
   const keys = new Map([[KEY.keyId, KEY]]);
   const http = new HttpServer({
     config: { host: '127.0.0.1', port: 0, tls: null, trustProxy: null },
@@ -171,6 +172,7 @@ async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> 
     log: createLogger('silent'),
     isReady: () => flags.isReady,
     isPaused: () => flags.isPaused,
+    isDiskLow: () => flags.isDiskLow,
     ...changes,
   });
   return Object.assign(flags, { http, clock, port: await http.listen() });
@@ -577,6 +579,16 @@ describe('transport', () => {
       assert.equal(status, 503);
       assert.deepEqual(json, { error: 'platform is paused', code: 'PLATFORM_PAUSED' });
       assert.equal(headers.get('retry-after'), '1');
+      assert.equal((await place({}, '{')).status, 400);
+    });
+
+    it('takes nothing new while the disk is nearly full, and everything else', async () => {
+      server.isDiskLow = true;
+      const refused = await place({}, '{');
+      assert.deepEqual([refused.status, refused.json.code], [503, 'ENGINE_BUSY']);
+      assert.equal(refused.headers.get('retry-after'), '1');
+      assert.equal((await call('GET', '/v1/time')).status, 200);
+      server.isDiskLow = false;
       assert.equal((await place({}, '{')).status, 400);
     });
 

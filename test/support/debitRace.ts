@@ -1,4 +1,4 @@
-/** A shard's side of a race for money: in every round all workers want the same account's last cents. Runs as a worker. */
+/** A shard's side of a race for money: in every round all workers want the same last cents. Runs as a worker. */
 import { isMainThread, workerData } from 'node:worker_threads';
 import { Balances } from '../../shared/balances.ts';
 
@@ -8,6 +8,7 @@ export type Race = {
   gates: SharedArrayBuffer;
   wins: SharedArrayBuffer;
   workers: number;
+  shard: number;
   rounds: number;
   micro: number;
 };
@@ -27,7 +28,7 @@ function meet(gates: Int32Array, round: number, workers: number): void {
 
 if (!isMainThread) {
   const race = workerData as Race;
-  const balances = new Balances(race.balances);
+  const balances = new Balances(race.balances, race.shard);
   const gates = new Int32Array(race.gates);
   const wins = new Int32Array(race.wins);
   for (let round = 0; round < race.rounds; round++) {

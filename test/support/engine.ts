@@ -95,6 +95,13 @@ export type MarketOptions = {
 export class MemoryJournal implements Pick<JournalStore, 'append'> {
   readonly rows: { sequence: number; timeMs: number; words: Uint32Array; eventWord: number; eventBytes: number }[] = [];
 
+  /** As it is now, whatever is appended here later: what was durable at this moment. */
+  copy(): MemoryJournal {
+    const copy = new MemoryJournal();
+    copy.rows.push(...this.rows);
+    return copy;
+  }
+
   append(
     sequence: number,
     timeMs: number,
@@ -156,9 +163,9 @@ export class EngineRig {
     return engine;
   }
 
-  /** A rig that starts from this one's journal, as a shard does after a crash. */
-  recovered(): EngineRig {
-    const rig = new EngineRig({ journal: this.journal });
+  /** A rig that starts from this one's journal, as a shard does after a crash of the process or of its thread alone. */
+  recovered(options: Pick<RigOptions, 'balances' | 'journal'> = {}): EngineRig {
+    const rig = new EngineRig({ journal: this.journal, ...options });
     rig.nowMs = this.nowMs;
     rig.#salt = this.#salt;
     rig.#reference = this.#reference;
@@ -246,6 +253,23 @@ export class EngineRig {
     return this.#run();
   }
 
+  resolve(index: number, payoutYesPpm: number, status: number = MARKET_STATUS.RESOLVED): Outcome {
+    const word = this.#begin(cmd.COMMAND.RESOLVE, 0, index, 0);
+    this.#producer.words[word + cmd.RESOLVE_STATUS] = status;
+    this.#producer.words[word + cmd.RESOLVE_PAYOUT_YES_PPM] = payoutYesPpm;
+    return this.#run();
+  }
+
+  claim(account: number, market = 0): Outcome {
+    this.#begin(cmd.COMMAND.CLAIM, account, market, 0);
+    return this.#run();
+  }
+
+  settle(market = 0): Outcome {
+    this.#begin(cmd.COMMAND.SETTLE, 0, market, 0);
+    return this.#run();
+  }
+
   tick(): Outcome {
     this.#begin(cmd.COMMAND.TICK, 0, cmd.NO_MARKET, 0);
     return this.#run();
@@ -300,16 +324,12 @@ export class EngineRig {
   #replay(journal: MemoryJournal): void {
     replayRows(this.engine, journal);
     this.journal.rows.push(...journal.rows);
-    const { orders, ledger } = this.engine.state;
+    const { orders } = this.engine.state;
     for (let slot = 0; slot < orders.capacity; slot++) {
       if (orders.place[slot] === PLACE_OF.FREE) continue;
       this.#orderAt.set(slot, orders.sequence[slot]!);
       this.accountOf.set(orders.sequence[slot]!, orders.account[slot]!);
     }
-    // What the gateway does once every shard has told its nets.
-    ledger.netMicro.forEach((micro, account) => {
-      this.balances.set(account, micro);
-    });
   }
 
   /** B2: of a single shard with nothing in flight, the shared cells are its nets. */
@@ -423,7 +443,7 @@ export function stateOf(engine: Engine): Buffer {
   return Buffer.concat([...parts, Buffer.from(new Float64Array(counters).buffer)]);
 }
 
-function replayRows(engine: Engine, journal: MemoryJournal): void {
+export function replayRows(engine: Engine, journal: MemoryJournal): void {
   for (const row of journal.rows) {
     engine.replay(row.sequence, row.timeMs, row.words, 0, row.eventWord, row.eventBytes);
   }

@@ -1,14 +1,14 @@
 /**
- * A shard without its thread: the real engine behind real rings, run by the test one step at a time, so that a gateway's
- * side of the rings can be driven to any moment. Signatures are taken for granted and nothing is durable.
+ * A shard without its thread: the real engine behind real rings, run by the test one step at a time, so that a
+ * gateway's side of the rings can be driven to any moment. Signatures are taken for granted and nothing is durable.
  */
 import { Engine } from '../../engine/engine.ts';
 import type { Balances } from '../../shared/balances.ts';
 import { hasherFor } from '../../shared/eip712.ts';
 import { RecordBuffer } from '../../shared/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/ring.ts';
-import { createRingBuffer } from '../../shared/ringLayout.ts';
-import { DOMAIN, MemoryJournal } from './engine.ts';
+import { createRingBuffer, DATA_BYTES_OFFSET } from '../../shared/ringLayout.ts';
+import { DOMAIN, MemoryJournal, replayRows } from './engine.ts';
 
 const EVENT_RING_BYTES = 1 << 20;
 
@@ -16,11 +16,16 @@ export class InThreadShard {
   readonly commandRing: SharedArrayBuffer;
   readonly eventRing = createRingBuffer(EVENT_RING_BYTES);
   readonly engine: Engine;
+  readonly #balances: Balances;
+  readonly #journal: MemoryJournal;
   readonly #commands: RingConsumer;
   readonly #events: RingProducer;
   readonly #command = new RecordBuffer(4096);
 
-  constructor(balances: Balances, commandRingBytes = 1 << 16) {
+  /** @param journal what an earlier thread of the shard has left. */
+  constructor(balances: Balances, commandRingBytes = 1 << 16, journal = new MemoryJournal()) {
+    this.#balances = balances;
+    this.#journal = journal;
     this.commandRing = createRingBuffer(commandRingBytes);
     this.#commands = new RingConsumer(this.commandRing);
     this.#events = new RingProducer(this.eventRing);
@@ -29,9 +34,15 @@ export class InThreadShard {
       collateralCheck: true,
       hasher: hasherFor(DOMAIN),
       verifier: { name: 'noble', verify: () => true },
-      journal: new MemoryJournal(),
+      journal,
     });
+    replayRows(this.engine, journal);
     this.engine.goLive();
+  }
+
+  /** The next thread of the same shard: what is in this one's rings it never sees. */
+  rebuilt(): InThreadShard {
+    return new InThreadShard(this.#balances, this.commandRing.byteLength - DATA_BYTES_OFFSET, this.#journal);
   }
 
   /** Tells the state and READY, as at the start of a thread. */

@@ -72,9 +72,9 @@ export class Scenario extends EngineRig {
       else if (word.startsWith('cancel_')) options.selfTrade = indexIn(SELF_TRADE_NAMES, word);
       else options.timeInForce = indexIn(TIME_IN_FORCE_NAMES, word);
     }
-    const outcomeOfIt = this.place({ ...options, ...more });
-    if (outcomeOfIt.reply.code === OK) this.lastHash = outcomeOfIt.hash;
-    return this.tell(outcomeOfIt);
+    const placed = this.place({ ...options, ...more });
+    if (placed.reply.code === OK) this.lastHash = placed.hash;
+    return this.tell(placed);
   }
 
   /** Events and refusal of a command, a line each. */

@@ -49,16 +49,33 @@ export class TestServer {
     return new AdminClient({ baseUrl: this.#baseUrl, token: this.adminToken });
   }
 
-  /** Resolves once the server listens; rejects with its output when it ends before. */
-  async start(env: Environment = {}): Promise<void> {
+  /** Of the running process, so that a tracer can attach to it. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Its end is part of the test: nothing is printed when it comes. Resolves with the exit code. */
+  async expectEnd(): Promise<number | null> {
+    this.#isEnding = true;
+    if (this.#process === null) return null;
+    const [code] = await once(this.#process, 'exit');
+    return code;
+  }
+
+  /**
+   * Resolves once the server listens; rejects with its output when it ends before. `wrapper` is a command that takes
+   * the server's as its last arguments and becomes it, keeping its process id.
+   */
+  async start(env: Environment = {}, wrapper: readonly string[] = []): Promise<void> {
     assert.equal(this.#process, null, 'the server runs already');
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
+    const [command, ...args] = [...wrapper, process.execPath, '--disable-warning=ExperimentalWarning', MAIN];
+    const child = spawn(command!, args, {
       cwd: ROOT,
       env: { ...baseEnvironment(this.dataDir), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
-    this.#isEnding = false;
+    this.#isEnding = wrapper.length > 0;
     child.once('exit', (code) => {
       this.#process = null;
       // The next request would only say that the connection was refused.

@@ -12,7 +12,7 @@ import { EngineRig, errorKey } from '../support/engine.ts';
 describe('a cell', () => {
   it('gives exactly what it holds, and one micro-dollar more is refused', () => {
     const balances = new Balances(createBalances());
-    balances.set(1, 100);
+    balances.credit(1, 100);
     assert.equal(balances.tryDebit(1, 101), false);
     assert.equal(balances.availableMicro(1), 100);
     assert.equal(balances.tryDebit(1, 100), true);
@@ -41,8 +41,8 @@ describe('threads after the same last dollar', () => {
     it(`${workers} want it where it is there for ${winners}: exactly ${winners} get it, in every round`, async () => {
       const rounds = 5000;
       const micro = 1_000_000;
-      const race: Race = {
-        balances: createBalances(),
+      const race: Omit<Race, 'shard'> = {
+        balances: createBalances(workers),
         gates: new SharedArrayBuffer(rounds * 4),
         wins: new SharedArrayBuffer(rounds * 4),
         workers,
@@ -50,10 +50,10 @@ describe('threads after the same last dollar', () => {
         micro,
       };
       const balances = new Balances(race.balances);
-      for (let round = 0; round < rounds; round++) balances.set(round, micro * money + (micro - 1));
+      for (let round = 0; round < rounds; round++) balances.credit(round, micro * money + (micro - 1));
       const url = new URL('../support/debitRace.ts', import.meta.url);
-      const ends = Array.from({ length: workers }, () => {
-        const worker = new Worker(url, { workerData: race });
+      const ends = Array.from({ length: workers }, (_, shard) => {
+        const worker = new Worker(url, { workerData: { ...race, shard } });
         return new Promise<void>((resolve, reject) => worker.once('error', reject).once('exit', () => resolve()));
       });
       await Promise.all(ends);
@@ -66,9 +66,10 @@ describe('threads after the same last dollar', () => {
 describe('two shards over one account', () => {
   /** Account 1 has what one default order takes, deposited in the first shard and durable. */
   function twoShards(): [EngineRig, EngineRig] {
-    const balances = new Balances(createBalances());
-    const shards = [new EngineRig({ balances }), new EngineRig({ balances })] as [EngineRig, EngineRig];
-    for (const shard of shards) shard.market(0, { feeBps: 0 });
+    const cells = createBalances(2);
+    const shard = (index: number): EngineRig => new EngineRig({ balances: new Balances(cells, index) });
+    const shards: [EngineRig, EngineRig] = [shard(0), shard(1)];
+    for (const rig of shards) rig.market(0, { feeBps: 0 });
     shards[0].fund(1, 500_000);
     return shards;
   }
@@ -133,5 +134,65 @@ describe('two shards over one account', () => {
     assert.equal(place(first, { account: 2 }), 'OK');
     assert.deepEqual(second.engine.state.ledger.netMicro[2], -500_000);
     assert.equal(first.usdc(2).available, 0);
+  });
+});
+
+describe('a shard that is rebuilt over the cells it left behind', () => {
+  const POOR = 1;
+  /** Beyond the columns of a shard that has not heard of it. */
+  const FAR = 5000;
+
+  function twoShards(): [EngineRig, EngineRig] {
+    const cells = createBalances(2);
+    const shards: [EngineRig, EngineRig] = [
+      new EngineRig({ balances: new Balances(cells, 0) }),
+      new EngineRig({ balances: new Balances(cells, 1) }),
+    ];
+    shards[1].market(0, { feeBps: 0 });
+    for (const account of [POOR, FAR]) shards[0].fund(account, 500_000);
+    return shards;
+  }
+
+  for (const account of [POOR, FAR]) {
+    it(`gives account ${account} back what was taken for records that never became durable`, () => {
+      const [first, second] = twoShards();
+      const durable = second.journal.copy();
+      second.commitsAtOnce = false;
+      assert.equal(second.place({ account, feeBps: 0 }).reply.code, OK);
+      assert.equal(first.usdc(account).available, 0);
+      const rebuilt = second.recovered({ balances: second.balances, journal: durable });
+      assert.equal(first.usdc(account).available, 500_000);
+      assert.equal(rebuilt.place({ account, feeBps: 0 }).reply.code, OK);
+      assert.equal(first.usdc(account).available, 0);
+    });
+  }
+
+  it('hands out what had become durable and was not handed out yet', () => {
+    const [first, second] = twoShards();
+    first.commitsAtOnce = false;
+    first.fund(POOR, 100_000);
+    assert.equal(second.usdc(POOR).available, 500_000);
+    first.recovered({ balances: first.balances });
+    assert.equal(second.usdc(POOR).available, 600_000);
+  });
+
+  it('changes nothing where all was told, however often it comes back', () => {
+    const [first, second] = twoShards();
+    second.place({ account: POOR, ticks: 30, feeBps: 0 });
+    for (let time = 0; time < 3; time++) {
+      second.recovered({ balances: second.balances });
+      assert.equal(first.usdc(POOR).available, 200_000);
+    }
+  });
+
+  it('gives the same cells to a start from nothing', () => {
+    const [first, second] = twoShards();
+    second.place({ account: POOR, ticks: 30, feeBps: 0 });
+    const cells = createBalances(2);
+    // Its own net is negative until the other has told what was deposited there.
+    second.recovered({ balances: new Balances(cells, 1) });
+    assert.equal(new Balances(cells).availableMicro(POOR), -300_000);
+    first.recovered({ balances: new Balances(cells, 0) });
+    assert.equal(new Balances(cells).availableMicro(POOR), 200_000);
   });
 });

@@ -412,7 +412,8 @@ function deskWith(t: TestContext, code: number) {
     startMs: () => NOW_MS,
     endMs: () => NOW_MS + 1000,
   };
-  const engine = { openMarket: async () => ({ code }), patchMarket: async () => ({ code }) };
+  const answer = async () => ({ code });
+  const engine = { openMarket: answer, patchMarket: answer, decideMarket: answer, settleMarket: answer };
   return { database, catalog, desk: new MarketDesk(catalog, states, engine, new ManualClock(NOW_MS)) };
 }
 

@@ -17,7 +17,6 @@ type RigOptions = { shards?: number; commandRingBytes?: number } & Partial<Engin
 
 /** A client over shards that run when the test says so. */
 class Rig {
-  readonly balances = new Balances(createBalances());
   readonly shards: InThreadShard[];
   readonly views: Views;
   readonly clock = new ManualClock(START_MS);
@@ -26,11 +25,14 @@ class Rig {
   #salt = 0;
 
   constructor(t: TestContext, { shards = 2, commandRingBytes, ...options }: RigOptions = {}) {
-    this.shards = Array.from({ length: shards }, () => new InThreadShard(this.balances, commandRingBytes));
+    const cells = createBalances(shards);
+    this.shards = Array.from(
+      { length: shards },
+      (_, shard) => new InThreadShard(new Balances(cells, shard), commandRingBytes),
+    );
     this.views = new Views(shards);
     this.client = new EngineClient({
-      commandRings: this.shards.map(({ commandRing }) => commandRing),
-      eventRings: this.shards.map(({ eventRing }) => eventRing),
+      shards,
       views: this.views,
       clock: this.clock,
       onHandlerError: (error) => {
@@ -45,8 +47,18 @@ class Rig {
     });
   }
 
+  /** @returns when all shards are READY. */
+  attach(): Promise<unknown> {
+    return Promise.all(this.shards.map((_, index) => this.attachShard(index)));
+  }
+
+  attachShard(index: number): Promise<void> {
+    const { commandRing, eventRing } = this.shards[index]!;
+    return this.client.attach(index, commandRing, eventRing);
+  }
+
   async start(): Promise<void> {
-    const started = this.client.start();
+    const started = this.attach();
     for (const shard of this.shards) shard.describe();
     await started;
     for (let index = 0; index < this.shards.length; index++) await this.#openMarket(index);
@@ -125,10 +137,10 @@ class Rig {
   }
 }
 
-test('start waits for the last shard to be ready', async (t) => {
+test('a shard is attached once it is READY, and not before', async (t) => {
   const rig = new Rig(t);
   let isStarted = false;
-  const started = rig.client.start().then(() => {
+  const started = rig.attach().then(() => {
     isStarted = true;
   });
   rig.shards[0]!.describe();
@@ -295,14 +307,66 @@ test('a lost shard leaves no request without an answer and takes no more', async
   const orphan = rig.place(rig.record(SIDE.BUY, 40), 1, 0);
   const other = rig.place(rig.record(SIDE.BUY, 40), 1, 1);
   const everywhere = rig.ask((handler) => rig.client.cancelAll(1, handler, null));
-  rig.client.shardLost(0);
+  assert.equal(rig.client.shardLost(0), true);
   assert.equal((await orphan).code, E.OUTCOME_UNKNOWN);
   assert.equal(rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), assert.fail, null), E.ENGINE_BUSY);
-  assert.equal(rig.client.cancelAll(1, assert.fail, null), E.ENGINE_BUSY);
   rig.shards[1]!.step();
   assert.equal((await other).code, OK);
   assert.equal((await everywhere).code, E.OUTCOME_UNKNOWN);
   assert.equal(rig.client.inFlight, 0);
+  rig.client.shardLost(1);
+  assert.equal(rig.client.cancelAll(1, assert.fail, null), E.ENGINE_BUSY);
+});
+
+test('what a shard had published before it was lost is answered as it was', async (t) => {
+  const rig = new Rig(t);
+  await rig.start();
+  const answered = rig.place(rig.record(SIDE.BUY, 40));
+  rig.shards[0]!.step();
+  const unknown = rig.place(rig.record(SIDE.BUY, 41));
+  rig.client.shardLost(0);
+  assert.deepEqual([(await answered).code, (await unknown).code], [OK, E.OUTCOME_UNKNOWN]);
+});
+
+test('while a shard is away the others cancel theirs, and nobody claims that an order does not exist', async (t) => {
+  const rig = new Rig(t);
+  await rig.start();
+  const { slot } = await rig.run(rig.place(rig.record(SIDE.BUY, 40), 1, 1));
+  await rig.run(rig.place(rig.record(SIDE.BUY, 30), 1, 1));
+  const hash = rig.hashOf(slot, 1);
+  rig.client.shardLost(0);
+  const search = (): Promise<EngineReply> => rig.ask((handler) => rig.client.cancelAnywhere(1, hash, handler, null));
+  assert.equal((await rig.run(search())).code, OK);
+  hash[0]!++;
+  assert.equal((await rig.run(search())).code, E.ENGINE_BUSY);
+  const all = await rig.run(rig.ask((handler) => rig.client.cancelAll(1, handler, null)));
+  assert.deepEqual([all.code, all.a], [E.OUTCOME_UNKNOWN, 1]);
+});
+
+test('a shard that is back tells what it recovered, and takes commands from then on', async (t) => {
+  const rig = new Rig(t);
+  await rig.start();
+  const first = await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
+  // Committed and lost before it could be told: the record is there, the answer is not.
+  const committed = rig.record(SIDE.BUY, 41);
+  const untold = rig.place(committed);
+  rig.client.shardLost(0);
+  rig.shards[0]!.step();
+  assert.equal((await untold).code, E.OUTCOME_UNKNOWN);
+  assert.equal(rig.views.isWhole, false);
+  assert.equal(rig.views.books.of(0)!.bids.highest(), 40, 'what is known stays to be read');
+
+  rig.shards[0] = rig.shards[0]!.rebuilt();
+  const back = rig.attachShard(0);
+  assert.equal(rig.client.place(0, 1, 0, committed, assert.fail, null), E.ENGINE_BUSY, 'attached is not READY');
+  rig.shards[0].describe();
+  await back;
+  assert.ok(rig.views.isWhole && rig.views.ledger().balanced);
+  assert.equal(rig.views.books.of(0)!.bids.highest(), 41);
+  assert.equal(rig.views.accounts.reservedMicro(1), 81_000_000);
+  assert.equal(rig.client.lastAcknowledged(1, 0), first.shardSequence + 1);
+  assert.equal((await rig.run(rig.place(committed))).code, E.DUPLICATE_ORDER);
+  assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 60, OUTCOME.NO)))).fills, 1);
 });
 
 test('a handler that throws is reported with its context, and the next reply still arrives', async (t) => {
@@ -329,7 +393,7 @@ test('an event the views cannot take is fatal', async (t) => {
   const fatal: unknown[] = [];
   const rig = new Rig(t, { shards: 1, onFatal: (error) => fatal.push(error) });
   const { engine } = rig.shards[0]!;
-  void rig.client.start();
+  void rig.attach();
   engine.out.append(32, 999 | (1 << 16));
   rig.shards[0]!.step();
   await new Promise(setImmediate);
@@ -354,7 +418,7 @@ test('after a restart every account counts as told of all that was recovered', a
   await rig.start();
   const { engine } = rig.shards[0]!;
   const again = new Rig(t, { shards: 1 });
-  const started = again.client.start();
+  const started = again.attach();
   engine.describe(() => {
     again.shards[0]!.engine.out.appendRecords(engine.out.words, 0, engine.out.lengthBytes);
     engine.out.clear();

@@ -11,6 +11,7 @@ import {
   mulSafe,
   productToString,
 } from '../../shared/int.ts';
+import { Random } from '../support/random.ts';
 
 const BILLION_USDC = 1_000_000_000_000_000;
 
@@ -45,6 +46,21 @@ describe('division', () => {
     assert.deepEqual([divFloor(8, 7), divCeil(8, 7)], [1, 2]);
   });
 
+  it('is exact next to every multiple, where a rounded quotient is the wrong side of a whole number', () => {
+    const random = new Random(20_260_201);
+    for (let i = 0; i < 20_000; i++) {
+      const b = 1 + (i % 2 === 0 ? random.below(2 ** 31) : random.below(10_000));
+      const multiple = Math.floor(Math.floor(MAX_SAFE / b) / (1 + random.below(1000))) * b;
+      for (const a of [multiple - 1, multiple, multiple + 1]) {
+        if (a < 0 || a > MAX_SAFE) continue;
+        const floor = BigInt(a) / BigInt(b);
+        const rest = BigInt(a) % BigInt(b);
+        assert.equal(BigInt(divFloor(a, b)), floor, `${a} / ${b}`);
+        assert.equal(BigInt(divCeil(a, b)), rest === 0n ? floor : floor + 1n, `${a} / ${b}`);
+      }
+    }
+  });
+
   it('of a product is exact on either side of 2^53', () => {
     const values = [0, 1, 9, 10_000, 94_906_265, 94_906_266, 2 ** 31, BILLION_USDC - 1, BILLION_USDC];
     for (const a of values) {
@@ -67,6 +83,15 @@ describe('division', () => {
 });
 
 describe('basis points', () => {
+  it('are floored, exactly, for random amounts of every size', () => {
+    const random = new Random(20_260_202);
+    for (let i = 0; i < 20_000; i++) {
+      const amount = random.next() * 2 ** random.below(21) + random.below(2 ** 20);
+      const bps = random.below(10_001);
+      assert.equal(BigInt(bpsFloor(amount, bps)), (BigInt(amount) * BigInt(bps)) / 10_000n, `${bps} of ${amount}`);
+    }
+  });
+
   it('are floored, exactly, for every amount and rate', () => {
     for (const amount of [0, 1, 199, 200, 9_999, 10_000, 10_001, BILLION_USDC - 1, BILLION_USDC, MAX_SAFE]) {
       for (const bps of [0, 1, 49, 50, 51, 9_999, 10_000]) {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { markPath } from '../../engine/journal.ts';
 import { Projector } from '../../engine/projector/projector.ts';
 import { READ_DB_VERSION } from '../../engine/projector/readDb.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
@@ -416,6 +417,18 @@ describe('a projector', () => {
     assert.deepEqual(exchange.read("SELECT 1 FROM sqlite_schema WHERE name = 'relic'"), []);
   });
 
+  it('makes read.db again when it is no database at all', () => {
+    const exchange = new Exchange();
+    trade(exchange.script, 0);
+    const first = new Projector(exchange.options);
+    exchange.catchUp(first);
+    first.close();
+    const expected = exchange.dump();
+    writeFileSync(exchange.options.readDbPath, 'anything but a database. '.repeat(200));
+    exchange.catchUp(exchange.projector());
+    assert.deepEqual(exchange.dump(), expected);
+  });
+
   it('makes read.db again when a journal was set back to another history', () => {
     const exchange = new Exchange();
     const last = trade(exchange.script, 0);
@@ -423,7 +436,8 @@ describe('a projector', () => {
     exchange.catchUp(first);
     first.close();
     exchange.script.journal.close();
-    for (const suffix of ['', '-wal', '-shm']) rmSync(exchange.options.journalPaths[0] + suffix, { force: true });
+    const path = exchange.options.journalPaths[0]!;
+    for (const file of [path, `${path}-wal`, `${path}-shm`, markPath(path)]) rmSync(file, { force: true });
     const replaced = new JournalScript(exchange.options.journalPaths[0]!);
     open = [replaced.journal];
     replaced.record(T0, (events) => events.market(0, MARKET_UUIDS[0]));
@@ -436,6 +450,22 @@ describe('a projector', () => {
     while (projector.step());
     assert.deepEqual(exchange.read('SELECT account, limit_ticks FROM orders'), [{ account: BOB, limit_ticks: 9 }]);
     assert.equal(exchange.progress.projected(0), 2);
+  });
+
+  it('goes on behind a trimmed journal, and refuses to forget history that only read.db still has', () => {
+    const exchange = new Exchange();
+    const last = trade(exchange.script, 0);
+    const first = new Projector(exchange.options);
+    exchange.catchUp(first);
+    first.close();
+    const expected = exchange.dump();
+    exchange.script.journal.trim(last - 1);
+    const second = new Projector(exchange.options);
+    exchange.catchUp(second);
+    second.close();
+    assert.deepEqual(exchange.dump(), expected);
+    rmSync(exchange.options.readDbPath);
+    assert.throws(() => exchange.projector().step(), /journal was trimmed and starts at \d+: put a backup of read.db/);
   });
 
   it('announces a shard only after the shard has recovered', () => {

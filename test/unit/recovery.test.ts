@@ -1,4 +1,6 @@
-/** How a shard comes back: snapshot and tail, an older snapshot, the whole journal, or a refusal that names the place. */
+/**
+ * How a shard comes back: snapshot and tail, an older snapshot, the whole journal, or a refusal that names the place.
+ */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -169,6 +171,21 @@ describe('recovery', () => {
     const { engine, fromSequence, damaged } = place.recover();
     assert.equal(fromSequence, newest);
     assert.deepEqual(damaged, []);
+    place.assertSame(engine);
+  });
+
+  it('goes on paying a decided market from a snapshot', (t) => {
+    const place = new Place(t);
+    place.trade(100);
+    place.rig.resolve(0, 333_333);
+    place.rig.claim(1);
+    place.trade(20);
+    place.snapshot();
+    place.rig.claim(2);
+    place.rig.settle(0);
+    place.trade(20);
+    const { engine, fromSequence } = place.recover();
+    assert.ok(fromSequence > 0);
     place.assertSame(engine);
   });
 

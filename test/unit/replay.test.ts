@@ -1,4 +1,4 @@
-/** The journal rebuilds the engine, byte for byte, and a journal that says something else is refused (RULES.md 2.10, 10.5). */
+/** The journal rebuilds the engine, byte for byte; one that says something else is refused (RULES.md 2.10, 10.5). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Balances, createBalances } from '../../shared/balances.ts';
@@ -87,9 +87,9 @@ describe('replay', () => {
   });
 
   it('accepts again what was paid for with money of another shard', () => {
-    const balances = new Balances(createBalances());
-    const elsewhere = new EngineRig({ balances });
-    const here = new EngineRig({ balances });
+    const cells = createBalances(2);
+    const elsewhere = new EngineRig({ balances: new Balances(cells, 0) });
+    const here = new EngineRig({ balances: new Balances(cells, 1) });
     elsewhere.fund(1, 500_000);
     here.market(0);
     assert.equal(here.place({}).reply.code, OK);

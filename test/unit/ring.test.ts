@@ -197,46 +197,51 @@ describe('waiting', () => {
   });
 });
 
-describe('two threads', () => {
-  it('pass 200,000 records of any length there and back, none lost, torn or out of order', async () => {
-    const RECORDS = 200_000;
-    const there = createRingBuffer(CAPACITY * 4);
-    const back = createRingBuffer(CAPACITY);
-    const worker = new Worker(new URL('../support/ringTraffic.ts', import.meta.url), {
-      workerData: { there, back, records: RECORDS },
-    });
-    const failed = new Promise<never>((_, reject) => worker.once('error', reject));
-    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-
-    const producer = new RingProducer(there);
-    const consumer = new RingConsumer(back);
-    let sent = 0;
-    let received = 0;
-    while (received < RECORDS) {
-      while (sent < RECORDS) {
-        const lengthBytes = lengthOf(sent);
-        const word = producer.tryClaim(lengthBytes, 0);
-        if (word < 0) break;
-        producer.words[word + 1] = 1;
-        producer.words[word + 2] = sent;
-        for (let i = 4; i < lengthBytes / 4; i++) producer.words[word + i] = Math.imul(sent + i, 0x9e3779b1);
-        producer.words[word + 3] = checksumOf(producer.words, word, lengthBytes);
-        sent++;
-      }
-      producer.publish();
-      let taken = 0;
-      for (let word = consumer.next(); word >= 0; word = consumer.next(), taken++) {
-        const lengthBytes = consumer.words[word]!;
-        assert.equal(consumer.words[word + 2], received);
-        assert.equal(lengthBytes, lengthOf(received));
-        assert.equal(consumer.words[word + 3], checksumOf(consumer.words, word, lengthBytes));
-        received++;
-      }
-      if (taken > 0) consumer.release();
-      else await Promise.race([consumer.waitAsync(A_MINUTE), failed]);
+/** Sends records to a worker that sends them back, at most `window` under way, and checks each on its return. */
+async function echo(records: number, window: number): Promise<void> {
+  const there = createRingBuffer(CAPACITY * 4);
+  const back = createRingBuffer(CAPACITY);
+  const url = new URL('../support/ringTraffic.ts', import.meta.url);
+  const worker = new Worker(url, { workerData: { there, back, records } });
+  const failed = new Promise<never>((_, reject) => worker.once('error', reject));
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  const producer = new RingProducer(there);
+  const consumer = new RingConsumer(back);
+  let sent = 0;
+  let received = 0;
+  while (received < records) {
+    while (sent < records && sent < received + window) {
+      const word = producer.tryClaim(lengthOf(sent), 0);
+      if (word < 0) break;
+      fill(producer.words, word, sent++);
     }
-    await Promise.race([ended, failed]);
-    assert.equal(consumer.isEmpty(), true);
-    assert.equal(producer.usedBytes(), 0);
-  });
+    producer.publish();
+    let word = consumer.next();
+    if (word < 0) await Promise.race([consumer.waitAsync(A_MINUTE), failed]);
+    for (; word >= 0; word = consumer.next()) {
+      const lengthBytes = consumer.words[word]!;
+      assert.equal(consumer.words[word + 2], received);
+      assert.equal(lengthBytes, lengthOf(received++));
+      assert.equal(consumer.words[word + 3], checksumOf(consumer.words, word, lengthBytes));
+    }
+    consumer.release();
+  }
+  await Promise.race([ended, failed]);
+  assert.equal(consumer.isEmpty(), true);
+  assert.equal(producer.usedBytes(), 0);
+}
+
+function fill(words: Uint32Array, word: number, index: number): void {
+  const lengthBytes = lengthOf(index);
+  words[word + 1] = 1;
+  words[word + 2] = index;
+  for (let i = 4; i < lengthBytes / 4; i++) words[word + i] = Math.imul(index + i, 0x9e3779b1);
+  words[word + 3] = checksumOf(words, word, lengthBytes);
+}
+
+describe('two threads', () => {
+  it('pass 200,000 records of any length there and back, none lost, torn or out of order', () =>
+    echo(200_000, Number.POSITIVE_INFINITY));
+
+  it('pass 20,000 records one at a time: each waits for the other, and no wake-up is lost', () => echo(20_000, 1));
 });

@@ -11,6 +11,7 @@ import { SIDE } from '../../shared/codes.ts';
 import { kindSide } from '../../shared/commands.ts';
 import * as ev from '../../shared/events.ts';
 import { RingConsumer } from '../../shared/ring.ts';
+import { EngineRig } from '../support/engine.ts';
 import { CommandFlow, FLOW_TICKS_PER_UNIT } from '../support/flow.ts';
 import { InThreadShard } from '../support/inThreadShard.ts';
 
@@ -177,6 +178,7 @@ for (const seed of [1, 2, 3]) {
       twin.step();
     }
     const recovered = new Views(1);
+    recovered.begin(0);
     twin.shard.describe();
     twin.drain(recovered);
     assert.deepEqual(fromViews(recovered), fromViews(twin.views));
@@ -218,4 +220,29 @@ test('one micro too much or too little anywhere is an unbalanced ledger', () => 
   assert.equal(views.ledger().balanced, false);
   views.accounts.yesAvailable[0]!--;
   assert.ok(views.ledger().balanced);
+});
+
+test('the ledger of a decided market closes while some have claimed, and shows a token too many', () => {
+  const rig = new EngineRig();
+  rig.market(0, { minOrderAtomic: 100 });
+  for (const account of [1, 2]) rig.fund(account, 1_000_000);
+  rig.place({ account: 1, lots: 7, ticks: 50 });
+  rig.place({ account: 2, outcome: 1, lots: 7, ticks: 50 });
+  rig.resolve(0, 333_333);
+  rig.claim(1);
+  const views = new Views(1);
+  const { engine } = rig;
+  engine.describe(() => {
+    const { words, lengthBytes } = engine.out;
+    for (let word = 0; word < lengthBytes / 4; word += words[word]! / 4) {
+      if (ev.typeOf(words[word + ev.EV_TYPE]!) !== ev.EVENT.READY) views.apply(0, words, word);
+    }
+    engine.out.clear();
+  });
+  const { balanced, sets, collateralMicro } = views.ledger();
+  assert.ok(balanced);
+  assert.ok(sets[0]!.noAtomic > sets[0]!.yesAtomic);
+  assert.equal(collateralMicro, BigInt(engine.state.markets.get(0)!.collateralMicro));
+  views.accounts.noAvailable[views.pairs.find(2, 0)]!++;
+  assert.equal(views.ledger().balanced, false);
 });

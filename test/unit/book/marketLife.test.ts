@@ -125,11 +125,11 @@ describe('the administrator', () => {
   });
 
   it('may move along the arrows only', () => {
-    const { DRAFT, PENDING: pending, ACTIVE, LOCKED, RESOLVING } = MARKET_STATUS;
+    const { DRAFT, PENDING: pending, ACTIVE, LOCKED, RESOLVING, RESOLVED, SETTLED, CANCELLED } = MARKET_STATUS;
     const allowed = new Set([`${DRAFT}${pending}`, `${pending}${ACTIVE}`, `${pending}${LOCKED}`]);
-    for (const move of [`${ACTIVE}${LOCKED}`, `${LOCKED}${ACTIVE}`]) allowed.add(move);
-    for (const from of [DRAFT, pending, ACTIVE, LOCKED]) {
-      for (const to of [DRAFT, pending, ACTIVE, LOCKED, RESOLVING]) {
+    for (const move of [`${ACTIVE}${LOCKED}`, `${LOCKED}${ACTIVE}`, `${LOCKED}${RESOLVING}`]) allowed.add(move);
+    for (const from of [DRAFT, pending, ACTIVE, LOCKED, RESOLVING]) {
+      for (const to of [DRAFT, pending, ACTIVE, LOCKED, RESOLVING, RESOLVED, SETTLED, CANCELLED]) {
         const { x, market } = withMarket({ status: from, startMs: NOW + 1000 });
         const isAllowed = from === to || allowed.has(`${from}${to}`);
         assert.deepEqual(x.tell(x.patch(market, { status: to })), isAllowed ? [] : ['refused INVALID_TRANSITION']);

@@ -1,0 +1,174 @@
+/**
+ * `npm run admin`: looks a data directory over, repairs it, tells its history and adds its money up once more. What is
+ * wrong with the directory ends with exit code 1, a misunderstood command line with the usage and 64.
+ */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../shared/clock.ts';
+import { uuidToBytes } from '../../shared/hex.ts';
+import { ReplayError } from '../engine.ts';
+import { JournalError } from '../journal.ts';
+import { auditDirectory } from './audit.ts';
+import { AdminError, listShards, type ShardFile, withExclusiveDirectory } from './directory.ts';
+import { exportHistory } from './export.ts';
+import { inspectShard } from './inspect.ts';
+import { type Plan, planRepair } from './plan.ts';
+import { carryOut } from './repair.ts';
+import { describeShards, howToProceed } from './verify.ts';
+
+const USAGE = `Usage:
+  npm run admin -- journal verify [--data DIR]
+      checks every journal, mark and snapshot, and replays everything; the exchange may be running
+  npm run admin -- journal repair [--data DIR] [--shard K] [--accept-loss]
+      does what is safe; with --accept-loss also what gives something up, and says what; nothing is deleted
+  npm run admin -- journal export [--data DIR] [--market UUID] [--from N] [--format ndjson]
+      the history, a line per event, from record N of each shard on; the exchange may be running
+  npm run admin -- audit [--data DIR]
+      adds up every balance from the journals alone and compares; the exchange may be running
+
+DIR is DATA_DIR or data/live.`;
+
+const OPTIONS = {
+  data: { type: 'string' },
+  shard: { type: 'string' },
+  market: { type: 'string' },
+  from: { type: 'string' },
+  format: { type: 'string' },
+  'accept-loss': { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+type Options = ReturnType<typeof parse>['values'];
+type OptionName = keyof typeof OPTIONS;
+
+const EXIT_WRONG = 1;
+const EXIT_USAGE = 64;
+
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+const COMMANDS: Record<string, { options: readonly OptionName[]; run: (options: Options) => Promise<boolean> }> = {
+  'journal verify': { options: [], run: verify },
+  'journal repair': { options: ['shard', 'accept-loss'], run: repair },
+  'journal export': { options: ['market', 'from', 'format'], run: exportJournals },
+  audit: { options: [], run: audit },
+};
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+async function run(args: string[]): Promise<boolean> {
+  const { values, positionals } = parse(args);
+  if (values.help === true) {
+    console.log(USAGE);
+    return true;
+  }
+  const name = positionals.join(' ');
+  const command = COMMANDS[name];
+  if (command === undefined) throw new UsageError(name === '' ? 'a command is missing' : `unknown command: ${name}`);
+  for (const option of Object.keys(values)) {
+    const isKnown = option === 'data' || command.options.includes(option as OptionName);
+    if (!isKnown) throw new UsageError(`${name} has no option --${option}`);
+  }
+  return command.run(values);
+}
+
+async function verify(options: Options): Promise<boolean> {
+  const report = describeShards(listShards(dataDir(options)).map(inspectShard));
+  console.log(report.text);
+  return report.isSound;
+}
+
+async function repair(options: Options): Promise<boolean> {
+  const directory = dataDir(options);
+  const chosen = chooseShards(listShards(directory), options.shard);
+  return withExclusiveDirectory(directory, () => {
+    const plans = chosen.map((file) => planRepair(inspectShard(file))).filter(isNeeded);
+    // All or nothing: a directory that is half repaired is harder to judge than a damaged one.
+    const refused = plans.find((plan) => plan.hopeless !== null || (plan.needsConsent && !options['accept-loss']));
+    if (refused !== undefined) {
+      console.log(`problem: ${refused.findings.problem?.text}`);
+      for (const line of howToProceed(refused)) console.log(line);
+      return false;
+    }
+    const time = new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
+    for (const plan of plans) {
+      for (const effect of plan.effects) console.log(`shard ${plan.findings.file.shard}: ${effect}`);
+      carryOut(plan, time);
+    }
+    if (plans.length === 0) console.log('nothing to repair');
+    else console.log(`what was replaced has the end .damaged-${time}`);
+    const report = describeShards(chosen.map(inspectShard));
+    console.log(report.text);
+    return report.isSound;
+  });
+}
+
+async function exportJournals(options: Options): Promise<boolean> {
+  const market = options.market?.toLowerCase() ?? null;
+  if (market !== null && !uuidToBytes(market, new Uint8Array(16), 0)) throw new UsageError('--market: not a UUID');
+  if (options.format !== undefined && options.format !== 'ndjson') throw new UsageError('--format: only ndjson');
+  const from = integerOf('from', options.from, 1) ?? 1;
+  const chunks = exportHistory(listShards(dataDir(options)), { market, from });
+  try {
+    await pipeline(Readable.from(chunks), process.stdout, { end: false });
+  } catch (error) {
+    // Whoever read the lines has enough of them: `| head` is a way to ask for the first few.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  }
+  return true;
+}
+
+async function audit(options: Options): Promise<boolean> {
+  const { text, isBalanced } = auditDirectory(listShards(dataDir(options)));
+  console.log(text);
+  return isBalanced;
+}
+
+function dataDir(options: Options): string {
+  return options.data ?? process.env['DATA_DIR'] ?? 'data/live';
+}
+
+function chooseShards(files: readonly ShardFile[], wanted: string | undefined): readonly ShardFile[] {
+  const shard = integerOf('shard', wanted, 0);
+  if (shard === null) return files;
+  const file = files[shard];
+  if (file === undefined) throw new UsageError(`--shard: there are ${files.length}, 0 to ${files.length - 1}`);
+  return [file];
+}
+
+function integerOf(option: OptionName, text: string | undefined, least: number): number | null {
+  if (text === undefined) return null;
+  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
+  if (value < least) throw new UsageError(`--${option}: expected a number from ${least} on`);
+  return value;
+}
+
+function isNeeded({ hopeless, effects }: Plan): boolean {
+  return hopeless !== null || effects.length > 0;
+}
+
+/** Whatever is wrong with the files or the command is said in one line; anything else is a bug and shows where. */
+function isExplained(error: unknown): error is Error {
+  return [AdminError, JournalError, ReplayError, Database.SqliteError].some((kind) => error instanceof kind);
+}
+
+process.umask(0o077);
+try {
+  process.exitCode = (await run(process.argv.slice(2))) ? 0 : EXIT_WRONG;
+} catch (error) {
+  if (error instanceof UsageError) {
+    console.error(`error: ${error.message}\n\n${USAGE}`);
+    process.exitCode = EXIT_USAGE;
+  } else {
+    console.error(isExplained(error) ? `error: ${error.message}` : error);
+    process.exitCode = EXIT_WRONG;
+  }
+}

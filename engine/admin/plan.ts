@@ -1,0 +1,133 @@
+/**
+ * What can be done about a damaged shard, and what it costs. Deciding only: repair.ts carries it out, and `verify`
+ * tells how to proceed from the same plan.
+ */
+import { listSnapshots, type SnapshotFile } from '../snapshot.ts';
+import { type Findings, recoversFrom } from './inspect.ts';
+
+export type Plan = {
+  readonly findings: Findings;
+  /** The journal is made anew of these records; null leaves it as it is. */
+  readonly keep: { readonly from: number; readonly to: number } | null;
+  readonly rewritesMark: boolean;
+  readonly setAside: readonly SnapshotFile[];
+  /** Something that was acknowledged, or a part of the history, is given up: only with the operator's word. */
+  readonly needsConsent: boolean;
+  /** What it does and what it costs, a line each; empty when there is nothing to do. */
+  readonly effects: readonly string[];
+  /** Why nothing can be done here, and what could be done instead. */
+  readonly hopeless: string | null;
+};
+
+const RESTORE = 'restore the data directory from a backup';
+
+export function planRepair(findings: Findings): Plan {
+  const { problem } = findings;
+  const { journalPath } = findings.file;
+  switch (problem?.kind) {
+    case undefined:
+      return planOf(findings, {});
+    case 'mark':
+      return planOf(findings, {
+        rewritesMark: true,
+        effects: [
+          `the mark of ${journalPath} is written anew at record ${findings.last}`,
+          'whether records behind that one are missing can no longer be told',
+        ],
+      });
+    case 'end':
+      return planOf(findings, {
+        rewritesMark: true,
+        needsConsent: true,
+        effects: [gaveUp(findings, findings.last), `${journalPath} goes on behind record ${findings.last}`],
+      });
+    case 'foreign':
+      return planOf(findings, {
+        rewritesMark: true,
+        needsConsent: true,
+        effects: [
+          `the records of ${journalPath} are taken as they are, ${findings.first} to ${findings.last}`,
+          'how many acknowledged records of the history its mark was written for are given up cannot be told',
+        ],
+      });
+    case 'record':
+      return planCut(findings);
+    case 'replay':
+      return hopeless(findings, 'the record itself is whole: use the version of this program that wrote it');
+    case 'trimmed':
+      return hopeless(findings, 'run this again');
+    default:
+      return hopeless(findings, RESTORE);
+  }
+}
+
+/**
+ * With a snapshot behind the damage nothing is lost but history: the journal then starts at that snapshot. Without one
+ * it ends in front of the damage.
+ */
+function planCut(findings: Findings): Plan {
+  const { file, first, last, checkedTo, mark } = findings;
+  const base = listSnapshots(file.directory, file.shard)
+    .filter(({ sequence }) => sequence > checkedTo && sequence <= last)
+    .findLast((snapshot) => recoversFrom(file, snapshot, last));
+  if (base !== undefined) {
+    // An empty journal would not know where it goes on, so it keeps at least one record.
+    const from = Math.min(base.sequence + 1, last);
+    const effects = [
+      `no order and no balance is lost: ${base.path} holds what the damaged record led to`,
+      `records ${first} to ${from - 1} are given up as history: no export and no new read.db will have them`,
+    ];
+    if (mark !== null && mark.sequence > last) effects.unshift(gaveUp(findings, last));
+    return planOf(findings, { keep: { from, to: last }, rewritesMark: true, needsConsent: true, effects });
+  }
+  const hasNothingLeft = checkedTo < first && first > 1;
+  if (findings.replayedFrom === null || hasNothingLeft) return hopeless(findings, RESTORE);
+  const keep = { from: first, to: checkedTo };
+  if (mark !== null && checkedTo >= mark.sequence) {
+    const effects = [
+      `records ${checkedTo + 1} to ${last} are dropped: they lie behind the mark, so nobody was told of them ` +
+        '(unless the machine, not only the process, went down while they were written)',
+    ];
+    return planOf(findings, { keep, rewritesMark: true, effects });
+  }
+  const effects = [gaveUp(findings, checkedTo), `the journal then ends with record ${checkedTo}`];
+  return planOf(findings, { keep, rewritesMark: true, needsConsent: true, effects });
+}
+
+function gaveUp({ last, mark }: Findings, keptTo: number): string {
+  const lost = Math.max(mark?.sequence ?? 0, last);
+  const acknowledged = mark === null ? `at most ${lost - keptTo}` : `${mark.sequence - keptTo}`;
+  return `${acknowledged} acknowledged records are given up: ${keptTo + 1} to ${mark?.sequence ?? lost}`;
+}
+
+function planOf(findings: Findings, parts: Partial<Plan>): Plan {
+  const { file, snapshots, last } = findings;
+  const { from, to } = parts.keep ?? { from: 1, to: last };
+  const damaged = new Set(snapshots.filter(({ damage }) => damage !== null).map(({ file: { path } }) => path));
+  const setAside = listSnapshots(file.directory, file.shard).filter(
+    ({ path, sequence }) => damaged.has(path) || sequence > to || (parts.keep && sequence < from - 1),
+  );
+  const effects = [...(parts.effects ?? []), ...setAside.map(({ path }) => `snapshot ${path} is set aside`)];
+  return {
+    findings,
+    keep: null,
+    rewritesMark: false,
+    needsConsent: false,
+    hopeless: null,
+    ...parts,
+    setAside,
+    effects,
+  };
+}
+
+function hopeless(findings: Findings, advice: string): Plan {
+  return {
+    findings,
+    keep: null,
+    rewritesMark: false,
+    setAside: [],
+    needsConsent: true,
+    effects: [],
+    hopeless: advice,
+  };
+}

@@ -1,0 +1,44 @@
+/** What `journal verify` and `journal repair` say of the shards: a table, and what to do where something is wrong. */
+import type { Findings } from './inspect.ts';
+import { type Plan, planRepair } from './plan.ts';
+import { table } from './table.ts';
+
+const HEADINGS = ['shard', 'records', 'mark', 'snapshots', 'replayed', 'state'];
+const NONE = '-';
+
+export function isSound({ problem, snapshots }: Findings): boolean {
+  return problem === null && snapshots.every(({ damage }) => damage === null);
+}
+
+/** @returns the report, and whether everything is sound. */
+export function describeShards(all: readonly Findings[]): { readonly text: string; readonly isSound: boolean } {
+  const lines = table([HEADINGS, ...all.map(rowOf)]);
+  const first = all.find((findings) => !isSound(findings));
+  if (first === undefined) return { text: [...lines, 'ok'].join('\n'), isSound: true };
+  const wrong = [first.problem?.text, ...first.snapshots.map(({ damage }) => damage)].find((text) => text != null);
+  return { text: [...lines, '', `problem: ${wrong}`, ...howToProceed(planRepair(first))].join('\n'), isSound: false };
+}
+
+export function howToProceed({ findings, hopeless, needsConsent, effects }: Plan): string[] {
+  if (hopeless !== null) return [`nothing here can repair that: ${hopeless}`];
+  const command = `npm run admin -- journal repair --shard ${findings.file.shard}`;
+  const steps = effects.map((effect) => `  ${effect}`);
+  if (!needsConsent) return [`\`${command}\` can repair that:`, ...steps];
+  return ['restore the data directory from a backup if there is one, or accept what', `\`${command} --accept-loss\``]
+    .concat('does:')
+    .concat(steps);
+}
+
+function rowOf(findings: Findings): string[] {
+  const { file, first, last, checkedTo, mark, snapshots, replayedFrom, problem } = findings;
+  const good = snapshots.filter(({ damage }) => damage === null).map((snapshot) => snapshot.file.sequence);
+  const damaged = snapshots.length - good.length;
+  return [
+    String(file.shard),
+    last === 0 ? NONE : `${first}-${last}`,
+    mark === null ? NONE : String(mark.sequence),
+    [...good, ...(damaged === 0 ? [] : [`${damaged} damaged`])].join(', ') || NONE,
+    replayedFrom === null ? NONE : `${replayedFrom + 1}-${checkedTo}`,
+    problem === null ? (damaged === 0 ? 'ok' : 'snapshot') : problem.kind,
+  ];
+}

@@ -1,0 +1,190 @@
+/**
+ * A thread that dies takes nobody with it: its shard is rebuilt from its journal while the other trades on, nothing
+ * that was acknowledged is lost, and the same signed order resolves what was left open.
+ *
+ * The thread dies of a real failure: the server may not write files beyond a size (RLIMIT_FSIZE), which is chosen
+ * between the sizes its files have, so one file hits it and the others do not.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { shardOfMarket } from '../../shared/catalog.ts';
+import { UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
+import type { OrderMarket } from '../../shared/sdk/order.ts';
+import type { PlacementResponse } from '../../shared/sdk/types.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Answer, type Scope, startServer, type TestServer } from '../support/server.ts';
+import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+
+const skip = spawnSync('prlimit', ['--version']).status === 0 ? false : 'needs prlimit of util-linux';
+const DEPOSIT_MICRO = 1_000_000_000;
+const SHARD_0 = 'journal-0.db-wal';
+const SHARD_1 = 'journal-1.db-wal';
+const CONTROL = 'control.db-wal';
+const READ_MODEL = 'read.db-wal';
+
+type Rig = { server: TestServer; trader: Trader; failing: OrderMarket; other: OrderMarket };
+
+/** Shard 0 has `failing`, shard 1 has `other`. */
+async function makeRig(t: Scope): Promise<Rig> {
+  const server = await startServer(t);
+  const markets: OrderMarket[] = [];
+  while (markets[0] === undefined || markets[1] === undefined) {
+    const market = await makeMarket(server);
+    const id = new Uint8Array(UUID_BYTES);
+    assert.ok(uuidToBytes(market.id, id, 0));
+    markets[shardOfMarket(id, 2)] = market;
+  }
+  const [failing, other] = markets as [OrderMarket, OrderMarket];
+  return { server, trader: await makeTrader(server, { depositMicro: DEPOSIT_MICRO }), failing, other };
+}
+
+function sizeOf(server: TestServer, name: string): number {
+  return statSync(join(server.dataDir, name)).size;
+}
+
+/** Places one order after the other until `name` is half as long again as the others. */
+async function placeUntilLonger(
+  { server, trader }: Rig,
+  market: OrderMarket,
+  name: string,
+  others: string[],
+): Promise<PlacementResponse[]> {
+  const placed: PlacementResponse[] = [];
+  while (others.some((other) => sizeOf(server, name) < 1.5 * sizeOf(server, other))) {
+    placed.push(await trader.place(market, { price: '0.1', size: '10' }));
+  }
+  return placed;
+}
+
+function limitFiles(server: TestServer, bytes: number | 'unlimited'): void {
+  execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:`]);
+}
+
+/** From its next commit on shard 0 fails, and shard 1 not for many. @returns what was placed to get there. */
+async function failShard0(rig: Rig): Promise<PlacementResponse[]> {
+  const placed = await placeUntilLonger(rig, rig.failing, SHARD_0, [SHARD_1, CONTROL]);
+  limitFiles(rig.server, sizeOf(rig.server, SHARD_0));
+  return placed;
+}
+
+async function readiness(server: TestServer): Promise<{ status: string; reason?: string }> {
+  return (await server.request('GET', '/ready')).body;
+}
+
+function isReady(server: TestServer): Promise<boolean> {
+  return eventually('a server that is ready', async () => (await readiness(server)).status === 'ready');
+}
+
+async function assertAllThere(trader: Trader, placed: PlacementResponse[], markets: OrderMarket[]): Promise<void> {
+  const open = (await Promise.all(markets.map((market) => trader.client.openOrders(market.id)))).flat();
+  assert.deepEqual(new Set(open.map(({ id }) => id)), new Set(placed.map(({ order_id }) => order_id)));
+  const reserved = open.reduce((sum, order) => sum + BigInt(order.remaining), 0n);
+  const { usdc } = await trader.client.balances();
+  assert.equal(usdc.reserved, String(reserved));
+  assert.equal(BigInt(usdc.available) + reserved, BigInt(DEPOSIT_MICRO));
+}
+
+test('a shard that cannot write is rebuilt while the other trades on, and nothing acknowledged is lost', {
+  skip,
+}, async (t) => {
+  const rig = await makeRig(t);
+  const { server, trader, failing, other } = rig;
+  const placed = await failShard0(rig);
+
+  const bodies = Array.from({ length: 8 }, () => trader.body(failing, { price: '0.2', size: '10' }));
+  const failed = await Promise.all(bodies.map((body) => trader.post(body)));
+  for (const { status, body, headers } of failed) {
+    assert.equal(status, 503, JSON.stringify(body));
+    assert.ok(['OUTCOME_UNKNOWN', 'ENGINE_BUSY'].includes(body.code), body.code);
+    assert.ok(Number(headers.get('retry-after')) >= 1);
+  }
+  assert.ok(failed.some(({ body }) => body.code === 'OUTCOME_UNKNOWN'));
+  for (let i = 0; i < 20; i++) placed.push(await trader.place(other, { price: '0.3', size: '10' }));
+
+  limitFiles(server, 'unlimited');
+  await isReady(server);
+  for (const body of bodies) placed.push(await trader.client.placeOrder(body));
+  for (const body of bodies) assertRefused(await trader.post(body), 409, 'ORDER_PLACEMENT_FAILED', 'duplicate order');
+  await assertAllThere(trader, placed, [failing, other]);
+  await assertBalanced(server);
+
+  // What the lost thread had taken for orders that never were is there again, to the micro and in every shard.
+  const available = Number((await trader.client.balances()).usdc.available);
+  assert.equal((await spend(trader, other, available + 1)).body.code, 'INSUFFICIENT_BALANCE');
+  assert.equal((await spend(trader, other, available)).status, 200);
+  assert.ok(server.stdout.some((line) => line.includes('shard ended; it is rebuilt from its journal')));
+
+  await server.kill();
+  await server.start();
+  await assertBalanced(server);
+});
+
+/** A BUY at 0.01 that reserves exactly so much. */
+function spend(trader: Trader, market: OrderMarket, micro: number): Promise<Answer> {
+  return trader.post(trader.bodyOf(market, { price: '0.01', size: '1' }, micro, 100 * micro));
+}
+
+test('a shard whose journal is damaged stays down, the others trade on, and without any the process ends', {
+  skip,
+}, async (t) => {
+  const rig = await makeRig(t);
+  const { server, trader, failing, other } = rig;
+  const placed = await failShard0(rig);
+  rmSync(join(server.dataDir, 'journal-0.mark'));
+  const body = trader.body(failing, { price: '0.2', size: '10' });
+  assertRefused(await trader.post(body), 503, 'OUTCOME_UNKNOWN', 'the outcome is unknown; retry with the same request');
+  limitFiles(server, 'unlimited');
+
+  const reason = 'shard 0 is down, the log says why';
+  await eventually(reason, async () => (await readiness(server)).reason === reason);
+  assert.deepEqual(await readiness(server), { status: 'degraded', reason });
+  const told = server.stdout.find((line) => line.includes('shard is down'));
+  assert.match(told!, /journal-0\.db: its high-water mark is missing or damaged/);
+
+  assertRefused(await trader.post(body), 503, 'ENGINE_BUSY', 'the engine is busy');
+  assert.equal((await trader.client.openOrders(failing.id)).length, placed.length, 'what is known stays to be read');
+  await trader.place(other, { price: '0.3', size: '10' });
+  // Everybody may leave where there is a shard to leave; the answer says that it is not all.
+  assertRefused(
+    await trader.send('DELETE', '/v1/orders/cancel-all'),
+    503,
+    'OUTCOME_UNKNOWN',
+    'the outcome is unknown; retry with the same request',
+  );
+  assert.deepEqual(await trader.client.openOrders(other.id), []);
+
+  const ended = server.expectEnd();
+  rmSync(join(server.dataDir, 'journal-1.mark'));
+  limitFiles(server, 0);
+  await trader.post(trader.body(other, { price: '0.3', size: '10' })).catch(() => undefined);
+  limitFiles(server, 'unlimited');
+  assert.equal(await ended, 70);
+
+  server.stdout.length = 0;
+  const start = server.start();
+  void server.expectEnd();
+  await assert.rejects(start, /journal-[01]\.db: its high-water mark is missing or damaged/);
+});
+
+test('trading goes on without the projector, which catches up when it can write again', { skip }, async (t) => {
+  const rig = await makeRig(t);
+  const { server, trader, other } = rig;
+  const { order_hash } = await trader.place(other, { price: '0.2', size: '10' });
+  await placeUntilLonger(rig, other, READ_MODEL, [SHARD_0, SHARD_1, CONTROL]);
+  limitFiles(server, sizeOf(server, READ_MODEL));
+  await trader.client.cancelOrder(order_hash);
+  // A query waits for what its account was told of, and then gives up.
+  assertRefused(await trader.send('GET', `/v1/orders/${order_hash}`), 503, 'ENGINE_BUSY', 'the engine is busy');
+  await trader.place(other, { price: '0.3', size: '10' });
+  assert.deepEqual(await readiness(server), { status: 'ready' });
+
+  limitFiles(server, 'unlimited');
+  const record = await eventually('the cancelled order', async () => {
+    const { status, body } = await trader.send('GET', `/v1/orders/${order_hash}`);
+    return status === 200 && body;
+  });
+  assert.equal(record.status, 'cancelled');
+});

@@ -1,0 +1,139 @@
+/**
+ * A kill, an I/O error or a full disk at the n-th system call that writes or syncs, in any thread of a real server:
+ * while it starts, while it trades, while it stops. Whatever the process does then, what it had acknowledged is there
+ * when it starts again, and what it refused is not.
+ *
+ *     SYSCALL_POINTS=5000 SEED=7 npx node --test test/fault/syscalls.test.ts
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { seededRandom } from '../support/flow.ts';
+import { startServer, TestServer } from '../support/server.ts';
+import { attachStrace, skipWithoutStrace, straceEnded } from '../support/strace.ts';
+import { Witness } from '../support/witness.ts';
+
+const POINTS = Number(process.env['SYSCALL_POINTS'] ?? 6);
+const SEED = Number(process.env['SEED'] ?? 2);
+const COMMANDS = 120;
+const ENVIRONMENT = { SNAPSHOT_EVERY: '200', JOURNAL_KEEP: '100' };
+
+const KILL = 'signal=SIGKILL';
+/** A write may find the disk full or broken; a sync only broken. */
+const FAULTS: Readonly<Record<string, readonly string[]>> = {
+  pwrite64: [KILL, 'error=EIO', 'error=ENOSPC'],
+  fsync: [KILL, 'error=EIO'],
+  fdatasync: [KILL, 'error=EIO'],
+  ftruncate: [KILL, 'error=EIO'],
+  rename: [KILL, 'error=ENOSPC'],
+  unlink: [KILL],
+};
+/** The more often a call is made, the more places there are to hit. */
+const WEIGHTS = { pwrite64: 8, fsync: 4, fdatasync: 2, ftruncate: 1, rename: 1, unlink: 1 } as const;
+const CALLS = Object.entries(WEIGHTS).flatMap(([call, weight]) => Array<string>(weight).fill(call));
+/** How many of the frequent calls a thread makes while the server starts, trades and stops; of the others, a few. */
+const REACH = { start: 16, trade: 80, stop: 10 } as const;
+const RARE_REACH = 3;
+
+const skip = skipWithoutStrace;
+const random = seededRandom(SEED);
+const directory = mkdtempSync(join(tmpdir(), 'syscalls-test-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+/** One point where a fault is put. */
+class Point {
+  readonly syscall = pick(CALLS);
+  readonly fault = pick(FAULTS[this.syscall]!);
+  /** Small numbers more often than large ones: rare calls are as interesting. */
+  readonly at: number;
+  readonly #tracePath: string;
+
+  constructor(phase: keyof typeof REACH) {
+    const isFrequent = this.syscall === 'pwrite64' || this.syscall === 'fsync';
+    this.at = Math.floor((isFrequent ? REACH[phase] : RARE_REACH) ** random());
+    this.#tracePath = join(directory, `${phase}.trace`);
+    rmSync(this.#tracePath, { force: true });
+  }
+
+  get strace(): string[] {
+    const inject = `inject=${this.syscall}:${this.fault}:when=${this.at}`;
+    return ['-o', this.#tracePath, '-e', `trace=${this.syscall}`, '-e', inject];
+  }
+
+  /** Whether the call was reached: `isEnded` says that the server was gone before anybody else ended it. */
+  isHit(isEnded: boolean): boolean {
+    return this.fault === KILL ? isEnded : readFileSync(this.#tracePath, 'utf8').includes('INJECTED');
+  }
+
+  toString(): string {
+    return `${this.fault} at ${this.syscall} ${this.at}`;
+  }
+}
+
+type Run = { readonly point: Point; readonly isHit: boolean };
+
+test(`nothing acknowledged is lost by faults at ${POINTS} system calls (SEED=${SEED})`, { skip }, async (t) => {
+  const server = await startServer({ after }, ENVIRONMENT);
+  const witness = await Witness.create(server, SEED);
+  let hits = 0;
+  const note = (phase: string, { point, isHit }: Run): void => {
+    if (isHit) hits++;
+    t.diagnostic(`${phase}: ${point}${isHit ? '' : ' (not reached)'}`);
+  };
+  for (let points = 0; points < POINTS; points += 2) {
+    server.expectEnd();
+    if (points % 4 === 0) note('trading', await faultWhileTrading(server, witness));
+    else note('stopping', await faultWhileStopping(server, witness));
+    note('starting', await faultWhileStarting(server));
+    await server.start(ENVIRONMENT);
+    await witness.check();
+  }
+  assert.ok(POINTS < 4 || hits > 0, 'some calls were reached');
+});
+
+test('a first start that is cut short leaves nothing in the way of the next', { skip }, async (t) => {
+  const server = new TestServer(join(directory, 'first'));
+  t.after(() => server.kill());
+  t.diagnostic(`starting: ${(await faultWhileStarting(server)).point}`);
+  await server.start();
+  const witness = await Witness.create(server, SEED);
+  await witness.trade({ commands: 20 });
+  await server.kill();
+  await server.start();
+  await witness.check();
+});
+
+async function faultWhileTrading(server: TestServer, witness: Witness): Promise<Run> {
+  const point = new Point('trade');
+  const tracer = await attachStrace(server.pid!, point.strace);
+  await witness.trade({ commands: COMMANDS });
+  const isEnded = server.pid === undefined;
+  await server.kill();
+  await straceEnded(tracer);
+  return { point, isHit: point.isHit(isEnded) };
+}
+
+async function faultWhileStopping(server: TestServer, witness: Witness): Promise<Run> {
+  await witness.trade({ commands: COMMANDS });
+  const point = new Point('stop');
+  const tracer = await attachStrace(server.pid!, point.strace);
+  const code = await server.stop();
+  await straceEnded(tracer);
+  return { point, isHit: point.isHit(code === null) };
+}
+
+/** The server may start all the same. */
+async function faultWhileStarting(server: TestServer): Promise<Run> {
+  const point = new Point('start');
+  // As a grandchild the tracer leaves the server our own child, with its own process id and end.
+  await server.start(ENVIRONMENT, ['strace', '-D', '-f', ...point.strace]).catch(() => {});
+  const isEnded = server.pid === undefined;
+  await server.kill();
+  return { point, isHit: point.isHit(isEnded) };
+}
+
+function pick<T>(from: readonly T[]): T {
+  return from[Math.floor(random() * from.length)]!;
+}

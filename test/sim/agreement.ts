@@ -1,0 +1,59 @@
+/**
+ * Everything an engine knows held against everything the oracle knows: books in queue order, money, tokens, markets.
+ */
+import assert from 'node:assert/strict';
+import type { Engine } from '../../engine/engine.ts';
+import type { Levels } from '../../engine/levels.ts';
+import { NONE } from '../../engine/orders.ts';
+import { OUTCOME } from '../../shared/codes.ts';
+import { ACCOUNTS } from './flow.ts';
+import type { Oracle } from './oracle.ts';
+import type { ToldReader } from './told.ts';
+
+/** Users and the fee account. */
+const HOLDERS = [0, ...ACCOUNTS];
+
+export function assertAgreement(
+  engine: Engine,
+  oracle: Oracle,
+  told: ToldReader,
+  toIndex: (m: number) => number,
+): void {
+  const { ledger, markets, orders } = engine.state;
+  oracle.markets.forEach((expected, of) => {
+    const market = markets.get(toIndex(of))!;
+    const facts = { status: market.status, feeBps: market.feeBps, collateral: BigInt(market.collateralMicro) };
+    const { status, feeBps, collateral } = expected;
+    assert.deepEqual(facts, { status, feeBps, collateral }, `market ${market.index}`);
+    assert.equal(market.sequence, told.frameOf(market.index), 'the last frame is the last one told of');
+    for (const isBid of [true, false]) {
+      const queue = oracle.queue(of, isBid).map((order) => `${order.id}: ${order.remaining}`);
+      assert.deepEqual(queueOf(engine, isBid ? market.book.bids : market.book.asks), queue, `market ${market.index}`);
+    }
+    for (const account of HOLDERS) {
+      for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
+        const available = BigInt(ledger.availableTokens(account, market.index, outcome));
+        const reserved = BigInt(ledger.reservedTokens(account, market.index, outcome));
+        const expectedTokens = oracle.tokens(account, of, outcome);
+        assert.deepEqual({ available, reserved }, expectedTokens, `tokens of ${account} in market ${market.index}`);
+      }
+    }
+  });
+  for (const account of HOLDERS) {
+    const available = BigInt(ledger.netMicro[account]!);
+    const reserved = BigInt(ledger.reservedOf(account));
+    assert.deepEqual({ available, reserved }, oracle.usdc(account), `USDC of ${account}`);
+  }
+  assert.equal(orders.openCount, oracle.open.length, 'open orders');
+}
+
+function queueOf(engine: Engine, levels: Levels): string[] {
+  const { orders } = engine.state;
+  const queue: string[] = [];
+  for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
+    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot]!) {
+      queue.push(`${orders.sequence[slot]}: ${orders.remainingLots[slot]}`);
+    }
+  }
+  return queue;
+}

@@ -1,0 +1,13 @@
+/** Commits one row after the other and says so each time: what durable.test.ts traces. Runs as a process of its own. */
+import { writeSync } from 'node:fs';
+import { Journal } from '../../engine/journal.ts';
+
+const [, , journalPath, count] = process.argv;
+const journal = Journal.open({ journalPath: journalPath!, journalSync: 'full', shard: 0, shards: 1 });
+const row = new Uint32Array([8, 8]);
+for (let sequence = 1; sequence <= Number(count); sequence++) {
+  journal.append(sequence, sequence, row, 0, 8, row, 0, 0);
+  journal.commit();
+  writeSync(1, `committed ${sequence}\n`);
+}
+journal.close();

@@ -1,0 +1,239 @@
+/**
+ * Random commands for one shard of the simulated exchange. What is likely is taken from the oracle, so that most
+ * commands are accepted and much of the book crosses; nothing is taken from the engine.
+ */
+import { isDecided, MARKET_STATUS, OUTCOME, SIDE, TICKS_PER_UNIT, TIME_IN_FORCE } from '../../shared/codes.ts';
+import { PPM } from '../../shared/payout.ts';
+import type { Random } from '../support/random.ts';
+import type { Command, Placed, Terms } from './command.ts';
+import type { Oracle, Placement } from './oracle.ts';
+
+export const ACCOUNTS = [1, 2, 3, 4, 5] as const;
+/** Has too little for most of what it wants, so both shards are after its last dollar. */
+const POOR = 5;
+/** Three, so that orders of different fees sleep together. */
+const FEES_BPS = [50, 35, 20];
+/** Lots below this are refused as too small. */
+const MIN_LOTS = 3;
+const SETS_AT_START = 60;
+const RECENT = 25;
+
+export class Flow {
+  /** Every order the shard ever accepted: what cancels choose from. */
+  readonly placed: Placed[] = [];
+  /** Sent and never answered: a client sends them again. */
+  readonly unanswered: Placement[] = [];
+  readonly #random: Random;
+  readonly #oracle: Oracle;
+  readonly #shard: number;
+  readonly #shards: number;
+  readonly #terms: Terms[] = [];
+  /** The markets that are traded, one for each size of a tick; a decided one makes room for another. */
+  readonly #current: number[] = TICKS_PER_UNIT.map((_, market) => market);
+  #salt = 0;
+  #reference = 0;
+
+  constructor(random: Random, oracle: Oracle, shard: number, shards: number, nowMs: number) {
+    this.#random = random;
+    this.#oracle = oracle;
+    this.#shard = shard;
+    this.#shards = shards;
+    for (const market of this.#current) this.#opened(market, market, nowMs);
+  }
+
+  /** Markets and money to begin with. */
+  opening(): Command[] {
+    const mine = ACCOUNTS.filter((account) => this.#keeps(account));
+    return [
+      ...this.#terms.map((terms, market): Command => ({ kind: 'open', market, terms: { ...terms } })),
+      ...mine.map((account) => this.#deposit(account, account === POOR ? 100_000 : 4_000_000)),
+    ];
+  }
+
+  /** Tokens to begin with, once there is money in both shards. */
+  endowment(): Command[] {
+    return ACCOUNTS.filter((account) => account !== POOR).flatMap((account) =>
+      this.#terms.map(({ ticksPerUnit }, market): Command => {
+        return { kind: 'convert', account, market, amount: SETS_AT_START * ticksPerUnit, isSplit: true };
+      }),
+    );
+  }
+
+  next(nowMs: number): Command {
+    const random = this.#random;
+    const dice = random.below(1000);
+    if (dice < 690) return { kind: 'place', placement: this.#placement(nowMs) };
+    if (dice < 720) return this.#again(nowMs);
+    if (dice < 840 && this.placed.length > 0) return this.#cancel();
+    if (dice < 860) return this.#cancelMany();
+    if (dice < 925) return this.#convert();
+    if (dice < 960) return this.#funds();
+    if (dice < 985) return this.#patch(nowMs);
+    if (dice < 993) return this.#end(nowMs);
+    return { kind: 'tick' };
+  }
+
+  /** A signed order that was sent before: lost, refused, accepted, or still on its way. */
+  #again(nowMs: number): Command {
+    const random = this.#random;
+    const lost = random.chance(70) ? this.unanswered.pop() : undefined;
+    if (lost !== undefined) return { kind: 'place', placement: lost };
+    if (this.placed.length === 0) return { kind: 'place', placement: this.#placement(nowMs) };
+    return { kind: 'place', placement: random.pick(this.placed).placement };
+  }
+
+  #placement(nowMs: number): Placement {
+    const random = this.#random;
+    const market = this.#market();
+    const { ticksPerUnit } = this.#terms[market] ?? this.#terms[0]!;
+    const side = random.pick([SIDE.BUY, SIDE.SELL]);
+    const timeInForce = random.pick([0, 0, 0, 1, 2, 3, 3]);
+    const isImmediate = timeInForce === TIME_IN_FORCE.FOK || timeInForce === TIME_IN_FORCE.FAK;
+    const ticks = this.#ticks(ticksPerUnit);
+    const lots = random.chance(3) ? random.below(MIN_LOTS) + 1 : random.between(MIN_LOTS, 30);
+    let usdc = lots * ticks;
+    let tokens = lots * ticksPerUnit;
+    if (random.chance(isImmediate ? 50 : 3)) {
+      usdc = Math.max(1, usdc + random.between(-9, 9));
+      tokens += random.below(ticksPerUnit);
+    }
+    const needsExpiration = timeInForce === TIME_IN_FORCE.GTD || random.chance(10);
+    return {
+      account: random.pick(ACCOUNTS),
+      market,
+      side,
+      outcome: random.pick([OUTCOME.YES, OUTCOME.NO]),
+      makerAmount: side === SIDE.BUY ? usdc : tokens,
+      takerAmount: side === SIDE.BUY ? tokens : usdc,
+      timeInForce,
+      postOnly: random.chance(10),
+      selfTrade: random.chance(60) ? 0 : random.below(4),
+      expirationSec: needsExpiration ? Math.floor(nowMs / 1000) + random.below(40) : 0,
+      feeBps: random.chance(92) ? (this.#oracle.markets[market]?.feeBps ?? 50) : random.pick(FEES_BPS),
+      minTakerNet: isImmediate && random.chance(30) ? random.below(side === SIDE.BUY ? tokens : usdc + 1) : 0,
+      salt: this.#nextSalt(),
+    };
+  }
+
+  /** Mostly an active one, hardly ever one that is over or does not exist. */
+  #market(): number {
+    const random = this.#random;
+    if (random.chance(1)) return random.below(this.#terms.length + 1);
+    const market = random.pick(this.#current);
+    const isActive = this.#oracle.markets[market]?.status === MARKET_STATUS.ACTIVE;
+    return isActive || random.chance(20) ? market : random.pick(this.#current);
+  }
+
+  /** Mostly within a few ticks of the middle, so that much crosses; sometimes at the very ends. */
+  #ticks(ticksPerUnit: number): number {
+    const random = this.#random;
+    if (random.chance(3)) return random.pick([0, 1, ticksPerUnit - 1, ticksPerUnit]);
+    const ticks = ticksPerUnit / 2 + random.between(-4, 4);
+    return Math.min(Math.max(ticks, 1), ticksPerUnit - 1);
+  }
+
+  #cancel(): Command {
+    const random = this.#random;
+    const order = random.pick(this.placed.slice(random.chance(80) ? -RECENT : 0));
+    const account = random.chance(97) ? order.placement.account : random.pick(ACCOUNTS);
+    return { kind: 'cancel', account, order };
+  }
+
+  #cancelMany(): Command {
+    const random = this.#random;
+    const account = random.pick(ACCOUNTS);
+    const market = random.chance(70) ? random.pick(this.#current) : undefined;
+    const outcome = random.chance(50) ? random.below(2) : undefined;
+    return { kind: 'cancelMany', account, market, outcome };
+  }
+
+  #convert(): Command {
+    const random = this.#random;
+    const market = random.pick(this.#current);
+    const lots = random.below(10) + (random.chance(5) ? 0.1 : 0);
+    const amount = Math.round(lots * this.#terms[market]!.ticksPerUnit);
+    return { kind: 'convert', account: random.pick(ACCOUNTS), market, amount, isSplit: random.chance(65) };
+  }
+
+  #funds(): Command {
+    const random = this.#random;
+    const account = random.pick(ACCOUNTS.filter((candidate) => this.#keeps(candidate)));
+    const amount = random.below(60_000);
+    if (random.chance(50)) return this.#deposit(account, amount);
+    return { kind: 'funds', account, amount, isDeposit: false, reference: this.#nextReference() };
+  }
+
+  #deposit(account: number, amount: number): Command {
+    return { kind: 'funds', account, amount, isDeposit: true, reference: this.#nextReference() };
+  }
+
+  #patch(nowMs: number): Command {
+    const random = this.#random;
+    const market = random.pick(this.#current);
+    const terms = this.#terms[market]!;
+    if (random.chance(60)) terms.endMs = nowMs + random.between(-5000, 900_000);
+    return {
+      kind: 'patch',
+      market,
+      feeBps: random.chance(60) ? random.pick(FEES_BPS) : undefined,
+      // Mostly back to active and for a while: a locked market has little to compare.
+      status: random.chance(60) ? (random.chance(80) ? MARKET_STATUS.ACTIVE : random.below(5)) : undefined,
+      startMs: terms.startMs,
+      endMs: terms.endMs,
+    };
+  }
+
+  /** The end of a market, a step at a time, and another one in its place. */
+  #end(nowMs: number): Command {
+    const random = this.#random;
+    const { markets } = this.#oracle;
+    const size = random.below(this.#current.length);
+    const market = this.#current[size]!;
+    const isOver = isDecided(markets[market]?.status ?? MARKET_STATUS.DRAFT);
+    if (isOver && random.chance(70)) return this.#openNext(size, nowMs);
+    if (!isOver && random.chance(40)) {
+      const status = random.chance(70) ? MARKET_STATUS.RESOLVED : MARKET_STATUS.CANCELLED;
+      return { kind: 'decide', market, status, payoutYesPpm: random.pick([0, PPM, PPM / 2, 333_333]) };
+    }
+    const past = random.below(this.#terms.length);
+    if (random.chance(30)) return { kind: 'settle', market: past };
+    return { kind: 'claim', account: random.pick([0, ...ACCOUNTS]), market: past };
+  }
+
+  /** One that the shard does not have yet, because it is on its way or was lost in a crash, is opened again as it was. */
+  #openNext(size: number, nowMs: number): Command {
+    const next = this.#oracle.markets.length;
+    if (next === this.#terms.length) {
+      this.#opened(next, size, nowMs);
+      this.#current[size] = next;
+    }
+    return { kind: 'open', market: next, terms: { ...this.#terms[next]! } };
+  }
+
+  #opened(market: number, size: number, nowMs: number): void {
+    const ticksPerUnit = TICKS_PER_UNIT[size]!;
+    this.#terms[market] = {
+      ticksPerUnit,
+      minOrderAtomic: MIN_LOTS * ticksPerUnit,
+      status: market === 0 ? MARKET_STATUS.PENDING : MARKET_STATUS.ACTIVE,
+      feeBps: 50,
+      startMs: nowMs + 5_000,
+      endMs: nowMs + this.#random.between(100_000, 2_000_000),
+    };
+  }
+
+  /** An account's deposits and withdrawals go to one shard, which knows their references. */
+  #keeps(account: number): boolean {
+    return account % this.#shards === this.#shard;
+  }
+
+  /** Salts of two shards never meet. */
+  #nextSalt(): number {
+    return ++this.#salt * this.#shards + this.#shard;
+  }
+
+  /** Mostly new; a repeat is answered again and applied once. */
+  #nextReference(): number {
+    return this.#random.chance(90) ? ++this.#reference : this.#random.between(1, this.#reference + 1);
+  }
+}

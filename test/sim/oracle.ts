@@ -1,0 +1,480 @@
+/**
+ * The exchange once more, slow and obvious: one list of open orders, bigint, every question answered by looking at
+ * all of them. Written from RULES.md alone and sharing nothing with the engine but the numbers of its codes, so that
+ * the two agree only where both follow the rules (equivalence.test.ts).
+ */
+import {
+  CLOSE_REASON,
+  MARKET_STATUS,
+  MATCH_TYPE,
+  OUTCOME,
+  SELF_TRADE,
+  SIDE,
+  TIME_IN_FORCE,
+} from '../../shared/codes.ts';
+import { E, OK } from '../../shared/errors.ts';
+import type { Told } from '../support/engine.ts';
+
+export type OracleMarket = {
+  ticksPerUnit: number;
+  minOrderAtomic: number;
+  status: number;
+  feeBps: number;
+  startMs: number;
+  endMs: number;
+  /** Its book was closed at its end. */
+  isClosed: boolean;
+  collateral: bigint;
+};
+
+export type OracleOrder = {
+  id: number;
+  account: number;
+  market: number;
+  side: number;
+  outcome: number;
+  feeBps: number;
+  expirationSec: number;
+  /** In terms of its own outcome. */
+  limitTicks: bigint;
+  lots: bigint;
+  remaining: bigint;
+  filledNotional: bigint;
+  isDormant: boolean;
+};
+
+export type Placement = {
+  account: number;
+  market: number;
+  side: number;
+  outcome: number;
+  makerAmount: number;
+  takerAmount: number;
+  timeInForce: number;
+  postOnly: boolean;
+  selfTrade: number;
+  expirationSec: number;
+  feeBps: number;
+  minTakerNet: number;
+  salt: number;
+};
+
+export type Patch = { status?: number; feeBps?: number; endMs?: number };
+export type Purse = { available: bigint; reserved: bigint };
+
+const FEES = 0;
+const ARROWS = new Set([
+  'draft>pending',
+  'pending>active',
+  'pending>locked',
+  'active>locked',
+  'locked>active',
+  'locked>resolving',
+]);
+const STATUS_NAMES = new Map(
+  Object.entries(MARKET_STATUS).map(([name, value]) => [value as number, name.toLowerCase()]),
+);
+
+export class Oracle {
+  readonly markets: OracleMarket[] = [];
+  /** In order of sequence. */
+  open: OracleOrder[] = [];
+  told: Told[] = [];
+  nowMs = 0;
+  readonly #collateralCheck: boolean;
+  readonly #usdc = new Map<number, Purse>();
+  readonly #tokens = new Map<string, Purse>();
+  /** Every order ever accepted, by what its signature covers: the account and the number. */
+  readonly #accepted = new Map<string, { account: number; id: number }>();
+  readonly #references = new Set<number>();
+  /** Of decided markets: what a Yes token pays, in millionths, and whether everybody was paid. */
+  readonly #payouts = new Map<number, { yesPpm: bigint; isSettled: boolean }>();
+
+  constructor(collateralCheck: boolean) {
+    this.#collateralCheck = collateralCheck;
+  }
+
+  usdc(account: number): Purse {
+    return purse(this.#usdc, account);
+  }
+
+  tokens(account: number, market: number, outcome: number): Purse {
+    return purse(this.#tokens, `${account}/${market}/${outcome}`);
+  }
+
+  /** Yes tick at which an order stands in the book. */
+  yesTicks(order: OracleOrder): bigint {
+    return order.outcome === OUTCOME.YES ? order.limitTicks : this.#d(order) - order.limitTicks;
+  }
+
+  isBid(order: { side: number; outcome: number }): boolean {
+    return (
+      (order.side === SIDE.BUY && order.outcome === OUTCOME.YES) ||
+      (order.side === SIDE.SELL && order.outcome === OUTCOME.NO)
+    );
+  }
+
+  /** One side of the visible book in the order in which it would be matched. */
+  queue(market: number, isBid: boolean): OracleOrder[] {
+    const sign = isBid ? -1 : 1;
+    return this.open
+      .filter((order) => order.market === market && !order.isDormant && this.isBid(order) === isBid)
+      .sort((a, b) => sign * Number(this.yesTicks(a) - this.yesTicks(b)) || a.id - b.id);
+  }
+
+  openMarket(market: Omit<OracleMarket, 'isClosed' | 'collateral'>): void {
+    this.markets.push({ ...market, isClosed: false, collateral: 0n });
+  }
+
+  /** RULES.md 2.8, 9.5: what time does by itself, in order of time; at one moment markets before orders. */
+  advance(nowMs: number): void {
+    this.told = [];
+    this.nowMs = Math.max(this.nowMs, nowMs);
+    for (;;) {
+      const marketDue = Math.min(...this.markets.map((market) => this.#dueMs(market)));
+      const expiring = this.open.filter((order) => order.expirationSec > 0);
+      const [first] = expiring.sort((a, b) => a.expirationSec - b.expirationSec || a.id - b.id);
+      const orderDue = first === undefined ? Number.POSITIVE_INFINITY : first.expirationSec * 1000;
+      if (Math.min(marketDue, orderDue) > this.nowMs) return;
+      if (marketDue > orderDue) this.#close(first!, CLOSE_REASON.EXPIRED);
+      else this.#moveMarket(this.markets.find((market) => this.#dueMs(market) === marketDue)!, marketDue);
+    }
+  }
+
+  patch(index: number, patch: Patch): number {
+    const market = this.markets[index];
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    const endMs = patch.endMs ?? market.endMs;
+    if (patch.status !== undefined && patch.status !== market.status) {
+      const arrow = `${STATUS_NAMES.get(market.status)}>${STATUS_NAMES.get(patch.status)}`;
+      if (!ARROWS.has(arrow)) return E.INVALID_TRANSITION;
+    }
+    if (patch.status === MARKET_STATUS.ACTIVE && endMs <= this.nowMs) return E.INVALID_TRANSITION;
+    if (patch.status === MARKET_STATUS.RESOLVING) this.#closeBook(index);
+    if (patch.status !== undefined) market.status = patch.status;
+    market.endMs = endMs;
+    if (endMs > this.nowMs) market.isClosed = false;
+    if (patch.feeBps !== undefined) {
+      market.feeBps = patch.feeBps;
+      this.#moveFee(index, market);
+    }
+    return OK;
+  }
+
+  /** RULES.md 9.6: to resolved or to cancelled. */
+  decide(index: number, status: number, payoutYesPpm: number): number {
+    const market = this.markets[index];
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    const { ACTIVE, LOCKED, RESOLVING, RESOLVED } = MARKET_STATUS;
+    const mayResolve = market.status === ACTIVE || market.status === LOCKED || market.status === RESOLVING;
+    if (this.#payouts.has(index) || (status === RESOLVED && !mayResolve)) return E.INVALID_TRANSITION;
+    this.#closeBook(index);
+    market.status = status;
+    this.#payouts.set(index, { yesPpm: BigInt(payoutYesPpm), isSettled: false });
+    return OK;
+  }
+
+  /** RULES.md 3.4. */
+  claim(account: number, index: number): number {
+    if (this.markets[index] === undefined) return E.MARKET_NOT_FOUND;
+    if (!this.#payouts.has(index)) return E.INVALID_TRANSITION;
+    if (this.#worth(account, index) === 0n) return E.NOTHING_TO_CLAIM;
+    this.#pay(account, index);
+    return OK;
+  }
+
+  /** RULES.md 9.6: whoever did not claim is paid, and the fee account gets what rounding left. */
+  settle(index: number): number {
+    const market = this.markets[index];
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    const payout = this.#payouts.get(index);
+    if (payout === undefined || payout.isSettled) return E.INVALID_TRANSITION;
+    payout.isSettled = true;
+    const holders = [...this.#tokens.keys()].map((key) => key.split('/').map(Number));
+    for (const [account, held] of holders) if (held === index) this.#pay(account!, index);
+    this.usdc(FEES).available += market.collateral;
+    market.collateral = 0n;
+    if (market.status === MARKET_STATUS.RESOLVED) market.status = MARKET_STATUS.SETTLED;
+    return OK;
+  }
+
+  funds(account: number, amount: bigint, isDeposit: boolean, reference: number): number {
+    if (this.#references.has(reference)) return OK;
+    const mine = this.usdc(account);
+    if (!isDeposit && mine.available < amount) return E.INSUFFICIENT_BALANCE;
+    mine.available += isDeposit ? amount : -amount;
+    this.#references.add(reference);
+    return OK;
+  }
+
+  convert(account: number, index: number, amount: bigint, isSplit: boolean): number {
+    const market = this.markets[index];
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    const { ACTIVE, LOCKED } = MARKET_STATUS;
+    if (market.status !== ACTIVE && (isSplit || market.status !== LOCKED)) return E.MARKET_NOT_ACTIVE;
+    if (amount === 0n || amount % BigInt(market.ticksPerUnit) !== 0n) return E.INVALID_LOT;
+    const mine = this.usdc(account);
+    const [yes, no] = [this.tokens(account, index, OUTCOME.YES), this.tokens(account, index, OUTCOME.NO)];
+    const isThere = isSplit ? mine.available >= amount : yes.available >= amount && no.available >= amount;
+    if (!isThere) return E.INSUFFICIENT_BALANCE;
+    const sets = isSplit ? amount : -amount;
+    mine.available -= sets;
+    yes.available += sets;
+    no.available += sets;
+    market.collateral += sets;
+    return OK;
+  }
+
+  place(p: Placement): number {
+    const signed = [p.salt, p.side, p.makerAmount, p.takerAmount, p.expirationSec, p.feeBps, p.minTakerNet].join();
+    if (this.#accepted.has(signed)) return E.DUPLICATE_ORDER;
+    const market = this.markets[p.market];
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
+    if (p.expirationSec !== 0 && p.expirationSec * 1000 <= this.nowMs) return E.ORDER_EXPIRED;
+    const [limitTicks, lots, offGrid] = onGrid(p, BigInt(market.ticksPerUnit));
+    if (offGrid !== OK) return offGrid;
+    if ((p.side === SIDE.BUY ? p.takerAmount : p.makerAmount) < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
+    if (p.feeBps !== market.feeBps) return E.FEE_RATE_MISMATCH;
+
+    const { account, side, outcome, feeBps, expirationSec } = p;
+    const id = this.#accepted.size + 1;
+    const fresh = { id, account, market: p.market, side, outcome, feeBps, expirationSec, isDormant: false };
+    const order: OracleOrder = { ...fresh, limitTicks, lots, remaining: lots, filledNotional: 0n };
+    const purse = this.#pays(order);
+    const reserve = this.#reserves(order);
+    if (this.#collateralCheck && purse.available < reserve) return E.INSUFFICIENT_BALANCE;
+    const refusal = this.#refusalOfMatching(p, order);
+    if (refusal !== OK) return refusal;
+
+    this.#accepted.set(signed, { account, id });
+    purse.available -= reserve;
+    purse.reserved += reserve;
+    this.open.push(order);
+    this.told.push({ kind: 'order', order: id });
+    this.#match(p, order);
+    return OK;
+  }
+
+  cancel(account: number, id: number): number {
+    const accepted = [...this.#accepted.values()].find((order) => order.id === id);
+    if (accepted === undefined || accepted.account !== account) return E.ORDER_NOT_FOUND;
+    const order = this.open.find((candidate) => candidate.id === id);
+    if (order === undefined) return E.ORDER_NOT_CANCELLABLE;
+    this.#close(order, CLOSE_REASON.USER);
+    return OK;
+  }
+
+  cancelMany(account: number, market: number | undefined, outcome: number | undefined): void {
+    for (const order of [...this.open]) {
+      if (order.account !== account) continue;
+      if (market !== undefined && order.market !== market) continue;
+      if (outcome !== undefined && order.outcome !== outcome) continue;
+      this.#close(order, CLOSE_REASON.USER);
+    }
+  }
+
+  /** Post-only, FOK, FAK and the minimum net, from what would happen if the order went on. */
+  #refusalOfMatching(p: Placement, order: OracleOrder): number {
+    const crossing = this.#crossing(order);
+    if (p.postOnly && crossing.length > 0) return E.POST_ONLY_WOULD_CROSS;
+    if (p.timeInForce !== TIME_IN_FORCE.FOK && p.timeInForce !== TIME_IN_FORCE.FAK) return OK;
+    let lots = 0n;
+    let usdc = 0n;
+    for (const maker of crossing) {
+      if (maker.account === order.account && p.selfTrade !== SELF_TRADE.NONE) {
+        if (p.selfTrade === SELF_TRADE.CANCEL_OLDEST) continue;
+        break;
+      }
+      const taken = min(maker.remaining, order.lots - lots);
+      lots += taken;
+      usdc += taken * this.#priceFor(order, maker);
+    }
+    if (p.timeInForce === TIME_IN_FORCE.FOK && lots < order.lots) return E.FOK_NOT_FILLED;
+    if (lots === 0n) return E.FAK_NO_FILL;
+    const received = p.side === SIDE.BUY ? lots * this.#d(order) : usdc;
+    return received - feeOn(received, order) < BigInt(p.minTakerNet) ? E.MIN_NET_NOT_MET : OK;
+  }
+
+  #match(p: Placement, order: OracleOrder): void {
+    while (order.remaining > 0n) {
+      const [maker] = this.#crossing(order);
+      if (maker === undefined) break;
+      if (maker.account === order.account && p.selfTrade !== SELF_TRADE.NONE) {
+        if (p.selfTrade !== SELF_TRADE.CANCEL_NEWEST) this.#close(maker, CLOSE_REASON.SELF_TRADE);
+        if (p.selfTrade === SELF_TRADE.CANCEL_OLDEST) continue;
+        this.#close(order, CLOSE_REASON.SELF_TRADE);
+        return;
+      }
+      this.#fill(maker, order);
+    }
+    if (order.remaining === 0n) this.#close(order, CLOSE_REASON.FILLED);
+    else if (p.timeInForce === TIME_IN_FORCE.FAK) this.#close(order, CLOSE_REASON.FAK_REMAINDER);
+    else this.told.push({ kind: 'rest', order: order.id, lots: Number(order.remaining) });
+  }
+
+  /** The resting orders it could match, in the order in which it would. */
+  #crossing(order: OracleOrder): OracleOrder[] {
+    const tick = this.yesTicks(order);
+    const isBid = this.isBid(order);
+    return this.queue(order.market, !isBid).filter((maker) =>
+      isBid ? this.yesTicks(maker) <= tick : this.yesTicks(maker) >= tick,
+    );
+  }
+
+  #fill(maker: OracleOrder, taker: OracleOrder): void {
+    const lots = min(maker.remaining, taker.remaining);
+    const fees = [maker, taker].map((order) => this.#settle(order, lots, this.#priceFor(order, maker)));
+    let matchType: number = MATCH_TYPE.STANDARD;
+    if (maker.side === taker.side) {
+      const sets = lots * this.#d(maker);
+      matchType = maker.side === SIDE.BUY ? MATCH_TYPE.MINT : MATCH_TYPE.MERGE;
+      this.markets[maker.market]!.collateral += maker.side === SIDE.BUY ? sets : -sets;
+    }
+    this.told.push({
+      kind: 'fill',
+      maker: maker.id,
+      taker: taker.id,
+      lots: Number(lots),
+      ticks: Number(this.yesTicks(maker)),
+      matchType,
+      makerFee: Number(fees[0]),
+      takerFee: Number(fees[1]),
+    });
+    if (maker.remaining === 0n) this.#close(maker, CLOSE_REASON.FILLED);
+  }
+
+  /** @returns the fee. */
+  #settle(order: OracleOrder, lots: bigint, price: bigint): bigint {
+    const { account, market, outcome } = order;
+    const tokens = lots * this.#d(order);
+    const notional = lots * price;
+    const tokensBefore = (order.lots - order.remaining) * this.#d(order);
+    const notionalBefore = order.filledNotional;
+    order.remaining -= lots;
+    order.filledNotional += notional;
+    const mine = this.usdc(account);
+    const mineTokens = this.tokens(account, market, outcome);
+    if (order.side === SIDE.BUY) {
+      const fee = feeOn(tokensBefore + tokens, order) - feeOn(tokensBefore, order);
+      mine.reserved -= lots * order.limitTicks;
+      mine.available += lots * (order.limitTicks - price);
+      mineTokens.available += tokens - fee;
+      this.tokens(FEES, market, outcome).available += fee;
+      return fee;
+    }
+    const fee = feeOn(notionalBefore + notional, order) - feeOn(notionalBefore, order);
+    mineTokens.reserved -= tokens;
+    mine.available += notional - fee;
+    this.usdc(FEES).available += fee;
+    return fee;
+  }
+
+  #close(order: OracleOrder, reason: number): void {
+    const left = this.#reserves(order);
+    const purse = this.#pays(order);
+    purse.reserved -= left;
+    purse.available += left;
+    this.open = this.open.filter((candidate) => candidate !== order);
+    this.told.push({ kind: 'closed', order: order.id, reason, left: Number(order.remaining) });
+  }
+
+  #moveFee(index: number, market: OracleMarket): void {
+    const here = this.open.filter((order) => order.market === index);
+    for (const order of here) {
+      if (order.isDormant || order.feeBps === market.feeBps) continue;
+      order.isDormant = true;
+      this.told.push({ kind: 'dormant', order: order.id });
+    }
+    for (const order of here) {
+      if (!order.isDormant || order.feeBps !== market.feeBps || this.#crossing(order).length > 0) continue;
+      order.isDormant = false;
+      this.told.push({ kind: 'woken', order: order.id });
+    }
+  }
+
+  #dueMs(market: OracleMarket): number {
+    const { PENDING, ACTIVE, LOCKED } = MARKET_STATUS;
+    if (market.isClosed) return Number.POSITIVE_INFINITY;
+    if (market.status === PENDING) return Math.min(market.startMs, market.endMs);
+    return market.status === ACTIVE || market.status === LOCKED ? market.endMs : Number.POSITIVE_INFINITY;
+  }
+
+  #moveMarket(market: OracleMarket, dueMs: number): void {
+    if (market.status === MARKET_STATUS.PENDING && market.startMs <= dueMs) {
+      market.status = MARKET_STATUS.ACTIVE;
+      return;
+    }
+    this.#closeBook(this.markets.indexOf(market));
+    market.status = MARKET_STATUS.LOCKED;
+    market.isClosed = true;
+  }
+
+  #closeBook(index: number): void {
+    for (const order of this.open.filter((candidate) => candidate.market === index)) {
+      this.#close(order, CLOSE_REASON.MARKET_CLOSED);
+    }
+  }
+
+  #worth(account: number, index: number): bigint {
+    const { yesPpm } = this.#payouts.get(index)!;
+    const [yes, no] = [this.tokens(account, index, OUTCOME.YES), this.tokens(account, index, OUTCOME.NO)];
+    return (yes.available * yesPpm + no.available * (1_000_000n - yesPpm)) / 1_000_000n;
+  }
+
+  #pay(account: number, index: number): void {
+    const paid = this.#worth(account, index);
+    this.markets[index]!.collateral -= paid;
+    this.usdc(account).available += paid;
+    for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.tokens(account, index, outcome).available = 0n;
+  }
+
+  /** What a fill against `maker` costs or brings per lot in the order's own outcome. */
+  #priceFor(order: OracleOrder, maker: OracleOrder): bigint {
+    return order.outcome === OUTCOME.YES ? this.yesTicks(maker) : this.#d(order) - this.yesTicks(maker);
+  }
+
+  #pays(order: OracleOrder): Purse {
+    return order.side === SIDE.BUY ? this.usdc(order.account) : this.tokens(order.account, order.market, order.outcome);
+  }
+
+  #reserves(order: OracleOrder): bigint {
+    return order.remaining * (order.side === SIDE.BUY ? order.limitTicks : this.#d(order));
+  }
+
+  #d(order: OracleOrder): bigint {
+    return BigInt(this.markets[order.market]!.ticksPerUnit);
+  }
+}
+
+/** RULES.md 1.4: limit, lots, and OK or the refusal. */
+function onGrid(p: Placement, d: bigint): [bigint, bigint, number] {
+  const [usdc, tokens] = p.side === SIDE.BUY ? [p.makerAmount, p.takerAmount] : [p.takerAmount, p.makerAmount];
+  const [u, t] = [BigInt(usdc), BigInt(tokens)];
+  const rest = (u * d) % t;
+  const ticks = (u * d - rest) / t + (rest > 0n && p.side === SIDE.SELL ? 1n : 0n);
+  if (ticks < 1n || ticks >= d) return [0n, 0n, E.INVALID_TICK];
+  if (p.timeInForce === TIME_IN_FORCE.GTC || p.timeInForce === TIME_IN_FORCE.GTD) {
+    if (rest > 0n) return [0n, 0n, E.INVALID_TICK];
+    if (t % d > 0n) return [0n, 0n, E.INVALID_LOT];
+  }
+  return [ticks, t / d, OK];
+}
+
+/** Charged so far on what was received so far. */
+function feeOn(received: bigint, order: OracleOrder): bigint {
+  return (received * BigInt(order.feeBps)) / 10_000n;
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+function purse<K>(purses: Map<K, Purse>, key: K): Purse {
+  let found = purses.get(key);
+  if (found === undefined) {
+    found = { available: 0n, reserved: 0n };
+    purses.set(key, found);
+  }
+  return found;
+}

@@ -1,0 +1,370 @@
+/**
+ * One shard of the simulated exchange: the real engine, journal, rings and loop, taken turn by turn, and how it dies
+ * and comes back.
+ *
+ *   send ──► command ring ──► turn … turn ──► event ring ──► listen ──► conversation.ts: the oracle says the same
+ *
+ * Invariants, besides those of the engine itself:
+ *   V1  Nothing that left the shard is missing after a restart, and nothing is there that was not sent.
+ *   V2  What the engine knows, live and recovered, is what the oracle knows.
+ *   V3  A dead engine that had nothing uncommitted is recovered to the byte.
+ *   V4  A damaged journal is refused, or the damage changed nothing that may have been answered. (After a power cut the
+ *       mark may be a few commits old; damage on top of it is noticed only up to there.)
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { checkShard } from '../../engine/check.ts';
+import { Engine } from '../../engine/engine.ts';
+import { Journal, markPath } from '../../engine/journal.ts';
+import { readMark } from '../../engine/mark.ts';
+import { type Recovered, recover } from '../../engine/recovery.ts';
+import { ShardLoop } from '../../engine/shardLoop.ts';
+import { listSnapshots } from '../../engine/snapshot.ts';
+import { Balances, createBalances } from '../../shared/balances.ts';
+import { hasherFor } from '../../shared/eip712.ts';
+import * as ev from '../../shared/events.ts';
+import type { Keccak256 } from '../../shared/keccak.ts';
+import { Progress } from '../../shared/progress.ts';
+import { readSafe } from '../../shared/record.ts';
+import { RingConsumer, RingProducer } from '../../shared/ring.ts';
+import { createRingBuffer } from '../../shared/ringLayout.ts';
+import { DOMAIN, stateOf } from '../support/engine.ts';
+import type { Random } from '../support/random.ts';
+import { assertAgreement } from './agreement.ts';
+import { type Command, marketOf, send } from './command.ts';
+import { Conversation } from './conversation.ts';
+import { Flow } from './flow.ts';
+import { cutDuringCommit, Image, tornMark } from './image.ts';
+import { Oracle } from './oracle.ts';
+
+/** Small, so that both are full now and then. */
+const RING_BYTES = 8192;
+
+/** For engines that only replay: they never look at it. */
+const UNUSED_BALANCES = createBalances(2);
+
+/** Memory all shards share; it ends with the process. */
+export type SharedMemory = { readonly balances: SharedArrayBuffer; readonly progress: SharedArrayBuffer };
+
+export type SimShardOptions = {
+  readonly shard: number;
+  readonly shards: number;
+  readonly directory: string;
+  readonly random: Random;
+  readonly keccak: Keccak256;
+  readonly nowMs: number;
+};
+
+/** What there is only while the shard lives. */
+type Live = {
+  readonly engine: Engine;
+  readonly journal: Journal;
+  readonly loop: ShardLoop;
+  readonly commandsIn: RingProducer;
+  readonly commandsOut: RingConsumer;
+  readonly eventsOut: RingConsumer;
+};
+
+/** The next turn. */
+type Phase = 'drain' | 'submit' | 'commit' | 'credit' | 'publish';
+
+/** It dies again while it recovers. */
+class Death extends Error {}
+
+export class SimShard {
+  readonly oracle = new Oracle(true);
+  readonly flow: Flow;
+  readonly conversation: Conversation;
+  readonly journalPath: string;
+  /** The net of every account as of the last commit. */
+  durableNet: Float64Array = new Float64Array();
+  phase: Phase = 'drain';
+  readonly #options: SimShardOptions;
+  readonly #random: Random;
+  #live: Live | undefined;
+  #batchCount = 0;
+  #batchDone = 0;
+  /** How the dead engine stood, to be compared with the recovered one. */
+  #dead: { readonly sequence: number; readonly state: Buffer } | undefined;
+  /** The oldest mark a power cut may leave. */
+  #syncedMark: Buffer = Buffer.alloc(0);
+
+  constructor(options: SimShardOptions) {
+    const { shard, shards, random, nowMs } = options;
+    this.#options = options;
+    this.#random = random;
+    this.journalPath = join(options.directory, `journal-${shard}.db`);
+    this.oracle.nowMs = nowMs;
+    this.flow = new Flow(random, this.oracle, shard, shards, nowMs);
+    this.conversation = new Conversation(this.oracle, this.flow);
+  }
+
+  get name(): number {
+    return this.#options.shard;
+  }
+
+  get engine(): Engine {
+    return this.#alive().engine;
+  }
+
+  /** Nothing is on its way in either direction. */
+  get isQuiet(): boolean {
+    const { commandsOut, eventsOut } = this.#alive();
+    return this.phase === 'drain' && commandsOut.isEmpty() && eventsOut.isEmpty();
+  }
+
+  /** @returns false when the ring is full: the client is told so, and nothing was sent. */
+  send(command: Command, timeMs: number): boolean {
+    const requestId = this.conversation.nextRequestId();
+    const isSent = send(this.#alive().commandsIn, requestId, timeMs, command, this.#toIndex);
+    if (isSent) this.conversation.wasSent(command, timeMs);
+    return isSent;
+  }
+
+  /** One turn of the loop, as shard.ts takes them. */
+  turn(): void {
+    const { engine, loop } = this.#alive();
+    switch (this.phase) {
+      case 'drain':
+        this.#batchCount = loop.drain();
+        this.#batchDone = 0;
+        if (this.#batchCount > 0) this.phase = 'submit';
+        else {
+          loop.rest();
+          this.#syncedMark = readFileSync(markPath(this.journalPath));
+        }
+        break;
+      case 'submit':
+        this.conversation.willRun(engine);
+        loop.submit(this.#batchDone++);
+        if (this.#batchDone === this.#batchCount) this.phase = 'commit';
+        break;
+      case 'commit':
+        this.phase = loop.commit() ? 'credit' : 'publish';
+        this.durableNet = engine.state.ledger.netMicro.slice();
+        break;
+      case 'credit':
+        loop.credit();
+        this.phase = 'publish';
+        break;
+      case 'publish':
+        if (loop.publish()) this.phase = 'drain';
+    }
+  }
+
+  /** The gateway hears at most `limit` records. */
+  listen(limit: number): void {
+    const { eventsOut } = this.#alive();
+    for (let i = 0; i < limit; i++) {
+      const word = eventsOut.next();
+      if (word < 0) break;
+      this.conversation.hear(eventsOut.words, word);
+    }
+    eventsOut.release();
+  }
+
+  /** V2, and every invariant of the engine. Only when quiet, or the oracle does not know everything yet. */
+  check(): void {
+    checkShard(this.engine.state);
+    assertAgreement(this.engine, this.oracle, this.conversation.told, this.#toIndex);
+  }
+
+  /** The thread ends, at whatever turn it is; its files stay, as far as they were on the disk. */
+  die(isPowerCut: boolean): void {
+    const { engine, journal, eventsOut } = this.#alive();
+    const image = this.#lastImage(isPowerCut);
+    for (let word = eventsOut.next(); word >= 0; word = eventsOut.next()) {
+      this.conversation.overhear(eventsOut.words, word);
+    }
+    engine.out.clear();
+    this.#dead = { sequence: engine.sequence, state: stateOf(engine) };
+    this.#live = undefined;
+    this.phase = 'drain';
+    journal.close();
+    image.write(this.journalPath);
+  }
+
+  /** An orderly stop: everything is answered, nothing is lost. */
+  stop(): void {
+    assert.ok(this.isQuiet, 'a stop waits for the answers');
+    const { engine, journal } = this.#alive();
+    this.#dead = { sequence: engine.sequence, state: stateOf(engine) };
+    this.#live = undefined;
+    journal.close();
+  }
+
+  /** A new thread on the same files; sometimes it takes more than one. @returns how many there were. */
+  start(memory: SharedMemory): number {
+    const { shard, directory, random } = this.#options;
+    let starts = 1;
+    for (; random.chance(20); starts++) this.#dieRecovering();
+    const image = Image.take(this.journalPath);
+    const journal = Journal.open(this.#journalOptions(this.journalPath));
+    const spoiled = random.chance(20) ? this.#spoilSnapshot() : undefined;
+    const { engine, damaged } = recover(journal, directory, shard, () => this.#makeEngine(memory, journal));
+    assert.equal(damaged.length, spoiled === undefined ? 0 : 1, 'a damaged snapshot is noticed');
+    if (spoiled !== undefined) rmSync(spoiled);
+    const progress = new Progress(memory.progress);
+    const { publishedSequence } = this.conversation;
+    assert.ok(engine.sequence >= publishedSequence, `V1: ${publishedSequence} left, only ${engine.sequence} is there`);
+    assert.ok(engine.sequence >= progress.committed(shard), 'V1: what was committed is there');
+    if (engine.sequence === this.#dead?.sequence) assert.deepEqual(stateOf(engine), this.#dead.state, 'V3');
+    if (engine.sequence > 0 && random.chance(30)) this.#startDamaged(image, engine);
+
+    engine.goLive();
+    this.durableNet = engine.state.ledger.netMicro.slice();
+    this.conversation.resume(engine, this.journalPath);
+    progress.setCommitted(shard, engine.sequence);
+    this.#goLive(engine, journal, progress);
+    this.#syncedMark = readFileSync(markPath(this.journalPath));
+    return starts;
+  }
+
+  #goLive(engine: Engine, journal: Journal, progress: Progress): void {
+    const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
+    const commandsOut = new RingConsumer(commandRing);
+    const loop = new ShardLoop({
+      shard: this.#options.shard,
+      engine,
+      journal,
+      progress,
+      commands: commandsOut,
+      events: new RingProducer(eventRing),
+    });
+    const eventsOut = new RingConsumer(eventRing);
+    this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), commandsOut, eventsOut };
+    let described = 0;
+    engine.describe(() => {
+      for (let isAll = false; !isAll; ) {
+        isAll = loop.publish();
+        described += this.#hearDescription(eventsOut);
+      }
+    });
+    assert.equal(described, this.oracle.open.length, 'every open order is described');
+    this.check();
+  }
+
+  /** What a shard tells before it takes commands. @returns how many open orders it told of. */
+  #hearDescription(eventsOut: RingConsumer): number {
+    const { words } = eventsOut;
+    let orders = 0;
+    for (let word = eventsOut.next(); word >= 0; word = eventsOut.next()) {
+      const type = ev.typeOf(words[word + ev.EV_TYPE]!);
+      if (type === ev.EVENT.ORDER_STATE) {
+        this.conversation.told.checkPlace(words, word);
+        orders++;
+      }
+      if (type === ev.EVENT.READY) assert.equal(readSafe(words, word + ev.READY_SEQUENCE), this.engine.sequence);
+    }
+    eventsOut.release();
+    return orders;
+  }
+
+  /** What is left on the disk, and, when it was about to commit, perhaps of that commit as well. */
+  #lastImage(isPowerCut: boolean): Image {
+    const random = this.#random;
+    const { journal, loop } = this.#alive();
+    const before = Image.take(this.journalPath);
+    if (this.phase === 'commit' && journal.isStaged && random.chance(70)) {
+      loop.commit();
+      const after = Image.take(this.journalPath);
+      if (random.chance(60)) return cutDuringCommit(before, after, random);
+      return after.withMark(random.chance(50) ? before.mark : tornMark(before.mark, after.mark, random));
+    }
+    if (!isPowerCut) return before;
+    const marks = [before.mark, this.#syncedMark, tornMark(this.#syncedMark, before.mark, random)];
+    return before.withMark(random.pick(marks));
+  }
+
+  /** Dies somewhere in the replay; what it did to the files until then stays. */
+  #dieRecovering(): void {
+    const { shard, directory, random } = this.#options;
+    const journal = Journal.open(this.#journalOptions(this.journalPath));
+    let rows = random.below(200);
+    const makeEngine = (): Engine => {
+      const engine = this.#makeEngine({ balances: UNUSED_BALANCES }, journal);
+      const replay = engine.replay.bind(engine);
+      engine.replay = (...row) => {
+        if (rows-- === 0) throw new Death();
+        replay(...row);
+      };
+      return engine;
+    };
+    try {
+      recover(journal, directory, shard, makeEngine);
+    } catch (error) {
+      if (!(error instanceof Death)) throw error;
+    }
+    const image = Image.take(this.journalPath);
+    journal.close();
+    image.write(this.journalPath);
+  }
+
+  /** One bit of the newest snapshot flips, where an older one is left. @returns its path. */
+  #spoilSnapshot(): string | undefined {
+    const [newest, older] = listSnapshots(this.#options.directory, this.#options.shard);
+    if (newest === undefined || older === undefined) return undefined;
+    const bytes = readFileSync(newest.path);
+    const at = this.#random.below(bytes.length);
+    bytes[at] = bytes[at]! ^ (1 << this.#random.below(8));
+    writeFileSync(newest.path, bytes);
+    return newest.path;
+  }
+
+  /** V4: tries the same start with something wrong in the files. */
+  #startDamaged(image: Image, good: Engine): void {
+    const { shard, directory, random } = this.#options;
+    const place = join(directory, 'damaged');
+    mkdirSync(place, { recursive: true });
+    const path = join(place, basename(this.journalPath));
+    image.write(path);
+    const vouched = Math.min(readMark(markPath(path), shard)?.sequence ?? 0, this.conversation.publishedSequence);
+    const [damaged, what] = image.damaged(random);
+    damaged.write(path);
+    const recovered = tryRecover(() => {
+      const journal = Journal.open(this.#journalOptions(path));
+      try {
+        return recover(journal, directory, shard, () => this.#makeEngine({ balances: UNUSED_BALANCES }, journal));
+      } finally {
+        journal.close();
+      }
+    });
+    rmSync(place, { recursive: true });
+    if (recovered === undefined) return;
+    const { engine } = recovered;
+    assert.ok(engine.sequence >= vouched, `V4: answered records are gone: ${what}`);
+    if (engine.sequence === good.sequence) assert.deepEqual(stateOf(engine), stateOf(good), `V4: ${what}`);
+  }
+
+  #makeEngine({ balances }: Pick<SharedMemory, 'balances'>, journal: Journal): Engine {
+    const { shard, keccak } = this.#options;
+    return new Engine({
+      balances: new Balances(balances, shard),
+      collateralCheck: true,
+      hasher: hasherFor(DOMAIN, keccak),
+      verifier: { name: 'noble', verify: () => true },
+      journal,
+    });
+  }
+
+  #journalOptions(journalPath: string) {
+    const { shard, shards } = this.#options;
+    return { journalPath, journalSync: 'full', shard, shards } as const;
+  }
+
+  readonly #toIndex = (market: number): number => marketOf(this.#options.shard, this.#options.shards, market);
+
+  #alive(): Live {
+    assert.ok(this.#live !== undefined, 'the shard lives');
+    return this.#live;
+  }
+}
+
+function tryRecover(attempt: () => Recovered): Recovered | undefined {
+  try {
+    return attempt();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The whole exchange core on a virtual clock in one thread: shards over one account's money, the thread that makes
+ * snapshots, clients that send, and everything that can die, in an order that only the seed decides.
+ *
+ * Invariants:
+ *   V5  What can be spent is never negative and never more than what is durable.
+ *   V6  When nothing is on its way, what can be spent is the sum of the shards' nets, and with what orders reserve and
+ *       markets hold it is what was deposited less what was withdrawn (check.ts shows the latter shard by shard).
+ */
+import assert from 'node:assert/strict';
+import { SnapshotMaker } from '../../engine/snapshotMaker.ts';
+import { Balances, createBalances } from '../../shared/balances.ts';
+import type { Keccak256 } from '../../shared/keccak.ts';
+import { Progress } from '../../shared/progress.ts';
+import { DOMAIN } from '../support/engine.ts';
+import { Random } from '../support/random.ts';
+import { type Command, show } from './command.ts';
+import { ACCOUNTS } from './flow.ts';
+import { type SharedMemory, SimShard } from './simShard.ts';
+
+const SHARDS = 2;
+const START_MS = 1_800_000_000_000;
+const HOLDERS = [0, ...ACCOUNTS];
+/** Commands after which everything is heard and compared. */
+const COMPARE_EVERY = 150;
+const KEEP_RECORDS = 50;
+const LOG_LINES = 40;
+/** Turns after which a shard has answered everything, or never will. */
+const MOST_TURNS = 100_000;
+
+export type Totals = { commands: number; accepted: number; fills: number; crashes: number; restarts: number };
+
+export class World {
+  readonly totals: Totals = { commands: 0, accepted: 0, fills: 0, crashes: 0, restarts: 0 };
+  /** What happened last, for the report of a failure. */
+  readonly log: string[] = [];
+  readonly #random: Random;
+  readonly #directory: string;
+  readonly #shards: SimShard[];
+  /** Shards whose thread ended while the others went on. */
+  readonly #dead = new Set<SimShard>();
+  #memory!: SharedMemory;
+  #balances!: Balances;
+  #progress!: Progress;
+  #maker!: SnapshotMaker;
+  #nowMs = START_MS;
+
+  /** @param directory empty, and for this world alone. */
+  constructor(seed: number, directory: string, keccak: Keccak256) {
+    const random = new Random(seed);
+    this.#random = random;
+    this.#directory = directory;
+    this.#shards = Array.from({ length: SHARDS }, (_, shard) => {
+      return new SimShard({ shard, shards: SHARDS, directory, random, keccak, nowMs: START_MS });
+    });
+  }
+
+  /** The whole run: `commands` random commands and whatever happens meanwhile. */
+  run(commands: number): Totals {
+    const { totals } = this;
+    this.#startAll();
+    this.#sendAll((shard) => shard.flow.opening());
+    this.#sendAll((shard) => shard.flow.endowment());
+    let compareAt = COMPARE_EVERY;
+    while (totals.commands < commands) {
+      this.#step();
+      if (totals.commands < compareAt) continue;
+      this.#settle();
+      compareAt = totals.commands + COMPARE_EVERY;
+    }
+    this.#restart();
+    for (const shard of this.#shards) {
+      shard.stop();
+      totals.accepted += shard.conversation.accepted;
+      totals.fills += shard.conversation.told.fills;
+    }
+    return totals;
+  }
+
+  #step(): void {
+    const random = this.#random;
+    const shard = random.pick(this.#shards);
+    const dice = random.below(10_000);
+    if (this.#dead.has(shard)) {
+      if (dice < 1000) this.#start(shard);
+    } else if (dice < 4000) this.#sendSome(shard);
+    else if (dice < 8500) for (let turns = random.below(8); turns >= 0; turns--) shard.turn();
+    else if (dice < 9930) shard.listen(random.below(60));
+    else if (dice < 9950) this.#snapshot();
+    else if (dice < 9960) this.#killOne(shard);
+    else if (dice < 9970) this.#crash();
+    else if (dice < 9973) this.#restart();
+    this.#checkCells();
+  }
+
+  #sendSome(shard: SimShard): void {
+    const random = this.#random;
+    for (let count = random.below(6); count >= 0; count--) {
+      if (random.chance(10)) this.#nowMs += random.below(4000);
+      // A clock may be set back; the exchange's time never goes back.
+      const timeMs = random.chance(2) ? this.#nowMs - random.below(3000) : this.#nowMs;
+      const command = shard.flow.next(timeMs);
+      const isSent = shard.send(command, timeMs);
+      this.#note(`${isSent ? 'send' : 'no room for'} to ${shard.name} at ${timeMs}: ${show(command)}`);
+      if (!isSent) return;
+      this.totals.commands++;
+    }
+  }
+
+  /** The commands a world begins with, without a fault between them. */
+  #sendAll(commands: (shard: SimShard) => Command[]): void {
+    for (const shard of this.#shards) {
+      for (const command of commands(shard)) {
+        if (!shard.send(command, this.#nowMs)) this.#settle();
+        else continue;
+        assert.ok(shard.send(command, this.#nowMs), 'a quiet shard has room');
+      }
+    }
+    this.#settle();
+  }
+
+  /** Everything is answered, then everything is compared. */
+  #settle(): void {
+    for (const shard of this.#dead) this.#start(shard);
+    for (const shard of this.#shards) {
+      for (let turns = 0; !shard.isQuiet; turns++) {
+        assert.ok(turns < MOST_TURNS, 'a shard answers');
+        shard.turn();
+        shard.listen(Number.POSITIVE_INFINITY);
+      }
+      shard.conversation.pause();
+      shard.check();
+    }
+    this.#checkCells();
+    for (const account of HOLDERS) {
+      const net = this.#shards.reduce((sum, { engine }) => sum + (engine.state.ledger.netMicro[account] ?? 0), 0);
+      assert.equal(this.#balances.availableMicro(account), net, `V6: account ${account}`);
+    }
+  }
+
+  #checkCells(): void {
+    for (const account of HOLDERS) {
+      const cell = this.#balances.availableMicro(account);
+      const durable = this.#shards.reduce((sum, { durableNet }) => sum + (durableNet[account] ?? 0), 0);
+      assert.ok(cell >= 0 && cell <= durable, `V5: account ${account} can spend ${cell}, durable are ${durable}`);
+    }
+  }
+
+  /** The thread that makes snapshots looks; the projector has followed as far as the gateway. */
+  #snapshot(): void {
+    this.#shards.forEach((shard, index) => {
+      this.#progress.setProjected(index, shard.conversation.toldSequence);
+    });
+    this.#maker.look(true);
+    this.#note('snapshots made');
+  }
+
+  /** One thread ends; the gateway hears what it had said. */
+  #killOne(shard: SimShard): void {
+    this.#note(`shard ${shard.name} dies before its turn to ${shard.phase}`);
+    shard.listen(Number.POSITIVE_INFINITY);
+    shard.die(false);
+    this.#dead.add(shard);
+    this.totals.crashes++;
+  }
+
+  /** The process or the whole machine ends. */
+  #crash(): void {
+    const isPowerCut = this.#random.chance(50);
+    const phases = this.#shards.map((shard) => `${shard.name} before ${shard.phase}`).join(', ');
+    this.#note(`${isPowerCut ? 'power cut' : 'kill'}, shard ${phases}`);
+    for (const shard of this.#shards) if (!this.#dead.has(shard)) shard.die(isPowerCut);
+    this.#dead.clear();
+    this.totals.crashes++;
+    this.#startAll();
+  }
+
+  #restart(): void {
+    this.#settle();
+    this.#note('orderly restart');
+    for (const shard of this.#shards) shard.stop();
+    this.#startAll();
+  }
+
+  #startAll(): void {
+    this.#memory = { balances: createBalances(SHARDS), progress: Progress.create(SHARDS) };
+    this.#balances = new Balances(this.#memory.balances);
+    this.#progress = new Progress(this.#memory.progress);
+    for (const shard of this.#shards) this.#start(shard);
+    this.#maker = new SnapshotMaker({
+      journalPaths: this.#shards.map(({ journalPath }) => journalPath),
+      directory: this.#directory,
+      progress: this.#memory.progress,
+      chainId: DOMAIN.chainId,
+      exchangeAddress: DOMAIN.verifyingContract,
+      everyRecords: 1,
+      keepRecords: KEEP_RECORDS,
+    });
+  }
+
+  #start(shard: SimShard): void {
+    this.#dead.delete(shard);
+    this.totals.restarts += shard.start(this.#memory);
+    this.#note(`shard ${shard.name} is back at ${shard.engine.sequence}`);
+  }
+
+  #note(line: string): void {
+    this.log.push(line);
+    if (this.log.length > LOG_LINES) this.log.shift();
+  }
+}

@@ -1,0 +1,170 @@
+/** A shard of a data directory as its thread leaves it: journal, mark and snapshots of busy markets. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { ShardFile } from '../../engine/admin/directory.ts';
+import { Journal, JournalHead, JournalReader, markPath } from '../../engine/journal.ts';
+import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/snapshot.ts';
+import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/codes.ts';
+import { EngineRig } from './engine.ts';
+import { seededRandom } from './flow.ts';
+import type { Scope } from './server.ts';
+
+const TICKS_PER_UNIT = [100, 1000, 10];
+const FEES_BPS = [50, 60];
+
+export class JournaledShard {
+  readonly rig = new EngineRig();
+  readonly file: ShardFile;
+  readonly #journal: Journal;
+  readonly #random: () => number;
+  #written = 0;
+
+  /** A directory of its own, removed at the end of `scope`. */
+  constructor(scope: Scope, seed = 11) {
+    const directory = mkdtempSync(join(tmpdir(), 'journaled-shard-'));
+    const journalPath = join(directory, 'journal-0.db');
+    this.file = { shard: 0, shards: 1, directory, journalPath };
+    this.#random = seededRandom(seed);
+    this.#journal = Journal.open({ journalPath, journalSync: 'normal', shard: 0, shards: 1 });
+    scope.after(() => rmSync(directory, { recursive: true, force: true }));
+    for (const [index, ticksPerUnit] of TICKS_PER_UNIT.entries()) this.rig.market(index, { ticksPerUnit });
+    for (const account of [1, 2, 3]) {
+      this.rig.fund(account, 1_000_000_000);
+      for (const market of TICKS_PER_UNIT.keys()) this.rig.convert(account, market, 90_000_000);
+    }
+    this.commit();
+  }
+
+  get last(): number {
+    return this.#journal.lastSequence;
+  }
+
+  /** Orders of every kind, cancels, expiries, fees that move, sets split and merged, money in and out. */
+  trade(commands: number): void {
+    for (let i = 0; i < commands; i++) {
+      const market = this.#below(TICKS_PER_UNIT.length);
+      const account = 1 + this.#below(3);
+      const die = this.#below(100);
+      if (die < 4) this.rig.patch(market, { feeBps: FEES_BPS[this.#below(2)]! });
+      else if (die < 8) this.rig.cancelMany(account, market, this.#below(3));
+      else if (die < 11) this.rig.convert(account, market, 1_000_000, MOVEMENT.MERGE);
+      else if (die < 14) this.rig.fund(account, 1 + this.#below(5_000_000), this.#below(2));
+      else this.#place(account, market);
+      this.rig.nowMs += 500;
+    }
+    this.commit();
+  }
+
+  /** Decides and pays the markets: one by a split vote, one cancelled, both settled; the third is left open. */
+  decideMarkets(): void {
+    this.rig.resolve(0, 333_333);
+    this.rig.claim(2, 0);
+    this.rig.settle(0);
+    this.rig.resolve(1, 500_000, MARKET_STATUS.CANCELLED);
+    this.rig.claim(1, 1);
+    this.rig.claim(3, 1);
+    this.commit();
+  }
+
+  /** One transaction of what the engine has journaled since the last. */
+  commit(): void {
+    const { rows } = this.rig.journal;
+    for (; this.#written < rows.length; this.#written++) {
+      const { sequence, timeMs, words, eventWord, eventBytes } = rows[this.#written]!;
+      this.#journal.append(sequence, timeMs, words, 0, eventWord * 4, words, eventWord, eventBytes);
+    }
+    this.#journal.commit();
+  }
+
+  snapshot(): SnapshotFile {
+    const { engine } = this.rig.recovered();
+    return saveSnapshot(this.file.directory, 0, engine, this.#journal.head);
+  }
+
+  get snapshots(): SnapshotFile[] {
+    return listSnapshots(this.file.directory, 0);
+  }
+
+  trim(sequence: number): void {
+    while (this.#journal.trim(sequence));
+  }
+
+  /** The thread has ended. */
+  close(): void {
+    this.#journal.close();
+  }
+
+  /** Every record there is, for what a repair must keep. */
+  records(): string[] {
+    const reader = new JournalReader(this.file.journalPath);
+    const { firstSequence, lastSequence } = reader.facts();
+    const head = firstSequence === 1 ? new JournalHead(0, 0, 0) : reader.headBefore(firstSequence);
+    const seen: string[] = [];
+    reader.readFrom(head, lastSequence, (sequence, timeMs, words, command, commandBytes, _event, eventBytes) => {
+      const bytes = Buffer.from(words.buffer, command * 4, commandBytes + eventBytes);
+      seen.push(`${sequence} ${timeMs} ${bytes.toString('base64')}`);
+    });
+    reader.close();
+    return seen;
+  }
+
+  /** A flipped bit in a record, where SQLite itself sees nothing wrong. */
+  damageRecord(sequence: number): void {
+    const db = new Database(this.file.journalPath);
+    const read = db.prepare<[number], Buffer>('SELECT bytes FROM journal WHERE sequence = ?').pluck();
+    const bytes = read.get(sequence);
+    assert.ok(bytes !== undefined, `record ${sequence} is there`);
+    bytes[60]! ^= 4;
+    db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?').run(bytes, sequence);
+    db.close();
+  }
+
+  run(sql: string): void {
+    const db = new Database(this.file.journalPath);
+    db.exec(sql);
+    db.close();
+  }
+
+  get markPath(): string {
+    return markPath(this.file.journalPath);
+  }
+
+  #place(account: number, market: number): void {
+    const ticksPerUnit = TICKS_PER_UNIT[market]!;
+    const known = this.rig.engine.state.markets.get(market);
+    assert.ok(known !== undefined, 'the market is open');
+    const timeInForce = this.#below(4);
+    const side = this.#below(2);
+    const lots = (1_000_000 / ticksPerUnit) * (1 + this.#below(4));
+    const ticks = Math.max(1, (ticksPerUnit / 10) * (4 + this.#below(3)) - this.#below(3));
+    const isImmediate = timeInForce === TIME_IN_FORCE.FOK || timeInForce === TIME_IN_FORCE.FAK;
+    // What never rests may be signed for any ratio.
+    const odd = isImmediate ? this.#below(ticksPerUnit) : 0;
+    const amounts = [lots * ticks + odd, lots * ticksPerUnit + odd] as const;
+    this.rig.place({
+      account,
+      market,
+      side,
+      outcome: this.#below(2),
+      makerAmount: amounts[side],
+      takerAmount: amounts[1 - side],
+      timeInForce,
+      feeBps: this.#below(10) === 0 ? FEES_BPS[this.#below(2)]! : known.feeBps,
+      selfTrade: this.#below(4),
+      expirationSec: timeInForce === TIME_IN_FORCE.GTD ? Math.floor(this.rig.nowMs / 1000) + 1 + this.#below(30) : 0,
+    });
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#random() * limit);
+  }
+}
+
+export function flipByte(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  bytes[at]! ^= 1 << (at % 8);
+  writeFileSync(path, bytes);
+}

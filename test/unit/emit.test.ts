@@ -1,0 +1,51 @@
+/** The bytes of events: what they mean is in the tests of the book, the views and the journal. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { Emitter } from '../../engine/emit.ts';
+import { Ledger } from '../../engine/ledger.ts';
+import { Market } from '../../engine/market.ts';
+import { Orders } from '../../engine/orders.ts';
+import { Balances, createBalances } from '../../shared/balances.ts';
+import { EVENT } from '../../shared/events.ts';
+import { RecordBuffer } from '../../shared/record.ts';
+
+it('an event is the same whatever the buffer held before, word by word', () => {
+  const orders = new Orders();
+  const ledger = new Ledger(new Balances(createBalances()), true);
+  const maker = orders.allocate(1);
+  const taker = orders.allocate(2);
+  ledger.addTokens(1, 0, 0, 500);
+  const row = ledger.positions.find(1, 0);
+  const market = new Market(orders, 0, new Uint32Array(4), 100, 100, 2, 50, 0, 1);
+  const reference = new Uint32Array(8).fill(7);
+
+  const emitted: Record<string, (emit: Emitter) => void> = {
+    record: (emit) => emit.record(1, 2, 3),
+    order: (emit) => emit.order(EVENT.ORDER, maker),
+    orderState: (emit) => emit.order(EVENT.ORDER_STATE, maker),
+    rest: (emit) => emit.rest(maker, 1),
+    fill: (emit) => emit.fill(maker, taker, 1, 0, 50, 3, 1, 2, 3),
+    closed: (emit) => emit.closed(maker, 1, 0),
+    dormant: (emit) => emit.sleepOrWake(EVENT.DORMANT, maker, 1),
+    position: (emit) => emit.position(row),
+    usdc: (emit) => emit.usdc(1),
+    market: (emit) => emit.market(market),
+    funds: (emit) => emit.funds(1, 0, 0, 5),
+    fundsWithReference: (emit) => emit.funds(1, 0, 0, 5, reference, 0),
+    reply: (emit) => emit.reply(1, 0, 1, 2, 3, 4),
+    ready: (emit) => emit.ready(1, 2),
+    digest: (emit) => {
+      const lanes = emit.digest();
+      emit.out.words.fill(1, lanes, lanes + 2);
+    },
+  };
+  for (const [name, write] of Object.entries(emitted)) {
+    const written = [0, 0xffff_ffff].map((before) => {
+      const out = new RecordBuffer(1024);
+      out.words.fill(before);
+      write(new Emitter(out, orders, ledger));
+      return [...out.words.subarray(0, out.lengthBytes >>> 2)];
+    });
+    assert.deepEqual(written[0], written[1], name);
+  }
+});
