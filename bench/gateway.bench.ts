@@ -56,7 +56,8 @@ function describe(results: readonly LoadResult[], recoveries: number): Report {
   return {
     bench: 'gateway',
     settings:
-      `${REQUESTS} requests a round, ${CONNECTIONS} keep-alive connections with one request in flight each, one account, ` +
+      `${REQUESTS} requests a round, ${CONNECTIONS} keep-alive connections with one request in flight each, ` +
+      'one account, ' +
       'one market, signed and authenticated ahead, synchronous FULL, client on the same machine',
     rows,
     goals: [atLeast('signed orders/s to bare native recovery', best / recoveries, LEAST_RATIO)],

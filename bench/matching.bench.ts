@@ -81,7 +81,8 @@ export async function run(): Promise<Report> {
   return {
     bench: 'matching',
     settings:
-      `1,000,000 operations, ${TAPE_ACCOUNTS} accounts, fee ${TAPE_FEE_BPS} bps, collateral on, best of ${TIMED_RUNS} ` +
+      `1,000,000 operations, ${TAPE_ACCOUNTS} accounts, fee ${TAPE_FEE_BPS} bps, collateral on, ` +
+      `best of ${TIMED_RUNS} ` +
       'fresh books; totals and every trade as known; latency with a clock read around each operation',
     rows,
     goals,

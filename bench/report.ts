@@ -42,7 +42,11 @@ export function readConditions(): Conditions {
     date: new Date().toISOString(),
     commit: readCommit(),
     node: process.version,
-    machine: `${processors.length} x ${processors[0]?.model ?? 'unknown processor'}, ${gibibytes} GiB, ${process.platform}`,
+    machine: [
+      `${processors.length} x ${processors[0]?.model ?? 'unknown processor'}`,
+      `${gibibytes} GiB`,
+      process.platform,
+    ].join(', '),
     loadAverage: loadavg()[0],
   };
 }

@@ -1,7 +1,7 @@
 /**
  * A 64-bit digest of everything a shard knows, kept up to date as the state changes: the sum (two 32-bit lanes) of one
- * mix per open order, account, position and market, and of every hash ever accepted. A sum does not care in which rows or
- * tables things lie, so it is the same for any implementation, after a replay and after a snapshot.
+ * mix per open order, account, position and market, and of every hash ever accepted. A sum does not care in which rows
+ * or tables things lie, so it is the same for any implementation, after a replay and after a snapshot.
  * Owner: the shard thread.
  *
  * Of an order only what tells it from others and what can change goes in: the rest of it is signed under its hash and
@@ -46,18 +46,11 @@ export class Digest {
   order(slot: number): void {
     const o = this.#orders;
     const at = o.hashOffset(slot);
-    const remaining = o.remainingLots[slot]!;
-    const filled = o.filledNotionalMicro[slot]!;
-    const sequence = o.sequence[slot]!;
-    const place = o.place[slot]!;
-    let a = mixA(ORDER, o.hash[at]!);
-    let b = mixB(ORDER, o.hash[at + 1]!);
-    a = mixA(mixA(a, remaining), above(remaining));
-    b = mixB(mixB(b, remaining), above(remaining));
-    a = mixA(mixA(a, filled), above(filled));
-    b = mixB(mixB(b, filled), above(filled));
-    a = mixA(mixA(a, sequence), place);
-    b = mixB(mixB(b, sequence), place);
+    const remaining = fold(o.remainingLots[slot]!);
+    const filled = fold(o.filledNotionalMicro[slot]!);
+    const turn = o.sequence[slot]! * 4 + o.place[slot]!;
+    const a = mixA(mixA(mixA(mixA(ORDER, o.hash[at]!), remaining), filled), turn);
+    const b = mixB(mixB(mixB(mixB(ORDER, o.hash[at + 1]!), remaining), filled), turn);
     if (slot * 2 >= this.#orderLanes.length) this.#orderLanes = larger(this.#orderLanes, slot * 2);
     this.#replace(this.#orderLanes, slot, a, b);
   }
@@ -82,10 +75,8 @@ export class Digest {
       this.#replace(this.#accountLanes, account, 0, 0);
       return;
     }
-    let a = mixA(mixA(mixA(ACCOUNT, account), net), above(net));
-    let b = mixB(mixB(mixB(ACCOUNT, account), net), above(net));
-    a = mixA(mixA(a, reserved), above(reserved));
-    b = mixB(mixB(b, reserved), above(reserved));
+    const a = mixA(mixA(mixA(ACCOUNT, account), fold(net)), fold(reserved));
+    const b = mixB(mixB(mixB(ACCOUNT, account), fold(net)), fold(reserved));
     this.#replace(this.#accountLanes, account, a, b);
   }
 
@@ -99,10 +90,8 @@ export class Digest {
       const available = p.available[cell]!;
       const reserved = p.reserved[cell]!;
       if (available !== 0 || reserved !== 0) isEmpty = false;
-      a = mixA(mixA(a, available), above(available));
-      b = mixB(mixB(b, available), above(available));
-      a = mixA(mixA(a, reserved), above(reserved));
-      b = mixB(mixB(b, reserved), above(reserved));
+      a = mixA(mixA(a, fold(available)), fold(reserved));
+      b = mixB(mixB(b, fold(available)), fold(reserved));
     }
     if (isEmpty) this.#replace(this.#positionLanes, row, 0, 0);
     else this.#replace(this.#positionLanes, row, a, b);
@@ -157,14 +146,14 @@ function mixB(lane: number, value: number): number {
   return mixed ^ (mixed >>> 13);
 }
 
-/** The bits above the low 32 of a safe integer of either sign. */
-function above(value: number): number {
-  return Math.floor(value / TWO_32);
+/** A safe integer of either sign as one word: its low 32 bits, and what lies above them spread over all. */
+function fold(value: number): number {
+  return value ^ Math.imul(Math.floor(value / TWO_32), 0x9e3779b1);
 }
 
 function mixAll(mix: typeof mixA, start: number, values: readonly number[]): number {
   let lane = start;
-  for (const value of values) lane = mix(mix(lane, value), above(value));
+  for (const value of values) lane = mix(lane, fold(value));
   return lane;
 }
 

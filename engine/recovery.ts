@@ -41,7 +41,8 @@ export function recover(journal: Journal, directory: string, shard: number, make
   const start = new JournalHead(0, 0, 0);
   if (journal.firstSequence > 1) {
     throw new JournalError(
-      `no snapshot can be used (${damaged.join('; ') || 'there is none'}) and the journal starts at ${journal.firstSequence}`,
+      `no snapshot can be used (${damaged.join('; ') || 'there is none'}) ` +
+        `and the journal starts at ${journal.firstSequence}`,
     );
   }
   replayTail(journal, start, engine);

@@ -5,8 +5,8 @@
  * Invariants:
  *   T1  A file with its final name is complete and on the disk: it is written under another name, synced, renamed, and
  *       the directory is synced.
- *   T2  The digest in the file is the digest of what was read back from it; every part carries a CRC-32C besides. A file
- *       that fails either is never used: the next older one is, or the journal alone.
+ *   T2  The digest in the file is the digest of what was read back from it; every part carries a CRC-32C besides. A
+ *       file that fails either is never used: the next older one is, or the journal alone.
  *   T3  The chain value in the file ties it to one history: a journal of another does not continue it.
  */
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -36,18 +36,31 @@ export function saveSnapshot(directory: string, shard: number, engine: Engine, h
   const path = join(directory, `snapshot-${shard}-${head.sequence}.bin`);
   const unfinished = `${path}.part`;
   rmSync(unfinished, { force: true });
-  const writer = new SnapshotWriter(unfinished);
-  writer.number(MAGIC);
-  writer.number(SNAPSHOT_VERSION);
-  writer.number(shard);
-  persistHead(writer, head);
-  writer.number(engine.nowMs);
-  engine.state.persist(writer);
-  writer.u32(sealed(engine));
-  writer.close();
+  try {
+    write(new SnapshotWriter(unfinished), shard, engine, head);
+  } catch (error) {
+    // A disk that is full must not be kept full by half a snapshot.
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
   renameSync(unfinished, path);
   syncDirectory(directory);
   return { path, sequence: head.sequence };
+}
+
+function write(writer: SnapshotWriter, shard: number, engine: Engine, head: JournalHead): void {
+  try {
+    writer.number(MAGIC);
+    writer.number(SNAPSHOT_VERSION);
+    writer.number(shard);
+    persistHead(writer, head);
+    writer.number(engine.nowMs);
+    engine.state.persist(writer);
+    writer.u32(sealed(engine));
+    writer.sync();
+  } finally {
+    writer.close();
+  }
 }
 
 /** Fills a fresh engine. @returns where the journal goes on; throws SnapshotError for a file that cannot be used. */

@@ -65,8 +65,11 @@ export class SnapshotWriter implements SnapshotIo {
   }
 
   /** Everything is on the disk when this returns. */
-  close(): void {
+  sync(): void {
     fsyncSync(this.#fd);
+  }
+
+  close(): void {
     closeSync(this.#fd);
   }
 

@@ -3,8 +3,8 @@
  * Owner: the snapshot thread (snapshots.ts); it writes snapshot files and the `trimmable` cells, nothing else.
  *
  * Invariants:
- *   N1  A snapshot counts only after it was read back whole. Journal rows are given up only behind the older of two that
- *       count, and `keepRecords` before the newest.
+ *   N1  A snapshot counts only after it was read back whole. Journal rows are given up only behind the older of two
+ *       that count, and `keepRecords` before the newest.
  *   N2  The work takes a small share of one core: after each slice of rows it sleeps REST_MS.
  */
 import { rmSync } from 'node:fs';

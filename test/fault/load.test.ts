@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { startServer, type TestServer } from '../support/server.ts';
 import { attachStrace, skipWithoutStrace } from '../support/strace.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
@@ -22,7 +22,7 @@ const BID = { price: '0.40', size: '1' };
 const FLOODERS = 64;
 
 test('clients that send half a body, or nothing, keep nobody from trading', async (t) => {
-  const server = await startServer({ after });
+  const server = await startServer(t);
   const witness = await Witness.create(server, SEED);
   const sockets = await Promise.all([
     ...Array.from({ length: IDLE_CONNECTIONS }, () => openSocket(t, server, '')),
@@ -35,7 +35,7 @@ test('clients that send half a body, or nothing, keep nobody from trading', asyn
 });
 
 test(`a stop under load answers what was sent before it, within 10 s, and loses nothing (SEED=${SEED})`, async (t) => {
-  const server = await startServer({ after });
+  const server = await startServer(t);
   const witness = await Witness.create(server, SEED);
   for (let i = 0; i < HALF_BODIES; i++) await openSocket(t, server, HALF_A_BODY);
   let stopped: Promise<number | null> | undefined;
@@ -58,7 +58,7 @@ test(`a stop under load answers what was sent before it, within 10 s, and loses 
 test('a shard that cannot keep up refuses placements at once, while cancels find room', {
   skip: skipWithoutStrace,
 }, async (t) => {
-  const server = await startServer({ after }, { SHARDS: '1' });
+  const server = await startServer(t, { SHARDS: '1' });
   const [market, trader] = [await makeMarket(server), await makeTrader(server)];
   const { order_hash } = await trader.place(market, BID);
   const stall = await stallJournal(t, server);

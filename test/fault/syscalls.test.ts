@@ -33,9 +33,10 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
 /** The more often a call is made, the more places there are to hit. */
 const WEIGHTS = { pwrite64: 8, fsync: 4, fdatasync: 2, ftruncate: 1, rename: 1, unlink: 1 } as const;
 const CALLS = Object.entries(WEIGHTS).flatMap(([call, weight]) => Array<string>(weight).fill(call));
-/** How many of the frequent calls a thread makes while the server starts, trades and stops; of the others, a few. */
-const REACH = { start: 16, trade: 80, stop: 10 } as const;
-const RARE_REACH = 3;
+/** About how many writes a thread makes while the server starts, trades and stops. */
+const WRITES = { start: 12, trade: 80, stop: 10 } as const;
+/** Of the other calls it makes a few, and one more for every so many writes. */
+const WRITES_PER_CALL = 6;
 
 const skip = skipWithoutStrace;
 const random = seededRandom(SEED);
@@ -50,9 +51,9 @@ class Point {
   readonly at: number;
   readonly #tracePath: string;
 
-  constructor(phase: keyof typeof REACH) {
-    const isFrequent = this.syscall === 'pwrite64' || this.syscall === 'fsync';
-    this.at = Math.floor((isFrequent ? REACH[phase] : RARE_REACH) ** random());
+  constructor(phase: keyof typeof WRITES) {
+    const reach = this.syscall === 'pwrite64' ? WRITES[phase] : 2 + WRITES[phase] / WRITES_PER_CALL;
+    this.at = Math.floor(reach ** random());
     this.#tracePath = join(directory, `${phase}.trace`);
     rmSync(this.#tracePath, { force: true });
   }
@@ -75,7 +76,7 @@ class Point {
 type Run = { readonly point: Point; readonly isHit: boolean };
 
 test(`nothing acknowledged is lost by faults at ${POINTS} system calls (SEED=${SEED})`, { skip }, async (t) => {
-  const server = await startServer({ after }, ENVIRONMENT);
+  const server = await startServer(t, ENVIRONMENT);
   const witness = await Witness.create(server, SEED);
   let hits = 0;
   const note = (phase: string, { point, isHit }: Run): void => {

@@ -1,6 +1,6 @@
 /**
- * Two shards at one account's cell, in every order in which they can meet there: the second does all it does in front of
- * each single atomic operation of the first. Real threads hit these moments hardly ever (test/unit/balances.test.ts).
+ * Two shards at one account's cell, in every order in which they can meet there: the second does all it does in front
+ * of each single atomic operation of the first. Real threads hardly ever hit these moments.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -200,7 +200,7 @@ export class Flow {
     return { kind: 'claim', account: random.pick([0, ...ACCOUNTS]), market: past };
   }
 
-  /** One that the shard does not have yet, because it is on its way or was lost in a crash, is opened again as it was. */
+  /** One that was lost in a crash, or is still on its way, is opened again as it was. */
   #openNext(size: number, nowMs: number): Command {
     const next = this.#oracle.markets.length;
     if (next === this.#terms.length) {
