@@ -1,6 +1,6 @@
 /**
- * `npm run soak -- --minutes 60`: what the suite does for seconds, for as long as one likes. Half of the time goes to the
- * simulator, then each fault test runs once with its large count. Ends with 1 when anything diverged.
+ * `npm run soak -- --minutes 60`: what the suite does for seconds, for as long as one likes. Half of the time goes to
+ * the simulator, then each fault test runs once with its large count. Ends with 1 when anything diverged.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

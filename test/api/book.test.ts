@@ -23,7 +23,7 @@ test('a market nobody has an order in is an empty book', async () => {
   assert.ok(Math.abs(timestamp - Date.now()) < 60_000);
 });
 
-test('both kinds of order stand in one queue per price, and the mirror shows the same from the other side', async () => {
+test('both kinds of order stand in one queue per price, and the mirror shows the same', async () => {
   const [market, alice] = [await makeMarket(server), await makeTrader(server)];
   await alice.client.split(market.id, 50_000_000);
   await alice.place(market, { price: '0.65', size: '10' });

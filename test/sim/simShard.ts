@@ -14,6 +14,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import Database from 'better-sqlite3';
 import { checkShard } from '../../engine/check.ts';
 import { Engine } from '../../engine/engine.ts';
 import { Journal, markPath } from '../../engine/journal.ts';
@@ -142,6 +143,7 @@ export class SimShard {
         break;
       case 'commit':
         this.phase = loop.commit() ? 'credit' : 'publish';
+        if (this.#random.chance(2)) checkpoint(this.journalPath);
         this.durableNet = engine.state.ledger.netMicro.slice();
         break;
       case 'credit':
@@ -268,6 +270,7 @@ export class SimShard {
     const before = Image.take(this.journalPath);
     if (this.phase === 'commit' && journal.isStaged && random.chance(70)) {
       loop.commit();
+      if (random.chance(30)) checkpoint(this.journalPath);
       const after = Image.take(this.journalPath);
       if (random.chance(60)) return cutDuringCommit(before, after, random);
       return after.withMark(random.chance(50) ? before.mark : tornMark(before.mark, after.mark, random));
@@ -359,6 +362,13 @@ export class SimShard {
     assert.ok(this.#live !== undefined, 'the shard lives');
     return this.#live;
   }
+}
+
+/** What a commit does besides once the WAL is long: far too seldom for worlds that live as short as these. */
+function checkpoint(journalPath: string): void {
+  const db = new Database(journalPath);
+  db.pragma('wal_checkpoint(PASSIVE)');
+  db.close();
 }
 
 function tryRecover(attempt: () => Recovered): Recovered | undefined {
