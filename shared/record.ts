@@ -17,9 +17,9 @@ export function readSafe(words: Uint32Array, word: number): number {
 
 /** Writes a safe integer >= 0 as two words. */
 export function writeSafe(words: Uint32Array, word: number, value: number): void {
-  const low = value >>> 0;
-  words[word] = low;
-  words[word + 1] = (value - low) / TWO_32;
+  // A store keeps the low 32 bits of the whole part; the quotient is exact, only its exponent is another.
+  words[word] = value;
+  words[word + 1] = value / TWO_32;
 }
 
 /** Two's complement over two words, for the few fields that may be negative. */
@@ -28,9 +28,8 @@ export function readSigned(words: Uint32Array, word: number): number {
 }
 
 export function writeSigned(words: Uint32Array, word: number, value: number): void {
-  const low = value >>> 0;
-  words[word] = low;
-  words[word + 1] = (value - low) / TWO_32;
+  words[word] = value;
+  words[word + 1] = Math.floor(value / TWO_32);
 }
 
 /** A growing buffer of records, written front to back, cleared as a whole; nothing is allocated once it has grown. */

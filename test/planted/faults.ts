@@ -1,0 +1,159 @@
+/**
+ * The faults that the tests must notice: each one a slip of one line that a tired programmer could make, as what to
+ * look for in one source file (exactly one place) and what to put there, with the tests that are to fail over it.
+ */
+export type Fault = {
+  readonly name: string;
+  readonly file: string;
+  readonly search: string;
+  readonly replace: string;
+  readonly caughtBy: string;
+};
+
+const CRASH = 'test/sim/crash.test.ts';
+
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'what a batch did is told before it is committed',
+    file: 'engine/shard.ts',
+    search: 'loop.submit(index);\n',
+    replace: 'loop.submit(index);\n    publish(loop, events);\n',
+    caughtBy: 'test/api/shards.test.ts',
+  },
+  {
+    name: 'a commit is not synced',
+    file: 'engine/journal.ts',
+    search: "'FULL' : 'NORMAL'",
+    replace: "'OFF' : 'NORMAL'",
+    caughtBy: 'test/sim/durable.test.ts',
+  },
+  {
+    name: 'a checksum is not looked at',
+    file: 'engine/journal.ts',
+    search: 'if (words[CRC] !== crc32c(scratch, 4, rowBytes)) throw',
+    replace: 'if (words[CRC] === undefined) throw',
+    caughtBy: 'test/unit/journal.test.ts',
+  },
+  {
+    name: 'a row may follow another history',
+    file: 'engine/journal.ts',
+    search: "if (!isLinked) throw this.#error(expected, 'does not follow",
+    replace: "if (!isLinked && expected < 0) throw this.#error(expected, 'does not follow",
+    caughtBy: 'test/unit/journal.test.ts',
+  },
+  {
+    name: 'the high-water mark is not believed',
+    file: 'engine/journal.ts',
+    search: 'if (marked.sequence > sequence) {',
+    replace: 'if (marked.sequence < 0) {',
+    caughtBy: 'test/unit/recovery.test.ts',
+  },
+  {
+    name: 'a snapshot comes back without its expirations',
+    file: 'engine/state.ts',
+    search: 'if (orders.expirationSec[slot] !== 0) expiry.add(slot);',
+    replace: '',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'earnings can be spent in another shard before they are durable',
+    file: 'engine/ledger.ts',
+    search: 'this.#pendingMicro[account] = addSafe(this.#pendingMicro[account]!, micro);',
+    replace: 'this.#balances.credit(account, micro);',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'a reservation reads the cell and then writes it',
+    file: 'shared/balances.ts',
+    search: 'const found = Atomics.compareExchange(this.#cells, account, seen, seen - amount);',
+    replace: 'const found = seen; Atomics.store(this.#cells, account, seen - amount);',
+    caughtBy: 'test/sim/cells.test.ts',
+  },
+  {
+    name: 'a refused command leaves a journal row',
+    file: 'engine/engine.ts',
+    search: 'if (code !== OK) {\n      emit.reply(',
+    replace:
+      'if (code !== OK) {\n' +
+      '      this.#append(timeMs, words, word, this.out.lengthBytes - RECORD_EVENT_BYTES);\n' +
+      '      emit.reply(',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'a signed order is accepted twice',
+    file: 'engine/entry.ts',
+    search: 'if (hashes.find(words, word + cmd.PLACE_HASH)) return E.DUPLICATE_ORDER;',
+    replace: '',
+    caughtBy: CRASH,
+  },
+  {
+    name: "anybody may cancel anybody's order",
+    file: 'engine/entry.ts',
+    search: 'const isOwner = hashes.foundAccount === words[word + cmd.CMD_ACCOUNT];',
+    replace: 'const isOwner = hashes.foundAccount > 0;',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'post-only overlooks mint crosses',
+    file: 'engine/entry.ts',
+    search: 'if (isPostOnly && market.book.crosses(isBid, yesTicks))',
+    replace: 'if (isPostOnly && outcome === OUTCOME.YES && market.book.crosses(isBid, yesTicks))',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'a buy of No stands on the side of the bids',
+    file: 'engine/entry.ts',
+    search: 'return (cmd.kindSide(kind) === SIDE.BUY) === (cmd.kindOutcome(kind) === OUTCOME.YES) ? 1 : 0;',
+    replace: 'return cmd.kindSide(kind) === SIDE.BUY ? 1 : 0;',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'the limit of an off-grid sell is rounded down',
+    file: 'engine/grid.ts',
+    search: 'side === SIDE.BUY ? floorTicks : ceilTicks',
+    replace: 'floorTicks',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'the fee is rounded fill by fill',
+    file: 'engine/settle.ts',
+    search: 'bpsFloor(receivedBefore + tokensAtomic, feeBps) - bpsFloor(receivedBefore, feeBps)',
+    replace: 'bpsFloor(tokensAtomic, feeBps)',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'a closed order keeps its reservation',
+    file: 'engine/settle.ts',
+    search: 'if (lots === 0) return;',
+    replace: 'if (lots >= 0) return;',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'a price improvement is given back twice',
+    file: 'engine/settle.ts',
+    search: 'ledger.credit(account, reservedMicro - notionalMicro);',
+    replace: 'ledger.credit(account, 2 * (reservedMicro - notionalMicro));',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'a merge pays out and keeps the collateral',
+    file: 'engine/matcher.ts',
+    search: 'matchType === MATCH_TYPE.MINT ? set : -set',
+    replace: 'matchType === MATCH_TYPE.MINT ? set : 0',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'sleeping orders forget which came first',
+    file: 'engine/book.ts',
+    search: 'while (before !== NONE && sequence[before]! > sequence[slot]!) before = previous[before]!;',
+    replace: '',
+    caughtBy: 'test/unit/book/dormancy.test.ts',
+  },
+  {
+    name: 'orders expire a second late',
+    file: 'engine/expiry.ts',
+    search: 'this.#orders.expirationSec[this.#heap[0]!]! * 1000;',
+    replace: '(this.#orders.expirationSec[this.#heap[0]!]! + 1) * 1000;',
+    caughtBy: CRASH,
+  },
+];
