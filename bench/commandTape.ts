@@ -17,12 +17,12 @@ export const TAPE_TICKS_PER_UNIT = 100;
 /** Lots of the market that make one lot of the stream: one token. */
 export const TAPE_LOTS = 10_000;
 const UNIT_ATOMIC = TAPE_LOTS * TAPE_TICKS_PER_UNIT;
-const MARKET = 0;
+export const MARKET = 0;
 const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
 /** Per account, in micro-USDC and in atomic tokens: more than any stream can use up. */
-const DEPOSIT_MICRO = 200_000_000 * UNIT_ATOMIC;
-const SPLIT_ATOMIC = 100_000_000 * UNIT_ATOMIC;
+export const DEPOSIT_MICRO = 200_000_000 * UNIT_ATOMIC;
+export const SPLIT_ATOMIC = 100_000_000 * UNIT_ATOMIC;
 
 const HASH_WORDS = 8;
 

@@ -57,7 +57,7 @@ export async function run(): Promise<Report> {
   }
   return {
     bench: 'core',
-    settings: `1,000,000 operations, one market, fee ${FEE_BPS} bps, best of ${TIMED_RUNS} fresh books; totals as known`,
+    settings: `1,000,000 operations, one market, fee ${FEE_BPS} bps, best of ${TIMED_RUNS} books; totals as known`,
     rows,
     goals: [atLeast('w: operations/s', best[0]!, LEAST_OPERATIONS_PER_SECOND)],
   };

@@ -16,6 +16,7 @@
 import { Worker } from 'node:worker_threads';
 import { createBalances } from '../shared/balances.ts';
 import { createRingBuffer } from '../shared/ringLayout.ts';
+import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
 import type { ShardOptions } from '../shared/threads.ts';
 import type { EngineClient } from './engineClient.ts';
 import { KeptThread } from './keptThread.ts';
@@ -98,7 +99,11 @@ export class ShardThreads {
       balances: this.#balances,
       journalPath: journalPaths[shard]!,
     };
-    const worker = new Worker(new URL('../engine/shard.ts', import.meta.url), { workerData, name: `shard ${shard}` });
+    const worker = new Worker(new URL('../engine/shard.ts', import.meta.url), {
+      workerData,
+      name: `shard ${shard}`,
+      execArgv: STRIPPED_BEFORE,
+    });
     worker.once('message', (report) => log.debug({ shard, ...report }, 'shard recovered'));
     return worker;
   }

@@ -1,0 +1,112 @@
+/**
+ * Thread of the matching bench: runs one subject through every stream. A thread each, because V8 compiles for what it
+ * has seen: with both in one thread neither would run as it does alone in a shard.
+ *
+ * Every run starts from a fresh book and ends with the stream's known totals. Speed, allocation and latency are taken in
+ * runs of their own.
+ */
+import { GCProfiler } from 'node:v8';
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../shared/assert.ts';
+import { encodeStream } from './commandTape.ts';
+import { Histogram } from './histogram.ts';
+import { CoreRun, decodeOperations } from './matchingCore.ts';
+import { checkEvents, EngineRun } from './matchingEngine.ts';
+import { median, STOLEN, StealMeter } from './report.ts';
+import { generateStream, STREAMS, type Stream, type StreamSpec, type Totals } from './workload.ts';
+
+/** One pass of a subject through a stream. */
+export type Run = {
+  readonly count: number;
+  step(index: number): void;
+  endBatch(): void;
+  /** Asserts that everything came out as known. */
+  check(totals: Totals): void;
+};
+
+export type SubjectName = 'core' | 'engine';
+
+const TIMED_RUNS = 5;
+/** As often as the shard does: at the end of a full batch. */
+const BATCH_COMMANDS = 256;
+
+function prepare(name: SubjectName, stream: Stream): () => Run {
+  if (name === 'core') {
+    const operations = decodeOperations(stream);
+    return () => new CoreRun(operations);
+  }
+  const tape = encodeStream(stream);
+  checkEvents(tape, stream.spec.totals);
+  return () => new EngineRun(tape);
+}
+
+function measure(name: SubjectName, spec: StreamSpec) {
+  const steal = new StealMeter();
+  const start = prepare(name, generateStream(spec));
+  timeRun(start(), spec);
+  const rates = Array.from({ length: TIMED_RUNS }, () => timeRun(start(), spec));
+  const heap = measureHeap(start());
+  const latency = measureLatency(start());
+  return {
+    stream: spec.name,
+    'best ops/s': Math.max(...rates),
+    'median ops/s': median(rates),
+    'p50 us': latency.quantileUs(0.5),
+    'p99 us': latency.quantileUs(0.99),
+    'p99.9 us': latency.quantileUs(0.999),
+    'max us': latency.maxNs / 1000,
+    'bytes/op': heap.bytesPerOperation,
+    GCs: heap.collections,
+    [STOLEN]: steal.percent(),
+  };
+}
+export type Measured = ReturnType<typeof measure>;
+
+/** The timed loop: nothing in here but the subject. */
+function runThrough(run: Run): void {
+  const { count } = run;
+  for (let index = 0; index < count; index++) {
+    run.step(index);
+    if (index % BATCH_COMMANDS === BATCH_COMMANDS - 1) run.endBatch();
+  }
+}
+
+function timeRun(run: Run, spec: StreamSpec): number {
+  globalThis.gc?.();
+  const start = performance.now();
+  runThrough(run);
+  const rate = (run.count / (performance.now() - start)) * 1000;
+  run.check(spec.totals);
+  return rate;
+}
+
+/** All bytes the run allocated on the JavaScript heap, also those a collection took away meanwhile. */
+function measureHeap(run: Run): { bytesPerOperation: number; collections: number } {
+  const profiler = new GCProfiler();
+  globalThis.gc?.();
+  profiler.start();
+  const before = process.memoryUsage().heapUsed;
+  runThrough(run);
+  const after = process.memoryUsage().heapUsed;
+  const { statistics } = profiler.stop();
+  let allocated = after - before;
+  for (const { beforeGC, afterGC } of statistics) {
+    allocated += beforeGC.heapStatistics.usedHeapSize - afterGC.heapStatistics.usedHeapSize;
+  }
+  return { bytesPerOperation: allocated / run.count, collections: statistics.length };
+}
+
+function measureLatency(run: Run): Histogram {
+  const histogram = new Histogram();
+  globalThis.gc?.();
+  for (let index = 0; index < run.count; index++) {
+    const start = performance.now();
+    run.step(index);
+    if (index % BATCH_COMMANDS === BATCH_COMMANDS - 1) run.endBatch();
+    histogram.record((performance.now() - start) * 1e6);
+  }
+  return histogram;
+}
+
+assert(parentPort !== null, 'matching: runs as a worker thread');
+parentPort.postMessage(STREAMS.map((spec) => measure(workerData as SubjectName, spec)));
