@@ -1,8 +1,8 @@
 /**
  * How fast does one thread match? Two subjects on the same streams, each in a thread of its own that is started like a
  * shard's: the matching core with its money (matchingCore.ts says what is in it and what is not; core.bench.ts has the
- * book without the money), and the whole engine without keys and journal (matchingEngine.ts). The engine runs once more in a thread that strips types by itself: when that is
- * as fast as the other, shared/stripTypes.ts has nothing left to do.
+ * book without the money), and the whole engine without keys and journal (matchingEngine.ts). The engine runs once more
+ * in a thread that strips types by itself: when that is as fast as the other, shared/stripTypes.ts has nothing to do.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -17,7 +17,7 @@ const MOST_P999_US = 5;
 const MOST_BYTES_PER_OPERATION = 1;
 
 const LEGEND = [
-  'core: matching core, that is book, queues, fills, order rows, ledger; no hash index, no events, no crypto, no journal',
+  'core: matching core: book, queues, fills, order rows, ledger; no hash index, no events, no crypto, no journal',
   'engine: whole engine, that is core, checks, hash index, digest, events; no crypto, no journal',
   'bytes/op of the core are the bigints of the balance cells that all shards share',
 ];
@@ -37,7 +37,7 @@ export async function run(): Promise<Report> {
   return {
     bench: 'matching',
     settings:
-      `1,000,000 operations, ${TAPE_ACCOUNTS} accounts, fee ${TAPE_FEE_BPS} bps, collateral on, best of 5 fresh books; ` +
+      `1,000,000 operations, ${TAPE_ACCOUNTS} accounts, fee ${TAPE_FEE_BPS} bps, collateral on, best of 5 books; ` +
       `totals and every trade as known; latency with a clock read around each operation\n  ${LEGEND.join('\n  ')}`,
     rows: [
       ...core.map((row) => ({ subject: 'core', ...row })),

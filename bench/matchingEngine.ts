@@ -1,7 +1,7 @@
 /**
  * The engine as a subject of the matching bench: the object the shard thread runs, from command to events, with all on
- * that needs no key: duplicate lookup, grid, minimum, collateral, matching, fees, state digest, events and replies. Left
- * out are the order hash, the signature and the journal, which have benches of their own.
+ * that needs no key: duplicate lookup, grid, minimum, collateral, matching, fees, state digest, events and replies. It
+ * leaves out the order hash, the signature and the journal, which have benches of their own.
  */
 import { Engine } from '../engine/engine.ts';
 import type { JournalStore } from '../engine/journal.ts';

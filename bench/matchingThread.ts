@@ -2,8 +2,8 @@
  * Thread of the matching bench: runs one subject through every stream. A thread each, because V8 compiles for what it
  * has seen: with both in one thread neither would run as it does alone in a shard.
  *
- * Every run starts from a fresh book and ends with the stream's known totals. Speed, allocation and latency are taken in
- * runs of their own.
+ * Every run starts from a fresh book and ends with the stream's known totals. Speed, allocation and latency are taken
+ * in runs of their own.
  */
 import { GCProfiler } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';

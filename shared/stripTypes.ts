@@ -7,7 +7,7 @@
  */
 import { type LoadHook, stripTypeScriptTypes } from 'node:module';
 
-/** For `execArgv` of a worker: Node runs this file as its hooks, in their thread. Traces show the same lines as ever. */
+/** For `execArgv` of a worker: Node runs this file as its hooks, in their thread. Traces show the same lines. */
 export const STRIPPED_BEFORE = [
   '--disable-warning=ExperimentalWarning',
   '--import',
