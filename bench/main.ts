@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { formatReport, type Report, readConditions, StealMeter } from './report.ts';
 
 /** In order of running; loaded on demand, so that one bench alone pays for nothing else. */
-const BENCHES = ['matching', 'core', 'recovery', 'ring', 'journal', 'signatures', 'gateway'] as const;
+const BENCHES = ['matching', 'recovery', 'ring', 'journal', 'signatures', 'gateway'] as const;
 
 type Bench = { run(): Promise<Report> };
 
