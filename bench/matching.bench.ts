@@ -1,7 +1,8 @@
 /**
  * How fast does one thread match? Two subjects on the same streams, each in a thread of its own that is started like a
- * shard's: the matching core with its money (matchingCore.ts says what is in it and what is not), and the whole engine without keys and journal (matchingEngine.ts). The engine runs once more
- * in a thread that strips types by itself: when that is as fast as the other, shared/stripTypes.ts has nothing to do.
+ * shard's: the matching core with its money (matchingCore.ts says what is in it and what is not), and the whole
+ * engine without keys and journal (matchingEngine.ts). The engine runs once more in a thread that strips types by
+ * itself: when that is as fast as the other, shared/stripTypes.ts has nothing to do.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
