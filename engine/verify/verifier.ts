@@ -1,5 +1,6 @@
 /** One question behind an interface: did this address sign this digest? Both answers to it agree on every input. */
 import { type Keccak256, keccak256 } from '../../shared/keccak.ts';
+import type { VerifierChoice } from '../../shared/threads.ts';
 import { nativeVerifier } from './native.ts';
 import { nobleVerifier } from './noble.ts';
 
@@ -15,8 +16,6 @@ export type Verifier = {
     signerOffset: number,
   ): boolean;
 };
-
-export type VerifierChoice = 'auto' | 'noble' | 'native';
 
 /** `native` throws where the addon does not load; `auto` takes the reference there. */
 export function createVerifier(choice: VerifierChoice, keccak: Keccak256 = keccak256): Verifier {
