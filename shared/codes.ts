@@ -36,6 +36,7 @@ export const CLOSE_REASON = {
   SELF_TRADE: 5,
   ADMIN: 6,
   FAK_REMAINDER: 7,
+  GROUP_LIMIT: 8,
 } as const;
 export type CloseReason = (typeof CLOSE_REASON)[keyof typeof CLOSE_REASON];
 export const CLOSE_REASON_NAMES = [
@@ -47,6 +48,7 @@ export const CLOSE_REASON_NAMES = [
   'self_trade',
   'admin',
   'fak_remainder',
+  'group_limit',
 ] as const;
 
 export const MARKET_STATUS = {

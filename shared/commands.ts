@@ -12,7 +12,13 @@
  *   59 side, outcome, time in force, bits (one byte each; PLACE_BIT_*)
  *   60 makerAmount (2)   62 takerAmount (2)   64 expirationSec (2)   66 nonce (2)   68 feeRateBps   69 –
  *   70 minTakerNet (2)
- * CANCEL, 16 words:        8…15 order hash; flags = close reason
+ * PLACE with PLACE_BIT_EXTENDED, 102 words: the same, and behind it what only some orders carry, zero where they do not:
+ *   72…75 idempotency key   76…79 fingerprint of its payload   80 deadlineMs (2)   82 order group
+ *   83 route and row of the key (one byte each, EXT_ROUTE)   84 bytes of the client order id   85…100 client order id
+ *   101 –
+ * REPLACE, 110 words:      an extended PLACE; 102…109 hash of the order that gives way; flags = REPLACE_MODE
+ * CANCEL, 16 words:        8…15 order hash; flags = close reason, and CANCEL_TOMBSTONE to refuse the order for a while
+ *                          when it has not arrived yet
  * CANCEL_MANY, 10 words:   market or NO_MARKET for all; 8 outcome or BOTH_OUTCOMES; flags = close reason
  * CONVERT, 10 words:       8 amountAtomic (2); flags = MOVEMENT.SPLIT or MERGE
  * FUNDS, 18 words:         8 amountMicro (2); 10…17 reference hash; flags = MOVEMENT.DEPOSIT or WITHDRAWAL
@@ -23,6 +29,10 @@
  * RESOLVE, 10 words:       8 status, RESOLVED or CANCELLED   9 payoutYesPpm (payout.ts)
  * CLAIM, 8 words:          account, market
  * SETTLE, 8 words:         market
+ * GROUP_SET, 12 words:     account; 8 group   9 windowSec   10 maxTokenAtomic (2)
+ * GROUP_RESET, 10 words:   account; 8 group   9 –
+ * GROUP_TRIP, 10 words:    account; 8 group   9 –   the group has tripped in another shard
+ * CONTRACTS, 16 words:     8 chainId (2)   10…14 exchange address   15 –   from here on orders are signed for these
  */
 import { assert } from './assert.ts';
 import { writeSafe } from './record.ts';
@@ -42,6 +52,11 @@ export const COMMAND = {
   RESOLVE: 9,
   CLAIM: 10,
   SETTLE: 11,
+  REPLACE: 12,
+  GROUP_SET: 13,
+  GROUP_RESET: 14,
+  GROUP_TRIP: 15,
+  CONTRACTS: 16,
 } as const;
 export type CommandType = (typeof COMMAND)[keyof typeof COMMAND];
 
@@ -54,6 +69,17 @@ export const PLACE_BIT_POST_ONLY = 1;
 export const PLACE_BIT_AUTHORIZED = 2;
 /** Two bits: a SELF_TRADE mode. */
 export const PLACE_SELF_TRADE_SHIFT = 2;
+/** The command has the extension, and an ORDER_TAG follows the order's event. */
+export const PLACE_BIT_EXTENDED = 16;
+
+/** Which of the placing routes an idempotency key was used on; 0 for none. */
+export const EXT_ROUTE = { NONE: 0, PLACE: 1, BATCH: 2, CANCEL_REPLACE: 3, AMEND: 4 } as const;
+/** An amend keeps the time priority of the old order where RULES.md 7 lets it; a cancel-replace never does. */
+export const REPLACE_MODE = { CANCEL_REPLACE: 0, AMEND: 1 } as const;
+/** In the flags of a CANCEL, beside the close reason in the low byte. */
+export const CANCEL_TOMBSTONE = 1 << 8;
+export const CLIENT_ID_MAX_BYTES = 64;
+export const NO_GROUP = 0;
 
 /** Word offsets. */
 export const CMD_TYPE = 1;
@@ -77,6 +103,14 @@ export const PLACE_EXPIRATION_SEC = 64;
 export const PLACE_NONCE = 66;
 export const PLACE_FEE_BPS = 68;
 export const PLACE_MIN_TAKER_NET = 70;
+export const EXT_KEY = 72;
+export const EXT_FINGERPRINT = 76;
+export const EXT_DEADLINE_MS = 80;
+export const EXT_GROUP = 82;
+export const EXT_ROUTE_ROW = 83;
+export const EXT_CLIENT_ID_BYTES = 84;
+export const EXT_CLIENT_ID = 85;
+export const REPLACE_HASH = 102;
 
 export const CANCEL_HASH = 8;
 export const CANCEL_MANY_OUTCOME = 8;
@@ -96,15 +130,33 @@ export const PATCH_START_MS = 10;
 export const PATCH_END_MS = 12;
 export const RESOLVE_STATUS = 8;
 export const RESOLVE_PAYOUT_YES_PPM = 9;
+export const GROUP_INDEX = 8;
+export const GROUP_WINDOW_SEC = 9;
+export const GROUP_MAX_ATOMIC = 10;
+export const CONTRACTS_CHAIN_ID = 8;
+export const CONTRACTS_EXCHANGE = 10;
 
-/** Length in bytes by type, index = COMMAND value. */
-export const COMMAND_BYTES = [0, 72, 16, 10, 10, 18, 22, 14, 8, 10, 8, 8].map((words) => words * 4);
+/** Length in bytes of a PLACE with PLACE_BIT_EXTENDED. */
+export const EXTENDED_PLACE_BYTES = 102 * 4;
+
+/** Length in bytes by type, index = COMMAND value; a PLACE may be longer (EXTENDED_PLACE_BYTES). */
+export const COMMAND_BYTES = [0, 72, 16, 10, 10, 18, 22, 14, 8, 10, 8, 8, 110, 12, 10, 10, 16].map(
+  (words) => words * 4,
+);
 for (const bytes of COMMAND_BYTES) assert(bytes % 8 === 0, 'commands: lengths are multiples of 8');
-assert(COMMAND_BYTES.length === COMMAND.SETTLE + 1, 'commands: the length table follows the type table');
+assert(COMMAND_BYTES.length === COMMAND.CONTRACTS + 1, 'commands: the length table follows the type table');
 
 /** Types that are worth the ring's reserved tenth: they reduce risk or run the exchange. */
 export function isUrgent(type: CommandType): boolean {
-  return type !== COMMAND.PLACE && type !== COMMAND.CONVERT && type !== COMMAND.CLAIM;
+  switch (type) {
+    case COMMAND.PLACE:
+    case COMMAND.REPLACE:
+    case COMMAND.CONVERT:
+    case COMMAND.CLAIM:
+      return false;
+    default:
+      return true;
+  }
 }
 
 /**
@@ -119,8 +171,8 @@ export function beginCommand(
   timeMs: number,
   market: number,
   flags: number,
+  lengthBytes = COMMAND_BYTES[type]!,
 ): number {
-  const lengthBytes = COMMAND_BYTES[type]!;
   const word = ring.tryClaim(lengthBytes, isUrgent(type) ? 0 : ring.capacity / 10);
   if (word < 0) return -1;
   const words = ring.words;

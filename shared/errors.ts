@@ -40,6 +40,7 @@ export const ERRORS = {
   INVALID_NONCE: row(208, 'UNAUTHORIZED', 401, 'invalid nonce'),
   NONCE_USED: row(209, 'UNAUTHORIZED', 401, 'nonce already used'),
   INVALID_ADMIN_TOKEN: row(210, 'UNAUTHORIZED', 401, 'invalid admin token'),
+  IP_BLOCKED: row(212, 'FORBIDDEN', 403, 'this address is not allowed for the API key'),
   INSUFFICIENT_SCOPE: row(211, 'INSUFFICIENT_SCOPE', 403, 'API key lacks the required scope'),
 
   // 300 admission
@@ -54,6 +55,8 @@ export const ERRORS = {
   PLATFORM_PAUSED: row(302, 'PLATFORM_PAUSED', 503, 'platform is paused', 'rn'),
   NOT_MATCHING_LEADER: row(303, 'NOT_MATCHING_LEADER', 503, 'not the matching leader', 'rn'),
   SETTLEMENT_UNHEALTHY: row(304, 'SETTLEMENT_UNHEALTHY', 503, 'settlement is unhealthy', 'rn'),
+
+  TRADING_TIMEOUT_ACTIVE: row(305, 'TRADING_TIMEOUT_ACTIVE', 423, 'trading timeout active', 'rn'),
 
   // 400 request form; the key comes before the form of the body, because a refusal of form is an answer it keeps
   IDEMPOTENCY_KEY_MALFORMED: row(420, 'IDEMPOTENCY_KEY_MALFORMED', 400, 'idempotency key is not a UUID'),
@@ -79,12 +82,20 @@ export const ERRORS = {
   GTD_NEEDS_EXPIRATION: row(405, 'VALIDATION_ERROR', 400, 'GTD orders require an expiration time'),
   INVALID_REQUEST: row(406, 'INVALID_REQUEST', 400, 'invalid request'),
   INVALID_INPUT: row(407, 'INVALID_INPUT', 400, 'invalid input'),
+  TOO_MANY_ORDERS: row(411, 'INVALID_REQUEST', 400, 'too many orders (max 15)'),
+  FAR_TOO_MANY_ORDERS: row(412, 'INVALID_REQUEST', 400, 'too many orders (max 50)'),
+  TOO_MANY_HASHES: row(413, 'INVALID_REQUEST', 400, 'too many order hashes (max 200)'),
+  NO_ORDERS: row(414, 'VALIDATION_ERROR', 400, 'no orders provided'),
+  NO_ORDER_HASHES: row(415, 'VALIDATION_ERROR', 400, 'no order hashes provided'),
   RESOURCE_NOT_FOUND: row(408, 'NOT_FOUND', 404, 'not found'),
   MARKET_NOT_FOUND: row(409, 'NOT_FOUND', 404, 'market not found'),
   CONFLICT: row(410, 'CONFLICT', 409, 'conflict'),
 
   // 500 order form
   DUPLICATE_ORDER: row(500, 'ORDER_PLACEMENT_FAILED', 409, 'duplicate order'),
+  ORDER_TOMBSTONED: row(509, 'ORDER_TOMBSTONED', 409, 'order cancelled before arrival'),
+  DEADLINE_PASSED: row(510, 'DEADLINE_PASSED', 400, 'deadline passed', 'n'),
+  DUPLICATE_CLIENT_ORDER_ID: row(511, 'DUPLICATE_CLIENT_ORDER_ID', 409, 'client_order_id is used by an open order'),
   MARKET_NOT_ACTIVE: row(501, 'MARKET_NOT_ACTIVE', 400, 'market not active'),
   ORDER_EXPIRED: row(502, 'ORDER_EXPIRED', 400, 'order already expired'),
   INVALID_TICK: row(503, 'INVALID_TICK', 400, 'price is not a multiple of the tick size'),
@@ -93,15 +104,26 @@ export const ERRORS = {
   INVALID_SIGNATURE: row(506, 'INVALID_SIGNATURE', 400, 'invalid order signature'),
   FORBIDDEN: row(507, 'FORBIDDEN', 403, 'maker is not a wallet of this account'),
   FEE_RATE_MISMATCH: row(508, 'FEE_RATE_MISMATCH', 422, 'fee_rate_bps mismatch'),
+  AMEND_RESIGN_REQUIRED: row(
+    512,
+    'AMEND_RESIGN_REQUIRED',
+    422,
+    'a change of amounts needs new_order, signed again over the new amounts',
+  ),
+  REPLACES_ANOTHER_MARKET: row(513, 'VALIDATION_ERROR', 400, 'new_order is for another market, outcome or side'),
 
   // 600 risk and state
   ORDER_NOT_FOUND: row(600, 'NOT_FOUND', 404, 'order not found'),
   ORDER_NOT_CANCELLABLE: row(601, 'ORDER_NOT_CANCELLABLE', 409, 'order cannot be cancelled'),
+  ORDER_GROUP_TRIGGERED: row(605, 'ORDER_GROUP_TRIGGERED', 400, 'the order group has reached its limit'),
+  TIMEOUT_ALREADY_ACTIVE: row(606, 'TIMEOUT_ALREADY_ACTIVE', 409, 'a trading timeout is already active'),
+  NO_ACTIVE_TIMEOUT: row(607, 'NO_ACTIVE_TIMEOUT', 404, 'no active timeout'),
   INSUFFICIENT_BALANCE: row(602, 'INSUFFICIENT_BALANCE', 400, 'insufficient balance'),
   INVALID_TRANSITION: row(603, 'CONFLICT', 409, 'market status does not allow this'),
   NOTHING_TO_CLAIM: row(604, 'NOT_FOUND', 404, 'nothing to claim'),
 
   // 700 matching
+  POST_ONLY_PHASE: row(704, 'POST_ONLY_PHASE', 503, 'only orders that do not cross are taken after a restart', 'rn'),
   POST_ONLY_WOULD_CROSS: row(700, 'POST_ONLY_WOULD_CROSS', 400, 'post-only order would cross the book'),
   FOK_NOT_FILLED: row(701, 'FOK_NOT_FILLED', 400, 'FOK order could not be fully filled'),
   FAK_NO_FILL: row(702, 'FAK_NO_FILL', 400, 'FAK order had no immediate fills'),

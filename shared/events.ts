@@ -36,8 +36,16 @@
  * FUNDS, 18 words:    7 movement   8 amountMicro (2)   10…17 reference hash (zero for split, merge and claim)
  * REPLY, 16 words:    2 requestId   7 code (errors.ts, 0 = done)   8 shardSequence (2; 0 for a refusal)
  *   10, 12, 14: three numbers of the code's own (2 each): INSUFFICIENT_BALANCE required, available, reserved;
- *   FEE_RATE_MISMATCH the canonical fee; CANCEL_MANY how many were cancelled
+ *   FEE_RATE_MISMATCH the canonical fee; CANCEL_MANY how many were cancelled; REPLACE whether time priority was kept
+ *   (0/1) and whether the price changed (0/1); a CANCEL that left a TOMBSTONE its untilMs
  * DIGEST, 10 words:   8…9 the shard's state digest after the record it ends (digest.ts in the engine), two lanes
+ * ORDER_TAG, 28 words, behind the ORDER or ORDER_STATE of an order that carries any of this:
+ *   7 order group   8 bytes of the client order id   9…24 client order id   25 –
+ *   26 priority (2): the orderSequence whose place in the queue it has, its own unless an amend kept an older one
+ * GROUP, 16 words:    how an order group stands, absolute: 8 group   9 windowSec   10 maxTokenAtomic (2)
+ *   12 token quantity filled inside the window (2)   14 tripped 0/1   15 –
+ * TOMBSTONE, 18 words: 8…15 order hash   16 untilMs (2)
+ * CONTRACTS, 16 words: 8 chainId (2)   10…14 exchange address   15 –
  * READY, 12 words:    8 shardSequence (2)   10 timeMs (2): recovery is done, commands may come
  */
 import { assert } from './assert.ts';
@@ -59,11 +67,17 @@ export const EVENT = {
   REPLY: 12,
   READY: 13,
   DIGEST: 14,
+  ORDER_TAG: 15,
+  GROUP: 16,
+  TOMBSTONE: 17,
+  CONTRACTS: 18,
 } as const;
 export type EventType = (typeof EVENT)[keyof typeof EVENT];
 
 /** Length in bytes by type, index = EVENT value. */
-export const EVENT_BYTES = [0, 16, 36, 36, 10, 26, 10, 8, 8, 20, 32, 18, 16, 12, 10].map((words) => words * 4);
+export const EVENT_BYTES = [0, 16, 36, 36, 10, 26, 10, 8, 8, 20, 32, 18, 16, 12, 10, 28, 16, 18, 16].map(
+  (words) => words * 4,
+);
 for (const bytes of EVENT_BYTES) assert(bytes % 8 === 0, 'events: lengths are multiples of 8');
 
 /** Word offsets. */
@@ -135,6 +149,22 @@ export const REPLY_B = 12;
 export const REPLY_C = 14;
 
 export const DIGEST_LANES = 8;
+
+export const TAG_CLIENT_ID_BYTES = 8;
+export const TAG_CLIENT_ID = 9;
+export const TAG_PRIORITY = 26;
+
+export const GROUP_EV_INDEX = 8;
+export const GROUP_EV_WINDOW_SEC = 9;
+export const GROUP_EV_MAX_ATOMIC = 10;
+export const GROUP_EV_FILLED_ATOMIC = 12;
+export const GROUP_EV_TRIPPED = 14;
+
+export const TOMBSTONE_HASH = 8;
+export const TOMBSTONE_UNTIL_MS = 16;
+
+export const CONTRACTS_EV_CHAIN_ID = 8;
+export const CONTRACTS_EV_EXCHANGE = 10;
 
 export const READY_SEQUENCE = 8;
 export const READY_TIME_MS = 10;
