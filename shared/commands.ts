@@ -12,7 +12,7 @@
  *   59 side, outcome, time in force, bits (one byte each; PLACE_BIT_*)
  *   60 makerAmount (2)   62 takerAmount (2)   64 expirationSec (2)   66 nonce (2)   68 feeRateBps   69 –
  *   70 minTakerNet (2)
- * PLACE with PLACE_BIT_EXTENDED, 102 words: the same, and behind it what only some orders carry, zero where they do not:
+ * PLACE with PLACE_BIT_EXTENDED, 102 words: the same, and behind it what only some orders carry, else zero:
  *   72…75 idempotency key   76…79 fingerprint of its payload   80 deadlineMs (2)   82 order group
  *   83 route and row of the key (one byte each, EXT_ROUTE)   84 bytes of the client order id   85…100 client order id
  *   101 –
