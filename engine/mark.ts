@@ -18,7 +18,7 @@
 import { closeSync, constants, existsSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32c } from '../shared/crc32c.ts';
 import { readSafe, writeSafe } from '../shared/record.ts';
-import { JournalHead } from './journal.ts';
+import { JournalHead } from './journalRow.ts';
 
 const MAGIC = 0x4d58504f;
 const COPIES = 2;

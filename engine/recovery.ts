@@ -7,7 +7,8 @@
  * skipped and nothing repaired here.
  */
 import type { Engine } from './engine.ts';
-import { type Journal, JournalError, JournalHead } from './journal.ts';
+import type { Journal } from './journal.ts';
+import { JournalError, JournalHead } from './journalRow.ts';
 import { listSnapshots, loadSnapshot } from './snapshot.ts';
 import { SnapshotError } from './snapshotIo.ts';
 

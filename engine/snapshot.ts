@@ -12,7 +12,7 @@
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine } from './engine.ts';
-import { JournalHead } from './journal.ts';
+import { JournalHead } from './journalRow.ts';
 import { SnapshotError, type SnapshotIo, SnapshotReader, SnapshotWriter } from './snapshotIo.ts';
 
 const MAGIC = 0x5358504f;

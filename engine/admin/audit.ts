@@ -8,7 +8,7 @@
 import { SIDE } from '../../shared/codes.ts';
 import { kindOutcome, kindSide } from '../../shared/commands.ts';
 import type { Engine } from '../engine.ts';
-import { JournalReader } from '../journal.ts';
+import { JournalReader } from '../journalReader.ts';
 import { PLACE_OF } from '../orders.ts';
 import { Accounting, type Purse } from './accounting.ts';
 import type { ShardFile } from './directory.ts';

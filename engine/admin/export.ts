@@ -2,7 +2,7 @@
  * `admin journal export`: the history of every market as NDJSON, one shard after the other; a market's lines are all of
  * one shard and in order. Batch by batch, so memory does not grow with the journal.
  */
-import { JournalReader } from '../journal.ts';
+import { JournalReader } from '../journalReader.ts';
 import type { ShardFile } from './directory.ts';
 import { History } from './history.ts';
 import { earliestState, readBatch } from './replica.ts';

@@ -9,7 +9,9 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Engine } from '../engine.ts';
-import { JOURNAL_VERSION, JournalError, JournalHead, JournalReader, markPath } from '../journal.ts';
+import { markPath } from '../journalFile.ts';
+import { JournalReader } from '../journalReader.ts';
+import { JOURNAL_VERSION, JournalError, JournalHead } from '../journalRow.ts';
 import { readMark } from '../mark.ts';
 import { listSnapshots, loadSnapshot, type SnapshotFile } from '../snapshot.ts';
 import { SnapshotError } from '../snapshotIo.ts';

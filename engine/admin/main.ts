@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/clock.ts';
 import { uuidToBytes } from '../../shared/hex.ts';
 import { ReplayError } from '../engine.ts';
-import { JournalError } from '../journal.ts';
+import { JournalError } from '../journalRow.ts';
 import { auditDirectory } from './audit.ts';
 import { AdminError, listShards, type ShardFile, withExclusiveDirectory } from './directory.ts';
 import { exportHistory } from './export.ts';

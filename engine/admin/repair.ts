@@ -8,7 +8,9 @@
  *       is cut short leaves a name missing, which refuses to start, and never a journal that looks good and is not.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
-import { Journal, JournalReader, markPath } from '../journal.ts';
+import { Journal } from '../journal.ts';
+import { markPath } from '../journalFile.ts';
+import { JournalReader } from '../journalReader.ts';
 import { Mark } from '../mark.ts';
 import type { ShardFile } from './directory.ts';
 import { type Findings, inspectShard } from './inspect.ts';

@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { JournalHead } from '../journal.ts';
+import { JournalHead } from '../journalRow.ts';
 
 /** A new number for every change of the schema or of what the projections write into it. */
 export const READ_DB_VERSION = 1;

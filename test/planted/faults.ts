@@ -29,14 +29,14 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a checksum is not looked at',
-    file: 'engine/journal.ts',
+    file: 'engine/journalRow.ts',
     search: 'if (words[CRC] !== crc32c(scratch, 4, rowBytes)) throw',
     replace: 'if (words[CRC] === undefined) throw',
     caughtBy: 'test/unit/journal.test.ts',
   },
   {
     name: 'a row may follow another history',
-    file: 'engine/journal.ts',
+    file: 'engine/journalRow.ts',
     search: "if (!isLinked) throw this.#error(expected, 'does not follow",
     replace: "if (!isLinked && expected < 0) throw this.#error(expected, 'does not follow",
     caughtBy: 'test/unit/journal.test.ts',

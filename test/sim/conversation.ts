@@ -9,7 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Engine } from '../../engine/engine.ts';
-import { JournalReader } from '../../engine/journal.ts';
+import { JournalReader } from '../../engine/journalReader.ts';
 import { CLOSE_REASON } from '../../shared/codes.ts';
 import { CMD_REQUEST, CMD_TYPE, COMMAND } from '../../shared/commands.ts';
 import { OK } from '../../shared/errors.ts';

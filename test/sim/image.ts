@@ -9,7 +9,7 @@
  * database, so the only bytes in doubt are those of the commit under way and of the mark, which is synced at rest.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { markPath } from '../../engine/journal.ts';
+import { markPath } from '../../engine/journalFile.ts';
 import type { Random } from '../support/random.ts';
 
 /** What a disk writes at once or not at all. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Accounting } from '../../engine/admin/accounting.ts';
 import { auditDirectory, auditShard } from '../../engine/admin/audit.ts';
-import { JournalError } from '../../engine/journal.ts';
+import { JournalError } from '../../engine/journalRow.ts';
 import { CLOSE_REASON, MATCH_TYPE, OUTCOME, SIDE } from '../../shared/codes.ts';
 import * as ev from '../../shared/events.ts';
 import { readSafe, writeSafe } from '../../shared/record.ts';

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import { Journal, JournalHead, type JournalOptions, JournalReader, markPath } from '../../engine/journal.ts';
+import { Journal } from '../../engine/journal.ts';
+import { type JournalOptions, markPath } from '../../engine/journalFile.ts';
+import { JournalReader } from '../../engine/journalReader.ts';
+import { JournalHead } from '../../engine/journalRow.ts';
 import { RecordBuffer } from '../../shared/record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'journal-'));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { markPath } from '../../engine/journal.ts';
+import { markPath } from '../../engine/journalFile.ts';
 import { Projector } from '../../engine/projector/projector.ts';
 import { READ_DB_VERSION } from '../../engine/projector/readDb.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';

@@ -1,0 +1,66 @@
+/** The SQLite file around a journal's rows: which library may open it, whose it is, what its errors say. */
+import Database from 'better-sqlite3';
+import type { ShardOptions } from '../shared/threads.ts';
+import { JOURNAL_VERSION, JournalError } from './journalRow.ts';
+
+export type JournalOptions = Pick<ShardOptions, 'shard' | 'shards' | 'journalPath' | 'journalSync'>;
+
+/** How long a connection waits for another one's lock. */
+export const BUSY_TIMEOUT_MS = 1000;
+
+/** Before it, a WAL reset racing with a checkpoint of another connection could lose committed rows. */
+const OLDEST_SQLITE = [3, 51, 3] as const;
+
+const SCHEMA = `
+  CREATE TABLE meta (
+    layout_version INTEGER NOT NULL,
+    shard          INTEGER NOT NULL,
+    shards         INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE journal (
+    sequence INTEGER PRIMARY KEY,
+    bytes    BLOB NOT NULL
+  ) STRICT;`;
+
+/** Where the mark of a journal lies. */
+export function markPath(journalPath: string): string {
+  return journalPath.replace(/(\.db)?$/, '.mark');
+}
+
+/** SQLite says what is wrong, but not where. */
+export function located(error: unknown, place: string): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  return new JournalError(`journal ${place}: ${error.message}`, { cause: error });
+}
+
+export function requireSqlite(db: Database.Database): void {
+  const version = db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '';
+  const parts = version.split('.').map(Number);
+  const different = OLDEST_SQLITE.findIndex((part, index) => parts[index] !== part);
+  const isRecent = different < 0 || (parts[different] ?? 0) > OLDEST_SQLITE[different]!;
+  if (!isRecent) throw new JournalError(`journal: SQLite ${version} is older than ${OLDEST_SQLITE.join('.')}`);
+}
+
+/** A new file is marked with its shard; one that is marked otherwise is refused, because markets would move. */
+export function claim(db: Database.Database, options: JournalOptions): void {
+  const isNew = db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+  if (isNew) {
+    db.transaction(() => {
+      db.exec(SCHEMA);
+      db.prepare('INSERT INTO meta VALUES (?, ?, ?)').run(JOURNAL_VERSION, options.shard, options.shards);
+    }).immediate();
+  }
+  const meta = db.prepare<[], Meta>('SELECT layout_version, shard, shards FROM meta').get();
+  if (meta?.layout_version !== JOURNAL_VERSION) {
+    const found = meta?.layout_version ?? 'none';
+    throw new JournalError(`journal ${options.journalPath}: layout version ${found}, expected ${JOURNAL_VERSION}`);
+  }
+  if (meta.shard !== options.shard || meta.shards !== options.shards) {
+    throw new JournalError(
+      `journal ${options.journalPath}: belongs to shard ${meta.shard} of ${meta.shards}, ` +
+        `not to shard ${options.shard} of ${options.shards}`,
+    );
+  }
+}
+
+type Meta = { readonly layout_version: number; readonly shard: number; readonly shards: number };
