@@ -1,11 +1,18 @@
 /**
- * Durations in nanoseconds, counted in buckets: a power of two is cut into 1024 equal parts, so a value read back is at
- * most 0.1 % too low. Recording allocates nothing and costs a few nanoseconds, whatever the number of samples.
+ * Durations in nanoseconds, counted in buckets as an HDR histogram does: a power of two is cut into 1024 equal parts,
+ * so a value read back is at most 0.1 % too low, three significant digits. Recording allocates nothing and costs a few
+ * nanoseconds, whatever the number of samples.
  */
 const PART_BITS = 10;
 const PARTS = 1 << PART_BITS;
 /** Durations up to 2^40 ns, 18 minutes. */
 const POWERS = 40 - PART_BITS;
+
+/** Points of a curve for each halving of the share that lies above. */
+const POINTS_PER_HALVING = 5;
+
+/** A share of the samples (0 … 1) and the duration in microseconds that it does not exceed. */
+export type CurvePoint = readonly [share: number, us: number];
 
 export class Histogram {
   count = 0;
@@ -33,6 +40,22 @@ export class Histogram {
 
   quantileUs(share: number): number {
     return this.quantileNs(share) / 1000;
+  }
+
+  /**
+   * The whole distribution, closer the nearer to the slowest sample, and no further out than there are samples: of a
+   * thousand the last point before the maximum is the 99.9th percentile.
+   */
+  curve(): CurvePoint[] {
+    if (this.count === 0) return [];
+    const points: CurvePoint[] = [];
+    for (let step = 0; ; step++) {
+      const above = 2 ** (-step / POINTS_PER_HALVING);
+      if (above * this.count < 1) break;
+      points.push([1 - above, this.quantileUs(1 - above)]);
+    }
+    points.push([1 - 1 / (2 * this.count), this.maxNs / 1000]);
+    return points;
   }
 }
 

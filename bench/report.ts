@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
+import type { CurvePoint } from './histogram.ts';
 
 /** One line of a table: column name to cell. Numbers stay numbers, so that the JSON can be compared by a program. */
 export type Row = Readonly<Record<string, string | number>>;
@@ -15,12 +16,22 @@ export type Goal = {
   readonly isMet: boolean;
 };
 
+/** Distributions that belong side by side, for the page. */
+export type Plot = {
+  readonly title: string;
+  readonly curves: readonly { readonly name: string; readonly points: readonly CurvePoint[] }[];
+};
+
 export type Report = {
   readonly bench: string;
   readonly settings: string;
   readonly rows: readonly Row[];
   readonly goals: readonly Goal[];
+  readonly plots?: readonly Plot[];
 };
+
+/** A report, how long its bench took and what the host took away meanwhile. */
+export type Finished = Report & { readonly seconds: number; readonly stolen: number | string };
 
 export type Conditions = {
   readonly date: string;
@@ -72,6 +83,12 @@ export function atMost(claim: string, measured: number, most: number): Goal {
   return { claim: `${claim} <= ${formatNumber(most)}`, measured: formatNumber(measured), isMet: measured <= most };
 }
 
+/** Of several rounds of one thing the one to believe: what the host takes away makes any program look bad. */
+export function quietest<T extends { readonly stolen: number | string }>(rounds: readonly T[]): T {
+  const share = ({ stolen }: T): number => (typeof stolen === 'number' ? stolen : 0);
+  return rounds.reduce((best, round) => (share(round) < share(best) ? round : best));
+}
+
 export function formatReport(report: Report): string {
   const lines = [`${report.bench}: ${report.settings}`, ...formatTable(report.rows)];
   for (const goal of report.goals) {
@@ -90,10 +107,19 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1];
 }
 
-function formatTable(rows: readonly Row[]): string[] {
+/** All columns of a table in the order in which they come up; the stolen time is the last. */
+export function columnsOf(rows: readonly Row[]): string[] {
   const figures = new Set(rows.flatMap((row) => Object.keys(row)));
   figures.delete(STOLEN);
-  const columns = [...figures, STOLEN];
+  return [...figures, STOLEN];
+}
+
+export function formatCell(cell: string | number | undefined): string {
+  return typeof cell === 'number' ? formatNumber(cell) : (cell ?? '');
+}
+
+function formatTable(rows: readonly Row[]): string[] {
+  const columns = columnsOf(rows);
   const cells = [columns, ...rows.map((row) => columns.map((column) => formatCell(row[column])))];
   const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column].length)));
   return cells.map((line) =>
@@ -104,10 +130,6 @@ function formatTable(rows: readonly Row[]): string[] {
 /** The first column names the row, all others are figures. */
 function pad(cell: string, width: number, column: number): string {
   return column === 0 ? cell.padEnd(width) : cell.padStart(width);
-}
-
-function formatCell(cell: string | number | undefined): string {
-  return typeof cell === 'number' ? formatNumber(cell) : (cell ?? '');
 }
 
 function readCommit(): string {
