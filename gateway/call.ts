@@ -18,6 +18,9 @@ const NO_QUERY: Query = Object.freeze({});
 
 export type Query = Readonly<Record<string, string | number | boolean>>;
 
+/** Whether the limit stage lets a call on; a promise while shared counters are asked. */
+export type Admission = boolean | Promise<boolean>;
+
 export class Call {
   readonly response: HttpResponse;
   readonly method: string;
@@ -46,6 +49,8 @@ export class Call {
   /** Whose request it is; null on public calls without a valid key and on the administrator's. */
   key: ApiKey | null = null;
 
+  /** Of a call without a key, which is counted before its body is read. */
+  admission: Admission = true;
   /** Ready to write; empty when nothing was counted. */
   rateLimitHeaders = '';
   closesConnection = false;

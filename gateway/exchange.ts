@@ -49,6 +49,7 @@ import { marketDataRoutes } from './routes/marketData.ts';
 import { marketRoutes } from './routes/markets.ts';
 import { orderRoutes } from './routes/orders.ts';
 import { platformRoutes, type Readiness } from './routes/platform.ts';
+import { rateLimitRoutes } from './routes/rateLimits.ts';
 import { HttpServer } from './server.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { StartError } from './startError.ts';
@@ -87,6 +88,7 @@ export class Exchange {
   readonly #progress: Progress;
   readonly #queries: QueryPool;
   readonly #volumes: Volumes;
+  readonly #limiter: Limiter | null;
   readonly #server: HttpServer;
   readonly #disk: DiskGuard;
   readonly #shards: ShardThreads;
@@ -132,12 +134,13 @@ export class Exchange {
     });
     this.#volumes = new Volumes(this.#queries);
     this.#disk = new DiskGuard(config.diskReserveBytes, () => freeBytes(config.dataDir), log);
+    this.#limiter = config.rateLimits ? new Limiter() : null;
     this.#server = new HttpServer({
       config,
       routes: this.#routes(),
       authenticator: new Authenticator(control.keys, new NonceMemory(this.#startedSec, control.keys)),
       adminToken: new AdminToken(control.adminToken.token),
-      limiter: config.rateLimits ? new Limiter() : null,
+      limiter: this.#limiter,
       clock,
       log,
       isReady: () => this.#stage === 'ready',
@@ -270,7 +273,7 @@ export class Exchange {
     const volumes = this.#volumes;
     const responses = new MarketResponses(views, volumes);
     const readiness = () => this.#readiness();
-    return [
+    const routes: Route[] = [
       ...platformRoutes({ config, platform, catalog, views, volumes, clock, readiness }),
       ...marketRoutes({ catalog, views, responses }),
       ...marketDataRoutes({ catalog, views, clock }),
@@ -284,6 +287,8 @@ export class Exchange {
       ...adminResolutionRoutes({ catalog, views, desk, responses }),
       ...adminPlatformRoutes({ platform }),
     ];
+    routes.push(...rateLimitRoutes({ limiter: this.#limiter, routes, clock }));
+    return routes;
   }
 
   /** One that nobody's answer waits for: it may be away for a while, and catches up. */

@@ -29,15 +29,15 @@ import {
 import type { Clock } from '../shared/clock.ts';
 import { ERRORS, type ErrorRow } from '../shared/errors.ts';
 import type { AdminToken } from './auth/adminToken.ts';
-import { type Authenticator, offersKey, readCredentials } from './auth/apiKeys.ts';
+import { type Authenticator, type Credentials, offersKey, readCredentials } from './auth/apiKeys.ts';
 import { CHUNKED, collectBody, MALFORMED, MAX_BODY_BYTES, parseStrictJson, readFraming } from './body.ts';
-import { Call } from './call.ts';
+import { type Admission, Call } from './call.ts';
 import { type Config, ConfigError } from './config.ts';
 import { IdempotencyStage } from './idempotency.ts';
 import { clientSubject } from './limits/clientAddress.ts';
 import type { Limiter, Verdict } from './limits/limiter.ts';
 import type { Logger } from './log.ts';
-import { fail } from './respond.ts';
+import { type FailOptions, fail } from './respond.ts';
 import { type Route, requiredScope } from './route.ts';
 import { Router } from './router.ts';
 import { type BodyCheck, compileBody, compileQuery, type Invalid, type QueryCheck } from './validate.ts';
@@ -158,7 +158,8 @@ export class HttpServer {
     }
     const isSigned = route.access !== 'admin' && (route.access !== 'public' || offersKey(request));
     if (isSigned) call.credentials = readCredentials(request);
-    else if (!this.#admitAddress(call, route)) return;
+    else call.admission = this.#admitAddress(call, route);
+    if (call.admission === false) return;
 
     if (call.announcedBytes === 0) this.#pass(call, row);
     else {
@@ -200,16 +201,27 @@ export class HttpServer {
 
   /** The stages after the body; each has answered when it returns false. */
   #pass(call: Call, row: Row): void {
-    if (!this.#identify(call, row)) return;
+    const admission = call.credentials === null ? call.admission : this.#identify(call, row, call.credentials);
+    if (admission === true) this.#proceed(call, row);
+    else if (admission !== false) this.#proceedLater(call, row, admission);
+  }
+
+  #proceedLater(call: Call, row: Row, admission: Promise<boolean>): void {
+    const proceed = (isAdmitted: boolean): void => {
+      if (isAdmitted && !call.answered) this.#proceed(call, row);
+    };
+    admission.then(proceed).catch((error) => this.#crash(call, error));
+  }
+
+  #proceed(call: Call, row: Row): void {
     if (!this.#admitNew(call, row.route)) return;
     if (!this.#beginIdempotent(call, row.route)) return;
     if (!validate(call, row)) return;
     this.#dispatch(call, row.route);
   }
 
-  #identify(call: Call, row: Row): boolean {
-    const { credentials, method, target, body, startedMs } = call;
-    if (credentials === null) return true;
+  #identify(call: Call, row: Row, credentials: Credentials): Admission {
+    const { method, target, body, startedMs } = call;
     const { route } = row;
     const result = this.#options.authenticator.check(credentials, method, target, body, startedMs);
     if (!result.ok) {
@@ -220,17 +232,20 @@ export class HttpServer {
     }
     call.key = result.key;
     if ((result.key.scopes & row.scope) !== row.scope) {
-      fail(call, ERRORS.INSUFFICIENT_SCOPE);
+      this.#refuseIdentity(call, route, ERRORS.INSUFFICIENT_SCOPE);
       return false;
     }
     return this.#admit(call, this.#options.limiter?.takeForKey(result.key, route, startedMs) ?? null);
   }
 
-  #refuseIdentity(call: Call, route: Route, row: ErrorRow, details: Readonly<Record<string, unknown>>): void {
-    if (this.#admitAddress(call, route)) fail(call, row, { details });
+  /** A failed attempt is counted by address: whoever guesses is held up like any other stranger. */
+  #refuseIdentity(call: Call, route: Route, row: ErrorRow, details?: FailOptions['details']): void {
+    const admission = this.#admitAddress(call, route);
+    if (admission === true) fail(call, row, { details });
+    else if (admission !== false) void admission.then((isAdmitted) => isAdmitted && fail(call, row, { details }));
   }
 
-  #admitAddress(call: Call, route: Route): boolean {
+  #admitAddress(call: Call, route: Route): Admission {
     const { limiter, config } = this.#options;
     if (limiter === null) return true;
     const peer = new Uint8Array(call.response.getRemoteAddress());
@@ -238,15 +253,20 @@ export class HttpServer {
     return this.#admit(call, limiter.takeForAddress(subject, route, call.startedMs));
   }
 
-  #admit(call: Call, verdict: Verdict | null): boolean {
+  #admit(call: Call, verdict: Verdict | Promise<Verdict> | null): Admission {
     if (verdict === null) return true;
+    return verdict instanceof Promise ? verdict.then((late) => this.#heed(call, late)) : this.#heed(call, verdict);
+  }
+
+  #heed(call: Call, verdict: Verdict): boolean {
     call.rateLimitHeaders = verdict.headers;
     if (verdict.decision === 'allowed') return true;
     if (verdict.decision === 'dependency_unavailable') {
       fail(call, ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, { retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });
     } else {
       // Never 0: a full window still holds its oldest request for some milliseconds.
-      fail(call, ERRORS.RATE_LIMITED, { retryAfterSec: Math.ceil((verdict.resetMs - call.startedMs) / 1000) });
+      const waitMs = verdict.resetMs - this.#options.clock.nowMs();
+      fail(call, ERRORS.RATE_LIMITED, { retryAfterSec: Math.max(Math.ceil(waitMs / 1000), 1) });
     }
     return false;
   }

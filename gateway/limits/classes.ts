@@ -1,7 +1,9 @@
 /**
- * How many requests a window admits. Classes are for anonymous and administrator traffic, per address and endpoint;
- * a key has its tier or its override instead, on every endpoint alike, counted per endpoint.
+ * How many requests a window admits (RULES.md 4.6). Classes are for anonymous and administrator traffic, per address
+ * and endpoint; a key has its tier or its override instead, on every endpoint alike, counted per endpoint. Because
+ * placing and cancelling are different endpoints, neither can use up what the other is allowed.
  */
+import type { ApiKey } from '../auth/apiKeys.ts';
 
 export type Limit = { readonly requests: number; readonly windowSec: number };
 
@@ -19,14 +21,41 @@ export const LIMIT_CLASSES = {
   unlisted: perMinute(30),
   marketList: perMinute(100),
   market: perMinute(200),
+  bestPrices: perMinute(100),
+  /** POST /v1/orders, cancel-replace and amend. */
   placeOrder: perSecond(10),
+  placeBatch: perSecond(5),
   orderByHash: perSecond(20),
+  cancelOrder: perSecond(20),
+  cancelBatch: perSecond(5),
+  /** cancel-all and cancel-market. */
   massCancel: perSecond(2),
+  heartbeat: perSecond(1),
+  deployMarket: perMinute(20),
   createMarket: perMinute(10),
   resolveMarket: perMinute(5),
+  signIn: perMinute(10),
+  renewSession: perMinute(5),
+  onRamp: perMinute(10),
+  completeOnRamp: perMinute(20),
+  offRamp: perMinute(5),
 } as const satisfies Record<string, Limit | null>;
 
 export type LimitClass = keyof typeof LIMIT_CLASSES;
+
+/** What takes risk away, or keeps it from being taken away: never refused because a shared counter is out of reach. */
+const MUST_PASS: ReadonlySet<LimitClass> = new Set(['cancelOrder', 'cancelBatch', 'massCancel', 'heartbeat']);
+
+export function mustPass(limitClass: LimitClass): boolean {
+  return MUST_PASS.has(limitClass);
+}
+
+/** A heartbeat is at most once a second whoever sends it; an override that is lower must not disarm the switch. */
+export function limitOfKey(key: Pick<ApiKey, 'tier' | 'rateLimitOverride'>, limitClass: LimitClass): Limit | null {
+  if (LIMIT_CLASSES[limitClass] === null) return null;
+  if (limitClass === 'heartbeat') return LIMIT_CLASSES.heartbeat;
+  return key.rateLimitOverride ?? TIER_LIMITS[key.tier];
+}
 
 function perSecond(requests: number): Limit {
   return { requests, windowSec: 1 };

@@ -1,6 +1,7 @@
 /**
- * Counts requests per subject over a sliding window. A store behind an interface, because more than one gateway will
- * need a shared one; a store that cannot decide says so and the request is refused, never waved through.
+ * Counts requests per subject over a sliding window. A store behind an interface, because several gateways need a
+ * shared one; a store that cannot decide says so, and the request is refused, never waved through. What is decided in
+ * this thread is returned as it is, so that a promise is only paid for where there is a wait.
  *
  * Owner of the in-process store: the gateway thread.
  * Invariants:
@@ -17,8 +18,18 @@ export type Count = {
   readonly resetMs: number;
 };
 
+export type Counted = Count | 'unavailable';
+/** One limit of one subject. */
+export type Quota = { readonly subject: string; readonly limit: Limit };
+
 export type CounterStore = {
-  take(subject: string, limit: Limit, nowMs: number): Count | 'unavailable';
+  /** Counts the request if the limit admits it. */
+  take(subject: string, limit: Limit, nowMs: number): Counted | Promise<Counted>;
+  /** What `take` would find, by quota, without counting; a promise never rejects. */
+  peek(
+    quotas: readonly Quota[],
+    nowMs: number,
+  ): readonly Count[] | 'unavailable' | Promise<readonly Count[] | 'unavailable'>;
 };
 
 type Ring = {
@@ -42,7 +53,7 @@ export class MemoryCounterStore implements CounterStore {
     this.#capacity = capacity;
   }
 
-  take(subject: string, limit: Limit, nowMs: number): Count | 'unavailable' {
+  take(subject: string, limit: Limit, nowMs: number): Counted {
     let ring = this.#rings.get(subject);
     if (ring === undefined) {
       this.#makeRoom(nowMs);
@@ -54,12 +65,16 @@ export class MemoryCounterStore implements CounterStore {
     forget(ring, nowMs);
     const allowed = ring.count < limit.requests;
     if (allowed) append(ring, nowMs, limit.requests);
-    const oldestMs = ring.count > 0 ? ring.timesMs[ring.head] : nowMs;
-    return {
-      allowed,
-      remaining: Math.max(limit.requests - ring.count, 0),
-      resetMs: oldestMs + ring.windowMs,
-    };
+    return countOf(ring, allowed, limit, nowMs);
+  }
+
+  peek(quotas: readonly Quota[], nowMs: number): readonly Count[] {
+    return quotas.map(({ subject, limit }) => {
+      const ring = this.#rings.get(subject);
+      if (ring === undefined) return { allowed: true, remaining: limit.requests, resetMs: nowMs };
+      forget(ring, nowMs);
+      return countOf(ring, ring.count < limit.requests, limit, nowMs);
+    });
   }
 
   /** Walks on from where the last walk stopped: a full sweep at once would stall the thread. */
@@ -75,6 +90,12 @@ export class MemoryCounterStore implements CounterStore {
       if (ring.count === 0) this.#rings.delete(subject);
     }
   }
+}
+
+/** Nothing counted is nothing to wait for. */
+function countOf(ring: Ring, allowed: boolean, limit: Limit, nowMs: number): Count {
+  const resetMs = ring.count > 0 ? ring.timesMs[ring.head] + ring.windowMs : nowMs;
+  return { allowed, remaining: Math.max(limit.requests - ring.count, 0), resetMs };
 }
 
 function forget(ring: Ring, nowMs: number): void {

@@ -88,7 +88,7 @@ export function orderRoutes(deps: OrderDeps): Route[] {
       method: 'DELETE',
       path: '/v1/orders/:hash',
       access: 'trade:orders',
-      limit: 'orderByHash',
+      limit: 'cancelOrder',
       handler: cancelHandler(deps),
     },
     {

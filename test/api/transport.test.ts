@@ -10,6 +10,7 @@ import { NonceMemory } from '../../gateway/auth/nonces.ts';
 import { hashPassphrase } from '../../gateway/auth/passphrase.ts';
 import { SCOPE } from '../../gateway/auth/scopes.ts';
 import type { Call } from '../../gateway/call.ts';
+import type { CounterStore } from '../../gateway/limits/counterStore.ts';
 import { Limiter } from '../../gateway/limits/limiter.ts';
 import { createLogger } from '../../gateway/log.ts';
 import { fail, ok } from '../../gateway/respond.ts';
@@ -45,6 +46,9 @@ const ECHO_BODY = {
   additionalProperties: false,
   properties: { side: { type: 'string', enum: ['BUY', 'SELL'] }, text: { type: 'string' } },
 };
+
+/** A shared counter store that is out of reach. */
+const UNDECIDED: CounterStore = { take: () => 'unavailable', peek: () => 'unavailable' };
 
 /** Calls whose handler has not answered yet. */
 const waiting: Call[] = [];
@@ -555,7 +559,7 @@ describe('transport', () => {
     });
 
     it('refuses when the counters cannot decide, without numbers they do not know', async () => {
-      await withOwnServer({ limiter: new Limiter(undefined, { take: () => 'unavailable' }) }, async () => {
+      await withOwnServer({ limiter: new Limiter(undefined, UNDECIDED) }, async () => {
         const { status, headers, json } = await call('GET', '/v1/time');
         assert.equal(status, 429);
         assert.equal(json.code, 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE');

@@ -45,6 +45,11 @@ export class Trader {
     return new Trader(this.#server, this.userId, this.signer, this.#credentials);
   }
 
+  /** The same trader with another key. */
+  withKey(credentials: Credentials): Trader {
+    return new Trader(this.#server, this.userId, this.signer, credentials);
+  }
+
   get address(): string {
     return this.signer.address;
   }

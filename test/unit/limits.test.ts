@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';
 import { describe, it } from 'node:test';
+import type { ApiKey } from '../../gateway/auth/apiKeys.ts';
+import type { LimitClass } from '../../gateway/limits/classes.ts';
 import { clientSubject } from '../../gateway/limits/clientAddress.ts';
-import { MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
+import { type CounterStore, MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
+import { Limiter } from '../../gateway/limits/limiter.ts';
+import type { Method } from '../../gateway/route.ts';
 
 const T0 = 1_790_000_000_000;
 
@@ -13,6 +17,18 @@ function take(store: MemoryCounterStore, subject: string, requests: number, nowM
 }
 
 describe('MemoryCounterStore', () => {
+  it('tells what is left without counting', () => {
+    const store = new MemoryCounterStore(10);
+    const limit = { requests: 2, windowSec: 1 };
+    const left = (nowMs: number) => store.peek([{ subject: 'a', limit }], nowMs);
+    assert.deepEqual(left(T0), [{ allowed: true, remaining: 2, resetMs: T0 }]);
+    take(store, 'a', 2, T0);
+    take(store, 'a', 2, T0 + 1);
+    assert.deepEqual(left(T0 + 1), [{ allowed: false, remaining: 0, resetMs: T0 + 1000 }]);
+    assert.deepEqual(left(T0 + 1000), [{ allowed: true, remaining: 1, resetMs: T0 + 1001 }]);
+    assert.deepEqual(left(T0 + 1001), [{ allowed: true, remaining: 2, resetMs: T0 + 1001 }]);
+  });
+
   it('admits the limit and refuses one more', () => {
     const store = new MemoryCounterStore(10);
     for (let index = 0; index < 10; index++) {
@@ -66,6 +82,43 @@ describe('MemoryCounterStore', () => {
     for (let index = 0; index < 10_000; index++) {
       assert.notEqual(store.take(`s${index}`, { requests: 5, windowSec: 1 }, T0 + index * 100), 'unavailable');
     }
+  });
+});
+
+describe('Limiter', () => {
+  const key = { keyId: 'key-1', tier: 'standard', rateLimitOverride: { requests: 5, windowSec: 60 } } as ApiKey;
+  const route = (method: Method, limit: LimitClass) => ({ method, path: `/v1/${limit}`, limit });
+  const silent: CounterStore = { take: () => Promise.resolve('unavailable'), peek: () => 'unavailable' };
+
+  async function decisions(limiter: Limiter, endpoint: ReturnType<typeof route>, calls: number) {
+    const made = [];
+    for (let index = 0; index < calls; index++) made.push((await limiter.takeForKey(key, endpoint, T0))?.decision);
+    return made;
+  }
+
+  it('counts the same path of two methods apart', async () => {
+    const limiter = new Limiter();
+    assert.deepEqual(await decisions(limiter, route('GET', 'unlisted'), 6), [
+      ...Array(5).fill('allowed'),
+      'quota_denied',
+    ]);
+    assert.deepEqual(await decisions(limiter, route('DELETE', 'unlisted'), 1), ['allowed']);
+  });
+
+  it('holds heartbeats to one a second whatever the key may do elsewhere', async () => {
+    const limiter = new Limiter();
+    assert.deepEqual(await decisions(limiter, route('POST', 'heartbeat'), 2), ['allowed', 'quota_denied']);
+    assert.equal((await limiter.takeForKey(key, route('POST', 'heartbeat'), T0 + 1000))?.decision, 'allowed');
+  });
+
+  it('refuses what takes risk while a shared store is silent, and still counts what takes it away', async () => {
+    const limiter = new Limiter(silent, silent);
+    assert.deepEqual(await decisions(limiter, route('POST', 'placeOrder'), 2), Array(2).fill('dependency_unavailable'));
+    for (const limit of ['cancelOrder', 'cancelBatch', 'massCancel'] as const) {
+      const made = await decisions(limiter, route('DELETE', limit), 6);
+      assert.deepEqual(made, [...Array(5).fill('allowed'), 'quota_denied'], limit);
+    }
+    assert.deepEqual(await decisions(limiter, route('POST', 'heartbeat'), 1), ['allowed']);
   });
 });
 

@@ -1,0 +1,185 @@
+/** Rate limits on a real server that has them on (RULES.md 4.6, 4.8): every endpoint's own limit, tiers, headers. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import type { Answer } from '../support/server.ts';
+import { startServer } from '../support/server.ts';
+import { assertRefused, makeMarket, makeTrader, type TraderOptions } from '../support/traders.ts';
+
+const server = await startServer({ after }, { RATE_LIMITS: 'on' });
+const SCOPES: TraderOptions['scopes'] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
+const UNLISTED = '30/60';
+
+/** Requests per seconds, of anonymous callers; what is not here is UNLISTED. */
+const LISTED: Readonly<Record<string, string>> = {
+  'GET /v1/markets': '100/60',
+  'GET /v1/markets/:id': '200/60',
+  'POST /v1/market-data/bbo': '100/60',
+  'POST /v1/orders': '10/1',
+  'DELETE /v1/orders/:hash': '20/1',
+  'GET /v1/orders/:hash': '20/1',
+  'POST /v1/orders/cancel-replace': '10/1',
+  'PUT /v1/orders/:hash/amend': '10/1',
+  'POST /v1/orders/batch': '5/1',
+  'DELETE /v1/orders/batch': '5/1',
+  'DELETE /v1/orders/cancel-all': '2/1',
+  'DELETE /v1/orders/cancel-market': '2/1',
+  'POST /v1/orders/heartbeat': '1/1',
+  'POST /v1/markets/:id/deploy': '20/60',
+  'POST /admin/markets': '10/60',
+  'POST /admin/markets/:id/resolve': '5/60',
+};
+
+type Allowance = { method: string; path: string; requests: number; window_seconds: number; remaining: number };
+
+function limitOf({ headers }: Answer): string {
+  return `${headers.get('x-ratelimit-limit')}/${headers.get('x-ratelimit-window-seconds')}`;
+}
+
+function assertCounted(answer: Answer, status: number): void {
+  assert.equal(answer.status, status);
+  assert.equal(answer.headers.get('x-ratelimit-decision'), status === 429 ? 'quota_denied' : 'allowed');
+  for (const name of ['limit', 'window-seconds', 'remaining', 'reset']) {
+    assert.match(answer.headers.get(`x-ratelimit-${name}`) ?? '', /^[0-9]+$/, `${name} of a ${status}`);
+  }
+}
+
+/** A trader with its whole first minute to spend; the administrator's own limits are wide enough for this file. */
+async function trader(policy: object = {}, scopes = SCOPES) {
+  const made = await makeTrader(server, { scopes });
+  const key = await server.admin.createApiKey(made.userId, { scopes: scopes!, ...policy });
+  return made.withKey({ keyId: key.key_id, secret: key.secret, passphrase: key.passphrase });
+}
+
+async function allowances(of: { send(method: string, path: string): Promise<Answer> }): Promise<Allowance[]> {
+  const { status, body } = await of.send('GET', '/v1/rate-limits');
+  assert.equal(status, 200);
+  return body.limits;
+}
+
+const market = await makeMarket(server);
+
+describe('limits per address', async () => {
+  const endpoints = (await allowances(await trader())).map(({ method, path }) => `${method} ${path}`);
+  const admin = [
+    'POST /admin/markets',
+    'POST /admin/markets/:id/resolve',
+    'GET /admin/ledger',
+    'PATCH /admin/markets/:id',
+  ];
+  for (const endpoint of [...endpoints, ...admin]) {
+    const expected = LISTED[endpoint] ?? UNLISTED;
+    test(`${endpoint} admits ${expected}`, async () => {
+      const [method, path] = endpoint.split(' ');
+      // A wrong path parameter is refused by the handler, no credentials by the stage before: both are counted.
+      const concrete = path!.replace(/:[a-z_]+/g, 'x');
+      const answer = await server.request(method!, concrete, method === 'POST' ? {} : undefined);
+      assert.equal(limitOf(answer), expected);
+      assert.ok(['allowed', 'quota_denied'].includes(answer.headers.get('x-ratelimit-decision')!));
+    });
+  }
+
+  test('the table is of endpoints that are there, and of all that a key can call', () => {
+    assert.ok(endpoints.length > 20);
+    for (const endpoint of ['POST /v1/orders', 'DELETE /v1/orders/cancel-all', 'GET /v1/rate-limits', 'GET /v1/time']) {
+      assert.ok(endpoints.includes(endpoint), endpoint);
+    }
+  });
+
+  test('probes are never refused', async () => {
+    for (let index = 0; index < 40; index++) {
+      const { status, headers } = await server.request('GET', '/health');
+      assert.deepEqual([status, headers.get('x-ratelimit-decision')], [200, null]);
+    }
+  });
+});
+
+describe('limits per key', () => {
+  for (const [tier, expected] of [
+    ['standard', '10/1'],
+    ['premium', '50/1'],
+    ['market_maker', '100/1'],
+  ] as const) {
+    test(`the tier ${tier} replaces the limit of every endpoint by ${expected}`, async () => {
+      const alice = await trader({ tier });
+      for (const path of ['/v1/markets', '/v1/time', '/v1/user/balances', `/v1/orders/open/${market.id}`]) {
+        assert.equal(limitOf(await alice.send('GET', path)), expected, path);
+      }
+    });
+  }
+
+  test('an override goes before the tier', async () => {
+    const override = { requests: 3, window_seconds: 3600 };
+    const alice = await trader({ tier: 'premium', rate_limit_override: override });
+    for (const left of ['2', '1', '0']) {
+      const answer = await alice.send('GET', '/v1/user/balances');
+      assertCounted(answer, 200);
+      assert.deepEqual([limitOf(answer), answer.headers.get('x-ratelimit-remaining')], ['3/3600', left]);
+    }
+    const refused = await alice.send('GET', '/v1/user/balances');
+    assertCounted(refused, 429);
+    assertRefused(refused, 429, 'RATE_LIMITED', 'rate limit exceeded');
+    const resetSec = Number(refused.headers.get('x-ratelimit-reset'));
+    const retrySec = Number(refused.headers.get('retry-after'));
+    assert.ok(Math.abs(resetSec - Date.now() / 1000 - retrySec) < 30, `${resetSec} is ${retrySec} s from now`);
+  });
+
+  test('what a handler or a stage refuses was counted all the same, and its answer says so', async () => {
+    const alice = await trader({ rate_limit_override: { requests: 50, window_seconds: 3600 } }, ['read:account']);
+    const bob = await trader({ rate_limit_override: { requests: 50, window_seconds: 3600 } });
+    assertCounted(await bob.send('GET', `/v1/orders/0x${'ab'.repeat(32)}`), 404);
+    assertCounted(await bob.send('GET', '/v1/orders/nohash'), 400);
+    assertCounted(await bob.post({}), 400);
+    assertCounted(await bob.post(bob.body(market, { price: '0.50', size: '999999' })), 400);
+    assertCounted(await bob.post(bob.body(market, { price: '0.50', size: '2', feeRateBps: 1 })), 422);
+    assertCounted(await alice.send('DELETE', '/v1/orders/cancel-all'), 403);
+    await server.admin.pause();
+    assertCounted(await bob.post({}), 503);
+    await server.admin.resume();
+  });
+
+  test('placing never starves cancelling, nor one way to cancel another', async () => {
+    const alice = await trader({ rate_limit_override: { requests: 2, window_seconds: 3600 } });
+    const placed = [await alice.place(market, { price: '0.10', size: '1' })];
+    placed.push(await alice.place(market, { price: '0.11', size: '1' }));
+    assertCounted(await alice.post(alice.body(market, { price: '0.12', size: '1' })), 429);
+    for (const { order_hash } of placed) assertCounted(await alice.send('DELETE', `/v1/orders/${order_hash}`), 200);
+    assertCounted(await alice.send('DELETE', `/v1/orders/${placed[0]!.order_hash}`), 429);
+    assertCounted(await alice.send('DELETE', '/v1/orders/cancel-market', { market_id: market.id }), 200);
+    assertCounted(await alice.send('DELETE', '/v1/orders/cancel-all'), 200);
+    assertCounted(await alice.send('GET', `/v1/orders/${placed[0]!.order_hash}`), 200);
+  });
+});
+
+describe('GET /v1/rate-limits', () => {
+  test('tells what remains of every endpoint the key may call', async () => {
+    const override = { requests: 5, window_seconds: 3600 };
+    const alice = await trader({ tier: 'premium', rate_limit_override: override });
+    for (let index = 0; index < 3; index++) await alice.send('GET', '/v1/user/balances');
+    const { body } = await alice.send('GET', '/v1/rate-limits');
+    assert.deepEqual([body.tier, body.rate_limit_override, body.enforced], ['premium', override, true]);
+    const row = (path: string) => body.limits.find((limit: Allowance) => limit.path === path);
+    const { reset, ...balances } = row('/v1/user/balances');
+    assert.deepEqual(balances, { method: 'GET', path: '/v1/user/balances', ...override, remaining: 2 });
+    assert.ok(Math.abs(reset - 3600 - Date.now() / 1000) < 60);
+    assert.equal(row('/v1/orders').remaining, 5, 'looking uses up nothing');
+    assert.equal(row('/v1/rate-limits').remaining, 4, 'but for its own endpoint');
+  });
+
+  test('leaves out what the key may not call', async () => {
+    const paths = (await allowances(await trader({}, ['read:account']))).map(({ path }) => path);
+    assert.ok(paths.includes('/v1/user/balances'));
+    for (const path of ['/v1/orders', '/v1/orders/cancel-all', '/health']) assert.ok(!paths.includes(path), path);
+    assert.ok(!paths.some((path) => path.startsWith('/admin')));
+  });
+
+  test('is for keys that may read their account', async () => {
+    const alice = await trader({}, ['trade:orders']);
+    assertRefused(
+      await alice.send('GET', '/v1/rate-limits'),
+      403,
+      'INSUFFICIENT_SCOPE',
+      'API key lacks the required scope',
+    );
+    assert.equal((await server.request('GET', '/v1/rate-limits')).status, 401);
+  });
+});
