@@ -289,7 +289,8 @@ export class Apply {
 
   /** How everything the command touched stands after it, in absolute terms, so that readers only assign. */
   #tellTouched(): void {
-    const { digest, emit, ledger, markets } = this.#state;
+    const { digest, emit, gross, ledger, markets } = this.#state;
+    if (gross !== null) gross.follow();
     for (let i = 0; i < ledger.touchedRowCount; i++) {
       emit.position(ledger.touchedRows[i]!);
       digest.position(ledger.touchedRows[i]!);

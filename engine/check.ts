@@ -19,6 +19,7 @@ export function checkShard(state: ShardState): void {
   assert(open === state.orders.openCount, 'O1: every open row is in exactly one queue');
   checkAccounts(state);
   checkMoney(state);
+  checkGross(state);
   checkDigest(state);
 }
 
@@ -145,6 +146,18 @@ function checkMoney(state: ShardState): void {
   }
   const expected = BigInt(totals.depositedMicro) - BigInt(totals.withdrawnMicro);
   assert(sum === expected, 'M1: all USDC is accounted for');
+}
+
+/** R1 (gross.ts). */
+function checkGross({ gross, ledger }: ShardState): void {
+  if (gross === null) return;
+  let sum = 0n;
+  const add = (signed: Float64Array, reserved: Float64Array, count: number): void => {
+    for (let i = 0; i < count; i++) sum += BigInt(Math.abs(signed[i]!)) + BigInt(reserved[i]!);
+  };
+  add(ledger.netMicro, ledger.reservedMicro, ledger.accountCapacity);
+  add(ledger.positions.available, ledger.positions.reserved, ledger.positions.count * 2);
+  assert(BigInt(gross.total) === sum, 'R1: the total is the sum of its parts');
 }
 
 function checkCollateral(market: Market, yes: bigint, no: bigint): void {

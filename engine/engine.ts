@@ -66,7 +66,7 @@ export class Engine {
   constructor(parts: EngineParts) {
     this.state = new ShardState(parts.balances, parts.collateralCheck);
     this.out = this.state.emit.out;
-    this.#entry = new Entry(this.state, parts.hasher, parts.verifier, parts.collateralCheck);
+    this.#entry = new Entry(this.state, parts.hasher, parts.verifier);
     this.#apply = new Apply(this.state);
     this.#journal = parts.journal;
     this.#tickCommand.append(cmd.COMMAND_BYTES[cmd.COMMAND.TICK]!, cmd.COMMAND.TICK | (cmd.COMMAND_VERSION << 16));

@@ -11,6 +11,7 @@ import { E, OK } from '../shared/errors.ts';
 import { bpsFloor, MAX_SAFE } from '../shared/int.ts';
 import { readSafe } from '../shared/record.ts';
 import { type GridResult, toGrid } from './grid.ts';
+import { ORDER_WEIGHT, SPLIT_WEIGHT } from './gross.ts';
 import { type Market, mayDecide, mayMove } from './market.ts';
 import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
@@ -20,9 +21,6 @@ import type { Verifier } from './verify/verifier.ts';
 const { CLOSE_REASON, isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const cmd = { ...commands };
 
-/** What an account or a level may reach in a rehearsal without collateral. */
-const REHEARSAL_LIMIT = 2 ** 52;
-
 export class Entry {
   a = 0;
   b = 0;
@@ -30,14 +28,12 @@ export class Entry {
   readonly #state: ShardState;
   readonly #hasher: OrderHasher;
   readonly #verifier: Verifier;
-  readonly #collateralCheck: boolean;
   readonly #grid: GridResult = { limitTicks: 0, quantityLots: 0 };
 
-  constructor(state: ShardState, hasher: OrderHasher, verifier: Verifier, collateralCheck: boolean) {
+  constructor(state: ShardState, hasher: OrderHasher, verifier: Verifier) {
     this.#state = state;
     this.#hasher = hasher;
     this.#verifier = verifier;
-    this.#collateralCheck = collateralCheck;
   }
 
   /** @returns OK or the number of the first error that applies. */
@@ -122,23 +118,21 @@ export class Entry {
   }
 
   #checkBalance(market: Market, account: number, kind: number): number {
-    const { ledger } = this.#state;
+    const { gross, ledger } = this.#state;
     const { limitTicks, quantityLots } = this.#grid;
     const outcome = cmd.kindOutcome(kind);
     const isBuy = cmd.kindSide(kind) === SIDE.BUY;
     const required = quantityLots * (isBuy ? limitTicks : market.ticksPerUnit);
     const available = isBuy ? ledger.availableMicro(account) : ledger.availableTokens(account, market.index, outcome);
     const reserved = isBuy ? ledger.reservedOf(account) : ledger.reservedTokens(account, market.index, outcome);
-    if (this.#collateralCheck) return available < required ? this.#short(required, available, reserved) : OK;
+    if (gross !== null) return this.#checkGross(ORDER_WEIGHT * quantityLots * market.ticksPerUnit, reserved);
+    return available < required ? this.#short(required, available, reserved) : OK;
+  }
 
-    // Without collateral nothing bounds the sums by itself: accounts and levels have to stay safe integers.
-    const yesTicks = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
-    const levelLots = market.book.own(isBidInYes(kind)).totalLots[yesTicks]!;
-    const fits =
-      required + reserved <= REHEARSAL_LIMIT &&
-      required - available <= REHEARSAL_LIMIT &&
-      levelLots + quantityLots <= REHEARSAL_LIMIT;
-    return fits ? OK : this.#short(required, available, reserved);
+  /** In a rehearsal without collateral: whether a command that may add so much to the total leaves it exact. */
+  #checkGross(growth: number, reserved: number): number {
+    const { gross } = this.#state;
+    return gross !== null && growth > gross.room ? this.#short(growth, gross.room, reserved) : OK;
   }
 
   #checkMatching(market: Market, words: Uint32Array, word: number, kind: number): number {
@@ -183,7 +177,8 @@ export class Entry {
     if (amount === 0 || amount % market.ticksPerUnit !== 0) return E.INVALID_LOT;
     if (isSplit) {
       const available = ledger.availableMicro(account);
-      return available < amount ? this.#short(amount, available, ledger.reservedOf(account)) : OK;
+      if (available < amount) return this.#short(amount, available, ledger.reservedOf(account));
+      return this.#checkGross(SPLIT_WEIGHT * amount, ledger.reservedOf(account));
     }
     for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
       const available = ledger.availableTokens(account, market.index, outcome);
@@ -199,10 +194,13 @@ export class Entry {
     const amount = readSafe(words, word + cmd.FUNDS_AMOUNT);
     if (references.find(words, word + cmd.FUNDS_REFERENCE)) return OK; // a repeat: answered again, applied once
     if (words[word + cmd.CMD_FLAGS] === MOVEMENT.DEPOSIT) {
-      return totals.depositedMicro + amount > MAX_SAFE ? E.VALIDATION_ERROR : OK;
+      if (totals.depositedMicro + amount > MAX_SAFE) return E.VALIDATION_ERROR;
+      return this.#checkGross(amount, ledger.reservedOf(account));
     }
     const available = ledger.availableMicro(account);
-    return available < amount ? this.#short(amount, available, ledger.reservedOf(account)) : OK;
+    if (available < amount) return this.#short(amount, available, ledger.reservedOf(account));
+    if (totals.withdrawnMicro + amount > MAX_SAFE) return E.VALIDATION_ERROR;
+    return this.#checkGross(amount, ledger.reservedOf(account));
   }
 
   #marketPatch(words: Uint32Array, word: number, nowMs: number): number {

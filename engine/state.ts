@@ -9,6 +9,7 @@ import { RecordBuffer } from '../shared/record.ts';
 import { Digest } from './digest.ts';
 import { Emitter } from './emit.ts';
 import { ExpiryHeap } from './expiry.ts';
+import { Gross } from './gross.ts';
 import { HashIndex } from './hashIndex.ts';
 import { Ledger } from './ledger.ts';
 import { Markets } from './markets.ts';
@@ -28,11 +29,14 @@ export class ShardState {
   readonly digest: Digest;
   readonly emit: Emitter;
   readonly matcher: Matcher;
+  /** In a rehearsal without collateral only. */
+  readonly gross: Gross | null;
   /** Number of the last accepted order; later orders have larger ones: this is time priority. */
   orderSequence = 0;
 
   constructor(balances: Balances, collateralCheck: boolean) {
     this.ledger = new Ledger(balances, collateralCheck);
+    this.gross = collateralCheck ? null : new Gross(this.ledger, balances.shards);
     this.expiry = new ExpiryHeap(this.orders);
     this.digest = new Digest(this.orders, this.ledger);
     this.emit = new Emitter(new RecordBuffer(1 << 20), this.orders, this.ledger);
@@ -86,6 +90,7 @@ export class ShardState {
     }
     for (let account = 0; account < ledger.accountCapacity; account++) digest.account(account);
     for (let row = 0; row < ledger.positions.count; row++) digest.position(row);
+    this.gross?.rebuild();
     for (const index of [this.hashes, this.references]) {
       index.visit((words, word, account) => digest.hashAccepted(words, word, account));
     }

@@ -35,10 +35,13 @@ export function createBalances(shards = 1): SharedArrayBuffer {
 
 /** The cells as one shard sees and changes them. */
 export class Balances {
+  /** How many shards have a part of them. */
+  readonly shards: number;
   readonly #cells: BigInt64Array;
   readonly #applied: Float64Array;
 
   constructor(buffer: SharedArrayBuffer, shard = 0) {
+    this.shards = buffer.byteLength / ROW_BYTES - 1;
     this.#cells = new BigInt64Array(buffer, 0, MAX_ACCOUNTS);
     this.#applied = new Float64Array(buffer, (1 + shard) * ROW_BYTES, MAX_ACCOUNTS + 1);
   }

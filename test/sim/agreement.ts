@@ -8,7 +8,6 @@ import { NONE } from '../../engine/orders.ts';
 import { OUTCOME } from '../../shared/codes.ts';
 import { ACCOUNTS } from './flow.ts';
 import type { Oracle } from './oracle.ts';
-import type { ToldReader } from './told.ts';
 
 /** Users and the fee account. */
 const HOLDERS = [0, ...ACCOUNTS];
@@ -16,7 +15,7 @@ const HOLDERS = [0, ...ACCOUNTS];
 export function assertAgreement(
   engine: Engine,
   oracle: Oracle,
-  told: ToldReader,
+  frameOf: (market: number) => number,
   toIndex: (m: number) => number,
 ): void {
   const { ledger, markets, orders } = engine.state;
@@ -25,7 +24,7 @@ export function assertAgreement(
     const facts = { status: market.status, feeBps: market.feeBps, collateral: BigInt(market.collateralMicro) };
     const { status, feeBps, collateral } = expected;
     assert.deepEqual(facts, { status, feeBps, collateral }, `market ${market.index}`);
-    assert.equal(market.sequence, told.frameOf(market.index), 'the last frame is the last one told of');
+    assert.equal(market.sequence, frameOf(market.index), 'the last frame is the last one told of');
     for (const isBid of [true, false]) {
       const queue = oracle.queue(of, isBid).map((order) => `${order.id}: ${order.remaining}`);
       assert.deepEqual(queueOf(engine, isBid ? market.book.bids : market.book.asks), queue, `market ${market.index}`);

@@ -164,12 +164,9 @@ export class Conversation {
   }
 
   #ask(one: Sent, timeMs: number): number {
-    const mine = this.#oracle.usdc(accountOf(one.command));
     this.#oracle.advance(timeMs);
-    mine.available += one.othersMicro;
-    const code = ask(this.#oracle, one.command);
-    mine.available -= one.othersMicro;
-    return code;
+    this.#oracle.elsewhere = one.othersMicro;
+    return ask(this.#oracle, one.command);
   }
 
   #wasAccepted(command: Command): void {

@@ -2,7 +2,15 @@
  * Random commands for one shard of the simulated exchange. What is likely is taken from the oracle, so that most
  * commands are accepted and much of the book crosses; nothing is taken from the engine.
  */
-import { isDecided, MARKET_STATUS, OUTCOME, SIDE, TICKS_PER_UNIT, TIME_IN_FORCE } from '../../shared/codes.ts';
+import {
+  isDecided,
+  MARKET_STATUS,
+  MAX_ORDER_AMOUNT,
+  OUTCOME,
+  SIDE,
+  TICKS_PER_UNIT,
+  TIME_IN_FORCE,
+} from '../../shared/codes.ts';
 import { PPM } from '../../shared/payout.ts';
 import type { Random } from '../support/random.ts';
 import type { Command, Placed, Terms } from './command.ts';
@@ -18,6 +26,16 @@ const MIN_LOTS = 3;
 const SETS_AT_START = 60;
 const RECENT = 25;
 
+export type FlowOptions = {
+  readonly random: Random;
+  readonly oracle: Oracle;
+  readonly shard: number;
+  readonly shards: number;
+  readonly nowMs: number;
+  /** Without collateral: amounts of every size, up to the largest there are. */
+  readonly isRehearsal: boolean;
+};
+
 export class Flow {
   /** Every order the shard ever accepted: what cancels choose from. */
   readonly placed: Placed[] = [];
@@ -27,18 +45,20 @@ export class Flow {
   readonly #oracle: Oracle;
   readonly #shard: number;
   readonly #shards: number;
+  readonly #isRehearsal: boolean;
   readonly #terms: Terms[] = [];
   /** The markets that are traded, one for each size of a tick; a decided one makes room for another. */
   readonly #current: number[] = TICKS_PER_UNIT.map((_, market) => market);
   #salt = 0;
   #reference = 0;
 
-  constructor(random: Random, oracle: Oracle, shard: number, shards: number, nowMs: number) {
-    this.#random = random;
-    this.#oracle = oracle;
-    this.#shard = shard;
-    this.#shards = shards;
-    for (const market of this.#current) this.#opened(market, market, nowMs);
+  constructor(options: FlowOptions) {
+    this.#random = options.random;
+    this.#oracle = options.oracle;
+    this.#shard = options.shard;
+    this.#shards = options.shards;
+    this.#isRehearsal = options.isRehearsal;
+    for (const market of this.#current) this.#opened(market, market, options.nowMs);
   }
 
   /** Markets and money to begin with. */
@@ -90,7 +110,7 @@ export class Flow {
     const timeInForce = random.pick([0, 0, 0, 1, 2, 3, 3]);
     const isImmediate = timeInForce === TIME_IN_FORCE.FOK || timeInForce === TIME_IN_FORCE.FAK;
     const ticks = this.#ticks(ticksPerUnit);
-    const lots = random.chance(3) ? random.below(MIN_LOTS) + 1 : random.between(MIN_LOTS, 30);
+    const lots = this.#lots(ticksPerUnit);
     let usdc = lots * ticks;
     let tokens = lots * ticksPerUnit;
     if (random.chance(isImmediate ? 50 : 3)) {
@@ -113,6 +133,19 @@ export class Flow {
       minTakerNet: isImmediate && random.chance(30) ? random.below(side === SIDE.BUY ? tokens : usdc + 1) : 0,
       salt: this.#nextSalt(),
     };
+  }
+
+  #lots(ticksPerUnit: number): number {
+    const random = this.#random;
+    if (random.chance(3)) return random.below(MIN_LOTS) + 1;
+    if (this.#isRehearsal && random.chance(40)) return Math.max(1, Math.floor(this.#huge() / ticksPerUnit));
+    return random.between(MIN_LOTS, 30);
+  }
+
+  /** Of any size below the largest amount of an order. */
+  #huge(): number {
+    const random = this.#random;
+    return Math.floor((MAX_ORDER_AMOUNT / 1000) * random.between(1, 999)) / random.pick([1, 1, 1, 10, 1e3, 1e6]);
   }
 
   /** Mostly an active one, hardly ever one that is over or does not exist. */
@@ -151,14 +184,16 @@ export class Flow {
     const random = this.#random;
     const market = random.pick(this.#current);
     const lots = random.below(10) + (random.chance(5) ? 0.1 : 0);
-    const amount = Math.round(lots * this.#terms[market]!.ticksPerUnit);
+    const { ticksPerUnit } = this.#terms[market]!;
+    const isHuge = this.#isRehearsal && random.chance(20);
+    const amount = isHuge ? this.#lots(ticksPerUnit) * ticksPerUnit : Math.round(lots * ticksPerUnit);
     return { kind: 'convert', account: random.pick(ACCOUNTS), market, amount, isSplit: random.chance(65) };
   }
 
   #funds(): Command {
     const random = this.#random;
     const account = random.pick(ACCOUNTS.filter((candidate) => this.#keeps(candidate)));
-    const amount = random.below(60_000);
+    const amount = this.#isRehearsal && random.chance(10) ? Math.floor(this.#huge() / 100) : random.below(60_000);
     if (random.chance(50)) return this.#deposit(account, amount);
     return { kind: 'funds', account, amount, isDeposit: false, reference: this.#nextReference() };
   }

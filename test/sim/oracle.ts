@@ -63,6 +63,8 @@ export type Patch = { status?: number; feeBps?: number; endMs?: number };
 export type Purse = { available: bigint; reserved: bigint };
 
 const FEES = 0;
+/** RULES.md 3.5. */
+const MAX_TOTAL = 9_007_199_254_740_991n;
 const ARROWS = new Set([
   'draft>pending',
   'pending>active',
@@ -81,17 +83,24 @@ export class Oracle {
   open: OracleOrder[] = [];
   told: Told[] = [];
   nowMs = 0;
+  /** Of the USDC of whoever asks: what other shards have of it. */
+  elsewhere = 0n;
+  /** RULES.md 3.2: what all accounts may have and owe in a rehearsal without collateral. */
+  readonly #mostGross: bigint;
   readonly #collateralCheck: boolean;
   readonly #usdc = new Map<number, Purse>();
   readonly #tokens = new Map<string, Purse>();
   /** Every order ever accepted, by what its signature covers: the account and the number. */
   readonly #accepted = new Map<string, { account: number; id: number }>();
   readonly #references = new Set<number>();
+  #deposited = 0n;
+  #withdrawn = 0n;
   /** Of decided markets: what a Yes token pays, in millionths, and whether everybody was paid. */
   readonly #payouts = new Map<number, { yesPpm: bigint; isSettled: boolean }>();
 
-  constructor(collateralCheck: boolean) {
+  constructor(collateralCheck: boolean, shards = 1) {
     this.#collateralCheck = collateralCheck;
+    this.#mostGross = 9_000_000_000_000_000n / BigInt(shards);
   }
 
   usdc(account: number): Purse {
@@ -178,7 +187,7 @@ export class Oracle {
   claim(account: number, index: number): number {
     if (this.markets[index] === undefined) return E.MARKET_NOT_FOUND;
     if (!this.#payouts.has(index)) return E.INVALID_TRANSITION;
-    if (this.#worth(account, index) === 0n) return E.NOTHING_TO_CLAIM;
+    if (this.#worth(account, index) <= 0n) return E.NOTHING_TO_CLAIM;
     this.#pay(account, index);
     return OK;
   }
@@ -201,7 +210,13 @@ export class Oracle {
   funds(account: number, amount: bigint, isDeposit: boolean, reference: number): number {
     if (this.#references.has(reference)) return OK;
     const mine = this.usdc(account);
-    if (!isDeposit && mine.available < amount) return E.INSUFFICIENT_BALANCE;
+    const total = (isDeposit ? this.#deposited : this.#withdrawn) + amount;
+    if (isDeposit && total > MAX_TOTAL) return E.VALIDATION_ERROR;
+    if (!isDeposit && mine.available + this.elsewhere < amount) return E.INSUFFICIENT_BALANCE;
+    if (total > MAX_TOTAL) return E.VALIDATION_ERROR;
+    if (this.#isTooMuch(amount)) return E.INSUFFICIENT_BALANCE;
+    if (isDeposit) this.#deposited = total;
+    else this.#withdrawn = total;
     mine.available += isDeposit ? amount : -amount;
     this.#references.add(reference);
     return OK;
@@ -215,8 +230,10 @@ export class Oracle {
     if (amount === 0n || amount % BigInt(market.ticksPerUnit) !== 0n) return E.INVALID_LOT;
     const mine = this.usdc(account);
     const [yes, no] = [this.tokens(account, index, OUTCOME.YES), this.tokens(account, index, OUTCOME.NO)];
-    const isThere = isSplit ? mine.available >= amount : yes.available >= amount && no.available >= amount;
-    if (!isThere) return E.INSUFFICIENT_BALANCE;
+    const isThere = isSplit
+      ? mine.available + this.elsewhere >= amount
+      : yes.available >= amount && no.available >= amount;
+    if (!isThere || (isSplit && this.#isTooMuch(3n * amount))) return E.INSUFFICIENT_BALANCE;
     const sets = isSplit ? amount : -amount;
     mine.available -= sets;
     yes.available += sets;
@@ -243,7 +260,9 @@ export class Oracle {
     const order: OracleOrder = { ...fresh, limitTicks, lots, remaining: lots, filledNotional: 0n };
     const purse = this.#pays(order);
     const reserve = this.#reserves(order);
-    if (this.#collateralCheck && purse.available < reserve) return E.INSUFFICIENT_BALANCE;
+    const spendable = side === SIDE.BUY ? purse.available + this.elsewhere : purse.available;
+    if (this.#collateralCheck && spendable < reserve) return E.INSUFFICIENT_BALANCE;
+    if (this.#isTooMuch(4n * lots * this.#d(order))) return E.INSUFFICIENT_BALANCE;
     const refusal = this.#refusalOfMatching(p, order);
     if (refusal !== OK) return refusal;
 
@@ -272,6 +291,16 @@ export class Oracle {
       if (outcome !== undefined && order.outcome !== outcome) continue;
       this.#close(order, CLOSE_REASON.USER);
     }
+  }
+
+  /** RULES.md 3.2: what accounts have and owe, with so much more of it, would pass the bound of a rehearsal. */
+  #isTooMuch(more: bigint): boolean {
+    if (this.#collateralCheck) return false;
+    let gross = 0n;
+    for (const { available, reserved } of [...this.#usdc.values(), ...this.#tokens.values()]) {
+      gross += (available < 0n ? -available : available) + reserved;
+    }
+    return gross + more > this.#mostGross;
   }
 
   /** Post-only, FOK, FAK and the minimum net, from what would happen if the order went on. */
@@ -419,7 +448,9 @@ export class Oracle {
   #worth(account: number, index: number): bigint {
     const { yesPpm } = this.#payouts.get(index)!;
     const [yes, no] = [this.tokens(account, index, OUTCOME.YES), this.tokens(account, index, OUTCOME.NO)];
-    return (yes.available * yesPpm + no.available * (1_000_000n - yesPpm)) / 1_000_000n;
+    const millionths = yes.available * yesPpm + no.available * (1_000_000n - yesPpm);
+    const rest = ((millionths % 1_000_000n) + 1_000_000n) % 1_000_000n;
+    return (millionths - rest) / 1_000_000n;
   }
 
   #pay(account: number, index: number): void {

@@ -56,6 +56,7 @@ export type SimShardOptions = {
   readonly random: Random;
   readonly keccak: Keccak256;
   readonly nowMs: number;
+  readonly collateralCheck: boolean;
 };
 
 /** What there is only while the shard lives. */
@@ -75,7 +76,7 @@ type Phase = 'drain' | 'submit' | 'commit' | 'credit' | 'publish';
 class Death extends Error {}
 
 export class SimShard {
-  readonly oracle = new Oracle(true);
+  readonly oracle: Oracle;
   readonly flow: Flow;
   readonly conversation: Conversation;
   readonly journalPath: string;
@@ -93,12 +94,13 @@ export class SimShard {
   #syncedMark: Buffer = Buffer.alloc(0);
 
   constructor(options: SimShardOptions) {
-    const { shard, shards, random, nowMs } = options;
+    const { shard, shards, random, nowMs, collateralCheck } = options;
     this.#options = options;
     this.#random = random;
     this.journalPath = join(options.directory, `journal-${shard}.db`);
+    this.oracle = new Oracle(collateralCheck, shards);
     this.oracle.nowMs = nowMs;
-    this.flow = new Flow(random, this.oracle, shard, shards, nowMs);
+    this.flow = new Flow({ random, oracle: this.oracle, shard, shards, nowMs, isRehearsal: !collateralCheck });
     this.conversation = new Conversation(this.oracle, this.flow);
   }
 
@@ -170,7 +172,7 @@ export class SimShard {
   /** V2, and every invariant of the engine. Only when quiet, or the oracle does not know everything yet. */
   check(): void {
     checkShard(this.engine.state);
-    assertAgreement(this.engine, this.oracle, this.conversation.told, this.#toIndex);
+    assertAgreement(this.engine, this.oracle, (market) => this.conversation.told.frameOf(market), this.#toIndex);
   }
 
   /** The thread ends, at whatever turn it is; its files stay, as far as they were on the disk. */
@@ -342,10 +344,10 @@ export class SimShard {
   }
 
   #makeEngine({ balances }: Pick<SharedMemory, 'balances'>, journal: Journal): Engine {
-    const { shard, keccak } = this.#options;
+    const { shard, keccak, collateralCheck } = this.#options;
     return new Engine({
       balances: new Balances(balances, shard),
-      collateralCheck: true,
+      collateralCheck,
       hasher: hasherFor(DOMAIN, keccak),
       verifier: { name: 'noble', verify: () => true },
       journal,

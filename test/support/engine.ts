@@ -270,6 +270,12 @@ export class EngineRig {
     return this.#run();
   }
 
+  /** Runs the one command that `write` puts into the ring. */
+  run(write: (ring: RingProducer) => void): Outcome {
+    write(this.#producer);
+    return this.#run();
+  }
+
   tick(): Outcome {
     this.#begin(cmd.COMMAND.TICK, 0, cmd.NO_MARKET, 0);
     return this.#run();

@@ -1,10 +1,11 @@
 /** Deposits, withdrawals, full sets and what an order may reserve, to the micro-dollar (RULES.md 3, 9.3). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Balances, createBalances } from '../../../shared/balances.ts';
 import { MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE } from '../../../shared/codes.ts';
 import { E, OK } from '../../../shared/errors.ts';
 import { MAX_SAFE } from '../../../shared/int.ts';
-import { EngineRig, fillsOf } from '../../support/engine.ts';
+import { EngineRig, fillsOf, stateOf } from '../../support/engine.ts';
 import { ALICE, BOB, FEES, Scenario } from '../../support/scenario.ts';
 
 const { MERGE, SPLIT, WITHDRAWAL, DEPOSIT } = MOVEMENT;
@@ -153,6 +154,13 @@ describe('deposits and withdrawals', () => {
   });
 });
 
+/** Without collateral, and the largest order there is in lots of its market. */
+function rehearsal(balances?: Balances): { rig: EngineRig; lots: number } {
+  const rig = new EngineRig({ collateralCheck: false, balances });
+  rig.market(0, { ticksPerUnit: 10 });
+  return { rig, lots: MAX_ORDER_AMOUNT / 10 };
+}
+
 describe('without the collateral check', () => {
   it('orders may overdraw, and everything still adds up', () => {
     const rig = new EngineRig({ collateralCheck: false });
@@ -172,12 +180,52 @@ describe('without the collateral check', () => {
     assert.equal(rig.convert(1, 0, 1_000_000, MERGE).reply.code, E.INSUFFICIENT_BALANCE);
   });
 
-  it('an account is stopped before its sums stop being exact', () => {
-    const rig = new EngineRig({ collateralCheck: false });
-    rig.market(0, { ticksPerUnit: 10 });
-    const lots = MAX_ORDER_AMOUNT / 10;
-    const codes = [1, 2, 3, 4, 5, 6].map(() => rig.place({ ticks: 9, lots }).reply.code);
-    assert.deepEqual(codes, [OK, OK, OK, OK, OK, E.INSUFFICIENT_BALANCE]);
+  it('orders are stopped before the sums stop being exact', () => {
+    const { rig, lots } = rehearsal();
+    const codes = [1, 2, 3, 4].map(() => rig.place({ ticks: 9, lots }).reply.code);
+    assert.deepEqual(codes, [OK, OK, OK, E.INSUFFICIENT_BALANCE]);
+    const { reply } = rig.place({ ticks: 9, lots });
+    assert.deepEqual([reply.a, reply.b, reply.c], [4 * MAX_ORDER_AMOUNT, 3.6e15, 2.7e15]);
+  });
+
+  for (const [name, maker, taker] of [
+    ['what one account buys from many', { side: SIDE.SELL, ticks: 1 }, { side: SIDE.BUY, ticks: 1 }],
+    ['what one account is paid by many', { side: SIDE.BUY, ticks: 9 }, { side: SIDE.SELL, ticks: 9 }],
+    ['the collateral of a market', { side: SIDE.BUY, ticks: 9 }, { side: SIDE.BUY, outcome: OUTCOME.NO, ticks: 1 }],
+    ['a collateral below zero', { side: SIDE.SELL, ticks: 9 }, { side: SIDE.SELL, outcome: OUTCOME.NO, ticks: 1 }],
+  ] as const) {
+    it(`${name} stays exact, up to the payout`, () => {
+      const { rig, lots } = rehearsal();
+      let refusals = 0;
+      for (let seller = 10; seller < 30; seller++) {
+        for (const order of [
+          { ...maker, account: seller },
+          { ...taker, account: 1 },
+        ]) {
+          const { code } = rig.place({ ...order, lots }).reply;
+          if (code === E.INSUFFICIENT_BALANCE) refusals++;
+          else assert.equal(code, OK);
+        }
+      }
+      assert.ok(refusals > 0 && refusals < 39, `${refusals} of 40 orders are too much`);
+      assert.equal(rig.resolve(0, 1_000_000).reply.code, OK);
+      assert.equal(rig.settle().reply.code, OK);
+      assert.deepEqual(stateOf(rig.replayed(false)), stateOf(rig.engine));
+    });
+  }
+
+  it('a full exchange has room again once something is bought back', () => {
+    const { rig, lots } = rehearsal();
+    const hashes = [1, 2, 3].map(() => rig.place({ ticks: 9, lots }).hash);
+    assert.equal(rig.fund(2, 3.7e15).reply.code, E.INSUFFICIENT_BALANCE);
+    assert.equal(rig.cancel(1, hashes[0]!).reply.code, OK);
+    assert.equal(rig.fund(2, 3.7e15).reply.code, OK);
+  });
+
+  it('each shard has its share of the bound', () => {
+    const { rig, lots } = rehearsal(new Balances(createBalances(2)));
+    assert.equal(rig.place({ ticks: 9, lots }).reply.code, OK);
+    assert.equal(rig.place({ ticks: 9, lots }).reply.code, E.INSUFFICIENT_BALANCE);
   });
 });
 
