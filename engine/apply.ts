@@ -119,6 +119,7 @@ export class Apply {
     digest.hashAccepted(words, word + cmd.PLACE_HASH, account);
     market.openOrders++;
     emit.order(EVENT.ORDER, slot);
+    if ((cmd.kindBits(kind) & cmd.PLACE_BIT_EXTENDED) !== 0) this.#tag(slot, words, word);
 
     const goesOn = matcher.match(market, slot);
     if (orders.remainingLots[slot] === 0) matcher.close(market, slot, CLOSE_REASON.FILLED);
@@ -132,6 +133,20 @@ export class Apply {
       if (orders.expirationSec[slot] !== 0) expiry.add(slot);
     }
     return OK;
+  }
+
+  /** Keeps what an extended command says of its order, if it says anything, and tells of it. */
+  #tag(slot: number, words: Uint32Array, word: number): void {
+    const { emit, orders } = this.#state;
+    const bytes = words[word + cmd.EXT_CLIENT_ID_BYTES]!;
+    const group = words[word + cmd.EXT_GROUP]!;
+    if (bytes === 0 && group === cmd.NO_GROUP) return;
+    const tag = orders.tags.allocate();
+    orders.tag[slot] = tag;
+    orders.tags.setClientId(tag, words, word + cmd.EXT_CLIENT_ID, bytes);
+    orders.tags.group[tag] = group;
+    orders.tags.priority[tag] = orders.sequence[slot]!;
+    emit.tag(slot);
   }
 
   #cancel(words: Uint32Array, word: number): number {

@@ -4,7 +4,7 @@
  *
  * Invariants (walked by check.ts):
  *   K1  The best bid is below the best ask: nothing that could match rests on both sides.
- *   K2  Dormant orders (signed under another fee than the market's) are in no level; their list is by sequence.
+ *   K2  Dormant orders (signed under another fee than the market's) are in no level; their list is by priority.
  */
 import { assert } from '../shared/assert.ts';
 import { Levels, NO_TICK } from './levels.ts';
@@ -57,12 +57,13 @@ export class Book {
     orders.place[slot] = PLACE_OF.INCOMING;
   }
 
-  /** Puts an order to sleep, in order of sequence among the sleeping (K2). */
+  /** Puts an order to sleep, in order of priority among the sleeping (K2). */
   sleep(slot: number): void {
-    const { next, previous, sequence, place } = this.#orders;
+    const { next, previous, place } = this.#orders;
     this.remove(slot);
+    const priority = this.#orders.priorityOf(slot);
     let before = this.dormantTail;
-    while (before !== NONE && sequence[before]! > sequence[slot]!) before = previous[before]!;
+    while (before !== NONE && this.#orders.priorityOf(before) > priority) before = previous[before]!;
     const after = before === NONE ? this.dormantHead : next[before]!;
     previous[slot] = before;
     next[slot] = after;
@@ -77,7 +78,7 @@ export class Book {
   wake(slot: number): void {
     const orders = this.#orders;
     this.remove(slot);
-    this.own(orders.isBid[slot]!).insertBySequence(slot, orders.yesTicks[slot]!);
+    this.own(orders.isBid[slot]!).insertByPriority(slot, orders.yesTicks[slot]!);
     orders.place[slot] = PLACE_OF.RESTING;
   }
 

@@ -4,7 +4,7 @@
  */
 import { assert } from '../shared/assert.ts';
 import { isDecided, SIDE } from '../shared/codes.ts';
-import { kindOutcome, kindSide } from '../shared/commands.ts';
+import { kindOutcome, kindSide, NO_GROUP } from '../shared/commands.ts';
 import { PPM } from '../shared/payout.ts';
 import { Digest } from './digest.ts';
 import type { Levels } from './levels.ts';
@@ -12,11 +12,13 @@ import { NO_TICK } from './levels.ts';
 import type { Market } from './market.ts';
 import { NONE, PLACE_OF } from './orders.ts';
 import type { ShardState } from './state.ts';
+import { NO_TAG } from './tags.ts';
 
 export function checkShard(state: ShardState): void {
   let open = 0;
   for (const market of state.markets.all()) open += checkMarket(state, market);
   assert(open === state.orders.openCount, 'O1: every open row is in exactly one queue');
+  checkTags(state);
   checkAccounts(state);
   checkMoney(state);
   checkGross(state);
@@ -34,7 +36,10 @@ function checkMarket(state: ShardState, market: Market): number {
   let before = NONE;
   for (let slot = book.dormantHead; slot !== NONE; slot = state.orders.next[slot]!) {
     assert(state.orders.place[slot] === PLACE_OF.DORMANT, 'O1: a row of the dormant list is dormant');
-    assert(before === NONE || state.orders.sequence[before]! < state.orders.sequence[slot]!, 'K2: dormant by sequence');
+    assert(
+      before === NONE || state.orders.priorityOf(before) < state.orders.priorityOf(slot),
+      'K2: dormant by priority',
+    );
     assert(state.orders.previous[slot] === before, 'K2: the dormant list is linked both ways');
     assert(state.orders.feeBps[slot] !== market.feeBps, 'K2: a dormant order is signed under another fee');
     checkOrder(state, market, slot);
@@ -59,7 +64,7 @@ function checkLevels(state: ShardState, market: Market, levels: Levels, isBid: n
       assert(orders.yesTicks[slot] === tick && orders.isBid[slot] === isBid, 'O1: a row is in its own level');
       assert(orders.feeBps[slot] === market.feeBps, 'K2: a resting order is signed under the canonical fee');
       assert(orders.previous[slot] === before, 'L3: a queue is linked both ways');
-      assert(before === NONE || orders.sequence[before]! < orders.sequence[slot]!, 'L3: a queue is in time order');
+      assert(before === NONE || orders.priorityOf(before) < orders.priorityOf(slot), 'L3: a queue is in time order');
       checkOrder(state, market, slot);
       lots += orders.remainingLots[slot]!;
       count++;
@@ -85,6 +90,23 @@ function checkOrder(state: ShardState, market: Market, slot: number): void {
   assert(hashes.foundSlot === slot, 'O2: the hash index leads to the row');
   const expires = orders.expirationSec[slot] !== 0;
   assert(expires === (orders.heapIndex[slot] !== NONE), 'X1: an order that expires is in the heap');
+}
+
+/** Which order has which tag row (T1). */
+function checkTags({ orders }: ShardState): void {
+  const { tags } = orders;
+  const taken = new Set<number>();
+  for (let slot = 0; slot < orders.capacity; slot++) {
+    if (orders.place[slot] === PLACE_OF.FREE || orders.tag[slot] === NO_TAG) continue;
+    const tag = orders.tag[slot]!;
+    assert(!taken.has(tag), 'T1: a tag row belongs to one order');
+    taken.add(tag);
+    const priority = tags.priority[tag]!;
+    assert(priority <= orders.sequence[slot]!, 'T1: no priority is newer than its order');
+    const says = tags.clientIdBytes[tag]! > 0 || tags.group[tag] !== NO_GROUP || priority !== orders.sequence[slot];
+    assert(says, 'T1: a tag row says something');
+  }
+  assert(taken.size === tags.count, 'T1: every tag row given away belongs to an open order');
 }
 
 /** Account lists, and what their orders reserve (M2, P1). */

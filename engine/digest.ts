@@ -4,16 +4,18 @@
  * or tables things lie, so it is the same for any implementation, after a replay and after a snapshot.
  * Owner: the shard thread.
  *
- * Of an order only what tells it from others and what can change goes in: the rest of it is signed under its hash and
- * never written twice. A few words a command keep the digest below a twentieth of a command's time.
+ * Of an order only what tells it from others, what can change and what its tag says goes in: the rest of it is signed
+ * under its hash and never written twice. A few words a command keep the digest below a twentieth of a command's time.
  *
  * Invariant D1: the running sum equals the sum computed from nothing (check.ts compares them).
  *
  * Not cryptography: it notices a bug or a flipped bit, not somebody who can write the journal.
  */
+import { extend } from './columns.ts';
 import type { Ledger } from './ledger.ts';
 import type { Market } from './market.ts';
-import { extend, type Orders } from './orders.ts';
+import type { Orders } from './orders.ts';
+import { CLIENT_ID_WORDS, NO_TAG } from './tags.ts';
 
 const TWO_32 = 4_294_967_296;
 
@@ -49,8 +51,13 @@ export class Digest {
     const remaining = fold(o.remainingLots[slot]!);
     const filled = fold(o.filledNotionalMicro[slot]!);
     const turn = o.sequence[slot]! * 4 + o.place[slot]!;
-    const a = mixA(mixA(mixA(mixA(ORDER, o.hash[at]!), remaining), filled), turn);
-    const b = mixB(mixB(mixB(mixB(ORDER, o.hash[at + 1]!), remaining), filled), turn);
+    let a = mixA(mixA(mixA(mixA(ORDER, o.hash[at]!), remaining), filled), turn);
+    let b = mixB(mixB(mixB(mixB(ORDER, o.hash[at + 1]!), remaining), filled), turn);
+    const tag = o.tag[slot]!;
+    if (tag !== NO_TAG) {
+      a = this.#mixTag(mixA, a, tag);
+      b = this.#mixTag(mixB, b, tag);
+    }
     if (slot * 2 >= this.#orderLanes.length) this.#orderLanes = larger(this.#orderLanes, slot * 2);
     this.#replace(this.#orderLanes, slot, a, b);
   }
@@ -124,6 +131,15 @@ export class Digest {
   sealed(counters: readonly number[], into: Uint32Array, word: number): void {
     into[word] = this.low + mixAll(mixA, COUNTERS, counters);
     into[word + 1] = this.high + mixAll(mixB, COUNTERS, counters);
+  }
+
+  /** What the order carries is not signed, so nothing of it is told by the hash. */
+  #mixTag(mix: typeof mixA, start: number, tag: number): number {
+    const { clientId, clientIdBytes, group, priority } = this.#orders.tags;
+    let lane = mix(mix(mix(start, group[tag]!), clientIdBytes[tag]!), fold(priority[tag]!));
+    const at = tag * CLIENT_ID_WORDS;
+    for (let i = 0; i < CLIENT_ID_WORDS; i++) lane = mix(lane, clientId[at + i]!);
+    return lane;
   }
 
   #replace(lanes: Int32Array, row: number, a: number, b: number): void {

@@ -1,6 +1,6 @@
 /**
  * What a move of the canonical fee does to a book (RULES.md 2.4): orders signed under another fee fall asleep, those
- * that sleep under the new fee wake in their old order of sequence, except where one would cross the book now. Linear
+ * that sleep under the new fee wake in their old order of priority, except where one would cross the book now. Linear
  * in the orders concerned, not on the hot path: it may allocate.
  */
 import { EVENT } from '../shared/events.ts';
@@ -12,11 +12,11 @@ import { NONE, type Orders } from './orders.ts';
 
 export function moveFee(market: Market, orders: Orders, digest: Digest, emit: Emitter): void {
   const { book } = market;
-  const bySequence = (a: number, b: number): number => orders.sequence[a]! - orders.sequence[b]!;
+  const byPriority = (a: number, b: number): number => orders.priorityOf(a) - orders.priorityOf(b);
 
   const falling: number[] = [];
   for (const levels of [book.bids, book.asks]) collectResting(levels, orders, falling);
-  for (const slot of falling.filter((candidate) => orders.feeBps[candidate] !== market.feeBps).sort(bySequence)) {
+  for (const slot of falling.filter((candidate) => orders.feeBps[candidate] !== market.feeBps).sort(byPriority)) {
     book.sleep(slot);
     digest.order(slot);
     emit.sleepOrWake(EVENT.DORMANT, slot, ++market.sequence);

@@ -11,6 +11,7 @@ import type { Ledger } from './ledger.ts';
 import type { Market } from './market.ts';
 import type { Orders } from './orders.ts';
 import { PLACE_OF } from './orders.ts';
+import { CLIENT_ID_WORDS } from './tags.ts';
 
 /**
  * A module's own constants are folded into the machine code; an imported binding is loaded and checked at every use,
@@ -68,6 +69,20 @@ export class Emitter {
     writeSafe(words, word + ev.ORDER_CREATED_MS, o.createdMs[slot]!);
     words[word + ev.ORDER_DORMANT] = o.place[slot] === PLACE_OF.DORMANT ? 1 : 0;
     zero(words, word, 35, 36);
+  }
+
+  /** Behind ORDER or ORDER_STATE: what the order carries besides. */
+  tag(slot: number): void {
+    const o = this.#orders;
+    const tag = o.tag[slot]!;
+    const { clientId, clientIdBytes, group, priority } = o.tags;
+    const word = this.#begin(ev.EVENT.ORDER_TAG, slot, o.account[slot]!, 0, o.market[slot]!, group[tag]!);
+    const { words } = this.out;
+    words[word + ev.TAG_CLIENT_ID_BYTES] = clientIdBytes[tag]!;
+    const at = tag * CLIENT_ID_WORDS;
+    for (let i = 0; i < CLIENT_ID_WORDS; i++) words[word + ev.TAG_CLIENT_ID + i] = clientId[at + i]!;
+    zero(words, word, 25, 26);
+    writeSafe(words, word + ev.TAG_PRIORITY, priority[tag]!);
   }
 
   rest(slot: number, marketSequence: number): void {

@@ -25,6 +25,7 @@ import { Entry } from './entry.ts';
 import type { JournalStore } from './journal.ts';
 import { NONE } from './orders.ts';
 import { ShardState } from './state.ts';
+import { NO_TAG } from './tags.ts';
 import type { Verifier } from './verify/verifier.ts';
 
 // Own constants for speed: see emit.ts.
@@ -139,7 +140,7 @@ export class Engine {
 
   /**
    * Tells how everything stands, then READY, through `flush`, which must take away what `out` holds.
-   * Orders come level by level, best first, in queue order, then the dormant ones by sequence.
+   * Orders come level by level, best first, in queue order, then the dormant ones by priority.
    */
   describe(flush: () => void): void {
     const { markets, ledger, orders, emit, totals } = this.state;
@@ -160,6 +161,7 @@ export class Engine {
       for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot]!) slots.push(slot);
       for (const slot of slots) {
         emit.order(EVENT.ORDER_STATE, slot);
+        if (orders.tag[slot] !== NO_TAG) emit.tag(slot);
         if (this.out.lengthBytes > 1 << 19) flush();
       }
     }

@@ -4,6 +4,7 @@
  *
  * A refusal is a number; `a`, `b`, `c` carry its details into the reply.
  */
+import { assert } from '../shared/assert.ts';
 import * as codes from '../shared/codes.ts';
 import * as commands from '../shared/commands.ts';
 import type { OrderHasher } from '../shared/eip712.ts';
@@ -20,6 +21,8 @@ import type { Verifier } from './verify/verifier.ts';
 // Own constants for speed: see emit.ts.
 const { CLOSE_REASON, isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const cmd = { ...commands };
+
+const PLAIN_PLACE_BYTES = cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]!;
 
 export class Entry {
   a = 0;
@@ -64,6 +67,8 @@ export class Entry {
   #place(words: Uint32Array, bytes: Uint8Array, word: number, nowMs: number): number {
     const { hashes, markets } = this.#state;
     const kind = words[word + cmd.PLACE_KIND]!;
+    const isExtended = (cmd.kindBits(kind) & cmd.PLACE_BIT_EXTENDED) !== 0;
+    assert(isExtended === words[word]! > PLAIN_PLACE_BYTES, 'entry: a command is as long as it says');
     const side = cmd.kindSide(kind);
     const makerAmount = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
     const takerAmount = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
@@ -88,6 +93,7 @@ export class Entry {
     );
     // Before every check of state: for an order that rests, a client that lost the answer must read "duplicate".
     if (hashes.find(words, word + cmd.PLACE_HASH)) return E.DUPLICATE_ORDER;
+    if ((cmd.kindBits(kind) & cmd.PLACE_BIT_CLIENT_ID_TAKEN) !== 0) return E.DUPLICATE_CLIENT_ORDER_ID;
 
     const market = markets.get(words[word + cmd.CMD_MARKET]!);
     if (market === undefined) return E.MARKET_NOT_FOUND;

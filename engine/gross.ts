@@ -17,8 +17,8 @@
  *
  * Invariant R1: `total` is the sum over all accounts and positions (check.ts).
  */
+import { extend } from './columns.ts';
 import type { Ledger } from './ledger.ts';
-import { extend } from './orders.ts';
 
 /** Below 2^53 - 1, so that also the sums over all shards are exact. */
 const LIMIT = 9e15;

@@ -18,7 +18,7 @@
 import { assert } from '../shared/assert.ts';
 import type { Balances } from '../shared/balances.ts';
 import { addSafe } from '../shared/int.ts';
-import { extend } from './orders.ts';
+import { extend } from './columns.ts';
 import { Positions } from './positions.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
 

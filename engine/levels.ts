@@ -5,7 +5,7 @@
  * Invariants (walked by check.ts, cited there by number):
  *   L1  A level's occupancy bit is set exactly when its queue is non-empty.
  *   L2  totalLots[tick] is the sum of remaining lots of the queue at that tick, count[tick] its length.
- *   L3  Inside a queue, order sequence strictly increases from head to tail (time priority).
+ *   L3  Inside a queue, order priority strictly increases from head to tail (time priority).
  *   L4  bestTick is the best set bit (highest bid, lowest ask), or NO_TICK when the side is empty.
  */
 import { assert } from '../shared/assert.ts';
@@ -39,11 +39,12 @@ export class Levels {
     this.#insertAfter(this.tail[tick]!, slot, tick);
   }
 
-  /** In its old place by order sequence: how a dormant order comes back. */
-  insertBySequence(slot: number, tick: number): void {
-    const { sequence, previous } = this.#orders;
+  /** In its old place by priority: how a dormant order comes back. */
+  insertByPriority(slot: number, tick: number): void {
+    const orders = this.#orders;
+    const priority = orders.priorityOf(slot);
     let before = this.tail[tick]!;
-    while (before !== NONE && sequence[before]! > sequence[slot]!) before = previous[before]!;
+    while (before !== NONE && orders.priorityOf(before) > priority) before = orders.previous[before]!;
     this.#insertAfter(before, slot, tick);
   }
 

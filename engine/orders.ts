@@ -12,7 +12,9 @@
  *       a SELL exactly remainingLots * ticksPerUnit atomic tokens.
  */
 import { assert } from '../shared/assert.ts';
+import { extend } from './columns.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
+import { NO_TAG, Tags } from './tags.ts';
 
 export const NONE = -1;
 
@@ -50,6 +52,9 @@ export class Orders {
   accountPrevious: Int32Array;
   /** Position in the expiry heap, or NONE. */
   heapIndex: Int32Array;
+  /** Row in `tags`, or NO_TAG. */
+  tag: Int32Array;
+  readonly tags = new Tags();
 
   accountHead: Int32Array;
   accountTail: Int32Array;
@@ -81,6 +86,7 @@ export class Orders {
     this.accountNext = new Int32Array(n);
     this.accountPrevious = new Int32Array(n);
     this.heapIndex = new Int32Array(n);
+    this.tag = new Int32Array(n);
     this.accountHead = new Int32Array(64).fill(NONE);
     this.accountTail = new Int32Array(64).fill(NONE);
     this.#linkFree(0, n);
@@ -98,6 +104,7 @@ export class Orders {
     this.next[slot] = NONE;
     this.previous[slot] = NONE;
     this.heapIndex[slot] = NONE;
+    this.tag[slot] = NO_TAG;
     if (account >= this.accountHead.length) this.#growAccounts(account);
     const tail = this.accountTail[account]!;
     this.accountPrevious[slot] = tail;
@@ -119,10 +126,17 @@ export class Orders {
     else this.accountNext[before] = after;
     if (after === NONE) this.accountTail[account] = before;
     else this.accountPrevious[after] = before;
+    if (this.tag[slot] !== NO_TAG) this.tags.free(this.tag[slot]!);
     this.place[slot] = PLACE_OF.FREE;
     this.next[slot] = this.#freeHead;
     this.#freeHead = slot;
     this.openCount--;
+  }
+
+  /** Its time priority inside a queue, and among the sleeping (RULES.md 2.1, 7.8). */
+  priorityOf(slot: number): number {
+    const tag = this.tag[slot]!;
+    return tag === NO_TAG ? this.sequence[slot]! : this.tags.priority[tag]!;
   }
 
   firstOf(account: number): number {
@@ -169,6 +183,8 @@ export class Orders {
     this.accountNext = io.i32(this.accountNext);
     this.accountPrevious = io.i32(this.accountPrevious);
     this.heapIndex = io.i32(this.heapIndex);
+    this.tag = io.i32(this.tag);
+    this.tags.persist(io);
     this.accountHead = io.i32(this.accountHead);
     this.accountTail = io.i32(this.accountTail);
   }
@@ -204,6 +220,7 @@ export class Orders {
     this.accountNext = extend(this.accountNext, new Int32Array(n));
     this.accountPrevious = extend(this.accountPrevious, new Int32Array(n));
     this.heapIndex = extend(this.heapIndex, new Int32Array(n));
+    this.tag = extend(this.tag, new Int32Array(n));
     this.capacity = n;
     this.#linkFree(from, n);
   }
@@ -214,10 +231,4 @@ export class Orders {
     this.accountHead = extend(this.accountHead, new Int32Array(n).fill(NONE));
     this.accountTail = extend(this.accountTail, new Int32Array(n).fill(NONE));
   }
-}
-
-/** Copies a column into its larger successor. */
-export function extend<T extends { set(source: ArrayLike<number>): void }>(from: ArrayLike<number>, to: T): T {
-  to.set(from);
-  return to;
 }

@@ -5,7 +5,7 @@
  *
  * Invariant P1: reserved[yes|no] is the sum of tokens the account's open SELL orders of that outcome hold.
  */
-import { extend } from './orders.ts';
+import { extend } from './columns.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
 
 const FREE = -1;

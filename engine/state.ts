@@ -76,7 +76,7 @@ export class ShardState {
     const { orders, digest, ledger, expiry } = this;
     const open: number[] = [];
     for (let slot = 0; slot < orders.capacity; slot++) if (orders.place[slot] !== PLACE_OF.FREE) open.push(slot);
-    open.sort((a, b) => orders.sequence[a]! - orders.sequence[b]!);
+    open.sort((a, b) => orders.priorityOf(a) - orders.priorityOf(b));
     for (const slot of open) {
       const market = this.markets.get(orders.market[slot]!);
       assert(market !== undefined, 'O1: an open order has a market');

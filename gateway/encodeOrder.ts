@@ -19,7 +19,16 @@ import {
   CMD_BODY,
   COMMAND,
   COMMAND_BYTES,
+  EXT_DEADLINE_MS,
+  EXT_FINGERPRINT,
+  EXT_GROUP,
+  EXT_KEY,
+  EXT_ROUTE_ROW,
+  EXTENDED_PLACE_BYTES,
+  NO_GROUP,
   PLACE_BIT_AUTHORIZED,
+  PLACE_BIT_CLIENT_ID_TAKEN,
+  PLACE_BIT_EXTENDED,
   PLACE_BIT_POST_ONLY,
   PLACE_EXPIRATION_SEC,
   PLACE_FEE_BPS,
@@ -40,6 +49,7 @@ import { ERRORS, type ErrorRow } from '../shared/errors.ts';
 import { ADDRESS_BYTES, tryParseHex, tryParseUint256 } from '../shared/hex.ts';
 import { MAX_SAFE } from '../shared/int.ts';
 import { writeSafe } from '../shared/record.ts';
+import { writeClientId } from '../shared/tag.ts';
 import type { ApiKey } from './auth/apiKeys.ts';
 import type { Accounts } from './control/accounts.ts';
 import type { Catalog, MarketEntry } from './control/catalog.ts';
@@ -99,6 +109,7 @@ export const PLACEMENT_SCHEMA: JsonSchema = {
     maker_amount: { type: 'string', format: 'amount' },
     taker_amount: { type: 'string', format: 'amount' },
     time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES },
+    client_order_id: { type: 'string', pattern: '^[ -~]{1,64}$' },
   },
 };
 
@@ -122,6 +133,19 @@ export type Placement = {
   readonly maker_amount: string;
   readonly taker_amount: string;
   readonly time_in_force?: (typeof TIME_IN_FORCE_NAMES)[number];
+  readonly client_order_id?: string;
+};
+
+/** What a placement carries beside its body; given at all, even empty, the record is extended, as for a REPLACE. */
+export type PlacementExtras = {
+  /** Unix milliseconds after which the order is not wanted any more. */
+  readonly deadlineMs?: number;
+  /** Index of the order group. */
+  readonly group?: number;
+  /** Another order of the account that is open, or on its way, has the client order id of the body. */
+  readonly isClientIdTaken?: boolean;
+  /** Idempotency key: four words each, and the route (EXT_ROUTE) and row of a batch on which it was used. */
+  readonly key?: Readonly<{ words: Uint32Array; fingerprint: Uint32Array; route: number; row: number }>;
 };
 
 export type PlacementRefusal = { readonly row: ErrorRow; readonly options?: FailOptions };
@@ -130,18 +154,21 @@ export type Placer = Pick<ApiKey, 'accountIndex' | 'selfTradePrevention'>;
 
 export class OrderEncoder {
   /** The command of the last order that was encoded; header and hash are left to whoever sends it. */
-  readonly record = new Uint32Array(COMMAND_BYTES[COMMAND.PLACE] / 4);
-  readonly #bytes = new Uint8Array(this.record.buffer);
+  record: Uint32Array;
+  readonly #plain = new Uint32Array(EXTENDED_PLACE_BYTES / 4).subarray(0, COMMAND_BYTES[COMMAND.PLACE] / 4);
+  readonly #extended = new Uint32Array(this.#plain.buffer);
+  readonly #bytes = new Uint8Array(this.#plain.buffer);
   readonly #catalog: Pick<Catalog, 'byId'>;
   readonly #accounts: Pick<Accounts, 'ownerOf' | 'maySign'>;
 
   constructor(catalog: Pick<Catalog, 'byId'>, accounts: Pick<Accounts, 'ownerOf' | 'maySign'>) {
     this.#catalog = catalog;
     this.#accounts = accounts;
+    this.record = this.#plain;
   }
 
   /** The market that the order in `record` is for, or why there is none. */
-  tryEncode(body: Placement, placer: Placer): MarketEntry | PlacementRefusal {
+  tryEncode(body: Placement, placer: Placer, extras?: PlacementExtras): MarketEntry | PlacementRefusal {
     const refusal = refuseCombination(body);
     if (refusal !== null) return refusal;
     const market = this.#catalog.byId(body.market_id.toLowerCase());
@@ -151,7 +178,10 @@ export class OrderEncoder {
     if (body.token_id !== tokenId) {
       return invalid('token_id does not match outcome_index', 'token_id', 'match', body.token_id);
     }
+    const isExtended = body.client_order_id !== undefined || extras !== undefined;
+    this.record = isExtended ? this.#extended : this.#plain;
     this.#write(body, placer);
+    if (isExtended) this.#extend(body, extras ?? {});
     return market;
   }
 
@@ -178,6 +208,22 @@ export class OrderEncoder {
     writeSafe(record, PLACE_NONCE, Number(body.nonce));
     record[PLACE_FEE_BPS] = body.fee_rate_bps;
     writeSafe(record, PLACE_MIN_TAKER_NET, Number(body.min_taker_net ?? 0));
+  }
+
+  /** Behind `#write`, which leaves the extension zero. */
+  #extend(body: Placement, extras: PlacementExtras): void {
+    const { record } = this;
+    let bits = PLACE_BIT_EXTENDED;
+    if (extras.isClientIdTaken === true) bits |= PLACE_BIT_CLIENT_ID_TAKEN;
+    record[PLACE_KIND]! |= packKind(0, 0, 0, bits);
+    writeSafe(record, EXT_DEADLINE_MS, extras.deadlineMs ?? 0);
+    record[EXT_GROUP] = extras.group ?? NO_GROUP;
+    if (extras.key !== undefined) {
+      record.set(extras.key.words, EXT_KEY);
+      record.set(extras.key.fingerprint, EXT_FINGERPRINT);
+      record[EXT_ROUTE_ROW] = extras.key.route | (extras.key.row << 8);
+    }
+    if (body.client_order_id !== undefined) writeClientId(record, 0, body.client_order_id);
   }
 
   #bits(body: Placement, placer: Placer): number {

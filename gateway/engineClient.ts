@@ -183,7 +183,10 @@ export class EngineClient {
     return Math.max(this.#recoveredSequences[shard]!, this.#views.accounts.lastSequence(account, shard));
   }
 
-  /** `record` is a PLACE command whose body is filled in (encodeOrder.ts). @returns OK or ENGINE_BUSY, as all below. */
+  /**
+   * `record` is a PLACE command, plain or extended, whose body is filled in (encodeOrder.ts).
+   * @returns OK or ENGINE_BUSY, as all below.
+   */
   place<C>(
     shard: number,
     account: number,
@@ -192,7 +195,8 @@ export class EngineClient {
     handler: ReplyHandler<C>,
     context: C,
   ): number {
-    const word = this.#begin(shard, cmd.COMMAND.PLACE, account, market, 0, handler, context);
+    const bytes = record.length * 4;
+    const word = this.#begin(shard, cmd.COMMAND.PLACE, account, market, 0, handler, context, bytes);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
     const words = this.#lanes[shard]!.commands.words;
     for (let i = cmd.CMD_BODY; i < record.length; i++) words[word + i] = record[i]!;
@@ -341,11 +345,13 @@ export class EngineClient {
     flags: number,
     handler: ReplyHandler<C>,
     context: C,
+    lengthBytes = cmd.COMMAND_BYTES[type]!,
   ): number {
     const lane = this.#lanes[shard]!;
     if (!lane.isReady) return NO_ROOM;
     const request = this.#free.pop() ?? this.#pending.push(new Pending()) - 1;
-    const word = cmd.beginCommand(lane.commands, type, request, account, this.#clock.nowMs(), market, flags);
+    const nowMs = this.#clock.nowMs();
+    const word = cmd.beginCommand(lane.commands, type, request, account, nowMs, market, flags, lengthBytes);
     if (word === NO_ROOM) {
       this.#free.push(request);
       return NO_ROOM;

@@ -16,7 +16,8 @@
  *   72…75 idempotency key   76…79 fingerprint of its payload   80 deadlineMs (2)   82 order group
  *   83 route and row of the key (one byte each, EXT_ROUTE)   84 bytes of the client order id   85…100 client order id
  *   101 –
- * REPLACE, 110 words:      an extended PLACE; 102…109 hash of the order that gives way; flags = REPLACE_MODE
+ * REPLACE, 110 words:      an extended PLACE; 102…109 hash of the order that gives way; flags = REPLACE_MODE, and
+ *                          REPLACE_ELSEWHERE
  * CANCEL, 16 words:        8…15 order hash; flags = close reason, and CANCEL_TOMBSTONE to refuse the order for a while
  *                          when it has not arrived yet
  * CANCEL_MANY, 10 words:   market or NO_MARKET for all; 8 outcome or BOTH_OUTCOMES; flags = close reason
@@ -69,13 +70,20 @@ export const PLACE_BIT_POST_ONLY = 1;
 export const PLACE_BIT_AUTHORIZED = 2;
 /** Two bits: a SELF_TRADE mode. */
 export const PLACE_SELF_TRADE_SHIFT = 2;
-/** The command has the extension, and an ORDER_TAG follows the order's event. */
+/** The command has the extension. */
 export const PLACE_BIT_EXTENDED = 16;
+/**
+ * The gateway found the client order id among the account's open orders or those on their way. The account's orders are
+ * spread over the shards, so only the gateway knows; the shard answers it in its turn, behind a duplicate.
+ */
+export const PLACE_BIT_CLIENT_ID_TAKEN = 32;
 
 /** Which of the placing routes an idempotency key was used on; 0 for none. */
 export const EXT_ROUTE = { NONE: 0, PLACE: 1, BATCH: 2, CANCEL_REPLACE: 3, AMEND: 4 } as const;
 /** An amend keeps the time priority of the old order where RULES.md 7 lets it; a cancel-replace never does. */
 export const REPLACE_MODE = { CANCEL_REPLACE: 0, AMEND: 1 } as const;
+/** In the flags of a REPLACE, above the mode: the old order is open in another shard, so in another market. */
+export const REPLACE_ELSEWHERE = 1 << 8;
 /** In the flags of a CANCEL, beside the close reason in the low byte. */
 export const CANCEL_TOMBSTONE = 1 << 8;
 export const CLIENT_ID_MAX_BYTES = 64;

@@ -40,6 +40,8 @@ export type OrderFacts = Readonly<{
   status: number;
   createdMs: number;
   orderSequence: number;
+  /** Null when the order has none. */
+  clientOrderId: string | null;
 }>;
 
 export type OrderRecord = Readonly<{
@@ -57,6 +59,8 @@ export type OrderRecord = Readonly<{
   filled_token_quantity_atomic: string;
   average_fill_price: string | null;
   sequence: number;
+  /** Only of an order that has one (RULES.md 7.7). */
+  client_order_id?: string;
 }>;
 
 export type OrderRecordV2 = OrderRecord &
@@ -82,6 +86,7 @@ export function orderRecord(order: OrderFacts): OrderRecord {
     filled_token_quantity_atomic: String(filledTokens(order)),
     average_fill_price: averageFillPrice(order),
     sequence: order.orderSequence,
+    ...(order.clientOrderId === null ? {} : { client_order_id: order.clientOrderId }),
   };
 }
 

@@ -42,6 +42,7 @@ CREATE TABLE orders (
   expiration_sec        INTEGER NOT NULL,
   status                INTEGER NOT NULL,
   reason                INTEGER,          -- why it is closed
+  client_order_id       TEXT,
   order_sequence        INTEGER NOT NULL,
   shard_sequence        INTEGER NOT NULL, -- of the record that changed it last
   created_ms            INTEGER NOT NULL,

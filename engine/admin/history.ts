@@ -29,6 +29,7 @@ import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
 import { mulSafe } from '../../shared/int.ts';
 import { ownTicks } from '../../shared/orderMath.ts';
 import { readSafe, readSigned } from '../../shared/record.ts';
+import { readClientId } from '../../shared/tag.ts';
 import { tickToPrice8 } from '../../shared/units.ts';
 import { PLACE_OF } from '../orders.ts';
 import type { ShardState } from '../state.ts';
@@ -83,13 +84,13 @@ export class History {
     this.#sequence = sequence;
     this.#timeMs = timeMs;
     const end = event + (eventBytes >>> 2);
-    for (let word = event; word < end; word += words[word]! >>> 2) this.#event(words, word);
+    for (let word = event; word < end; word += words[word]! >>> 2) this.#event(words, word, end);
   }
 
-  #event(words: Uint32Array, word: number): void {
+  #event(words: Uint32Array, word: number, end: number): void {
     switch (ev.typeOf(words[word + ev.EV_TYPE]!)) {
       case ev.EVENT.ORDER:
-        this.#accepted(words, word);
+        this.#accepted(words, word, end);
         break;
       case ev.EVENT.REST:
         this.#ofOrder('open', words, word, this.#remaining(words, word, ev.REST_REMAINING_LOTS));
@@ -115,7 +116,7 @@ export class History {
     }
   }
 
-  #accepted(words: Uint32Array, word: number): void {
+  #accepted(words: Uint32Array, word: number, end: number): void {
     const kind = words[word + ev.EV_FLAGS]!;
     const order = {
       id: timeOrderedId(
@@ -139,6 +140,7 @@ export class History {
       token_quantity_atomic: tokens(readSafe(words, word + ev.ORDER_LOTS), ticksPerUnit),
       fee_rate_bps: words[word + ev.ORDER_FEE_BPS]!,
       expiration: readSafe(words, word + ev.ORDER_EXPIRATION_SEC),
+      ...tagOf(words, word + (words[word]! >>> 2), end),
     });
   }
 
@@ -251,6 +253,13 @@ export class History {
   #marketOf(words: Uint32Array, word: number): Market {
     return this.#markets.get(words[word + ev.EV_MARKET]!)!;
   }
+}
+
+/** What the ORDER_TAG behind an ORDER adds to its line, where there is one. */
+function tagOf(words: Uint32Array, word: number, end: number): Line {
+  if (word >= end || ev.typeOf(words[word + ev.EV_TYPE]!) !== ev.EVENT.ORDER_TAG) return {};
+  const clientOrderId = readClientId(words, word);
+  return clientOrderId === null ? {} : { client_order_id: clientOrderId };
 }
 
 function tokens(lots: number, ticksPerUnit: number): string {

@@ -36,6 +36,7 @@ import { HASH_BYTES, UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
 import { addSafe, mulSafe } from '../../shared/int.ts';
 import { readSafe } from '../../shared/record.ts';
+import { readClientId } from '../../shared/tag.ts';
 
 /** The record whose events are being applied. */
 export type RecordContext = { shard: number; shardSequence: number; timeMs: number };
@@ -72,6 +73,7 @@ export class OrderProjection {
   readonly #insert: Database.Statement;
   readonly #fill: Database.Statement;
   readonly #close: Database.Statement;
+  readonly #tag: Database.Statement;
 
   constructor(db: Database.Database, shards: number) {
     this.#insert = db.prepare(`
@@ -87,6 +89,7 @@ export class OrderProjection {
       UPDATE orders SET slot = NULL, reason = ?,
         status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
       WHERE id = ?`);
+    this.#tag = db.prepare('UPDATE orders SET client_order_id = ? WHERE id = ?');
     this.#open = Array.from({ length: shards }, () => new Map<number, OpenOrder>());
     this.#restore(db);
   }
@@ -142,6 +145,12 @@ export class OrderProjection {
       record.timeMs,
     );
     slots.set(slot, order);
+  }
+
+  /** An ORDER_TAG event, right behind the ORDER it belongs to. */
+  tag(words: Uint32Array, word: number, record: RecordContext): void {
+    const clientId = readClientId(words, word);
+    if (clientId !== null) this.#tag.run(clientId, this.at(record.shard, words[word + EV_SLOT]!).id);
   }
 
   /** One party's side of a FILL event, at the price of the order's own outcome. */

@@ -135,6 +135,9 @@ export class Projector {
         case EVENT.ORDER:
           orders.place(words, word, this.#record);
           break;
+        case EVENT.ORDER_TAG:
+          orders.tag(words, word, this.#record);
+          break;
         case EVENT.FILL:
           this.#applyFill(words, word);
           break;

@@ -38,6 +38,7 @@ type Row = {
   readonly time_in_force: number;
   readonly post_only: number;
   readonly status: number;
+  readonly client_order_id: string | null;
   readonly order_sequence: number;
   readonly created_ms: number;
 };
@@ -46,7 +47,8 @@ type ListParameters = Omit<OrderFilters, 'sort'> & { readonly account: number; r
 
 const SELECT = `
   SELECT id, hash, markets.uuid AS market_uuid, ticks_per_unit, side, outcome, limit_ticks, maker_amount, taker_amount,
-    lots, remaining_lots, filled_notional_micro, time_in_force, post_only, status, order_sequence, created_ms
+    lots, remaining_lots, filled_notional_micro, time_in_force, post_only, status, client_order_id,
+    order_sequence, created_ms
   FROM orders JOIN markets USING (market)`;
 
 const FILTER = `
@@ -109,5 +111,6 @@ function toFacts(row: Row): OrderFacts {
     status: row.status,
     createdMs: row.created_ms,
     orderSequence: row.order_sequence,
+    clientOrderId: row.client_order_id,
   };
 }

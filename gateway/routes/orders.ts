@@ -10,7 +10,7 @@ import { tickToPrice } from '../../shared/units.ts';
 import type { Call } from '../call.ts';
 import type { Accounts } from '../control/accounts.ts';
 import type { Catalog } from '../control/catalog.ts';
-import { OrderEncoder, PLACEMENT_SCHEMA, type Placement } from '../encodeOrder.ts';
+import { OrderEncoder, PLACEMENT_SCHEMA, type Placement, type PlacementExtras } from '../encodeOrder.ts';
 import type { EngineClient, ReplyHandler } from '../engineClient.ts';
 import { refuse, refuseCode } from '../engineRefusal.ts';
 import type { QueryPool } from '../queries/pool.ts';
@@ -122,9 +122,12 @@ function placeHandler({ engine, views, catalog, accounts }: OrderDeps): Route['h
     if (reply.code === OK) ok(call, placementResponse(views, reply.shard));
     else refuse(call, reply, (call.json as Placement).side === 'BUY' ? 'USDC' : 'TOKEN');
   };
+  const extrasOf = ({ client_order_id: id }: Placement, account: number): PlacementExtras | undefined =>
+    id === undefined ? undefined : { isClientIdTaken: views.findByClientId(account, id) !== null };
   return (call) => {
     const key = call.key!;
-    const encoded = encoder.tryEncode(call.json as Placement, key);
+    const body = call.json as Placement;
+    const encoded = encoder.tryEncode(body, key, extrasOf(body, key.accountIndex));
     if ('row' in encoded) {
       fail(call, encoded.row, encoded.options);
       return;
@@ -145,6 +148,7 @@ function placementResponse(views: Views, shard: number): object {
   return {
     order_id: orders.orderId(slot),
     order_hash: hashText(orders, slot),
+    ...clientIdField(orders, slot),
     status: ORDER_STATUS_NAMES[outcome.status()],
     matches: fills.length,
     fills,
@@ -261,6 +265,12 @@ function showBook(call: Call, deps: OrderDeps): void {
   } else {
     ok(call, { market_id: market.id, outcome_index, ...levelsOf(outcome_index), ...mark });
   }
+}
+
+/** Echoed where the order has one (RULES.md 7.7). */
+function clientIdField(orders: OpenOrders, slot: number): { client_order_id?: string } {
+  const clientId = orders.clientIdOf(slot);
+  return clientId === null ? {} : { client_order_id: clientId };
 }
 
 function hashText(orders: OpenOrders, slot: number): string {

@@ -5,7 +5,7 @@
  * Invariants:
  *   K1  A tick's occupancy bit is set exactly when its queue is non-empty; orders[tick] is the queue's length.
  *   K2  lots[tick] is the sum of the remaining lots of the queue, buyLots[tick] that of its BUY orders.
- *   K3  Inside a queue, orderSequence strictly increases from head to tail (time priority, RULES.md 2).
+ *   K3  Inside a queue, priority strictly increases from head to tail (time priority, RULES.md 2).
  *   K4  Dormant orders are in no queue.
  */
 import { assert } from '../../shared/assert.ts';
@@ -40,13 +40,11 @@ export class BookSide {
   }
 
   /**
-   * Puts an order into its queue by orderSequence: at the tail, except where a woken order returns to its old place.
+   * Puts an order into its queue by priority: at the tail, except where a woken order returns to its old place or an
+   * amended one keeps that of the order before it.
    */
   insert(from: OpenOrders, slot: number, tick: number): void {
-    let previous = this.tail[tick]!;
-    while (previous !== NONE && from.orderSequence[previous]! > from.orderSequence[slot]!) {
-      previous = from.queuePrevious[previous]!;
-    }
+    const previous = this.#before(from, from.priority[slot]!, tick);
     const next = previous === NONE ? this.head[tick]! : from.queueNext[previous]!;
     from.queuePrevious[slot] = previous;
     from.queueNext[slot] = next;
@@ -57,6 +55,21 @@ export class BookSide {
     this.orders[tick]!++;
     this.#occupied[tick >>> 5]! |= 1 << (tick & 31);
     this.#change(tick, from.kind[slot]!, from.remainingLots[slot]!);
+  }
+
+  /** The order behind which this priority stands; looked for from the end of the queue that seems nearer. */
+  #before(from: OpenOrders, priority: number, tick: number): number {
+    const tail = this.tail[tick]!;
+    if (tail === NONE || from.priority[tail]! < priority) return tail;
+    const head = this.head[tick]!;
+    if (priority - from.priority[head]! < from.priority[tail]! - priority) {
+      let next = head;
+      while (from.priority[next]! < priority) next = from.queueNext[next]!;
+      return from.queuePrevious[next]!;
+    }
+    let previous = tail;
+    while (previous !== NONE && from.priority[previous]! > priority) previous = from.queuePrevious[previous]!;
+    return previous;
   }
 
   remove(from: OpenOrders, slot: number, tick: number): void {

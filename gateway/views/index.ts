@@ -16,6 +16,7 @@ import * as ev from '../../shared/events.ts';
 import { readSafe } from '../../shared/record.ts';
 import { AccountViews, ShardFunds } from './accounts.ts';
 import { Books } from './books.ts';
+import { NONE } from './columns.ts';
 import { type LedgerTotals, ledgerTotals } from './ledger.ts';
 import { MarketViews } from './markets.ts';
 import { OpenOrders, ORDER_STATE } from './orders.ts';
@@ -49,6 +50,15 @@ export class Views {
     return this.#retold.every((retold) => retold === null);
   }
 
+  /** The account's open order with this client order id; null when there is none. */
+  findByClientId(account: number, clientId: string): { orders: OpenOrders; slot: number } | null {
+    for (const orders of this.orders) {
+      const slot = orders.findByClientId(account, clientId);
+      if (slot !== NONE) return { orders, slot };
+    }
+    return null;
+  }
+
   ledger(): LedgerTotals {
     return ledgerTotals(this.accounts, this.markets);
   }
@@ -70,6 +80,9 @@ export class Views {
         break;
       case ev.EVENT.ORDER_STATE:
         this.#noteOrder(shard, words, word);
+        break;
+      case ev.EVENT.ORDER_TAG:
+        (this.#retold[shard]?.orders ?? this.orders[shard]!).tag(words, word);
         break;
       case ev.EVENT.REST:
         this.#applyRest(shard, words, word);

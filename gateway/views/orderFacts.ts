@@ -35,5 +35,6 @@ export function openOrderFacts(views: Views, orders: OpenOrders, slot: number): 
     status: remainingLots === quantityLots ? ORDER_STATUS.OPEN : ORDER_STATUS.PARTIALLY_FILLED,
     createdMs: orders.createdMs[slot]!,
     orderSequence: orders.orderSequence[slot]!,
+    clientOrderId: orders.clientIdOf(slot),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The open orders of one shard as its events told them: columns indexed by the shard's own slots, an index by order
  * hash, and one list per (account, market), oldest first.
- * Owner: the gateway thread. Units: lots and ticks of the order's own market and outcome. About 110 bytes an order.
+ * Owner: the gateway thread. Units: lots and ticks of the order's own market and outcome. About 120 bytes an order.
  *
  * Signed amounts are not kept: an order that rests is on the grid, so they are lots * ticksPerUnit tokens and
  * lots * limitTicks USDC.
@@ -11,14 +11,16 @@
  *   O2  Inside a list, orderSequence strictly increases from oldest to newest.
  *   O3  A slot's columns stay as they are after the order closed, until an ORDER event gives the slot away.
  *   O4  0 <= remainingLots <= quantityLots.
+ *   O5  A listed order with a client order id is found by account and that id.
  */
 import { assert } from '../../shared/assert.ts';
 import { OUTCOME } from '../../shared/codes.ts';
-import { kindOutcome, kindSide } from '../../shared/commands.ts';
+import { kindOutcome, kindSide, NO_GROUP } from '../../shared/commands.ts';
 import {
   EV_ACCOUNT,
   EV_FLAGS,
   EV_MARKET,
+  EV_SLOT,
   ORDER_CREATED_MS,
   ORDER_FILLED_NOTIONAL,
   ORDER_HASH,
@@ -26,14 +28,18 @@ import {
   ORDER_LOTS,
   ORDER_REMAINING_LOTS,
   ORDER_SEQUENCE,
+  TAG_PRIORITY,
 } from '../../shared/events.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
 import { readSafe } from '../../shared/record.ts';
+import { readClientId } from '../../shared/tag.ts';
 import { grown, NONE } from './columns.ts';
 import { HASH_WORDS, HashIndex } from './hashIndex.ts';
 import type { PairIndex } from './pairIndex.ts';
 
 const FIRST_SLOTS = 1024;
+
+type OrderTag = { readonly clientId: string | null; readonly group: number };
 
 export const ORDER_STATE = { INCOMING: 0, RESTING: 1, DORMANT: 2, CLOSED: 3 } as const;
 export type OrderState = (typeof ORDER_STATE)[keyof typeof ORDER_STATE];
@@ -51,6 +57,8 @@ export class OpenOrders {
   remainingLots = new Float64Array(FIRST_SLOTS);
   filledNotionalMicro = new Float64Array(FIRST_SLOTS);
   orderSequence = new Float64Array(FIRST_SLOTS);
+  /** The orderSequence whose place in its queue it has: its own, unless an amend kept an older one. */
+  priority = new Float64Array(FIRST_SLOTS);
   createdMs = new Float64Array(FIRST_SLOTS);
   /** Neighbours in the queue of the order's level; books.ts writes them. */
   queuePrevious = new Int32Array(FIRST_SLOTS);
@@ -64,6 +72,10 @@ export class OpenOrders {
   #oldest = new Uint32Array(FIRST_SLOTS);
   #newest = new Uint32Array(FIRST_SLOTS);
   #noted: number[] = [];
+  /** By slot, of the few orders that carry one. */
+  readonly #tags = new Map<number, OrderTag>();
+  /** Slot by account and client order id (O5). */
+  readonly #byClientId = new Map<string, number>();
 
   constructor(shard: number, pairs: PairIndex) {
     this.shard = shard;
@@ -105,8 +117,32 @@ export class OpenOrders {
     this.remainingLots[slot] = readSafe(words, word + ORDER_REMAINING_LOTS);
     this.filledNotionalMicro[slot] = readSafe(words, word + ORDER_FILLED_NOTIONAL);
     this.orderSequence[slot] = readSafe(words, word + ORDER_SEQUENCE);
+    this.priority[slot] = this.orderSequence[slot]!;
     this.createdMs[slot] = readSafe(words, word + ORDER_CREATED_MS);
+    if (this.#tags.size > 0) this.#tags.delete(slot);
     assert(this.remainingLots[slot]! <= this.quantityLots[slot]!, 'O4: no more remains than was ordered');
+  }
+
+  /** Takes over the ORDER_TAG event behind the order's own. */
+  tag(words: Uint32Array, word: number): void {
+    const slot = words[word + EV_SLOT]!;
+    this.priority[slot] = readSafe(words, word + TAG_PRIORITY);
+    this.#tags.set(slot, { clientId: readClientId(words, word), group: words[word + EV_FLAGS]! });
+  }
+
+  /** Also of an order that just closed (O3); null when it has none. */
+  clientIdOf(slot: number): string | null {
+    return this.#tags.get(slot)?.clientId ?? null;
+  }
+
+  /** Index of its order group, or NO_GROUP. */
+  groupOf(slot: number): number {
+    return this.#tags.get(slot)?.group ?? NO_GROUP;
+  }
+
+  /** The slot of the account's open order with this client order id, or NONE. */
+  findByClientId(account: number, clientId: string): number {
+    return this.#byClientId.get(`${account} ${clientId}`) ?? NONE;
   }
 
   /** Lists an order that is now open, as the newest of its account in its market. */
@@ -114,6 +150,8 @@ export class OpenOrders {
     assert(!isListed(this.state[slot]!), 'O1: an order is listed once');
     this.state[slot] = state;
     this.#index.insert(this.hash, slot);
+    const clientId = this.clientIdOf(slot);
+    if (clientId !== null) this.#byClientId.set(`${this.accountOf(slot)} ${clientId}`, slot);
     const pair = this.pair[slot]!;
     this.#oldest = grown(this.#oldest, pair + 1);
     this.#newest = grown(this.#newest, pair + 1);
@@ -165,6 +203,8 @@ export class OpenOrders {
 
   #unlist(slot: number): void {
     this.#index.remove(this.hash, slot);
+    const clientId = this.clientIdOf(slot);
+    if (clientId !== null) this.#forgetClientId(`${this.accountOf(slot)} ${clientId}`, slot);
     const pair = this.pair[slot]!;
     const previous = this.#listPrevious[slot]!;
     const next = this.#listNext[slot]!;
@@ -172,6 +212,11 @@ export class OpenOrders {
     else this.#listNext[previous] = next;
     if (next === NONE) this.#newest[pair] = previous + 1;
     else this.#listPrevious[next] = previous;
+  }
+
+  /** Nothing but the gateway keeps an id from being used twice, and what it had in mind it loses when it restarts. */
+  #forgetClientId(key: string, slot: number): void {
+    if (this.#byClientId.get(key) === slot) this.#byClientId.delete(key);
   }
 
   #fit(slots: number): void {
@@ -185,6 +230,7 @@ export class OpenOrders {
     this.remainingLots = grown(this.remainingLots, slots);
     this.filledNotionalMicro = grown(this.filledNotionalMicro, slots);
     this.orderSequence = grown(this.orderSequence, slots);
+    this.priority = grown(this.priority, slots);
     this.createdMs = grown(this.createdMs, slots);
     this.queuePrevious = grown(this.queuePrevious, slots);
     this.queueNext = grown(this.queueNext, slots);

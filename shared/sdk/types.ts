@@ -41,6 +41,7 @@ export type PlacementBody = {
   post_only?: boolean;
   min_taker_net?: string;
   self_trade_prevention?: SelfTradeName;
+  client_order_id?: string;
 };
 
 export type Fill = {
@@ -58,6 +59,7 @@ export type PlacementResponse = {
   status: OrderStatusName;
   matches: number;
   fills: Fill[];
+  client_order_id?: string;
 };
 
 export type OrderRecord = {
@@ -75,6 +77,7 @@ export type OrderRecord = {
   filled_token_quantity_atomic: string;
   average_fill_price: string | null;
   sequence: number;
+  client_order_id?: string;
 };
 
 export type UserOrder = OrderRecord & {

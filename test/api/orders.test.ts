@@ -702,3 +702,31 @@ describe('reading', () => {
     assert.equal((await alice.holdings(market)).reserved, 0);
   });
 });
+
+describe('a client order id', () => {
+  test('is echoed by the answer and in the records, open and closed', async () => {
+    const [market, alice] = [await makeMarket(server), await makeTrader(server)];
+    const body = { ...alice.body(market, { price: '0.30', size: '5' }), client_order_id: 'my first' };
+    const placed = await alice.client.placeOrder(body);
+    assert.equal(placed.client_order_id, 'my first');
+    assert.equal((await alice.client.getOrder(placed.order_hash)).client_order_id, 'my first');
+    await alice.client.cancelOrder(placed.order_hash);
+    assert.equal((await alice.client.getOrder(placed.order_hash)).client_order_id, 'my first');
+  });
+
+  test('is used by one open order of the account at a time, while a repeat is still told that it is one', async () => {
+    const market = await makeMarket(server);
+    const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
+    const named = (trader: typeof alice) => {
+      return { ...trader.body(market, { price: '0.30', size: '5' }), client_order_id: 'the one' };
+    };
+    const first = named(alice);
+    const { order_hash } = await alice.client.placeOrder(first);
+    const error = 'client_order_id is used by an open order';
+    assertRefused(await alice.post(named(alice)), 409, 'DUPLICATE_CLIENT_ORDER_ID', error);
+    assertRefused(await alice.post(first), 409, 'ORDER_PLACEMENT_FAILED', 'duplicate order');
+    await bob.client.placeOrder(named(bob));
+    await alice.client.cancelOrder(order_hash);
+    await alice.client.placeOrder(named(alice));
+  });
+});

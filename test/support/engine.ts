@@ -17,6 +17,7 @@ import * as ev from '../../shared/events.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/ring.ts';
 import { createRingBuffer } from '../../shared/ringLayout.ts';
+import { writeClientId } from '../../shared/tag.ts';
 
 const acceptAll: Verifier = { name: 'noble', verify: () => true };
 
@@ -80,7 +81,15 @@ export type PlaceOptions = {
   minTakerNet?: number;
   authorized?: boolean;
   salt?: number;
+  /** Any of these makes the command an extended one. */
+  clientId?: string;
+  clientIdTaken?: boolean;
+  group?: number;
+  deadlineMs?: number;
 };
+
+const EXTENSIONS = ['clientId', 'clientIdTaken', 'group', 'deadlineMs'] as const;
+export type Extension = Pick<PlaceOptions, (typeof EXTENSIONS)[number]>;
 
 export type MarketOptions = {
   ticksPerUnit?: number;
@@ -220,12 +229,17 @@ export class EngineRig {
     const side = options.side ?? SIDE.BUY;
     const usdc = (options.lots ?? 10_000) * (options.ticks ?? 50);
     const tokens = (options.lots ?? 10_000) * ticksPerUnit;
+    const isExtended = EXTENSIONS.some((name) => options[name] !== undefined);
     const bits =
       (options.postOnly ? cmd.PLACE_BIT_POST_ONLY : 0) |
       ((options.authorized ?? true) ? cmd.PLACE_BIT_AUTHORIZED : 0) |
+      (options.clientIdTaken ? cmd.PLACE_BIT_CLIENT_ID_TAKEN : 0) |
+      (isExtended ? cmd.PLACE_BIT_EXTENDED : 0) |
       ((options.selfTrade ?? 0) << cmd.PLACE_SELF_TRADE_SHIFT);
-    const word = this.#begin(cmd.COMMAND.PLACE, options.account ?? 1, market, 0);
+    const bytes = isExtended ? cmd.EXTENDED_PLACE_BYTES : undefined;
+    const word = this.#begin(cmd.COMMAND.PLACE, options.account ?? 1, market, 0, bytes);
     const { words } = this.#producer;
+    if (isExtended) writeExtension(words, word, options);
     words[word + cmd.PLACE_SALT] = options.salt ?? ++this.#salt;
     words[word + cmd.PLACE_KIND] = cmd.packKind(
       side,
@@ -281,6 +295,13 @@ export class EngineRig {
     return this.#run();
   }
 
+  /** The pool row of an open order. */
+  slotOf(hash: Uint32Array): number {
+    const { hashes } = this.engine.state;
+    assert.ok(hashes.find(hash, 0) && hashes.foundSlot >= 0, 'the order is open');
+    return hashes.foundSlot;
+  }
+
   /** What the account can use and what its orders hold. */
   usdc(account: number): { available: number; reserved: number } {
     return { available: this.balances.availableMicro(account), reserved: this.engine.state.ledger.reservedOf(account) };
@@ -308,8 +329,8 @@ export class EngineRig {
     return { bids: side(found.book.bids), asks: side(found.book.asks) };
   }
 
-  #begin(type: cmd.CommandType, account: number, market: number, flags: number): number {
-    return cmd.beginCommand(this.#producer, type, 7, account, this.nowMs, market, flags);
+  #begin(type: cmd.CommandType, account: number, market: number, flags: number, lengthBytes?: number): number {
+    return cmd.beginCommand(this.#producer, type, 7, account, this.nowMs, market, flags, lengthBytes);
   }
 
   #run(): Outcome {
@@ -405,6 +426,13 @@ export class EngineRig {
         return undefined;
     }
   }
+}
+
+/** What a plain command has no words for. */
+export function writeExtension(words: Uint32Array, word: number, options: Extension): void {
+  writeSafe(words, word + cmd.EXT_DEADLINE_MS, options.deadlineMs ?? 0);
+  words[word + cmd.EXT_GROUP] = options.group ?? cmd.NO_GROUP;
+  if (options.clientId !== undefined) writeClientId(words, word, options.clientId);
 }
 
 /** The name of a refusal by its number, so that a failed comparison reads FOK_NOT_FILLED and not 701. */

@@ -3,6 +3,7 @@ import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, SIDE, TIME_IN_FORCE } from '../.
 import * as cmd from '../../shared/commands.ts';
 import { writeSafe } from '../../shared/record.ts';
 import { RingProducer } from '../../shared/ring.ts';
+import { writeClientId } from '../../shared/tag.ts';
 
 /** mulberry32: small, and the same everywhere. */
 export function seededRandom(seed: number): () => number {
@@ -86,11 +87,22 @@ export class CommandFlow {
     const ticks = 1 + this.#below(ticksPerUnit - 1);
     const lots = 1 + this.#below(2000);
     const timeInForce = this.#below(8) === 0 ? 1 + this.#below(3) : TIME_IN_FORCE.GTC;
+    const isExtended = this.#below(3) === 0;
     const bits = cmd.PLACE_BIT_AUTHORIZED | (this.#below(4) << cmd.PLACE_SELF_TRADE_SHIFT);
-    const word = this.#begin(cmd.COMMAND.PLACE, account, market, 0);
+    const bytes = isExtended ? cmd.EXTENDED_PLACE_BYTES : undefined;
+    const word = this.#begin(cmd.COMMAND.PLACE, account, market, 0, bytes);
     const { words } = this.#ring;
     words[word + cmd.PLACE_SALT] = ++this.#salt;
-    words[word + cmd.PLACE_KIND] = cmd.packKind(side, outcome, timeInForce, bits);
+    if (isExtended) {
+      if (this.#below(2) === 0) writeClientId(words, word, `order ${this.#salt}`);
+      words[word + cmd.EXT_GROUP] = this.#below(2);
+    }
+    words[word + cmd.PLACE_KIND] = cmd.packKind(
+      side,
+      outcome,
+      timeInForce,
+      isExtended ? bits | cmd.PLACE_BIT_EXTENDED : bits,
+    );
     const [usdc, tokens] = [lots * ticks, lots * ticksPerUnit];
     writeSafe(words, word + cmd.PLACE_MAKER_AMOUNT, side === SIDE.BUY ? usdc : tokens);
     writeSafe(words, word + cmd.PLACE_TAKER_AMOUNT, side === SIDE.BUY ? tokens : usdc);
@@ -137,8 +149,8 @@ export class CommandFlow {
     this.#ring.publish();
   }
 
-  #begin(type: cmd.CommandType, account: number, market: number, flags: number): number {
-    const word = cmd.beginCommand(this.#ring, type, 1, account, this.#nowMs, market, flags);
+  #begin(type: cmd.CommandType, account: number, market: number, flags: number, lengthBytes?: number): number {
+    const word = cmd.beginCommand(this.#ring, type, 1, account, this.#nowMs, market, flags, lengthBytes);
     if (word < 0) throw new Error('the command ring of the test is full: run the shard after each command');
     return word;
   }

@@ -40,6 +40,9 @@ import {
   ORDER_SEQUENCE,
   ORDER_TAKER_AMOUNT,
   REST_REMAINING_LOTS,
+  TAG_CLIENT_ID,
+  TAG_CLIENT_ID_BYTES,
+  TAG_PRIORITY,
 } from '../../shared/events.ts';
 import { uuidToBytes } from '../../shared/hex.ts';
 import { RecordBuffer, writeSafe } from '../../shared/record.ts';
@@ -57,6 +60,7 @@ export type OrderSpec = {
   /** Default: on the grid of a market with 100 ticks per unit. */
   makerAmount?: number;
   takerAmount?: number;
+  clientId?: string;
 };
 
 export type FillSpec = {
@@ -131,7 +135,16 @@ export class JournalScript {
     words[word + ORDER_FEE_BPS] = 50;
     writeSafe(words, word + ORDER_SEQUENCE, sequence);
     writeSafe(words, word + ORDER_CREATED_MS, this.#timeMs);
+    if (spec.clientId !== undefined) this.#tag(spec, spec.clientId, sequence);
     return hash;
+  }
+
+  #tag({ slot, account, market }: OrderSpec, clientId: string, sequence: number): void {
+    const word = this.#event(EVENT.ORDER_TAG, slot, account, market, 0);
+    const { words, bytes } = this.#events;
+    words[word + TAG_CLIENT_ID_BYTES] = clientId.length;
+    bytes.set(Buffer.from(clientId), (word + TAG_CLIENT_ID) * 4);
+    writeSafe(words, word + TAG_PRIORITY, sequence);
   }
 
   rest(slot: number, account: number, market: number, remainingLots: number): void {

@@ -14,6 +14,7 @@ it('an event is the same whatever the buffer held before, word by word', () => {
   const ledger = new Ledger(new Balances(createBalances()), true);
   const maker = orders.allocate(1);
   const taker = orders.allocate(2);
+  orders.tag[maker] = orders.tags.allocate();
   ledger.addTokens(1, 0, 0, 500);
   const row = ledger.positions.find(1, 0);
   const market = new Market(orders, 0, new Uint32Array(4), 100, 100, 2, 50, 0, 1);
@@ -23,6 +24,7 @@ it('an event is the same whatever the buffer held before, word by word', () => {
     record: (emit) => emit.record(1, 2, 3),
     order: (emit) => emit.order(EVENT.ORDER, maker),
     orderState: (emit) => emit.order(EVENT.ORDER_STATE, maker),
+    tag: (emit) => emit.tag(maker),
     rest: (emit) => emit.rest(maker, 1),
     fill: (emit) => emit.fill(maker, taker, 1, 0, 50, 3, 1, 2, 3),
     closed: (emit) => emit.closed(maker, 1, 0),

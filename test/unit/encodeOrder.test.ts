@@ -251,3 +251,35 @@ test('of several wrong fields the one that ranks first in the error table is nam
     'invalid time_in_force',
   ]);
 });
+
+test('a client order id makes the record an extended one, and the next order a plain one again', () => {
+  const id = `~${'a b'.repeat(21)}`;
+  assert.equal(id.length, 64);
+  const record = encode({ client_order_id: id });
+  assert.equal(record.length * 4, cmd.EXTENDED_PLACE_BYTES);
+  assert.equal(cmd.kindBits(record[cmd.PLACE_KIND]!) & cmd.PLACE_BIT_EXTENDED, cmd.PLACE_BIT_EXTENDED);
+  assert.equal(record[cmd.EXT_CLIENT_ID_BYTES], 64);
+  assert.equal(Buffer.from(record.buffer, cmd.EXT_CLIENT_ID * 4, 64).toString(), id);
+  assert.equal(encode({ client_order_id: 'a' })[cmd.EXT_CLIENT_ID + 1], 0, 'nothing of the longer one is left');
+  const plain = encode();
+  assert.equal(plain.length * 4, cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]);
+  assert.equal(cmd.kindBits(plain[cmd.PLACE_KIND]!) & cmd.PLACE_BIT_EXTENDED, 0);
+});
+
+test('a client order id is 1 to 64 characters of printable ASCII', () => {
+  for (const id of ['', 'x'.repeat(65), 'tab\there', 'é', 7]) refusal({ client_order_id: id });
+});
+
+test('what a placement carries beside its body lands in the extension', () => {
+  const key = { words: Uint32Array.of(1, 2, 3, 4), fingerprint: Uint32Array.of(5, 6, 7, 8), route: 2, row: 9 };
+  const extras = { deadlineMs: 1_800_000_000_123, group: 12, isClientIdTaken: true, key };
+  encoder.tryEncode(body() as Placement, placer, extras);
+  const { record } = encoder;
+  assert.equal(cmd.kindBits(record[cmd.PLACE_KIND]!) & cmd.PLACE_BIT_CLIENT_ID_TAKEN, cmd.PLACE_BIT_CLIENT_ID_TAKEN);
+  assert.deepEqual([...record.subarray(cmd.EXT_KEY, cmd.EXT_KEY + 8)], [1, 2, 3, 4, 5, 6, 7, 8]);
+  assert.equal(readSafe(record, cmd.EXT_DEADLINE_MS), 1_800_000_000_123);
+  assert.deepEqual([record[cmd.EXT_GROUP], record[cmd.EXT_ROUTE_ROW]], [12, 2 | (9 << 8)]);
+  encoder.tryEncode(body() as Placement, placer, {});
+  assert.equal(encoder.record.length * 4, cmd.EXTENDED_PLACE_BYTES);
+  assert.ok(encoder.record.subarray(cmd.EXT_KEY).every((word) => word === 0));
+});

@@ -99,12 +99,12 @@ describe('a queue', () => {
       const side = new Side(100, true);
       const slots = [side.rest(50), side.rest(50), side.rest(50)];
       side.levels.remove(slots[leaving]!, 50);
-      side.levels.insertBySequence(slots[leaving]!, 50);
+      side.levels.insertByPriority(slots[leaving]!, 50);
       assert.deepEqual(side.queue(50), slots);
     }
     const empty = new Side(100, true);
     const slot = empty.order(3);
-    empty.levels.insertBySequence(slot, 50);
+    empty.levels.insertByPriority(slot, 50);
     assert.deepEqual(empty.queue(50), [slot]);
     assert.equal(empty.levels.bestTick, 50);
   });

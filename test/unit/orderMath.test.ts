@@ -34,6 +34,7 @@ function order(changes: Partial<OrderFacts> = {}): OrderFacts {
     status: ORDER_STATUS.OPEN,
     createdMs: Date.UTC(2026, 2, 1, 12, 30, 5, 7),
     orderSequence: 9,
+    clientOrderId: null,
     ...changes,
   };
 }

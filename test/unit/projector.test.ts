@@ -135,6 +135,7 @@ describe('the projection of orders', () => {
         outcome: OUTCOME.NO,
         timeInForce: TIME_IN_FORCE.GTD,
         postOnly: true,
+        clientId: 'of ann',
       }),
     );
     exchange.catchUp(exchange.projector());
@@ -161,6 +162,7 @@ describe('the projection of orders', () => {
       expiration_sec: 0,
       status: ORDER_STATUS.OPEN,
       reason: null,
+      client_order_id: 'of ann',
       order_sequence: 1,
       shard_sequence: 2,
       created_ms: T0 + 5,

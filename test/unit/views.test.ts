@@ -3,12 +3,13 @@ import { test } from 'node:test';
 import type { Levels } from '../../engine/levels.ts';
 import { type Orders, PLACE_OF } from '../../engine/orders.ts';
 import type { ShardState } from '../../engine/state.ts';
+import { CLIENT_ID_WORDS, NO_TAG, type Tags } from '../../engine/tags.ts';
 import { type Book, type BookSide, NO_TICK } from '../../gateway/views/books.ts';
 import { Views } from '../../gateway/views/index.ts';
 import { ORDER_STATE } from '../../gateway/views/orders.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
 import { SIDE } from '../../shared/codes.ts';
-import { kindSide } from '../../shared/commands.ts';
+import { kindSide, NO_GROUP } from '../../shared/commands.ts';
 import * as ev from '../../shared/events.ts';
 import { RingConsumer } from '../../shared/ring.ts';
 import { EngineRig } from '../support/engine.ts';
@@ -80,20 +81,31 @@ function viewLevels(views: Views, book: Book | undefined, name: 'bids' | 'asks')
   return rows;
 }
 
+function clientIdIn(tags: Tags, tag: number): string {
+  const start = tag * CLIENT_ID_WORDS * 4;
+  return Buffer.from(tags.clientId.buffer, tags.clientId.byteOffset + start, tags.clientIdBytes[tag]).toString(
+    'latin1',
+  );
+}
+
 /** Everything the views should know, read from the engine's own state. */
 function fromEngine(state: ShardState) {
   const { orders, ledger } = state;
-  const open: Record<string, number[][]> = {};
+  const open: Record<string, (number | string)[][]> = {};
   for (let account = 0; account < orders.accountHead.length; account++) {
     for (let slot = orders.firstOf(account); slot >= 0; slot = orders.accountNext[slot]!) {
       const key = `${account}/${orders.market[slot]}`;
       const isDormant = orders.place[slot] === PLACE_OF.DORMANT ? 1 : 0;
+      const tag = orders.tag[slot]!;
       open[key] ??= [];
       open[key].push([
         orders.sequence[slot]!,
         orders.remainingLots[slot]!,
         orders.filledNotionalMicro[slot]!,
         isDormant,
+        orders.priorityOf(slot),
+        tag === NO_TAG ? NO_GROUP : orders.tags.group[tag]!,
+        tag === NO_TAG ? '' : clientIdIn(orders.tags, tag),
       ]);
     }
   }
@@ -117,21 +129,26 @@ function fromEngine(state: ShardState) {
 
 function fromViews(views: Views) {
   const orders = views.orders[0]!;
-  const open: Record<string, number[][]> = {};
+  const open: Record<string, (number | string)[][]> = {};
   const tokens: Record<string, number[]> = {};
   for (let account = 0; account < 8; account++) {
     for (let market = 0; market < FLOW_TICKS_PER_UNIT.length; market++) {
       const pair = views.pairs.find(account, market);
       if (pair < 0) continue;
-      const rows: number[][] = [];
+      const rows: (number | string)[][] = [];
       for (let slot = orders.oldestOf(pair); slot >= 0; slot = orders.nextInList(slot)) {
         assert.equal(orders.find(orders.hash, slot * 8), slot, 'O1: an open order is found by its hash');
         const isDormant = orders.state[slot] === ORDER_STATE.DORMANT ? 1 : 0;
+        const clientId = orders.clientIdOf(slot);
+        if (clientId !== null) assert.deepEqual(views.findByClientId(account, clientId), { orders, slot }, 'O5');
         rows.push([
           orders.orderSequence[slot]!,
           orders.remainingLots[slot]!,
           orders.filledNotionalMicro[slot]!,
           isDormant,
+          orders.priority[slot]!,
+          orders.groupOf(slot),
+          clientId ?? '',
         ]);
       }
       if (rows.length > 0) open[`${account}/${market}`] = rows;
@@ -166,7 +183,14 @@ for (const seed of [1, 2, 3]) {
       assert.equal(twin.views.orders[0]!.count, twin.shard.engine.state.orders.openCount);
       assert.ok(twin.views.ledger().balanced, `the ledger closes after command ${step}`);
     }
-    for (const type of [ev.EVENT.FILL, ev.EVENT.CLOSED, ev.EVENT.DORMANT, ev.EVENT.WOKEN, ev.EVENT.FUNDS]) {
+    for (const type of [
+      ev.EVENT.FILL,
+      ev.EVENT.CLOSED,
+      ev.EVENT.DORMANT,
+      ev.EVENT.WOKEN,
+      ev.EVENT.FUNDS,
+      ev.EVENT.ORDER_TAG,
+    ]) {
       assert.ok((twin.types.get(type) ?? 0) > 10, `the flow has events of type ${type}`);
     }
   });

@@ -1,0 +1,7 @@
+/** Typed-array columns of the shard's pools: one array per field instead of one object per row. */
+
+/** Copies a column into its larger successor. */
+export function extend<T extends { set(source: ArrayLike<number>): void }>(from: ArrayLike<number>, to: T): T {
+  to.set(from);
+  return to;
+}
