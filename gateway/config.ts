@@ -109,7 +109,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),
     tls: readTls(read),
-    redisUrl: read.url('REDIS_URL'),
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     rpcUrl: read.url('RPC_URL'),
     natsUrl: read.url('NATS_URL'),
   });
@@ -167,10 +167,14 @@ class EnvironmentReader {
     return value;
   }
 
-  url(name: string): string | null {
+  /** The value may hold a password, so the message never repeats it. */
+  url(name: string, protocols?: readonly string[]): string | null {
     const value = this.#value(name);
     if (value === '') return null;
     if (!URL.canParse(value)) throw new ConfigError(`${name}: expected a URL`);
+    if (protocols !== undefined && !protocols.includes(new URL(value).protocol)) {
+      throw new ConfigError(`${name}: expected a URL that begins with ${protocols.join('// or ')}//`);
+    }
     return value;
   }
 

@@ -33,6 +33,7 @@ import { DiskGuard, freeBytes } from './diskGuard.ts';
 import { EngineClient } from './engineClient.ts';
 import { KeptThread } from './keptThread.ts';
 import { Limiter } from './limits/limiter.ts';
+import { RedisCounterStore } from './limits/redisCounterStore.ts';
 import type { Logger } from './log.ts';
 import { QueryPool } from './queries/pool.ts';
 import { fail } from './respond.ts';
@@ -88,6 +89,7 @@ export class Exchange {
   readonly #progress: Progress;
   readonly #queries: QueryPool;
   readonly #volumes: Volumes;
+  readonly #sharedCounters: RedisCounterStore | null;
   readonly #limiter: Limiter | null;
   readonly #server: HttpServer;
   readonly #disk: DiskGuard;
@@ -134,7 +136,8 @@ export class Exchange {
     });
     this.#volumes = new Volumes(this.#queries);
     this.#disk = new DiskGuard(config.diskReserveBytes, () => freeBytes(config.dataDir), log);
-    this.#limiter = config.rateLimits ? new Limiter() : null;
+    this.#sharedCounters = config.redisUrl === null ? null : new RedisCounterStore(config.redisUrl, log);
+    this.#limiter = config.rateLimits ? makeLimiter(this.#sharedCounters) : null;
     this.#server = new HttpServer({
       config,
       routes: this.#routes(),
@@ -198,6 +201,7 @@ export class Exchange {
     for (const timer of this.#timers) clearInterval(timer);
     this.#disk.stop();
     await this.#shards.stop();
+    this.#sharedCounters?.close();
     this.#engine.stop();
     await Promise.race([this.#snapshots.stop(), sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
     await Promise.all([this.#snapshots.terminate(), this.#projector.terminate(), this.#queries.close()]);
@@ -306,6 +310,10 @@ export class Exchange {
   #path(name: string): string {
     return join(this.config.dataDir, name);
   }
+}
+
+function makeLimiter(shared: RedisCounterStore | null): Limiter {
+  return shared === null ? new Limiter() : new Limiter(shared, shared);
 }
 
 function makeDataDir(path: string): void {

@@ -84,9 +84,9 @@ export class Limiter {
   }
 }
 
-/** The key in braces: in a Redis cluster all counters of one key then lie in one slot and can be read together. */
+/** No address looks like this: both kinds of subjects may be in one store. */
 function keySubject(key: ApiKey, { method, path }: Endpoint): string {
-  return `{${key.keyId}} ${method} ${path}`;
+  return `key ${key.keyId} ${method} ${path}`;
 }
 
 function verdictOf(counted: Counted, limit: Limit): Verdict {

@@ -96,7 +96,7 @@ describe('config', () => {
       DEMO: ['maybe'],
       LOG_LEVEL: ['loud'],
       TRUST_PROXY: ['on', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '127.0.0.1,'],
-      REDIS_URL: ['localhost'],
+      REDIS_URL: ['localhost', 'http://localhost:6379'],
     };
     for (const [name, values] of Object.entries(bad)) {
       for (const value of values) assert.match(refusal({ [name]: value }), new RegExp(`^${name}: `));

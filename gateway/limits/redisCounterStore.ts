@@ -1,0 +1,167 @@
+/**
+ * The counters of several gateways in one Redis (5 or later): the same sliding window as in process, a list of times
+ * per subject, decided by a script so that count and increment are one step, on the clock of Redis so that gateways
+ * need not agree on theirs.
+ *
+ * Owner: the gateway thread.
+ *
+ *   answering ──no reply within ANSWER_WITHIN_MS, an error, connection lost──► silent
+ *       ▲                                                                      │ every question: 'unavailable' at once
+ *       └────────────a late reply, a ping answered, connected again────────────┘
+ *
+ * Invariants:
+ *   Q1  A question is answered within ANSWER_WITHIN_MS of this thread running, by Redis or by 'unavailable'; nothing is
+ *       asked while silent, so nothing piles up behind a Redis that hangs.
+ *   Q2  A promise given out resolves, it never rejects.
+ *   Q3  A silent connection is given up after IDLE_MS and made anew, for as long as the process lives.
+ */
+
+import { createHash } from 'node:crypto';
+import { createClient, ErrorReply } from '@redis/client';
+import type { Logger } from '../log.ts';
+import type { Limit } from './classes.ts';
+import type { Count, Counted, CounterStore, Quota } from './counterStore.ts';
+
+/** Far more than a Redis nearby needs, little enough to be waited for by an order. */
+const ANSWER_WITHIN_MS = 50;
+/** The pings keep a connection that works from ever being idle for so long. */
+const PING_MS = 1000;
+const IDLE_MS = 3000;
+const RECONNECT_MS = 250;
+const PREFIX = 'exchange:limit:';
+
+/**
+ * KEYS: subjects. ARGV: '1' to count the request, then limit and window in milliseconds of each subject. Answers three
+ * numbers per subject: whether it is admitted, what remains, and in how many milliseconds the oldest is forgotten.
+ * A step forgets a bounded number of times, which can only understate what remains. A clock that was set back forgets
+ * rather than locks out for as long as the step was.
+ */
+const SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local answer = {}
+for i, key in ipairs(KEYS) do
+  local limit, window = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+  for _ = 1, 1000 do
+    local oldest = redis.call('LINDEX', key, 0)
+    if not oldest then break end
+    local age = now - tonumber(oldest)
+    if age < window and age > -window then break end
+    redis.call('LPOP', key)
+  end
+  local count = redis.call('LLEN', key)
+  local admitted = count < limit
+  if admitted and ARGV[1] == '1' then
+    redis.call('RPUSH', key, now)
+    redis.call('PEXPIRE', key, window)
+    count = count + 1
+  end
+  local oldest = redis.call('LINDEX', key, 0)
+  answer[#answer + 1] = admitted and 1 or 0
+  answer[#answer + 1] = math.max(limit - count, 0)
+  answer[#answer + 1] = oldest and tonumber(oldest) + window - now or 0
+end
+return answer
+`;
+const SCRIPT_SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
+
+export class RedisCounterStore implements CounterStore {
+  readonly #client;
+  readonly #log: Logger;
+  #state: 'connecting' | 'answering' | 'silent' = 'connecting';
+
+  /** Connects by itself, now and whenever the connection is lost. */
+  constructor(url: string, log: Logger) {
+    this.#log = log;
+    this.#client = createClient({
+      url,
+      disableOfflineQueue: true,
+      pingInterval: PING_MS,
+      socket: { connectTimeout: IDLE_MS, socketTimeout: IDLE_MS, reconnectStrategy: () => RECONNECT_MS },
+    });
+    this.#client.on('ready', () => this.#answers());
+    this.#client.on('ping-interval', () => this.#answers());
+    this.#client.on('error', (error) => {
+      if (!this.#client.isReady) this.#fallSilent(error);
+    });
+    // It only ends when the store is closed before the first connection.
+    this.#client.connect().catch((error) => this.#fallSilent(error));
+  }
+
+  take(subject: string, limit: Limit, nowMs: number): Counted | Promise<Counted> {
+    if (this.#state !== 'answering') return 'unavailable';
+    return this.#ask('1', [{ subject, limit }]).then((numbers) =>
+      numbers === null ? 'unavailable' : countAt(numbers, 0, nowMs),
+    );
+  }
+
+  peek(quotas: readonly Quota[], nowMs: number): 'unavailable' | Promise<readonly Count[] | 'unavailable'> {
+    if (this.#state !== 'answering') return 'unavailable';
+    return this.#ask('0', quotas).then((numbers) =>
+      numbers === null ? 'unavailable' : quotas.map((_, index) => countAt(numbers, index, nowMs)),
+    );
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  /** Null when there is no answer in time. */
+  #ask(mode: string, quotas: readonly Quota[]): Promise<number[] | null> {
+    return new Promise((resolve) => {
+      const giveUp = (): void => {
+        resolve(null);
+        this.#fallSilent(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`));
+      };
+      // An answer may be waiting in the socket when this thread was busy: the socket is read before an immediate runs.
+      let immediate: NodeJS.Immediate | undefined;
+      const timer = setTimeout(() => {
+        immediate = setImmediate(giveUp);
+      }, ANSWER_WITHIN_MS);
+      const settle = (numbers: number[] | null): void => {
+        clearTimeout(timer);
+        clearImmediate(immediate);
+        resolve(numbers);
+      };
+      this.#run(mode, quotas).then(
+        (numbers) => {
+          this.#answers();
+          settle(numbers);
+        },
+        (error) => {
+          settle(null);
+          this.#fallSilent(error);
+        },
+      );
+    });
+  }
+
+  async #run(mode: string, quotas: readonly Quota[]): Promise<number[]> {
+    const args = [String(quotas.length), ...quotas.map(({ subject }) => PREFIX + subject), mode];
+    for (const { limit } of quotas) args.push(String(limit.requests), String(limit.windowSec * 1000));
+    try {
+      return await this.#client.sendCommand<number[]>(['EVALSHA', SCRIPT_SHA1, ...args]);
+    } catch (error) {
+      // A Redis that has just started has never seen it.
+      if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return this.#client.sendCommand<number[]>(['EVAL', SCRIPT, ...args]);
+    }
+  }
+
+  #answers(): void {
+    if (this.#state === 'answering') return;
+    this.#state = 'answering';
+    this.#log.info('rate limits are counted in Redis');
+  }
+
+  #fallSilent(error: unknown): void {
+    if (this.#state === 'silent') return;
+    this.#state = 'silent';
+    this.#log.error({ err: error }, 'Redis does not count: what is limited is refused, cancels and heartbeats go on');
+  }
+}
+
+function countAt(numbers: readonly number[], index: number, nowMs: number): Count {
+  const [admitted, remaining, waitMs] = numbers.slice(3 * index, 3 * index + 3);
+  return { allowed: admitted === 1, remaining: remaining!, resetMs: nowMs + waitMs! };
+}

@@ -1,0 +1,167 @@
+/** Counters in Redis: the same answers as in process, shared, and what happens when Redis is slow or gone. */
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { type Count, type CounterStore, MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
+import { RedisCounterStore } from '../../gateway/limits/redisCounterStore.ts';
+import { createLogger } from '../../gateway/log.ts';
+import { eventually } from '../support/eventually.ts';
+import { NO_REDIS, redisToStart, startRedis, type TestRedis } from '../support/redis.ts';
+import { type Answer, startServer } from '../support/server.ts';
+import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+
+const T0 = 1_790_000_000_000;
+/** No window of this length ends while a test runs. */
+const LONG_SEC = 3600;
+const options = { skip: NO_REDIS };
+
+async function connected(t: TestContext, { url }: TestRedis): Promise<RedisCounterStore> {
+  const store = new RedisCounterStore(url, createLogger('silent'));
+  t.after(() => store.close());
+  await isAnswering(store);
+  return store;
+}
+
+function isAnswering(store: CounterStore): Promise<unknown> {
+  return eventually('Redis answers', async () => (await store.peek([], T0)) !== 'unavailable');
+}
+
+async function take(store: CounterStore, subject: string, requests: number, windowSec = LONG_SEC): Promise<Count> {
+  const count = await store.take(subject, { requests, windowSec }, T0);
+  assert.ok(count !== 'unavailable');
+  return count;
+}
+
+/** Resets tell how much of the window is left, which depends on when a test runs. */
+function verdict({ allowed, remaining, resetMs }: Count): object {
+  assert.ok(resetMs > T0 && resetMs <= T0 + LONG_SEC * 1000, 'the window began before, and still lasts');
+  return { allowed, remaining };
+}
+
+describe('RedisCounterStore', options, () => {
+  test('decides as the counters in process do', async (t) => {
+    const redis = await connected(t, await startRedis(t));
+    const memory = new MemoryCounterStore(10);
+    for (const [subject, requests] of [...Array(8).fill(['a', 6]), ['b', 1], ['b', 1], ['a', 3], ['a', 9], ['a', 9]]) {
+      const [expected, found] = [await take(memory, subject, requests), await take(redis, subject, requests)];
+      assert.deepEqual(verdict(found), verdict(expected), `${subject} of ${requests}`);
+    }
+    const quotas = ['a', 'b', 'c'].map((subject) => ({ subject, limit: { requests: 9, windowSec: LONG_SEC } }));
+    const left = async (store: CounterStore) => ((await store.peek(quotas, T0)) as Count[]).map((row) => row.remaining);
+    assert.deepEqual(await left(redis), await left(memory));
+    assert.deepEqual(await left(redis), await left(memory), 'looking counts nothing');
+  });
+
+  test('never admits more than the limit together, however many gateways ask at once', async (t) => {
+    const redis = await startRedis(t);
+    const stores = [await connected(t, redis), await connected(t, redis), await connected(t, redis)];
+    const asked = Array.from({ length: 60 }, (_, index) => take(stores[index % 3]!, 'a', 25));
+    const admitted = (await Promise.all(asked)).filter(({ allowed }) => allowed);
+    assert.equal(admitted.length, 25);
+    assert.deepEqual(
+      admitted.map(({ remaining }) => remaining).sort((a, b) => b - a),
+      [...Array(25).keys()].reverse(),
+    );
+  });
+
+  test('admits again when the oldest request has left the window', async (t) => {
+    const store = await connected(t, await startRedis(t));
+    await take(store, 'a', 1, 1);
+    await eventually('the window ends', async () => (await take(store, 'a', 1, 1)).allowed);
+  });
+
+  test('cannot decide while Redis hangs: at first when it has waited, then without asking', async (t) => {
+    const redis = await startRedis(t);
+    const store = await connected(t, redis);
+    const limit = { requests: 9, windowSec: LONG_SEC };
+    redis.hang();
+    assert.equal(await store.take('a', limit, T0), 'unavailable');
+    assert.equal(store.take('a', limit, T0), 'unavailable', 'not even a promise');
+    assert.equal(store.peek([{ subject: 'a', limit }], T0), 'unavailable');
+    redis.goOn();
+    await isAnswering(store);
+    assert.ok((await take(store, 'a', 9)).allowed);
+  });
+
+  test('comes back by itself when Redis was gone, with a Redis that has forgotten everything', async (t) => {
+    const redis = await startRedis(t);
+    const store = await connected(t, redis);
+    await take(store, 'a', 1);
+    await redis.kill();
+    await eventually('the loss is noticed', async () => store.peek([], T0) === 'unavailable');
+    assert.equal(store.take('a', { requests: 1, windowSec: LONG_SEC }, T0), 'unavailable');
+    assert.ok(await redis.start());
+    await isAnswering(store);
+    assert.deepEqual(verdict(await take(store, 'a', 1)), { allowed: true, remaining: 0 });
+  });
+
+  test('cannot decide while Redis refuses to store', async (t) => {
+    const redis = await startRedis(t);
+    const store = await connected(t, redis);
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    assert.equal(await store.take('a', { requests: 9, windowSec: LONG_SEC }, T0), 'unavailable');
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    await eventually(
+      'Redis stores',
+      async () => (await store.take('b', { requests: 9, windowSec: 1 }, T0)) !== 'unavailable',
+    );
+  });
+});
+
+describe('a server whose counters are in Redis', options, () => {
+  const DECISION = 'x-ratelimit-decision';
+
+  function assertUndecided(answer: Answer): void {
+    assertRefused(answer, 429, 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE', 'rate limit authority unavailable');
+    assert.equal(answer.headers.get(DECISION), 'dependency_unavailable');
+    assert.match(answer.headers.get('x-ratelimit-limit')!, /^[0-9]+$/);
+    assert.match(answer.headers.get('x-ratelimit-window-seconds')!, /^[0-9]+$/);
+    for (const name of ['remaining', 'reset']) assert.equal(answer.headers.get(`x-ratelimit-${name}`), null);
+  }
+
+  test('refuses what is limited while Redis hangs, and still cancels', async (t) => {
+    const redis = await startRedis(t);
+    const server = await startServer(t, { RATE_LIMITS: 'on', REDIS_URL: redis.url });
+    const market = await makeMarket(server);
+    const alice = await makeTrader(server);
+    const { order_hash } = await alice.place(market, { price: '0.40', size: '2' });
+    await alice.place(market, { price: '0.41', size: '2' });
+    const counted = await alice.send('GET', '/v1/user/balances');
+    assert.equal(counted.headers.get('x-ratelimit-remaining'), '9');
+
+    redis.hang();
+    for (let index = 0; index < 3; index++) {
+      assertUndecided(await alice.post(alice.body(market, { price: '0.42', size: '2' })));
+    }
+    assertUndecided(await alice.send('GET', '/v1/rate-limits'));
+    assertUndecided(await server.request('GET', '/v1/markets'));
+    assertUndecided(await server.request('POST', '/v1/orders', {}));
+    const cancelled = await alice.send('DELETE', `/v1/orders/${order_hash}`);
+    assert.deepEqual([cancelled.status, cancelled.headers.get(DECISION)], [200, 'allowed']);
+    const { body } = await alice.send('DELETE', '/v1/orders/cancel-all');
+    assert.equal(body.cancelled, 1);
+    assert.equal((await server.request('GET', '/ready')).status, 200);
+
+    redis.goOn();
+    await eventually('orders are taken again', async () => {
+      return (await alice.post(alice.body(market, { price: '0.42', size: '2' }))).status === 200;
+    });
+  });
+
+  test('starts without Redis, takes cancels, and orders once there is one', async (t) => {
+    const redis = await redisToStart(t);
+    const server = await startServer(t, { RATE_LIMITS: 'off' });
+    const market = await makeMarket(server);
+    const alice = await makeTrader(server);
+    await alice.place(market, { price: '0.40', size: '2' });
+    await server.restart({ RATE_LIMITS: 'on', REDIS_URL: redis.url });
+    const later = alice.reconnected();
+    const body = () => later.body(market, { price: '0.42', size: '2' });
+    assertUndecided(await later.post(body()));
+    assert.equal((await later.send('DELETE', '/v1/orders/cancel-all')).body.cancelled, 1);
+    assert.ok(await redis.start());
+    await eventually('orders are taken', async () => (await later.post(body())).status === 200);
+    const { password } = new URL(redis.url);
+    assert.ok(![...server.stdout, ...server.stderr].some((line) => line.includes(password)));
+    assert.equal(await server.stop(), 0, 'and ends in order');
+  });
+});
