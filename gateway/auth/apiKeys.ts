@@ -8,11 +8,12 @@
  */
 
 import type { HttpRequest } from 'uWebSockets.js';
-import { createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SelfTrade } from '../../shared/codes.ts';
 import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
 import { AUTH_HEADER, EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSignV2 } from '../../shared/hmac.ts';
 import type { Limit, Tier } from '../limits/classes.ts';
+import type { HmacKey } from './hmacKey.ts';
 import type { NonceMemory } from './nonces.ts';
 import { isPassphrase } from './passphrase.ts';
 
@@ -20,7 +21,7 @@ export type ApiKey = {
   readonly keyId: string;
   readonly accountIndex: number;
   readonly userId: string;
-  readonly secret: KeyObject;
+  readonly secret: HmacKey;
   readonly passphraseSalt: Uint8Array;
   readonly passphraseHash: Uint8Array;
   /** Bits of SCOPE. */
@@ -53,8 +54,7 @@ export type Authentication =
 export type AuthenticationDetails = { readonly step: string; readonly server_time?: number };
 
 const MAX_SKEW_SEC = 30;
-/** 32 bytes in base64, with and without its padding. */
-const SIGNATURE_LENGTHS = [43, 44];
+const NO_BODY = new Uint8Array(0);
 const TIMESTAMP_FORM = /^[0-9]{1,15}$/;
 
 export class Authenticator {
@@ -92,11 +92,11 @@ export class Authenticator {
     if (!isPassphrase(credentials.passphrase, key.passphraseSalt, key.passphraseHash)) {
       return refuse(ERRORS.INVALID_PASSPHRASE, 'passphrase');
     }
-    const expected =
+    const isSigned =
       version === 2
-        ? digestV2(key.secret, credentials, method, target, body)
-        : digestV1(key.secret, credentials, method, target, body);
-    if (!isSignature(credentials.signature, expected)) return refuse(ERRORS.INVALID_HMAC_SIGNATURE, 'signature');
+        ? key.secret.accepts(credentials.signature, textV2(credentials, method, target, body), NO_BODY)
+        : key.secret.accepts(credentials.signature, stringToSignV1(credentials.timestamp, method, target), body);
+    if (!isSigned) return refuse(ERRORS.INVALID_HMAC_SIGNATURE, 'signature');
 
     if (version === 2) {
       if (!NONCE_FORM.test(credentials.nonce)) return refuse(ERRORS.INVALID_NONCE, 'nonce');
@@ -140,22 +140,9 @@ function toVersion(header: string): 0 | 1 | 2 {
   return header === '' || header === '1' ? 1 : 0;
 }
 
-function digestV2(secret: KeyObject, sent: Credentials, method: string, target: string, body: Uint8Array): Buffer {
+function textV2(sent: Credentials, method: string, target: string, body: Uint8Array): string {
   const bodyHash = body.length === 0 ? EMPTY_BODY_SHA256 : hash('sha256', body, 'hex');
-  const text = stringToSignV2(sent.timestamp, sent.nonce, method, target, bodyHash);
-  return createHmac('sha256', secret).update(text).digest();
-}
-
-function digestV1(secret: KeyObject, sent: Credentials, method: string, target: string, body: Uint8Array): Buffer {
-  const text = stringToSignV1(sent.timestamp, method, target);
-  return createHmac('sha256', secret).update(text).update(body).digest();
-}
-
-/** Node's decoder takes both base64 alphabets, padded or not. */
-function isSignature(text: string, expected: Buffer): boolean {
-  if (!SIGNATURE_LENGTHS.includes(text.length)) return false;
-  const given = Buffer.from(text, 'base64');
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return stringToSignV2(sent.timestamp, sent.nonce, method, target, bodyHash);
 }
 
 function refuse(row: ErrorRow, step: string, serverTimeSec?: number): Authentication {

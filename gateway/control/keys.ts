@@ -6,10 +6,11 @@
  *   K1  Secret and passphrase leave this file once, in the answer of `issue`.
  *   K2  A revoked key stays known, so its use is answered as revoked and not as unknown.
  */
-import { createSecretKey, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { assert } from '../../shared/assert.ts';
 import type { SelfTrade } from '../../shared/codes.ts';
 import type { ApiKey, KeyStore } from '../auth/apiKeys.ts';
+import { HmacKey } from '../auth/hmacKey.ts';
 import type { AheadTimestamps } from '../auth/nonces.ts';
 import { hashPassphrase, PASSPHRASE_SALT_BYTES } from '../auth/passphrase.ts';
 import { openSecret, sealSecret } from '../auth/secretBox.ts';
@@ -120,7 +121,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
       keyId: row.key_id,
       accountIndex: row.account_index,
       userId,
-      secret: createSecretKey(secret),
+      secret: new HmacKey(secret),
       passphraseSalt: row.passphrase_hash.subarray(0, PASSPHRASE_SALT_BYTES),
       passphraseHash: row.passphrase_hash.subarray(PASSPHRASE_SALT_BYTES),
       scopes: policy.scopes,

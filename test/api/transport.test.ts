@@ -1,11 +1,12 @@
 /** The server itself on a small route table: what happens on the wire before any handler of the exchange is reached. */
 import assert from 'node:assert/strict';
-import { createHash, createHmac, createSecretKey } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AdminToken } from '../../gateway/auth/adminToken.ts';
 import { type ApiKey, Authenticator } from '../../gateway/auth/apiKeys.ts';
+import { HmacKey } from '../../gateway/auth/hmacKey.ts';
 import { NonceMemory } from '../../gateway/auth/nonces.ts';
 import { hashPassphrase } from '../../gateway/auth/passphrase.ts';
 import { SCOPE } from '../../gateway/auth/scopes.ts';
@@ -29,7 +30,7 @@ const KEY: ApiKey = {
   keyId: 'key-1',
   accountIndex: 1,
   userId: 'user-1',
-  secret: createSecretKey(SECRET),
+  secret: new HmacKey(SECRET),
   passphraseSalt: SALT,
   passphraseHash: hashPassphrase(PASSPHRASE, SALT),
   scopes: SCOPE['trade:orders'],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, it } from 'node:test';
 import { AdminToken } from '../../gateway/auth/adminToken.ts';
 import { type ApiKey, Authenticator, type Credentials } from '../../gateway/auth/apiKeys.ts';
+import { HmacKey } from '../../gateway/auth/hmacKey.ts';
 import { NonceMemory } from '../../gateway/auth/nonces.ts';
 import { hashPassphrase, isPassphrase } from '../../gateway/auth/passphrase.ts';
 import { SCOPE, SCOPE_NAMES, toScopeMask, toScopeNames } from '../../gateway/auth/scopes.ts';
@@ -26,6 +27,7 @@ const { vectors } = JSON.parse(readFileSync(new URL('../vectors/hmac.json', impo
 
 const NOW_SEC = 1_790_000_000;
 const NOW_MS = NOW_SEC * 1000;
+const SECRET = Buffer.from(vectors[0].secret, 'base64url');
 const SALT = Buffer.alloc(16, 7);
 const PASSPHRASE = 'passphrase-of-the-test';
 
@@ -33,7 +35,7 @@ const KEY: ApiKey = {
   keyId: 'key-1',
   accountIndex: 1,
   userId: 'user-1',
-  secret: createSecretKey(Buffer.from(vectors[0].secret, 'base64url')),
+  secret: new HmacKey(SECRET),
   passphraseSalt: SALT,
   passphraseHash: hashPassphrase(PASSPHRASE, SALT),
   scopes: SCOPE['read:account'],
@@ -83,7 +85,7 @@ describe('Authenticator', () => {
   function signed(timestamp: string, nonce: string): Credentials {
     const bodyHash = '015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862';
     const text = `v2\n${timestamp}\n${nonce}\n${vector.method}\n${vector.path}\n${bodyHash}`;
-    const signature = createHmac('sha256', KEY.secret).update(text).digest('base64url');
+    const signature = createHmac('sha256', SECRET).update(text).digest('base64url');
     return credentialsOf(vector, 2, { timestamp, nonce, signature });
   }
 

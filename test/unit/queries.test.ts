@@ -1,12 +1,12 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import assert from 'node:assert/strict';
-import { createSecretKey } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Projector } from '../../engine/projector/projector.ts';
 import type { ApiKey } from '../../gateway/auth/apiKeys.ts';
+import { HmacKey } from '../../gateway/auth/hmacKey.ts';
 import { Call } from '../../gateway/call.ts';
 import { QueryPool } from '../../gateway/queries/pool.ts';
 import { historyRoutes } from '../../gateway/routes/history.ts';
@@ -173,7 +173,7 @@ function keyOf(accountIndex: number): ApiKey {
     keyId: 'key',
     accountIndex,
     userId: 'user',
-    secret: createSecretKey(Buffer.alloc(32)),
+    secret: new HmacKey(Buffer.alloc(32)),
     passphraseSalt: new Uint8Array(),
     passphraseHash: new Uint8Array(),
     scopes: 0,
