@@ -12,7 +12,7 @@
  *       has lost rows that may have been acknowledged.
  *
  * Every commit writes the mark into the page cache, which is what a killed process leaves behind; it is synced when the
- * shard is idle and at least every SYNC_EVERY commits. After a power cut it may therefore be a few commits old, which
+ * shard rests and at least every SYNC_EVERY commits. After a power cut it may therefore be some commits old, which
  * makes it a weaker bound, never a wrong one.
  */
 import { closeSync, constants, existsSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';

@@ -23,6 +23,10 @@ import { createVerifier } from './verify/verifier.ts';
 /** How long an idle shard sleeps before it looks for a message from the gateway. */
 const IDLE_WAIT_MS = 250;
 const ROOM_WAIT_MS = 100;
+/** No command for that long is quiet enough for a rest. */
+const SETTLE_MS = 20;
+/** Batches until a rest is due in any case. */
+const BATCHES_PER_REST = 64;
 
 export type ShardMessage = 'stop';
 /** How the shard came back, for the log. */
@@ -71,18 +75,27 @@ async function main(options: ShardOptions): Promise<void> {
   journal.close();
 }
 
-/** Takes the turns of the loop until the gateway says stop. */
+/**
+ * Takes the turns of the loop until the gateway says stop. Under load the ring is empty for a moment after every batch:
+ * a rest each time would cost every commit a second sync.
+ */
 function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): void {
+  let unrested = 0;
+  let hasMore = false;
   for (;;) {
     const count = loop.drain();
     if (count === 0) {
       if (parentPort !== null && receiveMessageOnPort(parentPort)?.message === 'stop') return;
-      if (!loop.rest()) commands.waitSync(IDLE_WAIT_MS);
+      const isQuiet = hasMore || !commands.waitSync(unrested > 0 ? SETTLE_MS : IDLE_WAIT_MS);
+      if (!isQuiet && unrested < BATCHES_PER_REST) continue;
+      hasMore = loop.rest();
+      unrested = 0;
       continue;
     }
     for (let index = 0; index < count; index++) loop.submit(index);
     if (loop.commit()) loop.credit();
     publish(loop, events);
+    unrested++;
   }
 }
 

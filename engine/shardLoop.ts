@@ -16,8 +16,11 @@ import type { RingConsumer, RingProducer } from '../shared/ring.ts';
 import type { Engine } from './engine.ts';
 import type { JournalStore } from './journal.ts';
 
-/** Commands a commit may wait for: at 100 rows a commit costs a few microseconds a row, more gains nothing. */
-const BATCH_COMMANDS = 256;
+/**
+ * Commands a commit may wait for: 2 ms of signatures. While one batch is written and answered, gateway and clients work
+ * on others; were everything in the ring one batch, each side would mostly wait for the other.
+ */
+const BATCH_COMMANDS = 32;
 
 export type ShardLoopParts = {
   readonly shard: number;

@@ -6,7 +6,7 @@
  *   byte 0    COMMIT_BELL        grows with every commit of any shard      shards
  *   byte 4    PROJECTOR_ASLEEP   1 while the projector may be waiting      projector
  *   byte 8    PROJECTION_BELL    grows with every step of the projector    projector
- *   byte 12   –
+ *   byte 12   WAITERS            readers waiting for the projector         readers
  *   byte 16   committed sequences, one 64-bit cell per shard, then as many projected ones, then as many trimmable ones
  *
  * Invariants:
@@ -14,6 +14,7 @@
  *       recovered.
  *   G2  A cell is stored before its bell rings, and a waiter reads the bell before the cells: a step between its look
  *       and its wait changes the bell, so the wait returns at once and no wake-up is lost.
+ *   G3  The projector never lingers while WAITERS is above zero.
  */
 import { assert } from './assert.ts';
 
@@ -22,6 +23,7 @@ export const NOT_KNOWN = -1;
 const COMMIT_BELL = 0;
 const PROJECTOR_ASLEEP = 1;
 const PROJECTION_BELL = 2;
+const WAITERS = 3;
 const HEADER_BYTES = 16;
 const CELLS_BYTES = 24;
 
@@ -89,8 +91,27 @@ export class Progress {
     Atomics.store(this.#bells, PROJECTOR_ASLEEP, 0);
   }
 
+  /**
+   * Blocks the projector for `timeoutMs`, but only as long as nobody waits for it: what is committed meanwhile becomes
+   * one transaction instead of many, and the thread keeps off the processors that orders need.
+   */
+  lingerUnlessAwaited(timeoutMs: number): void {
+    Atomics.wait(this.#bells, WAITERS, 0, timeoutMs);
+  }
+
   /** Resolves to true once the projector has passed `shardSequence`, or to false after `timeoutMs`. */
   async awaitProjected(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
+    if (this.projected(shard) >= shardSequence) return true;
+    Atomics.add(this.#bells, WAITERS, 1);
+    Atomics.notify(this.#bells, WAITERS);
+    try {
+      return await this.#passes(shard, shardSequence, timeoutMs);
+    } finally {
+      Atomics.sub(this.#bells, WAITERS, 1);
+    }
+  }
+
+  async #passes(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
       const seenBell = Atomics.load(this.#bells, PROJECTION_BELL);

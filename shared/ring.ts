@@ -157,12 +157,16 @@ export class RingConsumer {
     return this.#position === Atomics.load(this.#control, WORD_PUBLISHED) >>> 0;
   }
 
-  /** Looks a few times, then sleeps until something is published or `timeoutMs` has passed. Worker threads only. */
-  waitSync(timeoutMs: number): void {
-    for (let look = 0; look < LOOKS_BEFORE_SLEEP; look++) if (!this.isEmpty()) return;
+  /**
+   * Looks a few times, then sleeps until something is published or `timeoutMs` has passed. Worker threads only.
+   * @returns whether there is something.
+   */
+  waitSync(timeoutMs: number): boolean {
+    for (let look = 0; look < LOOKS_BEFORE_SLEEP; look++) if (!this.isEmpty()) return true;
     Atomics.store(this.#control, WORD_ASLEEP, 1);
     if (this.isEmpty()) Atomics.wait(this.#control, WORD_ASLEEP, 1, timeoutMs);
     Atomics.store(this.#control, WORD_ASLEEP, 0);
+    return !this.isEmpty();
   }
 
   /** Resolves when something is published or `timeoutMs` has passed. A pending wait does not keep Node alive. */
