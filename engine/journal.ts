@@ -121,7 +121,11 @@ export class Journal implements JournalStore {
 
   /** The oldest row that was not trimmed, or 1 when there is none at all. */
   get firstSequence(): number {
-    return this.#db.prepare<[], number>('SELECT min(sequence) FROM journal').pluck().get() ?? this.lastSequence + 1;
+    try {
+      return this.#db.prepare<[], number>('SELECT min(sequence) FROM journal').pluck().get() ?? this.lastSequence + 1;
+    } catch (error) {
+      throw located(error, this.#path);
+    }
   }
 
   append(
@@ -213,9 +217,14 @@ export class Journal implements JournalStore {
 
   /** What is staged and not committed is dropped. */
   close(): void {
-    if (!this.isStaged && !this.#isPoisoned) this.#db.pragma('wal_checkpoint(TRUNCATE)');
-    this.#db.close();
-    this.#mark.close();
+    try {
+      if (!this.isStaged && !this.#isPoisoned) this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      throw located(error, this.#path);
+    } finally {
+      this.#db.close();
+      this.#mark.close();
+    }
   }
 
   /** A journal that ends before its mark, or has rows and no mark, has lost something that may have been answered. */

@@ -42,10 +42,16 @@ type Kind = 'young' | 'stopped' | 'killed';
 /** A run of bytes that is worth aiming at, whatever its share of all bytes. */
 type Target = { file: string; from: number; to: number };
 
+/** Once refused without the name of the file: the header of the page with the oldest rows. */
+const FOUND = [{ file: 'journal-0.db', at: 8205, bit: 2 }];
+
 test(`${FLIPS} flipped bits are each noticed or harmless (SEED=${SEED})`, (t) => {
   const histories = (['young', 'stopped', 'killed'] as const).map(makeHistory);
   const targets = histories.flatMap((history) => targetsIn(history.files).map((target) => ({ history, ...target })));
   let noticed = 0;
+  for (const history of histories) {
+    for (const { file, at, bit } of FOUND) isNoticed(history, file, at, bit);
+  }
   for (let flip = 0; flip < FLIPS; flip++) {
     const { history, file, from, to } = targets[flip % targets.length]!;
     const [at, bit] = [from + below(to - from), below(8)];
