@@ -16,6 +16,7 @@ import { ORDER_WEIGHT, SPLIT_WEIGHT } from './gross.ts';
 import { type Market, mayDecide, mayMove } from './market.ts';
 import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
+import { placeDigest } from './verify/placeDigest.ts';
 import type { Verifier } from './verify/verifier.ts';
 
 // Own constants for speed: see emit.ts.
@@ -75,22 +76,7 @@ export class Entry {
     const expirationSec = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
     const feeBps = words[word + cmd.PLACE_FEE_BPS]!;
     const at = word * 4;
-    this.#hasher.digest(
-      bytes,
-      at + cmd.PLACE_SALT * 4,
-      at + cmd.PLACE_MAKER * 4,
-      at + cmd.PLACE_SIGNER * 4,
-      at + cmd.PLACE_TOKEN_ID * 4,
-      makerAmount,
-      takerAmount,
-      expirationSec,
-      readSafe(words, word + cmd.PLACE_NONCE),
-      feeBps,
-      readSafe(words, word + cmd.PLACE_MIN_TAKER_NET),
-      side,
-      bytes,
-      at + cmd.PLACE_HASH * 4,
-    );
+    placeDigest(this.#hasher, words, bytes, word, bytes, at + cmd.PLACE_HASH * 4);
     // Before every check of state: for an order that rests, a client that lost the answer must read "duplicate".
     if (hashes.find(words, word + cmd.PLACE_HASH)) return E.DUPLICATE_ORDER;
     if ((cmd.kindBits(kind) & cmd.PLACE_BIT_CLIENT_ID_TAKEN) !== 0) return E.DUPLICATE_CLIENT_ORDER_ID;

@@ -77,14 +77,17 @@ async function main(options: ShardOptions): Promise<void> {
 
 /**
  * Takes the turns of the loop until the gateway says stop. Under load the ring is empty for a moment after every batch:
- * a rest each time would cost every commit a second sync.
+ * a rest each time would cost every commit a second sync. A batch in which a cancel has run ends as soon as it has taken
+ * as long as the last commit did: the cancel's answer leaves soon, and a slow disk is still shared by many.
  */
 function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): void {
   let unrested = 0;
   let hasMore = false;
+  let commitMs = 0;
   for (;;) {
-    const count = loop.drain();
-    if (count === 0) {
+    const startMs = performance.now();
+    while (loop.look() && !(loop.isUrgent && performance.now() - startMs >= commitMs)) loop.run();
+    if (loop.ranCount === 0) {
       if (parentPort !== null && receiveMessageOnPort(parentPort)?.message === 'stop') return;
       const isQuiet = hasMore || !commands.waitSync(unrested > 0 ? SETTLE_MS : IDLE_WAIT_MS);
       if (!isQuiet && unrested < BATCHES_PER_REST) continue;
@@ -92,8 +95,9 @@ function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): voi
       unrested = 0;
       continue;
     }
-    for (let index = 0; index < count; index++) loop.submit(index);
+    const commitStartMs = performance.now();
     if (loop.commit()) loop.credit();
+    commitMs = performance.now() - commitStartMs;
     publish(loop, events);
     unrested++;
   }

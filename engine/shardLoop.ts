@@ -1,20 +1,38 @@
 /**
- * The turns of a shard: a batch of commands out of the ring, through the engine, into the journal, and only then out.
+ * The turns of a shard: commands out of the ring, through the engine, into the journal, and only then out.
  * Owner: the shard's thread (shard.ts), which takes the turns in this order for ever; the simulator in the tests takes
- * the same ones and lets the shard die between any two.
+ * the same ones, ends batches where it likes, and lets the shard die between any two.
  *
- *   drain ──► submit, each ──► commit ──► credit ──► publish ──► drain …            nothing to drain: rest
+ *   look ──► run ──► look ──► run … ──► commit ──► credit ──► publish ──► look …        nothing has run: rest
+ *
+ * `look` reads on in the ring: cancels run at once, past what waits there for the check of its signature; everything
+ * else queues. `run` takes the first of the queue, so between two cancels' chances lies one signature check at most.
  *
  * Invariants:
  *   S1  (output gate) Nothing the engine wrote leaves before the commit of the records it belongs to.
- *   S2  A batch is bounded, so one commit never waits for an endless stream.
+ *   S2  A batch is bounded, so one commit never waits for an endless stream; and it has room for the first of the
+ *       queue, so no stream of cancels keeps that one waiting.
+ *   S3  is in shard.ts.
+ *   S4  Only CANCEL and CANCEL_MANY overtake (RULES.md 5.5). All other commands, time and administration included, run
+ *       in ring order.
+ *   S5  What an account sent about one order stays in order. A CANCEL does not overtake the order it names: one that is
+ *       not known yet may be any order that the account has waiting, so the cancel is held until it is known or all of
+ *       those have run; nor a replacement of that order. A CANCEL_MANY does not overtake its account's orders that wait
+ *       for the markets it names. Cancels overtake each other: what two of them name is cancelled once, either way.
+ *   S6  A command that overtakes runs at the time of the first one that waits: it makes nothing expire and no market
+ *       close under those it passed, which are still decided as of the moment they were sent.
  */
 import { assert } from '../shared/assert.ts';
+import * as commands from '../shared/commands.ts';
 import type { Progress } from '../shared/progress.ts';
-import { RecordBuffer } from '../shared/record.ts';
+import { RecordBuffer, readSafe, writeSafe } from '../shared/record.ts';
 import type { RingConsumer, RingProducer } from '../shared/ring.ts';
+import { CommandQueue, NO_BARRIER } from './commandQueue.ts';
 import type { Engine } from './engine.ts';
 import type { JournalStore } from './journal.ts';
+
+// Own constants for speed: see emit.ts.
+const cmd = { ...commands };
 
 /**
  * Commands a commit may wait for: 2 ms of signatures. While one batch is written and answered, gateway and clients work
@@ -31,15 +49,30 @@ export type ShardLoopParts = {
   readonly events: RingProducer;
 };
 
+/** A cancel that may not run yet. */
+type Held = {
+  readonly word: number;
+  /** Ordinal of the last command it may not overtake. */
+  barrier: number;
+  /** Its order may be among those that wait: once it is there, only a replacement of it is still a barrier. */
+  isOrderAwaited: boolean;
+};
+
 export class ShardLoop {
+  /** Commands of this batch, and how many of them came from the front of the queue. */
+  ranCount = 0;
+  inOrderCount = 0;
   readonly #shard: number;
   readonly #engine: Engine;
   readonly #journal: JournalStore;
   readonly #progress: Progress;
   readonly #commands: RingConsumer;
   readonly #events: RingProducer;
-  readonly #batch = new RecordBuffer(1 << 16);
-  readonly #starts = new Uint32Array(BATCH_COMMANDS);
+  readonly #queue: CommandQueue;
+  /** In ring order. */
+  readonly #held: Held[] = [];
+  /** The command that runs: a copy, for nothing the engine reads may lie in shared memory. */
+  readonly #command = new RecordBuffer(1 << 10);
   /** Words of the engine's output that are in the event ring already. */
   #publishedWords = 0;
   #trimmed = 0;
@@ -51,32 +84,43 @@ export class ShardLoop {
     this.#progress = parts.progress;
     this.#commands = parts.commands;
     this.#events = parts.events;
+    this.#queue = new CommandQueue(parts.commands, parts.commands.capacity);
   }
 
-  /**
-   * Copies a batch out of the ring: the gateway gets its room back while the commands run, and nothing the engine reads
-   * can change under it. @returns how many commands there are.
-   */
-  drain(): number {
-    const commands = this.#commands;
-    this.#batch.clear();
-    let count = 0;
-    for (; count < BATCH_COMMANDS; count++) {
-      const word = commands.next();
+  /** Reads on in the ring and runs what may overtake. @returns whether a command waits that the batch has room for. */
+  look(): boolean {
+    const { words } = this.#commands;
+    while (this.ranCount < BATCH_COMMANDS - 1) {
+      const word = this.#commands.next();
       if (word < 0) break;
-      this.#starts[count] = this.#batch.appendRecords(commands.words, word, commands.words[word]!);
+      const type = words[word + cmd.CMD_TYPE]! & 0xffff;
+      if (type === cmd.COMMAND.CANCEL || type === cmd.COMMAND.CANCEL_MANY) this.#runOrHold(word);
+      else this.#queue.push(word);
     }
-    if (count > 0) commands.release();
-    return count;
+    return !this.#queue.isEmpty && this.ranCount < BATCH_COMMANDS;
   }
 
-  /** Runs one command of the batch. */
-  submit(index: number): void {
-    this.#engine.submit(this.#batch.words, this.#batch.bytes, this.#starts[index]!);
+  /** Runs the first of the queue, and the cancels that had to wait for it. */
+  run(): void {
+    const queue = this.#queue;
+    const { first } = queue;
+    this.#copy(queue.wordOf(first));
+    this.#submit();
+    this.inOrderCount++;
+    queue.shift();
+    if (this.#held.length > 0 && queue.isSignedAt(first)) this.#freeHeld();
   }
 
-  /** Makes the batch durable. @returns false when no command of it changed anything. */
+  /** A cancel has run in this batch: its answer should not wait for the batch to be long. */
+  get isUrgent(): boolean {
+    return this.ranCount > this.inOrderCount && (this.inOrderCount > 0 || this.#queue.isEmpty);
+  }
+
+  /** Ends the batch and makes it durable. @returns false when no command of it changed anything. */
   commit(): boolean {
+    this.ranCount = 0;
+    this.inOrderCount = 0;
+    this.#commands.release(this.#queue.isEmpty ? undefined : this.#queue.wordOf(this.#queue.first));
     if (!this.#journal.isStaged) return false;
     this.#journal.commit();
     return true;
@@ -117,5 +161,64 @@ export class ShardLoop {
     if (trimmable <= this.#trimmed) return false;
     if (!this.#journal.trim(trimmable)) this.#trimmed = trimmable;
     return true;
+  }
+
+  #runOrHold(word: number): void {
+    const isOrderAwaited = this.#isAwaited(word);
+    const barrier = this.#queue.barrier(word, !isOrderAwaited);
+    if (barrier === NO_BARRIER) this.#overtake(word);
+    else this.#held.push({ word, barrier, isOrderAwaited });
+  }
+
+  /** After a command that may have brought the order of one of them, or was its barrier. */
+  #freeHeld(): void {
+    const held = this.#held;
+    let kept = 0;
+    for (const one of held) {
+      if (this.#isFree(one)) this.#overtake(one.word);
+      else held[kept++] = one;
+    }
+    held.length = kept;
+  }
+
+  #isFree(held: Held): boolean {
+    if (held.barrier < this.#queue.first) return true;
+    if (!held.isOrderAwaited || !this.#hasBroughtOrderOf(held.word) || this.#isAwaited(held.word)) return false;
+    held.isOrderAwaited = false;
+    held.barrier = this.#queue.barrier(held.word, true, held.barrier);
+    return held.barrier === NO_BARRIER;
+  }
+
+  /** Whether the order of a CANCEL is unknown so far; one that was refused stays it. */
+  #isAwaited(word: number): boolean {
+    const { words } = this.#commands;
+    if ((words[word + cmd.CMD_TYPE]! & 0xffff) !== cmd.COMMAND.CANCEL) return false;
+    return !this.#engine.state.hashes.find(words, word + cmd.CANCEL_HASH);
+  }
+
+  /** Whether the command that has just run brought the order that the CANCEL names: cheaper than asking the index. */
+  #hasBroughtOrderOf(word: number): boolean {
+    return this.#command.words[cmd.PLACE_HASH] === this.#commands.words[word + cmd.CANCEL_HASH];
+  }
+
+  #overtake(word: number): void {
+    this.#copy(word);
+    if (!this.#queue.isEmpty) {
+      const { words } = this.#command;
+      const firstMs = readSafe(this.#commands.words, this.#queue.wordOf(this.#queue.first) + cmd.CMD_TIME_MS);
+      if (readSafe(words, cmd.CMD_TIME_MS) > firstMs) writeSafe(words, cmd.CMD_TIME_MS, firstMs);
+    }
+    this.#submit();
+  }
+
+  #copy(word: number): void {
+    const { words } = this.#commands;
+    this.#command.clear();
+    this.#command.appendRecords(words, word, words[word]!);
+  }
+
+  #submit(): void {
+    this.#engine.submit(this.#command.words, this.#command.bytes, 0);
+    this.ranCount++;
   }
 }

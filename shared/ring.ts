@@ -127,7 +127,7 @@ export class RingConsumer {
 
   /**
    * The next record's word offset, or -1 when there is none. The record stays the consumer's until `release`, so
-   * several can be taken before one release.
+   * several can be taken before one release, and run in another order than they came.
    */
   next(): number {
     for (;;) {
@@ -146,9 +146,12 @@ export class RingConsumer {
     }
   }
 
-  /** Gives every record taken so far back to the producer. */
-  release(): void {
-    Atomics.store(this.#control, WORD_RELEASED, this.#position | 0);
+  /** Gives the records taken so far back to the producer: all of them, or only those before the one at `keepWord`. */
+  release(keepWord = -1): void {
+    let released = this.#position;
+    // What is kept ends where the next record will be read; a ring that is kept whole begins there as well.
+    if (keepWord >= 0) released -= (released - keepWord * 4) & this.#mask || this.capacity;
+    Atomics.store(this.#control, WORD_RELEASED, released | 0);
     Atomics.add(this.#control, WORD_ROOM, 1);
     Atomics.notify(this.#control, WORD_ROOM);
   }

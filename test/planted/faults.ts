@@ -16,9 +16,23 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'what a batch did is told before it is committed',
     file: 'engine/shard.ts',
-    search: 'loop.submit(index);\n',
-    replace: 'loop.submit(index);\n    publish(loop, events);\n',
+    search: 'loop.run();\n',
+    replace: 'loop.run();\n    publish(loop, events);\n',
     caughtBy: 'test/api/shards.test.ts',
+  },
+  {
+    name: 'a cancel overtakes the order it names',
+    file: 'engine/commandQueue.ts',
+    search: 'if (isOnlyReplaced && this.#replacements === 0) return NO_BARRIER;',
+    replace: 'if (!isMany) return NO_BARRIER;',
+    caughtBy: CRASH,
+  },
+  {
+    name: 'what overtakes takes its own time along',
+    file: 'engine/shardLoop.ts',
+    search: 'if (!this.#queue.isEmpty) {',
+    replace: 'if (this.#queue.end < 0) {',
+    caughtBy: CRASH,
   },
   {
     name: 'a commit is not synced',

@@ -1,6 +1,8 @@
 /** Commands of the simulator as plain values: written into a shard's ring, and told to that shard's oracle. */
+import { placeDigest } from '../../engine/verify/placeDigest.ts';
 import { CLOSE_REASON, MOVEMENT } from '../../shared/codes.ts';
 import * as cmd from '../../shared/commands.ts';
+import type { OrderHasher } from '../../shared/eip712.ts';
 import { OK } from '../../shared/errors.ts';
 import { writeSafe } from '../../shared/record.ts';
 import type { RingProducer } from '../../shared/ring.ts';
@@ -23,7 +25,7 @@ export type Placed = { readonly hash: Uint32Array; readonly id: number; readonly
 export type Command =
   | { readonly kind: 'open'; readonly market: number; readonly terms: Terms }
   | { readonly kind: 'place'; readonly placement: Placement }
-  | { readonly kind: 'cancel'; readonly account: number; readonly order: Placed }
+  | { readonly kind: 'cancel'; readonly account: number; readonly placement: Placement; readonly hash: Uint32Array }
   | { readonly kind: 'cancelMany'; readonly account: number; readonly market?: number; readonly outcome?: number }
   | {
       readonly kind: 'convert';
@@ -93,7 +95,7 @@ export function send(
       break;
     case 'cancel':
       word = begin(cmd.COMMAND.CANCEL, undefined, CLOSE_REASON.USER);
-      if (word >= 0) words.set(command.order.hash, word + cmd.CANCEL_HASH);
+      if (word >= 0) words.set(command.hash, word + cmd.CANCEL_HASH);
       break;
     case 'cancelMany':
       word = begin(cmd.COMMAND.CANCEL_MANY, command.market, CLOSE_REASON.USER);
@@ -137,6 +139,15 @@ export function send(
   return true;
 }
 
+/** The hash of an order, known to whoever signs it before the exchange has seen it. */
+export function hashOf(hasher: OrderHasher, placement: Placement): Uint32Array {
+  const words = new Uint32Array(cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]! / 4);
+  writePlace(words, 0, placement);
+  const hash = new Uint32Array(8);
+  placeDigest(hasher, words, new Uint8Array(words.buffer), 0, new Uint8Array(hash.buffer), 0);
+  return hash;
+}
+
 /** Asks the oracle the same. @returns its answer; what it tells besides is in `oracle.told`. */
 export function ask(oracle: Oracle, command: Command): number {
   switch (command.kind) {
@@ -147,7 +158,7 @@ export function ask(oracle: Oracle, command: Command): number {
     case 'place':
       return oracle.place(command.placement);
     case 'cancel':
-      return oracle.cancel(command.account, command.order.id);
+      return oracle.cancel(command.account, oracle.idOf(command.placement));
     case 'cancelMany':
       oracle.cancelMany(command.account, command.market, command.outcome);
       return OK;

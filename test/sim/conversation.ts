@@ -21,7 +21,7 @@ import type { Flow } from './flow.ts';
 import type { Oracle } from './oracle.ts';
 import { inRuleOrder, ToldReader } from './told.ts';
 
-type Sent = { readonly requestId: number; readonly timeMs: number; readonly command: Command; othersMicro: bigint };
+type Sent = { readonly requestId: number; readonly command: Command; timeMs: number; othersMicro: bigint };
 
 export class Conversation {
   readonly told = new ToldReader();
@@ -29,9 +29,11 @@ export class Conversation {
   publishedSequence = 0;
   toldSequence = 0;
   accepted = 0;
+  /** Commands that ran before others that were sent earlier. */
+  overtook = 0;
   readonly #oracle: Oracle;
   readonly #flow: Flow;
-  /** Sent and not answered, oldest first; the first `#ran` of them have run. */
+  /** Sent and not answered: the first `#ran` of them have run, in this order, the others wait as they were sent. */
   readonly #sent: Sent[] = [];
   #ran = 0;
   #lastRequestId = 0;
@@ -51,11 +53,37 @@ export class Conversation {
     this.#sent.push({ requestId: ++this.#lastRequestId, timeMs, command, othersMicro: 0n });
   }
 
-  /** The shard is about to run the next command. */
-  willRun({ state: { ledger } }: Engine): void {
-    const one = this.#sent[this.#ran++]!;
+  /** The shard is about to run this command, perhaps before others, at a time it has chosen. */
+  willRun({ state: { hashes, ledger } }: Engine, requestId: number, timeMs: number): void {
+    const place = this.#sent.findIndex((sent) => sent.requestId === requestId);
+    assert.ok(place >= this.#ran, 'every command runs once');
+    const one = this.#sent.splice(place, 1)[0]!;
+    this.#sent.splice(this.#ran, 0, one);
+    this.#ran++;
+    this.#checkOvertaking(one, timeMs, ({ hash }) => hashes.find(hash, 0));
+    one.timeMs = timeMs;
     const account = accountOf(one.command);
     one.othersMicro = BigInt(ledger.availableMicro(account) - (ledger.netMicro[account] ?? 0));
+  }
+
+  /** S4 to S6 of shardLoop.ts: who may pass whom, and when that happens. */
+  #checkOvertaking(one: Sent, timeMs: number, isKnown: (cancel: { hash: Uint32Array }) => boolean): void {
+    const passed = this.#sent.slice(this.#ran).filter((sent) => sent.requestId < one.requestId && !isCancel(sent));
+    if (passed.length === 0) return;
+    this.overtook++;
+    const { command } = one;
+    assert.ok(timeMs <= passed[0]!.timeMs, `S6: in the time of those it passes: ${show(command)}`);
+    for (const { command: waiting } of passed) {
+      if (waiting.kind !== 'place') continue;
+      const { account, market } = waiting.placement;
+      const isOwn = command.kind === 'cancel' && waiting.placement === command.placement && account === command.account;
+      if (command.kind === 'cancel') assert.ok(!isOwn || isKnown(command), `S5: ${show(command)}`);
+      else {
+        assert.ok(command.kind === 'cancelMany', `S4: only cancels overtake: ${show(command)}`);
+        const isCovered = account === command.account && (command.market ?? market) === market;
+        assert.ok(!isCovered, `S5: ${show(command)} passes ${show(waiting)}`);
+      }
+    }
   }
 
   /** One record out of the event ring. */
@@ -112,7 +140,7 @@ export class Conversation {
     const expected: Told[] = [];
     let one = this.#take();
     for (; one.command.kind === 'tick'; one = this.#take()) expected.push(...this.#tick(one));
-    assert.equal(one.requestId, words[word + ev.REPLY_REQUEST], 'replies come in the order of the commands');
+    assert.equal(one.requestId, words[word + ev.REPLY_REQUEST], 'replies come in the order in which commands run');
     const code = this.#ask(one, one.timeMs);
     expected.push(...this.#oracle.told);
     const told = this.told.read(this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
@@ -177,3 +205,4 @@ export class Conversation {
 }
 
 const isUserClose = (event: Told): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
+const isCancel = ({ command }: Sent): boolean => command.kind === 'cancel' || command.kind === 'cancelMany';

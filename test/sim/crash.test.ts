@@ -14,12 +14,14 @@ const seeds = chosen === undefined ? [1, 2, 3, 4, 5, 6] : [Number(chosen)];
 
 let crashes = 0;
 let fills = 0;
+let overtook = 0;
 
 for (const seed of seeds) {
   test(`nothing answered is lost and the oracle agrees, whatever dies: seed ${seed}`, async () => {
     const totals: Totals = await simulate(seed, STEPS);
     crashes += totals.crashes;
     fills += totals.fills;
+    overtook += totals.overtook;
   });
 }
 
@@ -27,4 +29,5 @@ after(() => {
   if (chosen !== undefined) return;
   assert.ok(crashes > seeds.length, `worlds die: ${crashes} times`);
   assert.ok(fills > (seeds.length * STEPS) / 20, `worlds trade: ${fills} fills`);
+  assert.ok(overtook > seeds.length * 10, `cancels overtake: ${overtook} did`);
 });

@@ -11,6 +11,7 @@ import { test } from 'node:test';
 import { CLOSE_REASON } from '../../shared/codes.ts';
 import { OK } from '../../shared/errors.ts';
 import { EVENT } from '../../shared/events.ts';
+import { keccak256 } from '../../shared/keccak.ts';
 import { EngineRig, errorKey, type Outcome, stateOf, type Told } from '../support/engine.ts';
 import { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
@@ -42,7 +43,15 @@ class Pair {
     const { random, oracle } = this;
     const { nowMs } = this.rig;
     oracle.nowMs = nowMs;
-    this.flow = new Flow({ random, oracle, shard: 0, shards: 1, nowMs, isRehearsal: !collateralCheck });
+    this.flow = new Flow({
+      random,
+      oracle,
+      shard: 0,
+      shards: 1,
+      nowMs,
+      isRehearsal: !collateralCheck,
+      keccak: keccak256,
+    });
     for (const command of [...this.flow.opening(), ...this.flow.endowment()]) this.#run(command);
   }
 

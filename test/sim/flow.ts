@@ -11,9 +11,12 @@ import {
   TICKS_PER_UNIT,
   TIME_IN_FORCE,
 } from '../../shared/codes.ts';
+import { hasherFor, type OrderHasher } from '../../shared/eip712.ts';
+import type { Keccak256 } from '../../shared/keccak.ts';
 import { PPM } from '../../shared/payout.ts';
+import { DOMAIN } from '../support/engine.ts';
 import type { Random } from '../support/random.ts';
-import type { Command, Placed, Terms } from './command.ts';
+import { type Command, hashOf, type Placed, type Terms } from './command.ts';
 import type { Oracle, Placement } from './oracle.ts';
 
 export const ACCOUNTS = [1, 2, 3, 4, 5] as const;
@@ -34,6 +37,7 @@ export type FlowOptions = {
   readonly nowMs: number;
   /** Without collateral: amounts of every size, up to the largest there are. */
   readonly isRehearsal: boolean;
+  readonly keccak: Keccak256;
 };
 
 export class Flow {
@@ -41,7 +45,10 @@ export class Flow {
   readonly placed: Placed[] = [];
   /** Sent and never answered: a client sends them again. */
   readonly unanswered: Placement[] = [];
+  /** The newest orders, whatever became of them. */
+  readonly #sent: Placement[] = [];
   readonly #random: Random;
+  readonly #hasher: OrderHasher;
   readonly #oracle: Oracle;
   readonly #shard: number;
   readonly #shards: number;
@@ -58,6 +65,7 @@ export class Flow {
     this.#shard = options.shard;
     this.#shards = options.shards;
     this.#isRehearsal = options.isRehearsal;
+    this.#hasher = hasherFor(DOMAIN, options.keccak);
     for (const market of this.#current) this.#opened(market, market, options.nowMs);
   }
 
@@ -82,7 +90,7 @@ export class Flow {
   next(nowMs: number): Command {
     const random = this.#random;
     const dice = random.below(1000);
-    if (dice < 690) return { kind: 'place', placement: this.#placement(nowMs) };
+    if (dice < 690) return this.#place(nowMs);
     if (dice < 720) return this.#again(nowMs);
     if (dice < 840 && this.placed.length > 0) return this.#cancel();
     if (dice < 860) return this.#cancelMany();
@@ -98,8 +106,15 @@ export class Flow {
     const random = this.#random;
     const lost = random.chance(70) ? this.unanswered.pop() : undefined;
     if (lost !== undefined) return { kind: 'place', placement: lost };
-    if (this.placed.length === 0) return { kind: 'place', placement: this.#placement(nowMs) };
+    if (this.placed.length === 0) return this.#place(nowMs);
     return { kind: 'place', placement: random.pick(this.placed).placement };
+  }
+
+  #place(nowMs: number): Command {
+    const placement = this.#placement(nowMs);
+    this.#sent.push(placement);
+    if (this.#sent.length > RECENT) this.#sent.shift();
+    return { kind: 'place', placement };
   }
 
   #placement(nowMs: number): Placement {
@@ -165,11 +180,13 @@ export class Flow {
     return Math.min(Math.max(ticks, 1), ticksPerUnit - 1);
   }
 
+  /** Of an order that is known to be there, or of one that was just sent and perhaps still waits. */
   #cancel(): Command {
     const random = this.#random;
-    const order = random.pick(this.placed.slice(random.chance(80) ? -RECENT : 0));
-    const account = random.chance(97) ? order.placement.account : random.pick(ACCOUNTS);
-    return { kind: 'cancel', account, order };
+    const { placement } = random.pick(this.placed.slice(random.chance(80) ? -RECENT : 0));
+    const chosen = random.chance(30) && this.#sent.length > 0 ? random.pick(this.#sent) : placement;
+    const account = random.chance(97) ? chosen.account : random.pick(ACCOUNTS);
+    return { kind: 'cancel', account, placement: chosen, hash: hashOf(this.#hasher, chosen) };
   }
 
   #cancelMany(): Command {

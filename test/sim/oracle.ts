@@ -243,7 +243,7 @@ export class Oracle {
   }
 
   place(p: Placement): number {
-    const signed = [p.salt, p.side, p.makerAmount, p.takerAmount, p.expirationSec, p.feeBps, p.minTakerNet].join();
+    const signed = signedText(p);
     if (this.#accepted.has(signed)) return E.DUPLICATE_ORDER;
     const market = this.markets[p.market];
     if (market === undefined) return E.MARKET_NOT_FOUND;
@@ -273,6 +273,11 @@ export class Oracle {
     this.told.push({ kind: 'order', order: id });
     this.#match(p, order);
     return OK;
+  }
+
+  /** The number of an order that was accepted, otherwise one that none has. */
+  idOf(placement: Placement): number {
+    return this.#accepted.get(signedText(placement))?.id ?? 0;
   }
 
   cancel(account: number, id: number): number {
@@ -508,4 +513,9 @@ function purse<K>(purses: Map<K, Purse>, key: K): Purse {
     purses.set(key, found);
   }
   return found;
+}
+
+/** What the signature covers and varies here: two orders that agree in it are the same one. */
+function signedText(p: Placement): string {
+  return [p.salt, p.side, p.makerAmount, p.takerAmount, p.expirationSec, p.feeBps, p.minTakerNet].join();
 }

@@ -24,6 +24,7 @@ import { type Recovered, recover } from '../../engine/recovery.ts';
 import { ShardLoop } from '../../engine/shardLoop.ts';
 import { listSnapshots } from '../../engine/snapshot.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
+import { CMD_REQUEST, CMD_TIME_MS } from '../../shared/commands.ts';
 import { hasherFor } from '../../shared/eip712.ts';
 import * as ev from '../../shared/events.ts';
 import type { Keccak256 } from '../../shared/keccak.ts';
@@ -65,12 +66,11 @@ type Live = {
   readonly journal: Journal;
   readonly loop: ShardLoop;
   readonly commandsIn: RingProducer;
-  readonly commandsOut: RingConsumer;
   readonly eventsOut: RingConsumer;
 };
 
 /** The next turn. */
-type Phase = 'drain' | 'submit' | 'commit' | 'credit' | 'publish';
+type Phase = 'look' | 'run' | 'commit' | 'credit' | 'publish';
 
 /** It dies again while it recovers. */
 class Death extends Error {}
@@ -82,25 +82,23 @@ export class SimShard {
   readonly journalPath: string;
   /** The net of every account as of the last commit. */
   durableNet: Float64Array = new Float64Array();
-  phase: Phase = 'drain';
+  phase: Phase = 'look';
   readonly #options: SimShardOptions;
   readonly #random: Random;
   #live: Live | undefined;
-  #batchCount = 0;
-  #batchDone = 0;
   /** How the dead engine stood, to be compared with the recovered one. */
   #dead: { readonly sequence: number; readonly state: Buffer } | undefined;
   /** The oldest mark a power cut may leave. */
   #syncedMark: Buffer = Buffer.alloc(0);
 
   constructor(options: SimShardOptions) {
-    const { shard, shards, random, nowMs, collateralCheck } = options;
+    const { shard, shards, random, nowMs, collateralCheck, keccak } = options;
     this.#options = options;
     this.#random = random;
     this.journalPath = join(options.directory, `journal-${shard}.db`);
     this.oracle = new Oracle(collateralCheck, shards);
     this.oracle.nowMs = nowMs;
-    this.flow = new Flow({ random, oracle: this.oracle, shard, shards, nowMs, isRehearsal: !collateralCheck });
+    this.flow = new Flow({ random, oracle: this.oracle, shard, shards, nowMs, isRehearsal: !collateralCheck, keccak });
     this.conversation = new Conversation(this.oracle, this.flow);
   }
 
@@ -114,8 +112,8 @@ export class SimShard {
 
   /** Nothing is on its way in either direction. */
   get isQuiet(): boolean {
-    const { commandsOut, eventsOut } = this.#alive();
-    return this.phase === 'drain' && commandsOut.isEmpty() && eventsOut.isEmpty();
+    const { commandsIn, eventsOut } = this.#alive();
+    return this.phase === 'look' && commandsIn.usedBytes() === 0 && eventsOut.isEmpty();
   }
 
   /** @returns false when the ring is full: the client is told so, and nothing was sent. */
@@ -130,19 +128,17 @@ export class SimShard {
   turn(): void {
     const { engine, loop } = this.#alive();
     switch (this.phase) {
-      case 'drain':
-        this.#batchCount = loop.drain();
-        this.#batchDone = 0;
-        if (this.#batchCount > 0) this.phase = 'submit';
+      case 'look':
+        if (loop.look() && !this.#endsBatch()) this.phase = 'run';
+        else if (loop.ranCount > 0) this.phase = 'commit';
         else {
           loop.rest();
           this.#syncedMark = readFileSync(markPath(this.journalPath));
         }
         break;
-      case 'submit':
-        this.conversation.willRun(engine);
-        loop.submit(this.#batchDone++);
-        if (this.#batchDone === this.#batchCount) this.phase = 'commit';
+      case 'run':
+        loop.run();
+        this.phase = 'look';
         break;
       case 'commit':
         this.phase = loop.commit() ? 'credit' : 'publish';
@@ -154,7 +150,7 @@ export class SimShard {
         this.phase = 'publish';
         break;
       case 'publish':
-        if (loop.publish()) this.phase = 'drain';
+        if (loop.publish()) this.phase = 'look';
     }
   }
 
@@ -185,7 +181,7 @@ export class SimShard {
     engine.out.clear();
     this.#dead = { sequence: engine.sequence, state: stateOf(engine) };
     this.#live = undefined;
-    this.phase = 'drain';
+    this.phase = 'look';
     journal.close();
     image.write(this.journalPath);
   }
@@ -228,17 +224,21 @@ export class SimShard {
 
   #goLive(engine: Engine, journal: Journal, progress: Progress): void {
     const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
-    const commandsOut = new RingConsumer(commandRing);
     const loop = new ShardLoop({
       shard: this.#options.shard,
       engine,
       journal,
       progress,
-      commands: commandsOut,
+      commands: new RingConsumer(commandRing),
       events: new RingProducer(eventRing),
     });
     const eventsOut = new RingConsumer(eventRing);
-    this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), commandsOut, eventsOut };
+    this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), eventsOut };
+    const submit = engine.submit.bind(engine);
+    engine.submit = (words, bytes, word) => {
+      this.conversation.willRun(engine, words[word + CMD_REQUEST]!, readSafe(words, word + CMD_TIME_MS));
+      submit(words, bytes, word);
+    };
     let described = 0;
     engine.describe(() => {
       for (let isAll = false; !isAll; ) {
@@ -248,6 +248,11 @@ export class SimShard {
     });
     assert.equal(described, this.oracle.open.length, 'every open order is described');
     this.check();
+  }
+
+  /** A thread looks at a clock here: a batch may end after any command. */
+  #endsBatch(): boolean {
+    return this.#alive().loop.ranCount > 0 && this.#random.chance(10);
   }
 
   /** What a shard tells before it takes commands. @returns how many open orders it told of. */

@@ -30,10 +30,17 @@ const LOG_LINES = 40;
 /** Turns after which a shard has answered everything, or never will. */
 const MOST_TURNS = 100_000;
 
-export type Totals = { commands: number; accepted: number; fills: number; crashes: number; restarts: number };
+export type Totals = {
+  commands: number;
+  accepted: number;
+  overtook: number;
+  fills: number;
+  crashes: number;
+  restarts: number;
+};
 
 export class World {
-  readonly totals: Totals = { commands: 0, accepted: 0, fills: 0, crashes: 0, restarts: 0 };
+  readonly totals: Totals = { commands: 0, accepted: 0, overtook: 0, fills: 0, crashes: 0, restarts: 0 };
   /** What happened last, for the report of a failure. */
   readonly log: string[] = [];
   readonly collateralCheck: boolean;
@@ -77,6 +84,7 @@ export class World {
     for (const shard of this.#shards) {
       shard.stop();
       totals.accepted += shard.conversation.accepted;
+      totals.overtook += shard.conversation.overtook;
       totals.fills += shard.conversation.told.fills;
     }
     return totals;

@@ -55,6 +55,24 @@ describe('a ring', () => {
     assert.equal(consumer.next(), -1);
   });
 
+  it('keeps what the consumer still needs when the rest is released, wherever the cursors stand', () => {
+    for (const cursor of [0, 64, CAPACITY - 64, 2 ** 32 - 128]) {
+      const { producer, consumer } = ringAt(cursor);
+      while (put(producer, 64, 7));
+      producer.publish();
+      const taken = Array.from({ length: CAPACITY / 64 }, () => consumer.next());
+      consumer.release(taken[0]);
+      assert.equal(producer.usedBytes(), CAPACITY, `all is kept at ${cursor}`);
+      consumer.release(taken[5]);
+      assert.equal(producer.usedBytes(), CAPACITY - 5 * 64, `five are given back at ${cursor}`);
+      for (let i = 0; i < 5; i++) assert.ok(put(producer, 64, 8), 'their room is used again');
+      assert.ok(!put(producer, 64, 8), 'and no more than that');
+      assert.equal(consumer.words[taken[5]! + 2], 7);
+      consumer.release();
+      assert.equal(producer.usedBytes(), 5 * 64);
+    }
+  });
+
   it('takes exactly its capacity, then refuses until something is released', () => {
     const { producer, consumer } = ringAt(0);
     for (let i = 0; i < CAPACITY / 64; i++) assert.equal(put(producer, 64, i), true);

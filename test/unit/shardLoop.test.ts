@@ -1,0 +1,255 @@
+/** Who runs before whom in a shard. The engine here only notes what it is given and knows the orders it has seen. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Engine } from '../../engine/engine.ts';
+import type { JournalStore } from '../../engine/journal.ts';
+import { ShardLoop } from '../../engine/shardLoop.ts';
+import { CLOSE_REASON } from '../../shared/codes.ts';
+import * as cmd from '../../shared/commands.ts';
+import { Progress } from '../../shared/progress.ts';
+import { RecordBuffer, readSafe } from '../../shared/record.ts';
+import { RingConsumer, RingProducer } from '../../shared/ring.ts';
+import { createRingBuffer } from '../../shared/ringLayout.ts';
+
+const [ANN, BOB] = [1, 2];
+const RING_BYTES = 1 << 16;
+
+test('a cancel of an order that is there runs before everything that waits', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).runAll();
+  rig.place(BOB, 11).place(ANN, 12).funds(ANN).place(BOB, 13).cancel(ANN, 10);
+  assert.deepEqual(rig.runAll(), ['cancel 10', 'place 11', 'place 12', 'funds', 'place 13']);
+});
+
+test('a cancel that arrives while a signature is checked waits for that one alone', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).runAll();
+  for (let order = 20; order < 40; order++) rig.place(BOB, order);
+  rig.runs(3).cancel(ANN, 10).runs(1).cancelMany(ANN).runs(1);
+  assert.deepEqual(rig.takeRan(), [
+    'place 20',
+    'place 21',
+    'place 22',
+    'cancel 10',
+    'place 23',
+    'cancelMany',
+    'place 24',
+  ]);
+});
+
+test('a cancel of an order that still waits runs right behind it', () => {
+  const rig = new Rig();
+  rig.place(BOB, 10).place(ANN, 11).place(ANN, 12).place(BOB, 13).cancel(ANN, 11);
+  assert.deepEqual(rig.runAll(), ['place 10', 'place 11', 'cancel 11', 'place 12', 'place 13']);
+});
+
+test('a cancel of an unknown order waits for all orders its account has sent before it, and for no others', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).place(BOB, 11).place(ANN, 12).place(BOB, 13).cancel(ANN, 99).place(ANN, 14).cancel(BOB, 98);
+  assert.deepEqual(rig.runAll(), [
+    ...['place 10', 'place 11', 'place 12', 'cancel 99', 'place 13', 'cancel 98', 'place 14'],
+  ]);
+});
+
+test('a cancel waits for a replacement of its order, and runs behind it', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).place(ANN, 20).runAll();
+  rig.place(BOB, 11).replace(ANN, 12, 10).place(BOB, 13).cancel(ANN, 10).cancel(ANN, 12).cancel(ANN, 20);
+  assert.deepEqual(rig.runAll(), ['cancel 20', 'place 11', 'replace 10 12', 'cancel 10', 'cancel 12', 'place 13']);
+});
+
+test('a cancel of an order that waits, and of which a replacement waits too, runs behind both', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).place(BOB, 11).replace(ANN, 12, 10).place(BOB, 13).cancel(ANN, 10);
+  assert.deepEqual(rig.runAll(), ['place 10', 'place 11', 'replace 10 12', 'cancel 10', 'place 13']);
+});
+
+test('a replacement that is sent after a cancel does not hold it', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).place(BOB, 11).cancel(ANN, 10).replace(ANN, 12, 10).place(BOB, 13);
+  assert.deepEqual(rig.runAll(), ['place 10', 'cancel 10', 'place 11', 'replace 10 12', 'place 13']);
+});
+
+test('cancelling many waits for the orders its account has sent for those markets, and for no others', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10, 1).place(BOB, 11, 2).place(ANN, 12, 2).place(BOB, 13, 1).place(ANN, 14, 3).place(BOB, 15, 1);
+  rig.cancelMany(ANN, 4).cancelMany(ANN, 2).cancelMany(ANN).cancelMany(ANN, 1);
+  assert.deepEqual(rig.runAll(), [
+    ...['cancelMany 4', 'place 10', 'cancelMany 1', 'place 11', 'place 12', 'cancelMany 2'],
+    ...['place 13', 'place 14', 'cancelMany', 'place 15'],
+  ]);
+});
+
+test('the administrator cancels an order that waits, whoever placed it, right behind it', () => {
+  const rig = new Rig();
+  rig.place(BOB, 10).place(ANN, 11).place(BOB, 12).cancel(0, 11, CLOSE_REASON.ADMIN);
+  assert.deepEqual(rig.runAll(), ['place 10', 'place 11', 'cancel 11', 'place 12']);
+});
+
+test('what overtakes runs at the time of the first command it passes, and nothing it passed is later for it', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).runAll();
+  rig.at(100).place(BOB, 11).at(200).place(BOB, 12).at(300).cancel(ANN, 10).runAll();
+  assert.deepEqual(rig.timesMs.slice(1), [100, 100, 200]);
+  rig.at(400).cancel(ANN, 11).runAll();
+  assert.deepEqual(rig.timesMs.slice(4), [400], 'with nothing to pass it is its own time');
+});
+
+test('a stream of cancels does not keep an order waiting for more than a batch', () => {
+  const rig = new Rig();
+  rig.place(BOB, 10);
+  for (let i = 0; i < 600; i++) rig.cancel(ANN, 1000 + i);
+  assert.equal(rig.runAll().indexOf('place 10'), 31);
+});
+
+test('room in the ring comes back as the front of the queue runs, and nothing that waits is written over', () => {
+  const rig = new Rig();
+  let sent = 0;
+  const expected: string[] = [];
+  for (let round = 0; round < 50; round++) {
+    while (rig.tryPlace(BOB, 1000 + sent)) expected.push(`place ${1000 + sent++}`);
+    assert.ok(rig.cancel(ANN, 7).runs(round % 3), 'cancels still find room');
+    rig.commit();
+  }
+  rig.runAll();
+  assert.deepEqual(
+    rig.allRan.filter((ran) => ran.startsWith('place')),
+    expected,
+  );
+  assert.equal(rig.allRan.length, sent + 50);
+});
+
+/** A loop on real rings. Order hashes are their number in the first word; markets default to 1. */
+class Rig {
+  readonly allRan: string[] = [];
+  readonly timesMs: number[] = [];
+  readonly #known = new Set<number>();
+  readonly #producer: RingProducer;
+  readonly #loop: ShardLoop;
+  #takenCount = 0;
+  #nowMs = 0;
+
+  constructor() {
+    const ring = createRingBuffer(RING_BYTES);
+    this.#producer = new RingProducer(ring);
+    const engine = {
+      submit: (words: Uint32Array) => this.#submit(words),
+      state: { hashes: { find: (words: Uint32Array, word: number) => this.#known.has(words[word]!) } },
+      out: new RecordBuffer(64),
+    } as unknown as Engine;
+    this.#loop = new ShardLoop({
+      shard: 0,
+      engine,
+      journal: { isStaged: false } as JournalStore,
+      progress: new Progress(Progress.create(1)),
+      commands: new RingConsumer(ring),
+      events: new RingProducer(createRingBuffer(4096)),
+    });
+  }
+
+  at(timeMs: number): this {
+    this.#nowMs = timeMs;
+    return this;
+  }
+
+  place(account: number, order: number, market = 1): this {
+    assert.ok(this.tryPlace(account, order, market), 'the ring has room');
+    return this;
+  }
+
+  tryPlace(account: number, order: number, market = 1): boolean {
+    const word = this.#begin(cmd.COMMAND.PLACE, account, market);
+    // The engine of this rig takes the salt for the hash.
+    if (word >= 0) this.#producer.words[word + cmd.PLACE_SALT] = order;
+    this.#producer.publish();
+    return word >= 0;
+  }
+
+  replace(account: number, order: number, replaced: number): this {
+    const word = this.#begin(cmd.COMMAND.REPLACE, account, 1);
+    this.#producer.words[word + cmd.PLACE_SALT] = order;
+    this.#producer.words[word + cmd.REPLACE_HASH] = replaced;
+    return this.#sent();
+  }
+
+  cancel(account: number, order: number, reason: number = CLOSE_REASON.USER): this {
+    const word = this.#begin(cmd.COMMAND.CANCEL, account, cmd.NO_MARKET, reason);
+    this.#producer.words[word + cmd.CANCEL_HASH] = order;
+    return this.#sent();
+  }
+
+  cancelMany(account: number, market: number = cmd.NO_MARKET): this {
+    this.#begin(cmd.COMMAND.CANCEL_MANY, account, market, CLOSE_REASON.USER);
+    return this.#sent();
+  }
+
+  funds(account: number): this {
+    this.#begin(cmd.COMMAND.FUNDS, account, cmd.NO_MARKET);
+    return this.#sent();
+  }
+
+  /** So many turns that take the first of the queue. */
+  runs(turns: number): this {
+    for (let turn = 0; turn < turns && this.#loop.look(); turn++) this.#loop.run();
+    return this;
+  }
+
+  commit(): void {
+    this.#loop.commit();
+  }
+
+  /** Batch after batch until nothing is left. @returns what ran since the last time. */
+  runAll(): string[] {
+    for (;;) {
+      while (this.#loop.look()) this.#loop.run();
+      if (this.#loop.ranCount === 0) break;
+      this.#loop.commit();
+    }
+    assert.equal(this.#producer.usedBytes(), 0, 'all room is given back');
+    return this.takeRan();
+  }
+
+  takeRan(): string[] {
+    const taken = this.allRan.slice(this.#takenCount);
+    this.#takenCount = this.allRan.length;
+    return taken;
+  }
+
+  #begin(type: cmd.CommandType, account: number, market: number, flags = 0): number {
+    return cmd.beginCommand(this.#producer, type, 1, account, this.#nowMs, market, flags);
+  }
+
+  #sent(): this {
+    this.#producer.publish();
+    return this;
+  }
+
+  #submit(words: Uint32Array): void {
+    this.timesMs.push(readSafe(words, cmd.CMD_TIME_MS));
+    const market = words[cmd.CMD_MARKET]!;
+    const order = words[cmd.PLACE_SALT]!;
+    switch (words[cmd.CMD_TYPE]! & 0xffff) {
+      case cmd.COMMAND.PLACE:
+        this.#bring(words, order);
+        this.allRan.push(`place ${order}`);
+        break;
+      case cmd.COMMAND.REPLACE:
+        this.#bring(words, order);
+        this.allRan.push(`replace ${words[cmd.REPLACE_HASH]} ${order}`);
+        break;
+      case cmd.COMMAND.CANCEL:
+        this.allRan.push(`cancel ${words[cmd.CANCEL_HASH]}`);
+        break;
+      case cmd.COMMAND.CANCEL_MANY:
+        this.allRan.push(market === cmd.NO_MARKET ? 'cancelMany' : `cancelMany ${market}`);
+        break;
+      default:
+        this.allRan.push('funds');
+    }
+  }
+
+  #bring(words: Uint32Array, order: number): void {
+    words[cmd.PLACE_HASH] = order;
+    this.#known.add(order);
+  }
+}
