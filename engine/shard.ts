@@ -77,8 +77,8 @@ async function main(options: ShardOptions): Promise<void> {
 
 /**
  * Takes the turns of the loop until the gateway says stop. Under load the ring is empty for a moment after every batch:
- * a rest each time would cost every commit a second sync. A batch in which a cancel has run ends as soon as it has taken
- * as long as the last commit did: the cancel's answer leaves soon, and a slow disk is still shared by many.
+ * a rest each time would cost every commit a second sync. A batch in which a cancel has run ends as soon as it has
+ * taken as long as the last commit did: the cancel's answer leaves soon, and a slow disk is still shared by many.
  */
 function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): void {
   let unrested = 0;
