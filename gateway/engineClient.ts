@@ -259,6 +259,15 @@ export class EngineClient {
     return OK;
   }
 
+  /** Everything the account has open on the shard, because its heartbeats have stopped; `a` is how many there were. */
+  cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number {
+    const { HEARTBEAT } = CLOSE_REASON;
+    const word = this.#begin(shard, cmd.COMMAND.CANCEL_MANY, account, cmd.NO_MARKET, HEARTBEAT, handler, context);
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    this.#lanes[shard]!.commands.words[word + cmd.CANCEL_MANY_OUTCOME] = cmd.BOTH_OUTCOMES;
+    return this.#send(shard);
+  }
+
   /** Split or merge: USDC into full sets of a market's tokens and back. */
   convert<C>(
     shard: number,

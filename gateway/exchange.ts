@@ -29,6 +29,7 @@ import { journalPath } from './control/journalFiles.ts';
 import { MarketDesk } from './control/marketDesk.ts';
 import { MarketResponses } from './control/marketResponse.ts';
 import { Volumes } from './control/volumes.ts';
+import { DeadMansSwitch } from './deadMansSwitch.ts';
 import { DiskGuard, freeBytes } from './diskGuard.ts';
 import { EngineClient } from './engineClient.ts';
 import { KeptThread } from './keptThread.ts';
@@ -45,6 +46,8 @@ import { adminResolutionRoutes } from './routes/adminResolution.ts';
 import { adminUserRoutes } from './routes/adminUsers.ts';
 import { claimRoutes } from './routes/claims.ts';
 import { fundRoutes } from './routes/funds.ts';
+import { gamingRoutes } from './routes/gaming.ts';
+import { heartbeatRoutes } from './routes/heartbeat.ts';
 import { historyRoutes } from './routes/history.ts';
 import { marketDataRoutes } from './routes/marketData.ts';
 import { marketRoutes } from './routes/markets.ts';
@@ -91,6 +94,7 @@ export class Exchange {
   readonly #volumes: Volumes;
   readonly #sharedCounters: RedisCounterStore | null;
   readonly #limiter: Limiter | null;
+  readonly #deadMansSwitch: DeadMansSwitch;
   readonly #server: HttpServer;
   readonly #disk: DiskGuard;
   readonly #shards: ShardThreads;
@@ -138,6 +142,14 @@ export class Exchange {
     this.#disk = new DiskGuard(config.diskReserveBytes, () => freeBytes(config.dataDir), log);
     this.#sharedCounters = config.redisUrl === null ? null : new RedisCounterStore(config.redisUrl, log);
     this.#limiter = config.rateLimits ? makeLimiter(this.#sharedCounters) : null;
+    this.#deadMansSwitch = new DeadMansSwitch({
+      shards,
+      engine: this.#engine,
+      store: control.armedSwitches,
+      clock,
+      log,
+      isServing: () => this.#stage === 'ready',
+    });
     this.#server = new HttpServer({
       config,
       routes: this.#routes(),
@@ -149,6 +161,7 @@ export class Exchange {
       isReady: () => this.#stage === 'ready',
       isPaused: () => control.platform.paused,
       isDiskLow: () => this.#disk.isLow,
+      timeoutEndMs: (account, nowMs) => control.gaming.activeTimeout(account, nowMs)?.endsMs ?? 0,
     });
     const { chainId } = config;
     const exchangeAddress = config.contracts.exchange;
@@ -215,10 +228,16 @@ export class Exchange {
     for (let shard = 0; shard < this.control.shards; shard++) await this.#finishHalfDone(shard);
     await Promise.all([this.#nonceWindow(), this.#firstVolumes(), this.#disk.start()]);
     this.#timers.push(
-      setInterval(() => this.#engine.tick(), TICK_MS),
+      setInterval(() => this.#tick(), TICK_MS),
       setInterval(() => this.#refreshVolumes(), VOLUMES_MS),
     );
     this.#stage = 'ready';
+    this.#deadMansSwitch.start();
+  }
+
+  #tick(): void {
+    this.#engine.tick();
+    this.#deadMansSwitch.tick();
   }
 
   /** What is in control.db and perhaps not in the shard, because its thread ended in between. */
@@ -282,6 +301,8 @@ export class Exchange {
       ...marketRoutes({ catalog, views, responses }),
       ...marketDataRoutes({ catalog, views, clock }),
       ...orderRoutes({ engine, views, catalog, accounts, clock, queries }),
+      ...heartbeatRoutes(this.#deadMansSwitch),
+      ...gamingRoutes({ gaming: control.gaming, clock }),
       ...fundRoutes({ engine, views, catalog }),
       ...claimRoutes({ engine, views, catalog }),
       ...historyRoutes({ queries }),

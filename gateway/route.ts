@@ -27,6 +27,8 @@ export type Route = Readonly<{
   idempotent?: boolean;
   /** Takes new risk, so it is refused while the platform is paused; cancels are not placing. */
   placing?: boolean;
+  /** Of a placing route that only takes risk away: a trading timeout of the account leaves it open. */
+  reducing?: boolean;
   /** Adds to what is kept for good: refused while the disk is nearly full, as placing is. */
   storing?: boolean;
   /** Answers also before recovery is done and while draining. */

@@ -55,6 +55,8 @@ export type ServerOptions = {
   readonly isPaused: () => boolean;
   /** There is only room left for what has to go on. */
   readonly isDiskLow: () => boolean;
+  /** Until when the account may not take new risk; 0 when it may. */
+  readonly timeoutEndMs: (account: number, nowMs: number) => number;
 };
 
 /** A route with everything that is worked out once. */
@@ -271,12 +273,21 @@ export class HttpServer {
     return false;
   }
 
-  #admitNew(call: Call, { placing, storing }: Route): boolean {
+  #admitNew(call: Call, route: Route): boolean {
+    const { placing, storing } = route;
     const { isPaused, isDiskLow } = this.#options;
+    const timeoutEndMs = this.#timeoutEndMs(call, route);
     if (placing && isPaused()) fail(call, ERRORS.PLATFORM_PAUSED);
-    else if ((placing || storing) && isDiskLow()) fail(call, ERRORS.ENGINE_BUSY);
+    else if (timeoutEndMs > 0) {
+      const retryAfterSec = Math.ceil((timeoutEndMs - call.startedMs) / 1000);
+      fail(call, ERRORS.TRADING_TIMEOUT_ACTIVE, { retryAfterSec });
+    } else if ((placing || storing) && isDiskLow()) fail(call, ERRORS.ENGINE_BUSY);
     else return true;
     return false;
+  }
+
+  #timeoutEndMs({ key, startedMs }: Call, { placing, reducing }: Route): number {
+    return placing && !reducing && key !== null ? this.#options.timeoutEndMs(key.accountIndex, startedMs) : 0;
   }
 
   #beginIdempotent(call: Call, route: Route): boolean {

@@ -2,8 +2,10 @@
 import { join } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
 import { Accounts } from './accounts.ts';
+import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
+import { Gaming } from './gaming.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { ApiKeys } from './keys.ts';
 import { Movements } from './movements.ts';
@@ -19,6 +21,8 @@ export type Control = {
   readonly keys: ApiKeys;
   readonly catalog: Catalog;
   readonly movements: Movements;
+  readonly armedSwitches: ArmedSwitches;
+  readonly gaming: Gaming;
 };
 
 export function openControl(config: Config): Control {
@@ -38,6 +42,8 @@ export function openControl(config: Config): Control {
       keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),
       catalog: new Catalog(database, shards),
       movements: new Movements(database),
+      armedSwitches: new ArmedSwitches(database),
+      gaming: new Gaming(database),
     };
   } catch (error) {
     database.close();

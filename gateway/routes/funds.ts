@@ -37,6 +37,7 @@ export function fundRoutes(deps: FundDeps): Route[] {
       access: 'trade:orders',
       limit: 'unlisted',
       placing: true,
+      reducing: true,
       body: CONVERT_BODY,
       handler: convertHandler(deps, MOVEMENT.MERGE, 'merged'),
     },

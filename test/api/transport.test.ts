@@ -178,6 +178,7 @@ async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> 
     isReady: () => flags.isReady,
     isPaused: () => flags.isPaused,
     isDiskLow: () => flags.isDiskLow,
+    timeoutEndMs: () => 0,
     ...changes,
   });
   return Object.assign(flags, { http, clock, port: await http.listen() });

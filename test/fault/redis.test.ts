@@ -137,6 +137,7 @@ describe('a server whose counters are in Redis', options, () => {
     assertUndecided(await server.request('POST', '/v1/orders', {}));
     const cancelled = await alice.send('DELETE', `/v1/orders/${order_hash}`);
     assert.deepEqual([cancelled.status, cancelled.headers.get(DECISION)], [200, 'allowed']);
+    assert.equal((await alice.send('POST', '/v1/orders/heartbeat', {})).status, 200);
     const { body } = await alice.send('DELETE', '/v1/orders/cancel-all');
     assert.equal(body.cancelled, 1);
     assert.equal((await server.request('GET', '/ready')).status, 200);

@@ -7,11 +7,13 @@ import { describe, type TestContext, test } from 'node:test';
 import Sqlite from 'better-sqlite3';
 import { parseConfig } from '../../gateway/config.ts';
 import { Accounts, type NewUser } from '../../gateway/control/accounts.ts';
+import { ArmedSwitches } from '../../gateway/control/armedSwitches.ts';
 import { Catalog, type MarketDetails, type NewMarket } from '../../gateway/control/catalog.ts';
 import { type Control, openControl } from '../../gateway/control/control.ts';
 import { type ControlDatabase, openControlDatabase } from '../../gateway/control/database.ts';
 import { completeEventDetails, completeMarketDetails } from '../../gateway/control/details.ts';
 import { Funding, type FundsEngine, type FundsReply } from '../../gateway/control/funding.ts';
+import { Gaming } from '../../gateway/control/gaming.ts';
 import type { KeyPolicy } from '../../gateway/control/keys.ts';
 import { MarketDesk, type MarketStates } from '../../gateway/control/marketDesk.ts';
 import { Movements } from '../../gateway/control/movements.ts';
@@ -78,6 +80,28 @@ describe('control.db', () => {
     });
     first.close();
     openControlDatabase(path).close();
+  });
+
+  test('of the first version is brought up to date with all that is in it', (t) => {
+    const path = join(directory(t), 'control.db');
+    const old = new Sqlite(path);
+    old.exec(readFileSync(new URL('../../data/schema/control-001.sql', import.meta.url), 'utf8'));
+    old.pragma('user_version = 1');
+    old.exec("INSERT INTO users VALUES (1, 'u-1', NULL, NULL, 'user', 'code', NULL, 5)");
+    old.close();
+    const database = openControlDatabase(path);
+    t.after(() => database.close());
+    assert.equal(new Accounts(database).idOf(1), 'u-1');
+    new ArmedSwitches(database).arm(1, NOW_MS);
+    const gaming = new Gaming(database);
+    gaming.beginTimeout(1, 'custom', 1, NOW_MS);
+    gaming.setPreferences(1, { realityCheckMinutes: 15, sessionTimeoutMinutes: null });
+    const again = new Gaming(database);
+    assert.deepEqual(new ArmedSwitches(database).all(), [1]);
+    assert.deepEqual(again.preferences(1), { realityCheckMinutes: 15, sessionTimeoutMinutes: null });
+    assert.deepEqual(again.activeTimeout(1, NOW_MS), gaming.activeTimeout(1, NOW_MS));
+    assert.equal(again.activeTimeout(1, NOW_MS + 3_600_000 - 1)?.durationLabel, 'custom');
+    assert.equal(again.activeTimeout(1, NOW_MS + 3_600_000), null, 'over at the instant it ends');
   });
 
   test('a file of a newer version is refused and left as it is', (t) => {

@@ -1,0 +1,74 @@
+/** Heartbeats on a real server (RULES.md 7.8); unit/deadMansSwitch.test.ts has the window on a clock of its own. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import Sqlite from 'better-sqlite3';
+import { CLOSE_REASON, ORDER_STATUS } from '../../shared/codes.ts';
+import { eventually } from '../support/eventually.ts';
+import { startServer } from '../support/server.ts';
+import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+
+const HEARTBEAT = '/v1/orders/heartbeat';
+
+test('who falls silent loses all open orders, and nobody else does, over a restart and a pause', async (t) => {
+  const server = await startServer(t);
+  const markets = [await makeMarket(server), await makeMarket(server), await makeMarket(server)];
+  let [alice, bob] = [await makeTrader(server), await makeTrader(server)];
+  for (const market of markets) {
+    await alice.place(market, { price: '0.40', size: '5' });
+    await bob.place(market, { price: '0.41', size: '5' });
+  }
+  await server.admin.pause();
+  const beat = await alice.send('POST', HEARTBEAT, {});
+  assert.equal(beat.status, 200);
+  const { server_time, ...rest } = beat.body;
+  assert.deepEqual(rest, { status: 'ok' });
+  assert.ok(Number.isInteger(server_time) && Math.abs(server_time - Date.now() / 1000) < 30);
+
+  await server.restart();
+  [alice, bob] = [alice.reconnected(), bob.reconnected()];
+  const open = async (trader: typeof alice) => {
+    const answers = await Promise.all(markets.map(({ id }) => trader.send('GET', `/v1/orders/open/${id}`)));
+    return answers.reduce((sum, { body }) => sum + body.length, 0);
+  };
+  assert.equal(await open(alice), 3);
+  await eventually('the window ends', async () => (await open(alice)) === 0);
+  const { orders } = (await alice.send('GET', '/v1/user/orders/v2?status=cancelled')).body;
+  assert.equal(orders.length, 3);
+  assert.equal(await open(bob), 3);
+  assert.equal((await alice.holdings(markets[0]!)).reserved, 0);
+  await assertBalanced(server);
+
+  await server.stop();
+  const readDb = new Sqlite(join(server.dataDir, 'read.db'), { readonly: true });
+  t.after(() => readDb.close());
+  const reasons = readDb.prepare('SELECT reason FROM orders WHERE status = ?').pluck().all(ORDER_STATUS.CANCELLED);
+  assert.deepEqual(reasons, Array(3).fill(CLOSE_REASON.HEARTBEAT));
+});
+
+test('more than one a second is refused, by keys of every tier', async (t) => {
+  const server = await startServer(t, { RATE_LIMITS: 'on' });
+  const alice = await makeTrader(server);
+  const key = await server.admin.createApiKey(alice.userId, { scopes: ['trade:orders'], tier: 'market_maker' });
+  const fast = alice.withKey({ keyId: key.key_id, secret: key.secret, passphrase: key.passphrase });
+  const answers = await Promise.all([fast.send('POST', HEARTBEAT, {}), fast.send('POST', HEARTBEAT, {})]);
+  const refused = answers.find(({ status }) => status === 429)!;
+  assert.ok(answers.some(({ status }) => status === 200));
+  assertRefused(refused, 429, 'RATE_LIMITED', 'rate limit exceeded');
+  assert.equal(refused.headers.get('x-ratelimit-limit'), '1');
+});
+
+test('it is for keys that trade, with no fields', async (t) => {
+  const server = await startServer(t);
+  const alice = await makeTrader(server);
+  const reader = await makeTrader(server, { scopes: ['read:account'] });
+  assertRefused(
+    await reader.send('POST', HEARTBEAT, {}),
+    403,
+    'INSUFFICIENT_SCOPE',
+    'API key lacks the required scope',
+  );
+  assertRefused(await alice.send('POST', HEARTBEAT, { at: 1 }), 400, 'VALIDATION_ERROR', 'unknown field: at');
+  assert.equal((await server.request('POST', HEARTBEAT, {})).status, 401);
+  assert.equal((await alice.send('POST', HEARTBEAT)).status, 200, 'no body is the empty object');
+});
