@@ -9,29 +9,31 @@ import { EVENT } from '../../shared/events.ts';
 import type { Race } from '../support/debitRace.ts';
 import { EngineRig, errorKey } from '../support/engine.ts';
 
-describe('a cell', () => {
-  it('gives exactly what it holds, and one micro-dollar more is refused', () => {
-    const balances = new Balances(createBalances());
-    balances.credit(1, 100);
-    assert.equal(balances.tryDebit(1, 101), false);
-    assert.equal(balances.availableMicro(1), 100);
-    assert.equal(balances.tryDebit(1, 100), true);
-    assert.equal(balances.tryDebit(1, 1), false);
-    assert.equal(balances.tryDebit(1, 0), true);
-    assert.equal(balances.availableMicro(1), 0);
-  });
+for (const shards of [1, 2]) {
+  describe(`what an account can spend, of ${shards} shard(s)`, () => {
+    it('gives exactly what it holds, and one micro-dollar more is refused', () => {
+      const balances = new Balances(createBalances(shards));
+      balances.credit(1, 100);
+      assert.equal(balances.tryDebit(1, 101), false);
+      assert.equal(balances.availableMicro(1), 100);
+      assert.equal(balances.tryDebit(1, 100), true);
+      assert.equal(balances.tryDebit(1, 1), false);
+      assert.equal(balances.tryDebit(1, 0), true);
+      assert.equal(balances.availableMicro(1), 0);
+    });
 
-  it('holds any safe integer, below zero only where nothing is checked', () => {
-    const balances = new Balances(createBalances());
-    const last = MAX_ACCOUNTS - 1;
-    balances.credit(last, Number.MAX_SAFE_INTEGER);
-    assert.equal(balances.availableMicro(last), Number.MAX_SAFE_INTEGER);
-    balances.debit(0, Number.MAX_SAFE_INTEGER);
-    assert.equal(balances.availableMicro(0), -Number.MAX_SAFE_INTEGER);
-    assert.equal(balances.tryDebit(0, 1), false);
-    assert.equal(balances.availableMicro(1), 0);
+    it('holds any safe integer, below zero only where nothing is checked', () => {
+      const balances = new Balances(createBalances(shards));
+      const last = MAX_ACCOUNTS - 1;
+      balances.credit(last, Number.MAX_SAFE_INTEGER);
+      assert.equal(balances.availableMicro(last), Number.MAX_SAFE_INTEGER);
+      balances.debit(0, Number.MAX_SAFE_INTEGER);
+      assert.equal(balances.availableMicro(0), -Number.MAX_SAFE_INTEGER);
+      assert.equal(balances.tryDebit(0, 1), false);
+      assert.equal(balances.availableMicro(1), 0);
+    });
   });
-});
+}
 
 describe('threads after the same last dollar', () => {
   for (const [workers, money, winners] of [
