@@ -40,19 +40,19 @@ export class Apply {
   }
 
   /** @returns OK, or INSUFFICIENT_BALANCE with nothing changed. */
-  run(type: number, words: Uint32Array, word: number, timeMs: number): number {
+  run(type: number, words: Uint32Array, word: number): number {
     this.result = 0;
     this.#state.ledger.beginCommand();
     this.#state.markets.beginCommand();
-    const code = this.#dispatch(type, words, word, timeMs);
+    const code = this.#dispatch(type, words, word);
     if (code === OK) this.#tellTouched();
     return code;
   }
 
-  #dispatch(type: number, words: Uint32Array, word: number, timeMs: number): number {
+  #dispatch(type: number, words: Uint32Array, word: number): number {
     switch (type) {
       case cmd.COMMAND.PLACE:
-        return this.#place(words, word, timeMs);
+        return this.#place(words, word);
       case cmd.COMMAND.CANCEL:
         return this.#cancel(words, word);
       case cmd.COMMAND.CANCEL_MANY:
@@ -64,22 +64,22 @@ export class Apply {
       case cmd.COMMAND.MARKET_OPEN:
         return this.#marketOpen(words, word);
       case cmd.COMMAND.MARKET_PATCH:
-        return this.#marketPatch(words, word, timeMs);
+        return this.#marketPatch(words, word);
       case cmd.COMMAND.RESOLVE:
-        return this.#resolve(words, word, timeMs);
+        return this.#resolve(words, word);
       case cmd.COMMAND.CLAIM:
         payClaim(this.#state, this.#market(words, word), words[word + cmd.CMD_ACCOUNT]!);
         return OK;
       case cmd.COMMAND.SETTLE:
-        settle(this.#state, this.#market(words, word), timeMs);
+        settle(this.#state, this.#market(words, word), timeOf(words, word));
         return OK;
       default:
         assert(type === cmd.COMMAND.TICK, 'apply: a command type is known');
-        return this.#tick(timeMs);
+        return this.#tick(timeOf(words, word));
     }
   }
 
-  #place(words: Uint32Array, word: number, timeMs: number): number {
+  #place(words: Uint32Array, word: number): number {
     const { orders, ledger, hashes, digest, emit, matcher, expiry } = this.#state;
     const kind = words[word + cmd.PLACE_KIND]!;
     const account = words[word + cmd.CMD_ACCOUNT]!;
@@ -114,7 +114,7 @@ export class Apply {
     orders.takerAmount[slot] = takerAmount;
     orders.expirationSec[slot] = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
     orders.sequence[slot] = ++this.#state.orderSequence;
-    orders.createdMs[slot] = timeMs;
+    orders.createdMs[slot] = timeOf(words, word);
     hashes.insert(words, word + cmd.PLACE_HASH, account, slot);
     digest.hashAccepted(words, word + cmd.PLACE_HASH, account);
     market.openOrders++;
@@ -235,7 +235,7 @@ export class Apply {
     return OK;
   }
 
-  #marketPatch(words: Uint32Array, word: number, timeMs: number): number {
+  #marketPatch(words: Uint32Array, word: number): number {
     const { markets, orders, digest, emit } = this.#state;
     const market = this.#market(words, word);
     const status = words[word + cmd.PATCH_STATUS]!;
@@ -244,7 +244,7 @@ export class Apply {
     if (status !== cmd.UNCHANGED) market.status = status;
     market.startMs = readSafe(words, word + cmd.PATCH_START_MS);
     market.endMs = readSafe(words, word + cmd.PATCH_END_MS);
-    if (market.endMs > timeMs) market.isClosed = false;
+    if (market.endMs > timeOf(words, word)) market.isClosed = false;
     if (feeBps !== cmd.UNCHANGED && feeBps !== market.feeBps) {
       market.feeBps = feeBps;
       moveFee(market, orders, digest, emit);
@@ -254,10 +254,10 @@ export class Apply {
     return OK;
   }
 
-  #resolve(words: Uint32Array, word: number, timeMs: number): number {
+  #resolve(words: Uint32Array, word: number): number {
     const status = words[word + cmd.RESOLVE_STATUS]!;
     const payoutYesPpm = words[word + cmd.RESOLVE_PAYOUT_YES_PPM]!;
-    decide(this.#state, this.#market(words, word), status, payoutYesPpm, timeMs);
+    decide(this.#state, this.#market(words, word), status, payoutYesPpm, timeOf(words, word));
     return OK;
   }
 
@@ -317,4 +317,9 @@ export class Apply {
     }
     for (const market of markets.touched) emit.market(market);
   }
+}
+
+/** Read where it is used: passed on as an argument, a time is a new object at every call. */
+function timeOf(words: Uint32Array, word: number): number {
+  return readSafe(words, word + cmd.CMD_TIME_MS);
 }

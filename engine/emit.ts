@@ -3,7 +3,7 @@
  * One method per event type, arguments in the order of the layout; nothing is allocated once the buffer has grown.
  */
 import { FEE_ACCOUNT, MOVEMENT } from '../shared/codes.ts';
-import { NO_MARKET } from '../shared/commands.ts';
+import * as commands from '../shared/commands.ts';
 import * as events from '../shared/events.ts';
 import type { RecordBuffer } from '../shared/record.ts';
 import * as record from '../shared/record.ts';
@@ -20,6 +20,7 @@ import { CLIENT_ID_WORDS } from './tags.ts';
  */
 const ev = { ...events };
 const { writeSafe, writeSigned } = record;
+const { CMD_TIME_MS, CMD_TYPE, NO_MARKET } = commands;
 
 export class Emitter {
   readonly out: RecordBuffer;
@@ -43,12 +44,15 @@ export class Emitter {
     return word;
   }
 
-  record(shardSequence: number, timeMs: number, commandType: number): void {
+  /** @param at where the command starts in `command`, which has its type and the time it takes effect. */
+  record(shardSequence: number, command: Uint32Array, at: number): void {
     const word = this.#begin(ev.EVENT.RECORD, 0, 0, 0, NO_MARKET, 0);
-    writeSafe(this.out.words, word + ev.RECORD_SEQUENCE, shardSequence);
-    writeSafe(this.out.words, word + ev.RECORD_TIME_MS, timeMs);
-    this.out.words[word + ev.RECORD_COMMAND] = commandType;
-    zero(this.out.words, word, 13, 16);
+    const words = this.out.words;
+    writeSafe(words, word + ev.RECORD_SEQUENCE, shardSequence);
+    words[word + ev.RECORD_TIME_MS] = command[at + CMD_TIME_MS]!;
+    words[word + ev.RECORD_TIME_MS + 1] = command[at + CMD_TIME_MS + 1]!;
+    words[word + ev.RECORD_COMMAND] = command[at + CMD_TYPE]! & 0xffff;
+    zero(words, word, 13, 16);
   }
 
   /** ORDER for one just accepted, ORDER_STATE for one that was already open. */

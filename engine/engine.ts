@@ -84,25 +84,25 @@ export class Engine {
 
     const { emit } = this.state;
     const requestId = words[word + cmd.CMD_REQUEST]!;
-    let code = this.#entry.check(type, words, bytes, word, timeMs);
+    let code = this.#entry.check(type, words, bytes, word);
     if (code !== OK) {
       emit.reply(requestId, code, 0, this.#entry.a, this.#entry.b, this.#entry.c);
       return;
     }
     const start = this.out.lengthBytes;
-    emit.record(this.sequence + 1, timeMs, type);
-    code = this.#apply.run(type, words, word, timeMs);
+    emit.record(this.sequence + 1, words, word);
+    code = this.#apply.run(type, words, word);
     if (this.out.lengthBytes === start + RECORD_EVENT_BYTES) {
       // Done without changing anything, or refused by a reservation another shard won: nothing to journal. Asked
       // again, the checks say what is missing.
       this.out.truncate(start);
-      if (code !== OK) this.#entry.check(type, words, bytes, word, timeMs);
+      if (code !== OK) this.#entry.check(type, words, bytes, word);
       emit.reply(requestId, code, 0, this.#entry.a, this.#entry.b, this.#entry.c);
       return;
     }
     assert(code === OK, 'E1: a refused command has no events');
     this.#seal(this.sequence + 1);
-    this.#append(timeMs, words, word, start);
+    this.#append(words, word, start);
     emit.reply(requestId, OK, this.sequence, this.#apply.result, 0, 0);
   }
 
@@ -116,7 +116,7 @@ export class Engine {
     eventBytes: number,
   ): void {
     assert(sequence === this.sequence + 1, 'E4: records are replayed without a gap');
-    const code = this.#apply.run(words[commandWord + cmd.CMD_TYPE]! & 0xffff, words, commandWord, timeMs);
+    const code = this.#apply.run(words[commandWord + cmd.CMD_TYPE]! & 0xffff, words, commandWord);
     this.#seal(sequence);
     let isSame = code === OK && this.out.lengthBytes === eventBytes;
     const count = eventBytes >>> 2;
@@ -171,13 +171,13 @@ export class Engine {
 
   #tick(timeMs: number): void {
     const start = this.out.lengthBytes;
-    this.state.emit.record(this.sequence + 1, timeMs, cmd.COMMAND.TICK);
     const { words } = this.#tickCommand;
     writeSafe(words, cmd.CMD_TIME_MS, timeMs);
-    this.#apply.run(cmd.COMMAND.TICK, words, 0, timeMs);
+    this.state.emit.record(this.sequence + 1, words, 0);
+    this.#apply.run(cmd.COMMAND.TICK, words, 0);
     assert(this.out.lengthBytes > start + RECORD_EVENT_BYTES, 'E3: a tick is only due when something happens');
     this.#seal(this.sequence + 1);
-    this.#append(timeMs, words, 0, start);
+    this.#append(words, 0, start);
   }
 
   /** Ends the events of every DIGEST_EVERY-th record with the state digest. */
@@ -187,12 +187,12 @@ export class Engine {
     this.state.sealedDigest(this.out.words, lanes);
   }
 
-  #append(timeMs: number, words: Uint32Array, word: number, start: number): void {
+  #append(words: Uint32Array, word: number, start: number): void {
     this.sequence++;
     const events = start + RECORD_EVENT_BYTES;
     this.#journal.append(
       this.sequence,
-      timeMs,
+      this.nowMs,
       words,
       word,
       words[word]!,

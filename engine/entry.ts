@@ -41,13 +41,13 @@ export class Entry {
   }
 
   /** @returns OK or the number of the first error that applies. */
-  check(type: number, words: Uint32Array, bytes: Uint8Array, word: number, nowMs: number): number {
+  check(type: number, words: Uint32Array, bytes: Uint8Array, word: number): number {
     this.a = 0;
     this.b = 0;
     this.c = 0;
     switch (type) {
       case cmd.COMMAND.PLACE:
-        return this.#place(words, bytes, word, nowMs);
+        return this.#place(words, bytes, word);
       case cmd.COMMAND.CANCEL:
         return this.#cancel(words, word);
       case cmd.COMMAND.CONVERT:
@@ -55,7 +55,7 @@ export class Entry {
       case cmd.COMMAND.FUNDS:
         return this.#funds(words, word);
       case cmd.COMMAND.MARKET_PATCH:
-        return this.#marketPatch(words, word, nowMs);
+        return this.#marketPatch(words, word);
       case cmd.COMMAND.RESOLVE:
       case cmd.COMMAND.CLAIM:
       case cmd.COMMAND.SETTLE:
@@ -65,7 +65,7 @@ export class Entry {
     }
   }
 
-  #place(words: Uint32Array, bytes: Uint8Array, word: number, nowMs: number): number {
+  #place(words: Uint32Array, bytes: Uint8Array, word: number): number {
     const { hashes, markets } = this.#state;
     const kind = words[word + cmd.PLACE_KIND]!;
     const isExtended = (cmd.kindBits(kind) & cmd.PLACE_BIT_EXTENDED) !== 0;
@@ -84,7 +84,7 @@ export class Entry {
     const market = markets.get(words[word + cmd.CMD_MARKET]!);
     if (market === undefined) return E.MARKET_NOT_FOUND;
     if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
-    if (expirationSec !== 0 && expirationSec * 1000 <= nowMs) return E.ORDER_EXPIRED;
+    if (expirationSec !== 0 && expirationSec * 1000 <= readSafe(words, word + cmd.CMD_TIME_MS)) return E.ORDER_EXPIRED;
     const timeInForce = cmd.kindTimeInForce(kind);
     const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#grid);
     if (offGrid !== OK) return offGrid;
@@ -195,13 +195,13 @@ export class Entry {
     return this.#checkGross(amount, ledger.reservedOf(account));
   }
 
-  #marketPatch(words: Uint32Array, word: number, nowMs: number): number {
+  #marketPatch(words: Uint32Array, word: number): number {
     const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!);
     if (market === undefined) return E.MARKET_NOT_FOUND;
     const status = words[word + cmd.PATCH_STATUS]!;
     if (status !== cmd.UNCHANGED && !mayMove(market.status, status)) return E.INVALID_TRANSITION;
     // Its end has passed: opened now it would be closed again by the next command, or never when it was closed before.
-    const isOver = readSafe(words, word + cmd.PATCH_END_MS) <= nowMs;
+    const isOver = readSafe(words, word + cmd.PATCH_END_MS) <= readSafe(words, word + cmd.CMD_TIME_MS);
     return status === MARKET_STATUS.ACTIVE && isOver ? E.INVALID_TRANSITION : OK;
   }
 

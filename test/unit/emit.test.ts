@@ -21,7 +21,7 @@ it('an event is the same whatever the buffer held before, word by word', () => {
   const reference = new Uint32Array(8).fill(7);
 
   const emitted: Record<string, (emit: Emitter) => void> = {
-    record: (emit) => emit.record(1, 2, 3),
+    record: (emit) => emit.record(1, reference, 0),
     order: (emit) => emit.order(EVENT.ORDER, maker),
     orderState: (emit) => emit.order(EVENT.ORDER_STATE, maker),
     tag: (emit) => emit.tag(maker),
