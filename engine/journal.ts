@@ -1,7 +1,7 @@
 /**
  * The journal of one shard: every accepted command with the events it caused, in a SQLite file of its own.
- * Owner: the shard thread holds the one connection that writes and checkpoints; the projector reads beside it through
- * a JournalReader, which does neither.
+ * Owner: the shard thread holds the one connection that writes rows. The projector reads beside it through a
+ * JournalReader; a Checkpointer, where there is one, copies pages from the WAL into the file.
  *
  * journalRow.ts draws a row, journalFile.ts the file around it. Beside it lies its high-water mark (mark.ts), because
  * SQLite cuts a damaged WAL short in silence.
@@ -14,7 +14,16 @@
  */
 import Database from 'better-sqlite3';
 import { assert } from '../shared/assert.ts';
-import { BUSY_TIMEOUT_MS, claim, type JournalOptions, located, markPath, requireSqlite } from './journalFile.ts';
+import { CHECKPOINT, type CheckpointCell } from './checkpointCell.ts';
+import {
+  BUSY_TIMEOUT_MS,
+  claim,
+  type JournalOptions,
+  located,
+  markPath,
+  requireSqlite,
+  tryCheckpoint,
+} from './journalFile.ts';
 import { JournalError, JournalHead, type JournalVisitor, type Row, RowReader, RowWriter } from './journalRow.ts';
 import { Mark } from './mark.ts';
 
@@ -47,11 +56,19 @@ export type JournalStore = {
   close(): void;
 };
 
+/** What is written between two requests to the checkpointer: little enough for a short sync, too much for a busy one. */
+const REQUEST_BYTES = 4 << 20;
 /**
- * Pages (16 MiB) after which a commit also checkpoints. A checkpoint holds up one commit for 4-25 ms, so it should be
- * rare; the size of the WAL is what a restart has to read again, so it should not be large.
+ * What a journal without a checkpointer writes between two checkpoints of its own, which hold up one commit for 4-25 ms
+ * each: they should be rare, but the WAL is what a restart has to read again.
  */
-const CHECKPOINT_PAGES = 4000;
+const OWN_CHECKPOINT_BYTES = 16 << 20;
+/** A checkpointer that died or is too slow is not waited for: so much is written at most without the writer's part. */
+const LATE_CHECKPOINT_BYTES = 128 << 20;
+/** What a commit writes beside its rows: the page they begin in once more, and one above it. */
+const COMMIT_BYTES = 2 * 4096;
+/** What a trim writes, roughly: the pages it empties name each other in a list. */
+const TRIM_BYTES = 1 << 20;
 /** Rows a trim takes at once: a few milliseconds, between two batches. */
 const TRIM_ROWS = 1000;
 
@@ -69,6 +86,11 @@ export class Journal implements JournalStore {
   /** The mark as it was found: a replay has to pass exactly here. */
   readonly #reached: JournalHead;
   #isPoisoned = false;
+  #checkpoints: CheckpointCell | null = null;
+  /** Written since the checkpointer was last asked. */
+  #unaskedBytes = 0;
+  /** Written since this connection last checkpointed. */
+  #uncopiedBytes = 0;
 
   /**
    * Opens or creates the file. Its last row is checked here, all others by `replay`.
@@ -91,7 +113,8 @@ export class Journal implements JournalStore {
     db.pragma('page_size = 4096');
     db.pragma('journal_mode = WAL');
     db.pragma(`synchronous = ${options.journalSync === 'full' ? 'FULL' : 'NORMAL'}`);
-    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    // SQLite's own checkpoints drop their errors.
+    db.pragma('wal_autocheckpoint = 0');
     claim(db, options);
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#insert = db.prepare('INSERT INTO journal (sequence, bytes) VALUES (?, ?)');
@@ -140,6 +163,7 @@ export class Journal implements JournalStore {
   ): void {
     assert(!this.#isPoisoned, 'J3: a failed journal refuses everything');
     assert(shardSequence === this.#head.sequence + 1, 'J1: sequences have no gap');
+    if (!this.isStaged) this.#tendWal();
     const bytes = this.#rows.build(
       this.#head,
       timeMs,
@@ -156,6 +180,7 @@ export class Journal implements JournalStore {
       this.isStaged = true;
       // SQLite copies the bytes while it binds them, so the next row may use their memory again.
       this.#insert.run(shardSequence, bytes);
+      this.#wrote(bytes.length);
     } catch (error) {
       throw located(error, `${this.#path}: sequence ${shardSequence}`);
     }
@@ -173,6 +198,7 @@ export class Journal implements JournalStore {
       throw located(error, `${this.#path}: sequence ${this.#head.sequence}`);
     }
     this.#mark.advance(this.#head);
+    this.#wrote(COMMIT_BYTES);
     this.#isPoisoned = false;
     this.isStaged = false;
   }
@@ -204,10 +230,17 @@ export class Journal implements JournalStore {
 
   idle(): void {
     this.#mark.sync();
+    this.#tendWal();
+  }
+
+  /** From now on somebody else copies the WAL into the file, as this cell tells. */
+  checkpointsBy(cell: CheckpointCell): void {
+    this.#checkpoints = cell;
   }
 
   trim(sequence: number): boolean {
     assert(!this.isStaged, 'journal: trimmed between batches');
+    this.#wrote(TRIM_BYTES);
     try {
       return this.#trim.run(sequence, TRIM_ROWS).changes === TRIM_ROWS;
     } catch (error) {
@@ -225,6 +258,42 @@ export class Journal implements JournalStore {
       this.#db.close();
       this.#mark.close();
     }
+  }
+
+  #wrote(bytes: number): void {
+    this.#unaskedBytes += bytes;
+    this.#uncopiedBytes += bytes;
+  }
+
+  /** Between two batches, so that what is durable is answered before anything else takes time. */
+  #tendWal(): void {
+    const cell = this.#checkpoints;
+    const state = cell === null ? CHECKPOINT.IDLE : cell.state;
+    if (state === CHECKPOINT.FAILED) {
+      this.#isPoisoned = true;
+      throw new JournalError(`journal ${this.#path}: its checkpoint failed: ${cell?.failure}`);
+    }
+    if (state === CHECKPOINT.REST_DUE) {
+      this.#checkpoint();
+      cell?.rested();
+    } else if (state === CHECKPOINT.IDLE && cell !== null && this.#unaskedBytes >= REQUEST_BYTES) {
+      this.#unaskedBytes = 0;
+      cell.request();
+    }
+    const most = cell === null ? OWN_CHECKPOINT_BYTES : LATE_CHECKPOINT_BYTES;
+    if (this.#uncopiedBytes >= most) this.#checkpoint();
+  }
+
+  /** What is committed is copied to its end, so that the next batch begins the WAL anew. */
+  #checkpoint(): void {
+    this.#isPoisoned = true;
+    try {
+      tryCheckpoint(this.#db);
+    } catch (error) {
+      throw located(error, `${this.#path}: checkpoint`);
+    }
+    this.#isPoisoned = false;
+    this.#uncopiedBytes = 0;
   }
 
   /** A journal that ends before its mark, or has rows and no mark, has lost something that may have been answered. */

@@ -27,6 +27,20 @@ export function markPath(journalPath: string): string {
   return journalPath.replace(/(\.db)?$/, '.mark');
 }
 
+/**
+ * Copies committed pages from the WAL into the file, as far as no reader needs the old ones, and syncs it.
+ * @returns how many pages the WAL has, or null when the disk is too full for it.
+ */
+export function tryCheckpoint(db: Database.Database): number | null {
+  try {
+    const [result] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number }[];
+    return result!.log;
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code === 'SQLITE_FULL') return null;
+    throw error;
+  }
+}
+
 /** SQLite says what is wrong, but not where. */
 export function located(error: unknown, place: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error;

@@ -13,6 +13,7 @@ import { createKeccak } from '../shared/keccak.ts';
 import { Progress } from '../shared/progress.ts';
 import { RingConsumer, RingProducer } from '../shared/ring.ts';
 import type { ShardOptions } from '../shared/threads.ts';
+import { Checkpointer } from './checkpointer.ts';
 import { Engine } from './engine.ts';
 import { Journal } from './journal.ts';
 import { JournalError } from './journalRow.ts';
@@ -63,6 +64,8 @@ async function main(options: ShardOptions): Promise<void> {
   const progress = new Progress(options.progress);
   requireCommitted(engine.sequence, progress.committed(options.shard), options.journalPath);
   engine.goLive();
+  const checkpointer = new Checkpointer(options.journalPath);
+  journal.checkpointsBy(checkpointer.cell);
   const report: ShardReport = { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged };
   parentPort?.postMessage(report);
 
@@ -72,6 +75,8 @@ async function main(options: ShardOptions): Promise<void> {
   const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events });
   engine.describe(() => publish(loop, events));
   run(loop, commands, events);
+  // The connection that is closed last clears the WAL away.
+  await checkpointer.end();
   journal.close();
 }
 
