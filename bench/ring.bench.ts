@@ -1,13 +1,20 @@
 /**
  * What does it cost to hand a record to another thread? Two real threads: records per second by size, the hop while
- * both sides are awake, and the round trip when both sleep in between, as the gateway and an idle shard do.
+ * both sides are awake, and the round trip when both sleep in between, as the gateway and an idle shard do. Last the
+ * same trip through the real thing, a command to a shard that has nothing to write, and what a whole server takes of a
+ * core while nobody asks for anything.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { assert } from '../shared/assert.ts';
+import { HASH_BYTES } from '../shared/hex.ts';
 import { RingConsumer, RingProducer } from '../shared/ring.ts';
 import { createRingBuffer } from '../shared/ringLayout.ts';
+import { startServer } from '../test/support/server.ts';
 import { Histogram } from './histogram.ts';
-import { atMost, type Goal, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+import { LiveShard } from './liveShard.ts';
+import { processSeconds } from './processStat.ts';
+import { atLeast, atMost, type Goal, type Plot, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 import { ANSWER_BYTES, BODY_WORD, MARK, MESSAGE, type RingWorkerOptions, STOP } from './ringProtocol.ts';
 
 const RING_BYTES = 1 << 20;
@@ -19,14 +26,23 @@ const WARM_UP_ROUND_TRIPS = 2000;
 const IDLE_BYTES = 64;
 const ROOM_WAIT_MS = 100;
 
+const IDLE_SECONDS = 10;
+const SETTLE_MS = 2000;
+
+const LEAST_RECORDS = 5_000_000;
+const GOAL_BYTES = 256;
 const MOST_HOP_US = 2;
+const MOST_IDLE_TRIP_US = 15;
+const MOST_IDLE_PERCENT = 1;
 
 export async function run(): Promise<Report> {
   const rows: Row[] = [];
+  let goalRate = 0;
   for (const bytes of RECORD_BYTES) {
     const steal = new StealMeter();
     const single = await measureRate(bytes, 1);
     const grouped = await measureRate(bytes, 32);
+    if (bytes === GOAL_BYTES) goalRate = Math.max(single, grouped);
     rows.push({
       what: `${bytes} B records/s`,
       'published singly': single,
@@ -50,11 +66,37 @@ export async function run(): Promise<Report> {
     p99: trip.quantileUs(0.99),
     [STOLEN]: idleSteal.percent(),
   });
-  const goals: Goal[] = [atMost('one hop under load: p50 us', hop.quantileUs(0.5), MOST_HOP_US)];
+  const shardSteal = new StealMeter();
+  const shardTrip = await measureShardRoundTrip();
+  rows.push({
+    what: 'command to a shard and its reply, both asleep, us',
+    p50: shardTrip.quantileUs(0.5),
+    p99: shardTrip.quantileUs(0.99),
+    [STOLEN]: shardSteal.percent(),
+  });
+  const serverSteal = new StealMeter();
+  const idlePercent = await measureIdleServer();
+  rows.push({ what: 'an idle server, % of a core', mean: idlePercent, [STOLEN]: serverSteal.percent() });
+  const goals: Goal[] = [
+    atLeast(`${GOAL_BYTES} B records/s`, goalRate, LEAST_RECORDS),
+    atMost('one hop under load: p50 us', hop.quantileUs(0.5), MOST_HOP_US),
+    atMost('command to an idle shard and back: p50 us', shardTrip.quantileUs(0.5), MOST_IDLE_TRIP_US),
+    atMost('an idle server: % of a core', idlePercent, MOST_IDLE_PERCENT),
+  ];
   const settings =
     'one producer, one consumer, 1 MiB ring, every word written and read; a hop is half a round trip; ' +
     'asleep: this side in Atomics.waitAsync, the worker in Atomics.wait';
-  return { bench: 'ring', settings, rows, goals };
+  const plots: Plot[] = [
+    {
+      title: 'A record to another thread and back',
+      curves: [
+        { name: 'one hop, both awake', points: hop.curve() },
+        { name: 'round trip, both asleep', points: trip.curve() },
+        { name: 'command to an idle shard and back', points: shardTrip.curve() },
+      ],
+    },
+  ];
+  return { bench: 'ring', settings, rows, goals, plots };
 }
 
 async function measureRate(recordBytes: number, publishEvery: number): Promise<number> {
@@ -128,6 +170,37 @@ async function measureIdleRoundTrip(): Promise<Histogram> {
   }
   await peer.stop();
   return histogram;
+}
+
+/** A cancel of an order that nobody has: the shard looks and answers, and there is nothing to make durable. */
+async function measureShardRoundTrip(): Promise<Histogram> {
+  const shard = await LiveShard.start();
+  const hash = new Uint32Array(HASH_BYTES / 4).fill(7);
+  const histogram = new Histogram();
+  try {
+    for (let index = -WARM_UP_ROUND_TRIPS; index < IDLE_ROUND_TRIPS; index++) {
+      const start = performance.now();
+      await shard.cancel(hash);
+      if (index >= 0) histogram.record((performance.now() - start) * 1e6);
+    }
+  } finally {
+    await shard.stop();
+  }
+  return histogram;
+}
+
+async function measureIdleServer(): Promise<number> {
+  const cleanUps: (() => void | Promise<void>)[] = [];
+  try {
+    const server = await startServer({ after: (cleanUp) => cleanUps.push(cleanUp) }, { SHARDS: '' });
+    assert(server.pid !== undefined, 'ring: the server runs');
+    await sleep(SETTLE_MS);
+    const before = processSeconds(server.pid);
+    await sleep(IDLE_SECONDS * 1000);
+    return (100 * (processSeconds(server.pid) - before)) / IDLE_SECONDS;
+  } finally {
+    for (const cleanUp of cleanUps) await cleanUp();
+  }
 }
 
 /** The worker at the other end of two rings. */

@@ -56,11 +56,11 @@ export type JournalStore = {
   close(): void;
 };
 
-/** What is written between two requests to the checkpointer: little enough for a short sync, too much for a busy one. */
+/** What is written between two requests to the checkpointer: a short sync, and not many of them. */
 const REQUEST_BYTES = 4 << 20;
 /**
- * What a journal without a checkpointer writes between two checkpoints of its own, which hold up one commit for 4-25 ms
- * each: they should be rare, but the WAL is what a restart has to read again.
+ * What a journal without a checkpointer writes between two checkpoints of its own. Each holds up a commit for 4-25 ms:
+ * they should be rare, but the WAL is what a restart has to read again.
  */
 const OWN_CHECKPOINT_BYTES = 16 << 20;
 /** A checkpointer that died or is too slow is not waited for: so much is written at most without the writer's part. */

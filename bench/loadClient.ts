@@ -1,0 +1,137 @@
+/**
+ * The client's side of a load: orders signed ahead with the native addon, and plain keep-alive connections with one
+ * request in flight each.
+ */
+import { createRequire } from 'node:module';
+import { connect, type Socket } from 'node:net';
+import type { Outcome } from '../shared/codes.ts';
+import { SIDE } from '../shared/codes.ts';
+import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/eip712.ts';
+import { toHex } from '../shared/hex.ts';
+import { addressOf, draftOrder, type OrderDraft, type OrderMarket } from '../shared/sdk/order.ts';
+import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner } from '../shared/sdk/request.ts';
+
+/** Where orders go and who sends them. */
+export type LoadTarget = {
+  readonly baseUrl: string;
+  readonly market: OrderMarket;
+  readonly domain: Eip712Domain;
+  readonly credentials: Credentials;
+  readonly privateKey: string;
+  readonly feeBps: number;
+};
+
+/** The addon's own signing: the reference in TypeScript would take longer than the whole bench. */
+type Binding = {
+  ecdsaSign(digest: Uint8Array, privateKey: Uint8Array): { signature: Uint8Array; recid: number };
+};
+
+const V_OFFSET = 27;
+
+export class OrderFactory {
+  readonly #options: LoadTarget;
+  readonly #hasher: OrderHasher;
+  readonly #binding = createRequire(import.meta.url)('secp256k1/bindings.js') as Binding;
+  readonly #privateKey: Uint8Array;
+  readonly #address: string;
+  readonly #requestSigner: RequestSigner;
+  readonly #drafts: readonly OrderDraft[];
+  #salt = 0;
+
+  constructor(options: LoadTarget, hasher: OrderHasher) {
+    this.#options = options;
+    this.#hasher = hasher;
+    this.#privateKey = Buffer.from(options.privateKey.slice(2), 'hex');
+    this.#address = addressOf(options.privateKey);
+    this.#requestSigner = new RequestSigner(options.credentials);
+    // Bids for both outcomes that never meet: a book with two sides and no trade.
+    this.#drafts = [0, 1].map((outcome) => this.#draft(outcome as Outcome));
+  }
+
+  place(): { request: PreparedRequest; orderHash: string } {
+    const draft = this.#drafts[this.#salt % this.#drafts.length];
+    const salt = String(++this.#salt);
+    const digest = this.#hasher.digestOf({
+      salt,
+      maker: this.#address,
+      signer: this.#address,
+      tokenId: draft.token_id,
+      makerAmount: Number(draft.maker_amount),
+      takerAmount: Number(draft.taker_amount),
+      expirationSec: 0,
+      nonce: draft.nonce,
+      feeRateBps: draft.fee_rate_bps,
+      minTakerNet: 0,
+      side: SIDE.BUY,
+    });
+    const parties = { maker: this.#address, signer: this.#address, taker: ZERO_ADDRESS };
+    const body = { ...draft, ...parties, salt, signature: this.#sign(digest) };
+    return { request: this.#authenticated('POST', '/v1/orders', body), orderHash: toHex(digest) };
+  }
+
+  cancel(orderHash: string): PreparedRequest {
+    return this.#authenticated('DELETE', `/v1/orders/${orderHash}`);
+  }
+
+  #draft(outcomeIndex: Outcome): OrderDraft {
+    const { market, feeBps: feeRateBps } = this.#options;
+    return draftOrder({ market, outcomeIndex, side: 'BUY', price: '0.40', size: '10', feeRateBps });
+  }
+
+  #sign(digest: Uint8Array): string {
+    const { signature, recid } = this.#binding.ecdsaSign(digest, this.#privateKey);
+    return toHex(Uint8Array.of(...signature, V_OFFSET + recid));
+  }
+
+  #authenticated(method: string, path: string, payload?: unknown): PreparedRequest {
+    return prepareRequest(method, path, payload, (...signed) => this.#requestSigner.headers(...signed));
+  }
+}
+
+/** One keep-alive connection; the next request goes out when the last one is answered. */
+export class Connection {
+  readonly #socket: Socket;
+  #received = '';
+  #onAnswer: (status: number) => void = () => {};
+
+  static async open(baseUrl: string): Promise<Connection> {
+    const { hostname, port } = new URL(baseUrl);
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new Connection(socket);
+  }
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setEncoding('latin1');
+    socket.on('data', (text: string) => this.#receive(text));
+    socket.on('close', () => this.#onAnswer(0));
+  }
+
+  send(request: Buffer, onAnswer: (status: number) => void): void {
+    this.#onAnswer = onAnswer;
+    this.#socket.write(request);
+  }
+
+  close(): void {
+    this.#onAnswer = () => {};
+    this.#socket.destroy();
+  }
+
+  #receive(text: string): void {
+    this.#received += text;
+    const headEnd = this.#received.indexOf('\r\n\r\n');
+    if (headEnd < 0) return;
+    const length = /content-length: (\d+)/i.exec(this.#received);
+    if (this.#received.length < headEnd + 4 + Number(length?.[1] ?? 0)) return;
+    const status = Number(this.#received.slice(9, 12));
+    this.#received = '';
+    this.#onAnswer(status);
+  }
+}
+
+export function toBytes({ method, path, headers, body }: PreparedRequest): Buffer {
+  const fields = { host: 'localhost', ...headers, 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
