@@ -1,6 +1,6 @@
 /**
- * Process entry of the latency bench's client: finds the closed-loop maximum, sends at shares of it in an open loop, and
- * then cancels at a steady rate while other connections place as fast as they can.
+ * Process entry of the latency bench's client: finds the closed-loop maximum, sends at shares of it in an open loop,
+ * and then cancels at a steady rate while other connections place as fast as they can.
  */
 import { hasherFor } from '../shared/eip712.ts';
 import { createKeccak } from '../shared/keccak.ts';

@@ -1,4 +1,4 @@
-/** What the benches of the whole server share: an account with a key and money, and a client in a process of its own. */
+/** What the benches of the whole server share: an account with a key and money, and a client in its own process. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ExchangeClient } from '../shared/sdk/client.ts';

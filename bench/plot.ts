@@ -17,6 +17,8 @@ const TOP = 14;
 const BOTTOM = 36;
 const LEGEND_ROW = 18;
 const MOST_NINES = 6;
+/** 1 - 0.99 is a little more than a hundredth. */
+const EPSILON = 1e-9;
 /** Between full powers of ten; they are drawn without a label. */
 const MINOR_STEPS = [2, 3, 4, 5, 6, 7, 8, 9];
 
@@ -66,7 +68,7 @@ function timeAxis(lowest: number, highest: number, toY: (us: number) => number):
 
 function shareAxis(nines: number, toX: (share: number) => number): string[] {
   const lines: string[] = [];
-  const shares = [0, 0.5, ...Array.from({ length: Math.floor(nines) }, (_, index) => 1 - 10 ** -(index + 1))];
+  const shares = [0, 0.5, ...Array.from({ length: Math.floor(nines + EPSILON) }, (_, index) => 1 - 10 ** -(index + 1))];
   for (const share of shares) {
     const x = toX(share).toFixed(1);
     lines.push(`<line class="grid" x1="${x}" x2="${x}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`);

@@ -38,9 +38,9 @@ export async function run(): Promise<Report> {
   return {
     bench: 'scaling',
     settings:
-      `a market per shard, ${REQUESTS} orders and their cancels a market, all shards at once, synchronous FULL, client ` +
-      `on the same machine; the last column is min(1 / gateway, (${LARGE_CORES} - 1 - ${RESERVED_CORES}) / shards): ` +
-      'one core for the gateway thread, which is one, and the others but three for as many shards',
+      `a market per shard, ${REQUESTS} orders and their cancels a market, all shards at once, synchronous FULL, ` +
+      `client on the same machine; the last column is worked out for ${LARGE_CORES} cores: the gateway's one thread on ` +
+      `one of them, or shards on all others but ${RESERVED_CORES}, whichever is less`,
     rows,
     goals: [],
   };
