@@ -16,7 +16,7 @@ import { processSeconds, threadSeconds } from './processStat.ts';
 import { type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
 const SHARDS = [1, 2, 4];
-const REQUESTS = 4000;
+const REQUESTS = 2500;
 const CONNECTIONS = 32;
 const LARGE_CORES = 16;
 /** What the other threads of the server, the system and its interrupts are left with. */
@@ -39,8 +39,8 @@ export async function run(): Promise<Report> {
     bench: 'scaling',
     settings:
       `a market per shard, ${REQUESTS} orders and their cancels a market, all shards at once, synchronous FULL, ` +
-      `client on the same machine; the last column is worked out for ${LARGE_CORES} cores: the gateway's one thread on ` +
-      `one of them, or shards on all others but ${RESERVED_CORES}, whichever is less`,
+      `client on the same machine; the last column is worked out for ${LARGE_CORES} cores: ` +
+      `the gateway's one thread on one of them, or shards on all others but ${RESERVED_CORES}, whichever is less`,
     rows,
     goals: [],
   };
