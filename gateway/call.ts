@@ -58,6 +58,8 @@ export class Call {
   /** With its handler, which from then on owes the answer. */
   dispatched = false;
   answered = false;
+  /** Of the answer; 0 while there is none. */
+  status = 0;
   /** Told once, when the call is over. */
   readonly onAnswered: (call: Call) => void;
 

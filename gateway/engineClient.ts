@@ -60,6 +60,15 @@ export type MarketPatch = {
 
 type MarketTerms = Pick<MarketEntry, 'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'>;
 
+/** What lies between the gateway and a shard. */
+export type ShardLoad = {
+  readonly commandBytes: number;
+  readonly commandCapacity: number;
+  readonly eventBytes: number;
+  /** Commands whose reply has not come. */
+  readonly unanswered: number;
+};
+
 /** Marks a command whose reply nobody waits for. */
 const NO_REQUEST = 0;
 const NO_ROOM = -1;
@@ -133,6 +142,17 @@ export class EngineClient {
   /** Whether the shard takes commands. */
   isReady(shard: number): boolean {
     return this.#lanes[shard]?.isReady === true;
+  }
+
+  /** For gauges; walks all requests in flight. */
+  load(shard: number): ShardLoad {
+    const lane = this.#lanes[shard];
+    if (lane === undefined) return { commandBytes: 0, commandCapacity: 0, eventBytes: 0, unanswered: 0 };
+    let unanswered = 0;
+    for (const pending of this.#pending) if (pending.handler !== null && pending.shard === shard) unanswered++;
+    const { commands, events } = lane;
+    const commandBytes = commands.usedBytes();
+    return { commandBytes, commandCapacity: commands.capacity, eventBytes: events.usedBytes(), unanswered };
   }
 
   /** Requests without a reply so far. */

@@ -36,6 +36,7 @@ import { KeptThread } from './keptThread.ts';
 import { Limiter } from './limits/limiter.ts';
 import { RedisCounterStore } from './limits/redisCounterStore.ts';
 import type { Logger } from './log.ts';
+import { Metrics } from './metrics.ts';
 import { QueryPool } from './queries/pool.ts';
 import { fail } from './respond.ts';
 import type { Route } from './route.ts';
@@ -51,6 +52,7 @@ import { heartbeatRoutes } from './routes/heartbeat.ts';
 import { historyRoutes } from './routes/history.ts';
 import { marketDataRoutes } from './routes/marketData.ts';
 import { marketRoutes } from './routes/markets.ts';
+import { metricsRoutes } from './routes/metrics.ts';
 import { orderRoutes } from './routes/orders.ts';
 import { platformRoutes, type Readiness } from './routes/platform.ts';
 import { rateLimitRoutes } from './routes/rateLimits.ts';
@@ -98,6 +100,7 @@ export class Exchange {
   readonly #server: HttpServer;
   readonly #disk: DiskGuard;
   readonly #shards: ShardThreads;
+  readonly #metrics: Metrics;
   readonly #projector: KeptThread;
   readonly #snapshots: KeptThread;
   #stage: 'starting' | 'ready' | 'draining' = 'starting';
@@ -181,6 +184,18 @@ export class Exchange {
       log,
       onBack: (shard) => this.#resume(shard),
       onFatal,
+    });
+    this.#metrics = new Metrics({
+      engine: this.#engine,
+      progress: this.#progress,
+      shards: this.#shards,
+      deadMansSwitch: this.#deadMansSwitch,
+      limiter: this.#limiter,
+      requests: this.#server.requests,
+      connections: () => this.#server.connections,
+      isReady: () => this.#stage === 'ready',
+      isPaused: () => control.platform.paused,
+      isDiskLow: () => this.#disk.isLow,
     });
     this.#projector = this.#keepThread('projector', '../engine/projector/main.ts', {
       journalPaths,
@@ -298,6 +313,7 @@ export class Exchange {
     const readiness = () => this.#readiness();
     const routes: Route[] = [
       ...platformRoutes({ config, platform, catalog, views, volumes, clock, readiness }),
+      ...metricsRoutes(() => this.#metrics),
       ...marketRoutes({ catalog, views, responses }),
       ...marketDataRoutes({ catalog, views, clock }),
       ...orderRoutes({ engine, views, catalog, accounts, clock, queries }),

@@ -15,14 +15,24 @@ export type FailOptions = {
   readonly allow?: string;
 };
 
-const JSON_HEADERS = 'application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff';
+type AnswerOptions = FailOptions & {
+  /** Of a body that is not JSON. */
+  readonly contentType?: string;
+};
+
+const COMMON_HEADERS = 'Cache-Control: no-store\r\nX-Content-Type-Options: nosniff';
+const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
 const DEFAULT_RETRY_AFTER_SEC = 1;
 const SERVICE_UNAVAILABLE = 503;
-const NO_OPTIONS: FailOptions = Object.freeze({});
+const NO_OPTIONS: AnswerOptions = Object.freeze({});
 
 /** A string is JSON already. */
 export function ok(call: Call, body: string | object, status = 200): void {
   answer(call, status, typeof body === 'string' ? body : JSON.stringify(body), NO_OPTIONS);
+}
+
+export function okAs(call: Call, contentType: string, body: string): void {
+  answer(call, 200, body, { contentType });
 }
 
 export function fail(call: Call, row: ErrorRow, options: FailOptions = NO_OPTIONS): void {
@@ -30,16 +40,17 @@ export function fail(call: Call, row: ErrorRow, options: FailOptions = NO_OPTION
   answer(call, row.status, isPlain ? plainBody(row) : errorBody(row, options), options);
 }
 
-function answer(call: Call, status: number, body: string, options: FailOptions): void {
+function answer(call: Call, status: number, body: string, options: AnswerOptions): void {
   if (call.answered) return;
   call.answered = true;
+  call.status = status;
   // uWebSockets.js forgets to close when the next request already waits in the buffer it is reading, and would serve
   // it: a smuggled one, too. While an answer is owed it closes instead, so this one is owed until the buffer is read.
   if (call.closesConnection) setImmediate(finish, call, status, body, options);
   else finish(call, status, body, options);
 }
 
-function finish(call: Call, status: number, body: string, options: FailOptions): void {
+function finish(call: Call, status: number, body: string, options: AnswerOptions): void {
   try {
     if (!call.aborted) write(call, status, body, options);
   } finally {
@@ -47,12 +58,14 @@ function finish(call: Call, status: number, body: string, options: FailOptions):
   }
 }
 
-function write(call: Call, status: number, body: string, options: FailOptions): void {
+function write(call: Call, status: number, body: string, options: AnswerOptions): void {
   const { response } = call;
   const retryAfterSec = options.retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
+  const { contentType } = options;
   response.cork(() => {
     response.writeStatus(STATUS_LINES.get(status) ?? String(status));
-    response.writeHeader('Content-Type', JSON_HEADERS);
+    const headers = contentType === undefined ? JSON_HEADERS : `${contentType}\r\n${COMMON_HEADERS}`;
+    response.writeHeader('Content-Type', headers);
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
     if (options.allow !== undefined) response.writeHeader('Allow', options.allow);

@@ -13,8 +13,11 @@ import type { LimitClass } from './limits/classes.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** `authenticated` is a key that may read the account, and for a write one that may manage it (RULES.md 4). */
-export type Access = 'public' | 'admin' | 'authenticated' | Scope;
+/**
+ * `authenticated` is a key that may read the account, and for a write one that may manage it (RULES.md 4). `operator`
+ * is whoever asks from this machine, and the administrator.
+ */
+export type Access = 'public' | 'admin' | 'operator' | 'authenticated' | Scope;
 
 export type Route = Readonly<{
   method: Method;
@@ -48,6 +51,7 @@ export function requiredScope(route: Route): number {
   switch (route.access) {
     case 'public':
     case 'admin':
+    case 'operator':
       return 0;
     case 'authenticated':
       return route.method === 'GET' ? SCOPE['read:account'] : SCOPE['manage:account'];

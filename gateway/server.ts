@@ -34,9 +34,10 @@ import { CHUNKED, collectBody, MALFORMED, MAX_BODY_BYTES, parseStrictJson, readF
 import { type Admission, Call } from './call.ts';
 import { type Config, ConfigError } from './config.ts';
 import { IdempotencyStage } from './idempotency.ts';
-import { clientSubject } from './limits/clientAddress.ts';
+import { clientSubject, isLoopback } from './limits/clientAddress.ts';
 import type { Limiter, Verdict } from './limits/limiter.ts';
 import type { Logger } from './log.ts';
+import { RequestCounts } from './requestCounts.ts';
 import { type FailOptions, fail } from './respond.ts';
 import { type Route, requiredScope } from './route.ts';
 import { Router } from './router.ts';
@@ -71,16 +72,19 @@ type Row = {
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package's types leave out: without it two servers would share a port. */
 const EXCLUSIVE_PORT = 1;
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
+const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 /** A trip from one side of an ocean to the other. */
 const LINGER_MS = 100;
 
 export class HttpServer {
+  readonly requests = new RequestCounts();
   readonly #options: ServerOptions;
   readonly #router = new Router<Row>();
   readonly #idempotency = new IdempotencyStage();
   readonly #app: TemplatedApp;
   #listenSocket: us_listen_socket | null = null;
   #inFlight = 0;
+  #connections = 0;
   /** Of those in flight, the ones whose body is still coming. */
   readonly #receiving = new Set<Call>();
   #draining = false;
@@ -90,7 +94,13 @@ export class HttpServer {
     this.#options = options;
     for (const route of options.routes) this.#router.add(route.method, route.path, compileRoute(route));
     this.#app = makeApp(options.config.tls);
+    this.#app.filter(this.#onConnection);
     this.#app.any('/*', (response, request) => this.#onRequest(response, request));
+  }
+
+  /** Open ones, with and without a request. */
+  get connections(): number {
+    return this.#connections;
   }
 
   /** The port listened on. */
@@ -133,6 +143,11 @@ export class HttpServer {
     return isDrained;
   }
 
+  /** `change` is 1 for one that opens and -1 for one that closes. */
+  readonly #onConnection = (_response: HttpResponse, change: number): void => {
+    this.#connections += change;
+  };
+
   #onRequest(response: HttpResponse, request: HttpRequest): void {
     // The method first: getMethod would turn it into lower case in place.
     const method = request.getCaseSensitiveMethod();
@@ -154,13 +169,15 @@ export class HttpServer {
     const { route } = row;
     if (this.#options.config.trustProxy !== null) call.forwardedFor = request.getHeader('x-forwarded-for');
     if (route.idempotent) call.idempotencyKey = request.getHeader('idempotency-key');
-    if (route.access === 'admin' && !this.#options.adminToken.accepts(request.getHeader('authorization'))) {
+    const isLocal = route.access === 'operator' && isFromHere(call, request);
+    const isForOperators = route.access === 'admin' || route.access === 'operator';
+    if (isForOperators && !isLocal && !this.#options.adminToken.accepts(request.getHeader('authorization'))) {
       this.#refuseIdentity(call, route, ERRORS.INVALID_ADMIN_TOKEN, { step: 'admin_token' });
       return;
     }
-    const isSigned = route.access !== 'admin' && (route.access !== 'public' || offersKey(request));
+    const isSigned = !isForOperators && (route.access !== 'public' || offersKey(request));
     if (isSigned) call.credentials = readCredentials(request);
-    else call.admission = this.#admitAddress(call, route);
+    else if (!isLocal) call.admission = this.#admitAddress(call, route);
     if (call.admission === false) return;
 
     if (call.announcedBytes === 0) this.#pass(call, row);
@@ -324,6 +341,7 @@ export class HttpServer {
 
   readonly #onAnswered = (call: Call): void => {
     this.#idempotency.end(call);
+    this.requests.count(call.route, call.status);
     this.#receiving.delete(call);
     this.#inFlight--;
     if (this.#draining && this.#inFlight === 0) this.#onDrained();
@@ -342,6 +360,12 @@ function makeApp(tls: Config['tls']): TemplatedApp {
   } catch {
     throw new ConfigError(`TLS_CERT and TLS_KEY: cannot use ${tls.certFile} with ${tls.keyFile}`);
   }
+}
+
+/** Asked on this machine by nobody from elsewhere: what a proxy here passes on says so in one of these headers. */
+function isFromHere(call: Call, request: HttpRequest): boolean {
+  const isPassedOn = PROXY_HEADERS.some((name) => request.getHeader(name) !== '');
+  return !isPassedOn && isLoopback(new Uint8Array(call.response.getRemoteAddress()));
 }
 
 function compileRoute(route: Route): Row {

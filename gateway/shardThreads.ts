@@ -47,6 +47,8 @@ export class ShardThreads {
   readonly #firstReady: Promise<void>[] = [];
   /** By shard: why its last recovery failed. */
   readonly #failures: (string | undefined)[] = [];
+  /** By shard: what checks signatures there, as it said itself. */
+  readonly #verifiers: (string | undefined)[] = [];
   readonly #down = new Set<number>();
   #haveStarted = false;
 
@@ -67,6 +69,11 @@ export class ShardThreads {
   async start(): Promise<void> {
     await Promise.all(this.#firstReady);
     this.#haveStarted = true;
+  }
+
+  /** Undefined until the shard has started. */
+  verifierOf(shard: number): string | undefined {
+    return this.#verifiers[shard];
   }
 
   /** What keeps a shard from trading right now, or null. */
@@ -104,7 +111,10 @@ export class ShardThreads {
       name: `shard ${shard}`,
       execArgv: STRIPPED_BEFORE,
     });
-    worker.once('message', (report) => log.debug({ shard, ...report }, 'shard recovered'));
+    worker.once('message', (report) => {
+      this.#verifiers[shard] = report.verifier;
+      log.debug({ shard, ...report }, 'shard recovered');
+    });
     return worker;
   }
 

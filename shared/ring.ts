@@ -156,6 +156,11 @@ export class RingConsumer {
     Atomics.notify(this.#control, WORD_ROOM);
   }
 
+  /** Bytes published and not taken yet, for gauges. */
+  usedBytes(): number {
+    return ((Atomics.load(this.#control, WORD_PUBLISHED) >>> 0) - this.#position) >>> 0;
+  }
+
   isEmpty(): boolean {
     return this.#position === Atomics.load(this.#control, WORD_PUBLISHED) >>> 0;
   }

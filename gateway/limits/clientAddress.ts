@@ -19,6 +19,12 @@ export function clientSubject(peer: Uint8Array, forwardedFor: string, trusted: B
   return toSubject(address);
 }
 
+/** Of a socket that begins on this machine; a proxy here may still speak for somebody elsewhere. */
+export function isLoopback(peer: Uint8Array): boolean {
+  const address = toText(peer);
+  return isIPv4(address) ? address.startsWith('127.') : expand(address).join(':') === '0:0:0:0:0:0:0:1';
+}
+
 function isTrusted(trusted: BlockList, address: string): boolean {
   return trusted.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }

@@ -33,6 +33,8 @@ type Endpoint = Pick<Route, 'method' | 'path' | 'limit'>;
 export class Limiter {
   readonly #keys: CounterStore;
   readonly #addresses: CounterStore;
+  /** How often each was made. */
+  readonly decisions: Record<Decision, number> = { allowed: 0, quota_denied: 0, dependency_unavailable: 0 };
   readonly #meanwhile = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS);
 
   constructor(
@@ -78,9 +80,10 @@ export class Limiter {
   }
 
   #judge(counted: Counted, subject: string, limit: Limit, route: Endpoint, nowMs: number): Verdict {
-    if (counted !== 'unavailable') return verdictOf(counted, limit);
-    if (mustPass(route.limit)) return verdictOf(this.#meanwhile.take(subject, limit, nowMs), limit);
-    return verdictOf(counted, limit);
+    const isUndecided = counted === 'unavailable' && mustPass(route.limit);
+    const verdict = verdictOf(isUndecided ? this.#meanwhile.take(subject, limit, nowMs) : counted, limit);
+    this.decisions[verdict.decision]++;
+    return verdict;
   }
 }
 

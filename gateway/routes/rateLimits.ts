@@ -48,7 +48,8 @@ async function showRateLimits(call: Call, { limiter, routes, clock }: RateLimitD
 
 function mayCall(key: ApiKey, route: Route): boolean {
   const scope = requiredScope(route);
-  return route.access !== 'admin' && (key.scopes & scope) === scope;
+  const isForKeys = route.access !== 'admin' && route.access !== 'operator';
+  return isForKeys && (key.scopes & scope) === scope;
 }
 
 function limitJson({ requests, windowSec }: Limit): object {

@@ -3,7 +3,7 @@ import { BlockList } from 'node:net';
 import { describe, it } from 'node:test';
 import type { ApiKey } from '../../gateway/auth/apiKeys.ts';
 import type { LimitClass } from '../../gateway/limits/classes.ts';
-import { clientSubject } from '../../gateway/limits/clientAddress.ts';
+import { clientSubject, isLoopback } from '../../gateway/limits/clientAddress.ts';
 import { type CounterStore, MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
 import { Limiter } from '../../gateway/limits/limiter.ts';
 import type { Method } from '../../gateway/route.ts';
@@ -143,6 +143,13 @@ describe('clientSubject', () => {
     assert.equal(clientSubject(peer, '', null), '2001:db8:1:2');
     assert.equal(clientSubject(v4('127.0.0.1'), '2001:db8:1:2::77', trusted), '2001:db8:1:2');
     assert.equal(clientSubject(v4('127.0.0.1'), '::1', trusted), '0:0:0:0');
+  });
+
+  it('knows the addresses of this machine itself', () => {
+    const v6 = (last: number) => Uint8Array.from({ length: 16 }, (_, index) => (index === 15 ? last : 0));
+    const mapped = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 127, 0, 0, 1);
+    for (const peer of [v4('127.0.0.1'), v4('127.9.9.9'), v6(1), mapped]) assert.ok(isLoopback(peer));
+    for (const peer of [v4('128.0.0.1'), v4('10.0.0.1'), v6(0), v6(2)]) assert.ok(!isLoopback(peer));
   });
 
   it('believes a trusted proxy, and through it the next one', () => {

@@ -1,0 +1,107 @@
+/** GET /metrics on a real server (RULES.md 10.9). */
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { type TestContext, test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
+import { startServer, type TestServer } from '../support/server.ts';
+import { makeMarket, makeTrader } from '../support/traders.ts';
+
+type Samples = ReadonlyMap<string, number>;
+
+function get(server: TestServer, headers: Record<string, string> = {}, baseUrl = server.baseUrl): Promise<Response> {
+  return fetch(`${baseUrl}/metrics`, { headers });
+}
+
+/** By name with its labels, as it is written. */
+async function scrape(server: TestServer): Promise<Samples> {
+  const response = await get(server);
+  assert.equal(response.status, 200);
+  assert.match(response.headers.get('content-type')!, /^text\/plain; version=0\.0\.4/);
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  );
+}
+
+function sum(samples: Samples, name: string): number {
+  let total = 0;
+  for (const [sample, value] of samples) if (sample === name || sample.startsWith(`${name}{`)) total += value;
+  return total;
+}
+
+async function traded(t: TestContext): Promise<TestServer> {
+  const server = await startServer(t, { RATE_LIMITS: 'on', VERIFIER: 'noble' });
+  const market = await makeMarket(server);
+  const alice = await makeTrader(server);
+  await alice.place(market, { price: '0.40', size: '2' });
+  await alice.place(market, { price: '0.41', size: '2' });
+  assert.equal((await alice.post({})).status, 400);
+  assert.equal((await alice.send('POST', '/v1/orders/heartbeat', {})).status, 200);
+  assert.equal((await alice.send('POST', '/v1/orders/heartbeat', {})).status, 429);
+  assert.equal((await server.request('GET', '/v1/nowhere')).status, 404);
+  return server;
+}
+
+test('tells requests, limits, rings, lags, switches and the verifier', async (t) => {
+  const server = await traded(t);
+  const samples = await scrape(server);
+  const of = (name: string) => samples.get(name);
+  assert.equal(of('exchange_requests_total{method="POST",route="/v1/orders",status="200"}'), 2);
+  assert.equal(of('exchange_requests_total{method="POST",route="/v1/orders",status="400"}'), 1);
+  assert.equal(of('exchange_requests_total{method="none",route="none",status="404"}'), 1);
+  assert.equal(of('exchange_rate_limit_decisions_total{decision="quota_denied"}'), 1);
+  assert.equal(of('exchange_rate_limit_decisions_total{decision="dependency_unavailable"}'), 0);
+  assert.ok(of('exchange_rate_limit_decisions_total{decision="allowed"}')! >= 4);
+  assert.ok(of('exchange_connections')! >= 1);
+  assert.equal(of('exchange_heartbeat_switches_armed'), 1);
+  assert.equal(of('exchange_heartbeat_switches_triggered_total'), 0);
+  assert.deepEqual([of('exchange_ready'), of('exchange_paused'), of('exchange_disk_low')], [1, 0, 0]);
+  for (const shard of [0, 1]) {
+    assert.equal(of(`exchange_shard_ready{shard="${shard}"}`), 1);
+    assert.equal(of(`exchange_verifier_info{shard="${shard}",verifier="noble"}`), 1);
+    assert.equal(of(`exchange_journal_lag_commands{shard="${shard}"}`), 0);
+    assert.ok(of(`exchange_command_ring_capacity_bytes{shard="${shard}"}`)! > 0);
+    assert.ok(of(`exchange_command_ring_bytes{shard="${shard}"}`) !== undefined);
+    assert.ok(of(`exchange_event_ring_bytes{shard="${shard}"}`) !== undefined);
+  }
+  assert.ok(sum(samples, 'exchange_journal_sequence') >= 4, 'a market, a deposit and two orders');
+  assert.ok(of('process_resident_memory_bytes')! > 0);
+  await eventually('the read model catches up', async () => {
+    return sum(await scrape(server), 'exchange_projector_lag_records') === 0;
+  });
+});
+
+test('counters only grow, and by what has happened', async (t) => {
+  const server = await startServer(t);
+  const name = 'exchange_requests_total{method="GET",route="/v1/time",status="200"}';
+  for (let round = 1; round <= 3; round++) {
+    await server.request('GET', '/v1/time');
+    assert.equal((await scrape(server)).get(name), round);
+  }
+});
+
+test('is for this machine, not for whom a proxy here speaks for, and for the administrator', async (t) => {
+  const server = await startServer(t, { RATE_LIMITS: 'on' });
+  for (let index = 0; index < 40; index++) assert.equal((await get(server)).status, 200, 'no limit here');
+  for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']) {
+    const refused = await get(server, { [name]: '127.0.0.1' });
+    assert.equal(refused.status, 401);
+    assert.equal(((await refused.json()) as { error: string }).error, 'invalid admin token');
+  }
+  const authorization = `Bearer ${server.adminToken}`;
+  assert.equal((await get(server, { 'x-forwarded-for': '9.9.9.9', authorization })).status, 200);
+  assert.equal((await get(server, { 'x-forwarded-for': '9.9.9.9', authorization: 'Bearer wrong' })).status, 401);
+});
+
+const outside = Object.values(networkInterfaces())
+  .flat()
+  .find((found) => found?.family === 'IPv4' && !found.internal);
+
+test('asks whoever comes over the network for the token', {
+  skip: outside === undefined && 'no network',
+}, async (t) => {
+  const server = await startServer(t, { HOST: '0.0.0.0', RATE_LIMITS: 'on' });
+  const url = `http://${outside!.address}:${new URL(server.baseUrl).port}`;
+  assert.equal((await get(server, {}, url)).status, 401);
+  assert.equal((await get(server, { authorization: `Bearer ${server.adminToken}` }, url)).status, 200);
+});
