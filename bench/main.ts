@@ -10,7 +10,17 @@ import { renderPage } from './page.ts';
 import { type Finished, formatReport, type Report, readConditions, StealMeter } from './report.ts';
 
 /** In order of running; loaded on demand, so that one bench alone pays for nothing else. */
-const BENCHES = ['matching', 'recovery', 'ring', 'journal', 'signatures', 'gateway', 'latency', 'scaling'] as const;
+const BENCHES = [
+  'matching',
+  'recovery',
+  'snapshots',
+  'ring',
+  'journal',
+  'signatures',
+  'gateway',
+  'latency',
+  'scaling',
+] as const;
 
 type Bench = { run(): Promise<Report> };
 

@@ -17,7 +17,7 @@ import type { Run } from './matchingThread.ts';
 import { foldTrade, type Totals } from './workload.ts';
 
 /** The tape's hashes stand for digests. */
-class GivenHash extends OrderHasher {
+export class GivenHash extends OrderHasher {
   override digest(): void {}
 }
 const acceptAll: Verifier = { name: 'native', verify: () => true };
@@ -28,7 +28,7 @@ export class EngineRun implements Run {
   readonly #tape: CommandTape;
   readonly #engine: Engine;
 
-  constructor(tape: CommandTape) {
+  constructor(tape: CommandTape, journal = noJournal) {
     this.#tape = tape;
     this.count = tape.count;
     this.#engine = new Engine({
@@ -36,7 +36,7 @@ export class EngineRun implements Run {
       collateralCheck: true,
       hasher: new GivenHash(),
       verifier: acceptAll,
-      journal: noJournal,
+      journal,
     });
     this.#engine.goLive();
     const setUp = setUpTape();

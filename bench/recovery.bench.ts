@@ -14,8 +14,8 @@ import { assert } from '../shared/assert.ts';
 import { Balances, createBalances } from '../shared/balances.ts';
 import { MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
 import * as cmd from '../shared/commands.ts';
-import { OrderHasher } from '../shared/eip712.ts';
 import { RecordBuffer, writeSafe } from '../shared/record.ts';
+import { GivenHash } from './matchingEngine.ts';
 import { atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
 const ORDERS = 1_000_000;
@@ -27,10 +27,6 @@ const ACCOUNT = 1;
 const NOW_MS = 1_800_000_000_000;
 const TICKS_PER_UNIT = 100;
 const LOTS = 10_000;
-
-class GivenHash extends OrderHasher {
-  override digest(): void {}
-}
 
 export async function run(): Promise<Report> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-recovery-'));

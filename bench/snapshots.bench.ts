@@ -1,0 +1,129 @@
+/**
+ * What does making snapshots cost matching? The shard's own flow (engine and journal in one thread, a commit per full
+ * batch) over the beginning of the standard stream, from an empty directory each time: in turns alone and beside the
+ * snapshot thread, which is the real one (engine/snapshots.ts) at the cadence the gateway gives it.
+ *
+ * On a small or a busy machine a thread spends much of its time waiting for a processor, which says nothing of the
+ * work. The kernel tells how long (schedstat), so the goal compares the speeds without that wait, the best of each; the
+ * table has the plain ones beside them.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { Journal } from '../engine/journal.ts';
+import { listSnapshots } from '../engine/snapshot.ts';
+import { assert } from '../shared/assert.ts';
+import { Progress } from '../shared/progress.ts';
+import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
+import type { SnapshotOptions } from '../shared/threads.ts';
+import { type CommandTape, encodeStream } from './commandTape.ts';
+import { EngineRun } from './matchingEngine.ts';
+import { atLeast, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+import { generateStream, STREAMS } from './workload.ts';
+
+const PAIRS = 3;
+const COMMANDS = 300_000;
+/** As often as the shard does. */
+const BATCH_COMMANDS = 256;
+/** What the gateway asks for when nobody says otherwise (SNAPSHOT_EVERY, JOURNAL_KEEP). */
+const EVERY_RECORDS = 100_000;
+const KEEP_RECORDS = 10_000_000;
+const LEAST_RATIO = 0.95;
+const SHARD = 0;
+
+export async function run(): Promise<Report> {
+  const tape = encodeStream(generateStream(STREAMS[0]));
+  await measure(tape, false);
+  const rows: Row[] = [];
+  const rounds: Measured[] = [];
+  for (let round = 0; round < 2 * PAIRS; round++) {
+    const measured = await measure(tape, round % 2 === 1);
+    rounds.push(measured);
+    const { rate, runningRate, snapshots, stolen } = measured;
+    rows.push({
+      round: snapshots === 0 ? 'alone' : 'beside snapshots',
+      'commands/s': rate,
+      'without waiting for a processor': runningRate,
+      snapshots,
+      [STOLEN]: stolen,
+    });
+  }
+  const best = (isBeside: boolean): number =>
+    Math.max(...rounds.filter(({ snapshots }) => snapshots > 0 === isBeside).map(({ runningRate }) => runningRate));
+  return {
+    bench: 'snapshots',
+    settings:
+      `${COMMANDS.toLocaleString('en')} commands, a synced commit per ${BATCH_COMMANDS}, ` +
+      `a snapshot per ${EVERY_RECORDS.toLocaleString('en')} records as far as the thread keeps up`,
+    rows,
+    goals: [atLeast('beside snapshots / alone, best of each, no waiting', best(true) / best(false), LEAST_RATIO)],
+  };
+}
+
+type Speed = { readonly rate: number; readonly runningRate: number };
+type Measured = Speed & { readonly snapshots: number; readonly stolen: number | string };
+
+async function measure(tape: CommandTape, withSnapshots: boolean): Promise<Measured> {
+  const directory = mkdtempSync(join(tmpdir(), 'bench-snapshots-'));
+  const journalPath = join(directory, `journal-${SHARD}.db`);
+  const journal = Journal.open({ journalPath, journalSync: 'full', shard: SHARD, shards: 1 });
+  const buffer = Progress.create(1);
+  const worker = withSnapshots ? await startThread(directory, journalPath, buffer) : undefined;
+  try {
+    const steal = new StealMeter();
+    const speed = timeRun(new EngineRun(tape, journal), journal, new Progress(buffer));
+    const stolen = steal.percent();
+    const newest = listSnapshots(directory, SHARD)[0]?.sequence ?? 0;
+    assert(!withSnapshots || newest >= EVERY_RECORDS, 'snapshots: at least one was made meanwhile');
+    return { ...speed, snapshots: Math.floor(newest / EVERY_RECORDS), stolen };
+  } finally {
+    await worker?.terminate();
+    journal.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function timeRun(subject: EngineRun, journal: Journal, progress: Progress): Speed {
+  globalThis.gc?.();
+  const waitedBefore = waitedMs();
+  const start = performance.now();
+  for (let index = 0; index < COMMANDS; index++) {
+    subject.step(index);
+    if (index % BATCH_COMMANDS !== BATCH_COMMANDS - 1) continue;
+    journal.commit();
+    subject.endBatch();
+    progress.setCommitted(SHARD, journal.head.sequence);
+  }
+  journal.commit();
+  const ms = performance.now() - start;
+  const waited = waitedMs() - waitedBefore;
+  return { rate: (COMMANDS / ms) * 1000, runningRate: (COMMANDS / (ms - waited)) * 1000 };
+}
+
+/** How long the main thread was ready to run and had no processor; 0 where the system does not tell. */
+function waitedMs(): number {
+  try {
+    const [, waitedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
+    return Number(waitedNs) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+async function startThread(directory: string, journalPath: string, progress: SharedArrayBuffer): Promise<Worker> {
+  const workerData: SnapshotOptions = {
+    journalPaths: [journalPath],
+    directory,
+    progress,
+    chainId: 137,
+    exchangeAddress: '0x00000000000000000000000000000000000000ee',
+    everyRecords: EVERY_RECORDS,
+    keepRecords: KEEP_RECORDS,
+  };
+  const url = new URL('../engine/snapshots.ts', import.meta.url);
+  const worker = new Worker(url, { workerData, execArgv: STRIPPED_BEFORE });
+  await once(worker, 'online');
+  return worker;
+}
