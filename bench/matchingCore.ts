@@ -11,6 +11,7 @@
 import { Digest } from '../engine/digest.ts';
 import { Emitter } from '../engine/emit.ts';
 import { ExpiryHeap } from '../engine/expiry.ts';
+import { Groups } from '../engine/groups.ts';
 import { HashIndex } from '../engine/hashIndex.ts';
 import { Ledger } from '../engine/ledger.ts';
 import { Market } from '../engine/market.ts';
@@ -107,6 +108,7 @@ export class CoreRun implements Run {
       new NoHashes(),
       new ExpiryHeap(orders),
       new Markets(),
+      new Groups(),
       new NoDigest(orders, ledger),
       this.#told,
     );

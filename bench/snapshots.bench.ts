@@ -1,6 +1,6 @@
 /**
  * What does making snapshots cost matching? The shard's own flow (engine and journal in one thread, a commit per full
- * batch) over the beginning of the standard stream, from an empty directory each time: in turns alone and beside the
+ * batch) over the standard stream, from an empty directory each time: in turns alone and beside the
  * snapshot thread, which is the real one (engine/snapshots.ts) at the cadence the gateway gives it.
  *
  * On a small or a busy machine a thread spends much of its time waiting for a processor, which says nothing of the
@@ -23,8 +23,10 @@ import { EngineRun } from './matchingEngine.ts';
 import { atLeast, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 import { generateStream, STREAMS } from './workload.ts';
 
-const PAIRS = 3;
-const COMMANDS = 300_000;
+const PAIRS = 2;
+/** Long enough for the thread to come to the end of a snapshot and begin the next. */
+const COMMANDS = 1_000_000;
+const WARM_UP_COMMANDS = 200_000;
 /** As often as the shard does. */
 const BATCH_COMMANDS = 256;
 /** What the gateway asks for when nobody says otherwise (SNAPSHOT_EVERY, JOURNAL_KEEP). */
@@ -35,11 +37,11 @@ const SHARD = 0;
 
 export async function run(): Promise<Report> {
   const tape = encodeStream(generateStream(STREAMS[0]));
-  await measure(tape, false);
+  await measure(tape, WARM_UP_COMMANDS, false);
   const rows: Row[] = [];
   const rounds: Measured[] = [];
   for (let round = 0; round < 2 * PAIRS; round++) {
-    const measured = await measure(tape, round % 2 === 1);
+    const measured = await measure(tape, COMMANDS, round % 2 === 1);
     rounds.push(measured);
     const { rate, runningRate, snapshots, stolen } = measured;
     rows.push({
@@ -65,7 +67,7 @@ export async function run(): Promise<Report> {
 type Speed = { readonly rate: number; readonly runningRate: number };
 type Measured = Speed & { readonly snapshots: number; readonly stolen: number | string };
 
-async function measure(tape: CommandTape, withSnapshots: boolean): Promise<Measured> {
+async function measure(tape: CommandTape, commands: number, withSnapshots: boolean): Promise<Measured> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-snapshots-'));
   const journalPath = join(directory, `journal-${SHARD}.db`);
   const journal = Journal.open({ journalPath, journalSync: 'full', shard: SHARD, shards: 1 });
@@ -73,7 +75,7 @@ async function measure(tape: CommandTape, withSnapshots: boolean): Promise<Measu
   const worker = withSnapshots ? await startThread(directory, journalPath, buffer) : undefined;
   try {
     const steal = new StealMeter();
-    const speed = timeRun(new EngineRun(tape, journal), journal, new Progress(buffer));
+    const speed = timeRun(new EngineRun(tape, journal), commands, journal, new Progress(buffer));
     const stolen = steal.percent();
     const newest = listSnapshots(directory, SHARD)[0]?.sequence ?? 0;
     assert(!withSnapshots || newest >= EVERY_RECORDS, 'snapshots: at least one was made meanwhile');
@@ -85,11 +87,11 @@ async function measure(tape: CommandTape, withSnapshots: boolean): Promise<Measu
   }
 }
 
-function timeRun(subject: EngineRun, journal: Journal, progress: Progress): Speed {
+function timeRun(subject: EngineRun, commands: number, journal: Journal, progress: Progress): Speed {
   globalThis.gc?.();
   const waitedBefore = waitedMs();
   const start = performance.now();
-  for (let index = 0; index < COMMANDS; index++) {
+  for (let index = 0; index < commands; index++) {
     subject.step(index);
     if (index % BATCH_COMMANDS !== BATCH_COMMANDS - 1) continue;
     journal.commit();
@@ -99,7 +101,7 @@ function timeRun(subject: EngineRun, journal: Journal, progress: Progress): Spee
   journal.commit();
   const ms = performance.now() - start;
   const waited = waitedMs() - waitedBefore;
-  return { rate: (COMMANDS / ms) * 1000, runningRate: (COMMANDS / (ms - waited)) * 1000 };
+  return { rate: (commands / ms) * 1000, runningRate: (commands / (ms - waited)) * 1000 };
 }
 
 /** How long the main thread was ready to run and had no processor; 0 where the system does not tell. */

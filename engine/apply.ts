@@ -10,13 +10,15 @@ import * as codes from '../shared/codes.ts';
 import * as commands from '../shared/commands.ts';
 import { E, OK } from '../shared/errors.ts';
 import { EVENT } from '../shared/events.ts';
+import { ADDRESS_BYTES } from '../shared/hex.ts';
 import { addSafe } from '../shared/int.ts';
 import { readSafe } from '../shared/record.ts';
 import { moveFee } from './dormancy.ts';
 import { isBidInYes } from './entry.ts';
 import { type GridResult, toGrid } from './grid.ts';
 import { Market } from './market.ts';
-import { NONE } from './orders.ts';
+import { GOES_ON } from './matcher.ts';
+import { NONE, PLACE_OF } from './orders.ts';
 import { closeBook, decide, payClaim, settle } from './resolution.ts';
 import type { ShardState } from './state.ts';
 
@@ -42,6 +44,7 @@ export class Apply {
   /** @returns OK, or INSUFFICIENT_BALANCE with nothing changed. */
   run(type: number, words: Uint32Array, word: number): number {
     this.result = 0;
+    this.#state.groups.beginCommand();
     this.#state.ledger.beginCommand();
     this.#state.markets.beginCommand();
     const code = this.#dispatch(type, words, word);
@@ -73,6 +76,14 @@ export class Apply {
       case cmd.COMMAND.SETTLE:
         settle(this.#state, this.#market(words, word), timeOf(words, word));
         return OK;
+      case cmd.COMMAND.GROUP_SET:
+        return this.#groupSet(words, word);
+      case cmd.COMMAND.GROUP_RESET:
+        return this.#groupReset(words, word);
+      case cmd.COMMAND.GROUP_TRIP:
+        return this.#groupTrip(words, word);
+      case cmd.COMMAND.CONTRACTS:
+        return this.#setContracts(words, word);
       default:
         assert(type === cmd.COMMAND.TICK, 'apply: a command type is known');
         return this.#tick(timeOf(words, word));
@@ -80,7 +91,7 @@ export class Apply {
   }
 
   #place(words: Uint32Array, word: number): number {
-    const { orders, ledger, hashes, digest, emit, matcher, expiry } = this.#state;
+    const { orders, groups, ledger, hashes, digest, emit, matcher, expiry } = this.#state;
     const kind = words[word + cmd.PLACE_KIND]!;
     const account = words[word + cmd.CMD_ACCOUNT]!;
     const market = this.#market(words, word);
@@ -121,9 +132,10 @@ export class Apply {
     emit.order(EVENT.ORDER, slot);
     if ((cmd.kindBits(kind) & cmd.PLACE_BIT_EXTENDED) !== 0) this.#tag(slot, words, word);
 
-    const goesOn = matcher.match(market, slot);
+    if (groups.count > 0) groups.nowMs = timeOf(words, word);
+    const stopped = matcher.match(market, slot);
     if (orders.remainingLots[slot] === 0) matcher.close(market, slot, CLOSE_REASON.FILLED);
-    else if (!goesOn) matcher.close(market, slot, CLOSE_REASON.SELF_TRADE);
+    else if (stopped !== GOES_ON) matcher.close(market, slot, stopped);
     else if (timeInForce === TIME_IN_FORCE.FAK) matcher.close(market, slot, CLOSE_REASON.FAK_REMAINDER);
     else {
       assert(timeInForce !== TIME_IN_FORCE.FOK, 'apply: an accepted FOK fills completely');
@@ -261,6 +273,58 @@ export class Apply {
     return OK;
   }
 
+  /** A change keeps what was filled; where that is the new maximum already, it trips at once. */
+  #groupSet(words: Uint32Array, word: number): number {
+    const { groups, matcher } = this.#state;
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const index = words[word + cmd.GROUP_INDEX]!;
+    const windowSec = words[word + cmd.GROUP_WINDOW_SEC]!;
+    const maxAtomic = readSafe(words, word + cmd.GROUP_MAX_ATOMIC);
+    const known = groups.of(account, index);
+    if (known?.windowSec === windowSec && known.maxAtomic === maxAtomic) return OK;
+    const group = known ?? groups.make(account, index);
+    groups.touch(group);
+    group.windowSec = windowSec;
+    group.maxAtomic = maxAtomic;
+    group.roll(timeOf(words, word));
+    if (group.isTripped || !group.isFull) return OK;
+    matcher.trip(group, NONE);
+    group.isNews = true;
+    return OK;
+  }
+
+  #groupReset(words: Uint32Array, word: number): number {
+    const { groups } = this.#state;
+    const group = groups.must(words[word + cmd.GROUP_INDEX]!);
+    if (!group.isTripped && group.window.count === 0) return OK;
+    groups.touch(group);
+    group.isTripped = false;
+    group.window.clear();
+    return OK;
+  }
+
+  #groupTrip(words: Uint32Array, word: number): number {
+    const { groups, matcher } = this.#state;
+    const group = groups.must(words[word + cmd.GROUP_INDEX]!);
+    if (!group.isTripped) matcher.trip(group, NONE);
+    return OK;
+  }
+
+  /** What was signed for the contracts so far counts no more: every open order leaves, oldest first. */
+  #setContracts(words: Uint32Array, word: number): number {
+    const { contracts, emit, matcher, orders } = this.#state;
+    contracts.chainId = readSafe(words, word + cmd.CONTRACTS_CHAIN_ID);
+    const at = words.byteOffset + (word + cmd.CONTRACTS_EXCHANGE) * 4;
+    contracts.exchange = new Uint8Array(words.buffer, at, ADDRESS_BYTES).slice();
+    const open: number[] = [];
+    for (let slot = 0; slot < orders.capacity; slot++) if (orders.place[slot] !== PLACE_OF.FREE) open.push(slot);
+    open.sort((a, b) => orders.sequence[a]! - orders.sequence[b]!);
+    for (const slot of open) matcher.close(this.#marketOf(slot), slot, CLOSE_REASON.ADMIN);
+    this.result = open.length;
+    emit.contracts(contracts);
+    return OK;
+  }
+
   /** Everything due by time alone, in order of time; at one moment markets come first, so a close beats an expiry. */
   #tick(timeMs: number): number {
     const { expiry, markets, matcher } = this.#state;
@@ -304,7 +368,7 @@ export class Apply {
 
   /** How everything the command touched stands after it, in absolute terms, so that readers only assign. */
   #tellTouched(): void {
-    const { digest, emit, gross, ledger, markets } = this.#state;
+    const { digest, emit, gross, groups, ledger, markets } = this.#state;
     if (gross !== null) gross.follow();
     for (let i = 0; i < ledger.touchedRowCount; i++) {
       emit.position(ledger.touchedRows[i]!);
@@ -316,6 +380,10 @@ export class Apply {
       if (!ledger.isCovered(account)) emit.usdc(account);
     }
     for (const market of markets.touched) emit.market(market);
+    for (const group of groups.touched) {
+      emit.group(group);
+      group.isNews = false;
+    }
   }
 }
 

@@ -19,6 +19,7 @@ export function checkShard(state: ShardState): void {
   for (const market of state.markets.all()) open += checkMarket(state, market);
   assert(open === state.orders.openCount, 'O1: every open row is in exactly one queue');
   checkTags(state);
+  checkGroups(state);
   checkAccounts(state);
   checkMoney(state);
   checkGross(state);
@@ -107,6 +108,20 @@ function checkTags({ orders }: ShardState): void {
     assert(says, 'T1: a tag row says something');
   }
   assert(taken.size === tags.count, 'T1: every tag row given away belongs to an open order');
+}
+
+/** Q1, Q2 (groups.ts) and the windows. */
+function checkGroups({ groups, orders }: ShardState): void {
+  for (const group of groups.all()) {
+    group.window.check();
+    assert(group.isTripped || !group.isFull, 'Q1: a full group has tripped');
+  }
+  for (let slot = 0; slot < orders.capacity; slot++) {
+    if (orders.place[slot] === PLACE_OF.FREE || orders.groupOf(slot) === NO_GROUP) continue;
+    const group = groups.of(orders.account[slot]!, orders.groupOf(slot));
+    assert(group !== undefined, 'Q2: an open order is in a group of its account');
+    assert(!group.isTripped, 'Q1: a tripped group has no open order');
+  }
 }
 
 /** Account lists, and what their orders reserve (M2, P1). */
@@ -211,6 +226,7 @@ function checkDigest(state: ShardState): void {
     index.visit((words, word, account) => fresh.hashAccepted(words, word, account));
   }
   for (const market of state.markets.all()) fresh.market(market);
+  for (const group of state.groups.all()) fresh.group(group);
   const sealed = new Uint32Array(2);
   state.sealedDigest(sealed, 0);
   assert(state.digest.low === fresh.low && state.digest.high === fresh.high, 'D1: the running digest is the digest');

@@ -12,6 +12,7 @@
  * Not cryptography: it notices a bug or a flipped bit, not somebody who can write the journal.
  */
 import { extend } from './columns.ts';
+import type { Group } from './groups.ts';
 import type { Ledger } from './ledger.ts';
 import type { Market } from './market.ts';
 import type { Orders } from './orders.ts';
@@ -26,6 +27,7 @@ const POSITION = 0xc2b2ae3d;
 const MARKET = 0x27d4eb2f;
 const HASH = 0x165667b1;
 const COUNTERS = 0x5bd1e995;
+const GROUP = 0x1b873593;
 
 export class Digest {
   /** The two lanes of the sum, as signed 32-bit integers: sums of those stay in registers. */
@@ -38,6 +40,7 @@ export class Digest {
   #accountLanes = new Int32Array(128);
   #positionLanes = new Int32Array(2048);
   #marketLanes = new Int32Array(128);
+  #groupLanes = new Int32Array(128);
 
   constructor(orders: Orders, ledger: Ledger) {
     this.#orders = orders;
@@ -125,6 +128,14 @@ export class Digest {
       market.roundingPpm,
     ];
     this.#replace(this.#marketLanes, index, mixAll(mixA, MARKET, facts), mixAll(mixB, MARKET, facts));
+  }
+
+  group(group: Group): void {
+    const { row, index, account, windowSec, maxAtomic, window } = group;
+    if (row * 2 >= this.#groupLanes.length) this.#groupLanes = larger(this.#groupLanes, row * 2);
+    const facts = [index, account, windowSec, maxAtomic, group.isTripped ? 1 : 0, window.sumAtomic];
+    for (let i = 0; i < window.count; i++) facts.push(window.timesMs[i]!, window.atomic[i]!);
+    this.#replace(this.#groupLanes, row, mixAll(mixA, GROUP, facts), mixAll(mixB, GROUP, facts));
   }
 
   /** The digest with the shard's counters folded in: what is journaled. Leaves the running sum alone. */

@@ -7,6 +7,8 @@ import * as commands from '../shared/commands.ts';
 import * as events from '../shared/events.ts';
 import type { RecordBuffer } from '../shared/record.ts';
 import * as record from '../shared/record.ts';
+import type { Contracts } from './contracts.ts';
+import type { Group } from './groups.ts';
 import type { Ledger } from './ledger.ts';
 import type { Market } from './market.ts';
 import type { Orders } from './orders.ts';
@@ -190,6 +192,24 @@ export class Emitter {
   fundsTotals(depositedMicro: number, withdrawnMicro: number): void {
     this.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.DEPOSIT, depositedMicro);
     this.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.WITHDRAWAL, withdrawnMicro);
+  }
+
+  group(group: Group): void {
+    const word = this.#begin(ev.EVENT.GROUP, 0, group.account, 0, NO_MARKET, group.isNews ? 1 : 0);
+    const words = this.out.words;
+    words[word + ev.GROUP_EV_INDEX] = group.index;
+    words[word + ev.GROUP_EV_WINDOW_SEC] = group.windowSec;
+    writeSafe(words, word + ev.GROUP_EV_MAX_ATOMIC, group.maxAtomic);
+    writeSafe(words, word + ev.GROUP_EV_FILLED_ATOMIC, group.window.sumAtomic);
+    words[word + ev.GROUP_EV_TRIPPED] = group.isTripped ? 1 : 0;
+    zero(words, word, 15, 16);
+  }
+
+  contracts(contracts: Contracts): void {
+    const word = this.#begin(ev.EVENT.CONTRACTS, 0, FEE_ACCOUNT, 0, NO_MARKET, 0);
+    writeSafe(this.out.words, word + ev.CONTRACTS_EV_CHAIN_ID, contracts.chainId);
+    this.out.bytes.set(contracts.exchange, (word + ev.CONTRACTS_EV_EXCHANGE) * 4);
+    zero(this.out.words, word, 15, 16);
   }
 
   reply(requestId: number, code: number, shardSequence: number, a: number, b: number, c: number): void {

@@ -21,7 +21,7 @@ import { EVENT, EVENT_BYTES } from '../shared/events.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../shared/record.ts';
 import { Apply } from './apply.ts';
 import { collectResting } from './dormancy.ts';
-import { Entry } from './entry.ts';
+import { Entry, NOTHING_TO_DO } from './entry.ts';
 import type { JournalStore } from './journal.ts';
 import { NONE } from './orders.ts';
 import { ShardState } from './state.ts';
@@ -61,6 +61,7 @@ export class Engine {
 
   readonly #entry: Entry;
   readonly #apply: Apply;
+  readonly #hasher: OrderHasher;
   readonly #journal: Pick<JournalStore, 'append'>;
   readonly #tickCommand = new RecordBuffer(cmd.COMMAND_BYTES[cmd.COMMAND.TICK]!);
 
@@ -69,6 +70,7 @@ export class Engine {
     this.out = this.state.emit.out;
     this.#entry = new Entry(this.state, parts.hasher, parts.verifier);
     this.#apply = new Apply(this.state);
+    this.#hasher = parts.hasher;
     this.#journal = parts.journal;
     this.#tickCommand.append(cmd.COMMAND_BYTES[cmd.COMMAND.TICK]!, cmd.COMMAND.TICK | (cmd.COMMAND_VERSION << 16));
   }
@@ -86,7 +88,8 @@ export class Engine {
     const requestId = words[word + cmd.CMD_REQUEST]!;
     let code = this.#entry.check(type, words, bytes, word);
     if (code !== OK) {
-      emit.reply(requestId, code, 0, this.#entry.a, this.#entry.b, this.#entry.c);
+      const told = code === NOTHING_TO_DO ? OK : code;
+      emit.reply(requestId, told, 0, this.#entry.a, this.#entry.b, this.#entry.c);
       return;
     }
     const start = this.out.lengthBytes;
@@ -101,6 +104,7 @@ export class Engine {
       return;
     }
     assert(code === OK, 'E1: a refused command has no events');
+    if (type === cmd.COMMAND.CONTRACTS) this.#useContracts();
     this.#seal(this.sequence + 1);
     this.#append(words, word, start);
     emit.reply(requestId, OK, this.sequence, this.#apply.result, 0, 0);
@@ -136,6 +140,13 @@ export class Engine {
   /** From here on commands are new: the shared cells are put right and asked, credits wait for their commit. */
   goLive(): void {
     this.state.ledger.goLive();
+    this.#useContracts();
+  }
+
+  /** Orders are signed for the latest contracts; before the first change, for those the hasher was made with. */
+  #useContracts(): void {
+    const { contracts } = this.state;
+    if (contracts.haveChanged) this.#hasher.setDomain(contracts.chainId, contracts.exchange);
   }
 
   /**
@@ -143,8 +154,13 @@ export class Engine {
    * Orders come level by level, best first, in queue order, then the dormant ones by priority.
    */
   describe(flush: () => void): void {
-    const { markets, ledger, orders, emit, totals } = this.state;
+    const { contracts, groups, markets, ledger, orders, emit, totals } = this.state;
+    if (contracts.haveChanged) emit.contracts(contracts);
     for (const market of markets.all()) emit.market(market);
+    for (const group of groups.all()) {
+      emit.group(group);
+      if (this.out.lengthBytes > 1 << 19) flush();
+    }
     for (let account = 0; account < ledger.accountCapacity; account++) {
       if (ledger.netMicro[account] !== 0 || ledger.reservedMicro[account] !== 0) emit.usdc(account);
     }

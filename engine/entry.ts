@@ -9,6 +9,7 @@ import * as codes from '../shared/codes.ts';
 import * as commands from '../shared/commands.ts';
 import type { OrderHasher } from '../shared/eip712.ts';
 import { E, OK } from '../shared/errors.ts';
+import { ADDRESS_BYTES } from '../shared/hex.ts';
 import { bpsFloor, MAX_SAFE } from '../shared/int.ts';
 import { readSafe } from '../shared/record.ts';
 import { type GridResult, toGrid } from './grid.ts';
@@ -20,9 +21,13 @@ import { placeDigest } from './verify/placeDigest.ts';
 import type { Verifier } from './verify/verifier.ts';
 
 // Own constants for speed: see emit.ts.
-const { CLOSE_REASON, isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
+const { CLOSE_REASON, isDecided, MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const cmd = { ...commands };
 
+/** No refusal: things stand as the command wants them. */
+export const NOTHING_TO_DO = -1;
+
+const MOST_WINDOW_SEC = 3600;
 const PLAIN_PLACE_BYTES = cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]!;
 
 export class Entry {
@@ -40,7 +45,7 @@ export class Entry {
     this.#verifier = verifier;
   }
 
-  /** @returns OK or the number of the first error that applies. */
+  /** @returns OK, NOTHING_TO_DO, or the number of the first error that applies. */
   check(type: number, words: Uint32Array, bytes: Uint8Array, word: number): number {
     this.a = 0;
     this.b = 0;
@@ -60,13 +65,19 @@ export class Entry {
       case cmd.COMMAND.CLAIM:
       case cmd.COMMAND.SETTLE:
         return this.#marketEnd(type, words, word);
+      case cmd.COMMAND.GROUP_SET:
+      case cmd.COMMAND.GROUP_RESET:
+      case cmd.COMMAND.GROUP_TRIP:
+        return this.#group(type, words, word);
+      case cmd.COMMAND.CONTRACTS:
+        return this.#contracts(words, bytes, word);
       default:
         return OK;
     }
   }
 
   #place(words: Uint32Array, bytes: Uint8Array, word: number): number {
-    const { hashes, markets } = this.#state;
+    const { groups, hashes, markets } = this.#state;
     const kind = words[word + cmd.PLACE_KIND]!;
     const isExtended = (cmd.kindBits(kind) & cmd.PLACE_BIT_EXTENDED) !== 0;
     assert(isExtended === words[word]! > PLAIN_PLACE_BYTES, 'entry: a command is as long as it says');
@@ -77,7 +88,11 @@ export class Entry {
     const feeBps = words[word + cmd.PLACE_FEE_BPS]!;
     const at = word * 4;
     placeDigest(this.#hasher, words, bytes, word, bytes, at + cmd.PLACE_HASH * 4);
-    // Before every check of state: for an order that rests, a client that lost the answer must read "duplicate".
+    const group = isExtended ? words[word + cmd.EXT_GROUP]! : cmd.NO_GROUP;
+    const found = group === cmd.NO_GROUP ? undefined : groups.of(words[word + cmd.CMD_ACCOUNT]!, group);
+    if (group !== cmd.NO_GROUP && found === undefined) return E.VALIDATION_ERROR;
+    // Before every check of what may have changed: for an order that rests, a client that lost the answer must read
+    // "duplicate".
     if (hashes.find(words, word + cmd.PLACE_HASH)) return E.DUPLICATE_ORDER;
     if ((cmd.kindBits(kind) & cmd.PLACE_BIT_CLIENT_ID_TAKEN) !== 0) return E.DUPLICATE_CLIENT_ORDER_ID;
 
@@ -104,9 +119,10 @@ export class Entry {
       this.a = market.feeBps;
       return E.FEE_RATE_MISMATCH;
     }
+    if (found?.isTripped) return E.ORDER_GROUP_TRIGGERED;
     const short = this.#checkBalance(market, words[word + cmd.CMD_ACCOUNT]!, kind);
     if (short !== OK) return short;
-    return this.#checkMatching(market, words, word, kind);
+    return this.#checkMatching(market, words, word, kind, group);
   }
 
   #checkBalance(market: Market, account: number, kind: number): number {
@@ -127,7 +143,7 @@ export class Entry {
     return gross !== null && growth > gross.room ? this.#short(growth, gross.room, reserved) : OK;
   }
 
-  #checkMatching(market: Market, words: Uint32Array, word: number, kind: number): number {
+  #checkMatching(market: Market, words: Uint32Array, word: number, kind: number, group: number): number {
     const { limitTicks, quantityLots } = this.#grid;
     const outcome = cmd.kindOutcome(kind);
     const isBid = isBidInYes(kind);
@@ -137,8 +153,10 @@ export class Entry {
     const timeInForce = cmd.kindTimeInForce(kind);
     if (timeInForce !== TIME_IN_FORCE.FOK && timeInForce !== TIME_IN_FORCE.FAK) return OK;
 
-    const { matcher } = this.#state;
-    matcher.lookAhead(market, words[word + cmd.CMD_ACCOUNT]!, kind, isBid, yesTicks, quantityLots);
+    const { groups, matcher } = this.#state;
+    if (groups.count > 0) groups.nowMs = readSafe(words, word + cmd.CMD_TIME_MS);
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    matcher.lookAhead(market, account, kind, group, isBid, yesTicks, quantityLots);
     const lots = matcher.reachableLots;
     if (timeInForce === TIME_IN_FORCE.FOK && lots < quantityLots) return E.FOK_NOT_FILLED;
     if (lots === 0) return E.FAK_NO_FILL;
@@ -217,6 +235,30 @@ export class Entry {
         if (!isDecided(market.status)) return E.INVALID_TRANSITION;
         return claimableMicro(this.#state, market, words[word + cmd.CMD_ACCOUNT]!) > 0 ? OK : E.NOTHING_TO_CLAIM;
     }
+  }
+
+  #group(type: number, words: Uint32Array, word: number): number {
+    const { groups } = this.#state;
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const index = words[word + cmd.GROUP_INDEX]!;
+    if (type !== cmd.COMMAND.GROUP_SET) return groups.of(account, index) === undefined ? E.VALIDATION_ERROR : OK;
+    const windowSec = words[word + cmd.GROUP_WINDOW_SEC]!;
+    const maxAtomic = readSafe(words, word + cmd.GROUP_MAX_ATOMIC);
+    const isValid =
+      index !== cmd.NO_GROUP &&
+      !groups.isTaken(account, index) &&
+      windowSec >= 1 &&
+      windowSec <= MOST_WINDOW_SEC &&
+      maxAtomic >= 1 &&
+      maxAtomic <= MAX_ORDER_AMOUNT;
+    return isValid ? OK : E.VALIDATION_ERROR;
+  }
+
+  #contracts(words: Uint32Array, bytes: Uint8Array, word: number): number {
+    const chainId = readSafe(words, word + cmd.CONTRACTS_CHAIN_ID);
+    if (chainId === 0 || chainId > MAX_SAFE) return E.VALIDATION_ERROR;
+    const at = (word + cmd.CONTRACTS_EXCHANGE) * 4;
+    return this.#hasher.isFor(chainId, bytes.slice(at, at + ADDRESS_BYTES)) ? NOTHING_TO_DO : OK;
   }
 
   #short(required: number, available: number, reserved: number): number {

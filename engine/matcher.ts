@@ -4,7 +4,7 @@
  *
  * Rules kept here: best price first, at one price the earlier sequence first, both kinds of order in one queue
  * (RULES.md 2.1); execution at the resting order's price (2.1, 2.3); self-trade prevention by the incoming order's mode
- * (2.6).
+ * (2.6); order groups that reach their maximum leave the book at that fill (7.9).
  */
 import { assert } from '../shared/assert.ts';
 import * as codes from '../shared/codes.ts';
@@ -13,6 +13,7 @@ import { addSafe } from '../shared/int.ts';
 import type { Digest } from './digest.ts';
 import type { Emitter } from './emit.ts';
 import type { ExpiryHeap } from './expiry.ts';
+import type { Group, Groups } from './groups.ts';
 import type { HashIndex } from './hashIndex.ts';
 import type { Ledger } from './ledger.ts';
 import { NO_TICK } from './levels.ts';
@@ -23,7 +24,10 @@ import { releaseReservation, settleParty } from './settle.ts';
 
 // Own constants for speed: see emit.ts.
 const { CLOSE_REASON, MATCH_TYPE, OUTCOME, SELF_TRADE, SIDE } = codes;
-const { kindBits, kindOutcome, kindSide, PLACE_SELF_TRADE_SHIFT } = commands;
+const { kindBits, kindOutcome, kindSide, NO_GROUP, PLACE_SELF_TRADE_SHIFT } = commands;
+
+/** What `match` answers when nothing stopped the order. */
+export const GOES_ON = -1;
 
 export const selfTradeMode = (kind: number): number => (kindBits(kind) >>> PLACE_SELF_TRADE_SHIFT) & 3;
 
@@ -39,6 +43,7 @@ export class Matcher {
   readonly #hashes: HashIndex;
   readonly #expiry: ExpiryHeap;
   readonly #markets: Markets;
+  readonly #groups: Groups;
   readonly #digest: Digest;
   readonly #emit: Emitter;
 
@@ -48,6 +53,7 @@ export class Matcher {
     hashes: HashIndex,
     expiry: ExpiryHeap,
     markets: Markets,
+    groups: Groups,
     digest: Digest,
     emit: Emitter,
   ) {
@@ -56,18 +62,31 @@ export class Matcher {
     this.#hashes = hashes;
     this.#expiry = expiry;
     this.#markets = markets;
+    this.#groups = groups;
     this.#digest = digest;
     this.#emit = emit;
   }
 
   /**
    * How many of `wantedLots` an order could fill right now and for how much, in its own outcome's USDC. Levels are
-   * added up whole; only an order with self-trade prevention has to look at single orders.
+   * added up whole; single orders have to be looked at only for self-trade prevention, and where there are order
+   * groups, because one that trips takes its other orders away and stops an incoming order of its own.
    */
-  lookAhead(market: Market, account: number, kind: number, isBid: number, yesTicks: number, wantedLots: number): void {
+  lookAhead(
+    market: Market,
+    account: number,
+    kind: number,
+    group: number,
+    isBid: number,
+    yesTicks: number,
+    wantedLots: number,
+  ): void {
     const levels = market.book.opposite(isBid);
     const isYes = kindOutcome(kind) === OUTCOME.YES;
     const mode = selfTradeMode(kind);
+    const groups = this.#groups;
+    const walks = mode !== SELF_TRADE.NONE || groups.count > 0;
+    if (walks) groups.beginProbe();
     let lots = 0;
     let notional = 0;
     let tick = levels.bestTick;
@@ -75,15 +94,24 @@ export class Matcher {
       const ownTicks = isYes ? tick : market.ticksPerUnit - tick;
       let here = levels.totalLots[tick]!;
       let stop = false;
-      if (mode !== SELF_TRADE.NONE) {
+      if (walks) {
         here = 0;
         for (let slot = levels.head[tick]!; slot !== NONE; slot = this.#orders.next[slot]!) {
-          if (this.#orders.account[slot] !== account) here += this.#orders.remainingLots[slot]!;
-          else if (mode !== SELF_TRADE.CANCEL_OLDEST) {
+          if (mode !== SELF_TRADE.NONE && this.#orders.account[slot] === account) {
+            if (mode === SELF_TRADE.CANCEL_OLDEST) continue;
             stop = true;
             break;
           }
-          if (lots + here >= wantedLots) break;
+          const makerGroup = this.#orders.groupOf(slot);
+          if (makerGroup !== NO_GROUP && groups.wouldTrip(makerGroup)) continue;
+          const taken = Math.min(this.#orders.remainingLots[slot]!, wantedLots - lots - here);
+          here += taken;
+          if (makerGroup !== NO_GROUP) groups.tryFill(makerGroup, taken * market.ticksPerUnit);
+          if (group !== NO_GROUP) {
+            groups.tryFill(group, taken * market.ticksPerUnit);
+            stop = groups.wouldTrip(group);
+          }
+          if (stop || lots + here >= wantedLots) break;
         }
       }
       const taken = Math.min(here, wantedLots - lots);
@@ -97,29 +125,51 @@ export class Matcher {
   }
 
   /**
-   * Matches the incoming order until it is filled, nothing crosses, or self-trade prevention stops it.
-   * @returns false when self-trade prevention cancelled what is left of it.
+   * Matches the incoming order until it is filled, nothing crosses, or something stops it.
+   * @returns GOES_ON, or the reason for which what is left of it has to be closed.
    */
-  match(market: Market, taker: number): boolean {
+  match(market: Market, taker: number): number {
     const orders = this.#orders;
     const isBid = orders.isBid[taker]!;
     const limit = orders.yesTicks[taker]!;
     const account = orders.account[taker]!;
     const mode = selfTradeMode(orders.kind[taker]!);
+    const group = orders.groupOf(taker);
     const levels = market.book.opposite(isBid);
     while (orders.remainingLots[taker]! > 0) {
       const tick = levels.bestTick;
-      if (tick === NO_TICK || (isBid === 1 ? tick > limit : tick < limit)) return true;
+      if (tick === NO_TICK || (isBid === 1 ? tick > limit : tick < limit)) return GOES_ON;
       const maker = levels.head[tick]!;
       assert(maker !== NONE, 'L1: an occupied level has a queue');
       if (mode !== SELF_TRADE.NONE && orders.account[maker] === account) {
         if (mode !== SELF_TRADE.CANCEL_NEWEST) this.close(market, maker, CLOSE_REASON.SELF_TRADE);
-        if (mode !== SELF_TRADE.CANCEL_OLDEST) return false;
+        if (mode !== SELF_TRADE.CANCEL_OLDEST) return CLOSE_REASON.SELF_TRADE;
         continue;
       }
-      this.#fill(market, maker, taker, tick);
+      const makerGroup = orders.groupOf(maker);
+      const lots = this.#fill(market, maker, taker, tick);
+      if (makerGroup === NO_GROUP && group === NO_GROUP) continue;
+      this.#countFill(makerGroup, group, taker, lots * market.ticksPerUnit);
+      if (group !== NO_GROUP && this.#groups.must(group).isTripped) return CLOSE_REASON.GROUP_LIMIT;
     }
-    return true;
+    return GOES_ON;
+  }
+
+  /** Every open order of the group leaves, oldest first, but for the incoming one: its command closes that. */
+  trip(group: Group, incoming: number): void {
+    const orders = this.#orders;
+    this.#groups.touch(group);
+    group.isTripped = true;
+    let slot = orders.firstOf(group.account);
+    while (slot !== NONE) {
+      const after = orders.accountNext[slot]!;
+      if (slot !== incoming && orders.groupOf(slot) === group.index) {
+        const market = this.#markets.get(orders.market[slot]!);
+        assert(market !== undefined, 'O1: the market of an open order is known');
+        this.close(market, slot, CLOSE_REASON.GROUP_LIMIT);
+      }
+      slot = after;
+    }
   }
 
   /**
@@ -140,7 +190,29 @@ export class Matcher {
     market.openOrders--;
   }
 
-  #fill(market: Market, maker: number, taker: number, tick: number): void {
+  /**
+   * Both sides count, twice where they are of one group, before either group trips: what is counted does not depend on
+   * which comes first.
+   */
+  #countFill(makerGroup: number, takerGroup: number, taker: number, atomic: number): void {
+    for (const index of [makerGroup, takerGroup]) {
+      if (index === NO_GROUP) continue;
+      const group = this.#groups.must(index);
+      this.#groups.touch(group);
+      group.roll(this.#groups.nowMs);
+      group.window.add(this.#groups.nowMs, atomic);
+    }
+    for (const index of [makerGroup, takerGroup]) {
+      if (index === NO_GROUP) continue;
+      const group = this.#groups.must(index);
+      if (group.isTripped || !group.isFull) continue;
+      this.trip(group, taker);
+      group.isNews = true;
+    }
+  }
+
+  /** @returns the lots. */
+  #fill(market: Market, maker: number, taker: number, tick: number): number {
     const orders = this.#orders;
     const ticksPerUnit = market.ticksPerUnit;
     const lots = Math.min(orders.remainingLots[maker]!, orders.remainingLots[taker]!);
@@ -170,5 +242,6 @@ export class Matcher {
     this.#emit.fill(maker, taker, sequence, matchType, tick, lots, ++this.tradeSequence, makerFee, takerFee);
     if (orders.remainingLots[maker] === 0) this.close(market, maker, CLOSE_REASON.FILLED);
     else this.#digest.order(maker);
+    return lots;
   }
 }

@@ -12,6 +12,7 @@
  *       a SELL exactly remainingLots * ticksPerUnit atomic tokens.
  */
 import { assert } from '../shared/assert.ts';
+import { NO_GROUP } from '../shared/commands.ts';
 import { extend } from './columns.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
 import { NO_TAG, Tags } from './tags.ts';
@@ -131,6 +132,12 @@ export class Orders {
     this.next[slot] = this.#freeHead;
     this.#freeHead = slot;
     this.openCount--;
+  }
+
+  /** Its order group, or NO_GROUP. */
+  groupOf(slot: number): number {
+    const tag = this.tag[slot]!;
+    return tag === NO_TAG ? NO_GROUP : this.tags.group[tag]!;
   }
 
   /** Its time priority inside a queue, and among the sleeping (RULES.md 2.1, 7.8). */

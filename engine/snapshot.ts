@@ -16,7 +16,7 @@ import { JournalHead } from './journalRow.ts';
 import { SnapshotError, type SnapshotIo, SnapshotReader, SnapshotWriter } from './snapshotIo.ts';
 
 const MAGIC = 0x5358504f;
-export const SNAPSHOT_VERSION = 2;
+export const SNAPSHOT_VERSION = 3;
 
 export type SnapshotFile = { readonly path: string; readonly sequence: number };
 

@@ -6,10 +6,12 @@
 import { assert } from '../shared/assert.ts';
 import type { Balances } from '../shared/balances.ts';
 import { RecordBuffer } from '../shared/record.ts';
+import { Contracts } from './contracts.ts';
 import { Digest } from './digest.ts';
 import { Emitter } from './emit.ts';
 import { ExpiryHeap } from './expiry.ts';
 import { Gross } from './gross.ts';
+import { Groups } from './groups.ts';
 import { HashIndex } from './hashIndex.ts';
 import { Ledger } from './ledger.ts';
 import { Markets } from './markets.ts';
@@ -23,6 +25,8 @@ export class ShardState {
   /** Reference hashes of deposits and withdrawals: each is applied once, for ever. */
   readonly references = new HashIndex();
   readonly markets = new Markets();
+  readonly groups = new Groups();
+  readonly contracts = new Contracts();
   readonly totals = { depositedMicro: 0, withdrawnMicro: 0 };
   readonly expiry: ExpiryHeap;
   readonly ledger: Ledger;
@@ -46,16 +50,20 @@ export class ShardState {
       this.hashes,
       this.expiry,
       this.markets,
+      this.groups,
       this.digest,
       this.emit,
     );
   }
   /** The digest of everything, counters included, as two words. */
   sealedDigest(into: Uint32Array, word: number): void {
-    const { digest, hashes, markets, matcher, references, totals } = this;
+    const { contracts, digest, groups, hashes, markets, matcher, references, totals } = this;
     for (const market of markets.all()) digest.market(market);
+    for (const group of groups.unsealed) digest.group(group);
+    groups.unsealed.clear();
     const counters = [this.orderSequence, matcher.tradeSequence, hashes.size, references.size];
-    digest.sealed([...counters, totals.depositedMicro, totals.withdrawnMicro], into, word);
+    const rest = [totals.depositedMicro, totals.withdrawnMicro, ...contracts.facts()];
+    digest.sealed([...counters, ...rest], into, word);
   }
 
   /** Writes or reads everything a snapshot keeps (snapshot.ts). After reading, `rebuild` makes the rest. */
@@ -69,6 +77,8 @@ export class ShardState {
     this.references.persist(io);
     this.ledger.persist(io);
     this.markets.persist(io, this.orders);
+    this.groups.persist(io);
+    this.contracts.persist(io);
   }
 
   /** Queues, expiry heap and digest from the orders and accounts that were read. Rows keep their places. */

@@ -12,7 +12,9 @@
  *   C3  Reply objects and the views' Outcome belong to the pump: a handler copies what it keeps.
  *   C4  Only a shard that is READY is sent anything. When one is lost, what it had published still counts, and what it
  *       owed beyond that is answered OUTCOME_UNKNOWN.
- *   C5  Each thread of a shard has rings of its own: nobody reads on behind what a dead one left half written.
+ *   C5  An order group that trips in one shard is tripped in all others: at once where there is room, else as soon as
+ *       there is, and when a shard comes back.
+ *   C6  Each thread of a shard has rings of its own: nobody reads on behind what a dead one left half written.
  */
 import { assert } from '../shared/assert.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -20,7 +22,7 @@ import { CLOSE_REASON, FEE_ACCOUNT, type MarketStatus, type MOVEMENT, type Movem
 import * as cmd from '../shared/commands.ts';
 import { E, OK } from '../shared/errors.ts';
 import * as ev from '../shared/events.ts';
-import { HASH_BYTES, UUID_BYTES } from '../shared/hex.ts';
+import { ADDRESS_BYTES, HASH_BYTES, UUID_BYTES } from '../shared/hex.ts';
 import { readSafe, writeSafe } from '../shared/record.ts';
 import { RingConsumer, RingProducer } from '../shared/ring.ts';
 import type { MarketEntry } from './control/catalog.ts';
@@ -83,6 +85,8 @@ class Lane {
   readonly onReady: () => void;
   isReady = false;
   isLost = false;
+  /** Groups the shard has to be told have tripped elsewhere, and their accounts. */
+  readonly owedTrips = new Map<number, number>();
 
   constructor(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer, onReady: () => void) {
     this.shard = shard;
@@ -165,7 +169,7 @@ export class EngineClient {
    * @returns when it has told its state and is READY: never, if it is lost before.
    */
   attach(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer): Promise<void> {
-    assert(this.#lanes[shard] === undefined || this.#lanes[shard].isLost, 'C5: a shard has one thread at a time');
+    assert(this.#lanes[shard] === undefined || this.#lanes[shard].isLost, 'C6: a shard has one thread at a time');
     return new Promise((resolve) => {
       const lane = new Lane(shard, commandRing, eventRing, resolve);
       this.#lanes[shard] = lane;
@@ -356,11 +360,44 @@ export class EngineClient {
     return this.#ask(shard, cmd.COMMAND.SETTLE, FEE_ACCOUNT, market, 0, () => undefined);
   }
 
+  /** Makes or changes an order group in every shard. @returns OK, or that of the first shard that did not. */
+  setGroup(account: number, group: number, windowSec: number, maxAtomic: number): Promise<number> {
+    return this.#askAll(cmd.COMMAND.GROUP_SET, account, (words, word) => {
+      words[word + cmd.GROUP_INDEX] = group;
+      words[word + cmd.GROUP_WINDOW_SEC] = windowSec;
+      writeSafe(words, word + cmd.GROUP_MAX_ATOMIC, maxAtomic);
+    });
+  }
+
+  /** Takes orders of a group again, from nothing filled on. */
+  resetGroup(account: number, group: number): Promise<number> {
+    for (const { owedTrips } of this.#lanes) owedTrips.delete(group);
+    return this.#askAll(cmd.COMMAND.GROUP_RESET, account, (words, word) => {
+      words[word + cmd.GROUP_INDEX] = group;
+    });
+  }
+
+  /**
+   * From here on orders are signed for this contract on this chain; all open ones are cancelled. A shard that is there
+   * already does nothing, so this may be asked again until it is OK.
+   */
+  rotateContracts(chainId: number, exchange: Uint8Array): Promise<number> {
+    assert(exchange.length === ADDRESS_BYTES, 'engine client: a contract address has 20 bytes');
+    return this.#askAll(cmd.COMMAND.CONTRACTS, FEE_ACCOUNT, (words, word) => {
+      writeSafe(words, word + cmd.CONTRACTS_CHAIN_ID, chainId);
+      for (let i = 0; i < ADDRESS_BYTES; i++) {
+        words[word + cmd.CONTRACTS_EXCHANGE + (i >>> 2)]! |= exchange[i]! << (8 * (i & 3));
+      }
+    });
+  }
+
   /** Tells every shard the time, so that what is due expires. A full ring has commands in it that do the same. */
   tick(): void {
     const now = this.#clock.nowMs();
-    for (const { isReady, commands } of this.#lanes) {
+    for (const lane of this.#lanes) {
+      const { isReady, commands } = lane;
       if (!isReady) continue;
+      this.#payTrips(lane);
       const word = cmd.beginCommand(commands, cmd.COMMAND.TICK, NO_REQUEST, FEE_ACCOUNT, now, cmd.NO_MARKET, 0);
       if (word !== NO_ROOM) commands.publish();
     }
@@ -416,6 +453,37 @@ export class EngineClient {
     });
   }
 
+  /** The same to every shard, or to none while one is away or has no room; all have committed when it resolves. */
+  async #askAll(
+    type: cmd.CommandType,
+    account: number,
+    fill: (words: Uint32Array, word: number) => void,
+  ): Promise<number> {
+    if (!this.#lanes.every((lane) => lane.isReady && hasRoomForCancel(lane))) return E.ENGINE_BUSY;
+    const asked = this.#lanes.map(({ shard }) => {
+      return this.#ask(shard, type, account, cmd.NO_MARKET, 0, (lane, word) => fill(lane.commands.words, word));
+    });
+    const replies = await Promise.all(asked);
+    return replies.find(({ code }) => code !== OK)?.code ?? OK;
+  }
+
+  /** C5. */
+  #oweTrips(lane: Lane, missed: readonly [group: number, account: number][]): void {
+    for (const [group, account] of missed) lane.owedTrips.set(group, account);
+    if (lane.isReady) this.#payTrips(lane);
+  }
+
+  #payTrips({ commands, owedTrips }: Lane): void {
+    const now = this.#clock.nowMs();
+    for (const [group, account] of owedTrips) {
+      const word = cmd.beginCommand(commands, cmd.COMMAND.GROUP_TRIP, NO_REQUEST, account, now, cmd.NO_MARKET, 0);
+      if (word === NO_ROOM) return;
+      commands.words[word + cmd.GROUP_INDEX] = group;
+      commands.publish();
+      owedTrips.delete(group);
+    }
+  }
+
   #finishPart(fanOut: FanOut): void {
     fanOut.waiting--;
     if (fanOut.waiting > 0) return;
@@ -456,11 +524,20 @@ export class EngineClient {
         case ev.EVENT.READY:
           this.#ready(lane, words, word);
           break;
+        case ev.EVENT.GROUP:
+          this.#views.apply(lane.shard, words, word);
+          if (words[word + ev.EV_FLAGS] === 1) this.#tripElsewhere(lane, words, word);
+          break;
         default:
           this.#views.apply(lane.shard, words, word);
       }
     }
     lane.events.release();
+  }
+
+  #tripElsewhere(lane: Lane, words: Uint32Array, word: number): void {
+    const trip: [number, number] = [words[word + ev.GROUP_EV_INDEX]!, words[word + ev.EV_ACCOUNT]!];
+    for (const other of this.#lanes) if (other !== lane && other.isReady) this.#oweTrips(other, [trip]);
   }
 
   #take(lane: Lane, words: Uint32Array, word: number): void {
@@ -510,6 +587,7 @@ export class EngineClient {
     lane.isReady = true;
     this.#recoveredSequences[lane.shard] = readSafe(words, word + ev.READY_SEQUENCE);
     this.#views.recovered(lane.shard);
+    for (const each of this.#lanes) if (each.isReady) this.#oweTrips(each, this.#views.groups.missedBy(each.shard));
     lane.onReady();
   }
 }

@@ -68,6 +68,12 @@ export class OrderHasher {
     this.hasDomain = true;
   }
 
+  /** Whether digests are for this chain and contract already. */
+  isFor(chainId: number, verifyingContract: Uint8Array): boolean {
+    const separator = domainSeparator(chainId, verifyingContract);
+    return this.hasDomain && separator.every((byte, index) => byte === this.final[DOMAIN_OFFSET + index]);
+  }
+
   /** Offsets are bytes into `bytes`; numbers are non-negative safe integers. Writes 32 bytes at `outOffset`. */
   digest(
     bytes: Uint8Array,

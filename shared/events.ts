@@ -44,6 +44,7 @@
  *   26 priority (2): the orderSequence whose place in the queue it has, its own unless an amend kept an older one
  * GROUP, 16 words:    how an order group stands, absolute: 8 group   9 windowSec   10 maxTokenAtomic (2)
  *   12 token quantity filled inside the window (2)   14 tripped 0/1   15 –
+ *   7 = 1 when it tripped in this record by what happened in this shard: the other shards are to be told
  * TOMBSTONE, 18 words: 8…15 order hash   16 untilMs (2)
  * CONTRACTS, 16 words: 8 chainId (2)   10…14 exchange address   15 –
  * READY, 12 words:    8 shardSequence (2)   10 timeMs (2): recovery is done, commands may come

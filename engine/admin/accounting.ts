@@ -122,6 +122,10 @@ export class Accounting {
       case cmd.COMMAND.CANCEL_MANY:
       case cmd.COMMAND.MARKET_PATCH:
       case cmd.COMMAND.TICK:
+      case cmd.COMMAND.GROUP_SET:
+      case cmd.COMMAND.GROUP_RESET:
+      case cmd.COMMAND.GROUP_TRIP:
+      case cmd.COMMAND.CONTRACTS:
         break; // money moves only where their CLOSED events say that an order ended
       default:
         throw new AdminError(`record ${this.#sequence}: command type ${type} is not known to the audit`);

@@ -13,15 +13,20 @@
  */
 import { assert, unreachable } from '../../shared/assert.ts';
 import * as ev from '../../shared/events.ts';
+import { ADDRESS_BYTES, toHex } from '../../shared/hex.ts';
 import { readSafe } from '../../shared/record.ts';
 import { AccountViews, ShardFunds } from './accounts.ts';
 import { Books } from './books.ts';
 import { NONE } from './columns.ts';
+import { GroupViews } from './groups.ts';
 import { type LedgerTotals, ledgerTotals } from './ledger.ts';
 import { MarketViews } from './markets.ts';
 import { OpenOrders, ORDER_STATE } from './orders.ts';
 import { Outcome } from './outcome.ts';
 import { PairIndex } from './pairIndex.ts';
+
+/** What orders are signed for. */
+export type ContractsView = { readonly chainId: number; readonly exchangeAddress: string };
 
 /** What a shard that recovers has told so far (V3). */
 type Retold = { readonly orders: OpenOrders; readonly funds: ShardFunds };
@@ -34,6 +39,9 @@ export class Views {
   readonly outcomes: Outcome[];
   readonly books = new Books();
   readonly markets = new MarketViews();
+  readonly groups = new GroupViews();
+  /** By shard: for which contracts orders are signed since they were changed; null before. */
+  readonly contracts: (ContractsView | null)[];
   readonly accounts: AccountViews;
   /** By shard; null while its events tell what changes. */
   readonly #retold: (Retold | null)[];
@@ -42,6 +50,7 @@ export class Views {
     this.orders = Array.from({ length: shards }, (_, shard) => new OpenOrders(shard, this.pairs));
     this.outcomes = Array.from({ length: shards }, () => new Outcome());
     this.accounts = new AccountViews(shards, this.pairs);
+    this.contracts = this.orders.map(() => null);
     this.#retold = this.orders.map(() => null);
   }
 
@@ -110,6 +119,12 @@ export class Views {
       case ev.EVENT.FUNDS:
         this.accounts.applyFunds(this.#funds(shard), words, word);
         break;
+      case ev.EVENT.GROUP:
+        this.groups.apply(shard, this.#retold[shard] === null ? outcome.timeMs : 0, words, word);
+        break;
+      case ev.EVENT.CONTRACTS:
+        this.contracts[shard] = readContracts(words, word);
+        break;
       case ev.EVENT.DIGEST:
         break; // a seal for replays
       default:
@@ -121,6 +136,7 @@ export class Views {
   begin(shard: number): void {
     this.#retold[shard] = { orders: new OpenOrders(shard, this.pairs), funds: new ShardFunds() };
     this.outcomes[shard] = new Outcome();
+    this.groups.begin(shard);
   }
 
   /** A shard has told all it recovered: its open orders take their places, in the order they once came. */
@@ -226,4 +242,12 @@ export class Views {
   #advance(words: Uint32Array, word: number): void {
     this.markets.advance(words[word + ev.EV_MARKET]!, readSafe(words, word + ev.EV_MARKET_SEQUENCE));
   }
+}
+
+function readContracts(words: Uint32Array, word: number): ContractsView {
+  const at = words.byteOffset + (word + ev.CONTRACTS_EV_EXCHANGE) * 4;
+  return {
+    chainId: readSafe(words, word + ev.CONTRACTS_EV_CHAIN_ID),
+    exchangeAddress: toHex(new Uint8Array(words.buffer, at, ADDRESS_BYTES)),
+  };
 }

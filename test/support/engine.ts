@@ -284,6 +284,35 @@ export class EngineRig {
     return this.#run();
   }
 
+  groupSet(account: number, group: number, windowSec: number, maxAtomic: number): Outcome {
+    const word = this.#begin(cmd.COMMAND.GROUP_SET, account, cmd.NO_MARKET, 0);
+    this.#producer.words[word + cmd.GROUP_INDEX] = group;
+    this.#producer.words[word + cmd.GROUP_WINDOW_SEC] = windowSec;
+    writeSafe(this.#producer.words, word + cmd.GROUP_MAX_ATOMIC, maxAtomic);
+    return this.#run();
+  }
+
+  groupReset(account: number, group: number): Outcome {
+    return this.#onGroup(cmd.COMMAND.GROUP_RESET, account, group);
+  }
+
+  groupTrip(account: number, group: number): Outcome {
+    return this.#onGroup(cmd.COMMAND.GROUP_TRIP, account, group);
+  }
+
+  contracts(chainId: number, exchange: Uint8Array): Outcome {
+    const word = this.#begin(cmd.COMMAND.CONTRACTS, 0, cmd.NO_MARKET, 0);
+    writeSafe(this.#producer.words, word + cmd.CONTRACTS_CHAIN_ID, chainId);
+    this.#producer.bytes.set(exchange, (word + cmd.CONTRACTS_EXCHANGE) * 4);
+    return this.#run();
+  }
+
+  #onGroup(type: cmd.CommandType, account: number, group: number): Outcome {
+    const word = this.#begin(type, account, cmd.NO_MARKET, 0);
+    this.#producer.words[word + cmd.GROUP_INDEX] = group;
+    return this.#run();
+  }
+
   /** Runs the one command that `write` puts into the ring. */
   run(write: (ring: RingProducer) => void): Outcome {
     write(this.#producer);

@@ -1,5 +1,5 @@
 /** A seeded stream of commands of every kind, for tests that compare two tellings of the same history. */
-import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
+import { CLOSE_REASON, MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
 import * as cmd from '../../shared/commands.ts';
 import { writeSafe } from '../../shared/record.ts';
 import { RingProducer } from '../../shared/ring.ts';
@@ -50,8 +50,14 @@ export class CommandFlow {
     }
   }
 
+  /** And an order group each, of the account's own number, that never reaches its maximum. */
   fundAccounts(): void {
     for (let account = 1; account <= ACCOUNTS; account++) {
+      const word = this.#begin(cmd.COMMAND.GROUP_SET, account, cmd.NO_MARKET, 0);
+      this.#ring.words[word + cmd.GROUP_INDEX] = account;
+      this.#ring.words[word + cmd.GROUP_WINDOW_SEC] = 60;
+      writeSafe(this.#ring.words, word + cmd.GROUP_MAX_ATOMIC, MAX_ORDER_AMOUNT);
+      this.#ring.publish();
       this.#funds(account, MOVEMENT.DEPOSIT, 5_000_000);
       for (let market = 0; market < FLOW_TICKS_PER_UNIT.length; market++) {
         this.#convert(account, market, MOVEMENT.SPLIT, 1_000_000);
@@ -95,7 +101,7 @@ export class CommandFlow {
     words[word + cmd.PLACE_SALT] = ++this.#salt;
     if (isExtended) {
       if (this.#below(2) === 0) writeClientId(words, word, `order ${this.#salt}`);
-      words[word + cmd.EXT_GROUP] = this.#below(2);
+      words[word + cmd.EXT_GROUP] = this.#below(2) * account;
     }
     words[word + cmd.PLACE_KIND] = cmd.packKind(
       side,

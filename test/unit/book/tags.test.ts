@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { NO_TAG } from '../../../engine/tags.ts';
+import { MAX_ORDER_AMOUNT } from '../../../shared/codes.ts';
 import { COMMAND_BYTES, EXTENDED_PLACE_BYTES } from '../../../shared/commands.ts';
 import { OK } from '../../../shared/errors.ts';
 import { EVENT } from '../../../shared/events.ts';
@@ -11,9 +12,17 @@ import { ALICE, BOB, Scenario } from '../../support/scenario.ts';
 
 const LONGEST = 'x'.repeat(64);
 
+/** Alice's order groups 1 to 4, and Bob's 7, far from their maximum. */
+function withGroups(): Scenario {
+  const x = new Scenario();
+  for (const group of [1, 2, 3, 4]) x.groupSet(ALICE, group, 60, MAX_ORDER_AMOUNT);
+  x.groupSet(BOB, 7, 60, MAX_ORDER_AMOUNT);
+  return x;
+}
+
 describe('an order with a client order id or a group', () => {
   it('is told of by an ORDER_TAG right behind its ORDER', () => {
-    const x = new Scenario();
+    const x = withGroups();
     for (const tag of [{ clientId: 'a' }, { clientId: LONGEST }, { group: 3 }, { clientId: 'b', group: 4 }]) {
       const { types } = x.place({ account: ALICE, ...tag });
       assert.deepEqual(types.slice(0, 4), [EVENT.RECORD, EVENT.ORDER, EVENT.ORDER_TAG, EVENT.REST]);
@@ -37,7 +46,7 @@ describe('an order with a client order id or a group', () => {
   });
 
   it('takes its turn in the queue like one without', () => {
-    const x = new Scenario();
+    const x = withGroups();
     x.order(ALICE, 'BUY Yes 5 @ 40', { clientId: 'first' });
     x.order(BOB, 'BUY Yes 5 @ 40');
     assert.deepEqual(x.drawn(), ['bid 40  alice 5 Yes, bob 5 Yes']);
@@ -46,7 +55,7 @@ describe('an order with a client order id or a group', () => {
   });
 
   it('is there again after a replay and in what recovery tells', () => {
-    const x = new Scenario();
+    const x = withGroups();
     const random = new Random(11);
     for (let i = 0; i < 300; i++) {
       const tag = random.chance(50) ? { clientId: `order ${i}`, group: random.below(3) } : {};
@@ -59,7 +68,7 @@ describe('an order with a client order id or a group', () => {
 
   it('changes the digest with every part of its tag', () => {
     const digests = [{}, { clientId: 'a' }, { clientId: 'b' }, { group: 1 }, { group: 2 }].map((tag) => {
-      const x = new Scenario();
+      const x = withGroups();
       x.place({ account: ALICE, ...tag });
       return x.engine.state.digest.low;
     });
