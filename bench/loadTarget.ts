@@ -1,5 +1,6 @@
 /** What the benches of the whole server share: an account with a key and money, and a client in its own process. */
 import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { ExchangeClient } from '../shared/sdk/client.ts';
 import { OrderSigner } from '../shared/sdk/order.ts';
@@ -30,15 +31,16 @@ export async function makeTarget(server: TestServer): Promise<LoadTarget> {
 }
 
 /** Runs a client to its end. @returns all that it reported. */
-export function runClient<Options extends object, Result>(entry: string, options: Options): Promise<Result[]> {
+export async function runClient<Options extends object, Result>(entry: string, options: Options): Promise<Result[]> {
   const child = fork(fileURLToPath(new URL(entry, import.meta.url)), {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   const results: Result[] = [];
-  return new Promise((resolve, reject) => {
-    child.on('message', (result) => results.push(result as Result));
-    child.once('error', reject);
-    child.once('exit', (code) => (code === 0 ? resolve(results) : reject(new Error(`the client ended with ${code}`))));
-    child.send(options);
-  });
+  child.on('message', (result) => results.push(result as Result));
+  // What it sent last may come after its exit, but not after the end of the channel.
+  const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
+  child.send(options);
+  const [[code]] = await ended;
+  if (code !== 0) throw new Error(`the client ended with ${code}`);
+  return results;
 }
