@@ -20,6 +20,7 @@ const BENCHES = [
   'gateway',
   'latency',
   'scaling',
+  'memory',
 ] as const;
 
 type Bench = { run(): Promise<Report> };

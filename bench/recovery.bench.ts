@@ -18,7 +18,7 @@ import { RecordBuffer, writeSafe } from '../shared/record.ts';
 import { GivenHash } from './matchingEngine.ts';
 import { atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
-const ORDERS = 1_000_000;
+export const ORDERS = 1_000_000;
 const BATCH = 256;
 const MOST_REPLAY_SECONDS = 10;
 const MOST_SNAPSHOT_SECONDS = 3;
@@ -90,19 +90,19 @@ function measure(directory: string): Report {
   };
 }
 
-function makeEngine(journal: Journal): Engine {
+export function makeEngine(journal: Journal): Engine {
   const verifier = { name: 'native', verify: () => true } as const;
   const balances = new Balances(createBalances());
   return new Engine({ balances, collateralCheck: true, hasher: new GivenHash(), verifier, journal });
 }
 
-function memoryBytes(): number {
+export function memoryBytes(): number {
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }
 
 /** A million bids over 49 ticks, each under a hash of its own. */
-function fill(engine: Engine, journal: Journal): void {
+export function fill(engine: Engine, journal: Journal): void {
   const command = new RecordBuffer(1024);
   const submit = (type: cmd.CommandType, market: number, flags: number, body: (words: Uint32Array) => void): void => {
     command.clear();

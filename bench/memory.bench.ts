@@ -1,0 +1,82 @@
+/**
+ * What does a resting order weigh, and where? A million of them in one shard and in the gateway's views, as a server
+ * holds them after a start: memory that JavaScript accounts for, by part, and what the process has in all.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Journal } from '../engine/journal.ts';
+import { Views } from '../gateway/views/index.ts';
+import { assert } from '../shared/assert.ts';
+import { EV_TYPE, EVENT, typeOf } from '../shared/events.ts';
+import { fill, makeEngine, memoryBytes, ORDERS } from './recovery.bench.ts';
+import { atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+
+const MOST_SHARD_BYTES = 300;
+const SHARD = 0;
+
+export async function run(): Promise<Report> {
+  assert(globalThis.gc !== undefined, 'memory: needs --expose-gc');
+  const directory = mkdtempSync(join(tmpdir(), 'bench-memory-'));
+  const journalPath = join(directory, 'journal-0.db');
+  const journal = Journal.open({ journalPath, journalSync: 'normal', shard: SHARD, shards: 1 });
+  const steal = new StealMeter();
+  try {
+    const start = measure();
+    const engine = makeEngine(journal);
+    engine.goLive();
+    fill(engine, journal);
+    const afterShard = measure();
+    const views = new Views(1);
+    views.begin(SHARD);
+    engine.describe(() => {
+      const { words, lengthBytes } = engine.out;
+      for (let word = 0; word < lengthBytes >>> 2; word += words[word]! >>> 2) {
+        if (typeOf(words[word + EV_TYPE]!) !== EVENT.READY) views.apply(SHARD, words, word);
+      }
+      engine.out.clear();
+    });
+    views.recovered(SHARD);
+    const afterViews = measure();
+    assert(engine.state.orders.openCount === ORDERS, 'memory: every order rests');
+
+    const columns = columnBytes(engine.state.orders) / ORDERS;
+    const shard = (afterShard.accounted - start.accounted) / ORDERS;
+    const view = (afterViews.accounted - afterShard.accounted) / ORDERS;
+    const unaccounted = (afterViews.resident - start.resident) / ORDERS - shard - view;
+    const rows: Row[] = [
+      { what: "shard: the orders' columns", 'bytes an order': columns },
+      { what: 'shard: hashes ever accepted, books, accounts, the rest', 'bytes an order': shard - columns },
+      { what: "gateway: its views of one account's orders", 'bytes an order': view },
+      { what: "SQLite's cache, unused pages of the process", 'bytes an order': unaccounted },
+      {
+        what: 'all together, resident MB',
+        'bytes an order': shard + view + unaccounted,
+        MB: Math.round((afterViews.resident - start.resident) / 1e6),
+        [STOLEN]: steal.percent(),
+      },
+    ];
+    return {
+      bench: 'memory',
+      settings: `${ORDERS.toLocaleString('en')} resting orders of one account in one market; arrays grow by doubling`,
+      rows,
+      goals: [atMost('bytes an order in the shard, all structures', shard, MOST_SHARD_BYTES)],
+    };
+  } finally {
+    journal.close();
+    rmSync(directory, { recursive: true });
+  }
+}
+
+function measure(): { accounted: number; resident: number } {
+  globalThis.gc?.();
+  return { accounted: memoryBytes(), resident: process.memoryUsage.rss() };
+}
+
+/** Of the typed arrays that an object holds itself. */
+function columnBytes(holder: object): number {
+  return Object.values(holder).reduce<number>(
+    (sum, value) => sum + (ArrayBuffer.isView(value) ? value.byteLength : 0),
+    0,
+  );
+}
