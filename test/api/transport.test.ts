@@ -11,7 +11,7 @@ import { NonceMemory } from '../../gateway/auth/nonces.ts';
 import { hashPassphrase } from '../../gateway/auth/passphrase.ts';
 import { SCOPE } from '../../gateway/auth/scopes.ts';
 import type { Call } from '../../gateway/call.ts';
-import type { CounterStore } from '../../gateway/limits/counterStore.ts';
+import type { Counted, CounterStore } from '../../gateway/limits/counterStore.ts';
 import { Limiter } from '../../gateway/limits/limiter.ts';
 import { createLogger } from '../../gateway/log.ts';
 import { fail, ok } from '../../gateway/respond.ts';
@@ -569,6 +569,111 @@ describe('transport', () => {
         assert.equal(headers.get('retry-after'), '1');
         assert.equal(headers.get('x-ratelimit-remaining'), null);
         assert.equal(headers.get('x-ratelimit-reset'), null);
+      });
+    });
+  });
+
+  describe('limits that are decided elsewhere', () => {
+    const ALLOWED: Counted = { allowed: true, remaining: 1, resetMs: START_MS };
+    const DENIED: Counted = { allowed: false, remaining: 0, resetMs: START_MS + 1000 };
+    const LIMITED: Route = {
+      method: 'POST',
+      path: '/v1/limited',
+      access: 'public',
+      limit: 'unlisted',
+      maxBodyBytes: 200_000,
+      handler: (made) => ok(made, { bytes: made.body.length }),
+    };
+    const head = (bytes: number) => `POST /v1/limited HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`;
+
+    /** A store that waits for the test: `asked` resolves with what answers the next question. */
+    function lateStore() {
+      const questions: ((counted: Counted) => void)[] = [];
+      const store: CounterStore = {
+        take: () => new Promise((resolve) => questions.push(resolve)),
+        peek: () => 'unavailable',
+      };
+      const asked = async () => {
+        while (questions.length === 0) await nextTurn();
+        return questions.shift()!;
+      };
+      return { limiter: new Limiter(store, store), routes: [...ROUTES, LIMITED], asked };
+    }
+
+    function withLateStore(run: (asked: () => Promise<(counted: Counted) => void>) => Promise<void>): Promise<void> {
+      const { asked, ...changes } = lateStore();
+      return withOwnServer(changes, () => run(asked));
+    }
+
+    it('keep the body that came meanwhile', async () => {
+      await withLateStore(async (asked) => {
+        const body = Buffer.alloc(150_000, 'body');
+        const answer = call('POST', '/v1/limited', body);
+        const decide = await asked();
+        assert.ok(await isHealthy());
+        decide(ALLOWED);
+        const { status, json, headers } = await answer;
+        assert.deepEqual([status, json], [200, { bytes: body.length }]);
+        assert.equal(headers.get('x-ratelimit-decision'), 'allowed');
+      });
+    });
+
+    it('wait for the body when they come first, and refuse without waiting for it', async () => {
+      await withLateStore(async (asked) => {
+        for (const [counted, expected] of [
+          [ALLOWED, /^HTTP\/1.1 200 .*"bytes":5/s],
+          [DENIED, /^HTTP\/1.1 429 .*quota_denied.*"code":"RATE_LIMITED"/s],
+        ] as const) {
+          const socket = await open(`${head(5)}ab`);
+          const received = receive(socket, (text) => text.includes('}'));
+          (await asked())(counted);
+          if (counted === ALLOWED) socket.write('cde');
+          assert.match((await received).text, expected);
+        }
+        assert.ok(await isHealthy());
+      });
+    });
+
+    it('let a client go away before, with its body half sent or whole', async () => {
+      await withLateStore(async (asked) => {
+        for (const bytes of ['', 'ab', 'abcde']) {
+          for (const counted of [ALLOWED, DENIED, 'unavailable'] as const) {
+            const socket = await open(`${head(5)}${bytes}`);
+            const decide = await asked();
+            socket.destroy();
+            assert.ok(await isHealthy(), 'the server has seen the end of the connection, too');
+            decide(counted);
+            assert.ok(await isHealthy());
+          }
+        }
+      });
+    });
+
+    it('decide about a key after its signature, and about a failed attempt before it is told', async () => {
+      await withLateStore(async (asked) => {
+        const path = '/v1/orders/0xab';
+        for (const [headers, counted, expected] of [
+          [sign('GET', path), ALLOWED, 200],
+          [sign('GET', path), DENIED, 429],
+          [sign('GET', path), 'unavailable', 429],
+          [{}, ALLOWED, 401],
+          [{}, DENIED, 429],
+        ] as const) {
+          const answer = call('GET', path, undefined, headers);
+          (await asked())(counted);
+          assert.equal((await answer).status, expected);
+        }
+      });
+    });
+
+    it('hold up the end of the server no longer than they take', async () => {
+      await withLateStore(async (asked) => {
+        const answer = call('GET', '/v1/time');
+        const decide = await asked();
+        const stopped = server.http.stop(5000);
+        decide(ALLOWED);
+        assert.equal((await answer).status, 200);
+        assert.ok(await stopped);
       });
     });
   });
