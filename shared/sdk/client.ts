@@ -14,6 +14,7 @@ import type {
   ClaimResponse,
   FeeRate,
   FullSets,
+  HeartbeatResponse,
   Market,
   Markets,
   Message,
@@ -21,6 +22,7 @@ import type {
   PlacementBody,
   PlacementResponse,
   PlatformConfig,
+  RateLimits,
   Redeemable,
   SideName,
   Status,
@@ -103,6 +105,16 @@ export class ExchangeClient {
   cancelMarket(marketId: string, outcomeIndex?: Outcome): Promise<CancelMarketResponse> {
     const payload = { market_id: marketId, outcome_index: outcomeIndex };
     return this.#sendSigned('DELETE', '/v1/orders/cancel-market', payload);
+  }
+
+  /** Arms the dead-man's switch: from then on 15 seconds without another one cancel all open orders. */
+  heartbeat(): Promise<HeartbeatResponse> {
+    return this.#sendSigned('POST', '/v1/orders/heartbeat', {});
+  }
+
+  /** What is left of the key's limits, by endpoint. */
+  rateLimits(): Promise<RateLimits> {
+    return this.#sendSigned('GET', '/v1/rate-limits');
   }
 
   userOrders(query: UserOrdersQuery = {}): Promise<UserOrders> {

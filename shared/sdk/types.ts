@@ -112,6 +112,16 @@ export type UserTrades = Page & { trades: UserTrade[] };
 export type CancelAllResponse = { cancelled: number; message: string };
 export type CancelMarketResponse = { message: string; market_id: string; cancelled: number };
 
+export type HeartbeatResponse = { status: string; server_time: number };
+
+export type RateLimit = { requests: number; window_seconds: number };
+export type RateLimits = {
+  tier: string;
+  rate_limit_override: RateLimit | null;
+  enforced: boolean;
+  limits: (RateLimit & { method: string; path: string; remaining: number; reset: number })[];
+};
+
 export type BookLevel = {
   price: string;
   num_orders: number;

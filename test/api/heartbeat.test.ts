@@ -19,9 +19,7 @@ test('who falls silent loses all open orders, and nobody else does, over a resta
     await bob.place(market, { price: '0.41', size: '5' });
   }
   await server.admin.pause();
-  const beat = await alice.send('POST', HEARTBEAT, {});
-  assert.equal(beat.status, 200);
-  const { server_time, ...rest } = beat.body;
+  const { server_time, ...rest } = await alice.client.heartbeat();
   assert.deepEqual(rest, { status: 'ok' });
   assert.ok(Number.isInteger(server_time) && Math.abs(server_time - Date.now() / 1000) < 30);
 

@@ -155,9 +155,9 @@ describe('GET /v1/rate-limits', () => {
     const override = { requests: 5, window_seconds: 3600 };
     const alice = await trader({ tier: 'premium', rate_limit_override: override });
     for (let index = 0; index < 3; index++) await alice.send('GET', '/v1/user/balances');
-    const { body } = await alice.send('GET', '/v1/rate-limits');
+    const body = await alice.client.rateLimits();
     assert.deepEqual([body.tier, body.rate_limit_override, body.enforced], ['premium', override, true]);
-    const row = (path: string) => body.limits.find((limit: Allowance) => limit.path === path);
+    const row = (path: string) => body.limits.find((limit) => limit.path === path)!;
     const { reset, ...balances } = row('/v1/user/balances');
     assert.deepEqual(balances, { method: 'GET', path: '/v1/user/balances', ...override, remaining: 2 });
     assert.ok(Math.abs(reset - 3600 - Date.now() / 1000) < 60);

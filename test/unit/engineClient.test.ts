@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { DeadMansSwitch, WINDOW_MS } from '../../gateway/deadMansSwitch.ts';
 import { EngineClient, type EngineClientOptions, type EngineReply } from '../../gateway/engineClient.ts';
+import { createLogger } from '../../gateway/log.ts';
 import { Views } from '../../gateway/views/index.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
 import { ManualClock } from '../../shared/clock.ts';
@@ -367,6 +369,48 @@ test('a shard that is back tells what it recovered, and takes commands from then
   assert.equal(rig.client.lastAcknowledged(1, 0), first.shardSequence + 1);
   assert.equal((await rig.run(rig.place(committed))).code, E.DUPLICATE_ORDER);
   assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 60, OUTCOME.NO)))).fills, 1);
+});
+
+test('silence cancels what an account has open and nothing else, on a lost shard once it is back', async (t) => {
+  const rig = new Rig(t);
+  await rig.start();
+  await rig.run(rig.client.funds(2, MOVEMENT.DEPOSIT, 1_000_000_000, new Uint8Array(32).fill(2)));
+  for (const market of [0, 1]) {
+    for (const account of [1, 2]) await rig.run(rig.place(rig.record(SIDE.BUY, 40), account, market));
+  }
+  const kept = new Set<number>();
+  const deadMansSwitch = new DeadMansSwitch({
+    shards: 2,
+    engine: rig.client,
+    store: { all: () => [...kept], arm: (account) => kept.add(account), disarm: (account) => kept.delete(account) },
+    clock: rig.clock,
+    log: createLogger('silent'),
+    isServing: () => true,
+  });
+  const reserved = () => [1, 2].map((account) => rig.views.accounts.reservedMicro(account));
+  const pass = async (ms: number): Promise<void> => {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 250) {
+      rig.clock.advance(250);
+      deadMansSwitch.tick();
+    }
+    // Whatever was asked before this has been answered when this is.
+    await rig.run(rig.ask((handler) => rig.client.cancelAll(3, handler, null)));
+  };
+
+  deadMansSwitch.beat(1);
+  await pass(WINDOW_MS - 250);
+  assert.deepEqual(reserved(), [80_000_000, 80_000_000]);
+  rig.client.shardLost(0);
+  await pass(1000);
+  assert.deepEqual([reserved(), kept.size], [[40_000_000, 80_000_000], 1]);
+
+  rig.shards[0] = rig.shards[0]!.rebuilt();
+  const back = rig.attachShard(0);
+  rig.shards[0].describe();
+  await back;
+  await pass(250);
+  assert.deepEqual([reserved(), kept.size], [[0, 80_000_000], 0]);
+  assert.deepEqual([deadMansSwitch.triggered, deadMansSwitch.cancelledOrders], [1, 2]);
 });
 
 test('a handler that throws is reported with its context, and the next reply still arrives', async (t) => {
