@@ -41,7 +41,12 @@ export async function run(): Promise<Report> {
 }
 
 function describe(results: readonly LatencyResult[]): Report {
-  const best = (share: number): LatencyResult => quietest(results.filter((result) => result.share === share));
+  // How late the client's own clockwork was tells of programs beside this one, which stolen time does not.
+  const best = (share: number): LatencyResult =>
+    quietest(
+      results.filter((result) => result.share === share),
+      ({ lateP99Us }) => lateP99Us,
+    );
   const low = best(0.3);
   const plots: Plot[] = [
     { title: 'Placing an order', curves: SHARES.map((share) => curveOf(share, best(share).place)) },

@@ -83,10 +83,9 @@ export function atMost(claim: string, measured: number, most: number): Goal {
   return { claim: `${claim} <= ${formatNumber(most)}`, measured: formatNumber(measured), isMet: measured <= most };
 }
 
-/** Of several rounds of one thing the one to believe: what the host takes away makes any program look bad. */
-export function quietest<T extends { readonly stolen: number | string }>(rounds: readonly T[]): T {
-  const share = ({ stolen }: T): number => (typeof stolen === 'number' ? stolen : 0);
-  return rounds.reduce((best, round) => (share(round) < share(best) ? round : best));
+/** Of several rounds of one thing the one to believe: what a machine does beside it makes any program look bad. */
+export function quietest<T>(rounds: readonly T[], noiseOf: (round: T) => number): T {
+  return rounds.reduce((best, round) => (noiseOf(round) < noiseOf(best) ? round : best));
 }
 
 export function formatReport(report: Report): string {

@@ -56,9 +56,12 @@ describe('a report', () => {
     );
   });
 
-  it('believes the round from which the host took least', () => {
-    const rounds = [{ stolen: 3 }, { stolen: 0.5 }, { stolen: 9 }];
-    assert.equal(quietest(rounds), rounds[1]);
+  it('believes the round with the least noise', () => {
+    const rounds = [{ noise: 3 }, { noise: 0.5 }, { noise: 9 }];
+    assert.equal(
+      quietest(rounds, ({ noise }) => noise),
+      rounds[1],
+    );
   });
 });
 
