@@ -49,6 +49,7 @@ export class LiveShard {
       directory: this.#directory,
       journalSync: 'full',
       verifier: 'noble',
+      checkBoard: null,
       chainId: 1,
       exchangeAddress: ZERO_ADDRESS,
       collateralCheck: true,

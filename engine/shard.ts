@@ -19,6 +19,7 @@ import { Journal } from './journal.ts';
 import { JournalError } from './journalRow.ts';
 import { recover } from './recovery.ts';
 import { ShardLoop } from './shardLoop.ts';
+import { OfferedChecks } from './verify/checkBoard.ts';
 import { createVerifier } from './verify/verifier.ts';
 
 /** How long an idle shard sleeps before it looks for a message from the gateway. */
@@ -40,7 +41,7 @@ export type ShardReport = {
 
 async function main(options: ShardOptions): Promise<void> {
   const keccak = await createKeccak();
-  const verifier = createVerifier(options.verifier, keccak);
+  const ownVerifier = createVerifier(options.verifier, keccak);
   const journal = Journal.open(options);
   const domain = {
     name: DOMAIN_NAME,
@@ -48,6 +49,10 @@ async function main(options: ShardOptions): Promise<void> {
     chainId: options.chainId,
     verifyingContract: options.exchangeAddress,
   };
+  const hasher = hasherFor(domain, keccak);
+  const { checkBoard } = options;
+  const checks = checkBoard === null ? undefined : new OfferedChecks(checkBoard, options.shard, ownVerifier, hasher);
+  const verifier = checks ?? ownVerifier;
   const { engine, fromSequence, damaged } = recover(
     journal,
     options.directory,
@@ -56,7 +61,7 @@ async function main(options: ShardOptions): Promise<void> {
       new Engine({
         balances: new Balances(options.balances, options.shard),
         collateralCheck: options.collateralCheck,
-        hasher: hasherFor(domain, keccak),
+        hasher,
         verifier,
         journal,
       }),
@@ -72,7 +77,7 @@ async function main(options: ShardOptions): Promise<void> {
   progress.setCommitted(options.shard, engine.sequence);
   const commands = new RingConsumer(options.commandRing);
   const events = new RingProducer(options.eventRing);
-  const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events });
+  const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events, checks });
   engine.describe(() => publish(loop, events));
   run(loop, commands, events);
   // The connection that is closed last clears the WAL away.

@@ -23,6 +23,7 @@
  *       close under those it passed, which are still decided as of the moment they were sent.
  */
 import { assert } from '../shared/assert.ts';
+import { CHECK_SLOTS } from '../shared/checkLayout.ts';
 import * as commands from '../shared/commands.ts';
 import type { Progress } from '../shared/progress.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../shared/record.ts';
@@ -30,6 +31,7 @@ import type { RingConsumer, RingProducer } from '../shared/ring.ts';
 import { CommandQueue, NO_BARRIER } from './commandQueue.ts';
 import type { Engine } from './engine.ts';
 import type { JournalStore } from './journal.ts';
+import type { OfferedChecks } from './verify/checkBoard.ts';
 
 // Own constants for speed: see emit.ts.
 const cmd = { ...commands };
@@ -40,6 +42,11 @@ const cmd = { ...commands };
  */
 const BATCH_COMMANDS = 32;
 
+/** A shorter queue is done before a helper has woken up. */
+const WORTH_OFFERING = 4;
+/** More than helpers take in the time of a turn, and few enough that a cancel does not notice. */
+const OFFERS_A_TURN = 16;
+
 export type ShardLoopParts = {
   readonly shard: number;
   readonly engine: Engine;
@@ -47,6 +54,8 @@ export type ShardLoopParts = {
   readonly progress: Progress;
   readonly commands: RingConsumer;
   readonly events: RingProducer;
+  /** Where there are threads that help with signatures. */
+  readonly checks?: OfferedChecks | undefined;
 };
 
 /** A cancel that may not run yet. */
@@ -68,7 +77,10 @@ export class ShardLoop {
   readonly #progress: Progress;
   readonly #commands: RingConsumer;
   readonly #events: RingProducer;
+  readonly #checks: OfferedChecks | undefined;
   readonly #queue: CommandQueue;
+  /** Ordinal: of the queue's commands all checks before it were offered, or are not worth it. */
+  #offeredEnd = 0;
   /** In ring order. */
   readonly #held: Held[] = [];
   /** The command that runs: a copy, for nothing the engine reads may lie in shared memory. */
@@ -84,6 +96,7 @@ export class ShardLoop {
     this.#progress = parts.progress;
     this.#commands = parts.commands;
     this.#events = parts.events;
+    this.#checks = parts.checks;
     this.#queue = new CommandQueue(parts.commands, parts.commands.capacity);
   }
 
@@ -104,6 +117,10 @@ export class ShardLoop {
   run(): void {
     const queue = this.#queue;
     const { first } = queue;
+    if (this.#checks !== undefined) {
+      this.#offer(this.#checks);
+      this.#checks.take(first);
+    }
     this.#copy(queue.wordOf(first));
     this.#submit();
     this.inOrderCount++;
@@ -161,6 +178,20 @@ export class ShardLoop {
     if (trimmable <= this.#trimmed) return false;
     if (!this.#journal.trim(trimmable)) this.#trimmed = trimmable;
     return true;
+  }
+
+  /** The first of the queue is not worth it: its turn is now. */
+  #offer(checks: OfferedChecks): void {
+    const { first, end } = this.#queue;
+    if (end - first < WORTH_OFFERING) return;
+    const begin = Math.max(this.#offeredEnd, first + 1);
+    const offeredEnd = Math.min(end, first + CHECK_SLOTS, begin + OFFERS_A_TURN);
+    if (offeredEnd <= begin) return;
+    for (let ordinal = begin; ordinal < offeredEnd; ordinal++) {
+      if (this.#queue.isSignedAt(ordinal)) checks.offer(ordinal, this.#commands, this.#queue.wordOf(ordinal));
+    }
+    this.#offeredEnd = offeredEnd;
+    checks.publish(first + 1, offeredEnd);
   }
 
   #runOrHold(word: number): void {

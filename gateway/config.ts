@@ -19,6 +19,7 @@ const DEFAULT_CTF = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045';
 const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 
 const MAX_SHARDS = 64;
+const MAX_VERIFY_THREADS = 64;
 const BYTES_PER_MB = 1_000_000;
 const MASTER_KEY_BYTES = 32;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -35,6 +36,10 @@ export type Config = Readonly<{
   shards: number | null;
   defaultShards: number;
   verifier: VerifierChoice;
+  /** Null: what the machine has left over beside gateway and shards (verifyThreads.ts). */
+  verifyThreads: number | null;
+  /** Cores this process may use. */
+  cores: number;
   journalSync: JournalSync;
   /** Records of a shard between two of its snapshots. */
   snapshotEvery: number;
@@ -87,6 +92,8 @@ export function parseConfig(env: Environment, cores: number): Config {
     dataDir: read.text('DATA_DIR', 'data/live'),
     shards: read.has('SHARDS') ? read.integer('SHARDS', 1, 1, MAX_SHARDS) : null,
     defaultShards: Math.min(Math.max(cores - 1, 1), MAX_SHARDS),
+    verifyThreads: read.has('VERIFY_THREADS') ? read.integer('VERIFY_THREADS', 0, 0, MAX_VERIFY_THREADS) : null,
+    cores,
     verifier: read.choice('VERIFIER', ['auto', 'noble', 'native'] as const, 'auto'),
     journalSync: read.choice('JOURNAL_SYNC', ['full', 'normal'] as const, 'full'),
     snapshotEvery: read.integer('SNAPSHOT_EVERY', 100_000, 1, 1_000_000_000),

@@ -59,6 +59,7 @@ import { rateLimitRoutes } from './routes/rateLimits.ts';
 import { HttpServer } from './server.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { StartError } from './startError.ts';
+import { VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
 import { Views } from './views/index.ts';
 
 export type ExchangeOptions = {
@@ -102,6 +103,7 @@ export class Exchange {
   readonly #shards: ShardThreads;
   readonly #metrics: Metrics;
   readonly #projector: KeptThread;
+  readonly #verifiers: VerifyThreads;
   readonly #snapshots: KeptThread;
   #stage: 'starting' | 'ready' | 'draining' = 'starting';
   readonly #timers: NodeJS.Timeout[] = [];
@@ -166,6 +168,8 @@ export class Exchange {
       isDiskLow: () => this.#disk.isLow,
       timeoutEndMs: (account, nowMs) => control.gaming.activeTimeout(account, nowMs)?.endsMs ?? 0,
     });
+    const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores);
+    this.#verifiers = new VerifyThreads(verifyThreads, shards, config.verifier, log);
     const { chainId } = config;
     const exchangeAddress = config.contracts.exchange;
     this.#shards = new ShardThreads({
@@ -175,11 +179,13 @@ export class Exchange {
         directory: config.dataDir,
         journalSync: config.journalSync,
         verifier: config.verifier,
+        checkBoard: this.#verifiers.checkBoard,
         chainId,
         exchangeAddress,
         collateralCheck: config.collateralCheck,
       },
       journalPaths,
+      verifyThreads,
       engine: this.#engine,
       log,
       onBack: (shard) => this.#resume(shard),
@@ -229,6 +235,7 @@ export class Exchange {
     for (const timer of this.#timers) clearInterval(timer);
     this.#disk.stop();
     await this.#shards.stop();
+    await this.#verifiers.terminate();
     this.#sharedCounters?.close();
     this.#engine.stop();
     await Promise.race([this.#snapshots.stop(), sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);

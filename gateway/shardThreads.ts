@@ -26,6 +26,8 @@ export type ShardThreadsOptions = {
   /** What all shards are told. */
   readonly common: Omit<ShardOptions, 'shard' | 'commandRing' | 'eventRing' | 'balances' | 'journalPath'>;
   readonly journalPaths: readonly string[];
+  /** How many threads help with signatures, for the log. */
+  readonly verifyThreads: number;
   readonly engine: EngineClient;
   readonly log: Logger;
   /** A shard is READY again, and may have lost what it was asked last. */
@@ -114,8 +116,15 @@ export class ShardThreads {
     worker.once('message', (report) => {
       this.#verifiers[shard] = report.verifier;
       log.debug({ shard, ...report }, 'shard recovered');
+      // The gateway cannot know: which verifier runs depends on what loads in the shard's thread.
+      if (shard === 0 && !this.#haveStarted) this.#tellVerifier(report.verifier);
     });
     return worker;
+  }
+
+  #tellVerifier(verifier: string): void {
+    const { verifyThreads, log } = this.#options;
+    log.info({ verifier, verify_threads: verifyThreads }, 'signatures');
   }
 
   #ready(shard: number): void {

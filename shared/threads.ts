@@ -17,6 +17,8 @@ export type ShardOptions = {
   readonly directory: string;
   readonly journalSync: JournalSync;
   readonly verifier: VerifierChoice;
+  /** Where shards offer signature checks to verifier threads; null where there are none. */
+  readonly checkBoard: SharedArrayBuffer | null;
   readonly chainId: number;
   /** 0x and 40 hex digits. */
   readonly exchangeAddress: string;
@@ -40,4 +42,9 @@ export type ProjectorOptions = {
   readonly journalPaths: readonly string[];
   readonly readDbPath: string;
   readonly progress: SharedArrayBuffer;
+};
+
+export type VerifierOptions = {
+  readonly checkBoard: SharedArrayBuffer;
+  readonly verifier: VerifierChoice;
 };

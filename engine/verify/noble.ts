@@ -1,6 +1,6 @@
 /**
  * The reference verifier: public key recovery in plain TypeScript by @noble/curves, on every platform. It decides what
- * is right; the native one only has to agree with it, faster.
+ * is right; the others only have to agree with it, faster.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { HASH_BYTES } from '../../shared/hex.ts';
@@ -9,25 +9,33 @@ import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from './sign
 import type { Verifier } from './verifier.ts';
 
 export function nobleVerifier(keccak: Keccak256): Verifier {
-  // The library wants the recovery bit first: bit | r | s.
-  const recoverable = new Uint8Array(SIGNATURE_BYTES);
   return {
     name: 'noble',
     verify(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset) {
       const bit = recoveryBit(signature, signatureOffset);
       if (bit === NOT_CANONICAL) return false;
-      recoverable[0] = bit;
-      recoverable.set(signature.subarray(signatureOffset, signatureOffset + SIGNATURE_BYTES - 1), 1);
-      const publicKey = recover(recoverable, digest.subarray(digestOffset, digestOffset + HASH_BYTES));
+      const publicKey = recover(bit, signature, signatureOffset, digest, digestOffset);
       return publicKey !== undefined && isAddressOf(publicKey.subarray(1), keccak, signerAddress, signerOffset);
     },
   };
 }
 
+/** The library wants the recovery bit first: bit | r | s. */
+const recoverable = new Uint8Array(SIGNATURE_BYTES);
+
 /** Undefined when r is not the x of a curve point or the key would be the point at infinity: the library throws. */
-function recover(recoverable: Uint8Array, digest: Uint8Array): Uint8Array | undefined {
+export function recover(
+  bit: number,
+  signature: Uint8Array,
+  signatureOffset: number,
+  digest: Uint8Array,
+  digestOffset: number,
+): Uint8Array | undefined {
+  recoverable[0] = bit;
+  recoverable.set(signature.subarray(signatureOffset, signatureOffset + SIGNATURE_BYTES - 1), 1);
   try {
-    return secp256k1.Signature.fromBytes(recoverable, 'recovered').recoverPublicKey(digest).toBytes(false);
+    const hash = digest.subarray(digestOffset, digestOffset + HASH_BYTES);
+    return secp256k1.Signature.fromBytes(recoverable, 'recovered').recoverPublicKey(hash).toBytes(false);
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 /** Commands of the simulator as plain values: written into a shard's ring, and told to that shard's oracle. */
 import { placeDigest } from '../../engine/verify/placeDigest.ts';
+import type { Verifier } from '../../engine/verify/verifier.ts';
 import { CLOSE_REASON, MOVEMENT } from '../../shared/codes.ts';
 import * as cmd from '../../shared/commands.ts';
 import type { OrderHasher } from '../../shared/eip712.ts';
@@ -53,6 +54,13 @@ export type Command =
   | { readonly kind: 'claim'; readonly account: number; readonly market: number }
   | { readonly kind: 'settle'; readonly market: number }
   | { readonly kind: 'tick' };
+
+const FORGED = 1;
+/** Signatures of the simulation: whether one is right is written in its first byte. */
+export const simVerifier: Verifier = {
+  name: 'noble',
+  verify: (_digest, _digestOffset, signature, offset) => signature[offset] !== FORGED,
+};
 
 /** For reports. */
 export function show(command: Command): string {
@@ -196,6 +204,7 @@ function writePlace(words: Uint32Array, word: number, placement: Placement): voi
     (placement.postOnly ? cmd.PLACE_BIT_POST_ONLY : 0) |
     (placement.selfTrade << cmd.PLACE_SELF_TRADE_SHIFT);
   words[word + cmd.PLACE_SALT] = placement.salt;
+  if (placement.isForged) words[word + cmd.PLACE_SIGNATURE] = FORGED;
   words[word + cmd.PLACE_KIND] = cmd.packKind(side, outcome, timeInForce, bits);
   writeSafe(words, word + cmd.PLACE_MAKER_AMOUNT, placement.makerAmount);
   writeSafe(words, word + cmd.PLACE_TAKER_AMOUNT, placement.takerAmount);

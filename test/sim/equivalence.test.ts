@@ -15,7 +15,7 @@ import { keccak256 } from '../../shared/keccak.ts';
 import { EngineRig, errorKey, type Outcome, stateOf, type Told } from '../support/engine.ts';
 import { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
-import { ask, type Command, send, show } from './command.ts';
+import { ask, type Command, send, show, simVerifier } from './command.ts';
 import { Flow } from './flow.ts';
 import { Oracle } from './oracle.ts';
 import { inRuleOrder } from './told.ts';
@@ -38,7 +38,7 @@ class Pair {
 
   constructor(seed: number, collateralCheck: boolean) {
     this.random = new Random(seed);
-    this.rig = new EngineRig({ collateralCheck });
+    this.rig = new EngineRig({ collateralCheck, verifier: simVerifier });
     this.oracle = new Oracle(collateralCheck);
     const { random, oracle } = this;
     const { nowMs } = this.rig;

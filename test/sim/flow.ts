@@ -147,6 +147,7 @@ export class Flow {
       feeBps: random.chance(92) ? (this.#oracle.markets[market]?.feeBps ?? 50) : random.pick(FEES_BPS),
       minTakerNet: isImmediate && random.chance(30) ? random.below(side === SIDE.BUY ? tokens : usdc + 1) : 0,
       salt: this.#nextSalt(),
+      isForged: random.chance(2),
     };
   }
 

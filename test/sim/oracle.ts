@@ -57,6 +57,8 @@ export type Placement = {
   feeBps: number;
   minTakerNet: number;
   salt: number;
+  /** Its signature is not its signer's. */
+  isForged?: boolean;
 };
 
 export type Patch = { status?: number; feeBps?: number; endMs?: number };
@@ -252,6 +254,7 @@ export class Oracle {
     const [limitTicks, lots, offGrid] = onGrid(p, BigInt(market.ticksPerUnit));
     if (offGrid !== OK) return offGrid;
     if ((p.side === SIDE.BUY ? p.takerAmount : p.makerAmount) < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
+    if (p.isForged) return E.INVALID_SIGNATURE;
     if (p.feeBps !== market.feeBps) return E.FEE_RATE_MISMATCH;
 
     const { account, side, outcome, feeBps, expirationSec } = p;

@@ -23,6 +23,8 @@ import { readMark } from '../../engine/mark.ts';
 import { type Recovered, recover } from '../../engine/recovery.ts';
 import { ShardLoop } from '../../engine/shardLoop.ts';
 import { listSnapshots } from '../../engine/snapshot.ts';
+import { OfferedChecks } from '../../engine/verify/checkBoard.ts';
+import type { Verifier } from '../../engine/verify/verifier.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
 import { CMD_REQUEST, CMD_TIME_MS } from '../../shared/commands.ts';
 import { hasherFor } from '../../shared/eip712.ts';
@@ -35,7 +37,7 @@ import { createRingBuffer } from '../../shared/ringLayout.ts';
 import { DOMAIN, stateOf } from '../support/engine.ts';
 import type { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
-import { type Command, marketOf, send } from './command.ts';
+import { type Command, marketOf, send, simVerifier } from './command.ts';
 import { Conversation } from './conversation.ts';
 import { Flow } from './flow.ts';
 import { cutDuringCommit, Image, tornMark } from './image.ts';
@@ -48,7 +50,11 @@ const RING_BYTES = 8192;
 const UNUSED_BALANCES = createBalances(2);
 
 /** Memory all shards share; it ends with the process. */
-export type SharedMemory = { readonly balances: SharedArrayBuffer; readonly progress: SharedArrayBuffer };
+export type SharedMemory = {
+  readonly balances: SharedArrayBuffer;
+  readonly progress: SharedArrayBuffer;
+  readonly checkBoard: SharedArrayBuffer;
+};
 
 export type SimShardOptions = {
   readonly shard: number;
@@ -202,8 +208,11 @@ export class SimShard {
     for (; random.chance(20); starts++) this.#dieRecovering();
     const image = Image.take(this.journalPath);
     const journal = Journal.open(this.#journalOptions(this.journalPath));
+    const checks = new OfferedChecks(memory.checkBoard, shard, simVerifier, hasherFor(DOMAIN, this.#options.keccak));
     const spoiled = random.chance(20) ? this.#spoilSnapshot() : undefined;
-    const { engine, damaged } = recover(journal, directory, shard, () => this.#makeEngine(memory, journal));
+    const { engine, damaged } = recover(journal, directory, shard, () =>
+      this.#makeEngine(memory.balances, journal, checks),
+    );
     assert.equal(damaged.length, spoiled === undefined ? 0 : 1, 'a damaged snapshot is noticed');
     if (spoiled !== undefined) rmSync(spoiled);
     const progress = new Progress(memory.progress);
@@ -217,12 +226,12 @@ export class SimShard {
     this.durableNet = engine.state.ledger.netMicro.slice();
     this.conversation.resume(engine, this.journalPath);
     progress.setCommitted(shard, engine.sequence);
-    this.#goLive(engine, journal, progress);
+    this.#goLive(engine, journal, progress, checks);
     this.#syncedMark = readFileSync(markPath(this.journalPath));
     return starts;
   }
 
-  #goLive(engine: Engine, journal: Journal, progress: Progress): void {
+  #goLive(engine: Engine, journal: Journal, progress: Progress, checks: OfferedChecks): void {
     const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
     const loop = new ShardLoop({
       shard: this.#options.shard,
@@ -231,6 +240,7 @@ export class SimShard {
       progress,
       commands: new RingConsumer(commandRing),
       events: new RingProducer(eventRing),
+      checks,
     });
     const eventsOut = new RingConsumer(eventRing);
     this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), eventsOut };
@@ -294,7 +304,7 @@ export class SimShard {
     const journal = Journal.open(this.#journalOptions(this.journalPath));
     let rows = random.below(200);
     const makeEngine = (): Engine => {
-      const engine = this.#makeEngine({ balances: UNUSED_BALANCES }, journal);
+      const engine = this.#makeEngine(UNUSED_BALANCES, journal);
       const replay = engine.replay.bind(engine);
       engine.replay = (...row) => {
         if (rows-- === 0) throw new Death();
@@ -336,7 +346,7 @@ export class SimShard {
     const recovered = tryRecover(() => {
       const journal = Journal.open(this.#journalOptions(path));
       try {
-        return recover(journal, directory, shard, () => this.#makeEngine({ balances: UNUSED_BALANCES }, journal));
+        return recover(journal, directory, shard, () => this.#makeEngine(UNUSED_BALANCES, journal));
       } finally {
         journal.close();
       }
@@ -348,13 +358,13 @@ export class SimShard {
     if (engine.sequence === good.sequence) assert.deepEqual(stateOf(engine), stateOf(good), `V4: ${what}`);
   }
 
-  #makeEngine({ balances }: Pick<SharedMemory, 'balances'>, journal: Journal): Engine {
+  #makeEngine(balances: SharedArrayBuffer, journal: Journal, verifier: Verifier = simVerifier): Engine {
     const { shard, keccak, collateralCheck } = this.#options;
     return new Engine({
       balances: new Balances(balances, shard),
       collateralCheck,
       hasher: hasherFor(DOMAIN, keccak),
-      verifier: { name: 'noble', verify: () => true },
+      verifier,
       journal,
     });
   }

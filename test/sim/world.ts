@@ -9,12 +9,14 @@
  */
 import assert from 'node:assert/strict';
 import { SnapshotMaker } from '../../engine/snapshotMaker.ts';
+import { CheckHelper } from '../../engine/verify/checkBoard.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
+import { createCheckBoard } from '../../shared/checkLayout.ts';
 import type { Keccak256 } from '../../shared/keccak.ts';
 import { Progress } from '../../shared/progress.ts';
 import { DOMAIN } from '../support/engine.ts';
 import { Random } from '../support/random.ts';
-import { type Command, show } from './command.ts';
+import { type Command, show, simVerifier } from './command.ts';
 import { ACCOUNTS } from './flow.ts';
 import { type SharedMemory, SimShard } from './simShard.ts';
 
@@ -53,6 +55,9 @@ export class World {
   #balances!: Balances;
   #progress!: Progress;
   #maker!: SnapshotMaker;
+  #helper!: CheckHelper;
+  /** The check it is at, or -1. */
+  #taken = -1;
   #nowMs = START_MS;
 
   /** @param directory empty, and for this world alone. */
@@ -98,7 +103,8 @@ export class World {
       if (dice < 1000) this.#start(shard);
     } else if (dice < 4000) this.#sendSome(shard);
     else if (dice < 8500) for (let turns = random.below(8); turns >= 0; turns--) shard.turn();
-    else if (dice < 9930) shard.listen(random.below(60));
+    else if (dice < 9600) shard.listen(random.below(60));
+    else if (dice < 9930) this.#help();
     else if (dice < 9950) this.#snapshot();
     else if (dice < 9960) this.#killOne(shard);
     else if (dice < 9970) this.#crash();
@@ -160,6 +166,20 @@ export class World {
     }
   }
 
+  /** A verifier thread makes a check, or is halfway through one, or dies there and another one comes. */
+  #help(): void {
+    const random = this.#random;
+    if (this.#taken >= 0 && random.chance(60)) this.#helper.answer(this.#taken);
+    if (random.chance(5)) this.#newHelper();
+    this.#taken = this.#helper.tryTake();
+    for (let checks = random.below(20); checks > 0; checks--) this.#helper.help();
+  }
+
+  #newHelper(): void {
+    this.#helper = new CheckHelper(this.#memory.checkBoard, simVerifier);
+    this.#taken = -1;
+  }
+
   /** The thread that makes snapshots looks; the projector has followed as far as the gateway. */
   #snapshot(): void {
     this.#shards.forEach((shard, index) => {
@@ -197,7 +217,12 @@ export class World {
   }
 
   #startAll(): void {
-    this.#memory = { balances: createBalances(SHARDS), progress: Progress.create(SHARDS) };
+    this.#memory = {
+      balances: createBalances(SHARDS),
+      progress: Progress.create(SHARDS),
+      checkBoard: createCheckBoard(SHARDS),
+    };
+    this.#newHelper();
     this.#balances = new Balances(this.#memory.balances);
     this.#progress = new Progress(this.#memory.progress);
     for (const shard of this.#shards) this.#start(shard);

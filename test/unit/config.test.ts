@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError, type Environment, parseConfig } from '../../gateway/config.ts';
+import { verifyThreadsBeside } from '../../gateway/verifyThreads.ts';
 
 const CORES = 8;
 
@@ -24,6 +25,8 @@ describe('config', () => {
     assert.equal(config.shards, null);
     assert.equal(config.defaultShards, 7);
     assert.equal(config.verifier, 'auto');
+    assert.equal(config.verifyThreads, null);
+    assert.equal(config.cores, CORES);
     assert.equal(config.journalSync, 'full');
     assert.equal(config.chainId, 137);
     assert.equal(config.feeBps, 50);
@@ -39,6 +42,17 @@ describe('config', () => {
 
   it('takes an empty value as unset', () => {
     assert.deepEqual(parseConfig({ PORT: '', SHARDS: ' ', MASTER_KEY: '' }, CORES), parseConfig({}, CORES));
+  });
+
+  it('takes any number of verifier threads, none as well, and otherwise has what cores are left over', () => {
+    assert.equal(parseConfig({ VERIFY_THREADS: '0' }, CORES).verifyThreads, 0);
+    assert.equal(parseConfig({ VERIFY_THREADS: '3' }, CORES).verifyThreads, 3);
+    assert.match(refusal({ VERIFY_THREADS: '65' }), /^VERIFY_THREADS: expected an integer from 0 to 64$/);
+    assert.deepEqual(
+      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores)),
+      [0, 0, 1, 2, 6],
+    );
+    assert.equal(verifyThreadsBeside(7, 8), 1, 'a hot market is never bound to one core');
   });
 
   it('leaves at least one shard on a machine with one core', () => {

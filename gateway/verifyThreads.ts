@@ -1,0 +1,50 @@
+/**
+ * The threads that help busy shards with signatures, where the machine has cores for them (RULES.md 10.1).
+ * Owner: the gateway thread. They keep nothing and nobody waits for them, so one that ends is simply started again.
+ */
+import { Worker } from 'node:worker_threads';
+import { createCheckBoard } from '../shared/checkLayout.ts';
+import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
+import type { VerifierChoice, VerifierOptions } from '../shared/threads.ts';
+import { KeptThread } from './keptThread.ts';
+import type { Logger } from './log.ts';
+
+/** Two cores are for gateway and shard; from three on a busy shard has at least one helper. */
+export function verifyThreadsBeside(shards: number, cores: number): number {
+  return cores <= 2 ? 0 : Math.max(cores - 1 - shards, 1);
+}
+
+export class VerifyThreads {
+  readonly count: number;
+  /** What shards are given; null when nobody would look at it. */
+  readonly checkBoard: SharedArrayBuffer | null;
+  readonly #threads: readonly KeptThread[];
+
+  constructor(count: number, shards: number, verifier: VerifierChoice, log: Logger) {
+    this.count = count;
+    const checkBoard = createCheckBoard(shards);
+    this.checkBoard = count === 0 ? null : checkBoard;
+    const workerData: VerifierOptions = { checkBoard, verifier };
+    this.#threads = Array.from({ length: count }, (_, thread) => {
+      const name = `verifier ${thread}`;
+      return new KeptThread({
+        name,
+        launch: () =>
+          new Worker(new URL('../engine/verify/main.ts', import.meta.url), {
+            workerData,
+            name,
+            execArgv: STRIPPED_BEFORE,
+          }),
+        onEnd: (error) => {
+          if (error !== null) log.error({ err: error }, `the ${name} thread ended; it is started again`);
+          return true;
+        },
+      });
+    });
+  }
+
+  /** Wherever they stand: shards that still run check for themselves. */
+  async terminate(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+  }
+}

@@ -1,0 +1,295 @@
+/** Signature checks between threads: whoever answers and whoever dies over it, the verdict is that of the question. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { CheckHelper, OfferedChecks } from '../../engine/verify/checkBoard.ts';
+import { createVerifier, type Verifier } from '../../engine/verify/verifier.ts';
+import {
+  CHECK_SLOTS,
+  createCheckBoard,
+  HEADER_WORDS,
+  SLOT_WORDS,
+  SLOTS,
+  STATE,
+  STATE_MASK,
+} from '../../shared/checkLayout.ts';
+import * as cmd from '../../shared/commands.ts';
+import { hasherFor } from '../../shared/eip712.ts';
+import { HASH_BYTES } from '../../shared/hex.ts';
+import { createKeccak } from '../../shared/keccak.ts';
+import { RecordBuffer } from '../../shared/record.ts';
+import type { VerifierOptions } from '../../shared/threads.ts';
+import { DOMAIN } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
+import { Random } from '../support/random.ts';
+
+const SEED = Number(process.env['SEED'] ?? 1);
+const hasher = hasherFor(DOMAIN, await createKeccak());
+
+test(`a verdict is always that of its own question, whatever helpers, owners and threads do: seed ${SEED}`, () => {
+  const random = new Random(SEED);
+  const world = new BoardWorld(random);
+  for (let step = 0; step < 60_000; step++) world.step();
+  world.finish();
+  assert.ok(world.ran > 5000, `${world.ran} commands ran`);
+  assert.ok(world.helped > world.ran / 10, `${world.helped} of ${world.ran} were answered by helpers`);
+  assert.ok(world.late > 100, `${world.late} verdicts came late`);
+});
+
+test('a check that a dead helper has taken is made by the owner, at once', () => {
+  const { owner, helper, own } = rig();
+  const questions = [question(1), question(2), question(3)];
+  for (const [ordinal, one] of questions.entries()) owner.offer(ordinal, one, 0);
+  owner.publish(0, questions.length);
+  assert.ok(helper.tryTake() >= 0, 'the last is taken and never answered');
+  assert.ok(helper.help(), 'the one before it is answered');
+  for (const [ordinal, one] of questions.entries()) {
+    owner.take(ordinal);
+    assert.equal(ask(owner, one), isRight(one));
+  }
+  assert.equal(own.count, 2, 'the first, and the one that was never answered');
+});
+
+test('a late verdict is never taken for that of the next question in its slot, though that is being checked', () => {
+  const { board, owner, helper } = rig();
+  const numbers = Array.from({ length: 50 }, (_, seed) => seed);
+  const right = question(numbers.find((seed) => isRight(question(seed)))!);
+  const wrong = question(numbers.find((seed) => !isRight(question(seed)))!);
+  const slow: Verifier = {
+    name: 'noble',
+    verify: () => {
+      owner.take(0);
+      owner.offer(CHECK_SLOTS, wrong, 0);
+      owner.publish(CHECK_SLOTS, CHECK_SLOTS + 1);
+      assert.ok(helper.tryTake() >= 0, 'another helper is at the next question');
+      return true;
+    },
+  };
+  owner.offer(0, right, 0);
+  owner.publish(0, 1);
+  assert.ok(new CheckHelper(board, slow).help());
+  owner.take(CHECK_SLOTS);
+  assert.equal(ask(owner, wrong), false);
+});
+
+test('a verdict does not hold for other bytes: a domain that moved on, another signature', () => {
+  const { owner, helper, own } = rig();
+  const asked = question(2);
+  owner.offer(0, asked, 0);
+  owner.publish(0, 1);
+  assert.ok(helper.help());
+  owner.take(0);
+  asked.bytes[cmd.PLACE_SIGNATURE * 4 + 64]! ^= 1;
+  assert.equal(ask(owner, asked), isRight(asked));
+  asked.bytes[cmd.PLACE_SIGNATURE * 4 + 64]! ^= 1;
+  const digest = digestOf(asked);
+  digest[0]! ^= 1;
+  const { bytes } = asked;
+  const [signature, signer] = [cmd.PLACE_SIGNATURE * 4, cmd.PLACE_SIGNER * 4];
+  assert.equal(owner.verify(digest, 0, bytes, signature, bytes, signer), !isRight(asked));
+  assert.equal(own.count, 2);
+});
+
+test('a new thread of a shard believes nothing that the one before it had offered', () => {
+  const { board, owner, helper } = rig();
+  const before = question(2);
+  owner.offer(0, before, 0);
+  owner.publish(0, 1);
+  const taken = helper.tryTake();
+  const own = countingVerifier();
+  const next = new OfferedChecks(board, 0, own, hasher);
+  assert.equal(helper.tryTake(), -1, 'nothing is offered any more');
+  const after = question(1);
+  next.offer(0, after, 0);
+  next.publish(0, 1);
+  helper.answer(taken);
+  next.take(0);
+  assert.equal(ask(next, after), isRight(after));
+  assert.equal(own.count, 1);
+});
+
+test('a verifier thread answers what is offered, sleeps, is woken, and its end stalls nobody', async (t) => {
+  const board = createCheckBoard(2);
+  const workerData: VerifierOptions = { checkBoard: board, verifier: 'auto' };
+  const worker = new Worker(new URL('../../engine/verify/main.ts', import.meta.url), { workerData });
+  t.after(() => worker.terminate());
+  const own = countingVerifier(createVerifier('auto'));
+  const owner = new OfferedChecks(board, 1, own, hasher);
+  for (let round = 0; round < 3; round++) {
+    const begin = round * 8;
+    for (let ordinal = begin; ordinal < begin + 8; ordinal++) owner.offer(ordinal, question(ordinal), 0);
+    owner.publish(begin, begin + 8);
+    await eventually('eight refused signatures of nobody', async () => countOf(board, 1, STATE.REFUSED) === 8);
+    for (let ordinal = begin; ordinal < begin + 8; ordinal++) {
+      owner.take(ordinal);
+      assert.equal(ask(owner, question(ordinal)), false);
+    }
+  }
+  assert.equal(own.count, 0, 'the owner had nothing left to do');
+  await worker.terminate();
+  owner.offer(24, question(24), 0);
+  owner.publish(24, 25);
+  owner.take(24);
+  assert.equal(ask(owner, question(24)), false);
+  assert.equal(own.count, 1);
+});
+
+/** One shard's queue and two helpers in one thread: helpers are interrupted in the middle of a check as well. */
+class BoardWorld {
+  ran = 0;
+  helped = 0;
+  late = 0;
+  readonly #random: Random;
+  readonly #board = createCheckBoard(2);
+  readonly #own = countingVerifier();
+  readonly #queue: RecordBuffer[] = [];
+  readonly #helpers: { helper: CheckHelper; taken: number }[] = [];
+  #owner!: OfferedChecks;
+  #first = 0;
+  #offered = 0;
+  #seed = 0;
+  #depth = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+    this.#startOwner();
+    for (let i = 0; i < 2; i++) this.#helpers.push({ helper: this.#newHelper(), taken: -1 });
+  }
+
+  step(): void {
+    const random = this.#random;
+    const dice = random.below(1000);
+    if (dice < 300) this.#queue.push(question(this.#seed++));
+    else if (dice < 500) this.#offer();
+    else if (dice < 700) this.#run();
+    else if (dice < 998) this.#help();
+    else this.#startOwner();
+  }
+
+  finish(): void {
+    while (this.#queue.length > 0) this.#run();
+  }
+
+  #offer(): void {
+    const end = Math.min(this.#first + this.#queue.length, this.#first + CHECK_SLOTS);
+    this.#offered = Math.max(this.#offered, this.#first);
+    for (; this.#offered < end; this.#offered++) {
+      this.#owner.offer(this.#offered, this.#queue[this.#offered - this.#first]!, 0);
+    }
+    this.#owner.publish(this.#first, this.#offered);
+  }
+
+  #run(): void {
+    const asked = this.#queue.shift();
+    if (asked === undefined) return;
+    const before = this.#own.count;
+    this.#owner.take(this.#first++);
+    assert.equal(ask(this.#owner, asked), isRight(asked), `command ${this.ran}`);
+    if (this.#own.count === before) this.helped++;
+    this.ran++;
+  }
+
+  #help(): void {
+    const random = this.#random;
+    const one = random.pick(this.#helpers);
+    if (one.taken >= 0 && random.chance(80)) one.helper.answer(one.taken);
+    one.taken = one.helper.tryTake();
+    if (random.chance(5)) one.taken = -1;
+    if (random.chance(30)) one.helper.help();
+  }
+
+  /** Everybody else goes on while it computes. */
+  #newHelper(): CheckHelper {
+    const verify: Verifier['verify'] = (...asked) => {
+      const verdict = countingVerifier().verify(...asked);
+      if (this.#depth < 2 && this.#random.chance(30)) {
+        this.#depth++;
+        // Now and then so long that its slot is offered again, and taken by the other one.
+        const most = this.#random.chance(1) ? 3000 : 30;
+        for (let steps = this.#random.below(most); steps > 0; steps--) this.step();
+        this.#depth--;
+        this.late++;
+      }
+      return verdict;
+    };
+    return new CheckHelper(this.#board, { name: 'noble', verify });
+  }
+
+  /** What was in the ring of the thread before it is lost. */
+  #startOwner(): void {
+    this.#owner = new OfferedChecks(this.#board, 1, this.#own, hasher);
+    this.#queue.length = 0;
+    this.#first = 0;
+    this.#offered = 0;
+  }
+}
+
+function rig(): { board: SharedArrayBuffer; owner: OfferedChecks; helper: CheckHelper; own: CountingVerifier } {
+  const board = createCheckBoard(1);
+  const own = countingVerifier();
+  const helper = new CheckHelper(board, countingVerifier());
+  return { board, owner: new OfferedChecks(board, 0, own, hasher), helper, own };
+}
+
+type CountingVerifier = Verifier & { count: number };
+
+/** Says yes to half of all questions, and every byte of one matters. */
+function countingVerifier(inner?: Verifier): CountingVerifier {
+  const verifier: CountingVerifier = {
+    name: 'noble',
+    count: 0,
+    verify(digest, digestOffset, signature, signatureOffset, signer, signerOffset) {
+      verifier.count++;
+      if (inner) return inner.verify(digest, digestOffset, signature, signatureOffset, signer, signerOffset);
+      let bits = 0;
+      for (let i = 0; i < HASH_BYTES; i++) bits ^= digest[digestOffset + i]!;
+      for (let i = 0; i < 65; i++) bits ^= signature[signatureOffset + i]!;
+      for (let i = 0; i < 20; i++) bits ^= signer[signerOffset + i]!;
+      return (bits & 1) === 1;
+    },
+  };
+  return verifier;
+}
+
+/** A PLACE whose bytes all depend on the seed. */
+function question(seed: number): RecordBuffer {
+  const record = new RecordBuffer(cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]!);
+  record.append(cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]!, cmd.COMMAND.PLACE);
+  const random = new Random(seed + 1);
+  for (const [word, bytes] of [
+    [cmd.PLACE_SALT, 32],
+    [cmd.PLACE_SIGNER, 20],
+    [cmd.PLACE_SIGNATURE, 65],
+  ] as const) {
+    for (let i = 0; i < bytes; i++) record.bytes[word * 4 + i] = random.below(256);
+  }
+  return record;
+}
+
+function digestOf({ bytes }: RecordBuffer): Uint8Array {
+  const digest = new Uint8Array(HASH_BYTES);
+  const at = [cmd.PLACE_SALT, cmd.PLACE_MAKER, cmd.PLACE_SIGNER, cmd.PLACE_TOKEN_ID].map((word) => word * 4);
+  hasher.digest(bytes, at[0]!, at[1]!, at[2]!, at[3]!, 0, 0, 0, 0, 0, 0, 0, digest, 0);
+  return digest;
+}
+
+function ask(verifier: Verifier, record: RecordBuffer): boolean {
+  const { bytes } = record;
+  return verifier.verify(digestOf(record), 0, bytes, cmd.PLACE_SIGNATURE * 4, bytes, cmd.PLACE_SIGNER * 4);
+}
+
+function isRight(record: RecordBuffer): boolean {
+  return ask(countingVerifier(), record);
+}
+
+/** How many slots of a shard are in this state. */
+function countOf(board: SharedArrayBuffer, shard: number, state: number): number {
+  const words = new Int32Array(board);
+  const shardWords = (words.length - HEADER_WORDS) / 2;
+  let count = 0;
+  for (let slot = 0; slot < CHECK_SLOTS; slot++) {
+    const word = HEADER_WORDS + shard * shardWords + SLOTS + slot * SLOT_WORDS;
+    if ((Atomics.load(words, word) & STATE_MASK) === state) count++;
+  }
+  return count;
+}
