@@ -53,6 +53,7 @@ export class LiveShard {
       chainId: 1,
       exchangeAddress: ZERO_ADDRESS,
       collateralCheck: true,
+      postOnlyMs: 0,
     };
     this.#ready = this.#engine.attach(0, workerData.commandRing, workerData.eventRing);
     this.#worker = new Worker(new URL('../engine/shard.ts', import.meta.url), {

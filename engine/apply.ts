@@ -9,31 +9,31 @@ import { assert } from '../shared/assert.ts';
 import * as codes from '../shared/codes.ts';
 import * as commands from '../shared/commands.ts';
 import { E, OK } from '../shared/errors.ts';
-import { EVENT } from '../shared/events.ts';
 import { ADDRESS_BYTES } from '../shared/hex.ts';
 import { addSafe } from '../shared/int.ts';
 import { readSafe } from '../shared/record.ts';
 import { moveFee } from './dormancy.ts';
-import { isBidInYes } from './entry.ts';
-import { type GridResult, toGrid } from './grid.ts';
+import { mayCancel } from './entry.ts';
 import { Market } from './market.ts';
-import { GOES_ON } from './matcher.ts';
 import { NONE, PLACE_OF } from './orders.ts';
+import { Placing } from './placing.ts';
 import { closeBook, decide, payClaim, settle } from './resolution.ts';
 import type { ShardState } from './state.ts';
 
 // Own constants for speed: see emit.ts.
-const { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
+const { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME } = codes;
 const cmd = { ...commands };
 
 export class Apply {
-  /** What the reply tells of a done command: how many orders a CANCEL_MANY closed. */
-  result = 0;
+  /** What the reply tells of a done command (REPLY in shared/events.ts). */
+  a = 0;
+  b = 0;
   readonly #state: ShardState;
-  readonly #grid: GridResult = { limitTicks: 0, quantityLots: 0 };
+  readonly #placing: Placing;
 
   constructor(state: ShardState) {
     this.#state = state;
+    this.#placing = new Placing(state);
   }
 
   /** When time alone changes something next; a command at or after it is preceded by a TICK. */
@@ -43,7 +43,8 @@ export class Apply {
 
   /** @returns OK, or INSUFFICIENT_BALANCE with nothing changed. */
   run(type: number, words: Uint32Array, word: number): number {
-    this.result = 0;
+    this.a = 0;
+    this.b = 0;
     this.#state.groups.beginCommand();
     this.#state.ledger.beginCommand();
     this.#state.markets.beginCommand();
@@ -55,7 +56,9 @@ export class Apply {
   #dispatch(type: number, words: Uint32Array, word: number): number {
     switch (type) {
       case cmd.COMMAND.PLACE:
-        return this.#place(words, word);
+        return this.#placing.place(words, word);
+      case cmd.COMMAND.REPLACE:
+        return this.#replace(words, word);
       case cmd.COMMAND.CANCEL:
         return this.#cancel(words, word);
       case cmd.COMMAND.CANCEL_MANY:
@@ -90,83 +93,26 @@ export class Apply {
     }
   }
 
-  #place(words: Uint32Array, word: number): number {
-    const { orders, groups, ledger, hashes, digest, emit, matcher, expiry } = this.#state;
-    const kind = words[word + cmd.PLACE_KIND]!;
-    const account = words[word + cmd.CMD_ACCOUNT]!;
-    const market = this.#market(words, word);
-    const makerAmount = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
-    const takerAmount = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
-    const side = cmd.kindSide(kind);
-    const timeInForce = cmd.kindTimeInForce(kind);
-    const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#grid);
-    assert(offGrid === OK && this.#grid.quantityLots > 0, 'apply: an accepted order is on the grid');
-    const { limitTicks, quantityLots } = this.#grid;
-    const outcome = cmd.kindOutcome(kind);
-
-    if (side === SIDE.BUY) {
-      if (!ledger.tryReserve(account, quantityLots * limitTicks)) return E.INSUFFICIENT_BALANCE;
-    } else {
-      ledger.reserveTokens(account, market.index, outcome, quantityLots * market.ticksPerUnit);
-    }
-
-    const slot = orders.allocate(account);
-    orders.setHash(slot, words, word + cmd.PLACE_HASH);
-    orders.market[slot] = market.index;
-    orders.kind[slot] = kind;
-    orders.isBid[slot] = isBidInYes(kind);
-    orders.limitTicks[slot] = limitTicks;
-    orders.yesTicks[slot] = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
-    orders.feeBps[slot] = words[word + cmd.PLACE_FEE_BPS]!;
-    orders.quantityLots[slot] = quantityLots;
-    orders.remainingLots[slot] = quantityLots;
-    orders.filledNotionalMicro[slot] = 0;
-    orders.makerAmount[slot] = makerAmount;
-    orders.takerAmount[slot] = takerAmount;
-    orders.expirationSec[slot] = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
-    orders.sequence[slot] = ++this.#state.orderSequence;
-    orders.createdMs[slot] = timeOf(words, word);
-    hashes.insert(words, word + cmd.PLACE_HASH, account, slot);
-    digest.hashAccepted(words, word + cmd.PLACE_HASH, account);
-    market.openOrders++;
-    emit.order(EVENT.ORDER, slot);
-    if ((cmd.kindBits(kind) & cmd.PLACE_BIT_EXTENDED) !== 0) this.#tag(slot, words, word);
-
-    if (groups.count > 0) groups.nowMs = timeOf(words, word);
-    const stopped = matcher.match(market, slot);
-    if (orders.remainingLots[slot] === 0) matcher.close(market, slot, CLOSE_REASON.FILLED);
-    else if (stopped !== GOES_ON) matcher.close(market, slot, stopped);
-    else if (timeInForce === TIME_IN_FORCE.FAK) matcher.close(market, slot, CLOSE_REASON.FAK_REMAINDER);
-    else {
-      assert(timeInForce !== TIME_IN_FORCE.FOK, 'apply: an accepted FOK fills completely');
-      market.book.rest(slot);
-      digest.order(slot);
-      emit.rest(slot, ++market.sequence);
-      if (orders.expirationSec[slot] !== 0) expiry.add(slot);
-    }
-    return OK;
-  }
-
-  /** Keeps what an extended command says of its order, if it says anything, and tells of it. */
-  #tag(slot: number, words: Uint32Array, word: number): void {
-    const { emit, orders } = this.#state;
-    const bytes = words[word + cmd.EXT_CLIENT_ID_BYTES]!;
-    const group = words[word + cmd.EXT_GROUP]!;
-    if (bytes === 0 && group === cmd.NO_GROUP) return;
-    const tag = orders.tags.allocate();
-    orders.tag[slot] = tag;
-    orders.tags.setClientId(tag, words, word + cmd.EXT_CLIENT_ID, bytes);
-    orders.tags.group[tag] = group;
-    orders.tags.priority[tag] = orders.sequence[slot]!;
-    emit.tag(slot);
+  #replace(words: Uint32Array, word: number): number {
+    const code = this.#placing.replace(words, word);
+    this.a = this.#placing.keptPlace ? 1 : 0;
+    this.b = this.#placing.changedPrice ? 1 : 0;
+    return code;
   }
 
   #cancel(words: Uint32Array, word: number): number {
-    const { hashes, matcher } = this.#state;
-    const found = hashes.find(words, word + cmd.CANCEL_HASH);
-    assert(found && hashes.foundSlot >= 0, 'apply: an accepted cancel has an open order');
-    const slot = hashes.foundSlot;
-    matcher.close(this.#marketOf(slot), slot, words[word + cmd.CMD_FLAGS]!);
+    const { emit, hashes, matcher, tombstones } = this.#state;
+    const flags = words[word + cmd.CMD_FLAGS]!;
+    if (mayCancel(hashes, words, word)) {
+      const slot = hashes.foundSlot;
+      assert(slot >= 0, 'apply: an accepted cancel has an open order');
+      matcher.close(this.#marketOf(slot), slot, flags & 0xff);
+      return OK;
+    }
+    assert((flags & cmd.CANCEL_TOMBSTONE) !== 0, 'apply: an accepted cancel without an order leaves a tombstone');
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    this.a = tombstones.add(account, words, word + cmd.CANCEL_HASH, timeOf(words, word));
+    emit.tombstone(account, words, word + cmd.CANCEL_HASH, this.a);
     return OK;
   }
 
@@ -180,7 +126,7 @@ export class Apply {
       const isInMarket = only === cmd.NO_MARKET || orders.market[slot] === only;
       if (isInMarket && (outcome === cmd.BOTH_OUTCOMES || cmd.kindOutcome(orders.kind[slot]!) === outcome)) {
         matcher.close(this.#marketOf(slot), slot, words[word + cmd.CMD_FLAGS]!);
-        this.result++;
+        this.a++;
       }
       slot = after;
     }
@@ -320,7 +266,7 @@ export class Apply {
     for (let slot = 0; slot < orders.capacity; slot++) if (orders.place[slot] !== PLACE_OF.FREE) open.push(slot);
     open.sort((a, b) => orders.sequence[a]! - orders.sequence[b]!);
     for (const slot of open) matcher.close(this.#marketOf(slot), slot, CLOSE_REASON.ADMIN);
-    this.result = open.length;
+    this.a = open.length;
     emit.contracts(contracts);
     return OK;
   }

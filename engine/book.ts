@@ -45,6 +45,12 @@ export class Book {
     this.#orders.place[slot] = PLACE_OF.RESTING;
   }
 
+  /** Rests behind a certain order of its level, or, with NONE, first: where an order left that this one replaces. */
+  restBehind(slot: number, before: number): void {
+    this.own(this.#orders.isBid[slot]!).insertBehind(before, slot, this.#orders.yesTicks[slot]!);
+    this.#orders.place[slot] = PLACE_OF.RESTING;
+  }
+
   /** Takes an order out of wherever it waits; it becomes the incoming one until it rests again or is freed. */
   remove(slot: number): void {
     const orders = this.#orders;

@@ -227,6 +227,7 @@ function checkDigest(state: ShardState): void {
   }
   for (const market of state.markets.all()) fresh.market(market);
   for (const group of state.groups.all()) fresh.group(group);
+  state.tombstones.visit((account, hash, untilMs) => fresh.tombstone(account, hash, untilMs, 1));
   const sealed = new Uint32Array(2);
   state.sealedDigest(sealed, 0);
   assert(state.digest.low === fresh.low && state.digest.high === fresh.high, 'D1: the running digest is the digest');

@@ -1,7 +1,7 @@
 /**
  * A 64-bit digest of everything a shard knows, kept up to date as the state changes: the sum (two 32-bit lanes) of one
- * mix per open order, account, position and market, and of every hash ever accepted. A sum does not care in which rows
- * or tables things lie, so it is the same for any implementation, after a replay and after a snapshot.
+ * mix per open order, account, position, market and tombstone, and of every hash ever accepted. A sum does not care in
+ * which rows or tables things lie, so it is the same for any implementation, after a replay and after a snapshot.
  * Owner: the shard thread.
  *
  * Of an order only what tells it from others, what can change and what its tag says goes in: the rest of it is signed
@@ -28,6 +28,7 @@ const MARKET = 0x27d4eb2f;
 const HASH = 0x165667b1;
 const COUNTERS = 0x5bd1e995;
 const GROUP = 0x1b873593;
+const TOMBSTONE = 0x2545f491;
 
 export class Digest {
   /** The two lanes of the sum, as signed 32-bit integers: sums of those stay in registers. */
@@ -75,6 +76,14 @@ export class Digest {
     const b = mixB(mixB(mixB(HASH, words[word + 2]!), words[word + 3]!), account);
     this.low = (this.low + a) | 0;
     this.high = (this.high + b) | 0;
+  }
+
+  /** @param sign 1 when it is added, -1 when it goes. */
+  tombstone(account: number, hash: Uint32Array, untilMs: number, sign: 1 | -1): void {
+    const a = mixA(mixA(mixA(mixA(TOMBSTONE, hash[0]!), hash[1]!), account), fold(untilMs));
+    const b = mixB(mixB(mixB(mixB(TOMBSTONE, hash[2]!), hash[3]!), account), fold(untilMs));
+    this.low = (this.low + sign * a) | 0;
+    this.high = (this.high + sign * b) | 0;
   }
 
   account(account: number): void {

@@ -222,6 +222,13 @@ export class Emitter {
     writeSafe(words, word + ev.REPLY_C, Math.max(0, c));
   }
 
+  tombstone(account: number, source: Uint32Array, hash: number, untilMs: number): void {
+    const word = this.#begin(ev.EVENT.TOMBSTONE, 0, account, 0, NO_MARKET, 0);
+    const { words } = this.out;
+    for (let i = 0; i < 8; i++) words[word + ev.TOMBSTONE_HASH + i] = source[hash + i]!;
+    writeSafe(words, word + ev.TOMBSTONE_UNTIL_MS, untilMs);
+  }
+
   /** Where the two lanes of the state digest go: the caller writes them. @returns their word offset. */
   digest(): number {
     return this.#begin(ev.EVENT.DIGEST, 0, 0, 0, NO_MARKET, 0) + ev.DIGEST_LANES;

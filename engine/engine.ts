@@ -75,6 +75,11 @@ export class Engine {
     this.#tickCommand.append(cmd.COMMAND_BYTES[cmd.COMMAND.TICK]!, cmd.COMMAND.TICK | (cmd.COMMAND_VERSION << 16));
   }
 
+  /** When the commands that follow reached the shard, by its own clock: what deadlines are held against. */
+  arrivedAt(nowMs: number): void {
+    this.#entry.arrivedMs = nowMs;
+  }
+
   /** Runs one live command. `words` and `bytes` are two views of the same memory, which must not be shared. */
   submit(words: Uint32Array, bytes: Uint8Array, word: number): void {
     const timeMs = Math.max(this.nowMs, readSafe(words, word + cmd.CMD_TIME_MS));
@@ -107,7 +112,7 @@ export class Engine {
     if (type === cmd.COMMAND.CONTRACTS) this.#useContracts();
     this.#seal(this.sequence + 1);
     this.#append(words, word, start);
-    emit.reply(requestId, OK, this.sequence, this.#apply.result, 0, 0);
+    emit.reply(requestId, OK, this.sequence, this.#apply.a, this.#apply.b, 0);
   }
 
   /** Runs one journaled command again and checks that it does what it did (E4). */
@@ -137,8 +142,12 @@ export class Engine {
     this.nowMs = nowMs;
   }
 
-  /** From here on commands are new: the shared cells are put right and asked, credits wait for their commit. */
-  goLive(): void {
+  /**
+   * From here on commands are new: the shared cells are put right and asked, credits wait for their commit.
+   * @param postOnlyUntilMs until then orders may only rest (RULES.md 7.13).
+   */
+  goLive(postOnlyUntilMs = 0): void {
+    this.#entry.postOnlyUntilMs = postOnlyUntilMs;
     this.state.ledger.goLive();
     this.#useContracts();
   }

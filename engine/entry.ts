@@ -14,7 +14,9 @@ import { bpsFloor, MAX_SAFE } from '../shared/int.ts';
 import { readSafe } from '../shared/record.ts';
 import { type GridResult, toGrid } from './grid.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './gross.ts';
+import type { HashIndex } from './hashIndex.ts';
 import { type Market, mayDecide, mayMove } from './market.ts';
+import { NONE, PLACE_OF } from './orders.ts';
 import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
 import { placeDigest } from './verify/placeDigest.ts';
@@ -34,6 +36,9 @@ export class Entry {
   a = 0;
   b = 0;
   c = 0;
+  /** When the commands that are checked now reached the shard, and until when orders must not cross (RULES.md 7.13). */
+  arrivedMs = 0;
+  postOnlyUntilMs = 0;
   readonly #state: ShardState;
   readonly #hasher: OrderHasher;
   readonly #verifier: Verifier;
@@ -53,6 +58,8 @@ export class Entry {
     switch (type) {
       case cmd.COMMAND.PLACE:
         return this.#place(words, bytes, word);
+      case cmd.COMMAND.REPLACE:
+        return this.#replace(words, bytes, word);
       case cmd.COMMAND.CANCEL:
         return this.#cancel(words, word);
       case cmd.COMMAND.CONVERT:
@@ -77,9 +84,55 @@ export class Entry {
   }
 
   #place(words: Uint32Array, bytes: Uint8Array, word: number): number {
-    const { groups, hashes, markets } = this.#state;
+    const refusal = this.#checkOrder(words, bytes, word) || this.#checkGroup(words, word);
+    if (refusal !== OK) return refusal;
+    const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!)!;
+    const short = this.#checkBalance(market, words, word, NONE);
+    return short !== OK ? short : this.#checkMatching(market, words, word);
+  }
+
+  /** Everything is judged as if the order that gives way were gone, and it is still there when that is refused. */
+  #replace(words: Uint32Array, bytes: Uint8Array, word: number): number {
+    const refusal = this.#checkOrder(words, bytes, word) || this.#checkReplaced(words, word);
+    if (refusal !== OK) return refusal;
+    const { hashes, markets, orders } = this.#state;
+    const old = hashes.foundSlot;
+    const tripped = this.#checkGroup(words, word);
+    if (tripped !== OK) return tripped;
+    const market = markets.get(words[word + cmd.CMD_MARKET]!)!;
+    const short = this.#checkBalance(market, words, word, old);
+    if (short !== OK) return short;
+    if (orders.place[old] !== PLACE_OF.RESTING) return this.#checkMatching(market, words, word);
+
+    const before = orders.previous[old]!;
+    market.book.remove(old);
+    const code = this.#checkMatching(market, words, word);
+    market.book.restBehind(old, before);
+    return code;
+  }
+
+  /** The order that is to give way; afterwards `hashes.foundSlot` is its row. */
+  #checkReplaced(words: Uint32Array, word: number): number {
+    const { hashes, orders } = this.#state;
+    const flags = words[word + cmd.CMD_FLAGS]!;
+    if ((flags & cmd.REPLACE_ELSEWHERE) !== 0) return E.REPLACES_ANOTHER_MARKET;
+    if (!hashes.find(words, word + cmd.REPLACE_HASH)) return E.ORDER_NOT_FOUND;
+    if (hashes.foundAccount !== words[word + cmd.CMD_ACCOUNT]) return E.ORDER_NOT_FOUND;
+    const old = hashes.foundSlot;
+    if (old < 0) return E.ORDER_NOT_CANCELLABLE;
+    if (orders.market[old] !== words[word + cmd.CMD_MARKET]) return E.REPLACES_ANOTHER_MARKET;
+    if ((flags & 0xff) !== cmd.REPLACE_MODE.AMEND) return OK;
+    const [was, is] = [orders.kind[old]!, words[word + cmd.PLACE_KIND]!];
+    const isSame = cmd.kindSide(was) === cmd.kindSide(is) && cmd.kindOutcome(was) === cmd.kindOutcome(is);
+    return isSame ? OK : E.REPLACES_ANOTHER_MARKET;
+  }
+
+  /** What an order is refused for before anybody asks whether it can be paid. On success its grid is in `#grid`. */
+  #checkOrder(words: Uint32Array, bytes: Uint8Array, word: number): number {
+    const { groups, hashes, markets, tombstones } = this.#state;
     const kind = words[word + cmd.PLACE_KIND]!;
-    const isExtended = (cmd.kindBits(kind) & cmd.PLACE_BIT_EXTENDED) !== 0;
+    const bits = cmd.kindBits(kind);
+    const isExtended = (bits & cmd.PLACE_BIT_EXTENDED) !== 0;
     assert(isExtended === words[word]! > PLAIN_PLACE_BYTES, 'entry: a command is as long as it says');
     const side = cmd.kindSide(kind);
     const makerAmount = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
@@ -88,18 +141,21 @@ export class Entry {
     const feeBps = words[word + cmd.PLACE_FEE_BPS]!;
     const at = word * 4;
     placeDigest(this.#hasher, words, bytes, word, bytes, at + cmd.PLACE_HASH * 4);
-    const group = isExtended ? words[word + cmd.EXT_GROUP]! : cmd.NO_GROUP;
-    const found = group === cmd.NO_GROUP ? undefined : groups.of(words[word + cmd.CMD_ACCOUNT]!, group);
-    if (group !== cmd.NO_GROUP && found === undefined) return E.VALIDATION_ERROR;
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const group = groupIn(words, word);
+    if (group !== cmd.NO_GROUP && groups.of(account, group) === undefined) return E.VALIDATION_ERROR;
     // Before every check of what may have changed: for an order that rests, a client that lost the answer must read
     // "duplicate".
     if (hashes.find(words, word + cmd.PLACE_HASH)) return E.DUPLICATE_ORDER;
-    if ((cmd.kindBits(kind) & cmd.PLACE_BIT_CLIENT_ID_TAKEN) !== 0) return E.DUPLICATE_CLIENT_ORDER_ID;
+    const nowMs = readSafe(words, word + cmd.CMD_TIME_MS);
+    if (tombstones.has(account, words, word + cmd.PLACE_HASH, nowMs)) return E.ORDER_TOMBSTONED;
+    if (isExtended && this.#isLate(readSafe(words, word + cmd.EXT_DEADLINE_MS))) return E.DEADLINE_PASSED;
+    if ((bits & cmd.PLACE_BIT_CLIENT_ID_TAKEN) !== 0) return E.DUPLICATE_CLIENT_ORDER_ID;
 
     const market = markets.get(words[word + cmd.CMD_MARKET]!);
     if (market === undefined) return E.MARKET_NOT_FOUND;
     if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
-    if (expirationSec !== 0 && expirationSec * 1000 <= readSafe(words, word + cmd.CMD_TIME_MS)) return E.ORDER_EXPIRED;
+    if (expirationSec !== 0 && expirationSec * 1000 <= nowMs) return E.ORDER_EXPIRED;
     const timeInForce = cmd.kindTimeInForce(kind);
     const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#grid);
     if (offGrid !== OK) return offGrid;
@@ -114,27 +170,48 @@ export class Entry {
       at + cmd.PLACE_SIGNER * 4,
     );
     if (!signedBySigner) return E.INVALID_SIGNATURE;
-    if ((cmd.kindBits(kind) & cmd.PLACE_BIT_AUTHORIZED) === 0) return E.FORBIDDEN;
-    if (feeBps !== market.feeBps) {
-      this.a = market.feeBps;
-      return E.FEE_RATE_MISMATCH;
-    }
-    if (found?.isTripped) return E.ORDER_GROUP_TRIGGERED;
-    const short = this.#checkBalance(market, words[word + cmd.CMD_ACCOUNT]!, kind);
-    if (short !== OK) return short;
-    return this.#checkMatching(market, words, word, kind, group);
+    if ((bits & cmd.PLACE_BIT_AUTHORIZED) === 0) return E.FORBIDDEN;
+    if (feeBps === market.feeBps) return OK;
+    this.a = market.feeBps;
+    return E.FEE_RATE_MISMATCH;
   }
 
-  #checkBalance(market: Market, account: number, kind: number): number {
+  #checkGroup(words: Uint32Array, word: number): number {
+    const group = groupIn(words, word);
+    if (group === cmd.NO_GROUP) return OK;
+    const isTripped = this.#state.groups.of(words[word + cmd.CMD_ACCOUNT]!, group)!.isTripped;
+    return isTripped ? E.ORDER_GROUP_TRIGGERED : OK;
+  }
+
+  #isLate(deadlineMs: number): boolean {
+    return deadlineMs !== 0 && deadlineMs < this.arrivedMs;
+  }
+
+  /** @param old the order whose reservation counts as available, or NONE. */
+  #checkBalance(market: Market, words: Uint32Array, word: number, old: number): number {
+    const account = words[word + cmd.CMD_ACCOUNT]!;
+    const kind = words[word + cmd.PLACE_KIND]!;
     const { gross, ledger } = this.#state;
     const { limitTicks, quantityLots } = this.#grid;
     const outcome = cmd.kindOutcome(kind);
     const isBuy = cmd.kindSide(kind) === SIDE.BUY;
     const required = quantityLots * (isBuy ? limitTicks : market.ticksPerUnit);
-    const available = isBuy ? ledger.availableMicro(account) : ledger.availableTokens(account, market.index, outcome);
-    const reserved = isBuy ? ledger.reservedOf(account) : ledger.reservedTokens(account, market.index, outcome);
+    const freed = old === NONE ? 0 : this.#freedBy(old, kind, market);
+    const free = isBuy ? ledger.availableMicro(account) : ledger.availableTokens(account, market.index, outcome);
+    const held = isBuy ? ledger.reservedOf(account) : ledger.reservedTokens(account, market.index, outcome);
+    const available = free + freed;
+    const reserved = held - freed;
     if (gross !== null) return this.#checkGross(ORDER_WEIGHT * quantityLots * market.ticksPerUnit, reserved);
     return available < required ? this.#short(required, available, reserved) : OK;
+  }
+
+  /** What the old order holds of the asset that the new one needs. */
+  #freedBy(old: number, kind: number, market: Market): number {
+    const { orders } = this.#state;
+    const oldKind = orders.kind[old]!;
+    if (cmd.kindSide(oldKind) !== cmd.kindSide(kind)) return 0;
+    if (cmd.kindSide(kind) === SIDE.BUY) return orders.remainingLots[old]! * orders.limitTicks[old]!;
+    return cmd.kindOutcome(oldKind) === cmd.kindOutcome(kind) ? orders.remainingLots[old]! * market.ticksPerUnit : 0;
   }
 
   /** In a rehearsal without collateral: whether a command that may add so much to the total leaves it exact. */
@@ -143,11 +220,14 @@ export class Entry {
     return gross !== null && growth > gross.room ? this.#short(growth, gross.room, reserved) : OK;
   }
 
-  #checkMatching(market: Market, words: Uint32Array, word: number, kind: number, group: number): number {
+  #checkMatching(market: Market, words: Uint32Array, word: number): number {
     const { limitTicks, quantityLots } = this.#grid;
+    const kind = words[word + cmd.PLACE_KIND]!;
     const outcome = cmd.kindOutcome(kind);
     const isBid = isBidInYes(kind);
     const yesTicks = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
+    const mustRest = this.arrivedMs < this.postOnlyUntilMs;
+    if (mustRest && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_PHASE;
     const isPostOnly = (cmd.kindBits(kind) & cmd.PLACE_BIT_POST_ONLY) !== 0;
     if (isPostOnly && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_WOULD_CROSS;
     const timeInForce = cmd.kindTimeInForce(kind);
@@ -156,7 +236,7 @@ export class Entry {
     const { groups, matcher } = this.#state;
     if (groups.count > 0) groups.nowMs = readSafe(words, word + cmd.CMD_TIME_MS);
     const account = words[word + cmd.CMD_ACCOUNT]!;
-    matcher.lookAhead(market, account, kind, group, isBid, yesTicks, quantityLots);
+    matcher.lookAhead(market, account, kind, groupIn(words, word), isBid, yesTicks, quantityLots);
     const lots = matcher.reachableLots;
     if (timeInForce === TIME_IN_FORCE.FOK && lots < quantityLots) return E.FOK_NOT_FILLED;
     if (lots === 0) return E.FAK_NO_FILL;
@@ -167,12 +247,11 @@ export class Entry {
   }
 
   #cancel(words: Uint32Array, word: number): number {
-    const { hashes } = this.#state;
-    // Someone else's order answers like an unknown one: a hash tells nothing to a stranger.
-    if (!hashes.find(words, word + cmd.CANCEL_HASH)) return E.ORDER_NOT_FOUND;
-    const isOwner = hashes.foundAccount === words[word + cmd.CMD_ACCOUNT];
-    if (!isOwner && words[word + cmd.CMD_FLAGS] !== CLOSE_REASON.ADMIN) return E.ORDER_NOT_FOUND;
-    return hashes.foundSlot < 0 ? E.ORDER_NOT_CANCELLABLE : OK;
+    const { hashes, tombstones } = this.#state;
+    if (mayCancel(hashes, words, word)) return hashes.foundSlot < 0 ? E.ORDER_NOT_CANCELLABLE : OK;
+    if ((words[word + cmd.CMD_FLAGS]! & cmd.CANCEL_TOMBSTONE) === 0) return E.ORDER_NOT_FOUND;
+    const nowMs = readSafe(words, word + cmd.CMD_TIME_MS);
+    return tombstones.hasRoom(words[word + cmd.CMD_ACCOUNT]!, nowMs) ? OK : E.ENGINE_BUSY;
   }
 
   #convert(words: Uint32Array, word: number): number {
@@ -267,6 +346,22 @@ export class Entry {
     this.c = reserved;
     return E.INSUFFICIENT_BALANCE;
   }
+}
+
+/** The order group that a placing command names, or NO_GROUP. */
+function groupIn(words: Uint32Array, word: number): number {
+  const isExtended = (cmd.kindBits(words[word + cmd.PLACE_KIND]!) & cmd.PLACE_BIT_EXTENDED) !== 0;
+  return isExtended ? words[word + cmd.EXT_GROUP]! : cmd.NO_GROUP;
+}
+
+/**
+ * Whether the hash of a CANCEL is that of an order its account placed, open (`foundSlot`) or closed. Someone else's
+ * order is like an unknown one: a hash tells nothing to a stranger.
+ */
+export function mayCancel(hashes: HashIndex, words: Uint32Array, word: number): boolean {
+  if (!hashes.find(words, word + cmd.CANCEL_HASH)) return false;
+  const isAdmin = (words[word + cmd.CMD_FLAGS]! & 0xff) === CLOSE_REASON.ADMIN;
+  return isAdmin || hashes.foundAccount === words[word + cmd.CMD_ACCOUNT];
 }
 
 /** 1 for an order that bids for Yes: BUY Yes or SELL No. */

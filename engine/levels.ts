@@ -36,7 +36,7 @@ export class Levels {
 
   /** Last in the queue of its tick. */
   append(slot: number, tick: number): void {
-    this.#insertAfter(this.tail[tick]!, slot, tick);
+    this.insertBehind(this.tail[tick]!, slot, tick);
   }
 
   /** In its old place by priority: how a dormant order comes back. */
@@ -45,7 +45,21 @@ export class Levels {
     const priority = orders.priorityOf(slot);
     let before = this.tail[tick]!;
     while (before !== NONE && orders.priorityOf(before) > priority) before = orders.previous[before]!;
-    this.#insertAfter(before, slot, tick);
+    this.insertBehind(before, slot, tick);
+  }
+
+  /** @param before the order in front of it, or NONE to be the first. */
+  insertBehind(before: number, slot: number, tick: number): void {
+    const { next, previous, remainingLots } = this.#orders;
+    const after = before === NONE ? this.head[tick]! : next[before]!;
+    previous[slot] = before;
+    next[slot] = after;
+    if (before === NONE) this.head[tick] = slot;
+    else next[before] = slot;
+    if (after === NONE) this.tail[tick] = slot;
+    else previous[after] = slot;
+    this.totalLots[tick] = addSafe(this.totalLots[tick]!, remainingLots[slot]!);
+    if (this.count[tick]!++ === 0) this.#occupy(tick);
   }
 
   remove(slot: number, tick: number): void {
@@ -78,19 +92,6 @@ export class Levels {
 
   isOccupied(tick: number): boolean {
     return (this.#occupied[tick >>> 5]! & (1 << (tick & 31))) !== 0;
-  }
-
-  #insertAfter(before: number, slot: number, tick: number): void {
-    const { next, previous, remainingLots } = this.#orders;
-    const after = before === NONE ? this.head[tick]! : next[before]!;
-    previous[slot] = before;
-    next[slot] = after;
-    if (before === NONE) this.head[tick] = slot;
-    else next[before] = slot;
-    if (after === NONE) this.tail[tick] = slot;
-    else previous[after] = slot;
-    this.totalLots[tick] = addSafe(this.totalLots[tick]!, remainingLots[slot]!);
-    if (this.count[tick]!++ === 0) this.#occupy(tick);
   }
 
   #occupy(tick: number): void {

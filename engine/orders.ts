@@ -140,7 +140,7 @@ export class Orders {
     return tag === NO_TAG ? NO_GROUP : this.tags.group[tag]!;
   }
 
-  /** Its time priority inside a queue, and among the sleeping (RULES.md 2.1, 7.8). */
+  /** Its time priority inside a queue, and among the sleeping (RULES.md 2.1, 7.10). */
   priorityOf(slot: number): number {
     const tag = this.tag[slot]!;
     return tag === NO_TAG ? this.sequence[slot]! : this.tags.priority[tag]!;

@@ -8,6 +8,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '../shared/assert.ts';
 import { Balances } from '../shared/balances.ts';
+import { systemClock } from '../shared/clock.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../shared/eip712.ts';
 import { createKeccak } from '../shared/keccak.ts';
 import { Progress } from '../shared/progress.ts';
@@ -68,7 +69,8 @@ async function main(options: ShardOptions): Promise<void> {
   );
   const progress = new Progress(options.progress);
   requireCommitted(engine.sequence, progress.committed(options.shard), options.journalPath);
-  engine.goLive();
+  const clock = systemClock;
+  engine.goLive(options.postOnlyMs === 0 ? 0 : clock.nowMs() + options.postOnlyMs);
   const checkpointer = new Checkpointer(options.journalPath);
   journal.checkpointsBy(checkpointer.cell);
   const report: ShardReport = { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged };
@@ -77,7 +79,7 @@ async function main(options: ShardOptions): Promise<void> {
   progress.setCommitted(options.shard, engine.sequence);
   const commands = new RingConsumer(options.commandRing);
   const events = new RingProducer(options.eventRing);
-  const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events, checks });
+  const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events, clock, checks });
   engine.describe(() => publish(loop, events));
   run(loop, commands, events);
   // The connection that is closed last clears the WAL away.

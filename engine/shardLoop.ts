@@ -24,6 +24,7 @@
  */
 import { assert } from '../shared/assert.ts';
 import { CHECK_SLOTS } from '../shared/checkLayout.ts';
+import type { Clock } from '../shared/clock.ts';
 import * as commands from '../shared/commands.ts';
 import type { Progress } from '../shared/progress.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../shared/record.ts';
@@ -54,6 +55,7 @@ export type ShardLoopParts = {
   readonly progress: Progress;
   readonly commands: RingConsumer;
   readonly events: RingProducer;
+  readonly clock: Clock;
   /** Where there are threads that help with signatures. */
   readonly checks?: OfferedChecks | undefined;
 };
@@ -78,6 +80,7 @@ export class ShardLoop {
   readonly #commands: RingConsumer;
   readonly #events: RingProducer;
   readonly #checks: OfferedChecks | undefined;
+  readonly #clock: Clock;
   readonly #queue: CommandQueue;
   /** Ordinal: of the queue's commands all checks before it were offered, or are not worth it. */
   #offeredEnd = 0;
@@ -97,6 +100,7 @@ export class ShardLoop {
     this.#commands = parts.commands;
     this.#events = parts.events;
     this.#checks = parts.checks;
+    this.#clock = parts.clock;
     this.#queue = new CommandQueue(parts.commands, parts.commands.capacity);
   }
 
@@ -122,6 +126,7 @@ export class ShardLoop {
       this.#checks.take(first);
     }
     this.#copy(queue.wordOf(first));
+    this.#engine.arrivedAt(this.#clock.nowMs());
     this.#submit();
     this.inOrderCount++;
     queue.shift();

@@ -18,6 +18,7 @@ import { Markets } from './markets.ts';
 import { Matcher } from './matcher.ts';
 import { NONE, Orders, PLACE_OF } from './orders.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
+import { Tombstones } from './tombstones.ts';
 
 export class ShardState {
   readonly orders = new Orders();
@@ -33,6 +34,7 @@ export class ShardState {
   readonly digest: Digest;
   readonly emit: Emitter;
   readonly matcher: Matcher;
+  readonly tombstones: Tombstones;
   /** In a rehearsal without collateral only. */
   readonly gross: Gross | null;
   /** Number of the last accepted order; later orders have larger ones: this is time priority. */
@@ -44,6 +46,7 @@ export class ShardState {
     this.expiry = new ExpiryHeap(this.orders);
     this.digest = new Digest(this.orders, this.ledger);
     this.emit = new Emitter(new RecordBuffer(1 << 20), this.orders, this.ledger);
+    this.tombstones = new Tombstones(this.digest);
     this.matcher = new Matcher(
       this.orders,
       this.ledger,
@@ -79,6 +82,7 @@ export class ShardState {
     this.markets.persist(io, this.orders);
     this.groups.persist(io);
     this.contracts.persist(io);
+    this.tombstones.persist(io);
   }
 
   /** Queues, expiry heap and digest from the orders and accounts that were read. Rows keep their places. */

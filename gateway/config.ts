@@ -56,6 +56,7 @@ export type Config = Readonly<{
   feeBps: number;
   rateLimits: boolean;
   collateralCheck: boolean;
+  postOnlyMs: number;
   demo: boolean;
   logLevel: LogLevel;
   /** Addresses and networks whose X-Forwarded-For is believed; null when nobody's is. */
@@ -73,6 +74,9 @@ export type ContractAddresses = Readonly<{
   ctf: string;
   feeSweeper: string;
 }>;
+
+/** An hour: nobody means longer. */
+const MAX_POST_ONLY_MS = 3_600_000;
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -112,6 +116,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     feeBps: read.integer('FEE_BPS', 50, 0, 10_000),
     rateLimits,
     collateralCheck: read.flag('COLLATERAL_CHECK', true),
+    postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
     demo: read.flag('DEMO', env['NODE_ENV'] !== 'production'),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),

@@ -24,24 +24,20 @@ import { E, OK } from '../shared/errors.ts';
 import * as ev from '../shared/events.ts';
 import { ADDRESS_BYTES, HASH_BYTES, UUID_BYTES } from '../shared/hex.ts';
 import { readSafe, writeSafe } from '../shared/record.ts';
-import { RingConsumer, RingProducer } from '../shared/ring.ts';
 import type { MarketEntry } from './control/catalog.ts';
+import {
+  type EngineReply,
+  type FanOut,
+  hasRoomForCancel,
+  Lane,
+  type MarketPatch,
+  Pending,
+  type ReplyHandler,
+  type ShardLoad,
+} from './engineLane.ts';
 import type { Views } from './views/index.ts';
 
-export type EngineReply = {
-  /** 0 when done, else a number of the error table. */
-  readonly code: number;
-  readonly shard: number;
-  /** 0 for a refusal. */
-  readonly shardSequence: number;
-  /** Three numbers of the code's own, see REPLY in shared/events.ts. */
-  readonly a: number;
-  readonly b: number;
-  readonly c: number;
-};
-
-/** Made once per route, not per request: what belongs to the request is the context. */
-export type ReplyHandler<C> = (reply: EngineReply, context: C) => void;
+export type { EngineReply, MarketPatch, ReplyHandler, ShardLoad } from './engineLane.ts';
 
 export type EngineClientOptions = {
   readonly shards: number;
@@ -53,63 +49,13 @@ export type EngineClientOptions = {
   readonly onFatal: (error: unknown) => void;
 };
 
-export type MarketPatch = {
-  readonly status?: MarketStatus;
-  readonly feeBps?: number;
-  readonly startMs: number;
-  readonly endMs: number;
-};
-
 type MarketTerms = Pick<MarketEntry, 'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'>;
-
-/** What lies between the gateway and a shard. */
-export type ShardLoad = {
-  readonly commandBytes: number;
-  readonly commandCapacity: number;
-  readonly eventBytes: number;
-  /** Commands whose reply has not come. */
-  readonly unanswered: number;
-};
 
 /** Marks a command whose reply nobody waits for. */
 const NO_REQUEST = 0;
 const NO_ROOM = -1;
 /** How long a pump sleeps at most; it only bounds how late it notices `stop`. */
 const PUMP_WAIT_MS = 1000;
-
-/** The pair of rings to one thread of a shard. */
-class Lane {
-  readonly shard: number;
-  readonly commands: RingProducer;
-  readonly events: RingConsumer;
-  readonly onReady: () => void;
-  isReady = false;
-  isLost = false;
-  /** Groups the shard has to be told have tripped elsewhere, and their accounts. */
-  readonly owedTrips = new Map<number, number>();
-
-  constructor(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer, onReady: () => void) {
-    this.shard = shard;
-    this.commands = new RingProducer(commandRing);
-    this.events = new RingConsumer(eventRing);
-    this.onReady = onReady;
-  }
-}
-
-class Pending {
-  shard = 0;
-  handler: ReplyHandler<never> | null = null;
-  context: unknown = null;
-}
-
-/** A command to several shards whose replies are answered as one. */
-type FanOut = {
-  waiting: number;
-  code: number;
-  total: number;
-  readonly handler: ReplyHandler<never>;
-  readonly context: unknown;
-};
 
 export class EngineClient {
   readonly #lanes: Lane[] = [];
@@ -130,6 +76,18 @@ export class EngineClient {
   };
   readonly #onSearched: ReplyHandler<FanOut> = (reply, fanOut) => {
     if (fanOut.code !== OK && reply.code !== E.ORDER_NOT_FOUND) fanOut.code = reply.code;
+    this.#finishPart(fanOut);
+  };
+  readonly #onBuried: ReplyHandler<FanOut> = (reply, fanOut) => {
+    const isBuried = reply.code === OK && reply.a > 0;
+    if (reply.code === E.ORDER_NOT_CANCELLABLE || (reply.code === OK && !isBuried)) {
+      fanOut.found = true;
+      fanOut.code = reply.code;
+      fanOut.total = 0;
+    } else if (!fanOut.found) {
+      if (isBuried) fanOut.total = fanOut.total === 0 ? reply.a : Math.min(fanOut.total, reply.a);
+      else if (fanOut.code === OK) fanOut.code = reply.code;
+    }
     this.#finishPart(fanOut);
   };
   #stopped = false;
@@ -227,9 +185,41 @@ export class EngineClient {
     return this.#send(shard);
   }
 
-  /** `hash` is eight words. */
-  cancel<C>(shard: number, account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C): number {
-    const word = this.#begin(shard, cmd.COMMAND.CANCEL, account, cmd.NO_MARKET, CLOSE_REASON.USER, handler, context);
+  /**
+   * The order with this hash gives way to the one in `record`, an extended PLACE command. The reply's `a` is 1 when the
+   * new one kept its time priority, `b` is 1 when the price has changed.
+   * @param flags REPLACE_MODE, and REPLACE_ELSEWHERE when the old order is open in another shard than this one.
+   */
+  replace<C>(
+    shard: number,
+    account: number,
+    market: number,
+    record: Uint32Array,
+    hash: Uint32Array,
+    flags: number,
+    handler: ReplyHandler<C>,
+    context: C,
+  ): number {
+    assert(record.length === cmd.REPLACE_HASH, 'engine client: a replacement is an extended placement');
+    const word = this.#begin(shard, cmd.COMMAND.REPLACE, account, market, flags, handler, context);
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    const words = this.#lanes[shard]!.commands.words;
+    for (let i = cmd.CMD_BODY; i < record.length; i++) words[word + i] = record[i]!;
+    words.set(hash, word + cmd.REPLACE_HASH);
+    return this.#send(shard);
+  }
+
+  /** `hash` is eight words. @param flags CANCEL_TOMBSTONE or 0. */
+  cancel<C>(
+    shard: number,
+    account: number,
+    hash: Uint32Array,
+    handler: ReplyHandler<C>,
+    context: C,
+    flags = 0,
+  ): number {
+    const reason = CLOSE_REASON.USER | flags;
+    const word = this.#begin(shard, cmd.COMMAND.CANCEL, account, cmd.NO_MARKET, reason, handler, context);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
     this.#lanes[shard]!.commands.words.set(hash, word + cmd.CANCEL_HASH);
     return this.#send(shard);
@@ -244,9 +234,25 @@ export class EngineClient {
     const lanes = this.#lanes.filter(({ isReady }) => isReady);
     if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
     const code = lanes.length === this.#lanes.length ? E.ORDER_NOT_FOUND : E.ENGINE_BUSY;
-    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, handler, context };
+    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, found: false, handler, context };
     for (const { shard } of lanes) {
       const sent = this.cancel(shard, account, hash, this.#onSearched, fanOut);
+      assert(sent === OK, 'C1: the room that was looked up is still there');
+    }
+    return OK;
+  }
+
+  /**
+   * Cancels an order wherever it is, or, when no shard has ever seen it, has them all refuse it for a while
+   * (RULES.md 7.11): then the reply's `a` is until when. Nobody can promise that while a shard is away.
+   */
+  cancelOrBury<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C): number {
+    const lanes = this.#lanes.filter(({ isReady }) => isReady);
+    if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
+    const code = lanes.length === this.#lanes.length ? OK : E.ENGINE_BUSY;
+    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, found: false, handler, context };
+    for (const { shard } of lanes) {
+      const sent = this.cancel(shard, account, hash, this.#onBuried, fanOut, cmd.CANCEL_TOMBSTONE);
       assert(sent === OK, 'C1: the room that was looked up is still there');
     }
     return OK;
@@ -275,7 +281,7 @@ export class EngineClient {
     const lanes = this.#lanes.filter(({ isReady }) => isReady);
     if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
     const code = lanes.length === this.#lanes.length ? OK : E.OUTCOME_UNKNOWN;
-    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, handler, context };
+    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, found: false, handler, context };
     for (const { shard } of lanes) {
       const sent = this.cancelMarket(shard, account, cmd.NO_MARKET, cmd.BOTH_OUTCOMES, this.#onPart, fanOut);
       assert(sent === OK, 'C1: the room that was looked up is still there');
@@ -590,9 +596,4 @@ export class EngineClient {
     for (const each of this.#lanes) if (each.isReady) this.#oweTrips(each, this.#views.groups.missedBy(each.shard));
     lane.onReady();
   }
-}
-
-/** Room also for the padding of a wrap. */
-function hasRoomForCancel({ commands }: Lane): boolean {
-  return commands.capacity - commands.usedBytes() >= 2 * cmd.COMMAND_BYTES[cmd.COMMAND.CANCEL];
 }

@@ -183,6 +183,7 @@ export class Exchange {
         chainId,
         exchangeAddress,
         collateralCheck: config.collateralCheck,
+        postOnlyMs: config.postOnlyMs,
       },
       journalPaths,
       verifyThreads,

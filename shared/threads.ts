@@ -24,6 +24,8 @@ export type ShardOptions = {
   readonly exchangeAddress: string;
   /** False lets orders reserve what an account does not have, for interface rehearsals. */
   readonly collateralCheck: boolean;
+  /** For so long after the start orders may only rest; 0 for no such time. */
+  readonly postOnlyMs: number;
 };
 
 export type SnapshotOptions = {

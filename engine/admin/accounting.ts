@@ -98,6 +98,7 @@ export class Accounting {
     const type = words[word + cmd.CMD_TYPE]! & 0xffff;
     switch (type) {
       case cmd.COMMAND.PLACE:
+      case cmd.COMMAND.REPLACE:
         this.#place(words, word, account, market);
         break;
       case cmd.COMMAND.CONVERT:

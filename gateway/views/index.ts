@@ -125,6 +125,8 @@ export class Views {
       case ev.EVENT.CONTRACTS:
         this.contracts[shard] = readContracts(words, word);
         break;
+      case ev.EVENT.TOMBSTONE:
+        break; // the reply says it
       case ev.EVENT.DIGEST:
         break; // a seal for replays
       default:

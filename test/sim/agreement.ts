@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../engine/engine.ts';
 import type { Levels } from '../../engine/levels.ts';
-import { NONE } from '../../engine/orders.ts';
+import { NONE, type Orders } from '../../engine/orders.ts';
+import { CLIENT_ID_WORDS, NO_TAG } from '../../engine/tags.ts';
 import { OUTCOME } from '../../shared/codes.ts';
 import { ACCOUNTS } from './flow.ts';
 import type { Oracle } from './oracle.ts';
@@ -26,7 +27,7 @@ export function assertAgreement(
     assert.deepEqual(facts, { status, feeBps, collateral }, `market ${market.index}`);
     assert.equal(market.sequence, frameOf(market.index), 'the last frame is the last one told of');
     for (const isBid of [true, false]) {
-      const queue = oracle.queue(of, isBid).map((order) => `${order.id}: ${order.remaining}`);
+      const queue = oracle.queue(of, isBid).map((order) => `${order.id}: ${order.remaining} ${order.clientId}`);
       assert.deepEqual(queueOf(engine, isBid ? market.book.bids : market.book.asks), queue, `market ${market.index}`);
     }
     for (const account of HOLDERS) {
@@ -51,8 +52,16 @@ function queueOf(engine: Engine, levels: Levels): string[] {
   const queue: string[] = [];
   for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
     for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot]!) {
-      queue.push(`${orders.sequence[slot]}: ${orders.remainingLots[slot]}`);
+      queue.push(`${orders.sequence[slot]}: ${orders.remainingLots[slot]} ${clientIdOf(orders, slot)}`);
     }
   }
   return queue;
+}
+
+/** The client order id of an engine's open order, or nothing. */
+export function clientIdOf({ tag, tags }: Orders, slot: number): string {
+  const row = tag[slot]!;
+  if (row === NO_TAG) return '';
+  const start = tags.clientId.byteOffset + row * CLIENT_ID_WORDS * 4;
+  return Buffer.from(tags.clientId.buffer, start, tags.clientIdBytes[row]).toString('latin1');
 }

@@ -7,6 +7,7 @@ import type { OrderHasher } from '../../shared/eip712.ts';
 import { OK } from '../../shared/errors.ts';
 import { writeSafe } from '../../shared/record.ts';
 import type { RingProducer } from '../../shared/ring.ts';
+import { writeExtension } from '../support/engine.ts';
 import type { Oracle, Placement } from './oracle.ts';
 
 /** What a market is opened with. */
@@ -26,6 +27,8 @@ export type Placed = { readonly hash: Uint32Array; readonly id: number; readonly
 export type Command =
   | { readonly kind: 'open'; readonly market: number; readonly terms: Terms }
   | { readonly kind: 'place'; readonly placement: Placement }
+  | { readonly kind: 'replace'; readonly placement: Placement; readonly order: Placed; readonly isAmend: boolean }
+  | { readonly kind: 'bury'; readonly placement: Placement; readonly hash: Uint32Array }
   | { readonly kind: 'cancel'; readonly account: number; readonly placement: Placement; readonly hash: Uint32Array }
   | { readonly kind: 'cancelMany'; readonly account: number; readonly market?: number; readonly outcome?: number }
   | {
@@ -69,8 +72,13 @@ export function show(command: Command): string {
 
 /** Whose money a command may need; 0 where it is nobody's. */
 export function accountOf(command: Command): number {
-  if (command.kind === 'place') return command.placement.account;
-  return 'account' in command ? command.account : 0;
+  if ('account' in command) return command.account;
+  return 'placement' in command ? command.placement.account : 0;
+}
+
+/** Whether it brings an order with it. */
+export function isPlacing(command: Command): command is Extract<Command, { kind: 'place' | 'replace' }> {
+  return command.kind === 'place' || command.kind === 'replace';
 }
 
 /** Where a shard's market stands among those of all shards. */
@@ -87,9 +95,9 @@ export function send(
   toIndex: (market: number) => number,
 ): boolean {
   const { words } = ring;
-  const begin = (type: cmd.CommandType, market: number | undefined, flags = 0): number => {
+  const begin = (type: cmd.CommandType, market: number | undefined, flags = 0, bytes?: number): number => {
     const index = market === undefined ? cmd.NO_MARKET : toIndex(market);
-    return cmd.beginCommand(ring, type, requestId, accountOf(command), timeMs, index, flags);
+    return cmd.beginCommand(ring, type, requestId, accountOf(command), timeMs, index, flags, bytes);
   };
   let word: number;
   switch (command.kind) {
@@ -98,8 +106,20 @@ export function send(
       if (word >= 0) writeOpen(words, word, toIndex(command.market), command.terms);
       break;
     case 'place':
-      word = begin(cmd.COMMAND.PLACE, command.placement.market);
-      if (word >= 0) writePlace(words, word, command.placement);
+      word = begin(cmd.COMMAND.PLACE, command.placement.market, 0, placeBytes(command.placement));
+      if (word >= 0) writePlace(words, word, command.placement, isExtended(command.placement));
+      break;
+    case 'replace': {
+      const mode = command.isAmend ? cmd.REPLACE_MODE.AMEND : cmd.REPLACE_MODE.CANCEL_REPLACE;
+      word = begin(cmd.COMMAND.REPLACE, command.placement.market, mode);
+      if (word < 0) break;
+      writePlace(words, word, command.placement, true);
+      words.set(command.order.hash, word + cmd.REPLACE_HASH);
+      break;
+    }
+    case 'bury':
+      word = begin(cmd.COMMAND.CANCEL, undefined, CLOSE_REASON.USER | cmd.CANCEL_TOMBSTONE);
+      if (word >= 0) words.set(command.hash, word + cmd.CANCEL_HASH);
       break;
     case 'cancel':
       word = begin(cmd.COMMAND.CANCEL, undefined, CLOSE_REASON.USER);
@@ -150,7 +170,7 @@ export function send(
 /** The hash of an order, known to whoever signs it before the exchange has seen it. */
 export function hashOf(hasher: OrderHasher, placement: Placement): Uint32Array {
   const words = new Uint32Array(cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]! / 4);
-  writePlace(words, 0, placement);
+  writePlace(words, 0, placement, false);
   const hash = new Uint32Array(8);
   placeDigest(hasher, words, new Uint8Array(words.buffer), 0, new Uint8Array(hash.buffer), 0);
   return hash;
@@ -165,6 +185,10 @@ export function ask(oracle: Oracle, command: Command): number {
       return OK;
     case 'place':
       return oracle.place(command.placement);
+    case 'replace':
+      return oracle.replace(command.placement, command.order.id, command.isAmend);
+    case 'bury':
+      return oracle.bury(command.placement);
     case 'cancel':
       return oracle.cancel(command.account, oracle.idOf(command.placement));
     case 'cancelMany':
@@ -197,11 +221,12 @@ function writeOpen(words: Uint32Array, word: number, index: number, terms: Terms
   words[word + cmd.OPEN_STATUS] = terms.status;
 }
 
-function writePlace(words: Uint32Array, word: number, placement: Placement): void {
+function writePlace(words: Uint32Array, word: number, placement: Placement, extended: boolean): void {
   const { side, outcome, timeInForce } = placement;
   const bits =
     cmd.PLACE_BIT_AUTHORIZED |
     (placement.postOnly ? cmd.PLACE_BIT_POST_ONLY : 0) |
+    (extended ? cmd.PLACE_BIT_EXTENDED : 0) |
     (placement.selfTrade << cmd.PLACE_SELF_TRADE_SHIFT);
   words[word + cmd.PLACE_SALT] = placement.salt;
   if (placement.isForged) words[word + cmd.PLACE_SIGNATURE] = FORGED;
@@ -211,4 +236,13 @@ function writePlace(words: Uint32Array, word: number, placement: Placement): voi
   writeSafe(words, word + cmd.PLACE_EXPIRATION_SEC, placement.expirationSec);
   words[word + cmd.PLACE_FEE_BPS] = placement.feeBps;
   writeSafe(words, word + cmd.PLACE_MIN_TAKER_NET, placement.minTakerNet);
+  if (extended) writeExtension(words, word, placement);
+}
+
+function isExtended({ clientId, deadlineMs }: Placement): boolean {
+  return clientId !== undefined || deadlineMs !== undefined;
+}
+
+function placeBytes(placement: Placement): number {
+  return isExtended(placement) ? cmd.EXTENDED_PLACE_BYTES : cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]!;
 }

@@ -16,12 +16,19 @@ import { OK } from '../../shared/errors.ts';
 import * as ev from '../../shared/events.ts';
 import { RecordBuffer, readSafe } from '../../shared/record.ts';
 import { errorKey, type Told } from '../support/engine.ts';
-import { accountOf, ask, type Command, show } from './command.ts';
+import { accountOf, ask, type Command, isPlacing, show } from './command.ts';
 import type { Flow } from './flow.ts';
 import type { Oracle } from './oracle.ts';
 import { inRuleOrder, ToldReader } from './told.ts';
 
-type Sent = { readonly requestId: number; readonly command: Command; timeMs: number; othersMicro: bigint };
+type Sent = {
+  readonly requestId: number;
+  readonly command: Command;
+  timeMs: number;
+  /** Noted when it runs: what other shards have of its account's USDC, and when its own took it up. */
+  othersMicro: bigint;
+  arrivedMs: number;
+};
 
 export class Conversation {
   readonly told = new ToldReader();
@@ -50,11 +57,11 @@ export class Conversation {
   }
 
   wasSent(command: Command, timeMs: number): void {
-    this.#sent.push({ requestId: ++this.#lastRequestId, timeMs, command, othersMicro: 0n });
+    this.#sent.push({ requestId: ++this.#lastRequestId, timeMs, command, othersMicro: 0n, arrivedMs: 0 });
   }
 
   /** The shard is about to run this command, perhaps before others, at a time it has chosen. */
-  willRun({ state: { hashes, ledger } }: Engine, requestId: number, timeMs: number): void {
+  willRun({ state: { hashes, ledger } }: Engine, requestId: number, timeMs: number, arrivedMs: number): void {
     const place = this.#sent.findIndex((sent) => sent.requestId === requestId);
     assert.ok(place >= this.#ran, 'every command runs once');
     const one = this.#sent.splice(place, 1)[0]!;
@@ -62,6 +69,7 @@ export class Conversation {
     this.#ran++;
     this.#checkOvertaking(one, timeMs, ({ hash }) => hashes.find(hash, 0));
     one.timeMs = timeMs;
+    one.arrivedMs = arrivedMs;
     const account = accountOf(one.command);
     one.othersMicro = BigInt(ledger.availableMicro(account) - (ledger.netMicro[account] ?? 0));
   }
@@ -74,10 +82,12 @@ export class Conversation {
     const { command } = one;
     assert.ok(timeMs <= passed[0]!.timeMs, `S6: in the time of those it passes: ${show(command)}`);
     for (const { command: waiting } of passed) {
-      if (waiting.kind !== 'place') continue;
+      if (!isPlacing(waiting)) continue;
       const { account, market } = waiting.placement;
-      const isOwn = command.kind === 'cancel' && waiting.placement === command.placement && account === command.account;
-      if (command.kind === 'cancel') assert.ok(!isOwn || isKnown(command), `S5: ${show(command)}`);
+      const isNamed = 'placement' in command && waiting.placement === command.placement;
+      const isOwn = isNamed && account === accountOf(command);
+      if (command.kind === 'cancel' || command.kind === 'bury')
+        assert.ok(!isOwn || isKnown(command), `S5: ${show(command)}`);
       else {
         assert.ok(command.kind === 'cancelMany', `S4: only cancels overtake: ${show(command)}`);
         const isCovered = account === command.account && (command.market ?? market) === market;
@@ -128,7 +138,7 @@ export class Conversation {
     } finally {
       reader.close();
     }
-    for (const { command } of this.#sent) if (command.kind === 'place') this.#flow.unanswered.push(command.placement);
+    for (const { command } of this.#sent) if (isPlacing(command)) this.#flow.unanswered.push(command.placement);
     this.#sent.length = 0;
     this.#ran = 0;
     this.publishedSequence = engine.sequence;
@@ -152,6 +162,10 @@ export class Conversation {
     assert.ok(sequence === 0 || sequence === this.publishedSequence, 'a reply names its record');
     if (one.command.kind === 'cancelMany') {
       assert.equal(readSafe(words, word + ev.REPLY_A), this.#oracle.told.filter(isUserClose).length, what);
+    }
+    if (code === OK && (one.command.kind === 'replace' || one.command.kind === 'bury')) {
+      const said = [readSafe(words, word + ev.REPLY_A), readSafe(words, word + ev.REPLY_B)];
+      assert.deepEqual(said, this.#oracle.answer, what);
     }
     this.toldSequence = this.publishedSequence;
     if (code === OK) this.#wasAccepted(one.command);
@@ -194,15 +208,16 @@ export class Conversation {
   #ask(one: Sent, timeMs: number): number {
     this.#oracle.advance(timeMs);
     this.#oracle.elsewhere = one.othersMicro;
+    this.#oracle.arrivedMs = one.arrivedMs;
     return ask(this.#oracle, one.command);
   }
 
   #wasAccepted(command: Command): void {
     this.accepted++;
-    if (command.kind !== 'place') return;
+    if (!isPlacing(command)) return;
     this.#flow.placed.push({ ...this.told.accepted!, placement: command.placement });
   }
 }
 
 const isUserClose = (event: Told): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
-const isCancel = ({ command }: Sent): boolean => command.kind === 'cancel' || command.kind === 'cancelMany';
+const isCancel = ({ command }: Sent): boolean => ['cancel', 'cancelMany', 'bury'].includes(command.kind);

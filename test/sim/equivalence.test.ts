@@ -15,7 +15,7 @@ import { keccak256 } from '../../shared/keccak.ts';
 import { EngineRig, errorKey, type Outcome, stateOf, type Told } from '../support/engine.ts';
 import { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
-import { ask, type Command, send, show, simVerifier } from './command.ts';
+import { ask, type Command, isPlacing, send, show, simVerifier } from './command.ts';
 import { Flow } from './flow.ts';
 import { Oracle } from './oracle.ts';
 import { inRuleOrder } from './told.ts';
@@ -33,6 +33,8 @@ class Pair {
   readonly oracle: Oracle;
   readonly flow: Flow;
   fillCount = 0;
+  /** How often each answer came, and how often a replacement kept its turn. */
+  readonly seen = new Map<string, number>();
   /** Last public frame of each market. */
   readonly #frames = new Map<number, number>();
 
@@ -68,10 +70,11 @@ class Pair {
   #run(command: Command): void {
     const { oracle, rig } = this;
     oracle.advance(rig.nowMs);
+    oracle.arrivedMs = rig.nowMs;
     const code = ask(oracle, command);
     const outcome = rig.run((ring) => send(ring, REQUEST, rig.nowMs, command, (market) => market));
     this.#compare(command, outcome, code);
-    if (command.kind !== 'place' || code !== OK) return;
+    if (code !== OK || !isPlacing(command)) return;
     const { order: id } = oracle.told.findLast((event) => event.kind === 'order')!;
     this.flow.placed.push({ hash: outcome.hash, id, placement: command.placement });
   }
@@ -79,15 +82,24 @@ class Pair {
   #compare(command: Command, outcome: Outcome, code: number): void {
     const what = show(command);
     const { told } = this.oracle;
+    this.#count(code === OK ? command.kind : errorKey(code));
+    if (command.kind === 'replace' && code === OK && this.oracle.answer[0] === 1) this.#count('turn kept');
     // A tick has no reply.
     if (command.kind !== 'tick') assert.equal(errorKey(outcome.reply.code), errorKey(code), what);
     assert.deepEqual(inRuleOrder(outcome.told), inRuleOrder(told), what);
+    if (code === OK && (command.kind === 'replace' || command.kind === 'bury')) {
+      assert.deepEqual([outcome.reply.a, outcome.reply.b], this.oracle.answer, what);
+    }
     if (command.kind === 'cancelMany') assert.equal(outcome.reply.a, told.filter(isUserClose).length);
     for (const { market, sequence, type } of outcome.frames) {
       assert.equal(sequence, this.#frameOf(market) + 1, `${what}: public frames are numbered without a gap`);
       this.#frames.set(market, sequence + (type === EVENT.FILL ? 1 : 0));
     }
     this.fillCount += told.filter((event) => event.kind === 'fill').length;
+  }
+
+  #count(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
   readonly #frameOf = (market: number): number => this.#frames.get(market) ?? 0;
@@ -110,7 +122,8 @@ function run(seed: number): void {
   pair.compareState();
   const { rig } = pair;
   assert.deepEqual(stateOf(rig.replayed(collateralCheck)), stateOf(rig.engine), 'the journal gives the same engine');
-  assert.ok(pair.fillCount > STEPS / 10, 'the flow trades');
+  assert.ok(pair.fillCount > STEPS / 30, 'the flow trades');
+  for (const what of ['replace', 'turn kept', 'bury']) assert.ok(pair.seen.has(what), `the flow has ${what}`);
 }
 
 const chosen = process.env['SEED'];

@@ -47,6 +47,8 @@ export class Flow {
   readonly unanswered: Placement[] = [];
   /** The newest orders, whatever became of them. */
   readonly #sent: Placement[] = [];
+  /** Cancelled before they came: they may still come. */
+  readonly #buried: Placement[] = [];
   readonly #random: Random;
   readonly #hasher: OrderHasher;
   readonly #oracle: Oracle;
@@ -90,8 +92,10 @@ export class Flow {
   next(nowMs: number): Command {
     const random = this.#random;
     const dice = random.below(1000);
-    if (dice < 690) return this.#place(nowMs);
-    if (dice < 720) return this.#again(nowMs);
+    if (dice < 600) return this.#place(nowMs);
+    if (dice < 630) return this.#again(nowMs);
+    if (dice < 740 && this.placed.length > 0) return this.#replace(nowMs);
+    if (dice < 755) return this.#bury(nowMs);
     if (dice < 840 && this.placed.length > 0) return this.#cancel();
     if (dice < 860) return this.#cancelMany();
     if (dice < 925) return this.#convert();
@@ -106,6 +110,9 @@ export class Flow {
     const random = this.#random;
     const lost = random.chance(70) ? this.unanswered.pop() : undefined;
     if (lost !== undefined) return { kind: 'place', placement: lost };
+    if (this.#buried.length > 0 && random.chance(40)) {
+      return { kind: 'place', placement: random.pick(this.#buried.slice(-RECENT)) };
+    }
     if (this.placed.length === 0) return this.#place(nowMs);
     return { kind: 'place', placement: random.pick(this.placed).placement };
   }
@@ -146,9 +153,67 @@ export class Flow {
       expirationSec: needsExpiration ? Math.floor(nowMs / 1000) + random.below(40) : 0,
       feeBps: random.chance(92) ? (this.#oracle.markets[market]?.feeBps ?? 50) : random.pick(FEES_BPS),
       minTakerNet: isImmediate && random.chance(30) ? random.below(side === SIDE.BUY ? tokens : usdc + 1) : 0,
+      ...this.#extras(nowMs),
       salt: this.#nextSalt(),
       isForged: random.chance(2),
     };
+  }
+
+  /** What makes an order's command an extended one. */
+  #extras(nowMs: number): Pick<Placement, 'clientId' | 'deadlineMs'> {
+    const random = this.#random;
+    return {
+      ...(random.chance(20) ? { clientId: `order ${this.#salt + 1}` } : {}),
+      ...(random.chance(10) ? { deadlineMs: nowMs + random.between(-500, 2500) } : {}),
+    };
+  }
+
+  /** Mostly of an order that is still open, at its price or near it, by its own account. */
+  #replace(nowMs: number): Command {
+    const random = this.#random;
+    const isOpen = new Set(this.#oracle.open.map(({ id }) => id));
+    const open = this.placed.slice(-RECENT * 4).filter(({ id }) => isOpen.has(id));
+    const order = random.pick(open.length > 0 && random.chance(90) ? open : this.placed);
+    const fresh = this.#placement(nowMs);
+    const isAmend = random.chance(60);
+    if (random.chance(10)) return { kind: 'replace', placement: fresh, order, isAmend };
+
+    const was = order.placement;
+    const { ticksPerUnit } = this.#terms[was.market] ?? this.#terms[0]!;
+    const [usdc, tokens] =
+      was.side === SIDE.BUY ? [was.makerAmount, was.takerAmount] : [was.takerAmount, was.makerAmount];
+    const ticks = Math.round((usdc * ticksPerUnit) / tokens) + (random.chance(70) ? 0 : random.between(-3, 3));
+    const wasLots = Math.floor(tokens / ticksPerUnit);
+    const lots = Math.max(1, random.chance(30) ? wasLots : random.between(Math.floor(wasLots / 2), wasLots + 3));
+    const amounts = { usdc: lots * Math.min(Math.max(ticks, 1), ticksPerUnit - 1), tokens: lots * ticksPerUnit };
+    const { market, outcome, side } = random.chance(90) ? was : { ...fresh, market: was.market };
+    const placement: Placement = {
+      ...fresh,
+      account: random.chance(96) ? was.account : fresh.account,
+      market,
+      outcome,
+      side,
+      makerAmount: side === SIDE.BUY ? amounts.usdc : amounts.tokens,
+      takerAmount: side === SIDE.BUY ? amounts.tokens : amounts.usdc,
+      minTakerNet: 0,
+      timeInForce: random.chance(80) ? TIME_IN_FORCE.GTC : fresh.timeInForce,
+      feeBps: this.#oracle.markets[market]?.feeBps ?? 50,
+    };
+    return { kind: 'replace', placement, order, isAmend };
+  }
+
+  /** Mostly an order that has not come yet. */
+  #bury(nowMs: number): Command {
+    const random = this.#random;
+    const isKnown = this.placed.length > 0 && random.chance(30);
+    const isSent = !isKnown && this.#sent.length > 0 && random.chance(30);
+    const placement = isKnown
+      ? random.pick(this.placed.slice(-RECENT)).placement
+      : isSent
+        ? random.pick(this.#sent)
+        : this.#placement(nowMs);
+    this.#buried.push(placement);
+    return { kind: 'bury', placement, hash: hashOf(this.#hasher, placement) };
   }
 
   #lots(ticksPerUnit: number): number {

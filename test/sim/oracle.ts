@@ -41,6 +41,9 @@ export type OracleOrder = {
   remaining: bigint;
   filledNotional: bigint;
   isDormant: boolean;
+  /** Its place among orders of the same price: the number of the order it stands for, mostly its own. */
+  turn: number;
+  clientId: string;
 };
 
 export type Placement = {
@@ -59,6 +62,8 @@ export type Placement = {
   salt: number;
   /** Its signature is not its signer's. */
   isForged?: boolean;
+  clientId?: string;
+  deadlineMs?: number;
 };
 
 export type Patch = { status?: number; feeBps?: number; endMs?: number };
@@ -85,6 +90,10 @@ export class Oracle {
   open: OracleOrder[] = [];
   told: Told[] = [];
   nowMs = 0;
+  /** When the command that is asked about reached the shard, by the shard's own clock. */
+  arrivedMs = 0;
+  /** What the answer says besides OK: of a replacement whether it kept its turn and changed the price. */
+  answer: [number, number] = [0, 0];
   /** Of the USDC of whoever asks: what other shards have of it. */
   elsewhere = 0n;
   /** RULES.md 3.2: what all accounts may have and owe in a rehearsal without collateral. */
@@ -95,6 +104,8 @@ export class Oracle {
   /** Every order ever accepted, by what its signature covers: the account and the number. */
   readonly #accepted = new Map<string, { account: number; id: number }>();
   readonly #references = new Set<number>();
+  /** Until when an order is refused that was cancelled before it came, by account and what is signed. */
+  readonly #buried = new Map<string, number>();
   #deposited = 0n;
   #withdrawn = 0n;
   /** Of decided markets: what a Yes token pays, in millionths, and whether everybody was paid. */
@@ -130,7 +141,7 @@ export class Oracle {
     const sign = isBid ? -1 : 1;
     return this.open
       .filter((order) => order.market === market && !order.isDormant && this.isBid(order) === isBid)
-      .sort((a, b) => sign * Number(this.yesTicks(a) - this.yesTicks(b)) || a.id - b.id);
+      .sort((a, b) => sign * Number(this.yesTicks(a) - this.yesTicks(b)) || a.turn - b.turn);
   }
 
   openMarket(market: Omit<OracleMarket, 'isClosed' | 'collateral'>): void {
@@ -245,22 +256,72 @@ export class Oracle {
   }
 
   place(p: Placement): number {
-    const signed = signedText(p);
-    if (this.#accepted.has(signed)) return E.DUPLICATE_ORDER;
+    const refusal = this.#refusalOfForm(p);
+    return refusal === OK ? this.#enter(p, undefined) : refusal;
+  }
+
+  /** RULES.md 7.10: the old order goes, and is there again when the new one cannot take its place. */
+  replace(p: Placement, oldId: number, isAmend: boolean): number {
+    this.answer = [0, 0];
+    const refusal = this.#refusalOfForm(p);
+    if (refusal !== OK) return refusal;
+    const accepted = [...this.#accepted.values()].find((order) => order.id === oldId);
+    if (accepted === undefined || accepted.account !== p.account) return E.ORDER_NOT_FOUND;
+    const at = this.open.findIndex((order) => order.id === oldId);
+    const old = this.open[at];
+    if (old === undefined) return E.ORDER_NOT_CANCELLABLE;
+    const isOtherSide = old.side !== p.side || old.outcome !== p.outcome;
+    if (old.market !== p.market || (isAmend && isOtherSide)) return E.REPLACES_ANOTHER_MARKET;
+    const [limitTicks, lots] = onGrid(p, this.#d(old));
+    if (this.#isTooMuch(4n * lots * this.#d(old))) return E.INSUFFICIENT_BALANCE;
+    const isSamePrice = limitTicks === old.limitTicks;
+    const keepsTurn = isAmend && isSamePrice && lots <= old.remaining && !old.isDormant;
+
+    const told = this.told.length;
+    this.#close(old, CLOSE_REASON.USER);
+    const code = this.#enter(p, keepsTurn ? old.turn : undefined);
+    this.answer = [keepsTurn ? 1 : 0, isSamePrice ? 0 : 1];
+    if (code === OK) return OK;
+    this.told.length = told;
+    this.open.splice(at, 0, old);
+    this.#pays(old).available -= this.#reserves(old);
+    this.#pays(old).reserved += this.#reserves(old);
+    return code;
+  }
+
+  /** RULES.md 7.11: cancels the order that these terms sign, or sees to it that it comes too late. */
+  bury(p: Placement): number {
+    this.answer = [0, 0];
+    const accepted = this.#accepted.get(signedText(p));
+    if (accepted?.account === p.account) return this.cancel(p.account, accepted.id);
+    const untilMs = this.nowMs + 60_000;
+    this.#buried.set(`${p.account}: ${signedText(p)}`, untilMs);
+    this.answer = [untilMs, 0];
+    return OK;
+  }
+
+  #refusalOfForm(p: Placement): number {
+    if (this.#accepted.has(signedText(p))) return E.DUPLICATE_ORDER;
+    if ((this.#buried.get(`${p.account}: ${signedText(p)}`) ?? 0) > this.nowMs) return E.ORDER_TOMBSTONED;
+    if (p.deadlineMs !== undefined && this.arrivedMs > p.deadlineMs) return E.DEADLINE_PASSED;
     const market = this.markets[p.market];
     if (market === undefined) return E.MARKET_NOT_FOUND;
     if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
     if (p.expirationSec !== 0 && p.expirationSec * 1000 <= this.nowMs) return E.ORDER_EXPIRED;
-    const [limitTicks, lots, offGrid] = onGrid(p, BigInt(market.ticksPerUnit));
+    const [, , offGrid] = onGrid(p, BigInt(market.ticksPerUnit));
     if (offGrid !== OK) return offGrid;
     if ((p.side === SIDE.BUY ? p.takerAmount : p.makerAmount) < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
     if (p.isForged) return E.INVALID_SIGNATURE;
-    if (p.feeBps !== market.feeBps) return E.FEE_RATE_MISMATCH;
+    return p.feeBps === market.feeBps ? OK : E.FEE_RATE_MISMATCH;
+  }
 
+  #enter(p: Placement, turn: number | undefined): number {
+    const [limitTicks, lots] = onGrid(p, BigInt(this.markets[p.market]!.ticksPerUnit));
     const { account, side, outcome, feeBps, expirationSec } = p;
     const id = this.#accepted.size + 1;
     const fresh = { id, account, market: p.market, side, outcome, feeBps, expirationSec, isDormant: false };
-    const order: OracleOrder = { ...fresh, limitTicks, lots, remaining: lots, filledNotional: 0n };
+    const named = { ...fresh, turn: turn ?? id, clientId: p.clientId ?? '' };
+    const order: OracleOrder = { ...named, limitTicks, lots, remaining: lots, filledNotional: 0n };
     const purse = this.#pays(order);
     const reserve = this.#reserves(order);
     const spendable = side === SIDE.BUY ? purse.available + this.elsewhere : purse.available;
@@ -269,7 +330,7 @@ export class Oracle {
     const refusal = this.#refusalOfMatching(p, order);
     if (refusal !== OK) return refusal;
 
-    this.#accepted.set(signed, { account, id });
+    this.#accepted.set(signedText(p), { account, id });
     purse.available -= reserve;
     purse.reserved += reserve;
     this.open.push(order);
@@ -417,7 +478,7 @@ export class Oracle {
   }
 
   #moveFee(index: number, market: OracleMarket): void {
-    const here = this.open.filter((order) => order.market === index);
+    const here = this.open.filter((order) => order.market === index).sort((a, b) => a.turn - b.turn);
     for (const order of here) {
       if (order.isDormant || order.feeBps === market.feeBps) continue;
       order.isDormant = true;

@@ -26,6 +26,7 @@ import { listSnapshots } from '../../engine/snapshot.ts';
 import { OfferedChecks } from '../../engine/verify/checkBoard.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { CMD_REQUEST, CMD_TIME_MS } from '../../shared/commands.ts';
 import { hasherFor } from '../../shared/eip712.ts';
 import * as ev from '../../shared/events.ts';
@@ -63,6 +64,7 @@ export type SimShardOptions = {
   readonly random: Random;
   readonly keccak: Keccak256;
   readonly nowMs: number;
+  readonly clock: Clock;
   readonly collateralCheck: boolean;
 };
 
@@ -92,6 +94,8 @@ export class SimShard {
   readonly #options: SimShardOptions;
   readonly #random: Random;
   #live: Live | undefined;
+  /** When the shard took up the command that runs. */
+  #arrivedMs = 0;
   /** How the dead engine stood, to be compared with the recovered one. */
   #dead: { readonly sequence: number; readonly state: Buffer } | undefined;
   /** The oldest mark a power cut may leave. */
@@ -231,6 +235,11 @@ export class SimShard {
     return starts;
   }
 
+  #noteArrival(): number {
+    this.#arrivedMs = this.#options.clock.nowMs();
+    return this.#arrivedMs;
+  }
+
   #goLive(engine: Engine, journal: Journal, progress: Progress, checks: OfferedChecks): void {
     const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
     const loop = new ShardLoop({
@@ -241,12 +250,14 @@ export class SimShard {
       commands: new RingConsumer(commandRing),
       events: new RingProducer(eventRing),
       checks,
+      clock: { nowMs: () => this.#noteArrival() },
     });
     const eventsOut = new RingConsumer(eventRing);
     this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), eventsOut };
     const submit = engine.submit.bind(engine);
     engine.submit = (words, bytes, word) => {
-      this.conversation.willRun(engine, words[word + CMD_REQUEST]!, readSafe(words, word + CMD_TIME_MS));
+      const timeMs = readSafe(words, word + CMD_TIME_MS);
+      this.conversation.willRun(engine, words[word + CMD_REQUEST]!, timeMs, this.#arrivedMs);
       submit(words, bytes, word);
     };
     let described = 0;

@@ -68,7 +68,9 @@ export class World {
     this.#directory = directory;
     this.#shards = Array.from({ length: SHARDS }, (_, shard) => {
       const { collateralCheck } = this;
-      return new SimShard({ shard, shards: SHARDS, directory, random, keccak, nowMs: START_MS, collateralCheck });
+      const clock = { nowMs: () => this.#nowMs };
+      const nowMs = START_MS;
+      return new SimShard({ shard, shards: SHARDS, directory, random, keccak, nowMs, clock, collateralCheck });
     });
   }
 

@@ -133,6 +133,7 @@ type RigOptions = {
   verifier?: Verifier;
   /** Shared with another rig: two shards of one exchange. */
   balances?: Balances;
+  postOnlyUntilMs?: number;
   /** Starts from what another rig journaled. */
   journal?: MemoryJournal;
 };
@@ -142,6 +143,8 @@ export class EngineRig {
   readonly journal = new MemoryJournal();
   readonly engine: Engine;
   nowMs = 1_800_000_000_000;
+  /** The shard's own clock, where it is not that of the commands. */
+  clockMs: number | undefined;
   /** False: the test decides when a journal transaction is durable (`commit`). */
   commitsAtOnce = true;
   /** Who placed an order, by its sequence number. */
@@ -162,7 +165,7 @@ export class EngineRig {
     this.#consumer = new RingConsumer(ring);
     this.engine = makeEngine(this.balances, this.journal, options.collateralCheck ?? true, options.verifier);
     if (options.journal !== undefined) this.#replay(options.journal);
-    this.engine.goLive();
+    this.engine.goLive(options.postOnlyUntilMs);
   }
 
   /** A fresh engine that has replayed everything this one journaled. */
@@ -173,7 +176,7 @@ export class EngineRig {
   }
 
   /** A rig that starts from this one's journal, as a shard does after a crash of the process or of its thread alone. */
-  recovered(options: Pick<RigOptions, 'balances' | 'journal'> = {}): EngineRig {
+  recovered(options: Pick<RigOptions, 'balances' | 'journal' | 'postOnlyUntilMs'> = {}): EngineRig {
     const rig = new EngineRig({ journal: this.journal, ...options });
     rig.nowMs = this.nowMs;
     rig.#salt = this.#salt;
@@ -224,20 +227,37 @@ export class EngineRig {
   }
 
   place(options: PlaceOptions): Outcome {
+    const isExtended = EXTENSIONS.some((name) => options[name] !== undefined);
+    const bytes = isExtended ? cmd.EXTENDED_PLACE_BYTES : undefined;
+    const word = this.#begin(cmd.COMMAND.PLACE, options.account ?? 1, options.market ?? 0, 0, bytes);
+    this.#writePlacement(word, options, isExtended);
+    return this.#run();
+  }
+
+  /** `old` gives way to what the options say. */
+  replace(old: Uint32Array, options: PlaceOptions, mode: number = cmd.REPLACE_MODE.CANCEL_REPLACE): Outcome {
+    const word = this.#begin(cmd.COMMAND.REPLACE, options.account ?? 1, options.market ?? 0, mode);
+    this.#writePlacement(word, options, true);
+    this.#producer.words.set(old, word + cmd.REPLACE_HASH);
+    return this.#run();
+  }
+
+  amend(old: Uint32Array, options: PlaceOptions): Outcome {
+    return this.replace(old, options, cmd.REPLACE_MODE.AMEND);
+  }
+
+  #writePlacement(word: number, options: PlaceOptions, isExtended: boolean): void {
     const market = options.market ?? 0;
     const ticksPerUnit = this.engine.state.markets.get(market)?.ticksPerUnit ?? 100;
     const side = options.side ?? SIDE.BUY;
     const usdc = (options.lots ?? 10_000) * (options.ticks ?? 50);
     const tokens = (options.lots ?? 10_000) * ticksPerUnit;
-    const isExtended = EXTENSIONS.some((name) => options[name] !== undefined);
     const bits =
       (options.postOnly ? cmd.PLACE_BIT_POST_ONLY : 0) |
       ((options.authorized ?? true) ? cmd.PLACE_BIT_AUTHORIZED : 0) |
       (options.clientIdTaken ? cmd.PLACE_BIT_CLIENT_ID_TAKEN : 0) |
       (isExtended ? cmd.PLACE_BIT_EXTENDED : 0) |
       ((options.selfTrade ?? 0) << cmd.PLACE_SELF_TRADE_SHIFT);
-    const bytes = isExtended ? cmd.EXTENDED_PLACE_BYTES : undefined;
-    const word = this.#begin(cmd.COMMAND.PLACE, options.account ?? 1, market, 0, bytes);
     const { words } = this.#producer;
     if (isExtended) writeExtension(words, word, options);
     words[word + cmd.PLACE_SALT] = options.salt ?? ++this.#salt;
@@ -252,7 +272,6 @@ export class EngineRig {
     writeSafe(words, word + cmd.PLACE_EXPIRATION_SEC, options.expirationSec ?? 0);
     words[word + cmd.PLACE_FEE_BPS] = options.feeBps ?? 50;
     writeSafe(words, word + cmd.PLACE_MIN_TAKER_NET, options.minTakerNet ?? 0);
-    return this.#run();
   }
 
   cancel(account: number, hash: Uint32Array, reason: number = CLOSE_REASON.USER): Outcome {
@@ -324,6 +343,16 @@ export class EngineRig {
     return this.#run();
   }
 
+  /** Of an open order, by its sequence number. */
+  hashOf(order: number): Uint32Array {
+    const { orders } = this.engine.state;
+    for (const [slot, sequence] of this.#orderAt) {
+      if (sequence !== order || orders.place[slot] === PLACE_OF.FREE) continue;
+      return orders.hash.slice(orders.hashOffset(slot), orders.hashOffset(slot) + 8);
+    }
+    throw new Error(`order ${order} is not open`);
+  }
+
   /** The pool row of an open order. */
   slotOf(hash: Uint32Array): number {
     const { hashes } = this.engine.state;
@@ -368,6 +397,7 @@ export class EngineRig {
     this.#command.clear();
     this.#command.appendRecords(this.#consumer.words, word, this.#consumer.words[word]!);
     this.#consumer.release();
+    this.engine.arrivedAt(this.clockMs ?? this.nowMs);
     this.engine.submit(this.#command.words, this.#command.bytes, 0);
     if (this.commitsAtOnce) this.commit();
     const outcome = this.#read();
@@ -493,12 +523,16 @@ export function stateOf(engine: Engine): Buffer {
   });
   const ready = parts.at(-1)!;
   ready.fill(0, ready.length - ev.EVENT_BYTES[ev.EVENT.READY]! + ev.READY_TIME_MS * 4);
+  const digest = new Uint32Array(2);
+  state.sealedDigest(digest, 0);
   const counters = [
     engine.sequence,
     state.orderSequence,
     state.matcher.tradeSequence,
     state.hashes.size,
     state.references.size,
+    state.tombstones.size,
+    ...digest,
     state.orders.openCount,
     state.expiry.size,
     state.markets.nextTransitionMs,

@@ -32,6 +32,7 @@ describe('config', () => {
     assert.equal(config.feeBps, 50);
     assert.equal(config.rateLimits, true);
     assert.equal(config.collateralCheck, true);
+    assert.equal(config.postOnlyMs, 0);
     assert.equal(config.demo, true);
     assert.equal(config.adminToken, null);
     assert.equal(config.masterKey, null);
@@ -73,6 +74,7 @@ describe('config', () => {
         EXCHANGE_ADDRESS: `0x${'Ab'.repeat(20)}`,
         FEE_BPS: '0',
         COLLATERAL_CHECK: 'off',
+        POST_ONLY_AFTER_RESTART_MS: '2500',
         LOG_LEVEL: 'silent',
         TLS_CERT: 'c.pem',
         TLS_KEY: 'k.pem',
@@ -90,6 +92,7 @@ describe('config', () => {
     assert.equal(config.contracts.exchange, `0x${'Ab'.repeat(20)}`);
     assert.equal(config.feeBps, 0);
     assert.equal(config.collateralCheck, false);
+    assert.equal(config.postOnlyMs, 2500);
     assert.deepEqual(config.tls, { certFile: 'c.pem', keyFile: 'k.pem' });
     assert.equal(config.natsUrl, 'nats://localhost:4222');
   });
@@ -107,6 +110,7 @@ describe('config', () => {
       FEE_BPS: ['10001'],
       RATE_LIMITS: ['yes', 'true'],
       COLLATERAL_CHECK: ['1'],
+      POST_ONLY_AFTER_RESTART_MS: ['-1', '3600001', 'on'],
       DEMO: ['maybe'],
       LOG_LEVEL: ['loud'],
       TRUST_PROXY: ['on', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '127.0.0.1,'],

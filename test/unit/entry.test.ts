@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
+import { CANCEL_TOMBSTONE } from '../../shared/commands.ts';
 import { E, ERRORS, OK } from '../../shared/errors.ts';
 import { EVENT } from '../../shared/events.ts';
 import { EngineRig, errorKey, type Outcome, type PlaceOptions, stateOf } from '../support/engine.ts';
@@ -44,9 +45,16 @@ describe('an order that is wrong in every way', () => {
     rig.nowMs += 100_000;
     rig.tick();
     signature.holds = false;
-    Object.assign(wrong, { authorized: false, postOnly: true });
+    Object.assign(wrong, { authorized: false, postOnly: true, deadlineMs: rig.nowMs - 1, clientIdTaken: true });
+    const bury = (order: PlaceOptions): void => {
+      const { hash } = rig.place(order);
+      rig.cancel(1, hash, CLOSE_REASON.USER | CANCEL_TOMBSTONE);
+    };
     const healed: [expected: string, heal: () => void][] = [
-      ['DUPLICATE_ORDER', () => Object.assign(wrong, { salt: 2, takerAmount: 10_001 })],
+      ['DUPLICATE_ORDER', () => bury(Object.assign(wrong, { salt: 2, takerAmount: 10_001 }))],
+      ['ORDER_TOMBSTONED', () => (rig.nowMs += 60_000)],
+      ['DEADLINE_PASSED', () => Object.assign(wrong, { deadlineMs: rig.nowMs })],
+      ['DUPLICATE_CLIENT_ORDER_ID', () => Object.assign(wrong, { clientIdTaken: false })],
       ['MARKET_NOT_ACTIVE', () => rig.patch(0, { status: MARKET_STATUS.ACTIVE })],
       ['ORDER_EXPIRED', () => Object.assign(wrong, { expirationSec: rig.nowMs / 1000 + 1 })],
       ['INVALID_TICK', () => Object.assign(wrong, { makerAmount: 75, takerAmount: 150 })],

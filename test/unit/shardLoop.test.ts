@@ -134,6 +134,7 @@ class Rig {
     this.#producer = new RingProducer(ring);
     const engine = {
       submit: (words: Uint32Array) => this.#submit(words),
+      arrivedAt: () => undefined,
       state: { hashes: { find: (words: Uint32Array, word: number) => this.#known.has(words[word]!) } },
       out: new RecordBuffer(64),
     } as unknown as Engine;
@@ -144,6 +145,7 @@ class Rig {
       progress: new Progress(Progress.create(1)),
       commands: new RingConsumer(ring),
       events: new RingProducer(createRingBuffer(4096)),
+      clock: { nowMs: () => this.#nowMs },
     });
   }
 

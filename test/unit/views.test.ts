@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Levels } from '../../engine/levels.ts';
 import { type Orders, PLACE_OF } from '../../engine/orders.ts';
 import type { ShardState } from '../../engine/state.ts';
-import { CLIENT_ID_WORDS, NO_TAG, type Tags } from '../../engine/tags.ts';
+import { NO_TAG } from '../../engine/tags.ts';
 import { type Book, type BookSide, NO_TICK } from '../../gateway/views/books.ts';
 import { Views } from '../../gateway/views/index.ts';
 import { ORDER_STATE } from '../../gateway/views/orders.ts';
@@ -12,6 +12,7 @@ import { SIDE } from '../../shared/codes.ts';
 import { kindSide, NO_GROUP } from '../../shared/commands.ts';
 import * as ev from '../../shared/events.ts';
 import { RingConsumer } from '../../shared/ring.ts';
+import { clientIdOf } from '../sim/agreement.ts';
 import { EngineRig } from '../support/engine.ts';
 import { CommandFlow, FLOW_TICKS_PER_UNIT } from '../support/flow.ts';
 import { InThreadShard } from '../support/inThreadShard.ts';
@@ -81,13 +82,6 @@ function viewLevels(views: Views, book: Book | undefined, name: 'bids' | 'asks')
   return rows;
 }
 
-function clientIdIn(tags: Tags, tag: number): string {
-  const start = tag * CLIENT_ID_WORDS * 4;
-  return Buffer.from(tags.clientId.buffer, tags.clientId.byteOffset + start, tags.clientIdBytes[tag]).toString(
-    'latin1',
-  );
-}
-
 /** Everything the views should know, read from the engine's own state. */
 function fromEngine(state: ShardState) {
   const { orders, ledger } = state;
@@ -105,7 +99,7 @@ function fromEngine(state: ShardState) {
         isDormant,
         orders.priorityOf(slot),
         tag === NO_TAG ? NO_GROUP : orders.tags.group[tag]!,
-        tag === NO_TAG ? '' : clientIdIn(orders.tags, tag),
+        clientIdOf(orders, slot),
       ]);
     }
   }
