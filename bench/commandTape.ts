@@ -50,23 +50,28 @@ export class CommandTape {
   }
 }
 
-/** Opens the market and gives every account USDC and both tokens. */
-export function setUpTape(): CommandTape {
-  const tape = new CommandTape(1 << 16, 1 + 2 * TAPE_ACCOUNTS);
-  const open = tape.begin(cmd.COMMAND.MARKET_OPEN, 0, MARKET, 0);
+/** Opens the markets and gives every account USDC and, in each, both tokens. */
+export function setUpTape(markets = 1): CommandTape {
+  const commands = markets + TAPE_ACCOUNTS * (1 + markets);
+  const tape = new CommandTape(commands * cmd.COMMAND_BYTES[cmd.COMMAND.MARKET_OPEN], commands);
   const { words } = tape.buffer;
-  words[open + cmd.OPEN_TICKS_PER_UNIT] = TAPE_TICKS_PER_UNIT;
-  words[open + cmd.OPEN_FEE_BPS] = TAPE_FEE_BPS;
-  words[open + cmd.OPEN_STATUS] = MARKET_STATUS.ACTIVE;
-  writeSafe(words, open + cmd.OPEN_MIN_ORDER, UNIT_ATOMIC);
-  writeSafe(words, open + cmd.OPEN_START_MS, NOW_MS);
-  writeSafe(words, open + cmd.OPEN_END_MS, NOW_MS + DAY_MS);
   for (let account = 1; account <= TAPE_ACCOUNTS; account++) {
     const deposit = tape.begin(cmd.COMMAND.FUNDS, account, cmd.NO_MARKET, MOVEMENT.DEPOSIT);
     writeSafe(words, deposit + cmd.FUNDS_AMOUNT, DEPOSIT_MICRO);
     words[deposit + cmd.FUNDS_REFERENCE] = account;
-    const split = tape.begin(cmd.COMMAND.CONVERT, account, MARKET, MOVEMENT.SPLIT);
-    writeSafe(words, split + cmd.CONVERT_AMOUNT, SPLIT_ATOMIC);
+  }
+  for (let market = 0; market < markets; market++) {
+    const open = tape.begin(cmd.COMMAND.MARKET_OPEN, 0, market, 0);
+    words[open + cmd.OPEN_TICKS_PER_UNIT] = TAPE_TICKS_PER_UNIT;
+    words[open + cmd.OPEN_FEE_BPS] = TAPE_FEE_BPS;
+    words[open + cmd.OPEN_STATUS] = MARKET_STATUS.ACTIVE;
+    writeSafe(words, open + cmd.OPEN_MIN_ORDER, UNIT_ATOMIC);
+    writeSafe(words, open + cmd.OPEN_START_MS, NOW_MS);
+    writeSafe(words, open + cmd.OPEN_END_MS, NOW_MS + DAY_MS);
+    for (let account = 1; account <= TAPE_ACCOUNTS; account++) {
+      const split = tape.begin(cmd.COMMAND.CONVERT, account, market, MOVEMENT.SPLIT);
+      writeSafe(words, split + cmd.CONVERT_AMOUNT, SPLIT_ATOMIC / markets);
+    }
   }
   assert(words === tape.buffer.words, 'tape: the set-up fits its first buffer');
   return tape;
@@ -81,11 +86,11 @@ export function encodeStream(stream: Stream): CommandTape {
     const id = bytes.readUInt32LE(at + ID_OFFSET);
     const account = 1 + (id % TAPE_ACCOUNTS);
     if (bytes[at] === OPERATION.CANCEL) {
-      const word = tape.begin(cmd.COMMAND.CANCEL, account, MARKET, CLOSE_REASON.USER);
-      writeHash(tape.buffer.words, word + cmd.CANCEL_HASH, id);
+      encodeCancel(tape, account, MARKET, id);
     } else {
       const timeInForce = bytes[at] === OPERATION.SWEEP ? TIME_IN_FORCE.FAK : TIME_IN_FORCE.GTC;
-      encodePlace(tape, account, id, bytes[at + 1], bytes[at + 2], bytes.readUInt32LE(at + LOTS_OFFSET), timeInForce);
+      const units = bytes.readUInt32LE(at + LOTS_OFFSET);
+      encodePlace(tape, account, MARKET, id, bytes[at + 1], bytes[at + 2], units, timeInForce);
     }
   }
   return tape;
@@ -96,16 +101,22 @@ export function idOfHash(words: Uint32Array, word: number): number {
   return words[word + HASH_WORDS - 1];
 }
 
-function encodePlace(
+export function encodeCancel(tape: CommandTape, account: number, market: number, id: number): void {
+  const word = tape.begin(cmd.COMMAND.CANCEL, account, market, CLOSE_REASON.USER);
+  writeHash(tape.buffer.words, word + cmd.CANCEL_HASH, id);
+}
+
+export function encodePlace(
   tape: CommandTape,
   account: number,
+  market: number,
   id: number,
   side: number,
   tick: number,
   units: number,
   timeInForce: number,
 ): void {
-  const word = tape.begin(cmd.COMMAND.PLACE, account, MARKET, 0);
+  const word = tape.begin(cmd.COMMAND.PLACE, account, market, 0);
   const { words } = tape.buffer;
   const usdcMicro = units * TAPE_LOTS * tick;
   const tokensAtomic = units * UNIT_ATOMIC;

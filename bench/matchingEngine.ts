@@ -23,6 +23,19 @@ export class GivenHash extends OrderHasher {
 const acceptAll: Verifier = { name: 'native', verify: () => true };
 const noJournal: Pick<JournalStore, 'append'> = { append: () => {} };
 
+/** Takes commands at once: all that needs a key or a file is left out. */
+export function newEngine(journal = noJournal): Engine {
+  const engine = new Engine({
+    balances: new Balances(createBalances()),
+    collateralCheck: true,
+    hasher: new GivenHash(),
+    verifier: acceptAll,
+    journal,
+  });
+  engine.goLive();
+  return engine;
+}
+
 export class EngineRun implements Run {
   readonly count: number;
   readonly #tape: CommandTape;
@@ -31,14 +44,7 @@ export class EngineRun implements Run {
   constructor(tape: CommandTape, journal = noJournal) {
     this.#tape = tape;
     this.count = tape.count;
-    this.#engine = new Engine({
-      balances: new Balances(createBalances()),
-      collateralCheck: true,
-      hasher: new GivenHash(),
-      verifier: acceptAll,
-      journal,
-    });
-    this.#engine.goLive();
+    this.#engine = newEngine(journal);
     const setUp = setUpTape();
     for (let i = 0; i < setUp.count; i++) this.#engine.submit(setUp.buffer.words, setUp.buffer.bytes, setUp.starts[i]);
     this.endBatch();

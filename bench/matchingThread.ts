@@ -12,7 +12,9 @@ import { encodeStream } from './commandTape.ts';
 import { Histogram } from './histogram.ts';
 import { CoreRun, decodeOperations } from './matchingCore.ts';
 import { checkEvents, EngineRun } from './matchingEngine.ts';
-import { median, STOLEN, StealMeter } from './report.ts';
+import { PeerRun, peerIds } from './matchingPeer.ts';
+import { SCALES, type Scale, ScaledEngine } from './matchingScale.ts';
+import { formatNumber, median, STOLEN, StealMeter } from './report.ts';
 import { generateStream, STREAMS, type Stream, type StreamSpec, type Totals } from './workload.ts';
 
 /** One pass of a subject through a stream. */
@@ -24,11 +26,15 @@ export type Run = {
   check(totals: Totals): void;
 };
 
-export type SubjectName = 'core' | 'engine';
+export type SubjectName = 'core' | 'engine' | 'scale' | 'peer';
 
 const TIMED_RUNS = 5;
+/** The peer needs ten seconds for a run. */
+const PEER_TIMED_RUNS = 2;
 /** As often as the shard does: at the end of a full batch. */
 const BATCH_COMMANDS = 256;
+/** For a subject that knows by itself what has to come out. */
+const NO_TOTALS: Totals = { trades: 0, tradedLots: 0, live: 0, checksum: 0 };
 
 function prepare(name: SubjectName, stream: Stream): () => Run {
   if (name === 'core') {
@@ -40,15 +46,33 @@ function prepare(name: SubjectName, stream: Stream): () => Run {
   return () => new EngineRun(tape);
 }
 
-function measure(name: SubjectName, spec: StreamSpec) {
+function measureSubject(name: SubjectName) {
+  if (name === 'scale') return SCALES.map(measureScale);
+  // On the deep stream the peer would take minutes: it indexes a whole level anew at every cancel.
+  if (name === 'peer') return [measurePeer(STREAMS[0])];
+  return STREAMS.map((spec) => measure(spec.name, prepare(name, generateStream(spec)), TIMED_RUNS, spec.totals));
+}
+
+function measureScale(scale: Scale) {
+  const engine = new ScaledEngine(scale);
+  const label = `${formatNumber(scale.markets)} mkt, ${formatNumber(scale.resting)} rest`;
+  return measure(label, () => engine.next(), TIMED_RUNS);
+}
+
+function measurePeer(spec: StreamSpec) {
+  const stream = generateStream(spec);
+  const ids = peerIds(stream);
+  return measure(spec.name, () => new PeerRun(stream, ids), PEER_TIMED_RUNS, spec.totals);
+}
+
+function measure(stream: string, start: () => Run, timedRuns: number, totals?: Totals) {
   const steal = new StealMeter();
-  const start = prepare(name, generateStream(spec));
-  timeRun(start(), spec);
-  const rates = Array.from({ length: TIMED_RUNS }, () => timeRun(start(), spec));
+  timeRun(start(), totals);
+  const rates = Array.from({ length: timedRuns }, () => timeRun(start(), totals));
   const heap = measureHeap(start());
   const latency = measureLatency(start());
   return {
-    stream: spec.name,
+    stream,
     'best ops/s': Math.max(...rates),
     'median ops/s': median(rates),
     'p50 us': latency.quantileUs(0.5),
@@ -71,12 +95,12 @@ function runThrough(run: Run): void {
   }
 }
 
-function timeRun(run: Run, spec: StreamSpec): number {
+function timeRun(run: Run, totals: Totals = NO_TOTALS): number {
   globalThis.gc?.();
   const start = performance.now();
   runThrough(run);
   const rate = (run.count / (performance.now() - start)) * 1000;
-  run.check(spec.totals);
+  run.check(totals);
   return rate;
 }
 
@@ -109,4 +133,4 @@ function measureLatency(run: Run): Histogram {
 }
 
 assert(parentPort !== null, 'matching: runs as a worker thread');
-parentPort.postMessage(STREAMS.map((spec) => measure(workerData as SubjectName, spec)));
+parentPort.postMessage(measureSubject(workerData as SubjectName));
