@@ -42,6 +42,7 @@ export class Digest {
   #positionLanes = new Int32Array(2048);
   #marketLanes = new Int32Array(128);
   #groupLanes = new Int32Array(128);
+  readonly #facts = new Float64Array(15);
 
   constructor(orders: Orders, ledger: Ledger) {
     this.#orders = orders;
@@ -119,23 +120,22 @@ export class Digest {
   market(market: Market): void {
     const { index } = market;
     if (index * 2 >= this.#marketLanes.length) this.#marketLanes = larger(this.#marketLanes, index * 2);
-    const facts = [
-      index,
-      market.status,
-      market.feeBps,
-      market.ticksPerUnit,
-      market.isClosed ? 1 : 0,
-      market.openOrders,
-      market.minOrderAtomic,
-      market.startMs,
-      market.endMs,
-      market.collateralMicro,
-      market.sequence,
-      market.payoutYesPpm,
-      market.resolvedMs,
-      market.settledMs,
-      market.roundingPpm,
-    ];
+    const facts = this.#facts;
+    facts[0] = index;
+    facts[1] = market.status;
+    facts[2] = market.feeBps;
+    facts[3] = market.ticksPerUnit;
+    facts[4] = market.isClosed ? 1 : 0;
+    facts[5] = market.openOrders;
+    facts[6] = market.minOrderAtomic;
+    facts[7] = market.startMs;
+    facts[8] = market.endMs;
+    facts[9] = market.collateralMicro;
+    facts[10] = market.sequence;
+    facts[11] = market.payoutYesPpm;
+    facts[12] = market.resolvedMs;
+    facts[13] = market.settledMs;
+    facts[14] = market.roundingPpm;
     this.#replace(this.#marketLanes, index, mixAll(mixA, MARKET, facts), mixAll(mixB, MARKET, facts));
   }
 
@@ -148,7 +148,7 @@ export class Digest {
   }
 
   /** The digest with the shard's counters folded in: what is journaled. Leaves the running sum alone. */
-  sealed(counters: readonly number[], into: Uint32Array, word: number): void {
+  sealed(counters: ArrayLike<number>, into: Uint32Array, word: number): void {
     into[word] = this.low + mixAll(mixA, COUNTERS, counters);
     into[word + 1] = this.high + mixAll(mixB, COUNTERS, counters);
   }
@@ -187,9 +187,9 @@ function fold(value: number): number {
   return value ^ Math.imul(Math.floor(value / TWO_32), 0x9e3779b1);
 }
 
-function mixAll(mix: typeof mixA, start: number, values: readonly number[]): number {
+function mixAll(mix: typeof mixA, start: number, values: ArrayLike<number>): number {
   let lane = start;
-  for (const value of values) lane = mix(lane, fold(value));
+  for (let i = 0; i < values.length; i++) lane = mix(lane, fold(values[i]!));
   return lane;
 }
 

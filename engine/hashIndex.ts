@@ -83,7 +83,8 @@ export class HashIndex {
 
 /** The entry that holds the hash, or the free one where it would go. */
 function probe(part: Uint32Array, words: Uint32Array, word: number): number {
-  const mask = part.length / ENTRY_WORDS - 1;
+  // Divided as an integer: a length may be any number, and a division of those takes as long as the rest of a probe.
+  const mask = (((part.length | 0) / ENTRY_WORDS) | 0) - 1;
   const w0 = words[word]!;
   const w1 = words[word + 1]!;
   const w2 = words[word + 2]!;

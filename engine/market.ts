@@ -38,6 +38,8 @@ export class Market {
   roundingPpm = 0;
   /** Number of the command that last changed the market. */
   touched = 0;
+  /** In the list of those whose part of the digest has to be made anew (markets.ts). */
+  isUnsealed = false;
 
   constructor(
     orders: Orders,

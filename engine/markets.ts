@@ -2,6 +2,7 @@
  * The markets of one shard, which of them the current command changed, and when time alone changes one next.
  * Owner: the shard thread.
  */
+import type { Digest } from './digest.ts';
 import { Market } from './market.ts';
 import type { Orders } from './orders.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
@@ -9,6 +10,8 @@ import type { SnapshotIo } from './snapshotIo.ts';
 export class Markets {
   /** Those the current command changed, for the MARKET events. */
   readonly touched: Market[] = [];
+  /** Those the running digest may not know as they are: looked up by a command since it was last brought up to date. */
+  readonly #unsealed: Market[] = [];
   /** When the next market starts or closes by itself, or Infinity. */
   nextTransitionMs = Number.POSITIVE_INFINITY;
   readonly #byIndex = new Map<number, Market>();
@@ -18,8 +21,25 @@ export class Markets {
     return this.#byIndex.get(index);
   }
 
+  /** For a command that will change the market. */
+  change(index: number): Market | undefined {
+    const market = this.#byIndex.get(index);
+    if (market !== undefined) this.#noteUnsealed(market);
+    return market;
+  }
+
   add(market: Market): void {
     this.#byIndex.set(market.index, market);
+    this.#noteUnsealed(market);
+  }
+
+  /** Brings the digest up to date: an exchange has many markets, and few of them change between two seals. */
+  digestUnsealed(digest: Digest): void {
+    for (const market of this.#unsealed) {
+      digest.market(market);
+      market.isUnsealed = false;
+    }
+    this.#unsealed.length = 0;
   }
 
   /** In order of opening: the same at every replay. */
@@ -35,6 +55,7 @@ export class Markets {
 
   /** Status, rules or collateral changed: readers are told how the market stands after the command. */
   touch(market: Market): void {
+    this.#noteUnsealed(market);
     if (market.touched === this.#commandNumber) return;
     market.touched = this.#commandNumber;
     this.touched.push(market);
@@ -74,5 +95,11 @@ export class Markets {
     let next = Number.POSITIVE_INFINITY;
     for (const market of this.#byIndex.values()) next = Math.min(next, market.nextTransitionMs());
     this.nextTransitionMs = next;
+  }
+
+  #noteUnsealed(market: Market): void {
+    if (market.isUnsealed) return;
+    market.isUnsealed = true;
+    this.#unsealed.push(market);
   }
 }

@@ -61,7 +61,7 @@ export class ShardState {
   /** The digest of everything, counters included, as two words. */
   sealedDigest(into: Uint32Array, word: number): void {
     const { contracts, digest, groups, hashes, markets, matcher, references, totals } = this;
-    for (const market of markets.all()) digest.market(market);
+    markets.digestUnsealed(digest);
     for (const group of groups.unsealed) digest.group(group);
     groups.unsealed.clear();
     const counters = [this.orderSequence, matcher.tradeSequence, hashes.size, references.size];
