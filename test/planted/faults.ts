@@ -177,4 +177,25 @@ export const FAULTS: readonly Fault[] = [
     replace: '(this.#orders.expirationSec[this.#heap[0]!]! + 1) * 1000;',
     caughtBy: CRASH,
   },
+  {
+    name: 'an amend that grows keeps its place in the queue',
+    file: 'engine/placing.ts',
+    search: 'const isNoLarger = quantityLots <= orders.remainingLots[old]!;',
+    replace: 'const isNoLarger = quantityLots <= orders.quantityLots[old]! + 1;',
+    caughtBy: 'test/unit/book/replace.test.ts',
+  },
+  {
+    name: 'a refused replacement puts its old order back at the end',
+    file: 'engine/entry.ts',
+    search: 'market.book.restBehind(old, before);',
+    replace: 'market.book.rest(old);',
+    caughtBy: 'test/unit/book/replace.test.ts',
+  },
+  {
+    name: 'the old reservation does not count for the order that replaces it',
+    file: 'engine/entry.ts',
+    search: 'const freed = old === NONE ? 0 : this.#freedBy(old, kind, market);',
+    replace: 'const freed = old === NONE ? 0 : 0 * this.#freedBy(old, kind, market);',
+    caughtBy: 'test/unit/book/replace.test.ts',
+  },
 ];
