@@ -10,6 +10,7 @@ import { bestTicks } from '../views/bookLevels.ts';
 import { NO_TICK } from '../views/books.ts';
 import type { Views } from '../views/index.ts';
 import { type MarketDeps, requireMarketParam } from './pathParams.ts';
+import { RenderedBooks } from './renderedBooks.ts';
 
 export type MarketDataDeps = MarketDeps & { readonly clock: Clock };
 
@@ -39,7 +40,7 @@ export function marketDataRoutes(deps: MarketDataDeps): Route[] {
       ...PUBLIC_READ,
       path: '/v1/market-data/:market_id/bbo',
       query: OUTCOME_QUERY,
-      handler: forMarket(deps, (market, outcome) => bbo(deps, market, outcome)),
+      handler: bboHandler(deps),
     },
     {
       ...PUBLIC_READ,
@@ -99,10 +100,21 @@ function quote(views: Views, market: MarketEntry, outcome: Outcome) {
   };
 }
 
-function bbo({ views, clock }: MarketDataDeps, market: MarketEntry, outcome: Outcome): object {
+function bboHandler({ catalog, views, clock }: MarketDataDeps): Route['handler'] {
+  const rendered = new RenderedBooks();
+  return (call) => {
+    const market = requireMarketParam(call, { catalog, views }, 'market_id');
+    if (market === null) return;
+    const outcome = call.query['outcome_index'] as Outcome;
+    const nowSec = Math.floor(clock.nowMs() / 1000);
+    const render = (): object => bbo(views, market, outcome);
+    ok(call, rendered.show(market.index, outcome, views.markets.sequence(market.index), nowSec, render));
+  };
+}
+
+function bbo(views: Views, market: MarketEntry, outcome: Outcome): object {
   const { best_bid, best_ask, spread, midpoint } = quote(views, market, outcome);
-  const timestamp = Math.floor(clock.nowMs() / 1000);
-  return { market_id: market.id, outcome_index: outcome, best_bid, best_ask, spread, midpoint, timestamp };
+  return { market_id: market.id, outcome_index: outcome, best_bid, best_ask, spread, midpoint };
 }
 
 function spread(views: Views, market: MarketEntry, outcome: Outcome): object {

@@ -9,7 +9,7 @@ import { type OrderRecord, orderRecord } from '../../shared/orderMath.ts';
 import { tickToPrice } from '../../shared/units.ts';
 import type { Call } from '../call.ts';
 import type { Accounts } from '../control/accounts.ts';
-import type { Catalog } from '../control/catalog.ts';
+import type { Catalog, MarketEntry } from '../control/catalog.ts';
 import { OrderEncoder, PLACEMENT_SCHEMA, type Placement, type PlacementExtras } from '../encodeOrder.ts';
 import type { EngineClient, ReplyHandler } from '../engineClient.ts';
 import { refuse, refuseCode } from '../engineRefusal.ts';
@@ -23,6 +23,7 @@ import { openOrderFacts } from '../views/orderFacts.ts';
 import { mirrorTicks, type OpenOrders } from '../views/orders.ts';
 import type { Outcome as RecordOutcome } from '../views/outcome.ts';
 import { requireHashParam, requireMarket, requireMarketParam } from './pathParams.ts';
+import { RenderedBooks } from './renderedBooks.ts';
 
 export type OrderDeps = {
   readonly engine: EngineClient;
@@ -54,6 +55,10 @@ const CANCEL_MARKET_BODY = {
     outcome_index: { type: 'integer', enum: [OUTCOME.YES, OUTCOME.NO] },
   },
 };
+
+/** Books of one depth: of either outcome, and of both. */
+const BOOKS_PER_DEPTH = 3;
+const BOTH_BOOKS = 2;
 
 const ORDER_CANCELLED = JSON.stringify({ message: 'order cancelled' });
 
@@ -111,7 +116,7 @@ export function orderRoutes(deps: OrderDeps): Route[] {
       access: 'public',
       limit: 'unlisted',
       query: BOOK_QUERY,
-      handler: (call) => showBook(call, deps),
+      handler: bookHandler(deps),
     },
   ];
 }
@@ -253,18 +258,25 @@ function showOpenOrders(call: Call, deps: OrderDeps): void {
   ok(call, records);
 }
 
-function showBook(call: Call, deps: OrderDeps): void {
-  const market = requireMarketParam(call, deps, 'market_id');
-  if (market === null) return;
-  const { outcome_index, levels, both } = call.query as BookQuery;
-  const book = deps.views.books.of(market.index);
+function bookHandler({ catalog, views, clock }: OrderDeps): Route['handler'] {
+  const rendered = new RenderedBooks();
+  return (call) => {
+    const market = requireMarketParam(call, { catalog, views }, 'market_id');
+    if (market === null) return;
+    const { outcome_index, levels, both } = call.query as BookQuery;
+    const sequence = views.markets.sequence(market.index);
+    const variant = levels * BOOKS_PER_DEPTH + (both ? BOTH_BOOKS : outcome_index);
+    const render = (): object => bookAnswer(views, market, call.query as BookQuery, sequence);
+    ok(call, rendered.show(market.index, variant, sequence, clock.nowMs(), render));
+  };
+}
+
+function bookAnswer(views: Views, market: MarketEntry, query: BookQuery, sequence: number): object {
+  const { outcome_index, levels, both } = query;
+  const book = views.books.of(market.index);
   const levelsOf = (outcome: Outcome): BookLevels => bookLevels(book, outcome, levels);
-  const mark = { sequence: deps.views.markets.sequence(market.index), timestamp: deps.clock.nowMs() };
-  if (both) {
-    ok(call, { market_id: market.id, outcome_0: levelsOf(OUTCOME.YES), outcome_1: levelsOf(OUTCOME.NO), ...mark });
-  } else {
-    ok(call, { market_id: market.id, outcome_index, ...levelsOf(outcome_index), ...mark });
-  }
+  if (!both) return { market_id: market.id, outcome_index, ...levelsOf(outcome_index), sequence };
+  return { market_id: market.id, outcome_0: levelsOf(OUTCOME.YES), outcome_1: levelsOf(OUTCOME.NO), sequence };
 }
 
 /** Echoed where the order has one (RULES.md 7.7). */
