@@ -1,55 +1,142 @@
 /**
- * Process entry of the gateway bench's client. Each round signs its requests ahead, sends them over keep-alive
- * connections with one request in flight on each, and tells the parent how that went: places first, then their cancels.
+ * Process entry of the client of the gateway and scaling benches: takes one task after the other, makes its requests
+ * ready (signed and authenticated ahead), sends them over keep-alive connections with one request in flight on each,
+ * and tells its parent how that went.
  */
-import { hasherFor } from '../shared/eip712.ts';
-import { createKeccak } from '../shared/keccak.ts';
+import { createVerifier } from '../engine/verify/verifier.ts';
+import { assert } from '../shared/assert.ts';
+import { hasherFor, type OrderHasher } from '../shared/eip712.ts';
+import { ADDRESS_BYTES, tryParseHex } from '../shared/hex.ts';
+import { createKeccak, type Keccak256 } from '../shared/keccak.ts';
+import { draftOrder, OrderSigner } from '../shared/sdk/order.ts';
+import { prepareRequest } from '../shared/sdk/request.ts';
 import { Histogram } from './histogram.ts';
 import { Connection, type LoadTarget, OrderFactory, toBytes } from './loadClient.ts';
+import { processSeconds } from './processStat.ts';
 import { StealMeter } from './report.ts';
 
 export type LoadOptions = LoadTarget & {
-  readonly rounds: number;
-  readonly requests: number;
   readonly connections: number;
+  readonly tasks: readonly LoadTask[];
+  /** Whose processor time is told. */
+  readonly serverPid?: number;
+  /** The peer, for the tasks that are about it. */
+  readonly bareUrl?: string;
+  readonly barePid?: number;
 };
 
+/**
+ * `ladder` builds the book that is read, `recover` is the signature check of the shards in a loop on this thread; the
+ * bare ones send the peer the same, or ask it for as many bytes.
+ */
+export type LoadTask =
+  | { readonly kind: 'ladder'; readonly levels: number }
+  | { readonly kind: 'recover'; readonly seconds: number }
+  | { readonly kind: TimedKind; readonly requests: number };
+
+export type TimedKind = 'place' | 'cancel' | 'bare POST' | 'bbo' | 'book' | 'bare GET as bbo' | 'bare GET as book';
+
 export type LoadResult = {
-  readonly kind: 'place' | 'cancel';
+  readonly kind: LoadTask['kind'];
   readonly perSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
+  /** What a request cost the server that answered; undefined where the system does not tell. */
+  readonly processorUs: number | undefined;
   readonly refused: number;
   readonly stolen: number | string;
 };
 
-async function main(options: LoadOptions): Promise<void> {
-  const factory = new OrderFactory(options, hasherFor(options.domain, await createKeccak()));
-  const open = Array.from({ length: options.connections }, () => Connection.open(options.baseUrl));
-  const connections = await Promise.all(open);
-  for (let round = 0; round < options.rounds; round++) {
-    const orders = Array.from({ length: options.requests }, () => factory.place());
-    report(
-      await fire(
-        'place',
-        connections,
-        orders.map(({ request }) => toBytes(request)),
-      ),
-    );
-    const cancels = orders.map(({ orderHash }) => toBytes(factory.cancel(orderHash)));
-    report(await fire('cancel', connections, cancels));
+/** Requests that are ready to leave, and whether for the peer. */
+type Prepared = { readonly isBare?: boolean; readonly requests: readonly Buffer[] };
+type Fired = { readonly seconds: number; readonly latency: Histogram; readonly refused: number };
+
+type RequestTask = Exclude<LoadTask, { kind: 'recover' }>;
+
+class Load {
+  readonly #options: LoadOptions;
+  readonly #factory: OrderFactory;
+  #placed: readonly string[] = [];
+
+  constructor(options: LoadOptions, hasher: OrderHasher) {
+    this.#options = options;
+    this.#factory = new OrderFactory(options, hasher);
   }
-  for (const connection of connections) connection.close();
-  process.disconnect();
+
+  async run(task: RequestTask): Promise<LoadResult> {
+    const { isBare, requests } = await this.#prepare(task);
+    const { connections, baseUrl, bareUrl, serverPid, barePid } = this.#options;
+    const url = isBare ? bareUrl : baseUrl;
+    const pid = isBare ? barePid : serverPid;
+    assert(url !== undefined, 'gateway load: the peer runs when it is asked');
+    // Opened for the task: a server closes what was idle while the requests were made.
+    const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(url)));
+    const steal = new StealMeter();
+    const before = processorUsOf(pid);
+    const { seconds, latency, refused } = await closedLoop(open, requests);
+    const after = processorUsOf(pid);
+    for (const connection of open) connection.close();
+    return {
+      kind: task.kind,
+      perSecond: latency.count / seconds,
+      p50Us: latency.quantileUs(0.5),
+      p99Us: latency.quantileUs(0.99),
+      processorUs: before === undefined || after === undefined ? undefined : (after - before) / latency.count,
+      refused,
+      stolen: steal.percent(),
+    };
+  }
+
+  async #prepare(task: RequestTask): Promise<Prepared> {
+    switch (task.kind) {
+      case 'ladder':
+        return { requests: this.#factory.ladder(task.levels).map(toBytes) };
+      case 'place':
+        return { requests: this.#places(task.requests) };
+      case 'cancel': {
+        const requests = this.#placed.map((orderHash) => toBytes(this.#factory.cancel(orderHash)));
+        return { requests };
+      }
+      case 'bare POST':
+        return { isBare: true, requests: repeated(toBytes(this.#factory.place().request), task.requests) };
+      case 'bbo':
+      case 'book':
+        return { requests: repeated(toGet(this.#pathOf(task.kind)), task.requests) };
+      case 'bare GET as bbo':
+        return { isBare: true, requests: repeated(toGet(await this.#bytesPath('bbo')), task.requests) };
+      case 'bare GET as book':
+        return { isBare: true, requests: repeated(toGet(await this.#bytesPath('book')), task.requests) };
+    }
+  }
+
+  #places(count: number): Buffer[] {
+    const orders = Array.from({ length: count }, () => this.#factory.place());
+    this.#placed = orders.map(({ orderHash }) => orderHash);
+    return orders.map(({ request }) => toBytes(request));
+  }
+
+  #pathOf(kind: 'bbo' | 'book'): string {
+    const { id } = this.#options.market;
+    return kind === 'bbo' ? `/v1/market-data/${id}/bbo` : `/v1/orders/book/${id}?levels=20`;
+  }
+
+  async #bytesPath(kind: 'bbo' | 'book'): Promise<string> {
+    const response = await fetch(this.#options.baseUrl + this.#pathOf(kind));
+    return `/bytes/${(await response.arrayBuffer()).byteLength}`;
+  }
 }
 
-async function fire(
-  kind: LoadResult['kind'],
-  connections: readonly Connection[],
-  requests: readonly Buffer[],
-): Promise<LoadResult> {
+function repeated(request: Buffer, count: number): Buffer[] {
+  return Array<Buffer>(count).fill(request);
+}
+
+function toGet(path: string): Buffer {
+  return toBytes(prepareRequest('GET', path, undefined));
+}
+
+/** Each connection sends its next request when the last one is answered. */
+async function closedLoop(connections: readonly Connection[], requests: readonly Buffer[]): Promise<Fired> {
   const latency = new Histogram();
-  const steal = new StealMeter();
   let next = 0;
   let refused = 0;
   const drain = (connection: Connection): Promise<void> =>
@@ -59,30 +146,66 @@ async function fire(
           resolve();
           return;
         }
-        const sent = performance.now();
+        const sentMs = performance.now();
         connection.send(requests[next++], (status) => {
-          latency.record((performance.now() - sent) * 1e6);
+          latency.record((performance.now() - sentMs) * 1e6);
           if (status !== 200 && status !== 201) refused++;
           step();
         });
       };
       step();
     });
-  const start = performance.now();
+  const startMs = performance.now();
   await Promise.all(connections.map(drain));
-  const seconds = (performance.now() - start) / 1000;
+  return { seconds: (performance.now() - startMs) / 1000, latency, refused };
+}
+
+function processorUsOf(pid: number | undefined): number | undefined {
+  try {
+    return pid === undefined ? undefined : processSeconds(pid) * 1e6;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same check the shard makes. */
+function recover({ market, domain, privateKey, feeBps }: LoadOptions, keccak: Keccak256, seconds: number): LoadResult {
+  const signer = new OrderSigner(privateKey, domain);
+  const draft = draftOrder({ market, outcomeIndex: 0, side: 'BUY', price: '0.40', size: '10', feeRateBps: feeBps });
+  const { body, orderHash } = signer.sign(draft);
+  const digest = Buffer.from(orderHash.slice(2), 'hex');
+  const signature = Buffer.from(body.signature.slice(2), 'hex');
+  const address = new Uint8Array(ADDRESS_BYTES);
+  assert(tryParseHex(signer.address, ADDRESS_BYTES, address, 0), 'gateway load: an address is hex');
+  const verifier = createVerifier('native', keccak);
+  const latency = new Histogram();
+  const steal = new StealMeter();
+  const startMs = performance.now();
+  const endMs = startMs + seconds * 1000;
+  for (let nowMs = startMs; nowMs < endMs; ) {
+    assert(verifier.verify(digest, 0, signature, 0, address, 0), 'gateway load: a right signature is accepted');
+    const doneMs = performance.now();
+    latency.record((doneMs - nowMs) * 1e6);
+    nowMs = doneMs;
+  }
   return {
-    kind,
-    perSecond: requests.length / seconds,
+    kind: 'recover',
+    perSecond: (latency.count / (performance.now() - startMs)) * 1000,
     p50Us: latency.quantileUs(0.5),
     p99Us: latency.quantileUs(0.99),
-    refused,
+    processorUs: undefined,
+    refused: 0,
     stolen: steal.percent(),
   };
 }
 
-function report(result: LoadResult): void {
-  process.send?.(result);
+async function main(options: LoadOptions): Promise<void> {
+  const keccak = await createKeccak();
+  const load = new Load(options, hasherFor(options.domain, keccak));
+  for (const task of options.tasks) {
+    process.send?.(task.kind === 'recover' ? recover(options, keccak, task.seconds) : await load.run(task));
+  }
+  process.disconnect();
 }
 
 process.once('message', (options) => void main(options as LoadOptions));

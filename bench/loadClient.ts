@@ -4,7 +4,6 @@
  */
 import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
-import type { Outcome } from '../shared/codes.ts';
 import { SIDE } from '../shared/codes.ts';
 import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/eip712.ts';
 import { toHex } from '../shared/hex.ts';
@@ -27,6 +26,7 @@ type Binding = {
 };
 
 const V_OFFSET = 27;
+const PRICE = '0.40';
 
 export class OrderFactory {
   readonly #options: LoadTarget;
@@ -44,12 +44,32 @@ export class OrderFactory {
     this.#privateKey = Buffer.from(options.privateKey.slice(2), 'hex');
     this.#address = addressOf(options.privateKey);
     this.#requestSigner = new RequestSigner(options.credentials);
-    // Bids for both outcomes that never meet: a book with two sides and no trade.
-    this.#drafts = [0, 1].map((outcome) => this.#draft(outcome as Outcome));
+    this.#drafts = this.#bids(PRICE);
   }
 
   place(): { request: PreparedRequest; orderHash: string } {
-    const draft = this.#drafts[this.#salt % this.#drafts.length];
+    return this.#placement(this.#drafts[this.#salt % this.#drafts.length]);
+  }
+
+  /** Bids for both outcomes at falling prices: a book with so many levels on either side. */
+  ladder(levels: number): PreparedRequest[] {
+    const prices = Array.from({ length: levels }, (_, level) => `0.${String(39 - level).padStart(2, '0')}`);
+    return prices.flatMap((price) => this.#bids(price)).map((draft) => this.#placement(draft).request);
+  }
+
+  cancel(orderHash: string): PreparedRequest {
+    return this.#authenticated('DELETE', `/v1/orders/${orderHash}`);
+  }
+
+  /** Bids for both outcomes that never meet: a book with two sides and no trade. */
+  #bids(price: string): OrderDraft[] {
+    const { market, feeBps: feeRateBps } = this.#options;
+    return ([0, 1] as const).map((outcomeIndex) =>
+      draftOrder({ market, outcomeIndex, side: 'BUY', price, size: '10', feeRateBps }),
+    );
+  }
+
+  #placement(draft: OrderDraft): { request: PreparedRequest; orderHash: string } {
     const salt = String(++this.#salt);
     const digest = this.#hasher.digestOf({
       salt,
@@ -67,15 +87,6 @@ export class OrderFactory {
     const parties = { maker: this.#address, signer: this.#address, taker: ZERO_ADDRESS };
     const body = { ...draft, ...parties, salt, signature: this.#sign(digest) };
     return { request: this.#authenticated('POST', '/v1/orders', body), orderHash: toHex(digest) };
-  }
-
-  cancel(orderHash: string): PreparedRequest {
-    return this.#authenticated('DELETE', `/v1/orders/${orderHash}`);
-  }
-
-  #draft(outcomeIndex: Outcome): OrderDraft {
-    const { market, feeBps: feeRateBps } = this.#options;
-    return draftOrder({ market, outcomeIndex, side: 'BUY', price: '0.40', size: '10', feeRateBps });
   }
 
   #sign(digest: Uint8Array): string {

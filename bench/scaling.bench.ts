@@ -56,9 +56,11 @@ async function measure(shards: number): Promise<Scaling> {
     const markets = await marketPerShard(server, shards);
     const load: LoadOptions = {
       ...target,
-      rounds: 1,
-      requests: REQUESTS,
       connections: CONNECTIONS / shards,
+      tasks: [
+        { kind: 'place', requests: REQUESTS },
+        { kind: 'cancel', requests: REQUESTS },
+      ],
     };
     const steal = new StealMeter();
     const before = threadSeconds(pid);
