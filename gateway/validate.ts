@@ -7,7 +7,7 @@
  */
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv';
 import { MAX_ORDER_AMOUNT } from '../shared/codes.ts';
-import { ADDRESS_BYTES, HASH_BYTES, tryParseHex, tryParseUint256, uuidToBytes } from '../shared/hex.ts';
+import { ADDRESS_BYTES, HASH_BYTES, isUint256, tryParseHex, uuidToBytes } from '../shared/hex.ts';
 import type { Query } from './call.ts';
 import type { JsonSchema } from './route.ts';
 
@@ -37,7 +37,7 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: (text) => uuidToBytes(text, scratch, 0),
   address: (text) => tryParseHex(text, ADDRESS_BYTES, scratch, 0),
   hash: (text) => tryParseHex(text, HASH_BYTES, scratch, 0),
-  uint256: (text) => tryParseUint256(text, scratch, 0),
+  uint256: isUint256,
   /** Atomic units of an order, 1 … 10^15. */
   amount: (text) => /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= MAX_ORDER_AMOUNT,
   /** ISO 8601 with a zone, as responses write it. */

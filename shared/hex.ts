@@ -25,6 +25,8 @@ const CODE_DASH = 45;
 const UUID_CHARACTERS = 36;
 /** 78 digits are those of 2^256 - 1. */
 const UINT256_FORM = /^(?:0|[1-9][0-9]{0,77})$/;
+/** 2^256 has 78 digits, so anything shorter is below it. */
+const SURE_UINT256_DIGITS = 77;
 const scratch = new Uint8Array(UINT256_BYTES);
 const scratchView = new DataView(scratch.buffer);
 
@@ -72,6 +74,11 @@ export function bytesToUuid(bytes: Uint8Array, offset = 0): string {
     text += BYTE_TO_HEX[bytes[offset + index]];
   }
   return text;
+}
+
+/** Whether the text is what `tryParseUint256` takes, without the cost of a conversion where its length decides. */
+export function isUint256(text: string): boolean {
+  return UINT256_FORM.test(text) && (text.length <= SURE_UINT256_DIGITS || BigInt(text) >> 256n === 0n);
 }
 
 /** A canonical decimal (digits only, no leading zero) below 2^256 to 32 big-endian bytes. */

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TICKS_PER_UNIT } from '../../shared/codes.ts';
-import { bytesToUuid, toHex, tryParseHex, tryParseUint256, uint256ToDecimal, uuidToBytes } from '../../shared/hex.ts';
+import {
+  bytesToUuid,
+  isUint256,
+  toHex,
+  tryParseHex,
+  tryParseUint256,
+  uint256ToDecimal,
+  uuidToBytes,
+} from '../../shared/hex.ts';
 import {
   midpointToDecimal,
   NOT_A_NUMBER,
@@ -172,6 +180,7 @@ test('a 256-bit decimal survives its bytes at every power of two and its neighbo
     for (const value of [(1n << bits) - 1n, 1n << bits, (1n << bits) + 1n]) {
       const fits = value < 1n << 256n;
       assert.equal(tryParseUint256(value.toString(), out, 5), fits, `2^${bits}`);
+      assert.equal(isUint256(value.toString()), fits, `2^${bits}`);
       if (!fits) continue;
       assert.equal(toHex(out, 5, 32), `0x${value.toString(16).padStart(64, '0')}`);
       assert.equal(uint256ToDecimal(out, 5), value.toString());
@@ -199,6 +208,7 @@ test('a 256-bit decimal is canonical: digits only, no leading zero', () => {
     '٣',
   ]) {
     assert.equal(tryParseUint256(text, out, 0), false, JSON.stringify(text));
+    assert.equal(isUint256(text), false, JSON.stringify(text));
   }
   assert.deepEqual(out, new Uint8Array(32));
 });
