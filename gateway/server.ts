@@ -13,8 +13,9 @@
  *   H2  Every call is over exactly once: answered by a stage or its handler, or aborted before it had one.
  *   H3  Nothing thrown by a stage or a handler leaves this file; the call is answered 500.
  *
- * Pipelined requests are answered in order as long as each is answered at once; uWebSockets.js closes a connection that
- * sends the next request while an answer is still awaited.
+ * One request at a time on a connection (RULES.md 6.4): uWebSockets.js has one response per socket. It answers
+ * pipelined requests in order as long as each is answered at once, and closes the connection when its parser comes to
+ * the next one while an answer is owed. `pause` would not help: it stops the next read, not the parser in this one.
  */
 import {
   App,
