@@ -230,6 +230,7 @@ export class Apply {
     if (known?.windowSec === windowSec && known.maxAtomic === maxAtomic) return OK;
     const group = known ?? groups.make(account, index);
     groups.touch(group);
+    group.roll(timeOf(words, word)); // a longer window does not bring back what the old one has let go
     group.windowSec = windowSec;
     group.maxAtomic = maxAtomic;
     group.roll(timeOf(words, word));

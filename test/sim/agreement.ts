@@ -7,6 +7,7 @@ import type { Levels } from '../../engine/levels.ts';
 import { NONE, type Orders } from '../../engine/orders.ts';
 import { CLIENT_ID_WORDS, NO_TAG } from '../../engine/tags.ts';
 import { OUTCOME } from '../../shared/codes.ts';
+import { DOMAINS } from './command.ts';
 import { ACCOUNTS } from './flow.ts';
 import type { Oracle } from './oracle.ts';
 
@@ -45,6 +46,16 @@ export function assertAgreement(
     assert.deepEqual({ available, reserved }, oracle.usdc(account), `USDC of ${account}`);
   }
   assert.equal(orders.openCount, oracle.open.length, 'open orders');
+  const { contracts, groups } = engine.state;
+  assert.equal(groups.count, oracle.groups.size, 'order groups');
+  for (const [index, expected] of oracle.groups) {
+    const { isTripped, window, windowSec } = groups.of(expected.account, index)!;
+    const filled = BigInt(window.sumAfter(oracle.nowMs - windowSec * 1000));
+    const facts = { isTripped: expected.isTripped, filled: oracle.filledOf(expected) };
+    assert.deepEqual({ isTripped, filled }, facts, `order group ${index}`);
+  }
+  if (contracts.haveChanged) assert.equal(contracts.chainId, DOMAINS[oracle.domain]!.chainId, 'contracts');
+  else assert.equal(oracle.domain, 0, 'contracts');
 }
 
 function queueOf(engine: Engine, levels: Levels): string[] {

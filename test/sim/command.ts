@@ -3,11 +3,12 @@ import { placeDigest } from '../../engine/verify/placeDigest.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { CLOSE_REASON, MOVEMENT } from '../../shared/codes.ts';
 import * as cmd from '../../shared/commands.ts';
-import type { OrderHasher } from '../../shared/eip712.ts';
+import type { Eip712Domain, OrderHasher } from '../../shared/eip712.ts';
 import { OK } from '../../shared/errors.ts';
+import { ADDRESS_BYTES, tryParseHex } from '../../shared/hex.ts';
 import { writeSafe } from '../../shared/record.ts';
 import type { RingProducer } from '../../shared/ring.ts';
-import { writeExtension } from '../support/engine.ts';
+import { DOMAIN, writeExtension } from '../support/engine.ts';
 import type { Oracle, Placement } from './oracle.ts';
 
 /** What a market is opened with. */
@@ -21,15 +22,27 @@ export type Terms = {
 };
 
 /** An accepted order: its hash, and its number in its shard. */
-export type Placed = { readonly hash: Uint32Array; readonly id: number; readonly placement: Placement };
+export type Placed = {
+  readonly hash: Uint32Array;
+  readonly id: number;
+  readonly placement: Placement;
+  /** The contracts it is signed for. */
+  readonly domain: number;
+};
 
 /** `market` counts inside the shard; `marketOf` says which one of the exchange that is. */
 export type Command =
   | { readonly kind: 'open'; readonly market: number; readonly terms: Terms }
   | { readonly kind: 'place'; readonly placement: Placement }
   | { readonly kind: 'replace'; readonly placement: Placement; readonly order: Placed; readonly isAmend: boolean }
-  | { readonly kind: 'bury'; readonly placement: Placement; readonly hash: Uint32Array }
-  | { readonly kind: 'cancel'; readonly account: number; readonly placement: Placement; readonly hash: Uint32Array }
+  | { readonly kind: 'bury'; readonly placement: Placement; readonly domain: number; readonly hash: Uint32Array }
+  | {
+      readonly kind: 'cancel';
+      readonly account: number;
+      readonly placement: Placement;
+      readonly domain: number;
+      readonly hash: Uint32Array;
+    }
   | { readonly kind: 'cancelMany'; readonly account: number; readonly market?: number; readonly outcome?: number }
   | {
       readonly kind: 'convert';
@@ -56,6 +69,15 @@ export type Command =
   | { readonly kind: 'decide'; readonly market: number; readonly status: number; readonly payoutYesPpm: number }
   | { readonly kind: 'claim'; readonly account: number; readonly market: number }
   | { readonly kind: 'settle'; readonly market: number }
+  | {
+      readonly kind: 'groupSet';
+      readonly account: number;
+      readonly group: number;
+      readonly windowSec: number;
+      readonly maxAtomic: number;
+    }
+  | { readonly kind: 'groupReset' | 'groupTrip'; readonly account: number; readonly group: number }
+  | { readonly kind: 'contracts'; readonly domain: number }
   | { readonly kind: 'tick' };
 
 const FORGED = 1;
@@ -64,6 +86,12 @@ export const simVerifier: Verifier = {
   name: 'noble',
   verify: (_digest, _digestOffset, signature, offset) => signature[offset] !== FORGED,
 };
+
+/** Contracts that a world changes between; the first are those a shard is started with. */
+export const DOMAINS: readonly Eip712Domain[] = [0, 1, 2].map((more) => ({
+  ...DOMAIN,
+  chainId: DOMAIN.chainId + more,
+}));
 
 /** For reports. */
 export function show(command: Command): string {
@@ -159,6 +187,22 @@ export function send(
     case 'settle':
       word = begin(cmd.COMMAND.SETTLE, command.market);
       break;
+    case 'groupSet':
+      word = begin(cmd.COMMAND.GROUP_SET, undefined);
+      if (word < 0) break;
+      words[word + cmd.GROUP_INDEX] = command.group;
+      words[word + cmd.GROUP_WINDOW_SEC] = command.windowSec;
+      writeSafe(words, word + cmd.GROUP_MAX_ATOMIC, command.maxAtomic);
+      break;
+    case 'groupReset':
+    case 'groupTrip':
+      word = begin(command.kind === 'groupTrip' ? cmd.COMMAND.GROUP_TRIP : cmd.COMMAND.GROUP_RESET, undefined);
+      if (word >= 0) words[word + cmd.GROUP_INDEX] = command.group;
+      break;
+    case 'contracts':
+      word = begin(cmd.COMMAND.CONTRACTS, undefined);
+      if (word >= 0) writeContracts(ring, word, DOMAINS[command.domain]!);
+      break;
     case 'tick':
       word = begin(cmd.COMMAND.TICK, undefined);
   }
@@ -188,9 +232,9 @@ export function ask(oracle: Oracle, command: Command): number {
     case 'replace':
       return oracle.replace(command.placement, command.order.id, command.isAmend);
     case 'bury':
-      return oracle.bury(command.placement);
+      return oracle.bury(command.placement, command.domain);
     case 'cancel':
-      return oracle.cancel(command.account, oracle.idOf(command.placement));
+      return oracle.cancel(command.account, oracle.idOf(command.placement, command.domain));
     case 'cancelMany':
       oracle.cancelMany(command.account, command.market, command.outcome);
       return OK;
@@ -206,6 +250,14 @@ export function ask(oracle: Oracle, command: Command): number {
       return oracle.claim(command.account, command.market);
     case 'settle':
       return oracle.settle(command.market);
+    case 'groupSet':
+      return oracle.setGroup(command.account, command.group, command.windowSec, BigInt(command.maxAtomic));
+    case 'groupReset':
+      return oracle.resetGroup(command.account, command.group);
+    case 'groupTrip':
+      return oracle.tripGroup(command.account, command.group);
+    case 'contracts':
+      return oracle.changeContracts(command.domain);
     case 'tick':
       return OK;
   }
@@ -219,6 +271,11 @@ function writeOpen(words: Uint32Array, word: number, index: number, terms: Terms
   writeSafe(words, word + cmd.OPEN_START_MS, terms.startMs);
   writeSafe(words, word + cmd.OPEN_END_MS, terms.endMs);
   words[word + cmd.OPEN_STATUS] = terms.status;
+}
+
+function writeContracts({ words, bytes }: RingProducer, word: number, domain: Eip712Domain): void {
+  writeSafe(words, word + cmd.CONTRACTS_CHAIN_ID, domain.chainId);
+  tryParseHex(domain.verifyingContract, ADDRESS_BYTES, bytes, (word + cmd.CONTRACTS_EXCHANGE) * 4);
 }
 
 function writePlace(words: Uint32Array, word: number, placement: Placement, extended: boolean): void {
@@ -239,8 +296,8 @@ function writePlace(words: Uint32Array, word: number, placement: Placement, exte
   if (extended) writeExtension(words, word, placement);
 }
 
-function isExtended({ clientId, deadlineMs }: Placement): boolean {
-  return clientId !== undefined || deadlineMs !== undefined;
+function isExtended({ clientId, deadlineMs, group }: Placement): boolean {
+  return clientId !== undefined || deadlineMs !== undefined || group !== cmd.NO_GROUP;
 }
 
 function placeBytes(placement: Placement): number {

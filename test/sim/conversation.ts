@@ -215,7 +215,7 @@ export class Conversation {
   #wasAccepted(command: Command): void {
     this.accepted++;
     if (!isPlacing(command)) return;
-    this.#flow.placed.push({ ...this.told.accepted!, placement: command.placement });
+    this.#flow.placed.push({ ...this.told.accepted!, placement: command.placement, domain: this.#oracle.domain });
   }
 }
 

@@ -76,7 +76,7 @@ class Pair {
     this.#compare(command, outcome, code);
     if (code !== OK || !isPlacing(command)) return;
     const { order: id } = oracle.told.findLast((event) => event.kind === 'order')!;
-    this.flow.placed.push({ hash: outcome.hash, id, placement: command.placement });
+    this.flow.placed.push({ hash: outcome.hash, id, placement: command.placement, domain: oracle.domain });
   }
 
   #compare(command: Command, outcome: Outcome, code: number): void {
@@ -122,8 +122,10 @@ function run(seed: number): void {
   pair.compareState();
   const { rig } = pair;
   assert.deepEqual(stateOf(rig.replayed(collateralCheck)), stateOf(rig.engine), 'the journal gives the same engine');
-  assert.ok(pair.fillCount > STEPS / 30, 'the flow trades');
-  for (const what of ['replace', 'turn kept', 'bury']) assert.ok(pair.seen.has(what), `the flow has ${what}`);
+  assert.ok(pair.fillCount > STEPS / 30, `the flow trades: ${pair.fillCount} fills`);
+  for (const what of ['replace', 'turn kept', 'bury', 'groupSet', 'contracts']) {
+    assert.ok(pair.seen.has(what), `the flow has ${what}`);
+  }
 }
 
 const chosen = process.env['SEED'];

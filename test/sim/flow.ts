@@ -14,9 +14,8 @@ import {
 import { hasherFor, type OrderHasher } from '../../shared/eip712.ts';
 import type { Keccak256 } from '../../shared/keccak.ts';
 import { PPM } from '../../shared/payout.ts';
-import { DOMAIN } from '../support/engine.ts';
 import type { Random } from '../support/random.ts';
-import { type Command, hashOf, type Placed, type Terms } from './command.ts';
+import { type Command, DOMAINS, hashOf, type Placed, type Terms } from './command.ts';
 import type { Oracle, Placement } from './oracle.ts';
 
 export const ACCOUNTS = [1, 2, 3, 4, 5] as const;
@@ -50,7 +49,8 @@ export class Flow {
   /** Cancelled before they came: they may still come. */
   readonly #buried: Placement[] = [];
   readonly #random: Random;
-  readonly #hasher: OrderHasher;
+  /** By contracts. */
+  readonly #hashers: readonly OrderHasher[];
   readonly #oracle: Oracle;
   readonly #shard: number;
   readonly #shards: number;
@@ -67,7 +67,7 @@ export class Flow {
     this.#shard = options.shard;
     this.#shards = options.shards;
     this.#isRehearsal = options.isRehearsal;
-    this.#hasher = hasherFor(DOMAIN, options.keccak);
+    this.#hashers = DOMAINS.map((domain) => hasherFor(domain, options.keccak));
     for (const market of this.#current) this.#opened(market, market, options.nowMs);
   }
 
@@ -92,7 +92,9 @@ export class Flow {
   next(nowMs: number): Command {
     const random = this.#random;
     const dice = random.below(1000);
-    if (dice < 600) return this.#place(nowMs);
+    if (dice < 580) return this.#place(nowMs);
+    if (dice < 605) return this.#group();
+    if (dice < 606) return { kind: 'contracts', domain: random.below(DOMAINS.length) };
     if (dice < 630) return this.#again(nowMs);
     if (dice < 740 && this.placed.length > 0) return this.#replace(nowMs);
     if (dice < 755) return this.#bury(nowMs);
@@ -140,8 +142,12 @@ export class Flow {
       tokens += random.below(ticksPerUnit);
     }
     const needsExpiration = timeInForce === TIME_IN_FORCE.GTD || random.chance(10);
+    const account = random.pick(ACCOUNTS);
+    const group = random.chance(20) ? this.#groupOf(random.chance(98) ? account : random.pick(ACCOUNTS)) : 0;
+    const isGroupKnown = this.#oracle.groups.has(group) || random.chance(5);
     return {
-      account: random.pick(ACCOUNTS),
+      account,
+      group: isGroupKnown ? group : 0,
       market,
       side,
       outcome: random.pick([OUTCOME.YES, OUTCOME.NO]),
@@ -213,7 +219,8 @@ export class Flow {
         ? random.pick(this.#sent)
         : this.#placement(nowMs);
     this.#buried.push(placement);
-    return { kind: 'bury', placement, hash: hashOf(this.#hasher, placement) };
+    const { domain } = this.#oracle;
+    return { kind: 'bury', placement, domain, hash: hashOf(this.#hashers[domain]!, placement) };
   }
 
   #lots(ticksPerUnit: number): number {
@@ -249,10 +256,41 @@ export class Flow {
   /** Of an order that is known to be there, or of one that was just sent and perhaps still waits. */
   #cancel(): Command {
     const random = this.#random;
-    const { placement } = random.pick(this.placed.slice(random.chance(80) ? -RECENT : 0));
-    const chosen = random.chance(30) && this.#sent.length > 0 ? random.pick(this.#sent) : placement;
-    const account = random.chance(97) ? chosen.account : random.pick(ACCOUNTS);
-    return { kind: 'cancel', account, placement: chosen, hash: hashOf(this.#hasher, chosen) };
+    const known = this.#dormant() ?? random.pick(this.placed.slice(random.chance(80) ? -RECENT : 0));
+    const isSent = random.chance(30) && this.#sent.length > 0;
+    const placement = isSent ? random.pick(this.#sent) : known.placement;
+    const domain = isSent ? this.#oracle.domain : known.domain;
+    const account = random.chance(97) ? placement.account : random.pick(ACCOUNTS);
+    return { kind: 'cancel', account, placement, domain, hash: hashOf(this.#hashers[domain]!, placement) };
+  }
+
+  /** Now and then an order that sleeps under another fee, where there is one. */
+  #dormant(): Placed | undefined {
+    if (!this.#random.chance(20)) return undefined;
+    const sleeping = this.#oracle.open.filter(({ isDormant }) => isDormant);
+    if (sleeping.length === 0) return undefined;
+    const { id } = this.#random.pick(sleeping);
+    return this.placed.find((order) => order.id === id);
+  }
+
+  /** Mostly settings that orders of the flow reach, so that groups trip; then they are reset. */
+  #group(): Command {
+    const random = this.#random;
+    const account = random.pick(ACCOUNTS);
+    const group = this.#groupOf(random.chance(97) ? account : random.pick(ACCOUNTS));
+    const tripped = [...this.#oracle.groups].filter(([, { isTripped }]) => isTripped);
+    if (random.chance(90) && tripped.length > 0) {
+      const [index, { account: owner }] = random.pick(tripped);
+      return { kind: 'groupReset', account: owner, group: index };
+    }
+    if (random.chance(10)) return { kind: random.pick(['groupReset', 'groupTrip'] as const), account, group };
+    const maxAtomic = random.between(10, 80) * random.pick(TICKS_PER_UNIT);
+    return { kind: 'groupSet', account, group, windowSec: random.pick([1, 5, 30, 3600]), maxAtomic };
+  }
+
+  /** One of an account's two. */
+  #groupOf(account: number): number {
+    return account * 2 + this.#random.below(2);
   }
 
   #cancelMany(): Command {

@@ -44,6 +44,15 @@ export type OracleOrder = {
   /** Its place among orders of the same price: the number of the order it stands for, mostly its own. */
   turn: number;
   clientId: string;
+  group: number;
+};
+
+export type OracleGroup = {
+  readonly account: number;
+  windowSec: number;
+  max: bigint;
+  isTripped: boolean;
+  fills: { readonly ms: number; readonly tokens: bigint }[];
 };
 
 export type Placement = {
@@ -64,6 +73,8 @@ export type Placement = {
   isForged?: boolean;
   clientId?: string;
   deadlineMs?: number;
+  /** 0 for none. */
+  group: number;
 };
 
 export type Patch = { status?: number; feeBps?: number; endMs?: number };
@@ -94,6 +105,9 @@ export class Oracle {
   arrivedMs = 0;
   /** What the answer says besides OK: of a replacement whether it kept its turn and changed the price. */
   answer: [number, number] = [0, 0];
+  /** Which of the contracts orders are signed for. */
+  domain = 0;
+  readonly groups = new Map<number, OracleGroup>();
   /** Of the USDC of whoever asks: what other shards have of it. */
   elsewhere = 0n;
   /** RULES.md 3.2: what all accounts may have and owe in a rehearsal without collateral. */
@@ -257,7 +271,8 @@ export class Oracle {
 
   place(p: Placement): number {
     const refusal = this.#refusalOfForm(p);
-    return refusal === OK ? this.#enter(p, undefined) : refusal;
+    if (refusal !== OK) return refusal;
+    return this.groups.get(p.group)?.isTripped ? E.ORDER_GROUP_TRIGGERED : this.#enter(p, undefined);
   }
 
   /** RULES.md 7.10: the old order goes, and is there again when the new one cannot take its place. */
@@ -272,6 +287,7 @@ export class Oracle {
     if (old === undefined) return E.ORDER_NOT_CANCELLABLE;
     const isOtherSide = old.side !== p.side || old.outcome !== p.outcome;
     if (old.market !== p.market || (isAmend && isOtherSide)) return E.REPLACES_ANOTHER_MARKET;
+    if (this.groups.get(p.group)?.isTripped) return E.ORDER_GROUP_TRIGGERED;
     const [limitTicks, lots] = onGrid(p, this.#d(old));
     if (this.#isTooMuch(4n * lots * this.#d(old))) return E.INSUFFICIENT_BALANCE;
     const isSamePrice = limitTicks === old.limitTicks;
@@ -290,19 +306,21 @@ export class Oracle {
   }
 
   /** RULES.md 7.11: cancels the order that these terms sign, or sees to it that it comes too late. */
-  bury(p: Placement): number {
+  bury(p: Placement, domain: number): number {
     this.answer = [0, 0];
-    const accepted = this.#accepted.get(signedText(p));
+    const accepted = this.#accepted.get(signedText(p, domain));
     if (accepted?.account === p.account) return this.cancel(p.account, accepted.id);
     const untilMs = this.nowMs + 60_000;
-    this.#buried.set(`${p.account}: ${signedText(p)}`, untilMs);
+    this.#buried.set(`${p.account}: ${signedText(p, domain)}`, untilMs);
     this.answer = [untilMs, 0];
     return OK;
   }
 
   #refusalOfForm(p: Placement): number {
-    if (this.#accepted.has(signedText(p))) return E.DUPLICATE_ORDER;
-    if ((this.#buried.get(`${p.account}: ${signedText(p)}`) ?? 0) > this.nowMs) return E.ORDER_TOMBSTONED;
+    if (p.group !== 0 && this.groups.get(p.group)?.account !== p.account) return E.VALIDATION_ERROR;
+    const signed = signedText(p, this.domain);
+    if (this.#accepted.has(signed)) return E.DUPLICATE_ORDER;
+    if ((this.#buried.get(`${p.account}: ${signed}`) ?? 0) > this.nowMs) return E.ORDER_TOMBSTONED;
     if (p.deadlineMs !== undefined && this.arrivedMs > p.deadlineMs) return E.DEADLINE_PASSED;
     const market = this.markets[p.market];
     if (market === undefined) return E.MARKET_NOT_FOUND;
@@ -320,7 +338,7 @@ export class Oracle {
     const { account, side, outcome, feeBps, expirationSec } = p;
     const id = this.#accepted.size + 1;
     const fresh = { id, account, market: p.market, side, outcome, feeBps, expirationSec, isDormant: false };
-    const named = { ...fresh, turn: turn ?? id, clientId: p.clientId ?? '' };
+    const named = { ...fresh, turn: turn ?? id, clientId: p.clientId ?? '', group: p.group };
     const order: OracleOrder = { ...named, limitTicks, lots, remaining: lots, filledNotional: 0n };
     const purse = this.#pays(order);
     const reserve = this.#reserves(order);
@@ -330,7 +348,7 @@ export class Oracle {
     const refusal = this.#refusalOfMatching(p, order);
     if (refusal !== OK) return refusal;
 
-    this.#accepted.set(signedText(p), { account, id });
+    this.#accepted.set(signedText(p, this.domain), { account, id });
     purse.available -= reserve;
     purse.reserved += reserve;
     this.open.push(order);
@@ -340,8 +358,66 @@ export class Oracle {
   }
 
   /** The number of an order that was accepted, otherwise one that none has. */
-  idOf(placement: Placement): number {
-    return this.#accepted.get(signedText(placement))?.id ?? 0;
+  idOf(placement: Placement, domain: number): number {
+    return this.#accepted.get(signedText(placement, domain))?.id ?? 0;
+  }
+
+  /** RULES.md 5.6. */
+  changeContracts(domain: number): number {
+    if (domain === this.domain) return OK;
+    this.domain = domain;
+    for (const order of [...this.open]) this.#close(order, CLOSE_REASON.ADMIN);
+    return OK;
+  }
+
+  /** RULES.md 7.9, as are the two below. */
+  setGroup(account: number, index: number, windowSec: number, max: bigint): number {
+    const known = this.groups.get(index);
+    if (known !== undefined && known.account !== account) return E.VALIDATION_ERROR;
+    const group = known ?? { account, windowSec, max, isTripped: false, fills: [] };
+    this.groups.set(index, group);
+    if (known !== undefined && known.windowSec === windowSec && known.max === max) return OK;
+    Object.assign(group, { windowSec, max, fills: this.#inWindow(group) });
+    if (!group.isTripped && this.filledOf(group) >= max) this.#trip(index);
+    return OK;
+  }
+
+  resetGroup(account: number, index: number): number {
+    const group = this.groups.get(index);
+    if (group?.account !== account) return E.VALIDATION_ERROR;
+    Object.assign(group, { isTripped: false, fills: [] });
+    return OK;
+  }
+
+  tripGroup(account: number, index: number): number {
+    if (this.groups.get(index)?.account !== account) return E.VALIDATION_ERROR;
+    this.#trip(index);
+    return OK;
+  }
+
+  /** What counts now. */
+  filledOf(group: OracleGroup): bigint {
+    return this.#inWindow(group).reduce((sum, { tokens }) => sum + tokens, 0n);
+  }
+
+  #inWindow({ fills, windowSec }: OracleGroup): OracleGroup['fills'] {
+    return fills.filter(({ ms }) => ms + windowSec * 1000 > this.nowMs);
+  }
+
+  #trip(index: number, incoming?: OracleOrder): void {
+    this.groups.get(index)!.isTripped = true;
+    for (const order of [...this.open]) {
+      if (order.group === index && order !== incoming) this.#close(order, CLOSE_REASON.GROUP_LIMIT);
+    }
+  }
+
+  #countFill(maker: OracleOrder, taker: OracleOrder, tokens: bigint): void {
+    const indices = [maker.group, taker.group].filter((index) => index !== 0);
+    for (const index of indices) this.groups.get(index)!.fills.push({ ms: this.nowMs, tokens });
+    for (const index of indices) {
+      const group = this.groups.get(index)!;
+      if (!group.isTripped && this.filledOf(group) >= group.max) this.#trip(index, taker);
+    }
   }
 
   cancel(account: number, id: number): number {
@@ -379,12 +455,19 @@ export class Oracle {
     if (p.timeInForce !== TIME_IN_FORCE.FOK && p.timeInForce !== TIME_IN_FORCE.FAK) return OK;
     let lots = 0n;
     let usdc = 0n;
+    /** What every group would have filled by now. */
+    const filled = new Map([...this.groups].map(([index, group]) => [index, this.filledOf(group)]));
+    const isGone = ({ group }: OracleOrder): boolean =>
+      group !== 0 && filled.get(group)! >= this.groups.get(group)!.max;
     for (const maker of crossing) {
+      if (isGone(order)) break;
       if (maker.account === order.account && p.selfTrade !== SELF_TRADE.NONE) {
         if (p.selfTrade === SELF_TRADE.CANCEL_OLDEST) continue;
         break;
       }
+      if (isGone(maker)) continue;
       const taken = min(maker.remaining, order.lots - lots);
+      for (const { group } of [maker, order]) filled.set(group, (filled.get(group) ?? 0n) + taken * this.#d(order));
       lots += taken;
       usdc += taken * this.#priceFor(order, maker);
     }
@@ -405,6 +488,10 @@ export class Oracle {
         return;
       }
       this.#fill(maker, order);
+      if (order.remaining > 0n && this.groups.get(order.group)?.isTripped) {
+        this.#close(order, CLOSE_REASON.GROUP_LIMIT);
+        return;
+      }
     }
     if (order.remaining === 0n) this.#close(order, CLOSE_REASON.FILLED);
     else if (p.timeInForce === TIME_IN_FORCE.FAK) this.#close(order, CLOSE_REASON.FAK_REMAINDER);
@@ -440,6 +527,7 @@ export class Oracle {
       takerFee: Number(fees[1]),
     });
     if (maker.remaining === 0n) this.#close(maker, CLOSE_REASON.FILLED);
+    this.#countFill(maker, taker, lots * this.#d(maker));
   }
 
   /** @returns the fee. */
@@ -580,6 +668,6 @@ function purse<K>(purses: Map<K, Purse>, key: K): Purse {
 }
 
 /** What the signature covers and varies here: two orders that agree in it are the same one. */
-function signedText(p: Placement): string {
-  return [p.salt, p.side, p.makerAmount, p.takerAmount, p.expirationSec, p.feeBps, p.minTakerNet].join();
+function signedText(p: Placement, domain: number): string {
+  return [domain, p.salt, p.side, p.makerAmount, p.takerAmount, p.expirationSec, p.feeBps, p.minTakerNet].join();
 }

@@ -508,3 +508,37 @@ test('split, merge and a market patch go to the shard and come back as promises 
   assert.equal(rig.views.markets.feeBps(1), 70);
   assert.ok(rig.views.ledger().balanced);
 });
+
+test('a group that trips in one shard trips in the others, and a reset reaches all', async (t) => {
+  const rig = new Rig(t);
+  await rig.start();
+  assert.equal(await rig.run(rig.client.setGroup(1, 3, 60, 1_000_000)), OK);
+  const trippedIn = (): boolean[] => rig.shards.map(({ engine }) => engine.state.groups.must(3).isTripped);
+  const trip = async (): Promise<void> => {
+    // What is filled already is more than the new maximum.
+    rig.shards[0]!.engine.state.groups.must(3).window.add(START_MS, 500_000);
+    const set = rig.client.setGroup(1, 3, 60, 400_000);
+    rig.step();
+    assert.equal(await set, OK);
+  };
+  await trip();
+  rig.step();
+  assert.deepEqual(trippedIn(), [true, true]);
+  assert.equal(rig.views.groups.of(3, START_MS)!.isTripped, true);
+  assert.equal(await rig.run(rig.client.resetGroup(1, 3)), OK);
+  assert.deepEqual(trippedIn(), [false, false]);
+  assert.equal(rig.views.groups.of(3, START_MS)!.isTripped, false);
+});
+
+test('contracts change in every shard or in none, and only once', async (t) => {
+  const rig = new Rig(t);
+  await rig.start();
+  const exchange = new Uint8Array(20).fill(0xcd);
+  assert.equal(await rig.run(rig.client.rotateContracts(10, exchange)), OK);
+  assert.equal(await rig.run(rig.client.rotateContracts(10, exchange)), OK);
+  const expected = { chainId: 10, exchangeAddress: `0x${'cd'.repeat(20)}` };
+  assert.deepEqual(rig.views.contracts, [expected, expected]);
+  rig.client.shardLost(1);
+  assert.equal(await rig.client.rotateContracts(11, exchange), E.ENGINE_BUSY);
+  assert.equal(rig.shards[0]!.engine.state.contracts.chainId, 10);
+});
