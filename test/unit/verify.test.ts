@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { privateKeyToAccount } from 'viem/accounts';
+import { cachedNobleVerifier, TABLE_BYTES } from '../../engine/verify/cachedNoble.ts';
 import { createVerifier, type Verifier } from '../../engine/verify/verifier.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, ORDER_TYPE, ZERO_ADDRESS } from '../../shared/eip712.ts';
 import { ADDRESS_BYTES, toHex, tryParseHex, uint256ToDecimal } from '../../shared/hex.ts';
@@ -12,11 +13,17 @@ import { addressOf, type OrderDraft, OrderSigner } from '../../shared/sdk/order.
 const keccak = await createKeccak();
 const noble = createVerifier('noble', keccak);
 const native = tryNative();
+/** Has a table for every signer that it accepted often enough. */
+const cached = cachedNobleVerifier(keccak);
+/** More often than it takes until a signer has a table. */
+const OFTEN = 20;
+const MUTATIONS = 2500;
 
 /** The platforms the package has a prebuilt binary for. */
 const hasBinary = ['darwin-arm64', 'linux-x64', 'win32-x64'].includes(`${process.platform}-${process.arch}`);
 
-const N = secp256k1.Point.Fn.ORDER;
+const { Point } = secp256k1;
+const N = Point.Fn.ORDER;
 const S_OFFSET = 32;
 const V_OFFSET = 64;
 const DOMAIN = {
@@ -79,6 +86,7 @@ test('fifty seeded orders: viem signs what our client signs, and both verifiers 
 test('v may be 0 or 1 as well as 27 or 28, and the other parity or any other value is refused', () => {
   for (const seed of [1, 2, 3, 4]) {
     const signed = signedCase(seed);
+    if (seed > 2) warm(signed);
     const v = signed.signature[V_OFFSET];
     for (const value of [0, 1, 2, 3, 26, 27, 28, 29, 30, 31, 255]) {
       const isRight = value === v || value === v - 27;
@@ -89,6 +97,7 @@ test('v may be 0 or 1 as well as 27 or 28, and the other parity or any other val
 
 test('the high-s twin of a good signature is refused with either parity', () => {
   const signed = signedCase(5);
+  warm(signed);
   const twin = withScalar(signed, S_OFFSET, N - scalar(signed.signature, S_OFFSET));
   for (const v of [27, 28]) assert.equal(verdict(withByte(twin, V_OFFSET, v)), false);
 });
@@ -104,12 +113,14 @@ test('the largest low s is accepted when it verifies, and one more is refused', 
   ] as const) {
     const edge = withScalar({ digest, signature, signer: new Uint8Array(ADDRESS_BYTES) }, S_OFFSET, s);
     edge.signer = recoveredAddress(edge);
+    if (expected) warm(edge);
     assert.equal(verdict(edge), expected, `s = ${s}`);
   }
 });
 
 test('r and s outside 1 ... n-1 are refused', () => {
   const signed = signedCase(7);
+  warm(signed);
   for (const offset of [0, S_OFFSET]) {
     for (const value of [0n, N, N + 1n, 2n ** 256n - 1n]) {
       assert.equal(verdict(withScalar(signed, offset, value)), false, `offset ${offset}, value ${value}`);
@@ -141,20 +152,90 @@ test('digest, signature and signer are read at their offsets, also from shared m
   record.set(digest, 3);
   record.set(signature, 40);
   record.set(signer, 120);
-  for (const verifier of [noble, native ?? noble]) {
+  for (const verifier of [noble, cached, native ?? noble]) {
     assert.ok(verifier.verify(record, 3, record, 40, record, 120), verifier.name);
     assert.ok(!verifier.verify(record, 4, record, 40, record, 120), verifier.name);
   }
 });
 
-test('both verifiers agree on two hundred seeded mutations', { skip: native === undefined && 'no native' }, () => {
+test('digests of zero, of the order of the curve and around it are taken as recovery takes them', () => {
+  const { signature } = signedCase(12);
+  for (const value of [0n, 1n, N - 1n, N, N + 1n, 2n ** 256n - 1n]) {
+    const edge: Case = { digest: wordOf(value), signature, signer: new Uint8Array(ADDRESS_BYTES) };
+    edge.signer = recoveredAddress(edge);
+    warm(edge);
+    assert.equal(verdict(edge), true, `digest ${value}`);
+    assert.equal(verdict({ ...edge, digest: wordOf(value ^ 2n) }), false);
+  }
+});
+
+test('a point R whose x is not below the order of the curve is not the one that r names', () => {
+  // Recovery takes r itself for x. R with x = n + r gives the same r modulo n, and another key.
+  const { Fp, Fn } = Point;
+  let r = 0n;
+  let y = 0n;
+  do {
+    r++;
+    const x = Fp.create(N + r);
+    try {
+      y = Fp.sqrt(Fp.add(Fp.mul(Fp.mul(x, x), x), 7n));
+    } catch {
+      y = 0n;
+    }
+  } while (y === 0n);
+  const R = Point.fromAffine({ x: N + r, y });
+  const [s, z] = [3n, 5n];
+  const key = R.multiplyUnsafe(s).subtract(Point.BASE.multiplyUnsafe(z)).multiplyUnsafe(Fn.inv(r));
+  // Nobody knows the private key, but a digest that fits can be made for any point u G + v Q.
+  const known = Point.BASE.multiplyUnsafe(11n).add(key.multiplyUnsafe(13n));
+  const { x: knownR, y: knownY } = known.toAffine();
+  const knownS = Fn.mul(knownR, Fn.inv(13n));
+  const isHigh = knownS > N / 2n;
+  const signer = keccak(key.toBytes(false).subarray(1)).slice(-ADDRESS_BYTES);
+  const knownBit = Number(knownY & 1n) ^ (isHigh ? 1 : 0);
+  const good = signatureOf(knownR, isHigh ? N - knownS : knownS, knownBit);
+  warm({ digest: wordOf(Fn.mul(11n, knownS)), signature: good, signer });
+  for (const bit of [0, 1]) {
+    assert.equal(verdict({ digest: wordOf(z), signature: signatureOf(r, s, bit), signer }), false, `parity ${bit}`);
+  }
+});
+
+test(`all verifiers agree on ${MUTATIONS} seeded mutations`, () => {
   const random = seededBytes('mutations');
+  const signed = Array.from({ length: 8 }, (_, signer) => signedCase(1000 + signer));
+  for (const one of signed.slice(0, 6)) warm(one);
+  const { hits } = cached;
   let accepted = 0;
-  for (let round = 0; round < 200; round++) {
-    const mutated = mutate(signedCase(1000 + (round % 8)), random);
+  for (let round = 0; round < MUTATIONS; round++) {
+    const mutated = mutate(signed[round % signed.length], random);
     if (verdict(mutated, `round ${round} of the mutations`)) accepted++;
   }
-  assert.ok(accepted > 0 && accepted < 200, `${accepted} of 200 accepted`);
+  assert.ok(accepted > MUTATIONS / 8 && accepted < MUTATIONS / 2, `${accepted} accepted`);
+  assert.ok(cached.hits - hits > MUTATIONS / 4, `${cached.hits - hits} were checked against a table`);
+});
+
+test('tables stay within their bytes, and the signer that was away longest gives its up', () => {
+  const small = cachedNobleVerifier(keccak, 2 * TABLE_BYTES);
+  const [ann, bob, cid] = [20, 21, 22].map(signedCase);
+  const check = ({ digest, signature, signer }: Case) => small.verify(digest, 0, signature, 0, signer, 0);
+  const isHit = (one: Case): boolean => {
+    const { hits } = small;
+    assert.ok(check(one));
+    return small.hits > hits;
+  };
+  for (const one of [ann, bob]) for (let i = 0; i < OFTEN; i++) check(one);
+  assert.ok(isHit(bob) && isHit(ann), 'both are remembered');
+  for (let i = 0; i < OFTEN; i++) check(cid);
+  assert.equal(small.cachedBytes, 2 * TABLE_BYTES);
+  assert.ok(isHit(cid) && isHit(ann), 'the newest and the one that came after bob');
+  assert.ok(!isHit(bob), 'bob is recovered again');
+});
+
+test('signatures that are refused earn nobody a table', () => {
+  const small = cachedNobleVerifier(keccak, 2 * TABLE_BYTES);
+  const { digest, signature, signer } = withByte(signedCase(23), 0, 1);
+  for (let i = 0; i < OFTEN; i++) assert.equal(small.verify(digest, 0, signature, 0, signer, 0), false);
+  assert.equal(small.cachedBytes, 0);
 });
 
 /** The package is optional: without a binary for this platform the reference is tested alone. */
@@ -167,12 +248,26 @@ function tryNative(): Verifier | undefined {
   }
 }
 
-/** What both verifiers say; it fails the test when they do not say the same. */
+/** What all verifiers say; it fails the test when they do not say the same. */
 function verdict({ digest, signature, signer }: Case, label = ''): boolean {
   const expected = noble.verify(digest, 0, signature, 0, signer, 0);
   const actual = native?.verify(digest, 0, signature, 0, signer, 0) ?? expected;
   assert.equal(actual, expected, `noble and native disagree ${label}`);
+  assert.equal(cached.verify(digest, 0, signature, 0, signer, 0), expected, `tables and recovery disagree ${label}`);
   return expected;
+}
+
+/** From here on `cached` checks this signer against its table. */
+function warm({ digest, signature, signer }: Case): void {
+  for (let i = 0; i < OFTEN; i++) assert.ok(cached.verify(digest, 0, signature, 0, signer, 0), 'a right signature');
+}
+
+function signatureOf(r: bigint, s: bigint, bit: number): Uint8Array {
+  return Uint8Array.from([...wordOf(r), ...wordOf(s), 27 + bit]);
+}
+
+function wordOf(value: bigint): Uint8Array {
+  return bytesOf(`0x${value.toString(16).padStart(64, '0')}`);
 }
 
 function signedCase(seed: number): Case {
@@ -208,7 +303,7 @@ function withByte(signed: Case, offset: number, value: number): Case {
 
 function withScalar(signed: Case, offset: number, value: bigint): Case {
   const signature = signed.signature.slice();
-  signature.set(bytesOf(`0x${value.toString(16).padStart(64, '0')}`), offset);
+  signature.set(wordOf(value), offset);
   return { ...signed, signature };
 }
 
