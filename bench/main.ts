@@ -17,6 +17,7 @@ const BENCHES = [
   'ring',
   'journal',
   'signatures',
+  'hotMarket',
   'gateway',
   'latency',
   'scaling',
@@ -41,8 +42,10 @@ if (unknown !== undefined) {
 if (globalThis.gc === undefined) console.error('without --expose-gc a collection may fall into a measured run');
 
 const conditions = readConditions();
-const { machine, node, commit, date, loadAverage } = conditions;
-console.log(`${machine}\nnode ${node}, commit ${commit}, ${date}, load ${loadAverage.toFixed(2)}\n`);
+const { machine, node, commit, date, loadAverage, verifier } = conditions;
+console.log(
+  `${machine}, verifier ${verifier}\nnode ${node}, commit ${commit}, ${date}, load ${loadAverage.toFixed(2)}\n`,
+);
 const reports: Finished[] = [];
 for (const name of chosen) {
   const steal = new StealMeter();

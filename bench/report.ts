@@ -5,6 +5,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
+import { createVerifier } from '../engine/verify/verifier.ts';
+import { verifyThreadsBeside } from '../gateway/verifyThreads.ts';
 import type { CurvePoint } from './histogram.ts';
 
 /** One line of a table: column name to cell. Numbers stay numbers, so that the JSON can be compared by a program. */
@@ -38,6 +40,8 @@ export type Conditions = {
   readonly commit: string;
   readonly node: string;
   readonly machine: string;
+  /** Which verifier loads here, and how many threads a server of default settings has beside its shard for it. */
+  readonly verifier: string;
   /**
    * Threads that were running or wanted to, on average over the last minute: others on the machine slow a bench down.
    */
@@ -58,6 +62,7 @@ export function readConditions(): Conditions {
       `${gibibytes} GiB`,
       process.platform,
     ].join(', '),
+    verifier: `${createVerifier('auto').name}, ${verifyThreadsBeside(1, processors.length)} verifier threads`,
     loadAverage: loadavg()[0],
   };
 }

@@ -107,7 +107,8 @@ export class ShardLoop {
   /** Reads on in the ring and runs what may overtake. @returns whether a command waits that the batch has room for. */
   look(): boolean {
     const { words } = this.#commands;
-    while (this.ranCount < BATCH_COMMANDS - 1) {
+    const most = this.inOrderCount > 0 ? BATCH_COMMANDS : BATCH_COMMANDS - 1;
+    while (this.ranCount < most) {
       const word = this.#commands.next();
       if (word < 0) break;
       const type = words[word + cmd.CMD_TYPE]! & 0xffff;

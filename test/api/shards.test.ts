@@ -8,7 +8,7 @@ import { startServer } from '../support/server.ts';
 import { assertBalanced, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const SHARDS = 3;
-const server = await startServer({ after }, { SHARDS: String(SHARDS) });
+const server = await startServer({ after }, { SHARDS: String(SHARDS), VERIFY_THREADS: '1' });
 
 /** One market in each shard: ids are random, so a few more than needed are made. */
 async function marketPerShard(): Promise<OrderMarket[]> {

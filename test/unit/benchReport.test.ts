@@ -10,6 +10,7 @@ const CONDITIONS: Conditions = {
   commit: 'abc',
   node: 'v22',
   machine: '2 x <processor>',
+  verifier: 'native, 0 verifier threads',
   loadAverage: 0.5,
 };
 

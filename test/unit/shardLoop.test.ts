@@ -37,6 +37,15 @@ test('a cancel that arrives while a signature is checked waits for that one alon
   ]);
 });
 
+test('a cancel that arrives during any check of a batch, the last one as well, is the next to run', () => {
+  for (let checks = 1; checks <= 40; checks++) {
+    const rig = new Rig();
+    for (let order = 100; order < 150; order++) rig.place(BOB, order);
+    rig.runsThroughBatches(checks).cancel(ANN, 10);
+    assert.equal(rig.runAll().indexOf('cancel 10'), checks, `after ${checks} checks`);
+  }
+});
+
 test('a cancel of an order that still waits runs right behind it', () => {
   const rig = new Rig();
   rig.place(BOB, 10).place(ANN, 11).place(ANN, 12).place(BOB, 13).cancel(ANN, 11);
@@ -193,6 +202,15 @@ class Rig {
   /** So many turns that take the first of the queue. */
   runs(turns: number): this {
     for (let turn = 0; turn < turns && this.#loop.look(); turn++) this.#loop.run();
+    return this;
+  }
+
+  /** As many, with a commit wherever a batch is full. */
+  runsThroughBatches(turns: number): this {
+    for (let turn = 0; turn < turns; turn++) {
+      if (!this.#loop.look()) this.commit();
+      this.runs(1);
+    }
     return this;
   }
 

@@ -1,0 +1,244 @@
+/**
+ * One market has all the flow: how fast is its shard alone, and with a thread that helps with signatures? And how many
+ * signature checks does a cancel wait for that arrives in the middle of one? The shard's own loop on the main thread,
+ * with real rings, signatures and matching; the journal keeps nothing.
+ */
+import { Worker } from 'node:worker_threads';
+import { Engine } from '../engine/engine.ts';
+import type { JournalStore } from '../engine/journal.ts';
+import { ShardLoop } from '../engine/shardLoop.ts';
+import { OfferedChecks } from '../engine/verify/checkBoard.ts';
+import { createVerifier, type Verifier } from '../engine/verify/verifier.ts';
+import { assert } from '../shared/assert.ts';
+import { Balances, createBalances } from '../shared/balances.ts';
+import { createCheckBoard } from '../shared/checkLayout.ts';
+import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
+import * as cmd from '../shared/commands.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor, ZERO_ADDRESS } from '../shared/eip712.ts';
+import { ADDRESS_BYTES, tryParseHex } from '../shared/hex.ts';
+import { createKeccak } from '../shared/keccak.ts';
+import { Progress } from '../shared/progress.ts';
+import { writeSafe } from '../shared/record.ts';
+import { RingConsumer, RingProducer } from '../shared/ring.ts';
+import { createRingBuffer } from '../shared/ringLayout.ts';
+import { OrderSigner } from '../shared/sdk/order.ts';
+import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
+import type { VerifierOptions } from '../shared/threads.ts';
+import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+
+const ORDERS = 2000;
+const ROUNDS = 5;
+const RING_BYTES = 1 << 20;
+const ACCOUNT = 1;
+const NOW_MS = 1_800_000_000_000;
+const CANCEL_EVERY = 20;
+const SIGNATURE_BYTES = 65;
+const DOMAIN = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId: 137, verifyingContract: ZERO_ADDRESS };
+const [TOKENS, USDC] = [1_000_000, 500_000];
+
+const CPU = 'shard us/order';
+
+type Run = { readonly 'orders/s': number; readonly [CPU]: number };
+
+const keccak = await createKeccak();
+
+export async function run(): Promise<Report> {
+  const signer = new OrderSigner(`0x${'11'.repeat(32)}`, DOMAIN, keccak);
+  const orders = Array.from({ length: ORDERS }, (_, salt) => sign(signer, salt));
+  const board = createCheckBoard(1);
+  const workerData: VerifierOptions = { checkBoard: board, verifier: 'auto' };
+  const alone: Run[] = [];
+  const helped: Run[] = [];
+  const steal = new StealMeter();
+  const worker = new Worker(new URL('../engine/verify/main.ts', import.meta.url), {
+    workerData,
+    execArgv: STRIPPED_BEFORE,
+  });
+  try {
+    new HotShard(orders, board).drain();
+    // In turns, so that whatever else the machine does falls on both.
+    for (let round = 0; round < ROUNDS; round++) {
+      alone.push(timeOf(new HotShard(orders, null)));
+      helped.push(timeOf(new HotShard(orders, board)));
+    }
+  } finally {
+    await worker.terminate();
+  }
+  const waits = cancelWaits(orders);
+  const { name } = createVerifier('auto');
+  const stolen = steal.percent();
+  const [fastest, fastestHelped] = [best(alone), best(helped)];
+  const rows: Row[] = [
+    { what: 'shard alone', ...fastest, 'checks a cancel waits for': waits, [STOLEN]: stolen },
+    { what: 'with one verifier thread', ...fastestHelped, [STOLEN]: stolen },
+  ];
+  return {
+    bench: 'hotMarket',
+    settings: `${ORDERS} signed orders in one market's ring, verifier ${name}, no gateway, nothing journaled`,
+    rows,
+    goals: [
+      atLeast('orders/s with a helper / alone', fastestHelped['orders/s'] / fastest['orders/s'], 1.5),
+      atLeast('shard processor time an order, alone / with a helper', fastest[CPU] / fastestHelped[CPU], 1.5),
+      atMost('signature checks a cancel waits for', waits, 1),
+    ],
+  };
+}
+
+type Wrap = (verifier: Verifier) => Verifier;
+const asItIs: Wrap = (verifier) => verifier;
+
+/** A shard's loop and the producer's end of its rings. */
+class HotShard {
+  readonly #loop: ShardLoop;
+  readonly #producer: RingProducer;
+  readonly #engine: Engine;
+
+  constructor(orders: readonly Order[], board: SharedArrayBuffer | null, wrap: Wrap = asItIs) {
+    const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
+    const hasher = hasherFor(DOMAIN, keccak);
+    const own = wrap(createVerifier('auto', keccak));
+    const checks = board === null ? undefined : new OfferedChecks(board, 0, own, hasher);
+    const journal = { append: () => undefined, isStaged: false } as unknown as JournalStore;
+    const balances = new Balances(createBalances(1));
+    this.#engine = new Engine({ balances, collateralCheck: true, hasher, verifier: checks ?? own, journal });
+    this.#engine.goLive();
+    this.#producer = new RingProducer(commandRing);
+    this.#loop = new ShardLoop({
+      shard: 0,
+      engine: this.#engine,
+      journal,
+      progress: new Progress(Progress.create(1)),
+      commands: new RingConsumer(commandRing),
+      events: new RingProducer(eventRing),
+      checks,
+      clock: { nowMs: () => NOW_MS },
+    });
+    this.#prepare();
+    for (const order of orders) this.#place(order);
+  }
+
+  /** Runs all there is. */
+  drain(): void {
+    const { state, out } = this.#engine;
+    for (;;) {
+      while (this.#loop.look()) this.#loop.run();
+      if (this.#loop.ranCount === 0) break;
+      this.#loop.commit();
+      out.clear();
+    }
+    assert(state.orders.openCount > 0, 'hotMarket: right orders rest');
+  }
+
+  /** Of an order nobody has: what it waits for is the same. */
+  cancel(account: number): void {
+    const market = cmd.NO_MARKET;
+    cmd.beginCommand(this.#producer, cmd.COMMAND.CANCEL, 1, account, NOW_MS, market, CLOSE_REASON.USER);
+    this.#producer.publish();
+  }
+
+  onCommand(listen: (type: number) => void): void {
+    const submit = this.#engine.submit.bind(this.#engine);
+    this.#engine.submit = (words, bytes, word) => {
+      listen(words[word + cmd.CMD_TYPE]! & 0xffff);
+      submit(words, bytes, word);
+    };
+  }
+
+  #prepare(): void {
+    const { words } = this.#producer;
+    const open = cmd.beginCommand(this.#producer, cmd.COMMAND.MARKET_OPEN, 1, 0, NOW_MS, 0, 0);
+    words[open + cmd.OPEN_TICKS_PER_UNIT] = 100;
+    writeSafe(words, open + cmd.OPEN_MIN_ORDER, TOKENS);
+    writeSafe(words, open + cmd.OPEN_END_MS, 2 * NOW_MS);
+    words[open + cmd.OPEN_STATUS] = MARKET_STATUS.ACTIVE;
+    const deposit = MOVEMENT.DEPOSIT;
+    const funds = cmd.beginCommand(this.#producer, cmd.COMMAND.FUNDS, 1, ACCOUNT, NOW_MS, cmd.NO_MARKET, deposit);
+    writeSafe(words, funds + cmd.FUNDS_AMOUNT, ORDERS * USDC);
+    this.#producer.publish();
+  }
+
+  #place({ salt, maker, signature }: Order): void {
+    const word = cmd.beginCommand(this.#producer, cmd.COMMAND.PLACE, 1, ACCOUNT, NOW_MS, 0, 0);
+    assert(word >= 0, 'hotMarket: all orders fit into the ring');
+    const { words, bytes } = this.#producer;
+    const at = word * 4;
+    bytes[at + cmd.PLACE_SALT * 4 + 31] = salt;
+    bytes[at + cmd.PLACE_SALT * 4 + 30] = salt >>> 8;
+    bytes[at + cmd.PLACE_TOKEN_ID * 4 + 31] = 7;
+    bytes.set(maker, at + cmd.PLACE_MAKER * 4);
+    bytes.set(maker, at + cmd.PLACE_SIGNER * 4);
+    bytes.set(signature, at + cmd.PLACE_SIGNATURE * 4);
+    const { BUY } = SIDE;
+    words[word + cmd.PLACE_KIND] = cmd.packKind(BUY, OUTCOME.YES, TIME_IN_FORCE.GTC, cmd.PLACE_BIT_AUTHORIZED);
+    writeSafe(words, word + cmd.PLACE_MAKER_AMOUNT, USDC);
+    writeSafe(words, word + cmd.PLACE_TAKER_AMOUNT, TOKENS);
+    this.#producer.publish();
+  }
+}
+
+/** The processor time is the shard's own: on a busy machine it tells what the wall clock cannot. */
+function timeOf(shard: HotShard): Run {
+  const startMs = performance.now();
+  const start = process.threadCpuUsage();
+  shard.drain();
+  const { user, system } = process.threadCpuUsage(start);
+  return { 'orders/s': (1000 * ORDERS) / (performance.now() - startMs), [CPU]: (user + system) / ORDERS };
+}
+
+/** The figures of the least disturbed round, each. */
+function best(runs: readonly Run[]): Run {
+  return {
+    'orders/s': Math.max(...runs.map((one) => one['orders/s'])),
+    [CPU]: Math.min(...runs.map((one) => one[CPU])),
+  };
+}
+
+/** The most checks that end between a cancel's arrival, in the middle of one, and the moment it runs. */
+function cancelWaits(orders: readonly Order[]): number {
+  let checks = 0;
+  let arrivedAt = -1;
+  let most = 0;
+  let cancels = 0;
+  const shard: HotShard = new HotShard(orders, null, (verifier) => ({
+    name: verifier.name,
+    verify: (...question) => {
+      if (checks % CANCEL_EVERY === 0) {
+        shard.cancel(ACCOUNT + 1);
+        arrivedAt = checks;
+      }
+      checks++;
+      return verifier.verify(...question);
+    },
+  }));
+  shard.onCommand((type) => {
+    if (type !== cmd.COMMAND.CANCEL) return;
+    most = Math.max(most, checks - arrivedAt);
+    cancels++;
+  });
+  shard.drain();
+  assert(cancels === Math.ceil(ORDERS / CANCEL_EVERY), 'hotMarket: every cancel has run');
+  return most;
+}
+
+type Order = { readonly salt: number; readonly maker: Uint8Array; readonly signature: Uint8Array };
+
+function sign(signer: OrderSigner, salt: number): Order {
+  const draft = {
+    market_id: '',
+    token_id: '7',
+    side: 'BUY',
+    maker_amount: String(USDC),
+    taker_amount: String(TOKENS),
+    nonce: 0,
+    fee_rate_bps: 0,
+    outcome_index: 0,
+  } as const;
+  const { body } = signer.sign(draft, { salt: String(salt) });
+  return { salt, maker: bytesOf(signer.address, ADDRESS_BYTES), signature: bytesOf(body.signature, SIGNATURE_BYTES) };
+}
+
+function bytesOf(hex: string, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  assert(tryParseHex(hex, length, bytes, 0), 'hotMarket: hex of the stated length');
+  return bytes;
+}
