@@ -93,7 +93,7 @@ class HotShard {
   readonly #producer: RingProducer;
   readonly #engine: Engine;
 
-  constructor(orders: readonly Order[], board: SharedArrayBuffer | null, wrap: Wrap = asItIs) {
+  constructor(orders: Order[], board: SharedArrayBuffer | null, wrap: Wrap = asItIs) {
     const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
     const hasher = hasherFor(DOMAIN, keccak);
     const own = wrap(createVerifier('auto', keccak));
@@ -194,7 +194,7 @@ function best(runs: readonly Run[]): Run {
 }
 
 /** The most checks that end between a cancel's arrival, in the middle of one, and the moment it runs. */
-function cancelWaits(orders: readonly Order[]): number {
+function cancelWaits(orders: Order[]): number {
   let checks = 0;
   let arrivedAt = -1;
   let most = 0;
