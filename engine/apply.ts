@@ -302,13 +302,13 @@ export class Apply {
   }
 
   #market(words: Uint32Array, word: number): Market {
-    const market = this.#state.markets.change(words[word + cmd.CMD_MARKET]!);
+    const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!);
     assert(market !== undefined, 'apply: the market of an accepted command is known');
     return market;
   }
 
   #marketOf(slot: number): Market {
-    const market = this.#state.markets.change(this.#state.orders.market[slot]!);
+    const market = this.#state.markets.get(this.#state.orders.market[slot]!);
     assert(market !== undefined, 'O1: the market of an open order is known');
     return market;
   }

@@ -138,7 +138,7 @@ function checkAccounts(state: ShardState): void {
         'O2: account lists are sound',
       );
       const kind = orders.kind[slot]!;
-      const market = state.markets.get(orders.market[slot]!);
+      const market = state.markets.peek(orders.market[slot]!);
       assert(market !== undefined, 'O1: an open order has a market');
       const lots = orders.remainingLots[slot]!;
       if (kindSide(kind) === SIDE.BUY) reservedMicro += lots * orders.limitTicks[slot]!;

@@ -17,15 +17,16 @@ export class Markets {
   readonly #byIndex = new Map<number, Market>();
   #commandNumber = 0;
 
+  /** For a command, which may change the market: the digest looks at it again. */
   get(index: number): Market | undefined {
-    return this.#byIndex.get(index);
-  }
-
-  /** For a command that will change the market. */
-  change(index: number): Market | undefined {
     const market = this.#byIndex.get(index);
     if (market !== undefined) this.#noteUnsealed(market);
     return market;
+  }
+
+  /** For those who only look: the auditor must not put right what it is to find. */
+  peek(index: number): Market | undefined {
+    return this.#byIndex.get(index);
   }
 
   add(market: Market): void {

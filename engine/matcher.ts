@@ -164,7 +164,7 @@ export class Matcher {
     while (slot !== NONE) {
       const after = orders.accountNext[slot]!;
       if (slot !== incoming && orders.groupOf(slot) === group.index) {
-        const market = this.#markets.change(orders.market[slot]!);
+        const market = this.#markets.get(orders.market[slot]!);
         assert(market !== undefined, 'O1: the market of an open order is known');
         this.close(market, slot, CLOSE_REASON.GROUP_LIMIT);
       }

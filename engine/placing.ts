@@ -162,7 +162,7 @@ export class Placing {
   }
 
   #market(words: Uint32Array, word: number): Market {
-    const market = this.#state.markets.change(words[word + cmd.CMD_MARKET]!);
+    const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!);
     assert(market !== undefined, 'apply: the market of an accepted command is known');
     return market;
   }

@@ -22,7 +22,7 @@ export function assertAgreement(
 ): void {
   const { ledger, markets, orders } = engine.state;
   oracle.markets.forEach((expected, of) => {
-    const market = markets.get(toIndex(of))!;
+    const market = markets.peek(toIndex(of))!;
     const facts = { status: market.status, feeBps: market.feeBps, collateral: BigInt(market.collateralMicro) };
     const { status, feeBps, collateral } = expected;
     assert.deepEqual(facts, { status, feeBps, collateral }, `market ${market.index}`);

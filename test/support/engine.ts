@@ -203,7 +203,7 @@ export class EngineRig {
   }
 
   patch(index: number, options: { status?: number; feeBps?: number; startMs?: number; endMs?: number }): Outcome {
-    const market = this.engine.state.markets.get(index);
+    const market = this.engine.state.markets.peek(index);
     const word = this.#begin(cmd.COMMAND.MARKET_PATCH, 0, index, 0);
     const { words } = this.#producer;
     words[word + cmd.PATCH_STATUS] = options.status ?? cmd.UNCHANGED;
@@ -248,7 +248,7 @@ export class EngineRig {
 
   #writePlacement(word: number, options: PlaceOptions, isExtended: boolean): void {
     const market = options.market ?? 0;
-    const ticksPerUnit = this.engine.state.markets.get(market)?.ticksPerUnit ?? 100;
+    const ticksPerUnit = this.engine.state.markets.peek(market)?.ticksPerUnit ?? 100;
     const side = options.side ?? SIDE.BUY;
     const usdc = (options.lots ?? 10_000) * (options.ticks ?? 50);
     const tokens = (options.lots ?? 10_000) * ticksPerUnit;
@@ -375,7 +375,7 @@ export class EngineRig {
 
   /** Occupied levels of a market in Yes terms, best first: "tick x lots". */
   book(market = 0): { bids: string[]; asks: string[] } {
-    const found = this.engine.state.markets.get(market);
+    const found = this.engine.state.markets.peek(market);
     if (found === undefined) throw new Error('no such market');
     const side = (levels: typeof found.book.bids): string[] => {
       const rows: string[] = [];

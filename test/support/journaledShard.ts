@@ -137,7 +137,7 @@ export class JournaledShard {
 
   #place(account: number, market: number): void {
     const ticksPerUnit = TICKS_PER_UNIT[market]!;
-    const known = this.rig.engine.state.markets.get(market);
+    const known = this.rig.engine.state.markets.peek(market);
     assert.ok(known !== undefined, 'the market is open');
     const timeInForce = this.#below(4);
     const side = this.#below(2);

@@ -65,7 +65,7 @@ export class Scenario extends EngineRig {
       outcome: outcome === 'No' ? OUTCOME.NO : OUTCOME.YES,
       lots: Number(lots),
       ticks: Number(ticks),
-      feeBps: this.engine.state.markets.get(more.market ?? 0)!.feeBps,
+      feeBps: this.engine.state.markets.peek(more.market ?? 0)!.feeBps,
     };
     for (const word of rest) {
       if (word === 'post-only') options.postOnly = true;
@@ -86,7 +86,7 @@ export class Scenario extends EngineRig {
 
   /** Asks and bids, each best first: "ask 62  bob 5 Yes, carol 7 No". An order is told with its own side's outcome. */
   drawn(market = 0): string[] {
-    const { book } = this.engine.state.markets.get(market)!;
+    const { book } = this.engine.state.markets.peek(market)!;
     return [...this.#side('ask', book.asks), ...this.#side('bid', book.bids)];
   }
 
@@ -103,7 +103,7 @@ export class Scenario extends EngineRig {
 
   /** USDC locked in full sets beyond those of the start. */
   minted(market = 0): number {
-    return this.engine.state.markets.get(market)!.collateralMicro - 3 * START;
+    return this.engine.state.markets.peek(market)!.collateralMicro - 3 * START;
   }
 
   #line(event: Told): string | undefined {

@@ -77,7 +77,7 @@ class Place {
     const pick = (n: number) => Math.floor(this.#random() * n);
     for (let i = 0; i < commands; i++) {
       const market = pick(2);
-      const feeBps = this.rig.engine.state.markets.get(market)!.feeBps;
+      const feeBps = this.rig.engine.state.markets.peek(market)!.feeBps;
       if (pick(40) === 0) this.rig.patch(market, { feeBps: feeBps === 50 ? 60 : 50 });
       else if (pick(10) === 0) this.rig.cancelMany(1 + pick(3), market);
       else {

@@ -260,7 +260,7 @@ test('the ledger of a decided market closes while some have claimed, and shows a
   const { balanced, sets, collateralMicro } = views.ledger();
   assert.ok(balanced);
   assert.ok(sets[0]!.noAtomic > sets[0]!.yesAtomic);
-  assert.equal(collateralMicro, BigInt(engine.state.markets.get(0)!.collateralMicro));
+  assert.equal(collateralMicro, BigInt(engine.state.markets.peek(0)!.collateralMicro));
   views.accounts.noAvailable[views.pairs.find(2, 0)]!++;
   assert.equal(views.ledger().balanced, false);
 });

@@ -69,7 +69,7 @@ describe('reserving', () => {
     assert.equal(fillsOf(outcome)[0]!.makerFee, 999_900_000_000_000);
     assert.deepEqual(rig.tokens(1, OUTCOME.YES), { available: 100_000_000_000, reserved: 0 });
     assert.deepEqual(rig.tokens(0, OUTCOME.NO), { available: 999_900_000_000_000, reserved: 0 });
-    assert.equal(rig.engine.state.markets.get(0)!.collateralMicro, MAX_ORDER_AMOUNT);
+    assert.equal(rig.engine.state.markets.peek(0)!.collateralMicro, MAX_ORDER_AMOUNT);
   });
 });
 

@@ -11,7 +11,7 @@ const PENDING = { status: MARKET_STATUS.PENDING, startMs: NOW + 1000, endMs: NOW
 function withMarket(options: object): { x: Scenario; market: number; statusNow: () => string } {
   const x = new Scenario();
   const market = x.open(options);
-  return { x, market, statusNow: () => MARKET_STATUS_NAMES[x.engine.state.markets.get(market)!.status]! };
+  return { x, market, statusNow: () => MARKET_STATUS_NAMES[x.engine.state.markets.peek(market)!.status]! };
 }
 
 describe('time', () => {

@@ -188,7 +188,7 @@ describe('the public sequence of a market', () => {
     x.patch(0, { feeBps: 40 });
     assert.deepEqual(frames(x.cancelMany(ALICE)), [], 'a dormant order leaves unseen');
     assert.deepEqual(frames(x.place({ lots: 5, ticks: 100 })), []);
-    assert.equal(x.engine.state.markets.get(0)!.sequence, 7);
+    assert.equal(x.engine.state.markets.peek(0)!.sequence, 7);
   });
 });
 

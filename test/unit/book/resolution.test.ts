@@ -23,7 +23,7 @@ function emptyMarket(options: { feeBps?: number; collateralCheck?: boolean } = {
 }
 
 function marketOf(rig: EngineRig, index = 0) {
-  const market = rig.engine.state.markets.get(index);
+  const market = rig.engine.state.markets.peek(index);
   assert.ok(market !== undefined);
   return market;
 }
