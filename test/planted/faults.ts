@@ -175,7 +175,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'engine/matcher.ts',
     search: '      group.roll(this.#groups.nowMs);\n',
     replace: '',
-    caughtBy: 'test/sim/equivalence.test.ts',
+    caughtBy: 'test/unit/book/groups.test.ts',
   },
   {
     name: 'a FOK order does not see that a group will be taken away',
