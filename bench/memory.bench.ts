@@ -36,7 +36,7 @@ export async function run(): Promise<Report> {
       }
       engine.out.clear();
     });
-    views.recovered(SHARD);
+    views.recovered(SHARD, engine.sequence);
     const afterViews = measure();
     assert(engine.state.orders.openCount === ORDERS, 'memory: every order rests');
 

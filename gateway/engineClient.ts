@@ -1,6 +1,5 @@
 /**
- * The gateway's end of the rings: commands go out, events come in, are applied to the views, and each reply finds the
- * handler that waits for it.
+ * The gateway's end of the rings: commands go out, events come in to the views, each reply finds its handler.
  * Owner: the gateway thread.
  *
  *   request ──place──► pending slot + command ring ──► shard ──► event ring ──pump──► views, then the reply's handler
@@ -539,6 +538,7 @@ export class EngineClient {
       }
     }
     lane.events.release();
+    this.#views.listener?.flush();
   }
 
   #tripElsewhere(lane: Lane, words: Uint32Array, word: number): void {
@@ -592,7 +592,7 @@ export class EngineClient {
     assert(!lane.isReady, 'engine client: a shard is READY once');
     lane.isReady = true;
     this.#recoveredSequences[lane.shard] = readSafe(words, word + ev.READY_SEQUENCE);
-    this.#views.recovered(lane.shard);
+    this.#views.recovered(lane.shard, this.#recoveredSequences[lane.shard]!);
     for (const each of this.#lanes) if (each.isReady) this.#oweTrips(each, this.#views.groups.missedBy(each.shard));
     lane.onReady();
   }

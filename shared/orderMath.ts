@@ -44,6 +44,21 @@ export type OrderFacts = Readonly<{
   clientOrderId: string | null;
 }>;
 
+/** As much of an order as its amounts depend on. */
+export type OrderAmounts = Readonly<
+  Pick<
+    OrderFacts,
+    | 'side'
+    | 'timeInForce'
+    | 'ticksPerUnit'
+    | 'makerAmount'
+    | 'takerAmount'
+    | 'quantityLots'
+    | 'remainingLots'
+    | 'status'
+  >
+>;
+
 export type OrderRecord = Readonly<{
   id: string;
   order_hash: string;
@@ -100,18 +115,18 @@ export function orderRecordV2(order: OrderFacts): OrderRecordV2 {
 }
 
 /** Gross atomic tokens of all fills. */
-export function filledTokens(order: OrderFacts): number {
+export function filledTokens(order: OrderAmounts): number {
   return mulSafe(order.quantityLots - order.remainingLots, order.ticksPerUnit);
 }
 
 /** In the maker's asset: USDC of a BUY, tokens of a SELL. */
-export function filledAmount(order: OrderFacts): number {
+export function filledAmount(order: OrderAmounts): number {
   const tokens = filledTokens(order);
   return order.side === SIDE.BUY ? mulDivFloor(order.makerAmount, tokens, order.takerAmount) : tokens;
 }
 
 /** In the maker's asset. */
-export function remainingAmount(order: OrderFacts): number {
+export function remainingAmount(order: OrderAmounts): number {
   return isSpent(order) ? 0 : order.makerAmount - filledAmount(order);
 }
 
@@ -150,10 +165,10 @@ function signedTokens(order: OrderFacts): number {
 }
 
 /** Nothing remains of a filled order, nor of the killed part of one that was never to rest. */
-function isSpent(order: OrderFacts): boolean {
+function isSpent(order: OrderAmounts): boolean {
   return order.status === ORDER_STATUS.FILLED || (order.status === ORDER_STATUS.CANCELLED && isImmediate(order));
 }
 
-function isImmediate(order: OrderFacts): boolean {
+function isImmediate(order: OrderAmounts): boolean {
   return order.timeInForce === TIME_IN_FORCE.FOK || order.timeInForce === TIME_IN_FORCE.FAK;
 }

@@ -28,6 +28,16 @@ import { PairIndex } from './pairIndex.ts';
 /** What orders are signed for. */
 export type ContractsView = { readonly chainId: number; readonly exchangeAddress: string };
 
+/** Whoever follows the shards' events through the views: told in ring order, when the views hold what is told. */
+export type ViewsListener = {
+  /** An event has been applied, and none behind it. */
+  applied(shard: number, words: Uint32Array, word: number): void;
+  /** A shard has told everything anew, up to this record of its journal. */
+  recovered(shard: number, shardSequence: number): void;
+  /** A batch of events is through, and the replies among them have been handed on. */
+  flush(): void;
+};
+
 /** What a shard that recovers has told so far (V3). */
 type Retold = { readonly orders: OpenOrders; readonly funds: ShardFunds };
 
@@ -43,6 +53,7 @@ export class Views {
   /** By shard: for which contracts orders are signed since they were changed; null before. */
   readonly contracts: (ContractsView | null)[];
   readonly accounts: AccountViews;
+  listener: ViewsListener | null = null;
   /** By shard; null while its events tell what changes. */
   readonly #retold: (Retold | null)[];
 
@@ -74,6 +85,11 @@ export class Views {
 
   /** Applies one event; REPLY and READY are not state and belong to the engine client. */
   apply(shard: number, words: Uint32Array, word: number): void {
+    this.#apply(shard, words, word);
+    this.listener?.applied(shard, words, word);
+  }
+
+  #apply(shard: number, words: Uint32Array, word: number): void {
     assert(
       ev.versionOf(words[word + ev.EV_TYPE]!) === ev.EVENT_VERSION,
       'views: shard and gateway speak one event version',
@@ -141,13 +157,19 @@ export class Views {
     this.groups.begin(shard);
   }
 
-  /** A shard has told all it recovered: its open orders take their places, in the order they once came. */
-  recovered(shard: number): void {
+  /**
+   * A shard has told all it recovered, up to this record of its journal: its open orders take their places, in the
+   * order they once came.
+   */
+  recovered(shard: number, shardSequence: number): void {
     const { orders, funds } = this.#mustRetell(shard);
     this.#retold[shard] = null;
     this.orders[shard] = orders;
     this.accounts.shards[shard] = funds;
-    for (const market of this.markets.ofShard(shard)) this.books.drop(market);
+    for (const market of this.markets.ofShard(shard)) {
+      this.books.drop(market);
+      this.markets.catchUp(market);
+    }
     for (const entry of orders.takeNoted()) {
       if (entry < 0) {
         orders.list(~entry, ORDER_STATE.DORMANT);
@@ -156,6 +178,7 @@ export class Views {
         this.#insert(orders, entry, orders.marketOf(entry));
       }
     }
+    this.listener?.recovered(shard, shardSequence);
   }
 
   #mustRetell(shard: number): Retold {
@@ -195,8 +218,12 @@ export class Views {
     const takerSlot = words[word + ev.FILL_TAKER_SLOT]!;
     const yesTicks = words[word + ev.FILL_YES_TICKS]!;
     const lots = readSafe(words, word + ev.FILL_LOTS);
-    this.books.open(market, ticksPerUnit).reduce(orders, makerSlot, lots);
-    orders.fill(makerSlot, lots, readSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS), yesTicks, ticksPerUnit);
+    const makerRemainingLots = readSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS);
+    // A maker that is filled leaves with its fill: the CLOSED behind it is not public and must change nothing.
+    if (makerRemainingLots === 0) this.#remove(orders, makerSlot);
+    else this.books.open(market, ticksPerUnit).reduce(orders, makerSlot, lots);
+    orders.fill(makerSlot, lots, makerRemainingLots, yesTicks, ticksPerUnit);
+    if (makerRemainingLots === 0) orders.close(makerSlot);
     orders.fill(takerSlot, lots, readSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS), yesTicks, ticksPerUnit);
     // The trade frame has this number, the maker's delta the next.
     this.markets.advance(market, readSafe(words, word + ev.EV_MARKET_SEQUENCE) + 1);

@@ -37,6 +37,8 @@ type MarketView = {
   settledMs: number;
   roundingPpm: number;
   sequence: number;
+  /** The last public sequence as its shard has told it, which the views may not have come to yet. */
+  toldSequence: number;
 };
 
 export class MarketViews {
@@ -55,6 +57,10 @@ export class MarketViews {
   /** The indices of a shard's markets. */
   ofShard(shard: number): number[] {
     return this.#markets.flatMap((view, market) => (view?.shard === shard ? [market] : []));
+  }
+
+  shard(market: number): number {
+    return this.#of(market).shard;
   }
 
   id(market: number): string {
@@ -130,7 +136,12 @@ export class MarketViews {
     known.resolvedMs = readSafe(words, word + MARKET_RESOLVED_MS);
     known.settledMs = readSafe(words, word + MARKET_SETTLED_MS);
     known.roundingPpm = readSafe(words, word + MARKET_ROUNDING_PPM);
-    this.advance(market, readSafe(words, word + MARKET_LAST_SEQUENCE));
+    known.toldSequence = readSafe(words, word + MARKET_LAST_SEQUENCE);
+  }
+
+  /** The views show the market as its shard has told it: a shard that recovers tells its sequence before its orders. */
+  catchUp(market: number): void {
+    this.advance(market, this.#of(market).toldSequence);
   }
 
   #of(market: number): MarketView {
@@ -157,6 +168,7 @@ export class MarketViews {
       settledMs: 0,
       roundingPpm: 0,
       sequence: 0,
+      toldSequence: 0,
     };
     this.#markets[market] = view;
     return view;

@@ -11,6 +11,7 @@ import { Balances, createBalances } from '../../shared/balances.ts';
 import { SIDE } from '../../shared/codes.ts';
 import { kindSide, NO_GROUP } from '../../shared/commands.ts';
 import * as ev from '../../shared/events.ts';
+import { readSafe } from '../../shared/record.ts';
 import { RingConsumer } from '../../shared/ring.ts';
 import { clientIdOf } from '../sim/agreement.ts';
 import { EngineRig } from '../support/engine.ts';
@@ -44,7 +45,7 @@ class Twin {
       const type = ev.typeOf(words[word + ev.EV_TYPE]!);
       this.types.set(type, (this.types.get(type) ?? 0) + 1);
       if (type === ev.EVENT.ORDER) this.flow.remember(words.slice(word + ev.ORDER_HASH, word + ev.ORDER_HASH + 8));
-      if (type === ev.EVENT.READY) views.recovered(0);
+      if (type === ev.EVENT.READY) views.recovered(0, readSafe(words, word + ev.READY_SEQUENCE));
       else if (type === ev.EVENT.REPLY) views.outcomes[0]!.clear();
       else views.apply(0, words, word);
     }
