@@ -7,7 +7,7 @@
  *   K2  A call is answered once. `answered` turns true with the answer, whether or not it could still be written.
  *   K3  After `aborted` the response is never touched: uWebSockets.js throws on it.
  */
-import type { HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import type { ApiKey, Credentials } from './auth/apiKeys.ts';
 import type { Route } from './route.ts';
 import type { Params } from './router.ts';
@@ -20,6 +20,14 @@ export type Query = Readonly<Record<string, string | number | boolean>>;
 
 /** Whether the limit stage lets a call on; a promise while shared counters are asked. */
 export type Admission = boolean | Promise<boolean>;
+
+/** What turns a request into a WebSocket. */
+export type Upgrade = {
+  readonly key: string;
+  readonly protocol: string;
+  readonly extensions: string;
+  readonly context: us_socket_context_t;
+};
 
 export class Call {
   readonly response: HttpResponse;
@@ -54,6 +62,8 @@ export class Call {
   /** Ready to write; empty when nothing was counted. */
   rateLimitHeaders = '';
   closesConnection = false;
+  /** Null for a plain request. */
+  upgrade: Upgrade | null = null;
   aborted = false;
   /** With its handler, which from then on owes the answer. */
   dispatched = false;

@@ -56,10 +56,15 @@ import { metricsRoutes } from './routes/metrics.ts';
 import { orderRoutes } from './routes/orders.ts';
 import { platformRoutes, type Readiness } from './routes/platform.ts';
 import { rateLimitRoutes } from './routes/rateLimits.ts';
+import { streamRoutes } from './routes/stream.ts';
 import { HttpServer } from './server.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { StartError } from './startError.ts';
+import { STREAM_PATH } from './stream/limits.ts';
+import { MemoryPrivateLog } from './stream/privateLog.ts';
+import { Stream } from './stream/stream.ts';
 import { VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
+
 import { Views } from './views/index.ts';
 
 export type ExchangeOptions = {
@@ -92,6 +97,7 @@ export class Exchange {
   readonly #log: Logger;
   readonly #views: Views;
   readonly #engine: EngineClient;
+  readonly #stream: Stream;
   readonly #progress: Progress;
   readonly #queries: QueryPool;
   readonly #volumes: Volumes;
@@ -136,6 +142,15 @@ export class Exchange {
       onHandlerError: (error, context) => this.#answerFailed(error, context),
       onFatal,
     });
+    this.#stream = new Stream({
+      views: this.#views,
+      engine: this.#engine,
+      catalog: control.catalog,
+      privateLog: new MemoryPrivateLog(),
+      clock,
+      log,
+    });
+    control.keys.onRevoked = (keyId) => this.#stream.revoked(keyId);
     this.desk = new MarketDesk(control.catalog, this.#views.markets, this.#engine, clock);
     this.funding = new Funding(control.movements, this.#engine, clock);
     this.#queries = new QueryPool({
@@ -167,6 +182,7 @@ export class Exchange {
       isPaused: () => control.platform.paused,
       isDiskLow: () => this.#disk.isLow,
       timeoutEndMs: (account, nowMs) => control.gaming.activeTimeout(account, nowMs)?.endsMs ?? 0,
+      webSocket: { path: STREAM_PATH, behavior: this.#stream.behavior, close: () => this.#stream.close() },
     });
     const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores);
     this.#verifiers = new VerifyThreads(verifyThreads, shards, config.verifier, log);
@@ -254,6 +270,7 @@ export class Exchange {
       setInterval(() => this.#tick(), TICK_MS),
       setInterval(() => this.#refreshVolumes(), VOLUMES_MS),
     );
+    this.#stream.start();
     this.#stage = 'ready';
     this.#deadMansSwitch.start();
   }
@@ -330,6 +347,7 @@ export class Exchange {
       ...fundRoutes({ engine, views, catalog }),
       ...claimRoutes({ engine, views, catalog }),
       ...historyRoutes({ queries }),
+      ...streamRoutes({ stream: this.#stream, trustProxy: config.trustProxy }),
       ...adminUserRoutes({ accounts, keys, views, clock }),
       ...adminFundRoutes({ accounts, funding, catalog, views }),
       ...adminCatalogRoutes({ catalog, views, desk, responses, defaultFeeBps: config.feeBps, clock }),

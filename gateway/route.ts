@@ -26,6 +26,8 @@ export type Route = Readonly<{
   access: Access;
   limit: LimitClass;
   handler: (call: Call) => void | Promise<void>;
+  /** A public route where a key that is offered has to hold; elsewhere a refused one counts as none. */
+  strictKey?: boolean;
   /** Honours the Idempotency-Key header. */
   idempotent?: boolean;
   /** Takes new risk, so it is refused while the platform is paused; cancels are not placing. */

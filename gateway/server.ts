@@ -25,14 +25,16 @@ import {
   type TemplatedApp,
   type us_listen_socket,
   us_listen_socket_close,
+  type us_socket_context_t,
   us_socket_local_port,
+  type WebSocketBehavior,
 } from 'uWebSockets.js';
 import type { Clock } from '../shared/clock.ts';
 import { ERRORS, type ErrorRow } from '../shared/errors.ts';
 import type { AdminToken } from './auth/adminToken.ts';
 import { type Authenticator, type Credentials, offersKey, readCredentials } from './auth/apiKeys.ts';
 import { CHUNKED, collectBody, MALFORMED, MAX_BODY_BYTES, parseStrictJson, readFraming } from './body.ts';
-import { type Admission, Call } from './call.ts';
+import { type Admission, Call, type Upgrade } from './call.ts';
 import { type Config, ConfigError } from './config.ts';
 import { IdempotencyStage } from './idempotency.ts';
 import { clientSubject, isLoopback } from './limits/clientAddress.ts';
@@ -59,6 +61,16 @@ export type ServerOptions = {
   readonly isDiskLow: () => boolean;
   /** Until when the account may not take new risk; 0 when it may. */
   readonly timeoutEndMs: (account: number, nowMs: number) => number;
+  readonly webSocket?: WebSocketEndpoint;
+};
+
+/** Upgrades at this path are calls like all others, with a route of their own that carries them out. */
+export type WebSocketEndpoint = {
+  readonly path: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what a socket carries along is a matter of the route that upgrades it
+  readonly behavior: WebSocketBehavior<any>;
+  /** Closes every socket; the calls in flight have been answered. */
+  close(): void;
 };
 
 /** A route with everything that is worked out once. */
@@ -96,7 +108,14 @@ export class HttpServer {
     for (const route of options.routes) this.#router.add(route.method, route.path, compileRoute(route));
     this.#app = makeApp(options.config.tls);
     this.#app.filter(this.#onConnection);
-    this.#app.any('/*', (response, request) => this.#onRequest(response, request));
+    const { webSocket } = options;
+    if (webSocket !== undefined) {
+      this.#app.ws(webSocket.path, {
+        ...webSocket.behavior,
+        upgrade: (response, request, context) => this.#onRequest(response, request, readUpgrade(request, context)),
+      });
+    }
+    this.#app.any('/*', (response, request) => this.#onRequest(response, request, null));
   }
 
   /** Open ones, with and without a request. */
@@ -138,6 +157,7 @@ export class HttpServer {
     });
     clearTimeout(timer);
     const isDrained = this.#inFlight === 0;
+    this.#options.webSocket?.close();
     // What clients sent before they could know is still on its way over kept connections; it is refused, not cut off.
     await new Promise((resolve) => setTimeout(resolve, LINGER_MS));
     this.#app.close();
@@ -149,11 +169,12 @@ export class HttpServer {
     this.#connections += change;
   };
 
-  #onRequest(response: HttpResponse, request: HttpRequest): void {
+  #onRequest(response: HttpResponse, request: HttpRequest, upgrade: Upgrade | null): void {
     // The method first: getMethod would turn it into lower case in place.
     const method = request.getCaseSensitiveMethod();
     const query = request.getQuery() ?? null;
     const call = new Call(response, method, request.getUrl(), query, this.#options.clock.nowMs(), this.#onAnswered);
+    call.upgrade = upgrade;
     response.onAborted(() => this.#onAborted(call));
     this.#inFlight++;
     try {
@@ -246,7 +267,7 @@ export class HttpServer {
     const result = this.#options.authenticator.check(credentials, method, target, body, startedMs);
     if (!result.ok) {
       // Public data needs no key: a bad one, or a clock that is off, must not keep anyone from asking for the time.
-      if (route.access === 'public') return this.#admitAddress(call, route);
+      if (route.access === 'public' && !route.strictKey) return this.#admitAddress(call, route);
       this.#refuseIdentity(call, route, result.row, result.details);
       return false;
     }
@@ -367,6 +388,15 @@ function makeApp(tls: Config['tls']): TemplatedApp {
 function isFromHere(call: Call, request: HttpRequest): boolean {
   const isPassedOn = PROXY_HEADERS.some((name) => request.getHeader(name) !== '');
   return !isPassedOn && isLoopback(new Uint8Array(call.response.getRemoteAddress()));
+}
+
+function readUpgrade(request: HttpRequest, context: us_socket_context_t): Upgrade {
+  return {
+    key: request.getHeader('sec-websocket-key'),
+    protocol: request.getHeader('sec-websocket-protocol'),
+    extensions: request.getHeader('sec-websocket-extensions'),
+    context,
+  };
 }
 
 function compileRoute(route: Route): Row {

@@ -52,6 +52,8 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   /** As they were at the start: what this process accepts is covered by its nonces. */
   readonly #aheadBefore = new Map<string, number>();
   readonly #ahead = new Map<string, number>();
+  /** Told of a key that is no longer in force, when it no longer is. */
+  onRevoked: (keyId: string) => void = () => {};
   readonly #insert;
   readonly #revoke;
   readonly #raiseAhead;
@@ -102,6 +104,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     if (key.revoked) return;
     this.#revoke.run(nowMs, keyId);
     this.#keys.set(keyId, { ...key, revoked: true });
+    this.onRevoked(keyId);
   }
 
   aheadBeforeStart(keyId: string): number {

@@ -1,0 +1,244 @@
+/**
+ * Everything that travels over the stream, as JSON Schema: the messages a client sends, which are checked against these
+ * very schemas, and the frames it gets, against which the tests hold what is sent. The AsyncAPI document is made from
+ * the same data (asyncapi.ts).
+ */
+import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/codes.ts';
+import { MAX_SAFE } from '../../shared/int.ts';
+import type { JsonSchema } from '../route.ts';
+import { DELTA_EVENT_NAMES } from './marketRecord.ts';
+import { REASON_NAMES, ROLE_NAMES } from './privateRecord.ts';
+
+export type FrameSpec = { readonly summary: string; readonly schema: JsonSchema };
+
+/** Markets one connection may listen to. */
+export const MAX_MARKETS = 500;
+
+const MAX_ID_CHARACTERS = 64;
+
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+function object(properties: Properties, optional: readonly string[] = []): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', additionalProperties: false, required, properties };
+}
+
+const UUID: JsonSchema = { type: 'string', format: 'uuid' };
+const BOOLEAN: JsonSchema = { type: 'boolean' };
+const SEQUENCE: JsonSchema = { type: 'integer', minimum: 0, maximum: MAX_SAFE };
+const TIME_MS: JsonSchema = { type: 'integer', minimum: 0, description: 'Unix time in milliseconds' };
+const AMOUNT: JsonSchema = { type: 'string', pattern: '^(0|[1-9][0-9]*)$', description: 'atomic units' };
+const PRICE: JsonSchema = { type: 'string', pattern: '^(0|1|0\\.[0-9]+)$', description: 'USDC per token' };
+const OUTCOME_INDEX: JsonSchema = { type: 'integer', enum: [0, 1] };
+const SIDE: JsonSchema = { type: 'string', enum: SIDE_NAMES };
+const STATUS: JsonSchema = { type: 'string', enum: ORDER_STATUS_NAMES };
+const HASH: JsonSchema = { type: 'string', pattern: '^0x[0-9a-f]{64}$' };
+const CHECKSUM: JsonSchema = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 2 ** 32 - 1,
+  description: 'CRC-32 of the book: price:quantity of all levels, best first, bids then asks, Yes terms, joined by |',
+};
+
+/** What a client chooses so that it knows the answer again. */
+const ID: JsonSchema = {
+  description: 'chosen by the client, echoed in the answer',
+  anyOf: [
+    { type: 'string', maxLength: MAX_ID_CHARACTERS },
+    { type: 'integer', minimum: -MAX_SAFE, maximum: MAX_SAFE },
+  ],
+};
+const MARKETS: JsonSchema = { type: 'array', items: UUID };
+
+function nullable(schema: JsonSchema): JsonSchema {
+  return { ...schema, type: [schema['type'], 'null'] };
+}
+
+function message(channel: string, summary: string, data: JsonSchema, isDataOptional = false): FrameSpec {
+  const optional = isDataOptional ? ['id', 'data'] : ['id'];
+  return { summary, schema: object({ channel: { type: 'string', const: channel }, id: ID, data }, optional) };
+}
+
+export const CLIENT_MESSAGES = {
+  subscribe: message(
+    'subscribe',
+    'Adds markets, or the private frames of the account, to what this connection is sent.',
+    object(
+      {
+        markets: MARKETS,
+        user: BOOLEAN,
+        snapshot: { ...BOOLEAN, description: 'a book frame of each of the markets first, then every frame after it' },
+        from_sequence: {
+          type: 'object',
+          description: 'by market: every frame after this sequence again, or a book frame where they are gone',
+          propertyNames: { type: 'string', format: 'uuid' },
+          additionalProperties: SEQUENCE,
+        },
+        checksum: { ...BOOLEAN, description: 'a checksum on every book_delta of the markets' },
+        user_since: { ...SEQUENCE, description: 'every private frame after this user_sequence again' },
+        cancel_on_disconnect: {
+          ...BOOLEAN,
+          description: 'cancel all open orders of the account when this connection ends',
+        },
+      },
+      ['markets', 'user', 'snapshot', 'from_sequence', 'checksum', 'user_since', 'cancel_on_disconnect'],
+    ),
+  ),
+  unsubscribe: message(
+    'unsubscribe',
+    'Takes markets, or the private frames, away again; the latter ends cancel_on_disconnect too.',
+    object({ markets: MARKETS, user: BOOLEAN }, ['markets', 'user']),
+  ),
+  ping: message('ping', 'Answered by pong.', object({}), true),
+} as const satisfies Record<string, FrameSpec>;
+
+export type ClientChannel = keyof typeof CLIENT_MESSAGES;
+
+function answer(channel: string, summary: string, data: JsonSchema): FrameSpec {
+  return message(channel, summary, data);
+}
+
+function marketFrame(channel: string, summary: string, data: JsonSchema): FrameSpec {
+  const head = { market_id: UUID, sequence: SEQUENCE, timestamp: TIME_MS };
+  return { summary, schema: object({ channel: { type: 'string', const: channel }, ...head, data }) };
+}
+
+function privateFrame(channel: string, summary: string, data: JsonSchema): FrameSpec {
+  const head = { user_sequence: SEQUENCE, timestamp: TIME_MS };
+  return { summary, schema: object({ channel: { type: 'string', const: channel }, ...head, data }) };
+}
+
+const ACTIVE = object(
+  {
+    markets: { ...MARKETS, description: 'every market this connection listens to' },
+    user: BOOLEAN,
+    user_sequence: { ...SEQUENCE, description: "the account's last private frame so far; present when user is true" },
+    cancel_on_disconnect: BOOLEAN,
+  },
+  ['user_sequence'],
+);
+
+const LEVEL = object({
+  price: PRICE,
+  num_orders: { type: 'integer', minimum: 1 },
+  token_quantity_atomic: AMOUNT,
+  notional_usdc_micro: AMOUNT,
+  size: AMOUNT,
+});
+const LEVELS = object({ bids: { type: 'array', items: LEVEL }, asks: { type: 'array', items: LEVEL } });
+
+const ORDER_KEY = { order_id: UUID, order_hash: HASH };
+
+export const SERVER_FRAMES = {
+  subscribed: answer('subscribed', 'The answer to subscribe: what is now active.', ACTIVE),
+  unsubscribed: answer('unsubscribed', 'The answer to unsubscribe: what is now active.', ACTIVE),
+  pong: answer('pong', 'The answer to ping.', object({ time: TIME_MS })),
+  error: answer(
+    'error',
+    'A message that was refused, or why the connection is about to be closed.',
+    object(
+      { code: { type: 'string' }, error: { type: 'string' }, details: { type: 'object', additionalProperties: true } },
+      ['details'],
+    ),
+  ),
+  heartbeat: {
+    summary: 'Every 5 s: how far this connection has been brought.',
+    schema: object({
+      channel: { type: 'string', const: 'heartbeat' },
+      data: object(
+        {
+          time: TIME_MS,
+          sequences: { type: 'object', propertyNames: UUID, additionalProperties: SEQUENCE },
+          user_sequence: SEQUENCE,
+        },
+        ['user_sequence'],
+      ),
+    }),
+  },
+  trade: marketFrame(
+    'trade',
+    "One fill, in terms of the taker's outcome.",
+    object({
+      trade_id: UUID,
+      outcome_index: OUTCOME_INDEX,
+      taker_side: SIDE,
+      price: PRICE,
+      token_quantity_atomic: AMOUNT,
+      notional_usdc_micro: AMOUNT,
+      match_type: { type: 'string', enum: MATCH_TYPE_NAMES },
+    }),
+  ),
+  book_delta: marketFrame(
+    'book_delta',
+    'One order event and the level after it: whoever applies the levels holds an exact book.',
+    object(
+      {
+        event: { type: 'string', enum: DELTA_EVENT_NAMES.filter((name) => name !== '') },
+        order_id: UUID,
+        outcome_index: OUTCOME_INDEX,
+        side: SIDE,
+        price: PRICE,
+        token_quantity_atomic: { ...AMOUNT, description: 'what the event adds (open, wake) or takes (all others)' },
+        remaining_token_quantity_atomic: { ...AMOUNT, description: 'what the order still has in the book' },
+        level: object({
+          outcome_index: { type: 'integer', const: 0 },
+          side: { ...SIDE, description: 'BUY for a bid, SELL for an ask' },
+          price: PRICE,
+          token_quantity_atomic: AMOUNT,
+          num_orders: { type: 'integer', minimum: 0 },
+        }),
+        checksum: CHECKSUM,
+      },
+      ['checksum'],
+    ),
+  ),
+  bbo: marketFrame(
+    'bbo',
+    'Best prices of one outcome after the frame with the same sequence.',
+    object({
+      outcome_index: OUTCOME_INDEX,
+      best_bid: nullable(PRICE),
+      best_ask: nullable(PRICE),
+      best_bid_quantity_atomic: nullable(AMOUNT),
+      best_ask_quantity_atomic: nullable(AMOUNT),
+      spread: nullable(PRICE),
+      midpoint: nullable(PRICE),
+    }),
+  ),
+  book: marketFrame(
+    'book',
+    'Both outcomes in full depth. It stands for every frame up to its sequence.',
+    object({ outcome_0: LEVELS, outcome_1: LEVELS, checksum: CHECKSUM }),
+  ),
+  fill: privateFrame(
+    'fill',
+    'One fill of an order of the account.',
+    object({
+      ...ORDER_KEY,
+      trade_id: UUID,
+      market_id: UUID,
+      role: { type: 'string', enum: ROLE_NAMES },
+      party_side: SIDE,
+      party_outcome_index: OUTCOME_INDEX,
+      price: PRICE,
+      token_quantity_atomic: AMOUNT,
+      notional_usdc_micro: AMOUNT,
+      fee_amount: AMOUNT,
+      fee_asset: { type: 'string', enum: ['USDC', 'TOKEN'] },
+      remaining: AMOUNT,
+      status: STATUS,
+    }),
+  ),
+  order_status: privateFrame(
+    'order_status',
+    'An order of the account was placed, or is over: exactly one of these is its last.',
+    object({
+      ...ORDER_KEY,
+      market_id: UUID,
+      status: STATUS,
+      remaining: AMOUNT,
+      filled_amount: AMOUNT,
+      reason: { type: 'string', enum: REASON_NAMES },
+    }),
+  ),
+} as const satisfies Record<string, FrameSpec>;

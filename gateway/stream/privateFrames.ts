@@ -1,0 +1,64 @@
+/** The text of private frames (RULES.md 8.9), from what privateRecord.ts keeps of them. */
+import { CLOSE_REASON_NAMES, ORDER_STATUS_NAMES, SIDE, SIDE_NAMES } from '../../shared/codes.ts';
+import { kindOutcome, kindSide } from '../../shared/commands.ts';
+import { HASH_BYTES, toHex } from '../../shared/hex.ts';
+import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
+import { mulSafe } from '../../shared/int.ts';
+import { readSafe } from '../../shared/record.ts';
+import { tickToPrice } from '../../shared/units.ts';
+import type { RecordPlace } from './privateLog.ts';
+import * as prv from './privateRecord.ts';
+
+type MarketFacts = { id(market: number): string; ticksPerUnit(market: number): number };
+
+export function privateFrame(markets: MarketFacts, { words, word }: RecordPlace): string {
+  const isFill = words[word + prv.PRV_KIND] === prv.PRIVATE_KIND.FILL;
+  const channel = isFill ? 'fill' : 'order_status';
+  const userSequence = readSafe(words, word + prv.PRV_USER_SEQUENCE);
+  const data = isFill ? fillData(markets, words, word) : statusData(markets, words, word);
+  const timeMs = readSafe(words, word + prv.PRV_TIME_MS);
+  return `{"channel":"${channel}","user_sequence":${userSequence},"timestamp":${timeMs},"data":{${data}}}`;
+}
+
+/** In terms of the order's own outcome; the fee is in what the party receives. */
+function fillData(markets: MarketFacts, words: Uint32Array, word: number): string {
+  const market = words[word + prv.PRV_MARKET]!;
+  const ticksPerUnit = markets.ticksPerUnit(market);
+  const kind = words[word + prv.PRV_ORDER_KIND]!;
+  const ticks = words[word + prv.PRV_TICKS]!;
+  const lots = readSafe(words, word + prv.PRV_LOTS);
+  const tradeSequence = readSafe(words, word + prv.PRV_TRADE_SEQUENCE);
+  const timeMs = readSafe(words, word + prv.PRV_TIME_MS);
+  const tradeId = timeOrderedId(timeMs, words[word + prv.PRV_SHARD]!, ID_KIND.TRADE, tradeSequence);
+  return (
+    `${orderIds(words, word)},"trade_id":"${tradeId}","market_id":"${markets.id(market)}"` +
+    `,"role":"${prv.ROLE_NAMES[words[word + prv.PRV_ROLE]!]}","party_side":"${SIDE_NAMES[kindSide(kind)]}"` +
+    `,"party_outcome_index":${kindOutcome(kind)},"price":"${tickToPrice(ticks, ticksPerUnit)}"` +
+    `,"token_quantity_atomic":"${mulSafe(lots, ticksPerUnit)}","notional_usdc_micro":"${mulSafe(lots, ticks)}"` +
+    `,"fee_amount":"${readSafe(words, word + prv.PRV_FEE)}"` +
+    `,"fee_asset":"${kindSide(kind) === SIDE.BUY ? 'TOKEN' : 'USDC'}"` +
+    `,"remaining":"${readSafe(words, word + prv.PRV_REMAINING)}","status":"${statusName(words, word)}"`
+  );
+}
+
+function statusData(markets: MarketFacts, words: Uint32Array, word: number): string {
+  const reason = words[word + prv.PRV_REASON]!;
+  return (
+    `${orderIds(words, word)},"market_id":"${markets.id(words[word + prv.PRV_MARKET]!)}"` +
+    `,"status":"${statusName(words, word)}","remaining":"${readSafe(words, word + prv.PRV_REMAINING)}"` +
+    `,"filled_amount":"${readSafe(words, word + prv.PRV_FILLED)}"` +
+    `,"reason":"${reason === prv.REASON_PLACED ? prv.PLACED_NAME : CLOSE_REASON_NAMES[reason]}"`
+  );
+}
+
+function orderIds(words: Uint32Array, word: number): string {
+  const createdMs = readSafe(words, word + prv.PRV_CREATED_MS);
+  const sequence = readSafe(words, word + prv.PRV_ORDER_SEQUENCE);
+  const orderId = timeOrderedId(createdMs, words[word + prv.PRV_SHARD]!, ID_KIND.ORDER, sequence);
+  const hash = new Uint8Array(words.buffer, words.byteOffset + (word + prv.PRV_HASH) * 4, HASH_BYTES);
+  return `"order_id":"${orderId}","order_hash":"${toHex(hash)}"`;
+}
+
+function statusName(words: Uint32Array, word: number): string {
+  return ORDER_STATUS_NAMES[words[word + prv.PRV_STATUS]!]!;
+}

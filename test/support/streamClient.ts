@@ -1,0 +1,151 @@
+/**
+ * A client of the stream that shares nothing with the server: the `ws` package, and every frame it gets is held against
+ * the AsyncAPI document that the server publishes.
+ */
+import assert from 'node:assert/strict';
+import { Ajv, type ValidateFunction } from 'ajv';
+import WebSocket from 'ws';
+import type { HeaderFields } from '../../shared/sdk/request.ts';
+import type { Json } from './server.ts';
+
+export type Closed = { code: number; reason: string };
+type AfterScope = { after(cleanUp: () => void): void };
+type Waiting = { matches: (frame: Json) => boolean; resolve: (frame: Json) => void; reject: (error: Error) => void };
+
+const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const checksByServer = new Map<string, Promise<Map<string, ValidateFunction>>>();
+
+export class StreamClient {
+  /** Everything that came, oldest first. */
+  readonly frames: Json[] = [];
+  readonly socket: WebSocket;
+  readonly closed: Promise<Closed>;
+  readonly #checks: ReadonlyMap<string, ValidateFunction>;
+  readonly #waiting = new Set<Waiting>();
+  #problem: Error | null = null;
+  #ids = 0;
+
+  /** Resolves when the socket is open. Heartbeats and all else that comes is checked from the first frame on. */
+  static async open(scope: AfterScope, baseUrl: string, headers: HeaderFields = {}): Promise<StreamClient> {
+    const checks = await checksOf(baseUrl);
+    const client = new StreamClient(new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { headers }), checks);
+    scope.after(() => client.end());
+    await new Promise((resolve, reject) => {
+      client.socket.once('open', resolve);
+      client.socket.once('error', reject);
+    });
+    return client;
+  }
+
+  /** An upgrade that is refused: the status and body of the answer. */
+  static async refused(baseUrl: string, headers: HeaderFields): Promise<{ status: number; body: Json }> {
+    const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { headers });
+    return new Promise((resolve, reject) => {
+      socket.once('open', () => reject(new Error('the upgrade was not refused')));
+      socket.once('error', reject);
+      socket.once('unexpected-response', (_request, response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('end', () => {
+          const body = JSON.parse(Buffer.concat(chunks).toString());
+          resolve({ status: response.statusCode ?? 0, body });
+        });
+      });
+    });
+  }
+
+  private constructor(socket: WebSocket, checks: ReadonlyMap<string, ValidateFunction>) {
+    this.socket = socket;
+    this.#checks = checks;
+    socket.on('message', (data, isBinary) => this.#received(String(data), isBinary));
+    this.closed = new Promise((resolve) => {
+      socket.on('close', (code, reason) => {
+        for (const { reject } of this.#waiting) reject(new Error(`closed with ${code} ${reason}`));
+        resolve({ code, reason: String(reason) });
+      });
+    });
+    socket.on('error', () => undefined);
+  }
+
+  end(): void {
+    this.socket.terminate();
+    if (this.#problem !== null) throw this.#problem;
+  }
+
+  /** Text and bytes go as they are. */
+  send(message: unknown): void {
+    const isRaw = typeof message === 'string' || Buffer.isBuffer(message);
+    this.socket.send(isRaw ? message : JSON.stringify(message));
+  }
+
+  /** Sends a request and waits for its answer, an error included. */
+  async ask(channel: string, data?: unknown): Promise<Json> {
+    const id = `request ${++this.#ids}`;
+    const answer = this.next((frame) => frame.id === id);
+    this.send({ channel, id, data });
+    return answer;
+  }
+
+  async subscribe(data: unknown): Promise<Json> {
+    const answer = await this.ask('subscribe', data);
+    assert.equal(answer.channel, 'subscribed', JSON.stringify(answer));
+    return answer.data;
+  }
+
+  /** The first frame that comes from now on and matches. */
+  next(matches: (frame: Json) => boolean): Promise<Json> {
+    if (this.#problem !== null) throw this.#problem;
+    return new Promise((resolve, reject) => this.#waiting.add({ matches, resolve, reject }));
+  }
+
+  /** The first frame that matches, whether it has come or not. */
+  async until(matches: (frame: Json) => boolean): Promise<Json> {
+    return this.frames.find(matches) ?? this.next(matches);
+  }
+
+  of(channel: string): Json[] {
+    return this.frames.filter((frame) => frame.channel === channel);
+  }
+
+  /** Answered only after everything the server had sent before. */
+  async settle(): Promise<void> {
+    const answer = await this.ask('ping');
+    assert.equal(answer.channel, 'pong');
+  }
+
+  #received(text: string, isBinary: boolean): void {
+    const frame = JSON.parse(text);
+    const check = this.#checks.get(frame.channel);
+    if (isBinary || check === undefined || !check(frame)) {
+      this.#problem ??= new Error(`not in the document: ${text.slice(0, 500)} ${JSON.stringify(check?.errors)}`);
+      this.socket.terminate();
+      return;
+    }
+    this.frames.push(frame);
+    for (const waiting of this.#waiting) {
+      if (!waiting.matches(frame)) continue;
+      this.#waiting.delete(waiting);
+      waiting.resolve(frame);
+    }
+  }
+}
+
+function checksOf(baseUrl: string): Promise<Map<string, ValidateFunction>> {
+  const known = checksByServer.get(baseUrl) ?? readDocument(baseUrl);
+  checksByServer.set(baseUrl, known);
+  return known;
+}
+
+async function readDocument(baseUrl: string): Promise<Map<string, ValidateFunction>> {
+  const response = await fetch(`${baseUrl}/asyncapi.json`);
+  assert.equal(response.status, 200);
+  const document: Json = await response.json();
+  const ajv = new Ajv({ strict: true, formats: { uuid: UUID_FORM } });
+  const sent: Json[] = document.operations.follow.messages;
+  return new Map(
+    sent.map(({ $ref }) => {
+      const name = $ref.split('/').at(-1);
+      return [name, ajv.compile(document.components.messages[name].payload)];
+    }),
+  );
+}
