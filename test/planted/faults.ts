@@ -86,11 +86,11 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a refused command leaves a journal row',
     file: 'engine/engine.ts',
-    search: 'if (code !== OK) {\n      emit.reply(',
+    search: 'if (code !== OK) {\n      const told',
     replace:
       'if (code !== OK) {\n' +
-      '      this.#append(timeMs, words, word, this.out.lengthBytes - RECORD_EVENT_BYTES);\n' +
-      '      emit.reply(',
+      '      this.#append(words, word, this.out.lengthBytes - RECORD_EVENT_BYTES);\n' +
+      '      const told',
     caughtBy: CRASH,
   },
   {
@@ -103,8 +103,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "anybody may cancel anybody's order",
     file: 'engine/entry.ts',
-    search: 'const isOwner = hashes.foundAccount === words[word + cmd.CMD_ACCOUNT];',
-    replace: 'const isOwner = hashes.foundAccount > 0;',
+    search: 'return isAdmin || hashes.foundAccount === words[word + cmd.CMD_ACCOUNT];',
+    replace: 'return isAdmin || hashes.foundAccount > 0;',
     caughtBy: CRASH,
   },
   {
@@ -159,7 +159,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'sleeping orders forget which came first',
     file: 'engine/book.ts',
-    search: 'while (before !== NONE && sequence[before]! > sequence[slot]!) before = previous[before]!;',
+    search: 'while (before !== NONE && this.#orders.priorityOf(before) > priority) before = previous[before]!;',
     replace: '',
     caughtBy: 'test/unit/book/dormancy.test.ts',
   },
