@@ -2,9 +2,10 @@
  * The environment, parsed once into a frozen object (RULES.md 10.1). Everything is optional; an empty value counts as
  * unset. A bad value is a ConfigError of one line that names the variable: the start ends there, with exit code 78.
  */
-import { BlockList, isIP } from 'node:net';
+import { type BlockList, isIP } from 'node:net';
 import { ADDRESS_BYTES, tryParseHex } from '../shared/hex.ts';
 import type { JournalSync, VerifierChoice } from '../shared/threads.ts';
+import { tryParseNetworks } from './limits/networks.ts';
 
 /** sysexits.h EX_CONFIG: tells a supervisor that starting again will not help. */
 export const EXIT_CONFIG = 78;
@@ -214,13 +215,11 @@ class EnvironmentReader {
   networks(name: string): BlockList | null {
     const value = this.#value(name);
     if (value === '') return null;
-    const list = new BlockList();
-    for (const entry of value.split(',')) {
-      if (!tryAddNetwork(list, entry.trim())) {
-        throw new ConfigError(`${name}: expected IP addresses or networks (10.0.0.0/8) separated by commas`);
-      }
+    const networks = tryParseNetworks(value.split(',').map((entry) => entry.trim()));
+    if (networks === null) {
+      throw new ConfigError(`${name}: expected IP addresses or networks (10.0.0.0/8) separated by commas`);
     }
-    return list;
+    return networks;
   }
 
   #value(name: string): string {
@@ -232,21 +231,6 @@ function readTls(read: EnvironmentReader): Config['tls'] {
   if (read.has('TLS_CERT') !== read.has('TLS_KEY')) throw new ConfigError('TLS_CERT and TLS_KEY: set both or neither');
   if (!read.has('TLS_CERT')) return null;
   return Object.freeze({ certFile: read.text('TLS_CERT', ''), keyFile: read.text('TLS_KEY', '') });
-}
-
-function tryAddNetwork(list: BlockList, entry: string): boolean {
-  const [address, prefixText, ...rest] = entry.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  const family = version === 4 ? 'ipv4' : 'ipv6';
-  if (prefixText === undefined) {
-    list.addAddress(address, family);
-    return true;
-  }
-  const prefix = /^[0-9]{1,3}$/.test(prefixText) ? Number(prefixText) : Number.NaN;
-  if (!(prefix <= (version === 4 ? 32 : 128))) return false;
-  list.addSubnet(address, prefix, family);
-  return true;
 }
 
 function isLoopback(host: string): boolean {

@@ -57,6 +57,8 @@ const NO_ROOM = -1;
 const PUMP_WAIT_MS = 1000;
 
 export class EngineClient {
+  /** No order is sent to any shard: the contracts they are signed for are changing. */
+  holdsPlacements = false;
   readonly #lanes: Lane[] = [];
   /** By shard: shardSequence at its last READY; whatever was acknowledged before is not behind it. */
   readonly #recoveredSequences: Float64Array;
@@ -176,8 +178,7 @@ export class EngineClient {
     handler: ReplyHandler<C>,
     context: C,
   ): number {
-    const bytes = record.length * 4;
-    const word = this.#begin(shard, cmd.COMMAND.PLACE, account, market, 0, handler, context, bytes);
+    const word = this.#begin(shard, cmd.COMMAND.PLACE, account, market, 0, handler, context, record.length * 4);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
     const words = this.#lanes[shard]!.commands.words;
     for (let i = cmd.CMD_BODY; i < record.length; i++) words[word + i] = record[i]!;
@@ -383,8 +384,8 @@ export class EngineClient {
   }
 
   /**
-   * From here on orders are signed for this contract on this chain; all open ones are cancelled. A shard that is there
-   * already does nothing, so this may be asked again until it is OK.
+   * Orders are signed for this contract and chain from here on; open ones are cancelled. May be asked again until it is
+   * OK: a shard that is there already does nothing. ENGINE_BUSY: no shard was asked.
    */
   rotateContracts(chainId: number, exchange: Uint8Array): Promise<number> {
     assert(exchange.length === ADDRESS_BYTES, 'engine client: a contract address has 20 bytes');
@@ -400,11 +401,10 @@ export class EngineClient {
   tick(): void {
     const now = this.#clock.nowMs();
     for (const lane of this.#lanes) {
-      const { isReady, commands } = lane;
-      if (!isReady) continue;
+      if (!lane.isReady) continue;
       this.#payTrips(lane);
-      const word = cmd.beginCommand(commands, cmd.COMMAND.TICK, NO_REQUEST, FEE_ACCOUNT, now, cmd.NO_MARKET, 0);
-      if (word !== NO_ROOM) commands.publish();
+      const word = cmd.beginCommand(lane.commands, cmd.COMMAND.TICK, NO_REQUEST, FEE_ACCOUNT, now, cmd.NO_MARKET, 0);
+      if (word !== NO_ROOM) lane.commands.publish();
     }
   }
 
@@ -419,7 +419,8 @@ export class EngineClient {
     lengthBytes = cmd.COMMAND_BYTES[type]!,
   ): number {
     const lane = this.#lanes[shard]!;
-    if (!lane.isReady) return NO_ROOM;
+    const isHeld = this.holdsPlacements && (type === cmd.COMMAND.PLACE || type === cmd.COMMAND.REPLACE);
+    if (isHeld || !lane.isReady) return NO_ROOM;
     const request = this.#free.pop() ?? this.#pending.push(new Pending()) - 1;
     const nowMs = this.#clock.nowMs();
     const word = cmd.beginCommand(lane.commands, type, request, account, nowMs, market, flags, lengthBytes);
@@ -490,8 +491,7 @@ export class EngineClient {
   }
 
   #finishPart(fanOut: FanOut): void {
-    fanOut.waiting--;
-    if (fanOut.waiting > 0) return;
+    if (--fanOut.waiting > 0) return;
     this.#setReply(fanOut.code, this.#reply.shard, this.#reply.shardSequence);
     this.#reply.a = fanOut.total;
     this.#call(fanOut.handler, fanOut.context);

@@ -23,6 +23,8 @@ import { Authenticator } from './auth/apiKeys.ts';
 import { NonceMemory } from './auth/nonces.ts';
 import { Call } from './call.ts';
 import type { Config } from './config.ts';
+import { ContractRotation } from './contractRotation.ts';
+import { describe, isSameSigning } from './control/contracts.ts';
 import { type Control, openControl } from './control/control.ts';
 import { Funding } from './control/funding.ts';
 import { journalPath } from './control/journalFiles.ts';
@@ -31,6 +33,7 @@ import { MarketResponses } from './control/marketResponse.ts';
 import { Volumes } from './control/volumes.ts';
 import { DeadMansSwitch } from './deadMansSwitch.ts';
 import { DiskGuard, freeBytes } from './diskGuard.ts';
+import { Drills } from './drills.ts';
 import { EngineClient } from './engineClient.ts';
 import { KeptThread } from './keptThread.ts';
 import { Limiter } from './limits/limiter.ts';
@@ -104,6 +107,8 @@ export class Exchange {
   readonly #sharedCounters: RedisCounterStore | null;
   readonly #limiter: Limiter | null;
   readonly #deadMansSwitch: DeadMansSwitch;
+  readonly #rotation: ContractRotation;
+  readonly #drills = new Drills();
   readonly #server: HttpServer;
   readonly #disk: DiskGuard;
   readonly #shards: ShardThreads;
@@ -170,6 +175,13 @@ export class Exchange {
       log,
       isServing: () => this.#stage === 'ready',
     });
+    this.#rotation = new ContractRotation({
+      engine: this.#engine,
+      contracts: control.contracts,
+      clock,
+      log,
+      onDone: ({ chainId, exchange }) => log.warn({ chain_id: chainId, exchange }, 'orders are signed for these now'),
+    });
     this.#server = new HttpServer({
       config,
       routes: this.#routes(),
@@ -180,14 +192,14 @@ export class Exchange {
       log,
       isReady: () => this.#stage === 'ready',
       isPaused: () => control.platform.paused,
+      drill: () => this.#drills.refusal,
       isDiskLow: () => this.#disk.isLow,
       timeoutEndMs: (account, nowMs) => control.gaming.activeTimeout(account, nowMs)?.endsMs ?? 0,
       webSocket: { path: STREAM_PATH, behavior: this.#stream.behavior, close: () => this.#stream.close() },
     });
     const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores);
     this.#verifiers = new VerifyThreads(verifyThreads, shards, config.verifier, log);
-    const { chainId } = config;
-    const exchangeAddress = config.contracts.exchange;
+    const { chainId, exchange: exchangeAddress } = control.contracts.first;
     this.#shards = new ShardThreads({
       common: {
         shards,
@@ -265,6 +277,8 @@ export class Exchange {
     await this.#shards.start();
     this.control.platform.noteJournals();
     for (let shard = 0; shard < this.control.shards; shard++) await this.#finishHalfDone(shard);
+    await this.#rotation.finish();
+    this.#requireContracts();
     await Promise.all([this.#nonceWindow(), this.#firstVolumes(), this.#disk.start()]);
     this.#timers.push(
       setInterval(() => this.#tick(), TICK_MS),
@@ -278,12 +292,25 @@ export class Exchange {
   #tick(): void {
     this.#engine.tick();
     this.#deadMansSwitch.tick();
+    this.#rotation.tick();
   }
 
   /** What is in control.db and perhaps not in the shard, because its thread ended in between. */
   async #finishHalfDone(shard: number): Promise<void> {
     await this.desk.openMissing(shard);
     await this.funding.resumePending();
+  }
+
+  /** Whoever put back an older control.db, or an older journal, would have clients sign for what is refused. */
+  #requireContracts(): void {
+    const { first, current, pending } = this.control.contracts;
+    if (pending !== null) return;
+    for (const [shard, told] of this.#views.contracts.entries()) {
+      const known = told === null ? first : { chainId: told.chainId, exchange: told.exchangeAddress };
+      if (isSameSigning(known, current)) continue;
+      const [mine, journal] = [describe(current), describe(known)];
+      throw new StartError(`control.db is for the contract ${mine}, the journal of shard ${shard} for ${journal}`);
+    }
   }
 
   /** Runs beside the requests that come again; should the shard be lost once more, its next return is the next try. */
@@ -329,7 +356,7 @@ export class Exchange {
 
   #routes(): Route[] {
     const { config, clock, control, desk, funding } = this;
-    const { accounts, catalog, keys, platform } = control;
+    const { accounts, catalog, contracts, keys, platform } = control;
     const views = this.#views;
     const engine = this.#engine;
     const queries = this.#queries;
@@ -337,7 +364,7 @@ export class Exchange {
     const responses = new MarketResponses(views, volumes);
     const readiness = () => this.#readiness();
     const routes: Route[] = [
-      ...platformRoutes({ config, platform, catalog, views, volumes, clock, readiness }),
+      ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness }),
       ...metricsRoutes(() => this.#metrics),
       ...marketRoutes({ catalog, views, responses }),
       ...marketDataRoutes({ catalog, views, clock }),
@@ -352,7 +379,15 @@ export class Exchange {
       ...adminFundRoutes({ accounts, funding, catalog, views }),
       ...adminCatalogRoutes({ catalog, views, desk, responses, defaultFeeBps: config.feeBps, clock }),
       ...adminResolutionRoutes({ catalog, views, desk, responses }),
-      ...adminPlatformRoutes({ platform }),
+      ...adminPlatformRoutes({
+        platform,
+        contracts,
+        rotation: this.#rotation,
+        drills: this.#drills,
+        shards: control.shards,
+        isShardReady: (shard) => engine.isReady(shard),
+        isDiskLow: () => this.#disk.isLow,
+      }),
     ];
     routes.push(...rateLimitRoutes({ limiter: this.#limiter, routes, clock }));
     return routes;

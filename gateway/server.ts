@@ -32,13 +32,21 @@ import {
 import type { Clock } from '../shared/clock.ts';
 import { ERRORS, type ErrorRow } from '../shared/errors.ts';
 import type { AdminToken } from './auth/adminToken.ts';
-import { type Authenticator, type Credentials, offersKey, readCredentials } from './auth/apiKeys.ts';
+import {
+  type ApiKey,
+  type Authentication,
+  type Authenticator,
+  type Credentials,
+  offersKey,
+  readCredentials,
+} from './auth/apiKeys.ts';
 import { CHUNKED, collectBody, MALFORMED, MAX_BODY_BYTES, parseStrictJson, readFraming } from './body.ts';
 import { type Admission, Call, type Upgrade } from './call.ts';
 import { type Config, ConfigError } from './config.ts';
 import { IdempotencyStage } from './idempotency.ts';
-import { clientSubject, isLoopback } from './limits/clientAddress.ts';
+import { clientAddress, clientSubject, isLoopback, readForwardedFor } from './limits/clientAddress.ts';
 import type { Limiter, Verdict } from './limits/limiter.ts';
+import { isWithin } from './limits/networks.ts';
 import type { Logger } from './log.ts';
 import { RequestCounts } from './requestCounts.ts';
 import { type FailOptions, fail } from './respond.ts';
@@ -57,6 +65,8 @@ export type ServerOptions = {
   readonly log: Logger;
   readonly isReady: () => boolean;
   readonly isPaused: () => boolean;
+  /** What placing is refused with for practice, or null. */
+  readonly drill: () => ErrorRow | null;
   /** There is only room left for what has to go on. */
   readonly isDiskLow: () => boolean;
   /** Until when the account may not take new risk; 0 when it may. */
@@ -86,6 +96,7 @@ type Row = {
 const EXCLUSIVE_PORT = 1;
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
 const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
+const BLOCKED: Authentication = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
 /** A trip from one side of an ocean to the other. */
 const LINGER_MS = 100;
 
@@ -189,7 +200,7 @@ export class HttpServer {
     const row = this.#transport(call, request);
     if (row === null) return;
     const { route } = row;
-    if (this.#options.config.trustProxy !== null) call.forwardedFor = request.getHeader('x-forwarded-for');
+    if (this.#options.config.trustProxy !== null) call.forwardedFor = readForwardedFor(request);
     if (route.idempotent) call.idempotencyKey = request.getHeader('idempotency-key');
     const isLocal = route.access === 'operator' && isFromHere(call, request);
     const isForOperators = route.access === 'admin' || route.access === 'operator';
@@ -264,7 +275,8 @@ export class HttpServer {
   #identify(call: Call, row: Row, credentials: Credentials): Admission {
     const { method, target, body, startedMs } = call;
     const { route } = row;
-    const result = this.#options.authenticator.check(credentials, method, target, body, startedMs);
+    const checked = this.#options.authenticator.check(credentials, method, target, body, startedMs);
+    const result = checked.ok && !this.#isAllowedFrom(call, checked.key) ? BLOCKED : checked;
     if (!result.ok) {
       // Public data needs no key: a bad one, or a clock that is off, must not keep anyone from asking for the time.
       if (route.access === 'public' && !route.strictKey) return this.#admitAddress(call, route);
@@ -277,6 +289,13 @@ export class HttpServer {
       return false;
     }
     return this.#admit(call, this.#options.limiter?.takeForKey(result.key, route, startedMs) ?? null);
+  }
+
+  /** Asked only once the signature holds: the list of a key is nobody else's business. */
+  #isAllowedFrom(call: Call, { allowedNetworks }: ApiKey): boolean {
+    if (allowedNetworks === null) return true;
+    const peer = new Uint8Array(call.response.getRemoteAddress());
+    return isWithin(allowedNetworks, clientAddress(peer, call.forwardedFor, this.#options.config.trustProxy));
   }
 
   /** A failed attempt is counted by address: whoever guesses is held up like any other stranger. */
@@ -314,9 +333,11 @@ export class HttpServer {
 
   #admitNew(call: Call, route: Route): boolean {
     const { placing, storing } = route;
-    const { isPaused, isDiskLow } = this.#options;
+    const { isPaused, drill, isDiskLow } = this.#options;
+    const practised = placing ? drill() : null;
     const timeoutEndMs = this.#timeoutEndMs(call, route);
     if (placing && isPaused()) fail(call, ERRORS.PLATFORM_PAUSED);
+    else if (practised !== null) fail(call, practised);
     else if (timeoutEndMs > 0) {
       const retryAfterSec = Math.ceil((timeoutEndMs - call.startedMs) / 1000);
       fail(call, ERRORS.TRADING_TIMEOUT_ACTIVE, { retryAfterSec });

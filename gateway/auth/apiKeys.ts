@@ -9,6 +9,7 @@
 
 import type { HttpRequest } from 'uWebSockets.js';
 import { hash } from 'node:crypto';
+import type { BlockList } from 'node:net';
 import type { SelfTrade } from '../../shared/codes.ts';
 import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
 import { AUTH_HEADER, EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSignV2 } from '../../shared/hmac.ts';
@@ -32,6 +33,8 @@ export type ApiKey = {
   readonly tier: Tier;
   readonly rateLimitOverride: Limit | null;
   readonly selfTradePrevention: SelfTrade;
+  /** From where it may be used; null from everywhere. */
+  readonly allowedNetworks: BlockList | null;
 };
 
 export type KeyStore = { find(keyId: string): ApiKey | undefined };

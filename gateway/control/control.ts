@@ -4,6 +4,7 @@ import { type Config, ConfigError } from '../config.ts';
 import { Accounts } from './accounts.ts';
 import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
+import { ContractBook } from './contracts.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
 import { Gaming } from './gaming.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
@@ -15,6 +16,7 @@ import { openAdminToken, openMasterKey } from './secrets.ts';
 export type Control = {
   readonly database: ControlDatabase;
   readonly platform: Platform;
+  readonly contracts: ContractBook;
   readonly shards: number;
   readonly adminToken: { readonly token: string; readonly isNew: boolean };
   readonly accounts: Accounts;
@@ -31,11 +33,12 @@ export function openControl(config: Config): Control {
     const platform = new Platform(database);
     const masterKey = openMasterKey(config, join(config.dataDir, 'master.key'), platform);
     const shards = openShards(config, platform);
-    openDomain(config, platform);
+    const contracts = new ContractBook(config, platform);
     const accounts = new Accounts(database);
     return {
       database,
       platform,
+      contracts,
       shards,
       adminToken: openAdminToken(config, masterKey, platform),
       accounts,
@@ -48,18 +51,6 @@ export function openControl(config: Config): Control {
   } catch (error) {
     database.close();
     throw error;
-  }
-}
-
-/**
- * Open orders are signed for one chain and one contract. Another setting over the same directory would leave them
- * resting under signatures that no longer hold, so it is refused.
- */
-function openDomain({ chainId, contracts }: Pick<Config, 'chainId' | 'contracts'>, platform: Platform): void {
-  const domain = `${contracts.exchange} on chain ${chainId}`;
-  if (platform.domain === undefined) platform.fixDomain(domain);
-  else if (platform.domain !== domain) {
-    throw new ConfigError(`EXCHANGE_ADDRESS, CHAIN_ID: the orders of this data directory are for ${platform.domain}`);
   }
 }
 

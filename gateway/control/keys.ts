@@ -7,6 +7,7 @@
  *   K2  A revoked key stays known, so its use is answered as revoked and not as unknown.
  */
 import { randomBytes } from 'node:crypto';
+import { BlockList } from 'node:net';
 import { assert } from '../../shared/assert.ts';
 import type { SelfTrade } from '../../shared/codes.ts';
 import type { ApiKey, KeyStore } from '../auth/apiKeys.ts';
@@ -15,6 +16,7 @@ import type { AheadTimestamps } from '../auth/nonces.ts';
 import { hashPassphrase, PASSPHRASE_SALT_BYTES } from '../auth/passphrase.ts';
 import { openSecret, sealSecret } from '../auth/secretBox.ts';
 import type { Limit, Tier } from '../limits/classes.ts';
+import { tryParseNetworks } from '../limits/networks.ts';
 import type { User } from './accounts.ts';
 import type { ControlDatabase } from './database.ts';
 
@@ -26,6 +28,8 @@ export type KeyPolicy = {
   readonly rateLimitOverride: Limit | null;
   readonly requireSigningVersion: 1 | 2 | null;
   readonly selfTradePrevention: SelfTrade;
+  /** Addresses and networks; absent or null is everywhere. */
+  readonly allowedIps?: readonly string[] | null;
 };
 
 export type IssuedKey = { readonly key: ApiKey; readonly secret: string; readonly passphrase: string };
@@ -134,8 +138,14 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
       tier: policy.tier,
       rateLimitOverride: policy.rateLimitOverride,
       selfTradePrevention: policy.selfTradePrevention,
+      allowedNetworks: toNetworks(policy),
     };
     this.#keys.set(key.keyId, key);
     return key;
   }
+}
+
+/** A list that does not parse can only have been damaged: then nobody is let in by it. */
+function toNetworks({ allowedIps }: KeyPolicy): BlockList | null {
+  return allowedIps == null ? null : (tryParseNetworks(allowedIps) ?? new BlockList());
 }

@@ -1,32 +1,44 @@
 /**
- * Whom an anonymous call is counted as. IPv6 is counted by its /64, because a single customer gets that many addresses;
- * an IPv4 address mapped into IPv6 is the IPv4 address. X-Forwarded-For is believed only when a configured proxy sent
- * it, and then read from the right, since anyone can write its left end.
+ * Where a call comes from, and whom an anonymous one is counted as. IPv6 is counted by its /64, because a single
+ * customer gets that many addresses; an IPv4 address mapped into IPv6 is the IPv4 address. X-Forwarded-For is believed
+ * only when a configured proxy sent it, and then read from the right, since anyone can write its left end.
  */
+import type { HttpRequest } from 'uWebSockets.js';
 import { type BlockList, isIP, isIPv4 } from 'node:net';
+import { isWithin } from './networks.ts';
 
 /** `peer` is the address of the socket: 4 or 16 bytes. */
 export function clientSubject(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): string {
-  const socketAddress = toText(peer);
-  if (trusted === null || forwardedFor === '') return toSubject(socketAddress);
-  let address = socketAddress;
+  return toSubject(clientAddress(peer, forwardedFor, trusted));
+}
+
+/** The first address from the right that no trusted proxy has. */
+export function clientAddress(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): string {
+  let address = toText(peer);
+  if (trusted === null || forwardedFor === '') return address;
   const hops = forwardedFor.split(',');
-  while (isTrusted(trusted, address)) {
+  while (isWithin(trusted, address)) {
     const hop = unmapped(hops.pop()?.trim() ?? '');
     if (isIP(hop) === 0) break;
     address = hop;
   }
-  return toSubject(address);
+  return address;
+}
+
+/** All lines of the header as one: a proxy may add a line of its own behind those that the client has sent. */
+export function readForwardedFor(request: HttpRequest): string {
+  if (request.getHeader('x-forwarded-for') === '') return '';
+  const lines: string[] = [];
+  request.forEach((name, value) => {
+    if (name === 'x-forwarded-for') lines.push(value);
+  });
+  return lines.join(',');
 }
 
 /** Of a socket that begins on this machine; a proxy here may still speak for somebody elsewhere. */
 export function isLoopback(peer: Uint8Array): boolean {
   const address = toText(peer);
   return isIPv4(address) ? address.startsWith('127.') : expand(address).join(':') === '0:0:0:0:0:0:0:1';
-}
-
-function isTrusted(trusted: BlockList, address: string): boolean {
-  return trusted.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
 function toSubject(address: string): string {

@@ -7,6 +7,7 @@ import type { Call } from '../call.ts';
 import type { Accounts, User } from '../control/accounts.ts';
 import type { ApiKeys, IssuedKey } from '../control/keys.ts';
 import { TIER_LIMITS, type Tier } from '../limits/classes.ts';
+import { tryParseNetworks } from '../limits/networks.ts';
 import { fail, ok } from '../respond.ts';
 import type { Route } from '../route.ts';
 import type { Views } from '../views/index.ts';
@@ -33,6 +34,7 @@ type KeyBody = {
   expires_at?: string | null;
   require_signing_version?: 1 | 2 | null;
   self_trade_prevention?: (typeof SELF_TRADE_NAMES)[number];
+  allowed_ips?: string[] | null;
 };
 
 const ADDRESS = { type: 'string', format: 'address' };
@@ -83,6 +85,14 @@ const KEY_BODY = {
     expires_at: { type: 'string', format: 'date-time', nullable: true },
     require_signing_version: { type: 'integer', enum: [1, 2, null], nullable: true },
     self_trade_prevention: { type: 'string', enum: SELF_TRADE_NAMES },
+    allowed_ips: {
+      type: 'array',
+      nullable: true,
+      minItems: 1,
+      maxItems: 100,
+      uniqueItems: true,
+      items: { type: 'string', maxLength: 50 },
+    },
   },
 };
 
@@ -213,6 +223,11 @@ function issueKey(call: Call, { keys, clock }: AdminUserDeps, user: User): void 
     refuseField(call, 'expires_at', 'future');
     return;
   }
+  const allowedIps = body.allowed_ips ?? null;
+  if (allowedIps !== null && tryParseNetworks(allowedIps) === null) {
+    refuseField(call, 'allowed_ips', 'IP addresses and networks');
+    return;
+  }
   const override = body.rate_limit_override ?? null;
   const issued = keys.issue(
     user,
@@ -222,11 +237,12 @@ function issueKey(call: Call, { keys, clock }: AdminUserDeps, user: User): void 
       rateLimitOverride: override === null ? null : { requests: override.requests, windowSec: override.window_seconds },
       requireSigningVersion: body.require_signing_version ?? null,
       selfTradePrevention: toSelfTrade(body.self_trade_prevention),
+      allowedIps,
     },
     expiresMs,
     clock.nowMs(),
   );
-  ok(call, issuedKeyOf(issued), 201);
+  ok(call, { ...issuedKeyOf(issued), allowed_ips: allowedIps }, 201);
 }
 
 function revokeKey(call: Call, { keys, clock }: AdminUserDeps): void {

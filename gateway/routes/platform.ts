@@ -5,6 +5,7 @@ import { DOMAIN_NAME, DOMAIN_VERSION } from '../../shared/eip712.ts';
 import { unitsToDecimal } from '../../shared/units.ts';
 import type { Config } from '../config.ts';
 import type { Catalog } from '../control/catalog.ts';
+import type { ContractBook, Contracts } from '../control/contracts.ts';
 import type { Platform } from '../control/platform.ts';
 import { usdcDecimal, type Volumes } from '../control/volumes.ts';
 import { ok } from '../respond.ts';
@@ -18,8 +19,9 @@ export type Readiness = {
 };
 
 export type PlatformDeps = {
-  readonly config: Pick<Config, 'chainId' | 'contracts' | 'feeBps'>;
+  readonly config: Pick<Config, 'feeBps'>;
   readonly platform: Platform;
+  readonly contracts: ContractBook;
   readonly catalog: Catalog;
   readonly views: Views;
   readonly volumes: Volumes;
@@ -68,15 +70,10 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
   ];
 }
 
-function platformConfig({ config, platform, catalog, views, volumes }: PlatformDeps) {
-  const { chainId, contracts } = config;
+function platformConfig({ config, platform, contracts, catalog, views, volumes }: PlatformDeps) {
+  const addresses = contractsOf(contracts.current);
   return {
-    chain_id: chainId,
-    exchange_address: contracts.exchange,
-    market_factory_address: contracts.marketFactory,
-    usdc_address: contracts.usdc,
-    ctf_address: contracts.ctf,
-    fee_sweeper_address: contracts.feeSweeper,
+    ...addresses,
     outcome_slot_count: OUTCOME_SLOT_COUNT,
     platform_fee_bps: config.feeBps,
     paused: platform.paused,
@@ -88,8 +85,19 @@ function platformConfig({ config, platform, catalog, views, volumes }: PlatformD
     eip712_domain: {
       name: DOMAIN_NAME,
       version: DOMAIN_VERSION,
-      chainId,
-      verifyingContract: contracts.exchange,
+      chainId: addresses.chain_id,
+      verifyingContract: addresses.exchange_address,
     },
+  };
+}
+
+export function contractsOf(contracts: Contracts) {
+  return {
+    chain_id: contracts.chainId,
+    exchange_address: contracts.exchange,
+    market_factory_address: contracts.marketFactory,
+    usdc_address: contracts.usdc,
+    ctf_address: contracts.ctf,
+    fee_sweeper_address: contracts.feeSweeper,
   };
 }

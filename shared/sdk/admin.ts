@@ -10,6 +10,7 @@ import type {
   MarketEvent,
   MarketStatusName,
   Message,
+  PlatformContracts,
   Profile,
   Scope,
 } from './types.ts';
@@ -29,6 +30,24 @@ export type NewApiKey = {
   expires_at?: string;
   require_signing_version?: 1 | 2;
   self_trade_prevention?: (typeof SELF_TRADE_NAMES)[number];
+  /** Addresses and networks ("10.0.0.0/8") from which it may be used; everywhere when left out. */
+  allowed_ips?: string[];
+};
+
+/** What is left out stays. */
+export type NewContracts = Partial<PlatformContracts> & { exchange_address: string };
+
+/** Refusals of placing that clients can rehearse. */
+export type DrillName = 'NOT_MATCHING_LEADER' | 'SETTLEMENT_UNHEALTHY';
+
+export type PlatformStatus = {
+  paused: boolean;
+  drills: DrillName[];
+  disk_low: boolean;
+  contracts: PlatformContracts;
+  /** A change that has begun and is not in every shard yet; until it is, no orders are taken. */
+  contracts_pending: PlatformContracts | null;
+  shards: { shard: number; ready: boolean }[];
 };
 
 /** A reference is unique: repeating it answers the first movement again instead of moving money twice. */
@@ -130,6 +149,20 @@ export class AdminClient {
 
   resume(): Promise<Message> {
     return this.#send('POST', '/admin/platform/resume', {});
+  }
+
+  platform(): Promise<PlatformStatus> {
+    return this.#send('GET', '/admin/platform');
+  }
+
+  /** Orders are signed for these from the answer on; what was signed for others before is cancelled. */
+  changeContracts(contracts: NewContracts): Promise<PlatformContracts> {
+    return this.#send('POST', '/admin/platform/contracts', contracts);
+  }
+
+  /** While enabled, whatever places is refused with it. A restart ends it. */
+  setDrill(refusal: DrillName, enabled: boolean): Promise<{ drills: DrillName[] }> {
+    return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
   }
 
   ledger(): Promise<Ledger> {

@@ -2,8 +2,8 @@
 import type { Clock } from '../clock.ts';
 import type { Outcome } from '../codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../eip712.ts';
-import { DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
-import type { OrderMarket } from './order.ts';
+import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
+import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
 import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner, withQuery } from './request.ts';
 import type {
   Balances,
@@ -83,6 +83,21 @@ export class ExchangeClient {
     const request = this.prepareSigned('POST', '/v1/orders', body);
     if (idempotencyKey !== undefined) request.headers['idempotency-key'] = idempotencyKey;
     return this.#send(request);
+  }
+
+  /**
+   * Signs and places. When the exchange has changed its contracts since the domain was read, `signer` learns the new
+   * domain and the order is signed for it and sent once more.
+   */
+  async signAndPlace(signer: OrderSigner, draft: OrderDraft, options?: SigningOptions): Promise<PlacementResponse> {
+    try {
+      return await this.placeOrder(signer.sign(draft, options).body);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'INVALID_SIGNATURE') throw error;
+      await this.refreshConfig();
+      if (!signer.useDomain(await this.signingDomain())) throw error;
+      return this.placeOrder(signer.sign(draft, options).body);
+    }
   }
 
   cancelOrder(orderHash: string): Promise<Message> {
@@ -193,7 +208,7 @@ export class ExchangeClient {
     return this.#sendPublic('/ready');
   }
 
-  /** Asked for once and kept; after INVALID_SIGNATURE call `refreshConfig` and sign again. */
+  /** Asked for once and kept; `signAndPlace` asks again after INVALID_SIGNATURE. */
   platformConfig(): Promise<PlatformConfig> {
     return this.#config ?? this.refreshConfig();
   }

@@ -81,16 +81,28 @@ export function floorSize(size: string, ticksPerUnit: number): string {
   return unitsToDecimal(quantityAtomic - (quantityAtomic % ticksPerUnit));
 }
 
-/** One private key and one signing domain. Signing many orders needs one of these, not one per order. */
+/** One private key and one signing domain at a time. Signing many orders needs one of these, not one per order. */
 export class OrderSigner {
   readonly address: string;
   readonly #privateKey: Uint8Array;
-  readonly #hasher: OrderHasher;
+  readonly #keccak: Keccak256;
+  #domain: Eip712Domain;
+  #hasher: OrderHasher;
 
   constructor(privateKey: string, domain: Eip712Domain, keccak: Keccak256 = keccak256) {
     this.#privateKey = privateKeyBytes(privateKey);
     this.address = addressOf(privateKey);
+    this.#keccak = keccak;
+    this.#domain = domain;
     this.#hasher = hasherFor(domain, keccak);
+  }
+
+  /** Signs for this domain from now on. @returns whether it is another one than before. */
+  useDomain(domain: Eip712Domain): boolean {
+    if (isSameDomain(domain, this.#domain)) return false;
+    this.#domain = domain;
+    this.#hasher = hasherFor(domain, this.#keccak);
+    return true;
   }
 
   sign(draft: OrderDraft, options: SigningOptions = {}): SignedOrder {
@@ -127,6 +139,11 @@ export function signOrder(
 export function addressOf(privateKey: string): string {
   const publicKey = secp256k1.getPublicKey(privateKeyBytes(privateKey), false);
   return toHex(keccak256(publicKey.subarray(1)), UINT256_BYTES - ADDRESS_BYTES, ADDRESS_BYTES);
+}
+
+function isSameDomain(a: Eip712Domain, b: Eip712Domain): boolean {
+  const isSameContract = a.verifyingContract.toLowerCase() === b.verifyingContract.toLowerCase();
+  return isSameContract && a.chainId === b.chainId && a.name === b.name && a.version === b.version;
 }
 
 /** The library puts the recovery bit first; the wire wants r | s | v with v 27 or 28. */

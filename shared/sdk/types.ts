@@ -150,13 +150,16 @@ export type FeeRate = {
   taker_fee_pct: string;
 };
 
-export type PlatformConfig = {
+export type PlatformContracts = {
   chain_id: number;
   exchange_address: string;
   market_factory_address: string;
   usdc_address: string;
   ctf_address: string;
   fee_sweeper_address: string;
+};
+
+export type PlatformConfig = PlatformContracts & {
   outcome_slot_count: number;
   eip712_domain: Eip712Domain;
 };

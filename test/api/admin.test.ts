@@ -55,6 +55,9 @@ describe('the administrator’s token', () => {
     ['POST', '/admin/markets'],
     ['PATCH', `/admin/markets/${NOBODY}`],
     ['POST', '/admin/platform/pause'],
+    ['GET', '/admin/platform'],
+    ['POST', '/admin/platform/contracts'],
+    ['POST', '/admin/platform/drills'],
     ['POST', '/admin/platform/resume'],
     ['GET', '/admin/ledger'],
   ] as const;
@@ -180,6 +183,7 @@ describe('API keys', () => {
       expires_at: FAR,
       require_signing_version: 2,
       self_trade_prevention: 'cancel_oldest',
+      allowed_ips: ['127.0.0.0/8', '2001:db8::/32'],
     });
     const { key_id, secret, passphrase, ...policy } = key;
     assert.ok(key_id !== '' && secret.length === 43 && passphrase.length === 32);
@@ -190,6 +194,7 @@ describe('API keys', () => {
       expires_at: FAR,
       require_signing_version: 2,
       self_trade_prevention: 'cancel_oldest',
+      allowed_ips: ['127.0.0.0/8', '2001:db8::/32'],
     });
     await server.admin.deposit(userId, { amount_usdc_micro: '7000000' });
     const { usdc } = await clientFor(key).balances();
@@ -228,6 +233,9 @@ describe('API keys', () => {
       { scopes: ['read:account'], self_trade_prevention: 'yes' },
       'invalid self_trade_prevention',
     ],
+    ['an empty list of addresses', { scopes: ['read:account'], allowed_ips: [] }, 'invalid allowed_ips'],
+    ['a name among addresses', { scopes: ['read:account'], allowed_ips: ['localhost'] }, 'invalid allowed_ips'],
+    ['a network too small', { scopes: ['read:account'], allowed_ips: ['10.0.0.0/33'] }, 'invalid allowed_ips'],
   ];
   for (const [what, body, message] of malformed) {
     test(`${what} is refused`, async () => {

@@ -1,28 +1,14 @@
 /** Several shards over one account's money (RULES.md 3.1): what one reserves, no other can. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { shardOfMarket } from '../../shared/catalog.ts';
-import { UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
 import type { OrderMarket } from '../../shared/sdk/order.ts';
 import { startServer } from '../support/server.ts';
-import { assertBalanced, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+import { assertBalanced, makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 
 const SHARDS = 3;
 const server = await startServer({ after }, { SHARDS: String(SHARDS), VERIFY_THREADS: '1' });
 
-/** One market in each shard: ids are random, so a few more than needed are made. */
-async function marketPerShard(): Promise<OrderMarket[]> {
-  const found: OrderMarket[] = [];
-  while (found.filter(Boolean).length < SHARDS) {
-    const market = await makeMarket(server);
-    const bytes = new Uint8Array(UUID_BYTES);
-    assert.ok(uuidToBytes(market.id, bytes, 0));
-    found[shardOfMarket(bytes, SHARDS)] ??= market;
-  }
-  return found;
-}
-
-const markets = await marketPerShard();
+const markets = await marketPerShard(server, SHARDS);
 
 test('orders in three shards race for the same last dollar and exactly one gets it', async () => {
   for (let round = 0; round < 10; round++) {

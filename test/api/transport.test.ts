@@ -40,6 +40,7 @@ const KEY: ApiKey = {
   tier: 'standard',
   rateLimitOverride: null,
   selfTradePrevention: 0,
+  allowedNetworks: null,
 };
 
 const ECHO_BODY = {
@@ -177,6 +178,7 @@ async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> 
     log: createLogger('silent'),
     isReady: () => flags.isReady,
     isPaused: () => flags.isPaused,
+    drill: () => null,
     isDiskLow: () => flags.isDiskLow,
     timeoutEndMs: () => 0,
     ...changes,

@@ -104,6 +104,7 @@ export class StreamRig {
       log,
       isReady: () => true,
       isPaused: () => false,
+      drill: () => null,
       isDiskLow: () => false,
       timeoutEndMs: () => 0,
       webSocket: { path: STREAM_PATH, behavior: this.stream.behavior, close: () => this.stream.close() },
@@ -136,6 +137,7 @@ export class StreamRig {
       tier: 'standard',
       rateLimitOverride: null,
       selfTradePrevention: 0,
+      allowedNetworks: null,
     };
     this.#keys.set(keyId, key);
     const credentials = { keyId, secret: SECRET.toString('base64url'), passphrase: PASSPHRASE };

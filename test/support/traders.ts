@@ -1,6 +1,8 @@
 /** Markets, and accounts that trade in them, on a real server: each with its own wallet, key and money. */
 import assert from 'node:assert/strict';
+import { shardOfMarket } from '../../shared/catalog.ts';
 import type { Outcome } from '../../shared/codes.ts';
+import { UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
 import { ExchangeClient } from '../../shared/sdk/client.ts';
 import { draftOrder, type OrderIntent, type OrderMarket, OrderSigner } from '../../shared/sdk/order.ts';
 import type { Credentials } from '../../shared/sdk/request.ts';
@@ -134,6 +136,18 @@ export async function makeMarket(server: TestServer, options: MarketOptions = {}
     no_token_id: market.no_token_id,
     ticks_per_unit: options.ticks_per_unit ?? 100,
   };
+}
+
+/** One market in each shard: ids are random, so a few more than needed are made. */
+export async function marketPerShard(server: TestServer, shards: number): Promise<OrderMarket[]> {
+  const found: OrderMarket[] = [];
+  while (found.filter(Boolean).length < shards) {
+    const market = await makeMarket(server);
+    const bytes = new Uint8Array(UUID_BYTES);
+    assert.ok(uuidToBytes(market.id, bytes, 0));
+    found[shardOfMarket(bytes, shards)] ??= market;
+  }
+  return found;
 }
 
 export function assertRefused(answer: Answer, status: number, code: string, error: string): void {

@@ -45,6 +45,7 @@ const KEY: ApiKey = {
   tier: 'standard',
   rateLimitOverride: null,
   selfTradePrevention: 0,
+  allowedNetworks: null,
 };
 
 function credentialsOf(vector: Vector, version: 1 | 2, changes: Partial<Credentials> = {}): Credentials {

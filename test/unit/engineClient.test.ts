@@ -542,3 +542,17 @@ test('contracts change in every shard or in none, and only once', async (t) => {
   assert.equal(await rig.client.rotateContracts(11, exchange), E.ENGINE_BUSY);
   assert.equal(rig.shards[0]!.engine.state.contracts.chainId, 10);
 });
+
+test('while the contracts are changing no order reaches a shard, and a cancel does (RULES.md 5.6)', async (t) => {
+  const rig = new Rig(t);
+  await rig.start();
+  const { slot } = await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
+  const hash = rig.hashOf(slot);
+  rig.client.holdsPlacements = true;
+  const refused = () => assert.fail('nothing was sent');
+  assert.equal(rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 41), refused, null), E.ENGINE_BUSY);
+  const cancelled = rig.ask((handler) => rig.client.cancel(0, 1, hash, handler, null));
+  assert.equal((await rig.run(cancelled)).code, OK);
+  rig.client.holdsPlacements = false;
+  assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 41)))).code, OK);
+});

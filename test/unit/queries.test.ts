@@ -183,6 +183,7 @@ function keyOf(accountIndex: number): ApiKey {
     tier: 'standard',
     rateLimitOverride: null,
     selfTradePrevention: 0,
+    allowedNetworks: null,
   };
 }
 

@@ -1,0 +1,86 @@
+/** Keys that may only be used from some addresses (RULES.md 4.9), directly and behind a proxy. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, test } from 'node:test';
+import type { Credentials } from '../../shared/sdk/request.ts';
+import { type Answer, startServer, type TestServer } from '../support/server.ts';
+import { assertRefused, makeTrader, type Trader } from '../support/traders.ts';
+
+const direct = await startServer({ after });
+const proxied = await startServer({ after }, { TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' });
+const BLOCKED = [403, 'FORBIDDEN', 'this address is not allowed for the API key'] as const;
+
+async function traderWith(server: TestServer, allowedIps: string[], scopes: 'read:account'[] = ['read:account']) {
+  const trader = await makeTrader(server);
+  const key = await server.admin.createApiKey(trader.userId, { scopes, allowed_ips: allowedIps });
+  const credentials: Credentials = { keyId: key.key_id, secret: key.secret, passphrase: key.passphrase };
+  return trader.withKey(credentials);
+}
+
+/** With one line of X-Forwarded-For per entry, which fetch would join. */
+function via(server: TestServer, trader: Trader, lines: string[], path = '/v1/user/balances'): Promise<Answer> {
+  const { headers } = trader.client.prepareSigned('GET', path);
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      `${server.baseUrl}${path}`,
+      { headers: { ...headers, 'X-Forwarded-For': lines } },
+      (response) => {
+        let text = '';
+        response.on('data', (chunk) => {
+          text += chunk;
+        });
+        response.on('end', () =>
+          resolve({ status: response.statusCode!, headers: new Headers(), body: JSON.parse(text) }),
+        );
+      },
+    );
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+test('a key is good from its addresses only, whatever X-Forwarded-For says without a trusted proxy', async () => {
+  const here = await traderWith(direct, ['192.0.2.1', '127.0.0.0/8']);
+  assert.equal((await via(direct, here, ['203.0.113.9'])).status, 200);
+  const elsewhere = await traderWith(direct, ['203.0.113.0/24', '::1']);
+  assertRefused(await elsewhere.send('GET', '/v1/user/balances'), ...BLOCKED);
+  assertRefused(await via(direct, elsewhere, ['203.0.113.9']), ...BLOCKED);
+});
+
+test('behind a trusted proxy the address it vouches for counts, never what the client wrote itself', async () => {
+  const trader = await traderWith(proxied, ['203.0.113.0/24', '2001:db8::/32']);
+  const cases: [lines: string[], isAllowed: boolean][] = [
+    [['203.0.113.9'], true],
+    [['2001:db8:1::7'], true],
+    [['::ffff:203.0.113.9'], true],
+    [['198.51.100.1'], false],
+    [['2001:db9::1'], false],
+    [['203.0.113.9, 198.51.100.1'], false],
+    [['198.51.100.1, 203.0.113.9'], true],
+    [['203.0.113.9', '198.51.100.1'], false],
+    [['198.51.100.1', '203.0.113.9, 10.1.2.3'], true],
+    [['203.0.113.9, nonsense'], false],
+    [[], false],
+  ];
+  for (const [lines, isAllowed] of cases) {
+    const answer = await via(proxied, trader, lines);
+    if (isAllowed) assert.equal(answer.status, 200, lines.join(' | '));
+    else assertRefused(answer, ...BLOCKED);
+  }
+});
+
+test('the list is told to nobody without the secret, and comes before the scope', async () => {
+  const trader = await traderWith(direct, ['203.0.113.9']);
+  const { headers } = trader.client.prepareSigned('GET', '/v1/user/balances');
+  headers['x-svc-signature'] = 'A'.repeat(43);
+  const forged = await direct.request('GET', '/v1/user/balances', undefined, headers);
+  assertRefused(forged, 401, 'UNAUTHORIZED', 'invalid signature');
+  assertRefused(await trader.send('DELETE', '/v1/orders/cancel-all'), ...BLOCKED);
+});
+
+test('public data is answered as to anyone without a key, and the list outlives a restart', async () => {
+  const trader = await traderWith(direct, ['203.0.113.9']);
+  assert.equal((await trader.send('GET', '/v1/time')).status, 200);
+  await direct.restart();
+  assertRefused(await trader.reconnected().send('GET', '/v1/user/balances'), ...BLOCKED);
+});

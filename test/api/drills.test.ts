@@ -1,0 +1,78 @@
+/** Pause and drills: what places is refused, what takes risk away goes on (RULES.md 9.7, 9.9). */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startServer } from '../support/server.ts';
+import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+
+const server = await startServer({ after });
+const market = await makeMarket(server);
+const alice = await makeTrader(server);
+const ORDER = { price: '0.40', size: '10' };
+
+/** What every route that places answers; bodies are whole where a route exists, so only the switch can refuse them. */
+const PLACING: [method: string, path: string, body: () => unknown][] = [
+  ['POST', '/v1/orders', () => alice.body(market, ORDER)],
+  ['POST', `/v1/markets/${market.id}/split`, () => ({ amount: '1000000' })],
+  ['POST', `/v1/markets/${market.id}/merge`, () => ({ amount: '1000000' })],
+];
+
+const REFUSALS = {
+  PLATFORM_PAUSED: [
+    'platform is paused',
+    (enabled: boolean) => (enabled ? server.admin.pause() : server.admin.resume()),
+  ],
+  NOT_MATCHING_LEADER: [
+    'not the matching leader',
+    (enabled: boolean) => server.admin.setDrill('NOT_MATCHING_LEADER', enabled),
+  ],
+  SETTLEMENT_UNHEALTHY: [
+    'settlement is unhealthy',
+    (enabled: boolean) => server.admin.setDrill('SETTLEMENT_UNHEALTHY', enabled),
+  ],
+} as const;
+
+for (const [code, [message, set]] of Object.entries(REFUSALS)) {
+  test(`${code}: placing routes are 503 with Retry-After; cancels, heartbeats, claims and reads go on`, async () => {
+    const { order_hash } = await alice.place(market, ORDER);
+    await set(true);
+    for (const [method, path, body] of PLACING)
+      assertRefused(await alice.send(method, path, body()), 503, code, message);
+    await alice.client.heartbeat();
+    await alice.client.cancelOrder(order_hash);
+    await alice.client.cancelAll();
+    await alice.client.balances();
+    await set(false);
+    assert.equal((await alice.place(market, ORDER)).status, 'open');
+  });
+}
+
+test('of several refusals the one that stands first in the table is answered; the status lists them', async () => {
+  await server.admin.setDrill('SETTLEMENT_UNHEALTHY', true);
+  await server.admin.setDrill('NOT_MATCHING_LEADER', true);
+  const body = alice.body(market, ORDER);
+  assertRefused(await alice.post(body), 503, 'NOT_MATCHING_LEADER', 'not the matching leader');
+  await server.admin.pause();
+  assertRefused(await alice.post(body), 503, 'PLATFORM_PAUSED', 'platform is paused');
+  const status = await server.admin.platform();
+  assert.equal(status.paused, true);
+  assert.deepEqual(status.drills, ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY']);
+  assert.deepEqual(status.shards, [
+    { shard: 0, ready: true },
+    { shard: 1, ready: true },
+  ]);
+});
+
+test('a restart ends the drills and keeps the pause', async () => {
+  await server.restart();
+  const status = await server.admin.platform();
+  assert.deepEqual([status.drills, status.paused], [[], true]);
+  await server.admin.resume();
+  assert.equal((await alice.reconnected().place(market, ORDER)).status, 'open');
+});
+
+test('only known refusals can be drilled', async () => {
+  for (const body of [{ refusal: 'ENGINE_BUSY', enabled: true }, { refusal: 'NOT_MATCHING_LEADER' }, {}]) {
+    const answer = await server.adminRequest('POST', '/admin/platform/drills', body);
+    assert.deepEqual([answer.status, answer.body.code], [400, 'VALIDATION_ERROR']);
+  }
+});
