@@ -35,6 +35,8 @@ export type DeadMansSwitchOptions = {
   readonly log: Logger;
   /** Whether a heartbeat sent now would be taken. */
   readonly isServing: () => boolean;
+  /** A window has ended without a heartbeat. */
+  readonly onTriggered?: (account: number) => void;
 };
 
 export const WINDOW_MS = 15_000;
@@ -106,12 +108,13 @@ export class DeadMansSwitch {
   }
 
   #trigger(account: number): void {
-    const { shards, log } = this.#options;
+    const { shards, log, onTriggered } = this.#options;
     this.#deadlines.delete(account);
     this.#triggered++;
     log.warn({ account }, 'no heartbeat within the window: its orders are cancelled');
     for (let shard = 0; shard < shards; shard++) this.#toSend.add({ account, shard });
     this.#open.set(account, (this.#open.get(account) ?? 0) + shards);
+    onTriggered?.(account);
   }
 
   #send(part: Part): void {

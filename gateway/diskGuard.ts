@@ -16,10 +16,17 @@ export class DiskGuard {
   readonly #reserveBytes: number;
   readonly #freeBytes: () => Promise<number>;
   readonly #log: Logger;
+  readonly #onChange: (isLow: boolean) => void;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(reserveBytes: number, free: () => Promise<number>, log: Logger) {
+  constructor(
+    reserveBytes: number,
+    free: () => Promise<number>,
+    log: Logger,
+    onChange: (isLow: boolean) => void = () => {},
+  ) {
+    this.#onChange = onChange;
     this.#reserveBytes = reserveBytes;
     this.#freeBytes = free;
     this.#log = log;
@@ -44,6 +51,7 @@ export class DiskGuard {
     const facts = { free_bytes: free, reserve_bytes: this.#reserveBytes };
     if (isLow) this.#log.error(facts, 'the disk is nearly full: only cancels, withdrawals and reads go on');
     else this.#log.info(facts, 'the disk has room again');
+    this.#onChange(isLow);
   }
 }
 

@@ -15,9 +15,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../shared/clock.ts';
+import { MARKET_STATUS_NAMES } from '../shared/codes.ts';
 import { ERRORS } from '../shared/errors.ts';
 import { Progress } from '../shared/progress.ts';
 import type { ProjectorOptions, SnapshotOptions } from '../shared/threads.ts';
+import { AdminFeed } from './adminFeed.ts';
+import { type StatsSources, statsOf } from './adminStats.ts';
 import { AdminToken } from './auth/adminToken.ts';
 import { Authenticator } from './auth/apiKeys.ts';
 import { NonceMemory } from './auth/nonces.ts';
@@ -44,6 +47,7 @@ import { QueryPool } from './queries/pool.ts';
 import { fail } from './respond.ts';
 import type { Route } from './route.ts';
 import { adminCatalogRoutes } from './routes/adminCatalog.ts';
+import { adminEventRoutes } from './routes/adminEvents.ts';
 import { adminFundRoutes } from './routes/adminFunds.ts';
 import { adminPlatformRoutes } from './routes/adminPlatform.ts';
 import { adminResolutionRoutes } from './routes/adminResolution.ts';
@@ -57,7 +61,7 @@ import { marketDataRoutes } from './routes/marketData.ts';
 import { marketRoutes } from './routes/markets.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { orderRoutes } from './routes/orders.ts';
-import { platformRoutes, type Readiness } from './routes/platform.ts';
+import { contractsOf, platformRoutes, type Readiness } from './routes/platform.ts';
 import { rateLimitRoutes } from './routes/rateLimits.ts';
 import { streamRoutes } from './routes/stream.ts';
 import { HttpServer } from './server.ts';
@@ -84,6 +88,8 @@ const TICK_MS = 250;
 const LAST_SNAPSHOT_MS = 4000;
 /** How old the volumes in a list may be; its answers may be kept a minute anyway. */
 const VOLUMES_MS = 5000;
+/** How often the administrator's feed tells how things stand. */
+const STATS_MS = 1000;
 /** How long a start waits for the read model before it goes on with volumes that are still growing. */
 const READ_MODEL_WAIT_MS = 1000;
 
@@ -109,6 +115,7 @@ export class Exchange {
   readonly #deadMansSwitch: DeadMansSwitch;
   readonly #rotation: ContractRotation;
   readonly #drills = new Drills();
+  readonly #feed = new AdminFeed();
   readonly #server: HttpServer;
   readonly #disk: DiskGuard;
   readonly #shards: ShardThreads;
@@ -140,6 +147,10 @@ export class Exchange {
     const journalPaths = Array.from({ length: shards }, (_, shard) => journalPath(config.dataDir, shard));
     this.#progress = new Progress(progress);
     this.#views = new Views(shards);
+    this.#views.markets.onStatus = (market, status) => {
+      const facts = { market_id: this.#views.markets.id(market), status: MARKET_STATUS_NAMES[status] };
+      this.#feed.publish('market_status', facts);
+    };
     this.#engine = new EngineClient({
       shards,
       views: this.#views,
@@ -164,7 +175,14 @@ export class Exchange {
       lastAcknowledged: (account, shard) => this.#engine.lastAcknowledged(account, shard),
     });
     this.#volumes = new Volumes(this.#queries);
-    this.#disk = new DiskGuard(config.diskReserveBytes, () => freeBytes(config.dataDir), log);
+    this.#disk = new DiskGuard(
+      config.diskReserveBytes,
+      () => freeBytes(config.dataDir),
+      log,
+      (isLow) => {
+        this.#feed.publish(isLow ? 'disk_low' : 'disk_recovered', {});
+      },
+    );
     this.#sharedCounters = config.redisUrl === null ? null : new RedisCounterStore(config.redisUrl, log);
     this.#limiter = config.rateLimits ? makeLimiter(this.#sharedCounters) : null;
     this.#deadMansSwitch = new DeadMansSwitch({
@@ -174,13 +192,17 @@ export class Exchange {
       clock,
       log,
       isServing: () => this.#stage === 'ready',
+      onTriggered: (account) => this.#feed.publish('heartbeat_triggered', { user_id: control.accounts.idOf(account) }),
     });
     this.#rotation = new ContractRotation({
       engine: this.#engine,
       contracts: control.contracts,
       clock,
       log,
-      onDone: ({ chainId, exchange }) => log.warn({ chain_id: chainId, exchange }, 'orders are signed for these now'),
+      onDone: (contracts) => {
+        log.warn(contractsOf(contracts), 'orders are signed for these now');
+        this.#feed.publish('contracts_changed', contractsOf(contracts));
+      },
     });
     this.#server = new HttpServer({
       config,
@@ -218,6 +240,7 @@ export class Exchange {
       engine: this.#engine,
       log,
       onBack: (shard) => this.#resume(shard),
+      onLost: (shard, isDown) => this.#feed.publish(isDown ? 'shard_down' : 'shard_lost', { shard }),
       onFatal,
     });
     this.#metrics = new Metrics({
@@ -259,6 +282,7 @@ export class Exchange {
   /** Answers what is in flight, lets the shards finish what they were given, and ends every thread. */
   async stop(answerWithinMs: number): Promise<void> {
     this.#stage = 'draining';
+    this.#feed.close('draining', {});
     const isDrained = await this.#server.stop(answerWithinMs);
     if (!isDrained) this.#log.warn('stopped with requests unanswered');
     for (const timer of this.#timers) clearInterval(timer);
@@ -283,6 +307,7 @@ export class Exchange {
     this.#timers.push(
       setInterval(() => this.#tick(), TICK_MS),
       setInterval(() => this.#refreshVolumes(), VOLUMES_MS),
+      setInterval(() => this.#feed.report('stats', () => statsOf(this.#statsSources())), STATS_MS),
     );
     this.#stream.start();
     this.#stage = 'ready';
@@ -315,6 +340,7 @@ export class Exchange {
 
   /** Runs beside the requests that come again; should the shard be lost once more, its next return is the next try. */
   #resume(shard: number): void {
+    this.#feed.publish('shard_ready', { shard });
     this.#finishHalfDone(shard).catch((error) => this.#log.error({ err: error, shard }, 'left half done'));
   }
 
@@ -387,10 +413,17 @@ export class Exchange {
         shards: control.shards,
         isShardReady: (shard) => engine.isReady(shard),
         isDiskLow: () => this.#disk.isLow,
+        feed: this.#feed,
       }),
+      ...adminEventRoutes({ feed: this.#feed, stats: () => statsOf(this.#statsSources()) }),
     ];
     routes.push(...rateLimitRoutes({ limiter: this.#limiter, routes, clock }));
     return routes;
+  }
+
+  #statsSources(): StatsSources {
+    const connections = () => this.#server.connections;
+    return { engine: this.#engine, views: this.#views, progress: this.#progress, clock: this.clock, connections };
   }
 
   /** One that nobody's answer waits for: it may be away for a while, and catches up. */

@@ -35,6 +35,24 @@ export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }
 
+/** Status and headers of server-sent events. The call is over: what follows is the business of whoever writes it. */
+export function beginEventStream(call: Call): void {
+  if (call.answered) return;
+  call.answered = true;
+  call.status = 200;
+  const { response } = call;
+  try {
+    if (call.aborted) return;
+    response.cork(() => {
+      response.writeStatus('200 OK');
+      response.writeHeader('Content-Type', `text/event-stream\r\n${COMMON_HEADERS}`);
+      if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
+    });
+  } finally {
+    call.onAnswered(call);
+  }
+}
+
 export function fail(call: Call, row: ErrorRow, options: FailOptions = NO_OPTIONS): void {
   const isPlain = options.message === undefined && options.details === undefined;
   answer(call, row.status, isPlain ? plainBody(row) : errorBody(row, options), options);

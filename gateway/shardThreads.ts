@@ -32,6 +32,8 @@ export type ShardThreadsOptions = {
   readonly log: Logger;
   /** A shard is READY again, and may have lost what it was asked last. */
   readonly onBack: (shard: number) => void;
+  /** A shard has ended by itself; `isDown` when it is given up. */
+  readonly onLost: (shard: number, isDown: boolean) => void;
   /** No shard is left, or one could not start in the first place. */
   readonly onFatal: (error: Error) => void;
 };
@@ -135,14 +137,16 @@ export class ShardThreads {
 
   /** @returns whether to try again. */
   #ended(shard: number, error: Error | null): boolean {
-    const { engine, log, onFatal } = this.#options;
+    const { engine, log, onFatal, onLost } = this.#options;
     const wasReady = engine.shardLost(shard);
     if (error === null) return false;
     if (!this.#haveStarted) {
       onFatal(error);
       return false;
     }
-    if (this.#isHopeless(shard, error, wasReady)) {
+    const isDown = this.#isHopeless(shard, error, wasReady);
+    onLost(shard, isDown);
+    if (isDown) {
       this.#down.add(shard);
       log.error({ err: error, shard }, 'shard is down: its recovery fails in the same way again; others go on trading');
       if (this.#down.size === this.#threads.length) onFatal(new Error('every shard is down'));

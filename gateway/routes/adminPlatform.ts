@@ -3,6 +3,7 @@
  * (RULES.md 9).
  */
 import { E, ERRORS, errorRow, OK } from '../../shared/errors.ts';
+import type { AdminFeed } from '../adminFeed.ts';
 import type { Call } from '../call.ts';
 import type { ContractRotation } from '../contractRotation.ts';
 import type { ContractBook, Contracts } from '../control/contracts.ts';
@@ -20,6 +21,7 @@ export type AdminPlatformDeps = {
   readonly shards: number;
   readonly isShardReady: (shard: number) => boolean;
   readonly isDiskLow: () => boolean;
+  readonly feed: Pick<AdminFeed, 'publish'>;
 };
 
 type ContractsBody = {
@@ -56,7 +58,7 @@ const DRILL_BODY = {
 };
 
 export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
-  const { platform, drills } = deps;
+  const { platform, drills, feed } = deps;
   return [
     {
       ...ADMIN,
@@ -70,6 +72,7 @@ export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
       path: '/admin/platform/pause',
       handler: (call) => {
         platform.setPaused(true);
+        feed.publish('platform_paused', {});
         ok(call, { message: 'platform paused' });
       },
     },
@@ -79,6 +82,7 @@ export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
       path: '/admin/platform/resume',
       handler: (call) => {
         platform.setPaused(false);
+        feed.publish('platform_resumed', {});
         ok(call, { message: 'platform resumed' });
       },
     },
@@ -90,6 +94,7 @@ export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
       handler: (call) => {
         const { refusal, enabled } = call.json as { refusal: Drill; enabled: boolean };
         drills.set(refusal, enabled);
+        feed.publish('drills', { drills: drills.active });
         ok(call, { drills: drills.active });
       },
     },

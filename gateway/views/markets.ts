@@ -42,6 +42,8 @@ type MarketView = {
 };
 
 export class MarketViews {
+  /** Told when the status of a market becomes another one. */
+  onStatus: (market: number, status: MarketStatus) => void = () => {};
   readonly #markets: (MarketView | undefined)[] = [];
 
   /** Market indices any shard has told of are below this. */
@@ -126,6 +128,7 @@ export class MarketViews {
 
   apply(shard: number, words: Uint32Array, word: number): void {
     const market = words[word + EV_MARKET]!;
+    const before = this.#markets[market]?.status;
     const known = this.#markets[market] ?? this.#open(shard, market, words, word);
     known.status = words[word + EV_FLAGS]! as MarketStatus;
     known.feeBps = words[word + MARKET_FEE_BPS]!;
@@ -137,6 +140,7 @@ export class MarketViews {
     known.settledMs = readSafe(words, word + MARKET_SETTLED_MS);
     known.roundingPpm = readSafe(words, word + MARKET_ROUNDING_PPM);
     known.toldSequence = readSafe(words, word + MARKET_LAST_SEQUENCE);
+    if (known.status !== before) this.onStatus(market, known.status);
   }
 
   /** The views show the market as its shard has told it: a shard that recovers tells its sequence before its orders. */

@@ -48,6 +48,8 @@ class Scene {
   readonly shards = new Shards();
   readonly store: ArmedSwitches;
   isServing = true;
+  /** Accounts whose window has ended. */
+  readonly triggered: number[] = [];
   deadMansSwitch: DeadMansSwitch;
 
   constructor(database: ControlDatabase) {
@@ -63,6 +65,7 @@ class Scene {
       clock: this.clock,
       log: createLogger('silent'),
       isServing: () => this.isServing,
+      onTriggered: (account) => this.triggered.push(account),
     });
     this.deadMansSwitch.start();
     return this.deadMansSwitch;
@@ -112,6 +115,7 @@ test('the window ends 15 seconds after the last heartbeat, not before, on every 
   it.pass(4 * WINDOW_MS);
   assert.deepEqual(it.shards.take(), []);
   assert.deepEqual([it.deadMansSwitch.triggered, it.deadMansSwitch.cancelledOrders], [1, 6]);
+  assert.equal(it.triggered.length, 1);
 });
 
 test('a heartbeat between two looks has its whole window', (t) => {

@@ -8,7 +8,13 @@ test('it is low below the reserve and not from one and a half times that on, and
   const lines: string[] = [];
   let free = 0;
   const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line).msg) });
-  const guard = new DiskGuard(100, async () => free, log);
+  const told: boolean[] = [];
+  const guard = new DiskGuard(
+    100,
+    async () => free,
+    log,
+    (isLow) => told.push(isLow),
+  );
   const seen: boolean[] = [];
   for (free of [1000, 100, 99, 0, 100, 149, 150, 100, 99]) {
     await guard.look();
@@ -19,6 +25,7 @@ test('it is low below the reserve and not from one and a half times that on, and
     lines.map((line) => line.includes('nearly full')),
     [true, false, true],
   );
+  assert.deepEqual(told, [true, false, true]);
 });
 
 test('without a reserve nothing is ever low, and a disk that cannot be asked has no room', async () => {

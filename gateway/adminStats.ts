@@ -1,0 +1,34 @@
+/** How the exchange stands, as one object: what the administrator's feed reports once a second (RULES.md 9.11). */
+import type { Clock } from '../shared/clock.ts';
+import { NOT_KNOWN, type Progress } from '../shared/progress.ts';
+import type { EngineClient } from './engineClient.ts';
+import type { Views } from './views/index.ts';
+
+export type StatsSources = {
+  readonly engine: EngineClient;
+  readonly views: Views;
+  readonly progress: Progress;
+  readonly clock: Clock;
+  readonly connections: () => number;
+};
+
+export function statsOf({ engine, views, progress, clock, connections }: StatsSources) {
+  const shards = views.orders.map((orders, shard) => {
+    const { commandBytes, commandCapacity, eventBytes, unanswered } = engine.load(shard);
+    const committed = progress.committed(shard);
+    return {
+      shard,
+      ready: engine.isReady(shard),
+      open_orders: orders.count,
+      journal_sequence: Math.max(committed, 0),
+      journal_lag_commands: unanswered,
+      projector_lag_records:
+        committed === NOT_KNOWN ? 0 : Math.max(committed - Math.max(progress.projected(shard), 0), 0),
+      command_ring_bytes: commandBytes,
+      command_ring_capacity_bytes: commandCapacity,
+      event_ring_bytes: eventBytes,
+    };
+  });
+  const openOrders = shards.reduce((sum, { open_orders }) => sum + open_orders, 0);
+  return { time: clock.nowMs(), open_orders: openOrders, connections: connections(), shards };
+}
