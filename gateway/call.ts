@@ -46,6 +46,12 @@ export class Call {
   idempotencyKey = '';
   /** What the key and its payload are held under while this call is in flight; empty when nothing is held. */
   idempotencySlot = '';
+  /** Of the payload that came with the key: a SHA-256 in hex. */
+  idempotencyFingerprint = '';
+  /** The X-SVC-DEADLINE header as sent, empty when absent. */
+  deadline = '';
+  /** What it says, in Unix milliseconds; 0 when it is absent. */
+  deadlineMs = 0;
 
   /** Bytes of the body as the headers announce it, or CHUNKED or MALFORMED. */
   announcedBytes = 0;

@@ -45,7 +45,7 @@ import {
   PLACE_TOKEN_ID,
   packKind,
 } from '../shared/commands.ts';
-import { ERRORS, type ErrorRow } from '../shared/errors.ts';
+import { ERRORS } from '../shared/errors.ts';
 import { ADDRESS_BYTES, tryParseHex, tryParseUint256 } from '../shared/hex.ts';
 import { MAX_SAFE } from '../shared/int.ts';
 import { writeSafe } from '../shared/record.ts';
@@ -53,12 +53,15 @@ import { writeClientId } from '../shared/tag.ts';
 import type { ApiKey } from './auth/apiKeys.ts';
 import type { Accounts } from './control/accounts.ts';
 import type { Catalog, MarketEntry } from './control/catalog.ts';
-import type { FailOptions } from './respond.ts';
+import type { Refusal } from './respond.ts';
 import type { JsonSchema } from './route.ts';
 
 const SIGNATURE_BYTES = 65;
 const MAX_UINT32 = 0xffff_ffff;
 const ADDRESS: JsonSchema = { type: 'string', format: 'address' };
+/** RULES.md 7.7 and 7.9. The name of a group is also a segment of a path: no character that a path would encode. */
+export const CLIENT_ORDER_ID_FORM = '^[ -~]{1,64}$';
+export const GROUP_NAME_FORM = '^[A-Za-z0-9._~-]{1,64}$';
 const UINT256: JsonSchema = { type: 'string', format: 'uint256' };
 
 /**
@@ -109,7 +112,8 @@ export const PLACEMENT_SCHEMA: JsonSchema = {
     maker_amount: { type: 'string', format: 'amount' },
     taker_amount: { type: 'string', format: 'amount' },
     time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES },
-    client_order_id: { type: 'string', pattern: '^[ -~]{1,64}$' },
+    client_order_id: { type: 'string', pattern: CLIENT_ORDER_ID_FORM },
+    order_group: { type: 'string', pattern: GROUP_NAME_FORM },
   },
 };
 
@@ -134,6 +138,7 @@ export type Placement = {
   readonly taker_amount: string;
   readonly time_in_force?: (typeof TIME_IN_FORCE_NAMES)[number];
   readonly client_order_id?: string;
+  readonly order_group?: string;
 };
 
 /** What a placement carries beside its body; given at all, even empty, the record is extended, as for a REPLACE. */
@@ -148,7 +153,6 @@ export type PlacementExtras = {
   readonly key?: Readonly<{ words: Uint32Array; fingerprint: Uint32Array; route: number; row: number }>;
 };
 
-export type PlacementRefusal = { readonly row: ErrorRow; readonly options?: FailOptions };
 /** Whose placement it is, and what the key does about self-trades unless the order says otherwise. */
 export type Placer = Pick<ApiKey, 'accountIndex' | 'selfTradePrevention'>;
 
@@ -168,7 +172,7 @@ export class OrderEncoder {
   }
 
   /** The market that the order in `record` is for, or why there is none. */
-  tryEncode(body: Placement, placer: Placer, extras?: PlacementExtras): MarketEntry | PlacementRefusal {
+  tryEncode(body: Placement, placer: Placer, extras?: PlacementExtras): MarketEntry | Refusal {
     const refusal = refuseCombination(body);
     if (refusal !== null) return refusal;
     const market = this.#catalog.byId(body.market_id.toLowerCase());
@@ -245,7 +249,7 @@ export class OrderEncoder {
 }
 
 /** What is wrong with fields that are well-formed one by one. */
-function refuseCombination(body: Placement): PlacementRefusal | null {
+function refuseCombination(body: Placement): Refusal | null {
   if (Number(body.nonce) > MAX_SAFE) return invalid('invalid nonce', 'nonce', 'maximum', body.nonce);
   const minTakerNet = Number(body.min_taker_net ?? 0);
   if (minTakerNet > MAX_ORDER_AMOUNT) {
@@ -264,6 +268,6 @@ function refuseCombination(body: Placement): PlacementRefusal | null {
   return null;
 }
 
-function invalid(message: string, field: string, rule: string, value: unknown): PlacementRefusal {
+function invalid(message: string, field: string, rule: string, value: unknown): Refusal {
   return { row: ERRORS.VALIDATION_ERROR, options: { message, details: { field, rule, value } } };
 }

@@ -25,28 +25,22 @@ import { ADDRESS_BYTES, HASH_BYTES, UUID_BYTES } from '../shared/hex.ts';
 import { readSafe, writeSafe } from '../shared/record.ts';
 import type { MarketEntry } from './control/catalog.ts';
 import {
+  countPart,
+  type EngineClientOptions,
   type EngineReply,
   type FanOut,
   hasRoomForCancel,
   Lane,
   type MarketPatch,
+  noteBuried,
+  noteSearched,
   Pending,
   type ReplyHandler,
   type ShardLoad,
 } from './engineLane.ts';
 import type { Views } from './views/index.ts';
 
-export type { EngineReply, MarketPatch, ReplyHandler, ShardLoad } from './engineLane.ts';
-
-export type EngineClientOptions = {
-  readonly shards: number;
-  readonly views: Views;
-  readonly clock: Clock;
-  /** A handler that throws never stops the pump; whoever gets this owes the context its answer. */
-  readonly onHandlerError: (error: unknown, context: unknown) => void;
-  /** The views can no longer be trusted: the process has to end and recover. */
-  readonly onFatal: (error: unknown) => void;
-};
+export type { EngineClientOptions, EngineReply, MarketPatch, ReplyHandler, ShardLoad } from './engineLane.ts';
 
 type MarketTerms = Pick<MarketEntry, 'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'>;
 
@@ -70,28 +64,11 @@ export class EngineClient {
   readonly #pending: Pending[] = [new Pending()];
   readonly #free: number[] = [];
   readonly #reply = { code: OK as number, shard: 0, shardSequence: 0, a: 0, b: 0, c: 0 };
-  readonly #onPart: ReplyHandler<FanOut> = (reply, fanOut) => {
-    if (fanOut.code === OK) fanOut.code = reply.code;
-    if (reply.code === OK) fanOut.total += reply.a;
-    this.#finishPart(fanOut);
-  };
-  readonly #onSearched: ReplyHandler<FanOut> = (reply, fanOut) => {
-    if (fanOut.code !== OK && reply.code !== E.ORDER_NOT_FOUND) fanOut.code = reply.code;
-    this.#finishPart(fanOut);
-  };
-  readonly #onBuried: ReplyHandler<FanOut> = (reply, fanOut) => {
-    const isBuried = reply.code === OK && reply.a > 0;
-    if (reply.code === E.ORDER_NOT_CANCELLABLE || (reply.code === OK && !isBuried)) {
-      fanOut.found = true;
-      fanOut.code = reply.code;
-      fanOut.total = 0;
-    } else if (!fanOut.found) {
-      if (isBuried) fanOut.total = fanOut.total === 0 ? reply.a : Math.min(fanOut.total, reply.a);
-      else if (fanOut.code === OK) fanOut.code = reply.code;
-    }
-    this.#finishPart(fanOut);
-  };
+  readonly #onPart = this.#afterPart(countPart);
+  readonly #onSearched = this.#afterPart(noteSearched);
+  readonly #onBuried = this.#afterPart(noteBuried);
   #stopped = false;
+  #holdsBack = false;
 
   constructor(options: EngineClientOptions) {
     this.#recoveredSequences = new Float64Array(options.shards);
@@ -209,6 +186,17 @@ export class EngineClient {
     return this.#send(shard);
   }
 
+  /** What `enqueue` sends to a shard reaches it in one go, so that it can share one journal transaction. */
+  inOneGo(enqueue: () => void): void {
+    this.#holdsBack = true;
+    try {
+      enqueue();
+    } finally {
+      this.#holdsBack = false;
+      for (const { commands, isReady } of this.#lanes) if (isReady) commands.publish();
+    }
+  }
+
   /** `hash` is eight words. @param flags CANCEL_TOMBSTONE or 0. */
   cancel<C>(
     shard: number,
@@ -231,15 +219,10 @@ export class EngineClient {
    * nobody can say that there is no such order.
    */
   cancelAnywhere<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C): number {
-    const lanes = this.#lanes.filter(({ isReady }) => isReady);
-    if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
-    const code = lanes.length === this.#lanes.length ? E.ORDER_NOT_FOUND : E.ENGINE_BUSY;
-    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, found: false, handler, context };
-    for (const { shard } of lanes) {
-      const sent = this.cancel(shard, account, hash, this.#onSearched, fanOut);
-      assert(sent === OK, 'C1: the room that was looked up is still there');
-    }
-    return OK;
+    const codes = { all: E.ORDER_NOT_FOUND, some: E.ENGINE_BUSY };
+    return this.#fanOut(codes, handler, context, (shard, fanOut) => {
+      return this.cancel(shard, account, hash, this.#onSearched, fanOut);
+    });
   }
 
   /**
@@ -247,15 +230,9 @@ export class EngineClient {
    * (RULES.md 7.11): then the reply's `a` is until when. Nobody can promise that while a shard is away.
    */
   cancelOrBury<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C): number {
-    const lanes = this.#lanes.filter(({ isReady }) => isReady);
-    if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
-    const code = lanes.length === this.#lanes.length ? OK : E.ENGINE_BUSY;
-    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, found: false, handler, context };
-    for (const { shard } of lanes) {
-      const sent = this.cancel(shard, account, hash, this.#onBuried, fanOut, cmd.CANCEL_TOMBSTONE);
-      assert(sent === OK, 'C1: the room that was looked up is still there');
-    }
-    return OK;
+    return this.#fanOut({ all: OK, some: E.ENGINE_BUSY }, handler, context, (shard, fanOut) => {
+      return this.cancel(shard, account, hash, this.#onBuried, fanOut, cmd.CANCEL_TOMBSTONE);
+    });
   }
 
   /** The reply's `a` is how many orders were cancelled. */
@@ -278,15 +255,9 @@ export class EngineClient {
    * shard is away the others still do theirs, and the answer is to ask again.
    */
   cancelAll<C>(account: number, handler: ReplyHandler<C>, context: C): number {
-    const lanes = this.#lanes.filter(({ isReady }) => isReady);
-    if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
-    const code = lanes.length === this.#lanes.length ? OK : E.OUTCOME_UNKNOWN;
-    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, found: false, handler, context };
-    for (const { shard } of lanes) {
-      const sent = this.cancelMarket(shard, account, cmd.NO_MARKET, cmd.BOTH_OUTCOMES, this.#onPart, fanOut);
-      assert(sent === OK, 'C1: the room that was looked up is still there');
-    }
-    return OK;
+    return this.#fanOut({ all: OK, some: E.OUTCOME_UNKNOWN }, handler, context, (shard, fanOut) => {
+      return this.cancelMarket(shard, account, cmd.NO_MARKET, cmd.BOTH_OUTCOMES, this.#onPart, fanOut);
+    });
   }
 
   /** Everything the account has open on the shard, because its heartbeats have stopped; `a` is how many there were. */
@@ -437,7 +408,7 @@ export class EngineClient {
   }
 
   #send(shard: number): typeof OK {
-    this.#lanes[shard]!.commands.publish();
+    if (!this.#holdsBack) this.#lanes[shard]!.commands.publish();
     return OK;
   }
 
@@ -488,6 +459,33 @@ export class EngineClient {
       commands.publish();
       owedTrips.delete(group);
     }
+  }
+
+  /**
+   * One cancel to every shard that is there, or to none.
+   * @param codes what the answer is unless a reply says otherwise: with all shards there, and with some of them away.
+   */
+  #fanOut<C>(
+    codes: { readonly all: number; readonly some: number },
+    handler: ReplyHandler<C>,
+    context: C,
+    send: (shard: number, fanOut: FanOut) => number,
+  ): number {
+    const lanes = this.#lanes.filter(({ isReady }) => isReady);
+    if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
+    const code = lanes.length === this.#lanes.length ? codes.all : codes.some;
+    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, found: false, handler, context };
+    for (const { shard } of lanes) {
+      assert(send(shard, fanOut) === OK, 'C1: the room that was looked up is still there');
+    }
+    return OK;
+  }
+
+  #afterPart(note: (reply: EngineReply, fanOut: FanOut) => void): ReplyHandler<FanOut> {
+    return (reply, fanOut) => {
+      note(reply, fanOut);
+      this.#finishPart(fanOut);
+    };
   }
 
   #finishPart(fanOut: FanOut): void {

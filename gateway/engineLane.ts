@@ -2,9 +2,22 @@
  * What the engine client (engineClient.ts) keeps of each shard and of each request in flight.
  * Owner: the gateway thread.
  */
+import type { Clock } from '../shared/clock.ts';
 import type { MarketStatus } from '../shared/codes.ts';
 import { COMMAND, COMMAND_BYTES } from '../shared/commands.ts';
+import { E, OK } from '../shared/errors.ts';
 import { RingConsumer, RingProducer } from '../shared/ring.ts';
+import type { Views } from './views/index.ts';
+
+export type EngineClientOptions = {
+  readonly shards: number;
+  readonly views: Views;
+  readonly clock: Clock;
+  /** A handler that throws never stops the pump; whoever gets this owes the context its answer. */
+  readonly onHandlerError: (error: unknown, context: unknown) => void;
+  /** The views can no longer be trusted: the process has to end and recover. */
+  readonly onFatal: (error: unknown) => void;
+};
 
 export type EngineReply = {
   /** 0 when done, else a number of the error table. */
@@ -72,6 +85,30 @@ export type FanOut = {
   readonly handler: ReplyHandler<never>;
   readonly context: unknown;
 };
+
+/** Of a command that counts what it did. */
+export function countPart(reply: EngineReply, fanOut: FanOut): void {
+  if (fanOut.code === OK) fanOut.code = reply.code;
+  if (reply.code === OK) fanOut.total += reply.a;
+}
+
+/** Of a cancel that goes wherever the order may be. */
+export function noteSearched(reply: EngineReply, fanOut: FanOut): void {
+  if (fanOut.code !== OK && reply.code !== E.ORDER_NOT_FOUND) fanOut.code = reply.code;
+}
+
+/** Of a cancel that leaves a tombstone where there is no order. */
+export function noteBuried(reply: EngineReply, fanOut: FanOut): void {
+  const isBuried = reply.code === OK && reply.a > 0;
+  if (reply.code === E.ORDER_NOT_CANCELLABLE || (reply.code === OK && !isBuried)) {
+    fanOut.found = true;
+    fanOut.code = reply.code;
+    fanOut.total = 0;
+  } else if (!fanOut.found) {
+    if (isBuried) fanOut.total = fanOut.total === 0 ? reply.a : Math.min(fanOut.total, reply.a);
+    else if (fanOut.code === OK) fanOut.code = reply.code;
+  }
+}
 
 /** Room also for the padding of a wrap. */
 export function hasRoomForCancel({ commands }: Lane): boolean {

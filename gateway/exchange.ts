@@ -38,6 +38,7 @@ import { DeadMansSwitch } from './deadMansSwitch.ts';
 import { DiskGuard, freeBytes } from './diskGuard.ts';
 import { Drills } from './drills.ts';
 import { EngineClient } from './engineClient.ts';
+import { GroupDesk } from './groupDesk.ts';
 import { KeptThread } from './keptThread.ts';
 import { Limiter } from './limits/limiter.ts';
 import { RedisCounterStore } from './limits/redisCounterStore.ts';
@@ -97,6 +98,7 @@ export class Exchange {
   readonly control: Control;
   readonly desk: MarketDesk;
   readonly funding: Funding;
+  readonly groups: GroupDesk;
   readonly config: Config;
   readonly clock: Clock;
   /** Nobody has used the data directory yet: it had neither accounts nor markets. */
@@ -169,10 +171,12 @@ export class Exchange {
     control.keys.onRevoked = (keyId) => this.#stream.revoked(keyId);
     this.desk = new MarketDesk(control.catalog, this.#views.markets, this.#engine, clock);
     this.funding = new Funding(control.movements, this.#engine, clock);
+    this.groups = new GroupDesk(control.orderGroups, this.#views, this.#engine, shards);
     this.#queries = new QueryPool({
       readDbPath: this.#path('read.db'),
       progress,
       lastAcknowledged: (account, shard) => this.#engine.lastAcknowledged(account, shard),
+      inGroup: (record, group) => this.groups.named(record, group),
     });
     this.#volumes = new Volumes(this.#queries);
     this.#disk = new DiskGuard(
@@ -324,6 +328,7 @@ export class Exchange {
   async #finishHalfDone(shard: number): Promise<void> {
     await this.desk.openMissing(shard);
     await this.funding.resumePending();
+    await this.groups.reconcile();
   }
 
   /** Whoever put back an older control.db, or an older journal, would have clients sign for what is refused. */
@@ -353,7 +358,8 @@ export class Exchange {
   /** A reply handler failed, and its call would never hear of it. */
   #answerFailed(error: unknown, context: unknown): void {
     this.#log.error({ err: error }, 'reply handler failed');
-    if (context instanceof Call) fail(context, ERRORS.INTERNAL_ERROR);
+    const call = context instanceof Call ? context : (context as { readonly call?: Call } | null)?.call;
+    if (call !== undefined) fail(call, ERRORS.INTERNAL_ERROR);
   }
 
   /**
@@ -381,7 +387,7 @@ export class Exchange {
   }
 
   #routes(): Route[] {
-    const { config, clock, control, desk, funding } = this;
+    const { config, clock, control, desk, funding, groups } = this;
     const { accounts, catalog, contracts, keys, platform } = control;
     const views = this.#views;
     const engine = this.#engine;
@@ -394,7 +400,7 @@ export class Exchange {
       ...metricsRoutes(() => this.#metrics),
       ...marketRoutes({ catalog, views, responses }),
       ...marketDataRoutes({ catalog, views, clock }),
-      ...orderRoutes({ engine, views, catalog, accounts, clock, queries }),
+      ...orderRoutes({ engine, views, catalog, accounts, groups, clock, queries }),
       ...heartbeatRoutes(this.#deadMansSwitch),
       ...gamingRoutes({ gaming: control.gaming, clock }),
       ...fundRoutes({ engine, views, catalog }),

@@ -34,6 +34,7 @@ export class IdempotencyStage {
     }
     this.#inFlight.set(slot, fingerprint);
     call.idempotencySlot = slot;
+    call.idempotencyFingerprint = fingerprint;
     return null;
   }
 

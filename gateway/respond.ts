@@ -15,6 +15,9 @@ export type FailOptions = {
   readonly allow?: string;
 };
 
+/** An error and what it says beyond its row. */
+export type Refusal = { readonly row: ErrorRow; readonly options?: FailOptions };
+
 type AnswerOptions = FailOptions & {
   /** Of a body that is not JSON. */
   readonly contentType?: string;
@@ -101,8 +104,13 @@ function plainBody(row: ErrorRow): string {
   return body;
 }
 
+/** The members of an error body; one that is undefined is none. */
+export function errorFields(row: ErrorRow, options: FailOptions = NO_OPTIONS): object {
+  return { error: options.message ?? row.message, code: row.code, details: options.details };
+}
+
 function errorBody(row: ErrorRow, options: FailOptions): string {
-  return JSON.stringify({ error: options.message ?? row.message, code: row.code, details: options.details });
+  return JSON.stringify(errorFields(row, options));
 }
 
 const PLAIN_BODIES = new Map<ErrorRow, string>();

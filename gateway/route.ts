@@ -23,6 +23,8 @@ export type Route = Readonly<{
   method: Method;
   /** Segments starting with a colon are parameters: `/v1/orders/:hash`. */
   path: string;
+  /** Its parameters may be percent-encoded; the handler decodes them. */
+  hasEncodedParams?: boolean;
   access: Access;
   limit: LimitClass;
   handler: (call: Call) => void | Promise<void>;
@@ -30,6 +32,8 @@ export type Route = Readonly<{
   strictKey?: boolean;
   /** Honours the Idempotency-Key header. */
   idempotent?: boolean;
+  /** Heeds the X-SVC-DEADLINE header. */
+  hasDeadline?: boolean;
   /** Takes new risk, so it is refused while the platform is paused; cancels are not placing. */
   placing?: boolean;
   /** Of a placing route that only takes risk away: a trading timeout of the account leaves it open. */

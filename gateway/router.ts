@@ -1,7 +1,8 @@
 /**
  * From a path to its endpoint. A path without parameters is one Map lookup; any other walks a tree of segments in
  * which an exact segment wins over a parameter. Nothing is decoded: a percent sign, an empty segment or a trailing
- * slash simply matches nothing, so router and signer always mean the same bytes.
+ * slash simply matches nothing, so router and signer always mean the same bytes. Where a row asks for it, what stands
+ * at a parameter may be encoded, and is handed on as it is.
  */
 
 export type Params = Readonly<Record<string, string>>;
@@ -18,13 +19,15 @@ export type Match<T> = { readonly endpoint: Endpoint<T>; readonly params: Params
 
 type Node<T> = {
   readonly exact: Map<string, Node<T>>;
-  parameter: { readonly name: string; readonly node: Node<T> } | null;
+  parameter: { readonly name: string; readonly isEncoded: boolean; readonly node: Node<T> } | null;
   endpoint: Endpoint<T> | null;
 };
 
 const CODE_SLASH = 47;
 /** The characters of a URL that never need encoding: a parameter has no others. */
 const UNRESERVED = Array.from({ length: 128 }, (_, code) => /[A-Za-z0-9._~-]/.test(String.fromCharCode(code)));
+/** What encodeURIComponent leaves of a text. */
+const ENCODED = /^(?:[A-Za-z0-9._~!'()*-]|%[0-9A-Fa-f]{2})+$/;
 const NO_PARAMS: Params = Object.freeze({});
 
 export class Router<T> {
@@ -33,11 +36,11 @@ export class Router<T> {
   #deepest = 0;
 
   /** Start-up only. Throws when two rows claim the same method and path. */
-  add(method: string, path: string, target: T): void {
+  add(method: string, path: string, target: T, hasEncodedParams = false): void {
     const segments = splitPath(path);
     this.#deepest = Math.max(this.#deepest, segments.length);
     let node = this.#root;
-    for (const segment of segments) node = descend(node, segment, path);
+    for (const segment of segments) node = descend(node, segment, path, hasEncodedParams);
     node.endpoint ??= { path, methods: new Map(), allow: '' };
     const endpoint = node.endpoint;
     if (endpoint.methods.has(method)) throw new Error(`router: two routes for ${method} ${path}`);
@@ -64,7 +67,9 @@ function match<T>(node: Node<T>, segments: readonly string[], index: number, par
     const found = match(exact, segments, index + 1, params);
     if (found !== null) return found;
   }
-  if (node.parameter === null || !isParameterValue(segment)) return null;
+  if (node.parameter === null) return null;
+  const isValue = node.parameter.isEncoded ? ENCODED.test(segment) : isParameterValue(segment);
+  if (!isValue) return null;
   return match(node.parameter.node, segments, index + 1, { ...params, [node.parameter.name]: segment });
 }
 
@@ -77,11 +82,12 @@ function isParameterValue(segment: string): boolean {
   return true;
 }
 
-function descend<T>(node: Node<T>, segment: string, path: string): Node<T> {
+function descend<T>(node: Node<T>, segment: string, path: string, isEncoded: boolean): Node<T> {
   if (segment.startsWith(':')) {
     const name = segment.slice(1);
-    node.parameter ??= { name, node: makeNode() };
-    if (node.parameter.name !== name) throw new Error(`router: ${path} renames a parameter of another route`);
+    node.parameter ??= { name, isEncoded, node: makeNode() };
+    const isSame = node.parameter.name === name && node.parameter.isEncoded === isEncoded;
+    if (!isSame) throw new Error(`router: ${path} renames a parameter of another route`);
     return node.parameter.node;
   }
   let next = node.exact.get(segment);

@@ -52,7 +52,7 @@ import { RequestCounts } from './requestCounts.ts';
 import { type FailOptions, fail } from './respond.ts';
 import { type Route, requiredScope } from './route.ts';
 import { Router } from './router.ts';
-import { type BodyCheck, compileBody, compileQuery, type Invalid, type QueryCheck } from './validate.ts';
+import { type BodyCheck, compileBody, compileQuery, type Invalid, invalid, type QueryCheck } from './validate.ts';
 
 export type ServerOptions = {
   readonly config: Pick<Config, 'host' | 'port' | 'tls' | 'trustProxy'>;
@@ -92,6 +92,8 @@ type Row = {
   readonly checkQuery: QueryCheck | null;
 };
 
+/** Up to the year 5138, so that a time in microseconds is not taken for a far one in milliseconds. */
+const UNIX_MS_FORM = /^[1-9][0-9]{0,13}$/;
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package's types leave out: without it two servers would share a port. */
 const EXCLUSIVE_PORT = 1;
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
@@ -116,7 +118,9 @@ export class HttpServer {
 
   constructor(options: ServerOptions) {
     this.#options = options;
-    for (const route of options.routes) this.#router.add(route.method, route.path, compileRoute(route));
+    for (const route of options.routes) {
+      this.#router.add(route.method, route.path, compileRoute(route), route.hasEncodedParams);
+    }
     this.#app = makeApp(options.config.tls);
     this.#app.filter(this.#onConnection);
     const { webSocket } = options;
@@ -202,6 +206,7 @@ export class HttpServer {
     const { route } = row;
     if (this.#options.config.trustProxy !== null) call.forwardedFor = readForwardedFor(request);
     if (route.idempotent) call.idempotencyKey = request.getHeader('idempotency-key');
+    if (route.hasDeadline) call.deadline = request.getHeader('x-svc-deadline');
     const isLocal = route.access === 'operator' && isFromHere(call, request);
     const isForOperators = route.access === 'admin' || route.access === 'operator';
     if (isForOperators && !isLocal && !this.#options.adminToken.accepts(request.getHeader('authorization'))) {
@@ -431,6 +436,10 @@ function compileRoute(route: Route): Row {
 }
 
 function validate(call: Call, row: Row): boolean {
+  if (call.deadline !== '') {
+    call.deadlineMs = UNIX_MS_FORM.test(call.deadline) ? Number(call.deadline) : 0;
+    if (call.deadlineMs === 0) return refuseInvalid(call, invalid('X-SVC-DEADLINE', 'format', call.deadline));
+  }
   if (row.checkQuery !== null) {
     const result = row.checkQuery(call.rawQuery ?? '');
     if (!result.ok) return refuseInvalid(call, result.invalid);

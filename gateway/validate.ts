@@ -140,7 +140,7 @@ function describe(error: ErrorObject): Invalid {
 }
 
 /** The message has the field's own name, as documented; the details say where in the body it is. */
-function invalid(field: string, rule: string, value?: unknown): Invalid {
+export function invalid(field: string, rule: string, value?: unknown): Invalid {
   const name = field.split('.').findLast((part) => !/^[0-9]+$/.test(part)) ?? 'body';
   const isShown = !SECRET_FIELDS.has(name) && typeof value !== 'object' && value !== undefined;
   const details = isShown ? { field, rule, value: shown(value) } : { field, rule };

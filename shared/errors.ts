@@ -87,6 +87,12 @@ export const ERRORS = {
   TOO_MANY_HASHES: row(413, 'INVALID_REQUEST', 400, 'too many order hashes (max 200)'),
   NO_ORDERS: row(414, 'VALIDATION_ERROR', 400, 'no orders provided'),
   NO_ORDER_HASHES: row(415, 'VALIDATION_ERROR', 400, 'no order hashes provided'),
+  AMEND_RESIGN_REQUIRED: row(
+    512,
+    'AMEND_RESIGN_REQUIRED',
+    422,
+    'a change of amounts needs new_order, signed again over the new amounts',
+  ),
   RESOURCE_NOT_FOUND: row(408, 'NOT_FOUND', 404, 'not found'),
   MARKET_NOT_FOUND: row(409, 'NOT_FOUND', 404, 'market not found'),
   CONFLICT: row(410, 'CONFLICT', 409, 'conflict'),
@@ -104,12 +110,6 @@ export const ERRORS = {
   INVALID_SIGNATURE: row(506, 'INVALID_SIGNATURE', 400, 'invalid order signature'),
   FORBIDDEN: row(507, 'FORBIDDEN', 403, 'maker is not a wallet of this account'),
   FEE_RATE_MISMATCH: row(508, 'FEE_RATE_MISMATCH', 422, 'fee_rate_bps mismatch'),
-  AMEND_RESIGN_REQUIRED: row(
-    512,
-    'AMEND_RESIGN_REQUIRED',
-    422,
-    'a change of amounts needs new_order, signed again over the new amounts',
-  ),
   REPLACES_ANOTHER_MARKET: row(513, 'VALIDATION_ERROR', 400, 'new_order is for another market, outcome or side'),
 
   // 600 risk and state

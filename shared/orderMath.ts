@@ -74,8 +74,9 @@ export type OrderRecord = Readonly<{
   filled_token_quantity_atomic: string;
   average_fill_price: string | null;
   sequence: number;
-  /** Only of an order that has one (RULES.md 7.7). */
+  /** Only of an order that has one (RULES.md 7.7, 7.9). */
   client_order_id?: string;
+  order_group?: string;
 }>;
 
 export type OrderRecordV2 = OrderRecord &

@@ -43,6 +43,7 @@ CREATE TABLE orders (
   status                INTEGER NOT NULL,
   reason                INTEGER,          -- why it is closed
   client_order_id       TEXT,
+  order_group           INTEGER NOT NULL DEFAULT 0, -- its index, 0 for none; names are in control.db
   order_sequence        INTEGER NOT NULL,
   shard_sequence        INTEGER NOT NULL, -- of the record that changed it last
   created_ms            INTEGER NOT NULL,

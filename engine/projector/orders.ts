@@ -89,7 +89,7 @@ export class OrderProjection {
       UPDATE orders SET slot = NULL, reason = ?,
         status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
       WHERE id = ?`);
-    this.#tag = db.prepare('UPDATE orders SET client_order_id = ? WHERE id = ?');
+    this.#tag = db.prepare('UPDATE orders SET client_order_id = ?, order_group = ? WHERE id = ?');
     this.#open = Array.from({ length: shards }, () => new Map<number, OpenOrder>());
     this.#restore(db);
   }
@@ -149,8 +149,8 @@ export class OrderProjection {
 
   /** An ORDER_TAG event, right behind the ORDER it belongs to. */
   tag(words: Uint32Array, word: number, record: RecordContext): void {
-    const clientId = readClientId(words, word);
-    if (clientId !== null) this.#tag.run(clientId, this.at(record.shard, words[word + EV_SLOT]!).id);
+    const { id } = this.at(record.shard, words[word + EV_SLOT]!);
+    this.#tag.run(readClientId(words, word), words[word + EV_FLAGS], id);
   }
 
   /** One party's side of a FILL event, at the price of the order's own outcome. */

@@ -10,6 +10,7 @@ import { Gaming } from './gaming.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { ApiKeys } from './keys.ts';
 import { Movements } from './movements.ts';
+import { OrderGroups } from './orderGroups.ts';
 import { Platform } from './platform.ts';
 import { openAdminToken, openMasterKey } from './secrets.ts';
 
@@ -25,6 +26,7 @@ export type Control = {
   readonly movements: Movements;
   readonly armedSwitches: ArmedSwitches;
   readonly gaming: Gaming;
+  readonly orderGroups: OrderGroups;
 };
 
 export function openControl(config: Config): Control {
@@ -47,6 +49,7 @@ export function openControl(config: Config): Control {
       movements: new Movements(database),
       armedSwitches: new ArmedSwitches(database),
       gaming: new Gaming(database),
+      orderGroups: new OrderGroups(database),
     };
   } catch (error) {
     database.close();

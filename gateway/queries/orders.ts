@@ -22,6 +22,9 @@ export type OrderFilters = Readonly<{
   offset: number;
 }>;
 
+/** The name of a group is known to the gateway only. */
+export type StoredOrder<R> = { readonly record: R; readonly group: number };
+
 type Row = {
   readonly id: Uint8Array;
   readonly hash: Uint8Array;
@@ -39,6 +42,7 @@ type Row = {
   readonly post_only: number;
   readonly status: number;
   readonly client_order_id: string | null;
+  readonly order_group: number;
   readonly order_sequence: number;
   readonly created_ms: number;
 };
@@ -48,7 +52,7 @@ type ListParameters = Omit<OrderFilters, 'sort'> & { readonly account: number; r
 const SELECT = `
   SELECT id, hash, markets.uuid AS market_uuid, ticks_per_unit, side, outcome, limit_ticks, maker_amount, taker_amount,
     lots, remaining_lots, filled_notional_micro, time_in_force, post_only, status, client_order_id,
-    order_sequence, created_ms
+    order_group, order_sequence, created_ms
   FROM orders JOIN markets USING (market)`;
 
 const FILTER = `
@@ -81,14 +85,15 @@ export class OrderQueries {
   }
 
   /** Null when the account has no such order; whether another has one stays unknown to it. */
-  byHash(account: number, hash: Uint8Array): OrderRecord | null {
+  byHash(account: number, hash: Uint8Array): StoredOrder<OrderRecord> | null {
     const row = this.#byHash.get(account, hash);
-    return row === undefined ? null : orderRecord(toFacts(row));
+    return row === undefined ? null : { record: orderRecord(toFacts(row)), group: row.order_group };
   }
 
-  list(account: number, { sort, ...filters }: OrderFilters): Page<OrderRecordV2> {
+  list(account: number, { sort, ...filters }: OrderFilters): Page<StoredOrder<OrderRecordV2>> {
     const page = this.#readPage({ account, firstId: firstIdAfter(filters.sinceMs), ...filters }, sort);
-    return { total: page.total, rows: page.rows.map((row) => orderRecordV2(toFacts(row))) };
+    const rows = page.rows.map((row) => ({ record: orderRecordV2(toFacts(row)), group: row.order_group }));
+    return { total: page.total, rows };
   }
 }
 

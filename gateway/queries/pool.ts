@@ -7,11 +7,12 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import { NO_GROUP } from '../../shared/commands.ts';
 import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/orderMath.ts';
 import { NOT_KNOWN, Progress } from '../../shared/progress.ts';
 import type { MarketVolume } from '../control/volumes.ts';
-import type { OrderFilters } from './orders.ts';
+import type { OrderFilters, StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
 import type { TradeFilters, TradeRecord } from './trades.ts';
 import type * as worker from './worker.ts';
@@ -21,6 +22,8 @@ export type QueryPoolOptions = {
   readonly progress: SharedArrayBuffer;
   /** The last record of a shard whose effects an account may have been told of. */
   readonly lastAcknowledged: (account: number, shard: number) => number;
+  /** A record with the name of the group its order is in. */
+  readonly inGroup: <R extends object>(record: R, group: number) => R;
   /** How long a query waits for the projector. */
   readonly waitMs?: number;
 };
@@ -35,12 +38,14 @@ const BUSY = { ok: false, row: ERRORS.ENGINE_BUSY } as const;
 export class QueryPool {
   readonly #progress: Progress;
   readonly #lastAcknowledged: QueryPoolOptions['lastAcknowledged'];
+  readonly #inGroup: QueryPoolOptions['inGroup'];
   readonly #waitMs: number;
   readonly #pool: Piscina;
 
   constructor(options: QueryPoolOptions) {
     this.#progress = new Progress(options.progress);
     this.#lastAcknowledged = options.lastAcknowledged;
+    this.#inGroup = options.inGroup;
     this.#waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
     const workerData: worker.QueryWorkerData = { readDbPath: options.readDbPath };
     this.#pool = new Piscina({
@@ -53,12 +58,17 @@ export class QueryPool {
   }
 
   /** An order of the account in whatever state, null when it has none with this hash. */
-  orderByHash(account: number, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
-    return this.#ask<typeof worker.orderByHash>('orderByHash', account, { account, hash });
+  async orderByHash(account: number, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
+    const result = await this.#ask<typeof worker.orderByHash>('orderByHash', account, { account, hash });
+    if (!result.ok || result.value === null) return result as QueryResult<null>;
+    return { ok: true, value: this.#named(result.value) };
   }
 
-  userOrders(account: number, filters: OrderFilters): Promise<QueryResult<Page<OrderRecordV2>>> {
-    return this.#ask<typeof worker.userOrders>('userOrders', account, { account, filters });
+  async userOrders(account: number, filters: OrderFilters): Promise<QueryResult<Page<OrderRecordV2>>> {
+    const result = await this.#ask<typeof worker.userOrders>('userOrders', account, { account, filters });
+    if (!result.ok) return result;
+    const { total, rows } = result.value;
+    return { ok: true, value: { total, rows: rows.map((row) => this.#named(row)) } };
   }
 
   userTrades(account: number, filters: TradeFilters): Promise<QueryResult<Page<TradeRecord>>> {
@@ -76,6 +86,10 @@ export class QueryPool {
   /** Queries still running are given up. */
   close(): Promise<void> {
     return this.#pool.destroy();
+  }
+
+  #named<R extends object>({ record, group }: StoredOrder<R>): R {
+    return group === NO_GROUP ? record : this.#inGroup(record, group);
   }
 
   async #ask<F extends (task: never) => unknown>(

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/orderMath.ts';
 import type { MarketVolume } from '../control/volumes.ts';
 import { MarketQueries } from './markets.ts';
-import { type OrderFilters, OrderQueries } from './orders.ts';
+import { type OrderFilters, OrderQueries, type StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
 import { type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
 
@@ -17,11 +17,11 @@ type Queries = { readonly markets: MarketQueries; readonly orders: OrderQueries;
 
 let opened: Queries | null = null;
 
-export function orderByHash(task: { account: number; hash: Uint8Array }): OrderRecord | null {
+export function orderByHash(task: { account: number; hash: Uint8Array }): StoredOrder<OrderRecord> | null {
   return queries().orders.byHash(task.account, task.hash);
 }
 
-export function userOrders(task: { account: number; filters: OrderFilters }): Page<OrderRecordV2> {
+export function userOrders(task: { account: number; filters: OrderFilters }): Page<StoredOrder<OrderRecordV2>> {
   return queries().orders.list(task.account, task.filters);
 }
 

@@ -1,10 +1,11 @@
 /** A market's grid, fees and best prices. */
 import type { Clock } from '../../shared/clock.ts';
 import { OUTCOME, type Outcome } from '../../shared/codes.ts';
+import { ERRORS } from '../../shared/errors.ts';
 import { midpointToDecimal, spreadBpsHalfUp, spreadToDecimal, tickToPrice } from '../../shared/units.ts';
 import type { Call } from '../call.ts';
 import type { MarketEntry } from '../control/catalog.ts';
-import { ok } from '../respond.ts';
+import { fail, ok } from '../respond.ts';
 import type { Route } from '../route.ts';
 import { bestTicks } from '../views/bookLevels.ts';
 import { NO_TICK } from '../views/books.ts';
@@ -21,9 +22,24 @@ const OUTCOME_QUERY = {
   },
 };
 
+const MAX_BBO = 50;
+const BBO_BODY = {
+  type: 'array',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['market_id', 'outcome_index'],
+    properties: {
+      market_id: { type: 'string' },
+      outcome_index: { type: 'integer', enum: [OUTCOME.YES, OUTCOME.NO] },
+    },
+  },
+};
+
 const PUBLIC_READ = { method: 'GET', access: 'public', limit: 'unlisted' } as const;
 
 export function marketDataRoutes(deps: MarketDataDeps): Route[] {
+  const show = bboRenderer(deps);
   return [
     {
       ...PUBLIC_READ,
@@ -36,11 +52,14 @@ export function marketDataRoutes(deps: MarketDataDeps): Route[] {
       path: '/v1/market-data/:market_id/fee-rate',
       handler: forMarket(deps, (market) => feeRate(market, deps.views.markets.feeBps(market.index))),
     },
+    { ...PUBLIC_READ, path: '/v1/market-data/:market_id/bbo', query: OUTCOME_QUERY, handler: bboHandler(deps, show) },
     {
-      ...PUBLIC_READ,
-      path: '/v1/market-data/:market_id/bbo',
-      query: OUTCOME_QUERY,
-      handler: bboHandler(deps),
+      method: 'POST',
+      access: 'public',
+      limit: 'bestPrices',
+      path: '/v1/market-data/bbo',
+      body: BBO_BODY,
+      handler: manyBboHandler(deps, show),
     },
     {
       ...PUBLIC_READ,
@@ -100,15 +119,48 @@ function quote(views: Views, market: MarketEntry, outcome: Outcome) {
   };
 }
 
-function bboHandler({ catalog, views, clock }: MarketDataDeps): Route['handler'] {
+/** JSON of the best prices. */
+type ShowBbo = (market: MarketEntry, outcome: Outcome) => string;
+
+function bboRenderer({ views, clock }: MarketDataDeps): ShowBbo {
   const rendered = new RenderedBooks();
-  return (call) => {
-    const market = requireMarketParam(call, { catalog, views }, 'market_id');
-    if (market === null) return;
-    const outcome = call.query['outcome_index'] as Outcome;
+  return (market, outcome) => {
     const nowSec = Math.floor(clock.nowMs() / 1000);
     const render = (): object => bbo(views, market, outcome);
-    ok(call, rendered.show(market.index, outcome, views.markets.sequence(market.index), nowSec, render));
+    return rendered.show(market.index, outcome, views.markets.sequence(market.index), nowSec, render);
+  };
+}
+
+function bboHandler(deps: MarketDataDeps, show: ShowBbo): Route['handler'] {
+  return (call) => {
+    const market = requireMarketParam(call, deps, 'market_id');
+    if (market !== null) ok(call, show(market, call.query['outcome_index'] as Outcome));
+  };
+}
+
+/** All of one moment, in the order they were asked for; one unknown market refuses them all, and is named. */
+function manyBboHandler({ catalog, views }: MarketDataDeps, show: ShowBbo): Route['handler'] {
+  return (call) => {
+    const asked = call.json as readonly { market_id: string; outcome_index: Outcome }[];
+    if (asked.length === 0) {
+      fail(call, ERRORS.VALIDATION_ERROR, { message: 'no markets provided' });
+      return;
+    }
+    if (asked.length > MAX_BBO) {
+      fail(call, ERRORS.INVALID_REQUEST, { message: `too many markets (max ${MAX_BBO})` });
+      return;
+    }
+    const texts: string[] = [];
+    for (const [index, { market_id, outcome_index }] of asked.entries()) {
+      const market = catalog.byId(market_id.toLowerCase());
+      if (market === undefined || !views.markets.has(market.index)) {
+        const details = { field: `${index}.market_id`, rule: 'known', value: market_id.slice(0, 100) };
+        fail(call, ERRORS.MARKET_NOT_FOUND, { details });
+        return;
+      }
+      texts.push(show(market, outcome_index));
+    }
+    ok(call, `{"markets":[${texts.join(',')}]}`);
   };
 }
 

@@ -3,7 +3,7 @@ import { ERRORS } from '../../shared/errors.ts';
 import { HASH_BYTES, tryParseHex } from '../../shared/hex.ts';
 import type { Call } from '../call.ts';
 import type { Catalog, MarketEntry } from '../control/catalog.ts';
-import { fail } from '../respond.ts';
+import { fail, type Refusal } from '../respond.ts';
 import type { Views } from '../views/index.ts';
 
 export type MarketDeps = { readonly catalog: Pick<Catalog, 'byId'>; readonly views: Views };
@@ -21,13 +21,13 @@ export function requireMarket(call: Call, { catalog, views }: MarketDeps, id: st
   return null;
 }
 
+export const INVALID_HASH: Refusal = { row: ERRORS.VALIDATION_ERROR, options: { message: 'invalid order hash' } };
+
 /** The 32 bytes of `:hash` into `out`; false when the call was answered. */
 export function requireHashParam(call: Call, out: Uint8Array): boolean {
   const text = call.params['hash']!;
   if (tryParseHex(text, HASH_BYTES, out, 0)) return true;
-  fail(call, ERRORS.VALIDATION_ERROR, {
-    message: 'invalid order hash',
-    details: { field: 'hash', rule: 'format', value: text.slice(0, 100) },
-  });
+  const details = { field: 'hash', rule: 'format', value: text.slice(0, 100) };
+  fail(call, INVALID_HASH.row, { ...INVALID_HASH.options, details });
   return false;
 }

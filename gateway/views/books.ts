@@ -144,22 +144,23 @@ export class Book {
   }
 
   insert(from: OpenOrders, slot: number): void {
-    this.#sideOf(from, slot).insert(from, slot, this.#tickOf(from, slot));
+    this.sideOf(from, slot).insert(from, slot, this.tickOf(from, slot));
   }
 
   remove(from: OpenOrders, slot: number): void {
-    this.#sideOf(from, slot).remove(from, slot, this.#tickOf(from, slot));
+    this.sideOf(from, slot).remove(from, slot, this.tickOf(from, slot));
   }
 
   reduce(from: OpenOrders, slot: number, lots: number): void {
-    this.#sideOf(from, slot).reduce(from, slot, this.#tickOf(from, slot), lots);
+    this.sideOf(from, slot).reduce(from, slot, this.tickOf(from, slot), lots);
   }
 
-  #sideOf(from: OpenOrders, slot: number): BookSide {
+  sideOf(from: OpenOrders, slot: number): BookSide {
     return isBid(from.kind[slot]!) ? this.bids : this.asks;
   }
 
-  #tickOf(from: OpenOrders, slot: number): number {
+  /** In Yes terms. */
+  tickOf(from: OpenOrders, slot: number): number {
     return mirrorTicks(from.kind[slot]!, from.limitTicks[slot]!, this.ticksPerUnit);
   }
 }

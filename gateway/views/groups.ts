@@ -6,7 +6,13 @@
 import * as ev from '../../shared/events.ts';
 import { readSafe } from '../../shared/record.ts';
 
-type Standing = { filledAtomic: number; isTripped: boolean; toldMs: number };
+type Standing = {
+  readonly windowSec: number;
+  readonly maxAtomic: number;
+  readonly filledAtomic: number;
+  readonly isTripped: boolean;
+  readonly toldMs: number;
+};
 
 export type GroupView = {
   readonly account: number;
@@ -49,6 +55,16 @@ export class GroupViews {
     return { account, windowSec, maxAtomic, filledAtomic, isTripped: isTrippedAnywhere(entry) };
   }
 
+  /** Whether any shard knows the group. */
+  has(group: number): boolean {
+    return this.#groups.get(group)?.standings.some((standing) => standing !== undefined) === true;
+  }
+
+  /** As one shard has it; undefined when it does not know the group. */
+  settingsIn(shard: number, group: number): { readonly windowSec: number; readonly maxAtomic: number } | undefined {
+    return this.#groups.get(group)?.standings[shard];
+  }
+
   /** Groups that have tripped in some shard and, as far as is known, not in this one: index and account. */
   missedBy(shard: number): [group: number, account: number][] {
     const missed: [number, number][] = [];
@@ -74,7 +90,10 @@ export class GroupViews {
     }
     entry.windowSec = words[word + ev.GROUP_EV_WINDOW_SEC]!;
     entry.maxAtomic = readSafe(words, word + ev.GROUP_EV_MAX_ATOMIC);
+    const { windowSec, maxAtomic } = entry;
     entry.standings[shard] = {
+      windowSec,
+      maxAtomic,
       filledAtomic: readSafe(words, word + ev.GROUP_EV_FILLED_ATOMIC),
       isTripped: words[word + ev.GROUP_EV_TRIPPED] === 1,
       toldMs: timeMs === 0 ? NO_TIME : timeMs,

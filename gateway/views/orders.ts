@@ -99,6 +99,11 @@ export class OpenOrders {
     return this.#pairs.markets[this.pair[slot]!]!;
   }
 
+  /** Eight words, which are the column itself. */
+  hashOf(slot: number): Uint32Array {
+    return this.hash.subarray(slot * HASH_WORDS, (slot + 1) * HASH_WORDS);
+  }
+
   /** Also valid for an order that just closed (O3). */
   orderId(slot: number): string {
     return timeOrderedId(this.createdMs[slot]!, this.shard, ID_KIND.ORDER, this.orderSequence[slot]!);

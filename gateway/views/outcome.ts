@@ -79,4 +79,10 @@ export class Outcome {
     if (this.fills > 0) return ORDER_STATUS.PARTIALLY_FILLED;
     return this.#isClosed ? ORDER_STATUS.CANCELLED : ORDER_STATUS.OPEN;
   }
+
+  /** As its record then says it: the rest of an order that was stopped short is cancelled. */
+  finalStatus(): OrderStatus {
+    const isCancelled = this.#isClosed && this.#closeReason !== CLOSE_REASON.FILLED;
+    return isCancelled ? ORDER_STATUS.CANCELLED : this.status();
+  }
 }

@@ -6,11 +6,17 @@ import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
 import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner, withQuery } from './request.ts';
 import type {
+  AmendResponse,
   Balances,
+  BatchCancelResponse,
+  BatchPlaceResponse,
+  Bbo,
   Book,
+  BookOfOrders,
   BothBooks,
   CancelAllResponse,
   CancelMarketResponse,
+  CancelReplaceResponse,
   ClaimResponse,
   FeeRate,
   FullSets,
@@ -18,21 +24,32 @@ import type {
   Market,
   Markets,
   Message,
+  OrderGroup,
+  OrderGroupSettings,
   OrderRecord,
   PlacementBody,
   PlacementResponse,
   PlatformConfig,
+  QueuePosition,
   RateLimits,
   Redeemable,
   SideName,
   Status,
   TickSize,
+  TombstoneResponse,
   UserOrders,
   UserTrades,
 } from './types.ts';
 
 /** Without credentials only the public routes work. */
 export type ClientOptions = { baseUrl: string; credentials?: Credentials; timeoutMs?: number; clock?: Clock };
+
+export type PlacingOptions = {
+  /** A UUID: a repeat with it answers as the first time did. */
+  idempotencyKey?: string;
+  /** Unix milliseconds after which the order is not wanted any more. */
+  deadlineMs?: number;
+};
 
 export type MarketsQuery = {
   status?: string;
@@ -78,11 +95,26 @@ export class ExchangeClient {
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   }
 
-  /** A key makes a repeat answer as the first time did; without one a repeat is refused as a duplicate. */
-  async placeOrder(body: PlacementBody, idempotencyKey?: string): Promise<PlacementResponse> {
-    const request = this.prepareSigned('POST', '/v1/orders', body);
-    if (idempotencyKey !== undefined) request.headers['idempotency-key'] = idempotencyKey;
-    return this.#send(request);
+  /** Without a key a repeat is refused as a duplicate. */
+  placeOrder(body: PlacementBody, options?: PlacingOptions): Promise<PlacementResponse> {
+    return this.#sendPlacing('POST', '/v1/orders', body, options);
+  }
+
+  /** The old order gives way to the new one in one step, or stays as it is. */
+  cancelReplace(cancelHash: string, newOrder: PlacementBody, options?: PlacingOptions): Promise<CancelReplaceResponse> {
+    const payload = { cancel_hash: cancelHash, new_order: newOrder };
+    return this.#sendPlacing('POST', '/v1/orders/cancel-replace', payload, options);
+  }
+
+  /** Like a replacement on the same side of the same outcome, and keeps the place in the queue where it can. */
+  amendOrder(orderHash: string, newOrder: PlacementBody, options?: PlacingOptions): Promise<AmendResponse> {
+    const path = `/v1/orders/${segment(orderHash)}/amend`;
+    return this.#sendPlacing('PUT', path, { new_order: newOrder }, options);
+  }
+
+  /** At most 15; each succeeds or fails by itself. */
+  placeOrders(orders: PlacementBody[], options?: PlacingOptions): Promise<BatchPlaceResponse> {
+    return this.#sendPlacing('POST', '/v1/orders/batch', { orders }, options);
   }
 
   /**
@@ -102,6 +134,39 @@ export class ExchangeClient {
 
   cancelOrder(orderHash: string): Promise<Message> {
     return this.#sendSigned('DELETE', `/v1/orders/${segment(orderHash)}`);
+  }
+
+  /** Also of an order that has not come yet: that is refused for a while, and the answer says until when. */
+  cancelOrBury(orderHash: string): Promise<Message | TombstoneResponse> {
+    return this.#sendSigned('DELETE', `/v1/orders/${segment(orderHash)}?tombstone=1`);
+  }
+
+  cancelByClientId(clientOrderId: string): Promise<Message> {
+    return this.#sendSigned('DELETE', `/v1/orders/by-client-id/${segment(clientOrderId)}`);
+  }
+
+  /** At most 200; each succeeds or fails by itself. */
+  cancelOrders(orderHashes: string[], idempotencyKey?: string): Promise<BatchCancelResponse> {
+    return this.#sendPlacing('DELETE', '/v1/orders/batch', { order_hashes: orderHashes }, { idempotencyKey });
+  }
+
+  /** Where an open order stands in the queue of its price. */
+  queuePosition(orderHash: string): Promise<QueuePosition> {
+    return this.#sendSigned('GET', `/v1/orders/${segment(orderHash)}/queue`);
+  }
+
+  orderGroups(): Promise<{ order_groups: OrderGroup[] }> {
+    return this.#sendSigned('GET', '/v1/user/order-groups');
+  }
+
+  /** Makes the group or changes it. */
+  setOrderGroup(name: string, settings: OrderGroupSettings): Promise<OrderGroup> {
+    return this.#sendSigned('PUT', `/v1/user/order-groups/${segment(name)}`, settings);
+  }
+
+  /** Lets it take orders again, from nothing filled on. */
+  resetOrderGroup(name: string): Promise<OrderGroup> {
+    return this.#sendSigned('POST', `/v1/user/order-groups/${segment(name)}/reset`);
   }
 
   getOrder(orderHash: string): Promise<OrderRecord> {
@@ -171,6 +236,20 @@ export class ExchangeClient {
     return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
   }
 
+  /** Order by order, in the sequence in which they are filled. */
+  bookOrders(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<BookOfOrders> {
+    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, { l3: true, ...query }));
+  }
+
+  bbo(marketId: string, query: { outcome_index?: Outcome } = {}): Promise<Bbo> {
+    return this.#sendPublic(withQuery(`/v1/market-data/${segment(marketId)}/bbo`, query));
+  }
+
+  /** At most 50, all of one moment. */
+  bbos(markets: { market_id: string; outcome_index: Outcome }[]): Promise<{ markets: Bbo[] }> {
+    return this.#send(prepareRequest('POST', '/v1/market-data/bbo', markets));
+  }
+
   tickSize(marketId: string): Promise<TickSize> {
     return this.#sendPublic(`/v1/market-data/${segment(marketId)}/tick-size`);
   }
@@ -234,6 +313,14 @@ export class ExchangeClient {
     const signer = this.#signer;
     if (signer === undefined) throw new Error(`${method} ${path} needs an API key`);
     return prepareRequest(method, path, payload, (...parts) => signer.headers(...parts));
+  }
+
+  async #sendPlacing<T>(method: string, path: string, payload: unknown, options: PlacingOptions = {}): Promise<T> {
+    const request = this.prepareSigned(method, path, payload);
+    const { idempotencyKey, deadlineMs } = options;
+    if (idempotencyKey !== undefined) request.headers['idempotency-key'] = idempotencyKey;
+    if (deadlineMs !== undefined) request.headers['x-svc-deadline'] = String(deadlineMs);
+    return this.#send(request);
   }
 
   async #sendSigned<T>(method: string, path: string, payload?: unknown): Promise<T> {

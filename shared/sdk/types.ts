@@ -42,6 +42,7 @@ export type PlacementBody = {
   min_taker_net?: string;
   self_trade_prevention?: SelfTradeName;
   client_order_id?: string;
+  order_group?: string;
 };
 
 export type Fill = {
@@ -60,6 +61,60 @@ export type PlacementResponse = {
   matches: number;
   fills: Fill[];
   client_order_id?: string;
+  order_group?: string;
+};
+
+export type CancelReplaceResponse = { cancelled_order_hash: string; order: PlacementResponse };
+
+/** Amounts as signed; `remaining` in the maker's asset. */
+export type AmendResponse = PlacementResponse & {
+  price: string;
+  maker_amount: string;
+  taker_amount: string;
+  remaining: string;
+  time_priority: boolean;
+  price_changed: boolean;
+};
+
+export type FailedRow = { status: 'failed'; error: string; code: string; details?: unknown };
+export type PlacedRow = {
+  index: number;
+  status: 'success';
+  order_hash: string;
+  order_id: string;
+  /** `matches` are the fills themselves here. */
+  response: Omit<PlacementResponse, 'matches' | 'fills'> & { matches: Fill[] };
+};
+export type BatchPlaceResponse = {
+  results: (PlacedRow | (FailedRow & { index: number }))[];
+  succeeded: number;
+  failed: number;
+  total: number;
+};
+export type BatchCancelResponse = {
+  results: ({ order_hash: string; status: 'cancelled' } | (FailedRow & { order_hash: string }))[];
+  cancelled: number;
+  failed: number;
+  total: number;
+};
+
+/** Of a cancel that found no order and keeps it from coming. */
+export type TombstoneResponse = Message & { tombstone_until: string };
+
+/** Null where an order stands too deep in a long queue to be counted. */
+export type QueuePosition = {
+  ahead_orders: number | null;
+  ahead_token_quantity_atomic: string | null;
+  level_token_quantity_atomic: string;
+  sequence: number;
+};
+
+export type OrderGroupSettings = { window_seconds: number; max_token_quantity_atomic: string };
+export type OrderGroup = OrderGroupSettings & {
+  name: string;
+  /** In the shard where it is closest to the maximum. */
+  filled_token_quantity_atomic: string;
+  triggered: boolean;
 };
 
 export type OrderRecord = {
@@ -78,6 +133,7 @@ export type OrderRecord = {
   average_fill_price: string | null;
   sequence: number;
   client_order_id?: string;
+  order_group?: string;
 };
 
 export type UserOrder = OrderRecord & {
@@ -133,6 +189,27 @@ export type BookSides = { bids: BookLevel[]; asks: BookLevel[] };
 export type BookMark = { market_id: string; sequence: number; timestamp: number };
 export type Book = BookMark & BookSides & { outcome_index: Outcome };
 export type BothBooks = BookMark & { outcome_0: BookSides; outcome_1: BookSides };
+
+/** One order of a book; at one price in the order in which they are filled. */
+export type BookOrder = { id: string; price: string; remaining_token_quantity_atomic: string };
+export type BookOfOrders = BookMark & {
+  outcome_index: Outcome;
+  bids: BookOrder[];
+  asks: BookOrder[];
+  /** The levels asked for hold more orders than an answer. */
+  has_more: boolean;
+};
+
+export type Bbo = {
+  market_id: string;
+  outcome_index: Outcome;
+  best_bid: string | null;
+  best_ask: string | null;
+  spread: string | null;
+  midpoint: string | null;
+  /** Unix seconds. */
+  timestamp: number;
+};
 
 export type TickSize = {
   market_id: string;

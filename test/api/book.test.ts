@@ -186,3 +186,28 @@ test('the finest and the coarsest grid show their shortest prices', async () => 
     assert.equal((await alice.client.book(market.id)).bids[0]!.price, shown);
   }
 });
+
+test('order by order a book has the queue of every level, in the terms of the outcome asked for', async () => {
+  const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
+  const first = await alice.place(market, { price: '0.40', size: '3' });
+  const second = await bob.place(market, { price: '0.40', size: '2' });
+  const best = await alice.place(market, { price: '0.41', size: '1' });
+  const ask = await bob.place(market, { outcomeIndex: 1, price: '0.45', size: '7' });
+  const order = ({ order_id }: typeof first, price: string, tokens: string) => {
+    return { id: order_id, price, remaining_token_quantity_atomic: tokens };
+  };
+  const { timestamp: _, ...book } = await alice.client.bookOrders(market.id);
+  const { sequence } = await alice.client.book(market.id);
+  assert.deepEqual(book, {
+    market_id: market.id,
+    outcome_index: 0,
+    bids: [order(best, '0.41', '1000000'), order(first, '0.4', '3000000'), order(second, '0.4', '2000000')],
+    asks: [order(ask, '0.55', '7000000')],
+    has_more: false,
+    sequence,
+  });
+  const mirrored = await alice.client.bookOrders(market.id, { outcome_index: 1, levels: 1 });
+  assert.deepEqual(mirrored.asks, [order(best, '0.59', '1000000')]);
+  const both = (await server.request('GET', `/v1/orders/book/${market.id}?both=1&l3=1&levels=1`)).body;
+  assert.deepEqual([both.outcome_0.bids.length, both.outcome_1.bids[0].price, both.sequence], [1, '0.45', sequence]);
+});

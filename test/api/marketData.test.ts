@@ -110,3 +110,43 @@ test('an outcome that does not exist is refused by name', async () => {
     }
   }
 });
+
+test('the best prices of many markets are those of each, in the order they were asked for', async () => {
+  const [market, other, alice] = [await makeMarket(server), await makeMarket(server), await makeTrader(server)];
+  await alice.place(market, { price: '0.64', size: '10' });
+  await alice.place(market, { outcomeIndex: 1, price: '0.34', size: '10' });
+  const asked = [
+    { market_id: market.id.toUpperCase(), outcome_index: 1 as const },
+    { market_id: other.id, outcome_index: 0 as const },
+    { market_id: market.id, outcome_index: 0 as const },
+  ];
+  const { markets } = await alice.client.bbos(asked);
+  const single = await Promise.all(
+    asked.map(({ market_id, outcome_index }) => alice.client.bbo(market_id, { outcome_index })),
+  );
+  const timeless = (rows: typeof markets) => rows.map((row) => ({ ...row, timestamp: 0 }));
+  assert.deepEqual(timeless(markets), timeless(single));
+  assert.deepEqual([markets[0]!.best_bid, markets[0]!.best_ask, markets[1]!.best_bid], ['0.34', '0.36', null]);
+});
+
+test('none, too many and unknown markets refuse all of them, and need no key', async () => {
+  const market = await makeMarket(server);
+  const post = (body: unknown) => server.request('POST', '/v1/market-data/bbo', body);
+  const row = { market_id: market.id, outcome_index: 0 };
+  assert.equal((await post(Array(50).fill(row))).body.markets.length, 50);
+  assertRefused(await post(Array(51).fill(row)), 400, 'INVALID_REQUEST', 'too many markets (max 50)');
+  assertRefused(await post([]), 400, 'VALIDATION_ERROR', 'no markets provided');
+  for (const market_id of [UNKNOWN_MARKET, 'x']) {
+    const answer = await post([row, { ...row, market_id }]);
+    assertRefused(answer, 404, 'NOT_FOUND', 'market not found');
+    assert.deepEqual(answer.body.details, { field: '1.market_id', rule: 'known', value: market_id });
+  }
+  const cases: [unknown, string][] = [
+    [{ markets: [row] }, 'invalid body'],
+    [[{ market_id: market.id }], 'missing field: outcome_index'],
+    [[{ ...row, outcome_index: 2 }], 'invalid outcome_index'],
+    [[{ ...row, side: 1 }], 'unknown field: side'],
+    [[5], 'invalid body'],
+  ];
+  for (const [body, message] of cases) assertRefused(await post(body), 400, 'VALIDATION_ERROR', message);
+});

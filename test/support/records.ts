@@ -61,6 +61,7 @@ export type OrderSpec = {
   makerAmount?: number;
   takerAmount?: number;
   clientId?: string;
+  group?: number;
 };
 
 export type FillSpec = {
@@ -139,8 +140,8 @@ export class JournalScript {
     return hash;
   }
 
-  #tag({ slot, account, market }: OrderSpec, clientId: string, sequence: number): void {
-    const word = this.#event(EVENT.ORDER_TAG, slot, account, market, 0);
+  #tag({ slot, account, market, group = 0 }: OrderSpec, clientId: string, sequence: number): void {
+    const word = this.#event(EVENT.ORDER_TAG, slot, account, market, group);
     const { words, bytes } = this.#events;
     words[word + TAG_CLIENT_ID_BYTES] = clientId.length;
     bytes.set(Buffer.from(clientId), (word + TAG_CLIENT_ID) * 4);

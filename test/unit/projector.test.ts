@@ -136,6 +136,7 @@ describe('the projection of orders', () => {
         timeInForce: TIME_IN_FORCE.GTD,
         postOnly: true,
         clientId: 'of ann',
+        group: 3,
       }),
     );
     exchange.catchUp(exchange.projector());
@@ -163,6 +164,7 @@ describe('the projection of orders', () => {
       status: ORDER_STATUS.OPEN,
       reason: null,
       client_order_id: 'of ann',
+      order_group: 3,
       order_sequence: 1,
       shard_sequence: 2,
       created_ms: T0 + 5,

@@ -33,7 +33,8 @@ const progressBuffer = Progress.create(1);
 const progress = new Progress(progressBuffer);
 const acknowledged = new Map<number, number>();
 const lastAcknowledged = (account: number): number => acknowledged.get(account) ?? 0;
-const queries = new QueryPool({ readDbPath, progress: progressBuffer, lastAcknowledged });
+const inGroup = <R extends object>(record: R, group: number): R => ({ ...record, order_group: `group ${group}` });
+const queries = new QueryPool({ readDbPath, progress: progressBuffer, lastAcknowledged, inGroup });
 const routes = historyRoutes({ queries });
 const hashes: Uint8Array[] = [];
 let script: JournalScript;
@@ -410,7 +411,7 @@ describe('the volume of a market', () => {
   });
 
   it('is not asked for before the projector has begun', async () => {
-    const early = new QueryPool({ readDbPath, progress: Progress.create(1), lastAcknowledged });
+    const early = new QueryPool({ readDbPath, progress: Progress.create(1), lastAcknowledged, inGroup });
     assert.deepEqual(await early.marketVolumes(), []);
     await early.close();
   });
@@ -470,6 +471,7 @@ describe('a query and the journal', () => {
     const impatient = new QueryPool({
       readDbPath,
       progress: progressBuffer,
+      inGroup,
       lastAcknowledged: () => script.journal.lastSequence + 1,
       waitMs: 0,
     });

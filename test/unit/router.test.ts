@@ -91,3 +91,25 @@ describe('router', () => {
     }
   });
 });
+
+describe('a row whose parameters may be encoded', () => {
+  const router = new Router<string>();
+  router.add('DELETE', '/v1/orders/by-client-id/:id', 'by id', true);
+  router.add('DELETE', '/v1/orders/:hash', 'by hash');
+  const idIn = (segment: string) => router.find(`/v1/orders/by-client-id/${segment}`)?.params['id'];
+
+  it('hands on whatever encodeURIComponent makes, as it is', () => {
+    for (const text of ['a b/c', '100%', "it's (fine)!*~", 'é']) {
+      assert.equal(idIn(encodeURIComponent(text)), encodeURIComponent(text));
+    }
+  });
+
+  it('takes nothing else, and no other row takes that', () => {
+    for (const segment of ['', '%', '%2', '%zz', 'a b', 'a;b', 'é']) assert.equal(idIn(segment), undefined);
+    assert.equal(router.find('/v1/orders/%61'), null);
+  });
+
+  it('cannot be a row that has them plain', () => {
+    assert.throws(() => router.add('GET', '/v1/orders/by-client-id/:id', 'plain'), /renames a parameter/);
+  });
+});

@@ -172,7 +172,10 @@ test('a signed request carries version 2 headers over exactly the path and the b
   answers['POST /v1/orders'] = { body: { order_hash: ORDER_HASH, status: 'open', matches: 0, fills: [] } };
   const path = '/v1/user/orders/v2?status=open%2Cfilled&limit=5';
   answers[`GET ${path}`] = { body: { orders: [], total: 0, limit: 5, offset: 0 } };
-  assert.equal((await client.placeOrder(body, '5f0c8e86-2d07-4d0c-9d6a-0a86e6f7d7e1')).status, 'open');
+  assert.equal(
+    (await client.placeOrder(body, { idempotencyKey: '5f0c8e86-2d07-4d0c-9d6a-0a86e6f7d7e1' })).status,
+    'open',
+  );
   await client.userOrders({ status: 'open,filled', side: undefined, limit: 5 });
   assert.equal(received.length, 2);
   for (const { method, url, headers, body: sent } of received) {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bestTicks, bookLevels } from '../../gateway/views/bookLevels.ts';
+import { bookOrders, MAX_ORDERS_SHOWN } from '../../gateway/views/bookOrders.ts';
 import { Book, BookSide, NO_TICK } from '../../gateway/views/books.ts';
 import { OpenOrders } from '../../gateway/views/orders.ts';
 import { PairIndex } from '../../gateway/views/pairIndex.ts';
+import { queuePlace } from '../../gateway/views/queuePlace.ts';
 import { OUTCOME, type Outcome, SIDE, type Side, TICKS_PER_UNIT, TIME_IN_FORCE } from '../../shared/codes.ts';
 import { packKind } from '../../shared/commands.ts';
 import * as ev from '../../shared/events.ts';
@@ -188,4 +190,48 @@ test('best prices are mirrored with their sides', () => {
   const book = bookOf(100, [{ ticks: 65, lots: 1 }]);
   assert.deepEqual(bestTicks(book, OUTCOME.YES), { bid: 65, ask: NO_TICK });
   assert.deepEqual(bestTicks(book, OUTCOME.NO), { bid: NO_TICK, ask: 35 });
+});
+
+test('a place in the queue is counted from the nearer end, and not at all in the middle of a long one', () => {
+  const pool = new Pool();
+  const book = new Book(100);
+  const slots = [3, 5, 7, 11, 13, 17].map((lots) => pool.add({ ticks: 40, lots }));
+  for (const slot of slots) book.insert(pool.orders, slot);
+  const places = (maxSteps: number) => slots.map((slot) => queuePlace(book, pool.orders, slot, maxSteps).ahead);
+  const exact = [0, 3, 8, 15, 26, 39].map((lots, orders) => ({ orders, lots }));
+  assert.deepEqual(places(100), exact);
+  assert.deepEqual(places(2), exact);
+  assert.deepEqual(places(1), [exact[0], exact[1], null, null, exact[4], exact[5]]);
+  assert.equal(queuePlace(book, pool.orders, slots[2]!, 1).levelLots, 56);
+});
+
+test('a book order by order has the levels asked for, best first, and says when it is not all of them', () => {
+  const pool = new Pool();
+  const book = new Book(100);
+  const add = (ticks: number, lots: number, outcome: Outcome = OUTCOME.YES): string => {
+    const slot = pool.add({ ticks, lots, outcome });
+    book.insert(pool.orders, slot);
+    return pool.orders.orderId(slot);
+  };
+  const [low, first, second] = [add(40, 3), add(41, 5), add(41, 7)];
+  const ask = add(50, 2, OUTCOME.NO);
+  const order = (id: string, price: string, lots: number) => {
+    return { id, price, remaining_token_quantity_atomic: String(lots * 100) };
+  };
+  const best = [order(first, '0.41', 5), order(second, '0.41', 7)];
+  assert.deepEqual(bookOrders(book, pool.orders, OUTCOME.YES, 2), {
+    bids: [...best, order(low, '0.4', 3)],
+    asks: [order(ask, '0.5', 2)],
+    has_more: false,
+  });
+  assert.deepEqual(bookOrders(book, pool.orders, OUTCOME.YES, 1).bids, best);
+  const mirrored = bookOrders(book, pool.orders, OUTCOME.NO, 1);
+  assert.deepEqual(
+    mirrored.asks.map(({ price }) => price),
+    ['0.59', '0.59'],
+  );
+  for (let count = 0; count < MAX_ORDERS_SHOWN; count++) add(30, 1);
+  const cut = bookOrders(book, pool.orders, OUTCOME.YES, 100);
+  assert.deepEqual([cut.bids.length, cut.has_more], [MAX_ORDERS_SHOWN, true]);
+  assert.deepEqual(bookOrders(undefined, pool.orders, OUTCOME.YES, 1), { bids: [], asks: [], has_more: false });
 });
