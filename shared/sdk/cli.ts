@@ -14,6 +14,7 @@ import type { BookLevel, TimeInForceName } from './types.ts';
 const USAGE = `Usage:
   npm run order -- --side buy|sell --price 0.55 --size 10 [--outcome yes|no] [--market <id>]
                    [--tif GTC|GTD|FOK|FAK] [--expires-in <seconds>] [--post-only]
+                   [--client-id <name>] [--group <order group>]
   npm run order -- book [<market>]      npm run order -- cancel <order hash>
   npm run order -- markets              npm run order -- balances
 
@@ -30,6 +31,8 @@ const OPTIONS = {
   tif: { type: 'string' },
   'expires-in': { type: 'string' },
   'post-only': { type: 'boolean', default: false },
+  'client-id': { type: 'string' },
+  group: { type: 'string' },
   as: { type: 'string' },
   'api-key': { type: 'string' },
   'api-secret': { type: 'string' },
@@ -108,6 +111,8 @@ function readOrder(values: Values): Omit<OrderIntent, 'market' | 'feeRateBps'> {
     timeInForce: timeInForce as TimeInForceName,
     expirationSec: expirationSec(values['expires-in']),
     postOnly: values['post-only'],
+    clientOrderId: values['client-id'],
+    orderGroup: values.group,
   };
 }
 

@@ -28,6 +28,9 @@ export type OrderIntent = {
   postOnly?: boolean;
   minTakerNet?: string;
   selfTradePrevention?: SelfTradeName;
+  /** Neither of these is signed. */
+  clientOrderId?: string;
+  orderGroup?: string;
 };
 
 /** A placement body but for who signs it and the salt. */
@@ -71,6 +74,8 @@ export function draftOrder(intent: OrderIntent): OrderDraft {
     post_only: intent.postOnly ?? false,
     ...(intent.minTakerNet === undefined ? {} : { min_taker_net: intent.minTakerNet }),
     ...(intent.selfTradePrevention === undefined ? {} : { self_trade_prevention: intent.selfTradePrevention }),
+    ...(intent.clientOrderId === undefined ? {} : { client_order_id: intent.clientOrderId }),
+    ...(intent.orderGroup === undefined ? {} : { order_group: intent.orderGroup }),
   };
 }
 
