@@ -6,6 +6,7 @@
  * n bytes behind a text multiplies its CRC by x^(8n), which is what `shiftOf` gives.
  */
 import { crc32 } from 'node:zlib';
+import { CRC32_TABLE } from '../../shared/crc32.ts';
 
 const P = 0xedb88320;
 const ONE = 0x8000_0000;
@@ -31,21 +32,15 @@ export function shiftOf(bytes: number): number {
   return shifts[bytes]!;
 }
 
-/** Of one byte each, without the inversions before and after that the finished CRC has. */
-const TABLE = Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ P : crc >>> 1;
-  return crc >>> 0;
-});
 /** Which byte gave an entry of the table with this top byte: each has another one. */
 const BY_TOP = new Uint8Array(256);
-for (const [byte, entry] of TABLE.entries()) BY_TOP[entry >>> 24] = byte;
+for (const [byte, entry] of CRC32_TABLE.entries()) BY_TOP[entry >>> 24] = byte;
 
 /** The CRC of a text from that of the same text with `byte` behind it. */
 export function withoutLast(crc: number, byte: number): number {
   const state = ~crc;
   const index = BY_TOP[state >>> 24]!;
-  return ~(((state ^ TABLE[index]!) << 8) | (index ^ byte)) >>> 0;
+  return ~(((state ^ CRC32_TABLE[index]!) << 8) | (index ^ byte)) >>> 0;
 }
 
 export { crc32 };

@@ -17,4 +17,12 @@ export {
   signOrder,
 } from './order.ts';
 export { type Credentials, type PreparedRequest, prepareRequest, RequestSigner, withQuery } from './request.ts';
+export type { Level, Levels } from './stream/bookReplica.ts';
+export { BookReplica } from './stream/bookReplica.ts';
+export type { BookEvent, BookOptions, BookState, BookStream, StaleCause } from './stream/bookStream.ts';
+export type { ConnectionTimes, OpenSocket, StreamSocket } from './stream/connection.ts';
+export { SlowReaderError } from './stream/eventFeed.ts';
+export { ExchangeStream, StreamError, type StreamOptions } from './stream/exchangeStream.ts';
+export type * from './stream/frames.ts';
+export type { GapEvent, UserEvent, UserOptions, UserStream } from './stream/userStream.ts';
 export type * from './types.ts';

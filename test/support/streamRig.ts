@@ -20,11 +20,11 @@ import { bookLevels } from '../../gateway/views/bookLevels.ts';
 import { Views } from '../../gateway/views/index.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
 import { ManualClock } from '../../shared/clock.ts';
-import { OUTCOME } from '../../shared/codes.ts';
+import { OUTCOME, type Outcome } from '../../shared/codes.ts';
 import * as ev from '../../shared/events.ts';
 import { readSafe } from '../../shared/record.ts';
 import { RingConsumer } from '../../shared/ring.ts';
-import { type HeaderFields, RequestSigner } from '../../shared/sdk/request.ts';
+import { type Credentials, type HeaderFields, RequestSigner } from '../../shared/sdk/request.ts';
 import { CommandFlow, FLOW_TICKS_PER_UNIT } from './flow.ts';
 import { InThreadShard } from './inThreadShard.ts';
 import type { Json } from './server.ts';
@@ -116,13 +116,18 @@ export class StreamRig {
   }
 
   /** As GET /v1/orders/book shows it. */
-  shown(index = 0): Json {
-    const levels = bookLevels(this.views.books.of(index), OUTCOME.YES, Number.MAX_SAFE_INTEGER);
+  shown(index = 0, outcome: Outcome = OUTCOME.YES): Json {
+    const levels = bookLevels(this.views.books.of(index), outcome, Number.MAX_SAFE_INTEGER);
     return { ...levels, sequence: this.views.markets.sequence(index) };
   }
 
   /** Headers of an upgrade by a key of this account. */
   headers(account: number, keyId = `key-${account}`, scopes = ALL_SCOPES): HeaderFields {
+    return new RequestSigner(this.credentials(account, keyId, scopes), this.clock).headers('GET', STREAM_PATH, '');
+  }
+
+  /** A key of this account, made by the first call. */
+  credentials(account: number, keyId = `key-${account}`, scopes = ALL_SCOPES): Credentials {
     const key: ApiKey = {
       keyId,
       accountIndex: account,
@@ -140,8 +145,7 @@ export class StreamRig {
       allowedNetworks: null,
     };
     this.#keys.set(keyId, key);
-    const credentials = { keyId, secret: SECRET.toString('base64url'), passphrase: PASSPHRASE };
-    return new RequestSigner(credentials, this.clock).headers('GET', STREAM_PATH, '');
+    return { keyId, secret: SECRET.toString('base64url'), passphrase: PASSPHRASE };
   }
 
   /** Runs random commands, in pump batches of one command each. */

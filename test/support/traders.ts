@@ -32,11 +32,11 @@ export class Trader {
   readonly signer: OrderSigner;
   readonly client: ExchangeClient;
   readonly #server: TestServer;
-  readonly #credentials: Credentials;
+  readonly credentials: Credentials;
 
   constructor(server: TestServer, userId: string, signer: OrderSigner, credentials: Credentials) {
     this.#server = server;
-    this.#credentials = credentials;
+    this.credentials = credentials;
     this.userId = userId;
     this.signer = signer;
     this.client = new ExchangeClient({ baseUrl: server.baseUrl, credentials });
@@ -44,7 +44,7 @@ export class Trader {
 
   /** The same trader where the server listens now: a restart changes the port. */
   reconnected(): Trader {
-    return new Trader(this.#server, this.userId, this.signer, this.#credentials);
+    return new Trader(this.#server, this.userId, this.signer, this.credentials);
   }
 
   /** The same trader with another key. */
