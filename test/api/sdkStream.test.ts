@@ -275,7 +275,7 @@ test('what no retry will heal is an error: a bad key, an unknown market, no scop
   );
 });
 
-test('a user stream that is closed takes cancel_on_disconnect back; a connection does not (RULES.md 8.10)', async (t) => {
+test('closing a user stream takes cancel_on_disconnect back, ending a line does not (RULES.md 8.10)', async (t) => {
   const { rig, open } = await startLine(t, SEED + 9);
   for (const account of [1, 2]) {
     const stream = open({ credentials: rig.credentials(account) });
