@@ -67,6 +67,8 @@ export class Call {
   admission: Admission = true;
   /** Ready to write; empty when nothing was counted. */
   rateLimitHeaders = '';
+  /** Lines for browsers, the first without its name, which is Vary; empty where none are asked for. */
+  browserLines = '';
   closesConnection = false;
   /** Null for a plain request. */
   upgrade: Upgrade | null = null;

@@ -62,6 +62,11 @@ export type Config = Readonly<{
   logLevel: LogLevel;
   /** Addresses and networks whose X-Forwarded-For is believed; null when nobody's is. */
   trustProxy: BlockList | null;
+  maxConnections: number;
+  /** Of one address in ten seconds. */
+  newConnectionsPerIp: number;
+  /** Origins of web pages that may read answers; `*` is all, none is none. */
+  corsOrigins: readonly string[];
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
   redisUrl: string | null;
   rpcUrl: string | null;
@@ -121,6 +126,9 @@ export function parseConfig(env: Environment, cores: number): Config {
     demo: read.flag('DEMO', env['NODE_ENV'] !== 'production'),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),
+    maxConnections: read.integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
+    newConnectionsPerIp: read.integer('NEW_CONNECTIONS_PER_IP', 200, 1, 1_000_000),
+    corsOrigins: Object.freeze(read.origins('CORS_ORIGINS')),
     tls: readTls(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     rpcUrl: read.url('RPC_URL'),
@@ -210,6 +218,15 @@ class EnvironmentReader {
       throw new ConfigError(`${name}: expected ${2 * bytes} hex digits or the base64 of ${bytes} bytes`);
     }
     return key;
+  }
+
+  /** As browsers write them: scheme, host and port, and nothing behind. */
+  origins(name: string): string[] {
+    const value = this.#value(name);
+    const entries = value === '' ? [] : value.split(',').map((entry) => entry.trim());
+    const isOrigin = (entry: string) => entry === '*' || (URL.canParse(entry) && new URL(entry).origin === entry);
+    if (entries.every(isOrigin)) return entries;
+    throw new ConfigError(`${name}: expected * or origins (https://example.org) separated by commas`);
   }
 
   networks(name: string): BlockList | null {

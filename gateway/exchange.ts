@@ -34,12 +34,14 @@ import { journalPath } from './control/journalFiles.ts';
 import { MarketDesk } from './control/marketDesk.ts';
 import { MarketResponses } from './control/marketResponse.ts';
 import { Volumes } from './control/volumes.ts';
+import { Cors } from './cors.ts';
 import { DeadMansSwitch } from './deadMansSwitch.ts';
 import { DiskGuard, freeBytes } from './diskGuard.ts';
 import { Drills } from './drills.ts';
 import { EngineClient } from './engineClient.ts';
 import { GroupDesk } from './groupDesk.ts';
 import { KeptThread } from './keptThread.ts';
+import { ConnectionLimits } from './limits/connectionLimits.ts';
 import { Limiter } from './limits/limiter.ts';
 import { RedisCounterStore } from './limits/redisCounterStore.ts';
 import type { Logger } from './log.ts';
@@ -114,6 +116,7 @@ export class Exchange {
   readonly #volumes: Volumes;
   readonly #sharedCounters: RedisCounterStore | null;
   readonly #limiter: Limiter | null;
+  readonly #connectionLimits: ConnectionLimits;
   readonly #deadMansSwitch: DeadMansSwitch;
   readonly #rotation: ContractRotation;
   readonly #drills = new Drills();
@@ -189,6 +192,12 @@ export class Exchange {
     );
     this.#sharedCounters = config.redisUrl === null ? null : new RedisCounterStore(config.redisUrl, log);
     this.#limiter = config.rateLimits ? makeLimiter(this.#sharedCounters) : null;
+    this.#connectionLimits = new ConnectionLimits({
+      total: config.maxConnections,
+      newPerAddress: config.rateLimits ? config.newConnectionsPerIp : null,
+      proxies: config.trustProxy,
+      clock,
+    });
     this.#deadMansSwitch = new DeadMansSwitch({
       shards,
       engine: this.#engine,
@@ -214,6 +223,8 @@ export class Exchange {
       authenticator: new Authenticator(control.keys, new NonceMemory(this.#startedSec, control.keys)),
       adminToken: new AdminToken(control.adminToken.token),
       limiter: this.#limiter,
+      connectionLimits: this.#connectionLimits,
+      ...(config.corsOrigins.length === 0 ? {} : { cors: new Cors(config.corsOrigins) }),
       clock,
       log,
       isReady: () => this.#stage === 'ready',
@@ -255,6 +266,7 @@ export class Exchange {
       limiter: this.#limiter,
       requests: this.#server.requests,
       connections: () => this.#server.connections,
+      refusedConnections: () => this.#connectionLimits.refused,
       isReady: () => this.#stage === 'ready',
       isPaused: () => control.platform.paused,
       isDiskLow: () => this.#disk.isLow,

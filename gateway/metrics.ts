@@ -19,6 +19,7 @@ export type MetricsSources = {
   readonly limiter: Limiter | null;
   readonly requests: RequestCounts;
   readonly connections: () => number;
+  readonly refusedConnections: () => number;
   readonly isReady: () => boolean;
   readonly isPaused: () => boolean;
   readonly isDiskLow: () => boolean;
@@ -49,7 +50,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  #requests({ requests, limiter, connections }: MetricsSources): void {
+  #requests({ requests, limiter, connections, refusedConnections }: MetricsSources): void {
     const byRoute = ['method', 'route', 'status'];
     this.#counter('exchange_requests_total', 'Requests that are over, by route and status.', byRoute, (tell) => {
       requests.forEach((route, status, count) => {
@@ -62,6 +63,8 @@ export class Metrics {
       for (const [decision, count] of Object.entries(limiter?.decisions ?? {})) tell({ decision }, count);
     });
     this.#gauge('exchange_connections', 'Open connections.', [], (tell) => tell({}, connections()));
+    const over = 'Connections closed at once because there were too many.';
+    this.#counter('exchange_connections_refused_total', over, [], (tell) => tell({}, refusedConnections()));
   }
 
   #shards({ engine, progress, shards }: MetricsSources): void {

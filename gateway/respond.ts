@@ -23,7 +23,13 @@ type AnswerOptions = FailOptions & {
   readonly contentType?: string;
 };
 
-const COMMON_HEADERS = 'Cache-Control: no-store\r\nX-Content-Type-Options: nosniff';
+/** An answer is data: a browser that is led to one shows, runs and embeds nothing. */
+const COMMON_HEADERS = [
+  'Cache-Control: no-store',
+  'X-Content-Type-Options: nosniff',
+  "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy: no-referrer',
+].join('\r\n');
 const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
 const DEFAULT_RETRY_AFTER_SEC = 1;
 const SERVICE_UNAVAILABLE = 503;
@@ -88,6 +94,7 @@ function write(call: Call, status: number, body: string, options: AnswerOptions)
     const headers = contentType === undefined ? JSON_HEADERS : `${contentType}\r\n${COMMON_HEADERS}`;
     response.writeHeader('Content-Type', headers);
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
+    if (call.browserLines !== '') response.writeHeader('Vary', call.browserLines);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
     if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
     // A body after HEAD would be read as the start of the next response.

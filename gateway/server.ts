@@ -43,15 +43,17 @@ import {
 import { CHUNKED, collectBody, MALFORMED, MAX_BODY_BYTES, parseStrictJson, readFraming } from './body.ts';
 import { type Admission, Call, type Upgrade } from './call.ts';
 import { type Config, ConfigError } from './config.ts';
+import type { Cors } from './cors.ts';
 import { IdempotencyStage } from './idempotency.ts';
 import { clientAddress, clientSubject, isLoopback, readForwardedFor } from './limits/clientAddress.ts';
+import type { ConnectionLimits } from './limits/connectionLimits.ts';
 import type { Limiter, Verdict } from './limits/limiter.ts';
 import { isWithin } from './limits/networks.ts';
 import type { Logger } from './log.ts';
 import { RequestCounts } from './requestCounts.ts';
-import { type FailOptions, fail } from './respond.ts';
+import { type FailOptions, fail, ok } from './respond.ts';
 import { type Route, requiredScope } from './route.ts';
-import { Router } from './router.ts';
+import { type Endpoint, Router } from './router.ts';
 import { type BodyCheck, compileBody, compileQuery, type Invalid, invalid, type QueryCheck } from './validate.ts';
 
 export type ServerOptions = {
@@ -61,6 +63,10 @@ export type ServerOptions = {
   readonly adminToken: AdminToken;
   /** Null counts nothing. */
   readonly limiter: Limiter | null;
+  /** Absent: as many connections as come. */
+  readonly connectionLimits?: ConnectionLimits;
+  /** Absent: no web page may read an answer. */
+  readonly cors?: Cors;
   readonly clock: Clock;
   readonly log: Logger;
   readonly isReady: () => boolean;
@@ -98,6 +104,8 @@ const UNIX_MS_FORM = /^[1-9][0-9]{0,13}$/;
 const EXCLUSIVE_PORT = 1;
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
 const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
+/** Of a body that is too large, so that its sender gets to read the answer. */
+const MOST_SWALLOWED_BYTES = 16 * 1024 * 1024;
 const BLOCKED: Authentication = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
 /** A trip from one side of an ocean to the other. */
 const LINGER_MS = 100;
@@ -180,8 +188,12 @@ export class HttpServer {
   }
 
   /** `change` is 1 for one that opens and -1 for one that closes. */
-  readonly #onConnection = (_response: HttpResponse, change: number): void => {
+  readonly #onConnection = (response: HttpResponse, change: number): void => {
     this.#connections += change;
+    const { connectionLimits } = this.#options;
+    if (change < 0 || connectionLimits === undefined) return;
+    // Closing tells of one that closes before it returns.
+    if (!connectionLimits.admits(new Uint8Array(response.getRemoteAddress()), this.#connections)) response.close();
   };
 
   #onRequest(response: HttpResponse, request: HttpRequest, upgrade: Upgrade | null): void {
@@ -208,12 +220,12 @@ export class HttpServer {
     if (route.idempotent) call.idempotencyKey = request.getHeader('idempotency-key');
     if (route.hasDeadline) call.deadline = request.getHeader('x-svc-deadline');
     const isLocal = route.access === 'operator' && isFromHere(call, request);
-    const isForOperators = route.access === 'admin' || route.access === 'operator';
-    if (isForOperators && !isLocal && !this.#options.adminToken.accepts(request.getHeader('authorization'))) {
+    const needsToken = isForOperators(route);
+    if (needsToken && !isLocal && !this.#options.adminToken.accepts(request.getHeader('authorization'))) {
       this.#refuseIdentity(call, route, ERRORS.INVALID_ADMIN_TOKEN, { step: 'admin_token' });
       return;
     }
-    const isSigned = !isForOperators && (route.access !== 'public' || offersKey(request));
+    const isSigned = !needsToken && (route.access !== 'public' || offersKey(request));
     if (isSigned) call.credentials = readCredentials(request);
     else if (!isLocal) call.admission = this.#admitAddress(call, route);
     if (call.admission === false) return;
@@ -233,6 +245,8 @@ export class HttpServer {
     // A body of unknown length can go on for ever after an early answer.
     call.closesConnection = this.#draining || bytes === CHUNKED || bytes === MALFORMED;
     call.announcedBytes = bytes;
+    if (match !== null && this.#isPreflight(call, request, match.endpoint)) return null;
+    if (row !== undefined && !isForOperators(row.route)) this.#writeBrowserLines(call, request);
     if (bytes > (row?.maxBodyBytes ?? MAX_BODY_BYTES)) refuseTooLarge(call);
     else if (match === null) fail(call, ERRORS.PATH_NOT_FOUND);
     else if (row === undefined) fail(call, ERRORS.METHOD_NOT_ALLOWED, { allow: match.endpoint.allow });
@@ -244,6 +258,24 @@ export class HttpServer {
       return row;
     }
     return null;
+  }
+
+  #writeBrowserLines(call: Call, request: HttpRequest): void {
+    const { cors } = this.#options;
+    if (cors !== undefined) call.browserLines = cors.linesFor(request.getHeader('origin'));
+  }
+
+  /** A browser asks on behalf of a page whether it may send the request it has in mind. */
+  #isPreflight(call: Call, request: HttpRequest, { methods, allow }: Endpoint<Row>): boolean {
+    const { cors } = this.#options;
+    if (cors === undefined || call.method !== 'OPTIONS') return false;
+    const asked = methods.get(request.getHeader('access-control-request-method'));
+    if (asked === undefined || isForOperators(asked.route)) return false;
+    const lines = cors.preflightLinesFor(request.getHeader('origin'), allow);
+    if (lines === null) return false;
+    call.browserLines = lines;
+    ok(call, '{}');
+    return true;
   }
 
   #onBody(call: Call, row: Row): void {
@@ -425,6 +457,10 @@ function readUpgrade(request: HttpRequest, context: us_socket_context_t): Upgrad
   };
 }
 
+function isForOperators({ access }: Route): boolean {
+  return access === 'admin' || access === 'operator';
+}
+
 function compileRoute(route: Route): Row {
   return {
     route,
@@ -462,7 +498,12 @@ function refuseInvalid(call: Call, invalid: Invalid): false {
   return false;
 }
 
+/**
+ * A client that is still sending would lose the answer with the connection. So what it has announced is taken in and
+ * thrown away, for as long as uWebSockets.js waits for the next request: ten seconds.
+ */
 function refuseTooLarge(call: Call): void {
-  call.closesConnection = true;
+  if (call.announcedBytes > MOST_SWALLOWED_BYTES) call.closesConnection = true;
+  else if (call.announcedBytes === CHUNKED) call.closesConnection = false;
   fail(call, ERRORS.PAYLOAD_TOO_LARGE);
 }

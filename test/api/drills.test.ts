@@ -8,10 +8,14 @@ const server = await startServer({ after });
 const market = await makeMarket(server);
 const alice = await makeTrader(server);
 const ORDER = { price: '0.40', size: '10' };
+const HASH = `0x${'12'.repeat(32)}`;
 
 /** What every route that places answers; bodies are whole where a route exists, so only the switch can refuse them. */
 const PLACING: [method: string, path: string, body: () => unknown][] = [
   ['POST', '/v1/orders', () => alice.body(market, ORDER)],
+  ['POST', '/v1/orders/batch', () => ({ orders: [alice.body(market, ORDER)] })],
+  ['POST', '/v1/orders/cancel-replace', () => ({ order_hash: HASH, new_order: alice.body(market, ORDER) })],
+  ['PUT', `/v1/orders/${HASH}/amend`, () => ({ new_order: alice.body(market, ORDER) })],
   ['POST', `/v1/markets/${market.id}/split`, () => ({ amount: '1000000' })],
   ['POST', `/v1/markets/${market.id}/merge`, () => ({ amount: '1000000' })],
 ];

@@ -323,19 +323,29 @@ describe('transport', () => {
       assert.ok(text.includes(`{"bytes":5,"sha256":"${sha256('abcde')}"}`));
     });
 
-    it('refuses an announced length over the limit before the body comes, and closes', async () => {
+    it('refuses an announced length over the limit before the body comes, takes it in and serves on', async () => {
       const head = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n';
-      const { text, closed } = await raw(head);
+      const socket = await open(head);
+      const refused = await new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(String(chunk))));
+      assert.match(refused, /^HTTP\/1.1 413 /);
+      assert.match(refused, /"code":"PAYLOAD_TOO_LARGE"/);
+      const after = receive(socket, (received) => received.endsWith('{"status":"ok"}'));
+      socket.write(`${'a'.repeat(65_537)}GET /health HTTP/1.1\r\nHost: a\r\n\r\n`);
+      assert.match((await after).text, /^HTTP\/1.1 200 OK/);
+    });
+
+    it('closes at once when more is announced than anyone should have to take in', async () => {
+      const { text, closed } = await raw('POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n');
       assert.match(text, /^HTTP\/1.1 413 /);
-      assert.match(text, /"code":"PAYLOAD_TOO_LARGE"/);
       assert.ok(closed);
     });
 
-    it('refuses a body that grows over the limit as it comes, and closes', async () => {
+    it('refuses a body that grows over the limit as it comes, and serves what follows it', async () => {
       const head = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
-      const { text, closed } = await raw(`${head}10001\r\n${'a'.repeat(65_537)}`);
-      assert.match(text, /^HTTP\/1.1 413 /);
-      assert.ok(closed);
+      const rest = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
+      const bytes = `${head}10001\r\n${'a'.repeat(65_537)}\r\n0\r\n\r\n${rest}`;
+      const { text } = await raw(bytes, (received) => received.endsWith('{"status":"ok"}'));
+      assert.match(text, /^HTTP\/1.1 413 .*HTTP\/1.1 200 OK/s);
       assert.ok(await isHealthy());
     });
 

@@ -38,6 +38,9 @@ describe('config', () => {
     assert.equal(config.masterKey, null);
     assert.equal(config.tls, null);
     assert.equal(config.trustProxy, null);
+    assert.equal(config.maxConnections, 10_000);
+    assert.equal(config.newConnectionsPerIp, 200);
+    assert.deepEqual(config.corsOrigins, []);
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.contracts));
   });
 
@@ -54,6 +57,25 @@ describe('config', () => {
       [0, 0, 1, 2, 6],
     );
     assert.equal(verifyThreadsBeside(7, 8), 1, 'a hot market is never bound to one core');
+  });
+
+  it('takes origins as browsers write them, or all', () => {
+    const origins = (text: string) => parseConfig({ CORS_ORIGINS: text }, CORES).corsOrigins;
+    assert.deepEqual(origins('https://a.example, http://localhost:3000'), [
+      'https://a.example',
+      'http://localhost:3000',
+    ]);
+    assert.deepEqual(origins('*'), ['*']);
+    for (const wrong of [
+      'a.example',
+      'https://a.example/',
+      'https://a.example/path',
+      'https://A.example',
+      ',',
+      'null',
+    ]) {
+      assert.match(refusal({ CORS_ORIGINS: wrong }), /^CORS_ORIGINS: expected \* or origins /, wrong);
+    }
   });
 
   it('leaves at least one shard on a machine with one core', () => {

@@ -1,0 +1,209 @@
+/** The edge of a real server: TLS, connections, slow and large senders, browsers (RULES.md 6.4, 6.9). */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { get as getOverTls } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { startServer, type TestServer } from '../support/server.ts';
+
+const HEALTH = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
+
+function portOf(server: TestServer): number {
+  return Number(new URL(server.baseUrl).port);
+}
+
+/** Resolves when the connection is made; a reset after that is the server's right. */
+async function open(server: TestServer, t: TestContext): Promise<Socket> {
+  const socket = connect(portOf(server), '127.0.0.1');
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  socket.on('error', () => {});
+  return socket;
+}
+
+/** The status line of the answer, or null when the connection ends without one. */
+function answerTo(socket: Socket, bytes: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    socket.once('data', (chunk) => resolve(String(chunk).split('\r\n')[0]!));
+    socket.once('close', () => resolve(null));
+    socket.write(bytes);
+  });
+}
+
+/** A certificate for localhost that signs itself. */
+function makeCertificate(t: TestContext): { cert: string; key: string } {
+  const directory = mkdtempSync(join(tmpdir(), 'exchange-tls-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
+  execFileSync('openssl', ['req', ...made, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' });
+  return { cert, key };
+}
+
+test('TLS_CERT and TLS_KEY: it speaks TLS and nothing else, also while it turns connections away', async (t) => {
+  const { cert, key } = makeCertificate(t);
+  const server = await startServer(t, { TLS_CERT: cert, TLS_KEY: key, MAX_CONNECTIONS: '3' });
+  const ca = readFileSync(cert);
+  const health = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: portOf(server), path: '/health', ca, agent: false };
+      const sent = getOverTls(options, (response) => {
+        response.setEncoding('utf8').on('data', (chunk) => resolve(`${response.statusCode} ${chunk}`));
+      });
+      sent.on('error', reject);
+    });
+  assert.equal(await health(), '200 {"status":"ok"}');
+  const plain = await open(server, t);
+  assert.equal(await answerTo(plain, HEALTH), null);
+
+  const held = [1, 2, 3].map(() => connectTls({ host: '127.0.0.1', port: portOf(server), ca }));
+  await Promise.all(held.map((socket) => once(socket, 'secureConnect')));
+  for (let count = 0; count < 5; count++) await assert.rejects(health());
+  await Promise.all(
+    held.map((socket) =>
+      once(
+        socket.end().on('error', () => {}),
+        'close',
+      ),
+    ),
+  );
+  assert.equal(await health(), '200 {"status":"ok"}');
+  assert.equal(await server.stop(), 0);
+});
+
+test('MAX_CONNECTIONS: one more is closed at once, those there go on, and one that leaves makes room', async (t) => {
+  const server = await startServer(t, { MAX_CONNECTIONS: '20' });
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => open(server, t)));
+  // Their requests have been answered, so all of them have been counted.
+  for (const socket of sockets) assert.equal(await answerTo(socket, HEALTH), 'HTTP/1.1 200 OK');
+  assert.equal(await answerTo(await open(server, t), HEALTH), null);
+  assert.equal(await answerTo(sockets[7]!, HEALTH), 'HTTP/1.1 200 OK');
+  const left = once(sockets[0]!, 'close');
+  sockets[0]!.end();
+  await left;
+  assert.equal(await answerTo(await open(server, t), HEALTH), 'HTTP/1.1 200 OK');
+});
+
+test('NEW_CONNECTIONS_PER_IP: an address that opens more is turned away, and told of by the metrics', async (t) => {
+  const server = await startServer(t, { RATE_LIMITS: 'on', NEW_CONNECTIONS_PER_IP: '5' });
+  const sockets = await Promise.all(Array.from({ length: 5 }, () => open(server, t)));
+  for (const socket of sockets) assert.equal(await answerTo(socket, HEALTH), 'HTTP/1.1 200 OK');
+  assert.equal(await answerTo(await open(server, t), HEALTH), null);
+  const metrics = new Promise<string>((resolve) => {
+    let text = '';
+    sockets[0]!.on('data', (chunk) => {
+      text += chunk;
+      if (/exchange_connections_refused_total \d/.test(text)) resolve(text);
+    });
+  });
+  sockets[0]!.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
+  assert.match(await metrics, /\nexchange_connections_refused_total 1\n/);
+});
+
+test('who sends headers or a body drop by drop, or no Host, is cut off; others are not', async (t) => {
+  const server = await startServer(t);
+  const slow: [what: string, first: string, drop: string][] = [
+    ['headers', 'GET /health HTTP/1.1\r\nHost: a\r\n', 'x: y\r\n'],
+    ['a body', 'POST /v1/orders HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n', ' '],
+    ['chunks', 'POST /v1/orders HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\n \r\n'],
+    ['no Host', 'GET /health HTTP/1.1\r\n\r\n', ''],
+    ['nothing', '', ''],
+  ];
+  const ends = slow.map(async ([what, first, drop]) => {
+    const socket = await open(server, t);
+    const answers: string[] = [];
+    socket.on('data', (chunk) => answers.push(String(chunk)));
+    const closed = once(socket, 'close');
+    if (first !== '') socket.write(first);
+    const timer = setInterval(() => socket.write(drop), 500);
+    t.after(() => clearInterval(timer));
+    await closed;
+    assert.ok(!answers.join('').includes(' 200 '), what);
+  });
+  await Promise.all(ends);
+  assert.equal((await server.request('GET', '/health')).status, 200);
+});
+
+test('413 reaches a client that is still sending, and its connection stays usable', async (t) => {
+  const server = await startServer(t);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ports = new Set<number>();
+  const send = (bytes: number, headers: Record<string, string | number>): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const path = bytes === 0 ? '/health' : '/v1/orders';
+      const sent = request(
+        server.baseUrl + path,
+        { method: bytes === 0 ? 'GET' : 'POST', agent, headers },
+        (response) => {
+          response.setEncoding('utf8').on('data', (chunk) => {
+            if (!sent.writableFinished) sent.once('finish', () => resolve(`${response.statusCode} ${chunk}`));
+            else resolve(`${response.statusCode} ${chunk}`);
+          });
+        },
+      );
+      sent.on('error', reject);
+      sent.on('socket', (socket) => ports.add(socket.localPort!));
+      for (let left = bytes; left > 0; left -= 100_000) sent.write(Buffer.alloc(Math.min(left, 100_000), ' '));
+      sent.end();
+    });
+  const tooLarge = '413 {"error":"request body too large","code":"PAYLOAD_TOO_LARGE"}';
+  assert.equal(await send(5_000_000, { 'content-length': 5_000_000 }), tooLarge);
+  assert.equal(await send(5_000_000, { 'transfer-encoding': 'chunked' }), tooLarge);
+  assert.equal(await send(0, {}), '200 {"status":"ok"}');
+  assert.equal(ports.size, 1, 'all of it on one connection');
+  assert.equal((await server.request('GET', '/health')).status, 200);
+});
+
+test('no page of another origin reads answers by default; nobody embeds or sniffs them', async (t) => {
+  const server = await startServer(t);
+  const origin = 'https://app.example.org';
+  const { headers } = await server.request('GET', '/v1/time', undefined, { origin });
+  assert.equal(headers.get('access-control-allow-origin'), null);
+  assert.equal(headers.get('vary'), null);
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'");
+  assert.equal(headers.get('referrer-policy'), 'no-referrer');
+  const asked = { origin, 'access-control-request-method': 'POST' };
+  assert.equal((await server.request('OPTIONS', '/v1/orders', undefined, asked)).status, 405);
+});
+
+test('CORS_ORIGINS: named pages ask first and read answers, errors too; never of admin routes', async (t) => {
+  const origin = 'https://app.example.org';
+  const server = await startServer(t, { CORS_ORIGINS: `${origin}, http://localhost:3000` });
+  const ask = (path: string, method: string, from = origin) =>
+    server.request('OPTIONS', path, undefined, { origin: from, 'access-control-request-method': method });
+  const preflight = await ask('/v1/orders', 'POST');
+  assert.equal(preflight.status, 200);
+  assert.equal(preflight.headers.get('access-control-allow-origin'), origin);
+  assert.equal(preflight.headers.get('access-control-allow-methods'), 'POST');
+  assert.match(
+    preflight.headers.get('access-control-allow-headers')!,
+    /content-type.*idempotency-key.*x-svc-signature/,
+  );
+  assert.equal(preflight.headers.get('access-control-allow-credentials'), null);
+  const refused = await server.request('POST', '/v1/orders', {}, { origin });
+  assert.equal(refused.status, 401);
+  assert.equal(refused.headers.get('access-control-allow-origin'), origin);
+  assert.match(refused.headers.get('access-control-expose-headers')!, /Retry-After/);
+
+  assert.equal((await ask('/v1/orders', 'POST', 'https://evil.example.org')).status, 405);
+  assert.equal((await ask('/v1/orders', 'TRACE')).status, 405);
+  assert.equal((await ask('/nowhere', 'GET')).status, 404);
+  for (const path of ['/admin/platform/pause', '/admin/ledger', '/metrics']) {
+    assert.equal((await ask(path, path.endsWith('pause') ? 'POST' : 'GET')).status, 405, path);
+    const answer = await fetch(server.baseUrl + path, { headers: { origin } });
+    assert.equal(answer.headers.get('access-control-allow-origin'), null, path);
+    await answer.body?.cancel();
+  }
+  const other = await server.request('GET', '/v1/time', undefined, { origin: 'https://evil.example.org' });
+  assert.equal(other.headers.get('access-control-allow-origin'), null);
+  assert.equal(other.headers.get('vary'), 'Origin');
+});
