@@ -71,7 +71,7 @@ import { HttpServer } from './server.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { StartError } from './startError.ts';
 import { STREAM_PATH } from './stream/limits.ts';
-import { MemoryPrivateLog } from './stream/privateLog.ts';
+import { PrivateLog } from './stream/privateLog.ts';
 import { Stream } from './stream/stream.ts';
 import { VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
 
@@ -163,11 +163,19 @@ export class Exchange {
       onHandlerError: (error, context) => this.#answerFailed(error, context),
       onFatal,
     });
+    this.#queries = new QueryPool({
+      readDbPath: this.#path('read.db'),
+      progress,
+      lastAcknowledged: (account, shard) => this.#engine.lastAcknowledged(account, shard),
+      inGroup: (record, group) => this.groups.named(record, group),
+    });
     this.#stream = new Stream({
       views: this.#views,
       engine: this.#engine,
       catalog: control.catalog,
-      privateLog: new MemoryPrivateLog(),
+      privateLog: new PrivateLog({ directory: this.#path('private'), shards }),
+      privateSource: this.#queries,
+      progress: this.#progress,
       clock,
       log,
     });
@@ -175,12 +183,6 @@ export class Exchange {
     this.desk = new MarketDesk(control.catalog, this.#views.markets, this.#engine, clock);
     this.funding = new Funding(control.movements, this.#engine, clock);
     this.groups = new GroupDesk(control.orderGroups, this.#views, this.#engine, shards);
-    this.#queries = new QueryPool({
-      readDbPath: this.#path('read.db'),
-      progress,
-      lastAcknowledged: (account, shard) => this.#engine.lastAcknowledged(account, shard),
-      inGroup: (record, group) => this.groups.named(record, group),
-    });
     this.#volumes = new Volumes(this.#queries);
     this.#disk = new DiskGuard(
       config.diskReserveBytes,
@@ -307,6 +309,7 @@ export class Exchange {
     await this.#verifiers.terminate();
     this.#sharedCounters?.close();
     this.#engine.stop();
+    await this.#stream.finish();
     await Promise.race([this.#snapshots.stop(), sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
     await Promise.all([this.#snapshots.terminate(), this.#projector.terminate(), this.#queries.close()]);
     this.control.database.close();

@@ -51,6 +51,12 @@ export const CLOSE_REASON_NAMES = [
   'group_limit',
 ] as const;
 
+/** What an order is once it has been closed for this reason. */
+export function closedStatus(reason: CloseReason): OrderStatus {
+  if (reason === CLOSE_REASON.FILLED) return ORDER_STATUS.FILLED;
+  return reason === CLOSE_REASON.EXPIRED ? ORDER_STATUS.EXPIRED : ORDER_STATUS.CANCELLED;
+}
+
 export const MARKET_STATUS = {
   DRAFT: 0,
   PENDING: 1,

@@ -1,13 +1,14 @@
 /**
  * How far each shard's journal is committed and how far the projector has followed it, in shared memory.
  * Owner: `committed` of a shard is written by that shard's thread, `projected` by the projector,
- * `trimmable` by the thread that makes snapshots; everybody reads.
+ * `trimmable` by the thread that makes snapshots, `told` by the gateway; everybody reads.
  *
  *   byte 0    COMMIT_BELL        grows with every commit of any shard      shards
  *   byte 4    PROJECTOR_ASLEEP   1 while the projector may be waiting      projector
  *   byte 8    PROJECTION_BELL    grows with every step of the projector    projector
  *   byte 12   WAITERS            readers waiting for the projector         readers
- *   byte 16   committed sequences, one 64-bit cell per shard, then as many projected ones, then as many trimmable ones
+ *   byte 16   committed sequences, one 64-bit cell per shard, then as many projected ones, then as many trimmable ones,
+ *             then as many told ones
  *
  * Invariants:
  *   G1  A cell only grows, but for the projector's cells when read.db is rebuilt. NOT_KNOWN until its owner has
@@ -25,7 +26,7 @@ const PROJECTOR_ASLEEP = 1;
 const PROJECTION_BELL = 2;
 const WAITERS = 3;
 const HEADER_BYTES = 16;
-const CELLS_BYTES = 24;
+const CELLS_BYTES = 32;
 
 export class Progress {
   readonly shards: number;
@@ -33,6 +34,7 @@ export class Progress {
   readonly #committed: BigInt64Array;
   readonly #projected: BigInt64Array;
   readonly #trimmable: BigInt64Array;
+  readonly #told: BigInt64Array;
 
   static create(shards: number): SharedArrayBuffer {
     const buffer = new SharedArrayBuffer(HEADER_BYTES + CELLS_BYTES * shards);
@@ -42,11 +44,12 @@ export class Progress {
 
   constructor(buffer: SharedArrayBuffer) {
     this.shards = (buffer.byteLength - HEADER_BYTES) / CELLS_BYTES;
-    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds three cells per shard');
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds four cells per shard');
     this.#bells = new Int32Array(buffer, 0, HEADER_BYTES / 4);
     this.#committed = new BigInt64Array(buffer, HEADER_BYTES, this.shards);
     this.#projected = new BigInt64Array(buffer, HEADER_BYTES + 8 * this.shards, this.shards);
     this.#trimmable = new BigInt64Array(buffer, HEADER_BYTES + 16 * this.shards, this.shards);
+    this.#told = new BigInt64Array(buffer, HEADER_BYTES + 24 * this.shards, this.shards);
   }
 
   committed(shard: number): number {
@@ -77,6 +80,15 @@ export class Progress {
 
   setTrimmable(shard: number, shardSequence: number): void {
     Atomics.store(this.#trimmable, shard, BigInt(shardSequence));
+  }
+
+  /** What happened in the records before this one is in the gateway's log of private frames, also after a power cut. */
+  told(shard: number): number {
+    return Number(Atomics.load(this.#told, shard));
+  }
+
+  setTold(shard: number, shardSequence: number): void {
+    Atomics.store(this.#told, shard, BigInt(shardSequence));
   }
 
   /** The bell as it is now: read it, look at the cells, and only then wait for it to change. */

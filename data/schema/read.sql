@@ -76,3 +76,18 @@ CREATE TABLE trades (
 
 CREATE INDEX trades_by_taker ON trades (taker_account, id);
 CREATE INDEX trades_by_maker ON trades (maker_account, id);
+
+-- What the gateway may still have to tell of (shared/privateRecord.ts): the private frames of each record, back to back.
+-- Rows go once the gateway has them in its own log for good, so this holds seconds, not history.
+CREATE TABLE private_tail (
+  shard          INTEGER NOT NULL,
+  shard_sequence INTEGER NOT NULL,
+  frames         BLOB    NOT NULL,
+  PRIMARY KEY (shard, shard_sequence)
+) STRICT, WITHOUT ROWID;
+
+-- From which record on private_tail has everything; 1 where no row says otherwise.
+CREATE TABLE private_tail_starts (
+  shard          INTEGER PRIMARY KEY,
+  shard_sequence INTEGER NOT NULL
+) STRICT;

@@ -12,8 +12,15 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/assert.ts';
-import { CLOSE_REASON, ORDER_STATUS } from '../../shared/codes.ts';
-import { kindBits, kindOutcome, kindSide, kindTimeInForce, PLACE_BIT_POST_ONLY } from '../../shared/commands.ts';
+import { type CloseReason, closedStatus, ORDER_STATUS } from '../../shared/codes.ts';
+import {
+  kindBits,
+  kindOutcome,
+  kindSide,
+  kindTimeInForce,
+  PLACE_BIT_POST_ONLY,
+  packKind,
+} from '../../shared/commands.ts';
 import {
   CLOSED_REMAINING_LOTS,
   EV_ACCOUNT,
@@ -35,13 +42,14 @@ import {
 import { HASH_BYTES, UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
 import { addSafe, mulSafe } from '../../shared/int.ts';
+import type { PrivateOrder } from '../../shared/privateRecord.ts';
 import { readSafe } from '../../shared/record.ts';
 import { readClientId } from '../../shared/tag.ts';
 
 /** The record whose events are being applied. */
 export type RecordContext = { shard: number; shardSequence: number; timeMs: number };
 
-export type OpenOrder = {
+export type OpenOrder = PrivateOrder & {
   readonly id: Uint8Array;
   readonly account: number;
   readonly side: number;
@@ -54,14 +62,23 @@ export type OpenOrder = {
 
 type OpenRow = {
   readonly id: Uint8Array;
+  readonly hash: Uint8Array;
   readonly account: number;
+  readonly market: number;
+  readonly ticks_per_unit: number;
   readonly shard: number;
   readonly slot: number;
   readonly side: number;
   readonly outcome: number;
+  readonly time_in_force: number;
+  readonly maker_amount: number;
+  readonly taker_amount: number;
+  readonly lots: number;
   readonly remaining_lots: number;
   readonly filled_notional_micro: number;
+  readonly order_sequence: number;
   readonly shard_sequence: number;
+  readonly created_ms: number;
   readonly updated_ms: number;
 };
 
@@ -102,7 +119,7 @@ export class OrderProjection {
   }
 
   /** An ORDER event. */
-  place(words: Uint32Array, word: number, record: RecordContext): void {
+  place(words: Uint32Array, word: number, ticksPerUnit: number, record: RecordContext): OpenOrder {
     const slots = this.#open[record.shard]!;
     const slot = words[word + EV_SLOT]!;
     assert(!slots.has(slot), 'P1: a slot is given away only after its order closed');
@@ -114,6 +131,16 @@ export class OrderProjection {
       account: words[word + EV_ACCOUNT]!,
       side: kindSide(kind),
       outcome: kindOutcome(kind),
+      market: words[word + EV_MARKET]!,
+      kind,
+      hash: words.slice(word + ORDER_HASH, word + ORDER_HASH + HASH_BYTES / 4),
+      hashWord: 0,
+      createdMs,
+      orderSequence,
+      ticksPerUnit,
+      makerAmount: readSafe(words, word + ORDER_MAKER_AMOUNT),
+      takerAmount: readSafe(words, word + ORDER_TAKER_AMOUNT),
+      quantityLots: readSafe(words, word + ORDER_LOTS),
       remainingLots: readSafe(words, word + ORDER_REMAINING_LOTS),
       filledNotionalMicro: readSafe(words, word + ORDER_FILLED_NOTIONAL),
       shardSequence: record.shardSequence,
@@ -123,15 +150,15 @@ export class OrderProjection {
       order.id,
       new Uint8Array(words.buffer, words.byteOffset + (word + ORDER_HASH) * 4, HASH_BYTES),
       order.account,
-      words[word + EV_MARKET],
+      order.market,
       record.shard,
       slot,
       order.side,
       order.outcome,
       words[word + ORDER_LIMIT_TICKS],
-      readSafe(words, word + ORDER_MAKER_AMOUNT),
-      readSafe(words, word + ORDER_TAKER_AMOUNT),
-      readSafe(words, word + ORDER_LOTS),
+      order.makerAmount,
+      order.takerAmount,
+      order.quantityLots,
       order.remainingLots,
       order.filledNotionalMicro,
       kindTimeInForce(kind),
@@ -145,6 +172,7 @@ export class OrderProjection {
       record.timeMs,
     );
     slots.set(slot, order);
+    return order;
   }
 
   /** An ORDER_TAG event, right behind the ORDER it belongs to. */
@@ -164,9 +192,9 @@ export class OrderProjection {
   }
 
   /** A CLOSED event: written at once, because the slot may be given away in the same batch. */
-  close(words: Uint32Array, word: number, record: RecordContext): void {
+  close(words: Uint32Array, word: number, record: RecordContext): OpenOrder {
     const slot = words[word + EV_SLOT]!;
-    const reason = words[word + EV_FLAGS]!;
+    const reason = words[word + EV_FLAGS]! as CloseReason;
     const order = this.at(record.shard, slot);
     const remainingLots = readSafe(words, word + CLOSED_REMAINING_LOTS);
     assert(order.remainingLots === remainingLots, 'projector: what is left at the close is what remained');
@@ -175,6 +203,7 @@ export class OrderProjection {
     this.#close.run(reason, status, remainingLots, order.filledNotionalMicro, shardSequence, timeMs, order.id);
     this.#open[record.shard]!.delete(slot);
     this.#filled.delete(order);
+    return order;
   }
 
   flush(): void {
@@ -188,14 +217,26 @@ export class OrderProjection {
 
   #restore(db: Database.Database): void {
     const rows = db.prepare<[], OpenRow>(`
-      SELECT id, account, shard, slot, side, outcome, remaining_lots, filled_notional_micro, shard_sequence, updated_ms
-      FROM orders WHERE slot IS NOT NULL`);
+      SELECT id, hash, account, market, ticks_per_unit, shard, slot, side, outcome, time_in_force, maker_amount,
+        taker_amount, lots, remaining_lots, filled_notional_micro, order_sequence, shard_sequence, created_ms,
+        updated_ms
+      FROM orders JOIN markets USING (market) WHERE slot IS NOT NULL`);
     for (const row of rows.iterate()) {
       this.#open[row.shard]!.set(row.slot, {
         id: row.id,
         account: row.account,
         side: row.side,
         outcome: row.outcome,
+        market: row.market,
+        kind: packKind(row.side, row.outcome, row.time_in_force, 0),
+        hash: new Uint32Array(new Uint8Array(row.hash).buffer),
+        hashWord: 0,
+        createdMs: row.created_ms,
+        orderSequence: row.order_sequence,
+        ticksPerUnit: row.ticks_per_unit,
+        makerAmount: row.maker_amount,
+        takerAmount: row.taker_amount,
+        quantityLots: row.lots,
         remainingLots: row.remaining_lots,
         filledNotionalMicro: row.filled_notional_micro,
         shardSequence: row.shard_sequence,
@@ -209,15 +250,4 @@ export function idBytes(uuid: string): Uint8Array {
   const bytes = new Uint8Array(UUID_BYTES);
   assert(uuidToBytes(uuid, bytes, 0), 'projector: an id of our own is well formed');
   return bytes;
-}
-
-function closedStatus(reason: number): number {
-  switch (reason) {
-    case CLOSE_REASON.FILLED:
-      return ORDER_STATUS.FILLED;
-    case CLOSE_REASON.EXPIRED:
-      return ORDER_STATUS.EXPIRED;
-    default:
-      return ORDER_STATUS.CANCELLED;
-  }
 }

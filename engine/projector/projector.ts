@@ -36,6 +36,7 @@ import { JournalReader } from '../journalReader.ts';
 import { JournalError, type JournalHead, type JournalVisitor } from '../journalRow.ts';
 import { MarketProjection } from './markets.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
+import { PrivateTail } from './privateTail.ts';
 import { Cursors, clearReadDb, openReadDb } from './readDb.ts';
 import { TradeProjection } from './trades.ts';
 
@@ -66,12 +67,14 @@ export class Projector {
       this.#apply(words, eventWord, eventWord + (eventBytes >>> 2));
     };
     const follow = this.#db.transaction((shard: number, reader: JournalReader, rows: number) => {
-      const { heads, markets, orders, cursors } = this.#state;
+      const { heads, markets, orders, cursors, privateTail } = this.#state;
       this.#record.shard = shard;
+      privateTail.begin(shard, this.progress.told(shard));
       const found = reader.readFrom(heads[shard]!, rows, this.#visit);
       assert(found === rows, 'projector: a journal holds what its shard has committed');
       orders.flush();
       markets.flush();
+      privateTail.flush();
       cursors.save(shard, heads[shard]!);
     });
     this.#follow = follow.immediate;
@@ -125,7 +128,7 @@ export class Projector {
   }
 
   #apply(words: Uint32Array, start: number, end: number): void {
-    const { markets, orders } = this.#state;
+    const { markets, orders, privateTail } = this.#state;
     for (let word = start; word < end; word += words[word]! >>> 2) {
       assert(
         versionOf(words[word + EV_TYPE]!) === EVENT_VERSION,
@@ -133,7 +136,7 @@ export class Projector {
       );
       switch (typeOf(words[word + EV_TYPE]!)) {
         case EVENT.ORDER:
-          orders.place(words, word, this.#record);
+          this.#applyOrder(words, word);
           break;
         case EVENT.ORDER_TAG:
           orders.tag(words, word, this.#record);
@@ -142,7 +145,7 @@ export class Projector {
           this.#applyFill(words, word);
           break;
         case EVENT.CLOSED:
-          orders.close(words, word, this.#record);
+          privateTail.closed(orders.close(words, word, this.#record), words, word, this.#record);
           break;
         case EVENT.MARKET:
           markets.apply(words, word);
@@ -152,8 +155,14 @@ export class Projector {
     }
   }
 
+  #applyOrder(words: Uint32Array, word: number): void {
+    const { markets, orders, privateTail } = this.#state;
+    const ticksPerUnit = markets.ticksPerUnit(words[word + EV_MARKET]!);
+    privateTail.placed(orders.place(words, word, ticksPerUnit, this.#record), this.#record);
+  }
+
   #applyFill(words: Uint32Array, word: number): void {
-    const { markets, orders, trades } = this.#state;
+    const { markets, orders, privateTail, trades } = this.#state;
     const record = this.#record;
     const maker = orders.at(record.shard, words[word + EV_SLOT]!);
     const taker = orders.at(record.shard, words[word + FILL_TAKER_SLOT]!);
@@ -168,6 +177,7 @@ export class Projector {
     orders.fill(taker, lots, takerRemaining, takerTicks, record);
     markets.addVolume(market, mulSafe(lots, takerTicks));
     trades.add(words, word, maker, taker, record);
+    privateTail.filled(maker, taker, words, word, record);
   }
 }
 
@@ -178,6 +188,7 @@ class ReadState {
   readonly markets: MarketProjection;
   readonly orders: OrderProjection;
   readonly trades: TradeProjection;
+  readonly privateTail: PrivateTail;
 
   constructor(db: Database.Database, shards: number) {
     this.cursors = new Cursors(db);
@@ -185,5 +196,6 @@ class ReadState {
     this.markets = new MarketProjection(db);
     this.orders = new OrderProjection(db, shards);
     this.trades = new TradeProjection(db);
+    this.privateTail = new PrivateTail(db);
   }
 }

@@ -14,6 +14,7 @@ import { NOT_KNOWN, Progress } from '../../shared/progress.ts';
 import type { MarketVolume } from '../control/volumes.ts';
 import type { OrderFilters, StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
+import type { PrivateTailPage } from './privateTail.ts';
 import type { TradeFilters, TradeRecord } from './trades.ts';
 import type * as worker from './worker.ts';
 
@@ -81,6 +82,12 @@ export class QueryPool {
       if (this.#progress.projected(shard) === NOT_KNOWN) return [];
     }
     return this.#pool.run(undefined, { name: 'marketVolumes' });
+  }
+
+  /** Waits for the projector as a query does; null when it is not there yet. */
+  async privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null> {
+    const isThere = await this.#progress.awaitProjected(shard, through, this.#waitMs);
+    return isThere ? this.#pool.run({ shard, from, through }, { name: 'privateTail' }) : null;
   }
 
   /** Queries still running are given up. */

@@ -9,11 +9,17 @@ import type { MarketVolume } from '../control/volumes.ts';
 import { MarketQueries } from './markets.ts';
 import { type OrderFilters, OrderQueries, type StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
+import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
 import { type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
 
 export type QueryWorkerData = { readonly readDbPath: string };
 
-type Queries = { readonly markets: MarketQueries; readonly orders: OrderQueries; readonly trades: TradeQueries };
+type Queries = {
+  readonly markets: MarketQueries;
+  readonly orders: OrderQueries;
+  readonly trades: TradeQueries;
+  readonly privateTail: PrivateTailQueries;
+};
 
 let opened: Queries | null = null;
 
@@ -33,13 +39,22 @@ export function marketVolumes(): MarketVolume[] {
   return queries().markets.volumes();
 }
 
+export function privateTail(task: PrivateTailTask): PrivateTailPage | null {
+  return queries().privateTail.read(task);
+}
+
 /** Opened by the first query: the pool is made before the projector has made the file. */
 function queries(): Queries {
   if (opened === null) {
     const { readDbPath } = workerData as QueryWorkerData;
     const db = new Database(readDbPath, { readonly: true, fileMustExist: true });
     db.pragma('query_only = ON');
-    opened = { markets: new MarketQueries(db), orders: new OrderQueries(db), trades: new TradeQueries(db) };
+    opened = {
+      markets: new MarketQueries(db),
+      orders: new OrderQueries(db),
+      trades: new TradeQueries(db),
+      privateTail: new PrivateTailQueries(db),
+    };
   }
   return opened;
 }

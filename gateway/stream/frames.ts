@@ -5,9 +5,9 @@
  */
 import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/codes.ts';
 import { MAX_SAFE } from '../../shared/int.ts';
+import { REASON_NAMES, ROLE_NAMES } from '../../shared/privateRecord.ts';
 import type { JsonSchema } from '../route.ts';
 import { DELTA_EVENT_NAMES } from './marketRecord.ts';
-import { REASON_NAMES, ROLE_NAMES } from './privateRecord.ts';
 
 export type FrameSpec = { readonly summary: string; readonly schema: JsonSchema };
 

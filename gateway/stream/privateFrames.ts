@@ -4,14 +4,13 @@ import { kindOutcome, kindSide } from '../../shared/commands.ts';
 import { HASH_BYTES, toHex } from '../../shared/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
 import { mulSafe } from '../../shared/int.ts';
+import * as prv from '../../shared/privateRecord.ts';
 import { readSafe } from '../../shared/record.ts';
 import { tickToPrice } from '../../shared/units.ts';
-import type { RecordPlace } from './privateLog.ts';
-import * as prv from './privateRecord.ts';
 
 type MarketFacts = { id(market: number): string; ticksPerUnit(market: number): number };
 
-export function privateFrame(markets: MarketFacts, { words, word }: RecordPlace): string {
+export function privateFrame(markets: MarketFacts, { words, word }: prv.RecordPlace): string {
   const isFill = words[word + prv.PRV_KIND] === prv.PRIVATE_KIND.FILL;
   const channel = isFill ? 'fill' : 'order_status';
   const userSequence = readSafe(words, word + prv.PRV_USER_SEQUENCE);

@@ -16,6 +16,8 @@
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import type { Clock } from '../../shared/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
+import type { RecordPlace } from '../../shared/privateRecord.ts';
+import type { Progress } from '../../shared/progress.ts';
 import type { ApiKey } from '../auth/apiKeys.ts';
 import { SCOPE } from '../auth/scopes.ts';
 import type { Catalog, MarketEntry } from '../control/catalog.ts';
@@ -29,7 +31,8 @@ import * as limits from './limits.ts';
 import { MarketFeed } from './marketFeed.ts';
 import { PrivateFeed } from './privateFeed.ts';
 import { privateFrame } from './privateFrames.ts';
-import type { PrivateLog, RecordPlace } from './privateLog.ts';
+import { PrivateIntake, type PrivateSource } from './privateIntake.ts';
+import type { PrivateLog } from './privateLog.ts';
 import { parseRequest, type Refusal, type Request, type SubscribeData, type UnsubscribeData } from './requests.ts';
 import { MarketSubscription, UserSubscription } from './subscriptions.ts';
 
@@ -38,6 +41,8 @@ export type StreamOptions = {
   readonly engine: Pick<EngineClient, 'cancelMarket'>;
   readonly catalog: Pick<Catalog, 'byId'>;
   readonly privateLog: PrivateLog;
+  readonly privateSource: PrivateSource;
+  readonly progress: Pick<Progress, 'setTold'>;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -55,6 +60,7 @@ type Parsed<T extends Request['channel']> = Extract<Request, { channel: T }>;
 export class Stream implements ViewsListener {
   readonly #options: StreamOptions;
   readonly #markets: MarketFeed;
+  readonly #intake: PrivateIntake;
   readonly #privates: PrivateFeed;
   readonly #cancels: DisconnectCancels;
   readonly #connections = new Set<Connection>();
@@ -67,10 +73,18 @@ export class Stream implements ViewsListener {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: StreamOptions) {
-    const { views, engine, privateLog } = options;
+    const { views, engine, privateLog, privateSource, progress, log } = options;
     this.#options = options;
     this.#markets = new MarketFeed(views);
-    this.#privates = new PrivateFeed(views, privateLog);
+    this.#intake = new PrivateIntake({
+      log: privateLog,
+      source: privateSource,
+      shards: views.orders.length,
+      progress,
+      logger: log,
+      onTold: (accounts) => this.#tell(accounts),
+    });
+    this.#privates = new PrivateFeed(views, this.#intake);
     this.#cancels = new DisconnectCancels(engine, views.orders.length);
     this.#render = (place) => privateFrame(views.markets, place);
     views.listener = this;
@@ -79,12 +93,18 @@ export class Stream implements ViewsListener {
   /** Keeps connections alive, or ends them, from now on. */
   start(): void {
     this.#timer = setInterval(() => this.tick(), TICK_MS);
+    this.#intake.start();
   }
 
   /** Every connection is closed in order; none may come any more. */
   close(): void {
     clearInterval(this.#timer);
     for (const connection of [...this.#connections]) connection.end(limits.CLOSE.GOING_AWAY, 'server is stopping');
+  }
+
+  /** The shards tell nothing any more. */
+  finish(): Promise<void> {
+    return this.#intake.close();
   }
 
   get connectionCount(): number {
@@ -104,7 +124,7 @@ export class Stream implements ViewsListener {
   /** T1. */
   flush(): void {
     this.#markets.flush();
-    this.#privates.flush(this.#tellAccount);
+    this.#intake.flush();
     this.#flushPushed();
   }
 
@@ -341,9 +361,13 @@ export class Stream implements ViewsListener {
     if (listening?.size === 0) this.#byAccount.delete(account);
   }
 
-  readonly #tellAccount = (account: number): void => {
-    for (const connection of this.#byAccount.get(account) ?? []) connection.user?.follow();
-  };
+  #tell(accounts: ReadonlySet<number>): void {
+    if (this.#byAccount.size === 0) return;
+    for (const account of accounts) {
+      for (const connection of this.#byAccount.get(account) ?? []) connection.user?.follow();
+    }
+    this.#flushPushed();
+  }
 
   /** A connection that ends on the way takes itself out of the set. */
   #flushPushed(): void {

@@ -6,9 +6,11 @@
  * Invariant:
  *   S1  What a subscription sends is without a gap from its start on, or begins anew with a `book` frame that says so.
  */
+import type { RecordPlace } from '../../shared/privateRecord.ts';
 import type { MarketChannel, MarketListener } from './marketChannel.ts';
 import { toFrame } from './marketChannel.ts';
-import type { PrivateLog, RecordPlace } from './privateLog.ts';
+import type { PrivateLog } from './privateLog.ts';
+import { PrivateReplay } from './privateReplay.ts';
 
 /** Where frames go, in this order. */
 export type FrameSink = { push(frame: Buffer): void };
@@ -96,50 +98,40 @@ export class UserSubscription implements Subscription {
   readonly account: number;
   cancelsOnDisconnect = false;
   readonly #log: PrivateLog;
-  readonly #render: (place: RecordPlace) => string;
-  readonly #sink: FrameSink;
+  readonly #sendFrame: (place: RecordPlace) => void;
   #isLive = true;
-  /** user_sequence of the last frame sent. */
-  #cursor: number;
+  #replay: PrivateReplay;
 
   constructor(account: number, log: PrivateLog, render: (place: RecordPlace) => string, sink: FrameSink) {
     this.account = account;
     this.#log = log;
-    this.#render = render;
-    this.#sink = sink;
-    this.#cursor = log.last(account);
+    this.#sendFrame = (place) => sink.push(toFrame(render(place)));
+    this.#replay = new PrivateReplay(log, account, log.last(account));
   }
 
   get isLive(): boolean {
     return this.#isLive;
   }
 
+  /** Of the last frame sent. */
   get userSequence(): number {
-    return this.#cursor;
+    return this.#replay.cursor;
   }
 
   /** Goes back to this frame, or as far back as frames are kept; the gap is in the numbers for all to see. */
   startBehind(userSequence: number): void {
-    this.#cursor = Math.min(userSequence, this.#log.last(this.account));
+    this.#replay = new PrivateReplay(this.#log, this.account, userSequence);
     this.#isLive = false;
   }
 
   /** There are new records. */
   follow(): void {
-    if (this.#isLive) this.#send(this.#log.last(this.account));
+    if (!this.#isLive) return;
+    while (!this.#replay.step(this.#sendFrame));
   }
 
   catchUp(): boolean {
-    const last = this.#log.last(this.account);
-    this.#cursor = Math.max(this.#cursor, this.#log.first(this.account) - 1);
-    this.#send(Math.min(last, this.#cursor + FRAMES_A_TURN));
-    this.#isLive = this.#cursor === last;
+    this.#isLive = this.#replay.step(this.#sendFrame);
     return this.#isLive;
-  }
-
-  #send(end: number): void {
-    while (this.#cursor < end) {
-      this.#sink.push(toFrame(this.#render(this.#log.read(this.account, ++this.#cursor))));
-    }
   }
 }

@@ -128,8 +128,18 @@ test('frames that died with their shard are made up for by a book in their place
   const ids = [rig.marketId(0), rig.marketId(1)];
   await client.subscribe({ markets: ids, snapshot: true, checksum: true });
   rig.run(100);
+  const before = rig.shown(0).sequence;
   rig.loseShard(30);
   rig.run(100);
+  assert.ok(rig.shown(0).sequence > before);
+  const back = await StreamClient.open(t, rig.baseUrl);
+  await back.subscribe({ markets: [ids[0]], from_sequence: { [ids[0]!]: before } });
+  await back.settle();
+  assert.deepEqual(
+    back.frames.map(({ channel }) => channel),
+    ['subscribed', 'book', 'pong'],
+    'across the hole there is nothing to replay',
+  );
   rig.loseShard(0);
   rig.run(30);
   await client.settle();

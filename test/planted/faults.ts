@@ -233,4 +233,25 @@ export const FAULTS: readonly Fault[] = [
     replace: 'const freed = old === NONE ? 0 : 0 * this.#freedBy(old, kind, market);',
     caughtBy: 'test/unit/book/replace.test.ts',
   },
+  {
+    name: 'private frames leave before they are in the log',
+    file: 'gateway/stream/privateIntake.ts',
+    search: 'if (!this.#options.log.commit()) return false;\n',
+    replace: 'this.#options.onTold(touched);\n    if (!this.#options.log.commit()) return false;\n',
+    caughtBy: 'test/unit/stream/privateIntake.test.ts',
+  },
+  {
+    name: 'a restart numbers private frames anew',
+    file: 'gateway/stream/privateLog.ts',
+    search: 'this.#last[account] = last;',
+    replace: '',
+    caughtBy: 'test/unit/stream/privateLog.test.ts',
+  },
+  {
+    name: 'what the crash left of a record is told from its start again',
+    file: 'gateway/stream/privateIntake.ts',
+    search: 'shardSequence === mark.shardSequence ? mark.frames : 0',
+    replace: '0',
+    caughtBy: 'test/unit/stream/privateIntake.test.ts',
+  },
 ];

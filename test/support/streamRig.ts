@@ -2,6 +2,9 @@
  * The stream on a real port over a shard that runs when the test says so: every frame is caused by a command, the clock
  * is the test's, and thousands of commands take no signatures.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AdminToken } from '../../gateway/auth/adminToken.ts';
 import { type ApiKey, Authenticator } from '../../gateway/auth/apiKeys.ts';
@@ -14,7 +17,7 @@ import { createLogger } from '../../gateway/log.ts';
 import { streamRoutes } from '../../gateway/routes/stream.ts';
 import { HttpServer } from '../../gateway/server.ts';
 import { STREAM_PATH } from '../../gateway/stream/limits.ts';
-import { MemoryPrivateLog } from '../../gateway/stream/privateLog.ts';
+import { PrivateLog } from '../../gateway/stream/privateLog.ts';
 import { Stream } from '../../gateway/stream/stream.ts';
 import { bookLevels } from '../../gateway/views/bookLevels.ts';
 import { Views } from '../../gateway/views/index.ts';
@@ -50,12 +53,15 @@ export class StreamRig {
   readonly #seed: number;
   readonly #keys = new Map<string, ApiKey>();
   readonly #server: HttpServer;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'stream-'));
 
   static async start(scope: AfterScope, seed: number): Promise<StreamRig> {
     const rig = new StreamRig(seed);
     rig.baseUrl = `http://127.0.0.1:${await rig.#server.listen()}`;
     scope.after(async () => {
       await rig.#server.stop(0);
+      await rig.stream.finish();
+      rmSync(rig.#directory, { recursive: true });
     });
     rig.views.begin(0);
     rig.#shard.describe();
@@ -88,7 +94,10 @@ export class StreamRig {
           return index < 0 ? undefined : ({ index, id } as MarketEntry);
         },
       },
-      privateLog: new MemoryPrivateLog(),
+      privateLog: new PrivateLog({ directory: this.#directory, shards: 1 }),
+      // Nothing is kept of what a lost shard did not publish.
+      privateSource: { privateTail: async () => ({ start: 1, records: [], isLast: true }) },
+      progress: { setTold: () => undefined },
       clock,
       log,
     });

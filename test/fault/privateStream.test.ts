@@ -1,0 +1,204 @@
+/**
+ * Private streams over kill -9 and a lost shard: a client that comes back with `user_since` has, in the end, exactly
+ * the account's orders and trades, each told once, numbered without a gap, whatever died meanwhile (RULES.md 8.9).
+ *
+ *     KILL_CYCLES=100 SEED=7 npx node --test test/fault/privateStream.test.ts
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import Database from 'better-sqlite3';
+import { shardOfMarket } from '../../shared/catalog.ts';
+import { CLOSE_REASON_NAMES } from '../../shared/codes.ts';
+import { bytesToUuid, UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
+import type { OrderMarket } from '../../shared/sdk/order.ts';
+import { eventually } from '../support/eventually.ts';
+import { seededRandom } from '../support/flow.ts';
+import { type Json, startServer } from '../support/server.ts';
+import { StreamClient } from '../support/streamClient.ts';
+import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+
+const CYCLES = Number(process.env['KILL_CYCLES'] ?? 3);
+const SEED = Number(process.env['SEED'] ?? 20_261_121);
+const COMMANDS = 120;
+const SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
+/** So that trimmed journals and starts from snapshots take part. */
+const ENVIRONMENT = { SNAPSHOT_EVERY: '250', JOURNAL_KEEP: '100' };
+const canLimit = spawnSync('prlimit', ['--version']).status === 0;
+
+const server = await startServer({ after }, ENVIRONMENT);
+const random = seededRandom(SEED);
+const scope = { after };
+
+/** An account, and everything its stream has told it, over all its connections. */
+class Listener {
+  trader: Trader;
+  readonly frames: Json[] = [];
+  #client: StreamClient | null = null;
+
+  constructor(trader: Trader) {
+    this.trader = trader;
+  }
+
+  get last(): number {
+    return this.frames.length;
+  }
+
+  async connect(): Promise<void> {
+    this.trader = this.trader.reconnected();
+    this.#client = await StreamClient.open(scope, server.baseUrl, this.#headers());
+    await this.#client.subscribe({ user: true, user_since: this.last });
+  }
+
+  /** The connection is gone: what has come over it is the account's for good. */
+  take(): void {
+    for (const frame of this.#client!.frames.splice(0)) {
+      if (frame.user_sequence === undefined) continue;
+      assert.equal(frame.user_sequence, this.last + 1, 'no gap, nothing twice');
+      this.frames.push(frame);
+    }
+  }
+
+  /** Everything again, by a client that has nothing. */
+  async again(): Promise<Json[]> {
+    const client = await StreamClient.open(scope, server.baseUrl, this.#headers());
+    await client.subscribe({ user: true, user_since: 0 });
+    await client.until(({ user_sequence }) => user_sequence >= this.last);
+    return client.frames.filter(({ user_sequence }) => user_sequence !== undefined);
+  }
+
+  #headers() {
+    return this.trader.client.prepareSigned('GET', '/v1/ws').headers;
+  }
+}
+
+async function command(listener: Listener, markets: readonly OrderMarket[]): Promise<void> {
+  const { trader } = listener;
+  const market = markets[Math.floor(random() * markets.length)]!;
+  if (random() < 0.08) await trader.client.cancelMarket(market.id);
+  else {
+    const price = `0.${47 + Math.floor(random() * 6)}`;
+    const timeInForce = random() < 0.2 ? 'FAK' : 'GTC';
+    const outcomeIndex = random() < 0.5 ? 0 : 1;
+    await trader.place(market, { price, size: String(1 + Math.floor(random() * 4)), timeInForce, outcomeIndex });
+  }
+}
+
+/** Refusals and lost answers are part of it. @param onAnswer as often as anything is answered. */
+async function trade(
+  listeners: readonly Listener[],
+  markets: readonly OrderMarket[],
+  onAnswer: () => void,
+): Promise<void> {
+  let sent = 0;
+  const one = async (listener: Listener): Promise<void> => {
+    while (sent++ < COMMANDS) {
+      await command(listener, markets).catch(() => undefined);
+      onAnswer();
+    }
+  };
+  await Promise.all(listeners.flatMap((listener) => [one(listener), one(listener), one(listener)]));
+}
+
+type OrderRow = { id: Uint8Array; reason: number | null };
+
+/** Orders and trades of an account as the read model has them. */
+function historyOf({ frames }: Listener): { orders: Map<string, number | null>; fills: string[] } {
+  const db = new Database(join(server.dataDir, 'read.db'), { readonly: true });
+  const id = new Uint8Array(UUID_BYTES);
+  assert.ok(uuidToBytes(frames[0].data.order_id, id, 0));
+  const account = db.prepare<[Uint8Array], number>('SELECT account FROM orders WHERE id = ?').pluck().get(id)!;
+  const rows = db.prepare<[number], OrderRow>('SELECT id, reason FROM orders WHERE account = ?').all(account);
+  const fills: string[] = [];
+  for (const role of ['maker', 'taker']) {
+    const trades = db
+      .prepare<[number], { id: Uint8Array; order_id: Uint8Array }>(
+        `SELECT id, ${role}_order_id AS order_id FROM trades WHERE ${role}_account = ?`,
+      )
+      .all(account);
+    for (const trade of trades) fills.push(`${bytesToUuid(trade.id)} ${role} ${bytesToUuid(trade.order_id)}`);
+  }
+  db.close();
+  return { orders: new Map(rows.map(({ id: orderId, reason }) => [bytesToUuid(orderId), reason])), fills };
+}
+
+/** Each order placed once, filled as often as it was, and over once, with its reason, after everything else. */
+function assertTold(listener: Listener): void {
+  const { orders, fills } = historyOf(listener);
+  const told = listener.frames.filter(({ channel }) => channel === 'fill');
+  assert.deepEqual(
+    told.map(({ data }) => `${data.trade_id} ${data.role} ${data.order_id}`).sort(),
+    fills.sort(),
+    'each fill is told once',
+  );
+  const byOrder = Map.groupBy(listener.frames, ({ data }) => data.order_id as string);
+  assert.deepEqual(new Set(byOrder.keys()), new Set(orders.keys()));
+  for (const [orderId, frames] of byOrder) {
+    const reason = orders.get(orderId)!;
+    assert.ok(reason !== null, 'every order is over');
+    const statuses = frames.filter(({ channel }) => channel === 'order_status');
+    assert.deepEqual(
+      statuses.map(({ data }) => data.reason),
+      ['placed', CLOSE_REASON_NAMES[reason]],
+    );
+    assert.equal(frames[0].data.reason, 'placed');
+    assert.equal(frames.at(-1).data.reason, CLOSE_REASON_NAMES[reason]);
+  }
+}
+
+/** Shard 0 cannot write for a while: its thread dies, and is rebuilt while the other trades. */
+async function loseShard(): Promise<void> {
+  const size = statSync(join(server.dataDir, 'journal-0.db-wal')).size;
+  execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${size}:`]);
+  const isLost = async (): Promise<boolean> => server.stdout.some((line) => line.includes('shard ended'));
+  await eventually('a shard that ends', isLost);
+  execFileSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited:']);
+  server.stdout.length = 0;
+}
+
+test(`a private stream is whole over ${CYCLES} kills and lost shards (SEED=${SEED})`, async () => {
+  const markets: OrderMarket[] = [];
+  while (markets[0] === undefined || markets[1] === undefined) {
+    const market = await makeMarket(server);
+    const id = new Uint8Array(UUID_BYTES);
+    assert.ok(uuidToBytes(market.id, id, 0));
+    markets[shardOfMarket(id, 2)] = market;
+  }
+  const listeners = [
+    new Listener(await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
+    new Listener(await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
+  ];
+  for (let cycle = 0; cycle < CYCLES; cycle++) {
+    for (const listener of listeners) await listener.connect();
+    let answered = 0;
+    let ending: Promise<void> | undefined;
+    const killAfter = 20 + Math.floor(random() * (COMMANDS - 40));
+    await trade(listeners, markets, () => {
+      if (++answered !== killAfter) return;
+      ending = cycle % 2 === 1 && canLimit ? loseShard() : server.kill();
+    });
+    await ending;
+    await server.kill();
+    for (const listener of listeners) listener.take();
+    await server.start(ENVIRONMENT);
+  }
+  for (const listener of listeners) await listener.connect();
+  for (const { trader } of listeners) await trader.client.cancelAll();
+  for (const listener of listeners) {
+    await eventually('the end of every order', async () => {
+      listener.take();
+      const open = new Set(listener.frames.map(({ data }) => data.order_id));
+      for (const { data } of listener.frames) if (isOver(data)) open.delete(data.order_id);
+      return open.size === 0;
+    });
+    assert.deepEqual(await listener.again(), listener.frames, 'nothing has another number than it had');
+  }
+  await server.stop();
+  for (const listener of listeners) assertTold(listener);
+});
+
+function isOver({ reason }: Json): boolean {
+  return reason !== undefined && reason !== 'placed';
+}
