@@ -20,6 +20,7 @@ const BENCHES = [
   'hotMarket',
   'gateway',
   'latency',
+  'streaming',
   'scaling',
   'memory',
 ] as const;
