@@ -49,6 +49,10 @@ export class CommandQueue {
     return this.first === this.end;
   }
 
+  get length(): number {
+    return this.end - this.first;
+  }
+
   /** Where in the ring the command with this ordinal is. */
   wordOf(ordinal: number): number {
     return this.#word[ordinal & this.#mask]!;

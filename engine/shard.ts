@@ -30,6 +30,10 @@ const ROOM_WAIT_MS = 100;
 const SETTLE_MS = 20;
 /** Batches until a rest is due in any case. */
 const BATCHES_PER_REST = 64;
+/** A commit that others are likely to want to share is put off by half of what the last one took, or half of this. */
+const LONG_COMMIT_MS = 1;
+/** Nobody notifies it. */
+const never = new Int32Array(new SharedArrayBuffer(4));
 
 export type ShardMessage = 'stop';
 /** How the shard came back, for the log. */
@@ -89,16 +93,21 @@ async function main(options: ShardOptions): Promise<void> {
 
 /**
  * Takes the turns of the loop until the gateway says stop. Under load the ring is empty for a moment after every batch:
- * a rest each time would cost every commit a second sync. A batch in which a cancel has run ends as soon as it has
- * taken as long as the last commit did: the cancel's answer leaves soon, and a slow disk is still shared by many.
+ * a rest each time would cost every commit a second sync. A batch that is worth ending ends as soon as it has taken as
+ * long as the last commit did: its answers leave soon, and a slow disk is still shared by many. The first to come
+ * behind a large batch are the first of those that its answers bring: they wait a moment for the others.
  */
 function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): void {
   let unrested = 0;
   let hasMore = false;
   let commitMs = 0;
+  let lastCount = 0;
   for (;;) {
-    const startMs = performance.now();
-    while (loop.look() && !(loop.isUrgent && performance.now() - startMs >= commitMs)) loop.run();
+    runBatch(loop, commitMs);
+    if (loop.ranCount > 0 && loop.ranCount * 2 < lastCount) {
+      Atomics.wait(never, 0, 0, Math.min(commitMs, LONG_COMMIT_MS) / 2);
+      runBatch(loop, commitMs);
+    }
     if (loop.ranCount === 0) {
       if (parentPort !== null && receiveMessageOnPort(parentPort)?.message === 'stop') return;
       const isQuiet = hasMore || !commands.waitSync(unrested > 0 ? SETTLE_MS : IDLE_WAIT_MS);
@@ -107,12 +116,18 @@ function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): voi
       unrested = 0;
       continue;
     }
+    lastCount = loop.ranCount;
     const commitStartMs = performance.now();
     if (loop.commit()) loop.credit();
     commitMs = performance.now() - commitStartMs;
     publish(loop, events);
     unrested++;
   }
+}
+
+function runBatch(loop: ShardLoop, commitMs: number): void {
+  const startMs = performance.now();
+  while (loop.look() && !(loop.isWorthEnding && performance.now() - startMs >= commitMs)) loop.run();
 }
 
 /** What an earlier thread of this process has committed may have been answered: a journal without it is not the one. */

@@ -37,10 +37,7 @@ import type { OfferedChecks } from './verify/checkBoard.ts';
 // Own constants for speed: see emit.ts.
 const cmd = { ...commands };
 
-/**
- * Commands a commit may wait for: 2 ms of signatures. While one batch is written and answered, gateway and clients work
- * on others; were everything in the ring one batch, each side would mostly wait for the other.
- */
+/** Commands a commit may wait for: 2 ms of signatures. */
 const BATCH_COMMANDS = 32;
 
 /** A shorter queue is done before a helper has woken up. */
@@ -134,9 +131,15 @@ export class ShardLoop {
     if (this.#held.length > 0 && queue.isSignedAt(first)) this.#freeHeld();
   }
 
-  /** A cancel has run in this batch: its answer should not wait for the batch to be long. */
-  get isUrgent(): boolean {
-    return this.ranCount > this.inOrderCount && (this.inOrderCount > 0 || this.#queue.isEmpty);
+  /**
+   * Ending the batch now, though it has room, serves somebody: a cancel has run in it, whose answer should not wait for
+   * the batch to be long, or as many commands have run as still wait. Those are worked on while gateway and clients
+   * turn the answers to these into new ones; were they all one batch, each side would wait for the other.
+   */
+  get isWorthEnding(): boolean {
+    const { ranCount, inOrderCount } = this;
+    const hasCancelled = ranCount > inOrderCount && (inOrderCount > 0 || this.#queue.isEmpty);
+    return hasCancelled || inOrderCount >= this.#queue.length;
   }
 
   /** Ends the batch and makes it durable. @returns false when no command of it changed anything. */

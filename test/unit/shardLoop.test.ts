@@ -111,6 +111,26 @@ test('a stream of cancels does not keep an order waiting for more than a batch',
   assert.equal(rig.runAll().indexOf('place 10'), 31);
 });
 
+test('to end a batch is worth it once as many commands have run as still wait', () => {
+  const rig = new Rig();
+  for (let order = 10; order < 20; order++) rig.place(BOB, order);
+  rig.runs(4);
+  assert.equal(rig.isWorthEnding, false, 'four have run and six wait');
+  rig.runs(1);
+  assert.equal(rig.isWorthEnding, true, 'five and five');
+  rig.commit();
+  rig.place(BOB, 20).runs(1);
+  assert.equal(rig.isWorthEnding, false, 'those of the batch before do not count');
+});
+
+test('to end a batch is worth it once a cancel has run, however many wait', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).runAll();
+  for (let order = 20; order < 30; order++) rig.place(BOB, order);
+  rig.runs(1).cancel(ANN, 10).runs(1);
+  assert.equal(rig.isWorthEnding, true);
+});
+
 test('room in the ring comes back as the front of the queue runs, and nothing that waits is written over', () => {
   const rig = new Rig();
   let sent = 0;
@@ -212,6 +232,10 @@ class Rig {
       this.runs(1);
     }
     return this;
+  }
+
+  get isWorthEnding(): boolean {
+    return this.#loop.isWorthEnding;
   }
 
   commit(): void {
