@@ -19,7 +19,7 @@ const TICKS_PER_UNIT = [100, 1000, 100];
 const FEE_BPS = 50;
 const DEPOSIT_MICRO = 20_000_000_000;
 const SPLIT_ATOMIC = 200_000_000;
-/** Trades are asked for from a little before the traffic began: one that is seen twice is taken once. */
+/** Trades are asked for from a little before the last check began: one that is seen twice is taken once. */
 const OVERLAP_MS = 2000;
 const PAGE = 100;
 /** Placements of a round that are sent again although they were answered. */
@@ -76,7 +76,7 @@ export class Witness {
   #orders: Order[] = [];
   #deposits: Deposit[] = [];
   readonly #tradeIds = new Set<string>();
-  #roundMs = Date.now();
+  #checkedMs = Date.now();
   #references = 0;
 
   static async create(server: TestServer, seed: number): Promise<Witness> {
@@ -108,7 +108,6 @@ export class Witness {
 
   /** Sends commands on several connections at once, until all are sent or the server is gone. */
   async trade({ commands, connections = 8, onAnswer, onSilence }: Traffic): Promise<void> {
-    this.#roundMs = Date.now();
     let sent = 0;
     let answered = 0;
     let isGone = false;
@@ -128,6 +127,7 @@ export class Witness {
 
   /** After a restart: what was told is so. */
   async check(): Promise<void> {
+    const startMs = Date.now();
     for (const account of this.#accounts) account.trader = account.trader.reconnected();
     await this.#repeatDeposits();
     const records = await this.#records();
@@ -137,6 +137,7 @@ export class Witness {
     await assertBalanced(this.#server);
     await this.#repeatPlacements(records);
     this.#settleClosed(records);
+    this.#checkedMs = startMs;
   }
 
   async #command(): Promise<Outcome> {
@@ -319,7 +320,7 @@ export class Witness {
   }
 
   async #tradesOf(trader: Trader): Promise<UserTrade[]> {
-    const since = new Date(this.#roundMs - OVERLAP_MS).toISOString();
+    const since = new Date(this.#checkedMs - OVERLAP_MS).toISOString();
     const trades: UserTrade[] = [];
     for (;;) {
       const page = await trader.client.userTrades({ since, limit: PAGE, offset: trades.length });
