@@ -17,7 +17,7 @@ import { Ledger } from '../engine/ledger.ts';
 import { Market } from '../engine/market.ts';
 import { Markets } from '../engine/markets.ts';
 import { Matcher } from '../engine/matcher.ts';
-import { Orders } from '../engine/orders.ts';
+import { NUMBERS, Orders, WORDS } from '../engine/orders.ts';
 import { assert } from '../shared/assert.ts';
 import { Balances, createBalances } from '../shared/balances.ts';
 import { CLOSE_REASON, MARKET_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
@@ -155,21 +155,21 @@ export class CoreRun implements Run {
     else ledger.reserveTokens(account, MARKET, OUTCOME.YES, lots * TAPE_TICKS_PER_UNIT);
 
     const row = orders.allocate(account);
-    orders.market[row] = MARKET;
-    orders.kind[row] = isBuy ? BUY_GTC : SELL_GTC;
-    orders.isBid[row] = isBuy ? 1 : 0;
-    orders.limitTicks[row] = tick;
-    orders.yesTicks[row] = tick;
-    orders.feeBps[row] = TAPE_FEE_BPS;
-    orders.quantityLots[row] = lots;
-    orders.remainingLots[row] = lots;
-    orders.filledNotionalMicro[row] = 0;
-    orders.expirationSec[row] = 0;
-    orders.sequence[row] = ++this.#sequence;
+    orders.market[row << WORDS] = MARKET;
+    orders.kind[row << WORDS] = isBuy ? BUY_GTC : SELL_GTC;
+    orders.isBid[row << WORDS] = isBuy ? 1 : 0;
+    orders.limitTicks[row << WORDS] = tick;
+    orders.yesTicks[row << WORDS] = tick;
+    orders.feeBps[row << WORDS] = TAPE_FEE_BPS;
+    orders.quantityLots[row << NUMBERS] = lots;
+    orders.remainingLots[row << NUMBERS] = lots;
+    orders.filledNotionalMicro[row << NUMBERS] = 0;
+    orders.expirationSec[row << NUMBERS] = 0;
+    orders.sequence[row << NUMBERS] = ++this.#sequence;
     market.openOrders++;
 
     matcher.match(market, row);
-    if (orders.remainingLots[row] === 0) matcher.close(market, row, CLOSE_REASON.FILLED);
+    if (orders.remainingLots[row << NUMBERS] === 0) matcher.close(market, row, CLOSE_REASON.FILLED);
     else if (isSweep) matcher.close(market, row, CLOSE_REASON.FAK_REMAINDER);
     else {
       market.book.rest(row);

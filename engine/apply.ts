@@ -15,6 +15,7 @@ import { readSafe } from '../shared/record.ts';
 import { moveFee } from './dormancy.ts';
 import { mayCancel } from './entry.ts';
 import { Market } from './market.ts';
+import * as rows from './orders.ts';
 import { NONE, PLACE_OF } from './orders.ts';
 import { Placing } from './placing.ts';
 import { closeBook, decide, payClaim, settle } from './resolution.ts';
@@ -23,6 +24,7 @@ import type { ShardState } from './state.ts';
 // Own constants for speed: see emit.ts.
 const { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME } = codes;
 const cmd = { ...commands };
+const { NUMBERS, WORDS } = rows;
 
 export class Apply {
   /** What the reply tells of a done command (REPLY in shared/events.ts). */
@@ -122,9 +124,9 @@ export class Apply {
     const outcome = words[word + cmd.CANCEL_MANY_OUTCOME]!;
     let slot = orders.firstOf(words[word + cmd.CMD_ACCOUNT]!);
     while (slot !== NONE) {
-      const after = orders.accountNext[slot]!;
-      const isInMarket = only === cmd.NO_MARKET || orders.market[slot] === only;
-      if (isInMarket && (outcome === cmd.BOTH_OUTCOMES || cmd.kindOutcome(orders.kind[slot]!) === outcome)) {
+      const after = orders.accountNext[slot << WORDS]!;
+      const isInMarket = only === cmd.NO_MARKET || orders.market[slot << WORDS] === only;
+      if (isInMarket && (outcome === cmd.BOTH_OUTCOMES || cmd.kindOutcome(orders.kind[slot << WORDS]!) === outcome)) {
         matcher.close(this.#marketOf(slot), slot, words[word + cmd.CMD_FLAGS]!);
         this.a++;
       }
@@ -264,8 +266,9 @@ export class Apply {
     const at = words.byteOffset + (word + cmd.CONTRACTS_EXCHANGE) * 4;
     contracts.exchange = new Uint8Array(words.buffer, at, ADDRESS_BYTES).slice();
     const open: number[] = [];
-    for (let slot = 0; slot < orders.capacity; slot++) if (orders.place[slot] !== PLACE_OF.FREE) open.push(slot);
-    open.sort((a, b) => orders.sequence[a]! - orders.sequence[b]!);
+    for (let slot = 0; slot < orders.capacity; slot++)
+      if (orders.place[slot << WORDS] !== PLACE_OF.FREE) open.push(slot);
+    open.sort((a, b) => orders.sequence[a << NUMBERS]! - orders.sequence[b << NUMBERS]!);
     for (const slot of open) matcher.close(this.#marketOf(slot), slot, CLOSE_REASON.ADMIN);
     this.a = open.length;
     emit.contracts(contracts);
@@ -308,7 +311,7 @@ export class Apply {
   }
 
   #marketOf(slot: number): Market {
-    const market = this.#state.markets.get(this.#state.orders.market[slot]!);
+    const market = this.#state.markets.get(this.#state.orders.market[slot << WORDS]!);
     assert(market !== undefined, 'O1: the market of an open order is known');
     return market;
   }

@@ -10,7 +10,7 @@ import { Digest } from './digest.ts';
 import type { Levels } from './levels.ts';
 import { NO_TICK } from './levels.ts';
 import type { Market } from './market.ts';
-import { NONE, PLACE_OF } from './orders.ts';
+import { NONE, NUMBERS, PLACE_OF, WORDS } from './orders.ts';
 import type { ShardState } from './state.ts';
 import { NO_TAG } from './tags.ts';
 
@@ -35,14 +35,14 @@ function checkMarket(state: ShardState, market: Market): number {
 
   let dormant = 0;
   let before = NONE;
-  for (let slot = book.dormantHead; slot !== NONE; slot = state.orders.next[slot]!) {
-    assert(state.orders.place[slot] === PLACE_OF.DORMANT, 'O1: a row of the dormant list is dormant');
+  for (let slot = book.dormantHead; slot !== NONE; slot = state.orders.next[slot << WORDS]!) {
+    assert(state.orders.place[slot << WORDS] === PLACE_OF.DORMANT, 'O1: a row of the dormant list is dormant');
     assert(
       before === NONE || state.orders.priorityOf(before) < state.orders.priorityOf(slot),
       'K2: dormant by priority',
     );
-    assert(state.orders.previous[slot] === before, 'K2: the dormant list is linked both ways');
-    assert(state.orders.feeBps[slot] !== market.feeBps, 'K2: a dormant order is signed under another fee');
+    assert(state.orders.previous[slot << WORDS] === before, 'K2: the dormant list is linked both ways');
+    assert(state.orders.feeBps[slot << WORDS] !== market.feeBps, 'K2: a dormant order is signed under another fee');
     checkOrder(state, market, slot);
     before = slot;
     dormant++;
@@ -60,14 +60,17 @@ function checkLevels(state: ShardState, market: Market, levels: Levels, isBid: n
     let lots = 0;
     let count = 0;
     let before = NONE;
-    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot]!) {
-      assert(orders.place[slot] === PLACE_OF.RESTING, 'O1: a row in a level rests');
-      assert(orders.yesTicks[slot] === tick && orders.isBid[slot] === isBid, 'O1: a row is in its own level');
-      assert(orders.feeBps[slot] === market.feeBps, 'K2: a resting order is signed under the canonical fee');
-      assert(orders.previous[slot] === before, 'L3: a queue is linked both ways');
+    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot << WORDS]!) {
+      assert(orders.place[slot << WORDS] === PLACE_OF.RESTING, 'O1: a row in a level rests');
+      assert(
+        orders.yesTicks[slot << WORDS] === tick && orders.isBid[slot << WORDS] === isBid,
+        'O1: a row is in its own level',
+      );
+      assert(orders.feeBps[slot << WORDS] === market.feeBps, 'K2: a resting order is signed under the canonical fee');
+      assert(orders.previous[slot << WORDS] === before, 'L3: a queue is linked both ways');
       assert(before === NONE || orders.priorityOf(before) < orders.priorityOf(slot), 'L3: a queue is in time order');
       checkOrder(state, market, slot);
-      lots += orders.remainingLots[slot]!;
+      lots += orders.remainingLots[slot << NUMBERS]!;
       count++;
       before = slot;
     }
@@ -84,13 +87,13 @@ function checkLevels(state: ShardState, market: Market, levels: Levels, isBid: n
 /** What holds for every open order, wherever it waits. */
 function checkOrder(state: ShardState, market: Market, slot: number): void {
   const { orders, hashes } = state;
-  assert(orders.market[slot] === market.index, 'O1: a row is in its own market');
-  const remaining = orders.remainingLots[slot]!;
-  assert(remaining > 0 && remaining <= orders.quantityLots[slot]!, 'O3: an open order has something left');
+  assert(orders.market[slot << WORDS] === market.index, 'O1: a row is in its own market');
+  const remaining = orders.remainingLots[slot << NUMBERS]!;
+  assert(remaining > 0 && remaining <= orders.quantityLots[slot << NUMBERS]!, 'O3: an open order has something left');
   assert(hashes.find(orders.hash, orders.hashOffset(slot)), 'O2: an open order is in the hash index');
   assert(hashes.foundSlot === slot, 'O2: the hash index leads to the row');
-  const expires = orders.expirationSec[slot] !== 0;
-  assert(expires === (orders.heapIndex[slot] !== NONE), 'X1: an order that expires is in the heap');
+  const expires = orders.expirationSec[slot << NUMBERS] !== 0;
+  assert(expires === (orders.heapIndex[slot << WORDS] !== NONE), 'X1: an order that expires is in the heap');
 }
 
 /** Which order has which tag row (T1). */
@@ -98,13 +101,14 @@ function checkTags({ orders }: ShardState): void {
   const { tags } = orders;
   const taken = new Set<number>();
   for (let slot = 0; slot < orders.capacity; slot++) {
-    if (orders.place[slot] === PLACE_OF.FREE || orders.tag[slot] === NO_TAG) continue;
-    const tag = orders.tag[slot]!;
+    if (orders.place[slot << WORDS] === PLACE_OF.FREE || orders.tag[slot << WORDS] === NO_TAG) continue;
+    const tag = orders.tag[slot << WORDS]!;
     assert(!taken.has(tag), 'T1: a tag row belongs to one order');
     taken.add(tag);
     const priority = tags.priority[tag]!;
-    assert(priority <= orders.sequence[slot]!, 'T1: no priority is newer than its order');
-    const says = tags.clientIdBytes[tag]! > 0 || tags.group[tag] !== NO_GROUP || priority !== orders.sequence[slot];
+    assert(priority <= orders.sequence[slot << NUMBERS]!, 'T1: no priority is newer than its order');
+    const says =
+      tags.clientIdBytes[tag]! > 0 || tags.group[tag] !== NO_GROUP || priority !== orders.sequence[slot << NUMBERS];
     assert(says, 'T1: a tag row says something');
   }
   assert(taken.size === tags.count, 'T1: every tag row given away belongs to an open order');
@@ -117,8 +121,8 @@ function checkGroups({ groups, orders }: ShardState): void {
     assert(group.isTripped || !group.isFull, 'Q1: a full group has tripped');
   }
   for (let slot = 0; slot < orders.capacity; slot++) {
-    if (orders.place[slot] === PLACE_OF.FREE || orders.groupOf(slot) === NO_GROUP) continue;
-    const group = groups.of(orders.account[slot]!, orders.groupOf(slot));
+    if (orders.place[slot << WORDS] === PLACE_OF.FREE || orders.groupOf(slot) === NO_GROUP) continue;
+    const group = groups.of(orders.account[slot << WORDS]!, orders.groupOf(slot));
     assert(group !== undefined, 'Q2: an open order is in a group of its account');
     assert(!group.isTripped, 'Q1: a tripped group has no open order');
   }
@@ -132,16 +136,16 @@ function checkAccounts(state: ShardState): void {
     let reservedMicro = 0;
     const reservedTokens = new Map<string, number>();
     let before = NONE;
-    for (let slot = orders.firstOf(account); slot !== NONE; slot = orders.accountNext[slot]!) {
+    for (let slot = orders.firstOf(account); slot !== NONE; slot = orders.accountNext[slot << WORDS]!) {
       assert(
-        orders.account[slot] === account && orders.accountPrevious[slot] === before,
+        orders.account[slot << WORDS] === account && orders.accountPrevious[slot << WORDS] === before,
         'O2: account lists are sound',
       );
-      const kind = orders.kind[slot]!;
-      const market = state.markets.peek(orders.market[slot]!);
+      const kind = orders.kind[slot << WORDS]!;
+      const market = state.markets.peek(orders.market[slot << WORDS]!);
       assert(market !== undefined, 'O1: an open order has a market');
-      const lots = orders.remainingLots[slot]!;
-      if (kindSide(kind) === SIDE.BUY) reservedMicro += lots * orders.limitTicks[slot]!;
+      const lots = orders.remainingLots[slot << NUMBERS]!;
+      if (kindSide(kind) === SIDE.BUY) reservedMicro += lots * orders.limitTicks[slot << WORDS]!;
       else {
         const key = `${market.index}/${kindOutcome(kind)}`;
         reservedTokens.set(key, (reservedTokens.get(key) ?? 0) + lots * market.ticksPerUnit);
@@ -219,7 +223,8 @@ function checkCollateral(market: Market, yes: bigint, no: bigint): void {
 function checkDigest(state: ShardState): void {
   const { orders, ledger } = state;
   const fresh = new Digest(orders, ledger);
-  for (let slot = 0; slot < orders.capacity; slot++) if (orders.place[slot] !== PLACE_OF.FREE) fresh.order(slot);
+  for (let slot = 0; slot < orders.capacity; slot++)
+    if (orders.place[slot << WORDS] !== PLACE_OF.FREE) fresh.order(slot);
   for (let account = 0; account < ledger.accountCapacity; account++) fresh.account(account);
   for (let row = 0; row < ledger.positions.count; row++) fresh.position(row);
   for (const index of [state.hashes, state.references]) {

@@ -8,7 +8,7 @@ import type { Digest } from './digest.ts';
 import type { Emitter } from './emit.ts';
 import { type Levels, NO_TICK } from './levels.ts';
 import type { Market } from './market.ts';
-import { NONE, type Orders } from './orders.ts';
+import { NONE, type Orders, WORDS } from './orders.ts';
 
 export function moveFee(market: Market, orders: Orders, digest: Digest, emit: Emitter): void {
   const { book } = market;
@@ -16,17 +16,19 @@ export function moveFee(market: Market, orders: Orders, digest: Digest, emit: Em
 
   const falling: number[] = [];
   for (const levels of [book.bids, book.asks]) collectResting(levels, orders, falling);
-  for (const slot of falling.filter((candidate) => orders.feeBps[candidate] !== market.feeBps).sort(byPriority)) {
+  for (const slot of falling
+    .filter((candidate) => orders.feeBps[candidate << WORDS] !== market.feeBps)
+    .sort(byPriority)) {
     book.sleep(slot);
     digest.order(slot);
     emit.sleepOrWake(EVENT.DORMANT, slot, ++market.sequence);
   }
 
   const sleeping: number[] = [];
-  for (let slot = book.dormantHead; slot !== NONE; slot = orders.next[slot]!) sleeping.push(slot);
+  for (let slot = book.dormantHead; slot !== NONE; slot = orders.next[slot << WORDS]!) sleeping.push(slot);
   for (const slot of sleeping) {
-    if (orders.feeBps[slot] !== market.feeBps) continue;
-    if (book.crosses(orders.isBid[slot]!, orders.yesTicks[slot]!)) continue;
+    if (orders.feeBps[slot << WORDS] !== market.feeBps) continue;
+    if (book.crosses(orders.isBid[slot << WORDS]!, orders.yesTicks[slot << WORDS]!)) continue;
     book.wake(slot);
     digest.order(slot);
     emit.sleepOrWake(EVENT.WOKEN, slot, ++market.sequence);
@@ -36,6 +38,6 @@ export function moveFee(market: Market, orders: Orders, digest: Digest, emit: Em
 /** Every resting order of a side, best level first, in queue order. */
 export function collectResting(levels: Levels, orders: Orders, into: number[]): void {
   for (let tick = levels.bestTick; tick !== NO_TICK; tick = levels.worseThan(tick)) {
-    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot]!) into.push(slot);
+    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot << WORDS]!) into.push(slot);
   }
 }

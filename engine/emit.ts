@@ -12,6 +12,7 @@ import type { Group } from './groups.ts';
 import type { Ledger } from './ledger.ts';
 import type { Market } from './market.ts';
 import type { Orders } from './orders.ts';
+import * as rows from './orders.ts';
 import { PLACE_OF } from './orders.ts';
 import { CLIENT_ID_WORDS } from './tags.ts';
 
@@ -23,6 +24,7 @@ import { CLIENT_ID_WORDS } from './tags.ts';
 const ev = { ...events };
 const { writeSafe, writeSigned } = record;
 const { CMD_TIME_MS, CMD_TYPE, NO_MARKET } = commands;
+const { NUMBERS, WORDS } = rows;
 
 export class Emitter {
   readonly out: RecordBuffer;
@@ -60,29 +62,43 @@ export class Emitter {
   /** ORDER for one just accepted, ORDER_STATE for one that was already open. */
   order(type: typeof ev.EVENT.ORDER | typeof ev.EVENT.ORDER_STATE, slot: number): void {
     const o = this.#orders;
-    const word = this.#begin(type, slot, o.account[slot]!, 0, o.market[slot]!, o.kind[slot]!);
+    const word = this.#begin(
+      type,
+      slot,
+      o.account[slot << WORDS]!,
+      0,
+      o.market[slot << WORDS]!,
+      o.kind[slot << WORDS]!,
+    );
     const words = this.out.words;
     o.copyHash(slot, words, word + ev.ORDER_HASH);
-    writeSafe(words, word + ev.ORDER_MAKER_AMOUNT, o.makerAmount[slot]!);
-    writeSafe(words, word + ev.ORDER_TAKER_AMOUNT, o.takerAmount[slot]!);
-    writeSafe(words, word + ev.ORDER_LOTS, o.quantityLots[slot]!);
-    words[word + ev.ORDER_LIMIT_TICKS] = o.limitTicks[slot]!;
-    words[word + ev.ORDER_FEE_BPS] = o.feeBps[slot]!;
-    writeSafe(words, word + ev.ORDER_EXPIRATION_SEC, o.expirationSec[slot]!);
-    writeSafe(words, word + ev.ORDER_SEQUENCE, o.sequence[slot]!);
-    writeSafe(words, word + ev.ORDER_REMAINING_LOTS, o.remainingLots[slot]!);
-    writeSafe(words, word + ev.ORDER_FILLED_NOTIONAL, o.filledNotionalMicro[slot]!);
-    writeSafe(words, word + ev.ORDER_CREATED_MS, o.createdMs[slot]!);
-    words[word + ev.ORDER_DORMANT] = o.place[slot] === PLACE_OF.DORMANT ? 1 : 0;
+    writeSafe(words, word + ev.ORDER_MAKER_AMOUNT, o.makerAmount[slot << NUMBERS]!);
+    writeSafe(words, word + ev.ORDER_TAKER_AMOUNT, o.takerAmount[slot << NUMBERS]!);
+    writeSafe(words, word + ev.ORDER_LOTS, o.quantityLots[slot << NUMBERS]!);
+    words[word + ev.ORDER_LIMIT_TICKS] = o.limitTicks[slot << WORDS]!;
+    words[word + ev.ORDER_FEE_BPS] = o.feeBps[slot << WORDS]!;
+    writeSafe(words, word + ev.ORDER_EXPIRATION_SEC, o.expirationSec[slot << NUMBERS]!);
+    writeSafe(words, word + ev.ORDER_SEQUENCE, o.sequence[slot << NUMBERS]!);
+    writeSafe(words, word + ev.ORDER_REMAINING_LOTS, o.remainingLots[slot << NUMBERS]!);
+    writeSafe(words, word + ev.ORDER_FILLED_NOTIONAL, o.filledNotionalMicro[slot << NUMBERS]!);
+    writeSafe(words, word + ev.ORDER_CREATED_MS, o.createdMs[slot << NUMBERS]!);
+    words[word + ev.ORDER_DORMANT] = o.place[slot << WORDS] === PLACE_OF.DORMANT ? 1 : 0;
     zero(words, word, 35, 36);
   }
 
   /** Behind ORDER or ORDER_STATE: what the order carries besides. */
   tag(slot: number): void {
     const o = this.#orders;
-    const tag = o.tag[slot]!;
+    const tag = o.tag[slot << WORDS]!;
     const { clientId, clientIdBytes, group, priority } = o.tags;
-    const word = this.#begin(ev.EVENT.ORDER_TAG, slot, o.account[slot]!, 0, o.market[slot]!, group[tag]!);
+    const word = this.#begin(
+      ev.EVENT.ORDER_TAG,
+      slot,
+      o.account[slot << WORDS]!,
+      0,
+      o.market[slot << WORDS]!,
+      group[tag]!,
+    );
     const { words } = this.out;
     words[word + ev.TAG_CLIENT_ID_BYTES] = clientIdBytes[tag]!;
     const at = tag * CLIENT_ID_WORDS;
@@ -93,8 +109,15 @@ export class Emitter {
 
   rest(slot: number, marketSequence: number): void {
     const o = this.#orders;
-    const word = this.#begin(ev.EVENT.REST, slot, o.account[slot]!, marketSequence, o.market[slot]!, 0);
-    writeSafe(this.out.words, word + ev.REST_REMAINING_LOTS, o.remainingLots[slot]!);
+    const word = this.#begin(
+      ev.EVENT.REST,
+      slot,
+      o.account[slot << WORDS]!,
+      marketSequence,
+      o.market[slot << WORDS]!,
+      0,
+    );
+    writeSafe(this.out.words, word + ev.REST_REMAINING_LOTS, o.remainingLots[slot << NUMBERS]!);
   }
 
   fill(
@@ -109,8 +132,15 @@ export class Emitter {
     takerFee: number,
   ): void {
     const o = this.#orders;
-    const market = o.market[makerSlot]!;
-    const word = this.#begin(ev.EVENT.FILL, makerSlot, o.account[makerSlot]!, marketSequence, market, matchType);
+    const market = o.market[makerSlot << WORDS]!;
+    const word = this.#begin(
+      ev.EVENT.FILL,
+      makerSlot,
+      o.account[makerSlot << WORDS]!,
+      marketSequence,
+      market,
+      matchType,
+    );
     const words = this.out.words;
     words[word + ev.FILL_YES_TICKS] = yesTicks;
     words[word + ev.FILL_TAKER_SLOT] = takerSlot;
@@ -118,22 +148,36 @@ export class Emitter {
     writeSafe(words, word + ev.FILL_TRADE_SEQUENCE, tradeSequence);
     writeSafe(words, word + ev.FILL_MAKER_FEE, makerFee);
     writeSafe(words, word + ev.FILL_TAKER_FEE, takerFee);
-    writeSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS, o.remainingLots[makerSlot]!);
-    words[word + ev.FILL_TAKER_ACCOUNT] = o.account[takerSlot]!;
+    writeSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS, o.remainingLots[makerSlot << NUMBERS]!);
+    words[word + ev.FILL_TAKER_ACCOUNT] = o.account[takerSlot << WORDS]!;
     zero(words, word, 21, 22);
-    writeSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS, o.remainingLots[takerSlot]!);
+    writeSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS, o.remainingLots[takerSlot << NUMBERS]!);
     zero(words, word, 24, 26);
   }
 
   closed(slot: number, marketSequence: number, reason: number): void {
     const o = this.#orders;
-    const word = this.#begin(ev.EVENT.CLOSED, slot, o.account[slot]!, marketSequence, o.market[slot]!, reason);
-    writeSafe(this.out.words, word + ev.CLOSED_REMAINING_LOTS, o.remainingLots[slot]!);
+    const word = this.#begin(
+      ev.EVENT.CLOSED,
+      slot,
+      o.account[slot << WORDS]!,
+      marketSequence,
+      o.market[slot << WORDS]!,
+      reason,
+    );
+    writeSafe(this.out.words, word + ev.CLOSED_REMAINING_LOTS, o.remainingLots[slot << NUMBERS]!);
   }
 
   /** DORMANT or WOKEN. */
   sleepOrWake(type: typeof ev.EVENT.DORMANT | typeof ev.EVENT.WOKEN, slot: number, marketSequence: number): void {
-    this.#begin(type, slot, this.#orders.account[slot]!, marketSequence, this.#orders.market[slot]!, 0);
+    this.#begin(
+      type,
+      slot,
+      this.#orders.account[slot << WORDS]!,
+      marketSequence,
+      this.#orders.market[slot << WORDS]!,
+      0,
+    );
   }
 
   /** How an account stands, with one of its positions. */

@@ -23,7 +23,7 @@ import { Apply } from './apply.ts';
 import { collectResting } from './dormancy.ts';
 import { Entry, NOTHING_TO_DO } from './entry.ts';
 import type { JournalStore } from './journal.ts';
-import { NONE } from './orders.ts';
+import { NONE, WORDS } from './orders.ts';
 import { ShardState } from './state.ts';
 import { NO_TAG } from './tags.ts';
 import type { Verifier } from './verify/verifier.ts';
@@ -183,10 +183,10 @@ export class Engine {
       slots.length = 0;
       collectResting(market.book.bids, orders, slots);
       collectResting(market.book.asks, orders, slots);
-      for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot]!) slots.push(slot);
+      for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot << WORDS]!) slots.push(slot);
       for (const slot of slots) {
         emit.order(EVENT.ORDER_STATE, slot);
-        if (orders.tag[slot] !== NO_TAG) emit.tag(slot);
+        if (orders.tag[slot << WORDS] !== NO_TAG) emit.tag(slot);
         if (this.out.lengthBytes > 1 << 19) flush();
       }
     }

@@ -16,6 +16,7 @@ import { type GridResult, toGrid } from './grid.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './gross.ts';
 import type { HashIndex } from './hashIndex.ts';
 import { type Market, mayDecide, mayMove } from './market.ts';
+import * as rows from './orders.ts';
 import { NONE, PLACE_OF } from './orders.ts';
 import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
@@ -25,6 +26,7 @@ import type { Verifier } from './verify/verifier.ts';
 // Own constants for speed: see emit.ts.
 const { CLOSE_REASON, isDecided, MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const cmd = { ...commands };
+const { NUMBERS, WORDS } = rows;
 
 /** No refusal: things stand as the command wants them. */
 export const NOTHING_TO_DO = -1;
@@ -102,9 +104,9 @@ export class Entry {
     const market = markets.get(words[word + cmd.CMD_MARKET]!)!;
     const short = this.#checkBalance(market, words, word, old);
     if (short !== OK) return short;
-    if (orders.place[old] !== PLACE_OF.RESTING) return this.#checkMatching(market, words, word);
+    if (orders.place[old << WORDS] !== PLACE_OF.RESTING) return this.#checkMatching(market, words, word);
 
-    const before = orders.previous[old]!;
+    const before = orders.previous[old << WORDS]!;
     market.book.remove(old);
     const code = this.#checkMatching(market, words, word);
     market.book.restBehind(old, before);
@@ -120,9 +122,9 @@ export class Entry {
     if (hashes.foundAccount !== words[word + cmd.CMD_ACCOUNT]) return E.ORDER_NOT_FOUND;
     const old = hashes.foundSlot;
     if (old < 0) return E.ORDER_NOT_CANCELLABLE;
-    if (orders.market[old] !== words[word + cmd.CMD_MARKET]) return E.REPLACES_ANOTHER_MARKET;
+    if (orders.market[old << WORDS] !== words[word + cmd.CMD_MARKET]) return E.REPLACES_ANOTHER_MARKET;
     if ((flags & 0xff) !== cmd.REPLACE_MODE.AMEND) return OK;
-    const [was, is] = [orders.kind[old]!, words[word + cmd.PLACE_KIND]!];
+    const [was, is] = [orders.kind[old << WORDS]!, words[word + cmd.PLACE_KIND]!];
     const isSame = cmd.kindSide(was) === cmd.kindSide(is) && cmd.kindOutcome(was) === cmd.kindOutcome(is);
     return isSame ? OK : E.REPLACES_ANOTHER_MARKET;
   }
@@ -208,10 +210,13 @@ export class Entry {
   /** What the old order holds of the asset that the new one needs. */
   #freedBy(old: number, kind: number, market: Market): number {
     const { orders } = this.#state;
-    const oldKind = orders.kind[old]!;
+    const oldKind = orders.kind[old << WORDS]!;
     if (cmd.kindSide(oldKind) !== cmd.kindSide(kind)) return 0;
-    if (cmd.kindSide(kind) === SIDE.BUY) return orders.remainingLots[old]! * orders.limitTicks[old]!;
-    return cmd.kindOutcome(oldKind) === cmd.kindOutcome(kind) ? orders.remainingLots[old]! * market.ticksPerUnit : 0;
+    if (cmd.kindSide(kind) === SIDE.BUY)
+      return orders.remainingLots[old << NUMBERS]! * orders.limitTicks[old << WORDS]!;
+    return cmd.kindOutcome(oldKind) === cmd.kindOutcome(kind)
+      ? orders.remainingLots[old << NUMBERS]! * market.ticksPerUnit
+      : 0;
   }
 
   /** In a rehearsal without collateral: whether a command that may add so much to the total leaves it exact. */

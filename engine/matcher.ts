@@ -19,12 +19,14 @@ import type { Ledger } from './ledger.ts';
 import { NO_TICK } from './levels.ts';
 import type { Market } from './market.ts';
 import type { Markets } from './markets.ts';
+import * as rows from './orders.ts';
 import { NONE, type Orders, PLACE_OF } from './orders.ts';
 import { releaseReservation, settleParty } from './settle.ts';
 
 // Own constants for speed: see emit.ts.
 const { CLOSE_REASON, MATCH_TYPE, OUTCOME, SELF_TRADE, SIDE } = codes;
 const { kindBits, kindOutcome, kindSide, NO_GROUP, PLACE_SELF_TRADE_SHIFT } = commands;
+const { NUMBERS, WORDS } = rows;
 
 /** What `match` answers when nothing stopped the order. */
 export const GOES_ON = -1;
@@ -96,15 +98,15 @@ export class Matcher {
       let stop = false;
       if (walks) {
         here = 0;
-        for (let slot = levels.head[tick]!; slot !== NONE; slot = this.#orders.next[slot]!) {
-          if (mode !== SELF_TRADE.NONE && this.#orders.account[slot] === account) {
+        for (let slot = levels.head[tick]!; slot !== NONE; slot = this.#orders.next[slot << WORDS]!) {
+          if (mode !== SELF_TRADE.NONE && this.#orders.account[slot << WORDS] === account) {
             if (mode === SELF_TRADE.CANCEL_OLDEST) continue;
             stop = true;
             break;
           }
           const makerGroup = this.#orders.groupOf(slot);
           if (makerGroup !== NO_GROUP && groups.wouldTrip(makerGroup)) continue;
-          const taken = Math.min(this.#orders.remainingLots[slot]!, wantedLots - lots - here);
+          const taken = Math.min(this.#orders.remainingLots[slot << NUMBERS]!, wantedLots - lots - here);
           here += taken;
           if (makerGroup !== NO_GROUP) groups.tryFill(makerGroup, taken * market.ticksPerUnit);
           if (group !== NO_GROUP) {
@@ -130,18 +132,18 @@ export class Matcher {
    */
   match(market: Market, taker: number): number {
     const orders = this.#orders;
-    const isBid = orders.isBid[taker]!;
-    const limit = orders.yesTicks[taker]!;
-    const account = orders.account[taker]!;
-    const mode = selfTradeMode(orders.kind[taker]!);
+    const isBid = orders.isBid[taker << WORDS]!;
+    const limit = orders.yesTicks[taker << WORDS]!;
+    const account = orders.account[taker << WORDS]!;
+    const mode = selfTradeMode(orders.kind[taker << WORDS]!);
     const group = orders.groupOf(taker);
     const levels = market.book.opposite(isBid);
-    while (orders.remainingLots[taker]! > 0) {
+    while (orders.remainingLots[taker << NUMBERS]! > 0) {
       const tick = levels.bestTick;
       if (tick === NO_TICK || (isBid === 1 ? tick > limit : tick < limit)) return GOES_ON;
       const maker = levels.head[tick]!;
       assert(maker !== NONE, 'L1: an occupied level has a queue');
-      if (mode !== SELF_TRADE.NONE && orders.account[maker] === account) {
+      if (mode !== SELF_TRADE.NONE && orders.account[maker << WORDS] === account) {
         if (mode !== SELF_TRADE.CANCEL_NEWEST) this.close(market, maker, CLOSE_REASON.SELF_TRADE);
         if (mode !== SELF_TRADE.CANCEL_OLDEST) return CLOSE_REASON.SELF_TRADE;
         continue;
@@ -162,9 +164,9 @@ export class Matcher {
     group.isTripped = true;
     let slot = orders.firstOf(group.account);
     while (slot !== NONE) {
-      const after = orders.accountNext[slot]!;
+      const after = orders.accountNext[slot << WORDS]!;
       if (slot !== incoming && orders.groupOf(slot) === group.index) {
-        const market = this.#markets.get(orders.market[slot]!);
+        const market = this.#markets.get(orders.market[slot << WORDS]!);
         assert(market !== undefined, 'O1: the market of an open order is known');
         this.close(market, slot, CLOSE_REASON.GROUP_LIMIT);
       }
@@ -178,7 +180,7 @@ export class Matcher {
    */
   close(market: Market, slot: number, reason: number): void {
     const orders = this.#orders;
-    const place = orders.place[slot]!;
+    const place = orders.place[slot << WORDS]!;
     const isPublic = place === PLACE_OF.RESTING && reason !== CLOSE_REASON.FILLED;
     if (place !== PLACE_OF.INCOMING) market.book.remove(slot);
     this.#emit.closed(slot, isPublic ? ++market.sequence : 0, reason);
@@ -215,9 +217,9 @@ export class Matcher {
   #fill(market: Market, maker: number, taker: number, tick: number): number {
     const orders = this.#orders;
     const ticksPerUnit = market.ticksPerUnit;
-    const lots = Math.min(orders.remainingLots[maker]!, orders.remainingLots[taker]!);
-    const makerKind = orders.kind[maker]!;
-    const takerKind = orders.kind[taker]!;
+    const lots = Math.min(orders.remainingLots[maker << NUMBERS]!, orders.remainingLots[taker << NUMBERS]!);
+    const makerKind = orders.kind[maker << WORDS]!;
+    const takerKind = orders.kind[taker << WORDS]!;
     const makerIsBuy = kindSide(makerKind) === SIDE.BUY;
     const sameSide = kindSide(makerKind) === kindSide(takerKind);
     assert(
@@ -236,11 +238,11 @@ export class Matcher {
       this.#markets.touch(market);
     }
 
-    market.book.own(orders.isBid[maker]!).reduce(tick, lots);
+    market.book.own(orders.isBid[maker << WORDS]!).reduce(tick, lots);
     const sequence = market.sequence + 1;
     market.sequence += 2; // the trade frame and the maker's delta
     this.#emit.fill(maker, taker, sequence, matchType, tick, lots, ++this.tradeSequence, makerFee, takerFee);
-    if (orders.remainingLots[maker] === 0) this.close(market, maker, CLOSE_REASON.FILLED);
+    if (orders.remainingLots[maker << NUMBERS] === 0) this.close(market, maker, CLOSE_REASON.FILLED);
     else this.#digest.order(maker);
     return lots;
   }

@@ -1,8 +1,18 @@
 /**
- * The pool of open orders of one shard: one row per order, one typed array per column, rows reused through a free list.
+ * The pool of open orders of one shard: one row per order, rows reused through a free list.
  * Owner: the shard thread; nobody else reads or writes it. Memory grows by doubling, never per order.
  *
  * Units: lots and ticks of the order's market; notional in micro-USDC; `limitTicks` in the order's own outcome.
+ *
+ * A row is two cache lines: what a command does to an order takes as long as fetching them, and a column of its own for
+ * every field would be a line for every field. Each field is a view of all rows that begins at its first row's field:
+ * field f of an order is `f[slot << WORDS]` where f is made of words, `f[slot << NUMBERS]` where it is made of doubles.
+ *
+ *   word  0 remainingLots   2 account   3 market   4 kind   5 place   6 isBid   7 limitTicks   8 yesTicks   9 feeBps
+ *        10 next   11 previous   12 accountNext   13 accountPrevious   14 heapIndex   15 tag
+ *   ──── second line
+ *        16 quantityLots   18 filledNotionalMicro   20 sequence   22 makerAmount   24 takerAmount   26 expirationSec
+ *        28 createdMs   30 –
  *
  * Invariants (walked by check.ts, cited there by number):
  *   O1  A row is free, or it is in exactly one of: a level's queue, its market's dormant list. (The incoming order is
@@ -21,6 +31,10 @@ export const NONE = -1;
 
 export const PLACE_OF = { FREE: 0, INCOMING: 1, RESTING: 2, DORMANT: 3 } as const;
 
+/** Powers of two: how many words, or doubles, a row has. */
+export const WORDS = 5;
+export const NUMBERS = 4;
+const ROW_BYTES = 4 << WORDS;
 const HASH_WORDS = 8;
 
 export class Orders {
@@ -28,122 +42,101 @@ export class Orders {
   openCount = 0;
 
   hash: Uint32Array;
-  account: Uint32Array;
-  market: Uint32Array;
+  remainingLots!: Float64Array;
+  account!: Uint32Array;
+  market!: Uint32Array;
   /** Side, outcome, time in force and bits as in the PLACE command. */
-  kind: Uint32Array;
-  place: Uint8Array;
+  kind!: Uint32Array;
+  place!: Int32Array;
   /** 1 when the order bids for Yes (BUY Yes or SELL No), 0 when it asks. */
-  isBid: Uint8Array;
-  limitTicks: Uint16Array;
-  yesTicks: Uint16Array;
-  feeBps: Uint16Array;
-  quantityLots: Float64Array;
-  remainingLots: Float64Array;
-  filledNotionalMicro: Float64Array;
-  makerAmount: Float64Array;
-  takerAmount: Float64Array;
-  expirationSec: Float64Array;
-  sequence: Float64Array;
-  createdMs: Float64Array;
+  isBid!: Int32Array;
+  limitTicks!: Int32Array;
+  yesTicks!: Int32Array;
+  feeBps!: Int32Array;
   /** Neighbours in the level's queue or the dormant list; in a free row `next` is the free list. */
-  next: Int32Array;
-  previous: Int32Array;
-  accountNext: Int32Array;
-  accountPrevious: Int32Array;
+  next!: Int32Array;
+  previous!: Int32Array;
+  accountNext!: Int32Array;
+  accountPrevious!: Int32Array;
   /** Position in the expiry heap, or NONE. */
-  heapIndex: Int32Array;
+  heapIndex!: Int32Array;
   /** Row in `tags`, or NO_TAG. */
-  tag: Int32Array;
+  tag!: Int32Array;
+  quantityLots!: Float64Array;
+  filledNotionalMicro!: Float64Array;
+  sequence!: Float64Array;
+  makerAmount!: Float64Array;
+  takerAmount!: Float64Array;
+  expirationSec!: Float64Array;
+  createdMs!: Float64Array;
   readonly tags = new Tags();
 
   accountHead: Int32Array;
   accountTail: Int32Array;
 
+  #rows = new Uint8Array(0);
   #freeHead = NONE;
 
   constructor(initialCapacity = 1024) {
-    const n = initialCapacity;
-    this.capacity = n;
-    this.hash = new Uint32Array(n * HASH_WORDS);
-    this.account = new Uint32Array(n);
-    this.market = new Uint32Array(n);
-    this.kind = new Uint32Array(n);
-    this.place = new Uint8Array(n);
-    this.isBid = new Uint8Array(n);
-    this.limitTicks = new Uint16Array(n);
-    this.yesTicks = new Uint16Array(n);
-    this.feeBps = new Uint16Array(n);
-    this.quantityLots = new Float64Array(n);
-    this.remainingLots = new Float64Array(n);
-    this.filledNotionalMicro = new Float64Array(n);
-    this.makerAmount = new Float64Array(n);
-    this.takerAmount = new Float64Array(n);
-    this.expirationSec = new Float64Array(n);
-    this.sequence = new Float64Array(n);
-    this.createdMs = new Float64Array(n);
-    this.next = new Int32Array(n);
-    this.previous = new Int32Array(n);
-    this.accountNext = new Int32Array(n);
-    this.accountPrevious = new Int32Array(n);
-    this.heapIndex = new Int32Array(n);
-    this.tag = new Int32Array(n);
+    this.capacity = initialCapacity;
+    this.hash = new Uint32Array(initialCapacity * HASH_WORDS);
+    this.#useRows(new Uint8Array(initialCapacity * ROW_BYTES));
     this.accountHead = new Int32Array(64).fill(NONE);
     this.accountTail = new Int32Array(64).fill(NONE);
-    this.#linkFree(0, n);
+    this.#linkFree(0, initialCapacity);
   }
 
   /** A free row, marked incoming and linked at the end of its account's list. The caller fills the other columns. */
   allocate(account: number): number {
     if (this.#freeHead === NONE) this.#grow();
     const slot = this.#freeHead;
-    assert(this.place[slot] === PLACE_OF.FREE, 'O1: a row from the free list is free');
-    this.#freeHead = this.next[slot]!;
+    assert(this.place[slot << WORDS] === PLACE_OF.FREE, 'O1: a row from the free list is free');
+    this.#freeHead = this.next[slot << WORDS]!;
     this.openCount++;
-    this.place[slot] = PLACE_OF.INCOMING;
-    this.account[slot] = account;
-    this.next[slot] = NONE;
-    this.previous[slot] = NONE;
-    this.heapIndex[slot] = NONE;
-    this.tag[slot] = NO_TAG;
+    this.place[slot << WORDS] = PLACE_OF.INCOMING;
+    this.account[slot << WORDS] = account;
+    this.next[slot << WORDS] = NONE;
+    this.previous[slot << WORDS] = NONE;
+    this.heapIndex[slot << WORDS] = NONE;
+    this.tag[slot << WORDS] = NO_TAG;
     if (account >= this.accountHead.length) this.#growAccounts(account);
     const tail = this.accountTail[account]!;
-    this.accountPrevious[slot] = tail;
-    this.accountNext[slot] = NONE;
+    this.accountPrevious[slot << WORDS] = tail;
+    this.accountNext[slot << WORDS] = NONE;
     if (tail === NONE) this.accountHead[account] = slot;
-    else this.accountNext[tail] = slot;
+    else this.accountNext[tail << WORDS] = slot;
     this.accountTail[account] = slot;
     return slot;
   }
 
   /** Gives a row back; it must already be out of its queue and of the expiry heap. */
   free(slot: number): void {
-    assert(this.place[slot] === PLACE_OF.INCOMING, 'O1: a row leaves its queue before it is freed');
-    assert(this.heapIndex[slot] === NONE, 'O1: a row leaves the expiry heap before it is freed');
-    const account = this.account[slot]!;
-    const before = this.accountPrevious[slot]!;
-    const after = this.accountNext[slot]!;
+    assert(this.place[slot << WORDS] === PLACE_OF.INCOMING, 'O1: a row leaves its queue before it is freed');
+    assert(this.heapIndex[slot << WORDS] === NONE, 'O1: a row leaves the expiry heap before it is freed');
+    const account = this.account[slot << WORDS]!;
+    const before = this.accountPrevious[slot << WORDS]!;
+    const after = this.accountNext[slot << WORDS]!;
     if (before === NONE) this.accountHead[account] = after;
-    else this.accountNext[before] = after;
+    else this.accountNext[before << WORDS] = after;
     if (after === NONE) this.accountTail[account] = before;
-    else this.accountPrevious[after] = before;
-    if (this.tag[slot] !== NO_TAG) this.tags.free(this.tag[slot]!);
-    this.place[slot] = PLACE_OF.FREE;
-    this.next[slot] = this.#freeHead;
+    else this.accountPrevious[after << WORDS] = before;
+    if (this.tag[slot << WORDS] !== NO_TAG) this.tags.free(this.tag[slot << WORDS]!);
+    this.place[slot << WORDS] = PLACE_OF.FREE;
+    this.next[slot << WORDS] = this.#freeHead;
     this.#freeHead = slot;
     this.openCount--;
   }
 
   /** Its order group, or NO_GROUP. */
   groupOf(slot: number): number {
-    const tag = this.tag[slot]!;
+    const tag = this.tag[slot << WORDS]!;
     return tag === NO_TAG ? NO_GROUP : this.tags.group[tag]!;
   }
 
   /** Its time priority inside a queue, and among the sleeping (RULES.md 2.1, 7.10). */
   priorityOf(slot: number): number {
-    const tag = this.tag[slot]!;
-    return tag === NO_TAG ? this.sequence[slot]! : this.tags.priority[tag]!;
+    const tag = this.tag[slot << WORDS]!;
+    return tag === NO_TAG ? this.sequence[slot << NUMBERS]! : this.tags.priority[tag]!;
   }
 
   firstOf(account: number): number {
@@ -169,28 +162,21 @@ export class Orders {
     this.openCount = io.number(this.openCount);
     this.#freeHead = io.number(this.#freeHead);
     this.hash = io.u32(this.hash);
-    this.account = io.u32(this.account);
-    this.market = io.u32(this.market);
-    this.kind = io.u32(this.kind);
-    this.place = io.u8(this.place);
-    this.isBid = io.u8(this.isBid);
-    this.limitTicks = io.u16(this.limitTicks);
-    this.yesTicks = io.u16(this.yesTicks);
-    this.feeBps = io.u16(this.feeBps);
-    this.quantityLots = io.f64(this.quantityLots);
-    this.remainingLots = io.f64(this.remainingLots);
-    this.filledNotionalMicro = io.f64(this.filledNotionalMicro);
-    this.makerAmount = io.f64(this.makerAmount);
-    this.takerAmount = io.f64(this.takerAmount);
-    this.expirationSec = io.f64(this.expirationSec);
-    this.sequence = io.f64(this.sequence);
-    this.createdMs = io.f64(this.createdMs);
-    this.next = io.i32(this.next);
-    this.previous = io.i32(this.previous);
-    this.accountNext = io.i32(this.accountNext);
-    this.accountPrevious = io.i32(this.accountPrevious);
-    this.heapIndex = io.i32(this.heapIndex);
-    this.tag = io.i32(this.tag);
+    if (this.#rows.length !== this.capacity * ROW_BYTES) this.#useRows(new Uint8Array(this.capacity * ROW_BYTES));
+    const n = this.capacity;
+    const u8 = (field: Field) => spread(io.u8(gather(field, new Uint8Array(n))), field);
+    const u16 = (field: Field) => spread(io.u16(gather(field, new Uint16Array(n))), field);
+    const u32 = (field: Field) => spread(io.u32(gather(field, new Uint32Array(n))), field);
+    const i32 = (field: Field) => spread(io.i32(gather(field, new Int32Array(n))), field);
+    const f64 = (field: Field) => spread(io.f64(gather(field, new Float64Array(n))), field);
+    for (const field of [this.account, this.market, this.kind]) u32(field);
+    for (const field of [this.place, this.isBid]) u8(field);
+    for (const field of [this.limitTicks, this.yesTicks, this.feeBps]) u16(field);
+    for (const field of [this.quantityLots, this.remainingLots, this.filledNotionalMicro]) f64(field);
+    for (const field of [this.makerAmount, this.takerAmount, this.expirationSec]) f64(field);
+    for (const field of [this.sequence, this.createdMs]) f64(field);
+    for (const field of [this.next, this.previous, this.accountNext, this.accountPrevious]) i32(field);
+    for (const field of [this.heapIndex, this.tag]) i32(field);
     this.tags.persist(io);
     this.accountHead = io.i32(this.accountHead);
     this.accountTail = io.i32(this.accountTail);
@@ -198,7 +184,7 @@ export class Orders {
 
   #linkFree(from: number, to: number): void {
     // Lowest row first, so a small book stays in few cache lines.
-    for (let slot = from; slot < to; slot++) this.next[slot] = slot + 1 < to ? slot + 1 : this.#freeHead;
+    for (let slot = from; slot < to; slot++) this.next[slot << WORDS] = slot + 1 < to ? slot + 1 : this.#freeHead;
     this.#freeHead = from;
   }
 
@@ -206,30 +192,37 @@ export class Orders {
     const from = this.capacity;
     const n = from * 2;
     this.hash = extend(this.hash, new Uint32Array(n * HASH_WORDS));
-    this.account = extend(this.account, new Uint32Array(n));
-    this.market = extend(this.market, new Uint32Array(n));
-    this.kind = extend(this.kind, new Uint32Array(n));
-    this.place = extend(this.place, new Uint8Array(n));
-    this.isBid = extend(this.isBid, new Uint8Array(n));
-    this.limitTicks = extend(this.limitTicks, new Uint16Array(n));
-    this.yesTicks = extend(this.yesTicks, new Uint16Array(n));
-    this.feeBps = extend(this.feeBps, new Uint16Array(n));
-    this.quantityLots = extend(this.quantityLots, new Float64Array(n));
-    this.remainingLots = extend(this.remainingLots, new Float64Array(n));
-    this.filledNotionalMicro = extend(this.filledNotionalMicro, new Float64Array(n));
-    this.makerAmount = extend(this.makerAmount, new Float64Array(n));
-    this.takerAmount = extend(this.takerAmount, new Float64Array(n));
-    this.expirationSec = extend(this.expirationSec, new Float64Array(n));
-    this.sequence = extend(this.sequence, new Float64Array(n));
-    this.createdMs = extend(this.createdMs, new Float64Array(n));
-    this.next = extend(this.next, new Int32Array(n));
-    this.previous = extend(this.previous, new Int32Array(n));
-    this.accountNext = extend(this.accountNext, new Int32Array(n));
-    this.accountPrevious = extend(this.accountPrevious, new Int32Array(n));
-    this.heapIndex = extend(this.heapIndex, new Int32Array(n));
-    this.tag = extend(this.tag, new Int32Array(n));
+    this.#useRows(extend(this.#rows, new Uint8Array(n * ROW_BYTES)));
     this.capacity = n;
     this.#linkFree(from, n);
+  }
+
+  /** The views reach as far as the memory does; the drawing above says where each begins. */
+  #useRows(rows: Uint8Array<ArrayBuffer>): void {
+    const { buffer } = rows;
+    this.#rows = rows;
+    this.remainingLots = new Float64Array(buffer, 0);
+    this.account = new Uint32Array(buffer, 2 * 4);
+    this.market = new Uint32Array(buffer, 3 * 4);
+    this.kind = new Uint32Array(buffer, 4 * 4);
+    this.place = new Int32Array(buffer, 5 * 4);
+    this.isBid = new Int32Array(buffer, 6 * 4);
+    this.limitTicks = new Int32Array(buffer, 7 * 4);
+    this.yesTicks = new Int32Array(buffer, 8 * 4);
+    this.feeBps = new Int32Array(buffer, 9 * 4);
+    this.next = new Int32Array(buffer, 10 * 4);
+    this.previous = new Int32Array(buffer, 11 * 4);
+    this.accountNext = new Int32Array(buffer, 12 * 4);
+    this.accountPrevious = new Int32Array(buffer, 13 * 4);
+    this.heapIndex = new Int32Array(buffer, 14 * 4);
+    this.tag = new Int32Array(buffer, 15 * 4);
+    this.quantityLots = new Float64Array(buffer, 16 * 4);
+    this.filledNotionalMicro = new Float64Array(buffer, 18 * 4);
+    this.sequence = new Float64Array(buffer, 20 * 4);
+    this.makerAmount = new Float64Array(buffer, 22 * 4);
+    this.takerAmount = new Float64Array(buffer, 24 * 4);
+    this.expirationSec = new Float64Array(buffer, 26 * 4);
+    this.createdMs = new Float64Array(buffer, 28 * 4);
   }
 
   #growAccounts(account: number): void {
@@ -238,4 +231,20 @@ export class Orders {
     this.accountHead = extend(this.accountHead, new Int32Array(n).fill(NONE));
     this.accountTail = extend(this.accountTail, new Int32Array(n).fill(NONE));
   }
+}
+
+type Field = Uint32Array | Int32Array | Float64Array;
+
+const strideOf = (field: Field): number => (field instanceof Float64Array ? NUMBERS : WORDS);
+
+/** One field of all rows, close together as a snapshot keeps it. */
+function gather<T extends Uint8Array | Uint16Array | Field>(field: Field, into: T): T {
+  const stride = strideOf(field);
+  for (let slot = 0; slot < into.length; slot++) into[slot] = field[slot << stride]!;
+  return into;
+}
+
+function spread(column: ArrayLike<number>, field: Field): void {
+  const stride = strideOf(field);
+  for (let slot = 0; slot < column.length; slot++) field[slot << stride] = column[slot]!;
 }

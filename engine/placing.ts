@@ -12,12 +12,14 @@ import { isBidInYes } from './entry.ts';
 import { type GridResult, toGrid } from './grid.ts';
 import type { Market } from './market.ts';
 import { GOES_ON } from './matcher.ts';
+import * as rows from './orders.ts';
 import { NONE, PLACE_OF } from './orders.ts';
 import type { ShardState } from './state.ts';
 
 // Own constants for speed: see emit.ts.
 const { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const cmd = { ...commands };
+const { NUMBERS, WORDS } = rows;
 
 /** No order has it: orders are counted from 1. */
 const OWN_PRIORITY = 0;
@@ -64,17 +66,17 @@ export class Placing {
     const { limitTicks, quantityLots } = this.#gridOf(market, words, word);
     const isBuy = cmd.kindSide(kind) === SIDE.BUY;
     const requiredMicro = isBuy ? quantityLots * limitTicks : 0;
-    const isOldBuy = cmd.kindSide(orders.kind[old]!) === SIDE.BUY;
-    const heldMicro = isOldBuy ? orders.remainingLots[old]! * orders.limitTicks[old]! : 0;
+    const isOldBuy = cmd.kindSide(orders.kind[old << WORDS]!) === SIDE.BUY;
+    const heldMicro = isOldBuy ? orders.remainingLots[old << NUMBERS]! * orders.limitTicks[old << WORDS]! : 0;
     const moreMicro = Math.max(0, requiredMicro - heldMicro);
     if (moreMicro > 0 && !ledger.tryReserve(account, moreMicro)) return E.INSUFFICIENT_BALANCE;
 
     const isAmend = (words[word + cmd.CMD_FLAGS]! & 0xff) === cmd.REPLACE_MODE.AMEND;
-    const isSamePrice = orders.limitTicks[old] === limitTicks;
-    const isNoLarger = quantityLots <= orders.remainingLots[old]!;
-    const keepsPlace = isAmend && isSamePrice && isNoLarger && orders.place[old] === PLACE_OF.RESTING;
+    const isSamePrice = orders.limitTicks[old << WORDS] === limitTicks;
+    const isNoLarger = quantityLots <= orders.remainingLots[old << NUMBERS]!;
+    const keepsPlace = isAmend && isSamePrice && isNoLarger && orders.place[old << WORDS] === PLACE_OF.RESTING;
     const priority = keepsPlace ? orders.priorityOf(old) : OWN_PRIORITY;
-    const before = keepsPlace ? orders.previous[old]! : NONE;
+    const before = keepsPlace ? orders.previous[old << WORDS]! : NONE;
     matcher.close(market, old, CLOSE_REASON.USER);
     if (isBuy) {
       const isKept = ledger.tryReserve(account, requiredMicro - moreMicro);
@@ -109,21 +111,21 @@ export class Placing {
     const account = words[word + cmd.CMD_ACCOUNT]!;
     const slot = orders.allocate(account);
     orders.setHash(slot, words, word + cmd.PLACE_HASH);
-    orders.market[slot] = market.index;
-    orders.kind[slot] = kind;
-    orders.isBid[slot] = isBidInYes(kind);
-    orders.limitTicks[slot] = limitTicks;
+    orders.market[slot << WORDS] = market.index;
+    orders.kind[slot << WORDS] = kind;
+    orders.isBid[slot << WORDS] = isBidInYes(kind);
+    orders.limitTicks[slot << WORDS] = limitTicks;
     const isYes = cmd.kindOutcome(kind) === OUTCOME.YES;
-    orders.yesTicks[slot] = isYes ? limitTicks : market.ticksPerUnit - limitTicks;
-    orders.feeBps[slot] = words[word + cmd.PLACE_FEE_BPS]!;
-    orders.quantityLots[slot] = quantityLots;
-    orders.remainingLots[slot] = quantityLots;
-    orders.filledNotionalMicro[slot] = 0;
-    orders.makerAmount[slot] = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
-    orders.takerAmount[slot] = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
-    orders.expirationSec[slot] = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
-    orders.sequence[slot] = ++this.#state.orderSequence;
-    orders.createdMs[slot] = readSafe(words, word + cmd.CMD_TIME_MS);
+    orders.yesTicks[slot << WORDS] = isYes ? limitTicks : market.ticksPerUnit - limitTicks;
+    orders.feeBps[slot << WORDS] = words[word + cmd.PLACE_FEE_BPS]!;
+    orders.quantityLots[slot << NUMBERS] = quantityLots;
+    orders.remainingLots[slot << NUMBERS] = quantityLots;
+    orders.filledNotionalMicro[slot << NUMBERS] = 0;
+    orders.makerAmount[slot << NUMBERS] = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
+    orders.takerAmount[slot << NUMBERS] = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
+    orders.expirationSec[slot << NUMBERS] = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
+    orders.sequence[slot << NUMBERS] = ++this.#state.orderSequence;
+    orders.createdMs[slot << NUMBERS] = readSafe(words, word + cmd.CMD_TIME_MS);
     hashes.insert(words, word + cmd.PLACE_HASH, account, slot);
     digest.hashAccepted(words, word + cmd.PLACE_HASH, account);
     market.openOrders++;
@@ -133,7 +135,7 @@ export class Placing {
     if (groups.count > 0) groups.nowMs = readSafe(words, word + cmd.CMD_TIME_MS);
     const stopped = matcher.match(market, slot);
     const timeInForce = cmd.kindTimeInForce(kind);
-    if (orders.remainingLots[slot] === 0) matcher.close(market, slot, CLOSE_REASON.FILLED);
+    if (orders.remainingLots[slot << NUMBERS] === 0) matcher.close(market, slot, CLOSE_REASON.FILLED);
     else if (stopped !== GOES_ON) matcher.close(market, slot, stopped);
     else if (timeInForce === TIME_IN_FORCE.FAK) matcher.close(market, slot, CLOSE_REASON.FAK_REMAINDER);
     else {
@@ -143,7 +145,7 @@ export class Placing {
       else market.book.restBehind(slot, before);
       digest.order(slot);
       emit.rest(slot, ++market.sequence);
-      if (orders.expirationSec[slot] !== 0) expiry.add(slot);
+      if (orders.expirationSec[slot << NUMBERS] !== 0) expiry.add(slot);
     }
   }
 
@@ -154,10 +156,10 @@ export class Placing {
     const group = words[word + cmd.EXT_GROUP]!;
     if (bytes === 0 && group === cmd.NO_GROUP && priority === OWN_PRIORITY) return;
     const tag = orders.tags.allocate();
-    orders.tag[slot] = tag;
+    orders.tag[slot << WORDS] = tag;
     orders.tags.setClientId(tag, words, word + cmd.EXT_CLIENT_ID, bytes);
     orders.tags.group[tag] = group;
-    orders.tags.priority[tag] = priority === OWN_PRIORITY ? orders.sequence[slot]! : priority;
+    orders.tags.priority[tag] = priority === OWN_PRIORITY ? orders.sequence[slot << NUMBERS]! : priority;
     emit.tag(slot);
   }
 

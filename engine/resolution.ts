@@ -14,7 +14,7 @@ import { addSafe, mulSafe } from '../shared/int.ts';
 import { PPM, payoutMicro, roundingPpm } from '../shared/payout.ts';
 import { collectResting } from './dormancy.ts';
 import { type Market, mayDecide } from './market.ts';
-import { NONE } from './orders.ts';
+import { NONE, WORDS } from './orders.ts';
 import type { ShardState } from './state.ts';
 
 /** Ends every open order of a market, the dormant ones too. */
@@ -22,7 +22,7 @@ export function closeBook({ orders, matcher }: ShardState, market: Market): void
   const open: number[] = [];
   collectResting(market.book.bids, orders, open);
   collectResting(market.book.asks, orders, open);
-  for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot]!) open.push(slot);
+  for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot << WORDS]!) open.push(slot);
   for (const slot of open) matcher.close(market, slot, CLOSE_REASON.MARKET_CLOSED);
   assert(market.openOrders === 0, 'O1: a closed market has no open order left');
 }

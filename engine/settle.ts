@@ -12,10 +12,12 @@ import * as commands from '../shared/commands.ts';
 import { addSafe, bpsFloor } from '../shared/int.ts';
 import type { Ledger } from './ledger.ts';
 import type { Orders } from './orders.ts';
+import * as rows from './orders.ts';
 
 // Own constants for speed: see emit.ts.
 const { FEE_ACCOUNT, SIDE } = codes;
 const { kindOutcome, kindSide } = commands;
+const { NUMBERS, WORDS } = rows;
 
 /** Settles one side of a fill and lowers the order's remaining lots. @returns the fee, in what the party receives. */
 export function settleParty(
@@ -26,22 +28,22 @@ export function settleParty(
   ownTicks: number,
   ticksPerUnit: number,
 ): number {
-  const account = orders.account[slot]!;
-  const market = orders.market[slot]!;
-  const kind = orders.kind[slot]!;
-  const feeBps = orders.feeBps[slot]!;
+  const account = orders.account[slot << WORDS]!;
+  const market = orders.market[slot << WORDS]!;
+  const kind = orders.kind[slot << WORDS]!;
+  const feeBps = orders.feeBps[slot << WORDS]!;
   const notionalMicro = lots * ownTicks;
   const tokensAtomic = lots * ticksPerUnit;
-  const filledLotsBefore = orders.quantityLots[slot]! - orders.remainingLots[slot]!;
-  const notionalBefore = orders.filledNotionalMicro[slot]!;
-  orders.remainingLots[slot] = orders.remainingLots[slot]! - lots;
-  orders.filledNotionalMicro[slot] = addSafe(notionalBefore, notionalMicro);
+  const filledLotsBefore = orders.quantityLots[slot << NUMBERS]! - orders.remainingLots[slot << NUMBERS]!;
+  const notionalBefore = orders.filledNotionalMicro[slot << NUMBERS]!;
+  orders.remainingLots[slot << NUMBERS] = orders.remainingLots[slot << NUMBERS]! - lots;
+  orders.filledNotionalMicro[slot << NUMBERS] = addSafe(notionalBefore, notionalMicro);
 
   if (kindSide(kind) === SIDE.BUY) {
     const outcome = kindOutcome(kind);
     const receivedBefore = filledLotsBefore * ticksPerUnit;
     const fee = bpsFloor(receivedBefore + tokensAtomic, feeBps) - bpsFloor(receivedBefore, feeBps);
-    const reservedMicro = lots * orders.limitTicks[slot]!;
+    const reservedMicro = lots * orders.limitTicks[slot << WORDS]!;
     ledger.spendReserved(account, reservedMicro);
     ledger.credit(account, reservedMicro - notionalMicro);
     ledger.addTokens(account, market, outcome, tokensAtomic - fee);
@@ -57,10 +59,10 @@ export function settleParty(
 
 /** Gives back what an order still reserves, at its close. */
 export function releaseReservation(orders: Orders, ledger: Ledger, slot: number, ticksPerUnit: number): void {
-  const kind = orders.kind[slot]!;
-  const account = orders.account[slot]!;
-  const lots = orders.remainingLots[slot]!;
+  const kind = orders.kind[slot << WORDS]!;
+  const account = orders.account[slot << WORDS]!;
+  const lots = orders.remainingLots[slot << NUMBERS]!;
   if (lots === 0) return;
-  if (kindSide(kind) === SIDE.BUY) ledger.release(account, lots * orders.limitTicks[slot]!);
-  else ledger.releaseTokens(account, orders.market[slot]!, kindOutcome(kind), lots * ticksPerUnit);
+  if (kindSide(kind) === SIDE.BUY) ledger.release(account, lots * orders.limitTicks[slot << WORDS]!);
+  else ledger.releaseTokens(account, orders.market[slot << WORDS]!, kindOutcome(kind), lots * ticksPerUnit);
 }

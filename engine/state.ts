@@ -16,7 +16,7 @@ import { HashIndex } from './hashIndex.ts';
 import { Ledger } from './ledger.ts';
 import { Markets } from './markets.ts';
 import { Matcher } from './matcher.ts';
-import { NONE, Orders, PLACE_OF } from './orders.ts';
+import { NONE, NUMBERS, Orders, PLACE_OF, WORDS } from './orders.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
 import { Tombstones } from './tombstones.ts';
 
@@ -89,17 +89,18 @@ export class ShardState {
   rebuild(): void {
     const { orders, digest, ledger, expiry } = this;
     const open: number[] = [];
-    for (let slot = 0; slot < orders.capacity; slot++) if (orders.place[slot] !== PLACE_OF.FREE) open.push(slot);
+    for (let slot = 0; slot < orders.capacity; slot++)
+      if (orders.place[slot << WORDS] !== PLACE_OF.FREE) open.push(slot);
     open.sort((a, b) => orders.priorityOf(a) - orders.priorityOf(b));
     for (const slot of open) {
-      const market = this.markets.get(orders.market[slot]!);
+      const market = this.markets.get(orders.market[slot << WORDS]!);
       assert(market !== undefined, 'O1: an open order has a market');
-      const isDormant = orders.place[slot] === PLACE_OF.DORMANT;
-      orders.place[slot] = PLACE_OF.INCOMING;
+      const isDormant = orders.place[slot << WORDS] === PLACE_OF.DORMANT;
+      orders.place[slot << WORDS] = PLACE_OF.INCOMING;
       market.book.rest(slot);
       if (isDormant) market.book.sleep(slot);
-      orders.heapIndex[slot] = NONE;
-      if (orders.expirationSec[slot] !== 0) expiry.add(slot);
+      orders.heapIndex[slot << WORDS] = NONE;
+      if (orders.expirationSec[slot << NUMBERS] !== 0) expiry.add(slot);
       digest.order(slot);
     }
     for (let account = 0; account < ledger.accountCapacity; account++) digest.account(account);

@@ -9,7 +9,7 @@ import { SIDE } from '../../shared/codes.ts';
 import { kindOutcome, kindSide } from '../../shared/commands.ts';
 import type { Engine } from '../engine.ts';
 import { JournalReader } from '../journalReader.ts';
-import { PLACE_OF } from '../orders.ts';
+import { NUMBERS, PLACE_OF, WORDS } from '../orders.ts';
 import { Accounting, type Purse } from './accounting.ts';
 import type { ShardFile } from './directory.ts';
 import { earliestState, readBatch } from './replica.ts';
@@ -100,20 +100,22 @@ function takeOver(accounting: Accounting, { state }: Engine): void {
     own.reserved = engine.reserved;
   }
   for (let slot = 0; slot < orders.capacity; slot++) {
-    if (orders.place[slot] === PLACE_OF.FREE) continue;
-    const kind = orders.kind[slot]!;
-    const market = orders.market[slot]!;
-    const filledLots = BigInt(orders.quantityLots[slot]! - orders.remainingLots[slot]!);
+    if (orders.place[slot << WORDS] === PLACE_OF.FREE) continue;
+    const kind = orders.kind[slot << WORDS]!;
+    const market = orders.market[slot << WORDS]!;
+    const filledLots = BigInt(orders.quantityLots[slot << NUMBERS]! - orders.remainingLots[slot << NUMBERS]!);
     const isBuy = kindSide(kind) === SIDE.BUY;
     accounting.orders.set(slot, {
-      account: orders.account[slot]!,
+      account: orders.account[slot << WORDS]!,
       market,
       side: kindSide(kind),
       outcome: kindOutcome(kind),
-      limitTicks: BigInt(orders.limitTicks[slot]!),
-      feeBps: BigInt(orders.feeBps[slot]!),
-      remainingLots: BigInt(orders.remainingLots[slot]!),
-      received: isBuy ? filledLots * accounting.market(market).ticksPerUnit : BigInt(orders.filledNotionalMicro[slot]!),
+      limitTicks: BigInt(orders.limitTicks[slot << WORDS]!),
+      feeBps: BigInt(orders.feeBps[slot << WORDS]!),
+      remainingLots: BigInt(orders.remainingLots[slot << NUMBERS]!),
+      received: isBuy
+        ? filledLots * accounting.market(market).ticksPerUnit
+        : BigInt(orders.filledNotionalMicro[slot << NUMBERS]!),
     });
   }
 }

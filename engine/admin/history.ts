@@ -31,7 +31,7 @@ import { ownTicks } from '../../shared/orderMath.ts';
 import { readSafe, readSigned } from '../../shared/record.ts';
 import { readClientId } from '../../shared/tag.ts';
 import { tickToPrice8 } from '../../shared/units.ts';
-import { PLACE_OF } from '../orders.ts';
+import { NUMBERS, PLACE_OF, WORDS } from '../orders.ts';
 import type { ShardState } from '../state.ts';
 
 type Market = {
@@ -69,10 +69,15 @@ export class History {
   /** The orders that are open at the snapshot's record, once it is reached. */
   takeOverOrders({ orders }: ShardState): void {
     for (let slot = 0; slot < orders.capacity; slot++) {
-      if (orders.place[slot] === PLACE_OF.FREE) continue;
-      const kind = orders.kind[slot]!;
+      if (orders.place[slot << WORDS] === PLACE_OF.FREE) continue;
+      const kind = orders.kind[slot << WORDS]!;
       this.#orders.set(slot, {
-        id: timeOrderedId(orders.createdMs[slot]!, this.#shard, ID_KIND.ORDER, orders.sequence[slot]!),
+        id: timeOrderedId(
+          orders.createdMs[slot << NUMBERS]!,
+          this.#shard,
+          ID_KIND.ORDER,
+          orders.sequence[slot << NUMBERS]!,
+        ),
         hash: toHex(bytesOf(orders.hash, orders.hashOffset(slot), HASH_BYTES / 4)),
         side: kindSide(kind),
         outcome: kindOutcome(kind),

@@ -65,7 +65,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a snapshot comes back without its expirations',
     file: 'engine/state.ts',
-    search: 'if (orders.expirationSec[slot] !== 0) expiry.add(slot);',
+    search: 'if (orders.expirationSec[slot << NUMBERS] !== 0) expiry.add(slot);',
     replace: '',
     caughtBy: CRASH,
   },
@@ -159,7 +159,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'sleeping orders forget which came first',
     file: 'engine/book.ts',
-    search: 'while (before !== NONE && this.#orders.priorityOf(before) > priority) before = previous[before]!;',
+    search:
+      'while (before !== NONE && this.#orders.priorityOf(before) > priority) before = previous[before << WORDS]!;',
     replace: '',
     caughtBy: 'test/unit/book/dormancy.test.ts',
   },
@@ -208,15 +209,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'orders expire a second late',
     file: 'engine/expiry.ts',
-    search: 'this.#orders.expirationSec[this.#heap[0]!]! * 1000;',
-    replace: '(this.#orders.expirationSec[this.#heap[0]!]! + 1) * 1000;',
+    search: 'this.#orders.expirationSec[this.#heap[0]! << NUMBERS]! * 1000;',
+    replace: '(this.#orders.expirationSec[this.#heap[0]! << NUMBERS]! + 1) * 1000;',
     caughtBy: CRASH,
   },
   {
     name: 'an amend that grows keeps its place in the queue',
     file: 'engine/placing.ts',
-    search: 'const isNoLarger = quantityLots <= orders.remainingLots[old]!;',
-    replace: 'const isNoLarger = quantityLots <= orders.quantityLots[old]! + 1;',
+    search: 'const isNoLarger = quantityLots <= orders.remainingLots[old << NUMBERS]!;',
+    replace: 'const isNoLarger = quantityLots <= orders.quantityLots[old << NUMBERS]! + 1;',
     caughtBy: 'test/unit/book/replace.test.ts',
   },
   {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../engine/engine.ts';
 import type { Levels } from '../../engine/levels.ts';
-import { NONE, type Orders } from '../../engine/orders.ts';
+import { NONE, NUMBERS, type Orders, WORDS } from '../../engine/orders.ts';
 import { CLIENT_ID_WORDS, NO_TAG } from '../../engine/tags.ts';
 import { OUTCOME } from '../../shared/codes.ts';
 import { DOMAINS } from './command.ts';
@@ -62,8 +62,10 @@ function queueOf(engine: Engine, levels: Levels): string[] {
   const { orders } = engine.state;
   const queue: string[] = [];
   for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
-    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot]!) {
-      queue.push(`${orders.sequence[slot]}: ${orders.remainingLots[slot]} ${clientIdOf(orders, slot)}`);
+    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot << WORDS]!) {
+      queue.push(
+        `${orders.sequence[slot << NUMBERS]}: ${orders.remainingLots[slot << NUMBERS]} ${clientIdOf(orders, slot)}`,
+      );
     }
   }
   return queue;
@@ -71,7 +73,7 @@ function queueOf(engine: Engine, levels: Levels): string[] {
 
 /** The client order id of an engine's open order, or nothing. */
 export function clientIdOf({ tag, tags }: Orders, slot: number): string {
-  const row = tag[slot]!;
+  const row = tag[slot << WORDS]!;
   if (row === NO_TAG) return '';
   const start = tags.clientId.byteOffset + row * CLIENT_ID_WORDS * 4;
   return Buffer.from(tags.clientId.buffer, start, tags.clientIdBytes[row]).toString('latin1');

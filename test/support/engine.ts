@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { checkShard } from '../../engine/check.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { JournalStore } from '../../engine/journal.ts';
-import { PLACE_OF } from '../../engine/orders.ts';
+import { NUMBERS, PLACE_OF, WORDS } from '../../engine/orders.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
@@ -347,7 +347,7 @@ export class EngineRig {
   hashOf(order: number): Uint32Array {
     const { orders } = this.engine.state;
     for (const [slot, sequence] of this.#orderAt) {
-      if (sequence !== order || orders.place[slot] === PLACE_OF.FREE) continue;
+      if (sequence !== order || orders.place[slot << WORDS] === PLACE_OF.FREE) continue;
       return orders.hash.slice(orders.hashOffset(slot), orders.hashOffset(slot) + 8);
     }
     throw new Error(`order ${order} is not open`);
@@ -412,9 +412,9 @@ export class EngineRig {
     this.journal.rows.push(...journal.rows);
     const { orders } = this.engine.state;
     for (let slot = 0; slot < orders.capacity; slot++) {
-      if (orders.place[slot] === PLACE_OF.FREE) continue;
-      this.#orderAt.set(slot, orders.sequence[slot]!);
-      this.accountOf.set(orders.sequence[slot]!, orders.account[slot]!);
+      if (orders.place[slot << WORDS] === PLACE_OF.FREE) continue;
+      this.#orderAt.set(slot, orders.sequence[slot << NUMBERS]!);
+      this.accountOf.set(orders.sequence[slot << NUMBERS]!, orders.account[slot << WORDS]!);
     }
   }
 

@@ -5,6 +5,8 @@
  * Everybody starts with 10^9 micro-USDC and 10^9 atomic tokens of either outcome in each market. A market takes orders
  * from one lot on, so the numbers stay small enough to check by head.
  */
+
+import { NUMBERS, WORDS } from '../../engine/orders.ts';
 import {
   CLOSE_REASON_NAMES,
   FEE_ACCOUNT,
@@ -135,9 +137,9 @@ export class Scenario extends EngineRig {
     const rows: string[] = [];
     for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
       const queue: string[] = [];
-      for (let slot = levels.head[tick]!; slot >= 0; slot = orders.next[slot]!) {
-        const outcome = kindOutcome(orders.kind[slot]!) === OUTCOME.YES ? 'Yes' : 'No';
-        queue.push(`${NAMES[orders.account[slot]!]} ${orders.remainingLots[slot]} ${outcome}`);
+      for (let slot = levels.head[tick]!; slot >= 0; slot = orders.next[slot << WORDS]!) {
+        const outcome = kindOutcome(orders.kind[slot << WORDS]!) === OUTCOME.YES ? 'Yes' : 'No';
+        queue.push(`${NAMES[orders.account[slot << WORDS]!]} ${orders.remainingLots[slot << NUMBERS]} ${outcome}`);
       }
       rows.push(`${name} ${tick}  ${queue.join(', ')}`);
     }

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { Emitter } from '../../engine/emit.ts';
 import { Ledger } from '../../engine/ledger.ts';
 import { Market } from '../../engine/market.ts';
-import { Orders } from '../../engine/orders.ts';
+import { Orders, WORDS } from '../../engine/orders.ts';
 import { Balances, createBalances } from '../../shared/balances.ts';
 import { EVENT } from '../../shared/events.ts';
 import { RecordBuffer } from '../../shared/record.ts';
@@ -14,7 +14,7 @@ it('an event is the same whatever the buffer held before, word by word', () => {
   const ledger = new Ledger(new Balances(createBalances()), true);
   const maker = orders.allocate(1);
   const taker = orders.allocate(2);
-  orders.tag[maker] = orders.tags.allocate();
+  orders.tag[maker << WORDS] = orders.tags.allocate();
   ledger.addTokens(1, 0, 0, 500);
   const row = ledger.positions.find(1, 0);
   const market = new Market(orders, 0, new Uint32Array(4), 100, 100, 2, 50, 0, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ExpiryHeap } from '../../engine/expiry.ts';
-import { NONE, Orders } from '../../engine/orders.ts';
+import { NONE, NUMBERS, Orders } from '../../engine/orders.ts';
 import { Random } from '../support/random.ts';
 
 function makeHeap(): { orders: Orders; heap: ExpiryHeap; add: (expirationSec: number) => number } {
@@ -10,8 +10,8 @@ function makeHeap(): { orders: Orders; heap: ExpiryHeap; add: (expirationSec: nu
   let sequence = 0;
   const add = (expirationSec: number): number => {
     const slot = orders.allocate(1);
-    orders.expirationSec[slot] = expirationSec;
-    orders.sequence[slot] = ++sequence;
+    orders.expirationSec[slot << NUMBERS] = expirationSec;
+    orders.sequence[slot << NUMBERS] = ++sequence;
     heap.add(slot);
     return slot;
   };
@@ -48,7 +48,8 @@ it('agrees with a sorted list through thousands of random additions and removals
   const { orders, heap, add } = makeHeap();
   const inside: number[] = [];
   const before = (a: number, b: number): number =>
-    orders.expirationSec[a]! - orders.expirationSec[b]! || orders.sequence[a]! - orders.sequence[b]!;
+    orders.expirationSec[a << NUMBERS]! - orders.expirationSec[b << NUMBERS]! ||
+    orders.sequence[a << NUMBERS]! - orders.sequence[b << NUMBERS]!;
   for (let step = 0; step < 6000; step++) {
     // Grows beyond the heap's first 1024 places, then shrinks to nothing.
     if (random.below(100) < (step < 4000 ? 75 : 20)) {

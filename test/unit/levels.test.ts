@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Levels, NO_TICK } from '../../engine/levels.ts';
-import { NONE, Orders } from '../../engine/orders.ts';
+import { NONE, NUMBERS, Orders, WORDS } from '../../engine/orders.ts';
 import { TICKS_PER_UNIT } from '../../shared/codes.ts';
 
 /** One side of a book and orders whose sequence is the order they were made in. */
@@ -16,8 +16,8 @@ class Side {
 
   order(lots: number): number {
     const slot = this.orders.allocate(1);
-    this.orders.sequence[slot] = ++this.#sequence;
-    this.orders.remainingLots[slot] = lots;
+    this.orders.sequence[slot << NUMBERS] = ++this.#sequence;
+    this.orders.remainingLots[slot << NUMBERS] = lots;
     return slot;
   }
 
@@ -29,9 +29,10 @@ class Side {
 
   queue(tick: number): number[] {
     const slots: number[] = [];
-    for (let slot = this.levels.head[tick]!; slot !== NONE; slot = this.orders.next[slot]!) slots.push(slot);
+    for (let slot = this.levels.head[tick]!; slot !== NONE; slot = this.orders.next[slot << WORDS]!) slots.push(slot);
     const backwards: number[] = [];
-    for (let slot = this.levels.tail[tick]!; slot !== NONE; slot = this.orders.previous[slot]!) backwards.push(slot);
+    for (let slot = this.levels.tail[tick]!; slot !== NONE; slot = this.orders.previous[slot << WORDS]!)
+      backwards.push(slot);
     assert.deepEqual(backwards.reverse(), slots, 'linked both ways');
     return slots;
   }
@@ -114,7 +115,7 @@ describe('a queue', () => {
     const slot = side.rest(50, 5);
     side.levels.reduce(50, 2);
     assert.equal(side.levels.totalLots[50], 3);
-    side.orders.remainingLots[slot] = 3;
+    side.orders.remainingLots[slot << NUMBERS] = 3;
     assert.throws(() => side.levels.reduce(50, 4), /L2/);
     side.levels.remove(slot, 50);
     assert.equal(side.levels.totalLots[50], 0);

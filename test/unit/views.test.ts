@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Levels } from '../../engine/levels.ts';
-import { type Orders, PLACE_OF } from '../../engine/orders.ts';
+import { NUMBERS, type Orders, PLACE_OF, WORDS } from '../../engine/orders.ts';
 import type { ShardState } from '../../engine/state.ts';
 import { NO_TAG } from '../../engine/tags.ts';
 import { type Book, type BookSide, NO_TICK } from '../../gateway/views/books.ts';
@@ -59,9 +59,9 @@ function engineLevels(orders: Orders, levels: Levels): Level[] {
   const rows: Level[] = [];
   for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
     const row: Level = { tick, lots: levels.totalLots[tick]!, orders: levels.count[tick]!, buyLots: 0, queue: [] };
-    for (let slot = levels.head[tick]!; slot >= 0; slot = orders.next[slot]!) {
-      row.queue.push(orders.sequence[slot]!);
-      if (kindSide(orders.kind[slot]!) === SIDE.BUY) row.buyLots += orders.remainingLots[slot]!;
+    for (let slot = levels.head[tick]!; slot >= 0; slot = orders.next[slot << WORDS]!) {
+      row.queue.push(orders.sequence[slot << NUMBERS]!);
+      if (kindSide(orders.kind[slot << WORDS]!) === SIDE.BUY) row.buyLots += orders.remainingLots[slot << NUMBERS]!;
     }
     rows.push(row);
   }
@@ -88,15 +88,15 @@ function fromEngine(state: ShardState) {
   const { orders, ledger } = state;
   const open: Record<string, (number | string)[][]> = {};
   for (let account = 0; account < orders.accountHead.length; account++) {
-    for (let slot = orders.firstOf(account); slot >= 0; slot = orders.accountNext[slot]!) {
-      const key = `${account}/${orders.market[slot]}`;
-      const isDormant = orders.place[slot] === PLACE_OF.DORMANT ? 1 : 0;
-      const tag = orders.tag[slot]!;
+    for (let slot = orders.firstOf(account); slot >= 0; slot = orders.accountNext[slot << WORDS]!) {
+      const key = `${account}/${orders.market[slot << WORDS]}`;
+      const isDormant = orders.place[slot << WORDS] === PLACE_OF.DORMANT ? 1 : 0;
+      const tag = orders.tag[slot << WORDS]!;
       open[key] ??= [];
       open[key].push([
-        orders.sequence[slot]!,
-        orders.remainingLots[slot]!,
-        orders.filledNotionalMicro[slot]!,
+        orders.sequence[slot << NUMBERS]!,
+        orders.remainingLots[slot << NUMBERS]!,
+        orders.filledNotionalMicro[slot << NUMBERS]!,
         isDormant,
         orders.priorityOf(slot),
         tag === NO_TAG ? NO_GROUP : orders.tags.group[tag]!,

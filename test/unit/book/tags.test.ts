@@ -1,6 +1,7 @@
 /** What only some orders carry: client order id, order group (RULES.md 7.7). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { WORDS } from '../../../engine/orders.ts';
 import { NO_TAG } from '../../../engine/tags.ts';
 import { MAX_ORDER_AMOUNT } from '../../../shared/codes.ts';
 import { COMMAND_BYTES, EXTENDED_PLACE_BYTES } from '../../../shared/commands.ts';
@@ -34,11 +35,11 @@ describe('an order with a client order id or a group', () => {
     const x = new Scenario();
     const first = x.place({ account: ALICE, ticks: 40, clientId: 'mine' });
     const { orders } = x.engine.state;
-    const row = orders.tag[x.slotOf(first.hash)];
+    const row = orders.tag[x.slotOf(first.hash) << WORDS];
     x.cancel(ALICE, first.hash);
     assert.equal(orders.tags.count, 0);
     const second = x.place({ account: ALICE, ticks: 40, clientId: 'mine again' });
-    assert.equal(orders.tag[x.slotOf(second.hash)], row);
+    assert.equal(orders.tag[x.slotOf(second.hash) << WORDS], row);
     x.order(BOB, 'SELL Yes 10000 @ 40');
     assert.equal(orders.tags.count, 0, 'filled');
     x.order(BOB, 'SELL Yes 10 @ 40 FAK', { clientId: 'nothing to take' });
@@ -81,7 +82,7 @@ describe('an extended command', () => {
     const x = new Scenario();
     const { types, hash } = x.place({ account: ALICE, deadlineMs: 0 });
     assert.ok(!types.includes(EVENT.ORDER_TAG));
-    assert.equal(x.engine.state.orders.tag[x.slotOf(hash)], NO_TAG);
+    assert.equal(x.engine.state.orders.tag[x.slotOf(hash) << WORDS], NO_TAG);
   });
 
   it('is journaled whole, a plain one as short as ever', () => {
