@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { HashIndex } from '../../engine/hashIndex.ts';
+import type { SnapshotIo } from '../../engine/snapshotIo.ts';
 import { Random } from '../support/random.ts';
 
 const hashOf = (...words: number[]): Uint32Array => Uint32Array.from({ length: 8 }, (_, index) => words[index] ?? 0);
@@ -80,4 +81,41 @@ it('agrees with a Map over 50,000 hashes, through every growth, also when they c
       assert.deepEqual([index.foundAccount, index.foundSlot], twin.get(words.subarray(at, at + 4).join()));
     }
   }
+});
+
+it('is read from a snapshot whose parts have unused entries among the others, as those before version 4', () => {
+  const PARTS = 256;
+  const ENTRY_WORDS = 6;
+  const used = new Uint32Array(PARTS);
+  const parts = Array.from({ length: PARTS }, () => new Uint32Array(32 * ENTRY_WORDS));
+  // Two of part 5 and one of part 200, each with a gap before it: word 0, account, row + 1.
+  for (const [entry, word0, account, row] of [
+    [3, 5, 11, 0],
+    [9, 5 + 256, 12, 8],
+    [31, 200, 13, 2],
+  ] as const) {
+    const part = parts[word0 % PARTS]!;
+    part[entry * ENTRY_WORDS] = word0;
+    part.set([account, row], entry * ENTRY_WORDS + 4);
+    used[word0 % PARTS]!++;
+  }
+  const columns = [used, ...parts];
+  const io = { number: () => 3, u32: () => columns.shift()! } as unknown as SnapshotIo;
+
+  const index = new HashIndex();
+  index.persist(io);
+  assert.deepEqual(columns, []);
+  for (const [word0, account, slot] of [
+    [5, 11, -1],
+    [5 + 256, 12, 7],
+    [200, 13, 1],
+  ] as const) {
+    assert.equal(index.find(hashOf(word0), 0), true);
+    assert.deepEqual([index.foundAccount, index.foundSlot], [account, slot]);
+  }
+  for (let i = 1; i <= 100; i++) index.insert(hashOf(5, i), 0, i, i);
+  let visited = 0;
+  index.visit(() => visited++);
+  assert.deepEqual([visited, index.size], [103, 103]);
+  assert.equal(index.find(hashOf(5 + 256), 0) && index.foundSlot, 7);
 });
