@@ -8,6 +8,7 @@
  *   K3  After `aborted` the response is never touched: uWebSockets.js throws on it.
  */
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import type { Storable } from '../shared/errors.ts';
 import type { ApiKey, Credentials } from './auth/apiKeys.ts';
 import type { Route } from './route.ts';
 import type { Params } from './router.ts';
@@ -15,6 +16,27 @@ import type { Params } from './router.ts';
 const NO_BODY = Buffer.alloc(0);
 const NO_PARAMS: Params = Object.freeze({});
 const NO_QUERY: Query = Object.freeze({});
+
+/** An answer as a key keeps it. */
+export type KeptAnswer = { readonly status: number; readonly body: string };
+
+/** A key in the hands of the call that will answer for it (idempotency.ts). */
+export type IdempotencyHold = {
+  readonly slot: string;
+  /** It may have been carried out before, by a request whose answer was lost. */
+  readonly isUnresolved: boolean;
+  /** Where the key is used; the row of a batch comes with each order. */
+  readonly place: {
+    readonly account: number;
+    readonly route: number;
+    readonly key: Uint8Array;
+    readonly fingerprint: Uint8Array;
+  };
+  /** The same as a command carries it. */
+  readonly words: { readonly words: Uint32Array; readonly fingerprint: Uint32Array };
+  toKeep(answer: KeptAnswer, storable: Storable): KeptAnswer | null;
+  keep(answer: KeptAnswer, whenKept: (isKept: boolean) => void): void;
+};
 
 export type Query = Readonly<Record<string, string | number | boolean>>;
 
@@ -44,14 +66,14 @@ export class Call {
   credentials: Credentials | null = null;
   /** The Idempotency-Key header as sent, empty when absent; in lower case once its stage has passed it. */
   idempotencyKey = '';
-  /** What the key and its payload are held under while this call is in flight; empty when nothing is held. */
-  idempotencySlot = '';
-  /** Of the payload that came with the key: a SHA-256 in hex. */
-  idempotencyFingerprint = '';
   /** The X-SVC-DEADLINE header as sent, empty when absent. */
   deadline = '';
   /** What it says, in Unix milliseconds; 0 when it is absent. */
   deadlineMs = 0;
+  /** Of a call that answers for its key; null when it has none. */
+  idempotencyHold: IdempotencyHold | null = null;
+  /** Part of it may have been done or not: the key stays open for the retry that finds out. */
+  isUnresolved = false;
 
   /** Bytes of the body as the headers announce it, or CHUNKED or MALFORMED. */
   announcedBytes = 0;

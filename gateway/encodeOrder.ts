@@ -53,6 +53,7 @@ import { writeClientId } from '../shared/tag.ts';
 import type { ApiKey } from './auth/apiKeys.ts';
 import type { Accounts } from './control/accounts.ts';
 import type { Catalog, MarketEntry } from './control/catalog.ts';
+import type { CommandKey } from './engineLane.ts';
 import type { Refusal } from './respond.ts';
 import type { JsonSchema } from './route.ts';
 
@@ -150,7 +151,7 @@ export type PlacementExtras = {
   /** Another order of the account that is open, or on its way, has the client order id of the body. */
   readonly isClientIdTaken?: boolean;
   /** Idempotency key: four words each, and the route (EXT_ROUTE) and row of a batch on which it was used. */
-  readonly key?: Readonly<{ words: Uint32Array; fingerprint: Uint32Array; route: number; row: number }>;
+  readonly key?: CommandKey & { readonly route: number; readonly row: number };
 };
 
 /** Whose placement it is, and what the key does about self-trades unless the order says otherwise. */

@@ -23,8 +23,8 @@ import { E, OK } from '../shared/errors.ts';
 import * as ev from '../shared/events.ts';
 import { ADDRESS_BYTES, HASH_BYTES, UUID_BYTES } from '../shared/hex.ts';
 import { readSafe, writeSafe } from '../shared/record.ts';
-import type { MarketEntry } from './control/catalog.ts';
 import {
+  type CommandKey,
   countPart,
   type EngineClientOptions,
   type EngineReply,
@@ -32,17 +32,17 @@ import {
   hasRoomForCancel,
   Lane,
   type MarketPatch,
+  type MarketTerms,
   noteBuried,
   noteSearched,
   Pending,
   type ReplyHandler,
   type ShardLoad,
+  writeCancel,
 } from './engineLane.ts';
 import type { Views } from './views/index.ts';
 
 export type { EngineClientOptions, EngineReply, MarketPatch, ReplyHandler, ShardLoad } from './engineLane.ts';
-
-type MarketTerms = Pick<MarketEntry, 'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'>;
 
 /** Marks a command whose reply nobody waits for. */
 const NO_REQUEST = 0;
@@ -205,11 +205,13 @@ export class EngineClient {
     handler: ReplyHandler<C>,
     context: C,
     flags = 0,
+    key?: CommandKey,
   ): number {
     const reason = CLOSE_REASON.USER | flags;
-    const word = this.#begin(shard, cmd.COMMAND.CANCEL, account, cmd.NO_MARKET, reason, handler, context);
+    const bytes = key && cmd.KEYED_CANCEL_BYTES;
+    const word = this.#begin(shard, cmd.COMMAND.CANCEL, account, cmd.NO_MARKET, reason, handler, context, bytes);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
-    this.#lanes[shard]!.commands.words.set(hash, word + cmd.CANCEL_HASH);
+    writeCancel(this.#lanes[shard]!.commands.words, word, hash, key);
     return this.#send(shard);
   }
 
@@ -218,10 +220,10 @@ export class EngineClient {
    * also cancels an order whose placement is still in a ring, since the cancel comes behind it. While a shard is away
    * nobody can say that there is no such order.
    */
-  cancelAnywhere<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C): number {
+  cancelAnywhere<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C, key?: CommandKey) {
     const codes = { all: E.ORDER_NOT_FOUND, some: E.ENGINE_BUSY };
     return this.#fanOut(codes, handler, context, (shard, fanOut) => {
-      return this.cancel(shard, account, hash, this.#onSearched, fanOut);
+      return this.cancel(shard, account, hash, this.#onSearched, fanOut, 0, key);
     });
   }
 

@@ -4,9 +4,10 @@
  */
 import type { Clock } from '../shared/clock.ts';
 import type { MarketStatus } from '../shared/codes.ts';
-import { COMMAND, COMMAND_BYTES } from '../shared/commands.ts';
+import { CANCEL_FINGERPRINT, CANCEL_HASH, CANCEL_KEY, KEYED_CANCEL_BYTES } from '../shared/commands.ts';
 import { E, OK } from '../shared/errors.ts';
 import { RingConsumer, RingProducer } from '../shared/ring.ts';
+import type { MarketEntry } from './control/catalog.ts';
 import type { Views } from './views/index.ts';
 
 export type EngineClientOptions = {
@@ -18,6 +19,14 @@ export type EngineClientOptions = {
   /** The views can no longer be trusted: the process has to end and recover. */
   readonly onFatal: (error: unknown) => void;
 };
+
+export type MarketTerms = Pick<
+  MarketEntry,
+  'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'
+>;
+
+/** An idempotency key and the fingerprint of its payload, four words each. */
+export type CommandKey = { readonly words: Uint32Array; readonly fingerprint: Uint32Array };
 
 export type EngineReply = {
   /** 0 when done, else a number of the error table. */
@@ -112,5 +121,12 @@ export function noteBuried(reply: EngineReply, fanOut: FanOut): void {
 
 /** Room also for the padding of a wrap. */
 export function hasRoomForCancel({ commands }: Lane): boolean {
-  return commands.capacity - commands.usedBytes() >= 2 * COMMAND_BYTES[COMMAND.CANCEL];
+  return commands.capacity - commands.usedBytes() >= 2 * KEYED_CANCEL_BYTES;
+}
+
+export function writeCancel(words: Uint32Array, word: number, hash: Uint32Array, key?: CommandKey): void {
+  words.set(hash, word + CANCEL_HASH);
+  if (key === undefined) return;
+  words.set(key.words, word + CANCEL_KEY);
+  words.set(key.fingerprint, word + CANCEL_FINGERPRINT);
 }

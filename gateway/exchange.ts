@@ -40,6 +40,8 @@ import { DiskGuard, freeBytes } from './diskGuard.ts';
 import { Drills } from './drills.ts';
 import { EngineClient } from './engineClient.ts';
 import { GroupDesk } from './groupDesk.ts';
+import { Answers } from './idempotency/answers.ts';
+import { catchUp } from './idempotency/catchUp.ts';
 import { KeptThread } from './keptThread.ts';
 import { ConnectionLimits } from './limits/connectionLimits.ts';
 import { Limiter } from './limits/limiter.ts';
@@ -93,6 +95,10 @@ const LAST_SNAPSHOT_MS = 4000;
 const VOLUMES_MS = 5000;
 /** How often the administrator's feed tells how things stand. */
 const STATS_MS = 1000;
+/** How often old answers are looked for, and how much a crash leaves to be looked up in the read model. */
+const ANSWERS_MS = 10_000;
+/** How long a start waits for the keys of the last process; beyond it only requests with a key wait. */
+const KEYS_WAIT_MS = 5000;
 /** How long a start waits for the read model before it goes on with volumes that are still growing. */
 const READ_MODEL_WAIT_MS = 1000;
 
@@ -121,6 +127,7 @@ export class Exchange {
   readonly #rotation: ContractRotation;
   readonly #drills = new Drills();
   readonly #feed = new AdminFeed();
+  readonly #answers: Answers;
   readonly #server: HttpServer;
   readonly #disk: DiskGuard;
   readonly #shards: ShardThreads;
@@ -219,11 +226,13 @@ export class Exchange {
         this.#feed.publish('contracts_changed', contractsOf(contracts));
       },
     });
+    this.#answers = new Answers({ path: this.#path('idempotency.db'), sync: config.journalSync, clock, log });
     this.#server = new HttpServer({
       config,
       routes: this.#routes(),
       authenticator: new Authenticator(control.keys, new NonceMemory(this.#startedSec, control.keys)),
       adminToken: new AdminToken(control.adminToken.token),
+      answers: this.#answers,
       limiter: this.#limiter,
       connectionLimits: this.#connectionLimits,
       ...(config.corsOrigins.length === 0 ? {} : { cors: new Cors(config.corsOrigins) }),
@@ -305,6 +314,7 @@ export class Exchange {
     if (!isDrained) this.#log.warn('stopped with requests unanswered');
     for (const timer of this.#timers) clearInterval(timer);
     this.#disk.stop();
+    await this.#answers.stop();
     await this.#shards.stop();
     await this.#verifiers.terminate();
     this.#sharedCounters?.close();
@@ -322,11 +332,12 @@ export class Exchange {
     for (let shard = 0; shard < this.control.shards; shard++) await this.#finishHalfDone(shard);
     await this.#rotation.finish();
     this.#requireContracts();
-    await Promise.all([this.#nonceWindow(), this.#firstVolumes(), this.#disk.start()]);
+    await Promise.all([this.#nonceWindow(), this.#firstVolumes(), this.#firstKeys(), this.#disk.start()]);
     this.#timers.push(
       setInterval(() => this.#tick(), TICK_MS),
       setInterval(() => this.#refreshVolumes(), VOLUMES_MS),
       setInterval(() => this.#feed.report('stats', () => statsOf(this.#statsSources())), STATS_MS),
+      setInterval(() => this.#answers.tick(), ANSWERS_MS),
     );
     this.#stream.start();
     this.#stage = 'ready';
@@ -386,6 +397,17 @@ export class Exchange {
     if (waitMs > 0) await sleep(waitMs);
   }
 
+  /** Until it is done, which may be later, requests with a key are told to come again. */
+  #firstKeys(): Promise<void> {
+    const done = catchUp({
+      answers: this.#answers,
+      queries: this.#queries,
+      progress: this.#progress,
+      isStopped: () => this.#stage === 'draining',
+    }).catch((error) => this.#log.error({ err: error }, 'idempotency keys could not be read'));
+    return Promise.race([done, sleep(KEYS_WAIT_MS, undefined, { ref: false })]);
+  }
+
   async #firstVolumes(): Promise<void> {
     const progress = this.#progress;
     const waits: Promise<boolean>[] = [];
@@ -409,13 +431,14 @@ export class Exchange {
     const queries = this.#queries;
     const volumes = this.#volumes;
     const responses = new MarketResponses(views, volumes);
+    const onError = (error: unknown, call: Call) => this.#answerFailed(error, call);
     const readiness = () => this.#readiness();
     const routes: Route[] = [
       ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness }),
       ...metricsRoutes(() => this.#metrics),
       ...marketRoutes({ catalog, views, responses }),
       ...marketDataRoutes({ catalog, views, clock }),
-      ...orderRoutes({ engine, views, catalog, accounts, groups, clock, queries }),
+      ...orderRoutes({ engine, views, catalog, accounts, groups, clock, queries, onError }),
       ...heartbeatRoutes(this.#deadMansSwitch),
       ...gamingRoutes({ gaming: control.gaming, clock }),
       ...fundRoutes({ engine, views, catalog }),

@@ -3,38 +3,46 @@
  * add up to becomes one command, and its reply finds the way back to whoever sent it.
  * Owner: the gateway thread.
  */
-import type { EXT_ROUTE, REPLACE_MODE } from '../shared/commands.ts';
+import type { REPLACE_MODE } from '../shared/commands.ts';
 import { NO_GROUP, REPLACE_ELSEWHERE } from '../shared/commands.ts';
-import { ERRORS, errorRow, OK } from '../shared/errors.ts';
-import { UUID_BYTES, uuidToBytes } from '../shared/hex.ts';
+import { E, ERRORS, errorRow, OK } from '../shared/errors.ts';
 import type { Call } from './call.ts';
 import type { ClientOrderIds } from './clientOrderIds.ts';
 import type { Accounts } from './control/accounts.ts';
 import type { Catalog, MarketEntry } from './control/catalog.ts';
 import { OrderEncoder, type Placement, type PlacementExtras } from './encodeOrder.ts';
 import type { EngineClient, EngineReply, ReplyHandler } from './engineClient.ts';
+import { refusalOf } from './engineRefusal.ts';
 import type { GroupDesk } from './groupDesk.ts';
+import { type Placed, placedNow } from './placementResponse.ts';
+import type { QueryPool } from './queries/pool.ts';
 import type { Refusal } from './respond.ts';
 import { NONE } from './views/columns.ts';
 import type { Views } from './views/index.ts';
+
+/** What becomes of an order that was sent; one per route. */
+export type OrderResult = {
+  /** It is answered with what `Placed.replaced` says, too. */
+  readonly isAmend: boolean;
+  placed(placed: Placed, task: OrderTask): void;
+  refused(refusal: Refusal, task: OrderTask): void;
+};
 
 /** One order of a request; made for the request, so it may carry what the answer needs. */
 export class OrderTask {
   /** Whose failure it is when answering goes wrong. */
   readonly call: Call;
   readonly body: Placement;
-  /** Where the idempotency key of the call was used; the row is that of a batch. */
-  readonly route: (typeof EXT_ROUTE)[keyof typeof EXT_ROUTE];
+  /** Its place in a batch. */
   readonly row: number;
-  readonly onReply: (reply: EngineReply, task: OrderTask) => void;
+  readonly result: OrderResult;
   /** The client order id of the body is kept for it. */
   holdsClientId = false;
 
-  constructor(call: Call, body: Placement, route: OrderTask['route'], onReply: OrderTask['onReply'], row = 0) {
+  constructor(call: Call, body: Placement, result: OrderResult, row = 0) {
     this.call = call;
     this.body = body;
-    this.route = route;
-    this.onReply = onReply;
+    this.result = result;
     this.row = row;
   }
 
@@ -55,6 +63,9 @@ export type PlacementsDeps = {
   readonly accounts: Pick<Accounts, 'ownerOf' | 'maySign'>;
   readonly clientIds: ClientOrderIds;
   readonly groups: GroupDesk;
+  readonly queries: Pick<QueryPool, 'placedWithKey'>;
+  /** Whoever gets this owes the call its answer. */
+  readonly onError: (error: unknown, call: Call) => void;
 };
 
 export class Placements {
@@ -62,12 +73,37 @@ export class Placements {
   readonly #encoder: OrderEncoder;
   readonly #onReply: ReplyHandler<OrderTask> = (reply, task) => {
     if (task.holdsClientId) this.#releaseClientId(task, reply.code, reply.shard);
-    task.onReply(reply, task);
+    this.#tell(reply, task);
   };
 
   constructor(deps: PlacementsDeps) {
     this.#deps = deps;
     this.#encoder = new OrderEncoder(deps.catalog, deps.accounts);
+  }
+
+  #tell(reply: EngineReply, task: OrderTask): void {
+    const { call, body, result } = task;
+    if (reply.code === OK) result.placed(placedNow(this.#deps.views, reply, body, result.isAmend), task);
+    else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
+    else result.refused(refusalOf(reply, task.asset), task);
+  }
+
+  /**
+   * The order was placed before: by this very request, if the command that placed it had its key and payload, and the
+   * answer was lost. Then it is answered now as it was to be answered then (RULES.md 6.7).
+   */
+  async #findPlaced(task: OrderTask): Promise<void> {
+    const { call, row, result } = task;
+    const { account, route, key, fingerprint } = call.idempotencyHold!.place;
+    try {
+      const found = await this.#deps.queries.placedWithKey({ account, route, key, fingerprint, row });
+      if (!found.ok) result.refused({ row: ERRORS.OUTCOME_UNKNOWN }, task);
+      else if (found.value === null) result.refused({ row: ERRORS.DUPLICATE_ORDER }, task);
+      else result.placed(found.value, task);
+    } catch (error) {
+      call.isUnresolved = true;
+      this.#deps.onError(error, call);
+    }
   }
 
   /** Null when it was sent; else nothing was. */
@@ -118,14 +154,14 @@ export class Placements {
     const { call, body } = task;
     const { client_order_id: clientId } = body;
     if (clientId !== undefined) task.holdsClientId = this.#deps.clientIds.tryClaim(task.account, clientId, old);
-    const hasKey = call.idempotencyKey !== '';
-    const isPlain = clientId === undefined && group === NO_GROUP && call.deadlineMs === 0 && !hasKey && old === null;
-    if (isPlain) return undefined;
+    const hold = call.idempotencyHold;
+    const hasExtras = clientId !== undefined || group !== NO_GROUP || call.deadlineMs !== 0 || hold !== null;
+    if (!hasExtras && old === null) return undefined;
     return {
       deadlineMs: call.deadlineMs,
       group,
       isClientIdTaken: clientId !== undefined && !task.holdsClientId,
-      key: hasKey ? keyOf(task) : undefined,
+      key: hold === null ? undefined : { ...hold.words, route: hold.place.route, row: task.row },
     };
   }
 
@@ -141,18 +177,6 @@ export class Placements {
     }
     return false;
   }
-}
-
-function keyOf({ call, route, row }: OrderTask): PlacementExtras['key'] {
-  const bytes = new Uint8Array(UUID_BYTES);
-  uuidToBytes(call.idempotencyKey, bytes, 0);
-  const fingerprint = Buffer.from(call.idempotencyFingerprint.slice(0, 2 * UUID_BYTES), 'hex');
-  return { words: wordsOf(bytes), fingerprint: wordsOf(fingerprint), route, row };
-}
-
-/** A copy, whose start is aligned. */
-function wordsOf(bytes: Uint8Array): Uint32Array {
-  return new Uint32Array(new Uint8Array(bytes).buffer);
 }
 
 function unknownGroup({ order_group: value }: Placement): Refusal {

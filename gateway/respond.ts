@@ -3,7 +3,7 @@
  * come back. Header lines that never change are written as one: uWebSockets.js copies a value as it is, so the lines
  * after the first ride in it and cost no call of their own.
  */
-import type { ErrorRow } from '../shared/errors.ts';
+import { ERRORS, type ErrorRow, type Storable } from '../shared/errors.ts';
 import type { Call } from './call.ts';
 
 export type FailOptions = {
@@ -21,6 +21,8 @@ export type Refusal = { readonly row: ErrorRow; readonly options?: FailOptions }
 type AnswerOptions = FailOptions & {
   /** Of a body that is not JSON. */
   readonly contentType?: string;
+  /** It was given before, to the same key. */
+  readonly isReplayed?: boolean;
 };
 
 /** An answer is data: a browser that is led to one shows, runs and embeds nothing. */
@@ -33,6 +35,7 @@ const COMMON_HEADERS = [
 const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
 const DEFAULT_RETRY_AFTER_SEC = 1;
 const SERVICE_UNAVAILABLE = 503;
+const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});
 
 /** A string is JSON already. */
@@ -64,12 +67,31 @@ export function beginEventStream(call: Call): void {
 
 export function fail(call: Call, row: ErrorRow, options: FailOptions = NO_OPTIONS): void {
   const isPlain = options.message === undefined && options.details === undefined;
-  answer(call, row.status, isPlain ? plainBody(row) : errorBody(row, options), options);
+  if (row === ERRORS.OUTCOME_UNKNOWN) call.isUnresolved = true;
+  answer(call, row.status, isPlain ? plainBody(row) : errorBody(row, options), options, row.storable);
 }
 
-function answer(call: Call, status: number, body: string, options: AnswerOptions): void {
+/** What the same key was answered before (RULES.md 6.7). */
+export function replay(call: Call, status: number, body: string): void {
+  answer(call, status, body, REPLAYED);
+}
+
+function answer(call: Call, status: number, body: string, options: AnswerOptions, storable: Storable = 'always'): void {
   if (call.answered) return;
   call.answered = true;
+  const kept = call.idempotencyHold?.toKeep({ status, body }, storable) ?? null;
+  if (kept === null) {
+    send(call, status, body, options);
+    return;
+  }
+  call.idempotencyHold!.keep(kept, (isKept) => {
+    if (isKept) send(call, status, body, options);
+    // It was carried out or refused, but who asks again might hear something else: so it was not answered.
+    else send(call, ERRORS.OUTCOME_UNKNOWN.status, plainBody(ERRORS.OUTCOME_UNKNOWN), NO_OPTIONS);
+  });
+}
+
+function send(call: Call, status: number, body: string, options: AnswerOptions): void {
   call.status = status;
   // uWebSockets.js forgets to close when the next request already waits in the buffer it is reading, and would serve
   // it: a smuggled one, too. While an answer is owed it closes instead, so this one is owed until the buffer is read.
@@ -96,6 +118,7 @@ function write(call: Call, status: number, body: string, options: AnswerOptions)
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.browserLines !== '') response.writeHeader('Vary', call.browserLines);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
+    if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
     if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
     // A body after HEAD would be read as the start of the next response.
     response.end(call.method === 'HEAD' ? '' : body, call.closesConnection);

@@ -1,7 +1,7 @@
 /**
  * uWebSockets.js behind the route table: one handler for every request, and the stages each call passes in order.
  *
- *   transport → identity → scope → limit → pause, disk → idempotency → validation → handler
+ *   transport → identity → scope → limit → stored answer → pause, disk → idempotency → validation → handler
  *
  * The order is the precedence of the error table. A call without a key is counted by its address before its body is
  * read; a call with one is counted by the key after the signature holds, so a forged request never spends a quota,
@@ -44,7 +44,7 @@ import { CHUNKED, collectBody, MALFORMED, MAX_BODY_BYTES, parseStrictJson, readF
 import { type Admission, Call, type Upgrade } from './call.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { Cors } from './cors.ts';
-import { IdempotencyStage } from './idempotency.ts';
+import { type AnswerStore, IdempotencyStage } from './idempotency.ts';
 import { clientAddress, clientSubject, isLoopback, readForwardedFor } from './limits/clientAddress.ts';
 import type { ConnectionLimits } from './limits/connectionLimits.ts';
 import type { Limiter, Verdict } from './limits/limiter.ts';
@@ -61,6 +61,8 @@ export type ServerOptions = {
   readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
   readonly adminToken: AdminToken;
+  /** What keys were answered before. */
+  readonly answers: AnswerStore;
   /** Null counts nothing. */
   readonly limiter: Limiter | null;
   /** Absent: as many connections as come. */
@@ -114,7 +116,7 @@ export class HttpServer {
   readonly requests = new RequestCounts();
   readonly #options: ServerOptions;
   readonly #router = new Router<Row>();
-  readonly #idempotency = new IdempotencyStage();
+  readonly #idempotency: IdempotencyStage;
   readonly #app: TemplatedApp;
   #listenSocket: us_listen_socket | null = null;
   #inFlight = 0;
@@ -129,6 +131,7 @@ export class HttpServer {
     for (const route of options.routes) {
       this.#router.add(route.method, route.path, compileRoute(route), route.hasEncodedParams);
     }
+    this.#idempotency = new IdempotencyStage(options.answers, options.clock);
     this.#app = makeApp(options.config.tls);
     this.#app.filter(this.#onConnection);
     const { webSocket } = options;
@@ -303,8 +306,12 @@ export class HttpServer {
   }
 
   #proceed(call: Call, row: Row): void {
-    if (!this.#admitNew(call, row.route)) return;
-    if (!this.#beginIdempotent(call, row.route)) return;
+    const begun = call.idempotencyKey === '' ? 'held' : this.#idempotency.begin(call, row.route);
+    if (begun === 'replayed' || !this.#admitNew(call, row.route)) return;
+    if (begun !== 'held') {
+      fail(call, begun);
+      return;
+    }
     if (!validate(call, row)) return;
     this.#dispatch(call, row.route);
   }
@@ -385,12 +392,6 @@ export class HttpServer {
 
   #timeoutEndMs({ key, startedMs }: Call, { placing, reducing }: Route): number {
     return placing && !reducing && key !== null ? this.#options.timeoutEndMs(key.accountIndex, startedMs) : 0;
-  }
-
-  #beginIdempotent(call: Call, route: Route): boolean {
-    const refusal = this.#idempotency.begin(call, route);
-    if (refusal !== null) fail(call, refusal);
-    return refusal === null;
   }
 
   /** A handler answers at once, from a promise, or from a callback; only a promise can be seen to have forgotten. */

@@ -19,7 +19,7 @@
  * REPLACE, 110 words:      an extended PLACE; 102…109 hash of the order that gives way; flags = REPLACE_MODE, and
  *                          REPLACE_ELSEWHERE
  * CANCEL, 16 words:        8…15 order hash; flags = close reason, and CANCEL_TOMBSTONE to refuse the order for a while
- *                          when it has not arrived yet
+ *                          when it has not arrived yet; 24 words with an idempotency key: 16…19 key   20…23 fingerprint
  * CANCEL_MANY, 10 words:   market or NO_MARKET for all; 8 outcome or BOTH_OUTCOMES; flags = close reason
  * CONVERT, 10 words:       8 amountAtomic (2); flags = MOVEMENT.SPLIT or MERGE
  * FUNDS, 18 words:         8 amountMicro (2); 10…17 reference hash; flags = MOVEMENT.DEPOSIT or WITHDRAWAL
@@ -78,8 +78,8 @@ export const PLACE_BIT_EXTENDED = 16;
  */
 export const PLACE_BIT_CLIENT_ID_TAKEN = 32;
 
-/** Which of the placing routes an idempotency key was used on; 0 for none. */
-export const EXT_ROUTE = { NONE: 0, PLACE: 1, BATCH: 2, CANCEL_REPLACE: 3, AMEND: 4 } as const;
+/** Which of the routes that take one an idempotency key was used on; 0 for none. */
+export const EXT_ROUTE = { NONE: 0, PLACE: 1, BATCH: 2, CANCEL_REPLACE: 3, AMEND: 4, BATCH_CANCEL: 5 } as const;
 /** An amend keeps the time priority of the old order where RULES.md 7 lets it; a cancel-replace never does. */
 export const REPLACE_MODE = { CANCEL_REPLACE: 0, AMEND: 1 } as const;
 /** In the flags of a REPLACE, above the mode: the old order is open in another shard, so in another market. */
@@ -121,6 +121,8 @@ export const EXT_CLIENT_ID = 85;
 export const REPLACE_HASH = 102;
 
 export const CANCEL_HASH = 8;
+export const CANCEL_KEY = 16;
+export const CANCEL_FINGERPRINT = 20;
 export const CANCEL_MANY_OUTCOME = 8;
 export const CONVERT_AMOUNT = 8;
 export const FUNDS_AMOUNT = 8;
@@ -146,8 +148,10 @@ export const CONTRACTS_EXCHANGE = 10;
 
 /** Length in bytes of a PLACE with PLACE_BIT_EXTENDED. */
 export const EXTENDED_PLACE_BYTES = 102 * 4;
+/** Length in bytes of a CANCEL with an idempotency key. */
+export const KEYED_CANCEL_BYTES = 24 * 4;
 
-/** Length in bytes by type, index = COMMAND value; a PLACE may be longer (EXTENDED_PLACE_BYTES). */
+/** Length in bytes by type, index = COMMAND value; a PLACE or CANCEL may be longer. */
 export const COMMAND_BYTES = [0, 72, 16, 10, 10, 18, 22, 14, 8, 10, 8, 8, 110, 12, 10, 10, 16].map(
   (words) => words * 4,
 );

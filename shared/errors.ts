@@ -4,9 +4,11 @@
  *
  * Columns: permanent number (rings, journal; a number is never reused and survives moving its row), the string code
  * clients see, HTTP status, default message (part of the contract, never reworded), `retryable` (the same request may
- * succeed later and a 503 row carries Retry-After), `storable` (an idempotency key keeps this answer on single-order
- * routes).
+ * succeed later and a 503 row carries Retry-After), `storable` (whether an idempotency key keeps this answer: always,
+ * only where a request has many orders, or never; RULES.md 6.7).
  */
+
+export type Storable = 'always' | 'batch' | 'never';
 
 type Row = {
   readonly number: number;
@@ -14,11 +16,12 @@ type Row = {
   readonly status: number;
   readonly message: string;
   readonly retryable: boolean;
-  readonly storable: boolean;
+  readonly storable: Storable;
 };
 
 function row(number: number, code: string, status: number, message: string, flags = ''): Row {
-  return { number, code, status, message, retryable: flags.includes('r'), storable: !flags.includes('n') };
+  const storable = flags.includes('n') ? 'never' : flags.includes('b') ? 'batch' : 'always';
+  return { number, code, status, message, retryable: flags.includes('r'), storable };
 }
 
 export const ERRORS = {
@@ -52,11 +55,11 @@ export const ERRORS = {
     'rate limit authority unavailable',
     'r',
   ),
-  PLATFORM_PAUSED: row(302, 'PLATFORM_PAUSED', 503, 'platform is paused', 'rn'),
-  NOT_MATCHING_LEADER: row(303, 'NOT_MATCHING_LEADER', 503, 'not the matching leader', 'rn'),
-  SETTLEMENT_UNHEALTHY: row(304, 'SETTLEMENT_UNHEALTHY', 503, 'settlement is unhealthy', 'rn'),
+  PLATFORM_PAUSED: row(302, 'PLATFORM_PAUSED', 503, 'platform is paused', 'rb'),
+  NOT_MATCHING_LEADER: row(303, 'NOT_MATCHING_LEADER', 503, 'not the matching leader', 'rb'),
+  SETTLEMENT_UNHEALTHY: row(304, 'SETTLEMENT_UNHEALTHY', 503, 'settlement is unhealthy', 'rb'),
 
-  TRADING_TIMEOUT_ACTIVE: row(305, 'TRADING_TIMEOUT_ACTIVE', 423, 'trading timeout active', 'rn'),
+  TRADING_TIMEOUT_ACTIVE: row(305, 'TRADING_TIMEOUT_ACTIVE', 423, 'trading timeout active', 'r'),
 
   // 400 request form; the key comes before the form of the body, because a refusal of form is an answer it keeps
   IDEMPOTENCY_KEY_MALFORMED: row(420, 'IDEMPOTENCY_KEY_MALFORMED', 400, 'idempotency key is not a UUID'),
@@ -130,8 +133,8 @@ export const ERRORS = {
   MIN_NET_NOT_MET: row(703, 'MIN_NET_NOT_MET', 400, 'minimum net not met'),
 
   // 900 anywhere
-  ENGINE_BUSY: row(900, 'ENGINE_BUSY', 503, 'the engine is busy', 'r'),
-  OUTCOME_UNKNOWN: row(901, 'OUTCOME_UNKNOWN', 503, 'the outcome is unknown; retry with the same request', 'r'),
+  ENGINE_BUSY: row(900, 'ENGINE_BUSY', 503, 'the engine is busy', 'rn'),
+  OUTCOME_UNKNOWN: row(901, 'OUTCOME_UNKNOWN', 503, 'the outcome is unknown; retry with the same request', 'rn'),
   INTERNAL_ERROR: row(902, 'INTERNAL_ERROR', 500, 'internal error'),
 } as const satisfies Record<string, Row>;
 

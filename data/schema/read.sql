@@ -91,3 +91,21 @@ CREATE TABLE private_tail_starts (
   shard          INTEGER PRIMARY KEY,
   shard_sequence INTEGER NOT NULL
 ) STRICT;
+
+-- Orders placed or cancelled by a command with an idempotency key, for as long as the key is remembered.
+CREATE TABLE order_keys (
+  id             INTEGER PRIMARY KEY,
+  time_ms        INTEGER NOT NULL, -- of the record
+  account        INTEGER NOT NULL,
+  route          INTEGER NOT NULL, -- EXT_ROUTE in shared/commands.ts
+  row            INTEGER NOT NULL, -- of the request, where it has many
+  key            BLOB    NOT NULL,
+  fingerprint    BLOB    NOT NULL,
+  order_id       BLOB    NOT NULL,
+  shard_sequence INTEGER NOT NULL, -- of the record
+  kept_place     INTEGER NOT NULL, -- it has the time priority of the order it replaced
+  changed_price  INTEGER NOT NULL  -- and another price than that
+) STRICT;
+
+CREATE INDEX order_keys_key ON order_keys (key);
+CREATE INDEX order_keys_time ON order_keys (time_ms);

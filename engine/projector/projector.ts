@@ -34,6 +34,7 @@ import { readSafe } from '../../shared/record.ts';
 import type { ProjectorOptions } from '../../shared/threads.ts';
 import { JournalReader } from '../journalReader.ts';
 import { JournalError, type JournalHead, type JournalVisitor } from '../journalRow.ts';
+import { KeyProjection } from './keys.ts';
 import { MarketProjection } from './markets.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
 import { PrivateTail } from './privateTail.ts';
@@ -61,13 +62,16 @@ export class Projector {
     this.#db = openReadDb(options.readDbPath);
     this.#readers = options.journalPaths.map(() => null);
     this.#state = new ReadState(this.#db, options.journalPaths.length);
-    this.#visit = (shardSequence, timeMs, words, _commandWord, _commandBytes, eventWord, eventBytes) => {
+    this.#visit = (shardSequence, timeMs, words, commandWord, _commandBytes, eventWord, eventBytes) => {
       this.#record.shardSequence = shardSequence;
       this.#record.timeMs = timeMs;
+      const { keys } = this.#state;
+      keys.begin(words, commandWord);
       this.#apply(words, eventWord, eventWord + (eventBytes >>> 2));
+      keys.end(this.#record);
     };
     const follow = this.#db.transaction((shard: number, reader: JournalReader, rows: number) => {
-      const { heads, markets, orders, cursors, privateTail } = this.#state;
+      const { heads, keys, markets, orders, cursors, privateTail } = this.#state;
       this.#record.shard = shard;
       privateTail.begin(shard, this.progress.told(shard));
       const found = reader.readFrom(heads[shard]!, rows, this.#visit);
@@ -75,6 +79,7 @@ export class Projector {
       orders.flush();
       markets.flush();
       privateTail.flush();
+      keys.flush();
       cursors.save(shard, heads[shard]!);
     });
     this.#follow = follow.immediate;
@@ -128,7 +133,7 @@ export class Projector {
   }
 
   #apply(words: Uint32Array, start: number, end: number): void {
-    const { markets, orders, privateTail } = this.#state;
+    const { keys, markets, orders } = this.#state;
     for (let word = start; word < end; word += words[word]! >>> 2) {
       assert(
         versionOf(words[word + EV_TYPE]!) === EVENT_VERSION,
@@ -140,12 +145,13 @@ export class Projector {
           break;
         case EVENT.ORDER_TAG:
           orders.tag(words, word, this.#record);
+          keys.tagged(words, word);
           break;
         case EVENT.FILL:
           this.#applyFill(words, word);
           break;
         case EVENT.CLOSED:
-          privateTail.closed(orders.close(words, word, this.#record), words, word, this.#record);
+          this.#applyClosed(words, word);
           break;
         case EVENT.MARKET:
           markets.apply(words, word);
@@ -156,9 +162,18 @@ export class Projector {
   }
 
   #applyOrder(words: Uint32Array, word: number): void {
-    const { markets, orders, privateTail } = this.#state;
+    const { keys, markets, orders, privateTail } = this.#state;
     const ticksPerUnit = markets.ticksPerUnit(words[word + EV_MARKET]!);
-    privateTail.placed(orders.place(words, word, ticksPerUnit, this.#record), this.#record);
+    const order = orders.place(words, word, ticksPerUnit, this.#record);
+    privateTail.placed(order, this.#record);
+    keys.placed(order, words, word);
+  }
+
+  #applyClosed(words: Uint32Array, word: number): void {
+    const { keys, orders, privateTail } = this.#state;
+    const order = orders.close(words, word, this.#record);
+    privateTail.closed(order, words, word, this.#record);
+    keys.closed(order);
   }
 
   #applyFill(words: Uint32Array, word: number): void {
@@ -185,6 +200,7 @@ export class Projector {
 class ReadState {
   readonly cursors: Cursors;
   readonly heads: readonly JournalHead[];
+  readonly keys: KeyProjection;
   readonly markets: MarketProjection;
   readonly orders: OrderProjection;
   readonly trades: TradeProjection;
@@ -193,6 +209,7 @@ class ReadState {
   constructor(db: Database.Database, shards: number) {
     this.cursors = new Cursors(db);
     this.heads = Array.from({ length: shards }, (_, shard) => this.cursors.load(shard));
+    this.keys = new KeyProjection(db);
     this.markets = new MarketProjection(db);
     this.orders = new OrderProjection(db, shards);
     this.trades = new TradeProjection(db);

@@ -25,7 +25,7 @@ export type OrderFilters = Readonly<{
 /** The name of a group is known to the gateway only. */
 export type StoredOrder<R> = { readonly record: R; readonly group: number };
 
-type Row = {
+export type OrderRow = {
   readonly id: Uint8Array;
   readonly hash: Uint8Array;
   readonly market_uuid: Uint8Array;
@@ -49,10 +49,10 @@ type Row = {
 
 type ListParameters = Omit<OrderFilters, 'sort'> & { readonly account: number; readonly firstId: Uint8Array };
 
-const SELECT = `
+export const SELECT_ORDER = `
   SELECT id, hash, markets.uuid AS market_uuid, ticks_per_unit, side, outcome, limit_ticks, maker_amount, taker_amount,
     lots, remaining_lots, filled_notional_micro, time_in_force, post_only, status, client_order_id,
-    order_group, order_sequence, created_ms
+    order_group, order_sequence, created_ms, shard_sequence AS last_sequence
   FROM orders JOIN markets USING (market)`;
 
 const FILTER = `
@@ -62,16 +62,16 @@ const UPDATED = `${FILTER} AND updated_ms > @sinceMs`;
 const PAGE = 'LIMIT @limit OFFSET @offset';
 
 export class OrderQueries {
-  readonly #byHash: Database.Statement<[number, Uint8Array], Row>;
-  readonly #list: Readonly<Record<OrderFilters['sort'], Database.Statement<[ListParameters], Row>>>;
+  readonly #byHash: Database.Statement<[number, Uint8Array], OrderRow>;
+  readonly #list: Readonly<Record<OrderFilters['sort'], Database.Statement<[ListParameters], OrderRow>>>;
   readonly #count: Readonly<Record<OrderFilters['sort'], Database.Statement<[ListParameters], number>>>;
-  readonly #readPage: (parameters: ListParameters, sort: OrderFilters['sort']) => { rows: Row[]; total: number };
+  readonly #readPage: (parameters: ListParameters, sort: OrderFilters['sort']) => { rows: OrderRow[]; total: number };
 
   constructor(db: Database.Database) {
-    this.#byHash = db.prepare(`${SELECT} WHERE account = ? AND hash = ?`);
+    this.#byHash = db.prepare(`${SELECT_ORDER} WHERE account = ? AND hash = ?`);
     this.#list = {
-      created_at: db.prepare(`${SELECT} WHERE ${CREATED} ORDER BY id DESC ${PAGE}`),
-      updated_at: db.prepare(`${SELECT} WHERE ${UPDATED} ORDER BY updated_ms DESC, id DESC ${PAGE}`),
+      created_at: db.prepare(`${SELECT_ORDER} WHERE ${CREATED} ORDER BY id DESC ${PAGE}`),
+      updated_at: db.prepare(`${SELECT_ORDER} WHERE ${UPDATED} ORDER BY updated_ms DESC, id DESC ${PAGE}`),
     };
     this.#count = {
       created_at: db.prepare<[ListParameters], number>(`SELECT count(*) FROM orders WHERE ${CREATED}`).pluck(),
@@ -87,17 +87,17 @@ export class OrderQueries {
   /** Null when the account has no such order; whether another has one stays unknown to it. */
   byHash(account: number, hash: Uint8Array): StoredOrder<OrderRecord> | null {
     const row = this.#byHash.get(account, hash);
-    return row === undefined ? null : { record: orderRecord(toFacts(row)), group: row.order_group };
+    return row === undefined ? null : { record: orderRecord(orderFacts(row)), group: row.order_group };
   }
 
   list(account: number, { sort, ...filters }: OrderFilters): Page<StoredOrder<OrderRecordV2>> {
     const page = this.#readPage({ account, firstId: firstIdAfter(filters.sinceMs), ...filters }, sort);
-    const rows = page.rows.map((row) => ({ record: orderRecordV2(toFacts(row)), group: row.order_group }));
+    const rows = page.rows.map((row) => ({ record: orderRecordV2(orderFacts(row)), group: row.order_group }));
     return { total: page.total, rows };
   }
 }
 
-function toFacts(row: Row): OrderFacts {
+export function orderFacts(row: OrderRow): OrderFacts {
   return {
     id: bytesToUuid(row.id),
     hash: row.hash,

@@ -12,6 +12,8 @@ import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/orderMath.ts';
 import { NOT_KNOWN, Progress } from '../../shared/progress.ts';
 import type { MarketVolume } from '../control/volumes.ts';
+import type { Placed } from '../placementResponse.ts';
+import type { KeyedOrder, KeyPage } from './keys.ts';
 import type { OrderFilters, StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
 import type { PrivateTailPage } from './privateTail.ts';
@@ -74,6 +76,20 @@ export class QueryPool {
 
   userTrades(account: number, filters: TradeFilters): Promise<QueryResult<Page<TradeRecord>>> {
     return this.#ask<typeof worker.userTrades>('userTrades', account, { account, filters });
+  }
+
+  /** What the command with this key placed; null when it is not the one that did. */
+  placedWithKey(order: KeyedOrder): Promise<QueryResult<Placed | null>> {
+    return this.#ask<typeof worker.placedWithKey>('placedWithKey', order.account, { order });
+  }
+
+  cancelledWithKey(order: KeyedOrder, hash: Uint8Array): Promise<QueryResult<boolean>> {
+    return this.#ask<typeof worker.cancelledWithKey>('cancelledWithKey', order.account, { order, hash });
+  }
+
+  /** Those of the read model as it is, from a moment on, a page at a time. */
+  journaledKeys(sinceMs: number, after: number): Promise<KeyPage> {
+    return this.#pool.run({ sinceMs, after }, { name: 'journaledKeys' });
   }
 
   /** Of every market there is; none before the projector has begun. */

@@ -6,6 +6,8 @@ import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/orderMath.ts';
 import type { MarketVolume } from '../control/volumes.ts';
+import type { Placed } from '../placementResponse.ts';
+import { type KeyedOrder, type KeyPage, KeyQueries } from './keys.ts';
 import { MarketQueries } from './markets.ts';
 import { type OrderFilters, OrderQueries, type StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
@@ -15,6 +17,7 @@ import { type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
 export type QueryWorkerData = { readonly readDbPath: string };
 
 type Queries = {
+  readonly keys: KeyQueries;
   readonly markets: MarketQueries;
   readonly orders: OrderQueries;
   readonly trades: TradeQueries;
@@ -43,6 +46,18 @@ export function privateTail(task: PrivateTailTask): PrivateTailPage | null {
   return queries().privateTail.read(task);
 }
 
+export function journaledKeys(task: { sinceMs: number; after: number }): KeyPage {
+  return queries().keys.journaled(task.sinceMs, task.after);
+}
+
+export function placedWithKey(task: { order: KeyedOrder }): Placed | null {
+  return queries().keys.placed(task.order);
+}
+
+export function cancelledWithKey(task: { order: KeyedOrder; hash: Uint8Array }): boolean {
+  return queries().keys.hasCancelled(task.order, task.hash);
+}
+
 /** Opened by the first query: the pool is made before the projector has made the file. */
 function queries(): Queries {
   if (opened === null) {
@@ -50,6 +65,7 @@ function queries(): Queries {
     const db = new Database(readDbPath, { readonly: true, fileMustExist: true });
     db.pragma('query_only = ON');
     opened = {
+      keys: new KeyQueries(db),
       markets: new MarketQueries(db),
       orders: new OrderQueries(db),
       trades: new TradeQueries(db),

@@ -1,13 +1,12 @@
 /** Many orders in one request (RULES.md 7.3): each row succeeds or fails by itself. */
-import { EXT_ROUTE } from '../../shared/commands.ts';
-import { ERRORS, type ErrorRow, errorRow, OK } from '../../shared/errors.ts';
+import { E, ERRORS, type ErrorRow, errorRow, OK } from '../../shared/errors.ts';
 import { HASH_BYTES, tryParseHex } from '../../shared/hex.ts';
 import type { Call } from '../call.ts';
 import { PLACEMENT_SCHEMA, type Placement } from '../encodeOrder.ts';
-import type { EngineClient, EngineReply, ReplyHandler } from '../engineClient.ts';
-import { refusalOf } from '../engineRefusal.ts';
-import { nestedResponse, placedHash, placedId } from '../placementResponse.ts';
-import { OrderTask, type Placements } from '../placements.ts';
+import type { EngineClient, ReplyHandler } from '../engineClient.ts';
+import { nestedResponse } from '../placementResponse.ts';
+import { type OrderResult, OrderTask, type Placements } from '../placements.ts';
+import type { QueryPool } from '../queries/pool.ts';
 import { errorFields, fail, ok, type Refusal } from '../respond.ts';
 import type { Route } from '../route.ts';
 import { compileBody } from '../validate.ts';
@@ -15,7 +14,14 @@ import type { Views } from '../views/index.ts';
 import { cancelByHash } from './cancelling.ts';
 import { INVALID_HASH } from './pathParams.ts';
 
-export type BatchDeps = { readonly engine: EngineClient; readonly placements: Placements; readonly views: Views };
+export type BatchDeps = {
+  readonly engine: EngineClient;
+  readonly placements: Placements;
+  readonly views: Views;
+  readonly queries: Pick<QueryPool, 'cancelledWithKey'>;
+  /** Whoever gets this owes the call its answer. */
+  readonly onError: (error: unknown, call: Call) => void;
+};
 
 type PlaceBody = { readonly orders: readonly unknown[] };
 type CancelBody = { readonly order_hashes: readonly string[] };
@@ -88,6 +94,8 @@ class Rows {
 
   fail(index: number, name: object, { row, options }: Refusal): void {
     this.#failed++;
+    // What became of this row the same request finds out when it comes again.
+    if (row === ERRORS.OUTCOME_UNKNOWN) this.#call.isUnresolved = true;
     this.succeed(index, { ...name, status: 'failed', ...errorFields(row, options) });
   }
 }
@@ -95,31 +103,32 @@ class Rows {
 class RowTask extends OrderTask {
   readonly rows: Rows;
 
-  constructor(rows: Rows, call: Call, body: Placement, row: number, onReply: OrderTask['onReply']) {
-    super(call, body, EXT_ROUTE.BATCH, onReply, row);
+  constructor(rows: Rows, call: Call, body: Placement, row: number, result: OrderResult) {
+    super(call, body, result, row);
     this.rows = rows;
   }
 }
 
-function placeHandler({ engine, placements, views }: BatchDeps): Route['handler'] {
+function placeHandler({ engine, placements }: BatchDeps): Route['handler'] {
   const check = compileBody(PLACEMENT_SCHEMA);
-  const onReply = (reply: EngineReply, task: OrderTask): void => {
-    const { rows, row: index, body, asset } = task as RowTask;
-    if (reply.code !== OK) {
-      rows.fail(index, { index }, refusalOf(reply, asset));
-      return;
-    }
-    const { shard } = reply;
-    const [order_hash, order_id] = [placedHash(views, shard), placedId(views, shard)];
-    const response = nestedResponse(views, shard, body);
-    rows.succeed(index, { index, status: 'success', order_hash, order_id, response });
+  const result: OrderResult = {
+    isAmend: false,
+    placed: (placed, task) => {
+      const { rows, row: index, body } = task as RowTask;
+      const { hash: order_hash, id: order_id } = placed;
+      rows.succeed(index, { index, status: 'success', order_hash, order_id, response: nestedResponse(placed, body) });
+    },
+    refused: (refusal, task) => {
+      const { rows, row: index } = task as RowTask;
+      rows.fail(index, { index }, refusal);
+    },
   };
   const enqueue = (call: Call, rows: Rows, order: unknown, index: number): void => {
     const invalid = check(order);
     const { message, details } = invalid ?? {};
     const refusal =
       invalid === null
-        ? placements.tryPlace(new RowTask(rows, call, order as Placement, index, onReply))
+        ? placements.tryPlace(new RowTask(rows, call, order as Placement, index, result))
         : { row: ERRORS.VALIDATION_ERROR, options: { message, details } };
     if (refusal !== null) rows.fail(index, { index }, refusal);
   };
@@ -137,13 +146,31 @@ function placeHandler({ engine, placements, views }: BatchDeps): Route['handler'
   };
 }
 
-function cancelHandler({ engine, views }: BatchDeps): Route['handler'] {
+function cancelHandler({ engine, views, queries, onError }: BatchDeps): Route['handler'] {
   const hash = new Uint32Array(HASH_BYTES / 4);
   const hashBytes = new Uint8Array(hash.buffer);
-  const onReply: ReplyHandler<RowOf> = ({ code }, { call, rows, index }) => {
+  const tell = (code: number, { call, rows, index }: RowOf): void => {
     const order_hash = hashAt(call, index);
     if (code === OK) rows.succeed(index, { order_hash, status: 'cancelled' });
     else rows.fail(index, { order_hash }, { row: errorRow(code) });
+  };
+  /** It is off the book: by this very request, if the cancel had its key, and the answer was lost. */
+  const findCancelled = async (of: RowOf): Promise<void> => {
+    const { account, route, key, fingerprint } = of.call.idempotencyHold!.place;
+    const orderHash = new Uint8Array(HASH_BYTES);
+    tryParseHex(hashAt(of.call, of.index), HASH_BYTES, orderHash, 0);
+    try {
+      const found = await queries.cancelledWithKey({ account, route, key, fingerprint, row: 0 }, orderHash);
+      if (!found.ok) tell(E.OUTCOME_UNKNOWN, of);
+      else tell(found.value ? OK : E.ORDER_NOT_CANCELLABLE, of);
+    } catch (error) {
+      of.call.isUnresolved = true;
+      onError(error, of.call);
+    }
+  };
+  const onReply: ReplyHandler<RowOf> = ({ code }, of) => {
+    if (code === E.ORDER_NOT_CANCELLABLE && of.call.idempotencyHold?.isUnresolved) void findCancelled(of);
+    else tell(code, of);
   };
   const enqueue = (call: Call, rows: Rows, index: number): void => {
     const order_hash = hashAt(call, index);
@@ -151,7 +178,8 @@ function cancelHandler({ engine, views }: BatchDeps): Route['handler'] {
       rows.fail(index, { order_hash }, INVALID_HASH);
       return;
     }
-    const code = cancelByHash(engine, views, call.key!.accountIndex, hash, onReply, { call, rows, index });
+    const key = call.idempotencyHold?.words;
+    const code = cancelByHash(engine, views, call.key!.accountIndex, hash, onReply, { call, rows, index }, key);
     if (code !== OK) rows.fail(index, { order_hash }, { row: errorRow(code) });
   };
   return (call) => {

@@ -8,6 +8,7 @@ import type { ClientOrderIds } from '../clientOrderIds.ts';
 import type { Catalog } from '../control/catalog.ts';
 import { CLIENT_ORDER_ID_FORM } from '../encodeOrder.ts';
 import type { EngineClient, ReplyHandler } from '../engineClient.ts';
+import type { CommandKey } from '../engineLane.ts';
 import { refuseCode } from '../engineRefusal.ts';
 import { fail, ok } from '../respond.ts';
 import type { Route } from '../route.ts';
@@ -68,10 +69,11 @@ export function cancelByHash<C>(
   hash: Uint32Array,
   onReply: ReplyHandler<C>,
   context: C,
+  key?: CommandKey,
 ): number {
   const open = views.orders.find((orders) => orders.find(hash, 0) !== NONE);
-  if (open === undefined) return engine.cancelAnywhere(account, hash, onReply, context);
-  return engine.cancel(open.shard, account, hash, onReply, context);
+  if (open === undefined) return engine.cancelAnywhere(account, hash, onReply, context, key);
+  return engine.cancel(open.shard, account, hash, onReply, context, 0, key);
 }
 
 const onCancelled: ReplyHandler<Call> = (reply, call) => {

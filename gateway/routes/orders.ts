@@ -1,5 +1,6 @@
 /** Everything about orders: the routes of this folder that share how one is placed (RULES.md 7). */
 import type { Clock } from '../../shared/clock.ts';
+import type { Call } from '../call.ts';
 import { ClientOrderIds } from '../clientOrderIds.ts';
 import type { Accounts } from '../control/accounts.ts';
 import type { Catalog } from '../control/catalog.ts';
@@ -23,7 +24,9 @@ export type OrderDeps = {
   readonly accounts: Accounts;
   readonly groups: GroupDesk;
   readonly clock: Clock;
-  readonly queries: Pick<QueryPool, 'orderByHash'>;
+  readonly queries: Pick<QueryPool, 'orderByHash' | 'placedWithKey' | 'cancelledWithKey'>;
+  /** Whoever gets this owes the call its answer. */
+  readonly onError: (error: unknown, call: Call) => void;
 };
 
 export function orderRoutes(deps: OrderDeps): Route[] {

@@ -1,19 +1,16 @@
 /** One order at a time: placing it, and putting it in the place of another (RULES.md 2, 7.10). */
-import { EXT_ROUTE, REPLACE_MODE } from '../../shared/commands.ts';
-import { ERRORS, OK } from '../../shared/errors.ts';
+import { REPLACE_MODE } from '../../shared/commands.ts';
+import { ERRORS } from '../../shared/errors.ts';
 import { HASH_BYTES, tryParseHex } from '../../shared/hex.ts';
 import type { Call } from '../call.ts';
 import { PLACEMENT_SCHEMA, type Placement } from '../encodeOrder.ts';
-import type { EngineReply } from '../engineClient.ts';
-import { refuse } from '../engineRefusal.ts';
-import { amendResponse, placementResponse } from '../placementResponse.ts';
-import { OrderTask, type Placements } from '../placements.ts';
+import { amendResponse, type Placed, placementResponse } from '../placementResponse.ts';
+import { type OrderResult, OrderTask, type Placements } from '../placements.ts';
 import { fail, ok, type Refusal } from '../respond.ts';
 import type { Route } from '../route.ts';
-import type { Views } from '../views/index.ts';
 import { requireHashParam } from './pathParams.ts';
 
-export type PlacingDeps = { readonly placements: Placements; readonly views: Views };
+export type PlacingDeps = { readonly placements: Placements };
 
 type CancelReplaceBody = { readonly cancel_hash: string; readonly new_order: Placement };
 type AmendBody = { readonly new_order?: Placement };
@@ -54,32 +51,32 @@ export function placingRoutes(deps: PlacingDeps): Route[] {
   ];
 }
 
-function placeHandler({ placements, views }: PlacingDeps): Route['handler'] {
-  const onReply = answering((reply, { body }) => placementResponse(views, reply.shard, body));
+function placeHandler({ placements }: PlacingDeps): Route['handler'] {
+  const result = answering((placed, { body }) => placementResponse(placed, body));
   return (call) => {
-    refuseWith(call, placements.tryPlace(new OrderTask(call, call.json as Placement, EXT_ROUTE.PLACE, onReply)));
+    refuseWith(call, placements.tryPlace(new OrderTask(call, call.json as Placement, result)));
   };
 }
 
-function cancelReplaceHandler({ placements, views }: PlacingDeps): Route['handler'] {
+function cancelReplaceHandler({ placements }: PlacingDeps): Route['handler'] {
   const old = new Uint32Array(HASH_BYTES / 4);
   const oldBytes = new Uint8Array(old.buffer);
-  const onReply = answering((reply, { call, body }) => ({
+  const result = answering((placed, { call, body }) => ({
     cancelled_order_hash: (call.json as CancelReplaceBody).cancel_hash.toLowerCase(),
-    order: placementResponse(views, reply.shard, body),
+    order: placementResponse(placed, body),
   }));
   return (call) => {
     const { cancel_hash, new_order } = call.json as CancelReplaceBody;
     tryParseHex(cancel_hash, HASH_BYTES, oldBytes, 0);
-    const task = new OrderTask(call, new_order, EXT_ROUTE.CANCEL_REPLACE, onReply);
+    const task = new OrderTask(call, new_order, result);
     refuseWith(call, placements.tryReplace(task, old, REPLACE_MODE.CANCEL_REPLACE));
   };
 }
 
-function amendHandler({ placements, views }: PlacingDeps): Route['handler'] {
+function amendHandler({ placements }: PlacingDeps): Route['handler'] {
   const old = new Uint32Array(HASH_BYTES / 4);
   const oldBytes = new Uint8Array(old.buffer);
-  const onReply = answering((reply, { body }) => amendResponse(views, reply, body));
+  const result = answering((placed, { body }) => amendResponse(placed, body), true);
   return (call) => {
     if (!requireHashParam(call, oldBytes)) return;
     const body = call.json as AmendBody;
@@ -89,17 +86,18 @@ function amendHandler({ placements, views }: PlacingDeps): Route['handler'] {
       const details = { field: 'new_order', rule: 'required' };
       fail(call, ERRORS.VALIDATION_ERROR, { message: 'missing field: new_order', details });
     } else {
-      const task = new OrderTask(call, body.new_order, EXT_ROUTE.AMEND, onReply);
+      const task = new OrderTask(call, body.new_order, result);
       refuseWith(call, placements.tryReplace(task, old, REPLACE_MODE.AMEND));
     }
   };
 }
 
 /** The one order of the call was accepted, and this is said of it, or it was refused. */
-function answering(describe: (reply: EngineReply, task: OrderTask) => object): OrderTask['onReply'] {
-  return (reply, task) => {
-    if (reply.code === OK) ok(task.call, describe(reply, task));
-    else refuse(task.call, reply, task.asset);
+function answering(describe: (placed: Placed, task: OrderTask) => object, isAmend = false): OrderResult {
+  return {
+    isAmend,
+    placed: (placed, task) => ok(task.call, describe(placed, task)),
+    refused: (refusal, task) => refuseWith(task.call, refusal),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The server itself on a small route table: what happens on the wire before any handler of the exchange is reached. */
 import assert from 'node:assert/strict';
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -19,6 +19,7 @@ import type { Route } from '../../gateway/route.ts';
 import { HttpServer, type ServerOptions } from '../../gateway/server.ts';
 import { ManualClock } from '../../shared/clock.ts';
 import { ERRORS } from '../../shared/errors.ts';
+import { MemoryAnswers } from '../support/memoryAnswers.ts';
 
 const START_MS = 1_790_000_000_000;
 const SECRET = Buffer.alloc(32, 3);
@@ -51,6 +52,8 @@ const ECHO_BODY = {
 
 /** A shared counter store that is out of reach. */
 const UNDECIDED: CounterStore = { take: () => 'unavailable', peek: () => 'unavailable' };
+
+const answers = new MemoryAnswers();
 
 /** Calls whose handler has not answered yet. */
 const waiting: Call[] = [];
@@ -173,6 +176,7 @@ async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> 
       }),
     ),
     adminToken: new AdminToken('admin-token'),
+    answers,
     limiter: new Limiter(),
     clock,
     log: createLogger('silent'),
@@ -731,7 +735,7 @@ describe('transport', () => {
       assert.equal(json.code, 'IDEMPOTENCY_KEY_MALFORMED');
     });
 
-    it('lets one request hold an idempotency key, and frees it with the answer', async () => {
+    it('lets one request hold an idempotency key, and replays its answer', async () => {
       const arrived = nextWaiting();
       const first = place({ 'idempotency-key': UUID });
       const held = await arrived;
@@ -743,10 +747,60 @@ describe('transport', () => {
       ok(held, { done: 1 }, 201);
       assert.equal((await first).status, 201);
 
-      const arrivedLater = nextWaiting();
-      const later = place({ 'idempotency-key': UUID }, '{"side":"SELL"}');
-      ok(await arrivedLater, { done: 2 });
-      assert.equal((await later).status, 200);
+      const later = await place({ 'idempotency-key': UUID });
+      assert.deepEqual([later.status, later.json], [201, { done: 1 }]);
+      assert.equal(later.headers.get('idempotency-replayed'), 'true');
+      assert.equal((await place({ 'idempotency-key': UUID }, '{"side":"SELL"}')).status, 409);
+    });
+
+    it('sends an answer that a key keeps when it is durable, and OUTCOME_UNKNOWN when nobody can say', async () => {
+      for (const isKept of [true, false]) {
+        answers.isPrompt = false;
+        const arrived = nextWaiting();
+        let isAnswered = false;
+        const answer = place({ 'idempotency-key': randomUUID() }).finally(() => {
+          isAnswered = true;
+        });
+        ok(await arrived, { done: 3 });
+        // A round trip of its own: what was sent before it would have come before it.
+        await call('GET', '/v1/time');
+        assert.equal(isAnswered, false);
+        answers.waiting.pop()!.whenKept(isKept);
+        answers.isPrompt = true;
+        const { status, json } = await answer;
+        assert.deepEqual([status, json.code], isKept ? [200, undefined] : [503, 'OUTCOME_UNKNOWN']);
+      }
+    });
+
+    it('lets no key in while its answers cannot be looked up', async () => {
+      answers.isOpen = false;
+      const refused = await place({ 'idempotency-key': randomUUID() });
+      answers.isOpen = true;
+      assert.deepEqual([refused.status, refused.json.code], [503, 'ENGINE_BUSY']);
+    });
+
+    it('keeps no refusal that promises a retry', async () => {
+      const refusals = [
+        ERRORS.PLATFORM_PAUSED,
+        ERRORS.NOT_MATCHING_LEADER,
+        ERRORS.SETTLEMENT_UNHEALTHY,
+        ERRORS.ENGINE_BUSY,
+        ERRORS.OUTCOME_UNKNOWN,
+        ERRORS.POST_ONLY_PHASE,
+        ERRORS.DEADLINE_PASSED,
+      ];
+      const key = randomUUID();
+      for (const row of refusals) {
+        const arrived = nextWaiting();
+        const answer = place({ 'idempotency-key': key });
+        fail(await arrived, row);
+        assert.deepEqual([(await answer).status, (await answer).json.code], [row.status, row.code]);
+      }
+      const arrived = nextWaiting();
+      const last = place({ 'idempotency-key': key });
+      fail(await arrived, ERRORS.INTERNAL_ERROR);
+      assert.equal((await last).status, 500);
+      assert.equal((await place({ 'idempotency-key': key })).status, 500);
     });
 
     it('answers a call once, whatever its handler tries', async () => {

@@ -30,6 +30,7 @@ import { RingConsumer } from '../../shared/ring.ts';
 import { type Credentials, type HeaderFields, RequestSigner } from '../../shared/sdk/request.ts';
 import { CommandFlow, FLOW_TICKS_PER_UNIT } from './flow.ts';
 import { InThreadShard } from './inThreadShard.ts';
+import { MemoryAnswers } from './memoryAnswers.ts';
 import type { Json } from './server.ts';
 
 const START_MS = 1_790_000_000_000;
@@ -108,6 +109,7 @@ export class StreamRig {
       routes: streamRoutes({ stream: this.stream, trustProxy: null }),
       authenticator: new Authenticator(keys, new NonceMemory(START_MS / 1000 - 1, noneAhead)),
       adminToken: new AdminToken('admin'),
+      answers: new MemoryAnswers(),
       limiter: null,
       clock,
       log,

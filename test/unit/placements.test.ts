@@ -7,7 +7,6 @@ import type { Placement } from '../../gateway/encodeOrder.ts';
 import { OrderTask, Placements, type PlacementsDeps } from '../../gateway/placements.ts';
 import * as cmd from '../../shared/commands.ts';
 import { E, OK } from '../../shared/errors.ts';
-import { toHex } from '../../shared/hex.ts';
 import { readSafe } from '../../shared/record.ts';
 
 const ADDRESS = `0x${'ab'.repeat(20)}`;
@@ -27,8 +26,10 @@ const BODY = {
 } as const;
 const CALL = {
   key: { accountIndex: 5, selfTradePrevention: 0 },
-  idempotencyKey: '5f0c8e86-2d07-4d0c-9d6a-0a86e6f7d7e1',
-  idempotencyFingerprint: 'cd'.repeat(32),
+  idempotencyHold: {
+    place: { route: cmd.EXT_ROUTE.BATCH },
+    words: { words: Uint32Array.of(1, 2, 3, 4), fingerprint: Uint32Array.of(5, 6, 7, 8) },
+  },
   deadlineMs: 1_800_000_000_123,
 } as unknown as Call;
 
@@ -54,17 +55,16 @@ function rig(code: number) {
   return { sent, clientIds, placements };
 }
 
+const RESULT = { isAmend: false, placed: () => undefined, refused: () => undefined };
 const taskOf = (body: object): OrderTask => {
-  return new OrderTask(CALL, { ...BODY, ...body } as unknown as Placement, cmd.EXT_ROUTE.BATCH, () => undefined, 14);
+  return new OrderTask(CALL, { ...BODY, ...body } as unknown as Placement, RESULT, 14);
 };
 
 test('idempotency key, fingerprint, route and row, deadline and group travel with the order', () => {
   const { sent, placements } = rig(OK);
   assert.equal(placements.tryPlace(taskOf({ order_group: 'quotes' })), null);
   const [record] = sent;
-  const bytes = new Uint8Array(record!.buffer);
-  assert.equal(toHex(bytes, cmd.EXT_KEY * 4, 16), '0x5f0c8e862d074d0c9d6a0a86e6f7d7e1');
-  assert.equal(toHex(bytes, cmd.EXT_FINGERPRINT * 4, 16), `0x${'cd'.repeat(16)}`);
+  assert.deepEqual([...record!.subarray(cmd.EXT_KEY, cmd.EXT_KEY + 8)], [1, 2, 3, 4, 5, 6, 7, 8]);
   assert.equal(record![cmd.EXT_ROUTE_ROW], cmd.EXT_ROUTE.BATCH | (14 << 8));
   assert.equal(readSafe(record!, cmd.EXT_DEADLINE_MS), CALL.deadlineMs);
   assert.equal(record![cmd.EXT_GROUP], 7);
