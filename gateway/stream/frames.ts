@@ -112,7 +112,10 @@ const ACTIVE = object(
   {
     markets: { ...MARKETS, description: 'every market this connection listens to' },
     user: BOOLEAN,
-    user_sequence: { ...SEQUENCE, description: 'private frames up to this one are not sent again; present when user is true' },
+    user_sequence: {
+      ...SEQUENCE,
+      description: 'private frames up to this one are not sent again; present when user is true',
+    },
     cancel_on_disconnect: BOOLEAN,
   },
   ['user_sequence'],
