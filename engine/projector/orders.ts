@@ -7,8 +7,8 @@
  *
  * Invariants:
  *   P1  An order is in memory exactly while its row has a slot.
- *   P2  After `flush` every row says what memory says. Between flushes only the fills of open orders wait in memory, so
- *       an order that is filled a hundred times in a batch is written once.
+ *   P2  After `flush` every row says what memory says. Between flushes new orders and the fills of open ones wait in
+ *       memory, so an order is written once, however often it is filled in a batch, or when it also closes in it.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/assert.ts';
@@ -58,6 +58,21 @@ export type OpenOrder = PrivateOrder & {
   filledNotionalMicro: number;
   shardSequence: number;
   updatedMs: number;
+  /** Null once it has a row. */
+  unwritten: Unwritten | null;
+};
+
+/** What a new row needs beside the order. */
+type Unwritten = {
+  readonly shard: number;
+  readonly limitTicks: number;
+  readonly feeBps: number;
+  readonly expirationSec: number;
+  slot: number | null;
+  status: number;
+  reason: number | null;
+  clientId: string | null;
+  group: number;
 };
 
 type OpenRow = {
@@ -87,18 +102,19 @@ export class OrderProjection {
   readonly #open: readonly Map<number, OpenOrder>[];
   /** Open orders whose fills are not in their rows yet. */
   readonly #filled = new Set<OpenOrder>();
+  /** Orders without a row so far, open or closed again, by their age. */
+  readonly #placed: OpenOrder[] = [];
   readonly #insert: Database.Statement;
   readonly #fill: Database.Statement;
   readonly #close: Database.Statement;
-  readonly #tag: Database.Statement;
 
   constructor(db: Database.Database, shards: number) {
     this.#insert = db.prepare(`
       INSERT INTO orders (
         id, hash, account, market, shard, slot, side, outcome, limit_ticks, maker_amount, taker_amount, lots,
         remaining_lots, filled_notional_micro, time_in_force, post_only, fee_bps, expiration_sec, status,
-        order_sequence, shard_sequence, created_ms, updated_ms
-      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+        reason, client_order_id, order_group, order_sequence, shard_sequence, created_ms, updated_ms
+      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#fill = db.prepare(`
       UPDATE orders SET status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
       WHERE id = ?`);
@@ -106,7 +122,6 @@ export class OrderProjection {
       UPDATE orders SET slot = NULL, reason = ?,
         status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
       WHERE id = ?`);
-    this.#tag = db.prepare('UPDATE orders SET client_order_id = ?, order_group = ? WHERE id = ?');
     this.#open = Array.from({ length: shards }, () => new Map<number, OpenOrder>());
     this.#restore(db);
   }
@@ -145,40 +160,29 @@ export class OrderProjection {
       filledNotionalMicro: readSafe(words, word + ORDER_FILLED_NOTIONAL),
       shardSequence: record.shardSequence,
       updatedMs: record.timeMs,
+      unwritten: {
+        shard: record.shard,
+        limitTicks: words[word + ORDER_LIMIT_TICKS]!,
+        feeBps: words[word + ORDER_FEE_BPS]!,
+        expirationSec: readSafe(words, word + ORDER_EXPIRATION_SEC),
+        slot,
+        status: ORDER_STATUS.OPEN,
+        reason: null,
+        clientId: null,
+        group: 0,
+      },
     };
-    this.#insert.run(
-      order.id,
-      new Uint8Array(words.buffer, words.byteOffset + (word + ORDER_HASH) * 4, HASH_BYTES),
-      order.account,
-      order.market,
-      record.shard,
-      slot,
-      order.side,
-      order.outcome,
-      words[word + ORDER_LIMIT_TICKS],
-      order.makerAmount,
-      order.takerAmount,
-      order.quantityLots,
-      order.remainingLots,
-      order.filledNotionalMicro,
-      kindTimeInForce(kind),
-      (kindBits(kind) & PLACE_BIT_POST_ONLY) === 0 ? 0 : 1,
-      words[word + ORDER_FEE_BPS],
-      readSafe(words, word + ORDER_EXPIRATION_SEC),
-      ORDER_STATUS.OPEN,
-      orderSequence,
-      record.shardSequence,
-      createdMs,
-      record.timeMs,
-    );
+    this.#placed.push(order);
     slots.set(slot, order);
     return order;
   }
 
   /** An ORDER_TAG event, right behind the ORDER it belongs to. */
   tag(words: Uint32Array, word: number, record: RecordContext): void {
-    const { id } = this.at(record.shard, words[word + EV_SLOT]!);
-    this.#tag.run(readClientId(words, word), words[word + EV_FLAGS], id);
+    const { unwritten } = this.at(record.shard, words[word + EV_SLOT]!);
+    assert(unwritten !== null, 'projector: a tag is of the order before it');
+    unwritten.clientId = readClientId(words, word);
+    unwritten.group = words[word + EV_FLAGS]!;
   }
 
   /** One party's side of a FILL event, at the price of the order's own outcome. */
@@ -188,10 +192,11 @@ export class OrderProjection {
     order.filledNotionalMicro = addSafe(order.filledNotionalMicro, mulSafe(lots, ownTicks));
     order.shardSequence = record.shardSequence;
     order.updatedMs = record.timeMs;
-    this.#filled.add(order);
+    if (order.unwritten === null) this.#filled.add(order);
+    else order.unwritten.status = ORDER_STATUS.PARTIALLY_FILLED;
   }
 
-  /** A CLOSED event: written at once, because the slot may be given away in the same batch. */
+  /** A CLOSED event. What has a row is written at once, because the slot may be given away in the same batch. */
   close(words: Uint32Array, word: number, record: RecordContext): OpenOrder {
     const slot = words[word + EV_SLOT]!;
     const reason = words[word + EV_FLAGS]! as CloseReason;
@@ -200,19 +205,63 @@ export class OrderProjection {
     assert(order.remainingLots === remainingLots, 'projector: what is left at the close is what remained');
     const { shardSequence, timeMs } = record;
     const status = closedStatus(reason);
-    this.#close.run(reason, status, remainingLots, order.filledNotionalMicro, shardSequence, timeMs, order.id);
     this.#open[record.shard]!.delete(slot);
-    this.#filled.delete(order);
+    const { unwritten } = order;
+    if (unwritten === null) {
+      this.#close.run(reason, status, remainingLots, order.filledNotionalMicro, shardSequence, timeMs, order.id);
+      this.#filled.delete(order);
+    } else {
+      unwritten.slot = null;
+      unwritten.reason = reason;
+      unwritten.status = status;
+      order.shardSequence = shardSequence;
+      order.updatedMs = timeMs;
+    }
     return order;
   }
 
   flush(): void {
+    for (const order of this.#placed) this.#write(order, order.unwritten!);
+    this.#placed.length = 0;
     for (const order of this.#filled) {
       const { remainingLots, filledNotionalMicro, shardSequence, updatedMs, id } = order;
       assert(remainingLots > 0, 'projector: a filled order is closed in the record that filled it');
       this.#fill.run(ORDER_STATUS.PARTIALLY_FILLED, remainingLots, filledNotionalMicro, shardSequence, updatedMs, id);
     }
     this.#filled.clear();
+  }
+
+  #write(order: OpenOrder, row: Unwritten): void {
+    const { kind, hash } = order;
+    this.#insert.run(
+      order.id,
+      new Uint8Array(hash.buffer, hash.byteOffset + order.hashWord * 4, HASH_BYTES),
+      order.account,
+      order.market,
+      row.shard,
+      row.slot,
+      order.side,
+      order.outcome,
+      row.limitTicks,
+      order.makerAmount,
+      order.takerAmount,
+      order.quantityLots,
+      order.remainingLots,
+      order.filledNotionalMicro,
+      kindTimeInForce(kind),
+      (kindBits(kind) & PLACE_BIT_POST_ONLY) === 0 ? 0 : 1,
+      row.feeBps,
+      row.expirationSec,
+      row.status,
+      row.reason,
+      row.clientId,
+      row.group,
+      order.orderSequence,
+      order.shardSequence,
+      order.createdMs,
+      order.updatedMs,
+    );
+    order.unwritten = null;
   }
 
   #restore(db: Database.Database): void {
@@ -241,6 +290,7 @@ export class OrderProjection {
         filledNotionalMicro: row.filled_notional_micro,
         shardSequence: row.shard_sequence,
         updatedMs: row.updated_ms,
+        unwritten: null,
       });
     }
   }

@@ -98,7 +98,8 @@ function trade(script: JournalScript, market: number): number {
   const at = (minute: number): number => T0 + minute * 60_000;
   script.record(at(1), (events) => events.place({ slot: 0, account: ANN, market, limitTicks: 60, lots: 20_000 }));
   script.record(at(2), (events) => {
-    events.order({ slot: 1, account: BOB, market, limitTicks: 45, lots: 12_000, outcome: OUTCOME.NO });
+    const taker = { slot: 1, account: BOB, market, limitTicks: 45, lots: 12_000, outcome: OUTCOME.NO };
+    events.order({ ...taker, clientId: 'of bob', group: 3 });
     events.fill({
       makerSlot: 0,
       makerAccount: ANN,
@@ -276,14 +277,14 @@ describe('the projection of orders', () => {
     const exchange = new Exchange();
     trade(exchange.script, 0);
     exchange.catchUp(exchange.projector());
-    const rows = exchange.read('SELECT account, limit_ticks, status, slot FROM orders ORDER BY id');
+    const rows = exchange.read('SELECT account, limit_ticks, status, slot, client_order_id FROM orders ORDER BY id');
     assert.deepEqual(
       rows.map((row) => Object.values(row)),
       [
-        [ANN, 60, ORDER_STATUS.PARTIALLY_FILLED, 0],
-        [BOB, 45, ORDER_STATUS.FILLED, null],
-        [BOB, 30, ORDER_STATUS.CANCELLED, null],
-        [BOB, 31, ORDER_STATUS.EXPIRED, null],
+        [ANN, 60, ORDER_STATUS.PARTIALLY_FILLED, 0, null],
+        [BOB, 45, ORDER_STATUS.FILLED, null, 'of bob'],
+        [BOB, 30, ORDER_STATUS.CANCELLED, null, null],
+        [BOB, 31, ORDER_STATUS.EXPIRED, null, null],
       ],
     );
   });
