@@ -56,7 +56,6 @@ export class RecordBuffer implements RecordMemory {
   /** Appends a zeroed record of `lengthBytes` (a multiple of 8) and returns its word offset; length word written. */
   append(lengthBytes: number, typeAndVersion: number): number {
     assert(lengthBytes % 8 === 0, 'record: length is a multiple of 8');
-    assert(lengthBytes % 8 === 0, 'record: length is a multiple of 8');
     const word = this.claim(lengthBytes, typeAndVersion);
     this.words.fill(0, word + 2, word + (lengthBytes >>> 2));
     return word;
