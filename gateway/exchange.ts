@@ -180,6 +180,7 @@ export class Exchange {
       views: this.#views,
       engine: this.#engine,
       catalog: control.catalog,
+      groups: control.orderGroups,
       privateLog: new PrivateLog({ directory: this.#path('private'), shards }),
       privateSource: this.#queries,
       progress: this.#progress,

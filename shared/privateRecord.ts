@@ -13,17 +13,18 @@
  *   22 status   23 remaining (2), in the maker's asset
  *   fill:          25 role   26 ticks, of the order's own outcome   27 lots (2)   29 tradeSequence (2)   31 fee (2)
  *   order_status:  25 reason   26 –   27 filled amount (2)   29…32 –
- *   33 account
+ *   33 account   34 order group   35…50 client order id, zero behind its bytes; both zero where the order has none
  * `PLACED` stands beside the close reasons: an order's first status has it.
  */
 import { CLOSE_REASON_NAMES, type CloseReason, closedStatus, ORDER_STATUS, type OrderStatus } from './codes.ts';
-import { kindOutcome, kindSide, kindTimeInForce } from './commands.ts';
+import { CLIENT_ID_MAX_BYTES, kindOutcome, kindSide, kindTimeInForce } from './commands.ts';
 import { EV_FLAGS, FILL_LOTS, FILL_MAKER_FEE, FILL_TAKER_FEE, FILL_TRADE_SEQUENCE, FILL_YES_TICKS } from './events.ts';
 import { HASH_BYTES } from './hex.ts';
 import { filledAmount, type OrderAmounts, ownTicks, remainingAmount } from './orderMath.ts';
 import { readSafe, writeSafe } from './record.ts';
+import { readText, writeText } from './tag.ts';
 
-export const PRIVATE_RECORD_WORDS = 34;
+export const PRIVATE_RECORD_WORDS = 51;
 const HASH_WORDS = HASH_BYTES / 4;
 /** Side, outcome and time in force of an order kind. */
 const WITHOUT_BITS = 0xffffff;
@@ -60,6 +61,8 @@ export const PRV_FEE = 31;
 export const PRV_REASON = 25;
 export const PRV_FILLED = 27;
 export const PRV_ACCOUNT = 33;
+export const PRV_GROUP = 34;
+export const PRV_CLIENT_ID = 35;
 
 /** The journal record that an event is part of. */
 export type PrivateOrigin = { readonly shard: number; readonly shardSequence: number; readonly timeMs: number };
@@ -74,6 +77,9 @@ export type PrivateOrder = {
   readonly hashWord: number;
   readonly createdMs: number;
   readonly orderSequence: number;
+  readonly clientId: string | null;
+  /** Index of its order group, or NO_GROUP. */
+  readonly group: number;
   readonly ticksPerUnit: number;
   readonly makerAmount: number;
   readonly takerAmount: number;
@@ -86,6 +92,11 @@ export type RecordPlace = { readonly words: Uint32Array; readonly word: number }
 
 export function writePlaced({ words, word }: RecordPlace, from: PrivateOrigin, order: PrivateOrder): void {
   writeStatus(words, word, from, order, ORDER_STATUS.OPEN, REASON_PLACED);
+}
+
+/** Null when the order has none. */
+export function clientIdOf({ words, word }: RecordPlace): string | null {
+  return readText(words, word + PRV_CLIENT_ID, CLIENT_ID_MAX_BYTES) || null;
 }
 
 /** Of a CLOSED event at `event` in `events`. */
@@ -151,6 +162,8 @@ function writeOrder(
   for (let i = 0; i < HASH_WORDS; i++) words[word + PRV_HASH + i] = order.hash[order.hashWord + i]!;
   writeSafe(words, word + PRV_CREATED_MS, order.createdMs);
   writeSafe(words, word + PRV_ORDER_SEQUENCE, order.orderSequence);
+  words[word + PRV_GROUP] = order.group;
+  if (order.clientId !== null) writeText(words, word + PRV_CLIENT_ID, order.clientId);
   words[word + PRV_STATUS] = amounts.status;
   writeSafe(words, word + PRV_REMAINING, remainingAmount(amounts));
 }

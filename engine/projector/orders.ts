@@ -18,6 +18,7 @@ import {
   kindOutcome,
   kindSide,
   kindTimeInForce,
+  NO_GROUP,
   PLACE_BIT_POST_ONLY,
   packKind,
 } from '../../shared/commands.ts';
@@ -54,6 +55,8 @@ export type OpenOrder = PrivateOrder & {
   readonly account: number;
   readonly side: number;
   readonly outcome: number;
+  clientId: string | null;
+  group: number;
   remainingLots: number;
   filledNotionalMicro: number;
   shardSequence: number;
@@ -71,8 +74,6 @@ type Unwritten = {
   slot: number | null;
   status: number;
   reason: number | null;
-  clientId: string | null;
-  group: number;
 };
 
 type OpenRow = {
@@ -95,6 +96,8 @@ type OpenRow = {
   readonly shard_sequence: number;
   readonly created_ms: number;
   readonly updated_ms: number;
+  readonly client_order_id: string | null;
+  readonly order_group: number;
 };
 
 export class OrderProjection {
@@ -152,6 +155,8 @@ export class OrderProjection {
       hashWord: 0,
       createdMs,
       orderSequence,
+      clientId: null,
+      group: NO_GROUP,
       ticksPerUnit,
       makerAmount: readSafe(words, word + ORDER_MAKER_AMOUNT),
       takerAmount: readSafe(words, word + ORDER_TAKER_AMOUNT),
@@ -168,8 +173,6 @@ export class OrderProjection {
         slot,
         status: ORDER_STATUS.OPEN,
         reason: null,
-        clientId: null,
-        group: 0,
       },
     };
     this.#placed.push(order);
@@ -177,12 +180,10 @@ export class OrderProjection {
     return order;
   }
 
-  /** An ORDER_TAG event, right behind the ORDER it belongs to. */
-  tag(words: Uint32Array, word: number, record: RecordContext): void {
-    const { unwritten } = this.at(record.shard, words[word + EV_SLOT]!);
-    assert(unwritten !== null, 'projector: a tag is of the order before it');
-    unwritten.clientId = readClientId(words, word);
-    unwritten.group = words[word + EV_FLAGS]!;
+  /** An ORDER_TAG event, right behind the ORDER of this order. */
+  tag(order: OpenOrder, words: Uint32Array, word: number): void {
+    order.clientId = readClientId(words, word);
+    order.group = words[word + EV_FLAGS]!;
   }
 
   /** One party's side of a FILL event, at the price of the order's own outcome. */
@@ -254,8 +255,8 @@ export class OrderProjection {
       row.expirationSec,
       row.status,
       row.reason,
-      row.clientId,
-      row.group,
+      order.clientId,
+      order.group,
       order.orderSequence,
       order.shardSequence,
       order.createdMs,
@@ -268,7 +269,7 @@ export class OrderProjection {
     const rows = db.prepare<[], OpenRow>(`
       SELECT id, hash, account, market, ticks_per_unit, shard, slot, side, outcome, time_in_force, maker_amount,
         taker_amount, lots, remaining_lots, filled_notional_micro, order_sequence, shard_sequence, created_ms,
-        updated_ms
+        updated_ms, client_order_id, order_group
       FROM orders JOIN markets USING (market) WHERE slot IS NOT NULL`);
     for (const row of rows.iterate()) {
       this.#open[row.shard]!.set(row.slot, {
@@ -282,6 +283,8 @@ export class OrderProjection {
         hashWord: 0,
         createdMs: row.created_ms,
         orderSequence: row.order_sequence,
+        clientId: row.client_order_id,
+        group: row.order_group,
         ticksPerUnit: row.ticks_per_unit,
         makerAmount: row.maker_amount,
         takerAmount: row.taker_amount,

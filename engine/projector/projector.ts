@@ -133,7 +133,7 @@ export class Projector {
   }
 
   #apply(words: Uint32Array, start: number, end: number): void {
-    const { keys, markets, orders } = this.#state;
+    const { markets } = this.#state;
     for (let word = start; word < end; word += words[word]! >>> 2) {
       assert(
         versionOf(words[word + EV_TYPE]!) === EVENT_VERSION,
@@ -141,11 +141,7 @@ export class Projector {
       );
       switch (typeOf(words[word + EV_TYPE]!)) {
         case EVENT.ORDER:
-          this.#applyOrder(words, word);
-          break;
-        case EVENT.ORDER_TAG:
-          orders.tag(words, word, this.#record);
-          keys.tagged(words, word);
+          this.#applyOrder(words, word, end);
           break;
         case EVENT.FILL:
           this.#applyFill(words, word);
@@ -156,17 +152,24 @@ export class Projector {
         case EVENT.MARKET:
           markets.apply(words, word);
           break;
-        // The rest is about the present (balances, places in the book), which the gateway's views answer.
+        // An ORDER_TAG is taken with its ORDER. The rest is about the present (balances, places in the book), which the
+        // gateway's views answer.
       }
     }
   }
 
-  #applyOrder(words: Uint32Array, word: number): void {
+  /** With the ORDER_TAG behind it, if it has one: what is told of the order has what the tag says. */
+  #applyOrder(words: Uint32Array, word: number, end: number): void {
     const { keys, markets, orders, privateTail } = this.#state;
     const ticksPerUnit = markets.ticksPerUnit(words[word + EV_MARKET]!);
     const order = orders.place(words, word, ticksPerUnit, this.#record);
-    privateTail.placed(order, this.#record);
     keys.placed(order, words, word);
+    const behind = word + (words[word]! >>> 2);
+    if (behind < end && typeOf(words[behind + EV_TYPE]!) === EVENT.ORDER_TAG) {
+      orders.tag(order, words, behind);
+      keys.tagged(words, behind);
+    }
+    privateTail.placed(order, this.#record);
   }
 
   #applyClosed(words: Uint32Array, word: number): void {

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { JournalHead } from '../journalRow.ts';
 
 /** A new number for every change of the schema or of what the projections write into it. */
-export const READ_DB_VERSION = 5;
+export const READ_DB_VERSION = 6;
 
 const SCHEMA_URL = new URL('../../data/schema/read.sql', import.meta.url);
 const CHECKPOINT_PAGES = 4000;

@@ -6,6 +6,7 @@
 import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/codes.ts';
 import { MAX_SAFE } from '../../shared/int.ts';
 import { REASON_NAMES, ROLE_NAMES } from '../../shared/privateRecord.ts';
+import { CLIENT_ORDER_ID_FORM, GROUP_NAME_FORM } from '../encodeOrder.ts';
 import type { JsonSchema } from '../route.ts';
 import { DELTA_EVENT_NAMES } from './marketRecord.ts';
 
@@ -130,7 +131,18 @@ const LEVEL = object({
 });
 const LEVELS = object({ bids: { type: 'array', items: LEVEL }, asks: { type: 'array', items: LEVEL } });
 
-const ORDER_KEY = { order_id: UUID, order_hash: HASH };
+const ORDER_KEY = {
+  order_id: UUID,
+  order_hash: HASH,
+  client_order_id: { type: 'string', pattern: CLIENT_ORDER_ID_FORM, description: 'where the order has one' },
+  order_group: { type: 'string', pattern: GROUP_NAME_FORM, description: 'where the order is in one' },
+};
+/** What only some orders carry. */
+const ORDER_NAMES = ['client_order_id', 'order_group'];
+
+function orderObject(properties: Properties): JsonSchema {
+  return object({ ...ORDER_KEY, ...properties }, ORDER_NAMES);
+}
 
 export const SERVER_FRAMES = {
   subscribed: answer('subscribed', 'The answer to subscribe: what is now active.', ACTIVE),
@@ -216,8 +228,7 @@ export const SERVER_FRAMES = {
   fill: privateFrame(
     'fill',
     'One fill of an order of the account.',
-    object({
-      ...ORDER_KEY,
+    orderObject({
       trade_id: UUID,
       market_id: UUID,
       role: { type: 'string', enum: ROLE_NAMES },
@@ -235,8 +246,7 @@ export const SERVER_FRAMES = {
   order_status: privateFrame(
     'order_status',
     'An order of the account was placed, or is over: exactly one of these is its last.',
-    object({
-      ...ORDER_KEY,
+    orderObject({
       market_id: UUID,
       status: STATUS,
       remaining: AMOUNT,

@@ -4,7 +4,7 @@
  * Owner: the gateway thread, inside the pump, right after the views have applied an event.
  */
 import { SIDE } from '../../shared/codes.ts';
-import { kindSide } from '../../shared/commands.ts';
+import { kindBits, kindSide, NO_GROUP, PLACE_BIT_EXTENDED } from '../../shared/commands.ts';
 import * as ev from '../../shared/events.ts';
 import * as prv from '../../shared/privateRecord.ts';
 import { readSafe } from '../../shared/record.ts';
@@ -12,10 +12,14 @@ import { HASH_WORDS } from '../views/hashIndex.ts';
 import type { Views } from '../views/index.ts';
 import type { PrivateIntake } from './privateIntake.ts';
 
-/** The order a shard has accepted last, which alone may be off the grid. */
-type Incoming = { slot: number; makerAmount: number; takerAmount: number };
+/**
+ * The order a shard has accepted last, which alone may be off the grid. One with an extended PLACE is told of when the
+ * event behind its ORDER has come, because that may be its ORDER_TAG; `untoldIn` is the record it is from till then.
+ */
+type Incoming = { slot: number; makerAmount: number; takerAmount: number; untoldIn: number };
 
 const NO_SLOT = -1;
+const TOLD = -1;
 
 export class PrivateFeed {
   readonly #views: Views;
@@ -31,6 +35,8 @@ export class PrivateFeed {
     hashWord: 0,
     createdMs: 0,
     orderSequence: 0,
+    clientId: null as string | null,
+    group: NO_GROUP as number,
     ticksPerUnit: 0,
     makerAmount: 0,
     takerAmount: 0,
@@ -41,18 +47,21 @@ export class PrivateFeed {
   constructor(views: Views, intake: PrivateIntake) {
     this.#views = views;
     this.#intake = intake;
-    this.#incoming = views.orders.map(() => ({ slot: NO_SLOT, makerAmount: 0, takerAmount: 0 }));
+    this.#incoming = views.orders.map(() => ({ slot: NO_SLOT, makerAmount: 0, takerAmount: 0, untoldIn: TOLD }));
   }
 
   applied(shard: number, words: Uint32Array, word: number): void {
     const slot = words[word + ev.EV_SLOT]!;
+    const incoming = this.#incoming[shard]!;
+    if (incoming.untoldIn !== TOLD) this.#tellWaiting(shard, incoming);
     switch (ev.typeOf(words[word + ev.EV_TYPE]!)) {
       case ev.EVENT.ORDER: {
-        const incoming = this.#incoming[shard]!;
         incoming.slot = slot;
         incoming.makerAmount = readSafe(words, word + ev.ORDER_MAKER_AMOUNT);
         incoming.takerAmount = readSafe(words, word + ev.ORDER_TAKER_AMOUNT);
-        prv.writePlaced(this.#append(shard, slot), this.#origin, this.#order);
+        const isExtended = (kindBits(words[word + ev.EV_FLAGS]!) & PLACE_BIT_EXTENDED) !== 0;
+        if (isExtended) incoming.untoldIn = this.#views.outcomes[shard]!.shardSequence;
+        else prv.writePlaced(this.#append(shard, slot), this.#origin, this.#order);
         break;
       }
       case ev.EVENT.FILL:
@@ -66,8 +75,21 @@ export class PrivateFeed {
   }
 
   recovered(shard: number, shardSequence: number): void {
-    this.#incoming[shard]!.slot = NO_SLOT;
+    const incoming = this.#incoming[shard]!;
+    incoming.slot = NO_SLOT;
+    incoming.untoldIn = TOLD;
     this.#intake.resumed(shard, shardSequence);
+  }
+
+  /** In every record something follows an ORDER: what does not come is of a shard that died, and is told again. */
+  #tellWaiting(shard: number, incoming: Incoming): void {
+    const isSameRecord = incoming.untoldIn === this.#views.outcomes[shard]!.shardSequence;
+    incoming.untoldIn = TOLD;
+    if (!isSameRecord) return;
+    const place = this.#append(shard, incoming.slot);
+    // The views may have its first fill already.
+    this.#order.remainingLots = this.#order.quantityLots;
+    prv.writePlaced(place, this.#origin, this.#order);
   }
 
   /** Each of the two orders has its own frame, also when both are of one account. */
@@ -98,6 +120,8 @@ export class PrivateFeed {
     order.hashWord = slot * HASH_WORDS;
     order.createdMs = orders.createdMs[slot]!;
     order.orderSequence = orders.orderSequence[slot]!;
+    order.clientId = orders.clientIdOf(slot);
+    order.group = orders.groupOf(slot);
     order.ticksPerUnit = this.#views.markets.ticksPerUnit(order.market);
     order.quantityLots = orders.quantityLots[slot]!;
     order.remainingLots = orders.remainingLots[slot]!;

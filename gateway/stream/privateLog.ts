@@ -17,17 +17,7 @@
  * An entry points to the one before it of its account, and to the last one of the account's block of BLOCK frames
  * before its own: that finds any of 10,000 frames in a few hundred short reads without an index (privateReplay.ts).
  */
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  ftruncateSync,
-  mkdirSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { assert } from '../../shared/assert.ts';
@@ -62,9 +52,9 @@ export type PrivateLogOptions = {
   readonly write?: typeof writeSync;
 };
 
-/** 20 MiB: read once at a start. */
+/** 28 MiB: read once at a start. */
 const SEGMENT_ENTRIES = 131_072;
-/** With the above 2 GiB, the newest 13 million frames of all accounts. */
+/** With the above 3 GiB, the newest 13 million frames of all accounts. */
 const KEEP_SEGMENTS = 100;
 const FIRST_BATCH = 256;
 const SCAN_ENTRIES = 4096;
@@ -97,7 +87,7 @@ export class PrivateLog {
   #isDirty = true;
   readonly #frame: { words: Uint32Array; word: number } = { words: this.#words, word: 0 };
   readonly #readWords = new Uint32Array(ENTRY_WORDS);
-  readonly #readBytes = new Uint8Array(this.#readWords.buffer);
+  readonly #readMemory = { words: this.#readWords, bytes: new Uint8Array(this.#readWords.buffer) };
   #read: { words: Uint32Array; word: number } = { words: this.#readWords, word: 0 };
 
   /** Throws when the newest file has no whole head: numbers that went on from an older one would be used twice. */
@@ -135,9 +125,10 @@ export class PrivateLog {
   commit(): boolean {
     if (this.#batch === 0) return true;
     const segment = this.#segments.at(-1)!;
+    const memory = { words: this.#words, bytes: this.#bytes };
     for (let i = 0; i < this.#batch; i++) {
       const word = i * ENTRY_WORDS;
-      this.#words[word + ENTRY_CRC] = entryCrc(this.#words, this.#bytes, word, this.#next + i);
+      this.#words[word + ENTRY_CRC] = entryCrc(memory, word, this.#next + i);
     }
     const length = this.#batch * ENTRY_BYTES;
     try {
@@ -196,9 +187,7 @@ export class PrivateLog {
     if (position === 0 || segment === undefined) return null;
     this.#read.words = this.#readWords;
     this.#read.word = 0;
-    const length = readSync(segment.fd, this.#readBytes, 0, ENTRY_BYTES, segment.offset(position));
-    const isWhole = length === ENTRY_BYTES && this.#isEntry(this.#readWords, this.#readBytes, 0, position);
-    return isWhole ? this.#read : null;
+    return segment.read(this.#readMemory, position, 1) === 1 ? this.#read : null;
   }
 
   /** What is committed now survives a power cut once this has resolved. @returns the marks it had. */
@@ -315,6 +304,17 @@ export class PrivateLog {
     }
     if (firsts.length === 0) this.#segments.push(Segment.create(this.#directory, this.#start()));
     fdatasyncSync(this.#segments.at(-1)!.fd);
+    if (!this.#segments.at(-1)!.isWritable) this.#succeed();
+  }
+
+  /** The newest file is of an older version: a new one goes on from it, in its place when it has no entries. */
+  #succeed(): void {
+    const old = this.#segments.at(-1)!;
+    if (old.first === this.#next) {
+      closeSync(old.fd);
+      this.#segments.pop();
+    }
+    this.#segments.push(Segment.create(this.#directory, this.#start()));
   }
 
   #load(segment: Segment, marks: readonly Mark[], ends: readonly AccountEnd[]): void {
@@ -327,26 +327,14 @@ export class PrivateLog {
     }
     this.#next = segment.first;
     const words = new Uint32Array(SCAN_ENTRIES * ENTRY_WORDS);
-    const bytes = new Uint8Array(words.buffer);
-    let isWhole = true;
-    while (isWhole) {
-      const length = readSync(segment.fd, bytes, 0, bytes.byteLength, segment.offset(this.#next));
-      const entries = Math.floor(length / ENTRY_BYTES);
-      isWhole = entries === SCAN_ENTRIES;
-      for (let i = 0; i < entries; i++) {
-        if (!this.#isEntry(words, bytes, i * ENTRY_WORDS, this.#next)) {
-          isWhole = false;
-          break;
-        }
-        this.#take(words, i * ENTRY_WORDS);
-      }
+    const memory = { words, bytes: new Uint8Array(words.buffer) };
+    let entries = SCAN_ENTRIES;
+    while (entries === SCAN_ENTRIES) {
+      entries = segment.read(memory, this.#next, SCAN_ENTRIES);
+      for (let i = 0; i < entries; i++) this.#take(words, i * ENTRY_WORDS);
     }
     ftruncateSync(segment.fd, segment.offset(this.#next));
     this.#batchFirst = this.#next;
-  }
-
-  #isEntry(words: Uint32Array, bytes: Uint8Array, word: number, position: number): boolean {
-    return words[word + ENTRY_CRC] === entryCrc(words, bytes, word, position);
   }
 
   #take(words: Uint32Array, word: number): void {

@@ -30,7 +30,7 @@ import { MAX_MARKETS } from './frames.ts';
 import * as limits from './limits.ts';
 import { MarketFeed } from './marketFeed.ts';
 import { PrivateFeed } from './privateFeed.ts';
-import { privateFrame } from './privateFrames.ts';
+import { type GroupNames, privateFrame } from './privateFrames.ts';
 import { PrivateIntake, type PrivateSource } from './privateIntake.ts';
 import type { PrivateLog } from './privateLog.ts';
 import { parseRequest, type Refusal, type Request, type SubscribeData, type UnsubscribeData } from './requests.ts';
@@ -40,6 +40,7 @@ export type StreamOptions = {
   readonly views: Views;
   readonly engine: Pick<EngineClient, 'cancelMarket'>;
   readonly catalog: Pick<Catalog, 'byId'>;
+  readonly groups: GroupNames;
   readonly privateLog: PrivateLog;
   readonly privateSource: PrivateSource;
   readonly progress: Pick<Progress, 'setTold'>;
@@ -73,7 +74,7 @@ export class Stream implements ViewsListener {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: StreamOptions) {
-    const { views, engine, privateLog, privateSource, progress, log } = options;
+    const { views, engine, groups, privateLog, privateSource, progress, log } = options;
     this.#options = options;
     this.#markets = new MarketFeed(views);
     this.#intake = new PrivateIntake({
@@ -86,7 +87,7 @@ export class Stream implements ViewsListener {
     });
     this.#privates = new PrivateFeed(views, this.#intake);
     this.#cancels = new DisconnectCancels(engine, views.orders.length);
-    this.#render = (place) => privateFrame(views.markets, place);
+    this.#render = (place) => privateFrame(views.markets, groups, place);
     views.listener = this;
   }
 

@@ -125,6 +125,65 @@ test('a mint is a trade, a delta of the maker, and a fill for each of the two (R
   assert.equal(taker.of('fill')[0].data.notional_usdc_micro, '1400000');
 });
 
+test('every private frame has the names its order was placed with, again after kill -9 (RULES.md 8.9)', async (t) => {
+  const own = await startServer(t);
+  const market = await makeMarket(own);
+  const [alice, bob] = [
+    await makeTrader(own, { scopes: [...STREAM_SCOPES] }),
+    await makeTrader(own, { scopes: [...STREAM_SCOPES] }),
+  ];
+  await alice.client.setOrderGroup('quotes', { window_seconds: 60, max_token_quantity_atomic: '900000000' });
+  const live = await StreamClient.open(t, own.baseUrl, signed(alice));
+  await live.subscribe({ user: true });
+  const clientOrderId = 'a "b" \\ ~';
+  await alice.place(market, { price: '0.40', size: '4', clientOrderId, orderGroup: 'quotes' });
+  await alice.place(market, { price: '0.39', size: '4', clientOrderId: 'alone' });
+  await alice.place(market, { price: '0.38', size: '4', orderGroup: 'quotes' });
+  await alice.place(market, { price: '0.37', size: '4' });
+  await bob.place(market, { outcomeIndex: 1, price: '0.60', size: '2' });
+  await alice.client.cancelByClientId(clientOrderId);
+  await live.settle();
+  const both = [clientOrderId, 'quotes'];
+  const expected = [
+    [1, 'order_status', 'placed', ...both],
+    [2, 'order_status', 'placed', 'alone', undefined],
+    [3, 'order_status', 'placed', undefined, 'quotes'],
+    [4, 'order_status', 'placed', undefined, undefined],
+    [5, 'fill', undefined, ...both],
+    [6, 'order_status', 'user', ...both],
+  ];
+  const told = privateOf(live);
+  assert.deepEqual(told.map(namesOf), expected);
+  const replayed = await StreamClient.open(t, own.baseUrl, signed(alice));
+  await replayed.subscribe({ user: true, user_since: 0 });
+  await replayed.until(({ user_sequence }) => user_sequence === 6);
+  assert.deepEqual(privateOf(replayed), told);
+
+  await own.kill();
+  await own.start();
+  const back = alice.reconnected();
+  const client = await StreamClient.open(t, own.baseUrl, signed(back));
+  await client.subscribe({ user: true, user_since: 0 });
+  await client.until(({ user_sequence }) => user_sequence === 6);
+  assert.deepEqual(privateOf(client), told);
+  // Orders that were open before the start, and one that is filled as it comes.
+  await bob.reconnected().client.split(market.id, 20_000_000);
+  await bob.reconnected().place(market, { side: 'SELL', price: '0.38', size: '5' });
+  await bob.reconnected().place(market, { side: 'SELL', price: '0.50', size: '1' });
+  await back.place(market, { price: '0.50', size: '1', clientOrderId: 'taker', orderGroup: 'quotes' });
+  await client.settle();
+  assert.deepEqual(privateOf(client).slice(6).map(namesOf), [
+    [7, 'fill', undefined, 'alone', undefined],
+    [8, 'order_status', 'filled', 'alone', undefined],
+    [9, 'fill', undefined, undefined, 'quotes'],
+    [10, 'order_status', 'placed', 'taker', 'quotes'],
+    [11, 'fill', undefined, 'taker', 'quotes'],
+    [12, 'order_status', 'filled', 'taker', 'quotes'],
+  ]);
+  const { remaining } = privateOf(client)[9].data;
+  assert.equal(remaining, '500000', 'an order is placed before any of it is filled');
+});
+
 test('the killed rest of an order off the grid is told as its record tells it (RULES.md 1.6, 8.9)', async (t) => {
   const market = await makeMarket(server);
   const [alice, bob] = [await streamer(), await streamer()];
@@ -285,6 +344,14 @@ test('the document names every message and refers to nothing it does not have', 
     assert.ok(path.split('/').reduce((place: Json, name) => place?.[name], body) !== undefined, path);
   }
 });
+
+function privateOf({ frames }: StreamClient): Json[] {
+  return frames.filter(({ channel }) => channel === 'fill' || channel === 'order_status');
+}
+
+function namesOf({ user_sequence, channel, data }: Json): unknown[] {
+  return [user_sequence, channel, data.reason, data.client_order_id, data.order_group];
+}
 
 function briefOf({ user_sequence, channel, data }: Json): unknown[] {
   return [user_sequence, channel, data.status, data.reason];

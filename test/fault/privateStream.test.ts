@@ -23,6 +23,7 @@ import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 const CYCLES = Number(process.env['KILL_CYCLES'] ?? 3);
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
 const COMMANDS = 120;
+const GROUP = 'all';
 const SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
 /** So that trimmed journals and starts from snapshots take part. */
 const ENVIRONMENT = { SNAPSHOT_EVERY: '250', JOURNAL_KEEP: '100' };
@@ -31,6 +32,7 @@ const canLimit = spawnSync('prlimit', ['--version']).status === 0;
 const server = await startServer({ after }, ENVIRONMENT);
 const random = seededRandom(SEED);
 const scope = { after };
+let named = 0;
 
 /** An account, and everything its stream has told it, over all its connections. */
 class Listener {
@@ -82,7 +84,12 @@ async function command(listener: Listener, markets: readonly OrderMarket[]): Pro
     const price = `0.${47 + Math.floor(random() * 6)}`;
     const timeInForce = random() < 0.2 ? 'FAK' : 'GTC';
     const outcomeIndex = random() < 0.5 ? 0 : 1;
-    await trader.place(market, { price, size: String(1 + Math.floor(random() * 4)), timeInForce, outcomeIndex });
+    const size = String(1 + Math.floor(random() * 4));
+    const names = {
+      ...(random() < 0.4 ? { clientOrderId: `order ${++named}` } : {}),
+      ...(random() < 0.4 ? { orderGroup: GROUP } : {}),
+    };
+    await trader.place(market, { price, size, timeInForce, outcomeIndex, ...names });
   }
 }
 
@@ -102,15 +109,17 @@ async function trade(
   await Promise.all(listeners.flatMap((listener) => [one(listener), one(listener), one(listener)]));
 }
 
-type OrderRow = { id: Uint8Array; reason: number | null };
+type OrderRow = { id: Uint8Array; reason: number | null; client_order_id: string | null; order_group: number };
 
 /** Orders and trades of an account as the read model has them. */
-function historyOf({ frames }: Listener): { orders: Map<string, number | null>; fills: string[] } {
+function historyOf({ frames }: Listener): { orders: Map<string, OrderRow>; fills: string[] } {
   const db = new Database(join(server.dataDir, 'read.db'), { readonly: true });
   const id = new Uint8Array(UUID_BYTES);
   assert.ok(uuidToBytes(frames[0].data.order_id, id, 0));
   const account = db.prepare<[Uint8Array], number>('SELECT account FROM orders WHERE id = ?').pluck().get(id)!;
-  const rows = db.prepare<[number], OrderRow>('SELECT id, reason FROM orders WHERE account = ?').all(account);
+  const rows = db
+    .prepare<[number], OrderRow>('SELECT id, reason, client_order_id, order_group FROM orders WHERE account = ?')
+    .all(account);
   const fills: string[] = [];
   for (const role of ['maker', 'taker']) {
     const trades = db
@@ -121,7 +130,7 @@ function historyOf({ frames }: Listener): { orders: Map<string, number | null>; 
     for (const trade of trades) fills.push(`${bytesToUuid(trade.id)} ${role} ${bytesToUuid(trade.order_id)}`);
   }
   db.close();
-  return { orders: new Map(rows.map(({ id: orderId, reason }) => [bytesToUuid(orderId), reason])), fills };
+  return { orders: new Map(rows.map((row) => [bytesToUuid(row.id), row])), fills };
 }
 
 /** Each order placed once, filled as often as it was, and over once, with its reason, after everything else. */
@@ -136,13 +145,17 @@ function assertTold(listener: Listener): void {
   const byOrder = Map.groupBy(listener.frames, ({ data }) => data.order_id as string);
   assert.deepEqual(new Set(byOrder.keys()), new Set(orders.keys()));
   for (const [orderId, frames] of byOrder) {
-    const reason = orders.get(orderId)!;
+    const { reason, client_order_id, order_group } = orders.get(orderId)!;
     assert.ok(reason !== null, 'every order is over');
     const statuses = frames.filter(({ channel }) => channel === 'order_status');
     assert.deepEqual(
       statuses.map(({ data }) => data.reason),
       ['placed', CLOSE_REASON_NAMES[reason]],
     );
+    for (const { data } of frames) {
+      assert.equal(data.client_order_id ?? null, client_order_id);
+      assert.equal(data.order_group, order_group === 0 ? undefined : GROUP);
+    }
     assert.equal(frames[0].data.reason, 'placed');
     assert.equal(frames.at(-1).data.reason, CLOSE_REASON_NAMES[reason]);
   }
@@ -170,6 +183,9 @@ test(`a private stream is whole over ${CYCLES} kills and lost shards (SEED=${SEE
     new Listener(await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
     new Listener(await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
   ];
+  for (const { trader } of listeners) {
+    await trader.client.setOrderGroup(GROUP, { window_seconds: 60, max_token_quantity_atomic: '900000000000' });
+  }
   for (let cycle = 0; cycle < CYCLES; cycle++) {
     for (const listener of listeners) await listener.connect();
     let answered = 0;

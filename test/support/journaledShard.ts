@@ -11,7 +11,7 @@ import { JournalReader } from '../../engine/journalReader.ts';
 import { JournalHead } from '../../engine/journalRow.ts';
 import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/snapshot.ts';
 import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/codes.ts';
-import { EngineRig } from './engine.ts';
+import { EngineRig, type Extension } from './engine.ts';
 import { seededRandom } from './flow.ts';
 import type { Scope } from './server.ts';
 
@@ -23,7 +23,10 @@ export class JournaledShard {
   readonly file: ShardFile;
   readonly #journal: Journal;
   readonly #random: () => number;
+  /** What an order carries besides, by account and number of the order; without a say in what is drawn. */
+  extend: (account: number, order: number) => Extension = () => ({});
   #written = 0;
+  #orders = 0;
 
   /** A directory of its own, removed at the end of `scope`. */
   constructor(scope: Scope, seed = 11) {
@@ -148,6 +151,7 @@ export class JournaledShard {
     const odd = isImmediate ? this.#below(ticksPerUnit) : 0;
     const amounts = [lots * ticks + odd, lots * ticksPerUnit + odd] as const;
     this.rig.place({
+      ...this.extend(account, ++this.#orders),
       account,
       market,
       side,

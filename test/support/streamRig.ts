@@ -95,6 +95,7 @@ export class StreamRig {
           return index < 0 ? undefined : ({ index, id } as MarketEntry);
         },
       },
+      groups: { nameOf: (group) => (group === 0 ? undefined : `group-${group}`) },
       privateLog: new PrivateLog({ directory: this.#directory, shards: 1 }),
       // Nothing is kept of what a lost shard did not publish.
       privateSource: { privateTail: async () => ({ start: 1, records: [], isLast: true }) },

@@ -56,7 +56,14 @@ export type BboFrame = MarketHead & {
 export type MarketFrame = BookFrame | DeltaFrame | TradeFrame | BboFrame;
 
 type PrivateHead = { user_sequence: number; timestamp: number };
-type OrderKey = { order_id: string; order_hash: string; market_id: string };
+/** An order has the two names it was placed with. */
+type OrderKey = {
+  order_id: string;
+  order_hash: string;
+  client_order_id?: string;
+  order_group?: string;
+  market_id: string;
+};
 
 export type FillFrame = PrivateHead & {
   channel: 'fill';

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync, write
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type PrivateLog, REPLAY_PRIVATE } from '../../../gateway/stream/privateLog.ts';
-import { ENTRY_BYTES } from '../../../gateway/stream/privateSegment.ts';
+import { ENTRY_BYTES, ENTRY_FRAME, ENTRY_WORDS } from '../../../gateway/stream/privateSegment.ts';
+import { crc32c } from '../../../shared/crc32c.ts';
 import { seededRandom } from '../../support/flow.ts';
 import { openLog, privateDirectory, replayed, writeFrame } from '../../support/privateFrames.ts';
 
@@ -198,4 +199,49 @@ test('a mark that is set stands for the record as a whole, and is numbered for n
   assert.deepEqual(again.mark(1), { shardSequence: 0, frames: 0 });
   teller.assertKept(again);
   again.close();
+});
+
+/** The file as version 1 wrote it: entries of 40 words, whose frames are the first 34 words of today's. */
+function toVersion1(path: string): void {
+  const words = new Uint32Array(new Uint8Array(readFileSync(path)).buffer);
+  const headWords = words[2]! / 4;
+  const first = words[4]!;
+  const entries = (words.length - headWords) / ENTRY_WORDS;
+  const old = new Uint32Array(headWords + entries * 40);
+  const memory = { words: old, bytes: new Uint8Array(old.buffer) };
+  old.set(words.subarray(0, headWords));
+  old[1] = 1;
+  for (let at = 0; at < entries; at++) {
+    const from = headWords + at * ENTRY_WORDS;
+    const to = headWords + at * 40;
+    old.set(words.subarray(from, from + 5), to);
+    old.set(words.subarray(from + ENTRY_FRAME, from + ENTRY_FRAME + 34), to + 6);
+    old[to] = crc32c(memory, (to + 1) * 4, (to + 40) * 4, first + at);
+  }
+  writeFileSync(path, memory.bytes);
+}
+
+test('files of version 1 are read, a torn end is cut, and numbers go on in a new file (U1, U4)', (t) => {
+  for (const batches of [0, 1, 25, 130]) {
+    const directory = privateDirectory(t);
+    const log = openLog(directory, { segmentEntries: 50 });
+    const teller = new Teller();
+    for (let i = 0; i < batches; i++) teller.batch(log, [ANN, 1]);
+    log.close();
+    for (const name of filesIn(directory)) toVersion1(join(directory, 'log', name));
+    const path = newestIn(directory);
+    if (batches === 130) {
+      truncateSync(path, statSync(path).size - 37);
+      teller.told[1]!.pop();
+    }
+    const upgraded = openLog(directory, { segmentEntries: 50 });
+    teller.assertKept(upgraded);
+    assert.equal(upgraded.mark(0).shardSequence, teller.shardSequence);
+    teller.batch(upgraded, [1, ANN, 2]);
+    teller.assertKept(upgraded);
+    upgraded.close();
+    const again = openLog(directory, { segmentEntries: 50 });
+    teller.assertKept(again);
+    again.close();
+  }
 });

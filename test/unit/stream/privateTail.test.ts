@@ -9,9 +9,20 @@ import { PrivateFeed } from '../../../gateway/stream/privateFeed.ts';
 import { PrivateIntake } from '../../../gateway/stream/privateIntake.ts';
 import { type PrivateLog, REPLAY_PRIVATE } from '../../../gateway/stream/privateLog.ts';
 import { PrivateReplay } from '../../../gateway/stream/privateReplay.ts';
+import { HASH_WORDS } from '../../../gateway/views/hashIndex.ts';
 import { Views } from '../../../gateway/views/index.ts';
+import { MAX_ORDER_AMOUNT } from '../../../shared/codes.ts';
+import { NO_GROUP } from '../../../shared/commands.ts';
 import * as ev from '../../../shared/events.ts';
-import { PRIVATE_RECORD_WORDS, PRV_ACCOUNT, PRV_KIND, PRV_USER_SEQUENCE } from '../../../shared/privateRecord.ts';
+import {
+  clientIdOf,
+  PRIVATE_RECORD_WORDS,
+  PRV_ACCOUNT,
+  PRV_GROUP,
+  PRV_HASH,
+  PRV_KIND,
+  PRV_USER_SEQUENCE,
+} from '../../../shared/privateRecord.ts';
 import { Progress } from '../../../shared/progress.ts';
 import { writeSafe } from '../../../shared/record.ts';
 import { JournaledShard } from '../../support/journaledShard.ts';
@@ -20,8 +31,8 @@ import { openLog, privateDirectory } from '../../support/privateFrames.ts';
 const SEED = Number(process.env['SEED'] ?? 11);
 const ACCOUNTS = [1, 2, 3];
 
-/** What the gateway's own path makes of the shard's records, as they pass. */
-function logOf(shard: JournaledShard, directory: string): PrivateLog {
+/** The gateway's own path: what it makes of events as they pass is in `log`. */
+function makeGateway(directory: string) {
   const views = new Views(1);
   const log = openLog(directory, { shards: 1 });
   const intake = new PrivateIntake({
@@ -40,18 +51,34 @@ function logOf(shard: JournaledShard, directory: string): PrivateLog {
   };
   views.begin(0);
   views.recovered(0, 0);
-  for (const { sequence, timeMs, words, eventWord } of shard.rig.journal.rows) {
-    const record = new Uint32Array(ev.EVENT_BYTES[ev.EVENT.RECORD]! / 4);
-    record[0] = record.byteLength;
-    record[ev.EV_TYPE] = ev.EVENT.RECORD | (ev.EVENT_VERSION << 16);
-    writeSafe(record, ev.RECORD_SEQUENCE, sequence);
-    writeSafe(record, ev.RECORD_TIME_MS, timeMs);
-    views.apply(0, record, 0);
-    for (let word = eventWord; word < words.length; word += words[word]! / 4) views.apply(0, words, word);
-    views.outcomes[0]!.clear();
+  return { views, log, intake };
+}
+
+type Gateway = ReturnType<typeof makeGateway>;
+type Row = JournaledShard['rig']['journal']['rows'][number];
+
+/** The RECORD of a row and its events, up to the first of type `last` if that is given. */
+function pass({ views, intake }: Gateway, row: Row, last?: ev.EventType): void {
+  const { sequence, timeMs, words, eventWord } = row;
+  const record = new Uint32Array(ev.EVENT_BYTES[ev.EVENT.RECORD]! / 4);
+  record[0] = record.byteLength;
+  record[ev.EV_TYPE] = ev.EVENT.RECORD | (ev.EVENT_VERSION << 16);
+  writeSafe(record, ev.RECORD_SEQUENCE, sequence);
+  writeSafe(record, ev.RECORD_TIME_MS, timeMs);
+  views.apply(0, record, 0);
+  for (let word = eventWord; word < words.length; word += words[word]! / 4) {
+    views.apply(0, words, word);
+    // A pump batch may end behind any event, also between an order and its tag.
     intake.flush();
+    if (ev.typeOf(words[word + ev.EV_TYPE]!) === last) return;
   }
-  return log;
+  views.outcomes[0]!.clear();
+}
+
+function logOf(shard: JournaledShard, directory: string): PrivateLog {
+  const gateway = makeGateway(directory);
+  for (const row of shard.rig.journal.rows) pass(gateway, row);
+  return gateway.log;
 }
 
 /** Every word but the number. */
@@ -81,6 +108,31 @@ function pagesOf(readDbPath: string, from: number, through: number): PrivateTail
   return pages;
 }
 
+/** Every third order has a client order id, every second a group. */
+function giveNames(shard: JournaledShard): void {
+  for (const account of ACCOUNTS) shard.rig.groupSet(account, account, 60, MAX_ORDER_AMOUNT);
+  shard.extend = (account, order) => ({
+    ...(order % 3 === 0 ? { clientId: `${order} "\\ ${'~'.repeat(order % 50)}` } : {}),
+    ...(order % 2 === 0 ? { group: account } : {}),
+    // An extended PLACE that leaves no tag.
+    ...(order % 7 === 0 ? { deadlineMs: Number.MAX_SAFE_INTEGER } : {}),
+  });
+}
+
+type Named = { client_order_id: string | null; order_group: number };
+
+/** What the read model says of the order of each frame. */
+function namesOf(readDbPath: string, frames: readonly number[][]): Named[] {
+  const db = new Database(readDbPath, { readonly: true });
+  const select = db.prepare<[Uint8Array], Named>('SELECT client_order_id, order_group FROM orders WHERE hash = ?');
+  const names = frames.map((frame) => {
+    const hash = new Uint8Array(Uint32Array.from(frame.slice(PRV_HASH, PRV_HASH + HASH_WORDS)).buffer);
+    return select.get(hash)!;
+  });
+  db.close();
+  return names;
+}
+
 function makeProjector(t: { after(cleanUp: () => void): void }, shard: JournaledShard) {
   const directory = privateDirectory(t);
   const buffer = Progress.create(1);
@@ -97,6 +149,7 @@ function makeProjector(t: { after(cleanUp: () => void): void }, shard: Journaled
 
 test(`the read model's private frames are word for word those of the events as they pass (H1; SEED=${SEED})`, (t) => {
   const shard = new JournaledShard(t, SEED);
+  giveNames(shard);
   shard.trade(2500);
   shard.decideMarkets();
   const { readDbPath, directory, run } = makeProjector(t, shard);
@@ -112,6 +165,16 @@ test(`the read model's private frames are word for word those of the events as t
     ),
   );
   assert.deepEqual(new Set(frames.map((frame) => frame[PRV_KIND])), new Set([1, 2]));
+  const named = frames.map((frame) => {
+    const words = Uint32Array.from(frame);
+    return { client_order_id: clientIdOf({ words, word: 0 }), order_group: words[PRV_GROUP]! };
+  });
+  assert.deepEqual(named, namesOf(readDbPath, frames), 'each frame has the names of its order');
+  const combinations = frames.map((frame, at) => {
+    const { client_order_id, order_group } = named[at]!;
+    return `${frame[PRV_KIND]} ${client_order_id !== null} ${order_group !== NO_GROUP}`;
+  });
+  assert.equal(new Set(combinations).size, 8, 'both kinds, with and without either name');
   for (const account of ACCOUNTS) {
     const told = framesOf(log, account);
     assert.ok(told.length > 500 && told.length < REPLAY_PRIVATE, `${told.length}`);
@@ -121,6 +184,23 @@ test(`the read model's private frames are word for word those of the events as t
     );
   }
   log.close();
+});
+
+test('an order whose tag never came, as its shard died, is left to the read model (I1)', (t) => {
+  const shard = new JournaledShard(t, SEED);
+  shard.rig.place({ clientId: 'named', account: 1 });
+  shard.close();
+  const gateway = makeGateway(privateDirectory(t));
+  const { rows } = shard.rig.journal;
+  for (const row of rows.slice(0, -1)) pass(gateway, row);
+  pass(gateway, rows.at(-1)!, ev.EVENT.ORDER);
+  assert.equal(gateway.log.last(1), 0, 'it waits');
+  gateway.views.begin(0);
+  // The next thread tells how the market stands before anything else.
+  gateway.views.apply(0, rows[0]!.words, rows[0]!.eventWord);
+  gateway.intake.flush();
+  assert.deepEqual([gateway.log.last(1), gateway.log.mark(0).shardSequence], [0, 0]);
+  gateway.log.close();
 });
 
 test('the read model keeps what is not told yet and nothing else (H2)', (t) => {
