@@ -2,7 +2,7 @@
  * The file behind read.db (data/schema/read.sql): opened by the projector, emptied and made again whenever it is not
  * exactly what this version would have written.
  */
-import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { JournalHead } from '../journalRow.ts';
 
@@ -34,8 +34,17 @@ function openFile(path: string): Database.Database {
   db.pragma('synchronous = NORMAL');
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
-  if (db.pragma('user_version', { simple: true }) !== READ_DB_VERSION) clearReadDb(db);
+  const version = db.pragma('user_version', { simple: true }) as number;
+  if (version !== READ_DB_VERSION) {
+    if (version !== 0) keepCopy(db, `${path}.version-${version}`);
+    clearReadDb(db);
+  }
   return db;
+}
+
+/** Once journals are trimmed, what another version wrote is the only copy of older history. */
+function keepCopy(db: Database.Database, path: string): void {
+  if (!existsSync(path)) db.prepare('VACUUM INTO ?').run(path);
 }
 
 /** Empties the database in place, in one transaction: queries have it open and must never see a half of it. */

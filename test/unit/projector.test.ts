@@ -406,7 +406,7 @@ describe('a projector', () => {
     assert.deepEqual(maker, { status: ORDER_STATUS.FILLED, filled_notional_micro: 20_000 * 60 });
   });
 
-  it('makes read.db again when it was written by another version', () => {
+  it('makes read.db again when it was written by another version, and keeps a copy of that one', () => {
     const exchange = new Exchange();
     trade(exchange.script, 0);
     const first = new Projector(exchange.options);
@@ -420,6 +420,9 @@ describe('a projector', () => {
     exchange.catchUp(exchange.projector());
     assert.deepEqual(exchange.dump(), expected);
     assert.deepEqual(exchange.read("SELECT 1 FROM sqlite_schema WHERE name = 'relic'"), []);
+    const copy = new Database(`${exchange.options.readDbPath}.version-${READ_DB_VERSION + 1}`, { readonly: true });
+    assert.deepEqual(copy.prepare('SELECT count(*) AS relics FROM relic').all(), [{ relics: 0 }]);
+    copy.close();
   });
 
   it('makes read.db again when it is no database at all', () => {
