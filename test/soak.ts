@@ -30,7 +30,11 @@ const steps: Step[] = [
     args: ['--test', 'test/fault/syscalls.test.ts'],
     env: { SYSCALL_POINTS: values['syscall-points'] },
   },
-  { name: 'hostile input', args: ['--test', 'test/fuzz/http.test.ts'], env: { FUZZ_RUNS: values['fuzz-runs'] } },
+  {
+    name: 'hostile input',
+    args: ['--test', 'test/fuzz/http.test.ts', 'test/fuzz/websocket.test.ts'],
+    env: { FUZZ_RUNS: values['fuzz-runs'] },
+  },
 ];
 
 let failed = 0;
