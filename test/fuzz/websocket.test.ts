@@ -1,6 +1,7 @@
 /**
  * Hostile bytes on a connection of the stream: frames of any opcode, length and mask, whole, cut and run together.
- * Whatever comes, the server answers with frames of the protocol or closes, no thread dies, and others trade and listen.
+ * Whatever comes, the server answers with frames of the protocol or closes, no thread dies, and others go on trading
+ * and listening.
  *
  *     FUZZ_RUNS=20000 SEED=7 npx node --test test/fuzz/websocket.test.ts
  */
