@@ -88,7 +88,8 @@ export class KeyProjection {
   closed(order: OpenOrder): void {
     if (this.#route === EXT_ROUTE.NONE || this.#order !== null) return;
     if (this.#route === EXT_ROUTE.BATCH_CANCEL) this.#order = order;
-    else this.#oldTicks = this.#limitTicks.get(order.id)!;
+    // One that was placed in the same batch has no row yet.
+    else this.#oldTicks = order.unwritten?.limitTicks ?? this.#limitTicks.get(order.id)!;
   }
 
   end(record: RecordContext): void {

@@ -16,6 +16,7 @@ const LISTED: Readonly<Record<string, string>> = {
   'POST /v1/market-data/bbo': '100/60',
   'POST /v1/orders': '10/1',
   'DELETE /v1/orders/:hash': '20/1',
+  'DELETE /v1/orders/by-client-id/:id': '20/1',
   'GET /v1/orders/:hash': '20/1',
   'POST /v1/orders/cancel-replace': '10/1',
   'PUT /v1/orders/:hash/amend': '10/1',
