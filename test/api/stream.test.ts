@@ -171,7 +171,8 @@ test('every private frame has the names its order was placed with, again after k
   await bob.reconnected().place(market, { side: 'SELL', price: '0.38', size: '5' });
   await bob.reconnected().place(market, { side: 'SELL', price: '0.50', size: '1' });
   await back.place(market, { price: '0.50', size: '1', clientOrderId: 'taker', orderGroup: 'quotes' });
-  await client.settle();
+  // Frames after a start wait until the read model has told of everything before it.
+  await client.until(({ user_sequence }) => user_sequence === 12);
   assert.deepEqual(privateOf(client).slice(6).map(namesOf), [
     [7, 'fill', undefined, 'alone', undefined],
     [8, 'order_status', 'filled', 'alone', undefined],
