@@ -73,10 +73,12 @@ function measure(): { accounted: number; resident: number } {
   return { accounted: memoryBytes(), resident: process.memoryUsage.rss() };
 }
 
-/** Of the typed arrays that an object holds itself. */
+/** Of the memory that an object's own typed arrays stand on; several may be views of the same. */
 function columnBytes(holder: object): number {
-  return Object.values(holder).reduce<number>(
-    (sum, value) => sum + (ArrayBuffer.isView(value) ? value.byteLength : 0),
-    0,
+  const buffers = new Set(
+    Object.values(holder)
+      .filter(ArrayBuffer.isView)
+      .map(({ buffer }) => buffer),
   );
+  return [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
