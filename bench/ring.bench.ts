@@ -243,7 +243,7 @@ class Peer {
         this.consumer.release();
         return value;
       }
-      await this.consumer.waitAsync(ROOM_WAIT_MS);
+      await this.consumer.waitAsync();
     }
   }
 

@@ -47,8 +47,6 @@ export type { EngineClientOptions, EngineReply, MarketPatch, ReplyHandler, Shard
 /** Marks a command whose reply nobody waits for. */
 const NO_REQUEST = 0;
 const NO_ROOM = -1;
-/** How long a pump sleeps at most; it only bounds how late it notices `stop`. */
-const PUMP_WAIT_MS = 1000;
 
 export class EngineClient {
   /** No order is sent to any shard: the contracts they are signed for are changing. */
@@ -116,6 +114,7 @@ export class EngineClient {
   /** The pumps end; whatever was in flight stays unanswered. */
   stop(): void {
     this.#stopped = true;
+    for (const { events } of this.#lanes) events.wake();
   }
 
   /** C4. The thread of the shard has ended. @returns whether it had become READY. */
@@ -125,6 +124,7 @@ export class EngineClient {
     const wasReady = lane.isReady;
     lane.isLost = true;
     lane.isReady = false;
+    lane.events.wake();
     this.#views.begin(shard);
     for (let request = 1; request < this.#pending.length; request++) {
       const pending = this.#pending[request]!;
@@ -370,10 +370,14 @@ export class EngineClient {
     });
   }
 
-  /** Tells every shard the time, so that what is due expires. A full ring has commands in it that do the same. */
+  /**
+   * Tells every shard the time, so that what is due expires. A full ring has commands in it that do the same. And looks
+   * after the pumps: no wake-up is ever missed, but should that be wrong, the harm ends here.
+   */
   tick(): void {
     const now = this.#clock.nowMs();
     for (const lane of this.#lanes) {
+      if (!lane.events.isEmpty()) lane.events.wake();
       if (!lane.isReady) continue;
       this.#payTrips(lane);
       const word = cmd.beginCommand(lane.commands, cmd.COMMAND.TICK, NO_REQUEST, FEE_ACCOUNT, now, cmd.NO_MARKET, 0);
@@ -502,7 +506,7 @@ export class EngineClient {
    * without them the ring runs dry.
    */
   async #pump(lane: Lane): Promise<void> {
-    while (!this.#stopped && !lane.isLost && this.#drainOrEnd(lane)) await lane.events.waitAsync(PUMP_WAIT_MS);
+    while (!this.#stopped && !lane.isLost && this.#drainOrEnd(lane)) await lane.events.waitAsync();
   }
 
   /** False when the views cannot be trusted any more, which is the end of the process. */

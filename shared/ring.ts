@@ -10,6 +10,7 @@
  *       does Atomics.load first, then plain reads. Nothing else orders the two threads' memory.
  *   R4  A consumer that sets ASLEEP looks at PUBLISHED once more before it waits, and a producer looks at ASLEEP after
  *       its store; both are sequentially consistent, so one of them always sees the other and no wake-up is lost.
+ *       WANTS_ROOM and RELEASED are the same the other way round.
  *
  * Waiting: the worker side looks about 20 times and then sleeps in Atomics.wait, the event-loop side sleeps in
  * Atomics.waitAsync at once. On two cores every longer spin is taken from the other thread (bench: ring).
@@ -23,7 +24,7 @@ import {
   WORD_ASLEEP,
   WORD_PUBLISHED,
   WORD_RELEASED,
-  WORD_ROOM,
+  WORD_WANTS_ROOM,
 } from './ringLayout.ts';
 
 const LOOKS_BEFORE_SLEEP = 20;
@@ -98,10 +99,10 @@ export class RingProducer {
 
   /** Blocks until the consumer has released something, at most `timeoutMs`. Worker threads only. */
   waitForRoom(timeoutMs: number): void {
-    const seen = Atomics.load(this.#control, WORD_ROOM);
+    Atomics.store(this.#control, WORD_WANTS_ROOM, 1);
     const released = Atomics.load(this.#control, WORD_RELEASED) >>> 0;
-    if (released !== this.#released) return;
-    Atomics.wait(this.#control, WORD_ROOM, seen, timeoutMs);
+    if (released === this.#released) Atomics.wait(this.#control, WORD_WANTS_ROOM, 1, timeoutMs);
+    Atomics.store(this.#control, WORD_WANTS_ROOM, 0);
   }
 }
 
@@ -152,8 +153,10 @@ export class RingConsumer {
     // What is kept ends where the next record will be read; a ring that is kept whole begins there as well.
     if (keepWord >= 0) released -= (released - keepWord * 4) & this.#mask || this.capacity;
     Atomics.store(this.#control, WORD_RELEASED, released | 0);
-    Atomics.add(this.#control, WORD_ROOM, 1);
-    Atomics.notify(this.#control, WORD_ROOM);
+    if (Atomics.load(this.#control, WORD_WANTS_ROOM) === 1) {
+      Atomics.store(this.#control, WORD_WANTS_ROOM, 0);
+      Atomics.notify(this.#control, WORD_WANTS_ROOM);
+    }
   }
 
   /** Bytes published and not taken yet, for gauges. */
@@ -177,13 +180,22 @@ export class RingConsumer {
     return !this.isEmpty();
   }
 
-  /** Resolves when something is published or `timeoutMs` has passed. A pending wait does not keep Node alive. */
-  async waitAsync(timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when something is published, or at `wake`. A pending wait does not keep Node alive. There is no timeout:
+   * each would leave a timer behind that wakes the event loop for nothing when it runs out.
+   */
+  async waitAsync(): Promise<void> {
     Atomics.store(this.#control, WORD_ASLEEP, 1);
     if (this.isEmpty()) {
-      const waiting = Atomics.waitAsync(this.#control, WORD_ASLEEP, 1, timeoutMs);
+      const waiting = Atomics.waitAsync(this.#control, WORD_ASLEEP, 1);
       if (waiting.async) await waiting.value;
     }
     Atomics.store(this.#control, WORD_ASLEEP, 0);
+  }
+
+  /** Ends a wait of this side though nothing has come. */
+  wake(): void {
+    Atomics.store(this.#control, WORD_ASLEEP, 0);
+    Atomics.notify(this.#control, WORD_ASLEEP);
   }
 }

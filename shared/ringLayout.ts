@@ -4,7 +4,7 @@
  *   byte 0      PUBLISHED  bytes ever published, modulo 2^32       written by the producer
  *   byte 128    RELEASED   bytes ever released, modulo 2^32        written by the consumer
  *   byte 256    ASLEEP     1 while the consumer may be waiting     written by both, Atomics only
- *   byte 384    ROOM       bumped when a waiting producer may look again, written by the consumer
+ *   byte 384    WANTS_ROOM 1 while the producer may be waiting     written by both, Atomics only
  *   byte 512    data, `capacity` bytes, a power of two
  *
  * Each word that one side writes and the other reads has 128 bytes to itself: two 64-byte lines, because processors
@@ -20,7 +20,7 @@ import { assert } from './assert.ts';
 export const WORD_PUBLISHED = 0;
 export const WORD_RELEASED = 32;
 export const WORD_ASLEEP = 64;
-export const WORD_ROOM = 96;
+export const WORD_WANTS_ROOM = 96;
 export const DATA_BYTES_OFFSET = 512;
 export const RECORD_ALIGNMENT = 8;
 export const PADDING_TYPE = 0;
