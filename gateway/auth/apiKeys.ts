@@ -16,15 +16,14 @@ import { AUTH_HEADER, EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSig
 import type { Limit, Tier } from '../limits/classes.ts';
 import type { HmacKey } from './hmacKey.ts';
 import type { NonceMemory } from './nonces.ts';
-import { isPassphrase } from './passphrase.ts';
+import type { Passphrase } from './passphrase.ts';
 
 export type ApiKey = {
   readonly keyId: string;
   readonly accountIndex: number;
   readonly userId: string;
   readonly secret: HmacKey;
-  readonly passphraseSalt: Uint8Array;
-  readonly passphraseHash: Uint8Array;
+  readonly passphrase: Passphrase;
   /** Bits of SCOPE. */
   readonly scopes: number;
   readonly revoked: boolean;
@@ -92,9 +91,7 @@ export class Authenticator {
       return refuse(ERRORS.TIMESTAMP_OUTSIDE_WINDOW, 'timestamp', nowSec);
     }
 
-    if (!isPassphrase(credentials.passphrase, key.passphraseSalt, key.passphraseHash)) {
-      return refuse(ERRORS.INVALID_PASSPHRASE, 'passphrase');
-    }
+    if (!key.passphrase.accepts(credentials.passphrase)) return refuse(ERRORS.INVALID_PASSPHRASE, 'passphrase');
     const isSigned =
       version === 2
         ? key.secret.accepts(credentials.signature, textV2(credentials, method, target, body), NO_BODY)

@@ -1,36 +1,49 @@
 /**
- * Passphrases at rest: SHA-256 over a random salt of their own and the passphrase. A passphrase is issued by the server
+ * Passphrases: at rest SHA-256 over a random salt of their own and the passphrase. A passphrase is issued by the server
  * with at least 128 random bits and never chosen by a person, so there is no dictionary to slow down: a slow password
- * hash would only cost every request milliseconds.
+ * hash would only cost every request milliseconds. Once it has been given rightly it is kept in memory, where the key's
+ * secret lies as well, and later requests are compared with that.
  */
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { assert } from '../../shared/assert.ts';
 
-export const PASSPHRASE_SALT_BYTES = 16;
-
+const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-const MAX_BYTES_PER_CHARACTER = 3;
 
-const actual = Buffer.alloc(HASH_BYTES);
-/** Salt and passphrase, grown to the longest so far. */
-let salted = Buffer.alloc(256);
-
-export function hashPassphrase(passphrase: string, salt: Uint8Array): Buffer {
-  return Buffer.from(saltedHash(passphrase, salt), 'binary');
+/** What is stored of a passphrase: a new salt, and the hash. */
+export function sealPassphrase(passphrase: string): Buffer {
+  const salt = randomBytes(SALT_BYTES);
+  return Buffer.concat([salt, saltedHash(passphrase, salt)]);
 }
 
-/** In constant time. */
-export function isPassphrase(passphrase: string, salt: Uint8Array, expected: Uint8Array): boolean {
-  actual.write(saltedHash(passphrase, salt), 'binary');
-  return timingSafeEqual(actual, expected);
+export class Passphrase {
+  readonly #sealed: Uint8Array;
+  /** Null until it was given. */
+  #known: string | null = null;
+
+  /** @param sealed what sealPassphrase made of it. */
+  constructor(sealed: Uint8Array) {
+    assert(sealed.length === SALT_BYTES + HASH_BYTES, 'passphrase: a salt and a hash are stored');
+    this.#sealed = sealed;
+  }
+
+  /** Compares in constant time; only the length, which all issued ones share, can be told from it. */
+  accepts(given: string): boolean {
+    if (this.#known !== null) return isSame(given, this.#known);
+    const expected = this.#sealed.subarray(SALT_BYTES);
+    if (!timingSafeEqual(saltedHash(given, this.#sealed.subarray(0, SALT_BYTES)), expected)) return false;
+    this.#known = given;
+    return true;
+  }
 }
 
-/** A byte a character: a Buffer per request would cost more than the hash. */
-function saltedHash(passphrase: string, salt: Uint8Array): string {
-  assert(salt.length === PASSPHRASE_SALT_BYTES, 'passphrase: the salt has its length');
-  const most = PASSPHRASE_SALT_BYTES + passphrase.length * MAX_BYTES_PER_CHARACTER;
-  if (salted.length < most) salted = Buffer.alloc(most);
-  salted.set(salt);
-  const end = PASSPHRASE_SALT_BYTES + salted.write(passphrase, PASSPHRASE_SALT_BYTES);
-  return hash('sha256', salted.subarray(0, end), 'binary');
+function saltedHash(passphrase: string, salt: Uint8Array): Buffer {
+  return hash('sha256', Buffer.concat([salt, Buffer.from(passphrase)]), 'buffer');
+}
+
+function isSame(given: string, known: string): boolean {
+  if (given.length !== known.length) return false;
+  let difference = 0;
+  for (let index = 0; index < known.length; index++) difference |= given.charCodeAt(index) ^ known.charCodeAt(index);
+  return difference === 0;
 }

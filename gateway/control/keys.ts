@@ -13,7 +13,7 @@ import type { SelfTrade } from '../../shared/codes.ts';
 import type { ApiKey, KeyStore } from '../auth/apiKeys.ts';
 import { HmacKey } from '../auth/hmacKey.ts';
 import type { AheadTimestamps } from '../auth/nonces.ts';
-import { hashPassphrase, PASSPHRASE_SALT_BYTES } from '../auth/passphrase.ts';
+import { Passphrase, sealPassphrase } from '../auth/passphrase.ts';
 import { openSecret, sealSecret } from '../auth/secretBox.ts';
 import type { Limit, Tier } from '../limits/classes.ts';
 import { tryParseNetworks } from '../limits/networks.ts';
@@ -85,12 +85,11 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     const keyId = `key_${randomBytes(KEY_ID_BYTES).toString('base64url')}`;
     const secret = randomBytes(SECRET_BYTES);
     const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url');
-    const salt = randomBytes(PASSPHRASE_SALT_BYTES);
     const row: KeyRow = {
       key_id: keyId,
       account_index: user.index,
       sealed_secret: sealSecret(this.#masterKey, keyId, secret),
-      passphrase_hash: Buffer.concat([salt, hashPassphrase(passphrase, salt)]),
+      passphrase_hash: sealPassphrase(passphrase),
       policy: JSON.stringify(policy),
       expires_ms: expiresMs,
       revoked_ms: null,
@@ -129,8 +128,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
       accountIndex: row.account_index,
       userId,
       secret: new HmacKey(secret),
-      passphraseSalt: row.passphrase_hash.subarray(0, PASSPHRASE_SALT_BYTES),
-      passphraseHash: row.passphrase_hash.subarray(PASSPHRASE_SALT_BYTES),
+      passphrase: new Passphrase(row.passphrase_hash),
       scopes: policy.scopes,
       revoked: row.revoked_ms !== null,
       expiresAtMs: row.expires_ms,

@@ -8,7 +8,7 @@ import { AdminToken } from '../../gateway/auth/adminToken.ts';
 import { type ApiKey, Authenticator } from '../../gateway/auth/apiKeys.ts';
 import { HmacKey } from '../../gateway/auth/hmacKey.ts';
 import { NonceMemory } from '../../gateway/auth/nonces.ts';
-import { hashPassphrase } from '../../gateway/auth/passphrase.ts';
+import { Passphrase, sealPassphrase } from '../../gateway/auth/passphrase.ts';
 import { SCOPE } from '../../gateway/auth/scopes.ts';
 import type { Call } from '../../gateway/call.ts';
 import type { Counted, CounterStore } from '../../gateway/limits/counterStore.ts';
@@ -23,7 +23,6 @@ import { MemoryAnswers } from '../support/memoryAnswers.ts';
 
 const START_MS = 1_790_000_000_000;
 const SECRET = Buffer.alloc(32, 3);
-const SALT = Buffer.alloc(16, 4);
 const PASSPHRASE = 'a-passphrase';
 const UUID = '0b6b3a52-6b0c-4c8e-9a55-0a1d2c3e4f50';
 
@@ -32,8 +31,7 @@ const KEY: ApiKey = {
   accountIndex: 1,
   userId: 'user-1',
   secret: new HmacKey(SECRET),
-  passphraseSalt: SALT,
-  passphraseHash: hashPassphrase(PASSPHRASE, SALT),
+  passphrase: new Passphrase(sealPassphrase(PASSPHRASE)),
   scopes: SCOPE['trade:orders'],
   revoked: false,
   expiresAtMs: null,

@@ -10,7 +10,7 @@ import { AdminToken } from '../../gateway/auth/adminToken.ts';
 import { type ApiKey, Authenticator } from '../../gateway/auth/apiKeys.ts';
 import { HmacKey } from '../../gateway/auth/hmacKey.ts';
 import { NonceMemory } from '../../gateway/auth/nonces.ts';
-import { hashPassphrase } from '../../gateway/auth/passphrase.ts';
+import { Passphrase, sealPassphrase } from '../../gateway/auth/passphrase.ts';
 import { SCOPE } from '../../gateway/auth/scopes.ts';
 import type { MarketEntry } from '../../gateway/control/catalog.ts';
 import { createLogger } from '../../gateway/log.ts';
@@ -35,7 +35,6 @@ import type { Json } from './server.ts';
 
 const START_MS = 1_790_000_000_000;
 const SECRET = Buffer.alloc(32, 7);
-const SALT = Buffer.alloc(16, 8);
 const PASSPHRASE = 'a-passphrase';
 const ALL_SCOPES = Object.values(SCOPE).reduce((mask, bit) => mask | bit, 0);
 
@@ -145,8 +144,7 @@ export class StreamRig {
       accountIndex: account,
       userId: `user-${account}`,
       secret: new HmacKey(SECRET),
-      passphraseSalt: SALT,
-      passphraseHash: hashPassphrase(PASSPHRASE, SALT),
+      passphrase: new Passphrase(sealPassphrase(PASSPHRASE)),
       scopes,
       revoked: false,
       expiresAtMs: null,

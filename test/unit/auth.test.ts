@@ -6,7 +6,7 @@ import { AdminToken } from '../../gateway/auth/adminToken.ts';
 import { type ApiKey, Authenticator, type Credentials } from '../../gateway/auth/apiKeys.ts';
 import { HmacKey } from '../../gateway/auth/hmacKey.ts';
 import { NonceMemory } from '../../gateway/auth/nonces.ts';
-import { hashPassphrase, isPassphrase } from '../../gateway/auth/passphrase.ts';
+import { Passphrase, sealPassphrase } from '../../gateway/auth/passphrase.ts';
 import { SCOPE, SCOPE_NAMES, toScopeMask, toScopeNames } from '../../gateway/auth/scopes.ts';
 import { openSecret, sealSecret } from '../../gateway/auth/secretBox.ts';
 import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
@@ -28,7 +28,6 @@ const { vectors } = JSON.parse(readFileSync(new URL('../vectors/hmac.json', impo
 const NOW_SEC = 1_790_000_000;
 const NOW_MS = NOW_SEC * 1000;
 const SECRET = Buffer.from(vectors[0].secret, 'base64url');
-const SALT = Buffer.alloc(16, 7);
 const PASSPHRASE = 'passphrase-of-the-test';
 
 const KEY: ApiKey = {
@@ -36,8 +35,7 @@ const KEY: ApiKey = {
   accountIndex: 1,
   userId: 'user-1',
   secret: new HmacKey(SECRET),
-  passphraseSalt: SALT,
-  passphraseHash: hashPassphrase(PASSPHRASE, SALT),
+  passphrase: new Passphrase(sealPassphrase(PASSPHRASE)),
   scopes: SCOPE['read:account'],
   revoked: false,
   expiresAtMs: null,
@@ -298,11 +296,18 @@ describe('secrets at rest', () => {
     }
   });
 
-  it('knows a passphrase by its salted hash', () => {
-    const stored = hashPassphrase(PASSPHRASE, SALT);
-    assert.ok(isPassphrase(PASSPHRASE, SALT, stored));
-    assert.ok(!isPassphrase(`${PASSPHRASE} `, SALT, stored));
-    assert.ok(!isPassphrase(PASSPHRASE, Buffer.alloc(16, 8), stored));
+  it('knows a passphrase by its salted hash, and from then on by itself', () => {
+    const sealed = sealPassphrase(PASSPHRASE);
+    const passphrase = new Passphrase(sealed);
+    const wrong = [`${PASSPHRASE} `, PASSPHRASE.slice(1), PASSPHRASE.replace('p', 'q'), '', '\0'.repeat(48)];
+    for (const given of wrong) assert.ok(!passphrase.accepts(given), `at first: ${given}`);
+    assert.ok(passphrase.accepts(PASSPHRASE));
+    for (const given of wrong) assert.ok(!passphrase.accepts(given), `once it is known: ${given}`);
+    assert.ok(passphrase.accepts(PASSPHRASE));
+    assert.ok(!sealed.includes(PASSPHRASE), 'what is stored does not tell it');
+    assert.notDeepEqual(sealPassphrase(PASSPHRASE), sealed, 'nor whether two are the same');
+    sealed[0] ^= 1;
+    assert.ok(!new Passphrase(sealed).accepts(PASSPHRASE), 'another salt');
   });
 });
 

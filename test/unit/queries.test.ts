@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { Projector } from '../../engine/projector/projector.ts';
 import type { ApiKey } from '../../gateway/auth/apiKeys.ts';
 import { HmacKey } from '../../gateway/auth/hmacKey.ts';
+import { Passphrase, sealPassphrase } from '../../gateway/auth/passphrase.ts';
 import { Call } from '../../gateway/call.ts';
 import { QueryPool } from '../../gateway/queries/pool.ts';
 import { historyRoutes } from '../../gateway/routes/history.ts';
@@ -175,8 +176,7 @@ function keyOf(accountIndex: number): ApiKey {
     accountIndex,
     userId: 'user',
     secret: new HmacKey(Buffer.alloc(32)),
-    passphraseSalt: new Uint8Array(),
-    passphraseHash: new Uint8Array(),
+    passphrase: new Passphrase(sealPassphrase('')),
     scopes: 0,
     revoked: false,
     expiresAtMs: null,
