@@ -1,18 +1,9 @@
-/**
- * Bodies: how many bytes a request announces, collecting them under a limit, and JSON read strictly (RULES.md 6.4).
- * A framing that two parsers could read differently is refused and its connection closed, since whatever follows on
- * it could be taken for another request.
- */
-import type { HttpRequest } from 'uWebSockets.js';
+/** Bodies: collecting them under a limit, and JSON read strictly (RULES.md 6.4). */
 import { isUtf8 } from 'node:buffer';
 import type { Call } from './call.ts';
 
 export const MAX_BODY_BYTES = 65_536;
 export const MAX_DEPTH = 8;
-
-/** What the headers say of the body: its length, or one of these. */
-export const CHUNKED = -1;
-export const MALFORMED = -2;
 
 const FIRST_BUFFER_BYTES = 4096;
 
@@ -35,20 +26,6 @@ export type StrictJson =
       readonly message: string;
       readonly details: { readonly field: string; readonly rule: string };
     };
-
-/** uWebSockets.js takes the first of two lengths and ignores codings it does not know, so both are looked at here. */
-export function readFraming(request: HttpRequest): number {
-  const length = request.getHeader('content-length');
-  const coding = request.getHeader('transfer-encoding');
-  if (length === '' && coding === '') return 0;
-  let headers = 0;
-  request.forEach((name) => {
-    if (name === 'content-length' || name === 'transfer-encoding') headers++;
-  });
-  if (headers > 1) return MALFORMED;
-  if (coding !== '') return coding.toLowerCase() === 'chunked' ? CHUNKED : MALFORMED;
-  return /^[0-9]{1,15}$/.test(length) ? Number(length) : MALFORMED;
-}
 
 /**
  * Calls `onBody` once with `call.body` set, or `onTooLarge` as soon as the limit is passed. The chunks are copied:

@@ -370,14 +370,11 @@ export class EngineClient {
     });
   }
 
-  /**
-   * Tells every shard the time, so that what is due expires. A full ring has commands in it that do the same. And looks
-   * after the pumps: no wake-up is ever missed, but should that be wrong, the harm ends here.
-   */
+  /** Tells every shard the time, so that what is due expires. A full ring has commands in it that do the same. */
   tick(): void {
     const now = this.#clock.nowMs();
     for (const lane of this.#lanes) {
-      if (!lane.events.isEmpty()) lane.events.wake();
+      if (!lane.events.isEmpty()) lane.events.wake(); // never needed; should that be wrong, the harm ends here
       if (!lane.isReady) continue;
       this.#payTrips(lane);
       const word = cmd.beginCommand(lane.commands, cmd.COMMAND.TICK, NO_REQUEST, FEE_ACCOUNT, now, cmd.NO_MARKET, 0);

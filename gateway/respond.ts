@@ -112,7 +112,8 @@ function write(call: Call, status: number, body: string, options: AnswerOptions)
   const retryAfterSec = options.retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
   const { contentType } = options;
   response.cork(() => {
-    response.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    // 200 OK is what uWebSockets.js writes by itself.
+    if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
     const headers = contentType === undefined ? JSON_HEADERS : `${contentType}\r\n${COMMON_HEADERS}`;
     response.writeHeader('Content-Type', headers);
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
@@ -146,7 +147,6 @@ function errorBody(row: ErrorRow, options: FailOptions): string {
 const PLAIN_BODIES = new Map<ErrorRow, string>();
 
 const STATUS_LINES: ReadonlyMap<number, string> = new Map([
-  [200, '200 OK'],
   [201, '201 Created'],
   [202, '202 Accepted'],
   [400, '400 Bad Request'],

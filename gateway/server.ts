@@ -32,26 +32,19 @@ import {
 import type { Clock } from '../shared/clock.ts';
 import { ERRORS, type ErrorRow } from '../shared/errors.ts';
 import type { AdminToken } from './auth/adminToken.ts';
-import {
-  type ApiKey,
-  type Authentication,
-  type Authenticator,
-  type Credentials,
-  offersKey,
-  readCredentials,
-} from './auth/apiKeys.ts';
-import { CHUNKED, collectBody, MALFORMED, MAX_BODY_BYTES, parseStrictJson, readFraming } from './body.ts';
-import { type Admission, Call, type Upgrade } from './call.ts';
+import type { Authenticator } from './auth/apiKeys.ts';
+import { collectBody, MAX_BODY_BYTES, parseStrictJson } from './body.ts';
+import { Call, type Upgrade } from './call.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { Cors } from './cors.ts';
 import { type AnswerStore, IdempotencyStage } from './idempotency.ts';
-import { clientAddress, clientSubject, isLoopback, readForwardedFor } from './limits/clientAddress.ts';
+import { IdentityStage, isFromHere } from './identity.ts';
 import type { ConnectionLimits } from './limits/connectionLimits.ts';
-import type { Limiter, Verdict } from './limits/limiter.ts';
-import { isWithin } from './limits/networks.ts';
+import type { Limiter } from './limits/limiter.ts';
 import type { Logger } from './log.ts';
 import { RequestCounts } from './requestCounts.ts';
-import { type FailOptions, fail, ok } from './respond.ts';
+import { CHUNKED, MALFORMED, RequestHeaders } from './requestHeaders.ts';
+import { fail, ok } from './respond.ts';
 import { type Route, requiredScope } from './route.ts';
 import { type Endpoint, Router } from './router.ts';
 import { type BodyCheck, compileBody, compileQuery, type Invalid, invalid, type QueryCheck } from './validate.ts';
@@ -104,11 +97,8 @@ type Row = {
 const UNIX_MS_FORM = /^[1-9][0-9]{0,13}$/;
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package's types leave out: without it two servers would share a port. */
 const EXCLUSIVE_PORT = 1;
-const DEPENDENCY_RETRY_AFTER_SEC = 1;
-const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 /** Of a body that is too large, so that its sender gets to read the answer. */
 const MOST_SWALLOWED_BYTES = 16 * 1024 * 1024;
-const BLOCKED: Authentication = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
 /** A trip from one side of an ocean to the other. */
 const LINGER_MS = 100;
 
@@ -116,6 +106,7 @@ export class HttpServer {
   readonly requests = new RequestCounts();
   readonly #options: ServerOptions;
   readonly #router = new Router<Row>();
+  readonly #identity: IdentityStage;
   readonly #idempotency: IdempotencyStage;
   readonly #app: TemplatedApp;
   #listenSocket: us_listen_socket | null = null;
@@ -131,6 +122,7 @@ export class HttpServer {
     for (const route of options.routes) {
       this.#router.add(route.method, route.path, compileRoute(route), route.hasEncodedParams);
     }
+    this.#identity = new IdentityStage(options);
     this.#idempotency = new IdempotencyStage(options.answers, options.clock);
     this.#app = makeApp(options.config.tls);
     this.#app.filter(this.#onConnection);
@@ -208,29 +200,30 @@ export class HttpServer {
     response.onAborted(() => this.#onAborted(call));
     this.#inFlight++;
     try {
-      this.#receive(call, request);
+      this.#receive(call, RequestHeaders.of(request));
     } catch (error) {
       this.#crash(call, error);
     }
   }
 
-  /** Everything that needs the headers: the request is gone when this returns. */
-  #receive(call: Call, request: HttpRequest): void {
-    const row = this.#transport(call, request);
+  /** Everything that needs the headers. */
+  #receive(call: Call, headers: RequestHeaders): void {
+    const row = this.#transport(call, headers);
     if (row === null) return;
     const { route } = row;
-    if (this.#options.config.trustProxy !== null) call.forwardedFor = readForwardedFor(request);
-    if (route.idempotent) call.idempotencyKey = request.getHeader('idempotency-key');
-    if (route.hasDeadline) call.deadline = request.getHeader('x-svc-deadline');
-    const isLocal = route.access === 'operator' && isFromHere(call, request);
+    if (this.#options.config.trustProxy !== null) call.forwardedFor = headers.forwardedFor;
+    if (route.idempotent) call.idempotencyKey = headers.idempotencyKey;
+    if (route.hasDeadline) call.deadline = headers.deadline;
+    // Asked on this machine by nobody from elsewhere: what a proxy here passes on says so.
+    const isLocal = route.access === 'operator' && !headers.isPassedOn && isFromHere(call);
     const needsToken = isForOperators(route);
-    if (needsToken && !isLocal && !this.#options.adminToken.accepts(request.getHeader('authorization'))) {
-      this.#refuseIdentity(call, route, ERRORS.INVALID_ADMIN_TOKEN, { step: 'admin_token' });
+    if (needsToken && !isLocal && !this.#options.adminToken.accepts(headers.authorization)) {
+      this.#identity.refuse(call, route, ERRORS.INVALID_ADMIN_TOKEN, { step: 'admin_token' });
       return;
     }
-    const isSigned = !needsToken && (route.access !== 'public' || offersKey(request));
-    if (isSigned) call.credentials = readCredentials(request);
-    else if (!isLocal) call.admission = this.#admitAddress(call, route);
+    const isSigned = !needsToken && (route.access !== 'public' || headers.offersKey);
+    if (isSigned) call.credentials = headers;
+    else if (!isLocal) call.admission = this.#identity.admitAddress(call, route);
     if (call.admission === false) return;
 
     if (call.announcedBytes === 0) this.#pass(call, row);
@@ -241,15 +234,15 @@ export class HttpServer {
   }
 
   /** The row of the call, or null when it has been refused. */
-  #transport(call: Call, request: HttpRequest): Row | null {
+  #transport(call: Call, headers: RequestHeaders): Row | null {
     const match = this.#router.find(call.path);
     const row = match?.endpoint.methods.get(call.method);
-    const bytes = readFraming(request);
+    const bytes = headers.bodyBytes;
     // A body of unknown length can go on for ever after an early answer.
     call.closesConnection = this.#draining || bytes === CHUNKED || bytes === MALFORMED;
     call.announcedBytes = bytes;
-    if (match !== null && this.#isPreflight(call, request, match.endpoint)) return null;
-    if (row !== undefined && !isForOperators(row.route)) this.#writeBrowserLines(call, request);
+    if (match !== null && this.#isPreflight(call, headers, match.endpoint)) return null;
+    if (row !== undefined && !isForOperators(row.route)) this.#writeBrowserLines(call, headers);
     if (bytes > (row?.maxBodyBytes ?? MAX_BODY_BYTES)) refuseTooLarge(call);
     else if (match === null) fail(call, ERRORS.PATH_NOT_FOUND);
     else if (row === undefined) fail(call, ERRORS.METHOD_NOT_ALLOWED, { allow: match.endpoint.allow });
@@ -263,18 +256,18 @@ export class HttpServer {
     return null;
   }
 
-  #writeBrowserLines(call: Call, request: HttpRequest): void {
+  #writeBrowserLines(call: Call, { origin }: RequestHeaders): void {
     const { cors } = this.#options;
-    if (cors !== undefined) call.browserLines = cors.linesFor(request.getHeader('origin'));
+    if (cors !== undefined) call.browserLines = cors.linesFor(origin);
   }
 
   /** A browser asks on behalf of a page whether it may send the request it has in mind. */
-  #isPreflight(call: Call, request: HttpRequest, { methods, allow }: Endpoint<Row>): boolean {
+  #isPreflight(call: Call, { origin, requestedMethod }: RequestHeaders, { methods, allow }: Endpoint<Row>): boolean {
     const { cors } = this.#options;
     if (cors === undefined || call.method !== 'OPTIONS') return false;
-    const asked = methods.get(request.getHeader('access-control-request-method'));
+    const asked = methods.get(requestedMethod);
     if (asked === undefined || isForOperators(asked.route)) return false;
-    const lines = cors.preflightLinesFor(request.getHeader('origin'), allow);
+    const lines = cors.preflightLinesFor(origin, allow);
     if (lines === null) return false;
     call.browserLines = lines;
     ok(call, '{}');
@@ -293,7 +286,9 @@ export class HttpServer {
 
   /** The stages after the body; each has answered when it returns false. */
   #pass(call: Call, row: Row): void {
-    const admission = call.credentials === null ? call.admission : this.#identify(call, row, call.credentials);
+    const { credentials } = call;
+    const admission =
+      credentials === null ? call.admission : this.#identity.identify(call, row.route, row.scope, credentials);
     if (admission === true) this.#proceed(call, row);
     else if (admission !== false) this.#proceedLater(call, row, admission);
   }
@@ -314,65 +309,6 @@ export class HttpServer {
     }
     if (!validate(call, row)) return;
     this.#dispatch(call, row.route);
-  }
-
-  #identify(call: Call, row: Row, credentials: Credentials): Admission {
-    const { method, target, body, startedMs } = call;
-    const { route } = row;
-    const checked = this.#options.authenticator.check(credentials, method, target, body, startedMs);
-    const result = checked.ok && !this.#isAllowedFrom(call, checked.key) ? BLOCKED : checked;
-    if (!result.ok) {
-      // Public data needs no key: a bad one, or a clock that is off, must not keep anyone from asking for the time.
-      if (route.access === 'public' && !route.strictKey) return this.#admitAddress(call, route);
-      this.#refuseIdentity(call, route, result.row, result.details);
-      return false;
-    }
-    call.key = result.key;
-    if ((result.key.scopes & row.scope) !== row.scope) {
-      this.#refuseIdentity(call, route, ERRORS.INSUFFICIENT_SCOPE);
-      return false;
-    }
-    return this.#admit(call, this.#options.limiter?.takeForKey(result.key, route, startedMs) ?? null);
-  }
-
-  /** Asked only once the signature holds: the list of a key is nobody else's business. */
-  #isAllowedFrom(call: Call, { allowedNetworks }: ApiKey): boolean {
-    if (allowedNetworks === null) return true;
-    const peer = new Uint8Array(call.response.getRemoteAddress());
-    return isWithin(allowedNetworks, clientAddress(peer, call.forwardedFor, this.#options.config.trustProxy));
-  }
-
-  /** A failed attempt is counted by address: whoever guesses is held up like any other stranger. */
-  #refuseIdentity(call: Call, route: Route, row: ErrorRow, details?: FailOptions['details']): void {
-    const admission = this.#admitAddress(call, route);
-    if (admission === true) fail(call, row, { details });
-    else if (admission !== false) void admission.then((isAdmitted) => isAdmitted && fail(call, row, { details }));
-  }
-
-  #admitAddress(call: Call, route: Route): Admission {
-    const { limiter, config } = this.#options;
-    if (limiter === null) return true;
-    const peer = new Uint8Array(call.response.getRemoteAddress());
-    const subject = clientSubject(peer, call.forwardedFor, config.trustProxy);
-    return this.#admit(call, limiter.takeForAddress(subject, route, call.startedMs));
-  }
-
-  #admit(call: Call, verdict: Verdict | Promise<Verdict> | null): Admission {
-    if (verdict === null) return true;
-    return verdict instanceof Promise ? verdict.then((late) => this.#heed(call, late)) : this.#heed(call, verdict);
-  }
-
-  #heed(call: Call, verdict: Verdict): boolean {
-    call.rateLimitHeaders = verdict.headers;
-    if (verdict.decision === 'allowed') return true;
-    if (verdict.decision === 'dependency_unavailable') {
-      fail(call, ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, { retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });
-    } else {
-      // Never 0: a full window still holds its oldest request for some milliseconds.
-      const waitMs = verdict.resetMs - this.#options.clock.nowMs();
-      fail(call, ERRORS.RATE_LIMITED, { retryAfterSec: Math.max(Math.ceil(waitMs / 1000), 1) });
-    }
-    return false;
   }
 
   #admitNew(call: Call, route: Route): boolean {
@@ -441,12 +377,6 @@ function makeApp(tls: Config['tls']): TemplatedApp {
   } catch {
     throw new ConfigError(`TLS_CERT and TLS_KEY: cannot use ${tls.certFile} with ${tls.keyFile}`);
   }
-}
-
-/** Asked on this machine by nobody from elsewhere: what a proxy here passes on says so in one of these headers. */
-function isFromHere(call: Call, request: HttpRequest): boolean {
-  const isPassedOn = PROXY_HEADERS.some((name) => request.getHeader(name) !== '');
-  return !isPassedOn && isLoopback(new Uint8Array(call.response.getRemoteAddress()));
 }
 
 function readUpgrade(request: HttpRequest, context: us_socket_context_t): Upgrade {

@@ -6,13 +6,11 @@
  * Each step has its own documented message, so a caller can tell an unknown key from a wrong passphrase; equalising
  * their time would therefore hide nothing. What is compared against a secret is compared in constant time.
  */
-
-import type { HttpRequest } from 'uWebSockets.js';
 import { hash } from 'node:crypto';
 import type { BlockList } from 'node:net';
 import type { SelfTrade } from '../../shared/codes.ts';
 import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
-import { AUTH_HEADER, EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSignV2 } from '../../shared/hmac.ts';
+import { EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSignV2 } from '../../shared/hmac.ts';
 import type { Limit, Tier } from '../limits/classes.ts';
 import type { HmacKey } from './hmacKey.ts';
 import type { NonceMemory } from './nonces.ts';
@@ -105,23 +103,6 @@ export class Authenticator {
     }
     return { ok: true, key };
   }
-}
-
-/** Whether a caller that needs no key wants to be known by one. */
-export function offersKey(request: HttpRequest): boolean {
-  return request.getHeader(AUTH_HEADER.API_KEY) !== '';
-}
-
-/** The request is only valid inside its handler, so the headers are read before any body arrives. */
-export function readCredentials(request: HttpRequest): Credentials {
-  return {
-    keyId: request.getHeader(AUTH_HEADER.API_KEY),
-    passphrase: request.getHeader(AUTH_HEADER.PASSPHRASE),
-    timestamp: request.getHeader(AUTH_HEADER.TIMESTAMP),
-    signature: request.getHeader(AUTH_HEADER.SIGNATURE),
-    version: request.getHeader(AUTH_HEADER.VERSION),
-    nonce: request.getHeader(AUTH_HEADER.NONCE),
-  };
 }
 
 function isIncomplete(credentials: Credentials): boolean {

@@ -3,7 +3,6 @@
  * customer gets that many addresses; an IPv4 address mapped into IPv6 is the IPv4 address. X-Forwarded-For is believed
  * only when a configured proxy sent it, and then read from the right, since anyone can write its left end.
  */
-import type { HttpRequest } from 'uWebSockets.js';
 import { type BlockList, isIP, isIPv4 } from 'node:net';
 import { isWithin } from './networks.ts';
 
@@ -23,16 +22,6 @@ export function clientAddress(peer: Uint8Array, forwardedFor: string, trusted: B
     address = hop;
   }
   return address;
-}
-
-/** All lines of the header as one: a proxy may add a line of its own behind those that the client has sent. */
-export function readForwardedFor(request: HttpRequest): string {
-  if (request.getHeader('x-forwarded-for') === '') return '';
-  const lines: string[] = [];
-  request.forEach((name, value) => {
-    if (name === 'x-forwarded-for') lines.push(value);
-  });
-  return lines.join(',');
 }
 
 /** Of a socket that begins on this machine; a proxy here may still speak for somebody elsewhere. */
