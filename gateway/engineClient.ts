@@ -44,8 +44,7 @@ import type { Views } from './views/index.ts';
 
 export type { EngineClientOptions, EngineReply, MarketPatch, ReplyHandler, ShardLoad } from './engineLane.ts';
 
-/** Marks a command whose reply nobody waits for. */
-const NO_REQUEST = 0;
+const NO_REQUEST = 0; // marks a command whose reply nobody waits for
 const NO_ROOM = -1;
 
 export class EngineClient {
