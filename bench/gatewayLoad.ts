@@ -11,7 +11,7 @@ import { createKeccak, type Keccak256 } from '../shared/keccak.ts';
 import { draftOrder, OrderSigner } from '../shared/sdk/order.ts';
 import { prepareRequest } from '../shared/sdk/request.ts';
 import { Histogram } from './histogram.ts';
-import { Connection, type LoadTarget, OrderFactory, toBytes } from './loadClient.ts';
+import { Connection, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
 import { processSeconds } from './processStat.ts';
 import { StealMeter } from './report.ts';
 
@@ -20,21 +20,30 @@ export type LoadOptions = LoadTarget & {
   readonly tasks: readonly LoadTask[];
   /** Whose processor time is told. */
   readonly serverPid?: number;
-  /** The peer, for the tasks that are about it. */
-  readonly bareUrl?: string;
-  readonly barePid?: number;
+  /** For the tasks that are about them. */
+  readonly bareServer?: Peer;
+  readonly barePath?: Peer;
 };
 
 /**
- * `ladder` builds the book that is read, `recover` is the signature check of the shards in a loop on this thread; the
- * bare ones send the peer the same, or ask it for as many bytes.
+ * `ladder` builds the book that is read, `recover` is the signature check of the shards in a loop on this thread. The
+ * bare server is sent the same, or asked for as many bytes; the bare path is sent the very requests of the task before.
  */
 export type LoadTask =
   | { readonly kind: 'ladder'; readonly levels: number }
   | { readonly kind: 'recover'; readonly seconds: number }
   | { readonly kind: TimedKind; readonly requests: number };
 
-export type TimedKind = 'place' | 'cancel' | 'bare POST' | 'bbo' | 'book' | 'bare GET as bbo' | 'bare GET as book';
+export type TimedKind =
+  | 'place'
+  | 'bare path, place'
+  | 'cancel'
+  | 'bare path, cancel'
+  | 'bare POST'
+  | 'bbo'
+  | 'book'
+  | 'bare GET as bbo'
+  | 'bare GET as book';
 
 export type LoadResult = {
   readonly kind: LoadTask['kind'];
@@ -43,12 +52,14 @@ export type LoadResult = {
   readonly p99Us: number;
   /** What a request cost the server that answered; undefined where the system does not tell. */
   readonly processorUs: number | undefined;
+  /** What it cost this client, which shares the machine with the server. */
+  readonly clientUs: number | undefined;
   readonly refused: number;
   readonly stolen: number | string;
 };
 
-/** Requests that are ready to leave, and whether for the peer. */
-type Prepared = { readonly isBare?: boolean; readonly requests: readonly Buffer[] };
+/** Requests that are ready to leave, and for whom. */
+type Prepared = { readonly peer: Peer | undefined; readonly requests: readonly Buffer[] };
 type Fired = { readonly seconds: number; readonly latency: Histogram; readonly refused: number };
 
 type RequestTask = Exclude<LoadTask, { kind: 'recover' }>;
@@ -56,25 +67,30 @@ type RequestTask = Exclude<LoadTask, { kind: 'recover' }>;
 class Load {
   readonly #options: LoadOptions;
   readonly #factory: OrderFactory;
+  readonly #server: Peer;
   #placed: readonly string[] = [];
+  /** The last that were sent. */
+  #sent: readonly Buffer[] = [];
 
   constructor(options: LoadOptions, hasher: OrderHasher) {
     this.#options = options;
     this.#factory = new OrderFactory(options, hasher);
+    this.#server = { baseUrl: options.baseUrl, pid: options.serverPid };
   }
 
   async run(task: RequestTask): Promise<LoadResult> {
-    const { isBare, requests } = await this.#prepare(task);
-    const { connections, baseUrl, bareUrl, serverPid, barePid } = this.#options;
-    const url = isBare ? bareUrl : baseUrl;
-    const pid = isBare ? barePid : serverPid;
-    assert(url !== undefined, 'gateway load: the peer runs when it is asked');
+    const { peer, requests } = await this.#prepare(task);
+    assert(peer !== undefined, 'gateway load: a peer runs when it is asked');
+    this.#sent = requests;
     // Opened for the task: a server closes what was idle while the requests were made.
-    const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(url)));
+    const { connections } = this.#options;
+    const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(peer.baseUrl)));
     const steal = new StealMeter();
-    const before = processorUsOf(pid);
+    const before = processorUsOf(peer.pid);
+    const clientBefore = process.cpuUsage();
     const { seconds, latency, refused } = await closedLoop(open, requests);
-    const after = processorUsOf(pid);
+    const client = process.cpuUsage(clientBefore);
+    const after = processorUsOf(peer.pid);
     for (const connection of open) connection.close();
     return {
       kind: task.kind,
@@ -82,30 +98,34 @@ class Load {
       p50Us: latency.quantileUs(0.5),
       p99Us: latency.quantileUs(0.99),
       processorUs: before === undefined || after === undefined ? undefined : (after - before) / latency.count,
+      clientUs: (client.user + client.system) / latency.count,
       refused,
       stolen: steal.percent(),
     };
   }
 
   async #prepare(task: RequestTask): Promise<Prepared> {
+    const server = this.#server;
+    const { bareServer, barePath } = this.#options;
     switch (task.kind) {
       case 'ladder':
-        return { requests: this.#factory.ladder(task.levels).map(toBytes) };
+        return { peer: server, requests: this.#factory.ladder(task.levels).map(toBytes) };
       case 'place':
-        return { requests: this.#places(task.requests) };
-      case 'cancel': {
-        const requests = this.#placed.map((orderHash) => toBytes(this.#factory.cancel(orderHash)));
-        return { requests };
-      }
+        return { peer: server, requests: this.#places(task.requests) };
+      case 'cancel':
+        return { peer: server, requests: this.#placed.map((orderHash) => toBytes(this.#factory.cancel(orderHash))) };
+      case 'bare path, place':
+      case 'bare path, cancel':
+        return { peer: barePath, requests: this.#sent };
       case 'bare POST':
-        return { isBare: true, requests: repeated(toBytes(this.#factory.place().request), task.requests) };
+        return { peer: bareServer, requests: repeated(toBytes(this.#factory.place().request), task.requests) };
       case 'bbo':
       case 'book':
-        return { requests: repeated(toGet(this.#pathOf(task.kind)), task.requests) };
+        return { peer: server, requests: repeated(toGet(this.#pathOf(task.kind)), task.requests) };
       case 'bare GET as bbo':
-        return { isBare: true, requests: repeated(toGet(await this.#bytesPath('bbo')), task.requests) };
+        return { peer: bareServer, requests: repeated(toGet(await this.#bytesPath('bbo')), task.requests) };
       case 'bare GET as book':
-        return { isBare: true, requests: repeated(toGet(await this.#bytesPath('book')), task.requests) };
+        return { peer: bareServer, requests: repeated(toGet(await this.#bytesPath('book')), task.requests) };
     }
   }
 
@@ -194,6 +214,7 @@ function recover({ market, domain, privateKey, feeBps }: LoadOptions, keccak: Ke
     p50Us: latency.quantileUs(0.5),
     p99Us: latency.quantileUs(0.99),
     processorUs: undefined,
+    clientUs: undefined,
     refused: 0,
     stolen: steal.percent(),
   };

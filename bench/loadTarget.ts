@@ -1,12 +1,16 @@
 /** What the benches of the whole server share: an account with a key and money, and a client in its own process. */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ExchangeClient } from '../shared/sdk/client.ts';
 import { OrderSigner } from '../shared/sdk/order.ts';
-import type { TestServer } from '../test/support/server.ts';
+import type { Scope, TestServer } from '../test/support/server.ts';
 import { makeMarket } from '../test/support/traders.ts';
-import type { LoadTarget } from './loadClient.ts';
+import type { BarePathOptions } from './barePathProtocol.ts';
+import type { LoadTarget, Peer } from './loadClient.ts';
 
 export const FEE_BPS = 50;
 export const PRIVATE_KEY = `0x${'22'.repeat(32)}`;
@@ -30,11 +34,36 @@ export async function makeTarget(server: TestServer): Promise<LoadTarget> {
   };
 }
 
+/** uWebSockets.js with nothing behind it. */
+export function startBareServer(scope: Scope): Promise<Peer> {
+  return startPeer(scope, './bareServer.ts');
+}
+
+/** The least that a signed order takes, for orders of this target. */
+export function startBarePath(scope: Scope, { credentials, market, domain }: LoadTarget): Promise<Peer> {
+  const directory = mkdtempSync(join(tmpdir(), 'exchange-bench-'));
+  const options: BarePathOptions = { credentials, market, domain, directory };
+  return startPeer(scope, './barePath.ts', options, () => rmSync(directory, { recursive: true }));
+}
+
+async function startPeer(scope: Scope, entry: string, options?: object, whenOver = (): void => {}): Promise<Peer> {
+  const child = forkEntry(entry);
+  scope.after(async () => {
+    if (child.exitCode === null) {
+      const exited = once(child, 'exit');
+      child.kill();
+      await exited;
+    }
+    whenOver();
+  });
+  if (options !== undefined) child.send(options);
+  const [port] = await once(child, 'message');
+  return { baseUrl: `http://127.0.0.1:${port}`, pid: child.pid };
+}
+
 /** Runs a client to its end. @returns all that it reported. */
 export async function runClient<Options extends object, Result>(entry: string, options: Options): Promise<Result[]> {
-  const child = fork(fileURLToPath(new URL(entry, import.meta.url)), {
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-  });
+  const child = forkEntry(entry);
   const results: Result[] = [];
   child.on('message', (result) => results.push(result as Result));
   // What it sent last may come after its exit, but not after the end of the channel.
@@ -43,4 +72,10 @@ export async function runClient<Options extends object, Result>(entry: string, o
   const [[code]] = await ended;
   if (code !== 0) throw new Error(`the client ended with ${code}`);
   return results;
+}
+
+function forkEntry(entry: string): ChildProcess {
+  return fork(fileURLToPath(new URL(entry, import.meta.url)), {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
 }

@@ -1,0 +1,206 @@
+/**
+ * Process entry of the yardstick for what this machine allows: the way of a signed order with nothing on it but what
+ * no exchange can leave out. The gateway thread takes the request, checks HMAC, JSON and schema and writes the command
+ * into a ring; the shard's thread (barePathShard.ts) checks the signature, commits and answers. There are no limits,
+ * nonces, balances, books, views or read models, and nothing is matched.
+ *
+ * By what the server is slower than this, the exchange's rules are dear; by what this is slower than bare recovery, the
+ * machine is: how long a thread takes to wake up, a socket to be written, a file to be synced.
+ *
+ * Answers `POST /v1/orders` and `DELETE /v1/orders/<hash>` with as many bytes as the server does. Is sent its options
+ * and tells its parent the port.
+ */
+import { App, type HttpRequest, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
+import { hash } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+import type { Credentials } from '../gateway/auth/apiKeys.ts';
+import { HmacKey } from '../gateway/auth/hmacKey.ts';
+import type { MarketEntry } from '../gateway/control/catalog.ts';
+import { OrderEncoder, PLACEMENT_SCHEMA, type Placement } from '../gateway/encodeOrder.ts';
+import { compileBody } from '../gateway/validate.ts';
+import { assert } from '../shared/assert.ts';
+import { SELF_TRADE } from '../shared/codes.ts';
+import { beginCommand, CANCEL_HASH, CMD_BODY, COMMAND } from '../shared/commands.ts';
+import { HASH_BYTES, toHex, tryParseHex } from '../shared/hex.ts';
+import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV2 } from '../shared/hmac.ts';
+import { ID_KIND, timeOrderedId } from '../shared/ids.ts';
+import { RingConsumer, RingProducer } from '../shared/ring.ts';
+import { createRingBuffer } from '../shared/ringLayout.ts';
+import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
+import * as protocol from './barePathProtocol.ts';
+
+const HOST = '127.0.0.1';
+const RING_BYTES = 1 << 20;
+const ACCOUNT = 0;
+const MARKET = 0;
+/** Makes an answer as long as the server's. */
+const HEADERS = `application/json\r\nX-Filler: ${'x'.repeat(145)}`;
+const CANCELLED = JSON.stringify({ message: 'order cancelled' });
+const ORDERS_PATH = '/v1/orders';
+
+/** A request that is owed its answer. */
+type Waiting = { readonly response: HttpResponse; readonly isPlacement: boolean; isAborted: boolean };
+
+/** What of a request's headers its signature is checked with; there is only one key. */
+type Signed = Pick<Credentials, 'timestamp' | 'nonce' | 'signature'>;
+
+class BarePath {
+  readonly #key: HmacKey;
+  readonly #encoder: OrderEncoder;
+  readonly #checkBody = compileBody(PLACEMENT_SCHEMA);
+  readonly #commands: RingProducer;
+  readonly #answers: RingConsumer;
+  /** By request id. */
+  readonly #waiting = new Map<number, Waiting>();
+  #requestId = 0;
+
+  constructor({ credentials, market, domain, directory }: protocol.BarePathOptions) {
+    this.#key = new HmacKey(Buffer.from(credentials.secret, 'base64url'));
+    // All that the encoder asks of a market.
+    const entry = { yesTokenId: market.yes_token_id, noTokenId: market.no_token_id } as MarketEntry;
+    this.#encoder = new OrderEncoder({ byId: () => entry }, { ownerOf: () => ACCOUNT, maySign: () => true });
+    const commandRing = createRingBuffer(RING_BYTES);
+    const answerRing = createRingBuffer(RING_BYTES);
+    this.#commands = new RingProducer(commandRing);
+    this.#answers = new RingConsumer(answerRing);
+    const workerData: protocol.BarePathShardOptions = { domain, directory, commandRing, answerRing };
+    const shard = new Worker(new URL('./barePathShard.ts', import.meta.url), {
+      workerData,
+      execArgv: STRIPPED_BEFORE,
+    });
+    shard.once('error', (error) => {
+      throw error;
+    });
+  }
+
+  listen(onPort: (port: number) => void): void {
+    App()
+      .post(ORDERS_PATH, (response, request) => {
+        const signed = readSigned(request);
+        const waiting = expect(response, true);
+        let body = Buffer.alloc(0);
+        response.onData((chunk, isLast) => {
+          // A view of memory that is only there until this returns, unless more has to follow.
+          const part = Buffer.from(chunk);
+          body = isLast && body.length === 0 ? part : Buffer.concat([body, part]);
+          if (isLast) this.#place(waiting, signed, body);
+        });
+      })
+      .del(`${ORDERS_PATH}/*`, (response, request) => {
+        this.#cancel(expect(response, false), readSigned(request), request.getUrl());
+      })
+      .listen(HOST, 0, (socket) => {
+        assert(socket !== false, 'bare path: some port is free');
+        onPort(us_socket_local_port(socket));
+      });
+  }
+
+  /** Answers what the shard has answered, for ever. */
+  async pump(): Promise<void> {
+    for (;;) {
+      for (let word = this.#answers.next(); word >= 0; word = this.#answers.next()) this.#answer(word);
+      this.#answers.release();
+      await this.#answers.waitAsync();
+    }
+  }
+
+  #place(waiting: Waiting, signed: Signed, body: Buffer): void {
+    const { response } = waiting;
+    const isSigned = this.#isSigned(signed, 'POST', ORDERS_PATH, hash('sha256', body, 'hex'));
+    if (!isSigned) {
+      refuse(response, '401 Unauthorized');
+      return;
+    }
+    const order: unknown = JSON.parse(body.toString());
+    if (this.#checkBody(order) !== null || 'row' in this.#encoder.tryEncode(order as Placement, PLACER)) {
+      refuse(response, '400 Bad Request');
+      return;
+    }
+    const { record } = this.#encoder;
+    const word = this.#begin(COMMAND.PLACE, waiting);
+    for (let index = CMD_BODY; index < record.length; index++) this.#commands.words[word + index] = record[index];
+    this.#commands.publish();
+  }
+
+  #cancel(waiting: Waiting, signed: Signed, path: string): void {
+    const isSigned = this.#isSigned(signed, 'DELETE', path, EMPTY_BODY_SHA256);
+    if (!isSigned) {
+      refuse(waiting.response, '401 Unauthorized');
+      return;
+    }
+    const word = this.#begin(COMMAND.CANCEL, waiting);
+    const orderHash = path.slice(ORDERS_PATH.length + 1);
+    const isHash = tryParseHex(orderHash, HASH_BYTES, this.#commands.bytes, (word + CANCEL_HASH) * 4);
+    assert(isHash, 'bare path: its client cancels by hash');
+    this.#commands.publish();
+  }
+
+  #isSigned({ timestamp, nonce, signature }: Signed, method: string, path: string, bodySha256: string): boolean {
+    const text = stringToSignV2(timestamp, nonce, method, path, bodySha256);
+    return this.#key.accepts(signature, text, NO_BODY);
+  }
+
+  #begin(type: typeof COMMAND.PLACE | typeof COMMAND.CANCEL, waiting: Waiting): number {
+    this.#requestId = (this.#requestId + 1) >>> 0;
+    const word = beginCommand(this.#commands, type, this.#requestId, ACCOUNT, Date.now(), MARKET, 0);
+    assert(word >= 0, 'bare path: the ring has room for every request in flight');
+    this.#waiting.set(this.#requestId, waiting);
+    return word;
+  }
+
+  #answer(word: number): void {
+    const { words } = this.#answers;
+    const request = words[word + protocol.ANSWER_REQUEST];
+    const { response, isPlacement, isAborted } = this.#waiting.get(request)!;
+    this.#waiting.delete(request);
+    if (isAborted) return;
+    if (words[word + protocol.ANSWER_ACCEPTED] === 0) refuse(response, '400 Bad Request');
+    else send(response, isPlacement ? this.#placed(word) : CANCELLED);
+  }
+
+  #placed(word: number): string {
+    const { words, bytes } = this.#answers;
+    const order_id = timeOrderedId(Date.now(), 0, ID_KIND.ORDER, words[word + protocol.ANSWER_SEQUENCE]);
+    const order_hash = toHex(bytes, (word + protocol.ANSWER_HASH) * 4, HASH_BYTES);
+    return JSON.stringify({ order_id, order_hash, status: 'open', matches: 0, fills: [] });
+  }
+}
+
+const NO_BODY = new Uint8Array(0);
+const PLACER = { accountIndex: ACCOUNT, selfTradePrevention: SELF_TRADE.NONE };
+
+function readSigned(request: HttpRequest): Signed {
+  return {
+    timestamp: request.getHeader(AUTH_HEADER.TIMESTAMP),
+    nonce: request.getHeader(AUTH_HEADER.NONCE),
+    signature: request.getHeader(AUTH_HEADER.SIGNATURE),
+  };
+}
+
+/** uWebSockets.js ends the process where nobody listens for the end of the connection. */
+function expect(response: HttpResponse, isPlacement: boolean): Waiting {
+  const waiting = { response, isPlacement, isAborted: false };
+  response.onAborted(() => {
+    waiting.isAborted = true;
+  });
+  return waiting;
+}
+
+function send(response: HttpResponse, body: string): void {
+  response.cork(() => {
+    response.writeStatus('200 OK');
+    response.writeHeader('Content-Type', HEADERS);
+    response.end(body);
+  });
+}
+
+function refuse(response: HttpResponse, status: string): void {
+  response.cork(() => response.writeStatus(status).end());
+}
+
+process.once('message', (options) => {
+  const path = new BarePath(options as protocol.BarePathOptions);
+  path.listen((port) => process.send?.(port));
+  void path.pump();
+});
+process.once('disconnect', () => process.exit(0));
