@@ -2,11 +2,14 @@
  * How long does a client wait? The whole server over HTTP in an open loop: places and cancels at fixed shares of the
  * maximum that a closed loop found just before, counted from the moment each was to be sent (openLoop.ts). And how long
  * a cancel takes while others place as fast as they can, which is when one wants it most.
+ *
+ * Microseconds are the machine's as much as the server's, so what travels are multiples of the bare path's in the same
+ * run (barePath.ts): its median while it takes one placement after the other is the floor under any answer here.
  */
 import { assert } from '../shared/assert.ts';
-import { startServer } from '../test/support/server.ts';
-import type { Latency, LatencyOptions, LatencyResult } from './latencyLoad.ts';
-import { makeTarget, runClient } from './loadTarget.ts';
+import { type Scope, startServer } from '../test/support/server.ts';
+import type { Asked, LatencyOptions, LatencyResult } from './latencyLoad.ts';
+import { makeTarget, runClient, startBarePath } from './loadTarget.ts';
 import { atMost, type Plot, quietest, type Report, type Row, STOLEN } from './report.ts';
 
 const CONNECTIONS = 32;
@@ -15,23 +18,30 @@ const SHARES = [0.3, 0.7];
 const ROUNDS = 2;
 const SECONDS = 3;
 const CANCELS_PER_SECOND = 200;
+const IDLE_REQUESTS = 1000;
 
 const MOST_PLACE_P50_US = 400;
 const MOST_PLACE_P99_US = 2500;
 const MOST_CANCEL_P99_US = 2000;
+const MOST_PLACE_P50_FLOORS = 3;
+const MOST_PLACE_P99_FLOORS = 20;
 
 export async function run(): Promise<Report> {
   const cleanUps: (() => void | Promise<void>)[] = [];
+  const scope: Scope = { after: (cleanUp) => void cleanUps.push(cleanUp) };
   try {
-    const server = await startServer({ after: (cleanUp) => cleanUps.push(cleanUp) }, { SHARDS: '' });
+    const server = await startServer(scope, { SHARDS: '' });
+    const target = await makeTarget(server);
     const results = await runClient<LatencyOptions, LatencyResult>('./latencyLoad.ts', {
-      ...(await makeTarget(server)),
+      ...target,
       connections: CONNECTIONS,
       warmUpRequests: WARM_UP_REQUESTS,
       shares: SHARES,
       rounds: ROUNDS,
       seconds: SECONDS,
       cancelsPerSecond: CANCELS_PER_SECOND,
+      barePath: await startBarePath(scope, target),
+      idleRequests: IDLE_REQUESTS,
     });
     assert((await server.admin.ledger()).balanced, 'latency: the money closes after the load');
     return describe(results);
@@ -42,25 +52,41 @@ export async function run(): Promise<Report> {
 
 function describe(results: readonly LatencyResult[]): Report {
   // How late the client's own clockwork was tells of programs beside this one, which stolen time does not.
-  const best = (share: number): LatencyResult =>
+  const best = (share: number, asked: Asked = 'server'): LatencyResult =>
     quietest(
-      results.filter((result) => result.share === share),
+      results.filter((result) => result.share === share && result.asked === asked),
       ({ lateP99Us }) => lateP99Us,
     );
   const low = best(0.3);
+  const bare = best(0.3, 'bare path');
+  const idle = results.filter(({ asked }) => asked === 'idle bare path').map(({ place }) => place.p50Us);
+  const floorUs = Math.min(...idle);
   const plots: Plot[] = [
-    { title: 'Placing an order', curves: SHARES.map((share) => curveOf(share, best(share).place)) },
-    { title: 'Cancelling an order', curves: [...SHARES, 1].map((share) => curveOf(share, best(share).cancel)) },
+    { title: 'Placing an order', curves: [...SHARES.map((share) => best(share)), bare].map(curveOf('place')) },
+    {
+      title: 'Cancelling an order',
+      curves: [...[...SHARES, 1].map((share) => best(share)), bare].map(curveOf('cancel')),
+    },
   ];
   return {
     bench: 'latency',
     settings:
       `${CONNECTIONS} connections, ${SECONDS} s a round, as many cancels as places, synchronous FULL, client on the ` +
-      `same machine; at the maximum ${CANCELS_PER_SECOND} cancels/s beside placements in a closed loop`,
-    rows: results.flatMap((result) => [toRow(result, 'place'), toRow(result, 'cancel')]),
+      `same machine; at the maximum ${CANCELS_PER_SECOND} cancels/s beside placements in a closed loop; the bare ` +
+      'path (barePath.ts: HTTP, HMAC, JSON, schema, ring, signature and commit, none of the rules) is sent what the ' +
+      'server was at 30 %, and when idle one placement after the other',
+    rows: results.flatMap((result) =>
+      result.asked === 'idle bare path' ? [toRow(result, 'place')] : [toRow(result, 'place'), toRow(result, 'cancel')],
+    ),
     goals: [
       atMost('place at 30 % load: p50 us', low.place.p50Us, MOST_PLACE_P50_US),
       atMost('place at 30 % load: p99 us', low.place.p99Us, MOST_PLACE_P99_US),
+      atMost('place at 30 % load: p50 to that of the idle bare path', low.place.p50Us / floorUs, MOST_PLACE_P50_FLOORS),
+      atMost(
+        'place at 30 % load: p99 to the p50 of the idle bare path',
+        low.place.p99Us / floorUs,
+        MOST_PLACE_P99_FLOORS,
+      ),
       atMost('cancel while placements run at maximum: p99 us', best(1).cancel.p99Us, MOST_CANCEL_P99_US),
     ],
     plots,
@@ -70,7 +96,7 @@ function describe(results: readonly LatencyResult[]): Report {
 function toRow(result: LatencyResult, kind: 'place' | 'cancel'): Row {
   const { p50Us, p99Us, p999Us, maxUs } = result[kind];
   return {
-    load: `${nameOf(result.share)}, ${kind}`,
+    load: `${nameOf(result)}, ${kind}`,
     'requests/s': result.perSecond,
     'p50 us': p50Us,
     'p99 us': p99Us,
@@ -82,10 +108,12 @@ function toRow(result: LatencyResult, kind: 'place' | 'cancel'): Row {
   };
 }
 
-function curveOf(share: number, { points }: Latency): Plot['curves'][number] {
-  return { name: nameOf(share), points };
+function curveOf(kind: 'place' | 'cancel'): (result: LatencyResult) => Plot['curves'][number] {
+  return (result) => ({ name: nameOf(result), points: result[kind].points });
 }
 
-function nameOf(share: number): string {
-  return share === 1 ? 'placements at maximum' : `${100 * share} % of the maximum`;
+function nameOf({ asked, share }: LatencyResult): string {
+  if (asked === 'idle bare path') return asked;
+  const prefix = asked === 'server' ? '' : `${asked}, `;
+  return prefix + (share === 1 ? 'placements at maximum' : `${100 * share} % of the maximum`);
 }

@@ -1,11 +1,12 @@
 /**
  * Process entry of the latency bench's client: finds the closed-loop maximum, sends at shares of it in an open loop,
- * and then cancels at a steady rate while other connections place as fast as they can.
+ * and then cancels at a steady rate while other connections place as fast as they can. The bare path (barePath.ts) is
+ * sent the same at the lowest share, and placements alone one after the other.
  */
 import { hasherFor } from '../shared/eip712.ts';
 import { createKeccak } from '../shared/keccak.ts';
 import { type CurvePoint, Histogram } from './histogram.ts';
-import { Connection, type LoadTarget, OrderFactory, toBytes } from './loadClient.ts';
+import { Connection, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
 import { type PacedRequest, type PacedResult, sendPaced } from './openLoop.ts';
 import { StealMeter } from './report.ts';
 
@@ -13,11 +14,15 @@ export type LatencyOptions = LoadTarget & {
   readonly connections: number;
   /** Requests that find the code cold and tell how many to prepare for what follows. */
   readonly warmUpRequests: number;
+  /** The lowest is the first, and the one for the bare path. */
   readonly shares: readonly number[];
   readonly rounds: number;
   readonly seconds: number;
   /** While placements run at their maximum. */
   readonly cancelsPerSecond: number;
+  readonly barePath: Peer;
+  /** Placements on one connection. */
+  readonly idleRequests: number;
 };
 
 export type Latency = {
@@ -28,8 +33,12 @@ export type Latency = {
   readonly points: readonly CurvePoint[];
 };
 
+/** Who was asked; the idle bare path takes one placement after the other, and no cancels. */
+export type Asked = 'server' | 'bare path' | 'idle bare path';
+
 export type LatencyResult = {
-  /** A share of the maximum; 1 for cancels beside placements at their maximum. */
+  readonly asked: Asked;
+  /** A share of the server's maximum; 1 for cancels beside placements at their maximum. */
   readonly share: number;
   readonly perSecond: number;
   readonly place: Latency;
@@ -43,28 +52,69 @@ const PLACE = 0;
 const CANCEL = 1;
 const CANCEL_CONNECTIONS = 4;
 
-async function main(options: LatencyOptions): Promise<void> {
-  const factory = new OrderFactory(options, hasherFor(options.domain, await createKeccak()));
-  const open = (count: number): Promise<Connection[]> =>
-    Promise.all(Array.from({ length: count }, () => Connection.open(options.baseUrl)));
-  const connections = await open(options.connections);
+type Load = Pick<LatencyResult, 'asked' | 'share'>;
 
-  const warmUp = await closedLoop(connections, mixed(factory, options.warmUpRequests));
-  const maximum = await closedLoop(connections, mixed(factory, Math.ceil(warmUp.perSecond * options.seconds)));
-  for (let round = 0; round < options.rounds; round++) {
-    for (const share of options.shares) {
+async function main(options: LatencyOptions): Promise<void> {
+  const { connections: count, barePath, rounds, seconds, shares } = options;
+  const factory = new OrderFactory(options, hasherFor(options.domain, await createKeccak()));
+
+  const first = mixed(factory, options.warmUpRequests);
+  const warmUp = await withConnections(options, count, (open) => closedLoop(open, first));
+  await withConnections(barePath, count, (open) => closedLoop(open, first));
+  const more = mixed(factory, Math.ceil(warmUp.perSecond * seconds));
+  const maximum = await withConnections(options, count, (open) => closedLoop(open, more));
+  for (let round = 0; round < rounds; round++) {
+    for (const share of shares) {
       const rate = share * maximum.perSecond;
-      const requests = mixed(factory, Math.ceil(rate * options.seconds));
-      const steal = new StealMeter();
-      const paced = await sendPaced(connections, requests, 2, rate);
-      report(share, rate, paced, steal.percent());
+      const requests = mixed(factory, Math.ceil(rate * seconds));
+      await withConnections(options, count, (open) => paced(open, requests, { asked: 'server', share }, rate));
+      if (share !== shares[0]) continue;
+      await withConnections(barePath, count, (open) => paced(open, requests, { asked: 'bare path', share }, rate));
+      await withConnections(barePath, 1, (open) => oneByOne(open, requests, options.idleRequests));
     }
   }
-  for (let round = 0; round < options.rounds; round++) {
-    await besideMaximum(factory, connections, await open(CANCEL_CONNECTIONS), options, maximum.perSecond);
-  }
-  for (const connection of connections) connection.close();
+  for (let round = 0; round < rounds; round++) await besideMaximum(factory, options, maximum.perSecond);
   process.disconnect();
+}
+
+/** Only for as long as they are used: a server closes what is idle. */
+async function withConnections<Result>(
+  { baseUrl }: Peer,
+  count: number,
+  use: (connections: Connection[]) => Promise<Result>,
+): Promise<Result> {
+  const connections = await Promise.all(Array.from({ length: count }, () => Connection.open(baseUrl)));
+  const result = await use(connections);
+  for (const connection of connections) connection.close();
+  return result;
+}
+
+async function paced(
+  connections: readonly Connection[],
+  requests: readonly PacedRequest[],
+  load: Load,
+  perSecond: number,
+): Promise<void> {
+  const steal = new StealMeter();
+  const result = await sendPaced(connections, requests, 2, perSecond);
+  report(load, perSecond, result, steal.percent());
+}
+
+async function oneByOne(
+  connections: readonly Connection[],
+  requests: readonly PacedRequest[],
+  count: number,
+): Promise<void> {
+  const steal = new StealMeter();
+  const places = requests.filter(({ kind }) => kind === PLACE).slice(0, count);
+  const { perSecond, latency, refused } = await closedLoop(connections, places);
+  const empty = new Histogram();
+  report(
+    { asked: 'idle bare path', share: 0 },
+    perSecond,
+    { latencies: [latency, empty], late: empty, refused },
+    steal.percent(),
+  );
 }
 
 /** As many cancels as placements, each of an order that was placed a while ago. */
@@ -84,53 +134,44 @@ function mixed(factory: OrderFactory, count: number): PacedRequest[] {
 async function closedLoop(
   connections: readonly Connection[],
   requests: readonly PacedRequest[],
-): Promise<{ perSecond: number; latency: Histogram }> {
+): Promise<{ perSecond: number; latency: Histogram; refused: number }> {
   const latency = new Histogram();
   let next = 0;
+  let refused = 0;
   const start = performance.now();
   const drain = async (connection: Connection): Promise<void> => {
     while (next < requests.length) {
       const { bytes } = requests[next++]!;
       const sent = performance.now();
-      await new Promise((resolve) => connection.send(bytes, resolve));
+      const status = await new Promise((resolve) => connection.send(bytes, resolve));
       latency.record((performance.now() - sent) * 1e6);
+      if (status !== 200) refused++;
     }
   };
   await Promise.all(connections.map(drain));
-  return { perSecond: requests.length / ((performance.now() - start) / 1000), latency };
+  return { perSecond: requests.length / ((performance.now() - start) / 1000), latency, refused };
 }
 
-async function besideMaximum(
-  factory: OrderFactory,
-  connections: readonly Connection[],
-  cancelConnections: readonly Connection[],
-  options: LatencyOptions,
-  perSecond: number,
-): Promise<void> {
-  const orders = Array.from({ length: options.cancelsPerSecond * options.seconds }, () => factory.place());
-  await closedLoop(
-    connections,
-    orders.map(({ request }) => ({ kind: PLACE, bytes: toBytes(request) })),
-  );
-  const places = Array.from({ length: Math.ceil(perSecond * options.seconds) }, () => ({
-    kind: PLACE,
-    bytes: toBytes(factory.place().request),
-  }));
+async function besideMaximum(factory: OrderFactory, options: LatencyOptions, perSecond: number): Promise<void> {
+  const { connections: count, cancelsPerSecond, seconds } = options;
+  const orders = Array.from({ length: cancelsPerSecond * seconds }, () => factory.place());
+  const toPlace = ({ request }: (typeof orders)[number]): PacedRequest => ({ kind: PLACE, bytes: toBytes(request) });
+  await withConnections(options, count, (open) => closedLoop(open, orders.map(toPlace)));
+  const places = Array.from({ length: Math.ceil(perSecond * seconds) }, () => toPlace(factory.place()));
   const cancels = orders.map(({ orderHash }) => ({ kind: CANCEL, bytes: toBytes(factory.cancel(orderHash)) }));
   const steal = new StealMeter();
   const [placing, cancelling] = await Promise.all([
-    closedLoop(connections, places),
-    sendPaced(cancelConnections, cancels, 2, options.cancelsPerSecond),
+    withConnections(options, count, (open) => closedLoop(open, places)),
+    withConnections(options, CANCEL_CONNECTIONS, (open) => sendPaced(open, cancels, 2, cancelsPerSecond)),
   ]);
   const latencies = [placing.latency, cancelling.latencies[CANCEL]!];
-  report(1, placing.perSecond, { ...cancelling, latencies }, steal.percent());
-  for (const connection of cancelConnections) connection.close();
+  report({ asked: 'server', share: 1 }, placing.perSecond, { ...cancelling, latencies }, steal.percent());
 }
 
-function report(share: number, perSecond: number, paced: PacedResult, stolen: number | string): void {
+function report(load: Load, perSecond: number, paced: PacedResult, stolen: number | string): void {
   const { latencies, late, refused } = paced;
   const result: LatencyResult = {
-    share,
+    ...load,
     perSecond,
     place: toLatency(latencies[PLACE]!),
     cancel: toLatency(latencies[CANCEL]!),
