@@ -111,6 +111,11 @@ export class Progress {
     Atomics.wait(this.#bells, WAITERS, 0, timeoutMs);
   }
 
+  /** Whether somebody waits for the projector. */
+  isAwaited(): boolean {
+    return Atomics.load(this.#bells, WAITERS) > 0;
+  }
+
   /** Resolves to true once the projector has passed `shardSequence`, or to false after `timeoutMs`. */
   async awaitProjected(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
     if (this.projected(shard) >= shardSequence) return true;

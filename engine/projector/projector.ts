@@ -41,8 +41,11 @@ import { PrivateTail } from './privateTail.ts';
 import { Cursors, clearReadDb, openReadDb } from './readDb.ts';
 import { TradeProjection } from './trades.ts';
 
-/** Rows in one transaction: large enough to catch up quickly, small enough that a waiting reader is not kept long. */
-const BATCH_ROWS = 2000;
+/**
+ * Rows in one transaction, and how many may wait for one while nobody waits for them: the more of them, the fewer pages
+ * are written for each; few enough that a reader who comes then waits for tens of milliseconds.
+ */
+export const BATCH_ROWS = 4000;
 
 export class Projector {
   readonly progress: Progress;
@@ -52,6 +55,8 @@ export class Projector {
   readonly #readers: (JournalReader | null)[];
   readonly #follow: (shard: number, reader: JournalReader, rows: number) => void;
   readonly #visit: JournalVisitor;
+  /** By shard: what was committed at the step before. */
+  readonly #seen: number[];
   readonly #record: RecordContext = { shard: 0, shardSequence: 0, timeMs: 0 };
   #state: ReadState;
 
@@ -61,6 +66,7 @@ export class Projector {
     this.#journalPaths = options.journalPaths;
     this.#db = openReadDb(options.readDbPath);
     this.#readers = options.journalPaths.map(() => null);
+    this.#seen = options.journalPaths.map(() => 0);
     this.#state = new ReadState(this.#db, options.journalPaths.length);
     this.#visit = (shardSequence, timeMs, words, commandWord, _commandBytes, eventWord, eventBytes) => {
       this.#record.shardSequence = shardSequence;
@@ -85,20 +91,36 @@ export class Projector {
     this.#follow = follow.immediate;
   }
 
-  /** Takes one batch of every journal that has grown. @returns whether any had. */
-  step(): boolean {
+  /**
+   * Takes one batch of every journal that has grown, up to the last record if `isAwaited`. Otherwise those the gateway
+   * has not told for good yet are left to the next step, unless they are too many: told records need no private frames
+   * here (H2), and what was not told by the next step is taken with its frames.
+   * @returns whether any was taken.
+   */
+  step(isAwaited: boolean): boolean {
     let hasMoved = false;
     for (let shard = 0; shard < this.#readers.length; shard++) {
       const committed = this.progress.committed(shard);
       if (committed === NOT_KNOWN) continue;
       const reader = this.#readers[shard] ?? this.#connect(shard);
-      const behind = committed - this.#state.heads[shard]!.sequence;
-      if (behind <= 0) continue;
-      this.#follow(shard, reader, Math.min(behind, BATCH_ROWS));
+      const due = Math.max(this.progress.told(shard), this.#seen[shard]!, committed - BATCH_ROWS);
+      this.#seen[shard] = committed;
+      const rows = (isAwaited ? committed : Math.min(due, committed)) - this.#state.heads[shard]!.sequence;
+      if (rows <= 0) continue;
+      this.#follow(shard, reader, Math.min(rows, BATCH_ROWS));
       this.progress.setProjected(shard, this.#state.heads[shard]!.sequence);
       hasMoved = true;
     }
     return hasMoved;
+  }
+
+  /** Committed records that are not followed, of the shard that has most of them. */
+  behind(): number {
+    let most = 0;
+    for (const [shard, { sequence }] of this.#state.heads.entries()) {
+      most = Math.max(most, this.progress.committed(shard) - sequence);
+    }
+    return most;
   }
 
   close(): void {

@@ -45,7 +45,10 @@ function sizeOf(server: TestServer, name: string): number {
   return statSync(join(server.dataDir, name)).size;
 }
 
-/** Places one order after the other until `name` is half as long again as the others. */
+/**
+ * Places one order after the other until `name` is half as long again as the others. A look at the history after each
+ * gives it a transaction of its own in the read model, which otherwise takes many at once.
+ */
 async function placeUntilLonger(
   { server, trader }: Rig,
   market: OrderMarket,
@@ -55,6 +58,7 @@ async function placeUntilLonger(
   const placed: PlacementResponse[] = [];
   while (others.some((other) => sizeOf(server, name) < 1.5 * sizeOf(server, other))) {
     placed.push(await trader.place(market, { price: '0.1', size: '10' }));
+    if (name === READ_MODEL) await trader.send('GET', '/v1/user/orders/v2');
   }
   return placed;
 }

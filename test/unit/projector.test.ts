@@ -6,7 +6,7 @@ import { after, afterEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { markPath } from '../../engine/journalFile.ts';
-import { Projector } from '../../engine/projector/projector.ts';
+import { BATCH_ROWS, Projector } from '../../engine/projector/projector.ts';
 import { READ_DB_VERSION } from '../../engine/projector/readDb.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
 import { bytesToUuid } from '../../shared/hex.ts';
@@ -67,7 +67,7 @@ class Exchange {
 
   catchUp(projector: Projector): void {
     this.commit();
-    while (projector.step());
+    while (projector.step(true));
   }
 
   read(sql: string): Record<string, unknown>[] {
@@ -120,6 +120,11 @@ function trade(script: JournalScript, market: number): number {
   script.record(at(4), (events) => events.closed(1, BOB, market, CLOSE_REASON.USER, 50_000));
   script.record(at(5), (events) => events.place({ slot: 1, account: BOB, market, limitTicks: 31, lots: 10_000 }));
   return script.record(at(6), (events) => events.closed(1, BOB, market, CLOSE_REASON.EXPIRED, 10_000));
+}
+
+/** The records that have private frames. */
+function tailOf(exchange: Exchange): unknown[] {
+  return exchange.read('SELECT shard_sequence FROM private_tail').map((row) => row['shard_sequence']);
 }
 
 describe('the projection of orders', () => {
@@ -360,13 +365,13 @@ describe('a projector', () => {
     const follower = stepwise.projector();
     for (let sequence = 1; sequence <= last; sequence++) {
       for (const shard of [0, 1]) stepwise.progress.setCommitted(shard, sequence);
-      while (follower.step());
+      while (follower.step(true));
     }
     whole.catchUp(whole.projector());
     for (let sequence = 1; sequence <= last; sequence++) {
       for (const shard of [0, 1]) restarted.progress.setCommitted(shard, sequence);
       const projector = new Projector(restarted.options);
-      while (projector.step());
+      while (projector.step(true));
       projector.close();
     }
     assert.deepEqual(stepwise.dump(), whole.dump());
@@ -455,7 +460,7 @@ describe('a projector', () => {
     assert.ok(replaced.journal.lastSequence < last);
     exchange.progress.setCommitted(0, 2);
     const projector = exchange.projector();
-    while (projector.step());
+    while (projector.step(true));
     assert.deepEqual(exchange.read('SELECT account, limit_ticks FROM orders'), [{ account: BOB, limit_ticks: 9 }]);
     assert.equal(exchange.progress.projected(0), 2);
   });
@@ -473,14 +478,17 @@ describe('a projector', () => {
     second.close();
     assert.deepEqual(exchange.dump(), expected);
     rmSync(exchange.options.readDbPath);
-    assert.throws(() => exchange.projector().step(), /journal was trimmed and starts at \d+: put a backup of read.db/);
+    assert.throws(
+      () => exchange.projector().step(true),
+      /journal was trimmed and starts at \d+: put a backup of read.db/,
+    );
   });
 
   it('announces a shard only after the shard has recovered', () => {
     const exchange = new Exchange(2);
     const projector = exchange.projector();
     exchange.progress.setCommitted(1, 1);
-    while (projector.step());
+    while (projector.step(true));
     assert.equal(exchange.progress.projected(0), NOT_KNOWN);
     assert.equal(exchange.progress.projected(1), 1);
   });
@@ -495,6 +503,50 @@ describe('a projector', () => {
     assert.throws(() => exchange.catchUp(projector), new RegExp(`sequence ${last}: checksum mismatch`));
     assert.equal(exchange.progress.projected(0), 0);
     assert.deepEqual(exchange.read('SELECT * FROM orders'), []);
+  });
+
+  it('leaves records that are not told of yet to the next step, unless somebody waits for them', () => {
+    const exchange = new Exchange();
+    const last = trade(exchange.script, 0);
+    const projector = exchange.projector();
+    exchange.commit();
+    assert.equal(projector.step(false), false);
+    assert.equal(projector.behind(), last);
+    exchange.progress.setTold(0, 3);
+    exchange.script.record(T0 + DAY_MS, () => undefined);
+    exchange.commit();
+    assert.equal(projector.step(false), true);
+    assert.equal(exchange.progress.projected(0), last, 'what was there at the step before is taken in any case');
+    assert.deepEqual(tailOf(exchange), [3, 4, 5, 6, 7], 'and needs frames only from the record told on');
+    exchange.script.record(T0 + DAY_MS, () => undefined);
+    exchange.commit();
+    exchange.progress.setTold(0, last + 1);
+    projector.step(true);
+    assert.equal(exchange.progress.projected(0), last + 2);
+    assert.deepEqual(tailOf(exchange), []);
+  });
+
+  it('takes a record at once when it is told already, and then keeps no frames before it', () => {
+    const exchange = new Exchange();
+    const last = trade(exchange.script, 0);
+    const projector = exchange.projector();
+    exchange.commit();
+    exchange.progress.setTold(0, last);
+    assert.equal(projector.step(false), true);
+    assert.equal(exchange.progress.projected(0), last);
+    assert.deepEqual(tailOf(exchange), [last]);
+    assert.deepEqual(exchange.read('SELECT * FROM private_tail_starts'), [{ shard: 0, shard_sequence: last }]);
+  });
+
+  it('lets no more records wait than one batch has', () => {
+    const exchange = new Exchange();
+    for (let record = 0; record < BATCH_ROWS + 10; record++) exchange.script.record(T0, () => undefined);
+    const committed = exchange.script.journal.lastSequence;
+    const projector = exchange.projector();
+    exchange.commit();
+    assert.equal(projector.step(false), true);
+    assert.equal(exchange.progress.projected(0), committed - BATCH_ROWS);
+    assert.equal(projector.behind(), BATCH_ROWS);
   });
 
   it('follows as a thread of its own', async () => {

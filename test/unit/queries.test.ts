@@ -140,7 +140,7 @@ after(async () => {
 
 function follow(): void {
   progress.setCommitted(0, script.journal.lastSequence);
-  while (projector.step());
+  while (projector.step(true));
 }
 
 type Json = Record<string, unknown>;

@@ -141,7 +141,7 @@ function makeProjector(t: { after(cleanUp: () => void): void }, shard: Journaled
   const run = (committed: number): void => {
     const projector = new Projector({ journalPaths: [journalPath], readDbPath, progress: buffer });
     projector.progress.setCommitted(0, committed);
-    while (projector.step());
+    while (projector.step(true));
     projector.close();
   };
   return { readDbPath, directory, run, progress: new Progress(buffer) };
