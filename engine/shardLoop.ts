@@ -173,7 +173,8 @@ export class ShardLoop {
       for (let i = 1; i < count; i++) ring.words[to + i] = words[from + i]!;
       from += count;
     }
-    ring.publish();
+    // A tick that finds nothing due says nothing, and wakes nobody.
+    if (from > this.#publishedWords) ring.publish();
     const isAll = from === end;
     this.#publishedWords = isAll ? 0 : from;
     if (isAll) out.clear();

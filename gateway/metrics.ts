@@ -29,7 +29,7 @@ type Labels = Record<string, string | number>;
 type Tell = (labels: Labels, value: number) => void;
 
 /** How often the delay of the event loop is sampled: often enough to see a stall, rarely enough to cost nothing. */
-const LOOP_SAMPLE_MS = 50;
+const LOOP_SAMPLE_MS = 200;
 
 export class Metrics {
   readonly #registry = new Registry();
