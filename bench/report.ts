@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { createVerifier } from '../engine/verify/verifier.ts';
-import { verifyThreadsBeside } from '../gateway/verifyThreads.ts';
+import { isNative, verifyThreadsBeside } from '../gateway/verifyThreads.ts';
 import type { CurvePoint } from './histogram.ts';
 
 /** One line of a table: column name to cell. Numbers stay numbers, so that the JSON can be compared by a program. */
@@ -62,9 +62,14 @@ export function readConditions(): Conditions {
       `${gibibytes} GiB`,
       process.platform,
     ].join(', '),
-    verifier: `${createVerifier('auto').name}, ${verifyThreadsBeside(1, processors.length)} verifier threads`,
+    verifier: describeVerifier(processors.length),
     loadAverage: loadavg()[0],
   };
+}
+
+/** What a server here checks signatures with unless told otherwise. */
+function describeVerifier(cores: number): string {
+  return `${createVerifier('auto').name}, ${verifyThreadsBeside(1, cores, isNative('auto'))} verifier threads`;
 }
 
 /** The share of processor time that the host gave to others since this object was made. */

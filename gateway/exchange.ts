@@ -75,7 +75,7 @@ import { StartError } from './startError.ts';
 import { STREAM_PATH } from './stream/limits.ts';
 import { PrivateLog } from './stream/privateLog.ts';
 import { Stream } from './stream/stream.ts';
-import { VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
+import { isNative, VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
 
 import { Views } from './views/index.ts';
 
@@ -246,7 +246,7 @@ export class Exchange {
       timeoutEndMs: (account, nowMs) => control.gaming.activeTimeout(account, nowMs)?.endsMs ?? 0,
       webSocket: { path: STREAM_PATH, behavior: this.#stream.behavior, close: () => this.#stream.close() },
     });
-    const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores);
+    const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores, isNative(config.verifier));
     this.#verifiers = new VerifyThreads(verifyThreads, shards, config.verifier, log);
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
     this.#shards = new ShardThreads({

@@ -4,14 +4,25 @@
  */
 import { Worker } from 'node:worker_threads';
 import { createCheckBoard } from '../shared/checkLayout.ts';
+import { hasSecp256k1 } from '../shared/secp256k1.ts';
 import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
 import type { VerifierChoice, VerifierOptions } from '../shared/threads.ts';
 import { KeptThread } from './keptThread.ts';
 import type { Logger } from './log.ts';
 
-/** Two cores are for gateway and shard; from three on a busy shard has at least one helper. */
-export function verifyThreadsBeside(shards: number, cores: number): number {
-  return cores <= 2 ? 0 : Math.max(cores - 1 - shards, 1);
+/**
+ * Two cores are for gateway and shard; from three on a busy shard has at least one helper. Without the native library
+ * a signature costs more than all the rest ten times over: then there is one on two cores as well, which also keeps
+ * tables of the signers that come often, as a shard never does.
+ */
+export function verifyThreadsBeside(shards: number, cores: number, isNative: boolean): number {
+  const least = cores > (isNative ? 2 : 1) ? 1 : 0;
+  return Math.max(cores - 1 - shards, least);
+}
+
+/** Whether shards will check signatures with the native library. */
+export function isNative(verifier: VerifierChoice): boolean {
+  return verifier !== 'noble' && hasSecp256k1();
 }
 
 export class VerifyThreads {

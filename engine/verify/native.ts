@@ -1,30 +1,18 @@
 /**
- * The fast verifier: libsecp256k1 through the npm package `secp256k1`, some twenty times faster than the reference.
- * Its binding is loaded directly, because the package's own entry falls back in silence to a slow and less careful
- * JavaScript curve.
+ * The fast verifier: libsecp256k1 (shared/secp256k1.ts), some twenty times faster than the reference.
  *
  * The key is recovered for every signature. Checking against a remembered key is a sixth faster but ignores the
  * recovery bit v, so it would accept a signature that the reference refuses.
  */
-import { createRequire } from 'node:module';
 import { HASH_BYTES } from '../../shared/hex.ts';
 import type { Keccak256 } from '../../shared/keccak.ts';
+import { loadSecp256k1 } from '../../shared/secp256k1.ts';
 import { isAddressOf, NOT_CANONICAL, PUBLIC_KEY_BYTES, recoveryBit, SIGNATURE_BYTES } from './signature.ts';
 import type { Verifier } from './verifier.ts';
 
-type Binding = {
-  ecdsaRecover(
-    signature: Uint8Array,
-    recoveryBit: number,
-    digest: Uint8Array,
-    compressed: boolean,
-    output: Uint8Array,
-  ): Uint8Array;
-};
-
 /** Throws when no binary of the optional package fits this platform. */
 export function nativeVerifier(keccak: Keccak256): Verifier {
-  const binding = createRequire(import.meta.url)('secp256k1/bindings.js') as Binding;
+  const secp256k1 = loadSecp256k1();
   // Copied into by every call: a subarray per argument would allocate.
   const rs = new Uint8Array(SIGNATURE_BYTES - 1);
   const message = new Uint8Array(HASH_BYTES);
@@ -38,7 +26,7 @@ export function nativeVerifier(keccak: Keccak256): Verifier {
       for (let index = 0; index < rs.length; index++) rs[index] = signature[signatureOffset + index];
       for (let index = 0; index < HASH_BYTES; index++) message[index] = digest[digestOffset + index];
       try {
-        binding.ecdsaRecover(rs, bit, message, false, publicKey);
+        secp256k1.ecdsaRecover(rs, bit, message, false, publicKey);
       } catch {
         // r is not the x of a curve point, or the key would be the point at infinity.
         return false;

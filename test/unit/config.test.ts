@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError, type Environment, parseConfig } from '../../gateway/config.ts';
-import { verifyThreadsBeside } from '../../gateway/verifyThreads.ts';
+import { isNative, verifyThreadsBeside } from '../../gateway/verifyThreads.ts';
 
 const CORES = 8;
 
@@ -53,10 +53,16 @@ describe('config', () => {
     assert.equal(parseConfig({ VERIFY_THREADS: '3' }, CORES).verifyThreads, 3);
     assert.match(refusal({ VERIFY_THREADS: '65' }), /^VERIFY_THREADS: expected an integer from 0 to 64$/);
     assert.deepEqual(
-      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores)),
+      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores, true)),
       [0, 0, 1, 2, 6],
     );
-    assert.equal(verifyThreadsBeside(7, 8), 1, 'a hot market is never bound to one core');
+    assert.deepEqual(
+      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores, false)),
+      [0, 1, 1, 2, 6],
+      'the slow verifier wants both of two cores',
+    );
+    assert.equal(verifyThreadsBeside(7, 8, true), 1, 'a hot market is never bound to one core');
+    assert.equal(isNative('noble'), false);
   });
 
   it('takes origins as browsers write them, or all', () => {
