@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { EngineClient } from '../gateway/engineClient.ts';
+import { EngineLink } from '../gateway/engineLink.ts';
 import { Views } from '../gateway/views/index.ts';
 import { createBalances } from '../shared/balances.ts';
 import { systemClock } from '../shared/clock.ts';
@@ -20,13 +21,14 @@ const ACCOUNT = 1;
 export class LiveShard {
   readonly #directory = mkdtempSync(join(tmpdir(), 'exchange-bench-'));
   readonly #worker: Worker;
-  readonly #engine = new EngineClient({
+  readonly #link = new EngineLink({
     shards: 1,
     views: new Views(1),
     clock: systemClock,
     onHandlerError: rethrow,
     onFatal: rethrow,
   });
+  readonly #engine = new EngineClient(this.#link);
   readonly #ready: Promise<void>;
   /** A socket or a timer would keep the loop alive in a server: a thread that waits for memory does not. */
   readonly #alive = setInterval(() => undefined, 1000);
@@ -55,7 +57,7 @@ export class LiveShard {
       collateralCheck: true,
       postOnlyMs: 0,
     };
-    this.#ready = this.#engine.attach(0, workerData.commandRing, workerData.eventRing);
+    this.#ready = this.#link.attach(0, workerData.commandRing, workerData.eventRing);
     this.#worker = new Worker(new URL('../engine/shard.ts', import.meta.url), {
       workerData,
       execArgv: STRIPPED_BEFORE,
@@ -71,9 +73,9 @@ export class LiveShard {
   async stop(): Promise<void> {
     const ended = once(this.#worker, 'exit');
     this.#worker.postMessage('stop');
-    this.#engine.tick();
+    this.#link.tick();
     await ended;
-    this.#engine.stop();
+    this.#link.stop();
     clearInterval(this.#alive);
     rmSync(this.#directory, { recursive: true });
   }

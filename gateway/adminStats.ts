@@ -1,24 +1,24 @@
 /** How the exchange stands, as one object: what the administrator's feed reports once a second (RULES.md 9.11). */
 import type { Clock } from '../shared/clock.ts';
 import { NOT_KNOWN, type Progress } from '../shared/progress.ts';
-import type { EngineClient } from './engineClient.ts';
+import type { EngineLink } from './engineLink.ts';
 import type { Views } from './views/index.ts';
 
 export type StatsSources = {
-  readonly engine: EngineClient;
+  readonly link: EngineLink;
   readonly views: Views;
   readonly progress: Progress;
   readonly clock: Clock;
   readonly connections: () => number;
 };
 
-export function statsOf({ engine, views, progress, clock, connections }: StatsSources) {
+export function statsOf({ link, views, progress, clock, connections }: StatsSources) {
   const shards = views.orders.map((orders, shard) => {
-    const { commandBytes, commandCapacity, eventBytes, unanswered } = engine.load(shard);
+    const { commandBytes, commandCapacity, eventBytes, unanswered } = link.load(shard);
     const committed = progress.committed(shard);
     return {
       shard,
-      ready: engine.isReady(shard),
+      ready: link.isReady(shard),
       open_orders: orders.count,
       journal_sequence: Math.max(committed, 0),
       journal_lag_commands: unanswered,

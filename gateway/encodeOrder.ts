@@ -53,7 +53,7 @@ import { writeClientId } from '../shared/tag.ts';
 import type { ApiKey } from './auth/apiKeys.ts';
 import type { Accounts } from './control/accounts.ts';
 import type { Catalog, MarketEntry } from './control/catalog.ts';
-import type { CommandKey } from './engineLane.ts';
+import type { CommandKey } from './engineClient.ts';
 import type { Refusal } from './respond.ts';
 import type { JsonSchema } from './route.ts';
 

@@ -39,6 +39,7 @@ import { DeadMansSwitch } from './deadMansSwitch.ts';
 import { DiskGuard, freeBytes } from './diskGuard.ts';
 import { Drills } from './drills.ts';
 import { EngineClient } from './engineClient.ts';
+import { EngineLink } from './engineLink.ts';
 import { GroupDesk } from './groupDesk.ts';
 import { Answers } from './idempotency/answers.ts';
 import { catchUp } from './idempotency/catchUp.ts';
@@ -115,6 +116,7 @@ export class Exchange {
   readonly #startedSec: number;
   readonly #log: Logger;
   readonly #views: Views;
+  readonly #link: EngineLink;
   readonly #engine: EngineClient;
   readonly #stream: Stream;
   readonly #progress: Progress;
@@ -163,17 +165,18 @@ export class Exchange {
       const facts = { market_id: this.#views.markets.id(market), status: MARKET_STATUS_NAMES[status] };
       this.#feed.publish('market_status', facts);
     };
-    this.#engine = new EngineClient({
+    this.#link = new EngineLink({
       shards,
       views: this.#views,
       clock,
       onHandlerError: (error, context) => this.#answerFailed(error, context),
       onFatal,
     });
+    this.#engine = new EngineClient(this.#link);
     this.#queries = new QueryPool({
       readDbPath: this.#path('read.db'),
       progress,
-      lastAcknowledged: (account, shard) => this.#engine.lastAcknowledged(account, shard),
+      lastAcknowledged: (account, shard) => this.#link.lastAcknowledged(account, shard),
       inGroup: (record, group) => this.groups.named(record, group),
     });
     this.#stream = new Stream({
@@ -264,14 +267,14 @@ export class Exchange {
       },
       journalPaths,
       verifyThreads,
-      engine: this.#engine,
+      link: this.#link,
       log,
       onBack: (shard) => this.#resume(shard),
       onLost: (shard, isDown) => this.#feed.publish(isDown ? 'shard_down' : 'shard_lost', { shard }),
       onFatal,
     });
     this.#metrics = new Metrics({
-      engine: this.#engine,
+      link: this.#link,
       progress: this.#progress,
       shards: this.#shards,
       deadMansSwitch: this.#deadMansSwitch,
@@ -319,7 +322,7 @@ export class Exchange {
     await this.#shards.stop();
     await this.#verifiers.terminate();
     this.#sharedCounters?.close();
-    this.#engine.stop();
+    this.#link.stop();
     await this.#stream.finish();
     await Promise.race([this.#snapshots.stop(), sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
     await Promise.all([this.#snapshots.terminate(), this.#projector.terminate(), this.#queries.close()]);
@@ -346,7 +349,7 @@ export class Exchange {
   }
 
   #tick(): void {
-    this.#engine.tick();
+    this.#link.tick();
     this.#deadMansSwitch.tick();
     this.#rotation.tick();
   }
@@ -468,7 +471,7 @@ export class Exchange {
 
   #statsSources(): StatsSources {
     const connections = () => this.#server.connections;
-    return { engine: this.#engine, views: this.#views, progress: this.#progress, clock: this.clock, connections };
+    return { link: this.#link, views: this.#views, progress: this.#progress, clock: this.clock, connections };
   }
 
   /** One that nobody's answer waits for: it may be away for a while, and catches up. */

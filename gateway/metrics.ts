@@ -6,13 +6,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { NOT_KNOWN, type Progress } from '../shared/progress.ts';
 import type { DeadMansSwitch } from './deadMansSwitch.ts';
-import type { EngineClient } from './engineClient.ts';
+import type { EngineLink } from './engineLink.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { NO_STATUS, type RequestCounts } from './requestCounts.ts';
 import type { ShardThreads } from './shardThreads.ts';
 
 export type MetricsSources = {
-  readonly engine: EngineClient;
+  readonly link: EngineLink;
   readonly progress: Progress;
   readonly shards: ShardThreads;
   readonly deadMansSwitch: DeadMansSwitch;
@@ -67,27 +67,27 @@ export class Metrics {
     this.#counter('exchange_connections_refused_total', over, [], (tell) => tell({}, refusedConnections()));
   }
 
-  #shards({ engine, progress, shards }: MetricsSources): void {
+  #shards({ link, progress, shards }: MetricsSources): void {
     const perShard = (name: string, help: string, read: (shard: number) => number) => {
       this.#gauge(name, help, ['shard'], (tell) => {
         for (let shard = 0; shard < progress.shards; shard++) tell({ shard }, read(shard));
       });
     };
-    perShard('exchange_shard_ready', '1 while the shard takes commands.', (shard) => Number(engine.isReady(shard)));
+    perShard('exchange_shard_ready', '1 while the shard takes commands.', (shard) => Number(link.isReady(shard)));
     perShard(
       'exchange_command_ring_bytes',
       'Bytes the shard has not read yet.',
-      (shard) => engine.load(shard).commandBytes,
+      (shard) => link.load(shard).commandBytes,
     );
-    perShard('exchange_command_ring_capacity_bytes', 'Bytes that fit.', (shard) => engine.load(shard).commandCapacity);
+    perShard('exchange_command_ring_capacity_bytes', 'Bytes that fit.', (shard) => link.load(shard).commandCapacity);
     perShard(
       'exchange_event_ring_bytes',
       'Bytes the gateway has not read yet.',
-      (shard) => engine.load(shard).eventBytes,
+      (shard) => link.load(shard).eventBytes,
     );
     perShard('exchange_journal_sequence', 'Last committed record.', (shard) => Math.max(progress.committed(shard), 0));
     const lagging = 'Commands sent to the shard whose commit has not been heard of.';
-    perShard('exchange_journal_lag_commands', lagging, (shard) => engine.load(shard).unanswered);
+    perShard('exchange_journal_lag_commands', lagging, (shard) => link.load(shard).unanswered);
     const behind = 'Committed records that the read model does not show yet.';
     perShard('exchange_projector_lag_records', behind, (shard) => {
       const committed = progress.committed(shard);

@@ -18,7 +18,7 @@ import { createBalances } from '../shared/balances.ts';
 import { createRingBuffer } from '../shared/ringLayout.ts';
 import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
 import type { ShardOptions } from '../shared/threads.ts';
-import type { EngineClient } from './engineClient.ts';
+import type { EngineLink } from './engineLink.ts';
 import { KeptThread } from './keptThread.ts';
 import type { Logger } from './log.ts';
 
@@ -28,7 +28,7 @@ export type ShardThreadsOptions = {
   readonly journalPaths: readonly string[];
   /** How many threads help with signatures, for the log. */
   readonly verifyThreads: number;
-  readonly engine: EngineClient;
+  readonly link: EngineLink;
   readonly log: Logger;
   /** A shard is READY again, and may have lost what it was asked last. */
   readonly onBack: (shard: number) => void;
@@ -84,7 +84,7 @@ export class ShardThreads {
   problem(): string | null {
     const [down] = this.#down;
     if (down !== undefined) return `shard ${down} is down, the log says why`;
-    const away = this.#threads.findIndex((_, shard) => !this.#options.engine.isReady(shard));
+    const away = this.#threads.findIndex((_, shard) => !this.#options.link.isReady(shard));
     return away < 0 ? null : `shard ${away} is recovering`;
   }
 
@@ -92,15 +92,15 @@ export class ShardThreads {
   async stop(): Promise<void> {
     const stopped = Promise.all(this.#threads.map((thread) => thread.stop()));
     // A shard looks for messages when its ring is empty; the tick wakes one that sleeps.
-    this.#options.engine.tick();
+    this.#options.link.tick();
     await stopped;
   }
 
   #launch(shard: number): Worker {
-    const { common, journalPaths, engine, log } = this.#options;
+    const { common, journalPaths, link, log } = this.#options;
     const commandRing = createRingBuffer(COMMAND_RING_BYTES);
     const eventRing = createRingBuffer(EVENT_RING_BYTES);
-    const ready = engine.attach(shard, commandRing, eventRing).then(() => this.#ready(shard));
+    const ready = link.attach(shard, commandRing, eventRing).then(() => this.#ready(shard));
     this.#firstReady[shard] ??= ready;
     const workerData: ShardOptions = {
       ...common,
@@ -137,8 +137,8 @@ export class ShardThreads {
 
   /** @returns whether to try again. */
   #ended(shard: number, error: Error | null): boolean {
-    const { engine, log, onFatal, onLost } = this.#options;
-    const wasReady = engine.shardLost(shard);
+    const { link, log, onFatal, onLost } = this.#options;
+    const wasReady = link.shardLost(shard);
     if (error === null) return false;
     if (!this.#haveStarted) {
       onFatal(error);

@@ -83,7 +83,7 @@ export class Views {
     return ledgerTotals(this.accounts, this.markets);
   }
 
-  /** Applies one event; REPLY and READY are not state and belong to the engine client. */
+  /** Applies one event; REPLY and READY are not state and belong to the engine link. */
   apply(shard: number, words: Uint32Array, word: number): void {
     this.#apply(shard, words, word);
     this.listener?.applied(shard, words, word);

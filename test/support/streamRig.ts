@@ -197,7 +197,7 @@ export class StreamRig {
     this.drain();
   }
 
-  /** What the engine client's pump does. */
+  /** What the engine link's pump does. */
   drain(): void {
     const { words } = this.#events;
     for (let word = this.#events.next(); word >= 0; word = this.#events.next()) {
