@@ -10,8 +10,9 @@ import { ADDRESS_BYTES, tryParseHex } from '../shared/hex.ts';
 import { createKeccak, type Keccak256 } from '../shared/keccak.ts';
 import { draftOrder, OrderSigner } from '../shared/sdk/order.ts';
 import { prepareRequest } from '../shared/sdk/request.ts';
+import type { VerifierChoice } from '../shared/threads.ts';
 import { Histogram } from './histogram.ts';
-import { Connection, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
+import { Connection, type LoadSigner, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
 import { processSeconds } from './processStat.ts';
 import { StealMeter } from './report.ts';
 
@@ -23,19 +24,29 @@ export type LoadOptions = LoadTarget & {
   /** For the tasks that are about them. */
   readonly bareServer?: Peer;
   readonly barePath?: Peer;
+  /** Many accounts, for the task that is about them. */
+  readonly signers?: readonly LoadSigner[];
 };
 
 /**
- * `ladder` builds the book that is read, `recover` is the signature check of the shards in a loop on this thread. The
- * bare server is sent the same, or asked for as many bytes; the bare path is sent the very requests of the task before.
+ * `ladder` builds the book that is read, `recover` is the signature check of the shards in a loop on this thread. A
+ * `batch` places BATCH_ORDERS in one request; `quotes` are replaced over and over, two on each connection. The bare
+ * server is sent the same as the server, or asked for as many bytes; the bare path is sent the very requests of the task
+ * before.
  */
 export type LoadTask =
   | { readonly kind: 'ladder'; readonly levels: number }
-  | { readonly kind: 'recover'; readonly seconds: number }
+  | { readonly kind: 'recover'; readonly seconds: number; readonly verifier: VerifierChoice }
   | { readonly kind: TimedKind; readonly requests: number };
+
+/** As many as a batch may have. */
+export const BATCH_ORDERS = 15;
 
 export type TimedKind =
   | 'place'
+  | 'place, many signers'
+  | 'batch'
+  | 'quotes'
   | 'bare path, place'
   | 'cancel'
   | 'bare path, cancel'
@@ -47,6 +58,7 @@ export type TimedKind =
 
 export type LoadResult = {
   readonly kind: LoadTask['kind'];
+  /** Orders of a batch, requests otherwise; processor times are those of one as well. */
   readonly perSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
@@ -59,7 +71,12 @@ export type LoadResult = {
 };
 
 /** Requests that are ready to leave, and for whom. */
-type Prepared = { readonly peer: Peer | undefined; readonly requests: readonly Buffer[] };
+type Prepared = {
+  readonly peer: Peer | undefined;
+  readonly requests: readonly Buffer[];
+  /** Requests are one connection's after the other's, in turns, and each waits for its connection's last one. */
+  readonly isInTurns?: boolean;
+};
 type Fired = { readonly seconds: number; readonly latency: Histogram; readonly refused: number };
 
 type RequestTask = Exclude<LoadTask, { kind: 'recover' }>;
@@ -67,6 +84,7 @@ type RequestTask = Exclude<LoadTask, { kind: 'recover' }>;
 class Load {
   readonly #options: LoadOptions;
   readonly #factory: OrderFactory;
+  readonly #manyFactories: readonly OrderFactory[];
   readonly #server: Peer;
   #placed: readonly string[] = [];
   /** The last that were sent. */
@@ -75,11 +93,12 @@ class Load {
   constructor(options: LoadOptions, hasher: OrderHasher) {
     this.#options = options;
     this.#factory = new OrderFactory(options, hasher);
+    this.#manyFactories = (options.signers ?? []).map((signer) => new OrderFactory({ ...options, ...signer }, hasher));
     this.#server = { baseUrl: options.baseUrl, pid: options.serverPid };
   }
 
   async run(task: RequestTask): Promise<LoadResult> {
-    const { peer, requests } = await this.#prepare(task);
+    const { peer, requests, isInTurns } = await this.#prepare(task);
     assert(peer !== undefined, 'gateway load: a peer runs when it is asked');
     this.#sent = requests;
     // Opened for the task: a server closes what was idle while the requests were made.
@@ -88,17 +107,18 @@ class Load {
     const steal = new StealMeter();
     const before = processorUsOf(peer.pid);
     const clientBefore = process.cpuUsage();
-    const { seconds, latency, refused } = await closedLoop(open, requests);
+    const { seconds, latency, refused } = await closedLoop(open, requests, isInTurns);
     const client = process.cpuUsage(clientBefore);
     const after = processorUsOf(peer.pid);
     for (const connection of open) connection.close();
+    const count = latency.count * (task.kind === 'batch' ? BATCH_ORDERS : 1);
     return {
       kind: task.kind,
-      perSecond: latency.count / seconds,
+      perSecond: count / seconds,
       p50Us: latency.quantileUs(0.5),
       p99Us: latency.quantileUs(0.99),
-      processorUs: before === undefined || after === undefined ? undefined : (after - before) / latency.count,
-      clientUs: (client.user + client.system) / latency.count,
+      processorUs: before === undefined || after === undefined ? undefined : (after - before) / count,
+      clientUs: (client.user + client.system) / count,
       refused,
       stolen: steal.percent(),
     };
@@ -112,6 +132,14 @@ class Load {
         return { peer: server, requests: this.#factory.ladder(task.levels).map(toBytes) };
       case 'place':
         return { peer: server, requests: this.#places(task.requests) };
+      case 'place, many signers':
+        return { peer: server, requests: this.#placesOfMany(task.requests) };
+      case 'batch': {
+        const batches = Array.from({ length: task.requests }, () => toBytes(this.#factory.batch(BATCH_ORDERS)));
+        return { peer: server, requests: batches };
+      }
+      case 'quotes':
+        return { peer: server, requests: this.#quotes(task.requests), isInTurns: true };
       case 'cancel':
         return { peer: server, requests: this.#placed.map((orderHash) => toBytes(this.#factory.cancel(orderHash))) };
       case 'bare path, place':
@@ -135,6 +163,19 @@ class Load {
     return orders.map(({ request }) => toBytes(request));
   }
 
+  #placesOfMany(count: number): Buffer[] {
+    const factories = this.#manyFactories;
+    assert(factories.length > 0, 'gateway load: many signers are given');
+    return Array.from({ length: count }, (_, index) => toBytes(factories[index % factories.length]!.place().request));
+  }
+
+  #quotes(count: number): Buffer[] {
+    const { connections } = this.#options;
+    const each = Math.ceil(count / connections);
+    const chains = Array.from({ length: connections }, () => this.#factory.quotes(each).map(toBytes));
+    return Array.from({ length: each }, (_, turn) => chains.map((chain) => chain[turn]!)).flat();
+  }
+
   #pathOf(kind: 'bbo' | 'book'): string {
     const { id } = this.#options.market;
     return kind === 'bbo' ? `/v1/market-data/${id}/bbo` : `/v1/orders/book/${id}?levels=20`;
@@ -155,21 +196,28 @@ function toGet(path: string): Buffer {
 }
 
 /** Each connection sends its next request when the last one is answered. */
-async function closedLoop(connections: readonly Connection[], requests: readonly Buffer[]): Promise<Fired> {
+async function closedLoop(
+  connections: readonly Connection[],
+  requests: readonly Buffer[],
+  isInTurns = false,
+): Promise<Fired> {
   const latency = new Histogram();
   let next = 0;
   let refused = 0;
-  const drain = (connection: Connection): Promise<void> =>
+  const drain = (connection: Connection, first: number): Promise<void> =>
     new Promise((resolve) => {
+      let own = first;
       const step = (): void => {
-        if (next === requests.length) {
+        const request = requests[isInTurns ? own : next++];
+        own += connections.length;
+        if (request === undefined) {
           resolve();
           return;
         }
         const sentMs = performance.now();
-        connection.send(requests[next++], (status) => {
+        connection.send(request, (status, answer) => {
           latency.record((performance.now() - sentMs) * 1e6);
-          if (status !== 200 && status !== 201) refused++;
+          if ((status !== 200 && status !== 201) || hasFailedRows(answer)) refused++;
           step();
         });
       };
@@ -178,6 +226,11 @@ async function closedLoop(connections: readonly Connection[], requests: readonly
   const startMs = performance.now();
   await Promise.all(connections.map(drain));
   return { seconds: (performance.now() - startMs) / 1000, latency, refused };
+}
+
+/** A batch is answered with 200 whatever became of its orders. */
+function hasFailedRows(answer: Buffer): boolean {
+  return answer.includes('"failed":') && !answer.includes('"failed":0,');
 }
 
 function processorUsOf(pid: number | undefined): number | undefined {
@@ -189,7 +242,12 @@ function processorUsOf(pid: number | undefined): number | undefined {
 }
 
 /** The same check the shard makes. */
-function recover({ market, domain, privateKey, feeBps }: LoadOptions, keccak: Keccak256, seconds: number): LoadResult {
+function recover(
+  { market, domain, privateKey, feeBps }: LoadOptions,
+  keccak: Keccak256,
+  seconds: number,
+  choice: VerifierChoice,
+): LoadResult {
   const signer = new OrderSigner(privateKey, domain);
   const draft = draftOrder({ market, outcomeIndex: 0, side: 'BUY', price: '0.40', size: '10', feeRateBps: feeBps });
   const { body, orderHash } = signer.sign(draft);
@@ -197,7 +255,7 @@ function recover({ market, domain, privateKey, feeBps }: LoadOptions, keccak: Ke
   const signature = Buffer.from(body.signature.slice(2), 'hex');
   const address = new Uint8Array(ADDRESS_BYTES);
   assert(tryParseHex(signer.address, ADDRESS_BYTES, address, 0), 'gateway load: an address is hex');
-  const verifier = createVerifier('native', keccak);
+  const verifier = createVerifier(choice, keccak);
   const latency = new Histogram();
   const steal = new StealMeter();
   const startMs = performance.now();
@@ -224,7 +282,8 @@ async function main(options: LoadOptions): Promise<void> {
   const keccak = await createKeccak();
   const load = new Load(options, hasherFor(options.domain, keccak));
   for (const task of options.tasks) {
-    process.send?.(task.kind === 'recover' ? recover(options, keccak, task.seconds) : await load.run(task));
+    const isRecovery = task.kind === 'recover';
+    process.send?.(isRecovery ? recover(options, keccak, task.seconds, task.verifier) : await load.run(task));
   }
   process.disconnect();
 }

@@ -2,34 +2,33 @@
  * The client's side of a load: orders signed ahead with the native addon, and plain keep-alive connections with one
  * request in flight each.
  */
-import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { SIDE } from '../shared/codes.ts';
 import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/eip712.ts';
 import { toHex } from '../shared/hex.ts';
 import { addressOf, draftOrder, type OrderDraft, type OrderMarket } from '../shared/sdk/order.ts';
 import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner } from '../shared/sdk/request.ts';
+import type { PlacementBody } from '../shared/sdk/types.ts';
+import { loadSecp256k1 } from '../shared/secp256k1.ts';
+
+/** Who sends orders. */
+export type LoadSigner = { readonly credentials: Credentials; readonly privateKey: string };
 
 /** Where orders go and who sends them. */
-export type LoadTarget = {
+export type LoadTarget = LoadSigner & {
   readonly baseUrl: string;
   readonly market: OrderMarket;
   readonly domain: Eip712Domain;
-  readonly credentials: Credentials;
-  readonly privateKey: string;
   readonly feeBps: number;
 };
 
 /** Somebody else to send requests to, and whose processor time is told. */
 export type Peer = { readonly baseUrl: string; readonly pid?: number };
 
-/** The addon's own signing: the reference in TypeScript would take longer than the whole bench. */
-type Binding = {
-  ecdsaSign(digest: Uint8Array, privateKey: Uint8Array): { signature: Uint8Array; recid: number };
-};
-
 const V_OFFSET = 27;
 const PRICE = '0.40';
+/** Cents below PRICE that a quote wanders through. */
+const QUOTED_PRICES = 10;
 /** An answer longer than this comes in several reads. */
 const READ_BYTES = 16_384;
 const INCOMPLETE = -1;
@@ -42,10 +41,13 @@ const CONTENT_LENGTH = Buffer.from('content-length:');
 const STATUS_START = 9;
 const STATUS_END = 12;
 
+type Prepared = { readonly request: PreparedRequest; readonly orderHash: string };
+
 export class OrderFactory {
   readonly #options: LoadTarget;
   readonly #hasher: OrderHasher;
-  readonly #binding = createRequire(import.meta.url)('secp256k1/bindings.js') as Binding;
+  /** The addon's own signing: the reference in TypeScript would take longer than the whole bench. */
+  readonly #secp256k1 = loadSecp256k1();
   readonly #privateKey: Uint8Array;
   readonly #address: string;
   readonly #requestSigner: RequestSigner;
@@ -61,8 +63,27 @@ export class OrderFactory {
     this.#drafts = this.#bids(PRICE);
   }
 
-  place(): { request: PreparedRequest; orderHash: string } {
+  place(): Prepared {
     return this.#placement(this.#drafts[this.#salt % this.#drafts.length]);
+  }
+
+  batch(count: number): PreparedRequest {
+    const orders = Array.from({ length: count }, (_, index) => this.#signed(this.#drafts[index % 2]).body);
+    return this.#authenticated('POST', '/v1/orders/batch', { orders });
+  }
+
+  /** A market maker's day: a bid for either outcome, and then a new price for one after the other. */
+  quotes(count: number): PreparedRequest[] {
+    const prices = Array.from({ length: QUOTED_PRICES }, (_, step) => this.#bids(`0.${39 - step}`));
+    const resting: string[] = [];
+    return Array.from({ length: count }, (_, index) => {
+      const side = index % 2;
+      const { body, orderHash } = this.#signed(prices[(index >>> 1) % QUOTED_PRICES]![side]!);
+      const old = resting[side];
+      resting[side] = orderHash;
+      if (old === undefined) return this.#authenticated('POST', '/v1/orders', body);
+      return this.#authenticated('POST', '/v1/orders/cancel-replace', { cancel_hash: old, new_order: body });
+    });
   }
 
   /** Bids for both outcomes at falling prices: a book with so many levels on either side. */
@@ -83,7 +104,12 @@ export class OrderFactory {
     );
   }
 
-  #placement(draft: OrderDraft): { request: PreparedRequest; orderHash: string } {
+  #placement(draft: OrderDraft): Prepared {
+    const { body, orderHash } = this.#signed(draft);
+    return { request: this.#authenticated('POST', '/v1/orders', body), orderHash };
+  }
+
+  #signed(draft: OrderDraft): { body: PlacementBody; orderHash: string } {
     const salt = String(++this.#salt);
     const digest = this.#hasher.digestOf({
       salt,
@@ -99,12 +125,11 @@ export class OrderFactory {
       side: SIDE.BUY,
     });
     const parties = { maker: this.#address, signer: this.#address, taker: ZERO_ADDRESS };
-    const body = { ...draft, ...parties, salt, signature: this.#sign(digest) };
-    return { request: this.#authenticated('POST', '/v1/orders', body), orderHash: toHex(digest) };
+    return { body: { ...draft, ...parties, salt, signature: this.#sign(digest) }, orderHash: toHex(digest) };
   }
 
   #sign(digest: Uint8Array): string {
-    const { signature, recid } = this.#binding.ecdsaSign(digest, this.#privateKey);
+    const { signature, recid } = this.#secp256k1.ecdsaSign(digest, this.#privateKey);
     return toHex(Uint8Array.of(...signature, V_OFFSET + recid));
   }
 
@@ -113,12 +138,17 @@ export class OrderFactory {
   }
 }
 
+/** Status 0: the connection was closed instead. The answer's bytes are there until this returns. */
+export type OnAnswer = (status: number, answer: Buffer) => void;
+
+const NOTHING = Buffer.alloc(0);
+
 /** One keep-alive connection; the next request goes out when the last one is answered. */
 export class Connection {
   readonly #socket: Socket;
   /** What has come of an answer that is not all there, or null. */
   #begun: Buffer | null = null;
-  #onAnswer: (status: number) => void = () => {};
+  #onAnswer: OnAnswer = () => {};
 
   static async open(baseUrl: string): Promise<Connection> {
     const { hostname, port } = new URL(baseUrl);
@@ -136,13 +166,12 @@ export class Connection {
       return true;
     };
     this.#socket = connect({ host, port, noDelay: true, onread: { buffer, callback } });
-    this.#socket.on('close', () => this.#onAnswer(0));
+    this.#socket.on('close', () => this.#onAnswer(0, NOTHING));
   }
 
-  /** Status 0: the connection was closed instead. */
-  send(request: Buffer, onAnswer: (status: number) => void): void {
+  send(request: Buffer, onAnswer: OnAnswer): void {
     this.#onAnswer = onAnswer;
-    if (this.#socket.destroyed) setImmediate(onAnswer, 0);
+    if (this.#socket.destroyed) setImmediate(onAnswer, 0, NOTHING);
     else this.#socket.write(request);
   }
 
@@ -159,7 +188,7 @@ export class Connection {
       return;
     }
     this.#begun = null;
-    this.#onAnswer(status);
+    this.#onAnswer(status, bytes);
   }
 }
 

@@ -10,7 +10,7 @@ import { OrderSigner } from '../shared/sdk/order.ts';
 import type { Scope, TestServer } from '../test/support/server.ts';
 import { makeMarket } from '../test/support/traders.ts';
 import type { BarePathOptions } from './barePathProtocol.ts';
-import type { LoadTarget, Peer } from './loadClient.ts';
+import type { LoadSigner, LoadTarget, Peer } from './loadClient.ts';
 
 export const FEE_BPS = 50;
 export const PRIVATE_KEY = `0x${'22'.repeat(32)}`;
@@ -20,18 +20,26 @@ const DEPOSIT_MICRO = '1000000000000';
 export async function makeTarget(server: TestServer): Promise<LoadTarget> {
   const domain = await new ExchangeClient({ baseUrl: server.baseUrl }).signingDomain();
   const market = await makeMarket(server);
-  const { address } = new OrderSigner(PRIVATE_KEY, domain);
-  const user = await server.admin.createUser({ wallet_address: address });
-  await server.admin.deposit(user.id, { amount_usdc_micro: DEPOSIT_MICRO });
-  const key = await server.admin.createApiKey(user.id, { scopes: ['trade:orders'] });
-  return {
-    baseUrl: server.baseUrl,
-    market,
-    domain,
-    credentials: { keyId: key.key_id, secret: key.secret, passphrase: key.passphrase },
-    privateKey: PRIVATE_KEY,
-    feeBps: FEE_BPS,
-  };
+  const signer = await makeSigner(server, new OrderSigner(PRIVATE_KEY, domain), PRIVATE_KEY);
+  return { baseUrl: server.baseUrl, market, domain, feeBps: FEE_BPS, ...signer };
+}
+
+/** An account with money whose wallet has this key. */
+export async function makeSigner(
+  { admin }: TestServer,
+  { address }: OrderSigner,
+  privateKey: string,
+): Promise<LoadSigner> {
+  const user = await admin.createUser({ wallet_address: address });
+  await admin.deposit(user.id, { amount_usdc_micro: DEPOSIT_MICRO });
+  const {
+    key_id: keyId,
+    secret,
+    passphrase,
+  } = await admin.createApiKey(user.id, {
+    scopes: ['trade:orders', 'trade:bulk'],
+  });
+  return { credentials: { keyId, secret, passphrase }, privateKey };
 }
 
 /** uWebSockets.js with nothing behind it. */

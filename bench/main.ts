@@ -19,6 +19,7 @@ const BENCHES = [
   'signatures',
   'hotMarket',
   'gateway',
+  'verifiers',
   'latency',
   'streaming',
   'scaling',
