@@ -31,8 +31,8 @@ export type LoadOptions = LoadTarget & {
 /**
  * `ladder` builds the book that is read, `recover` is the signature check of the shards in a loop on this thread. A
  * `batch` places BATCH_ORDERS in one request; `quotes` are replaced over and over, two on each connection. The bare
- * server is sent the same as the server, or asked for as many bytes; the bare path is sent the very requests of the task
- * before.
+ * server is sent the same as the server, or asked for as many bytes; the bare path is sent the very requests of the
+ * task before.
  */
 export type LoadTask =
   | { readonly kind: 'ladder'; readonly levels: number }
