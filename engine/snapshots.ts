@@ -4,12 +4,14 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '../shared/assert.ts';
+import { NICE_IDLER, stepBack } from '../shared/background.ts';
 import type { SnapshotOptions } from '../shared/threads.ts';
 import { SnapshotMaker } from './snapshotMaker.ts';
 
 const LOOK_EVERY_MS = 500;
 
 assert(parentPort !== null, 'snapshots: runs as a worker thread');
+stepBack(NICE_IDLER);
 const maker = new SnapshotMaker(workerData as SnapshotOptions);
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 for (let isStopping = false; !isStopping; ) {

@@ -3,6 +3,7 @@
  * all.
  */
 import { workerData } from 'node:worker_threads';
+import { NICE_FOLLOWER, stepBack } from '../../shared/background.ts';
 import type { ProjectorOptions } from '../../shared/threads.ts';
 import { BATCH_ROWS, Projector } from './projector.ts';
 
@@ -17,6 +18,7 @@ const LINGER_MS = 400;
 /** How often a thread that lingers looks whether so much has come in that a reader would have to wait for it. */
 const LOOK_MS = 50;
 
+stepBack(NICE_FOLLOWER);
 const projector = new Projector(workerData as ProjectorOptions);
 const { progress } = projector;
 for (;;) {
