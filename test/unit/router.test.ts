@@ -39,6 +39,15 @@ describe('router', () => {
     assert.deepEqual(router.find('/v1/markets/a/b/last')?.params, { id: 'a', part: 'b' });
   });
 
+  it('finds every path again, however many others came in between', () => {
+    const paths = Array.from({ length: 3000 }, (_, index) => `/v1/orders/0x${index}`);
+    for (const path of [...paths, ...paths]) {
+      const match = router.find(path);
+      assert.deepEqual(match?.params, { hash: path.slice('/v1/orders/'.length) });
+      assert.equal(match?.endpoint.path, '/v1/orders/:hash');
+    }
+  });
+
   it('prefers an exact segment to a parameter', () => {
     assert.equal(router.find('/v1/orders/cancel-all')?.endpoint.path, '/v1/orders/cancel-all');
     assert.equal(router.find('/v1/orders/open/m1')?.endpoint.path, '/v1/orders/open/:market_id');
