@@ -4,6 +4,7 @@
  * slash simply matches nothing, so router and signer always mean the same bytes. Where a row asks for it, what stands
  * at a parameter may be encoded, and is handed on as it is.
  */
+import { Recent } from './recent.ts';
 
 export type Params = Readonly<Record<string, string>>;
 
@@ -28,15 +29,12 @@ const CODE_SLASH = 47;
 const UNRESERVED = Array.from({ length: 128 }, (_, code) => /[A-Za-z0-9._~-]/.test(String.fromCharCode(code)));
 /** What encodeURIComponent leaves of a text. */
 const ENCODED = /^(?:[A-Za-z0-9._~!'()*-]|%[0-9A-Fa-f]{2})+$/;
-/** A bound on memory: half a megabyte. */
-const MOST_RECENT = 1024;
-const LONGEST_RECENT = 120;
 const NO_PARAMS: Params = Object.freeze({});
 
 export class Router<T> {
   readonly #static = new Map<string, Match<T>>();
   /** What was found lately: market data is asked for along the same few paths over and over. */
-  readonly #recent = new Map<string, Match<T>>();
+  readonly #recent = new Recent<Match<T>>();
   readonly #root: Node<T> = makeNode();
   #deepest = 0;
 
@@ -60,14 +58,8 @@ export class Router<T> {
     if (path.charCodeAt(0) !== CODE_SLASH) return null;
     const segments = path.split('/', this.#deepest + 2);
     const found = segments.length > this.#deepest + 1 ? null : match(this.#root, segments, 1, NO_PARAMS);
-    if (found !== null && path.length <= LONGEST_RECENT) this.#remember(path, found);
+    if (found !== null) this.#recent.keep(path, found);
     return found;
-  }
-
-  /** Forgets all at once: what is asked for over and over is soon back. */
-  #remember(path: string, found: Match<T>): void {
-    if (this.#recent.size >= MOST_RECENT) this.#recent.clear();
-    this.#recent.set(path, found);
   }
 }
 

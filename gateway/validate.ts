@@ -9,6 +9,7 @@ import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } fr
 import { MAX_ORDER_AMOUNT } from '../shared/codes.ts';
 import { ADDRESS_BYTES, HASH_BYTES, isUint256, tryParseHex, uuidToBytes } from '../shared/hex.ts';
 import type { Query } from './call.ts';
+import { Recent } from './recent.ts';
 import type { JsonSchema } from './route.ts';
 
 export type Invalid = {
@@ -17,9 +18,8 @@ export type Invalid = {
 };
 
 export type BodyCheck = (value: unknown) => Invalid | null;
-export type QueryCheck = (
-  raw: string,
-) => { readonly ok: true; readonly query: Query } | { readonly ok: false; readonly invalid: Invalid };
+export type QueryCheck = (raw: string) => QueryResult;
+type QueryResult = { readonly ok: true; readonly query: Query } | { readonly ok: false; readonly invalid: Invalid };
 
 const MAX_SHOWN_CHARACTERS = 100;
 const SECRET_FIELDS: ReadonlySet<string> = new Set(['signature', 'secret', 'passphrase']);
@@ -66,7 +66,7 @@ export function compileQuery(schema: JsonSchema): QueryCheck {
   }
   const refusesUnknown = schema['additionalProperties'] === false;
 
-  return (raw) => {
+  const read = (raw: string): QueryResult => {
     const query: Record<string, string | number | boolean> = {};
     for (const pair of raw.split('&')) {
       if (pair === '') continue;
@@ -84,6 +84,14 @@ export function compileQuery(schema: JsonSchema): QueryCheck {
       query[name] = value;
     }
     return check(query) ? { ok: true, query } : { ok: false, invalid: describe(firstError(check)) };
+  };
+  const recent = new Recent<QueryResult>();
+  return (raw) => {
+    const known = recent.get(raw);
+    if (known !== undefined) return known;
+    const result = read(raw);
+    if (result.ok) recent.keep(raw, result);
+    return result;
   };
 }
 
