@@ -163,7 +163,7 @@ export class RowReader {
     if (rowBytes < HEADER_BYTES || rowBytes % 8 !== 0) throw this.#error(row.sequence, 'cut short');
     const scratch = this.#scratch;
     scratch.clear();
-    scratch.append(rowBytes, 0);
+    scratch.claim(rowBytes, 0);
     scratch.bytes.set(row.bytes);
     const { words } = scratch;
     if (words[CRC] !== crc32c(scratch, 4, rowBytes)) throw this.#error(row.sequence, 'checksum mismatch');

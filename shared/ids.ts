@@ -30,3 +30,22 @@ export function timeOrderedId(timeMs: number, shard: number, kind: IdKind, seque
   const low = hexBytes(sequence, 7);
   return `${time.slice(0, 8)}-${time.slice(8)}-${versionAndShard}-${variantAndKind}${low.slice(0, 2)}-${low.slice(2)}`;
 }
+
+/** The same id as its 16 bytes. */
+export function timeOrderedIdBytes(timeMs: number, shard: number, kind: IdKind, sequence: number): Uint8Array {
+  assert(shard < 4096, 'ids: a shard index has 12 bits');
+  const bytes = new Uint8Array(16);
+  writeBigEndian(bytes, 0, 6, timeMs);
+  writeBigEndian(bytes, 6, 2, 0x7000 | shard);
+  bytes[8] = 0x80 | kind;
+  writeBigEndian(bytes, 9, 7, sequence);
+  return bytes;
+}
+
+function writeBigEndian(bytes: Uint8Array, offset: number, length: number, value: number): void {
+  let rest = value;
+  for (let at = offset + length - 1; at >= offset; at--) {
+    bytes[at] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+}

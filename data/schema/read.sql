@@ -23,7 +23,7 @@ CREATE TABLE markets (
 
 CREATE TABLE orders (
   id                    BLOB    PRIMARY KEY,
-  hash                  BLOB    NOT NULL UNIQUE,
+  hash                  BLOB    NOT NULL, -- found by order_hashes
   account               INTEGER NOT NULL,
   market                INTEGER NOT NULL REFERENCES markets,
   shard                 INTEGER NOT NULL,
@@ -52,7 +52,20 @@ CREATE TABLE orders (
 
 CREATE UNIQUE INDEX orders_open ON orders (shard, slot) WHERE slot IS NOT NULL;
 CREATE INDEX orders_created ON orders (account, id);
-CREATE INDEX orders_updated ON orders (account, updated_ms, id);
+-- The rest was changed last when it was created, and its ids are in that order.
+CREATE INDEX orders_updated ON orders (account, updated_ms, id) WHERE updated_ms <> created_ms;
+
+-- Which order has a hash. An entry is the first 8 bytes of the hash and the 16 of the order's id. Hashes are random, so
+-- an entry alone would cost a page of its own: the newest wait in order_hash_tail, each row those of one batch back to
+-- back, until they are many.
+CREATE TABLE order_hashes (
+  entry BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE order_hash_tail (
+  batch   INTEGER PRIMARY KEY,
+  entries BLOB    NOT NULL
+) STRICT;
 
 -- One row per fill. Prices are in Yes terms: the No side of a fill pays or receives the rest of the unit.
 CREATE TABLE trades (

@@ -40,12 +40,14 @@ import {
   ORDER_SEQUENCE,
   ORDER_TAKER_AMOUNT,
 } from '../../shared/events.ts';
-import { HASH_BYTES, UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
-import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
+import { HASH_BYTES } from '../../shared/hex.ts';
+import { ID_KIND, timeOrderedIdBytes } from '../../shared/ids.ts';
 import { addSafe, mulSafe } from '../../shared/int.ts';
 import type { PrivateOrder } from '../../shared/privateRecord.ts';
 import { readSafe } from '../../shared/record.ts';
 import { readClientId } from '../../shared/tag.ts';
+import { OrderHashes } from './orderHashes.ts';
+import { RowInserter } from './rowInserter.ts';
 
 /** The record whose events are being applied. */
 export type RecordContext = { shard: number; shardSequence: number; timeMs: number };
@@ -100,6 +102,36 @@ type OpenRow = {
   readonly order_group: number;
 };
 
+/** In the order of the values of a row. */
+const COLUMNS = [
+  'id',
+  'hash',
+  'account',
+  'market',
+  'shard',
+  'slot',
+  'side',
+  'outcome',
+  'limit_ticks',
+  'maker_amount',
+  'taker_amount',
+  'lots',
+  'remaining_lots',
+  'filled_notional_micro',
+  'time_in_force',
+  'post_only',
+  'fee_bps',
+  'expiration_sec',
+  'status',
+  'reason',
+  'client_order_id',
+  'order_group',
+  'order_sequence',
+  'shard_sequence',
+  'created_ms',
+  'updated_ms',
+];
+
 export class OrderProjection {
   /** By shard, then by slot. */
   readonly #open: readonly Map<number, OpenOrder>[];
@@ -107,17 +139,14 @@ export class OrderProjection {
   readonly #filled = new Set<OpenOrder>();
   /** Orders without a row so far, open or closed again, by their age. */
   readonly #placed: OpenOrder[] = [];
-  readonly #insert: Database.Statement;
+  readonly #insert: RowInserter;
+  readonly #hashes: OrderHashes;
   readonly #fill: Database.Statement;
   readonly #close: Database.Statement;
 
   constructor(db: Database.Database, shards: number) {
-    this.#insert = db.prepare(`
-      INSERT INTO orders (
-        id, hash, account, market, shard, slot, side, outcome, limit_ticks, maker_amount, taker_amount, lots,
-        remaining_lots, filled_notional_micro, time_in_force, post_only, fee_bps, expiration_sec, status,
-        reason, client_order_id, order_group, order_sequence, shard_sequence, created_ms, updated_ms
-      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#insert = new RowInserter(db, 'orders', COLUMNS);
+    this.#hashes = new OrderHashes(db);
     this.#fill = db.prepare(`
       UPDATE orders SET status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
       WHERE id = ?`);
@@ -145,7 +174,7 @@ export class OrderProjection {
     const createdMs = readSafe(words, word + ORDER_CREATED_MS);
     const orderSequence = readSafe(words, word + ORDER_SEQUENCE);
     const order: OpenOrder = {
-      id: idBytes(timeOrderedId(createdMs, record.shard, ID_KIND.ORDER, orderSequence)),
+      id: timeOrderedIdBytes(createdMs, record.shard, ID_KIND.ORDER, orderSequence),
       account: words[word + EV_ACCOUNT]!,
       side: kindSide(kind),
       outcome: kindOutcome(kind),
@@ -224,6 +253,8 @@ export class OrderProjection {
   flush(): void {
     for (const order of this.#placed) this.#write(order, order.unwritten!);
     this.#placed.length = 0;
+    this.#insert.flush();
+    this.#hashes.flush();
     for (const order of this.#filled) {
       const { remainingLots, filledNotionalMicro, shardSequence, updatedMs, id } = order;
       assert(remainingLots > 0, 'projector: a filled order is closed in the record that filled it');
@@ -234,9 +265,11 @@ export class OrderProjection {
 
   #write(order: OpenOrder, row: Unwritten): void {
     const { kind, hash } = order;
-    this.#insert.run(
+    const hashBytes = new Uint8Array(hash.buffer, hash.byteOffset + order.hashWord * 4, HASH_BYTES);
+    this.#hashes.add(hashBytes, order.id);
+    this.#insert.add(
       order.id,
-      new Uint8Array(hash.buffer, hash.byteOffset + order.hashWord * 4, HASH_BYTES),
+      hashBytes,
       order.account,
       order.market,
       row.shard,
@@ -297,10 +330,4 @@ export class OrderProjection {
       });
     }
   }
-}
-
-export function idBytes(uuid: string): Uint8Array {
-  const bytes = new Uint8Array(UUID_BYTES);
-  assert(uuidToBytes(uuid, bytes, 0), 'projector: an id of our own is well formed');
-  return bytes;
 }

@@ -12,9 +12,9 @@ import {
   FILL_TRADE_SEQUENCE,
   FILL_YES_TICKS,
 } from '../../shared/events.ts';
-import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
+import { ID_KIND, timeOrderedIdBytes } from '../../shared/ids.ts';
 import { readSafe } from '../../shared/record.ts';
-import { idBytes, type OpenOrder, type RecordContext } from './orders.ts';
+import type { OpenOrder, RecordContext } from './orders.ts';
 
 export class TradeProjection {
   readonly #insert: Database.Statement;
@@ -31,7 +31,7 @@ export class TradeProjection {
   add(words: Uint32Array, word: number, maker: OpenOrder, taker: OpenOrder, record: RecordContext): void {
     const tradeSequence = readSafe(words, word + FILL_TRADE_SEQUENCE);
     this.#insert.run(
-      idBytes(timeOrderedId(record.timeMs, record.shard, ID_KIND.TRADE, tradeSequence)),
+      timeOrderedIdBytes(record.timeMs, record.shard, ID_KIND.TRADE, tradeSequence),
       words[word + EV_MARKET],
       words[word + EV_FLAGS],
       words[word + FILL_YES_TICKS],

@@ -1,6 +1,7 @@
 /** The SQL of the order queries, and their rows as clients see them. Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
 import { bytesToUuid } from '../../shared/hex.ts';
+import { ENTRY_BYTES, idsIn, PREFIX_BYTES } from '../../shared/orderHashes.ts';
 import {
   type OrderFacts,
   type OrderRecord,
@@ -58,24 +59,59 @@ export const SELECT_ORDER = `
 const FILTER = `
   account = @account AND (@statuses >> status) & 1 AND (@sides >> side) & 1 AND (@outcomes >> outcome) & 1`;
 const CREATED = `${FILTER} AND id >= @firstId`;
-const UPDATED = `${FILTER} AND updated_ms > @sinceMs`;
 const PAGE = 'LIMIT @limit OFFSET @offset';
 
+/**
+ * Two walks, newest first: of those that were changed since they were placed, by the index that has only them, and of
+ * the others, whose ids are in the order of their last change.
+ */
+const CHANGED = `${FILTER} AND updated_ms <> created_ms AND updated_ms > @sinceMs`;
+const UNCHANGED = `${CREATED} AND updated_ms = created_ms`;
+const UPDATED_PAGE = `
+  ${SELECT_ORDER} WHERE id IN (
+    SELECT id FROM (
+      SELECT id FROM orders WHERE ${CHANGED} ORDER BY updated_ms DESC, id DESC LIMIT @limit + @offset)
+    UNION ALL SELECT id FROM (
+      SELECT id FROM orders WHERE ${UNCHANGED} ORDER BY id DESC LIMIT @limit + @offset))
+  ORDER BY updated_ms DESC, id DESC ${PAGE}`;
+
 export class OrderQueries {
-  readonly #byHash: Database.Statement<[number, Uint8Array], OrderRow>;
+  readonly #byId: Database.Statement<[Uint8Array, number, Uint8Array], OrderRow>;
+  readonly #entries: Database.Statement<[Uint8Array, Uint8Array], Uint8Array>;
+  readonly #tail: Database.Statement<[], Uint8Array>;
+  readonly #find: (account: number, hash: Uint8Array) => OrderRow | null;
   readonly #list: Readonly<Record<OrderFilters['sort'], Database.Statement<[ListParameters], OrderRow>>>;
   readonly #count: Readonly<Record<OrderFilters['sort'], Database.Statement<[ListParameters], number>>>;
   readonly #readPage: (parameters: ListParameters, sort: OrderFilters['sort']) => { rows: OrderRow[]; total: number };
 
   constructor(db: Database.Database) {
-    this.#byHash = db.prepare(`${SELECT_ORDER} WHERE account = ? AND hash = ?`);
+    this.#byId = db.prepare(`${SELECT_ORDER} WHERE id = ? AND account = ? AND hash = ?`);
+    this.#entries = db
+      .prepare<[Uint8Array, Uint8Array], Uint8Array>('SELECT entry FROM order_hashes WHERE entry BETWEEN ? AND ?')
+      .pluck();
+    this.#tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail').pluck();
+    // One transaction, so that an entry that moves from the tail is seen in one of the places.
+    this.#find = db.transaction((account: number, hash: Uint8Array) => {
+      const last = new Uint8Array(ENTRY_BYTES).fill(0xff);
+      last.set(hash.subarray(0, PREFIX_BYTES));
+      for (const entries of [this.#entries.all(hash.subarray(0, PREFIX_BYTES), last), this.#tail.all()].flat()) {
+        for (const id of idsIn(entries, hash)) {
+          const row = this.#byId.get(id, account, hash);
+          if (row !== undefined) return row;
+        }
+      }
+      return null;
+    });
     this.#list = {
       created_at: db.prepare(`${SELECT_ORDER} WHERE ${CREATED} ORDER BY id DESC ${PAGE}`),
-      updated_at: db.prepare(`${SELECT_ORDER} WHERE ${UPDATED} ORDER BY updated_ms DESC, id DESC ${PAGE}`),
+      updated_at: db.prepare(UPDATED_PAGE),
     };
     this.#count = {
       created_at: db.prepare<[ListParameters], number>(`SELECT count(*) FROM orders WHERE ${CREATED}`).pluck(),
-      updated_at: db.prepare<[ListParameters], number>(`SELECT count(*) FROM orders WHERE ${UPDATED}`).pluck(),
+      updated_at: db
+        .prepare<[ListParameters], number>(`
+          SELECT (SELECT count(*) FROM orders WHERE ${CHANGED}) + (SELECT count(*) FROM orders WHERE ${UNCHANGED})`)
+        .pluck(),
     };
     // One transaction, so that total and rows are of the same moment.
     this.#readPage = db.transaction((parameters: ListParameters, sort: OrderFilters['sort']) => ({
@@ -86,8 +122,8 @@ export class OrderQueries {
 
   /** Null when the account has no such order; whether another has one stays unknown to it. */
   byHash(account: number, hash: Uint8Array): StoredOrder<OrderRecord> | null {
-    const row = this.#byHash.get(account, hash);
-    return row === undefined ? null : { record: orderRecord(orderFacts(row)), group: row.order_group };
+    const row = this.#find(account, hash);
+    return row === null ? null : { record: orderRecord(orderFacts(row)), group: row.order_group };
   }
 
   list(account: number, { sort, ...filters }: OrderFilters): Page<StoredOrder<OrderRecordV2>> {

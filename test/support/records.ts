@@ -115,7 +115,7 @@ export class JournalScript {
     uuidToBytes(uuid, this.#events.bytes, (word + MARKET_UUID) * 4);
   }
 
-  /** Returns the order's hash: 30 bytes of its slot, its shard, its sequence. */
+  /** Returns the order's hash: 30 bytes of its slot, its shard, its sequence, of which the rest is mixed into them. */
   order(spec: OrderSpec): Uint8Array {
     const { side = SIDE.BUY, outcome = OUTCOME.YES, timeInForce = TIME_IN_FORCE.GTC } = spec;
     const kind = packKind(side, outcome, timeInForce, spec.postOnly ? PLACE_BIT_POST_ONLY : 0);
@@ -127,6 +127,7 @@ export class JournalScript {
     const hash = new Uint8Array(32).fill(spec.slot + 1);
     hash[30] = this.#shard;
     hash[31] = sequence;
+    hash[29]! ^= sequence >>> 8;
     bytes.set(hash, (word + ORDER_HASH) * 4);
     writeSafe(words, word + ORDER_MAKER_AMOUNT, spec.makerAmount ?? (side === SIDE.BUY ? usdc : tokens));
     writeSafe(words, word + ORDER_TAKER_AMOUNT, spec.takerAmount ?? (side === SIDE.BUY ? tokens : usdc));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
+import { bytesToUuid } from '../../shared/hex.ts';
+import { ID_KIND, timeOrderedId, timeOrderedIdBytes } from '../../shared/ids.ts';
 
 const NOW = 1_800_000_000_000;
 
@@ -35,6 +36,17 @@ it('kind, shard and sequence keep ids of one moment apart', () => {
     }
   }
   assert.equal(ids.size, 3 * 3 * 6);
+});
+
+it('an id is the same as text and as bytes', () => {
+  for (const timeMs of [0, NOW, 2 ** 48 - 1]) {
+    for (const shard of [0, 1, 4095]) {
+      for (const sequence of [0, 255, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
+        const bytes = timeOrderedIdBytes(timeMs, shard, ID_KIND.TRADE, sequence);
+        assert.equal(bytesToUuid(bytes), timeOrderedId(timeMs, shard, ID_KIND.TRADE, sequence));
+      }
+    }
+  }
 });
 
 it('a shard index beyond 12 bits is a bug', () => {

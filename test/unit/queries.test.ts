@@ -151,7 +151,7 @@ async function get(account: number, target: string): Promise<{ status: number; b
   const route = routes.find((candidate) => candidate.path === path)!;
   const checked = compileQuery(route.query!)(rawQuery);
   if (!checked.ok) return { status: 400, body: { error: checked.invalid.message } };
-  let status = 0;
+  let status = 200;
   let body = '';
   const response = {
     cork: (write: () => void) => write(),
