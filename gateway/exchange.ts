@@ -12,27 +12,23 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import type { Clock } from '../shared/clock.ts';
 import { MARKET_STATUS_NAMES } from '../shared/codes.ts';
 import { ERRORS } from '../shared/errors.ts';
 import { Progress } from '../shared/progress.ts';
-import type { ProjectorOptions, SnapshotOptions } from '../shared/threads.ts';
 import { AdminFeed } from './adminFeed.ts';
-import { type StatsSources, statsOf } from './adminStats.ts';
+import { statsOf } from './adminStats.ts';
 import { AdminToken } from './auth/adminToken.ts';
 import { Authenticator } from './auth/apiKeys.ts';
 import { NonceMemory } from './auth/nonces.ts';
+import { firstKeys, nonceWindow, readModel, requireContracts } from './beforeReady.ts';
 import { Call } from './call.ts';
 import type { Config } from './config.ts';
 import { ContractRotation } from './contractRotation.ts';
-import { describe, isSameSigning } from './control/contracts.ts';
 import { type Control, openControl } from './control/control.ts';
 import { Funding } from './control/funding.ts';
 import { journalPath } from './control/journalFiles.ts';
 import { MarketDesk } from './control/marketDesk.ts';
-import { MarketResponses } from './control/marketResponse.ts';
 import { Volumes } from './control/volumes.ts';
 import { Cors } from './cors.ts';
 import { DeadMansSwitch } from './deadMansSwitch.ts';
@@ -42,8 +38,7 @@ import { EngineClient } from './engineClient.ts';
 import { EngineLink } from './engineLink.ts';
 import { GroupDesk } from './groupDesk.ts';
 import { Answers } from './idempotency/answers.ts';
-import { catchUp } from './idempotency/catchUp.ts';
-import { KeptThread } from './keptThread.ts';
+import { JournalFollowers } from './journalFollowers.ts';
 import { ConnectionLimits } from './limits/connectionLimits.ts';
 import { Limiter } from './limits/limiter.ts';
 import { RedisCounterStore } from './limits/redisCounterStore.ts';
@@ -52,32 +47,16 @@ import { Metrics } from './metrics.ts';
 import { QueryPool } from './queries/pool.ts';
 import { fail } from './respond.ts';
 import type { Route } from './route.ts';
-import { adminCatalogRoutes } from './routes/adminCatalog.ts';
-import { adminEventRoutes } from './routes/adminEvents.ts';
-import { adminFundRoutes } from './routes/adminFunds.ts';
-import { adminPlatformRoutes } from './routes/adminPlatform.ts';
-import { adminResolutionRoutes } from './routes/adminResolution.ts';
-import { adminUserRoutes } from './routes/adminUsers.ts';
-import { claimRoutes } from './routes/claims.ts';
-import { fundRoutes } from './routes/funds.ts';
-import { gamingRoutes } from './routes/gaming.ts';
-import { heartbeatRoutes } from './routes/heartbeat.ts';
-import { historyRoutes } from './routes/history.ts';
-import { marketDataRoutes } from './routes/marketData.ts';
-import { marketRoutes } from './routes/markets.ts';
-import { metricsRoutes } from './routes/metrics.ts';
-import { orderRoutes } from './routes/orders.ts';
-import { contractsOf, platformRoutes, type Readiness } from './routes/platform.ts';
-import { rateLimitRoutes } from './routes/rateLimits.ts';
-import { streamRoutes } from './routes/stream.ts';
+import { routeTable } from './routes/index.ts';
+import { contractsOf, type Readiness } from './routes/platform.ts';
 import { HttpServer } from './server.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { StartError } from './startError.ts';
 import { STREAM_PATH } from './stream/limits.ts';
 import { PrivateLog } from './stream/privateLog.ts';
 import { Stream } from './stream/stream.ts';
+import { Upkeep } from './upkeep.ts';
 import { isNative, VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
-
 import { Views } from './views/index.ts';
 
 export type ExchangeOptions = {
@@ -87,21 +66,6 @@ export type ExchangeOptions = {
   /** The process has to end and start again. */
   readonly onFatal: (error: unknown) => void;
 };
-
-/** Bounds how late an order expires or a market opens when nobody sends anything. */
-const TICK_MS = 250;
-/** What a stop waits for the snapshots that spare the next start its replay; it must leave time for the rest. */
-const LAST_SNAPSHOT_MS = 4000;
-/** How old the volumes in a list may be; its answers may be kept a minute anyway. */
-const VOLUMES_MS = 5000;
-/** How often the administrator's feed tells how things stand. */
-const STATS_MS = 1000;
-/** How often old answers are looked for, and how much a crash leaves to be looked up in the read model. */
-const ANSWERS_MS = 10_000;
-/** How long a start waits for the keys of the last process; beyond it only requests with a key wait. */
-const KEYS_WAIT_MS = 5000;
-/** How long a start waits for the read model before it goes on with volumes that are still growing. */
-const READ_MODEL_WAIT_MS = 1000;
 
 export class Exchange {
   readonly control: Control;
@@ -134,11 +98,10 @@ export class Exchange {
   readonly #disk: DiskGuard;
   readonly #shards: ShardThreads;
   readonly #metrics: Metrics;
-  readonly #projector: KeptThread;
   readonly #verifiers: VerifyThreads;
-  readonly #snapshots: KeptThread;
+  readonly #followers: JournalFollowers;
+  readonly #upkeep: Upkeep;
   #stage: 'starting' | 'ready' | 'draining' = 'starting';
-  readonly #timers: NodeJS.Timeout[] = [];
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
     makeDataDir(options.config.dataDir);
@@ -199,9 +162,7 @@ export class Exchange {
       config.diskReserveBytes,
       () => freeBytes(config.dataDir),
       log,
-      (isLow) => {
-        this.#feed.publish(isLow ? 'disk_low' : 'disk_recovered', {});
-      },
+      (isLow) => this.#feed.publish(isLow ? 'disk_low' : 'disk_recovered', {}),
     );
     this.#sharedCounters = config.redisUrl === null ? null : new RedisCounterStore(config.redisUrl, log);
     this.#limiter = config.rateLimits ? makeLimiter(this.#sharedCounters) : null;
@@ -286,20 +247,25 @@ export class Exchange {
       isPaused: () => control.platform.paused,
       isDiskLow: () => this.#disk.isLow,
     });
-    this.#projector = this.#keepThread('projector', '../engine/projector/main.ts', {
+    this.#followers = new JournalFollowers({
       journalPaths,
       readDbPath: this.#path('read.db'),
-      progress,
-    } satisfies ProjectorOptions);
-    this.#snapshots = this.#keepThread('snapshots', '../engine/snapshots.ts', {
-      journalPaths,
       directory: config.dataDir,
       progress,
       chainId,
       exchangeAddress,
       everyRecords: config.snapshotEvery,
       keepRecords: config.journalKeep,
-    } satisfies SnapshotOptions);
+      log,
+    });
+    this.#upkeep = new Upkeep({
+      ticking: [this.#link, this.#deadMansSwitch, this.#rotation],
+      volumes: this.#volumes,
+      feed: this.#feed,
+      stats: () => this.#stats(),
+      answers: this.#answers,
+      log,
+    });
   }
 
   /** Where this machine reaches the server. */
@@ -316,7 +282,7 @@ export class Exchange {
     this.#feed.close('draining', {});
     const isDrained = await this.#server.stop(answerWithinMs);
     if (!isDrained) this.#log.warn('stopped with requests unanswered');
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#upkeep.stop();
     this.#disk.stop();
     await this.#answers.stop();
     await this.#shards.stop();
@@ -324,8 +290,8 @@ export class Exchange {
     this.#sharedCounters?.close();
     this.#link.stop();
     await this.#stream.finish();
-    await Promise.race([this.#snapshots.stop(), sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
-    await Promise.all([this.#snapshots.terminate(), this.#projector.terminate(), this.#queries.close()]);
+    await this.#followers.stop();
+    await this.#queries.close();
     this.control.database.close();
   }
 
@@ -335,23 +301,19 @@ export class Exchange {
     this.control.platform.noteJournals();
     for (let shard = 0; shard < this.control.shards; shard++) await this.#finishHalfDone(shard);
     await this.#rotation.finish();
-    this.#requireContracts();
-    await Promise.all([this.#nonceWindow(), this.#firstVolumes(), this.#firstKeys(), this.#disk.start()]);
-    this.#timers.push(
-      setInterval(() => this.#tick(), TICK_MS),
-      setInterval(() => this.#refreshVolumes(), VOLUMES_MS),
-      setInterval(() => this.#feed.report('stats', () => statsOf(this.#statsSources())), STATS_MS),
-      setInterval(() => this.#answers.tick(), ANSWERS_MS),
-    );
+    requireContracts(this.control.contracts, this.#views.contracts);
+    const progress = this.#progress;
+    const isStopped = () => this.#stage === 'draining';
+    await Promise.all([
+      nonceWindow(this.#startedSec, this.clock),
+      readModel(progress).then(() => this.#upkeep.refreshVolumes()),
+      firstKeys({ answers: this.#answers, queries: this.#queries, progress, isStopped, log: this.#log }),
+      this.#disk.start(),
+    ]);
+    this.#upkeep.start();
     this.#stream.start();
     this.#stage = 'ready';
     this.#deadMansSwitch.start();
-  }
-
-  #tick(): void {
-    this.#link.tick();
-    this.#deadMansSwitch.tick();
-    this.#rotation.tick();
   }
 
   /** What is in control.db and perhaps not in the shard, because its thread ended in between. */
@@ -359,18 +321,6 @@ export class Exchange {
     await this.desk.openMissing(shard);
     await this.funding.resumePending();
     await this.groups.reconcile();
-  }
-
-  /** Whoever put back an older control.db, or an older journal, would have clients sign for what is refused. */
-  #requireContracts(): void {
-    const { first, current, pending } = this.control.contracts;
-    if (pending !== null) return;
-    for (const [shard, told] of this.#views.contracts.entries()) {
-      const known = told === null ? first : { chainId: told.chainId, exchange: told.exchangeAddress };
-      if (isSameSigning(known, current)) continue;
-      const [mine, journal] = [describe(current), describe(known)];
-      throw new StartError(`control.db is for the contract ${mine}, the journal of shard ${shard} for ${journal}`);
-    }
   }
 
   /** Runs beside the requests that come again; should the shard be lost once more, its next return is the next try. */
@@ -392,98 +342,36 @@ export class Exchange {
     if (call !== undefined) fail(call, ERRORS.INTERNAL_ERROR);
   }
 
-  /**
-   * The last process took its nonces with it, so nothing signed up to the second it may have ended in is accepted; from
-   * the next second on everything that is signed now is.
-   */
-  async #nonceWindow(): Promise<void> {
-    const waitMs = (this.#startedSec + 1) * 1000 - this.clock.nowMs();
-    if (waitMs > 0) await sleep(waitMs);
-  }
-
-  /** Until it is done, which may be later, requests with a key are told to come again. */
-  #firstKeys(): Promise<void> {
-    const done = catchUp({
-      answers: this.#answers,
-      queries: this.#queries,
-      progress: this.#progress,
-      isStopped: () => this.#stage === 'draining',
-    }).catch((error) => this.#log.error({ err: error }, 'idempotency keys could not be read'));
-    return Promise.race([done, sleep(KEYS_WAIT_MS, undefined, { ref: false })]);
-  }
-
-  async #firstVolumes(): Promise<void> {
-    const progress = this.#progress;
-    const waits: Promise<boolean>[] = [];
-    for (let shard = 0; shard < progress.shards; shard++) {
-      waits.push(progress.awaitProjected(shard, progress.committed(shard), READ_MODEL_WAIT_MS));
-    }
-    await Promise.all(waits);
-    await this.#refreshVolumes();
-  }
-
-  /** Old volumes are shown rather than none. */
-  #refreshVolumes(): Promise<void> {
-    return this.#volumes.refresh().catch((error) => this.#log.warn({ err: error }, 'volumes could not be read'));
-  }
-
   #routes(): Route[] {
     const { config, clock, control, desk, funding, groups } = this;
-    const { accounts, catalog, contracts, keys, platform } = control;
-    const views = this.#views;
-    const engine = this.#engine;
-    const queries = this.#queries;
-    const volumes = this.#volumes;
-    const responses = new MarketResponses(views, volumes);
-    const onError = (error: unknown, call: Call) => this.#answerFailed(error, call);
-    const readiness = () => this.#readiness();
-    const routes: Route[] = [
-      ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness }),
-      ...metricsRoutes(() => this.#metrics),
-      ...marketRoutes({ catalog, views, responses }),
-      ...marketDataRoutes({ catalog, views, clock }),
-      ...orderRoutes({ engine, views, catalog, accounts, groups, clock, queries, onError }),
-      ...heartbeatRoutes(this.#deadMansSwitch),
-      ...gamingRoutes({ gaming: control.gaming, clock }),
-      ...fundRoutes({ engine, views, catalog }),
-      ...claimRoutes({ engine, views, catalog }),
-      ...historyRoutes({ queries }),
-      ...streamRoutes({ stream: this.#stream, trustProxy: config.trustProxy }),
-      ...adminUserRoutes({ accounts, keys, views, clock }),
-      ...adminFundRoutes({ accounts, funding, catalog, views }),
-      ...adminCatalogRoutes({ catalog, views, desk, responses, defaultFeeBps: config.feeBps, clock }),
-      ...adminResolutionRoutes({ catalog, views, desk, responses }),
-      ...adminPlatformRoutes({
-        platform,
-        contracts,
-        rotation: this.#rotation,
-        drills: this.#drills,
-        shards: control.shards,
-        isShardReady: (shard) => engine.isReady(shard),
-        isDiskLow: () => this.#disk.isLow,
-        feed: this.#feed,
-      }),
-      ...adminEventRoutes({ feed: this.#feed, stats: () => statsOf(this.#statsSources()) }),
-    ];
-    routes.push(...rateLimitRoutes({ limiter: this.#limiter, routes, clock }));
-    return routes;
-  }
-
-  #statsSources(): StatsSources {
-    const connections = () => this.#server.connections;
-    return { link: this.#link, views: this.#views, progress: this.#progress, clock: this.clock, connections };
-  }
-
-  /** One that nobody's answer waits for: it may be away for a while, and catches up. */
-  #keepThread(name: string, entry: string, workerData: ProjectorOptions | SnapshotOptions): KeptThread {
-    return new KeptThread({
-      name,
-      launch: () => new Worker(new URL(entry, import.meta.url), { workerData, name }),
-      onEnd: (error) => {
-        if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);
-        return true;
-      },
+    return routeTable({
+      config,
+      clock,
+      control,
+      desk,
+      funding,
+      groups,
+      views: this.#views,
+      engine: this.#engine,
+      queries: this.#queries,
+      volumes: this.#volumes,
+      stream: this.#stream,
+      limiter: this.#limiter,
+      deadMansSwitch: this.#deadMansSwitch,
+      rotation: this.#rotation,
+      drills: this.#drills,
+      feed: this.#feed,
+      metrics: () => this.#metrics,
+      stats: () => this.#stats(),
+      readiness: () => this.#readiness(),
+      isDiskLow: () => this.#disk.isLow,
+      onError: (error, call) => this.#answerFailed(error, call),
     });
+  }
+
+  #stats(): object {
+    const connections = () => this.#server.connections;
+    return statsOf({ link: this.#link, views: this.#views, progress: this.#progress, clock: this.clock, connections });
   }
 
   #path(name: string): string {
