@@ -16,6 +16,7 @@ const BENCHES = [
   'snapshots',
   'ring',
   'journal',
+  'projector',
   'signatures',
   'hotMarket',
   'gateway',

@@ -62,6 +62,8 @@ export type OrderSpec = {
   takerAmount?: number;
   clientId?: string;
   group?: number;
+  /** Default: as `order` says. */
+  hash?: Uint8Array;
 };
 
 export type FillSpec = {
@@ -124,10 +126,7 @@ export class JournalScript {
     const usdc = spec.lots * spec.limitTicks;
     const tokens = spec.lots * 100;
     const sequence = ++this.#orderSequence;
-    const hash = new Uint8Array(32).fill(spec.slot + 1);
-    hash[30] = this.#shard;
-    hash[31] = sequence;
-    hash[29]! ^= sequence >>> 8;
+    const hash = spec.hash ?? this.#hashOf(spec.slot, sequence);
     bytes.set(hash, (word + ORDER_HASH) * 4);
     writeSafe(words, word + ORDER_MAKER_AMOUNT, spec.makerAmount ?? (side === SIDE.BUY ? usdc : tokens));
     writeSafe(words, word + ORDER_TAKER_AMOUNT, spec.takerAmount ?? (side === SIDE.BUY ? tokens : usdc));
@@ -138,6 +137,14 @@ export class JournalScript {
     writeSafe(words, word + ORDER_SEQUENCE, sequence);
     writeSafe(words, word + ORDER_CREATED_MS, this.#timeMs);
     if (spec.clientId !== undefined) this.#tag(spec, spec.clientId, sequence);
+    return hash;
+  }
+
+  #hashOf(slot: number, sequence: number): Uint8Array {
+    const hash = new Uint8Array(32).fill(slot + 1);
+    hash[30] = this.#shard;
+    hash[31] = sequence;
+    hash[29]! ^= sequence >>> 8;
     return hash;
   }
 
