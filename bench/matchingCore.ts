@@ -40,8 +40,7 @@ class NoHashes extends HashIndex {
 }
 
 class NoDigest extends Digest {
-  override order(): void {}
-  override orderClosed(): void {}
+  override noteOrder(): void {}
 }
 
 /** Writes nothing; folds the trades together, so that every run is checked and not only timed. */

@@ -43,6 +43,11 @@ export class Apply {
     return Math.min(this.#state.markets.nextTransitionMs, this.#state.expiry.firstMs());
   }
 
+  /** To be called before `run` for a command that was not checked: leaves what the checks leave behind. */
+  prepare(type: number, words: Uint32Array, word: number): void {
+    if (type === cmd.COMMAND.PLACE || type === cmd.COMMAND.REPLACE) this.#placing.prepare(words, word);
+  }
+
   /** @returns OK, or INSUFFICIENT_BALANCE with nothing changed. */
   run(type: number, words: Uint32Array, word: number): number {
     this.a = 0;
@@ -322,11 +327,11 @@ export class Apply {
     if (gross !== null) gross.follow();
     for (let i = 0; i < ledger.touchedRowCount; i++) {
       emit.position(ledger.touchedRows[i]!);
-      digest.position(ledger.touchedRows[i]!);
+      digest.notePosition(ledger.touchedRows[i]!);
     }
     for (let i = 0; i < ledger.touchedAccountCount; i++) {
       const account = ledger.touchedAccounts[i]!;
-      digest.account(account);
+      digest.noteAccount(account);
       if (!ledger.isCovered(account)) emit.usdc(account);
     }
     for (const market of markets.touched) emit.market(market);

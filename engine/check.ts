@@ -92,6 +92,7 @@ function checkOrder(state: ShardState, market: Market, slot: number): void {
   assert(remaining > 0 && remaining <= orders.quantityLots[slot << NUMBERS]!, 'O3: an open order has something left');
   assert(hashes.find(orders.hash, orders.hashOffset(slot)), 'O2: an open order is in the hash index');
   assert(hashes.foundSlot === slot, 'O2: the hash index leads to the row');
+  assert(hashes.foundEntry === orders.hashEntry[slot << WORDS], 'O2: the row leads to its entry in the hash index');
   const expires = orders.expirationSec[slot << NUMBERS] !== 0;
   assert(expires === (orders.heapIndex[slot << WORDS] !== NONE), 'X1: an order that expires is in the heap');
 }

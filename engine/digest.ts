@@ -4,8 +4,11 @@
  * which rows or tables things lie, so it is the same for any implementation, after a replay and after a snapshot.
  * Owner: the shard thread.
  *
+ * A command only notes which orders, accounts and positions it changed; what they add to the sum is made anew when the
+ * sum is asked for. Between two seals most orders come and go, and the same accounts change over and over.
+ *
  * Of an order only what tells it from others, what can change and what its tag says goes in: the rest of it is signed
- * under its hash and never written twice. A few words a command keep the digest below a twentieth of a command's time.
+ * under its hash and never written twice.
  *
  * Invariant D1: the running sum equals the sum computed from nothing (check.ts compares them).
  *
@@ -17,7 +20,9 @@ import type { Ledger } from './ledger.ts';
 import type { Market } from './market.ts';
 import type { Orders } from './orders.ts';
 import * as rows from './orders.ts';
+import { PLACE_OF } from './orders.ts';
 import { CLIENT_ID_WORDS, NO_TAG } from './tags.ts';
+import { Unsealed } from './unsealed.ts';
 
 // Own constants for speed: see emit.ts.
 const { NUMBERS, WORDS } = rows;
@@ -38,6 +43,9 @@ export class Digest {
   /** The two lanes of the sum, as signed 32-bit integers: sums of those stay in registers. */
   low = 0;
   high = 0;
+  readonly #unsealedOrders = new Unsealed();
+  readonly #unsealedAccounts = new Unsealed();
+  readonly #unsealedPositions = new Unsealed();
   readonly #orders: Orders;
   readonly #ledger: Ledger;
   /** What each row adds at the moment: two lanes per row. */
@@ -53,9 +61,39 @@ export class Digest {
     this.#ledger = ledger;
   }
 
-  /** An order that stays open was placed, filled in part, put to sleep or woken. */
+  /** An order came to rest, was filled in part, put to sleep, woken or closed. */
+  noteOrder(slot: number): void {
+    this.#unsealedOrders.note(slot);
+  }
+
+  noteAccount(account: number): void {
+    this.#unsealedAccounts.note(account);
+  }
+
+  notePosition(row: number): void {
+    this.#unsealedPositions.note(row);
+  }
+
+  /** Makes anew what everything noted adds. */
+  catchUp(): void {
+    const orders = this.#unsealedOrders;
+    const accounts = this.#unsealedAccounts;
+    const positions = this.#unsealedPositions;
+    for (let i = 0; i < orders.count; i++) this.order(orders.rows[i]!);
+    for (let i = 0; i < accounts.count; i++) this.account(accounts.rows[i]!);
+    for (let i = 0; i < positions.count; i++) this.position(positions.rows[i]!);
+    orders.clear();
+    accounts.clear();
+    positions.clear();
+  }
+
   order(slot: number): void {
     const o = this.#orders;
+    if (slot * 2 >= this.#orderLanes.length) this.#orderLanes = larger(this.#orderLanes, slot * 2);
+    if (o.place[slot << WORDS] === PLACE_OF.FREE) {
+      this.#replace(this.#orderLanes, slot, 0, 0);
+      return;
+    }
     const at = o.hashOffset(slot);
     const remaining = fold(o.remainingLots[slot << NUMBERS]!);
     const filled = fold(o.filledNotionalMicro[slot << NUMBERS]!);
@@ -67,12 +105,7 @@ export class Digest {
       a = this.#mixTag(mixA, a, tag);
       b = this.#mixTag(mixB, b, tag);
     }
-    if (slot * 2 >= this.#orderLanes.length) this.#orderLanes = larger(this.#orderLanes, slot * 2);
     this.#replace(this.#orderLanes, slot, a, b);
-  }
-
-  orderClosed(slot: number): void {
-    if (slot * 2 < this.#orderLanes.length) this.#replace(this.#orderLanes, slot, 0, 0);
   }
 
   /** A hash was accepted: it stays in the digest for ever. */

@@ -20,7 +20,7 @@ export function moveFee(market: Market, orders: Orders, digest: Digest, emit: Em
     .filter((candidate) => orders.feeBps[candidate << WORDS] !== market.feeBps)
     .sort(byPriority)) {
     book.sleep(slot);
-    digest.order(slot);
+    digest.noteOrder(slot);
     emit.sleepOrWake(EVENT.DORMANT, slot, ++market.sequence);
   }
 
@@ -30,7 +30,7 @@ export function moveFee(market: Market, orders: Orders, digest: Digest, emit: Em
     if (orders.feeBps[slot << WORDS] !== market.feeBps) continue;
     if (book.crosses(orders.isBid[slot << WORDS]!, orders.yesTicks[slot << WORDS]!)) continue;
     book.wake(slot);
-    digest.order(slot);
+    digest.noteOrder(slot);
     emit.sleepOrWake(EVENT.WOKEN, slot, ++market.sequence);
   }
 }

@@ -23,8 +23,8 @@ import { CLIENT_ID_WORDS } from './tags.ts';
  */
 const ev = { ...events };
 const { writeSafe, writeSigned } = record;
-const { CMD_TIME_MS, CMD_TYPE, NO_MARKET } = commands;
-const { NUMBERS, WORDS } = rows;
+const { CMD_TIME_MS, CMD_TYPE, NO_MARKET, PLACE_EXPIRATION_SEC, PLACE_HASH, PLACE_MAKER_AMOUNT } = commands;
+const { AT, NUMBER_AT, NUMBERS, WORDS } = rows;
 
 export class Emitter {
   readonly out: RecordBuffer;
@@ -59,11 +59,32 @@ export class Emitter {
     zero(words, word, 13, 16);
   }
 
-  /** ORDER for one just accepted, ORDER_STATE for one that was already open. */
-  order(type: typeof ev.EVENT.ORDER | typeof ev.EVENT.ORDER_STATE, slot: number): void {
+  /** ORDER, for one just accepted by the command at `at`: most of it stands there in the same form. */
+  accepted(slot: number, command: Uint32Array, at: number): void {
+    const { words: fields, numbers } = this.#orders;
+    const row = slot << WORDS;
+    const first = slot << NUMBERS;
+    const account = fields[row | AT.ACCOUNT]!;
+    const word = this.#begin(ev.EVENT.ORDER, slot, account, 0, fields[row | AT.MARKET]!, fields[row | AT.KIND]!);
+    const { words } = this.out;
+    copy(command, at + PLACE_HASH, words, word + ev.ORDER_HASH, 8);
+    copy(command, at + PLACE_MAKER_AMOUNT, words, word + ev.ORDER_MAKER_AMOUNT, 4); // and the taker's behind it
+    writeSafe(words, word + ev.ORDER_LOTS, numbers[first | NUMBER_AT.QUANTITY_LOTS]!);
+    words[word + ev.ORDER_LIMIT_TICKS] = fields[row | AT.LIMIT_TICKS]!;
+    words[word + ev.ORDER_FEE_BPS] = fields[row | AT.FEE_BPS]!;
+    copy(command, at + PLACE_EXPIRATION_SEC, words, word + ev.ORDER_EXPIRATION_SEC, 2);
+    writeSafe(words, word + ev.ORDER_SEQUENCE, numbers[first | NUMBER_AT.SEQUENCE]!);
+    copy(words, word + ev.ORDER_LOTS, words, word + ev.ORDER_REMAINING_LOTS, 2);
+    zero(words, word, ev.ORDER_FILLED_NOTIONAL, ev.ORDER_CREATED_MS);
+    copy(command, at + CMD_TIME_MS, words, word + ev.ORDER_CREATED_MS, 2);
+    zero(words, word, ev.ORDER_DORMANT, 36);
+  }
+
+  /** ORDER_STATE, for one that is open already. */
+  orderState(slot: number): void {
     const o = this.#orders;
     const word = this.#begin(
-      type,
+      ev.EVENT.ORDER_STATE,
       slot,
       o.account[slot << WORDS]!,
       0,
@@ -283,6 +304,10 @@ export class Emitter {
     writeSafe(this.out.words, word + ev.READY_SEQUENCE, shardSequence);
     writeSafe(this.out.words, word + ev.READY_TIME_MS, timeMs);
   }
+}
+
+function copy(from: Uint32Array, at: number, to: Uint32Array, word: number, count: number): void {
+  for (let i = 0; i < count; i++) to[word + i] = from[at + i]!;
 }
 
 /** Words that mean nothing are zero, not what the buffer held before: a replay must give the same bytes (E4). */

@@ -125,7 +125,9 @@ export class Engine {
     eventBytes: number,
   ): void {
     assert(sequence === this.sequence + 1, 'E4: records are replayed without a gap');
-    const code = this.#apply.run(words[commandWord + cmd.CMD_TYPE]! & 0xffff, words, commandWord);
+    const type = words[commandWord + cmd.CMD_TYPE]! & 0xffff;
+    this.#apply.prepare(type, words, commandWord);
+    const code = this.#apply.run(type, words, commandWord);
     this.#seal(sequence);
     let isSame = code === OK && this.out.lengthBytes === eventBytes;
     const count = eventBytes >>> 2;
@@ -185,7 +187,7 @@ export class Engine {
       collectResting(market.book.asks, orders, slots);
       for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot << WORDS]!) slots.push(slot);
       for (const slot of slots) {
-        emit.order(EVENT.ORDER_STATE, slot);
+        emit.orderState(slot);
         if (orders.tag[slot << WORDS] !== NO_TAG) emit.tag(slot);
         if (this.out.lengthBytes > 1 << 19) flush();
       }

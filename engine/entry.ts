@@ -12,7 +12,7 @@ import { E, OK } from '../shared/errors.ts';
 import { ADDRESS_BYTES } from '../shared/hex.ts';
 import { bpsFloor, MAX_SAFE } from '../shared/int.ts';
 import { readSafe } from '../shared/record.ts';
-import { type GridResult, toGrid } from './grid.ts';
+import { toGrid } from './grid.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './gross.ts';
 import type { HashIndex } from './hashIndex.ts';
 import { type Market, mayDecide, mayMove } from './market.ts';
@@ -44,7 +44,6 @@ export class Entry {
   readonly #state: ShardState;
   readonly #hasher: OrderHasher;
   readonly #verifier: Verifier;
-  readonly #grid: GridResult = { limitTicks: 0, quantityLots: 0 };
 
   constructor(state: ShardState, hasher: OrderHasher, verifier: Verifier) {
     this.#state = state;
@@ -129,7 +128,7 @@ export class Entry {
     return isSame ? OK : E.REPLACES_ANOTHER_MARKET;
   }
 
-  /** What an order is refused for before anybody asks whether it can be paid. On success its grid is in `#grid`. */
+  /** What an order is refused for before anybody asks whether it can be paid. On success its grid is in the state's. */
   #checkOrder(words: Uint32Array, bytes: Uint8Array, word: number): number {
     const { groups, hashes, markets, tombstones } = this.#state;
     const kind = words[word + cmd.PLACE_KIND]!;
@@ -159,7 +158,7 @@ export class Entry {
     if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
     if (expirationSec !== 0 && expirationSec * 1000 <= nowMs) return E.ORDER_EXPIRED;
     const timeInForce = cmd.kindTimeInForce(kind);
-    const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#grid);
+    const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#state.grid);
     if (offGrid !== OK) return offGrid;
     if ((side === SIDE.BUY ? takerAmount : makerAmount) < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
 
@@ -194,7 +193,7 @@ export class Entry {
     const account = words[word + cmd.CMD_ACCOUNT]!;
     const kind = words[word + cmd.PLACE_KIND]!;
     const { gross, ledger } = this.#state;
-    const { limitTicks, quantityLots } = this.#grid;
+    const { limitTicks, quantityLots } = this.#state.grid;
     const outcome = cmd.kindOutcome(kind);
     const isBuy = cmd.kindSide(kind) === SIDE.BUY;
     const required = quantityLots * (isBuy ? limitTicks : market.ticksPerUnit);
@@ -226,7 +225,7 @@ export class Entry {
   }
 
   #checkMatching(market: Market, words: Uint32Array, word: number): number {
-    const { limitTicks, quantityLots } = this.#grid;
+    const { limitTicks, quantityLots } = this.#state.grid;
     const kind = words[word + cmd.PLACE_KIND]!;
     const outcome = cmd.kindOutcome(kind);
     const isBid = isBidInYes(kind);

@@ -20,7 +20,8 @@ import { extend } from './columns.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
 
 const ENTRY_WORDS = 6;
-const PARTS = 256;
+const PART_BITS = 8;
+const PARTS = 1 << PART_BITS;
 const INITIAL_ENTRIES = 16;
 
 export class HashIndex {
@@ -35,27 +36,33 @@ export class HashIndex {
   foundAccount = 0;
   /** Row of the open order, or -1 when it is closed. */
   foundSlot = -1;
+  foundEntry = 0;
+  /** Where the last search that found nothing ended: the place that the hash would take. */
+  #endedAt = 0;
 
   find(words: Uint32Array, word: number): boolean {
     const part = words[word]! & (PARTS - 1);
-    const entry = this.#entryOf(part, words, word);
-    if (entry < 0) return false;
+    const ordinal = this.#ordinalOf(part, words, word);
+    if (ordinal < 0) return false;
     const entries = this.#entries[part]!;
+    const entry = ordinal * ENTRY_WORDS;
     this.foundAccount = entries[entry + 4]!;
     this.foundSlot = entries[entry + 5]! - 1;
+    this.foundEntry = numberOf(part, ordinal);
     return true;
   }
 
-  /** Adds a hash that is not there yet; slot -1 adds it closed. */
-  insert(words: Uint32Array, word: number, account: number, slot: number): void {
+  /**
+   * Adds a hash that is not there yet; slot -1 adds it closed.
+   * @returns the number of its entry: who keeps it need not search again.
+   */
+  insert(words: Uint32Array, word: number, account: number, slot: number): number {
     assert(account > 0, 'H1: no order belongs to account 0');
     const part = words[word]! & (PARTS - 1);
-    assert(this.#entryOf(part, words, word) < 0, 'H1: a hash is inserted once');
     const count = this.#used[part]!;
-    if (count * ENTRY_WORDS === this.#entries[part]!.length) {
-      this.#entries[part] = extend(this.#entries[part]!, new Uint32Array(count * 2 * ENTRY_WORDS));
-    }
-    if (count * 8 >= this.#places[part]!.length * 3) this.#places[part] = grown(this.#places[part]!);
+    if (count * ENTRY_WORDS === this.#entries[part]!.length || count * 8 >= this.#places[part]!.length * 3)
+      this.#grow(part);
+    assert(this.#ordinalOf(part, words, word) < 0, 'H1: a hash is inserted once');
     const entries = this.#entries[part]!;
     const entry = count * ENTRY_WORDS;
     entries[entry] = words[word]!;
@@ -64,17 +71,19 @@ export class HashIndex {
     entries[entry + 3] = words[word + 3]!;
     entries[entry + 4] = account;
     entries[entry + 5] = slot + 1;
-    occupy(this.#places[part]!, tagOf(words, word), count + 1);
+    const places = this.#places[part]!;
+    places[this.#endedAt] = tagOf(words, word);
+    places[this.#endedAt + 1] = count + 1;
     this.#used[part] = count + 1;
     this.size++;
+    return numberOf(part, count);
   }
 
-  /** The order with this hash has reached its terminal state. */
-  close(words: Uint32Array, word: number): void {
-    const part = words[word]! & (PARTS - 1);
-    const entry = this.#entryOf(part, words, word);
-    const entries = this.#entries[part]!;
-    assert(entry >= 0 && entries[entry + 5] !== 0, 'O2: an open order is in the hash index');
+  /** The order in this row, whose hash has this entry, has reached its terminal state. */
+  close(number: number, slot: number): void {
+    const entries = this.#entries[number & (PARTS - 1)]!;
+    const entry = (number >>> PART_BITS) * ENTRY_WORDS;
+    assert(entries[entry + 5] === slot + 1, 'O2: an open order is in the hash index');
     entries[entry + 5] = 0;
   }
 
@@ -98,6 +107,15 @@ export class HashIndex {
     }
   }
 
+  /** Makes room for one more. */
+  #grow(part: number): void {
+    const entries = this.#entries[part]!;
+    const count = this.#used[part]!;
+    if (count * ENTRY_WORDS === entries.length)
+      this.#entries[part] = extend(entries, new Uint32Array(count * 2 * ENTRY_WORDS));
+    if (count * 8 >= this.#places[part]!.length * 3) this.#places[part] = grown(this.#places[part]!);
+  }
+
   #read(part: number, kept: Uint32Array): void {
     const entries = new Uint32Array(kept.length);
     let places = new Int32Array(INITIAL_ENTRIES * 2 * 2);
@@ -113,22 +131,27 @@ export class HashIndex {
     this.#places[part] = places;
   }
 
-  /** Word offset of the entry with this hash, or -1. */
-  #entryOf(part: number, words: Uint32Array, word: number): number {
+  /** Which of the part's entries has this hash, or -1. */
+  #ordinalOf(part: number, words: Uint32Array, word: number): number {
     const places = this.#places[part]!;
     const mask = places.length - 1;
     const tag = tagOf(words, word);
     let at = (tag << 1) & mask;
     for (;;) {
-      const ordinal = places[at + 1]!;
-      if (ordinal === 0) return -1;
-      if (places[at] === tag) {
-        const entry = (ordinal - 1) * ENTRY_WORDS;
-        if (isAt(this.#entries[part]!, entry, words, word)) return entry;
+      const ordinal = places[at + 1]! - 1;
+      if (ordinal < 0) {
+        this.#endedAt = at;
+        return -1;
       }
+      if (places[at] === tag && isAt(this.#entries[part]!, ordinal * ENTRY_WORDS, words, word)) return ordinal;
       at = (at + 2) & mask;
     }
   }
+}
+
+/** An entry among all parts: 16 million a part fit a word. */
+function numberOf(part: number, ordinal: number): number {
+  return part | (ordinal << PART_BITS);
 }
 
 /** The words that decide on the part (8 bits) and on the place (the others), as a signed word. */

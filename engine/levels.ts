@@ -14,7 +14,7 @@ import * as rows from './orders.ts';
 import { NONE, type Orders } from './orders.ts';
 
 // Own constants for speed: see emit.ts.
-const { NUMBERS, WORDS } = rows;
+const { AT, NUMBER_AT, NUMBERS, WORDS } = rows;
 
 export const NO_TICK = -1;
 
@@ -54,29 +54,31 @@ export class Levels {
 
   /** @param before the order in front of it, or NONE to be the first. */
   insertBehind(before: number, slot: number, tick: number): void {
-    const { next, previous, remainingLots } = this.#orders;
-    const after = before === NONE ? this.head[tick]! : next[before << WORDS]!;
-    previous[slot << WORDS] = before;
-    next[slot << WORDS] = after;
+    const { words, numbers } = this.#orders;
+    const row = slot << WORDS;
+    const after = before === NONE ? this.head[tick]! : words[(before << WORDS) | AT.NEXT]!;
+    words[row | AT.PREVIOUS] = before;
+    words[row | AT.NEXT] = after;
     if (before === NONE) this.head[tick] = slot;
-    else next[before << WORDS] = slot;
+    else words[(before << WORDS) | AT.NEXT] = slot;
     if (after === NONE) this.tail[tick] = slot;
-    else previous[after << WORDS] = slot;
-    this.totalLots[tick] = addSafe(this.totalLots[tick]!, remainingLots[slot << NUMBERS]!);
+    else words[(after << WORDS) | AT.PREVIOUS] = slot;
+    this.totalLots[tick] = addSafe(this.totalLots[tick]!, numbers[(slot << NUMBERS) | NUMBER_AT.REMAINING_LOTS]!);
     if (this.count[tick]!++ === 0) this.#occupy(tick);
   }
 
   remove(slot: number, tick: number): void {
-    const { next, previous, remainingLots } = this.#orders;
-    const before = previous[slot << WORDS]!;
-    const after = next[slot << WORDS]!;
+    const { words, numbers } = this.#orders;
+    const row = slot << WORDS;
+    const before = words[row | AT.PREVIOUS]!;
+    const after = words[row | AT.NEXT]!;
     if (before === NONE) this.head[tick] = after;
-    else next[before << WORDS] = after;
+    else words[(before << WORDS) | AT.NEXT] = after;
     if (after === NONE) this.tail[tick] = before;
-    else previous[after << WORDS] = before;
-    next[slot << WORDS] = NONE;
-    previous[slot << WORDS] = NONE;
-    this.reduce(tick, remainingLots[slot << NUMBERS]!);
+    else words[(after << WORDS) | AT.PREVIOUS] = before;
+    words[row | AT.NEXT] = NONE;
+    words[row | AT.PREVIOUS] = NONE;
+    this.reduce(tick, numbers[(slot << NUMBERS) | NUMBER_AT.REMAINING_LOTS]!);
     const left = this.count[tick]! - 1;
     this.count[tick] = left;
     if (left === 0) this.#vacate(tick);

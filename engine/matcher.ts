@@ -186,8 +186,8 @@ export class Matcher {
     this.#emit.closed(slot, isPublic ? ++market.sequence : 0, reason);
     releaseReservation(orders, this.#ledger, slot, market.ticksPerUnit);
     this.#expiry.remove(slot);
-    this.#digest.orderClosed(slot);
-    this.#hashes.close(orders.hash, orders.hashOffset(slot));
+    this.#digest.noteOrder(slot);
+    this.#hashes.close(orders.hashEntry[slot << WORDS]!, slot);
     orders.free(slot);
     market.openOrders--;
   }
@@ -243,7 +243,7 @@ export class Matcher {
     market.sequence += 2; // the trade frame and the maker's delta
     this.#emit.fill(maker, taker, sequence, matchType, tick, lots, ++this.tradeSequence, makerFee, takerFee);
     if (orders.remainingLots[maker << NUMBERS] === 0) this.close(market, maker, CLOSE_REASON.FILLED);
-    else this.#digest.order(maker);
+    else this.#digest.noteOrder(maker);
     return lots;
   }
 }

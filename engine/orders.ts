@@ -7,12 +7,13 @@
  * A row is two cache lines: what a command does to an order takes as long as fetching them, and a column of its own for
  * every field would be a line for every field. Each field is a view of all rows that begins at its first row's field:
  * field f of an order is `f[slot << WORDS]` where f is made of words, `f[slot << NUMBERS]` where it is made of doubles.
+ * `words` and `numbers` are the rows themselves (AT).
  *
  *   word  0 remainingLots   2 account   3 market   4 kind   5 place   6 isBid   7 limitTicks   8 yesTicks   9 feeBps
  *        10 next   11 previous   12 accountNext   13 accountPrevious   14 heapIndex   15 tag
  *   ──── second line
  *        16 quantityLots   18 filledNotionalMicro   20 sequence   22 makerAmount   24 takerAmount   26 expirationSec
- *        28 createdMs   30 –
+ *        28 createdMs   30 hashEntry   31 –
  *
  * Invariants (walked by check.ts, cited there by number):
  *   O1  A row is free, or it is in exactly one of: a level's queue, its market's dormant list. (The incoming order is
@@ -35,6 +36,39 @@ export const PLACE_OF = { FREE: 0, INCOMING: 1, RESTING: 2, DORMANT: 3 } as cons
 export const WORDS = 5;
 export const NUMBERS = 4;
 const ROW_BYTES = 4 << WORDS;
+
+/**
+ * Where the fields begin in a row of words and, below, in a row of doubles: for the few who touch many fields of one
+ * order and go through `words` and `numbers`, `words[row | AT.KIND]` with `row = slot << WORDS`. A view of its own for
+ * every field is a load and two checks more at each of them, which is most of the machine code of such a function.
+ */
+export const AT = {
+  ACCOUNT: 2,
+  MARKET: 3,
+  KIND: 4,
+  PLACE: 5,
+  IS_BID: 6,
+  LIMIT_TICKS: 7,
+  YES_TICKS: 8,
+  FEE_BPS: 9,
+  NEXT: 10,
+  PREVIOUS: 11,
+  ACCOUNT_NEXT: 12,
+  ACCOUNT_PREVIOUS: 13,
+  HEAP_INDEX: 14,
+  TAG: 15,
+  HASH_ENTRY: 30,
+} as const;
+export const NUMBER_AT = {
+  REMAINING_LOTS: 0,
+  QUANTITY_LOTS: 8,
+  FILLED_NOTIONAL: 9,
+  SEQUENCE: 10,
+  MAKER_AMOUNT: 11,
+  TAKER_AMOUNT: 12,
+  EXPIRATION_SEC: 13,
+  CREATED_MS: 14,
+} as const;
 const HASH_WORDS = 8;
 
 export class Orders {
@@ -42,6 +76,9 @@ export class Orders {
   openCount = 0;
 
   hash: Uint32Array;
+  /** All rows, as words and as doubles: see AT. */
+  words!: Int32Array;
+  numbers!: Float64Array;
   remainingLots!: Float64Array;
   account!: Uint32Array;
   market!: Uint32Array;
@@ -69,6 +106,8 @@ export class Orders {
   takerAmount!: Float64Array;
   expirationSec!: Float64Array;
   createdMs!: Float64Array;
+  /** Number of its entry in the hash index. */
+  hashEntry!: Int32Array;
   readonly tags = new Tags();
 
   accountHead: Int32Array;
@@ -90,39 +129,43 @@ export class Orders {
   allocate(account: number): number {
     if (this.#freeHead === NONE) this.#grow();
     const slot = this.#freeHead;
-    assert(this.place[slot << WORDS] === PLACE_OF.FREE, 'O1: a row from the free list is free');
-    this.#freeHead = this.next[slot << WORDS]!;
+    const row = slot << WORDS;
+    const { words } = this;
+    assert(words[row | AT.PLACE] === PLACE_OF.FREE, 'O1: a row from the free list is free');
+    this.#freeHead = words[row | AT.NEXT]!;
     this.openCount++;
-    this.place[slot << WORDS] = PLACE_OF.INCOMING;
-    this.account[slot << WORDS] = account;
-    this.next[slot << WORDS] = NONE;
-    this.previous[slot << WORDS] = NONE;
-    this.heapIndex[slot << WORDS] = NONE;
-    this.tag[slot << WORDS] = NO_TAG;
+    words[row | AT.PLACE] = PLACE_OF.INCOMING;
+    words[row | AT.ACCOUNT] = account;
+    words[row | AT.NEXT] = NONE;
+    words[row | AT.PREVIOUS] = NONE;
+    words[row | AT.HEAP_INDEX] = NONE;
+    words[row | AT.TAG] = NO_TAG;
     if (account >= this.accountHead.length) this.#growAccounts(account);
     const tail = this.accountTail[account]!;
-    this.accountPrevious[slot << WORDS] = tail;
-    this.accountNext[slot << WORDS] = NONE;
+    words[row | AT.ACCOUNT_PREVIOUS] = tail;
+    words[row | AT.ACCOUNT_NEXT] = NONE;
     if (tail === NONE) this.accountHead[account] = slot;
-    else this.accountNext[tail << WORDS] = slot;
+    else words[(tail << WORDS) | AT.ACCOUNT_NEXT] = slot;
     this.accountTail[account] = slot;
     return slot;
   }
 
   /** Gives a row back; it must already be out of its queue and of the expiry heap. */
   free(slot: number): void {
-    assert(this.place[slot << WORDS] === PLACE_OF.INCOMING, 'O1: a row leaves its queue before it is freed');
-    assert(this.heapIndex[slot << WORDS] === NONE, 'O1: a row leaves the expiry heap before it is freed');
-    const account = this.account[slot << WORDS]!;
-    const before = this.accountPrevious[slot << WORDS]!;
-    const after = this.accountNext[slot << WORDS]!;
+    const row = slot << WORDS;
+    const { words } = this;
+    assert(words[row | AT.PLACE] === PLACE_OF.INCOMING, 'O1: a row leaves its queue before it is freed');
+    assert(words[row | AT.HEAP_INDEX] === NONE, 'O1: a row leaves the expiry heap before it is freed');
+    const account = words[row | AT.ACCOUNT]!;
+    const before = words[row | AT.ACCOUNT_PREVIOUS]!;
+    const after = words[row | AT.ACCOUNT_NEXT]!;
     if (before === NONE) this.accountHead[account] = after;
-    else this.accountNext[before << WORDS] = after;
+    else words[(before << WORDS) | AT.ACCOUNT_NEXT] = after;
     if (after === NONE) this.accountTail[account] = before;
-    else this.accountPrevious[after << WORDS] = before;
-    if (this.tag[slot << WORDS] !== NO_TAG) this.tags.free(this.tag[slot << WORDS]!);
-    this.place[slot << WORDS] = PLACE_OF.FREE;
-    this.next[slot << WORDS] = this.#freeHead;
+    else words[(after << WORDS) | AT.ACCOUNT_PREVIOUS] = before;
+    if (words[row | AT.TAG] !== NO_TAG) this.tags.free(words[row | AT.TAG]!);
+    words[row | AT.PLACE] = PLACE_OF.FREE;
+    words[row | AT.NEXT] = this.#freeHead;
     this.#freeHead = slot;
     this.openCount--;
   }
@@ -201,28 +244,31 @@ export class Orders {
   #useRows(rows: Uint8Array<ArrayBuffer>): void {
     const { buffer } = rows;
     this.#rows = rows;
-    this.remainingLots = new Float64Array(buffer, 0);
-    this.account = new Uint32Array(buffer, 2 * 4);
-    this.market = new Uint32Array(buffer, 3 * 4);
-    this.kind = new Uint32Array(buffer, 4 * 4);
-    this.place = new Int32Array(buffer, 5 * 4);
-    this.isBid = new Int32Array(buffer, 6 * 4);
-    this.limitTicks = new Int32Array(buffer, 7 * 4);
-    this.yesTicks = new Int32Array(buffer, 8 * 4);
-    this.feeBps = new Int32Array(buffer, 9 * 4);
-    this.next = new Int32Array(buffer, 10 * 4);
-    this.previous = new Int32Array(buffer, 11 * 4);
-    this.accountNext = new Int32Array(buffer, 12 * 4);
-    this.accountPrevious = new Int32Array(buffer, 13 * 4);
-    this.heapIndex = new Int32Array(buffer, 14 * 4);
-    this.tag = new Int32Array(buffer, 15 * 4);
-    this.quantityLots = new Float64Array(buffer, 16 * 4);
-    this.filledNotionalMicro = new Float64Array(buffer, 18 * 4);
-    this.sequence = new Float64Array(buffer, 20 * 4);
-    this.makerAmount = new Float64Array(buffer, 22 * 4);
-    this.takerAmount = new Float64Array(buffer, 24 * 4);
-    this.expirationSec = new Float64Array(buffer, 26 * 4);
-    this.createdMs = new Float64Array(buffer, 28 * 4);
+    this.words = new Int32Array(buffer);
+    this.numbers = new Float64Array(buffer);
+    this.remainingLots = new Float64Array(buffer, NUMBER_AT.REMAINING_LOTS * 8);
+    this.account = new Uint32Array(buffer, AT.ACCOUNT * 4);
+    this.market = new Uint32Array(buffer, AT.MARKET * 4);
+    this.kind = new Uint32Array(buffer, AT.KIND * 4);
+    this.place = new Int32Array(buffer, AT.PLACE * 4);
+    this.isBid = new Int32Array(buffer, AT.IS_BID * 4);
+    this.limitTicks = new Int32Array(buffer, AT.LIMIT_TICKS * 4);
+    this.yesTicks = new Int32Array(buffer, AT.YES_TICKS * 4);
+    this.feeBps = new Int32Array(buffer, AT.FEE_BPS * 4);
+    this.next = new Int32Array(buffer, AT.NEXT * 4);
+    this.previous = new Int32Array(buffer, AT.PREVIOUS * 4);
+    this.accountNext = new Int32Array(buffer, AT.ACCOUNT_NEXT * 4);
+    this.accountPrevious = new Int32Array(buffer, AT.ACCOUNT_PREVIOUS * 4);
+    this.heapIndex = new Int32Array(buffer, AT.HEAP_INDEX * 4);
+    this.tag = new Int32Array(buffer, AT.TAG * 4);
+    this.quantityLots = new Float64Array(buffer, NUMBER_AT.QUANTITY_LOTS * 8);
+    this.filledNotionalMicro = new Float64Array(buffer, NUMBER_AT.FILLED_NOTIONAL * 8);
+    this.sequence = new Float64Array(buffer, NUMBER_AT.SEQUENCE * 8);
+    this.makerAmount = new Float64Array(buffer, NUMBER_AT.MAKER_AMOUNT * 8);
+    this.takerAmount = new Float64Array(buffer, NUMBER_AT.TAKER_AMOUNT * 8);
+    this.expirationSec = new Float64Array(buffer, NUMBER_AT.EXPIRATION_SEC * 8);
+    this.createdMs = new Float64Array(buffer, NUMBER_AT.CREATED_MS * 8);
+    this.hashEntry = new Int32Array(buffer, AT.HASH_ENTRY * 4);
   }
 
   #growAccounts(account: number): void {

@@ -6,10 +6,9 @@ import { assert } from '../shared/assert.ts';
 import * as codes from '../shared/codes.ts';
 import * as commands from '../shared/commands.ts';
 import { E, OK } from '../shared/errors.ts';
-import { EVENT } from '../shared/events.ts';
 import { readSafe } from '../shared/record.ts';
 import { isBidInYes } from './entry.ts';
-import { type GridResult, toGrid } from './grid.ts';
+import { toGrid } from './grid.ts';
 import type { Market } from './market.ts';
 import { GOES_ON } from './matcher.ts';
 import * as rows from './orders.ts';
@@ -19,7 +18,7 @@ import type { ShardState } from './state.ts';
 // Own constants for speed: see emit.ts.
 const { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const cmd = { ...commands };
-const { NUMBERS, WORDS } = rows;
+const { AT, NUMBER_AT, NUMBERS, WORDS } = rows;
 
 /** No order has it: orders are counted from 1. */
 const OWN_PRIORITY = 0;
@@ -29,7 +28,6 @@ export class Placing {
   keptPlace = false;
   changedPrice = false;
   readonly #state: ShardState;
-  readonly #grid: GridResult = { limitTicks: 0, quantityLots: 0 };
 
   constructor(state: ShardState) {
     this.#state = state;
@@ -41,7 +39,7 @@ export class Placing {
     const kind = words[word + cmd.PLACE_KIND]!;
     const account = words[word + cmd.CMD_ACCOUNT]!;
     const market = this.#market(words, word);
-    const { limitTicks, quantityLots } = this.#gridOf(market, words, word);
+    const { limitTicks, quantityLots } = this.#state.grid;
     if (cmd.kindSide(kind) === SIDE.BUY) {
       if (!ledger.tryReserve(account, quantityLots * limitTicks)) return E.INSUFFICIENT_BALANCE;
     } else {
@@ -63,7 +61,7 @@ export class Placing {
     const kind = words[word + cmd.PLACE_KIND]!;
     const account = words[word + cmd.CMD_ACCOUNT]!;
     const market = this.#market(words, word);
-    const { limitTicks, quantityLots } = this.#gridOf(market, words, word);
+    const { limitTicks, quantityLots } = this.#state.grid;
     const isBuy = cmd.kindSide(kind) === SIDE.BUY;
     const requiredMicro = isBuy ? quantityLots * limitTicks : 0;
     const isOldBuy = cmd.kindSide(orders.kind[old << WORDS]!) === SIDE.BUY;
@@ -90,46 +88,52 @@ export class Placing {
     return OK;
   }
 
-  #gridOf(market: Market, words: Uint32Array, word: number): GridResult {
+  /** For a command that no check has seen: its grid. */
+  prepare(words: Uint32Array, word: number): void {
+    const { grid } = this.#state;
+    const market = this.#market(words, word);
     const kind = words[word + cmd.PLACE_KIND]!;
     const makerAmount = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
     const takerAmount = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
     const [side, timeInForce] = [cmd.kindSide(kind), cmd.kindTimeInForce(kind)];
-    const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#grid);
-    assert(offGrid === OK && this.#grid.quantityLots > 0, 'apply: an accepted order is on the grid');
-    return this.#grid;
+    const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, grid);
+    assert(offGrid === OK && grid.quantityLots > 0, 'apply: an accepted order is on the grid');
   }
 
   /**
-   * An order whose reservation is made, with its grid in `#grid`: into the pool, through the book, to rest.
+   * An order whose reservation is made, with its grid in the state's: into the pool, through the book, to rest.
    * @param priority OWN_PRIORITY, or an older one that it keeps; then it rests behind `before`, an order or NONE.
    */
   #enter(market: Market, words: Uint32Array, word: number, priority: number, before: number): void {
     const { orders, groups, hashes, digest, emit, matcher, expiry } = this.#state;
-    const { limitTicks, quantityLots } = this.#grid;
+    const { limitTicks, quantityLots } = this.#state.grid;
     const kind = words[word + cmd.PLACE_KIND]!;
     const account = words[word + cmd.CMD_ACCOUNT]!;
     const slot = orders.allocate(account);
     orders.setHash(slot, words, word + cmd.PLACE_HASH);
-    orders.market[slot << WORDS] = market.index;
-    orders.kind[slot << WORDS] = kind;
-    orders.isBid[slot << WORDS] = isBidInYes(kind);
-    orders.limitTicks[slot << WORDS] = limitTicks;
     const isYes = cmd.kindOutcome(kind) === OUTCOME.YES;
-    orders.yesTicks[slot << WORDS] = isYes ? limitTicks : market.ticksPerUnit - limitTicks;
-    orders.feeBps[slot << WORDS] = words[word + cmd.PLACE_FEE_BPS]!;
-    orders.quantityLots[slot << NUMBERS] = quantityLots;
-    orders.remainingLots[slot << NUMBERS] = quantityLots;
-    orders.filledNotionalMicro[slot << NUMBERS] = 0;
-    orders.makerAmount[slot << NUMBERS] = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
-    orders.takerAmount[slot << NUMBERS] = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
-    orders.expirationSec[slot << NUMBERS] = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
-    orders.sequence[slot << NUMBERS] = ++this.#state.orderSequence;
-    orders.createdMs[slot << NUMBERS] = readSafe(words, word + cmd.CMD_TIME_MS);
-    hashes.insert(words, word + cmd.PLACE_HASH, account, slot);
+    const row = slot << WORDS;
+    const fields = orders.words;
+    fields[row | AT.MARKET] = market.index;
+    fields[row | AT.KIND] = kind;
+    fields[row | AT.IS_BID] = isBidInYes(kind);
+    fields[row | AT.LIMIT_TICKS] = limitTicks;
+    fields[row | AT.YES_TICKS] = isYes ? limitTicks : market.ticksPerUnit - limitTicks;
+    fields[row | AT.FEE_BPS] = words[word + cmd.PLACE_FEE_BPS]!;
+    const at = slot << NUMBERS;
+    const { numbers } = orders;
+    numbers[at | NUMBER_AT.QUANTITY_LOTS] = quantityLots;
+    numbers[at | NUMBER_AT.REMAINING_LOTS] = quantityLots;
+    numbers[at | NUMBER_AT.FILLED_NOTIONAL] = 0;
+    numbers[at | NUMBER_AT.MAKER_AMOUNT] = readSafe(words, word + cmd.PLACE_MAKER_AMOUNT);
+    numbers[at | NUMBER_AT.TAKER_AMOUNT] = readSafe(words, word + cmd.PLACE_TAKER_AMOUNT);
+    numbers[at | NUMBER_AT.EXPIRATION_SEC] = readSafe(words, word + cmd.PLACE_EXPIRATION_SEC);
+    numbers[at | NUMBER_AT.SEQUENCE] = ++this.#state.orderSequence;
+    numbers[at | NUMBER_AT.CREATED_MS] = readSafe(words, word + cmd.CMD_TIME_MS);
+    fields[row | AT.HASH_ENTRY] = hashes.insert(words, word + cmd.PLACE_HASH, account, slot);
     digest.hashAccepted(words, word + cmd.PLACE_HASH, account);
     market.openOrders++;
-    emit.order(EVENT.ORDER, slot);
+    emit.accepted(slot, words, word);
     if ((cmd.kindBits(kind) & cmd.PLACE_BIT_EXTENDED) !== 0) this.#tag(slot, words, word, priority);
 
     if (groups.count > 0) groups.nowMs = readSafe(words, word + cmd.CMD_TIME_MS);
@@ -143,7 +147,7 @@ export class Placing {
       // Where the old order stood nothing could match, so its neighbour is still there.
       if (priority === OWN_PRIORITY) market.book.rest(slot);
       else market.book.restBehind(slot, before);
-      digest.order(slot);
+      digest.noteOrder(slot);
       emit.rest(slot, ++market.sequence);
       if (orders.expirationSec[slot << NUMBERS] !== 0) expiry.add(slot);
     }

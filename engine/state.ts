@@ -10,6 +10,7 @@ import { Contracts } from './contracts.ts';
 import { Digest } from './digest.ts';
 import { Emitter } from './emit.ts';
 import { ExpiryHeap } from './expiry.ts';
+import type { GridResult } from './grid.ts';
 import { Gross } from './gross.ts';
 import { Groups } from './groups.ts';
 import { HashIndex } from './hashIndex.ts';
@@ -37,6 +38,11 @@ export class ShardState {
   readonly tombstones: Tombstones;
   /** In a rehearsal without collateral only. */
   readonly gross: Gross | null;
+  /**
+   * The order of the command at hand in ticks and lots. Worked out once: live by the checks (entry.ts), at a replay,
+   * where nobody checks, by `Apply.prepare`.
+   */
+  readonly grid: GridResult = { limitTicks: 0, quantityLots: 0 };
   /** Number of the last accepted order; later orders have larger ones: this is time priority. */
   orderSequence = 0;
 
@@ -61,6 +67,7 @@ export class ShardState {
   /** The digest of everything, counters included, as two words. */
   sealedDigest(into: Uint32Array, word: number): void {
     const { contracts, digest, groups, hashes, markets, matcher, references, totals } = this;
+    digest.catchUp();
     markets.digestUnsealed(digest);
     for (const group of groups.unsealed) digest.group(group);
     groups.unsealed.clear();
@@ -85,9 +92,9 @@ export class ShardState {
     this.tombstones.persist(io);
   }
 
-  /** Queues, expiry heap and digest from the orders and accounts that were read. Rows keep their places. */
+  /** Queues, expiry heap, places in the hash index and digest from what was read. Rows keep their places. */
   rebuild(): void {
-    const { orders, digest, ledger, expiry } = this;
+    const { orders, digest, hashes, ledger, expiry } = this;
     const open: number[] = [];
     for (let slot = 0; slot < orders.capacity; slot++)
       if (orders.place[slot << WORDS] !== PLACE_OF.FREE) open.push(slot);
@@ -101,6 +108,8 @@ export class ShardState {
       if (isDormant) market.book.sleep(slot);
       orders.heapIndex[slot << WORDS] = NONE;
       if (orders.expirationSec[slot << NUMBERS] !== 0) expiry.add(slot);
+      assert(hashes.find(orders.hash, orders.hashOffset(slot)), 'O2: an open order is in the hash index');
+      orders.hashEntry[slot << WORDS] = hashes.foundEntry;
       digest.order(slot);
     }
     for (let account = 0; account < ledger.accountCapacity; account++) digest.account(account);

@@ -18,12 +18,13 @@ it('an event is the same whatever the buffer held before, word by word', () => {
   ledger.addTokens(1, 0, 0, 500);
   const row = ledger.positions.find(1, 0);
   const market = new Market(orders, 0, new Uint32Array(4), 100, 100, 2, 50, 0, 1);
+  const command = new Uint32Array(72).fill(9);
   const reference = new Uint32Array(8).fill(7);
 
   const emitted: Record<string, (emit: Emitter) => void> = {
     record: (emit) => emit.record(1, reference, 0),
-    order: (emit) => emit.order(EVENT.ORDER, maker),
-    orderState: (emit) => emit.order(EVENT.ORDER_STATE, maker),
+    accepted: (emit) => emit.accepted(maker, command, 0),
+    orderState: (emit) => emit.orderState(maker),
     tag: (emit) => emit.tag(maker),
     rest: (emit) => emit.rest(maker, 1),
     fill: (emit) => emit.fill(maker, taker, 1, 0, 50, 3, 1, 2, 3),
