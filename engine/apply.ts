@@ -309,6 +309,14 @@ export class Apply {
     this.#state.markets.touch(market);
   }
 
+  #tellGroups(): void {
+    const { emit, groups } = this.#state;
+    for (const group of groups.touched) {
+      emit.group(group);
+      group.isNews = false;
+    }
+  }
+
   #market(words: Uint32Array, word: number): Market {
     const market = this.#state.markets.get(words[word + cmd.CMD_MARKET]!);
     assert(market !== undefined, 'apply: the market of an accepted command is known');
@@ -334,11 +342,8 @@ export class Apply {
       digest.noteAccount(account);
       if (!ledger.isCovered(account)) emit.usdc(account);
     }
-    for (const market of markets.touched) emit.market(market);
-    for (const group of groups.touched) {
-      emit.group(group);
-      group.isNews = false;
-    }
+    if (markets.touched.length > 0) for (const market of markets.touched) emit.market(market);
+    if (groups.touched.length > 0) this.#tellGroups();
   }
 }
 

@@ -23,7 +23,8 @@ import { CLIENT_ID_WORDS } from './tags.ts';
  */
 const ev = { ...events };
 const { writeSafe, writeSigned } = record;
-const { CMD_TIME_MS, CMD_TYPE, NO_MARKET, PLACE_EXPIRATION_SEC, PLACE_HASH, PLACE_MAKER_AMOUNT } = commands;
+const { CMD_TIME_MS, CMD_TYPE, NO_MARKET, PLACE_EXPIRATION_SEC, PLACE_HASH } = commands;
+const { PLACE_MAKER_AMOUNT, PLACE_TAKER_AMOUNT } = commands;
 const { AT, NUMBER_AT, NUMBERS, WORDS } = rows;
 
 export class Emitter {
@@ -67,17 +68,20 @@ export class Emitter {
     const account = fields[row | AT.ACCOUNT]!;
     const word = this.#begin(ev.EVENT.ORDER, slot, account, 0, fields[row | AT.MARKET]!, fields[row | AT.KIND]!);
     const { words } = this.out;
-    copy(command, at + PLACE_HASH, words, word + ev.ORDER_HASH, 8);
-    copy(command, at + PLACE_MAKER_AMOUNT, words, word + ev.ORDER_MAKER_AMOUNT, 4); // and the taker's behind it
+    for (let i = 0; i < 8; i++) words[word + ev.ORDER_HASH + i] = command[at + PLACE_HASH + i]!;
+    copyPair(command, at + PLACE_MAKER_AMOUNT, words, word + ev.ORDER_MAKER_AMOUNT);
+    copyPair(command, at + PLACE_TAKER_AMOUNT, words, word + ev.ORDER_TAKER_AMOUNT);
     writeSafe(words, word + ev.ORDER_LOTS, numbers[first | NUMBER_AT.QUANTITY_LOTS]!);
     words[word + ev.ORDER_LIMIT_TICKS] = fields[row | AT.LIMIT_TICKS]!;
     words[word + ev.ORDER_FEE_BPS] = fields[row | AT.FEE_BPS]!;
-    copy(command, at + PLACE_EXPIRATION_SEC, words, word + ev.ORDER_EXPIRATION_SEC, 2);
+    copyPair(command, at + PLACE_EXPIRATION_SEC, words, word + ev.ORDER_EXPIRATION_SEC);
     writeSafe(words, word + ev.ORDER_SEQUENCE, numbers[first | NUMBER_AT.SEQUENCE]!);
-    copy(words, word + ev.ORDER_LOTS, words, word + ev.ORDER_REMAINING_LOTS, 2);
-    zero(words, word, ev.ORDER_FILLED_NOTIONAL, ev.ORDER_CREATED_MS);
-    copy(command, at + CMD_TIME_MS, words, word + ev.ORDER_CREATED_MS, 2);
-    zero(words, word, ev.ORDER_DORMANT, 36);
+    copyPair(words, word + ev.ORDER_LOTS, words, word + ev.ORDER_REMAINING_LOTS);
+    words[word + ev.ORDER_FILLED_NOTIONAL] = 0;
+    words[word + ev.ORDER_FILLED_NOTIONAL + 1] = 0;
+    copyPair(command, at + CMD_TIME_MS, words, word + ev.ORDER_CREATED_MS);
+    words[word + ev.ORDER_DORMANT] = 0;
+    words[word + ev.ORDER_DORMANT + 1] = 0;
   }
 
   /** ORDER_STATE, for one that is open already. */
@@ -281,6 +285,10 @@ export class Emitter {
     const word = this.#begin(ev.EVENT.REPLY, requestId, 0, 0, NO_MARKET, code);
     const words = this.out.words;
     writeSafe(words, word + ev.REPLY_SEQUENCE, shardSequence);
+    if (a === 0 && b === 0 && c === 0) {
+      zero(words, word, ev.REPLY_A, 16);
+      return;
+    }
     writeSafe(words, word + ev.REPLY_A, a);
     // Available and reserved amounts may be negative while the collateral check is off; a refusal shows zero then.
     writeSafe(words, word + ev.REPLY_B, Math.max(0, b));
@@ -306,8 +314,10 @@ export class Emitter {
   }
 }
 
-function copy(from: Uint32Array, at: number, to: Uint32Array, word: number, count: number): void {
-  for (let i = 0; i < count; i++) to[word + i] = from[at + i]!;
+/** A safe integer as it stands. */
+function copyPair(from: Uint32Array, at: number, to: Uint32Array, word: number): void {
+  to[word] = from[at]!;
+  to[word + 1] = from[at + 1]!;
 }
 
 /** Words that mean nothing are zero, not what the buffer held before: a replay must give the same bytes (E4). */

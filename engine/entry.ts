@@ -199,11 +199,12 @@ export class Entry {
     const required = quantityLots * (isBuy ? limitTicks : market.ticksPerUnit);
     const freed = old === NONE ? 0 : this.#freedBy(old, kind, market);
     const free = isBuy ? ledger.availableMicro(account) : ledger.availableTokens(account, market.index, outcome);
-    const held = isBuy ? ledger.reservedOf(account) : ledger.reservedTokens(account, market.index, outcome);
     const available = free + freed;
+    if (gross === null && available >= required) return OK;
+    const held = isBuy ? ledger.reservedOf(account) : ledger.reservedTokens(account, market.index, outcome);
     const reserved = held - freed;
     if (gross !== null) return this.#checkGross(ORDER_WEIGHT * quantityLots * market.ticksPerUnit, reserved);
-    return available < required ? this.#short(required, available, reserved) : OK;
+    return this.#short(required, available, reserved);
   }
 
   /** What the old order holds of the asset that the new one needs. */

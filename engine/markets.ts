@@ -15,11 +15,13 @@ export class Markets {
   /** When the next market starts or closes by itself, or Infinity. */
   nextTransitionMs = Number.POSITIVE_INFINITY;
   readonly #byIndex = new Map<number, Market>();
+  /** The same by place: every command asks, most of them twice. */
+  readonly #at: (Market | undefined)[] = [];
   #commandNumber = 0;
 
   /** For a command, which may change the market: the digest looks at it again. */
   get(index: number): Market | undefined {
-    const market = this.#byIndex.get(index);
+    const market = index < this.#at.length ? this.#at[index] : undefined;
     if (market !== undefined) this.#noteUnsealed(market);
     return market;
   }
@@ -31,6 +33,8 @@ export class Markets {
 
   add(market: Market): void {
     this.#byIndex.set(market.index, market);
+    while (this.#at.length <= market.index) this.#at.push(undefined);
+    this.#at[market.index] = market;
     this.#noteUnsealed(market);
   }
 
