@@ -133,16 +133,11 @@ export class Emitter {
   }
 
   rest(slot: number, marketSequence: number): void {
-    const o = this.#orders;
-    const word = this.#begin(
-      ev.EVENT.REST,
-      slot,
-      o.account[slot << WORDS]!,
-      marketSequence,
-      o.market[slot << WORDS]!,
-      0,
-    );
-    writeSafe(this.out.words, word + ev.REST_REMAINING_LOTS, o.remainingLots[slot << NUMBERS]!);
+    const { words: fields, remainingLots } = this.#orders;
+    const row = slot << WORDS;
+    const account = fields[row | AT.ACCOUNT]!;
+    const word = this.#begin(ev.EVENT.REST, slot, account, marketSequence, fields[row | AT.MARKET]!, 0);
+    writeSafe(this.out.words, word + ev.REST_REMAINING_LOTS, remainingLots[slot << NUMBERS]!);
   }
 
   fill(
@@ -156,16 +151,10 @@ export class Emitter {
     makerFee: number,
     takerFee: number,
   ): void {
-    const o = this.#orders;
-    const market = o.market[makerSlot << WORDS]!;
-    const word = this.#begin(
-      ev.EVENT.FILL,
-      makerSlot,
-      o.account[makerSlot << WORDS]!,
-      marketSequence,
-      market,
-      matchType,
-    );
+    const { words: fields, numbers } = this.#orders;
+    const row = makerSlot << WORDS;
+    const account = fields[row | AT.ACCOUNT]!;
+    const word = this.#begin(ev.EVENT.FILL, makerSlot, account, marketSequence, fields[row | AT.MARKET]!, matchType);
     const words = this.out.words;
     words[word + ev.FILL_YES_TICKS] = yesTicks;
     words[word + ev.FILL_TAKER_SLOT] = takerSlot;
@@ -173,24 +162,19 @@ export class Emitter {
     writeSafe(words, word + ev.FILL_TRADE_SEQUENCE, tradeSequence);
     writeSafe(words, word + ev.FILL_MAKER_FEE, makerFee);
     writeSafe(words, word + ev.FILL_TAKER_FEE, takerFee);
-    writeSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS, o.remainingLots[makerSlot << NUMBERS]!);
-    words[word + ev.FILL_TAKER_ACCOUNT] = o.account[takerSlot << WORDS]!;
-    zero(words, word, 21, 22);
-    writeSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS, o.remainingLots[takerSlot << NUMBERS]!);
+    writeSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS, numbers[(makerSlot << NUMBERS) | NUMBER_AT.REMAINING_LOTS]!);
+    words[word + ev.FILL_TAKER_ACCOUNT] = fields[(takerSlot << WORDS) | AT.ACCOUNT]!;
+    words[word + ev.FILL_TAKER_ACCOUNT + 1] = 0;
+    writeSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS, numbers[(takerSlot << NUMBERS) | NUMBER_AT.REMAINING_LOTS]!);
     zero(words, word, 24, 26);
   }
 
   closed(slot: number, marketSequence: number, reason: number): void {
-    const o = this.#orders;
-    const word = this.#begin(
-      ev.EVENT.CLOSED,
-      slot,
-      o.account[slot << WORDS]!,
-      marketSequence,
-      o.market[slot << WORDS]!,
-      reason,
-    );
-    writeSafe(this.out.words, word + ev.CLOSED_REMAINING_LOTS, o.remainingLots[slot << NUMBERS]!);
+    const { words: fields, remainingLots } = this.#orders;
+    const row = slot << WORDS;
+    const account = fields[row | AT.ACCOUNT]!;
+    const word = this.#begin(ev.EVENT.CLOSED, slot, account, marketSequence, fields[row | AT.MARKET]!, reason);
+    writeSafe(this.out.words, word + ev.CLOSED_REMAINING_LOTS, remainingLots[slot << NUMBERS]!);
   }
 
   /** DORMANT or WOKEN. */

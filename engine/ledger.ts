@@ -133,8 +133,12 @@ export class Ledger {
   }
 
   releaseTokens(account: number, market: number, outcome: number, atomic: number): void {
-    this.spendReservedTokens(account, market, outcome, atomic);
-    this.addTokens(account, market, outcome, atomic);
+    const cell = this.#touchRow(account, market) * 2 + outcome;
+    const { available, reserved } = this.positions;
+    const left = reserved[cell]! - atomic;
+    assert(left >= 0, 'P1: no more tokens are released than were reserved');
+    reserved[cell] = left;
+    available[cell] = addSafe(available[cell]!, atomic);
   }
 
   spendReservedTokens(account: number, market: number, outcome: number, atomic: number): void {

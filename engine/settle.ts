@@ -17,7 +17,7 @@ import * as rows from './orders.ts';
 // Own constants for speed: see emit.ts.
 const { FEE_ACCOUNT, SIDE } = codes;
 const { kindOutcome, kindSide } = commands;
-const { NUMBERS, WORDS } = rows;
+const { AT, NUMBER_AT, NUMBERS, WORDS } = rows;
 
 /** Settles one side of a fill and lowers the order's remaining lots. @returns the fee, in what the party receives. */
 export function settleParty(
@@ -28,22 +28,26 @@ export function settleParty(
   ownTicks: number,
   ticksPerUnit: number,
 ): number {
-  const account = orders.account[slot << WORDS]!;
-  const market = orders.market[slot << WORDS]!;
-  const kind = orders.kind[slot << WORDS]!;
-  const feeBps = orders.feeBps[slot << WORDS]!;
+  const { words, numbers } = orders;
+  const row = slot << WORDS;
+  const at = slot << NUMBERS;
+  const account = words[row | AT.ACCOUNT]!;
+  const market = words[row | AT.MARKET]!;
+  const kind = words[row | AT.KIND]!;
+  const feeBps = words[row | AT.FEE_BPS]!;
   const notionalMicro = lots * ownTicks;
   const tokensAtomic = lots * ticksPerUnit;
-  const filledLotsBefore = orders.quantityLots[slot << NUMBERS]! - orders.remainingLots[slot << NUMBERS]!;
-  const notionalBefore = orders.filledNotionalMicro[slot << NUMBERS]!;
-  orders.remainingLots[slot << NUMBERS] = orders.remainingLots[slot << NUMBERS]! - lots;
-  orders.filledNotionalMicro[slot << NUMBERS] = addSafe(notionalBefore, notionalMicro);
+  const remainingBefore = numbers[at | NUMBER_AT.REMAINING_LOTS]!;
+  const filledLotsBefore = numbers[at | NUMBER_AT.QUANTITY_LOTS]! - remainingBefore;
+  const notionalBefore = numbers[at | NUMBER_AT.FILLED_NOTIONAL]!;
+  numbers[at | NUMBER_AT.REMAINING_LOTS] = remainingBefore - lots;
+  numbers[at | NUMBER_AT.FILLED_NOTIONAL] = addSafe(notionalBefore, notionalMicro);
 
   if (kindSide(kind) === SIDE.BUY) {
     const outcome = kindOutcome(kind);
     const receivedBefore = filledLotsBefore * ticksPerUnit;
     const fee = bpsFloor(receivedBefore + tokensAtomic, feeBps) - bpsFloor(receivedBefore, feeBps);
-    const reservedMicro = lots * orders.limitTicks[slot << WORDS]!;
+    const reservedMicro = lots * words[row | AT.LIMIT_TICKS]!;
     ledger.spendReserved(account, reservedMicro);
     ledger.credit(account, reservedMicro - notionalMicro);
     ledger.addTokens(account, market, outcome, tokensAtomic - fee);
@@ -59,10 +63,12 @@ export function settleParty(
 
 /** Gives back what an order still reserves, at its close. */
 export function releaseReservation(orders: Orders, ledger: Ledger, slot: number, ticksPerUnit: number): void {
-  const kind = orders.kind[slot << WORDS]!;
-  const account = orders.account[slot << WORDS]!;
+  const { words } = orders;
+  const row = slot << WORDS;
+  const kind = words[row | AT.KIND]!;
+  const account = words[row | AT.ACCOUNT]!;
   const lots = orders.remainingLots[slot << NUMBERS]!;
   if (lots === 0) return;
-  if (kindSide(kind) === SIDE.BUY) ledger.release(account, lots * orders.limitTicks[slot << WORDS]!);
-  else ledger.releaseTokens(account, orders.market[slot << WORDS]!, kindOutcome(kind), lots * ticksPerUnit);
+  if (kindSide(kind) === SIDE.BUY) ledger.release(account, lots * words[row | AT.LIMIT_TICKS]!);
+  else ledger.releaseTokens(account, words[row | AT.MARKET]!, kindOutcome(kind), lots * ticksPerUnit);
 }
