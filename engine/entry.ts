@@ -148,15 +148,14 @@ export class Entry {
     // Before every check of what may have changed: for an order that rests, a client that lost the answer must read
     // "duplicate".
     if (hashes.find(words, word + cmd.PLACE_HASH)) return E.DUPLICATE_ORDER;
-    const nowMs = readSafe(words, word + cmd.CMD_TIME_MS);
-    if (tombstones.has(account, words, word + cmd.PLACE_HASH, nowMs)) return E.ORDER_TOMBSTONED;
+    if (tombstones.has(words, word)) return E.ORDER_TOMBSTONED;
     if (isExtended && this.#isLate(readSafe(words, word + cmd.EXT_DEADLINE_MS))) return E.DEADLINE_PASSED;
     if ((bits & cmd.PLACE_BIT_CLIENT_ID_TAKEN) !== 0) return E.DUPLICATE_CLIENT_ORDER_ID;
 
     const market = markets.get(words[word + cmd.CMD_MARKET]!);
     if (market === undefined) return E.MARKET_NOT_FOUND;
     if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
-    if (expirationSec !== 0 && expirationSec * 1000 <= nowMs) return E.ORDER_EXPIRED;
+    if (expirationSec !== 0 && expirationSec * 1000 <= readSafe(words, word + cmd.CMD_TIME_MS)) return E.ORDER_EXPIRED;
     const timeInForce = cmd.kindTimeInForce(kind);
     const offGrid = toGrid(side, timeInForce, makerAmount, takerAmount, market.ticksPerUnit, this.#state.grid);
     if (offGrid !== OK) return offGrid;

@@ -3,7 +3,7 @@
  */
 import { SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
 import { E, OK } from '../shared/errors.ts';
-import { divFloor, mulDivCeil, mulDivFloor } from '../shared/int.ts';
+import { divFloor, MAX_SAFE, mulDivCeil, mulDivFloor } from '../shared/int.ts';
 
 /** Where `toGrid` leaves its result: reused, so nothing is allocated per order. */
 export type GridResult = { limitTicks: number; quantityLots: number };
@@ -26,8 +26,18 @@ export function toGrid(
   // A price of one or more is on no tick; refused first, so the quotients below are at most ticksPerUnit.
   if (usdcMicro >= tokensAtomic) return E.INVALID_TICK;
   const quantityLots = divFloor(tokensAtomic, ticksPerUnit);
-  const floorTicks = mulDivFloor(usdcMicro, ticksPerUnit, tokensAtomic);
-  const ceilTicks = mulDivCeil(usdcMicro, ticksPerUnit, tokensAtomic);
+  const product = usdcMicro * ticksPerUnit;
+  let floorTicks: number;
+  let ceilTicks: number;
+  if (product <= MAX_SAFE) {
+    // One division for both, here and not in a function: passed on, a product beyond 31 bits is a new object.
+    floorTicks = Math.floor(product / tokensAtomic);
+    if (floorTicks * tokensAtomic > product) floorTicks--; // as divFloor says
+    ceilTicks = floorTicks * tokensAtomic === product ? floorTicks : floorTicks + 1;
+  } else {
+    floorTicks = mulDivFloor(usdcMicro, ticksPerUnit, tokensAtomic);
+    ceilTicks = mulDivCeil(usdcMicro, ticksPerUnit, tokensAtomic);
+  }
   if (timeInForce === TIME_IN_FORCE.GTC || timeInForce === TIME_IN_FORCE.GTD) {
     if (floorTicks !== ceilTicks || floorTicks < 1) return E.INVALID_TICK;
     if (quantityLots * ticksPerUnit !== tokensAtomic) return E.INVALID_LOT;

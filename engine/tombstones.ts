@@ -10,6 +10,8 @@
  * Almost no order meets one: its hash's first word is looked up before anything is allocated for it.
  */
 import { assert } from '../shared/assert.ts';
+import { CMD_ACCOUNT, CMD_TIME_MS, PLACE_HASH } from '../shared/commands.ts';
+import { readSafe } from '../shared/record.ts';
 import type { Digest } from './digest.ts';
 import type { SnapshotIo } from './snapshotIo.ts';
 
@@ -35,10 +37,12 @@ export class Tombstones {
     return this.#entries.size;
   }
 
-  /** Whether an order with the hash at `word` is refused at this time. */
-  has(account: number, words: Uint32Array, word: number, nowMs: number): boolean {
-    if (this.#entries.size === 0 || !this.#firstWords.has(words[word]!)) return false;
-    const entry = this.#entries.get(keyOf(account, words, word));
+  /** Whether the order of this PLACE or REPLACE is refused at its time. */
+  has(words: Uint32Array, word: number): boolean {
+    if (this.#entries.size === 0 || !this.#firstWords.has(words[word + PLACE_HASH]!)) return false;
+    const account = words[word + CMD_ACCOUNT]!;
+    const nowMs = readSafe(words, word + CMD_TIME_MS);
+    const entry = this.#entries.get(keyOf(account, words, word + PLACE_HASH));
     return entry !== undefined && entry.untilMs > nowMs;
   }
 

@@ -3,14 +3,23 @@
  * integers; every sum or product that could leave that range goes through here, so an overflow is an assertion and
  * never a rounded amount.
  */
-import { assert } from './assert.ts';
+import { assert, unreachable } from './assert.ts';
 
 export const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 
+/**
+ * The number is (2^53 - 1)^2, rounded, and 2^53 squared is above it: one comparison for both ends of the range. With it
+ * this is less than 27 bytes of bytecode, which V8 inlines wherever it is called; with two, or with the number in a
+ * constant, it is a call in the larger functions, whose result is a new object.
+ */
 export function addSafe(a: number, b: number): number {
   const sum = a + b;
-  assert(sum <= MAX_SAFE && sum >= -MAX_SAFE, 'int: a sum left the safe integers');
+  if (!(sum * sum <= 8112963841460666e16)) sumLeft();
   return sum;
+}
+
+function sumLeft(): never {
+  unreachable('int: a sum left the safe integers');
 }
 
 export function mulSafe(a: number, b: number): number {
