@@ -57,9 +57,12 @@ export class NonceMemory {
       used = new Set();
       this.#current.set(keyId, used);
     }
-    if (used.size >= this.#maxPerKey || used.has(nonce)) return false;
-    if (timestampSec > Math.floor(nowMs / 1000)) this.#ahead.acceptedAhead(keyId, timestampSec);
+    const known = used.size;
+    if (known >= this.#maxPerKey) return false;
+    // One look-up says whether it is new and keeps it.
     used.add(nonce);
+    if (used.size === known) return false;
+    if (timestampSec > Math.floor(nowMs / 1000)) this.#ahead.acceptedAhead(keyId, timestampSec);
     return true;
   }
 
