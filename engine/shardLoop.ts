@@ -115,12 +115,16 @@ export class ShardLoop {
     return !this.#queue.isEmpty && this.ranCount < BATCH_COMMANDS;
   }
 
-  /** Runs the first of the queue, and the cancels that had to wait for it. */
+  /**
+   * Runs the first of the queue, and the cancels that had to wait for it; or makes the check of another one, while
+   * somebody else is still at that of the first.
+   */
   run(): void {
     const queue = this.#queue;
     const { first } = queue;
     if (this.#checks !== undefined) {
       this.#offer(this.#checks);
+      if (this.#checks.makeAnother(first, this.#offeredEnd)) return;
       this.#checks.take(first);
     }
     this.#copy(queue.wordOf(first));

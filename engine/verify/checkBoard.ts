@@ -14,7 +14,8 @@
  *   K1  Only the owner writes a slot's bytes, and only while it is FREE. What a verifier read in part before and in
  *       part after that belongs to an older generation, and its verdict is not taken.
  *   K2  A verdict counts when the slot has the generation it was offered with, and the bytes asked about are the bytes
- *       offered. Anything else the owner checks itself: it never waits for a verifier, alive or dead.
+ *       offered. Anything else the owner checks itself: it never waits for a verifier, alive or dead. While one is at
+ *       the very next check, the owner makes others that nobody has; when there are none, it makes this one too.
  *   K3  A verifier that says it is asleep looks once more before it sleeps, and an owner looks whether one is after it
  *       has offered: one of them sees the other, as in ring.ts.
  */
@@ -83,11 +84,36 @@ export class OfferedChecks implements Verifier {
     Atomics.notify(words, BELL);
   }
 
+  /**
+   * Of the checks behind that of `first`, up to `end`: makes one that nobody has, if a verifier is at that of `first`.
+   * @returns whether it made one; that of `first` may be answered by now.
+   */
+  makeAnother(first: number, end: number): boolean {
+    const words = this.#words;
+    if (!this.#isOffered(first) || (Atomics.load(words, slotWord(this.#base, first)) & STATE_MASK) !== STATE.TAKEN) {
+      return false;
+    }
+    for (let ordinal = first + 1; ordinal < end; ordinal++) {
+      const state = slotWord(this.#base, ordinal);
+      if (!this.#isOffered(ordinal) || !tryTakeAt(words, state)) continue;
+      const at = state * 4;
+      const bytes = this.#bytes;
+      const isRight = this.#verifier.verify(bytes, at + DIGEST, bytes, at + SIGNATURE, bytes, at + SIGNER);
+      Atomics.add(words, state, (isRight ? STATE.ACCEPTED : STATE.REFUSED) - STATE.TAKEN);
+      return true;
+    }
+    return false;
+  }
+
+  #isOffered(ordinal: number): boolean {
+    return this.#ordinals[ordinal & (CHECK_SLOTS - 1)] === ordinal;
+  }
+
   /** The command with this ordinal is about to run: takes its check back, with the verdict if there is one (K2). */
   take(ordinal: number): void {
     const slot = ordinal & (CHECK_SLOTS - 1);
     this.#verdict = STATE.FREE;
-    if (this.#ordinals[slot] !== ordinal) return;
+    if (!this.#isOffered(ordinal)) return;
     this.#ordinals[slot] = -1;
     const state = slotWord(this.#base, ordinal);
     this.#verdict = this.#free(state);
@@ -186,13 +212,17 @@ export class CheckHelper {
     const count = Math.min((end - start) | 0, CHECK_SLOTS);
     for (let back = 1; back <= count; back++) {
       const state = slotWord(base, end - back);
-      const offered = Atomics.load(words, state);
-      if ((offered & STATE_MASK) !== STATE.OFFERED) continue;
-      const taken = offered - STATE.OFFERED + STATE.TAKEN;
-      if (Atomics.compareExchange(words, state, offered, taken) === offered) return state;
+      if (tryTakeAt(words, state)) return state;
     }
     return -1;
   }
+}
+
+/** Makes an offered check the caller's. */
+function tryTakeAt(words: Int32Array, state: number): boolean {
+  const offered = Atomics.load(words, state);
+  if ((offered & STATE_MASK) !== STATE.OFFERED) return false;
+  return Atomics.compareExchange(words, state, offered, offered - STATE.OFFERED + STATE.TAKEN) === offered;
 }
 
 function slotWord(base: number, ordinal: number): number {

@@ -50,6 +50,36 @@ test('a check that a dead helper has taken is made by the owner, at once', () =>
   assert.equal(own.count, 2, 'the first, and the one that was never answered');
 });
 
+test('while a helper is at the first check, its owner makes the others, and never waits', () => {
+  const { owner, helper, own } = rig();
+  const questions = [0, 1, 2, 3].map((seed) => question(seed));
+  assert.equal(owner.makeAnother(0, 4), false, 'nothing is offered');
+  owner.offer(0, questions[0]!, 0);
+  owner.publish(0, 1);
+  assert.ok(helper.tryTake() >= 0, 'the first is taken');
+  assert.equal(owner.makeAnother(0, 1), false, 'there is no other');
+  for (const ordinal of [1, 3]) owner.offer(ordinal, questions[ordinal]!, 0);
+  assert.deepEqual(
+    [1, 2, 3].map(() => owner.makeAnother(0, 4)),
+    [true, true, false],
+    'the one between is no order',
+  );
+  assert.equal(own.count, 2);
+  for (const ordinal of [0, 1, 3]) {
+    owner.take(ordinal);
+    assert.equal(ask(owner, questions[ordinal]!), isRight(questions[ordinal]!));
+  }
+  assert.equal(own.count, 3, 'the helper that never answered cost one check, the others were not made twice');
+});
+
+test('an owner whose first check nobody has makes that one and no other', () => {
+  const { owner, own } = rig();
+  for (const ordinal of [0, 1]) owner.offer(ordinal, question(ordinal), 0);
+  owner.publish(0, 2);
+  assert.equal(owner.makeAnother(0, 2), false);
+  assert.equal(own.count, 0);
+});
+
 test('a late verdict is never taken for that of the next question in its slot, though that is being checked', () => {
   const { board, owner, helper } = rig();
   const numbers = Array.from({ length: 50 }, (_, seed) => seed);
@@ -180,6 +210,7 @@ class BoardWorld {
   }
 
   #run(): void {
+    if (this.#random.chance(30) && this.#owner.makeAnother(this.#first, this.#offered)) return;
     const asked = this.#queue.shift();
     if (asked === undefined) return;
     const before = this.#own.count;
