@@ -63,6 +63,7 @@ export class EngineRun implements Run {
   /** What the shard does after a commit: credits become visible, and the events are away. */
   endBatch(): void {
     this.#engine.state.ledger.releaseCredits();
+    this.#engine.state.digest.catchUp();
     this.#engine.out.clear();
   }
 
