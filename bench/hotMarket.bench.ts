@@ -46,7 +46,7 @@ export async function run(): Promise<Report> {
   const signer = new OrderSigner(`0x${'11'.repeat(32)}`, DOMAIN, keccak);
   const orders = Array.from({ length: ORDERS }, (_, salt) => sign(signer, salt));
   const board = createCheckBoard(1);
-  const workerData: VerifierOptions = { checkBoard: board, verifier: 'auto' };
+  const workerData: VerifierOptions = { checkBoard: board, signerTables: null, verifier: 'auto' };
   const alone: Run[] = [];
   const helped: Run[] = [];
   const steal = new StealMeter();

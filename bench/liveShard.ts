@@ -52,6 +52,7 @@ export class LiveShard {
       journalSync: 'full',
       verifier: 'noble',
       checkBoard: null,
+      signerTables: null,
       chainId: 1,
       exchangeAddress: ZERO_ADDRESS,
       collateralCheck: true,

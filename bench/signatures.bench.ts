@@ -5,6 +5,8 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Bench } from 'tinybench';
 import { cachedNobleVerifier } from '../engine/verify/cachedNoble.ts';
+import { makeTable, packTable, unpackTable } from '../engine/verify/pointTable.ts';
+import { SharedTables } from '../engine/verify/sharedTables.ts';
 import { createVerifier, type Verifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/assert.ts';
 import { SIDE } from '../shared/codes.ts';
@@ -13,6 +15,7 @@ import { ADDRESS_BYTES, tryParseHex } from '../shared/hex.ts';
 import { createKeccak, type Keccak256, keccak256 } from '../shared/keccak.ts';
 import { OrderSigner } from '../shared/sdk/order.ts';
 import { loadSecp256k1 } from '../shared/secp256k1.ts';
+import { createTableMemory, SIGNER_WINDOW_BITS } from '../shared/tableLayout.ts';
 import { Random } from '../test/support/random.ts';
 import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
@@ -64,6 +67,7 @@ export async function run(): Promise<Report> {
     );
   }
   const p50 = (start: string): number => Number(rows.find(({ what }) => String(what).startsWith(start))?.['p50 us']);
+  rows.push(await measure('a table, taken from another thread', takeLoop(address)));
   const traffic = keptInTraffic(wasmKeccak);
   rows.push({ what: `${TRAFFIC_SIGNERS} signers, some often: found in the cache`, '%': traffic.hitPercent });
   rows.push({ what: 'the tables of those that come often', KiB: traffic.bytes / 1024 });
@@ -86,6 +90,18 @@ function storedKeyVerifier(): Verifier {
   const verify: Verifier['verify'] = (digest, _digestOffset, signature) =>
     ecdsaVerify(signature.subarray(0, SIGNATURE_BYTES - 1), digest, publicKey);
   return { name: 'native', verify };
+}
+
+/** What a shard does once for a signer of whom a verifier thread has made a table. */
+function takeLoop(address: Uint8Array): () => void {
+  const shared = new SharedTables(createTableMemory());
+  const key = secp256k1.Point.fromBytes(secp256k1.getPublicKey(bytesOf(PRIVATE_KEY, DIGEST_BYTES)));
+  shared.publish(address, 0, packTable(makeTable(key, SIGNER_WINDOW_BITS)));
+  return () => {
+    const packed = shared.take(address, 0);
+    assert(packed !== undefined, 'signatures: the table is there');
+    assert(unpackTable(packed, SIGNER_WINDOW_BITS) !== undefined, 'signatures: it is whole');
+  };
 }
 
 /** Signers as markets have them: the n-th comes 1/n as often as the first. */

@@ -1,7 +1,7 @@
 /**
  * What if the native library does not load? The whole server with signatures checked in TypeScript, over HTTP: orders
- * of many signers, whose keys are recovered one by one, and of one who comes often, of whom a verifier thread keeps a
- * table. Beside it the same recovery alone, on one core, in the same run.
+ * of many signers, whose keys are recovered one by one, and of one who comes often, of whom a verifier thread makes a
+ * table that the shard takes as well. Beside it the same recovery alone, on one core, in the same run.
  */
 import { assert } from '../shared/assert.ts';
 import { OrderSigner } from '../shared/sdk/order.ts';

@@ -10,7 +10,7 @@ import { assert } from '../shared/assert.ts';
 import { Balances } from '../shared/balances.ts';
 import { systemClock } from '../shared/clock.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../shared/eip712.ts';
-import { createKeccak } from '../shared/keccak.ts';
+import { createKeccak, type Keccak256 } from '../shared/keccak.ts';
 import { Progress } from '../shared/progress.ts';
 import { RingConsumer, RingProducer } from '../shared/ring.ts';
 import type { ShardOptions } from '../shared/threads.ts';
@@ -20,8 +20,10 @@ import { Journal } from './journal.ts';
 import { JournalError } from './journalRow.ts';
 import { recover } from './recovery.ts';
 import { ShardLoop } from './shardLoop.ts';
+import { cachedNobleVerifier } from './verify/cachedNoble.ts';
 import { OfferedChecks } from './verify/checkBoard.ts';
-import { createVerifier } from './verify/verifier.ts';
+import { SharedTables } from './verify/sharedTables.ts';
+import { createVerifier, type Verifier } from './verify/verifier.ts';
 
 /** How long an idle shard sleeps before it looks for a message from the gateway. */
 const IDLE_WAIT_MS = 250;
@@ -46,7 +48,7 @@ export type ShardReport = {
 
 async function main(options: ShardOptions): Promise<void> {
   const keccak = await createKeccak();
-  const ownVerifier = createVerifier(options.verifier, keccak);
+  const ownVerifier = shardVerifier(options, keccak);
   const journal = Journal.open(options);
   const domain = {
     name: DOMAIN_NAME,
@@ -89,6 +91,13 @@ async function main(options: ShardOptions): Promise<void> {
   // The connection that is closed last clears the WAL away.
   await checkpointer.end();
   journal.close();
+}
+
+/** Without the native library it takes the tables that verifier threads have made, and makes none. */
+function shardVerifier({ verifier, signerTables }: ShardOptions, keccak: Keccak256): Verifier {
+  const chosen = createVerifier(verifier, keccak);
+  if (chosen.name === 'native' || signerTables === null) return chosen;
+  return cachedNobleVerifier(keccak, { shared: new SharedTables(signerTables), makesTables: false });
 }
 
 /**

@@ -221,6 +221,7 @@ export class Exchange {
         journalSync: config.journalSync,
         verifier: config.verifier,
         checkBoard: this.#verifiers.checkBoard,
+        signerTables: this.#verifiers.signerTables,
         chainId,
         exchangeAddress,
         collateralCheck: config.collateralCheck,

@@ -6,13 +6,14 @@ import { Worker } from 'node:worker_threads';
 import { createCheckBoard } from '../shared/checkLayout.ts';
 import { hasSecp256k1 } from '../shared/secp256k1.ts';
 import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
+import { createTableMemory } from '../shared/tableLayout.ts';
 import type { VerifierChoice, VerifierOptions } from '../shared/threads.ts';
 import { KeptThread } from './keptThread.ts';
 import type { Logger } from './log.ts';
 
 /**
  * Two cores are for gateway and shard; from three on a busy shard has at least one helper. Without the native library
- * a signature costs more than all the rest ten times over: then there is one on two cores as well, which also keeps
+ * a signature costs more than all the rest ten times over: then there is one on two cores as well, which also makes
  * tables of the signers that come often, as a shard never does.
  */
 export function verifyThreadsBeside(shards: number, cores: number, isNative: boolean): number {
@@ -29,13 +30,15 @@ export class VerifyThreads {
   readonly count: number;
   /** What shards are given; null when nobody would look at it. */
   readonly checkBoard: SharedArrayBuffer | null;
+  readonly signerTables: SharedArrayBuffer | null;
   readonly #threads: readonly KeptThread[];
 
   constructor(count: number, shards: number, verifier: VerifierChoice, log: Logger) {
     this.count = count;
     const checkBoard = createCheckBoard(shards);
     this.checkBoard = count === 0 ? null : checkBoard;
-    const workerData: VerifierOptions = { checkBoard, verifier };
+    this.signerTables = count === 0 || isNative(verifier) ? null : createTableMemory();
+    const workerData: VerifierOptions = { checkBoard, signerTables: this.signerTables, verifier };
     this.#threads = Array.from({ length: count }, (_, thread) => {
       const name = `verifier ${thread}`;
       return new KeptThread({

@@ -19,6 +19,8 @@ export type ShardOptions = {
   readonly verifier: VerifierChoice;
   /** Where shards offer signature checks to verifier threads; null where there are none. */
   readonly checkBoard: SharedArrayBuffer | null;
+  /** Where verifier threads leave tables of signers; null where there are none, or the native library checks. */
+  readonly signerTables: SharedArrayBuffer | null;
   readonly chainId: number;
   /** 0x and 40 hex digits. */
   readonly exchangeAddress: string;
@@ -48,5 +50,6 @@ export type ProjectorOptions = {
 
 export type VerifierOptions = {
   readonly checkBoard: SharedArrayBuffer;
+  readonly signerTables: SharedArrayBuffer | null;
   readonly verifier: VerifierChoice;
 };

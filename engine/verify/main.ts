@@ -8,14 +8,17 @@ import { createKeccak } from '../../shared/keccak.ts';
 import type { VerifierOptions } from '../../shared/threads.ts';
 import { cachedNobleVerifier } from './cachedNoble.ts';
 import { CheckHelper } from './checkBoard.ts';
+import { SharedTables } from './sharedTables.ts';
 import { createVerifier } from './verifier.ts';
 
 /** Only bounds how long a lost wake-up would last. */
 const IDLE_WAIT_MS = 1000;
 
 assert(parentPort !== null, 'verifier: runs as a worker thread');
-const { checkBoard, verifier } = workerData as VerifierOptions;
+const { checkBoard, signerTables, verifier } = workerData as VerifierOptions;
 const keccak = await createKeccak();
 const chosen = createVerifier(verifier, keccak);
-const helper = new CheckHelper(checkBoard, chosen.name === 'noble' ? cachedNobleVerifier(keccak) : chosen);
+const shared = signerTables === null ? undefined : new SharedTables(signerTables);
+const own = chosen.name === 'noble' ? cachedNobleVerifier(keccak, { shared }) : chosen;
+const helper = new CheckHelper(checkBoard, own);
 for (;;) if (!helper.help()) helper.rest(IDLE_WAIT_MS);

@@ -140,7 +140,7 @@ test('a new thread of a shard believes nothing that the one before it had offere
 
 test('a verifier thread answers what is offered, sleeps, is woken, and its end stalls nobody', async (t) => {
   const board = createCheckBoard(2);
-  const workerData: VerifierOptions = { checkBoard: board, verifier: 'auto' };
+  const workerData: VerifierOptions = { checkBoard: board, signerTables: null, verifier: 'auto' };
   const worker = new Worker(new URL('../../engine/verify/main.ts', import.meta.url), { workerData });
   t.after(() => worker.terminate());
   const own = countingVerifier(createVerifier('auto'));

@@ -3,18 +3,23 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { privateKeyToAccount } from 'viem/accounts';
-import { cachedNobleVerifier, TABLE_BYTES } from '../../engine/verify/cachedNoble.ts';
+import { type CachedVerifier, cachedNobleVerifier, TABLE_BYTES } from '../../engine/verify/cachedNoble.ts';
+import { SharedTables } from '../../engine/verify/sharedTables.ts';
 import { createVerifier, type Verifier } from '../../engine/verify/verifier.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, ORDER_TYPE, ZERO_ADDRESS } from '../../shared/eip712.ts';
 import { ADDRESS_BYTES, toHex, tryParseHex, uint256ToDecimal } from '../../shared/hex.ts';
 import { createKeccak } from '../../shared/keccak.ts';
 import { addressOf, type OrderDraft, OrderSigner } from '../../shared/sdk/order.ts';
+import { BASE_ENTRY, createTableMemory, SIGNER_TABLE_WORDS, tableWord } from '../../shared/tableLayout.ts';
 
 const keccak = await createKeccak();
 const noble = createVerifier('noble', keccak);
 const native = tryNative();
 /** Has a table for every signer that it accepted often enough. */
-const cached = cachedNobleVerifier(keccak);
+const tableMemory = createTableMemory();
+const cached = cachedNobleVerifier(keccak, { shared: new SharedTables(tableMemory) });
+/** As a shard has it: makes no tables, and finds those that `cached` has left. */
+const shard = shardVerifier(tableMemory);
 /** More often than it takes until a signer has a table. */
 const OFTEN = 20;
 const MUTATIONS = 2500;
@@ -152,7 +157,7 @@ test('digest, signature and signer are read at their offsets, also from shared m
   record.set(digest, 3);
   record.set(signature, 40);
   record.set(signer, 120);
-  for (const verifier of [noble, cached, native ?? noble]) {
+  for (const verifier of [noble, cached, shard, native ?? noble]) {
     assert.ok(verifier.verify(record, 3, record, 40, record, 120), verifier.name);
     assert.ok(!verifier.verify(record, 4, record, 40, record, 120), verifier.name);
   }
@@ -205,6 +210,7 @@ test(`all verifiers agree on ${MUTATIONS} seeded mutations`, () => {
   const signed = Array.from({ length: 8 }, (_, signer) => signedCase(1000 + signer));
   for (const one of signed.slice(0, 6)) warm(one);
   const { hits } = cached;
+  const { hits: shardHits } = shard;
   let accepted = 0;
   for (let round = 0; round < MUTATIONS; round++) {
     const mutated = mutate(signed[round % signed.length], random);
@@ -212,30 +218,134 @@ test(`all verifiers agree on ${MUTATIONS} seeded mutations`, () => {
   }
   assert.ok(accepted > MUTATIONS / 8 && accepted < MUTATIONS / 2, `${accepted} accepted`);
   assert.ok(cached.hits - hits > MUTATIONS / 4, `${cached.hits - hits} were checked against a table`);
+  const shardHad = shard.hits - shardHits;
+  assert.ok(shardHad > accepted / 2, `${shardHad} of them by a shard, against a table of the verifier's`);
+  assert.equal(shard.made, 0, 'a shard makes no tables');
 });
 
 test('tables stay within their bytes, and the signer that was away longest gives its up', () => {
-  const small = cachedNobleVerifier(keccak, 2 * TABLE_BYTES);
+  const small = cachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES });
   const [ann, bob, cid] = [20, 21, 22].map(signedCase);
-  const check = ({ digest, signature, signer }: Case) => small.verify(digest, 0, signature, 0, signer, 0);
   const isHit = (one: Case): boolean => {
     const { hits } = small;
-    assert.ok(check(one));
+    assert.ok(check(small, one));
     return small.hits > hits;
   };
-  for (const one of [ann, bob]) for (let i = 0; i < OFTEN; i++) check(one);
+  for (const one of [ann, bob]) for (let i = 0; i < OFTEN; i++) check(small, one);
   assert.ok(isHit(bob) && isHit(ann), 'both are remembered');
-  for (let i = 0; i < OFTEN; i++) check(cid);
+  for (let i = 0; i < OFTEN; i++) check(small, cid);
   assert.equal(small.cachedBytes, 2 * TABLE_BYTES);
   assert.ok(isHit(cid) && isHit(ann), 'the newest and the one that came after bob');
   assert.ok(!isHit(bob), 'bob is recovered again');
 });
 
 test('signatures that are refused earn nobody a table', () => {
-  const small = cachedNobleVerifier(keccak, 2 * TABLE_BYTES);
-  const { digest, signature, signer } = withByte(signedCase(23), 0, 1);
-  for (let i = 0; i < OFTEN; i++) assert.equal(small.verify(digest, 0, signature, 0, signer, 0), false);
+  const small = cachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES });
+  const forged = withByte(signedCase(23), 0, 1);
+  for (let i = 0; i < OFTEN; i++) assert.equal(check(small, forged), false);
   assert.equal(small.cachedBytes, 0);
+});
+
+test('a table is made once: a shard and a later verifier take the one that is there', () => {
+  const memory = createTableMemory();
+  const maker = cachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  const early = shardVerifier(memory);
+  const one = signedCase(30);
+  assert.ok(check(early, one));
+  assert.equal(early.hits, 0, 'there is no table yet');
+  for (let i = 0; i < OFTEN; i++) check(maker, one);
+  assert.equal(maker.made, 1);
+  const later = cachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  for (const verifier of [early, later]) {
+    for (let i = 0; i < OFTEN; i++) assert.ok(check(verifier, one));
+    assert.equal(verifier.hits, OFTEN);
+    assert.equal(verifier.made, 0);
+    assert.equal(verifier.cachedBytes, TABLE_BYTES);
+  }
+});
+
+test('a shard without shared tables, or with none of the generator, recovers for ever', () => {
+  const one = signedCase(31);
+  const memory = createTableMemory();
+  for (const verifier of [cachedNobleVerifier(keccak, { makesTables: false }), shardVerifier(memory)]) {
+    for (let i = 0; i < OFTEN; i++) assert.ok(check(verifier, one));
+    assert.equal(verifier.misses, OFTEN);
+    assert.equal(verifier.cachedBytes, 0);
+  }
+});
+
+test('a shard keeps the tables it took within its bytes', () => {
+  const memory = createTableMemory();
+  const maker = cachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  const shared = new SharedTables(memory);
+  const small = cachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES, shared, makesTables: false });
+  for (const one of [32, 33, 34].map(signedCase)) {
+    for (let i = 0; i < OFTEN; i++) check(maker, one);
+    assert.ok(check(small, one));
+  }
+  assert.equal(small.hits, 3);
+  assert.equal(small.cachedBytes, 2 * TABLE_BYTES);
+});
+
+test('any flipped bit of a shared table, or of the generator, leaves every verdict as it is', () => {
+  const random = seededBytes('flipped bits');
+  const good = signedCase(35);
+  const wrong = withByte(good, V_OFFSET, good.signature[V_OFFSET] ^ 7);
+  const memory = createTableMemory();
+  const maker = cachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  for (let i = 0; i < OFTEN; i++) check(maker, good);
+  const bytes = new Uint8Array(memory);
+  for (const entry of [BASE_ENTRY, 1]) {
+    for (let round = 0; round < 20; round++) {
+      const at = tableWord(entry) * 4 + below(random, SIGNER_TABLE_WORDS * 4);
+      const bit = 1 << below(random, 8);
+      bytes[at] ^= bit;
+      const fresh = shardVerifier(memory);
+      assert.ok(check(fresh, good), `byte ${at}`);
+      assert.ok(!check(fresh, wrong), `byte ${at}`);
+      assert.equal(fresh.cachedBytes, 0, 'a damaged table is not kept');
+      bytes[at] ^= bit;
+    }
+  }
+  assert.ok(check(shardVerifier(memory), good), 'and whole again it is taken');
+});
+
+test('a table with the right checksum and the wrong points refuses nobody, and a verifier replaces it', () => {
+  const [ann, bob] = [36, 37].map(signedCase);
+  const memory = createTableMemory();
+  const shared = new SharedTables(memory);
+  const maker = cachedNobleVerifier(keccak, { shared });
+  for (const one of [ann, bob]) for (let i = 0; i < OFTEN; i++) check(maker, one);
+  const ofAnn = shared.take(ann.signer, 0)!.slice();
+  const ofBob = shared.take(bob.signer, 0)!.slice();
+
+  // Ann's key, and behind it the multiples of bob's.
+  const mixed = ofBob.slice();
+  mixed.set(ofAnn.subarray(0, 8));
+  shared.publish(ann.signer, 0, mixed);
+  const trader = shardVerifier(memory);
+  assert.ok(check(trader, ann));
+  assert.equal(trader.cachedBytes, 0, 'given up when it was wrong');
+  const verifier = cachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  assert.ok(check(verifier, ann));
+  assert.equal(verifier.made, 1);
+  assert.deepEqual(shared.take(ann.signer, 0), ofAnn);
+
+  // All of it bob's: what bob signs is not ann's signature.
+  shared.publish(ann.signer, 0, ofBob);
+  const second = shardVerifier(memory);
+  assert.ok(!check(second, { ...bob, signer: ann.signer }));
+  assert.ok(check(second, ann));
+  assert.ok(check(second, bob));
+
+  // Not on the curve, and no coordinates at all.
+  for (const [element, value] of [[0, ofAnn[0]! ^ 1n] as const, [3, 2n ** 64n - 1n] as const]) {
+    const bent = ofAnn.slice();
+    bent[element] = value;
+    if (element === 3) bent.fill(value, 0, 4);
+    shared.publish(ann.signer, 0, bent);
+    assert.ok(check(shardVerifier(memory), ann));
+  }
 });
 
 /** The package is optional: without a binary for this platform the reference is tested alone. */
@@ -248,16 +358,26 @@ function tryNative(): Verifier | undefined {
   }
 }
 
+function shardVerifier(memory: SharedArrayBuffer): CachedVerifier {
+  return cachedNobleVerifier(keccak, { shared: new SharedTables(memory), makesTables: false });
+}
+
+function check(verifier: Verifier, { digest, signature, signer }: Case): boolean {
+  return verifier.verify(digest, 0, signature, 0, signer, 0);
+}
+
 /** What all verifiers say; it fails the test when they do not say the same. */
 function verdict({ digest, signature, signer }: Case, label = ''): boolean {
   const expected = noble.verify(digest, 0, signature, 0, signer, 0);
   const actual = native?.verify(digest, 0, signature, 0, signer, 0) ?? expected;
   assert.equal(actual, expected, `noble and native disagree ${label}`);
-  assert.equal(cached.verify(digest, 0, signature, 0, signer, 0), expected, `tables and recovery disagree ${label}`);
+  for (const [name, verifier] of Object.entries({ cached, shard })) {
+    assert.equal(verifier.verify(digest, 0, signature, 0, signer, 0), expected, `${name}: not recovery's ${label}`);
+  }
   return expected;
 }
 
-/** From here on `cached` checks this signer against its table. */
+/** From here on `cached` and `shard` check this signer against a table. */
 function warm({ digest, signature, signer }: Case): void {
   for (let i = 0; i < OFTEN; i++) assert.ok(cached.verify(digest, 0, signature, 0, signer, 0), 'a right signature');
 }
