@@ -1,6 +1,6 @@
 /**
  * The reference verifier with a memory: of signers that come often it keeps the public key with a table of its
- * multiples, and checks against that what would otherwise be recovered, three times as fast.
+ * multiples, and checks against that what would otherwise be recovered, more than four times as fast.
  *
  * It gives the very answer that recovery gives. Recovery takes the curve point R with x = r and the parity that v names
  * and asks whether Q = (s R - z G) / r is the signer's key. Here Q is known, and asked is whether (z G + r Q) / s is
@@ -18,7 +18,8 @@ import { ADDRESS_BYTES, HASH_BYTES, toHex } from '../../shared/hex.ts';
 import type { Keccak256 } from '../../shared/keccak.ts';
 import { BASE_WINDOW_BITS, pointsOf, SIGNER_WINDOW_BITS } from '../../shared/tableLayout.ts';
 import { recover } from './noble.ts';
-import { addMultiple, makeTable, type PointTable, packTable, unpackTable } from './pointTable.ts';
+import { sumOfMultiples } from './pointSum.ts';
+import { makeTable, type PointTable, packTable, pointOf, unpackTable } from './pointTable.ts';
 import type { SharedTables } from './sharedTables.ts';
 import { isAddressOf, NOT_CANONICAL, recoveryBit } from './signature.ts';
 import type { Verifier } from './verifier.ts';
@@ -29,8 +30,8 @@ const { Point } = secp256k1;
 const { Fn } = Point;
 /** Accepted signatures of a signer until it has a table: what they cost is then what the table costs. */
 const TABLE_AFTER = 16;
-/** Measured: two coordinates of 256 bits and the objects around them. */
-const POINT_BYTES = 152;
+/** Measured: two coordinates of 256 bits and where they are listed. */
+const POINT_BYTES = 125;
 export const TABLE_BYTES = pointsOf(SIGNER_WINDOW_BITS) * POINT_BYTES;
 const CACHE_BYTES = 64 * 1024 * 1024;
 /** Signers whose signatures are counted; then counting starts anew, so strangers cannot fill the memory. */
@@ -93,9 +94,9 @@ export function cachedNobleVerifier(keccak: Keccak256, options: CacheOptions = {
     base ??= takeBase(shared);
     const packed = base && shared?.take(address, offset);
     const table = packed && unpackTable(packed, SIGNER_WINDOW_BITS);
-    if (table === undefined) return undefined;
-    const key = table.points[0]!.toBytes(false);
-    return isAddressOf(key.subarray(1), keccak, address, offset) ? { table, isOwn: false } : undefined;
+    const key = table && pointOf(table)?.toBytes(false).subarray(1);
+    const isRight = key !== undefined && isAddressOf(key, keccak, address, offset);
+    return table && isRight ? { table, isOwn: false } : undefined;
   }
 
   return {
@@ -117,21 +118,22 @@ export function cachedNobleVerifier(keccak: Keccak256, options: CacheOptions = {
       if (bit === NOT_CANONICAL) return false;
       const signer = toHex(signerAddress, signerOffset, ADDRESS_BYTES);
       const known = tables.get(signer) ?? take(signerAddress, signerOffset);
+      let answer: boolean | undefined;
       if (known !== undefined) {
         keep(signer, known);
-        const isRight = isSignedBy(known.table, base!, bit, signature, signatureOffset, digest, digestOffset);
-        if (isRight || known.isOwn) {
+        answer = isSignedBy(known.table, base!, bit, signature, signatureOffset, digest, digestOffset);
+        if (answer === true || (answer === false && known.isOwn)) {
           hits++;
-          return isRight;
+          return answer;
         }
       }
       misses++;
       const publicKey = recover(bit, signature, signatureOffset, digest, digestOffset);
       const isRight =
         publicKey !== undefined && isAddressOf(publicKey.subarray(1), keccak, signerAddress, signerOffset);
-      const isDamaged = isRight && known !== undefined;
+      const isDamaged = isRight && answer === false;
       if (isDamaged) tables.delete(signer);
-      if (isRight && makesTables && (isDamaged || isOften(signer))) {
+      if (isRight && makesTables && (isDamaged || (known === undefined && isOften(signer)))) {
         const table = makeTable(Point.fromBytes(publicKey), SIGNER_WINDOW_BITS);
         made++;
         keep(signer, { table, isOwn: true });
@@ -145,10 +147,10 @@ export function cachedNobleVerifier(keccak: Keccak256, options: CacheOptions = {
 function takeBase(shared: SharedTables | undefined): PointTable | undefined {
   const packed = shared?.takeBase();
   const table = packed && unpackTable(packed, BASE_WINDOW_BITS);
-  return table !== undefined && table.points[0]!.equals(Point.BASE) ? table : undefined;
+  return table && pointOf(table)?.equals(Point.BASE) ? table : undefined;
 }
 
-/** Whether (z G + r Q) / s is the point that r and the recovery bit name. */
+/** Whether (z G + r Q) / s is the point that r and the recovery bit name; undefined when it cannot be added so. */
 function isSignedBy(
   table: PointTable,
   base: PointTable,
@@ -157,14 +159,12 @@ function isSignedBy(
   signatureOffset: number,
   digest: Uint8Array,
   digestOffset: number,
-): boolean {
+): boolean | undefined {
   const r = scalarAt(signature, signatureOffset);
   const inverse = Fn.inv(scalarAt(signature, signatureOffset + HASH_BYTES));
   const z = Fn.create(scalarAt(digest, digestOffset));
-  const sum = addMultiple(addMultiple(Point.ZERO, base, Fn.mul(z, inverse)), table, Fn.mul(r, inverse));
-  if (sum.is0()) return false;
-  const { x, y } = sum.toAffine();
-  return x === r && (y & 1n) === BigInt(bit);
+  const sum = sumOfMultiples(base, Fn.mul(z, inverse), table, Fn.mul(r, inverse));
+  return sum && sum.x === r && (sum.y & 1n) === BigInt(bit);
 }
 
 function scalarAt(bytes: Uint8Array, offset: number): bigint {

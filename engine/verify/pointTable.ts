@@ -1,21 +1,26 @@
 /**
- * A curve point with the multiples of it that turn a multiplication into a few additions, and such a table as plain
- * memory, for other threads. Making one takes as long as some thirty recoveries of a key, reading one a third of one.
+ * A curve point with the multiples of it that turn a multiplication into a few additions (pointSum.ts), and such a
+ * table as plain memory, for other threads. Making one takes as long as some thirty recoveries of a key, reading one a
+ * fifth of one.
  */
 import { normalizeZ } from '@noble/curves/abstract/curve.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { assert } from '../../shared/assert.ts';
 import { pointsOf } from '../../shared/tableLayout.ts';
 
-export type Point = InstanceType<typeof secp256k1.Point>;
+type Point = InstanceType<typeof secp256k1.Point>;
 /** For each window of `bits` bits of a scalar the multiples 1 … 2^(bits-1) of the point, shifted into its place. */
-export type PointTable = { readonly bits: number; readonly points: readonly Point[] };
+export type PointTable = {
+  readonly bits: number;
+  /** x and y of each point. */
+  readonly coordinates: readonly bigint[];
+};
 /** x and y of each point, four elements each, least significant first. */
 export type PackedTable = BigUint64Array<ArrayBuffer>;
 
 const { Point } = secp256k1;
-/** Elements of a coordinate, and of a point. */
+/** Elements of a coordinate. */
 const COORDINATE = 4;
-const POINT = 2 * COORDINATE;
 
 export function makeTable(point: Point, bits: number): PointTable {
   const points: Point[] = [];
@@ -29,53 +34,32 @@ export function makeTable(point: Point, bits: number): PointTable {
     }
     base = points.at(-1)!.double();
   }
-  return { bits, points: normalizeZ(Point, points) };
+  return { bits, coordinates: normalizeZ(Point, points).flatMap(({ X, Y }) => [X, Y]) };
 }
 
-/** `from` + `scalar` times the table's point: at most one addition a window, digits -2^(bits-1) + 1 … 2^(bits-1). */
-export function addMultiple(from: Point, { bits, points }: PointTable, scalar: bigint): Point {
-  const half = 1 << (bits - 1);
-  const mask = BigInt(2 * half - 1);
-  const shift = BigInt(bits);
-  let sum = from;
-  let rest = scalar;
-  for (let first = 0; rest > 0n; first += half) {
-    let digit = Number(rest & mask);
-    rest >>= shift;
-    if (digit > half) {
-      digit -= 2 * half;
-      rest += 1n;
-    }
-    if (digit > 0) sum = sum.add(points[first + digit - 1]!);
-    else if (digit < 0) sum = sum.add(points[first - digit - 1]!.negate());
-  }
-  return sum;
-}
-
-export function packTable({ points }: PointTable): PackedTable {
-  const packed = new BigUint64Array(points.length * POINT);
-  for (const [index, { X, Y }] of points.entries()) {
-    packCoordinate(packed, index * POINT, X);
-    packCoordinate(packed, index * POINT + COORDINATE, Y);
-  }
-  return packed;
-}
-
-/**
- * Of the first point it is certain that it is one of the curve; that the others are its multiples, somebody else
- * vouches for. Undefined when a coordinate is none at all.
- */
-export function unpackTable(packed: PackedTable, bits: number): PointTable | undefined {
-  const points: Point[] = [];
+/** The point that it is the table of; undefined when that is none of the curve. */
+export function pointOf({ coordinates: [x, y] }: PointTable): Point | undefined {
   try {
-    for (let at = 0; at < packed.length; at += POINT) {
-      points.push(Point.fromAffine({ x: coordinateAt(packed, at), y: coordinateAt(packed, at + COORDINATE) }));
-    }
-    points[0]?.assertValidity();
+    const point = Point.fromAffine({ x: x!, y: y! });
+    point.assertValidity();
+    return point;
   } catch {
     return undefined;
   }
-  return points.length === pointsOf(bits) ? { bits, points } : undefined;
+}
+
+export function packTable({ coordinates }: PointTable): PackedTable {
+  const packed = new BigUint64Array(coordinates.length * COORDINATE);
+  for (const [index, coordinate] of coordinates.entries()) packCoordinate(packed, index * COORDINATE, coordinate);
+  return packed;
+}
+
+/** Nothing is looked at: that it is a table, and whose, somebody else vouches for. */
+export function unpackTable(packed: PackedTable, bits: number): PointTable {
+  assert(packed.length === pointsOf(bits) * 2 * COORDINATE, 'tables: as long as its windows say');
+  const coordinates: bigint[] = [];
+  for (let at = 0; at < packed.length; at += COORDINATE) coordinates.push(coordinateAt(packed, at));
+  return { bits, coordinates };
 }
 
 /** An element keeps the low 64 bits of what is stored in it. */

@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import { makeTable, type PackedTable, packTable, unpackTable } from '../../engine/verify/pointTable.ts';
+import { sumOfMultiples } from '../../engine/verify/pointSum.ts';
+import { makeTable, type PackedTable, packTable, pointOf, unpackTable } from '../../engine/verify/pointTable.ts';
 import { SharedTables } from '../../engine/verify/sharedTables.ts';
 import { ADDRESS_BYTES } from '../../shared/hex.ts';
 import * as layout from '../../shared/tableLayout.ts';
@@ -199,27 +200,52 @@ describe('shared tables between threads', () => {
 });
 
 describe('a table as memory', () => {
-  it('comes back point by point, with the coordinates it had', () => {
-    const table = makeTable(Point.BASE.multiplyUnsafe(BigInt(SEED)), layout.SIGNER_WINDOW_BITS);
+  it('comes back coordinate by coordinate, and knows its point', () => {
+    const point = Point.BASE.multiplyUnsafe(BigInt(SEED));
+    const table = makeTable(point, layout.SIGNER_WINDOW_BITS);
     const packed = packTable(table);
     assert.equal(packed.length * 2, layout.SIGNER_TABLE_WORDS);
-    const back = unpackTable(packed, layout.SIGNER_WINDOW_BITS)!;
-    assert.deepEqual(back.points.map(coordinates), table.points.map(coordinates));
-    assert.ok(back.points[17]!.equals(Point.BASE.multiplyUnsafe(2n * 32n * BigInt(SEED))), 'window 1, twice');
+    const back = unpackTable(packed, layout.SIGNER_WINDOW_BITS);
+    assert.deepEqual(back, table);
+    assert.ok(pointOf(back)!.equals(point));
+    const { x, y } = point.multiplyUnsafe(2n * 32n).toAffine();
+    assert.deepEqual(back.coordinates.slice(34, 36), [x, y], 'window 1, twice');
+    assert.throws(() => unpackTable(packed.slice(8), layout.SIGNER_WINDOW_BITS), /as long as its windows say/);
   });
 
-  it('is none when a coordinate is not below p, the first point is not on the curve, or points are missing', () => {
-    const table = makeTable(Point.BASE, layout.SIGNER_WINDOW_BITS);
-    const packed = packTable(table);
-    const high = packed.slice().fill(2n ** 64n - 1n, 400, 404);
-    const offCurve = packed.slice();
-    offCurve[0]! ^= 1n;
-    for (const bad of [high, offCurve, packed.slice(8), packed.slice(0, 0)]) {
-      assert.equal(unpackTable(bad, layout.SIGNER_WINDOW_BITS), undefined);
-    }
+  it('is of no point when the first is not on the curve, or its coordinates are not below p', () => {
+    const packed = packTable(makeTable(Point.BASE, layout.SIGNER_WINDOW_BITS));
+    packed[0]! ^= 1n;
+    assert.equal(pointOf(unpackTable(packed, layout.SIGNER_WINDOW_BITS)), undefined);
+    packed.fill(2n ** 64n - 1n, 0, 4);
+    assert.equal(pointOf(unpackTable(packed, layout.SIGNER_WINDOW_BITS)), undefined);
   });
 });
 
-function coordinates({ X, Y, Z }: InstanceType<typeof Point>): bigint[] {
-  return [X, Y, Z];
-}
+describe('a sum of two multiples', () => {
+  const order = Point.Fn.ORDER;
+  const base = makeTable(Point.BASE, layout.BASE_WINDOW_BITS);
+  const key = Point.BASE.multiplyUnsafe(BigInt(SEED));
+  const ofKey = makeTable(key, layout.SIGNER_WINDOW_BITS);
+  const scalar = (): bigint =>
+    Array.from({ length: 8 }).reduce((all: bigint) => (all << 32n) | BigInt(random.next()), 0n);
+
+  it(`is the library's, for scalars of every kind, seed ${SEED}`, () => {
+    const some = [0n, 1n, 15n, 16n, 17n, 31n, 32n, 127n, 128n, 129n, 255n, 256n, order / 2n, order - 1n, order - 16n];
+    for (let round = 0; round < 300; round++) {
+      const [u, v] = [0, 1].map(() => (random.chance(60) ? scalar() % order : random.pick(some))) as [bigint, bigint];
+      if (u === 0n && v === 0n) continue;
+      const expected = Point.BASE.multiplyUnsafe(u).add(key.multiplyUnsafe(v)).toAffine();
+      assert.deepEqual(sumOfMultiples(base, u, ofKey, v), expected, `${u} ${v}`);
+    }
+  });
+
+  it('is left to others where a point meets itself or its opposite, and where there is nothing to add', () => {
+    const ofBase = makeTable(Point.BASE, layout.SIGNER_WINDOW_BITS);
+    for (const digit of [1n, 7n, 15n]) {
+      assert.equal(sumOfMultiples(base, digit, ofBase, digit), undefined);
+      assert.equal(sumOfMultiples(base, order - digit, ofBase, digit), undefined);
+    }
+    assert.equal(sumOfMultiples(base, 0n, ofBase, 0n), undefined);
+  });
+});

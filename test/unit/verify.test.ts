@@ -205,6 +205,27 @@ test('a point R whose x is not below the order of the curve is not the one that 
   }
 });
 
+test('a sum that meets the same point twice is recovered, by one who knows the signer as well', () => {
+  // Of the key 1, whose table is the generator's: with z / s = r / s = m the sum is m G + m G.
+  const signer = keccak(Point.BASE.toBytes(false).subarray(1)).slice(-ADDRESS_BYTES);
+  const { Fn } = Point;
+  let met = 0;
+  for (let m = 1n; m < 16n; m++) {
+    const { x, y } = Point.BASE.multiplyUnsafe(2n * m).toAffine();
+    const s = Fn.mul(x, Fn.inv(m));
+    if (s > N / 2n) continue;
+    const twice: Case = { digest: wordOf(x), signature: signatureOf(x, s, Number(y & 1n)), signer };
+    warm(twice);
+    const { hits, misses } = cached;
+    assert.equal(verdict(twice), true);
+    assert.equal(verdict(withByte(twice, V_OFFSET, 27 + Number(~y & 1n))), false);
+    assert.equal(cached.hits, hits);
+    assert.equal(cached.misses, misses + 2);
+    met++;
+  }
+  assert.ok(met > 3, `${met} signatures`);
+});
+
 test(`all verifiers agree on ${MUTATIONS} seeded mutations`, () => {
   const random = seededBytes('mutations');
   const signed = Array.from({ length: 8 }, (_, signer) => signedCase(1000 + signer));
