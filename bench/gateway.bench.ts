@@ -15,7 +15,7 @@ import { BATCH_ORDERS, type LoadOptions, type LoadResult, type LoadTask, type Ti
 import { makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import { atLeast, type Goal, median, type Report, type Row, STOLEN } from './report.ts';
 
-const ROUNDS = 5;
+const ROUNDS = 6;
 const REQUESTS = 6000;
 const READS = 12_000;
 const BATCHES = 400;

@@ -27,7 +27,8 @@ const IDLE_BYTES = 64;
 const ROOM_WAIT_MS = 100;
 
 const IDLE_SECONDS = 10;
-const SETTLE_MS = 2000;
+/** Behind a start code is still being compiled. */
+const SETTLE_MS = 8000;
 
 const LEAST_RECORDS = 5_000_000;
 const GOAL_BYTES = 256;
