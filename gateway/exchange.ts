@@ -41,7 +41,7 @@ import { Answers } from './idempotency/answers.ts';
 import { JournalFollowers } from './journalFollowers.ts';
 import { ConnectionLimits } from './limits/connectionLimits.ts';
 import { Limiter } from './limits/limiter.ts';
-import { RedisCounterStore } from './limits/redisCounterStore.ts';
+import type { RedisCounterStore } from './limits/redisCounterStore.ts';
 import type { Logger } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { QueryPool } from './queries/pool.ts';
@@ -105,12 +105,16 @@ export class Exchange {
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
     makeDataDir(options.config.dataDir);
-    const exchange = new Exchange(options, openControl(options.config));
+    const exchange = new Exchange(options, openControl(options.config), await openSharedCounters(options));
     await exchange.#recover();
     return exchange;
   }
 
-  private constructor({ config, clock, log, onFatal }: ExchangeOptions, control: Control) {
+  private constructor(
+    { config, clock, log, onFatal }: ExchangeOptions,
+    control: Control,
+    sharedCounters: RedisCounterStore | null,
+  ) {
     // Whoever used this directory before is gone: its lock is ours.
     this.#startedSec = Math.floor(clock.nowMs() / 1000);
     this.config = config;
@@ -164,7 +168,7 @@ export class Exchange {
       log,
       (isLow) => this.#feed.publish(isLow ? 'disk_low' : 'disk_recovered', {}),
     );
-    this.#sharedCounters = config.redisUrl === null ? null : new RedisCounterStore(config.redisUrl, log);
+    this.#sharedCounters = sharedCounters;
     this.#limiter = config.rateLimits ? makeLimiter(this.#sharedCounters) : null;
     this.#connectionLimits = new ConnectionLimits({
       total: config.maxConnections,
@@ -378,6 +382,13 @@ export class Exchange {
   #path(name: string): string {
     return join(this.config.dataDir, name);
   }
+}
+
+/** A start without Redis does not read its client, a tenth of all the code there is. */
+async function openSharedCounters({ config, log }: ExchangeOptions): Promise<RedisCounterStore | null> {
+  if (config.redisUrl === null) return null;
+  const { RedisCounterStore } = await import('./limits/redisCounterStore.ts');
+  return new RedisCounterStore(config.redisUrl, log);
 }
 
 function makeLimiter(shared: RedisCounterStore | null): Limiter {

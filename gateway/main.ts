@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../shared/clock.ts';
 import { type Config, ConfigError, EXIT_CONFIG, parseConfig } from './config.ts';
-import { type Demo, type OpenedDemo, openDemo } from './demo.ts';
+import type { Demo, OpenedDemo } from './demo.ts';
 import { Exchange } from './exchange.ts';
 import { createLogger, type Logger } from './log.ts';
 import { StartError } from './startError.ts';
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const log = createLogger(config.logLevel);
   const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
   stopOnSignals(exchange, log);
-  const opened = config.demo ? await openDemo(exchange, log) : null;
+  const opened = config.demo ? await (await import('./demo.ts')).openDemo(exchange, log) : null;
   const { token, isNew } = exchange.control.adminToken;
   printBanner(exchange.baseUrl, isNew ? token : null, opened, config);
   log.info(

@@ -47,7 +47,15 @@ import { CHUNKED, MALFORMED, RequestHeaders } from './requestHeaders.ts';
 import { fail, ok } from './respond.ts';
 import { type Route, requiredScope } from './route.ts';
 import { type Endpoint, Router } from './router.ts';
-import { type BodyCheck, compileBody, compileQuery, type Invalid, invalid, type QueryCheck } from './validate.ts';
+import {
+  type BodyCheck,
+  compileBody,
+  compileBodyLater,
+  compileQuery,
+  type Invalid,
+  invalid,
+  type QueryCheck,
+} from './validate.ts';
 
 export type ServerOptions = {
   readonly config: Pick<Config, 'host' | 'port' | 'tls' | 'trustProxy'>;
@@ -393,11 +401,12 @@ function isForOperators({ access }: Route): boolean {
 }
 
 function compileRoute(route: Route): Row {
+  const compile = route.access.startsWith('trade:') ? compileBody : compileBodyLater;
   return {
     route,
     scope: requiredScope(route),
     maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,
-    checkBody: route.body === undefined ? null : compileBody(route.body),
+    checkBody: route.body === undefined ? null : compile(route.body),
     checkQuery: route.query === undefined ? null : compileQuery(route.query),
   };
 }

@@ -58,6 +58,15 @@ export function compileBody(schema: JsonSchema): BodyCheck {
   return (value) => (check(value) ? null : describe(firstError(check)));
 }
 
+/** The same for a body that nobody trades with: its schema is compiled when one comes, for a start has dozens. */
+export function compileBodyLater(schema: JsonSchema): BodyCheck {
+  let check: BodyCheck | undefined;
+  return (value) => {
+    check ??= compileBody(schema);
+    return check(value);
+  };
+}
+
 export function compileQuery(schema: JsonSchema): QueryCheck {
   const check = queries.compile(schema as AnySchemaObject);
   const types = new Map<string, string>();
@@ -96,7 +105,9 @@ export function compileQuery(schema: JsonSchema): QueryCheck {
 }
 
 function makeAjv(useDefaults: boolean): Ajv {
-  const ajv = new Ajv({ strict: true, allErrors: false, coerceTypes: false, useDefaults, verbose: true });
+  // Strict mode refuses what is no schema; the meta schema would say the same, compiled at every start for it.
+  const options = { strict: true, validateSchema: false, meta: false } as const;
+  const ajv = new Ajv({ ...options, allErrors: false, coerceTypes: false, useDefaults, verbose: true });
   for (const [name, check] of Object.entries(FORMATS)) ajv.addFormat(name, check);
   return ajv;
 }
