@@ -70,6 +70,8 @@ export class ShardLoop {
   /** Commands of this batch, and how many of them came from the front of the queue. */
   ranCount = 0;
   inOrderCount = 0;
+  /** A check of this batch was another command's than the first one's. */
+  #hasMadeAnother = false;
   readonly #shard: number;
   readonly #engine: Engine;
   readonly #journal: JournalStore;
@@ -124,7 +126,10 @@ export class ShardLoop {
     const { first } = queue;
     if (this.#checks !== undefined) {
       this.#offer(this.#checks);
-      if (this.#checks.makeAnother(first, this.#offeredEnd)) return;
+      if (this.#checks.makeAnother(first, this.#offeredEnd)) {
+        this.#hasMadeAnother = true;
+        return;
+      }
       this.#checks.take(first);
     }
     this.#copy(queue.wordOf(first));
@@ -142,7 +147,9 @@ export class ShardLoop {
    */
   get isWorthEnding(): boolean {
     const { ranCount, inOrderCount } = this;
-    const hasCancelled = ranCount > inOrderCount && (inOrderCount > 0 || this.#queue.isEmpty);
+    // A batch of cancels alone has to get on with the queue in some way, or a stream of them would keep it waiting.
+    const hasGotOn = inOrderCount > 0 || this.#hasMadeAnother || this.#queue.isEmpty;
+    const hasCancelled = ranCount > inOrderCount && hasGotOn;
     return hasCancelled || inOrderCount >= this.#queue.length;
   }
 
@@ -150,6 +157,7 @@ export class ShardLoop {
   commit(): boolean {
     this.ranCount = 0;
     this.inOrderCount = 0;
+    this.#hasMadeAnother = false;
     this.#commands.release(this.#queue.isEmpty ? undefined : this.#queue.wordOf(this.#queue.first));
     if (!this.#journal.isStaged) return false;
     this.#journal.commit();

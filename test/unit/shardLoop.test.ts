@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Engine } from '../../engine/engine.ts';
 import type { JournalStore } from '../../engine/journal.ts';
 import { ShardLoop } from '../../engine/shardLoop.ts';
+import type { OfferedChecks } from '../../engine/verify/checkBoard.ts';
 import { CLOSE_REASON } from '../../shared/codes.ts';
 import * as cmd from '../../shared/commands.ts';
 import { Progress } from '../../shared/progress.ts';
@@ -111,6 +112,19 @@ test('a stream of cancels does not keep an order waiting for more than a batch',
   assert.equal(rig.runAll().indexOf('place 10'), 31);
 });
 
+test('a cancel beside which only checks of others were made need not wait for the first of the queue', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).runAll();
+  for (let order = 20; order < 30; order++) rig.place(BOB, order);
+  rig.othersToCheck = 3;
+  rig.runs(1);
+  assert.equal(rig.isWorthEnding, false, 'nothing has run');
+  rig.cancel(ANN, 10).runs(1);
+  assert.deepEqual(rig.takeRan(), ['cancel 10']);
+  assert.equal(rig.isWorthEnding, true, 'its answer may leave');
+  assert.equal(rig.runAll()[0], 'place 20', 'and the first runs when there is no other check to make');
+});
+
 test('to end a batch is worth it once as many commands have run as still wait', () => {
   const rig = new Rig();
   for (let order = 10; order < 20; order++) rig.place(BOB, order);
@@ -152,6 +166,8 @@ test('room in the ring comes back as the front of the queue runs, and nothing th
 class Rig {
   readonly allRan: string[] = [];
   readonly timesMs: number[] = [];
+  /** Checks that nobody makes, while a verifier is at that of the first of the queue. */
+  othersToCheck = 0;
   readonly #known = new Set<number>();
   readonly #producer: RingProducer;
   readonly #loop: ShardLoop;
@@ -175,6 +191,12 @@ class Rig {
       commands: new RingConsumer(ring),
       events: new RingProducer(createRingBuffer(4096)),
       clock: { nowMs: () => this.#nowMs },
+      checks: {
+        offer: () => undefined,
+        publish: () => undefined,
+        take: () => undefined,
+        makeAnother: () => this.othersToCheck > 0 && this.othersToCheck-- > 0,
+      } as unknown as OfferedChecks,
     });
   }
 
