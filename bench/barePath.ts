@@ -1,64 +1,67 @@
 /**
- * Process entry of the yardstick for what this machine allows: the way of a signed order with nothing on it but what
- * no exchange can leave out. The gateway thread takes the request, checks HMAC, JSON and schema and writes the command
- * into a ring; the shard's thread (barePathShard.ts) checks the signature, commits and answers. There are no limits,
- * nonces, balances, books, views or read models, and nothing is matched.
+ * Process entry of the bare path, the yardstick of this machine: the steps of a signed order that no exchange can leave
+ * out. The gateway thread reads the request, checks HMAC, JSON and schema and writes the command into a ring; the
+ * shard's thread (barePathShard.ts) checks the signature, commits and replies. There are no limits, nonces, balances,
+ * books, views or read models, and nothing is matched.
  *
- * By what the server is slower than this, the exchange's rules are dear; by what this is slower than bare recovery, the
- * machine is: how long a thread takes to wake up, a socket to be written, a file to be synced.
+ * The difference between the server and the bare path is the cost of the exchange's rules. The difference between the
+ * bare path and bare key recovery is the cost of the machine: waking a thread, writing a socket, syncing a file.
  *
- * Answers `POST /v1/orders` and `DELETE /v1/orders/<hash>` with as many bytes as the server does. Is sent its options
- * and tells its parent the port.
+ * It answers `POST /v1/orders` and `DELETE /v1/orders/<hash>` with as many bytes as the server does. Its parent sends
+ * the options and receives the port.
  */
 import { App, type HttpRequest, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { hash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-import type { Credentials } from '../gateway/auth/apiKeys.ts';
-import { HmacKey } from '../gateway/auth/hmacKey.ts';
-import type { MarketEntry } from '../gateway/control/catalog.ts';
-import { OrderEncoder, PLACEMENT_SCHEMA, type Placement } from '../gateway/encodeOrder.ts';
-import { compileBody } from '../gateway/validate.ts';
-import { assert } from '../shared/assert.ts';
-import { SELF_TRADE } from '../shared/codes.ts';
-import { beginCommand, CANCEL_HASH, CMD_BODY, COMMAND } from '../shared/commands.ts';
-import { HASH_BYTES, toHex, tryParseHex } from '../shared/hex.ts';
-import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV2 } from '../shared/hmac.ts';
-import { ID_KIND, timeOrderedId } from '../shared/ids.ts';
-import { RingConsumer, RingProducer } from '../shared/ring.ts';
-import { createRingBuffer } from '../shared/ringLayout.ts';
-import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
+import type { Credentials } from '../gateway/access/authenticator.ts';
+import { HmacKey } from '../gateway/access/hmacKey.ts';
+import { compileBody } from '../gateway/http/validate.ts';
+import type { MarketEntry } from '../gateway/store/catalog.ts';
+import { OrderEncoder } from '../gateway/trading/encodeOrder.ts';
+import { refuseCombination, refuseToken } from '../gateway/trading/orderRules.ts';
+import { PLACEMENT, type PlacementBody } from '../shared/api/orders.ts';
+import { assert } from '../shared/base/assert.ts';
+import { SELF_TRADE } from '../shared/base/codes.ts';
+import { HASH_BYTES, toHex, tryParseHex } from '../shared/base/hex.ts';
+import { ID_KIND, timeOrderedId } from '../shared/base/ids.ts';
+import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
+import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV2 } from '../shared/crypto/hmac.ts';
+import { ANY_COMMAND, COMMAND, claimCommand } from '../shared/wire/commands.ts';
+import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
+import { createRingBuffer } from '../shared/wire/ringLayout.ts';
 import * as protocol from './barePathProtocol.ts';
 
 const HOST = '127.0.0.1';
 const RING_BYTES = 1 << 20;
 const ACCOUNT = 0;
 const MARKET = 0;
-/** Makes an answer as long as the server's. */
+/** Pads an answer to the length of the server's. */
 const HEADERS = `application/json\r\nX-Filler: ${'x'.repeat(145)}`;
 const CANCELLED = JSON.stringify({ message: 'order cancelled' });
 const ORDERS_PATH = '/v1/orders';
 
-/** A request that is owed its answer. */
+/** A request that is not answered yet. */
 type Waiting = { readonly response: HttpResponse; readonly isPlacement: boolean; isAborted: boolean };
 
-/** What of a request's headers its signature is checked with; there is only one key. */
+/** The headers that the check of a request's signature needs; there is only one key. */
 type Signed = Pick<Credentials, 'timestamp' | 'nonce' | 'signature'>;
 
 class BarePath {
   readonly #key: HmacKey;
   readonly #encoder: OrderEncoder;
-  readonly #checkBody = compileBody(PLACEMENT_SCHEMA);
+  readonly #market: MarketEntry;
+  readonly #checkBody = compileBody(PLACEMENT);
   readonly #commands: RingProducer;
   readonly #answers: RingConsumer;
-  /** By request id. */
+  /** Requests that are not answered yet, by request id. */
   readonly #waiting = new Map<number, Waiting>();
   #requestId = 0;
 
   constructor({ credentials, market, domain, directory }: protocol.BarePathOptions) {
     this.#key = new HmacKey(Buffer.from(credentials.secret, 'base64url'));
-    // All that the encoder asks of a market.
-    const entry = { yesTokenId: market.yes_token_id, noTokenId: market.no_token_id } as MarketEntry;
-    this.#encoder = new OrderEncoder({ byId: () => entry }, { ownerOf: () => ACCOUNT, maySign: () => true });
+    // The rules of a placement read no more of a market.
+    this.#market = { yesTokenId: market.yes_token_id, noTokenId: market.no_token_id } as MarketEntry;
+    this.#encoder = new OrderEncoder({ ownerOf: () => ACCOUNT, maySign: () => true });
     const commandRing = createRingBuffer(RING_BYTES);
     const answerRing = createRingBuffer(RING_BYTES);
     this.#commands = new RingProducer(commandRing);
@@ -80,7 +83,7 @@ class BarePath {
         const waiting = expect(response, true);
         let body = Buffer.alloc(0);
         response.onData((chunk, isLast) => {
-          // A view of memory that is only there until this returns, unless more has to follow.
+          // uWebSockets.js reuses this memory after the callback, so a part of a longer body is copied.
           const part = Buffer.from(chunk);
           body = isLast && body.length === 0 ? part : Buffer.concat([body, part]);
           if (isLast) this.#place(waiting, signed, body);
@@ -95,7 +98,7 @@ class BarePath {
       });
   }
 
-  /** Answers what the shard has answered, for ever. */
+  /** Forwards the shard's replies, for ever. */
   async pump(): Promise<void> {
     for (;;) {
       for (let word = this.#answers.next(); word >= 0; word = this.#answers.next()) this.#answer(word);
@@ -111,14 +114,15 @@ class BarePath {
       refuse(response, '401 Unauthorized');
       return;
     }
-    const order: unknown = JSON.parse(body.toString());
-    if (this.#checkBody(order) !== null || 'row' in this.#encoder.tryEncode(order as Placement, PLACER)) {
+    const order = JSON.parse(body.toString()) as PlacementBody;
+    if (this.#checkBody(order) !== null || (refuseCombination(order) ?? refuseToken(order, this.#market)) !== null) {
       refuse(response, '400 Bad Request');
       return;
     }
-    const { record } = this.#encoder;
-    const word = this.#begin(COMMAND.PLACE, waiting);
-    for (let index = CMD_BODY; index < record.length; index++) this.#commands.words[word + index] = record[index];
+    const record = this.#encoder.encode(order, PLACER);
+    const word = this.#claim(COMMAND.PLACE.TYPE, waiting);
+    for (let index = ANY_COMMAND.WORDS; index < record.length; index++)
+      this.#commands.words[word + index] = record[index];
     this.#commands.publish();
   }
 
@@ -128,9 +132,9 @@ class BarePath {
       refuse(waiting.response, '401 Unauthorized');
       return;
     }
-    const word = this.#begin(COMMAND.CANCEL, waiting);
+    const word = this.#claim(COMMAND.CANCEL.TYPE, waiting);
     const orderHash = path.slice(ORDERS_PATH.length + 1);
-    const isHash = tryParseHex(orderHash, HASH_BYTES, this.#commands.bytes, (word + CANCEL_HASH) * 4);
+    const isHash = tryParseHex(orderHash, HASH_BYTES, this.#commands.bytes, (word + COMMAND.CANCEL.hash) * 4);
     assert(isHash, 'bare path: its client cancels by hash');
     this.#commands.publish();
   }
@@ -140,9 +144,9 @@ class BarePath {
     return this.#key.accepts(signature, text, NO_BODY);
   }
 
-  #begin(type: typeof COMMAND.PLACE | typeof COMMAND.CANCEL, waiting: Waiting): number {
+  #claim(type: typeof COMMAND.PLACE.TYPE | typeof COMMAND.CANCEL.TYPE, waiting: Waiting): number {
     this.#requestId = (this.#requestId + 1) >>> 0;
-    const word = beginCommand(this.#commands, type, this.#requestId, ACCOUNT, Date.now(), MARKET, 0);
+    const word = claimCommand(this.#commands, type, this.#requestId, ACCOUNT, Date.now(), MARKET, 0);
     assert(word >= 0, 'bare path: the ring has room for every request in flight');
     this.#waiting.set(this.#requestId, waiting);
     return word;
@@ -150,18 +154,18 @@ class BarePath {
 
   #answer(word: number): void {
     const { words } = this.#answers;
-    const request = words[word + protocol.ANSWER_REQUEST];
+    const request = words[word + protocol.ANSWER.requestId];
     const { response, isPlacement, isAborted } = this.#waiting.get(request)!;
     this.#waiting.delete(request);
     if (isAborted) return;
-    if (words[word + protocol.ANSWER_ACCEPTED] === 0) refuse(response, '400 Bad Request');
+    if (words[word + protocol.ANSWER.isAccepted] === 0) refuse(response, '400 Bad Request');
     else send(response, isPlacement ? this.#placed(word) : CANCELLED);
   }
 
   #placed(word: number): string {
     const { words, bytes } = this.#answers;
-    const order_id = timeOrderedId(Date.now(), 0, ID_KIND.ORDER, words[word + protocol.ANSWER_SEQUENCE]);
-    const order_hash = toHex(bytes, (word + protocol.ANSWER_HASH) * 4, HASH_BYTES);
+    const order_id = timeOrderedId(Date.now(), 0, ID_KIND.ORDER, words[word + protocol.ANSWER.sequence]);
+    const order_hash = toHex(bytes, (word + protocol.ANSWER.orderHash) * 4, HASH_BYTES);
     return JSON.stringify({ order_id, order_hash, status: 'open', matches: 0, fills: [] });
   }
 }
@@ -177,7 +181,7 @@ function readSigned(request: HttpRequest): Signed {
   };
 }
 
-/** uWebSockets.js ends the process where nobody listens for the end of the connection. */
+/** uWebSockets.js ends the process if a request has no listener for the end of its connection. */
 function expect(response: HttpResponse, isPlacement: boolean): Waiting {
   const waiting = { response, isPlacement, isAborted: false };
   response.onAborted(() => {

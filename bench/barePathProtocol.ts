@@ -1,16 +1,18 @@
-/** What the two threads of the bare path agree on; its commands are those of shared/commands.ts. */
-import type { Eip712Domain } from '../shared/eip712.ts';
-import { HASH_BYTES } from '../shared/hex.ts';
-import type { OrderMarket } from '../shared/sdk/order.ts';
-import type { Credentials } from '../shared/sdk/request.ts';
+/** The messages between the two threads of the bare path; the commands are those of shared/wire/commands.ts. */
+
+import { HASH_BYTES } from '../shared/base/hex.ts';
+import type { OrderMarket } from '../shared/client/order.ts';
+import type { Credentials } from '../shared/client/request.ts';
+import type { Eip712Domain } from '../shared/crypto/eip712.ts';
+import { bytes, record, u32, unused } from '../shared/wire/layout.ts';
 
 export type BarePathOptions = {
-  /** The one key that its requests are signed with. */
+  /** The only key that requests are signed with. */
   readonly credentials: Credentials;
-  /** The one market that its orders are for. */
+  /** The only market that orders are for. */
   readonly market: OrderMarket;
   readonly domain: Eip712Domain;
-  /** For the journal; whoever starts the process removes it. */
+  /** Directory of the journal; the process that starts this one removes it. */
   readonly directory: string;
 };
 
@@ -19,14 +21,17 @@ export type BarePathShardOptions = Pick<BarePathOptions, 'domain' | 'directory'>
   readonly answerRing: SharedArrayBuffer;
 };
 
-/**
- * An answer, in words (ringLayout.ts has the first two):
- *   0 length   1 type   2 requestId   3 whether the signature was right   4 sequence in the journal   5 –
- *   6…13 order hash
- */
-export const ANSWER = 1;
-export const ANSWER_REQUEST = 2;
-export const ANSWER_ACCEPTED = 3;
-export const ANSWER_SEQUENCE = 4;
-export const ANSWER_HASH = 6;
-export const ANSWER_BYTES = ANSWER_HASH * 4 + HASH_BYTES;
+export const ANSWER = record(
+  'ANSWER',
+  {
+    length: u32('bytes'),
+    type: u32(),
+    requestId: u32(),
+    isAccepted: u32('1 when the signature was right'),
+    sequence: u32('in the journal'),
+    unused: unused(1),
+    orderHash: bytes(HASH_BYTES),
+  },
+  'The reply of the shard thread of the bare path.',
+  1,
+);

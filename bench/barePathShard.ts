@@ -1,27 +1,20 @@
 /**
- * Thread entry of the bare path's shard (barePath.ts): takes what is in the ring, checks each order's signature, writes
- * a row for each record, commits once, and then answers. A batch is bounded by the requests in flight, of which a
- * client has one for each connection.
+ * Thread entry of the bare path's shard (barePath.ts): consumes the records in the ring, checks each order's signature,
+ * writes one row for each record, commits once, and then replies. The requests in flight bound a batch: a client has
+ * one for each connection.
  */
 import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { createVerifier } from '../engine/verify/createVerifier.ts';
 import { placeDigest } from '../engine/verify/placeDigest.ts';
-import { createVerifier, type Verifier } from '../engine/verify/verifier.ts';
-import { assert } from '../shared/assert.ts';
-import {
-  CANCEL_HASH,
-  CMD_REQUEST,
-  CMD_TYPE,
-  COMMAND,
-  PLACE_HASH,
-  PLACE_SIGNATURE,
-  PLACE_SIGNER,
-} from '../shared/commands.ts';
-import { hasherFor, type OrderHasher } from '../shared/eip712.ts';
-import { HASH_BYTES } from '../shared/hex.ts';
-import { createKeccak } from '../shared/keccak.ts';
-import { RingConsumer, RingProducer } from '../shared/ring.ts';
+import type { Verifier } from '../engine/verify/verifier.ts';
+import { assert } from '../shared/base/assert.ts';
+import { HASH_BYTES } from '../shared/base/hex.ts';
+import { hasherFor, type OrderHasher } from '../shared/crypto/eip712.ts';
+import { createKeccak } from '../shared/crypto/keccak.ts';
+import { ANY_COMMAND, COMMAND } from '../shared/wire/commands.ts';
+import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
 import * as protocol from './barePathProtocol.ts';
 
 const IDLE_WAIT_MS = 250;
@@ -68,15 +61,24 @@ function openJournal(path: string): Record<'begin' | 'insert' | 'commit', Databa
   };
 }
 
-/** The digest goes where the record has room for it, as in the engine. A cancel has nothing to check. */
+/**
+ * The digest goes into the field of the record that is reserved for it, as in the engine. A cancel has no signature.
+ */
 function check({ words, bytes }: RingConsumer, word: number, hasher: OrderHasher, verifier: Verifier): boolean {
-  if ((words[word + CMD_TYPE] & 0xffff) !== COMMAND.PLACE) return true;
-  const digest = (word + PLACE_HASH) * 4;
+  if ((words[word + ANY_COMMAND.type] & 0xffff) !== COMMAND.PLACE.TYPE) return true;
+  const digest = (word + COMMAND.PLACE.hash) * 4;
   placeDigest(hasher, words, bytes, word, bytes, digest);
-  return verifier.verify(bytes, digest, bytes, (word + PLACE_SIGNATURE) * 4, bytes, (word + PLACE_SIGNER) * 4);
+  return verifier.verify(
+    bytes,
+    digest,
+    bytes,
+    (word + COMMAND.PLACE.signature) * 4,
+    bytes,
+    (word + COMMAND.PLACE.signerAddress) * 4,
+  );
 }
 
-/** It leaves with the others of the batch, once they are durable. */
+/** The reply is published with the others of the batch, after the commit. */
 function claimAnswer(
   { words, bytes }: RingConsumer,
   word: number,
@@ -84,18 +86,18 @@ function claimAnswer(
   isAccepted: boolean,
   sequence: number,
 ): void {
-  const answer = answers.tryClaim(protocol.ANSWER_BYTES, 0);
+  const answer = answers.tryClaim(protocol.ANSWER.BYTES, 0);
   assert(answer >= 0, 'bare path: the ring has room for every request in flight');
-  answers.words[answer + 1] = protocol.ANSWER;
-  answers.words[answer + protocol.ANSWER_REQUEST] = words[word + CMD_REQUEST];
-  answers.words[answer + protocol.ANSWER_ACCEPTED] = isAccepted ? 1 : 0;
-  answers.words[answer + protocol.ANSWER_SEQUENCE] = sequence;
+  answers.words[answer + protocol.ANSWER.type] = protocol.ANSWER.TYPE;
+  answers.words[answer + protocol.ANSWER.requestId] = words[word + ANY_COMMAND.requestId];
+  answers.words[answer + protocol.ANSWER.isAccepted] = isAccepted ? 1 : 0;
+  answers.words[answer + protocol.ANSWER.sequence] = sequence;
   const hash = (word + HASH_WORD) * 4;
-  answers.bytes.set(bytes.subarray(hash, hash + HASH_BYTES), (answer + protocol.ANSWER_HASH) * 4);
+  answers.bytes.set(bytes.subarray(hash, hash + HASH_BYTES), (answer + protocol.ANSWER.orderHash) * 4);
 }
 
-/** In both commands at the same place. */
-const HASH_WORD = PLACE_HASH;
-assert(HASH_WORD === CANCEL_HASH, 'bare path: every command has its hash at one place');
+/** Both commands have the hash at the same offset. */
+const HASH_WORD = COMMAND.PLACE.hash;
+assert(HASH_WORD === COMMAND.CANCEL.hash, 'bare path: every command has its hash at one place');
 
 await main(workerData as protocol.BarePathShardOptions);

@@ -1,9 +1,9 @@
 /**
- * Process entry of the peer that the gateway bench compares with: uWebSockets.js and nothing behind it. A POST is
- * answered once its body has come, a GET of `/bytes/<n>` with n bytes. Tells its parent the port.
+ * Process entry of the peer that the gateway bench compares with: uWebSockets.js alone. It answers a POST once the body
+ * has arrived, and a GET of `/bytes/<n>` with n bytes. Its parent receives the port.
  */
 import { App, us_socket_local_port } from 'uWebSockets.js';
-import { assert } from '../shared/assert.ts';
+import { assert } from '../shared/base/assert.ts';
 
 const POST_ANSWER = 'x'.repeat(150);
 const BYTES_PATH = '/bytes/';

@@ -1,15 +1,15 @@
 /**
- * What does a client get? The whole server as `npm start` runs it, over HTTP: signed orders and cancels, each
- * acknowledged after its commit, and reads of the book. Server and client share the machine, so what travels to other
- * machines are ratios to peers measured in the same round: bare native key recovery on one core, and in processes of
- * their own uWebSockets.js with nothing behind it and the bare path of an order (barePath.ts). Recovery says how fast
- * the processor is; the bare path also how fast threads wake up, sockets are written and files synced, so what is
- * missing to the bare path is ours.
+ * How many requests does the server answer? The whole server as `npm start` runs it, over HTTP: signed orders and
+ * cancels, each acknowledged after its commit, and reads of the book. Server and client share the machine, so only
+ * ratios to peers measured in the same round hold on other machines: to bare native key recovery on one core and, in
+ * processes of their own, to uWebSockets.js alone and to the bare path of an order (barePath.ts). Recovery shows how
+ * fast the processor is; the bare path also how fast threads wake up, sockets are written and files synced, so the
+ * difference to the bare path is our own cost.
  *
  * A client in JavaScript is slower than a server that only reads, so reads are compared by the processor time they cost
- * the server, where the system tells it.
+ * the server, where the system reports it.
  */
-import { assert } from '../shared/assert.ts';
+import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
 import { BATCH_ORDERS, type LoadOptions, type LoadResult, type LoadTask, type TimedKind } from './gatewayLoad.ts';
 import { makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
@@ -25,8 +25,8 @@ const RECOVER_SECONDS = 0.8;
 
 const LEAST_PLACE_RATIO = 0.65;
 /**
- * As much as of bare recovery: what the rules of a whole exchange may cost on top of the bare path. Both sides of this
- * ratio are as restless as the machine, so the best round would be the one in which the peer was disturbed.
+ * The same share as of bare recovery: the rules of a whole exchange may cost the rest. Both sides of this ratio vary
+ * with the machine, so the best round would be one in which the peer was disturbed.
  */
 const LEAST_PATH_RATIO = 0.65;
 const LEAST_CANCEL_RATIO = 0.25;
@@ -103,7 +103,7 @@ function describe(results: readonly LoadResult[]): Report {
 function goalsOf(rounds: readonly Round[]): Goal[] {
   const best = (ratio: (round: Round) => number): number => Math.max(...rounds.map(ratio));
   const read = (kind: 'bbo' | 'book') => best((round) => costRatio(round[`bare GET as ${kind}`], round[kind]));
-  // The quietest rounds of either side: that of one round may be high because its peer was disturbed.
+  // The fastest round of each side: the ratio of one round may be high only because its peer was disturbed.
   const fastest = (kind: keyof Round): number => best((round) => round[kind].perSecond);
   const places = fastest('place') / fastest('recover');
   const cancels = fastest('cancel') / fastest('bare POST');
@@ -120,7 +120,7 @@ function pathRatio(round: Round): number {
   return round.place.perSecond / round['bare path, place'].perSecond;
 }
 
-/** By rates where the system does not tell what a process costs. */
+/** Compares rates where the system does not report processor time. */
 function costRatio(bare: LoadResult, own: LoadResult): number {
   if (bare.processorUs === undefined || own.processorUs === undefined) return own.perSecond / bare.perSecond;
   return bare.processorUs / own.processorUs;

@@ -1,16 +1,16 @@
 /**
- * Process entry of the client of the gateway and scaling benches: takes one task after the other, makes its requests
- * ready (signed and authenticated ahead), sends them over keep-alive connections with one request in flight on each,
- * and tells its parent how that went.
+ * Process entry of the client of the gateway and scaling benches: it carries out one task after the other, prepares the
+ * requests (signed and authenticated in advance), sends them over keep-alive connections with one request in flight on
+ * each, and reports the results to its parent.
  */
-import { createVerifier } from '../engine/verify/verifier.ts';
-import { assert } from '../shared/assert.ts';
-import { hasherFor, type OrderHasher } from '../shared/eip712.ts';
-import { ADDRESS_BYTES, tryParseHex } from '../shared/hex.ts';
-import { createKeccak, type Keccak256 } from '../shared/keccak.ts';
-import { draftOrder, OrderSigner } from '../shared/sdk/order.ts';
-import { prepareRequest } from '../shared/sdk/request.ts';
-import type { VerifierChoice } from '../shared/threads.ts';
+import { createVerifier } from '../engine/verify/createVerifier.ts';
+import { assert } from '../shared/base/assert.ts';
+import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
+import { draftOrder, OrderSigner } from '../shared/client/order.ts';
+import { prepareRequest } from '../shared/client/request.ts';
+import { hasherFor, type OrderHasher } from '../shared/crypto/eip712.ts';
+import { createKeccak, type Keccak256 } from '../shared/crypto/keccak.ts';
+import type { VerifierChoice } from '../shared/wire/threads.ts';
 import { Histogram } from './histogram.ts';
 import { Connection, type LoadSigner, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
 import { processSeconds } from './processStat.ts';
@@ -19,27 +19,27 @@ import { StealMeter } from './report.ts';
 export type LoadOptions = LoadTarget & {
   readonly connections: number;
   readonly tasks: readonly LoadTask[];
-  /** Whose processor time is told. */
+  /** The process whose processor time is measured. */
   readonly serverPid?: number;
-  /** For the tasks that are about them. */
+  /** Peers of the tasks that need them. */
   readonly bareServer?: Peer;
   readonly barePath?: Peer;
-  /** Many accounts, for the task that is about them. */
+  /** Many accounts, for the task with many signers. */
   readonly signers?: readonly LoadSigner[];
 };
 
 /**
- * `ladder` builds the book that is read, `recover` is the signature check of the shards in a loop on this thread. A
- * `batch` places BATCH_ORDERS in one request; `quotes` are replaced over and over, two on each connection. The bare
- * server is sent the same as the server, or asked for as many bytes; the bare path is sent the very requests of the
- * task before.
+ * `ladder` builds the book that is read; `recover` runs the signature check of the shards in a loop on this thread. A
+ * `batch` places BATCH_ORDERS in one request; `quotes` are replaced again and again, two on each connection. The bare
+ * server gets the same requests as the server, or requests for as many bytes; the bare path gets exactly the requests
+ * of the task before.
  */
 export type LoadTask =
   | { readonly kind: 'ladder'; readonly levels: number }
   | { readonly kind: 'recover'; readonly seconds: number; readonly verifier: VerifierChoice }
   | { readonly kind: TimedKind; readonly requests: number };
 
-/** As many as a batch may have. */
+/** The most orders that a batch may have. */
 export const BATCH_ORDERS = 15;
 
 export type TimedKind =
@@ -58,23 +58,23 @@ export type TimedKind =
 
 export type LoadResult = {
   readonly kind: LoadTask['kind'];
-  /** Orders of a batch, requests otherwise; processor times are those of one as well. */
+  /** Counts the orders of batches, else requests; processor times are per order or request as well. */
   readonly perSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  /** What a request cost the server that answered; undefined where the system does not tell. */
+  /** Processor time of the server for one request; undefined where the system does not report it. */
   readonly processorUs: number | undefined;
-  /** What it cost this client, which shares the machine with the server. */
+  /** Processor time of this client, which shares the machine with the server. */
   readonly clientUs: number | undefined;
   readonly refused: number;
   readonly stolen: number | string;
 };
 
-/** Requests that are ready to leave, and for whom. */
+/** Requests that are ready to be sent, and the peer they are for. */
 type Prepared = {
   readonly peer: Peer | undefined;
   readonly requests: readonly Buffer[];
-  /** Requests are one connection's after the other's, in turns, and each waits for its connection's last one. */
+  /** The requests alternate between the connections, and each waits for the previous one of its connection. */
   readonly isInTurns?: boolean;
 };
 type Fired = { readonly seconds: number; readonly latency: Histogram; readonly refused: number };
@@ -87,7 +87,7 @@ class Load {
   readonly #manyFactories: readonly OrderFactory[];
   readonly #server: Peer;
   #placed: readonly string[] = [];
-  /** The last that were sent. */
+  /** The requests that were sent last. */
   #sent: readonly Buffer[] = [];
 
   constructor(options: LoadOptions, hasher: OrderHasher) {
@@ -101,7 +101,7 @@ class Load {
     const { peer, requests, isInTurns } = await this.#prepare(task);
     assert(peer !== undefined, 'gateway load: a peer runs when it is asked');
     this.#sent = requests;
-    // Opened for the task: a server closes what was idle while the requests were made.
+    // Opened for each task: a server closes connections that are idle while the requests are prepared.
     const { connections } = this.#options;
     const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(peer.baseUrl)));
     const steal = new StealMeter();
@@ -166,14 +166,14 @@ class Load {
   #placesOfMany(count: number): Buffer[] {
     const factories = this.#manyFactories;
     assert(factories.length > 0, 'gateway load: many signers are given');
-    return Array.from({ length: count }, (_, index) => toBytes(factories[index % factories.length]!.place().request));
+    return Array.from({ length: count }, (_, index) => toBytes(factories[index % factories.length].place().request));
   }
 
   #quotes(count: number): Buffer[] {
     const { connections } = this.#options;
     const each = Math.ceil(count / connections);
     const chains = Array.from({ length: connections }, () => this.#factory.quotes(each).map(toBytes));
-    return Array.from({ length: each }, (_, turn) => chains.map((chain) => chain[turn]!)).flat();
+    return Array.from({ length: each }, (_, turn) => chains.map((chain) => chain[turn])).flat();
   }
 
   #pathOf(kind: 'bbo' | 'book'): string {
@@ -228,7 +228,7 @@ async function closedLoop(
   return { seconds: (performance.now() - startMs) / 1000, latency, refused };
 }
 
-/** A batch is answered with 200 whatever became of its orders. */
+/** A batch is answered with 200 whatever the results of its orders are. */
 function hasFailedRows(answer: Buffer): boolean {
   return answer.includes('"failed":') && !answer.includes('"failed":0,');
 }
@@ -241,7 +241,7 @@ function processorUsOf(pid: number | undefined): number | undefined {
   }
 }
 
-/** The same check the shard makes. */
+/** The same check as in the shard. */
 function recover(
   { market, domain, privateKey, feeBps }: LoadOptions,
   keccak: Keccak256,

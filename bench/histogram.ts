@@ -27,7 +27,7 @@ export class Histogram {
     if (value > this.maxNs) this.maxNs = value;
   }
 
-  /** The duration that `share` (0 … 1) of the samples do not exceed. */
+  /** The duration that a share (0 … 1) of the samples does not exceed. */
   quantileNs(share: number): number {
     const wanted = Math.max(1, Math.ceil(share * this.count));
     let seen = 0;
@@ -43,8 +43,8 @@ export class Histogram {
   }
 
   /**
-   * The whole distribution, closer the nearer to the slowest sample, and no further out than there are samples: of a
-   * thousand the last point before the maximum is the 99.9th percentile.
+   * The whole distribution, with points that get denser towards the slowest sample, as far as there are samples: of a
+   * thousand samples the last point before the maximum is the 99.9th percentile.
    */
   curve(): CurvePoint[] {
     if (this.count === 0) return [];

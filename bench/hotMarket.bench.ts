@@ -1,29 +1,37 @@
 /**
- * One market has all the flow: how fast is its shard alone, and with a thread that helps with signatures? And how many
- * signature checks does a cancel wait for that arrives in the middle of one? The shard's own loop on the main thread,
- * with real rings, signatures and matching; the journal keeps nothing.
+ * How fast is the shard of a market with all the orders, alone and with a verifier thread? And for how many signature
+ * checks does a cancel wait that arrives in the middle of one? The bench runs the shard's own loop on the main thread,
+ * with real rings, signatures and matching; the journal stores nothing.
  */
 import { Worker } from 'node:worker_threads';
-import { Engine } from '../engine/engine.ts';
-import type { JournalStore } from '../engine/journal.ts';
-import { ShardLoop } from '../engine/shardLoop.ts';
+import { Engine } from '../engine/core/engine.ts';
+import type { JournalStore } from '../engine/journal/journal.ts';
+import { ShardLoop } from '../engine/shard/loop.ts';
 import { OfferedChecks } from '../engine/verify/checkBoard.ts';
-import { createVerifier, type Verifier } from '../engine/verify/verifier.ts';
-import { assert } from '../shared/assert.ts';
-import { Balances, createBalances } from '../shared/balances.ts';
-import { createCheckBoard } from '../shared/checkLayout.ts';
-import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
-import * as cmd from '../shared/commands.ts';
-import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor, ZERO_ADDRESS } from '../shared/eip712.ts';
-import { ADDRESS_BYTES, tryParseHex } from '../shared/hex.ts';
-import { createKeccak } from '../shared/keccak.ts';
-import { Progress } from '../shared/progress.ts';
-import { writeSafe } from '../shared/record.ts';
-import { RingConsumer, RingProducer } from '../shared/ring.ts';
-import { createRingBuffer } from '../shared/ringLayout.ts';
-import { OrderSigner } from '../shared/sdk/order.ts';
-import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
-import type { VerifierOptions } from '../shared/threads.ts';
+import { createVerifier } from '../engine/verify/createVerifier.ts';
+import type { Verifier } from '../engine/verify/verifier.ts';
+import { assert } from '../shared/base/assert.ts';
+import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
+import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
+import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
+import { OrderSigner } from '../shared/client/order.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
+import { createKeccak } from '../shared/crypto/keccak.ts';
+import { Balances, createBalances } from '../shared/wire/balances.ts';
+import { createCheckBoard } from '../shared/wire/checkLayout.ts';
+import {
+  ANY_COMMAND,
+  COMMAND,
+  claimCommand,
+  NO_MARKET,
+  PLACE_BIT_AUTHORIZED,
+  packKind,
+} from '../shared/wire/commands.ts';
+import { Progress } from '../shared/wire/progress.ts';
+import { writeSafe } from '../shared/wire/record.ts';
+import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
+import { createRingBuffer } from '../shared/wire/ringLayout.ts';
+import type { VerifierOptions } from '../shared/wire/threads.ts';
 import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
 const ORDERS = 2000;
@@ -56,7 +64,7 @@ export async function run(): Promise<Report> {
   });
   try {
     new HotShard(orders, board).drain();
-    // In turns, so that whatever else the machine does falls on both.
+    // The two alternate, so that other load on the machine affects both.
     for (let round = 0; round < ROUNDS; round++) {
       alone.push(timeOf(new HotShard(orders, null)));
       helped.push(timeOf(new HotShard(orders, board)));
@@ -117,11 +125,11 @@ class HotShard {
     for (const order of orders) this.#place(order);
   }
 
-  /** Runs all there is. */
+  /** Runs until no command waits. */
   drain(): void {
     const { state, out } = this.#engine;
     for (;;) {
-      while (this.#loop.look()) this.#loop.run();
+      while (this.#loop.readAhead()) this.#loop.run();
       if (this.#loop.ranCount === 0) break;
       this.#loop.commit();
       out.clear();
@@ -129,54 +137,54 @@ class HotShard {
     assert(state.orders.openCount > 0, 'hotMarket: right orders rest');
   }
 
-  /** Of an order nobody has: what it waits for is the same. */
+  /** The cancelled order does not exist, which does not change what the cancel waits for. */
   cancel(account: number): void {
-    const market = cmd.NO_MARKET;
-    cmd.beginCommand(this.#producer, cmd.COMMAND.CANCEL, 1, account, NOW_MS, market, CLOSE_REASON.USER);
+    const market = NO_MARKET;
+    claimCommand(this.#producer, COMMAND.CANCEL.TYPE, 1, account, NOW_MS, market, CLOSE_REASON.USER);
     this.#producer.publish();
   }
 
   onCommand(listen: (type: number) => void): void {
     const submit = this.#engine.submit.bind(this.#engine);
     this.#engine.submit = (words, bytes, word) => {
-      listen(words[word + cmd.CMD_TYPE]! & 0xffff);
+      listen(words[word + ANY_COMMAND.type] & 0xffff);
       submit(words, bytes, word);
     };
   }
 
   #prepare(): void {
     const { words } = this.#producer;
-    const open = cmd.beginCommand(this.#producer, cmd.COMMAND.MARKET_OPEN, 1, 0, NOW_MS, 0, 0);
-    words[open + cmd.OPEN_TICKS_PER_UNIT] = 100;
-    writeSafe(words, open + cmd.OPEN_MIN_ORDER, TOKENS);
-    writeSafe(words, open + cmd.OPEN_END_MS, 2 * NOW_MS);
-    words[open + cmd.OPEN_STATUS] = MARKET_STATUS.ACTIVE;
+    const open = claimCommand(this.#producer, COMMAND.MARKET_OPEN.TYPE, 1, 0, NOW_MS, 0, 0);
+    words[open + COMMAND.MARKET_OPEN.ticksPerUnit] = 100;
+    writeSafe(words, open + COMMAND.MARKET_OPEN.minOrderAtomic, TOKENS);
+    writeSafe(words, open + COMMAND.MARKET_OPEN.endMs, 2 * NOW_MS);
+    words[open + COMMAND.MARKET_OPEN.status] = MARKET_STATUS.ACTIVE;
     const deposit = MOVEMENT.DEPOSIT;
-    const funds = cmd.beginCommand(this.#producer, cmd.COMMAND.FUNDS, 1, ACCOUNT, NOW_MS, cmd.NO_MARKET, deposit);
-    writeSafe(words, funds + cmd.FUNDS_AMOUNT, ORDERS * USDC);
+    const funds = claimCommand(this.#producer, COMMAND.FUNDS.TYPE, 1, ACCOUNT, NOW_MS, NO_MARKET, deposit);
+    writeSafe(words, funds + COMMAND.FUNDS.amountMicro, ORDERS * USDC);
     this.#producer.publish();
   }
 
   #place({ salt, maker, signature }: Order): void {
-    const word = cmd.beginCommand(this.#producer, cmd.COMMAND.PLACE, 1, ACCOUNT, NOW_MS, 0, 0);
+    const word = claimCommand(this.#producer, COMMAND.PLACE.TYPE, 1, ACCOUNT, NOW_MS, 0, 0);
     assert(word >= 0, 'hotMarket: all orders fit into the ring');
     const { words, bytes } = this.#producer;
     const at = word * 4;
-    bytes[at + cmd.PLACE_SALT * 4 + 31] = salt;
-    bytes[at + cmd.PLACE_SALT * 4 + 30] = salt >>> 8;
-    bytes[at + cmd.PLACE_TOKEN_ID * 4 + 31] = 7;
-    bytes.set(maker, at + cmd.PLACE_MAKER * 4);
-    bytes.set(maker, at + cmd.PLACE_SIGNER * 4);
-    bytes.set(signature, at + cmd.PLACE_SIGNATURE * 4);
+    bytes[at + COMMAND.PLACE.salt * 4 + 31] = salt;
+    bytes[at + COMMAND.PLACE.salt * 4 + 30] = salt >>> 8;
+    bytes[at + COMMAND.PLACE.tokenId * 4 + 31] = 7;
+    bytes.set(maker, at + COMMAND.PLACE.makerAddress * 4);
+    bytes.set(maker, at + COMMAND.PLACE.signerAddress * 4);
+    bytes.set(signature, at + COMMAND.PLACE.signature * 4);
     const { BUY } = SIDE;
-    words[word + cmd.PLACE_KIND] = cmd.packKind(BUY, OUTCOME.YES, TIME_IN_FORCE.GTC, cmd.PLACE_BIT_AUTHORIZED);
-    writeSafe(words, word + cmd.PLACE_MAKER_AMOUNT, USDC);
-    writeSafe(words, word + cmd.PLACE_TAKER_AMOUNT, TOKENS);
+    words[word + COMMAND.PLACE.kind] = packKind(BUY, OUTCOME.YES, TIME_IN_FORCE.GTC, PLACE_BIT_AUTHORIZED);
+    writeSafe(words, word + COMMAND.PLACE.makerAmount, USDC);
+    writeSafe(words, word + COMMAND.PLACE.takerAmount, TOKENS);
     this.#producer.publish();
   }
 }
 
-/** The processor time is the shard's own: on a busy machine it tells what the wall clock cannot. */
+/** Processor time is that of the shard alone: on a busy machine the wall clock measures other processes too. */
 function timeOf(shard: HotShard): Run {
   const startMs = performance.now();
   const start = process.threadCpuUsage();
@@ -185,7 +193,7 @@ function timeOf(shard: HotShard): Run {
   return { 'orders/s': (1000 * ORDERS) / (performance.now() - startMs), [CPU]: (user + system) / ORDERS };
 }
 
-/** The figures of the least disturbed round, each. */
+/** Each figure is that of its least disturbed round. */
 function best(runs: readonly Run[]): Run {
   return {
     'orders/s': Math.max(...runs.map((one) => one['orders/s'])),
@@ -211,7 +219,7 @@ function cancelWaits(orders: Order[]): number {
     },
   }));
   shard.onCommand((type) => {
-    if (type !== cmd.COMMAND.CANCEL) return;
+    if (type !== COMMAND.CANCEL.TYPE) return;
     most = Math.max(most, checks - arrivedAt);
     cancels++;
   });

@@ -1,30 +1,31 @@
 /**
  * What does a durable record cost? The real journal on the real file system, rows of a placed order, by how many rows
  * share a commit, with the checkpoints of a busy shard going on, and beside it what the disk itself takes for one write
- * and sync. The two last commits tell what it would cost if the shard checkpointed for itself.
+ * and sync. The last two rows measure commits of a shard that makes its own checkpoints.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Checkpointer } from '../engine/checkpointer.ts';
-import { Journal } from '../engine/journal.ts';
-import { COMMAND, COMMAND_BYTES, COMMAND_VERSION } from '../shared/commands.ts';
-import { EVENT, EVENT_BYTES, EVENT_VERSION } from '../shared/events.ts';
-import { RecordBuffer } from '../shared/record.ts';
-import type { JournalSync } from '../shared/threads.ts';
+import { Checkpointer } from '../engine/journal/checkpointer.ts';
+import { Journal } from '../engine/journal/journal.ts';
+import { RowView } from '../engine/journal/rowView.ts';
+import { COMMAND, COMMAND_VERSION } from '../shared/wire/commands.ts';
+import { EVENT, EVENT_BYTES, EVENT_VERSION } from '../shared/wire/events.ts';
+import { RecordBuffer } from '../shared/wire/record.ts';
+import type { JournalSync } from '../shared/wire/threads.ts';
 import { Histogram } from './histogram.ts';
 import { atLeast, atMost, type Plot, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
 const BATCHES = [1, 10, 100, 1000];
 const SYNCS: readonly JournalSync[] = ['full', 'normal'];
 const SECONDS_EACH = 1.5;
-/** Commits of one row are the most, so the longer look at the tail is theirs; ten rows are what a busy shard has. */
+/** Most commits have one row, so their tail is measured longest; a busy shard commits about ten rows at a time. */
 const SECONDS_TAIL = 4;
 const TAIL_BATCH = 10;
 const RAW_WRITES = 2000;
 const NOW_MS = 1_800_000_000_000;
-/** What a resting order writes behind its command. */
-const ROW_EVENTS = [EVENT.ORDER, EVENT.REST, EVENT.ACCOUNT];
+/** The events that a resting order writes after its command. */
+const ROW_EVENTS = [EVENT.ORDER.TYPE, EVENT.REST.TYPE, EVENT.ACCOUNT.TYPE];
 
 const LEAST_ROWS = 200_000;
 const MOST_SLOW_COMMIT_US = 2000;
@@ -107,11 +108,17 @@ async function measure(
   const journal = Journal.open({ journalPath, journalSync, shard: 0, shards: 1 });
   const checkpointer = isHelped ? new Checkpointer(journalPath) : null;
   if (checkpointer !== null) journal.checkpointsBy(checkpointer.cell);
-  const command = record(COMMAND.PLACE | (COMMAND_VERSION << 16), COMMAND_BYTES[COMMAND.PLACE]);
+  const command = record(COMMAND.PLACE.TYPE | (COMMAND_VERSION << 16), COMMAND.PLACE.BYTES);
   const events = new RecordBuffer(1024);
   for (const type of ROW_EVENTS) events.append(EVENT_BYTES[type], type | (EVENT_VERSION << 16));
-  const append = (sequence: number): void =>
-    journal.append(sequence, NOW_MS, command.words, 0, command.lengthBytes, events.words, 0, events.lengthBytes);
+  const row = new RowView();
+  row.timeMs = NOW_MS;
+  row.command.set(command.words, 0, command.lengthBytes);
+  row.events.set(events.words, 0, events.lengthBytes);
+  const append = (sequence: number): void => {
+    row.sequence = sequence;
+    journal.append(row);
+  };
 
   const commits = new Histogram();
   const steal = new StealMeter();
@@ -120,7 +127,7 @@ async function measure(
   let sequence = 0;
   let now = start;
   while (now < end) {
-    // The first row of a batch is where a checkpoint's last part would be.
+    // The last part of a checkpoint would run in the first row of a batch.
     const beforeFirst = performance.now();
     append(++sequence);
     const first = performance.now();
@@ -141,7 +148,7 @@ async function measure(
   return { name: nameOf(journalSync, batch) + suffix, rowsPerSecond, commits, walMegabytes, stolen };
 }
 
-/** The floor under a commit of one row: the same bytes appended to a plain file and synced. */
+/** The lower bound of a commit of one row: the same bytes appended to a plain file and synced. */
 function measureRaw(directory: string): Measured {
   const file = openSync(join(directory, 'raw'), 'w');
   const bytes = Buffer.alloc(rowBytes());
@@ -172,5 +179,5 @@ function record(typeAndVersion: number, lengthBytes: number): RecordBuffer {
 }
 
 function rowBytes(): number {
-  return ROW_EVENTS.reduce((sum, type) => sum + EVENT_BYTES[type], COMMAND_BYTES[COMMAND.PLACE]);
+  return ROW_EVENTS.reduce((sum, type) => sum + EVENT_BYTES[type], COMMAND.PLACE.BYTES);
 }

@@ -1,12 +1,12 @@
 /**
  * How long does a client wait? The whole server over HTTP in an open loop: places and cancels at fixed shares of the
- * maximum that a closed loop found just before, counted from the moment each was to be sent (openLoop.ts). And how long
- * a cancel takes while others place as fast as they can, which is when one wants it most.
+ * maximum that a closed loop found just before, counted from the moment each was due (openLoop.ts). And how long does a
+ * cancel take while other clients place as fast as they can, when it matters most?
  *
- * Microseconds are the machine's as much as the server's, so what travels are multiples of the bare path's in the same
- * run (barePath.ts): its median while it takes one placement after the other is the floor under any answer here.
+ * Microseconds depend on the machine as much as on the server, so only multiples of the bare path in the same run hold
+ * on other machines (barePath.ts): its median with one placement after the other is the lower bound of any answer here.
  */
-import { assert } from '../shared/assert.ts';
+import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
 import type { Asked, LatencyOptions, LatencyResult } from './latencyLoad.ts';
 import { makeTarget, runClient, startBarePath } from './loadTarget.ts';
@@ -22,7 +22,7 @@ const IDLE_REQUESTS = 1000;
 
 const MOST_PLACE_P50_US = 400;
 const MOST_PLACE_P99_US = 2500;
-/** Beside the same requests on the same busy machine: what is left is ours alone. */
+/** Relative to the same requests to the bare path on the same busy machine. */
 const MOST_PLACE_P50_BARE = 1.5;
 const MOST_CANCEL_P99_US = 2000;
 const MOST_PLACE_P50_FLOORS = 3;
@@ -53,7 +53,7 @@ export async function run(): Promise<Report> {
 }
 
 function describe(results: readonly LatencyResult[]): Report {
-  // How late the client's own clockwork was tells of programs beside this one, which stolen time does not.
+  // The lateness of the client's own timer shows load by other programs, which stolen time does not.
   const best = (share: number, asked: Asked = 'server'): LatencyResult =>
     quietest(
       results.filter((result) => result.share === share && result.asked === asked),

@@ -1,10 +1,10 @@
 /**
  * Process entry of the latency bench's client: finds the closed-loop maximum, sends at shares of it in an open loop,
- * and then cancels at a steady rate while other connections place as fast as they can. The bare path (barePath.ts) is
- * sent the same at the lowest share, and placements alone one after the other.
+ * and then cancels at a steady rate while other connections place as fast as they can. The bare path (barePath.ts) gets
+ * the same requests at the lowest share, and placements alone one after the other.
  */
-import { hasherFor } from '../shared/eip712.ts';
-import { createKeccak } from '../shared/keccak.ts';
+import { hasherFor } from '../shared/crypto/eip712.ts';
+import { createKeccak } from '../shared/crypto/keccak.ts';
 import { type CurvePoint, Histogram } from './histogram.ts';
 import { Connection, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
 import { type PacedRequest, type PacedResult, sendPaced } from './openLoop.ts';
@@ -12,20 +12,20 @@ import { StealMeter } from './report.ts';
 
 export type LatencyOptions = LoadTarget & {
   readonly connections: number;
-  /** Requests that find the code cold and tell how many to prepare for what follows. */
+  /** Requests that warm the code up; their rate decides how many to prepare for the next step. */
   readonly warmUpRequests: number;
-  /** The lowest is the first, and the one for the bare path. */
+  /** The lowest share comes first and is also that of the bare path. */
   readonly shares: readonly number[];
   readonly rounds: number;
   readonly seconds: number;
-  /** While placements run at their maximum. */
+  /** Cancels a second while placements run at their maximum. */
   readonly cancelsPerSecond: number;
   readonly barePath: Peer;
   /** Placements on one connection. */
   readonly idleRequests: number;
 };
 
-export type Latency = {
+type Latency = {
   readonly p50Us: number;
   readonly p99Us: number;
   readonly p999Us: number;
@@ -33,7 +33,7 @@ export type Latency = {
   readonly points: readonly CurvePoint[];
 };
 
-/** Who was asked; the idle bare path takes one placement after the other, and no cancels. */
+/** The server that was measured; the idle bare path gets one placement after the other and no cancels. */
 export type Asked = 'server' | 'bare path' | 'idle bare path';
 
 export type LatencyResult = {
@@ -77,7 +77,7 @@ async function main(options: LatencyOptions): Promise<void> {
   process.disconnect();
 }
 
-/** Only for as long as they are used: a server closes what is idle. */
+/** Opens connections only while they are used: a server closes idle ones. */
 async function withConnections<Result>(
   { baseUrl }: Peer,
   count: number,
@@ -117,7 +117,7 @@ async function oneByOne(
   );
 }
 
-/** As many cancels as placements, each of an order that was placed a while ago. */
+/** As many cancels as placements, each of an order that was placed some time before. */
 function mixed(factory: OrderFactory, count: number): PacedRequest[] {
   const lag = Math.min(500, count >>> 2);
   const placed: string[] = [];
@@ -126,7 +126,7 @@ function mixed(factory: OrderFactory, count: number): PacedRequest[] {
     const { request, orderHash } = factory.place();
     placed.push(orderHash);
     requests.push({ kind: PLACE, bytes: toBytes(request) });
-    if (index >= lag) requests.push({ kind: CANCEL, bytes: toBytes(factory.cancel(placed[index - lag]!)) });
+    if (index >= lag) requests.push({ kind: CANCEL, bytes: toBytes(factory.cancel(placed[index - lag])) });
   }
   return requests;
 }
@@ -141,7 +141,7 @@ async function closedLoop(
   const start = performance.now();
   const drain = async (connection: Connection): Promise<void> => {
     while (next < requests.length) {
-      const { bytes } = requests[next++]!;
+      const { bytes } = requests[next++];
       const sent = performance.now();
       const status = await new Promise((resolve) => connection.send(bytes, resolve));
       latency.record((performance.now() - sent) * 1e6);
@@ -164,7 +164,7 @@ async function besideMaximum(factory: OrderFactory, options: LatencyOptions, per
     withConnections(options, count, (open) => closedLoop(open, places)),
     withConnections(options, CANCEL_CONNECTIONS, (open) => sendPaced(open, cancels, 2, cancelsPerSecond)),
   ]);
-  const latencies = [placing.latency, cancelling.latencies[CANCEL]!];
+  const latencies = [placing.latency, cancelling.latencies[CANCEL]];
   report({ asked: 'server', share: 1 }, placing.perSecond, { ...cancelling, latencies }, steal.percent());
 }
 
@@ -173,8 +173,8 @@ function report(load: Load, perSecond: number, paced: PacedResult, stolen: numbe
   const result: LatencyResult = {
     ...load,
     perSecond,
-    place: toLatency(latencies[PLACE]!),
-    cancel: toLatency(latencies[CANCEL]!),
+    place: toLatency(latencies[PLACE]),
+    cancel: toLatency(latencies[CANCEL]),
     lateP99Us: late.quantileUs(0.99),
     refused,
     stolen,

@@ -1,19 +1,19 @@
-/** A shard's thread and the gateway's end of its rings, as a server has them, without the server. */
+/** A shard's thread and the gateway's end of its rings, without the rest of the server. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { EngineClient } from '../gateway/engineClient.ts';
-import { EngineLink } from '../gateway/engineLink.ts';
+import { ShardClient } from '../gateway/shardlink/client.ts';
+import { ShardLink } from '../gateway/shardlink/link.ts';
 import { Views } from '../gateway/views/index.ts';
-import { createBalances } from '../shared/balances.ts';
-import { systemClock } from '../shared/clock.ts';
-import { ZERO_ADDRESS } from '../shared/eip712.ts';
-import { Progress } from '../shared/progress.ts';
-import { createRingBuffer } from '../shared/ringLayout.ts';
-import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
-import type { ShardOptions } from '../shared/threads.ts';
+import { systemClock } from '../shared/base/clock.ts';
+import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
+import { ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
+import { createBalances } from '../shared/wire/balances.ts';
+import { Progress } from '../shared/wire/progress.ts';
+import { createRingBuffer } from '../shared/wire/ringLayout.ts';
+import type { ShardOptions } from '../shared/wire/threads.ts';
 
 const RING_BYTES = 1 << 20;
 const ACCOUNT = 1;
@@ -21,16 +21,17 @@ const ACCOUNT = 1;
 export class LiveShard {
   readonly #directory = mkdtempSync(join(tmpdir(), 'exchange-bench-'));
   readonly #worker: Worker;
-  readonly #link = new EngineLink({
+  readonly #link = new ShardLink({
     shards: 1,
     views: new Views(1),
+    follower: null,
     clock: systemClock,
     onHandlerError: rethrow,
     onFatal: rethrow,
   });
-  readonly #engine = new EngineClient(this.#link);
+  readonly #engine = new ShardClient(this.#link);
   readonly #ready: Promise<void>;
-  /** A socket or a timer would keep the loop alive in a server: a thread that waits for memory does not. */
+  /** Keeps the event loop alive, as sockets do in a server: waiting for shared memory does not. */
   readonly #alive = setInterval(() => undefined, 1000);
 
   static async start(): Promise<LiveShard> {
@@ -59,14 +60,14 @@ export class LiveShard {
       postOnlyMs: 0,
     };
     this.#ready = this.#link.attach(0, workerData.commandRing, workerData.eventRing);
-    this.#worker = new Worker(new URL('../engine/shard.ts', import.meta.url), {
+    this.#worker = new Worker(new URL('../engine/shard/main.ts', import.meta.url), {
       workerData,
       execArgv: STRIPPED_BEFORE,
     });
     this.#worker.once('error', rethrow);
   }
 
-  /** Resolves with the reply, whatever it says. */
+  /** Resolves with the reply, accepted or refused. */
   cancel(hash: Uint32Array): Promise<void> {
     return new Promise((resolve) => this.#engine.cancel(0, ACCOUNT, hash, () => resolve(), null));
   }

@@ -1,20 +1,20 @@
 /**
- * The client's side of a load: orders signed ahead with the native addon, and plain keep-alive connections with one
- * request in flight each.
+ * The client's side of a load: orders signed in advance with the native addon, and plain keep-alive connections with
+ * one request in flight each.
  */
 import { connect, type Socket } from 'node:net';
-import { SIDE } from '../shared/codes.ts';
-import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/eip712.ts';
-import { toHex } from '../shared/hex.ts';
-import { addressOf, draftOrder, type OrderDraft, type OrderMarket } from '../shared/sdk/order.ts';
-import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner } from '../shared/sdk/request.ts';
-import type { PlacementBody } from '../shared/sdk/types.ts';
-import { loadSecp256k1 } from '../shared/secp256k1.ts';
+import { SIDE } from '../shared/base/codes.ts';
+import { toHex } from '../shared/base/hex.ts';
+import { addressOf, draftOrder, type OrderDraft, type OrderMarket } from '../shared/client/order.ts';
+import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner } from '../shared/client/request.ts';
+import type { PlacementBody } from '../shared/client/types.ts';
+import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
+import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';
 
-/** Who sends orders. */
+/** An account that sends orders. */
 export type LoadSigner = { readonly credentials: Credentials; readonly privateKey: string };
 
-/** Where orders go and who sends them. */
+/** The server, the market and the account of a load. */
 export type LoadTarget = LoadSigner & {
   readonly baseUrl: string;
   readonly market: OrderMarket;
@@ -22,22 +22,22 @@ export type LoadTarget = LoadSigner & {
   readonly feeBps: number;
 };
 
-/** Somebody else to send requests to, and whose processor time is told. */
+/** A server that gets requests, and the process whose processor time is measured. */
 export type Peer = { readonly baseUrl: string; readonly pid?: number };
 
 const V_OFFSET = 27;
 const PRICE = '0.40';
-/** Cents below PRICE that a quote wanders through. */
+/** Number of prices below PRICE, a cent apart, that a quote moves through. */
 const QUOTED_PRICES = 10;
-/** An answer longer than this comes in several reads. */
+/** An answer longer than this arrives in several reads. */
 const READ_BYTES = 16_384;
 const INCOMPLETE = -1;
 const LINE_FEED = 0x0a;
 const DIGIT_0 = 0x30;
-/** The bit between upper and lower case; hyphen and colon have it already. */
+/** The bit that makes a letter lower case; it is set in hyphen and colon too. */
 const LOWERCASE = 0x20;
 const CONTENT_LENGTH = Buffer.from('content-length:');
-/** Of the three digits behind `HTTP/1.1 `. */
+/** Offsets of the three digits after `HTTP/1.1 `. */
 const STATUS_START = 9;
 const STATUS_END = 12;
 
@@ -46,7 +46,7 @@ type Prepared = { readonly request: PreparedRequest; readonly orderHash: string 
 export class OrderFactory {
   readonly #options: LoadTarget;
   readonly #hasher: OrderHasher;
-  /** The addon's own signing: the reference in TypeScript would take longer than the whole bench. */
+  /** Signs with the addon: the reference in TypeScript would take longer than the whole bench. */
   readonly #secp256k1 = loadSecp256k1();
   readonly #privateKey: Uint8Array;
   readonly #address: string;
@@ -72,13 +72,13 @@ export class OrderFactory {
     return this.#authenticated('POST', '/v1/orders/batch', { orders });
   }
 
-  /** A market maker's day: a bid for either outcome, and then a new price for one after the other. */
+  /** The requests of a market maker: a bid for each outcome, and then new prices for one and the other in turn. */
   quotes(count: number): PreparedRequest[] {
     const prices = Array.from({ length: QUOTED_PRICES }, (_, step) => this.#bids(`0.${39 - step}`));
     const resting: string[] = [];
     return Array.from({ length: count }, (_, index) => {
       const side = index % 2;
-      const { body, orderHash } = this.#signed(prices[(index >>> 1) % QUOTED_PRICES]![side]!);
+      const { body, orderHash } = this.#signed(prices[(index >>> 1) % QUOTED_PRICES][side]);
       const old = resting[side];
       resting[side] = orderHash;
       if (old === undefined) return this.#authenticated('POST', '/v1/orders', body);
@@ -86,7 +86,7 @@ export class OrderFactory {
     });
   }
 
-  /** Bids for both outcomes at falling prices: a book with so many levels on either side. */
+  /** Bids for both outcomes at falling prices: a book with that many levels on each side. */
   ladder(levels: number): PreparedRequest[] {
     const prices = Array.from({ length: levels }, (_, level) => `0.${String(39 - level).padStart(2, '0')}`);
     return prices.flatMap((price) => this.#bids(price)).map((draft) => this.#placement(draft).request);
@@ -119,7 +119,7 @@ export class OrderFactory {
       makerAmount: Number(draft.maker_amount),
       takerAmount: Number(draft.taker_amount),
       expirationSec: 0,
-      nonce: draft.nonce,
+      nonce: Number(draft.nonce),
       feeRateBps: draft.fee_rate_bps,
       minTakerNet: 0,
       side: SIDE.BUY,
@@ -138,16 +138,16 @@ export class OrderFactory {
   }
 }
 
-/** Status 0: the connection was closed instead. The answer's bytes are there until this returns. */
-export type OnAnswer = (status: number, answer: Buffer) => void;
+/** Status 0: the connection was closed instead. The bytes of the answer are valid until the callback returns. */
+type OnAnswer = (status: number, answer: Buffer) => void;
 
 const NOTHING = Buffer.alloc(0);
 
 /** One keep-alive connection; the next request goes out when the last one is answered. */
 export class Connection {
   readonly #socket: Socket;
-  /** What has come of an answer that is not all there, or null. */
-  #begun: Buffer | null = null;
+  /** The part of an incomplete answer that has arrived, or null. */
+  #partial: Buffer | null = null;
   #onAnswer: OnAnswer = () => {};
 
   static async open(baseUrl: string): Promise<Connection> {
@@ -181,13 +181,13 @@ export class Connection {
   }
 
   #receive(read: Buffer): void {
-    const bytes = this.#begun === null ? read : Buffer.concat([this.#begun, read]);
+    const bytes = this.#partial === null ? read : Buffer.concat([this.#partial, read]);
     const status = statusOf(bytes);
     if (status === INCOMPLETE) {
-      this.#begun = Buffer.from(bytes);
+      this.#partial = Buffer.from(bytes);
       return;
     }
-    this.#begun = null;
+    this.#partial = null;
     this.#onAnswer(status, bytes);
   }
 }

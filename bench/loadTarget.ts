@@ -1,19 +1,19 @@
-/** What the benches of the whole server share: an account with a key and money, and a client in its own process. */
+/** Shared by the benches of the whole server: an account with a key and money, and a client in its own process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ExchangeClient } from '../shared/sdk/client.ts';
-import { OrderSigner } from '../shared/sdk/order.ts';
+import { ExchangeClient } from '../shared/client/client.ts';
+import { OrderSigner } from '../shared/client/order.ts';
 import type { Scope, TestServer } from '../test/support/server.ts';
 import { makeMarket } from '../test/support/traders.ts';
 import type { BarePathOptions } from './barePathProtocol.ts';
 import type { LoadSigner, LoadTarget, Peer } from './loadClient.ts';
 
-export const FEE_BPS = 50;
-export const PRIVATE_KEY = `0x${'22'.repeat(32)}`;
+const FEE_BPS = 50;
+const PRIVATE_KEY = `0x${'22'.repeat(32)}`;
 const DEPOSIT_MICRO = '1000000000000';
 
 /** One account and one market of its own. */
@@ -42,12 +42,12 @@ export async function makeSigner(
   return { credentials: { keyId, secret, passphrase }, privateKey };
 }
 
-/** uWebSockets.js with nothing behind it. */
+/** uWebSockets.js alone. */
 export function startBareServer(scope: Scope): Promise<Peer> {
   return startPeer(scope, './bareServer.ts');
 }
 
-/** The least that a signed order takes, for orders of this target. */
+/** The bare path of a signed order, for orders of this target. */
 export function startBarePath(scope: Scope, { credentials, market, domain }: LoadTarget): Promise<Peer> {
   const directory = mkdtempSync(join(tmpdir(), 'exchange-bench-'));
   const options: BarePathOptions = { credentials, market, domain, directory };
@@ -74,7 +74,7 @@ export async function runClient<Options extends object, Result>(entry: string, o
   const child = forkEntry(entry);
   const results: Result[] = [];
   child.on('message', (result) => results.push(result as Result));
-  // What it sent last may come after its exit, but not after the end of the channel.
+  // Its last message may arrive after its exit, but not after the end of the channel.
   const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
   child.send(options);
   const [[code]] = await ended;

@@ -1,13 +1,18 @@
 /**
- * Runs the benches one after the other and prints a table each:
- * `npm run bench -- [--only NAME]... [--json FILE] [--html FILE]`.
- * Goals that fall short are said and do not fail the run: on a shared machine a figure needs a reader. What does fail
- * it is a bench that finds something wrong.
+ * Runs the benches one after the other and prints a table each, or compares this checkout with another one:
+ *
+ *   npm run bench -- [--only NAME]... [--json FILE] [--html FILE]
+ *   npm run bench -- --beside DIRECTORY [--only NAME]... [--rounds COUNT]
+ *
+ * A goal that is not reached is reported and does not fail the run: on a shared machine a figure needs a reader. A
+ * bench that finds something wrong does fail it.
  */
 import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { compare } from './beside.ts';
 import { renderPage } from './page.ts';
-import { type Finished, formatReport, type Report, readConditions, StealMeter } from './report.ts';
+import { type Conditions, type Finished, formatReport, type Report, readConditions, StealMeter } from './report.ts';
 
 /** In order of running; loaded on demand, so that one bench alone pays for nothing else. */
 const BENCHES = [
@@ -27,6 +32,9 @@ const BENCHES = [
   'memory',
 ] as const;
 
+/** The hot paths: the benches to compare before and after a change that should not cost anything. */
+const COMPARED = ['matching', 'ring', 'gateway'];
+
 type Bench = { run(): Promise<Report> };
 
 const { values } = parseArgs({
@@ -34,42 +42,53 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true },
     json: { type: 'string' },
     html: { type: 'string' },
+    beside: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
   },
 });
-const chosen = values.only ?? [...BENCHES];
-const unknown = chosen.find((name) => !BENCHES.some((bench) => bench === name));
+const unknown = values.only?.find((name) => !BENCHES.some((bench) => bench === name));
 if (unknown !== undefined) {
   console.error(`there is no bench ${unknown}; there is ${BENCHES.join(', ')}`);
   process.exit(2);
 }
-if (globalThis.gc === undefined) console.error('without --expose-gc a collection may fall into a measured run');
+if (values.beside !== undefined) {
+  compare({ other: resolve(values.beside), benches: values.only ?? COMPARED, rounds: Number(values.rounds) });
+} else {
+  await runAll(values.only ?? BENCHES);
+}
 
-const conditions = readConditions();
-const { machine, node, commit, date, loadAverage, verifier } = conditions;
-console.log(
-  `${machine}, verifier ${verifier}\nnode ${node}, commit ${commit}, ${date}, load ${loadAverage.toFixed(2)}\n`,
-);
-const reports: Finished[] = [];
-for (const name of chosen) {
+async function runAll(names: readonly string[]): Promise<void> {
+  if (globalThis.gc === undefined) console.error('without --expose-gc a collection may fall into a measured run');
+  const conditions = readConditions();
+  console.log(describe(conditions));
+  const reports: Finished[] = [];
+  for (const name of names) {
+    try {
+      reports.push(await runOne(name));
+    } catch (error) {
+      // A wrong total or a missing addon spoils this bench alone, and the exit code says so.
+      console.error(`${name}: failed`, error);
+      process.exitCode = 1;
+    }
+  }
+  if (values.json !== undefined) {
+    writeFileSync(values.json, `${JSON.stringify({ ...conditions, reports }, null, 2)}\n`);
+  }
+  if (values.html !== undefined) writeFileSync(values.html, renderPage(conditions, reports));
+}
+
+async function runOne(name: string): Promise<Finished> {
   const steal = new StealMeter();
   const start = performance.now();
   const bench = (await import(`./${name}.bench.ts`)) as Bench;
-  try {
-    const report = await bench.run();
-    const seconds = (performance.now() - start) / 1000;
-    const stolen = steal.percent();
-    reports.push({ ...report, seconds, stolen });
-    console.log(formatReport(report));
-    console.log(
-      `  ${seconds.toFixed(1)} s, stolen ${typeof stolen === 'number' ? `${stolen.toFixed(1)} %` : stolen}\n`,
-    );
-  } catch (error) {
-    // A wrong total or a missing addon spoils this bench alone, and the exit code says so.
-    console.error(`${name}: did not come to an end`, error);
-    process.exitCode = 1;
-  }
+  const report = await bench.run();
+  const seconds = (performance.now() - start) / 1000;
+  const stolen = steal.percent();
+  const share = typeof stolen === 'number' ? `${stolen.toFixed(1)} %` : stolen;
+  console.log(`${formatReport(report)}  ${seconds.toFixed(1)} s, stolen ${share}\n`);
+  return { ...report, seconds, stolen };
 }
-if (values.json !== undefined) {
-  writeFileSync(values.json, `${JSON.stringify({ ...conditions, reports }, null, 2)}\n`);
+
+function describe({ machine, node, commit, date, loadAverage, verifier }: Conditions): string {
+  return `${machine}, verifier ${verifier}\nnode ${node}, commit ${commit}, ${date}, load ${loadAverage.toFixed(2)}\n`;
 }
-if (values.html !== undefined) writeFileSync(values.html, renderPage(conditions, reports));

@@ -1,17 +1,17 @@
 /**
- * How fast does one thread match? Each subject runs in a thread of its own that is started like a shard's:
+ * How fast does one thread match? Each subject runs in a thread of its own, started like that of a shard:
  *
- *   core     the book with its money (matchingCore.ts says what is in it and what is not)
- *   engine   everything but keys and journal (matchingEngine.ts): the subject the goals are about
+ *   core     book, ledger and matcher (matchingCore.ts lists the parts)
+ *   engine   everything except signatures and journal (matchingEngine.ts): the subject of the goals
  *   scale    the engine over many markets and with many resting orders (matchingScale.ts)
  *   peer     nodejs-order-book on the same stream in the same run (matchingPeer.ts)
  *
- * The engine runs once more in a thread that strips types by itself: when that is as fast as the other,
- * shared/stripTypes.ts has nothing to do.
+ * The engine runs once more in a thread that strips types itself: if that is as fast, shared/base/stripTypes.ts is not
+ * needed any more.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
+import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { TAPE_ACCOUNTS, TAPE_FEE_BPS } from './commandTape.ts';
 import type { Measured, SubjectName } from './matchingThread.ts';
 import { atLeast, atMost, type Goal, type Report } from './report.ts';
@@ -20,7 +20,7 @@ const LEAST_OPERATIONS_PER_SECOND = 5_000_000;
 const LEAST_TIMES_PEER = 40;
 const LEAST_DEPTH_RATIO = 0.5;
 const MOST_P99_US = 1;
-/** What is left is one small object for the digest every thousandth record. */
+/** The only allocation is one small object for the digest in every thousandth record. */
 const MOST_BYTES_PER_OPERATION = 1;
 
 const LEGEND = [

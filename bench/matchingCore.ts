@@ -1,28 +1,31 @@
 /**
- * The matching core as a subject of the matching bench: what is left of an order when it is known to be good. It drives
- * the engine's own book, matcher, ledger and order pool directly.
+ * The matching core as a subject of the matching bench: the work for an order that passed all checks. It drives the
+ * engine's own book, matcher, ledger and order pool directly.
  *
  *   inside    collateral reserved and released, both sides of every fill settled with fees, order rows, level queues,
  *             account lists, the touched lists; credits handed to the shared cells after every batch
  *   left out  everything around it: hash index, grid and state checks, digest, events, signature, journal
  *
- * An order is placed at a tick and cancelled by its row: to know the row of an id is the caller's part here.
+ * An order is placed at a tick and cancelled by its row in the pool; the caller maps ids to rows.
  */
-import { Digest } from '../engine/digest.ts';
-import { Emitter } from '../engine/emit.ts';
-import { ExpiryHeap } from '../engine/expiry.ts';
-import { Groups } from '../engine/groups.ts';
-import { HashIndex } from '../engine/hashIndex.ts';
-import { Ledger } from '../engine/ledger.ts';
-import { Market } from '../engine/market.ts';
-import { Markets } from '../engine/markets.ts';
-import { Matcher } from '../engine/matcher.ts';
-import { NUMBERS, Orders, WORDS } from '../engine/orders.ts';
-import { assert } from '../shared/assert.ts';
-import { Balances, createBalances } from '../shared/balances.ts';
-import { CLOSE_REASON, MARKET_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
-import { packKind } from '../shared/commands.ts';
-import { RecordBuffer } from '../shared/record.ts';
+
+import { HashIndex } from '../engine/book/hashIndex.ts';
+import { Market } from '../engine/book/market.ts';
+import { Markets } from '../engine/book/markets.ts';
+import { Groups } from '../engine/book/orderGroups.ts';
+import { DOUBLE_SHIFT, Orders, WORD_SHIFT } from '../engine/book/orders.ts';
+import { Closing } from '../engine/core/closing.ts';
+import { ExpiryHeap } from '../engine/core/expiry.ts';
+import { GroupLimits } from '../engine/core/groupLimits.ts';
+import { Matcher } from '../engine/core/matcher.ts';
+import { Ledger } from '../engine/money/ledger.ts';
+import { Digest } from '../engine/output/digest.ts';
+import { EventWriter } from '../engine/output/emit.ts';
+import { assert } from '../shared/base/assert.ts';
+import { CLOSE_REASON, MARKET_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
+import { Balances, createBalances } from '../shared/wire/balances.ts';
+import { packKind } from '../shared/wire/commands.ts';
+import { RecordBuffer } from '../shared/wire/record.ts';
 import {
   DEPOSIT_MICRO,
   MARKET,
@@ -32,7 +35,7 @@ import {
   TAPE_LOTS,
   TAPE_TICKS_PER_UNIT,
 } from './commandTape.ts';
-import type { Run } from './matchingThread.ts';
+import type { Run } from './matchingRun.ts';
 import { foldTrade, ID_OFFSET, LOTS_OFFSET, OPERATION, OPERATION_BYTES, type Stream, type Totals } from './workload.ts';
 
 class NoHashes extends HashIndex {
@@ -40,11 +43,11 @@ class NoHashes extends HashIndex {
 }
 
 class NoDigest extends Digest {
-  override noteOrder(): void {}
+  override markOrder(): void {}
 }
 
-/** Writes nothing; folds the trades together, so that every run is checked and not only timed. */
-class TradeCount extends Emitter {
+/** Emits nothing; it sums the trades up, so that every run is checked and not only timed. */
+class TradeCount extends EventWriter {
   trades = 0;
   tradedLots = 0;
   checksum = 0;
@@ -74,7 +77,8 @@ export class CoreRun implements Run {
   readonly #ledger = new Ledger(new Balances(createBalances()), true);
   readonly #market: Market;
   readonly #matcher: Matcher;
-  readonly #told: TradeCount;
+  readonly #closing: Closing;
+  readonly #trades: TradeCount;
   readonly #operations: Int32Array;
   readonly #rowOfId: Int32Array;
   readonly #idOfRow: Int32Array;
@@ -87,7 +91,7 @@ export class CoreRun implements Run {
     this.count = operations.length / FIELDS;
     this.#rowOfId = new Int32Array(this.count);
     this.#idOfRow = new Int32Array(this.count);
-    this.#told = new TradeCount(orders, ledger, this.#idOfRow);
+    this.#trades = new TradeCount(orders, ledger, this.#idOfRow);
     const uuid = new Uint32Array(4);
     const status = MARKET_STATUS.ACTIVE;
     this.#market = new Market(
@@ -101,16 +105,10 @@ export class CoreRun implements Run {
       0,
       1,
     );
-    this.#matcher = new Matcher(
-      orders,
-      ledger,
-      new NoHashes(),
-      new ExpiryHeap(orders),
-      new Markets(),
-      new Groups(),
-      new NoDigest(orders, ledger),
-      this.#told,
-    );
+    const [markets, digest] = [new Markets(), new NoDigest(orders, ledger)];
+    this.#closing = new Closing(orders, ledger, new NoHashes(), new ExpiryHeap(orders), digest, this.#trades);
+    const groupLimits = new GroupLimits(orders, markets, new Groups(), this.#closing);
+    this.#matcher = new Matcher(orders, ledger, markets, this.#closing, groupLimits, digest, this.#trades);
     ledger.goLive();
     for (let account = 1; account <= TAPE_ACCOUNTS; account++) {
       ledger.credit(account, DEPOSIT_MICRO);
@@ -123,9 +121,9 @@ export class CoreRun implements Run {
     const operations = this.#operations;
     const at = index * FIELDS;
     const id = operations[at + ID];
-    this.#ledger.beginCommand();
+    this.#ledger.startCommand();
     if (operations[at + TYPE] === OPERATION.CANCEL) {
-      this.#matcher.close(this.#market, this.#rowOfId[id], CLOSE_REASON.USER);
+      this.#closing.close(this.#market, this.#rowOfId[id], CLOSE_REASON.USER);
       return;
     }
     const isSweep = operations[at + TYPE] === OPERATION.SWEEP;
@@ -137,7 +135,7 @@ export class CoreRun implements Run {
   }
 
   check(totals: Totals): void {
-    const { trades, tradedLots, checksum } = this.#told;
+    const { trades, tradedLots, checksum } = this.#trades;
     assert(trades === totals.trades && tradedLots === totals.tradedLots, 'matching: the known trades and lots');
     assert(checksum === totals.checksum, 'matching: every trade has the known maker, lots and price');
     assert(this.#orders.openCount === totals.live, 'matching: the known orders are left');
@@ -148,28 +146,29 @@ export class CoreRun implements Run {
     const ledger = this.#ledger;
     const market = this.#market;
     const matcher = this.#matcher;
+    const closing = this.#closing;
     const account = 1 + (id % TAPE_ACCOUNTS);
     const isBuy = side === SIDE.BUY;
     if (isBuy) assert(ledger.tryReserve(account, lots * tick), 'matching: everybody has enough');
     else ledger.reserveTokens(account, MARKET, OUTCOME.YES, lots * TAPE_TICKS_PER_UNIT);
 
     const row = orders.allocate(account);
-    orders.market[row << WORDS] = MARKET;
-    orders.kind[row << WORDS] = isBuy ? BUY_GTC : SELL_GTC;
-    orders.isBid[row << WORDS] = isBuy ? 1 : 0;
-    orders.limitTicks[row << WORDS] = tick;
-    orders.yesTicks[row << WORDS] = tick;
-    orders.feeBps[row << WORDS] = TAPE_FEE_BPS;
-    orders.quantityLots[row << NUMBERS] = lots;
-    orders.remainingLots[row << NUMBERS] = lots;
-    orders.filledNotionalMicro[row << NUMBERS] = 0;
-    orders.expirationSec[row << NUMBERS] = 0;
-    orders.sequence[row << NUMBERS] = ++this.#sequence;
+    orders.market[row << WORD_SHIFT] = MARKET;
+    orders.kind[row << WORD_SHIFT] = isBuy ? BUY_GTC : SELL_GTC;
+    orders.isBid[row << WORD_SHIFT] = isBuy ? 1 : 0;
+    orders.limitTicks[row << WORD_SHIFT] = tick;
+    orders.yesTicks[row << WORD_SHIFT] = tick;
+    orders.feeBps[row << WORD_SHIFT] = TAPE_FEE_BPS;
+    orders.quantityLots[row << DOUBLE_SHIFT] = lots;
+    orders.remainingLots[row << DOUBLE_SHIFT] = lots;
+    orders.filledNotionalMicro[row << DOUBLE_SHIFT] = 0;
+    orders.expirationSec[row << DOUBLE_SHIFT] = 0;
+    orders.sequence[row << DOUBLE_SHIFT] = ++this.#sequence;
     market.openOrders++;
 
     matcher.match(market, row);
-    if (orders.remainingLots[row << NUMBERS] === 0) matcher.close(market, row, CLOSE_REASON.FILLED);
-    else if (isSweep) matcher.close(market, row, CLOSE_REASON.FAK_REMAINDER);
+    if (orders.remainingLots[row << DOUBLE_SHIFT] === 0) closing.close(market, row, CLOSE_REASON.FILLED);
+    else if (isSweep) closing.close(market, row, CLOSE_REASON.FAK_REMAINDER);
     else {
       market.book.rest(row);
       this.#rowOfId[id] = row;
@@ -178,7 +177,7 @@ export class CoreRun implements Run {
   }
 }
 
-/** One operation of the stream as five integers, decoded ahead of the run. */
+/** One operation of the stream as five integers, decoded before the run. */
 const FIELDS = 5;
 const TYPE = 0;
 const ORDER_SIDE = 1;

@@ -1,29 +1,29 @@
 /**
- * The engine as a subject of the matching bench: the object the shard thread runs, from command to events, with all on
- * that needs no key: duplicate lookup, grid, minimum, collateral, matching, fees, state digest, events and replies. It
- * leaves out the order hash, the signature and the journal, which have benches of their own.
+ * The engine as a subject of the matching bench: the object that the shard thread runs, from command to events, with
+ * everything that needs no key: duplicate lookup, grid, minimum size, collateral, matching, fees, state digest, events
+ * and replies. Order hash, signature and journal are left out; they have benches of their own.
  */
-import { Engine } from '../engine/engine.ts';
-import type { JournalStore } from '../engine/journal.ts';
+import { Engine } from '../engine/core/engine.ts';
+import type { JournalStore } from '../engine/journal/journal.ts';
 import type { Verifier } from '../engine/verify/verifier.ts';
-import { assert } from '../shared/assert.ts';
-import { Balances, createBalances } from '../shared/balances.ts';
-import { OrderHasher } from '../shared/eip712.ts';
-import { OK } from '../shared/errors.ts';
-import * as ev from '../shared/events.ts';
-import { type RecordBuffer, readSafe } from '../shared/record.ts';
+import { assert } from '../shared/base/assert.ts';
+import { OK } from '../shared/base/errors.ts';
+import { OrderHasher } from '../shared/crypto/eip712.ts';
+import { Balances, createBalances } from '../shared/wire/balances.ts';
+import { ANY_EVENT, EVENT, typeOf } from '../shared/wire/events.ts';
+import { type RecordBuffer, readSafe } from '../shared/wire/record.ts';
 import { type CommandTape, idOfHash, setUpTape, TAPE_LOTS } from './commandTape.ts';
-import type { Run } from './matchingThread.ts';
+import type { Run } from './matchingRun.ts';
 import { foldTrade, type Totals } from './workload.ts';
 
-/** The tape's hashes stand for digests. */
+/** The hashes of the tape replace digests. */
 export class GivenHash extends OrderHasher {
   override digest(): void {}
 }
 const acceptAll: Verifier = { name: 'native', verify: () => true };
 const noJournal: Pick<JournalStore, 'append'> = { append: () => {} };
 
-/** Takes commands at once: all that needs a key or a file is left out. */
+/** An engine without signatures and without a journal. */
 export function newEngine(journal = noJournal): Engine {
   const engine = new Engine({
     balances: new Balances(createBalances()),
@@ -60,7 +60,7 @@ export class EngineRun implements Run {
     this.#engine.submit(buffer.words, buffer.bytes, starts[index]);
   }
 
-  /** What the shard does after a commit: credits become visible, and the events are away. */
+  /** The shard's work after a commit: credits become visible, and the events are published. */
   endBatch(): void {
     this.#engine.state.ledger.releaseCredits();
     this.#engine.state.digest.catchUp();
@@ -83,14 +83,14 @@ export function checkEvents(tape: CommandTape, totals: Totals): void {
     run.step(index);
     const { words: out, lengthBytes } = run.out;
     for (let word = 0; word < lengthBytes / 4; word += out[word] / 4) {
-      const type = ev.typeOf(out[word + ev.EV_TYPE]);
-      if (type === ev.EVENT.REPLY) assert(out[word + ev.EV_FLAGS] === OK, 'matching: no command is refused');
-      else if (type === ev.EVENT.ORDER) idOfSlot[out[word + ev.EV_SLOT]] = idOfHash(out, word + ev.ORDER_HASH);
-      else if (type === ev.EVENT.FILL) {
-        const lots = readSafe(out, word + ev.FILL_LOTS) / TAPE_LOTS;
+      const type = typeOf(out[word + ANY_EVENT.type]);
+      if (type === EVENT.REPLY.TYPE) assert(out[word + EVENT.REPLY.code] === OK, 'matching: no command is refused');
+      else if (type === EVENT.ORDER.TYPE) idOfSlot[out[word + ANY_EVENT.slot]] = idOfHash(out, word + EVENT.ORDER.hash);
+      else if (type === EVENT.FILL.TYPE) {
+        const lots = readSafe(out, word + EVENT.FILL.lots) / TAPE_LOTS;
         trades++;
         tradedLots += lots;
-        checksum = foldTrade(checksum, idOfSlot[out[word + ev.EV_SLOT]], lots, out[word + ev.FILL_YES_TICKS]);
+        checksum = foldTrade(checksum, idOfSlot[out[word + ANY_EVENT.slot]], lots, out[word + EVENT.FILL.yesTicks]);
       }
     }
     run.endBatch();

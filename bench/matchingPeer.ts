@@ -1,12 +1,12 @@
 /**
  * nodejs-order-book as a subject of the matching bench: the best-kept order book for Node, on the same stream in the
- * same run, so that a ratio stands whatever the machine gives that minute. It has books and nothing around them: no
- * accounts, fees, states or events. String ids are made ahead of the run.
+ * same run, so that their ratio does not depend on the load of the machine. It has books only: no accounts, fees,
+ * states or events. String ids are created before the run.
  */
 import { createRequire } from 'node:module';
-import { assert } from '../shared/assert.ts';
-import { SIDE } from '../shared/codes.ts';
-import type { Run } from './matchingThread.ts';
+import { assert } from '../shared/base/assert.ts';
+import { SIDE } from '../shared/base/codes.ts';
+import type { Run } from './matchingRun.ts';
 import { ID_OFFSET, LOTS_OFFSET, OPERATION, OPERATION_BYTES, type Stream, type Totals } from './workload.ts';
 
 type PeerOrder = { side: string; id: string; size: number; price: number; timeInForce: string };
@@ -17,7 +17,7 @@ type PeerBook = {
   snapshot(): { readonly bids: PeerSide; readonly asks: PeerSide };
 };
 
-// The package names a file of types that it does not have.
+// The package.json of the package names a file of types that does not exist.
 const { OrderBook } = createRequire(import.meta.url)('nodejs-order-book') as { OrderBook: new () => PeerBook };
 
 export class PeerRun implements Run {

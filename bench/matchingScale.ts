@@ -1,19 +1,19 @@
 /**
- * The engine over many markets and with many resting orders, as a subject of the matching bench: what a command costs
- * when little of what it needs is in the processor's caches. One engine is set up once; every run goes on where the one
+ * The engine over many markets and with many resting orders, as a subject of the matching bench: the cost of a command
+ * when little of its data is in the processor's caches. One engine is set up once; every run continues where the one
  * before it ended, with new orders.
  *
- * A turn, in a market drawn at random, is six commands, and the number of resting orders stays what it is: a bid and an
- * ask inside the spread, a sale that fills the bid, the ask cancelled, one of all resting orders cancelled, and the
- * like of it placed anew.
+ * A turn is six commands in a random market, and leaves the number of resting orders unchanged: a bid and an ask inside
+ * the spread, a sale that fills the bid, a cancel of the ask, a cancel of one of all resting orders, and a new order in
+ * its stead.
  */
-import { assert } from '../shared/assert.ts';
-import { SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
-import { COMMAND, COMMAND_BYTES } from '../shared/commands.ts';
-import { seededRandom } from '../test/support/flow.ts';
+import { assert } from '../shared/base/assert.ts';
+import { SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
+import { COMMAND } from '../shared/wire/commands.ts';
+import { seededRandom } from '../test/support/random.ts';
 import { CommandTape, encodeCancel, encodePlace, setUpTape, TAPE_ACCOUNTS } from './commandTape.ts';
 import { newEngine } from './matchingEngine.ts';
-import type { Run } from './matchingThread.ts';
+import type { Run } from './matchingRun.ts';
 
 export type Scale = { readonly markets: number; readonly resting: number };
 
@@ -32,14 +32,14 @@ const TURNS = 25_000;
 const CHUNK_ORDERS = 1024;
 const BID_TICK = 49;
 const ASK_TICK = 51;
-/** Resting orders lie outside of the turns' prices, on this many ticks a side. */
+/** Resting orders are outside the prices of the turns, on this many ticks of each side. */
 const RESTING_TICKS = 40;
 
 export class ScaledEngine {
   readonly #engine = newEngine();
   readonly #random = seededRandom(42);
   readonly #markets: number;
-  /** The order at each resting place; the place says market, side and tick. */
+  /** The resting order at each position; the position determines market, side and tick. */
   readonly #resting: Int32Array;
   #nextId = 0;
 
@@ -49,12 +49,13 @@ export class ScaledEngine {
     this.#runAll(setUpTape(markets));
     for (let from = 0; from < resting; from += CHUNK_ORDERS) {
       const tape = newTape(CHUNK_ORDERS);
-      for (let place = from; place < Math.min(resting, from + CHUNK_ORDERS); place++) this.#rest(tape, place);
+      for (let position = from; position < Math.min(resting, from + CHUNK_ORDERS); position++)
+        this.#restAt(tape, position);
       this.#runAll(tape);
     }
   }
 
-  /** The next stretch of the stream: encoded now, run by whoever measures. */
+  /** The next part of the stream: encoded now, run by the caller. */
   next(): Run {
     const engine = this.#engine;
     const tape = newTape(TURNS * COMMANDS_A_TURN);
@@ -84,19 +85,19 @@ export class ScaledEngine {
       encodeCancel(tape, accountOf(again), market, again);
       return;
     }
-    const place = Math.floor(this.#random() * this.#resting.length);
-    const old = this.#resting[place];
-    encodeCancel(tape, accountOf(old), place % this.#markets, old);
-    this.#rest(tape, place);
+    const position = Math.floor(this.#random() * this.#resting.length);
+    const old = this.#resting[position];
+    encodeCancel(tape, accountOf(old), position % this.#markets, old);
+    this.#restAt(tape, position);
   }
 
-  #rest(tape: CommandTape, place: number): void {
-    const turn = Math.floor(place / this.#markets);
+  #restAt(tape: CommandTape, position: number): void {
+    const turn = Math.floor(position / this.#markets);
     const distance = 1 + (Math.floor(turn / 2) % RESTING_TICKS);
     const isBid = turn % 2 === 0;
     const tick = isBid ? BID_TICK - distance : ASK_TICK + distance;
     const side = isBid ? SIDE.BUY : SIDE.SELL;
-    this.#resting[place] = this.#place(tape, place % this.#markets, side, tick, TIME_IN_FORCE.GTC);
+    this.#resting[position] = this.#place(tape, position % this.#markets, side, tick, TIME_IN_FORCE.GTC);
   }
 
   #place(tape: CommandTape, market: number, side: number, tick: number, timeInForce: number): number {
@@ -121,7 +122,7 @@ export class ScaledEngine {
 }
 
 function newTape(commands: number): CommandTape {
-  return new CommandTape(commands * COMMAND_BYTES[COMMAND.PLACE], commands);
+  return new CommandTape(commands * COMMAND.PLACE.BYTES, commands);
 }
 
 function accountOf(id: number): number {

@@ -1,39 +1,31 @@
 /**
- * Thread of the matching bench: runs one subject through every stream. A thread each, because V8 compiles for what it
- * has seen: with both in one thread neither would run as it does alone in a shard.
+ * Thread entry of the matching bench: runs one subject through every stream. Each subject has its own thread, because
+ * V8 compiles for the types it has seen: in a shared thread no subject would be compiled as in a shard.
  *
  * Every run starts from a fresh book and ends with the stream's known totals. Speed, allocation and latency are taken
  * in runs of their own.
  */
 import { GCProfiler } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '../shared/assert.ts';
+import { assert } from '../shared/base/assert.ts';
 import { encodeStream } from './commandTape.ts';
 import { Histogram } from './histogram.ts';
 import { CoreRun, decodeOperations } from './matchingCore.ts';
 import { checkEvents, EngineRun } from './matchingEngine.ts';
 import { PeerRun, peerIds } from './matchingPeer.ts';
+import type { Run } from './matchingRun.ts';
 import { SCALES, type Scale, ScaledEngine } from './matchingScale.ts';
 import { formatNumber, median, STOLEN, StealMeter } from './report.ts';
 import { generateStream, STREAMS, type Stream, type StreamSpec, type Totals } from './workload.ts';
-
-/** One pass of a subject through a stream. */
-export type Run = {
-  readonly count: number;
-  step(index: number): void;
-  endBatch(): void;
-  /** Asserts that everything came out as known. */
-  check(totals: Totals): void;
-};
 
 export type SubjectName = 'core' | 'engine' | 'scale' | 'peer';
 
 const TIMED_RUNS = 5;
 /** The peer needs ten seconds for a run. */
 const PEER_TIMED_RUNS = 2;
-/** As often as the shard does: at the end of a full batch. */
+/** The size of a full batch of the shard. */
 const BATCH_COMMANDS = 256;
-/** For a subject that knows by itself what has to come out. */
+/** Totals for a subject that checks its own results. */
 const NO_TOTALS: Totals = { trades: 0, tradedLots: 0, live: 0, checksum: 0 };
 
 function prepare(name: SubjectName, stream: Stream): () => Run {
@@ -48,7 +40,7 @@ function prepare(name: SubjectName, stream: Stream): () => Run {
 
 function measureSubject(name: SubjectName) {
   if (name === 'scale') return SCALES.map(measureScale);
-  // On the deep stream the peer would take minutes: it indexes a whole level anew at every cancel.
+  // On the deep stream the peer would take minutes: every cancel rebuilds the index of a whole level.
   if (name === 'peer') return [measurePeer(STREAMS[0])];
   return STREAMS.map((spec) => measure(spec.name, prepare(name, generateStream(spec)), TIMED_RUNS, spec.totals));
 }
@@ -86,7 +78,7 @@ function measure(stream: string, start: () => Run, timedRuns: number, totals?: T
 }
 export type Measured = ReturnType<typeof measure>;
 
-/** The timed loop: nothing in here but the subject. */
+/** The timed loop; it runs nothing but the subject. */
 function runThrough(run: Run): void {
   const { count } = run;
   for (let index = 0; index < count; index++) {
@@ -104,7 +96,7 @@ function timeRun(run: Run, totals: Totals = NO_TOTALS): number {
   return rate;
 }
 
-/** All bytes the run allocated on the JavaScript heap, also those a collection took away meanwhile. */
+/** All bytes that the run allocated on the JavaScript heap, also those that were collected meanwhile. */
 function measureHeap(run: Run): { bytesPerOperation: number; collections: number } {
   const profiler = new GCProfiler();
   globalThis.gc?.();

@@ -1,14 +1,14 @@
 /**
- * What does a resting order weigh, and where? A million of them in one shard and in the gateway's views, as a server
- * holds them after a start: memory that JavaScript accounts for, by part, and what the process has in all.
+ * How much memory does a resting order need, and where? A million of them in one shard and in the gateway's views, as
+ * after a start: the memory that JavaScript accounts for, by part, and that of the whole process.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Journal } from '../engine/journal.ts';
+import { Journal } from '../engine/journal/journal.ts';
 import { Views } from '../gateway/views/index.ts';
-import { assert } from '../shared/assert.ts';
-import { EV_TYPE, EVENT, typeOf } from '../shared/events.ts';
+import { assert } from '../shared/base/assert.ts';
+import { ANY_EVENT, EVENT, typeOf } from '../shared/wire/events.ts';
 import { fill, makeEngine, memoryBytes, ORDERS } from './recovery.bench.ts';
 import { atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
@@ -28,11 +28,11 @@ export async function run(): Promise<Report> {
     fill(engine, journal);
     const afterShard = measure();
     const views = new Views(1);
-    views.begin(SHARD);
+    views.recovering(SHARD);
     engine.describe(() => {
       const { words, lengthBytes } = engine.out;
-      for (let word = 0; word < lengthBytes >>> 2; word += words[word]! >>> 2) {
-        if (typeOf(words[word + EV_TYPE]!) !== EVENT.READY) views.apply(SHARD, words, word);
+      for (let word = 0; word < lengthBytes >>> 2; word += words[word] >>> 2) {
+        if (typeOf(words[word + ANY_EVENT.type]) !== EVENT.READY.TYPE) views.apply(SHARD, words, word);
       }
       engine.out.clear();
     });
@@ -73,7 +73,7 @@ function measure(): { accounted: number; resident: number } {
   return { accounted: memoryBytes(), resident: process.memoryUsage.rss() };
 }
 
-/** Of the memory that an object's own typed arrays stand on; several may be views of the same. */
+/** Bytes of the buffers under an object's typed arrays; several arrays may share a buffer. */
 function columnBytes(holder: object): number {
   const buffers = new Set(
     Object.values(holder)

@@ -1,7 +1,7 @@
 /**
- * Sends requests at a fixed rate, whether or not the ones before are answered. A duration counts from the moment at
- * which the request was to be sent: one that waits for a free connection, or for a client that was late, has waited all
- * the same. A client that only sends when it has an answer leaves exactly the slow moments out (coordinated omission).
+ * Sends requests at a fixed rate, whether or not the previous ones are answered. A duration counts from the moment at
+ * which the request was due, so it includes waiting for a free connection or for a late client. A client that sends
+ * only after an answer would leave out exactly the slow moments (coordinated omission).
  */
 import { Worker } from 'node:worker_threads';
 import { Histogram } from './histogram.ts';
@@ -13,7 +13,7 @@ export type PacedRequest = { readonly kind: number; readonly bytes: Buffer };
 
 export type PacedResult = {
   readonly latencies: readonly Histogram[];
-  /** How late the client itself was, which is part of every latency. */
+  /** The lateness of the client itself, which is part of every latency. */
   readonly late: Histogram;
   readonly refused: number;
 };
@@ -53,13 +53,13 @@ export async function sendPaced(
   const send = (): void => {
     const due = Atomics.load(words, 0);
     while (next < due && free.length > 0) {
-      const { kind, bytes } = requests[next]!;
+      const { kind, bytes } = requests[next];
       const intended = start + next * options.intervalMs;
       const connection = free.pop()!;
       late.record((performance.now() - intended) * 1e6);
       next++;
       connection.send(bytes, (status) => {
-        latencies[kind]!.record((performance.now() - intended) * 1e6);
+        latencies[kind].record((performance.now() - intended) * 1e6);
         if (status !== 200 && status !== 201) refused++;
         free.push(connection);
         if (++answered === requests.length) whenDone();

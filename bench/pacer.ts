@@ -1,6 +1,6 @@
 /**
- * Thread entry: tells the thread that sends when a request is due. A timer of the event loop comes in whole
- * milliseconds and a loop that keeps looking takes a core from the server; this thread sleeps to the microsecond.
+ * Thread entry: notifies the sending thread when a request is due. A timer of the event loop has a resolution of a
+ * millisecond, and a polling loop would occupy a core of the server; this thread sleeps to the microsecond.
  */
 import { workerData } from 'node:worker_threads';
 import { type PacerOptions, READY } from './pacerOptions.ts';
@@ -15,7 +15,7 @@ const start = performance.now();
 for (let due = 1; due <= count; ) {
   const waitMs = start + (due - 1) * intervalMs - performance.now();
   if (waitMs > 0) Atomics.wait(sleeper, 0, 0, waitMs);
-  // One that overslept tells of all that are due by now.
+  // After oversleeping, all requests that are due are counted.
   due = Math.max(due, Math.min(count, Math.floor((performance.now() - start) / intervalMs) + 1));
   Atomics.store(words, 0, due);
   Atomics.notify(words, 0);

@@ -1,7 +1,7 @@
-/** What an open loop and the thread that paces it (pacer.ts) agree on. */
+/** Shared memory of an open loop and the thread that paces it (pacer.ts). */
 
 export type PacerOptions = {
-  /** Word 0: how many requests are due. Word 1: READY when this thread has started, GO when the pace is to begin. */
+  /** Word 0: how many requests are due. Word 1: READY once the pacing thread runs, GO to start it. */
   readonly cell: SharedArrayBuffer;
   readonly count: number;
   readonly intervalMs: number;

@@ -1,6 +1,6 @@
 /**
- * A run of the benches as one page for a person: what was met and what fell short first, then every bench with its
- * distributions and its table. The file stands alone: no script, no font, nothing from a network.
+ * A run of the benches as one page: first the goals, met and not met, then every bench with its distributions and its
+ * table. The file is self-contained: no script, no font, nothing from a network.
  */
 import { escapeText, renderPlot } from './plot.ts';
 import { type Conditions, columnsOf, type Finished, formatCell, formatNumber, type Goal, type Row } from './report.ts';
@@ -73,7 +73,7 @@ function goalTable(goals: readonly Goal[]): string {
   return `<div class="wide"><table class="goals">${lines.join('\n')}</table></div>`;
 }
 
-/** Empty cells stay empty: a figure that was not taken is not a zero. */
+/** Empty cells stay empty: a missing figure is not a zero. */
 function table(rows: readonly Row[]): string {
   if (rows.length === 0) return '';
   const columns = columnsOf(rows);

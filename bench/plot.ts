@@ -1,13 +1,13 @@
 /**
- * Latency distributions as a picture, in the manner of HDR histograms: to the right every step is a tenth of the
- * requests that are left (90 %, 99 %, 99.9 % …), so the tail, where systems differ, takes as much room as the middle.
- * Upwards the duration, every step ten times as long. A picture is SVG text that needs nothing around it but the
- * colours of the page: classes `curve0` … `curve7` and `grid`.
+ * Latency distributions as a picture, like those of HDR histograms. On the x axis every step leaves a tenth of the
+ * requests (90 %, 99 %, 99.9 % …), so the tail, where systems differ, gets as much room as the middle. On the y axis
+ * every step is ten times the duration. A picture is SVG text that depends only on the colours of the page: classes
+ * `curve0` … `curve7` and `grid`.
  */
 import type { CurvePoint } from './histogram.ts';
 import type { Plot } from './report.ts';
 
-export const PLOT_COLORS = 8;
+const PLOT_COLORS = 8;
 
 const WIDTH = 860;
 const HEIGHT = 340;
@@ -17,9 +17,9 @@ const TOP = 14;
 const BOTTOM = 36;
 const LEGEND_ROW = 18;
 const MOST_NINES = 6;
-/** 1 - 0.99 is a little more than a hundredth. */
+/** Rounding: 1 - 0.99 is a little more than a hundredth. */
 const EPSILON = 1e-9;
-/** Between full powers of ten; they are drawn without a label. */
+/** Lines between the powers of ten, drawn without a label. */
 const MINOR_STEPS = [2, 3, 4, 5, 6, 7, 8, 9];
 
 export function renderPlot(plot: Plot): string {
@@ -51,7 +51,7 @@ export function escapeText(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** 0.9 is one, 0.999 three. */
+/** The number of nines of a share: 0.9 has one, 0.999 three. */
 export function ninesOf(share: number): number {
   return -Math.log10(Math.max(1 - share, 10 ** -MOST_NINES));
 }

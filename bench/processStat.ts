@@ -1,19 +1,19 @@
-/** What a process has used so far, thread by thread, as Linux tells it in /proc. */
+/** Processor time and memory of a process, by thread, from Linux' /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Linux counts processor time in hundredths of a second, whatever its own clock does. */
+/** Linux counts processor time in hundredths of a second, whatever its timer frequency is. */
 const TICK_SECONDS = 0.01;
 const UTIME_FIELD = 11;
 const PAGE_BYTES = 4096;
 
-/** By thread id, in seconds of one core; the main thread has the id of the process. */
+/** Processor time by thread id, in seconds of one core; the main thread has the id of the process. */
 export function threadSeconds(pid: number): Map<number, number> {
   const seconds = new Map<number, number>();
   for (const name of readdirSync(`/proc/${pid}/task`)) {
     try {
       seconds.set(Number(name), usedSeconds(readFileSync(`/proc/${pid}/task/${name}/stat`, 'utf8')));
     } catch {
-      // It ended meanwhile.
+      // The thread has ended meanwhile.
     }
   }
   return seconds;
@@ -23,12 +23,12 @@ export function processSeconds(pid: number): number {
   return usedSeconds(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
 
-/** What the process holds in memory. */
+/** Resident memory of the process. */
 export function residentBytes(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
-/** The name in parentheses may hold anything, so fields count from behind it. */
+/** The name in parentheses may contain any character, so fields are counted after it. */
 function usedSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[UTIME_FIELD]) + Number(fields[UTIME_FIELD + 1])) * TICK_SECONDS;

@@ -1,20 +1,29 @@
 /**
- * How long does a start take, and what does an open order weigh? A million resting orders in one shard: their journal
- * replayed from the first row, the same state out of a snapshot, and the memory all of the engine's structures take.
- * The work is the shard's own (journal, recovery, snapshot) on real files; signatures play no part in it.
+ * How long does a start take, and how much memory does an open order need? A million resting orders in one shard: their
+ * journal replayed from the first row, the same state from a snapshot, and the memory of all structures of the engine.
+ * The work is that of a shard (journal, recovery, snapshot) on real files; signatures are not checked in it.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Engine } from '../engine/engine.ts';
-import { Journal } from '../engine/journal.ts';
-import { recover } from '../engine/recovery.ts';
-import { loadSnapshot, saveSnapshot } from '../engine/snapshot.ts';
-import { assert } from '../shared/assert.ts';
-import { Balances, createBalances } from '../shared/balances.ts';
-import { MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/codes.ts';
-import * as cmd from '../shared/commands.ts';
-import { RecordBuffer, writeSafe } from '../shared/record.ts';
+import { Engine } from '../engine/core/engine.ts';
+import { Journal } from '../engine/journal/journal.ts';
+import { recover } from '../engine/shard/recovery.ts';
+import { loadSnapshot, saveSnapshot } from '../engine/snapshot/snapshot.ts';
+import { assert } from '../shared/base/assert.ts';
+import { MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
+import { Balances, createBalances } from '../shared/wire/balances.ts';
+import {
+  ANY_COMMAND,
+  COMMAND,
+  COMMAND_BYTES,
+  COMMAND_VERSION,
+  type CommandType,
+  NO_MARKET,
+  PLACE_BIT_AUTHORIZED,
+  packKind,
+} from '../shared/wire/commands.ts';
+import { RecordBuffer, writeSafe } from '../shared/wire/record.ts';
 import { GivenHash } from './matchingEngine.ts';
 import { atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
@@ -68,10 +77,10 @@ function measure(directory: string): Report {
     replayed = recover(journal, directory, 0, () => makeEngine(journal)).engine;
   });
   assert(replayed.state.orders.openCount === ORDERS, 'recovery: every order is back');
-  const file = saveSnapshot(directory, 0, replayed, journal.head);
+  const file = saveSnapshot(directory, 0, { state: replayed.state, nowMs: replayed.nowMs, head: journal.head });
   const loadSeconds = timed('the same out of a snapshot', () => {
     const engine = makeEngine(journal);
-    loadSnapshot(file, 0, engine);
+    loadSnapshot(file, 0, engine.state);
     assert(engine.state.orders.openCount === ORDERS, 'recovery: every order is back');
   });
   const megabytes = (path: string): number => Math.round(statSync(path).size / 1e6);
@@ -104,39 +113,40 @@ export function memoryBytes(): number {
 /** A million bids over 49 ticks, each under a hash of its own. */
 export function fill(engine: Engine, journal: Journal): void {
   const command = new RecordBuffer(1024);
-  const submit = (type: cmd.CommandType, market: number, flags: number, body: (words: Uint32Array) => void): void => {
+  const submit = (type: CommandType, market: number, flags: number, body: (words: Uint32Array) => void): void => {
     command.clear();
-    command.append(cmd.COMMAND_BYTES[type]!, type | (cmd.COMMAND_VERSION << 16));
+    command.append(COMMAND_BYTES[type], type | (COMMAND_VERSION << 16));
     const { words } = command;
-    words.fill(0, 2, cmd.COMMAND_BYTES[type]! >>> 2);
-    words[cmd.CMD_ACCOUNT] = ACCOUNT;
-    writeSafe(words, cmd.CMD_TIME_MS, NOW_MS);
-    words[cmd.CMD_MARKET] = market;
-    words[cmd.CMD_FLAGS] = flags;
+    words.fill(0, 2, COMMAND_BYTES[type] >>> 2);
+    words[ANY_COMMAND.account] = ACCOUNT;
+    writeSafe(words, ANY_COMMAND.timeMs, NOW_MS);
+    words[ANY_COMMAND.market] = market;
+    words[ANY_COMMAND.flags] = flags;
     body(words);
     engine.submit(words, command.bytes, 0);
   };
-  submit(cmd.COMMAND.MARKET_OPEN, 0, 0, (words) => {
-    words[cmd.OPEN_TICKS_PER_UNIT] = TICKS_PER_UNIT;
-    words[cmd.OPEN_FEE_BPS] = 50;
-    writeSafe(words, cmd.OPEN_MIN_ORDER, 1_000_000);
-    writeSafe(words, cmd.OPEN_START_MS, NOW_MS);
-    writeSafe(words, cmd.OPEN_END_MS, NOW_MS + 86_400_000);
-    words[cmd.OPEN_STATUS] = MARKET_STATUS.ACTIVE;
+  submit(COMMAND.MARKET_OPEN.TYPE, 0, 0, (words) => {
+    words[COMMAND.MARKET_OPEN.ticksPerUnit] = TICKS_PER_UNIT;
+    words[COMMAND.MARKET_OPEN.feeBps] = 50;
+    writeSafe(words, COMMAND.MARKET_OPEN.minOrderAtomic, 1_000_000);
+    writeSafe(words, COMMAND.MARKET_OPEN.startMs, NOW_MS);
+    writeSafe(words, COMMAND.MARKET_OPEN.endMs, NOW_MS + 86_400_000);
+    words[COMMAND.MARKET_OPEN.status] = MARKET_STATUS.ACTIVE;
   });
-  submit(cmd.COMMAND.FUNDS, cmd.NO_MARKET, MOVEMENT.DEPOSIT, (words) => {
-    writeSafe(words, cmd.FUNDS_AMOUNT, 1e12);
-    words[cmd.FUNDS_REFERENCE] = 1;
+  submit(COMMAND.FUNDS.TYPE, NO_MARKET, MOVEMENT.DEPOSIT, (words) => {
+    writeSafe(words, COMMAND.FUNDS.amountMicro, 1e12);
+    words[COMMAND.FUNDS.reference] = 1;
   });
   endBatch(engine, journal);
-  const kind = cmd.packKind(SIDE.BUY, OUTCOME.YES, TIME_IN_FORCE.GTC, cmd.PLACE_BIT_AUTHORIZED);
+  const kind = packKind(SIDE.BUY, OUTCOME.YES, TIME_IN_FORCE.GTC, PLACE_BIT_AUTHORIZED);
   for (let index = 0; index < ORDERS; index++) {
-    submit(cmd.COMMAND.PLACE, 0, 0, (words) => {
-      for (let i = 0; i < 4; i++) words[cmd.PLACE_HASH + i] = Math.imul(index + 1, 0x9e3779b1 + 2 * i) ^ (index >>> i);
-      words[cmd.PLACE_KIND] = kind;
-      writeSafe(words, cmd.PLACE_MAKER_AMOUNT, LOTS * (1 + (index % 49)));
-      writeSafe(words, cmd.PLACE_TAKER_AMOUNT, LOTS * TICKS_PER_UNIT);
-      words[cmd.PLACE_FEE_BPS] = 50;
+    submit(COMMAND.PLACE.TYPE, 0, 0, (words) => {
+      for (let i = 0; i < 4; i++)
+        words[COMMAND.PLACE.hash + i] = Math.imul(index + 1, 0x9e3779b1 + 2 * i) ^ (index >>> i);
+      words[COMMAND.PLACE.kind] = kind;
+      writeSafe(words, COMMAND.PLACE.makerAmount, LOTS * (1 + (index % 49)));
+      writeSafe(words, COMMAND.PLACE.takerAmount, LOTS * TICKS_PER_UNIT);
+      words[COMMAND.PLACE.feeBps] = 50;
     });
     if (index % BATCH === BATCH - 1) endBatch(engine, journal);
   }

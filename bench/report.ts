@@ -1,12 +1,12 @@
 /**
- * What a bench hands over and how it is shown: one table with units in the column names, goals that are met or not, and
- * the time the host took away meanwhile, without which no figure of a virtual machine means anything.
+ * The result of a bench and its presentation: one table with units in the column names, goals that are met or not, and
+ * the stolen time, which every figure of a virtual machine has to be read with.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
-import { createVerifier } from '../engine/verify/verifier.ts';
-import { isNative, verifyThreadsBeside } from '../gateway/verifyThreads.ts';
+import { createVerifier } from '../engine/verify/createVerifier.ts';
+import { isNative, verifyThreadsBeside } from '../gateway/wiring/verifyThreads.ts';
 import type { CurvePoint } from './histogram.ts';
 
 /** One line of a table: column name to cell. Numbers stay numbers, so that the JSON can be compared by a program. */
@@ -32,7 +32,7 @@ export type Report = {
   readonly plots?: readonly Plot[];
 };
 
-/** A report, how long its bench took and what the host took away meanwhile. */
+/** A report, the duration of its bench and the stolen time meanwhile. */
 export type Finished = Report & { readonly seconds: number; readonly stolen: number | string };
 
 export type Conditions = {
@@ -42,9 +42,7 @@ export type Conditions = {
   readonly machine: string;
   /** Which verifier loads here, and how many threads a server of default settings has beside its shard for it. */
   readonly verifier: string;
-  /**
-   * Threads that were running or wanted to, on average over the last minute: others on the machine slow a bench down.
-   */
+  /** Runnable threads on average over the last minute: other programs on the machine slow a bench down. */
   readonly loadAverage: number;
 };
 
@@ -67,7 +65,7 @@ export function readConditions(): Conditions {
   };
 }
 
-/** What a server here checks signatures with unless told otherwise. */
+/** The verifier and the verifier threads of a server with default settings. */
 function describeVerifier(cores: number): string {
   return `${createVerifier('auto').name}, ${verifyThreadsBeside(1, cores, isNative('auto'))} verifier threads`;
 }
@@ -76,7 +74,7 @@ function describeVerifier(cores: number): string {
 export class StealMeter {
   readonly #start = readProcessorTicks();
 
-  /** Per cent of all processors' time; 'n/a' where the system does not tell. */
+  /** Per cent of all processors' time; 'n/a' where the system does not report it. */
   percent(): number | string {
     const end = readProcessorTicks();
     if (this.#start === undefined || end === undefined) return 'n/a';
@@ -93,7 +91,7 @@ export function atMost(claim: string, measured: number, most: number): Goal {
   return { claim: `${claim} <= ${formatNumber(most)}`, measured: formatNumber(measured), isMet: measured <= most };
 }
 
-/** Of several rounds of one thing the one to believe: what a machine does beside it makes any program look bad. */
+/** The most reliable of several rounds of one task: other load on the machine only makes a program slower. */
 export function quietest<T>(rounds: readonly T[], noiseOf: (round: T) => number): T {
   return rounds.reduce((best, round) => (noiseOf(round) < noiseOf(best) ? round : best));
 }
@@ -116,18 +114,18 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1];
 }
 
-/** All columns of a table in the order in which they come up; the stolen time is the last. */
+/** All columns of a table in the order in which they come up; the stolen time, where it is measured, is the last. */
 export function columnsOf(rows: readonly Row[]): string[] {
   const figures = new Set(rows.flatMap((row) => Object.keys(row)));
-  figures.delete(STOLEN);
-  return [...figures, STOLEN];
+  return figures.delete(STOLEN) ? [...figures, STOLEN] : [...figures];
 }
 
 export function formatCell(cell: string | number | undefined): string {
   return typeof cell === 'number' ? formatNumber(cell) : (cell ?? '');
 }
 
-function formatTable(rows: readonly Row[]): string[] {
+/** The lines of a table; its first column names the row. */
+export function formatTable(rows: readonly Row[]): string[] {
   const columns = columnsOf(rows);
   const cells = [columns, ...rows.map((row) => columns.map((column) => formatCell(row[column])))];
   const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column].length)));

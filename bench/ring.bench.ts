@@ -1,15 +1,15 @@
 /**
- * What does it cost to hand a record to another thread? Two real threads: records per second by size, the hop while
- * both sides are awake, and the round trip when both sleep in between, as the gateway and an idle shard do. Last the
- * same trip through the real thing, a command to a shard that has nothing to write, and what a whole server takes of a
- * core while nobody asks for anything.
+ * How much does it cost to pass a record to another thread? Two real threads: records per second by size, one hop while
+ * both sides are awake, and the round trip when both sleep in between, as the gateway and an idle shard do. Then the
+ * same round trip with a real shard, for a command that writes nothing, and the share of a core that a whole server
+ * needs while it is idle.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { assert } from '../shared/assert.ts';
-import { HASH_BYTES } from '../shared/hex.ts';
-import { RingConsumer, RingProducer } from '../shared/ring.ts';
-import { createRingBuffer } from '../shared/ringLayout.ts';
+import { assert } from '../shared/base/assert.ts';
+import { HASH_BYTES } from '../shared/base/hex.ts';
+import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
+import { createRingBuffer } from '../shared/wire/ringLayout.ts';
 import { startServer } from '../test/support/server.ts';
 import { Histogram } from './histogram.ts';
 import { LiveShard } from './liveShard.ts';
@@ -27,7 +27,7 @@ const IDLE_BYTES = 64;
 const ROOM_WAIT_MS = 100;
 
 const IDLE_SECONDS = 10;
-/** Behind a start code is still being compiled. */
+/** After a start code is still being compiled. */
 const SETTLE_MS = 8000;
 
 const LEAST_RECORDS = 5_000_000;
@@ -173,7 +173,7 @@ async function measureIdleRoundTrip(): Promise<Histogram> {
   return histogram;
 }
 
-/** A cancel of an order that nobody has: the shard looks and answers, and there is nothing to make durable. */
+/** A cancel of an order that does not exist: the shard looks it up and replies, and nothing has to be durable. */
 async function measureShardRoundTrip(): Promise<Histogram> {
   const shard = await LiveShard.start();
   const hash = new Uint32Array(HASH_BYTES / 4).fill(7);
@@ -235,7 +235,7 @@ class Peer {
     return true;
   }
 
-  /** The next answer. */
+  /** Resolves with the next answer. */
   async receive(): Promise<number> {
     for (;;) {
       const word = this.consumer.next();

@@ -1,11 +1,11 @@
-/** What the two sides of the ring bench agree on. */
+/** The messages between the two sides of the ring bench. */
 
 export type RingWorkerOptions = {
   readonly incoming: SharedArrayBuffer;
   readonly outgoing: SharedArrayBuffer;
   /** `count` answers a MARK and the STOP with the sum of all words so far; `echo` answers every record. */
   readonly task: 'count' | 'echo';
-  /** Whether an empty ring sends the worker to sleep or it keeps looking. */
+  /** True: the worker sleeps while the ring is empty. False: it polls. */
   readonly sleeps: boolean;
 };
 

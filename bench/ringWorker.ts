@@ -1,10 +1,13 @@
-/** Thread entry of the ring bench's other side: takes records until STOP and answers as told (ringProtocol.ts). */
+/**
+ * Thread entry of the ring bench's other side: consumes records until STOP and answers as its task says
+ * (ringProtocol.ts).
+ */
 import { workerData } from 'node:worker_threads';
-import { RingConsumer, RingProducer } from '../shared/ring.ts';
+import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
 import { ANSWER_BYTES, BODY_WORD, MARK, MESSAGE, type RingWorkerOptions, STOP } from './ringProtocol.ts';
 
 const IDLE_WAIT_MS = 1000;
-/** A shard gives room back as seldom. */
+/** A shard releases space as rarely. */
 const RELEASE_RECORDS = 256;
 
 const options = workerData as RingWorkerOptions;
@@ -22,7 +25,7 @@ function run(incoming: RingConsumer, outgoing: RingProducer): void {
       if (options.sleeps) incoming.waitSync(IDLE_WAIT_MS);
       continue;
     }
-    // Every word is read, as a real consumer does: the rate of bytes that nobody looks at means nothing.
+    // Every word is read, as by a real consumer: a rate of unread bytes would mean nothing.
     const end = word + (words[word] >>> 2);
     for (let index = word + BODY_WORD; index < end; index++) sum = (sum + words[index]) | 0;
     const type = words[word + 1];

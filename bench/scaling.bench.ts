@@ -1,13 +1,13 @@
 /**
  * What do more shards and more cores bring? The whole server with one, two and four shards under the same orders, and
- * the processor time that each of its threads takes for one of them. On a machine of few cores the shards share those
- * with each other, the gateway and the client, so the throughput tells little; the time per order tells where the
- * ceiling of a larger machine is, and the table works it out beside what was measured.
+ * the processor time of each of its threads for one order. On a machine with few cores the shards share them with each
+ * other, the gateway and the client, so the throughput says little; the time per order says where the ceiling of a
+ * larger machine is, and the table works it out beside what was measured.
  */
-import { assert } from '../shared/assert.ts';
-import { shardOfMarket } from '../shared/catalog.ts';
-import { UUID_BYTES, uuidToBytes } from '../shared/hex.ts';
-import type { OrderMarket } from '../shared/sdk/order.ts';
+import { assert } from '../shared/base/assert.ts';
+import { UUID_BYTES, uuidToBytes } from '../shared/base/hex.ts';
+import { shardOfMarket } from '../shared/base/sharding.ts';
+import type { OrderMarket } from '../shared/client/order.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { makeMarket } from '../test/support/traders.ts';
 import type { LoadOptions, LoadResult } from './gatewayLoad.ts';
@@ -19,13 +19,13 @@ const SHARDS = [1, 2, 4];
 const REQUESTS = 2500;
 const CONNECTIONS = 32;
 const LARGE_CORES = 16;
-/** What the other threads of the server, the system and its interrupts are left with. */
+/** Cores left for the other threads of the server, the system and its interrupts. */
 const RESERVED_CORES = 3;
 
 type Scaling = {
   readonly shards: number;
   readonly ordersPerSecond: number;
-  /** Processor time of one order and its cancel, in microseconds, by who spends it. */
+  /** Processor time of one order and its cancel, in microseconds, by thread. */
   readonly gatewayUs: number;
   readonly shardsUs: number;
   readonly restUs: number;
@@ -99,7 +99,7 @@ async function measure(shards: number): Promise<Scaling> {
   }
 }
 
-/** A market's shard follows from its id, which the server draws. */
+/** The server draws the ids of markets, and the id decides the shard. */
 async function marketPerShard(server: TestServer, shards: number): Promise<OrderMarket[]> {
   const markets = new Map<number, OrderMarket>();
   const idBytes = new Uint8Array(UUID_BYTES);

@@ -1,21 +1,22 @@
 /**
- * What does it cost to know that an order is its owner's? The EIP-712 digest and the check of its signature, each in
- * its reference and in its fast form, on one thread. Every digest and every signature is a different one.
+ * How much does it cost to verify the signer of an order? The EIP-712 digest and the check of its signature, each in
+ * its reference and in its fast form, on one thread. Every digest and every signature is different.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Bench } from 'tinybench';
-import { cachedNobleVerifier } from '../engine/verify/cachedNoble.ts';
+import { CachedNobleVerifier } from '../engine/verify/cachedNoble.ts';
+import { createVerifier } from '../engine/verify/createVerifier.ts';
 import { makeTable, packTable, unpackTable } from '../engine/verify/pointTable.ts';
 import { SharedTables } from '../engine/verify/sharedTables.ts';
-import { createVerifier, type Verifier } from '../engine/verify/verifier.ts';
-import { assert } from '../shared/assert.ts';
-import { SIDE } from '../shared/codes.ts';
-import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../shared/eip712.ts';
-import { ADDRESS_BYTES, tryParseHex } from '../shared/hex.ts';
-import { createKeccak, type Keccak256, keccak256 } from '../shared/keccak.ts';
-import { OrderSigner } from '../shared/sdk/order.ts';
-import { loadSecp256k1 } from '../shared/secp256k1.ts';
-import { createTableMemory, SIGNER_WINDOW_BITS } from '../shared/tableLayout.ts';
+import type { Verifier } from '../engine/verify/verifier.ts';
+import { assert } from '../shared/base/assert.ts';
+import { SIDE } from '../shared/base/codes.ts';
+import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
+import { OrderSigner } from '../shared/client/order.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../shared/crypto/eip712.ts';
+import { createKeccak, type Keccak256, keccak256 } from '../shared/crypto/keccak.ts';
+import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';
+import { createTableMemory, SIGNER_WINDOW_BITS } from '../shared/wire/tableLayout.ts';
 import { Random } from '../test/support/random.ts';
 import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
@@ -50,7 +51,7 @@ export async function run(): Promise<Report> {
     const digest = digestLoop(hasherFor(DOMAIN, keccak));
     rows.push(await measure(`digest, ${name} keccak`, digest));
   }
-  const cached = cachedNobleVerifier(wasmKeccak);
+  const cached = new CachedNobleVerifier(wasmKeccak);
   const verifiers: [string, Verifier][] = [
     ['noble, recovered', createVerifier('noble', wasmKeccak)],
     ['noble, key and table kept', cached],
@@ -83,7 +84,9 @@ export async function run(): Promise<Report> {
   };
 }
 
-/** What checking against a remembered key would save; its answer is not recovery's, so no verifier does it. */
+/**
+ * The saving of a check against a remembered key. Its result can differ from that of recovery, so no verifier does it.
+ */
 function storedKeyVerifier(): Verifier {
   const { ecdsaVerify } = loadSecp256k1();
   const publicKey = secp256k1.getPublicKey(bytesOf(PRIVATE_KEY, DIGEST_BYTES), false);
@@ -92,21 +95,21 @@ function storedKeyVerifier(): Verifier {
   return { name: 'native', verify };
 }
 
-/** What a shard does once for a signer of whom a verifier thread has made a table. */
+/** The work of a shard, once for each signer for which a verifier thread has made a table. */
 function takeLoop(address: Uint8Array): () => void {
   const shared = new SharedTables(createTableMemory());
   const key = secp256k1.Point.fromBytes(secp256k1.getPublicKey(bytesOf(PRIVATE_KEY, DIGEST_BYTES)));
   shared.publish(address, 0, packTable(makeTable(key, SIGNER_WINDOW_BITS)));
   return () => {
-    const packed = shared.take(address, 0);
+    const packed = shared.read(address, 0);
     assert(packed !== undefined, 'signatures: the table is there');
     assert(unpackTable(packed, SIGNER_WINDOW_BITS) !== undefined, 'signatures: it is whole');
   };
 }
 
-/** Signers as markets have them: the n-th comes 1/n as often as the first. */
+/** A realistic mix of signers: the n-th appears 1/n times as often as the first. */
 function keptInTraffic(keccak: Keccak256): { hitPercent: number; bytes: number } {
-  const cached = cachedNobleVerifier(keccak);
+  const cached = new CachedNobleVerifier(keccak);
   const asked = Array.from({ length: TRAFFIC_SIGNERS }, (_, index) => {
     const signer = new OrderSigner(`0x${(index + 1).toString(16).padStart(64, '0')}`, DOMAIN);
     return { address: bytesOf(signer.address, ADDRESS_BYTES), ...signOne(signer, index) };
@@ -116,7 +119,7 @@ function keptInTraffic(keccak: Keccak256): { hitPercent: number; bytes: number }
   const random = new Random(1);
   for (let i = 0; i < TRAFFIC_ORDERS; i++) {
     const share = (random.below(1_000_000) / 1_000_000) * shares.at(-1)!;
-    const { digest, signature, address } = asked[shares.findIndex((upTo) => share < upTo)]!;
+    const { digest, signature, address } = asked[shares.findIndex((upTo) => share < upTo)];
     assert(cached.verify(digest, 0, signature, 0, address, 0), 'signatures: a right signature is accepted');
   }
   return { hitPercent: (100 * cached.hits) / TRAFFIC_ORDERS, bytes: cached.cachedBytes };
@@ -138,7 +141,7 @@ async function measure(what: string, task: () => void): Promise<Row> {
   };
 }
 
-/** The digest of a command record's bytes, as the shard takes it; the salt changes every time. */
+/** The digest of a command record's bytes, as in the shard; the salt changes every time. */
 function digestLoop(hasher: ReturnType<typeof hasherFor>): () => void {
   const bytes = new Uint8Array(104);
   const out = new Uint8Array(DIGEST_BYTES);

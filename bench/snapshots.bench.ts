@@ -1,10 +1,10 @@
 /**
- * What does making snapshots cost matching? The shard's own flow (engine and journal in one thread, a commit per full
- * batch) over the standard stream, from an empty directory each time: in turns alone and beside the
- * snapshot thread, which is the real one (engine/snapshots.ts) at the cadence the gateway gives it.
+ * How much do snapshots slow matching down? The shard's own flow (engine and journal in one thread, a commit per full
+ * batch) over the standard stream, from an empty directory each time: in turns alone and beside the snapshot thread,
+ * which is the real one (engine/snapshot/main.ts) at the cadence the gateway gives it.
  *
- * On a small or a busy machine a thread spends much of its time waiting for a processor, which says nothing of the
- * work. The kernel tells how long (schedstat), so the goal compares the speeds without that wait, the best of each; the
+ * On a small or busy machine a thread spends much of its time waiting for a processor, which says nothing about its
+ * work. The kernel reports that wait (schedstat), so the goal compares the speeds without it, the best of each; the
  * table has the plain ones beside them.
  */
 import { once } from 'node:events';
@@ -12,24 +12,24 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { Journal } from '../engine/journal.ts';
-import { listSnapshots } from '../engine/snapshot.ts';
-import { assert } from '../shared/assert.ts';
-import { Progress } from '../shared/progress.ts';
-import { STRIPPED_BEFORE } from '../shared/stripTypes.ts';
-import type { SnapshotOptions } from '../shared/threads.ts';
+import { Journal } from '../engine/journal/journal.ts';
+import { listSnapshots } from '../engine/snapshot/snapshot.ts';
+import { assert } from '../shared/base/assert.ts';
+import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
+import { Progress } from '../shared/wire/progress.ts';
+import type { SnapshotOptions } from '../shared/wire/threads.ts';
 import { type CommandTape, encodeStream } from './commandTape.ts';
 import { EngineRun } from './matchingEngine.ts';
 import { atLeast, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 import { generateStream, STREAMS } from './workload.ts';
 
 const PAIRS = 2;
-/** Long enough for the thread to come to the end of a snapshot and begin the next. */
+/** Long enough for the thread to complete a snapshot and start the next. */
 const COMMANDS = 1_000_000;
 const WARM_UP_COMMANDS = 200_000;
-/** As often as the shard does. */
+/** The interval of the shard. */
 const BATCH_COMMANDS = 256;
-/** What the gateway asks for when nobody says otherwise (SNAPSHOT_EVERY, JOURNAL_KEEP). */
+/** The defaults of SNAPSHOT_EVERY and JOURNAL_KEEP. */
 const EVERY_RECORDS = 100_000;
 const KEEP_RECORDS = 10_000_000;
 const LEAST_RATIO = 0.95;
@@ -104,7 +104,7 @@ function timeRun(subject: EngineRun, commands: number, journal: Journal, progres
   return { rate: (commands / ms) * 1000, runningRate: (commands / (ms - waited)) * 1000 };
 }
 
-/** How long the main thread was ready to run and had no processor; 0 where the system does not tell. */
+/** The time for which the main thread was ready to run and had no processor; 0 where the system does not report it. */
 function waitedMs(): number {
   try {
     const [, waitedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
@@ -124,7 +124,7 @@ async function startThread(directory: string, journalPath: string, progress: Sha
     everyRecords: EVERY_RECORDS,
     keepRecords: KEEP_RECORDS,
   };
-  const url = new URL('../engine/snapshots.ts', import.meta.url);
+  const url = new URL('../engine/snapshot/main.ts', import.meta.url);
   const worker = new Worker(url, { workerData, execArgv: STRIPPED_BEFORE });
   await once(worker, 'online');
   return worker;

@@ -1,23 +1,26 @@
 /**
- * Process entry of the streaming bench: so many subscribers of one market, each with a connection of its own. It keeps
- * when each of them got which delta, and puts that beside the times at which the orders were sent and acknowledged.
+ * Process entry of the streaming bench: the subscribers of one market, each with a connection of its own. It keeps when
+ * each of them got which delta, and puts that beside the times at which the orders were sent and acknowledged.
  */
 import WebSocket from 'ws';
 import { Histogram } from './histogram.ts';
 
-export type SubscribeOptions = { readonly baseUrl: string; readonly marketId: string; readonly subscribers: number };
-/** What follows: this many deltas, one an order. */
-export type ExpectMessage = { readonly deltas: number };
-/** In nanoseconds of the monotonic clock, which all processes of a machine share; one an order, in their order. */
-export type TimesMessage = { readonly sentNs: readonly number[]; readonly acknowledgedNs: readonly number[] };
+type SubscribeOptions = { readonly baseUrl: string; readonly marketId: string; readonly subscribers: number };
+/** Announces this many deltas, one for each order. */
+type ExpectMessage = { readonly deltas: number };
+/**
+ * Times in nanoseconds of the monotonic clock, which all processes of a machine share; one for each order, in their
+ * sequence.
+ */
+type TimesMessage = { readonly sentNs: readonly number[]; readonly acknowledgedNs: readonly number[] };
 
 export type Delivered = { readonly frames: number; readonly seconds: number };
-export type Delay = { readonly p50Us: number; readonly p99Us: number; readonly p999Us: number; readonly maxUs: number };
+type Delay = { readonly p50Us: number; readonly p99Us: number; readonly p999Us: number; readonly maxUs: number };
 export type Delays = { readonly afterSending: Delay; readonly afterAnswer: Delay };
 
 const DELTA = '{"channel":"book_delta"';
 const SEQUENCE = '"sequence":';
-/** Anonymous connections an address may have; Linux has a whole network of addresses that are this machine. */
+/** Anonymous connections that one address may have; on Linux a whole network of addresses is this machine. */
 const PER_ADDRESS = 20;
 
 let firstSequence = 1;
@@ -71,7 +74,7 @@ async function expect(count: number): Promise<void> {
 function delays({ sentNs, acknowledgedNs }: TimesMessage): Delays {
   const since = (times: readonly number[]): Delay => {
     const histogram = new Histogram();
-    for (const [index, nowNs] of receivedNs.entries()) histogram.record(nowNs - times[index % deltas]!);
+    for (const [index, nowNs] of receivedNs.entries()) histogram.record(nowNs - times[index % deltas]);
     return {
       p50Us: histogram.quantileUs(0.5),
       p99Us: histogram.quantileUs(0.99),

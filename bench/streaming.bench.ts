@@ -1,16 +1,16 @@
 /**
- * What do subscribers get, and when? A market with 1, 100 and 1,000 of them in a process of their own: orders one after
- * the other, each frame's delay counted from the moment its order was sent and from its acknowledgement (a frame that
- * is there before the answer counts as 0); then orders as fast as they are answered, and how many frames arrive a
- * second. Every order is one delta and one bbo for each outcome. The memory is the server's, before and after they
- * connected.
+ * How many frames do subscribers get, and how soon? A market with 1, 100 and 1,000 subscribers in a process of their
+ * own: first orders one after the other, with each frame's delay from the moment its order was sent and from its
+ * acknowledgement (0 for a frame that arrives before the answer); then orders as fast as they are answered, and the
+ * frames that arrive in a second. Every order is one delta and one bbo for each outcome. The memory is the server's,
+ * before and after they connected.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { assert } from '../shared/assert.ts';
-import { hasherFor } from '../shared/eip712.ts';
-import { createKeccak } from '../shared/keccak.ts';
+import { assert } from '../shared/base/assert.ts';
+import { hasherFor } from '../shared/crypto/eip712.ts';
+import { createKeccak } from '../shared/crypto/keccak.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { Connection, OrderFactory, toBytes } from './loadClient.ts';
 import { makeTarget } from './loadTarget.ts';
@@ -21,7 +21,9 @@ import type { Delays, Delivered } from './streamLoad.ts';
 const SUBSCRIBERS = [1, 100, 1000];
 const MOST_ORDERS_ONE_BY_ONE = 300;
 const MOST_ORDERS_AT_ONCE = 1000;
-/** Deltas of a part, to all subscribers together: a thousand of them need no thousand orders to be kept busy. */
+/**
+ * Deltas of one part, summed over all subscribers: a thousand subscribers need fewer than a thousand orders to be busy.
+ */
 const MOST_DELIVERIES = 100_000;
 const CONNECTIONS = 32;
 const WARM_UP = 20;
@@ -39,7 +41,7 @@ export async function run(): Promise<Report> {
   };
 }
 
-/** A server of its own for each number, so that memory starts from the same place. */
+/** Each number of subscribers has a server of its own, so that memory starts equal. */
 async function measure(subscribers: number): Promise<Row> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   try {
@@ -63,7 +65,7 @@ async function measure(subscribers: number): Promise<Row> {
     const perConnection = (residentBytes(server.pid!) - before) / subscribers;
 
     await deliver(load, connections, factory, WARM_UP);
-    const delays = await oneByOne(load, connections[0]!, factory, Math.min(MOST_ORDERS_ONE_BY_ONE, orders));
+    const delays = await oneByOne(load, connections[0], factory, Math.min(MOST_ORDERS_ONE_BY_ONE, orders));
     const cpuBefore = processSeconds(server.pid!);
     const { frames, seconds } = await deliver(load, connections, factory, orders);
     const cpuUs = ((processSeconds(server.pid!) - cpuBefore) * 1e6) / frames;
@@ -107,7 +109,7 @@ async function oneByOne(
   return ask<Delays>(load, { sentNs, acknowledgedNs });
 }
 
-/** From the first order until the last subscriber has the last frame. */
+/** The time from the first order until the last subscriber has the last frame. */
 async function deliver(
   load: ChildProcess,
   connections: readonly Connection[],
@@ -120,7 +122,7 @@ async function deliver(
   let next = 0;
   const drain = async (connection: Connection): Promise<void> => {
     while (next < orders) {
-      const request = requests[next++]!;
+      const request = requests[next++];
       const status = await new Promise<number>((resolve) => connection.send(request, resolve));
       assert(status < 300, 'streaming: every order is taken');
     }

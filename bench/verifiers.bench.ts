@@ -1,10 +1,11 @@
 /**
- * What if the native library does not load? The whole server with signatures checked in TypeScript, over HTTP: orders
- * of many signers, whose keys are recovered one by one, and of one who comes often, of whom a verifier thread makes a
- * table that the shard takes as well. Beside it the same recovery alone, on one core, in the same run.
+ * How fast is the server if the native library does not load? The whole server with signatures checked in TypeScript,
+ * over HTTP: orders of many signers, whose keys are recovered one by one, and of one frequent signer, for whom a
+ * verifier thread makes a table that the shard uses as well. For comparison the same recovery alone, on one core, in
+ * the same run.
  */
-import { assert } from '../shared/assert.ts';
-import { OrderSigner } from '../shared/sdk/order.ts';
+import { assert } from '../shared/base/assert.ts';
+import { OrderSigner } from '../shared/client/order.ts';
 import { type Scope, startServer, type TestServer } from '../test/support/server.ts';
 import type { LoadOptions, LoadResult, LoadTask } from './gatewayLoad.ts';
 import type { LoadSigner, LoadTarget } from './loadClient.ts';
@@ -14,7 +15,7 @@ import { atLeast, type Report, type Row, STOLEN } from './report.ts';
 const ROUNDS = 2;
 const RECOVER_SECONDS = 1.5;
 const CONNECTIONS = 32;
-/** Fewer orders of each than make a verifier keep a table. */
+/** Each signer has fewer orders than the number at which a verifier makes a table. */
 const SIGNERS = 60;
 const ORDERS_EACH = 5;
 const OFTEN = 1200;
@@ -58,7 +59,7 @@ function makeSigners(server: TestServer, { domain }: LoadTarget): Promise<LoadSi
 
 function describe(results: readonly LoadResult[]): Report {
   const rounds = Array.from({ length: ROUNDS }, (_, round) => results.slice(round * ROUND.length));
-  const best = (task: number) => Math.max(...rounds.map((round) => round[task]!.perSecond / round[0]!.perSecond));
+  const best = (task: number) => Math.max(...rounds.map((round) => round[task].perSecond / round[0].perSecond));
   return {
     bench: 'verifiers',
     settings:

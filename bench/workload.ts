@@ -1,24 +1,24 @@
 /**
  * The standard order stream: a seeded flow of limit orders around a walking mid price, cancels of random live orders
- * and sweeps through the whole book. Two streams are fixed by the hash of their bytes, so that every engine that ever
- * ran them, in whatever language, can be compared by its totals: equal totals mean that all match alike.
+ * and sweeps through the whole book. Two streams are fixed by the hash of their bytes, so that every engine that ran
+ * them, in any language, can be compared by its totals: equal totals mean equal matching.
  *
  * One operation is 16 bytes, little-endian:
  *   byte 0 operation (OPERATION)   1 side   2 price in ticks, 1 … 99   3 –   4 lots (u32)   8 order id (u32)   12 –
  * A placed order's id is the next number from 0; a cancel names an order that is live at that moment.
  */
 import { createHash } from 'node:crypto';
-import { assert } from '../shared/assert.ts';
-import { SIDE, type Side } from '../shared/codes.ts';
-import { seededRandom } from '../test/support/flow.ts';
+import { assert } from '../shared/base/assert.ts';
+import { SIDE, type Side } from '../shared/base/codes.ts';
+import { seededRandom } from '../test/support/random.ts';
 
 export const OPERATION = { PLACE: 0, CANCEL: 1, SWEEP: 2 } as const;
 export const OPERATION_BYTES = 16;
 export const LOTS_OFFSET = 4;
 export const ID_OFFSET = 8;
-export const LAST_TICK = 99;
+const LAST_TICK = 99;
 
-/** What a stream is made from, and what it must come to. */
+/** The parameters of a stream and its known totals. */
 export type StreamSpec = {
   readonly name: string;
   readonly operations: number;
@@ -72,7 +72,7 @@ const MOST_DISTANCE_TICKS = 29;
 const MOST_PLACED_LOTS = 200;
 const MOST_SWEPT_LOTS = 600;
 
-/** Writes the stream and asserts that it is the known one. */
+/** Generates the stream and asserts that its bytes are the known ones. */
 export function generateStream(spec: StreamSpec): Stream {
   const random = seededRandom(spec.seed);
   const bytes = Buffer.alloc(spec.operations * OPERATION_BYTES);
@@ -85,7 +85,7 @@ export function generateStream(spec: StreamSpec): Stream {
     if (index % MID_STEP_OPERATIONS === MID_STEP_OPERATIONS - 1) {
       mid = clamp(mid + (random() < 0.5 ? -1 : 1), LOWEST_MID, HIGHEST_MID);
     }
-    // Every draw below is made in this order, whatever comes of it: the bytes depend on it.
+    // The bytes of the stream depend on the order of all draws below, also of unused ones.
     const operation = chooseOperation(random(), live.count, spec);
     const drawnSide = random() < 0.5 ? SIDE.BUY : SIDE.SELL;
     if (operation === OPERATION.CANCEL) {
@@ -152,7 +152,7 @@ function clamp(value: number, least: number, most: number): number {
   return Math.min(most, Math.max(least, value));
 }
 
-/** A set that one can draw from by index: a removal moves the last member into the gap. */
+/** A set with random access by index: a removal moves the last member into the gap. */
 class LiveOrders {
   count = 0;
   readonly #ids: Int32Array;
@@ -184,8 +184,8 @@ class LiveOrders {
 type Queue = { ids: number[]; first: number };
 
 /**
- * Price-time matching in its plainest form: a list per price, searched from the best price on. A cancelled order stays
- * in its list with nothing left and is dropped when it comes to the front.
+ * Price-time matching in its simplest form: a list for each price, searched from the best price on. A cancelled order
+ * stays in its list with nothing left and is dropped when it comes to the front.
  */
 class ReferenceBook {
   trades = 0;
@@ -214,7 +214,7 @@ class ReferenceBook {
     return left;
   }
 
-  /** @returns the lots that found nothing; they do not rest. */
+  /** @returns the lots that were not filled; they do not rest. */
   sweep(id: number, side: Side, limit: number, lots: number): number {
     this.side[id] = side;
     this.tick[id] = limit;

@@ -1,33 +1,33 @@
-/** The server process: reads its settings, starts the exchange, says where it is, and ends in order when told to. */
+/** The server process: reads its settings, starts the exchange, prints its URL, and stops in order on a signal. */
 import { availableParallelism } from 'node:os';
-import { systemClock } from '../shared/clock.ts';
-import { type Config, ConfigError, EXIT_CONFIG, parseConfig } from './config.ts';
-import type { Demo, OpenedDemo } from './demo.ts';
-import { Exchange } from './exchange.ts';
-import { createLogger, type Logger } from './log.ts';
-import { StartError } from './startError.ts';
+import { systemClock } from '../shared/base/clock.ts';
+import { type Config, ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
+import { createLogger, type Logger } from './process/log.ts';
+import { StartError } from './process/startError.ts';
+import type { Demo, OpenedDemo } from './wiring/demo.ts';
+import { Exchange } from './wiring/exchange.ts';
 
 /** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
 const EXIT_SOFTWARE = 70;
 const EXIT_FAILURE = 1;
-/** Together they stay within the 10 s in which a supervisor expects the end. */
+/** Both stay within the 10 s that a supervisor waits before it kills the process. */
 const ANSWER_WITHIN_MS = 6000;
 const STOP_WITHIN_MS = 9500;
 
 let isStopping = false;
 
 async function main(): Promise<void> {
-  // Everything the exchange writes is its own business.
+  // Files of the exchange are for its own user only.
   process.umask(0o077);
   const config = parseConfig(process.env, availableParallelism());
   const log = createLogger(config.logLevel);
   const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
   stopOnSignals(exchange, log);
-  const opened = config.demo ? await (await import('./demo.ts')).openDemo(exchange, log) : null;
-  const { token, isNew } = exchange.control.adminToken;
+  const opened = config.demo ? await (await import('./wiring/demo.ts')).openDemo(exchange, log) : null;
+  const { token, isNew } = exchange.stores.control.adminToken;
   printBanner(exchange.baseUrl, isNew ? token : null, opened, config);
   log.info(
-    { host: config.host, port: exchange.port, shards: exchange.control.shards, data_dir: config.dataDir },
+    { host: config.host, port: exchange.port, shards: exchange.stores.control.shards, data_dir: config.dataDir },
     'listening',
   );
 }
@@ -49,13 +49,13 @@ function stopOnSignals(exchange: Exchange, log: Logger): void {
   process.on('SIGINT', stop);
 }
 
-/** What was in flight is being answered OUTCOME_UNKNOWN: one turn of the loop lets those answers leave. */
+/** Requests in flight are answered OUTCOME_UNKNOWN; one more turn of the loop sends these answers. */
 function fail(log: Logger, error: unknown): void {
   log.fatal({ err: error }, 'a thread failed');
   setImmediate(() => process.exit(EXIT_SOFTWARE));
 }
 
-/** For whoever started the server by hand. Secrets are shown when they are made and never again. */
+/** For a user who starts the server by hand. Secrets are shown only when they are made. */
 function printBanner(baseUrl: string, newToken: string | null, opened: OpenedDemo | null, config: Config): void {
   const lines: string[] = [];
   if (newToken !== null)
@@ -89,7 +89,7 @@ function demoLines({ accounts, market_id }: Demo, isNew: boolean, dataDir: strin
 try {
   await main();
 } catch (error) {
-  // A demo that a signal cut short has not failed: the stop under way ends the process.
+  // A signal may have interrupted the demo, which is no failure: the stop that is under way ends the process.
   if (!isStopping) explainAndExit(error);
 }
 

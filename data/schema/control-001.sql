@@ -1,5 +1,6 @@
--- control.db, version 1: who may trade and what is traded. Money, orders and the state of markets are not here: they
--- belong to the journals. Times are milliseconds since the Unix epoch, amounts micro-USDC or atomic tokens.
+-- control.db, version 1: users, wallets, API keys, events, markets, deposits and withdrawals. Balances, orders and the
+-- state of markets are not stored here but in the journals. Times are in milliseconds since the Unix epoch, amounts in
+-- micro-USDC or atomic tokens.
 
 CREATE TABLE platform (
   key   TEXT PRIMARY KEY,
@@ -17,7 +18,7 @@ CREATE TABLE users (
   created_ms    INTEGER NOT NULL
 ) STRICT;
 
--- In the order they were linked: the first of an account is its primary wallet.
+-- Rows are in the order in which wallets were linked; the first one of an account is its primary wallet.
 CREATE TABLE wallets (
   sequence      INTEGER PRIMARY KEY,
   address       TEXT NOT NULL UNIQUE CHECK (length(address) = 42 AND address = lower(address)),
@@ -30,7 +31,7 @@ CREATE TABLE delegates (
   PRIMARY KEY (maker, signer)
 ) STRICT, WITHOUT ROWID;
 
--- The secret is sealed under the master key, the passphrase hashed with its own salt; policy is JSON.
+-- The secret is encrypted under the master key, the passphrase is hashed with a salt of its own, policy is JSON.
 CREATE TABLE api_keys (
   key_id          TEXT PRIMARY KEY,
   account_index   INTEGER NOT NULL REFERENCES users (account_index),
@@ -40,7 +41,7 @@ CREATE TABLE api_keys (
   expires_ms      INTEGER,
   revoked_ms      INTEGER,
   created_ms      INTEGER NOT NULL,
-  -- The latest timestamp accepted ahead of the server's clock: after a restart the key signs later ones.
+  -- The latest timestamp accepted ahead of the server's clock: after a restart the key must sign with a later one.
   ahead_sec       INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
@@ -53,7 +54,7 @@ CREATE TABLE events (
   updated_ms  INTEGER NOT NULL
 ) STRICT;
 
--- status, fee_bps and the two times are what the market was opened with; how it stands now the journal knows.
+-- status, fee_bps and the two times are those at the opening of the market; the current ones are in the journal.
 CREATE TABLE markets (
   market_index     INTEGER PRIMARY KEY CHECK (market_index >= 0),
   id               TEXT NOT NULL UNIQUE,

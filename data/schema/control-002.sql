@@ -1,11 +1,11 @@
--- control.db, version 2: dead-man's switches that are armed, and what users have set against themselves.
+-- control.db, version 2: armed dead-man's switches, reminders and trading timeouts.
 
 CREATE TABLE armed_switches (
   account_index INTEGER PRIMARY KEY REFERENCES users (account_index),
   armed_ms      INTEGER NOT NULL
 ) STRICT;
 
--- Null is off.
+-- Null means off.
 CREATE TABLE gaming_preferences (
   account_index          INTEGER PRIMARY KEY REFERENCES users (account_index),
   reality_check_minutes  INTEGER,

@@ -1,4 +1,4 @@
--- control.db, version 3: order groups. A group's index is its own for ever: the journals know it by that.
+-- control.db, version 3: order groups. An index is never used again, because journals identify groups by it.
 
 CREATE TABLE order_groups (
   group_index   INTEGER PRIMARY KEY,

@@ -1,26 +1,27 @@
 /**
- * The money of one shard, kept a second time: from the journal's commands and the lots and prices of its fills, in
- * bigint, with one small step per movement. Nothing is shared with ledger.ts, settle.ts, grid.ts or resolution.ts: that
- * is the point. What the journal says of the result (ACCOUNT, MARKET, fees, remaining lots) is compared, never taken.
+ * A second, independent bookkeeping of one shard's money: computed from the journal's commands and from the lots and
+ * prices of its fills, in bigint, with one small step for each movement. It shares no code with ledger.ts, settle.ts,
+ * grid.ts or resolution.ts, so that an error there is found. The results in the journal (ACCOUNT, MARKET, fees,
+ * remaining lots) are only compared, never used.
  *
  * Units: micro-USDC and atomic tokens. Rules: RULES.md 1, 2.3, 3.
  */
-import { FEE_ACCOUNT, MATCH_TYPE, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
-import * as cmd from '../../shared/commands.ts';
-import * as ev from '../../shared/events.ts';
-import { toHex } from '../../shared/hex.ts';
-import { readSafe, readSigned } from '../../shared/record.ts';
+import { FEE_ACCOUNT, MATCH_TYPE, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { toHex } from '../../shared/base/hex.ts';
+import { type Command, type CommandOf, decodeCommand, NO_MARKET } from '../../shared/wire/commands.ts';
+import { decodeEvents, type Event, type EventOf } from '../../shared/wire/events.ts';
+import type { RowView } from '../journal/rowView.ts';
 import { AdminError } from './directory.ts';
 
 export type Purse = { available: bigint; reserved: bigint };
-export type MarketBooks = {
+type MarketBooks = {
   readonly ticksPerUnit: bigint;
   collateral: bigint;
   payoutYesPpm: bigint;
-  /** By account: Yes at index 0, No at index 1. */
+  /** Purses by account: Yes at index 0, No at index 1. */
   readonly tokens: Map<number, readonly [Purse, Purse]>;
 };
-export type OpenOrder = {
+type OpenOrder = {
   readonly account: number;
   readonly market: number;
   readonly side: number;
@@ -28,7 +29,7 @@ export type OpenOrder = {
   readonly limitTicks: bigint;
   readonly feeBps: bigint;
   remainingLots: bigint;
-  /** What it got so far, before fees: tokens of a BUY, USDC of a SELL. */
+  /** Received so far, before fees: tokens of a BUY, USDC of a SELL. */
   received: bigint;
 };
 
@@ -38,30 +39,29 @@ const PPM = 1_000_000n;
 export class Accounting {
   readonly usdc = new Map<number, Purse>();
   readonly markets = new Map<number, MarketBooks>();
-  /** By slot, as the events name them. */
+  /** Open orders by the slot that events name. */
   readonly orders = new Map<number, OpenOrder>();
   deposited = 0n;
   withdrawn = 0n;
   feesMicro = 0n;
   feesAtomic = 0n;
-  readonly #tell: (difference: string) => void;
+  readonly #report: (difference: string) => void;
   readonly #references = new Set<string>();
   #sequence = 0;
-  /** Of the PLACE command at hand, until its ORDER event says which slot it got. */
+  /** The order of the PLACE command of this record, until its ORDER event names the slot. */
   #incoming: OpenOrder | null = null;
 
-  /** @param tell is given every difference, in words. */
-  constructor(tell: (difference: string) => void) {
-    this.#tell = tell;
+  /** @param report is called with every difference, in words. */
+  constructor(report: (difference: string) => void) {
+    this.#report = report;
   }
 
-  /** One journal row: the command, then what its events say, then whether they say the same as these books. */
-  record(sequence: number, words: Uint32Array, command: number, event: number, eventBytes: number): void {
+  /** Books one journal row: first the command, then its events, which are also compared with these books. */
+  record({ sequence, command, events }: RowView): void {
     this.#sequence = sequence;
     this.#incoming = null;
-    this.#command(words, command);
-    const end = event + (eventBytes >>> 2);
-    for (let word = event; word < end; word += words[word]! >>> 2) this.#event(words, word);
+    this.#command(decodeCommand(command.words, command.word));
+    for (const event of decodeEvents(events.words, events.word, events.end)) this.#event(event);
   }
 
   purse(account: number): Purse {
@@ -91,63 +91,59 @@ export class Accounting {
     return held[outcome as 0 | 1];
   }
 
-  #command(words: Uint32Array, word: number): void {
-    const account = words[word + cmd.CMD_ACCOUNT]!;
-    const market = words[word + cmd.CMD_MARKET]!;
-    const flags = words[word + cmd.CMD_FLAGS]!;
-    const type = words[word + cmd.CMD_TYPE]! & 0xffff;
-    switch (type) {
-      case cmd.COMMAND.PLACE:
-      case cmd.COMMAND.REPLACE:
-        this.#place(words, word, account, market);
+  #command(command: Command): void {
+    const { account, market } = command;
+    switch (command.name) {
+      case 'PLACE':
+      case 'REPLACE':
+        this.#place(command);
         break;
-      case cmd.COMMAND.CONVERT:
-        this.#convert(account, market, BigInt(readSafe(words, word + cmd.CONVERT_AMOUNT)), flags);
+      case 'CONVERT':
+        this.#convert(account, market, BigInt(command.amountAtomic), command.movement);
         break;
-      case cmd.COMMAND.FUNDS:
-        this.#funds(words, word, account, flags);
+      case 'FUNDS':
+        this.#funds(command);
         break;
-      case cmd.COMMAND.MARKET_OPEN:
-        this.#open(market, words[word + cmd.OPEN_TICKS_PER_UNIT]!);
+      case 'MARKET_OPEN':
+        this.#open(market, command.ticksPerUnit);
         break;
-      case cmd.COMMAND.RESOLVE:
-        this.market(market).payoutYesPpm = BigInt(words[word + cmd.RESOLVE_PAYOUT_YES_PPM]!);
+      case 'RESOLVE':
+        this.market(market).payoutYesPpm = BigInt(command.payoutYesPpm);
         break;
-      case cmd.COMMAND.CLAIM:
+      case 'CLAIM':
         this.#payOut(this.market(market), account);
         break;
-      case cmd.COMMAND.SETTLE:
+      case 'SETTLE':
         this.#settle(this.market(market));
         break;
-      case cmd.COMMAND.CANCEL:
-      case cmd.COMMAND.CANCEL_MANY:
-      case cmd.COMMAND.MARKET_PATCH:
-      case cmd.COMMAND.TICK:
-      case cmd.COMMAND.GROUP_SET:
-      case cmd.COMMAND.GROUP_RESET:
-      case cmd.COMMAND.GROUP_TRIP:
-      case cmd.COMMAND.CONTRACTS:
+      case 'CANCEL':
+      case 'CANCEL_MANY':
+      case 'MARKET_PATCH':
+      case 'TICK':
+      case 'GROUP_SET':
+      case 'GROUP_RESET':
+      case 'GROUP_TRIP':
+      case 'CONTRACTS':
         break; // money moves only where their CLOSED events say that an order ended
       default:
-        throw new AdminError(`record ${this.#sequence}: command type ${type} is not known to the audit`);
+        command satisfies never; // a new command is a new case here
     }
   }
 
-  #place(words: Uint32Array, word: number, account: number, market: number): void {
-    const kind = words[word + cmd.PLACE_KIND]!;
-    const side = cmd.kindSide(kind);
-    const outcome = cmd.kindOutcome(kind);
-    const makerAmount = BigInt(readSafe(words, word + cmd.PLACE_MAKER_AMOUNT));
-    const takerAmount = BigInt(readSafe(words, word + cmd.PLACE_TAKER_AMOUNT));
+  #place(command: CommandOf<'PLACE' | 'REPLACE'>): void {
+    const { account, market } = command;
+    const { side, outcome, timeInForce } = command.kind;
+    const makerAmount = BigInt(command.makerAmount);
+    const takerAmount = BigInt(command.takerAmount);
     const { ticksPerUnit } = this.market(market);
     const [usdc, tokens] = side === SIDE.BUY ? [makerAmount, takerAmount] : [takerAmount, makerAmount];
-    // The worst tick that honours the signature: a buyer never pays more, a seller never gets less.
+    // The worst tick that the signature allows: a buyer never pays more, a seller never receives less.
     const exact = usdc * ticksPerUnit;
     const limitTicks = exact / tokens + (side === SIDE.SELL && exact % tokens !== 0n ? 1n : 0n);
     const lots = tokens / ticksPerUnit;
-    const rests = [TIME_IN_FORCE.GTC, TIME_IN_FORCE.GTD].includes(cmd.kindTimeInForce(kind) as 0);
+    const rests = [TIME_IN_FORCE.GTC, TIME_IN_FORCE.GTD].includes(timeInForce as 0);
     this.#same('the order is on the grid', !rests || (exact % tokens === 0n && tokens % ticksPerUnit === 0n), true);
-    const feeBps = BigInt(words[word + cmd.PLACE_FEE_BPS]!);
+    const feeBps = BigInt(command.feeBps);
     const order = { account, market, side, outcome, limitTicks, feeBps, remainingLots: lots, received: 0n };
     const purse = this.#purseOf(order);
     const held = this.#heldBy(order, lots);
@@ -164,9 +160,9 @@ export class Accounting {
     this.market(market).collateral += sign * amount;
   }
 
-  #funds(words: Uint32Array, word: number, account: number, movement: number): void {
-    const amount = BigInt(readSafe(words, word + cmd.FUNDS_AMOUNT));
-    const reference = toHex(new Uint8Array(words.buffer, words.byteOffset + (word + cmd.FUNDS_REFERENCE) * 4, 32));
+  #funds({ account, amountMicro, movement, reference: hash }: CommandOf<'FUNDS'>): void {
+    const amount = BigInt(amountMicro);
+    const reference = toHex(hash);
     this.#same('a movement of money happens once', this.#references.has(reference), false);
     this.#references.add(reference);
     if (movement === MOVEMENT.DEPOSIT) {
@@ -188,7 +184,7 @@ export class Accounting {
     });
   }
 
-  /** Everything an account holds of a decided market becomes USDC, rounded down once. */
+  /** Turns all tokens that an account holds of a decided market into USDC, rounded down once. */
   #payOut(market: MarketBooks, account: number): void {
     const held = market.tokens.get(account);
     if (held === undefined) return;
@@ -207,65 +203,65 @@ export class Accounting {
     market.collateral = 0n;
   }
 
-  #event(words: Uint32Array, word: number): void {
-    switch (ev.typeOf(words[word + ev.EV_TYPE]!)) {
-      case ev.EVENT.ORDER:
-        this.#accepted(words, word);
+  #event(event: Event): void {
+    switch (event.name) {
+      case 'ORDER':
+        this.#accepted(event);
         break;
-      case ev.EVENT.FILL:
-        this.#fill(words, word);
+      case 'FILL':
+        this.#fill(event);
         break;
-      case ev.EVENT.CLOSED:
-        this.#closed(words, word);
+      case 'CLOSED':
+        this.#closed(event);
         break;
-      case ev.EVENT.ACCOUNT:
-        this.#compareAccount(words, word);
+      case 'ACCOUNT':
+        this.#compareAccount(event);
         break;
-      case ev.EVENT.MARKET: {
-        const index = words[word + ev.EV_MARKET]!;
-        const told = readSigned(words, word + ev.MARKET_COLLATERAL);
-        this.#same(`collateral of market ${index}`, BigInt(told), this.market(index).collateral);
+      case 'MARKET': {
+        const { market, collateralMicro } = event;
+        this.#same(`collateral of market ${market}`, BigInt(collateralMicro), this.market(market).collateral);
         break;
       }
     }
   }
 
-  #accepted(words: Uint32Array, word: number): void {
+  #accepted({ slot, quantityLots, limitTicks }: EventOf<'ORDER'>): void {
     const order = this.#incoming;
-    if (order === null) throw new AdminError(`record ${this.#sequence}: an order was accepted that nobody placed`);
-    this.#same('lots of the order', BigInt(readSafe(words, word + ev.ORDER_LOTS)), order.remainingLots);
-    this.#same('limit of the order', BigInt(words[word + ev.ORDER_LIMIT_TICKS]!), order.limitTicks);
-    this.orders.set(words[word + ev.EV_SLOT]!, order);
+    if (order === null)
+      throw new AdminError(`record ${this.#sequence}: an order was accepted without a command that placed it`);
+    this.#same('lots of the order', BigInt(quantityLots), order.remainingLots);
+    this.#same('limit of the order', BigInt(limitTicks), order.limitTicks);
+    this.orders.set(slot, order);
   }
 
-  #fill(words: Uint32Array, word: number): void {
-    const maker = this.#order(words[word + ev.EV_SLOT]!);
-    const taker = this.#order(words[word + ev.FILL_TAKER_SLOT]!);
-    const lots = BigInt(readSafe(words, word + ev.FILL_LOTS));
-    const yesTicks = BigInt(words[word + ev.FILL_YES_TICKS]!);
+  #fill(event: EventOf<'FILL'>): void {
+    const maker = this.#order(event.makerSlot);
+    const taker = this.#order(event.takerSlot);
+    const lots = BigInt(event.lots);
+    const yesTicks = BigInt(event.yesTicks);
     const makerFee = this.#settleParty(maker, lots, yesTicks);
     const takerFee = this.#settleParty(taker, lots, yesTicks);
-    this.#same('fee of the maker', BigInt(readSafe(words, word + ev.FILL_MAKER_FEE)), makerFee);
-    this.#same('fee of the taker', BigInt(readSafe(words, word + ev.FILL_TAKER_FEE)), takerFee);
+    this.#same('fee of the maker', BigInt(event.makerFee), makerFee);
+    this.#same('fee of the taker', BigInt(event.takerFee), takerFee);
 
     const market = this.market(maker.market);
     const sets = lots * market.ticksPerUnit;
     const type =
       maker.side !== taker.side ? MATCH_TYPE.STANDARD : maker.side === SIDE.BUY ? MATCH_TYPE.MINT : MATCH_TYPE.MERGE;
-    this.#same('kind of the trade', words[word + ev.EV_FLAGS]!, type);
+    this.#same('kind of the trade', event.matchType, type);
     if (type === MATCH_TYPE.MINT) market.collateral += sets;
     if (type === MATCH_TYPE.MERGE) market.collateral -= sets;
   }
 
-  /** @returns the fee: what is due on all it received so far, less what it paid already. */
+  /** @returns the fee: the fee on everything received so far, less the fees paid before. */
   #settleParty(order: OpenOrder, lots: bigint, yesTicks: bigint): bigint {
     const { ticksPerUnit } = this.market(order.market);
     const ticks = order.outcome === OUTCOME.YES ? yesTicks : ticksPerUnit - yesTicks;
     const usdc = lots * ticks;
     const tokens = lots * ticksPerUnit;
-    const gross = order.side === SIDE.BUY ? tokens : usdc;
-    const fee = ((order.received + gross) * order.feeBps) / BPS - (order.received * order.feeBps) / BPS;
-    order.received += gross;
+    const received = order.side === SIDE.BUY ? tokens : usdc;
+    const fee = ((order.received + received) * order.feeBps) / BPS - (order.received * order.feeBps) / BPS;
+    order.received += received;
     order.remainingLots -= lots;
     const isFair = order.side === SIDE.BUY ? ticks <= order.limitTicks : ticks >= order.limitTicks;
     this.#same('no fill is worse than the limit', isFair, true);
@@ -284,10 +280,9 @@ export class Accounting {
     return fee;
   }
 
-  #closed(words: Uint32Array, word: number): void {
-    const slot = words[word + ev.EV_SLOT]!;
+  #closed({ slot, remainingLots }: EventOf<'CLOSED'>): void {
     const order = this.#order(slot);
-    this.#same('lots left', BigInt(readSafe(words, word + ev.CLOSED_REMAINING_LOTS)), order.remainingLots);
+    this.#same('lots left', BigInt(remainingLots), order.remainingLots);
     const purse = this.#purseOf(order);
     const held = this.#heldBy(order, order.remainingLots);
     purse.reserved -= held;
@@ -295,21 +290,19 @@ export class Accounting {
     this.orders.delete(slot);
   }
 
-  #compareAccount(words: Uint32Array, word: number): void {
-    const account = words[word + ev.EV_ACCOUNT]!;
-    const market = words[word + ev.EV_MARKET]!;
-    const signed = (at: number): bigint => BigInt(readSigned(words, word + at));
-    const told = { available: signed(ev.ACCOUNT_NET), reserved: signed(ev.ACCOUNT_RESERVED) };
-    this.#samePurse(`USDC of account ${account}`, told, this.purse(account));
-    if (market === cmd.NO_MARKET) return;
-    const yes = { available: signed(ev.ACCOUNT_YES_AVAILABLE), reserved: signed(ev.ACCOUNT_YES_RESERVED) };
-    const no = { available: signed(ev.ACCOUNT_NO_AVAILABLE), reserved: signed(ev.ACCOUNT_NO_RESERVED) };
+  #compareAccount(event: EventOf<'ACCOUNT'>): void {
+    const { account, market } = event;
+    const usdc = purseOf(event.netMicro, event.reservedMicro);
+    this.#samePurse(`USDC of account ${account}`, usdc, this.purse(account));
+    if (market === NO_MARKET) return;
+    const yes = purseOf(event.yesAvailable, event.yesReserved);
+    const no = purseOf(event.noAvailable, event.noReserved);
     const whose = `tokens of account ${account} in market ${market}`;
     this.#samePurse(`Yes ${whose}`, yes, this.tokens(account, market, OUTCOME.YES));
     this.#samePurse(`No ${whose}`, no, this.tokens(account, market, OUTCOME.NO));
   }
 
-  /** Where an order's reservation lies: USDC of a BUY, the tokens themselves of a SELL. */
+  /** The purse with an order's reservation: USDC for a BUY, the tokens themselves for a SELL. */
   #purseOf({ side, account, market, outcome }: OpenOrder): Purse {
     return side === SIDE.BUY ? this.purse(account) : this.tokens(account, market, outcome);
   }
@@ -324,12 +317,17 @@ export class Accounting {
     return order;
   }
 
-  #samePurse(what: string, told: Purse, own: Purse): void {
-    this.#same(`${what}, available`, told.available, own.available);
-    this.#same(`${what}, reserved`, told.reserved, own.reserved);
+  #samePurse(what: string, journaled: Purse, own: Purse): void {
+    this.#same(`${what}, available`, journaled.available, own.available);
+    this.#same(`${what}, reserved`, journaled.reserved, own.reserved);
   }
 
-  #same(what: string, told: unknown, own: unknown): void {
-    if (told !== own) this.#tell(`record ${this.#sequence}: ${what}: the journal says ${told}, the audit ${own}`);
+  #same(what: string, journaled: unknown, own: unknown): void {
+    if (journaled === own) return;
+    this.#report(`record ${this.#sequence}: ${what}: the journal says ${journaled}, the audit ${own}`);
   }
+}
+
+function purseOf(available: number, reserved: number): Purse {
+  return { available: BigInt(available), reserved: BigInt(reserved) };
 }

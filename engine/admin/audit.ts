@@ -1,20 +1,22 @@
 /**
- * `admin audit`: every balance once more, from the journals alone (accounting.ts), compared with what the engine's own
- * replay comes to, and the sum of everything with what was deposited less what was withdrawn.
+ * `admin audit`: computes every balance again from the journals alone (accounting.ts), and compares them with those of
+ * a replay by the engine. The sum of all money is compared with the deposits less the withdrawals.
  *
- * Each shard is closed in itself: whatever enters or leaves it is a deposit, a withdrawal or a payout from its own
- * collateral. So a running exchange can be audited too, every shard up to where its journal was.
+ * Each shard balances by itself: money enters or leaves it only by deposits, withdrawals and payouts from its own
+ * collateral. So a running exchange can be audited as well, each shard up to the end its journal had.
  */
-import { SIDE } from '../../shared/codes.ts';
-import { kindOutcome, kindSide } from '../../shared/commands.ts';
-import type { Engine } from '../engine.ts';
-import { JournalReader } from '../journalReader.ts';
-import { NUMBERS, PLACE_OF, WORDS } from '../orders.ts';
+import { SIDE } from '../../shared/base/codes.ts';
+import { kindOutcome, kindSide } from '../../shared/wire/commands.ts';
+import { DOUBLE_SHIFT, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
+import type { Engine } from '../core/engine.ts';
+import { brokenInvariant } from '../core/invariants.ts';
+import { JournalReader } from '../journal/reader.ts';
 import { Accounting, type Purse } from './accounting.ts';
 import type { ShardFile } from './directory.ts';
 import { earliestState, readBatch } from './replica.ts';
+import { table } from './table.ts';
 
-/** Of one shard: a first difference tends to have many followers. */
+/** Differences shown for each shard: the first one usually causes many others. */
 const SHOWN_DIFFERENCES = 20;
 
 type Totals = Record<(typeof TOTALS)[number], bigint>;
@@ -28,9 +30,9 @@ const TOTALS = [
   'fees_token_atomic',
 ] as const;
 
-export type ShardAudit = {
+type ShardAudit = {
   readonly shard: number;
-  /** Records behind this one were added up; the balances at it are those of a snapshot, or nothing at 0. */
+  /** Records after this one were audited. The balances at it are those of a snapshot, or zero at record 0. */
   readonly from: number;
   readonly to: number;
   readonly accounting: Accounting;
@@ -47,8 +49,7 @@ export function auditDirectory(files: readonly ShardFile[]): { readonly text: st
   ]);
   lines.push('');
   const totals = sumOf(audits.map(({ accounting }) => totalsOf(accounting)));
-  const width = Math.max(...TOTALS.map((name) => name.length));
-  for (const name of TOTALS) lines.push(`${name.padEnd(width)}  ${totals[name]}`);
+  lines.push(...table(TOTALS.map((name) => [name, String(totals[name])])));
   lines.push('', ...overdrawn(audits));
   const differences = audits.flatMap((audit) => audit.differences.map((text) => `shard ${audit.shard}: ${text}`));
   lines.push(...(differences.length === 0 ? ['balanced'] : differences));
@@ -67,14 +68,16 @@ export function auditShard(file: ShardFile): ShardAudit {
     });
     const { engine, head } = earliestState(file, firstSequence);
     const from = head.sequence;
-    if (from > 0) takeOver(accounting, engine);
+    if (from > 0) copyBalances(accounting, engine);
     while (head.sequence < lastSequence) {
-      readBatch(reader, head, lastSequence, (at, timeMs, words, command, _commandBytes, event, eventBytes) => {
-        engine.replay(at, timeMs, words, command, event, eventBytes);
-        accounting.record(at, words, command, event, eventBytes);
+      readBatch(reader, head, lastSequence, (row) => {
+        engine.replay(row);
+        accounting.record(row);
       });
     }
     differences.push(...compareWithEngine(accounting, engine), ...unbalanced(accounting));
+    const broken = brokenInvariant(engine.state);
+    if (broken !== null) differences.push(`an invariant does not hold: ${broken}`);
     if (hidden > 0) differences.push(`and ${hidden} more`);
     return { shard: file.shard, from, to: lastSequence, accounting, differences };
   } finally {
@@ -82,8 +85,8 @@ export function auditShard(file: ShardFile): ShardAudit {
   }
 }
 
-/** The opening balances of an audit that cannot begin at the beginning. */
-function takeOver(accounting: Accounting, { state }: Engine): void {
+/** Copies the opening balances for the audit of a trimmed journal. */
+function copyBalances(accounting: Accounting, { state }: Engine): void {
   const { markets, orders, totals } = state;
   accounting.deposited = BigInt(totals.depositedMicro);
   accounting.withdrawn = BigInt(totals.withdrawnMicro);
@@ -100,27 +103,27 @@ function takeOver(accounting: Accounting, { state }: Engine): void {
     own.reserved = engine.reserved;
   }
   for (let slot = 0; slot < orders.capacity; slot++) {
-    if (orders.place[slot << WORDS] === PLACE_OF.FREE) continue;
-    const kind = orders.kind[slot << WORDS]!;
-    const market = orders.market[slot << WORDS]!;
-    const filledLots = BigInt(orders.quantityLots[slot << NUMBERS]! - orders.remainingLots[slot << NUMBERS]!);
+    if (orders.state[slot << WORD_SHIFT] === SLOT_STATE.FREE) continue;
+    const kind = orders.kind[slot << WORD_SHIFT];
+    const market = orders.market[slot << WORD_SHIFT];
+    const filledLots = BigInt(orders.quantityLots[slot << DOUBLE_SHIFT] - orders.remainingLots[slot << DOUBLE_SHIFT]);
     const isBuy = kindSide(kind) === SIDE.BUY;
     accounting.orders.set(slot, {
-      account: orders.account[slot << WORDS]!,
+      account: orders.account[slot << WORD_SHIFT],
       market,
       side: kindSide(kind),
       outcome: kindOutcome(kind),
-      limitTicks: BigInt(orders.limitTicks[slot << WORDS]!),
-      feeBps: BigInt(orders.feeBps[slot << WORDS]!),
-      remainingLots: BigInt(orders.remainingLots[slot << NUMBERS]!),
+      limitTicks: BigInt(orders.limitTicks[slot << WORD_SHIFT]),
+      feeBps: BigInt(orders.feeBps[slot << WORD_SHIFT]),
+      remainingLots: BigInt(orders.remainingLots[slot << DOUBLE_SHIFT]),
       received: isBuy
         ? filledLots * accounting.market(market).ticksPerUnit
-        : BigInt(orders.filledNotionalMicro[slot << NUMBERS]!),
+        : BigInt(orders.filledNotionalMicro[slot << DOUBLE_SHIFT]),
     });
   }
 }
 
-/** Every purse that the audit or the engine knows, beside the other's. */
+/** Every purse that the audit or the engine knows, as a pair. */
 function* purses(
   accounting: Accounting,
   { ledger }: Engine['state'],
@@ -131,12 +134,13 @@ function* purses(
   }
   for (const account of accounts) {
     const isKnown = account < ledger.accountCapacity;
-    const available = BigInt(isKnown ? ledger.netMicro[account]! : 0);
-    const reserved = BigInt(isKnown ? ledger.reservedMicro[account]! : 0);
+    const available = BigInt(isKnown ? ledger.netMicro[account] : 0);
+    const reserved = BigInt(isKnown ? ledger.reservedMicro[account] : 0);
     yield { what: `USDC of account ${account}`, own: accounting.purse(account), engine: { available, reserved } };
   }
   const { positions } = ledger;
-  for (let row = 0; row < positions.count; row++) accounting.tokens(positions.account[row]!, positions.market[row]!, 0);
+  for (let row = 0; row < positions.count; row++)
+    accounting.tokens(positions.pairs.accounts[row], positions.pairs.markets[row], 0);
   for (const [market, { tokens }] of accounting.markets) {
     for (const [account, held] of tokens) {
       for (const [outcome, own] of held.entries()) {
@@ -168,7 +172,7 @@ function compareWithEngine(accounting: Accounting, { state }: Engine): string[] 
   return differences;
 }
 
-/** What is there is what came in less what went out; what is reserved is what the open orders hold. */
+/** The sum of all money is deposits less withdrawals, and the sum of all reservations is held by the open orders. */
 function unbalanced(accounting: Accounting): string[] {
   const totals = totalsOf(accounting);
   const there = totals.available_usdc_micro + totals.reserved_usdc_micro + totals.collateral_usdc_micro;
@@ -205,7 +209,9 @@ function sumOf(all: readonly Totals[]): Totals {
   ) as Totals;
 }
 
-/** One account's USDC is the sum over shards. Less than nothing is only there after a loss, or in a rehearsal. */
+/**
+ * An account's USDC is the sum over all shards. It is negative only after a loss, or where collateral is not checked.
+ */
 function overdrawn(audits: readonly ShardAudit[]): string[] {
   const available = new Map<number, bigint>();
   for (const { accounting } of audits) {

@@ -1,12 +1,12 @@
 /**
- * A data directory as the administrator's commands see it: which journals there are, and whether an exchange is running
- * on them. Everything here reads; what it takes is the lock that a server takes as well.
+ * A data directory for the administrator's commands: its journals, and the lock that keeps an exchange from running on
+ * them. Nothing here writes.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
-/** What keeps a command from being carried out, in one line for whoever gave it. */
+/** A command cannot be carried out. The message is one line for the operator. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
 }
@@ -18,7 +18,7 @@ export type ShardFile = {
   readonly journalPath: string;
 };
 
-/** The journals of all shards. A missing one in between is an error: whatever is said without it would be wrong. */
+/** The journals of all shards. A missing one is an error: any report without it would be wrong. */
 export function listShards(directory: string): ShardFile[] {
   if (!existsSync(directory)) throw new AdminError(`${directory} does not exist`);
   const found = readdirSync(directory).flatMap((name) => {
@@ -34,10 +34,10 @@ export function listShards(directory: string): ShardFile[] {
   });
 }
 
-/** Keeps every server off the directory while `work` runs, and refuses when one is there already. */
+/** Keeps every server out of the directory while `work` runs, and refuses when one is running. */
 export function withExclusiveDirectory<T>(directory: string, work: () => T): T {
   const path = join(directory, 'control.db');
-  // A server makes the file before anything else, so without it there is none to keep off.
+  // A server makes this file before anything else, so without it no server is running.
   if (!existsSync(path)) return work();
   const lock = lockControl(path, directory);
   try {
@@ -47,7 +47,7 @@ export function withExclusiveDirectory<T>(directory: string, work: () => T): T {
   }
 }
 
-/** The lock a server holds as long as it lives: taken before the first look at the file, given back by closing it. */
+/** The lock that a server holds from its start to its end. Closing the file releases it. */
 function lockControl(path: string, directory: string): Database.Database {
   const db = new Database(path, { timeout: 0 });
   try {

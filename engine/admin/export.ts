@@ -1,20 +1,20 @@
 /**
- * `admin journal export`: the history of every market as NDJSON, one shard after the other; a market's lines are all of
- * one shard and in order. Batch by batch, so memory does not grow with the journal.
+ * `admin journal export`: the events of every market as NDJSON, one shard after the other. All lines of a market come
+ * from one shard and are in order. Rows are read in batches, so memory does not grow with the journal.
  */
-import { JournalReader } from '../journalReader.ts';
+import { JournalReader } from '../journal/reader.ts';
 import type { ShardFile } from './directory.ts';
 import { History } from './history.ts';
 import { earliestState, readBatch } from './replica.ts';
 
-export type ExportOptions = {
-  /** Lower case UUID of the only market to tell of, or null for all, with deposits and withdrawals. */
+type ExportOptions = {
+  /** Lower case UUID of the only market to export; null for all, with deposits and withdrawals. */
   readonly market: string | null;
-  /** The first record of each shard to tell of. */
+  /** The first record of each shard to export. */
   readonly from: number;
 };
 
-/** Chunks of whole lines. */
+/** Yields chunks of whole lines. */
 export function* exportHistory(files: readonly ShardFile[], options: ExportOptions): Generator<string> {
   for (const file of files) yield* exportShard(file, options);
 }
@@ -28,16 +28,16 @@ function* exportShard(file: ShardFile, { market, from }: ExportOptions): Generat
     const history = new History(file.shard, (line, marketId) => {
       if (sequence >= from && (market === null || market === marketId)) lines.push(`${JSON.stringify(line)}\n`);
     });
-    // What a trimmed journal no longer says: its markets, and which orders were open at the snapshot.
+    // A trimmed journal no longer holds its first markets and orders; a snapshot does.
     const known = earliestState(file, firstSequence);
-    history.takeOverMarkets(known.engine.state);
+    history.addMarkets(known.engine.state);
     const head = reader.headBefore(firstSequence);
     while (head.sequence < lastSequence) {
-      if (head.sequence === known.head.sequence) history.takeOverOrders(known.engine.state);
+      if (head.sequence === known.head.sequence) history.addOpenOrders(known.engine.state);
       const end = head.sequence < known.head.sequence ? known.head.sequence : lastSequence;
-      readBatch(reader, head, end, (at, timeMs, words, _command, _commandBytes, event, eventBytes) => {
-        sequence = at;
-        history.record(at, timeMs, words, event, eventBytes);
+      readBatch(reader, head, end, (row) => {
+        sequence = row.sequence;
+        history.record(row);
       });
       if (lines.length > 0) yield lines.splice(0).join('');
     }

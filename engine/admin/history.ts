@@ -1,9 +1,10 @@
 /**
- * The events of one shard as lines for people and other programs: names, ids and units as in the API. Holds what later
- * lines need of markets and open orders, so memory grows with those and not with the history.
+ * The events of one shard as lines for people and other programs: names, ids and units are those of the API. It keeps
+ * the markets and the open orders that later lines name, so memory grows with those and not with the length of the
+ * journal.
  *
- * Of an order that was accepted in records which are no longer there, ids and outcome are null until a snapshot tells
- * of it (`takeOver`).
+ * Ids and outcome of an order are null when it was accepted in trimmed records, until a snapshot with it is reached
+ * (`addOpenOrders`).
  */
 import {
   CLOSE_REASON,
@@ -14,36 +15,28 @@ import {
   SIDE,
   SIDE_NAMES,
   TIME_IN_FORCE_NAMES,
-} from '../../shared/codes.ts';
-import {
-  kindBits,
-  kindOutcome,
-  kindSide,
-  kindTimeInForce,
-  NO_MARKET,
-  PLACE_BIT_POST_ONLY,
-} from '../../shared/commands.ts';
-import * as ev from '../../shared/events.ts';
-import { bytesToUuid, HASH_BYTES, toHex } from '../../shared/hex.ts';
-import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
-import { mulSafe } from '../../shared/int.ts';
-import { ownTicks } from '../../shared/orderMath.ts';
-import { readSafe, readSigned } from '../../shared/record.ts';
-import { readClientId } from '../../shared/tag.ts';
-import { tickToPrice8 } from '../../shared/units.ts';
-import { NUMBERS, PLACE_OF, WORDS } from '../orders.ts';
-import type { ShardState } from '../state.ts';
+} from '../../shared/base/codes.ts';
+import { bytesToUuid, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
+import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
+import { mulSafe } from '../../shared/base/int.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
+import { tickToPrice8 } from '../../shared/base/units.ts';
+import { kindOutcome, kindSide, NO_MARKET, PLACE_BIT_POST_ONLY } from '../../shared/wire/commands.ts';
+import { decodeEvents, type Event, type EventOf } from '../../shared/wire/events.ts';
+import { DOUBLE_SHIFT, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
+import type { ShardState } from '../core/state.ts';
+import type { RowView } from '../journal/rowView.ts';
 
 type Market = {
   readonly id: string;
   readonly ticksPerUnit: number;
-  /** What a line about the market said last; collateral alone changes with every minted set and is not told. */
-  told: string;
+  /** The last line about the market; none is written when only its collateral changed, as with every minted set. */
+  lastLine: string;
 };
 type Order = { readonly id: string; readonly hash: string; readonly side: number; readonly outcome: number };
 type Line = Record<string, string | number | boolean | null>;
-/** @param marketId null for what belongs to no market: deposits and withdrawals. */
-export type LineVisitor = (line: Line, marketId: string | null) => void;
+/** @param marketId null for deposits and withdrawals, which belong to no market. */
+type LineVisitor = (line: Line, marketId: string | null) => void;
 
 export class History {
   readonly #shard: number;
@@ -59,24 +52,24 @@ export class History {
     this.#visit = visit;
   }
 
-  /** The markets a snapshot knows: none is ever forgotten, so they serve earlier records as well. */
-  takeOverMarkets(state: ShardState): void {
+  /** Adds the markets of a snapshot. Markets are never removed, so these are also those of earlier records. */
+  addMarkets(state: ShardState): void {
     for (const { index, uuid, ticksPerUnit } of state.markets.all()) {
-      this.#markets.set(index, { id: bytesToUuid(bytesOf(uuid, 0, 4)), ticksPerUnit, told: '' });
+      this.#markets.set(index, { id: bytesToUuid(bytesOf(uuid, 0, 4)), ticksPerUnit, lastLine: '' });
     }
   }
 
-  /** The orders that are open at the snapshot's record, once it is reached. */
-  takeOverOrders({ orders }: ShardState): void {
+  /** Adds the orders that are open in a snapshot, when its record is reached. */
+  addOpenOrders({ orders }: ShardState): void {
     for (let slot = 0; slot < orders.capacity; slot++) {
-      if (orders.place[slot << WORDS] === PLACE_OF.FREE) continue;
-      const kind = orders.kind[slot << WORDS]!;
+      if (orders.state[slot << WORD_SHIFT] === SLOT_STATE.FREE) continue;
+      const kind = orders.kind[slot << WORD_SHIFT];
       this.#orders.set(slot, {
         id: timeOrderedId(
-          orders.createdMs[slot << NUMBERS]!,
+          orders.createdMs[slot << DOUBLE_SHIFT],
           this.#shard,
           ID_KIND.ORDER,
-          orders.sequence[slot << NUMBERS]!,
+          orders.sequence[slot << DOUBLE_SHIFT],
         ),
         hash: toHex(bytesOf(orders.hash, orders.hashOffset(slot), HASH_BYTES / 4)),
         side: kindSide(kind),
@@ -85,186 +78,164 @@ export class History {
     }
   }
 
-  record(sequence: number, timeMs: number, words: Uint32Array, event: number, eventBytes: number): void {
+  record({ sequence, timeMs, events }: RowView): void {
     this.#sequence = sequence;
     this.#timeMs = timeMs;
-    const end = event + (eventBytes >>> 2);
-    for (let word = event; word < end; word += words[word]! >>> 2) this.#event(words, word, end);
+    const decoded = decodeEvents(events.words, events.word, events.end);
+    for (const [index, event] of decoded.entries()) this.#event(event, decoded[index + 1]);
   }
 
-  #event(words: Uint32Array, word: number, end: number): void {
-    switch (ev.typeOf(words[word + ev.EV_TYPE]!)) {
-      case ev.EVENT.ORDER:
-        this.#accepted(words, word, end);
+  /** @param next the event after it in the record. */
+  #event(event: Event, next: Event | undefined): void {
+    switch (event.name) {
+      case 'ORDER':
+        this.#accepted(event, next);
         break;
-      case ev.EVENT.REST:
-        this.#ofOrder('open', words, word, this.#remaining(words, word, ev.REST_REMAINING_LOTS));
+      case 'REST':
+        this.#ofOrder('open', event, this.#remaining(event));
         break;
-      case ev.EVENT.FILL:
-        this.#trade(words, word);
+      case 'FILL':
+        this.#trade(event);
         break;
-      case ev.EVENT.CLOSED:
-        this.#closed(words, word);
+      case 'CLOSED':
+        this.#closed(event);
         break;
-      case ev.EVENT.DORMANT:
-        this.#ofOrder('dormant', words, word, {});
+      case 'DORMANT':
+        this.#ofOrder('dormant', event, {});
         break;
-      case ev.EVENT.WOKEN:
-        this.#ofOrder('woken', words, word, {});
+      case 'WOKEN':
+        this.#ofOrder('woken', event, {});
         break;
-      case ev.EVENT.MARKET:
-        this.#market(words, word);
+      case 'MARKET':
+        this.#market(event);
         break;
-      case ev.EVENT.FUNDS:
-        this.#funds(words, word);
+      case 'FUNDS':
+        this.#funds(event);
         break;
     }
   }
 
-  #accepted(words: Uint32Array, word: number, end: number): void {
-    const kind = words[word + ev.EV_FLAGS]!;
-    const order = {
-      id: timeOrderedId(
-        readSafe(words, word + ev.ORDER_CREATED_MS),
-        this.#shard,
-        ID_KIND.ORDER,
-        readSafe(words, word + ev.ORDER_SEQUENCE),
-      ),
-      hash: toHex(bytesOf(words, word + ev.ORDER_HASH, HASH_BYTES / 4)),
-      side: kindSide(kind),
-      outcome: kindOutcome(kind),
-    };
-    this.#orders.set(words[word + ev.EV_SLOT]!, order);
-    const { ticksPerUnit } = this.#marketOf(words, word);
-    this.#ofOrder('order', words, word, {
-      time_in_force: TIME_IN_FORCE_NAMES[kindTimeInForce(kind)]!,
-      post_only: (kindBits(kind) & PLACE_BIT_POST_ONLY) !== 0,
-      price: tickToPrice8(words[word + ev.ORDER_LIMIT_TICKS]!, ticksPerUnit),
-      maker_amount: String(readSafe(words, word + ev.ORDER_MAKER_AMOUNT)),
-      taker_amount: String(readSafe(words, word + ev.ORDER_TAKER_AMOUNT)),
-      token_quantity_atomic: tokens(readSafe(words, word + ev.ORDER_LOTS), ticksPerUnit),
-      fee_rate_bps: words[word + ev.ORDER_FEE_BPS]!,
-      expiration: readSafe(words, word + ev.ORDER_EXPIRATION_SEC),
-      ...tagOf(words, word + (words[word]! >>> 2), end),
+  #accepted(event: EventOf<'ORDER'>, next: Event | undefined): void {
+    const { side, outcome, timeInForce, bits } = event.kind;
+    const id = timeOrderedId(event.createdMs, this.#shard, ID_KIND.ORDER, event.sequence);
+    this.#orders.set(event.slot, { id, hash: toHex(event.hash), side, outcome });
+    const { ticksPerUnit } = this.#marketOf(event);
+    // An ORDER_TAG follows the ORDER it belongs to.
+    const clientOrderId = next?.name === 'ORDER_TAG' ? next.clientId : '';
+    this.#ofOrder('order', event, {
+      time_in_force: TIME_IN_FORCE_NAMES[timeInForce],
+      post_only: (bits & PLACE_BIT_POST_ONLY) !== 0,
+      price: tickToPrice8(event.limitTicks, ticksPerUnit),
+      maker_amount: String(event.makerAmount),
+      taker_amount: String(event.takerAmount),
+      token_quantity_atomic: tokens(event.quantityLots, ticksPerUnit),
+      fee_rate_bps: event.feeBps,
+      expiration: event.expirationSec,
+      ...(clientOrderId === '' ? {} : { client_order_id: clientOrderId }),
     });
   }
 
-  /** As the taker sees it, like a trade in the API; fees are in what each party receives. */
-  #trade(words: Uint32Array, word: number): void {
-    const { ticksPerUnit } = this.#marketOf(words, word);
-    const maker = this.#orders.get(words[word + ev.EV_SLOT]!);
-    const taker = this.#orders.get(words[word + ev.FILL_TAKER_SLOT]!)!;
-    const lots = readSafe(words, word + ev.FILL_LOTS);
-    const takerTicks = ownTicks(taker.outcome, words[word + ev.FILL_YES_TICKS]!, ticksPerUnit);
-    const tokenQuantity = tokens(lots, ticksPerUnit);
-    const notional = String(mulSafe(lots, takerTicks));
-    this.#tell('trade', words, word, {
-      trade_id: timeOrderedId(this.#timeMs, this.#shard, ID_KIND.TRADE, readSafe(words, word + ev.FILL_TRADE_SEQUENCE)),
-      match_type: MATCH_TYPE_NAMES[words[word + ev.EV_FLAGS]!]!,
+  /** From the taker's side, like a trade in the API. Each fee is in what its party receives. */
+  #trade(event: EventOf<'FILL'>): void {
+    const { ticksPerUnit } = this.#marketOf(event);
+    const maker = this.#orders.get(event.makerSlot);
+    const taker = this.#orders.get(event.takerSlot)!;
+    const takerTicks = ownTicks(taker.outcome, event.yesTicks, ticksPerUnit);
+    const tokenQuantity = tokens(event.lots, ticksPerUnit);
+    const notional = String(mulSafe(event.lots, takerTicks));
+    this.#write('trade', event, {
+      trade_id: timeOrderedId(this.#timeMs, this.#shard, ID_KIND.TRADE, event.tradeSequence),
+      match_type: MATCH_TYPE_NAMES[event.matchType],
       price: tickToPrice8(takerTicks, ticksPerUnit),
       amount: taker.side === SIDE.BUY ? notional : tokenQuantity,
-      taker_side: SIDE_NAMES[taker.side]!,
+      taker_side: SIDE_NAMES[taker.side],
       outcome_index: taker.outcome,
       notional_usdc_micro: notional,
       token_quantity_atomic: tokenQuantity,
       taker_order_id: taker.id,
       taker_order_hash: taker.hash,
-      taker_account: words[word + ev.FILL_TAKER_ACCOUNT]!,
-      taker_fee: String(readSafe(words, word + ev.FILL_TAKER_FEE)),
+      taker_account: event.takerAccount,
+      taker_fee: String(event.takerFee),
       maker_order_id: maker?.id ?? null,
       maker_order_hash: maker?.hash ?? null,
-      maker_account: words[word + ev.EV_ACCOUNT]!,
-      maker_side: maker === undefined ? null : SIDE_NAMES[maker.side]!,
+      maker_account: event.makerAccount,
+      maker_side: maker === undefined ? null : SIDE_NAMES[maker.side],
       maker_outcome_index: maker?.outcome ?? null,
-      maker_fee: String(readSafe(words, word + ev.FILL_MAKER_FEE)),
+      maker_fee: String(event.makerFee),
     });
   }
 
-  #closed(words: Uint32Array, word: number): void {
-    const reason = words[word + ev.EV_FLAGS]!;
+  #closed(event: EventOf<'CLOSED'>): void {
+    const { reason, slot } = event;
     const status =
       reason === CLOSE_REASON.FILLED ? 'filled' : reason === CLOSE_REASON.EXPIRED ? 'expired' : 'cancelled';
-    this.#ofOrder(status, words, word, {
-      reason: CLOSE_REASON_NAMES[reason]!,
-      ...this.#remaining(words, word, ev.CLOSED_REMAINING_LOTS),
-    });
-    this.#orders.delete(words[word + ev.EV_SLOT]!);
+    this.#ofOrder(status, event, { reason: CLOSE_REASON_NAMES[reason], ...this.#remaining(event) });
+    this.#orders.delete(slot);
   }
 
-  #market(words: Uint32Array, word: number): void {
-    const index = words[word + ev.EV_MARKET]!;
-    const known = this.#markets.get(index);
-    const ticksPerUnit = words[word + ev.MARKET_TICKS_PER_UNIT]!;
-    const market = known ?? { id: bytesToUuid(bytesOf(words, word + ev.MARKET_UUID, 4)), ticksPerUnit, told: '' };
-    this.#markets.set(index, market);
+  #market(event: EventOf<'MARKET'>): void {
+    const { ticksPerUnit } = event;
+    const known = this.#markets.get(event.market);
+    const market = known ?? { id: bytesToUuid(event.uuid), ticksPerUnit, lastLine: '' };
+    this.#markets.set(event.market, market);
     const line = {
-      status: MARKET_STATUS_NAMES[words[word + ev.EV_FLAGS]!]!,
-      fee_bps: words[word + ev.MARKET_FEE_BPS]!,
+      status: MARKET_STATUS_NAMES[event.status],
+      fee_bps: event.feeBps,
       ticks_per_unit: ticksPerUnit,
-      min_order_size_atomic: String(readSafe(words, word + ev.MARKET_MIN_ORDER)),
-      trading_starts_at: isoTime(readSafe(words, word + ev.MARKET_START_MS)),
-      trading_ends_at: isoTime(readSafe(words, word + ev.MARKET_END_MS)),
-      payout_yes_ppm: words[word + ev.MARKET_PAYOUT_YES_PPM]!,
+      min_order_size_atomic: String(event.minOrderAtomic),
+      trading_starts_at: isoTime(event.startMs),
+      trading_ends_at: isoTime(event.endMs),
+      payout_yes_ppm: event.payoutYesPpm,
     };
-    const told = JSON.stringify(line);
-    if (market.told === told) return;
-    market.told = told;
-    const collateral = String(readSigned(words, word + ev.MARKET_COLLATERAL));
-    this.#tell('market', words, word, { ...line, collateral_usdc_micro: collateral });
+    const text = JSON.stringify(line);
+    if (market.lastLine === text) return;
+    market.lastLine = text;
+    this.#write('market', event, { ...line, collateral_usdc_micro: String(event.collateralMicro) });
   }
 
-  #funds(words: Uint32Array, word: number): void {
-    const isOfMarket = words[word + ev.EV_MARKET] !== NO_MARKET;
-    this.#tell(MOVEMENT_NAMES[words[word + ev.EV_FLAGS]!]!, words, word, {
-      account: words[word + ev.EV_ACCOUNT]!,
-      amount_usdc_micro: String(readSafe(words, word + ev.FUNDS_EV_AMOUNT)),
-      ...(isOfMarket ? {} : { reference_hash: toHex(bytesOf(words, word + ev.FUNDS_EV_REFERENCE, HASH_BYTES / 4)) }),
+  #funds(event: EventOf<'FUNDS'>): void {
+    this.#write(MOVEMENT_NAMES[event.movement], event, {
+      account: event.account,
+      amount_usdc_micro: String(event.amount),
+      ...(event.market === NO_MARKET ? { reference_hash: toHex(event.reference) } : {}),
     });
   }
 
-  #remaining(words: Uint32Array, word: number, field: number): Line {
-    const { ticksPerUnit } = this.#marketOf(words, word);
-    return { remaining_token_quantity_atomic: tokens(readSafe(words, word + field), ticksPerUnit) };
+  #remaining(event: EventOf<'REST' | 'CLOSED'>): Line {
+    const { ticksPerUnit } = this.#marketOf(event);
+    return { remaining_token_quantity_atomic: tokens(event.remainingLots, ticksPerUnit) };
   }
 
-  /** What happened to one order: who it is stands in every line. */
-  #ofOrder(event: string, words: Uint32Array, word: number, more: Line): void {
-    const order = this.#orders.get(words[word + ev.EV_SLOT]!);
-    this.#tell(event, words, word, {
+  /** A line about one order: its ids and owner are in every one. */
+  #ofOrder(name: string, event: EventOf<'ORDER' | 'REST' | 'CLOSED' | 'DORMANT' | 'WOKEN'>, more: Line): void {
+    const order = this.#orders.get(event.slot);
+    this.#write(name, event, {
       order_id: order?.id ?? null,
       order_hash: order?.hash ?? null,
-      account: words[word + ev.EV_ACCOUNT]!,
-      side: order === undefined ? null : SIDE_NAMES[order.side]!,
+      account: event.account,
+      side: order === undefined ? null : SIDE_NAMES[order.side],
       outcome_index: order?.outcome ?? null,
       ...more,
     });
   }
 
-  #tell(event: string, words: Uint32Array, word: number, more: Line): void {
-    const marketId = words[word + ev.EV_MARKET] === NO_MARKET ? null : this.#marketOf(words, word).id;
-    const marketSequence = readSafe(words, word + ev.EV_MARKET_SEQUENCE);
+  #write(name: string, event: Event, more: Line): void {
+    const marketId = event.market === NO_MARKET ? null : this.#marketOf(event).id;
     const line: Line = {
-      event,
+      event: name,
       time: isoTime(this.#timeMs),
       shard: this.#shard,
       shard_sequence: this.#sequence,
       market_id: marketId,
-      market_sequence: marketSequence === 0 ? null : marketSequence,
+      market_sequence: event.marketSequence === 0 ? null : event.marketSequence,
       ...more,
     };
     this.#visit(line, marketId);
   }
 
-  #marketOf(words: Uint32Array, word: number): Market {
-    return this.#markets.get(words[word + ev.EV_MARKET]!)!;
+  #marketOf({ market }: Event): Market {
+    return this.#markets.get(market)!;
   }
-}
-
-/** What the ORDER_TAG behind an ORDER adds to its line, where there is one. */
-function tagOf(words: Uint32Array, word: number, end: number): Line {
-  if (word >= end || ev.typeOf(words[word + ev.EV_TYPE]!) !== ev.EVENT.ORDER_TAG) return {};
-  const clientOrderId = readClientId(words, word);
-  return clientOrderId === null ? {} : { client_order_id: clientOrderId };
 }
 
 function tokens(lots: number, ticksPerUnit: number): string {

@@ -1,53 +1,53 @@
 /**
- * Looks one shard's files through, from the first record to the last: checksums, chain and gaps of the journal, its
- * mark, every snapshot, and a replay that has to give the stored events. Reads only, so the shard may be running: what
- * was there at the start is checked, and what comes meanwhile is left alone.
+ * Checks the files of one shard from the first record to the last: checksums, chain and gaps of the journal, its
+ * high-water mark, every snapshot, and a replay that must give the stored events. It only reads, so the shard may be
+ * running; records that come during the check are not part of it.
  *
- *   mark and snapshots are listed first, then the journal's end is read: neither runs ahead of the journal, so one that
- *   does has outlived records that are gone.
+ * Mark and snapshots are listed before the end of the journal is read. Neither runs ahead of the journal, so a mark or
+ * snapshot after its end shows that records are lost.
  */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import type { Engine } from '../engine.ts';
-import { markPath } from '../journalFile.ts';
-import { JournalReader } from '../journalReader.ts';
-import { JOURNAL_VERSION, JournalError, JournalHead } from '../journalRow.ts';
-import { readMark } from '../mark.ts';
-import { listSnapshots, loadSnapshot, type SnapshotFile } from '../snapshot.ts';
-import { SnapshotError } from '../snapshotIo.ts';
+import { SnapshotError } from '../base/snapshotIo.ts';
+import type { Engine } from '../core/engine.ts';
+import { markPath } from '../journal/file.ts';
+import { readMark } from '../journal/mark.ts';
+import { JournalReader } from '../journal/reader.ts';
+import { JOURNAL_VERSION, JournalError, JournalHead } from '../journal/row.ts';
+import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
 import type { ShardFile } from './directory.ts';
-import { makeReplica, readBatch } from './replica.ts';
+import { makeReplica, readBatch, restore } from './replica.ts';
 
 /**
- * unreadable  not a journal of this shard: nothing in it can be believed
+ * unreadable  not a journal of this shard: none of its content can be used
  * record      a record is damaged, missing or does not follow the one before; `checkedTo` is the last good one
- * replay      the record is whole, and this program does something else with it than the one that wrote it
- * base        the records are whole, and nothing says how things stood before the first
+ * replay      the record is whole, but its replay by this program gives other events than the stored ones
+ * base        the records are whole, but the state before the first one is unknown
  * end         the journal ends before its mark
  * foreign     the mark was written for another history
  * mark        the mark is missing or damaged
- * trimmed     the running shard forgot the records while they were read
+ * trimmed     the running shard trimmed the records while they were read
  */
-export type ProblemKind = 'unreadable' | 'record' | 'replay' | 'base' | 'end' | 'foreign' | 'mark' | 'trimmed';
-export type Problem = { readonly kind: ProblemKind; readonly text: string };
+type ProblemKind = 'unreadable' | 'record' | 'replay' | 'base' | 'end' | 'foreign' | 'mark' | 'trimmed';
+type Problem = { readonly kind: ProblemKind; readonly text: string };
 
-export type SnapshotFinding = {
+type SnapshotFinding = {
   readonly file: SnapshotFile;
-  /** Null for one that can be used. */
+  /** Null for a snapshot that can be used. */
   readonly damage: string | null;
 };
 
 export type Findings = {
   readonly file: ShardFile;
-  /** The records the journal claims to have: `first` 1 and `last` 0 when there are none. */
+  /** The first and last sequence in the journal: 1 and 0 when there are no records. */
   readonly first: number;
   readonly last: number;
-  /** The last record that follows from the first, and was replayed. */
+  /** The last record that continues the first without a gap, and was replayed. */
   readonly checkedTo: number;
   readonly mark: JournalHead | null;
-  /** Oldest first, as far as the check came. */
+  /** Those that were checked, oldest first. */
   readonly snapshots: readonly SnapshotFinding[];
-  /** Where the replay began, 0 for the beginning; null when there was nothing to begin with. */
+  /** The sequence from which the replay started, 0 for an empty state; null when there was no state to start from. */
   readonly replayedFrom: number | null;
   readonly problem: Problem | null;
 };
@@ -73,33 +73,33 @@ export function inspectShard(file: ShardFile): Findings {
   }
 }
 
-/** Whether a shard could start from this snapshot: it loads, and everything behind it follows and replays. */
+/** True if a shard could start from this snapshot: it can be loaded, and all records after it can be replayed. */
 export function recoversFrom(file: ShardFile, snapshot: SnapshotFile, last: number): boolean {
   const reader = new JournalReader(file.journalPath);
   try {
     const engine = makeReplica();
-    const head = loadSnapshot(snapshot, file.shard, engine);
+    const head = restore(snapshot, file.shard, engine);
     if (head.sequence === last) return reader.continues(head);
     while (head.sequence < last) replayBatch(reader, head, last, engine);
     return true;
   } catch (error) {
-    reasonOf(error);
+    reasonOf(error); // throws an error that is not about a file
     return false;
   } finally {
     reader.close();
   }
 }
 
-/** Thrown by a replay, with what it was thrown by: told apart from what is wrong with a row. */
+/** The error of a replay: the row is whole, but its command gives other events. */
 class ReplayFailure extends Error {
   override readonly name = 'ReplayFailure';
 }
 
-/** Takes a batch of records. @param engine null when nothing is known of the state before them. */
+/** Replays a batch of records. @param engine null when the state before them is not known: they are only read. */
 function replayBatch(reader: JournalReader, head: JournalHead, last: number, engine: Engine | null): void {
-  readBatch(reader, head, last, (at, timeMs, words, command, _commandBytes, event, eventBytes) => {
+  readBatch(reader, head, last, (row) => {
     try {
-      engine?.replay(at, timeMs, words, command, event, eventBytes);
+      engine?.replay(row);
     } catch (error) {
       throw new ReplayFailure((error as Error).message);
     }
@@ -141,7 +141,7 @@ class Inspection {
     };
   }
 
-  /** From stop to stop: the snapshots and the mark are compared with the journal where they stand in it. */
+  /** Goes through the journal, and compares each snapshot and the mark with it at their own sequence. */
   #walk(snapshots: readonly SnapshotFile[]): Problem | null {
     try {
       this.#head = this.#reader.headBefore(this.#first);
@@ -185,7 +185,7 @@ class Inspection {
         replayBatch(this.#reader, this.#head, sequence, this.#engine);
       } catch (error) {
         if (!(error instanceof Database.SqliteError)) throw error;
-        // A page that cannot be read takes a whole batch with it: one by one tells which record it was.
+        // An unreadable page fails a whole batch; reading record by record finds the damaged one.
         replayBatch(this.#reader, this.#head, this.#head.sequence + 1, this.#engine);
       }
     }
@@ -195,7 +195,7 @@ class Inspection {
     try {
       this.#found(snapshot, this.#damageOf(snapshot));
     } catch (error) {
-      // The thread that makes snapshots keeps the newest two: this one may just have gone.
+      // The snapshot thread keeps the newest two, and may just have deleted this one.
       if (existsSync(snapshot.path)) throw error;
     }
   }
@@ -203,7 +203,7 @@ class Inspection {
   #damageOf(snapshot: SnapshotFile): string | null {
     const engine = makeReplica();
     try {
-      const head = loadSnapshot(snapshot, this.#file.shard, engine);
+      const head = restore(snapshot, this.#file.shard, engine);
       if (!head.equals(this.#head)) return 'of another history than the journal';
     } catch (error) {
       if (error instanceof SnapshotError) return error.message;
@@ -235,7 +235,7 @@ class Inspection {
   #explain(error: unknown): Problem {
     const path = this.#file.journalPath;
     if (error instanceof ReplayFailure) {
-      // The head is behind the record already: it was whole.
+      // The head is already after the record, because the row was whole.
       this.#head.sequence--;
       return { kind: 'replay', text: `journal ${path}: ${error.message}` };
     }
@@ -250,12 +250,12 @@ class Inspection {
 
 function isSameState(a: Engine, b: Engine): boolean {
   const [left, right] = [new Uint32Array(2), new Uint32Array(2)];
-  a.state.sealedDigest(left, 0);
-  b.state.sealedDigest(right, 0);
+  a.state.writeDigest(left, 0);
+  b.state.writeDigest(right, 0);
   return left[0] === right[0] && left[1] === right[1] && a.nowMs === b.nowMs;
 }
 
-/** What is wrong with a file, in words; anything that is not about a file is a bug and is passed on. */
+/** The message of an error about a file. Any other error is a bug, and is thrown on. */
 function reasonOf(error: unknown): string {
   const isAboutFile =
     error instanceof JournalError ||

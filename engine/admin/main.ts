@@ -1,15 +1,15 @@
 /**
- * `npm run admin`: looks a data directory over, repairs it, tells its history and adds its money up once more. What is
- * wrong with the directory ends with exit code 1, a misunderstood command line with the usage and 64.
+ * `npm run admin`: checks and repairs a data directory, exports its history and audits its money. The exit code is 1
+ * when the directory is damaged or out of balance, and 64, with the usage, when the command line is not understood.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../shared/clock.ts';
-import { uuidToBytes } from '../../shared/hex.ts';
-import { ReplayError } from '../engine.ts';
-import { JournalError } from '../journalRow.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { uuidToBytes } from '../../shared/base/hex.ts';
+import { ReplayError } from '../core/engine.ts';
+import { JournalError } from '../journal/row.ts';
 import { auditDirectory } from './audit.ts';
 import { AdminError, listShards, type ShardFile, withExclusiveDirectory } from './directory.ts';
 import { exportHistory } from './export.ts';
@@ -91,7 +91,7 @@ async function repair(options: Options): Promise<boolean> {
   const chosen = chooseShards(listShards(directory), options.shard);
   return withExclusiveDirectory(directory, () => {
     const plans = chosen.map((file) => planRepair(inspectShard(file))).filter(isNeeded);
-    // All or nothing: a directory that is half repaired is harder to judge than a damaged one.
+    // All or nothing: a partly repaired directory is harder to judge than a damaged one.
     const refused = plans.find((plan) => plan.hopeless !== null || (plan.needsConsent && !options['accept-loss']));
     if (refused !== undefined) {
       console.log(`problem: ${refused.findings.problem?.text}`);
@@ -120,7 +120,7 @@ async function exportJournals(options: Options): Promise<boolean> {
   try {
     await pipeline(Readable.from(chunks), process.stdout, { end: false });
   } catch (error) {
-    // Whoever read the lines has enough of them: `| head` is a way to ask for the first few.
+    // The reader has closed the pipe, as `| head` does after a few lines.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
   return true;
@@ -155,7 +155,7 @@ function isNeeded({ hopeless, effects }: Plan): boolean {
   return hopeless !== null || effects.length > 0;
 }
 
-/** Whatever is wrong with the files or the command is said in one line; anything else is a bug and shows where. */
+/** Errors about the files or the command are printed as one line. Any other error is a bug and is printed whole. */
 function isExplained(error: unknown): error is Error {
   return [AdminError, JournalError, ReplayError, Database.SqliteError].some((kind) => error instanceof kind);
 }

@@ -1,21 +1,21 @@
 /**
- * What can be done about a damaged shard, and what it costs. Deciding only: repair.ts carries it out, and `verify`
- * tells how to proceed from the same plan.
+ * The plan for the repair of a damaged shard, with its costs. It only decides: repair.ts carries the plan out, and
+ * verify.ts prints it.
  */
-import { listSnapshots, type SnapshotFile } from '../snapshot.ts';
+import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
 import { type Findings, recoversFrom } from './inspect.ts';
 
 export type Plan = {
   readonly findings: Findings;
-  /** The journal is made anew of these records; null leaves it as it is. */
+  /** The records of which a new journal is made; null leaves the journal as it is. */
   readonly keep: { readonly from: number; readonly to: number } | null;
   readonly rewritesMark: boolean;
   readonly setAside: readonly SnapshotFile[];
-  /** Something that was acknowledged, or a part of the history, is given up: only with the operator's word. */
+  /** Acknowledged records or a part of the history are given up, so the operator has to agree. */
   readonly needsConsent: boolean;
-  /** What it does and what it costs, a line each; empty when there is nothing to do. */
+  /** The changes and their costs, a line each; empty when there is nothing to do. */
   readonly effects: readonly string[];
-  /** Why nothing can be done here, and what could be done instead. */
+  /** Advice for a shard that cannot be repaired here, otherwise null. */
   readonly hopeless: string | null;
 };
 
@@ -32,14 +32,14 @@ export function planRepair(findings: Findings): Plan {
         rewritesMark: true,
         effects: [
           `the mark of ${journalPath} is written anew at record ${findings.last}`,
-          'whether records behind that one are missing can no longer be told',
+          'whether records after that one are missing cannot be determined any more',
         ],
       });
     case 'end':
       return planOf(findings, {
         rewritesMark: true,
         needsConsent: true,
-        effects: [gaveUp(findings, findings.last), `${journalPath} goes on behind record ${findings.last}`],
+        effects: [gaveUp(findings, findings.last), `${journalPath} goes on after record ${findings.last}`],
       });
     case 'foreign':
       return planOf(findings, {
@@ -47,7 +47,7 @@ export function planRepair(findings: Findings): Plan {
         needsConsent: true,
         effects: [
           `the records of ${journalPath} are taken as they are, ${findings.first} to ${findings.last}`,
-          'how many acknowledged records of the history its mark was written for are given up cannot be told',
+          'how many acknowledged records of the history its mark was written for are given up cannot be determined',
         ],
       });
     case 'record':
@@ -62,8 +62,8 @@ export function planRepair(findings: Findings): Plan {
 }
 
 /**
- * With a snapshot behind the damage nothing is lost but history: the journal then starts at that snapshot. Without one
- * it ends in front of the damage.
+ * With a snapshot after the damage only history is lost: the journal then starts at that snapshot. Without one it ends
+ * before the damage.
  */
 function planCut(findings: Findings): Plan {
   const { file, first, last, checkedTo, mark } = findings;
@@ -71,7 +71,7 @@ function planCut(findings: Findings): Plan {
     .filter(({ sequence }) => sequence > checkedTo && sequence <= last)
     .findLast((snapshot) => recoversFrom(file, snapshot, last));
   if (base !== undefined) {
-    // An empty journal would not know where it goes on, so it keeps at least one record.
+    // A journal without rows would not know its next sequence, so it keeps at least one record.
     const from = Math.min(base.sequence + 1, last);
     const effects = [
       `no order and no balance is lost: ${base.path} holds what the damaged record led to`,
@@ -85,7 +85,7 @@ function planCut(findings: Findings): Plan {
   const keep = { from: first, to: checkedTo };
   if (mark !== null && checkedTo >= mark.sequence) {
     const effects = [
-      `records ${checkedTo + 1} to ${last} are dropped: they lie behind the mark, so nobody was told of them ` +
+      `records ${checkedTo + 1} to ${last} are dropped: they follow the mark, so none of them was acknowledged ` +
         '(unless the machine, not only the process, went down while they were written)',
     ];
     return planOf(findings, { keep, rewritesMark: true, effects });

@@ -1,23 +1,25 @@
 /**
- * Carries out what plan.ts decided. The exchange must be stopped; the caller holds its lock.
+ * Carries out a plan (plan.ts). The exchange must be stopped; the caller holds its lock.
  *
  * Invariants:
- *   R1  Nothing is deleted but the index of a write-ahead log, which SQLite makes again: what is replaced gets the end
- *       `.damaged-<time>` and stays where it was.
- *   R2  A journal is made anew beside the old one and takes its place when it is whole and on the disk. A repair that
- *       is cut short leaves a name missing, which refuses to start, and never a journal that looks good and is not.
+ *   REPAIR-1  Nothing is deleted but the index of a write-ahead log, which SQLite makes again. A file that is replaced
+ *             is renamed to end in `.damaged-<time>` and stays in its folder.
+ *   REPAIR-2  A new journal is written beside the old one and takes its name when it is whole and durable. A repair
+ *             that is interrupted leaves a missing name, which refuses to start, and never a journal that only looks
+ *             good.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
-import { Journal } from '../journal.ts';
-import { markPath } from '../journalFile.ts';
-import { JournalReader } from '../journalReader.ts';
-import { Mark } from '../mark.ts';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { syncDirectory } from '../base/syncDirectory.ts';
+import { markPath } from '../journal/file.ts';
+import { Journal } from '../journal/journal.ts';
+import { Mark } from '../journal/mark.ts';
+import { JournalReader } from '../journal/reader.ts';
 import type { ShardFile } from './directory.ts';
 import { type Findings, inspectShard } from './inspect.ts';
 import type { Plan } from './plan.ts';
 import { readBatch } from './replica.ts';
 
-/** @param time names what is set aside. @returns how the shard stands afterwards. */
+/** @param time part of the names of files that are set aside. @returns the findings of a check afterwards. */
 export function carryOut(plan: Plan, time: string): Findings {
   const { file, last } = plan.findings;
   const setAside = (path: string): void => {
@@ -25,8 +27,8 @@ export function carryOut(plan: Plan, time: string): Findings {
   };
   for (const { path } of plan.setAside) setAside(path);
   if (plan.keep !== null) {
-    const fresh = makeAnew(file, plan.keep.from, plan.keep.to);
-    // The write-ahead log belongs to the old file: under the new one its pages would be taken for newer ones.
+    const fresh = copyJournal(file, plan.keep.from, plan.keep.to);
+    // The write-ahead log belongs to the old file: beside the new one SQLite would read its pages as newer ones.
     const old = `${file.journalPath}.damaged-${time}`;
     setAside(markPath(file.journalPath));
     renameSync(file.journalPath, old);
@@ -42,8 +44,8 @@ export function carryOut(plan: Plan, time: string): Findings {
   return inspectShard(file);
 }
 
-/** The same bytes once more: sequence, time and link of a row follow from what is in front of it. */
-function makeAnew(file: ShardFile, from: number, to: number): string {
+/** Writes the same rows again. Their bytes are equal, because a row depends only on itself and the rows before it. */
+function copyJournal(file: ShardFile, from: number, to: number): string {
   const journalPath = `${file.journalPath}.part`;
   for (const path of [journalPath, `${journalPath}-wal`, `${journalPath}-shm`, markPath(journalPath)]) {
     rmSync(path, { force: true });
@@ -53,9 +55,7 @@ function makeAnew(file: ShardFile, from: number, to: number): string {
   const journal = Journal.open({ shard: file.shard, shards: file.shards, journalPath, journalSync: 'full' }, head);
   try {
     while (head.sequence < to) {
-      readBatch(reader, head, to, (at, timeMs, words, command, commandBytes, event, eventBytes) =>
-        journal.append(at, timeMs, words, command, commandBytes, words, event, eventBytes),
-      );
+      readBatch(reader, head, to, (row) => journal.append(row));
       journal.commit();
     }
   } finally {
@@ -73,11 +73,4 @@ function writeMark({ journalPath, shard }: ShardFile, last: number): void {
   const mark = new Mark(markPath(journalPath), shard);
   mark.advance(head);
   mark.close();
-}
-
-/** Renames outlive a power cut once their directory is on the disk. */
-function syncDirectory(directory: string): void {
-  const fd = openSync(directory, 'r');
-  fsyncSync(fd);
-  closeSync(fd);
 }

@@ -1,4 +1,4 @@
-/** What `journal verify` and `journal repair` say of the shards: a table, and what to do where something is wrong. */
+/** The output of `journal verify` and `journal repair`: a table of the shards, and advice where one is damaged. */
 import type { Findings } from './inspect.ts';
 import { type Plan, planRepair } from './plan.ts';
 import { table } from './table.ts';
@@ -10,7 +10,7 @@ export function isSound({ problem, snapshots }: Findings): boolean {
   return problem === null && snapshots.every(({ damage }) => damage === null);
 }
 
-/** @returns the report, and whether everything is sound. */
+/** @returns the report, and true if everything is sound. */
 export function describeShards(all: readonly Findings[]): { readonly text: string; readonly isSound: boolean } {
   const lines = table([HEADINGS, ...all.map(rowOf)]);
   const first = all.find((findings) => !isSound(findings));

@@ -1,21 +1,24 @@
 /**
- * Entry of the projector thread. It may be terminated at any moment: a batch is in read.db with its cursor or not at
- * all.
+ * Entry point of the projector thread. It may end at any moment: a batch is in read.db with its cursor or not at all.
  */
 import { workerData } from 'node:worker_threads';
-import { NICE_FOLLOWER, stepBack } from '../../shared/background.ts';
-import type { ProjectorOptions } from '../../shared/threads.ts';
+import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
+import type { ProjectorOptions } from '../../shared/wire/threads.ts';
 import { BATCH_ROWS, Projector } from './projector.ts';
 
-/** No wake-up is ever missed; looking once a second anyway bounds the harm should that be wrong. */
+/** Bounds the harm of a wake-up that is lost. */
 const LONGEST_SLEEP_MS = 1000;
 
 /**
- * Nobody waits: what comes in meanwhile is one transaction, whose pages are written once, and the gateway has most of
- * it in its own log by then (SYNC_EVERY_MS there), so that little is written into the private tail.
+ * Time for which records are collected while no query waits for them. They become one transaction, whose pages are
+ * written once. By then the gateway has most private frames in its own log (SYNC_EVERY_MS there), so that few go into
+ * the private tail.
  */
 const LINGER_MS = 400;
-/** How often a thread that lingers looks whether so much has come in that a reader would have to wait for it. */
+/**
+ * Interval at which the number of waiting records is checked meanwhile, so that no query would have to wait long for
+ * them.
+ */
 const LOOK_MS = 50;
 
 stepBack(NICE_FOLLOWER);

@@ -1,78 +1,87 @@
 /**
- * Projection of what finds an order by its hash (shared/orderHashes.ts).
+ * Projection of the order hashes (shared/tables/orderHashes.ts). New entries are appended to the tail, and move into
+ * the index in its order, at least MERGED_ENTRIES at a time, so that many share a page.
  * Owner: the projector thread.
  *
- * Hashes are random, so each entry alone would change a page of the index of its own. The newest entries are appended
- * to the tail instead, and go into the index MERGED_ENTRIES at a time and in its order, when many share a page.
- *
  * Invariants:
- *   X1  After `flush` every order has one entry, in the index or in the tail.
- *   X2  The tail has fewer than MERGED_ENTRIES, so a query that walks it is short.
+ *   ORDERHASHES-1  After `flush` every order has one entry, in the index or in the tail.
+ *   ORDERHASHES-2  The tail has fewer than MERGED_ENTRIES, so a query that walks it is short.
  */
 import type Database from 'better-sqlite3';
-import { assert } from '../../shared/assert.ts';
-import { ENTRY_BYTES, PREFIX_BYTES } from '../../shared/orderHashes.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { ENTRY_BYTES, ORDER_HASH_TAIL, ORDER_HASHES, PREFIX_BYTES } from '../../shared/tables/orderHashes.ts';
+import { insert, type NewRowOf } from '../../shared/tables/table.ts';
 import { RowInserter } from './rowInserter.ts';
 
 export const MERGED_ENTRIES = 16_384;
-/** Above the number of entries that are ever sorted at once. */
-const SORTED = 2 ** 20;
+/** More than the number of entries that are ever sorted at once. */
+const MOST_SORTED = 2 ** 20;
+
+assert(MOST_SORTED > 2 * MERGED_ENTRIES, 'order hashes: a tail and a batch can be sorted');
+assert(2 ** 32 * MOST_SORTED <= Number.MAX_SAFE_INTEGER, 'order hashes: sort keys are safe integers');
 
 export class OrderHashes {
-  readonly #insert: RowInserter;
-  readonly #append: Database.Statement<[Uint8Array]>;
+  readonly #insert: RowInserter<typeof ORDER_HASHES>;
+  readonly #append: Database.Statement<[NewRowOf<typeof ORDER_HASH_TAIL>]>;
   readonly #clear: Database.Statement<[]>;
   #entries = new Uint8Array(2 * MERGED_ENTRIES * ENTRY_BYTES);
-  /** Those that are in read.db's tail, and then those of the batch, until a flush. */
+  /** Entries of the tail in read.db, followed by those of the batch. */
   #count = 0;
+  /** The number of them that are in read.db. */
   #appended = 0;
 
   constructor(db: Database.Database) {
-    this.#insert = new RowInserter(db, 'order_hashes', ['entry']);
-    this.#append = db.prepare('INSERT INTO order_hash_tail (entries) VALUES (?)');
+    this.#insert = new RowInserter(db, ORDER_HASHES);
+    this.#append = db.prepare(insert(ORDER_HASH_TAIL));
     this.#clear = db.prepare('DELETE FROM order_hash_tail');
     const tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail ORDER BY batch').pluck();
     for (const entries of tail.iterate()) {
+      assert(entries.length % ENTRY_BYTES === 0, 'ORDERHASHES-1: the tail holds whole entries');
       this.#entries.set(entries, this.#count * ENTRY_BYTES);
       this.#count += entries.length / ENTRY_BYTES;
     }
     this.#appended = this.#count;
+    assert(this.#count < MERGED_ENTRIES, 'ORDERHASHES-2: the tail is short');
   }
 
   add(hash: Uint8Array, id: Uint8Array): void {
+    assert(hash.length >= PREFIX_BYTES && PREFIX_BYTES + id.length === ENTRY_BYTES, 'ORDERHASHES-1: an entry is whole');
     const at = this.#count++ * ENTRY_BYTES;
     if (at === this.#entries.length) {
       const larger = new Uint8Array(2 * at);
       larger.set(this.#entries);
       this.#entries = larger;
     }
-    for (let i = 0; i < PREFIX_BYTES; i++) this.#entries[at + i] = hash[i]!;
+    for (let i = 0; i < PREFIX_BYTES; i++) this.#entries[at + i] = hash[i];
     this.#entries.set(id, at + PREFIX_BYTES);
   }
 
   flush(): void {
     if (this.#count >= MERGED_ENTRIES) this.#merge();
-    else if (this.#count > this.#appended) this.#append.run(this.#part(this.#appended, this.#count));
+    else if (this.#count > this.#appended) this.#append.run({ entries: this.#entriesOf(this.#appended, this.#count) });
     this.#appended = this.#count;
+    assert(this.#count < MERGED_ENTRIES, 'ORDERHASHES-2: the tail is short');
   }
 
-  /** X2. Sorted by four bytes, which is as good as by all: it is about neighbours meeting in a page. */
+  /**
+   * Empties the tail into the index (ORDERHASHES-2). Sorting by the first four bytes is enough: neighbours have to meet
+   * in a page, not to be in exact order.
+   */
   #merge(): void {
-    assert(this.#count <= SORTED, 'projector: entries are sorted as safe integers');
+    assert(this.#count <= MOST_SORTED, 'order hashes: sort keys are safe integers');
     const keys = new Float64Array(this.#count);
     const view = new DataView(this.#entries.buffer);
-    for (let entry = 0; entry < keys.length; entry++)
-      keys[entry] = view.getUint32(entry * ENTRY_BYTES) * SORTED + entry;
+    for (let i = 0; i < keys.length; i++) keys[i] = view.getUint32(i * ENTRY_BYTES) * MOST_SORTED + i;
     for (const key of keys.sort()) {
-      const entry = key % SORTED;
-      this.#insert.add(this.#part(entry, entry + 1));
+      const i = key % MOST_SORTED;
+      this.#insert.add({ entry: this.#entriesOf(i, i + 1) });
     }
     this.#insert.flush();
     this.#clear.run();
     this.#count = 0;
   }
 
-  #part(from: number, to: number): Uint8Array {
+  #entriesOf(from: number, to: number): Uint8Array {
     return this.#entries.subarray(from * ENTRY_BYTES, to * ENTRY_BYTES);
   }
 }

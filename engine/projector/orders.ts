@@ -2,17 +2,27 @@
  * Projection of the orders: one row each, from acceptance on and for ever.
  * Owner: the projector thread.
  *
- * Events name an open order by its slot in the shard's pool, so the open ones are also kept in memory, by slot. A slot
- * is given away again after its order closed; what matters of a closed order is in its row.
+ * Events name an open order by its slot in the shard's pool, so open orders are also kept in memory, by slot. The shard
+ * uses a slot again after its order closed; a closed order is in its row only.
  *
  * Invariants:
- *   P1  An order is in memory exactly while its row has a slot.
- *   P2  After `flush` every row says what memory says. Between flushes new orders and the fills of open ones wait in
- *       memory, so an order is written once, however often it is filled in a batch, or when it also closes in it.
+ *   ORDERROWS-1  An order is in memory exactly while its row has a slot.
+ *   ORDERROWS-2  After `flush` every row agrees with memory. Between flushes new orders and the fills of open ones wait
+ *                in memory, so an order is written once, however often it is filled in a batch, also when it closes in
+ *                it.
+ *   ORDERROWS-3  remaining_lots = lots - lots of all its fills; it is what CLOSED says is left.
+ *   ORDERROWS-4  An order without remaining lots is closed in the same record.
  */
 import type Database from 'better-sqlite3';
-import { assert } from '../../shared/assert.ts';
-import { type CloseReason, closedStatus, ORDER_STATUS } from '../../shared/codes.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { type CloseReason, closedStatus, ORDER_STATUS } from '../../shared/base/codes.ts';
+import { HASH_BYTES } from '../../shared/base/hex.ts';
+import { ID_KIND, timeOrderedIdBytes } from '../../shared/base/ids.ts';
+import { addSafe, mulSafe } from '../../shared/base/int.ts';
+import { MARKETS } from '../../shared/tables/markets.ts';
+import { ORDERS } from '../../shared/tables/orders.ts';
+import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { readClientId } from '../../shared/wire/clientId.ts';
 import {
   kindBits,
   kindOutcome,
@@ -21,31 +31,10 @@ import {
   NO_GROUP,
   PLACE_BIT_POST_ONLY,
   packKind,
-} from '../../shared/commands.ts';
-import {
-  CLOSED_REMAINING_LOTS,
-  EV_ACCOUNT,
-  EV_FLAGS,
-  EV_MARKET,
-  EV_SLOT,
-  ORDER_CREATED_MS,
-  ORDER_EXPIRATION_SEC,
-  ORDER_FEE_BPS,
-  ORDER_FILLED_NOTIONAL,
-  ORDER_HASH,
-  ORDER_LIMIT_TICKS,
-  ORDER_LOTS,
-  ORDER_MAKER_AMOUNT,
-  ORDER_REMAINING_LOTS,
-  ORDER_SEQUENCE,
-  ORDER_TAKER_AMOUNT,
-} from '../../shared/events.ts';
-import { HASH_BYTES } from '../../shared/hex.ts';
-import { ID_KIND, timeOrderedIdBytes } from '../../shared/ids.ts';
-import { addSafe, mulSafe } from '../../shared/int.ts';
-import type { PrivateOrder } from '../../shared/privateRecord.ts';
-import { readSafe } from '../../shared/record.ts';
-import { readClientId } from '../../shared/tag.ts';
+} from '../../shared/wire/commands.ts';
+import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import type { PrivateOrder } from '../../shared/wire/privateProjection.ts';
+import { readSafe } from '../../shared/wire/record.ts';
 import { OrderHashes } from './orderHashes.ts';
 import { RowInserter } from './rowInserter.ts';
 
@@ -63,11 +52,11 @@ export type OpenOrder = PrivateOrder & {
   filledNotionalMicro: number;
   shardSequence: number;
   updatedMs: number;
-  /** Null once it has a row. */
+  /** Null once the order has a row. */
   unwritten: Unwritten | null;
 };
 
-/** What a new row needs beside the order. */
+/** The values of a new row that are not kept with the order. */
 type Unwritten = {
   readonly shard: number;
   readonly limitTicks: number;
@@ -78,32 +67,9 @@ type Unwritten = {
   reason: number | null;
 };
 
-type OpenRow = {
-  readonly id: Uint8Array;
-  readonly hash: Uint8Array;
-  readonly account: number;
-  readonly market: number;
-  readonly ticks_per_unit: number;
-  readonly shard: number;
-  readonly slot: number;
-  readonly side: number;
-  readonly outcome: number;
-  readonly time_in_force: number;
-  readonly maker_amount: number;
-  readonly taker_amount: number;
-  readonly lots: number;
-  readonly remaining_lots: number;
-  readonly filled_notional_micro: number;
-  readonly order_sequence: number;
-  readonly shard_sequence: number;
-  readonly created_ms: number;
-  readonly updated_ms: number;
-  readonly client_order_id: string | null;
-  readonly order_group: number;
-};
-
-/** In the order of the values of a row. */
-const COLUMNS = [
+/** The rows of open orders, for a projector that starts. */
+const OPEN_ORDER = select(
+  ORDERS,
   'id',
   'hash',
   'account',
@@ -112,40 +78,36 @@ const COLUMNS = [
   'slot',
   'side',
   'outcome',
-  'limit_ticks',
+  'time_in_force',
   'maker_amount',
   'taker_amount',
   'lots',
   'remaining_lots',
   'filled_notional_micro',
-  'time_in_force',
-  'post_only',
-  'fee_bps',
-  'expiration_sec',
-  'status',
-  'reason',
-  'client_order_id',
-  'order_group',
   'order_sequence',
   'shard_sequence',
   'created_ms',
   'updated_ms',
-];
+  'client_order_id',
+  'order_group',
+);
+const UNITS = select(MARKETS, 'ticks_per_unit');
+type OpenOrderRow = SelectedBy<typeof OPEN_ORDER> & SelectedBy<typeof UNITS>;
 
 export class OrderProjection {
   /** By shard, then by slot. */
   readonly #open: readonly Map<number, OpenOrder>[];
   /** Open orders whose fills are not in their rows yet. */
   readonly #filled = new Set<OpenOrder>();
-  /** Orders without a row so far, open or closed again, by their age. */
+  /** Orders that have no row yet, open or closed, oldest first. */
   readonly #placed: OpenOrder[] = [];
-  readonly #insert: RowInserter;
+  readonly #insert: RowInserter<typeof ORDERS>;
   readonly #hashes: OrderHashes;
   readonly #fill: Database.Statement;
   readonly #close: Database.Statement;
 
   constructor(db: Database.Database, shards: number) {
-    this.#insert = new RowInserter(db, 'orders', COLUMNS);
+    this.#insert = new RowInserter(db, ORDERS);
     this.#hashes = new OrderHashes(db);
     this.#fill = db.prepare(`
       UPDATE orders SET status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
@@ -160,45 +122,45 @@ export class OrderProjection {
 
   /** The open order in a slot. */
   at(shard: number, slot: number): OpenOrder {
-    const order = this.#open[shard]!.get(slot);
-    assert(order !== undefined, 'P1: an event names an open order');
+    const order = this.#open[shard].get(slot);
+    assert(order !== undefined, 'ORDERROWS-1: an event names an open order');
     return order;
   }
 
-  /** An ORDER event. */
+  /** Applies an ORDER event: a new open order. */
   place(words: Uint32Array, word: number, ticksPerUnit: number, record: RecordContext): OpenOrder {
-    const slots = this.#open[record.shard]!;
-    const slot = words[word + EV_SLOT]!;
-    assert(!slots.has(slot), 'P1: a slot is given away only after its order closed');
-    const kind = words[word + EV_FLAGS]!;
-    const createdMs = readSafe(words, word + ORDER_CREATED_MS);
-    const orderSequence = readSafe(words, word + ORDER_SEQUENCE);
+    const slots = this.#open[record.shard];
+    const slot = words[word + ANY_EVENT.slot];
+    assert(!slots.has(slot), 'ORDERROWS-1: a slot is used again only after its order closed');
+    const kind = words[word + EVENT.ORDER.kind];
+    const createdMs = readSafe(words, word + EVENT.ORDER.createdMs);
+    const orderSequence = readSafe(words, word + EVENT.ORDER.sequence);
     const order: OpenOrder = {
       id: timeOrderedIdBytes(createdMs, record.shard, ID_KIND.ORDER, orderSequence),
-      account: words[word + EV_ACCOUNT]!,
+      account: words[word + ANY_EVENT.account],
       side: kindSide(kind),
       outcome: kindOutcome(kind),
-      market: words[word + EV_MARKET]!,
+      market: words[word + ANY_EVENT.market],
       kind,
-      hash: words.slice(word + ORDER_HASH, word + ORDER_HASH + HASH_BYTES / 4),
+      hash: words.slice(word + EVENT.ORDER.hash, word + EVENT.ORDER.hash + HASH_BYTES / 4),
       hashWord: 0,
       createdMs,
       orderSequence,
       clientId: null,
       group: NO_GROUP,
       ticksPerUnit,
-      makerAmount: readSafe(words, word + ORDER_MAKER_AMOUNT),
-      takerAmount: readSafe(words, word + ORDER_TAKER_AMOUNT),
-      quantityLots: readSafe(words, word + ORDER_LOTS),
-      remainingLots: readSafe(words, word + ORDER_REMAINING_LOTS),
-      filledNotionalMicro: readSafe(words, word + ORDER_FILLED_NOTIONAL),
+      makerAmount: readSafe(words, word + EVENT.ORDER.makerAmount),
+      takerAmount: readSafe(words, word + EVENT.ORDER.takerAmount),
+      quantityLots: readSafe(words, word + EVENT.ORDER.quantityLots),
+      remainingLots: readSafe(words, word + EVENT.ORDER.remainingLots),
+      filledNotionalMicro: readSafe(words, word + EVENT.ORDER.filledNotionalMicro),
       shardSequence: record.shardSequence,
       updatedMs: record.timeMs,
       unwritten: {
         shard: record.shard,
-        limitTicks: words[word + ORDER_LIMIT_TICKS]!,
-        feeBps: words[word + ORDER_FEE_BPS]!,
-        expirationSec: readSafe(words, word + ORDER_EXPIRATION_SEC),
+        limitTicks: words[word + EVENT.ORDER.limitTicks],
+        feeBps: words[word + EVENT.ORDER.feeBps],
+        expirationSec: readSafe(words, word + EVENT.ORDER.expirationSec),
         slot,
         status: ORDER_STATUS.OPEN,
         reason: null,
@@ -209,15 +171,16 @@ export class OrderProjection {
     return order;
   }
 
-  /** An ORDER_TAG event, right behind the ORDER of this order. */
+  /** Applies the ORDER_TAG event right after the ORDER event of this order. */
   tag(order: OpenOrder, words: Uint32Array, word: number): void {
     order.clientId = readClientId(words, word);
-    order.group = words[word + EV_FLAGS]!;
+    order.group = words[word + EVENT.ORDER_TAG.group];
   }
 
-  /** One party's side of a FILL event, at the price of the order's own outcome. */
+  /** Applies one party's side of a FILL event, at the price of the order's own outcome. */
   fill(order: OpenOrder, lots: number, remainingLots: number, ownTicks: number, record: RecordContext): void {
-    assert(order.remainingLots - lots === remainingLots, 'projector: a fill takes its lots from what remains');
+    assert(lots > 0 && remainingLots >= 0, 'ORDERROWS-3: a fill is of at least one lot');
+    assert(order.remainingLots - lots === remainingLots, 'ORDERROWS-3: a fill reduces the remaining lots by its lots');
     order.remainingLots = remainingLots;
     order.filledNotionalMicro = addSafe(order.filledNotionalMicro, mulSafe(lots, ownTicks));
     order.shardSequence = record.shardSequence;
@@ -226,16 +189,16 @@ export class OrderProjection {
     else order.unwritten.status = ORDER_STATUS.PARTIALLY_FILLED;
   }
 
-  /** A CLOSED event. What has a row is written at once, because the slot may be given away in the same batch. */
+  /** Applies a CLOSED event. A row is updated at once, because the slot may be used again in the same batch. */
   close(words: Uint32Array, word: number, record: RecordContext): OpenOrder {
-    const slot = words[word + EV_SLOT]!;
-    const reason = words[word + EV_FLAGS]! as CloseReason;
+    const slot = words[word + ANY_EVENT.slot];
+    const reason = words[word + EVENT.CLOSED.reason] as CloseReason;
     const order = this.at(record.shard, slot);
-    const remainingLots = readSafe(words, word + CLOSED_REMAINING_LOTS);
-    assert(order.remainingLots === remainingLots, 'projector: what is left at the close is what remained');
+    const remainingLots = readSafe(words, word + EVENT.CLOSED.remainingLots);
+    assert(order.remainingLots === remainingLots, 'ORDERROWS-3: an order closes with the lots that remained');
     const { shardSequence, timeMs } = record;
     const status = closedStatus(reason);
-    this.#open[record.shard]!.delete(slot);
+    this.#open[record.shard].delete(slot);
     const { unwritten } = order;
     if (unwritten === null) {
       this.#close.run(reason, status, remainingLots, order.filledNotionalMicro, shardSequence, timeMs, order.id);
@@ -257,55 +220,55 @@ export class OrderProjection {
     this.#hashes.flush();
     for (const order of this.#filled) {
       const { remainingLots, filledNotionalMicro, shardSequence, updatedMs, id } = order;
-      assert(remainingLots > 0, 'projector: a filled order is closed in the record that filled it');
+      assert(remainingLots > 0, 'ORDERROWS-4: a filled order is closed in the record that filled it');
       this.#fill.run(ORDER_STATUS.PARTIALLY_FILLED, remainingLots, filledNotionalMicro, shardSequence, updatedMs, id);
     }
     this.#filled.clear();
   }
 
   #write(order: OpenOrder, row: Unwritten): void {
+    assert((row.slot === null) === (row.reason !== null), 'ORDERROWS-1: a row without a slot says why it is closed');
     const { kind, hash } = order;
     const hashBytes = new Uint8Array(hash.buffer, hash.byteOffset + order.hashWord * 4, HASH_BYTES);
     this.#hashes.add(hashBytes, order.id);
-    this.#insert.add(
-      order.id,
-      hashBytes,
-      order.account,
-      order.market,
-      row.shard,
-      row.slot,
-      order.side,
-      order.outcome,
-      row.limitTicks,
-      order.makerAmount,
-      order.takerAmount,
-      order.quantityLots,
-      order.remainingLots,
-      order.filledNotionalMicro,
-      kindTimeInForce(kind),
-      (kindBits(kind) & PLACE_BIT_POST_ONLY) === 0 ? 0 : 1,
-      row.feeBps,
-      row.expirationSec,
-      row.status,
-      row.reason,
-      order.clientId,
-      order.group,
-      order.orderSequence,
-      order.shardSequence,
-      order.createdMs,
-      order.updatedMs,
-    );
+    this.#insert.add({
+      id: order.id,
+      hash: hashBytes,
+      account: order.account,
+      market: order.market,
+      shard: row.shard,
+      slot: row.slot,
+      side: order.side,
+      outcome: order.outcome,
+      limit_ticks: row.limitTicks,
+      maker_amount: order.makerAmount,
+      taker_amount: order.takerAmount,
+      lots: order.quantityLots,
+      remaining_lots: order.remainingLots,
+      filled_notional_micro: order.filledNotionalMicro,
+      time_in_force: kindTimeInForce(kind),
+      post_only: (kindBits(kind) & PLACE_BIT_POST_ONLY) === 0 ? 0 : 1,
+      fee_bps: row.feeBps,
+      expiration_sec: row.expirationSec,
+      status: row.status,
+      reason: row.reason,
+      client_order_id: order.clientId,
+      order_group: order.group,
+      order_sequence: order.orderSequence,
+      shard_sequence: order.shardSequence,
+      created_ms: order.createdMs,
+      updated_ms: order.updatedMs,
+    });
     order.unwritten = null;
   }
 
   #restore(db: Database.Database): void {
-    const rows = db.prepare<[], OpenRow>(`
-      SELECT id, hash, account, market, ticks_per_unit, shard, slot, side, outcome, time_in_force, maker_amount,
-        taker_amount, lots, remaining_lots, filled_notional_micro, order_sequence, shard_sequence, created_ms,
-        updated_ms, client_order_id, order_group
-      FROM orders JOIN markets USING (market) WHERE slot IS NOT NULL`);
+    const rows = db.prepare<[], OpenOrderRow>(`
+      SELECT ${OPEN_ORDER.sql}, ${UNITS.sql} FROM orders JOIN markets USING (market) WHERE slot IS NOT NULL`);
     for (const row of rows.iterate()) {
-      this.#open[row.shard]!.set(row.slot, {
+      assert(row.shard < this.#open.length, 'ORDERROWS-1: an open order is of a shard that there is');
+      assert(row.remaining_lots > 0 && row.remaining_lots <= row.lots, 'ORDERROWS-3: an open order has lots to fill');
+      this.#open[row.shard].set(row.slot!, {
         id: row.id,
         account: row.account,
         side: row.side,

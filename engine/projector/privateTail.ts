@@ -1,104 +1,103 @@
 /**
- * Projection of what the gateway may still have to tell the accounts: the private frames of each journal record, made
- * of its events. The gateway tells of events as they pass and keeps what it told in a log of its own; what it had not
- * come to when its process or the shard's thread died, it takes from here.
+ * Projection of the private frames that the gateway may still have to send, made from the events of each journal
+ * record. The gateway makes the same frames from the events as they pass, and keeps them in a log of its own. Frames
+ * that it did not reach before its process or the shard's thread ended are read from here.
  * Owner: the projector thread.
  *
  * Invariants:
- *   H1  From the record `start` of a shard on, a record that says something to an account has one row, whose frames are
- *       those the gateway makes of the same events, in the same order and without their user_sequence.
- *   H2  `start` passes a record only when the gateway's log has everything before it for good (Progress.told), so log
- *       and rows together always have everything.
+ *   TAIL-1  From the record `start` of a shard on, a record with a message for an account has one row. Its frames are
+ *           those the gateway makes of the same events, in the same order and without their user_sequence.
+ *   TAIL-2  `start` passes a record only when everything before it is durable in the gateway's log (Progress.logged),
+ *           so log and rows together are always complete.
  */
 import type Database from 'better-sqlite3';
-import {
-  PRIVATE_RECORD_WORDS,
-  PRV_ACCOUNT,
-  type RecordPlace,
-  ROLE,
-  writeClosed,
-  writeFill,
-  writePlaced,
-} from '../../shared/privateRecord.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from '../../shared/tables/privateTail.ts';
+import { insert, type NewRowOf } from '../../shared/tables/table.ts';
+import { writeClosed, writeFill, writePlaced } from '../../shared/wire/privateProjection.ts';
+import { PRIVATE_FRAME, type RecordView, ROLE } from '../../shared/wire/privateRecord.ts';
 import type { OpenOrder, RecordContext } from './orders.ts';
 
 const FIRST_FRAMES = 64;
 
 export class PrivateTail {
-  readonly #insert: Database.Statement<[number, number, Uint8Array]>;
-  readonly #forget: Database.Statement<[number, number]>;
-  readonly #saveStart: Database.Statement<[number, number]>;
+  readonly #insert: Database.Statement<[NewRowOf<typeof PRIVATE_TAIL>]>;
+  readonly #delete: Database.Statement<[number, number]>;
+  readonly #saveStart: Database.Statement<[NewRowOf<typeof PRIVATE_TAIL_STARTS>]>;
   readonly #readStart: Database.Statement<[number], number>;
   #shard = 0;
   #start = 1;
   /** The record whose frames are being collected. */
   #shardSequence = 0;
   #frames = 0;
-  #words = new Uint32Array(FIRST_FRAMES * PRIVATE_RECORD_WORDS);
-  readonly #place: { words: Uint32Array; word: number } = { words: this.#words, word: 0 };
+  #words = new Uint32Array(FIRST_FRAMES * PRIVATE_FRAME.WORDS);
+  readonly #record: { words: Uint32Array; word: number } = { words: this.#words, word: 0 };
 
   constructor(db: Database.Database) {
-    this.#insert = db.prepare('INSERT INTO private_tail VALUES (?, ?, ?)');
-    this.#forget = db.prepare('DELETE FROM private_tail WHERE shard = ? AND shard_sequence < ?');
-    this.#saveStart = db.prepare('INSERT OR REPLACE INTO private_tail_starts VALUES (?, ?)');
+    this.#insert = db.prepare(insert(PRIVATE_TAIL));
+    this.#delete = db.prepare('DELETE FROM private_tail WHERE shard = ? AND shard_sequence < ?');
+    this.#saveStart = db.prepare(insert(PRIVATE_TAIL_STARTS, 'OR REPLACE'));
     this.#readStart = db
       .prepare<[number], number>('SELECT shard_sequence FROM private_tail_starts WHERE shard = ?')
       .pluck();
   }
 
-  /** At the start of a batch of one shard. H2. */
-  begin(shard: number, told: number): void {
+  /** Deletes the rows that the gateway has in its log. @param logged the shard's cell of Progress (TAIL-2). */
+  startBatch(shard: number, logged: number): void {
     this.#shard = shard;
     this.#shardSequence = 0;
     this.#frames = 0;
     this.#start = this.#readStart.get(shard) ?? 1;
-    if (told <= this.#start) return;
-    this.#forget.run(shard, told);
-    this.#saveStart.run(shard, told);
-    this.#start = told;
+    if (logged <= this.#start) return;
+    this.#delete.run(shard, logged);
+    this.#saveStart.run({ shard, shard_sequence: logged });
+    this.#start = logged;
   }
 
   placed(order: OpenOrder, record: RecordContext): void {
-    if (this.#isTold(record)) return;
+    if (this.#isLogged(record)) return;
     writePlaced(this.#append(order, record), record, order);
   }
 
   filled(maker: OpenOrder, taker: OpenOrder, words: Uint32Array, word: number, record: RecordContext): void {
-    if (this.#isTold(record)) return;
+    if (this.#isLogged(record)) return;
     writeFill(this.#append(maker, record), record, maker, ROLE.MAKER, words, word);
     writeFill(this.#append(taker, record), record, taker, ROLE.TAKER, words, word);
   }
 
   closed(order: OpenOrder, words: Uint32Array, word: number, record: RecordContext): void {
-    if (this.#isTold(record)) return;
+    if (this.#isLogged(record)) return;
     writeClosed(this.#append(order, record), record, order, words, word);
   }
 
-  /** At the end of a batch, and behind the last frame of each record. */
+  /** Writes the collected frames: at the end of each record, and of a batch. */
   flush(): void {
     if (this.#frames === 0) return;
-    const bytes = new Uint8Array(this.#words.buffer, 0, this.#frames * PRIVATE_RECORD_WORDS * 4);
-    this.#insert.run(this.#shard, this.#shardSequence, bytes);
+    assert(this.#shardSequence >= this.#start, 'TAIL-2: only records that are not logged have a row');
+    const frames = new Uint8Array(this.#words.buffer, 0, this.#frames * PRIVATE_FRAME.WORDS * 4);
+    this.#insert.run({ shard: this.#shard, shard_sequence: this.#shardSequence, frames });
     this.#frames = 0;
   }
 
-  #isTold({ shardSequence }: RecordContext): boolean {
+  /** True if the gateway has the frames of the record in its log. */
+  #isLogged({ shardSequence }: RecordContext): boolean {
     return shardSequence < this.#start;
   }
 
-  #append({ account }: OpenOrder, { shardSequence }: RecordContext): RecordPlace {
+  #append({ account }: OpenOrder, { shardSequence }: RecordContext): RecordView {
+    assert(shardSequence >= this.#shardSequence, 'TAIL-1: the records of a batch come in order');
     if (shardSequence !== this.#shardSequence) this.flush();
     this.#shardSequence = shardSequence;
-    const word = this.#frames++ * PRIVATE_RECORD_WORDS;
+    const word = this.#frames++ * PRIVATE_FRAME.WORDS;
     if (word === this.#words.length) {
       const larger = new Uint32Array(2 * word);
       larger.set(this.#words);
       this.#words = larger;
     }
-    this.#words.fill(0, word, word + PRIVATE_RECORD_WORDS);
-    this.#words[word + PRV_ACCOUNT] = account;
-    this.#place.words = this.#words;
-    this.#place.word = word;
-    return this.#place;
+    this.#words.fill(0, word, word + PRIVATE_FRAME.WORDS);
+    this.#words[word + PRIVATE_FRAME.account] = account;
+    this.#record.words = this.#words;
+    this.#record.word = word;
+    return this.#record;
   }
 }

@@ -1,39 +1,27 @@
 /**
- * Follows the journals of all shards into read.db, so that questions about the past never reach a shard.
+ * Follows the journals of all shards into read.db, so that queries about the past never reach a shard.
  * Owner: the projector thread, the only writer of read.db.
  *
  * Invariants:
- *   T1  Rows and the cursor behind them are one transaction: whatever ends the thread, the next start goes on exactly
- *       there.
- *   T2  read.db continues the journals as they are. If it does not (another version, or a journal that was set back),
- *       everything in it is made again from the first record on.
- *   T3  A shard's progress is announced after the commit, so a query that waited for it sees the rows.
+ *   PROJECTOR-1  Rows and the cursor after them are one transaction: whatever ends the thread, the next one continues
+ *                exactly there.
+ *   PROJECTOR-2  read.db continues the journals as they are. If it does not (another version, or a journal that was set
+ *                back), it is emptied and made again from the first record on.
+ *   PROJECTOR-3  A shard's progress is published after the commit, so a query that waited for it sees the rows.
  *
- * An error leaves memory and file apart from each other, so it ends the thread; a new one reads the file and goes on.
+ * After an error memory and file may differ, so it ends the thread; the next thread reads the file and continues.
  */
 import type Database from 'better-sqlite3';
-import { assert } from '../../shared/assert.ts';
-import {
-  EV_MARKET,
-  EV_SLOT,
-  EV_TYPE,
-  EVENT,
-  EVENT_VERSION,
-  FILL_LOTS,
-  FILL_MAKER_REMAINING_LOTS,
-  FILL_TAKER_REMAINING_LOTS,
-  FILL_TAKER_SLOT,
-  FILL_YES_TICKS,
-  typeOf,
-  versionOf,
-} from '../../shared/events.ts';
-import { mulSafe } from '../../shared/int.ts';
-import { ownTicks } from '../../shared/orderMath.ts';
-import { NOT_KNOWN, Progress } from '../../shared/progress.ts';
-import { readSafe } from '../../shared/record.ts';
-import type { ProjectorOptions } from '../../shared/threads.ts';
-import { JournalReader } from '../journalReader.ts';
-import { JournalError, type JournalHead, type JournalVisitor } from '../journalRow.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { mulSafe } from '../../shared/base/int.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
+import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
+import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import type { ProjectorOptions } from '../../shared/wire/threads.ts';
+import { JournalReader } from '../journal/reader.ts';
+import { JournalError, type JournalHead } from '../journal/row.ts';
+import type { RowVisitor } from '../journal/rowView.ts';
 import { KeyProjection } from './keys.ts';
 import { MarketProjection } from './markets.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
@@ -42,8 +30,8 @@ import { Cursors, clearReadDb, openReadDb } from './readDb.ts';
 import { TradeProjection } from './trades.ts';
 
 /**
- * Rows in one transaction, and how many may wait for one while nobody waits for them: the more of them, the fewer pages
- * are written for each; few enough that a reader who comes then waits for tens of milliseconds.
+ * Journal rows in one transaction, and rows that may wait for one while no query does. The more rows, the fewer pages
+ * are written for each; the fewer rows, the shorter a query waits that comes at this moment: tens of milliseconds.
  */
 export const BATCH_ROWS = 4000;
 
@@ -54,9 +42,9 @@ export class Projector {
   /** By shard; null until the shard has recovered and its journal was found to continue read.db. */
   readonly #readers: (JournalReader | null)[];
   readonly #follow: (shard: number, reader: JournalReader, rows: number) => void;
-  readonly #visit: JournalVisitor;
-  /** By shard: what was committed at the step before. */
-  readonly #seen: number[];
+  readonly #visit: RowVisitor;
+  /** By shard: the last committed sequence at the step before. */
+  readonly #committedBefore: number[];
   readonly #record: RecordContext = { shard: 0, shardSequence: 0, timeMs: 0 };
   #state: ReadState;
 
@@ -66,36 +54,39 @@ export class Projector {
     this.#journalPaths = options.journalPaths;
     this.#db = openReadDb(options.readDbPath);
     this.#readers = options.journalPaths.map(() => null);
-    this.#seen = options.journalPaths.map(() => 0);
+    this.#committedBefore = options.journalPaths.map(() => 0);
     this.#state = new ReadState(this.#db, options.journalPaths.length);
-    this.#visit = (shardSequence, timeMs, words, commandWord, _commandBytes, eventWord, eventBytes) => {
-      this.#record.shardSequence = shardSequence;
+    this.#visit = ({ sequence, timeMs, command, events }) => {
+      this.#record.shardSequence = sequence;
       this.#record.timeMs = timeMs;
       const { keys } = this.#state;
-      keys.begin(words, commandWord);
-      this.#apply(words, eventWord, eventWord + (eventBytes >>> 2));
-      keys.end(this.#record);
+      keys.startRecord(command.words, command.word);
+      this.#apply(events.words, events.word, events.end);
+      keys.endRecord(this.#record);
     };
     const follow = this.#db.transaction((shard: number, reader: JournalReader, rows: number) => {
-      const { heads, keys, markets, orders, cursors, privateTail } = this.#state;
+      const { heads, keys, markets, orders, trades, cursors, privateTail } = this.#state;
       this.#record.shard = shard;
-      privateTail.begin(shard, this.progress.told(shard));
-      const found = reader.readFrom(heads[shard]!, rows, this.#visit);
-      assert(found === rows, 'projector: a journal holds what its shard has committed');
+      const end = heads[shard].sequence + rows;
+      privateTail.startBatch(shard, this.progress.logged(shard));
+      const found = reader.readFrom(heads[shard], rows, this.#visit);
+      assert(found === rows, 'PROJECTOR-2: a journal holds every record that its shard has committed');
+      assert(heads[shard].sequence === end, 'PROJECTOR-1: the cursor stands after the rows');
       orders.flush();
+      trades.flush();
       markets.flush();
       privateTail.flush();
       keys.flush();
-      cursors.save(shard, heads[shard]!);
+      cursors.save(shard, heads[shard]);
     });
     this.#follow = follow.immediate;
   }
 
   /**
-   * Takes one batch of every journal that has grown, up to the last record if `isAwaited`. Otherwise those the gateway
-   * has not told for good yet are left to the next step, unless they are too many: told records need no private frames
-   * here (H2), and what was not told by the next step is taken with its frames.
-   * @returns whether any was taken.
+   * Follows every journal that has grown by one batch, up to its last record if `isAwaited`. Otherwise the newest
+   * records are left to the next step, unless they are too many: by then their private frames may be durable in the
+   * gateway's log and need not be written here (TAIL-2).
+   * @returns whether any record was followed.
    */
   step(isAwaited: boolean): boolean {
     let hasMoved = false;
@@ -103,18 +94,19 @@ export class Projector {
       const committed = this.progress.committed(shard);
       if (committed === NOT_KNOWN) continue;
       const reader = this.#readers[shard] ?? this.#connect(shard);
-      const due = Math.max(this.progress.told(shard), this.#seen[shard]!, committed - BATCH_ROWS);
-      this.#seen[shard] = committed;
-      const rows = (isAwaited ? committed : Math.min(due, committed)) - this.#state.heads[shard]!.sequence;
+      const due = Math.max(this.progress.logged(shard), this.#committedBefore[shard], committed - BATCH_ROWS);
+      this.#committedBefore[shard] = committed;
+      const rows = (isAwaited ? committed : Math.min(due, committed)) - this.#state.heads[shard].sequence;
       if (rows <= 0) continue;
       this.#follow(shard, reader, Math.min(rows, BATCH_ROWS));
-      this.progress.setProjected(shard, this.#state.heads[shard]!.sequence);
+      assert(this.#state.heads[shard].sequence <= committed, 'PROJECTOR-3: only committed records are followed');
+      this.progress.setProjected(shard, this.#state.heads[shard].sequence);
       hasMoved = true;
     }
     return hasMoved;
   }
 
-  /** Committed records that are not followed, of the shard that has most of them. */
+  /** The number of committed records that are not followed yet, of the shard with the most. */
   behind(): number {
     let most = 0;
     for (const [shard, { sequence }] of this.#state.heads.entries()) {
@@ -128,14 +120,14 @@ export class Projector {
     this.#db.close();
   }
 
-  /** T2. A shard that has recovered opened its journal, so the file is there. */
+  /** Keeps PROJECTOR-2. A shard that has recovered opened its journal, so the file is there. */
   #connect(shard: number): JournalReader {
-    const reader = new JournalReader(this.#journalPaths[shard]!);
-    if (!reader.continues(this.#state.heads[shard]!)) {
+    const reader = new JournalReader(this.#journalPaths[shard]);
+    if (!reader.continues(this.#state.heads[shard])) {
       const first = reader.facts().firstSequence;
       if (first > 1) {
         reader.close();
-        const { sequence } = this.#state.heads[shard]!;
+        const { sequence } = this.#state.heads[shard];
         throw new JournalError(
           `read.db stands at ${sequence} of shard ${shard}, whose journal was trimmed and starts at ${first}: ` +
             'put a backup of read.db in its place',
@@ -144,52 +136,53 @@ export class Projector {
       this.#rebuild();
     }
     this.#readers[shard] = reader;
-    this.progress.setProjected(shard, this.#state.heads[shard]!.sequence);
+    this.progress.setProjected(shard, this.#state.heads[shard].sequence);
     return reader;
   }
 
   #rebuild(): void {
     clearReadDb(this.#db);
     this.#state = new ReadState(this.#db, this.#readers.length);
+    assert(
+      this.#state.heads.every(({ sequence }) => sequence === 0),
+      'PROJECTOR-2: an emptied read.db follows the journals from their start',
+    );
     for (const [shard, reader] of this.#readers.entries()) if (reader !== null) this.progress.setProjected(shard, 0);
   }
 
   #apply(words: Uint32Array, start: number, end: number): void {
     const { markets } = this.#state;
-    for (let word = start; word < end; word += words[word]! >>> 2) {
-      assert(
-        versionOf(words[word + EV_TYPE]!) === EVENT_VERSION,
-        'projector: journal and reader speak one event version',
-      );
-      switch (typeOf(words[word + EV_TYPE]!)) {
-        case EVENT.ORDER:
+    for (let word = start; word < end; word += words[word] >>> 2) {
+      assertEvent(words, word);
+      switch (typeOf(words[word + ANY_EVENT.type])) {
+        case EVENT.ORDER.TYPE:
           this.#applyOrder(words, word, end);
           break;
-        case EVENT.FILL:
+        case EVENT.FILL.TYPE:
           this.#applyFill(words, word);
           break;
-        case EVENT.CLOSED:
+        case EVENT.CLOSED.TYPE:
           this.#applyClosed(words, word);
           break;
-        case EVENT.MARKET:
+        case EVENT.MARKET.TYPE:
           markets.apply(words, word);
           break;
-        // An ORDER_TAG is taken with its ORDER. The rest is about the present (balances, places in the book), which the
-        // gateway's views answer.
+        // An ORDER_TAG is read with its ORDER. All other events change only what the gateway's views answer: balances
+        // and the book.
       }
     }
   }
 
-  /** With the ORDER_TAG behind it, if it has one: what is told of the order has what the tag says. */
+  /** Reads the ORDER_TAG after the event, too, if there is one: the private frame of the order needs its content. */
   #applyOrder(words: Uint32Array, word: number, end: number): void {
     const { keys, markets, orders, privateTail } = this.#state;
-    const ticksPerUnit = markets.ticksPerUnit(words[word + EV_MARKET]!);
+    const ticksPerUnit = markets.ticksPerUnit(words[word + ANY_EVENT.market]);
     const order = orders.place(words, word, ticksPerUnit, this.#record);
     keys.placed(order, words, word);
-    const behind = word + (words[word]! >>> 2);
-    if (behind < end && typeOf(words[behind + EV_TYPE]!) === EVENT.ORDER_TAG) {
-      orders.tag(order, words, behind);
-      keys.tagged(words, behind);
+    const next = word + (words[word] >>> 2);
+    if (next < end && typeOf(words[next + ANY_EVENT.type]) === EVENT.ORDER_TAG.TYPE) {
+      orders.tag(order, words, next);
+      keys.tagged(words, next);
     }
     privateTail.placed(order, this.#record);
   }
@@ -204,14 +197,15 @@ export class Projector {
   #applyFill(words: Uint32Array, word: number): void {
     const { markets, orders, privateTail, trades } = this.#state;
     const record = this.#record;
-    const maker = orders.at(record.shard, words[word + EV_SLOT]!);
-    const taker = orders.at(record.shard, words[word + FILL_TAKER_SLOT]!);
-    const market = words[word + EV_MARKET]!;
+    const maker = orders.at(record.shard, words[word + ANY_EVENT.slot]);
+    const taker = orders.at(record.shard, words[word + EVENT.FILL.takerSlot]);
+    const market = words[word + ANY_EVENT.market];
     const ticksPerUnit = markets.ticksPerUnit(market);
-    const yesTicks = words[word + FILL_YES_TICKS]!;
-    const lots = readSafe(words, word + FILL_LOTS);
-    const makerRemaining = readSafe(words, word + FILL_MAKER_REMAINING_LOTS);
-    const takerRemaining = readSafe(words, word + FILL_TAKER_REMAINING_LOTS);
+    const yesTicks = words[word + EVENT.FILL.yesTicks];
+    const lots = readSafe(words, word + EVENT.FILL.lots);
+    const makerRemaining = readSafe(words, word + EVENT.FILL.makerRemainingLots);
+    const takerRemaining = readSafe(words, word + EVENT.FILL.takerRemainingLots);
+    assert(maker !== taker && maker.market === taker.market, 'projector: a fill is of two orders of one market');
     const takerTicks = ownTicks(taker.outcome, yesTicks, ticksPerUnit);
     orders.fill(maker, lots, makerRemaining, ownTicks(maker.outcome, yesTicks, ticksPerUnit), record);
     orders.fill(taker, lots, takerRemaining, takerTicks, record);
@@ -221,7 +215,7 @@ export class Projector {
   }
 }
 
-/** What the projector holds in memory of read.db; made again when read.db is. */
+/** The projector's memory of read.db. It is made again when read.db is. */
 class ReadState {
   readonly cursors: Cursors;
   readonly heads: readonly JournalHead[];

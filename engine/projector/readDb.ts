@@ -1,21 +1,21 @@
 /**
- * The file behind read.db (data/schema/read.sql): opened by the projector, emptied and made again whenever it is not
- * exactly what this version would have written.
+ * The file of read.db (shared/tables/readDb.ts). The projector opens it, and empties and fills it again when another
+ * version of this program wrote it or the journals are not those it follows.
  */
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { JournalHead } from '../journalRow.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { CURSORS } from '../../shared/tables/cursors.ts';
+import { READ_DB_SCHEMA, READ_DB_VERSION } from '../../shared/tables/readDb.ts';
+import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
+import { JournalHead } from '../journal/row.ts';
 
-/** A new number for every change of the schema or of what the projections write into it. */
-export const READ_DB_VERSION = 7;
-
-const SCHEMA_URL = new URL('../../data/schema/read.sql', import.meta.url);
 const CHECKPOINT_PAGES = 4000;
 const UNREADABLE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT']);
-/** Indexes whose keys come in no order want more pages in memory than the default 16 MiB once orders are millions. */
+/** SQLite's default of 16 MiB is too little for indexes with keys in random order once there are millions of orders. */
 const CACHE_KIB = 64 * 1024;
 
-/** Everything in the file follows from the journals, so one that SQLite cannot read is put aside and made again. */
+/** Everything in the file follows from the journals, so a file that SQLite cannot read is set aside and made again. */
 export function openReadDb(path: string): Database.Database {
   try {
     return openFile(path);
@@ -29,10 +29,11 @@ export function openReadDb(path: string): Database.Database {
 
 function openFile(path: string): Database.Database {
   const db = new Database(path);
-  db.pragma('journal_mode = WAL');
+  const mode = db.pragma('journal_mode = WAL', { simple: true });
+  assert(mode === 'wal', 'read model: queries read while the projector writes');
   // A power cut may lose the last transactions: rows and cursor alike, so they are read from the journal again.
   db.pragma('synchronous = NORMAL');
-  // What a row refers to is written before it; looking for it again costs each order a search.
+  // A referenced row is always written first; checking that would cost a search for each order.
   db.pragma('foreign_keys = OFF');
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
@@ -44,40 +45,33 @@ function openFile(path: string): Database.Database {
   return db;
 }
 
-/** Once journals are trimmed, what another version wrote is the only copy of older history. */
+/** Once journals are trimmed, the file of another version is the only copy of older history. */
 function keepCopy(db: Database.Database, path: string): void {
   if (!existsSync(path)) db.prepare('VACUUM INTO ?').run(path);
 }
 
-/** Empties the database in place, in one transaction: queries have it open and must never see a half of it. */
+/** Empties the database in place and in one transaction: queries have it open and must never see a part of it. */
 export function clearReadDb(db: Database.Database): void {
   db.transaction(() => {
-    // Latest first, so that a table goes before the one it references.
+    // Latest first, so that a table is dropped before the one it references.
     const tables = db
       .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid DESC")
       .pluck()
       .all();
     for (const table of tables) db.exec(`DROP TABLE "${table}"`);
-    db.exec(readFileSync(SCHEMA_URL, 'utf8'));
+    db.exec(READ_DB_SCHEMA);
     db.pragma(`user_version = ${READ_DB_VERSION}`);
   }).immediate();
 }
 
-type CursorRow = {
-  readonly shard: number;
-  readonly sequence: number;
-  readonly chain_low: number;
-  readonly chain_high: number;
-};
-
-/** One cursor per shard, written in the transaction of the rows it stands behind. */
+/** One cursor per shard, written in the transaction of the rows before it. */
 export class Cursors {
-  readonly #select: Database.Statement<[number], CursorRow>;
-  readonly #write: Database.Statement<[number, number, number, number]>;
+  readonly #select: Database.Statement<[number], RowOf<typeof CURSORS>>;
+  readonly #write: Database.Statement<[NewRowOf<typeof CURSORS>]>;
 
   constructor(db: Database.Database) {
     this.#select = db.prepare('SELECT * FROM cursors WHERE shard = ?');
-    this.#write = db.prepare('INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?)');
+    this.#write = db.prepare(insert(CURSORS, 'OR REPLACE'));
   }
 
   load(shard: number): JournalHead {
@@ -86,6 +80,7 @@ export class Cursors {
   }
 
   save(shard: number, head: JournalHead): void {
-    this.#write.run(shard, head.sequence, head.chainLow, head.chainHigh);
+    const { sequence, chainLow: chain_low, chainHigh: chain_high } = head;
+    this.#write.run({ shard, sequence, chain_low, chain_high });
   }
 }

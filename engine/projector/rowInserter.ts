@@ -1,43 +1,55 @@
 /**
  * INSERT of many rows in few statements: each run of a statement costs as much as the columns of several rows.
  * Owner: the projector thread.
+ *
+ * Invariant:
+ *   INSERTER-1  A run of the large statement writes exactly ROWS_PER_RUN rows; fewer wait for the rows after them or
+ *               for `flush`, which leaves none.
  */
 import type Database from 'better-sqlite3';
-import { assert } from '../../shared/assert.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { insertMany, type NewRowOf, type Table } from '../../shared/tables/table.ts';
 
-const ROWS = 16;
+const ROWS_PER_RUN = 16;
+/** SQLITE_MAX_VARIABLE_NUMBER. */
+const MOST_VALUES = 32_766;
+/** A row that cannot be written ends the thread and its transaction, so SQLite need not undo the statement alone. */
+const CONFLICT = 'OR FAIL';
 
-export class RowInserter {
-  readonly #columns: number;
+export class RowInserter<T extends Table> {
+  readonly #columns: readonly (keyof NewRowOf<T>)[];
   readonly #one: Database.Statement;
   readonly #many: Database.Statement;
-  /** Of the rows added since the last run. */
-  readonly #values: unknown[] = [];
+  /** The values of the rows that wait, one row after the other; the array has the length of a full run. */
+  readonly #values: unknown[];
+  /** The number of values in it that belong to waiting rows. */
+  #count = 0;
 
-  constructor(db: Database.Database, table: string, columns: string[]) {
-    this.#columns = columns.length;
-    // OR FAIL: what cannot be written ends the thread and its transaction, so SQLite need not copy every page the
-    // statement touches, which it would to undo the statement alone.
-    const insert = `INSERT OR FAIL INTO ${table} (${columns.join(', ')}) VALUES `;
-    const row = `(${columns.map(() => '?').join(', ')})`;
-    this.#one = db.prepare(insert + row);
-    this.#many = db.prepare(insert + new Array(ROWS).fill(row).join(', '));
+  constructor(db: Database.Database, table: T) {
+    assert(ROWS_PER_RUN * table.inserted.length <= MOST_VALUES, 'INSERTER-1: a run has room for every value');
+    this.#columns = table.inserted as readonly (keyof NewRowOf<T>)[];
+    this.#values = new Array(ROWS_PER_RUN * table.inserted.length).fill(null);
+    this.#one = db.prepare(insertMany(table, 1, CONFLICT));
+    this.#many = db.prepare(insertMany(table, ROWS_PER_RUN, CONFLICT));
   }
 
-  /** What is added is taken as it is at the next `flush` at the latest. */
-  add(...row: readonly unknown[]): void {
-    assert(row.length === this.#columns, 'projector: a row has a value for each of its columns');
+  /** Bytes in the row must not change before the next `flush`. */
+  add(row: NewRowOf<T>): void {
     const values = this.#values;
-    for (const value of row) values.push(value);
-    if (values.length < ROWS * this.#columns) return;
+    const columns = this.#columns;
+    let at = this.#count;
+    for (let i = 0; i < columns.length; i++) values[at++] = row[columns[i]];
+    this.#count = at;
+    if (at < values.length) return;
+    assert(at === values.length, 'INSERTER-1: only whole rows wait');
     this.#many.run(values);
-    values.length = 0;
+    this.#count = 0;
   }
 
   /** After the last row. */
   flush(): void {
-    const values = this.#values;
-    for (let at = 0; at < values.length; at += this.#columns) this.#one.run(values.slice(at, at + this.#columns));
-    values.length = 0;
+    const { length } = this.#columns;
+    for (let at = 0; at < this.#count; at += length) this.#one.run(this.#values.slice(at, at + length));
+    this.#count = 0;
   }
 }

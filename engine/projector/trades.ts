@@ -1,52 +1,57 @@
 /**
- * Projection of the trades: one row per fill, with both parties as they stood in it. A row never changes.
+ * Projection of the trades: one row for each fill, with the facts about both parties. A row never changes.
  * Owner: the projector thread.
+ *
+ * Invariants:
+ *   TRADEROWS-1  lots > 0 and yes_ticks > 0.
+ *   TRADEROWS-2  match_type is standard exactly when maker_side <> taker_side; otherwise both buy, or both sell.
  */
 import type Database from 'better-sqlite3';
-import {
-  EV_FLAGS,
-  EV_MARKET,
-  FILL_LOTS,
-  FILL_MAKER_FEE,
-  FILL_TAKER_FEE,
-  FILL_TRADE_SEQUENCE,
-  FILL_YES_TICKS,
-} from '../../shared/events.ts';
-import { ID_KIND, timeOrderedIdBytes } from '../../shared/ids.ts';
-import { readSafe } from '../../shared/record.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { MATCH_TYPE } from '../../shared/base/codes.ts';
+import { ID_KIND, timeOrderedIdBytes } from '../../shared/base/ids.ts';
+import { TRADES } from '../../shared/tables/trades.ts';
+import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { readSafe } from '../../shared/wire/record.ts';
 import type { OpenOrder, RecordContext } from './orders.ts';
+import { RowInserter } from './rowInserter.ts';
 
 export class TradeProjection {
-  readonly #insert: Database.Statement;
+  readonly #insert: RowInserter<typeof TRADES>;
 
   constructor(db: Database.Database) {
-    this.#insert = db.prepare(`
-      INSERT INTO trades (
-        id, market, match_type, yes_ticks, lots, maker_order_id, maker_account, maker_side, maker_outcome, maker_fee,
-        taker_order_id, taker_account, taker_side, taker_outcome, taker_fee, matched_ms
-      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#insert = new RowInserter(db, TRADES);
   }
 
-  /** A FILL event. */
+  /** Adds the row of a FILL event. */
   add(words: Uint32Array, word: number, maker: OpenOrder, taker: OpenOrder, record: RecordContext): void {
-    const tradeSequence = readSafe(words, word + FILL_TRADE_SEQUENCE);
-    this.#insert.run(
-      timeOrderedIdBytes(record.timeMs, record.shard, ID_KIND.TRADE, tradeSequence),
-      words[word + EV_MARKET],
-      words[word + EV_FLAGS],
-      words[word + FILL_YES_TICKS],
-      readSafe(words, word + FILL_LOTS),
-      maker.id,
-      maker.account,
-      maker.side,
-      maker.outcome,
-      readSafe(words, word + FILL_MAKER_FEE),
-      taker.id,
-      taker.account,
-      taker.side,
-      taker.outcome,
-      readSafe(words, word + FILL_TAKER_FEE),
-      record.timeMs,
-    );
+    const lots = readSafe(words, word + EVENT.FILL.lots);
+    const yesTicks = words[word + EVENT.FILL.yesTicks];
+    const matchType = words[word + EVENT.FILL.matchType];
+    assert(lots > 0 && yesTicks > 0, 'TRADEROWS-1: a trade has a quantity and a price');
+    assert((matchType === MATCH_TYPE.STANDARD) === (maker.side !== taker.side), 'TRADEROWS-2: sides give the type');
+    const tradeSequence = readSafe(words, word + EVENT.FILL.tradeSequence);
+    this.#insert.add({
+      id: timeOrderedIdBytes(record.timeMs, record.shard, ID_KIND.TRADE, tradeSequence),
+      market: words[word + ANY_EVENT.market],
+      match_type: matchType,
+      yes_ticks: yesTicks,
+      lots,
+      maker_order_id: maker.id,
+      maker_account: maker.account,
+      maker_side: maker.side,
+      maker_outcome: maker.outcome,
+      maker_fee: readSafe(words, word + EVENT.FILL.makerFee),
+      taker_order_id: taker.id,
+      taker_account: taker.account,
+      taker_side: taker.side,
+      taker_outcome: taker.outcome,
+      taker_fee: readSafe(words, word + EVENT.FILL.takerFee),
+      matched_ms: record.timeMs,
+    });
+  }
+
+  flush(): void {
+    this.#insert.flush();
   }
 }

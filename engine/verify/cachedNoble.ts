@@ -1,22 +1,27 @@
 /**
- * The reference verifier with a memory: of signers that come often it keeps the public key with a table of its
- * multiples, and checks against that what would otherwise be recovered, more than four times as fast.
+ * The reference verifier with a cache: for frequent signers it keeps the public key with a table of its multiples, and
+ * checks signatures against that instead of recovering the key, more than four times as fast.
  *
- * It gives the very answer that recovery gives. Recovery takes the curve point R with x = r and the parity that v names
- * and asks whether Q = (s R - z G) / r is the signer's key. Here Q is known, and asked is whether (z G + r Q) / s is
- * that R: the same equation, so x is compared with r itself, not modulo n, and the parity of y with v.
+ * This and the tables beside it (pointSum.ts, pointTable.ts, sharedTables.ts) run only where libsecp256k1 does not
+ * load. That is every platform without a binary of it, and there they are what keeps orders of frequent signers from
+ * costing a recovery each (signatures.bench.ts).
  *
- * A table takes as long to make as some thirty recoveries: that is for verifier threads, which leave it to the others
- * (sharedTables.ts). A thread that trades takes what is there, and makes and counts nothing.
+ * The answer is exactly that of recovery. Recovery takes the curve point R with x = r and the parity that v names, and
+ * asks whether Q = (s R - z G) / r is the signer's key. Here Q is known, and the question is whether (z G + r Q) / s is
+ * that R. It is the same equation, so x is compared with r itself, not modulo n, and the parity of y with v.
  *
- * A table that others made is believed when its checksum is right and it begins with the key that has the signer's
- * address. Damage that this overlooks could only make the sum another point than R, which no signature was made for;
- * so what such a table accepts is accepted, and what it refuses is recovered.
+ * Making a table takes as long as some thirty recoveries. Only verifier threads do it, and share their tables
+ * (sharedTables.ts). A shard's thread uses the tables that are there, and neither makes tables nor counts signers.
+ *
+ * A table of another thread is used when its checksum is right and its first point is the key with the signer's
+ * address. Damage that both overlook could only turn the sum into a point that no signature was made for. So a
+ * signature that such a table accepts is accepted, and one that it refuses is checked by recovery.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import { ADDRESS_BYTES, HASH_BYTES, toHex } from '../../shared/hex.ts';
-import type { Keccak256 } from '../../shared/keccak.ts';
-import { BASE_WINDOW_BITS, pointsOf, SIGNER_WINDOW_BITS } from '../../shared/tableLayout.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { ADDRESS_BYTES, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import { BASE_WINDOW_BITS, pointsOf, SIGNER_WINDOW_BITS } from '../../shared/wire/tableLayout.ts';
 import { recover } from './noble.ts';
 import { sumOfMultiples } from './pointSum.ts';
 import { makeTable, type PointTable, packTable, pointOf, unpackTable } from './pointTable.ts';
@@ -24,52 +29,100 @@ import type { SharedTables } from './sharedTables.ts';
 import { isAddressOf, NOT_CANONICAL, recoveryBit } from './signature.ts';
 import type { Verifier } from './verifier.ts';
 
+/** `isOwn`: made by this verifier, so that also its refusals count. */
 type Known = { readonly table: PointTable; readonly isOwn: boolean };
 
 const { Point } = secp256k1;
 const { Fn } = Point;
-/** Accepted signatures of a signer until it has a table: what they cost is then what the table costs. */
+/** Accepted signatures after which a signer gets a table: they have cost about as much as the table does. */
 const TABLE_AFTER = 16;
-/** Measured: two coordinates of 256 bits and where they are listed. */
+/** Measured: two coordinates of 256 bits and their elements of an array. */
 const POINT_BYTES = 125;
 export const TABLE_BYTES = pointsOf(SIGNER_WINDOW_BITS) * POINT_BYTES;
 const CACHE_BYTES = 64 * 1024 * 1024;
-/** Signers whose signatures are counted; then counting starts anew, so strangers cannot fill the memory. */
+/** Signers that are counted at most; then counting starts again, so that strangers cannot fill the memory. */
 const MOST_COUNTED = 10_000;
 
-export type CacheOptions = {
+type CacheOptions = {
   readonly capacityBytes?: number;
-  /** What other threads have made, and where own tables go. */
+  /** The tables of all threads. */
   readonly shared?: SharedTables | undefined;
-  /** False on a thread that trades. */
+  /** False on a shard's thread. */
   readonly makesTables?: boolean;
 };
 
-export type CachedVerifier = Verifier & {
-  /** Checks that a table answered, and those that took a recovery. */
-  readonly hits: number;
-  readonly misses: number;
+export class CachedNobleVerifier implements Verifier {
+  readonly name = 'noble';
+  /** Checks that a table answered, and checks that needed a recovery. */
+  hits = 0;
+  misses = 0;
   /** Tables made by this verifier. */
-  readonly made: number;
-  readonly cachedBytes: number;
-};
-
-export function cachedNobleVerifier(keccak: Keccak256, options: CacheOptions = {}): CachedVerifier {
-  const { capacityBytes = CACHE_BYTES, shared, makesTables = true } = options;
-  let base = takeBase(shared);
-  if (makesTables && base === undefined) {
-    base = makeTable(Point.BASE, BASE_WINDOW_BITS);
-    shared?.publishBase(packTable(base));
-  }
+  made = 0;
+  readonly #keccak: Keccak256;
+  readonly #capacityBytes: number;
+  readonly #shared: SharedTables | undefined;
+  readonly #makesTables: boolean;
+  /** Multiples of the generator; undefined until a verifier thread has made them. */
+  #base: PointTable | undefined;
   /** Least recently used first. */
-  const tables = new Map<string, Known>();
-  const counts = new Map<string, number>();
-  let hits = 0;
-  let misses = 0;
-  let made = 0;
+  readonly #tables = new Map<string, Known>();
+  readonly #counts = new Map<string, number>();
 
-  /** Counts an accepted signature. @returns whether it is time for a table. */
-  function isOften(signer: string): boolean {
+  constructor(keccak: Keccak256, { capacityBytes = CACHE_BYTES, shared, makesTables = true }: CacheOptions = {}) {
+    this.#keccak = keccak;
+    this.#capacityBytes = capacityBytes;
+    this.#shared = shared;
+    this.#makesTables = makesTables;
+    this.#base = readBase(shared);
+    if (makesTables && this.#base === undefined) {
+      this.#base = makeTable(Point.BASE, BASE_WINDOW_BITS);
+      shared?.publishBase(packTable(this.#base));
+    }
+  }
+
+  get cachedBytes(): number {
+    return this.#tables.size * TABLE_BYTES;
+  }
+
+  verify(
+    digest: Uint8Array,
+    digestOffset: number,
+    signature: Uint8Array,
+    signatureOffset: number,
+    signerAddress: Uint8Array,
+    signerOffset: number,
+  ): boolean {
+    const bit = recoveryBit(signature, signatureOffset);
+    if (bit === NOT_CANONICAL) return false;
+    const signer = toHex(signerAddress, signerOffset, ADDRESS_BYTES);
+    const known = this.#tables.get(signer) ?? this.#findShared(signerAddress, signerOffset);
+    let answer: boolean | undefined;
+    if (known !== undefined) {
+      this.#keep(signer, known);
+      answer = isSignedBy(known.table, this.#base!, bit, signature, signatureOffset, digest, digestOffset);
+      if (answer === true || (answer === false && known.isOwn)) {
+        this.hits++;
+        return answer;
+      }
+    }
+    this.misses++;
+    const publicKey = recover(bit, signature, signatureOffset, digest, digestOffset);
+    if (publicKey === undefined) return false;
+    if (!isAddressOf(publicKey.subarray(1), this.#keccak, signerAddress, signerOffset)) return false;
+    const isDamaged = answer === false;
+    if (isDamaged) this.#tables.delete(signer);
+    if (this.#makesTables && (isDamaged || (known === undefined && this.#isFrequent(signer)))) {
+      const table = makeTable(Point.fromBytes(publicKey), SIGNER_WINDOW_BITS);
+      this.made++;
+      this.#keep(signer, { table, isOwn: true });
+      this.#shared?.publish(signerAddress, signerOffset, packTable(table));
+    }
+    return true;
+  }
+
+  /** Counts an accepted signature. @returns whether its signer should get a table now. */
+  #isFrequent(signer: string): boolean {
+    const counts = this.#counts;
     const count = (counts.get(signer) ?? 0) + 1;
     if (count < TABLE_AFTER) {
       if (counts.size >= MOST_COUNTED) counts.clear();
@@ -80,77 +133,36 @@ export function cachedNobleVerifier(keccak: Keccak256, options: CacheOptions = {
     return true;
   }
 
-  /** As the one used last. */
-  function keep(signer: string, known: Known): void {
-    if (!tables.delete(signer) && (tables.size + 1) * TABLE_BYTES > capacityBytes) {
+  /** Keeps a table as the most recently used one. */
+  #keep(signer: string, known: Known): void {
+    const tables = this.#tables;
+    if (!tables.delete(signer) && (tables.size + 1) * TABLE_BYTES > this.#capacityBytes) {
       const [oldest] = tables.keys();
       if (oldest === undefined) return;
       tables.delete(oldest);
     }
     tables.set(signer, known);
+    assert(this.cachedBytes <= this.#capacityBytes, 'signer cache: it stays within its bytes');
   }
 
-  function take(address: Uint8Array, offset: number): Known | undefined {
-    base ??= takeBase(shared);
-    const packed = base && shared?.take(address, offset);
+  /** The table of another thread, if there is one that can be used. */
+  #findShared(address: Uint8Array, offset: number): Known | undefined {
+    this.#base ??= readBase(this.#shared);
+    const packed = this.#base && this.#shared?.read(address, offset);
     const table = packed && unpackTable(packed, SIGNER_WINDOW_BITS);
     const key = table && pointOf(table)?.toBytes(false).subarray(1);
-    const isRight = key !== undefined && isAddressOf(key, keccak, address, offset);
+    const isRight = key !== undefined && isAddressOf(key, this.#keccak, address, offset);
     return table && isRight ? { table, isOwn: false } : undefined;
   }
-
-  return {
-    name: 'noble',
-    get hits() {
-      return hits;
-    },
-    get misses() {
-      return misses;
-    },
-    get made() {
-      return made;
-    },
-    get cachedBytes() {
-      return tables.size * TABLE_BYTES;
-    },
-    verify(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset) {
-      const bit = recoveryBit(signature, signatureOffset);
-      if (bit === NOT_CANONICAL) return false;
-      const signer = toHex(signerAddress, signerOffset, ADDRESS_BYTES);
-      const known = tables.get(signer) ?? take(signerAddress, signerOffset);
-      let answer: boolean | undefined;
-      if (known !== undefined) {
-        keep(signer, known);
-        answer = isSignedBy(known.table, base!, bit, signature, signatureOffset, digest, digestOffset);
-        if (answer === true || (answer === false && known.isOwn)) {
-          hits++;
-          return answer;
-        }
-      }
-      misses++;
-      const publicKey = recover(bit, signature, signatureOffset, digest, digestOffset);
-      const isRight =
-        publicKey !== undefined && isAddressOf(publicKey.subarray(1), keccak, signerAddress, signerOffset);
-      const isDamaged = isRight && answer === false;
-      if (isDamaged) tables.delete(signer);
-      if (isRight && makesTables && (isDamaged || (known === undefined && isOften(signer)))) {
-        const table = makeTable(Point.fromBytes(publicKey), SIGNER_WINDOW_BITS);
-        made++;
-        keep(signer, { table, isOwn: true });
-        shared?.publish(signerAddress, signerOffset, packTable(table));
-      }
-      return isRight;
-    },
-  };
 }
 
-function takeBase(shared: SharedTables | undefined): PointTable | undefined {
-  const packed = shared?.takeBase();
+function readBase(shared: SharedTables | undefined): PointTable | undefined {
+  const packed = shared?.readBase();
   const table = packed && unpackTable(packed, BASE_WINDOW_BITS);
   return table && pointOf(table)?.equals(Point.BASE) ? table : undefined;
 }
 
-/** Whether (z G + r Q) / s is the point that r and the recovery bit name; undefined when it cannot be added so. */
+/** True if (z G + r Q) / s is the point that r and the recovery bit name; undefined if pointSum.ts cannot add. */
 function isSignedBy(
   table: PointTable,
   base: PointTable,

@@ -1,39 +1,49 @@
 /**
- * Signature checks of busy shards, offered to other threads: so one market with all the flow is not bound to one core.
- * A check is a pure question, three byte strings and a verdict, so it does not matter who answers it.
+ * Signature checks that busy shards offer to verifier threads, so that one market with all the flow is not bound to one
+ * core. A check is a pure question, three byte strings and a verdict, so it does not matter which thread answers it.
  *
- *   shard (owner)   offers the checks of what waits in its queue; takes them from the front, as its commands run
- *   verifier        steals from the back, of any shard's slots; sleeps on the bell when nothing is offered
+ *   shard (owner)   offers the checks of its queued commands, and withdraws them from the front as the commands run
+ *   verifier        claims checks from the back, of any shard; sleeps on the bell when none is offered
  *
- *         owner                 verifier                verifier
- *   FREE ───────► OFFERED ─────────────► TAKEN ───────────────────► ACCEPTED or REFUSED
- *    ▲                │ owner                │ owner                    │ owner
- *    └────────────────┴── next generation ───┴──────────────────────────┘
+ *         owner              verifier               verifier
+ *   FREE ───────► OFFERED ─────────────► CLAIMED ─────────────► ACCEPTED or REFUSED
+ *    ▲               │ owner                │ owner                │ owner
+ *    └───────────────┴── next generation ───┴──────────────────────┘
  *
  * Invariants:
- *   K1  Only the owner writes a slot's bytes, and only while it is FREE. What a verifier read in part before and in
- *       part after that belongs to an older generation, and its verdict is not taken.
- *   K2  A verdict counts when the slot has the generation it was offered with, and the bytes asked about are the bytes
- *       offered. Anything else the owner checks itself: it never waits for a verifier, alive or dead. While one is at
- *       the very next check, the owner makes others that nobody has; when there are none, it makes this one too.
- *   K3  A verifier that says it is asleep looks once more before it sleeps, and an owner looks whether one is after it
- *       has offered: one of them sees the other, as in ring.ts.
+ *   BOARD-1  Only the owner writes a slot's bytes, and only while it is FREE. Bytes a verifier read in part before and
+ *            in part after such a write belong to an older generation, and its verdict is ignored.
+ *   BOARD-2  A verdict counts only while the slot has the generation it was offered with, and the bytes in question are
+ *            the bytes in the slot. Otherwise the owner makes the check itself and never waits for a verifier, alive or
+ *            dead. While a verifier makes the very next check, the owner makes another, unclaimed one.
+ *   BOARD-3  A verifier that sets ASLEEP looks once more before it sleeps, and an owner reads ASLEEP after it has
+ *            published: one of the two sees the other.
  */
-import { assert } from '../../shared/assert.ts';
-import * as layout from '../../shared/checkLayout.ts';
-import { PLACE_SIGNATURE, PLACE_SIGNER } from '../../shared/commands.ts';
-import type { OrderHasher } from '../../shared/eip712.ts';
-import { ADDRESS_BYTES, HASH_BYTES } from '../../shared/hex.ts';
-import type { RecordMemory } from '../../shared/record.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { ADDRESS_BYTES, HASH_BYTES } from '../../shared/base/hex.ts';
+import type { OrderHasher } from '../../shared/crypto/eip712.ts';
+import * as layout from '../../shared/wire/checkLayout.ts';
+import { COMMAND } from '../../shared/wire/commands.ts';
+import type { RecordMemory } from '../../shared/wire/record.ts';
 import { placeDigest } from './placeDigest.ts';
 import { SIGNATURE_BYTES } from './signature.ts';
 import type { Verifier } from './verifier.ts';
 
-// Own constants for speed: see emit.ts.
-const { ASLEEP, BELL, CHECK_SLOTS, DIGEST, END, GENERATION, HEADER_WORDS, QUESTION_BYTES } = layout;
-const { SHARD_WORDS, SIGNATURE, SIGNER, SLOT_WORDS, SLOTS, START, STATE, STATE_MASK } = layout;
+// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
+const { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT, CHECK_SLOTS, GENERATION } = layout;
+const { QUESTION_BYTES, SHARD_WORDS, STATE, STATE_MASK } = layout;
 
-/** The owner's side. It is also its shard's verifier: a question that was answered already is not asked again. */
+assert(
+  CHECK_SLOT.signer + ADDRESS_BYTES - CHECK_SLOT.digest === QUESTION_BYTES,
+  'board: digest, signature and signer are adjacent',
+);
+assert(STATE.FREE === 0 && STATE_MASK < GENERATION, 'board: a generation does not touch the state');
+
+const NO_ORDINAL = -1;
+/** The result of `tryClaim` when no check is offered. */
+const NO_SLOT = -1;
+
+/** The owner's side. It is the verifier of its shard, and uses a verdict that a verifier thread has given already. */
 export class OfferedChecks implements Verifier {
   readonly name: Verifier['name'];
   readonly #verifier: Verifier;
@@ -41,65 +51,77 @@ export class OfferedChecks implements Verifier {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #base: number;
-  /** By slot: the ordinal that is offered there, or -1. */
-  readonly #ordinals = new Float64Array(CHECK_SLOTS).fill(-1);
-  /** Of the command that runs: ACCEPTED or REFUSED, about the question at `#at`. */
+  /** By slot: the ordinal that is offered there, or NO_ORDINAL. */
+  readonly #ordinals = new Float64Array(CHECK_SLOTS).fill(NO_ORDINAL);
+  /** ACCEPTED or REFUSED when a verifier has answered the check of the command that runs. */
   #verdict: number = STATE.FREE;
-  #at = 0;
+  /** Byte offset of the question that was answered. */
+  #questionAt = 0;
 
-  /** For a new thread of the shard: what verifiers still do for the one before it counts no more. */
+  /** For a new thread of the shard: verdicts on offers of an earlier thread are ignored. */
   constructor(board: SharedArrayBuffer, shard: number, verifier: Verifier, hasher: OrderHasher) {
     this.name = verifier.name;
     this.#verifier = verifier;
     this.#hasher = hasher;
     this.#words = new Int32Array(board);
     this.#bytes = new Uint8Array(board);
-    this.#base = HEADER_WORDS + shard * SHARD_WORDS;
+    this.#base = CHECK_BOARD.WORDS + shard * SHARD_WORDS;
     this.publish(0, 0);
     for (let slot = 0; slot < CHECK_SLOTS; slot++) this.#free(slotWord(this.#base, slot));
   }
 
-  /** Offers the check of a PLACE or REPLACE; its ordinal is within CHECK_SLOTS of the first that waits. */
+  /**
+   * Offers the check of a PLACE or REPLACE. Its ordinal is less than CHECK_SLOTS after that of the first in the queue.
+   */
   offer(ordinal: number, { words, bytes }: RecordMemory, word: number): void {
     const slot = ordinal & (CHECK_SLOTS - 1);
-    assert(this.#ordinals[slot] === -1, 'K1: only a free slot is written');
+    assert(this.#ordinals[slot] === NO_ORDINAL, 'BOARD-1: only a free slot is written');
     this.#ordinals[slot] = ordinal;
-    const state = slotWord(this.#base, ordinal);
-    const at = state * 4;
-    placeDigest(this.#hasher, words, bytes, word, this.#bytes, at + DIGEST);
-    copy(bytes, (word + PLACE_SIGNATURE) * 4, this.#bytes, at + SIGNATURE, SIGNATURE_BYTES);
-    copy(bytes, (word + PLACE_SIGNER) * 4, this.#bytes, at + SIGNER, ADDRESS_BYTES);
-    // Only the owner moves a slot out of FREE.
-    Atomics.add(this.#words, state, STATE.OFFERED - STATE.FREE);
+    const stateWord = slotWord(this.#base, ordinal);
+    const at = stateWord * 4;
+    placeDigest(this.#hasher, words, bytes, word, this.#bytes, at + CHECK_SLOT.digest);
+    copy(bytes, (word + COMMAND.PLACE.signature) * 4, this.#bytes, at + CHECK_SLOT.signature, SIGNATURE_BYTES);
+    copy(bytes, (word + COMMAND.PLACE.signerAddress) * 4, this.#bytes, at + CHECK_SLOT.signer, ADDRESS_BYTES);
+    assert((Atomics.load(this.#words, stateWord) & STATE_MASK) === STATE.FREE, 'BOARD-1: only the owner ends FREE');
+    Atomics.add(this.#words, stateWord, STATE.OFFERED - STATE.FREE);
   }
 
-  /** Which ordinals verifiers look at, and that there are new ones. */
+  /** Makes the offers from `start` to `end` visible to verifiers, and wakes one that sleeps. */
   publish(start: number, end: number): void {
+    assert(start <= end && end - start <= CHECK_SLOTS, 'board: every offer has a slot of its own');
     const words = this.#words;
-    Atomics.store(words, this.#base + START, start | 0);
-    Atomics.store(words, this.#base + END, end | 0);
-    if (Atomics.load(words, ASLEEP) === 0) return;
-    Atomics.store(words, ASLEEP, 0);
-    Atomics.add(words, BELL, 1);
-    Atomics.notify(words, BELL);
+    Atomics.store(words, this.#base + CHECK_QUEUE.start, start | 0);
+    Atomics.store(words, this.#base + CHECK_QUEUE.end, end | 0);
+    if (Atomics.load(words, CHECK_BOARD.asleep) === 0) return;
+    Atomics.store(words, CHECK_BOARD.asleep, 0);
+    Atomics.add(words, CHECK_BOARD.bell, 1);
+    Atomics.notify(words, CHECK_BOARD.bell);
   }
 
   /**
-   * Of the checks behind that of `first`, up to `end`: makes one that nobody has, if a verifier is at that of `first`.
-   * @returns whether it made one; that of `first` may be answered by now.
+   * While a verifier is busy with the check of `first`: makes one of the unclaimed checks after it, up to `end`.
+   * @returns true if it made one. The check of `first` may be answered by then.
    */
-  makeAnother(first: number, end: number): boolean {
+  checkAnother(first: number, end: number): boolean {
     const words = this.#words;
-    if (!this.#isOffered(first) || (Atomics.load(words, slotWord(this.#base, first)) & STATE_MASK) !== STATE.TAKEN) {
+    if (!this.#isOffered(first) || (Atomics.load(words, slotWord(this.#base, first)) & STATE_MASK) !== STATE.CLAIMED) {
       return false;
     }
     for (let ordinal = first + 1; ordinal < end; ordinal++) {
-      const state = slotWord(this.#base, ordinal);
-      if (!this.#isOffered(ordinal) || !tryTakeAt(words, state)) continue;
-      const at = state * 4;
+      const stateWord = slotWord(this.#base, ordinal);
+      if (!this.#isOffered(ordinal) || !tryClaimSlot(words, stateWord)) continue;
+      const at = stateWord * 4;
       const bytes = this.#bytes;
-      const isRight = this.#verifier.verify(bytes, at + DIGEST, bytes, at + SIGNATURE, bytes, at + SIGNER);
-      Atomics.add(words, state, (isRight ? STATE.ACCEPTED : STATE.REFUSED) - STATE.TAKEN);
+      const isValid = this.#verifier.verify(
+        bytes,
+        at + CHECK_SLOT.digest,
+        bytes,
+        at + CHECK_SLOT.signature,
+        bytes,
+        at + CHECK_SLOT.signer,
+      );
+      const before = Atomics.add(words, stateWord, (isValid ? STATE.ACCEPTED : STATE.REFUSED) - STATE.CLAIMED);
+      assert((before & STATE_MASK) === STATE.CLAIMED, 'BOARD-2: no other thread answers a claimed check');
       return true;
     }
     return false;
@@ -109,15 +131,16 @@ export class OfferedChecks implements Verifier {
     return this.#ordinals[ordinal & (CHECK_SLOTS - 1)] === ordinal;
   }
 
-  /** The command with this ordinal is about to run: takes its check back, with the verdict if there is one (K2). */
-  take(ordinal: number): void {
+  /** Withdraws the check of the command that is about to run, and keeps its verdict if there is one (BOARD-2). */
+  withdraw(ordinal: number): void {
     const slot = ordinal & (CHECK_SLOTS - 1);
     this.#verdict = STATE.FREE;
     if (!this.#isOffered(ordinal)) return;
-    this.#ordinals[slot] = -1;
-    const state = slotWord(this.#base, ordinal);
-    this.#verdict = this.#free(state);
-    this.#at = state * 4 + DIGEST;
+    this.#ordinals[slot] = NO_ORDINAL;
+    const stateWord = slotWord(this.#base, ordinal);
+    this.#verdict = this.#free(stateWord);
+    assert(this.#verdict !== STATE.FREE, 'BOARD-1: only the owner frees a slot');
+    this.#questionAt = stateWord * 4 + CHECK_SLOT.digest;
   }
 
   verify(
@@ -130,23 +153,35 @@ export class OfferedChecks implements Verifier {
   ): boolean {
     const isAnswered =
       (this.#verdict === STATE.ACCEPTED || this.#verdict === STATE.REFUSED) &&
-      isSame(digest, digestOffset, this.#bytes, this.#at, HASH_BYTES) &&
-      isSame(signature, signatureOffset, this.#bytes, this.#at - DIGEST + SIGNATURE, SIGNATURE_BYTES) &&
-      isSame(signerAddress, signerOffset, this.#bytes, this.#at - DIGEST + SIGNER, ADDRESS_BYTES);
+      isSame(digest, digestOffset, this.#bytes, this.#questionAt, HASH_BYTES) &&
+      isSame(
+        signature,
+        signatureOffset,
+        this.#bytes,
+        this.#questionAt - CHECK_SLOT.digest + CHECK_SLOT.signature,
+        SIGNATURE_BYTES,
+      ) &&
+      isSame(
+        signerAddress,
+        signerOffset,
+        this.#bytes,
+        this.#questionAt - CHECK_SLOT.digest + CHECK_SLOT.signer,
+        ADDRESS_BYTES,
+      );
     if (isAnswered) return this.#verdict === STATE.ACCEPTED;
     return this.#verifier.verify(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset);
   }
 
-  /** The next generation begins. @returns the state the last one ended in. */
-  #free(state: number): number {
+  /** Starts the next generation of a slot. @returns the state in which the last one ended. */
+  #free(stateWord: number): number {
     const words = this.#words;
-    // Whatever a verifier makes of the slot meanwhile, the generation is the owner's alone.
-    const next = ((Atomics.load(words, state) & ~STATE_MASK) + GENERATION) | STATE.FREE;
-    return Atomics.exchange(words, state, next) & STATE_MASK;
+    // A verifier may change the state between load and exchange, but only the owner changes the generation.
+    const next = ((Atomics.load(words, stateWord) & ~STATE_MASK) + GENERATION) | STATE.FREE;
+    return Atomics.exchange(words, stateWord, next) & STATE_MASK;
   }
 }
 
-/** A verifier thread's side. */
+/** The side of a verifier thread. */
 export class CheckHelper {
   /** Checks made so far. */
   count = 0;
@@ -154,7 +189,7 @@ export class CheckHelper {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #shards: number;
-  /** Copied out: what a verifier reads must not change under it. */
+  /** A copy, because the owner may write the next question into the slot during the check. */
   readonly #question = new Uint8Array(QUESTION_BYTES);
   #shard = 0;
 
@@ -162,76 +197,77 @@ export class CheckHelper {
     this.#verifier = verifier;
     this.#words = new Int32Array(board);
     this.#bytes = new Uint8Array(board);
-    this.#shards = (board.byteLength / 4 - HEADER_WORDS) / SHARD_WORDS;
+    this.#shards = (board.byteLength / 4 - CHECK_BOARD.WORDS) / SHARD_WORDS;
+    assert(Number.isSafeInteger(this.#shards) && this.#shards > 0, 'board: its size is that of whole shards');
   }
 
   /** Makes one check, if one is offered. @returns whether one was. */
   help(): boolean {
-    const state = this.tryTake();
-    if (state < 0) return false;
-    this.answer(state);
+    const stateWord = this.tryClaim();
+    if (stateWord === NO_SLOT) return false;
+    this.answer(stateWord);
     return true;
   }
 
-  /** @returns the slot of a check that is this helper's now, or -1. */
-  tryTake(): number {
+  /** Claims an offered check. @returns the word with the state of its slot, or NO_SLOT. */
+  tryClaim(): number {
     for (let tried = 0; tried < this.#shards; tried++) {
-      const state = this.#stealFrom(HEADER_WORDS + this.#shard * SHARD_WORDS);
-      if (state >= 0) return state;
+      const stateWord = this.#tryClaimFrom(CHECK_BOARD.WORDS + this.#shard * SHARD_WORDS);
+      if (stateWord !== NO_SLOT) return stateWord;
       this.#shard = (this.#shard + 1) % this.#shards;
     }
-    return -1;
+    return NO_SLOT;
   }
 
-  /** What was taken is still taken, or the answer goes nowhere. */
-  answer(state: number): void {
+  /** Answers a claimed check; the verdict is dropped when the owner has withdrawn the check meanwhile. */
+  answer(stateWord: number): void {
     const words = this.#words;
-    const taken = Atomics.load(words, state);
-    if ((taken & STATE_MASK) !== STATE.TAKEN) return;
+    const claimed = Atomics.load(words, stateWord);
+    if ((claimed & STATE_MASK) !== STATE.CLAIMED) return;
     const question = this.#question;
-    copy(this.#bytes, state * 4 + DIGEST, question, 0, QUESTION_BYTES);
-    const isRight = this.#verifier.verify(question, 0, question, HASH_BYTES, question, HASH_BYTES + SIGNATURE_BYTES);
+    copy(this.#bytes, stateWord * 4 + CHECK_SLOT.digest, question, 0, QUESTION_BYTES);
+    const isValid = this.#verifier.verify(question, 0, question, HASH_BYTES, question, HASH_BYTES + SIGNATURE_BYTES);
     this.count++;
-    const answered = (taken & ~STATE_MASK) | (isRight ? STATE.ACCEPTED : STATE.REFUSED);
-    Atomics.compareExchange(words, state, taken, answered);
+    const answered = (claimed & ~STATE_MASK) | (isValid ? STATE.ACCEPTED : STATE.REFUSED);
+    Atomics.compareExchange(words, stateWord, claimed, answered);
   }
 
-  /** Sleeps until something is offered or `timeoutMs` has passed. */
-  rest(timeoutMs: number): void {
+  /** Sleeps until a check is offered or `timeoutMs` has passed. */
+  sleep(timeoutMs: number): void {
     const words = this.#words;
-    const bell = Atomics.load(words, BELL);
-    Atomics.store(words, ASLEEP, 1);
-    if (!this.help()) Atomics.wait(words, BELL, bell, timeoutMs);
+    const bell = Atomics.load(words, CHECK_BOARD.bell);
+    Atomics.store(words, CHECK_BOARD.asleep, 1);
+    if (!this.help()) Atomics.wait(words, CHECK_BOARD.bell, bell, timeoutMs);
   }
 
-  /** From the back: the owner comes from the front. */
-  #stealFrom(base: number): number {
+  /** Starts at the back, because the owner comes from the front. */
+  #tryClaimFrom(base: number): number {
     const words = this.#words;
-    const start = Atomics.load(words, base + START);
-    const end = Atomics.load(words, base + END);
+    const start = Atomics.load(words, base + CHECK_QUEUE.start);
+    const end = Atomics.load(words, base + CHECK_QUEUE.end);
     const count = Math.min((end - start) | 0, CHECK_SLOTS);
     for (let back = 1; back <= count; back++) {
-      const state = slotWord(base, end - back);
-      if (tryTakeAt(words, state)) return state;
+      const stateWord = slotWord(base, end - back);
+      if (tryClaimSlot(words, stateWord)) return stateWord;
     }
-    return -1;
+    return NO_SLOT;
   }
 }
 
-/** Makes an offered check the caller's. */
-function tryTakeAt(words: Int32Array, state: number): boolean {
-  const offered = Atomics.load(words, state);
+/** Claims the check in a slot, if one is offered there. */
+function tryClaimSlot(words: Int32Array, stateWord: number): boolean {
+  const offered = Atomics.load(words, stateWord);
   if ((offered & STATE_MASK) !== STATE.OFFERED) return false;
-  return Atomics.compareExchange(words, state, offered, offered - STATE.OFFERED + STATE.TAKEN) === offered;
+  return Atomics.compareExchange(words, stateWord, offered, offered - STATE.OFFERED + STATE.CLAIMED) === offered;
 }
 
 function slotWord(base: number, ordinal: number): number {
-  return base + SLOTS + (ordinal & (CHECK_SLOTS - 1)) * SLOT_WORDS;
+  return base + CHECK_QUEUE.WORDS + (ordinal & (CHECK_SLOTS - 1)) * CHECK_SLOT.WORDS;
 }
 
-/** With a loop: a subarray for a few bytes costs more. */
+/** A loop: for a few bytes a subarray costs more. */
 function copy(from: Uint8Array, fromOffset: number, to: Uint8Array, toOffset: number, length: number): void {
-  for (let i = 0; i < length; i++) to[toOffset + i] = from[fromOffset + i]!;
+  for (let i = 0; i < length; i++) to[toOffset + i] = from[fromOffset + i];
 }
 
 function isSame(a: Uint8Array, aOffset: number, b: Uint8Array, bOffset: number, length: number): boolean {

@@ -1,19 +1,19 @@
 /**
- * The fast verifier: libsecp256k1 (shared/secp256k1.ts), some twenty times faster than the reference.
+ * The fast verifier: libsecp256k1 (shared/crypto/secp256k1.ts), some twenty times faster than the reference.
  *
  * The key is recovered for every signature. Checking against a remembered key is a sixth faster but ignores the
  * recovery bit v, so it would accept a signature that the reference refuses.
  */
-import { HASH_BYTES } from '../../shared/hex.ts';
-import type { Keccak256 } from '../../shared/keccak.ts';
-import { loadSecp256k1 } from '../../shared/secp256k1.ts';
+import { HASH_BYTES } from '../../shared/base/hex.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import { loadSecp256k1 } from '../../shared/crypto/secp256k1.ts';
 import { isAddressOf, NOT_CANONICAL, PUBLIC_KEY_BYTES, recoveryBit, SIGNATURE_BYTES } from './signature.ts';
 import type { Verifier } from './verifier.ts';
 
 /** Throws when no binary of the optional package fits this platform. */
 export function nativeVerifier(keccak: Keccak256): Verifier {
   const secp256k1 = loadSecp256k1();
-  // Copied into by every call: a subarray per argument would allocate.
+  // Every call copies into these: a subarray for each argument would allocate.
   const rs = new Uint8Array(SIGNATURE_BYTES - 1);
   const message = new Uint8Array(HASH_BYTES);
   const publicKey = new Uint8Array(PUBLIC_KEY_BYTES);

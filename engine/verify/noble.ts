@@ -1,10 +1,10 @@
 /**
- * The reference verifier: public key recovery in plain TypeScript by @noble/curves, on every platform. It decides what
- * is right; the others only have to agree with it, faster.
+ * The reference verifier: public key recovery in plain TypeScript by @noble/curves, on every platform. Its verdict is
+ * the definition; the other verifiers agree with it and are faster.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import { HASH_BYTES } from '../../shared/hex.ts';
-import type { Keccak256 } from '../../shared/keccak.ts';
+import { HASH_BYTES } from '../../shared/base/hex.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from './signature.ts';
 import type { Verifier } from './verifier.ts';
 
@@ -20,10 +20,10 @@ export function nobleVerifier(keccak: Keccak256): Verifier {
   };
 }
 
-/** The library wants the recovery bit first: bit | r | s. */
+/** In the layout that the library expects: recovery bit, r, s. */
 const recoverable = new Uint8Array(SIGNATURE_BYTES);
 
-/** Undefined when r is not the x of a curve point or the key would be the point at infinity: the library throws. */
+/** Undefined where the library throws: r is not the x of a curve point, or the key would be the point at infinity. */
 export function recover(
   bit: number,
   signature: Uint8Array,

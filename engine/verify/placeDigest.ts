@@ -1,12 +1,14 @@
 /** The EIP-712 digest of a PLACE or REPLACE command, straight from its record. */
-import * as commands from '../../shared/commands.ts';
-import type { OrderHasher } from '../../shared/eip712.ts';
-import { readSafe } from '../../shared/record.ts';
 
-// Own constants for speed: see emit.ts.
-const cmd = { ...commands };
+import type { OrderHasher } from '../../shared/crypto/eip712.ts';
+import * as commands from '../../shared/wire/commands.ts';
+import { readSafe } from '../../shared/wire/record.ts';
 
-/** Writes 32 bytes at `outOffset` of `out`, which may be the command's own PLACE_HASH. */
+// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
+const { COMMAND, kindSide } = commands;
+const { PLACE } = COMMAND;
+
+/** Writes 32 bytes at `outOffset` of `out`, which may be the command's own hash field. */
 export function placeDigest(
   hasher: OrderHasher,
   words: Uint32Array,
@@ -18,17 +20,17 @@ export function placeDigest(
   const at = word * 4;
   hasher.digest(
     bytes,
-    at + cmd.PLACE_SALT * 4,
-    at + cmd.PLACE_MAKER * 4,
-    at + cmd.PLACE_SIGNER * 4,
-    at + cmd.PLACE_TOKEN_ID * 4,
-    readSafe(words, word + cmd.PLACE_MAKER_AMOUNT),
-    readSafe(words, word + cmd.PLACE_TAKER_AMOUNT),
-    readSafe(words, word + cmd.PLACE_EXPIRATION_SEC),
-    readSafe(words, word + cmd.PLACE_NONCE),
-    words[word + cmd.PLACE_FEE_BPS]!,
-    readSafe(words, word + cmd.PLACE_MIN_TAKER_NET),
-    cmd.kindSide(words[word + cmd.PLACE_KIND]!),
+    at + PLACE.salt * 4,
+    at + PLACE.makerAddress * 4,
+    at + PLACE.signerAddress * 4,
+    at + PLACE.tokenId * 4,
+    readSafe(words, word + PLACE.makerAmount),
+    readSafe(words, word + PLACE.takerAmount),
+    readSafe(words, word + PLACE.expirationSec),
+    readSafe(words, word + PLACE.nonce),
+    words[word + PLACE.feeBps],
+    readSafe(words, word + PLACE.minTakerNet),
+    kindSide(words[word + PLACE.kind]),
     out,
     outOffset,
   );

@@ -1,8 +1,8 @@
 /**
- * u P + v Q with the tables of P and Q: one addition a window and no doubling, in half the time of the library's
- * additions. Those take any two points, at any scale; here one of the two is a table's, so its scale is 1, and the
- * case that such a formula cannot add, a point to itself or to its opposite, is left to the caller, who asks the
- * library. By chance nobody ever meets it; somebody who knows a key may choose a signature that does.
+ * u P + v Q with the tables of P and Q: one addition for each window and no doubling, in half the time of the library's
+ * additions. The library adds any two points, of any scale. Here one of the two comes from a table, so its scale is 1.
+ * This formula cannot add a point to itself or to its opposite; in that case the caller uses the library. It does not
+ * happen by chance, but the owner of a key can choose a signature that makes it happen.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import type { PointTable } from './pointTable.ts';
@@ -10,10 +10,10 @@ import type { PointTable } from './pointTable.ts';
 const { Fp } = secp256k1.Point;
 const P = Fp.ORDER;
 
-/** x / z² and y / z³ modulo p, of either sign; z = 0 is nothing so far. */
+/** The point x / z², y / z³ modulo p; the numbers may be negative. z = 0 is the sum of no points. */
 type Sum = { x: bigint; y: bigint; z: bigint };
 
-/** Undefined in the case above, which a sum of zero is part of, and when both scalars are zero. */
+/** Undefined in the case above, which includes a sum of zero, and when both scalars are zero. */
 export function sumOfMultiples(
   p: PointTable,
   u: bigint,
@@ -27,28 +27,28 @@ export function sumOfMultiples(
   return { x: Fp.create(sum.x * square), y: Fp.create(sum.y * Fp.mul(square, inverse)) };
 }
 
-/** Digits -2^(bits-1) + 1 … 2^(bits-1). @returns false when it met the case that it cannot add. */
+/** Adds scalar × point, with digits from -2^(bits-1) + 1 to 2^(bits-1). @returns false where it cannot add. */
 function addMultiple(sum: Sum, { bits, coordinates }: PointTable, scalar: bigint): boolean {
   const half = 1 << (bits - 1);
   const mask = BigInt(2 * half - 1);
   const shift = BigInt(bits);
-  let rest = scalar;
-  for (let first = 0; rest > 0n; first += half) {
-    let digit = Number(rest & mask);
-    rest >>= shift;
+  let remaining = scalar;
+  for (let first = 0; remaining > 0n; first += half) {
+    let digit = Number(remaining & mask);
+    remaining >>= shift;
     if (digit > half) {
       digit -= 2 * half;
-      rest += 1n;
+      remaining += 1n;
     }
     if (digit === 0) continue;
     const at = 2 * (first + Math.abs(digit) - 1);
-    const y = coordinates[at + 1]!;
-    if (!add(sum, coordinates[at]!, digit > 0 ? y : -y)) return false;
+    const y = coordinates[at + 1];
+    if (!add(sum, coordinates[at], digit > 0 ? y : -y)) return false;
   }
   return true;
 }
 
-/** The textbook's mixed addition in Jacobian coordinates: 8 products and 3 squares. */
+/** Mixed addition in Jacobian coordinates, as in the textbooks: 8 products and 3 squares. */
 function add(sum: Sum, x: bigint, y: bigint): boolean {
   if (sum.z === 0n) {
     sum.x = x;

@@ -1,10 +1,11 @@
 /**
- * What both verifiers ask of a signature before and after the curve arithmetic, so that they cannot differ in it:
- * r and s in 1 … n-1, s in the lower half (the other half is a second valid signature of the same order), v one of
- * 0, 1, 27, 28 (RULES.md 5.2). A signature is 65 bytes, r | s | v.
+ * The checks around the curve arithmetic, shared by all verifiers so that they cannot differ: r and s in 1 … n-1, s in
+ * the lower half (the other half is a second valid signature of the same order), v one of 0, 1, 27, 28 (RULES.md 5.2).
+ * A signature is 65 bytes, r | s | v.
  */
-import { ADDRESS_BYTES } from '../../shared/hex.ts';
-import type { Keccak256 } from '../../shared/keccak.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { ADDRESS_BYTES } from '../../shared/base/hex.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 
 export const SIGNATURE_BYTES = 65;
 export const PUBLIC_KEY_BYTES = 65;
@@ -14,6 +15,9 @@ const SCALAR_BYTES = 32;
 /** The order n of the curve, and floor(n / 2): the largest s that counts as low. */
 const ORDER = bytesOf('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141');
 const HALF_ORDER = bytesOf('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0');
+
+assert(ORDER.length === SCALAR_BYTES && HALF_ORDER.length === SCALAR_BYTES, 'signature: limits are scalars');
+assert(SIGNATURE_BYTES === 2 * SCALAR_BYTES + 1, 'signature: r, s and v');
 
 /** The recovery bit 0 or 1 of a well-formed signature, otherwise NOT_CANONICAL. */
 export function recoveryBit(signature: Uint8Array, offset: number): number {
@@ -27,7 +31,7 @@ export function recoveryBit(signature: Uint8Array, offset: number): number {
   return NOT_CANONICAL;
 }
 
-/** Whether the address of an uncompressed public key (0x04 | x | y) is the signer's; the zero address never is. */
+/** True if the address of an uncompressed public key (0x04 | x | y) is the signer's; the zero address never is. */
 export function isAddressOf(
   publicKeyXY: Uint8Array,
   keccak: Keccak256,

@@ -1,39 +1,39 @@
 /**
- * idempotency.db (data/schema/idempotency.sql): the statements on it, and how long its rows live.
- * The gateway thread opens it, makes it where it is missing, and reads; the writer thread (writer.ts) writes.
+ * idempotency.db (data/schema/idempotency.sql): its statements, and the lifetime of its rows. The gateway thread opens
+ * it, creates it if it is missing, and reads; the writer thread (writer.ts) writes.
  */
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import type { JournalSync } from '../../shared/threads.ts';
-import { StartError } from '../startError.ts';
+import type { JournalSync } from '../../shared/wire/threads.ts';
+import { StartError } from '../process/startError.ts';
 
-/** So long an answer is promised to be replayed; RULES.md 6.7. */
+/** Time for which an answer is guaranteed to be replayed (RULES.md 6.7). */
 export const RELIABLE_MS = 24 * 3_600_000;
-/** After it has expired an answer is still read for so long, and then deleted. */
+/** Time for which an expired answer is still read, before it is deleted. */
 export const KEPT_EXPIRED_MS = 7 * 24 * 3_600_000;
 const LIFETIME_MS = RELIABLE_MS + KEPT_EXPIRED_MS;
 
 /** The status of a row whose request may have been carried out, with an answer that is not known. */
 export const UNRESOLVED = 0;
-/** A row more is deleted with every so many written, so deleting keeps up with writing and never takes long. */
+/** Rows deleted at most for each one written, so that deleting keeps up with writing and never takes long. */
 const SWEPT_PER_WRITE = 2;
-/** With nothing to write, so many at once. */
+/** Rows deleted at once when there is nothing to write. */
 const SWEPT_IDLE = 500;
 
 const SCHEMA_URL = new URL('../../data/schema/idempotency.sql', import.meta.url);
 const VERSION = 1;
 const BUSY_TIMEOUT_MS = 5000;
 
-/** Where a key was used: it means something only for its account on its route. */
-export type KeyPlace = {
+/** A key with its account and route; it is unique only among those. */
+export type KeyId = {
   readonly account: number;
   /** EXT_ROUTE. */
   readonly route: number;
-  /** 16 bytes, as below. */
+  /** 16 bytes, as is the fingerprint of a KeyedAnswer. */
   readonly key: Uint8Array;
 };
 
-export type KeyedAnswer = KeyPlace & {
+export type KeyedAnswer = KeyId & {
   readonly fingerprint: Uint8Array;
   readonly status: number;
   readonly body: string;
@@ -45,7 +45,7 @@ export type StoredAnswer = Pick<KeyedAnswer, 'fingerprint' | 'status' | 'body'>;
 /** One transaction. */
 export type AnswerBatch = {
   readonly rows: readonly KeyedAnswer[];
-  /** Every key used before has its row, here or in an earlier batch; null says nothing about it. */
+  /** Every key used before this moment has its row, here or in an earlier batch; null leaves the moment unchanged. */
   readonly settledMs: number | null;
   readonly nowMs: number;
 };
@@ -91,7 +91,7 @@ export class AnswerReader {
     this.#settled = db.prepare<[], number>('SELECT settled_ms FROM settled').pluck();
   }
 
-  find({ account, route, key }: KeyPlace): StoredAnswer | null {
+  find({ account, route, key }: KeyId): StoredAnswer | null {
     return this.#find.get(account, route, key) ?? null;
   }
 
@@ -122,7 +122,7 @@ export class AnswerWriter {
       'DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY id LIMIT ?) AND created_ms < ?',
     );
     this.#write = this.#db.transaction((batch: AnswerBatch) => {
-      // Where an answer is known, that it was not known once says nothing.
+      // A known answer replaces the row that said it was unknown.
       for (const row of batch.rows) (row.status === UNRESOLVED ? this.#note : this.#put).run(row);
       if (batch.settledMs !== null) this.#settle.run(batch.settledMs);
       const most = batch.rows.length === 0 ? SWEPT_IDLE : SWEPT_PER_WRITE * batch.rows.length;
@@ -130,7 +130,7 @@ export class AnswerWriter {
     }).immediate;
   }
 
-  /** Returns when it is durable. @returns how many rows were old enough to be deleted. */
+  /** Returns when the batch is durable. @returns the number of rows that were deleted. */
   write(batch: AnswerBatch): number {
     return this.#write(batch);
   }

@@ -1,71 +1,72 @@
 /**
- * The gateway's end of idempotency.db: finds what a key was answered, and has new answers kept before they are given.
- * Owner: the gateway thread.
+ * The gateway's end of idempotency.db: finds the answer of a key, and stores new answers before they are sent. Owner:
+ * the gateway thread.
  *
  *   keep ──► waiting ──one batch at a time──► writer thread ──durable──► whenKept(true)
  *               ▲                                  │ ends
  *               └──────── kept for the next ───────┴──► whenKept(false)
  *
  * Invariants:
- *   A1  `whenKept(true)` comes after the transaction that holds the answer is durable.
- *   A2  One batch is with the writer at a time; what comes meanwhile is the next.
- *   A3  A row outlives the writer that failed over it: the next one gets it before any new request is let in.
- *   A4  Until every key of the last process has its row, and while there is no writer, no key is let in.
+ *   ANSWERS-1  `whenKept(true)` is called after the transaction with the answer is durable.
+ *   ANSWERS-2  The writer has one batch at a time; answers that arrive meanwhile form the next.
+ *   ANSWERS-3  A row survives the writer that failed on it: the next writer gets it before any new request is let in.
+ *   ANSWERS-4  No request with a key is let in until every key of the last process has its row, nor while there is no
+ *              writer.
  */
 import { Worker } from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
-import type { Clock } from '../../shared/clock.ts';
-import type { JournalSync } from '../../shared/threads.ts';
-import { KeptThread } from '../keptThread.ts';
-import type { Logger } from '../log.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { JournalSync } from '../../shared/wire/threads.ts';
+import type { Logger } from '../process/log.ts';
+import { SupervisedThread } from '../process/supervisedThread.ts';
+import type { JournaledKey } from '../queries/keys.ts';
 import {
   type AnswerBatch,
   AnswerReader,
   createAnswerDb,
   type KeyedAnswer,
-  type KeyPlace,
+  type KeyId,
   type StoredAnswer,
   UNRESOLVED,
 } from './answerDb.ts';
+import type { KeysInFlight } from './keysInFlight.ts';
 import type { WriterMessage, WriterOptions } from './writer.ts';
 
-export type AnswersOptions = {
+type AnswersOptions = {
   readonly path: string;
   readonly sync: JournalSync;
+  readonly inFlight: Pick<KeysInFlight, 'oldestMs'>;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
-/** A command that was journaled with a key. */
-export type JournaledKey = KeyPlace & { readonly fingerprint: Uint8Array; readonly createdMs: number };
-
 type Waiting = { readonly row: KeyedAnswer; whenKept: (isKept: boolean) => void };
 
-const NOBODY = (): void => {};
+const NO_RECEIVER = (): void => {};
 
 export class Answers {
-  /** When the oldest request with a key that is in flight began, or `nowMs`: told by the stage that lets them in. */
-  oldestInFlightMs: (nowMs: number) => number = (nowMs) => nowMs;
   readonly #clock: Clock;
+  readonly #inFlight: AnswersOptions['inFlight'];
   readonly #db: Database;
   readonly #reader: AnswerReader;
-  readonly #writer: KeptThread;
-  /** Null while there is none, or none that is ready. */
+  readonly #writer: SupervisedThread;
+  /** Null while no writer is ready. */
   #worker: Worker | null = null;
   #waiting: Waiting[] = [];
-  /** With the writer. */
+  /** The batch that the writer is writing. */
   #sent: Waiting[] = [];
   #isSending = false;
   #isScheduled = false;
   #isCaughtUp = false;
-  /** Something is waited for that is older than the next request may be (A3). */
+  /** True while rows of a failed writer are not stored yet (ANSWERS-3). */
   #isBehind = true;
 
-  constructor({ path, sync, clock, log }: AnswersOptions) {
+  constructor({ path, sync, inFlight, clock, log }: AnswersOptions) {
     this.#clock = clock;
+    this.#inFlight = inFlight;
     this.#db = createAnswerDb(path);
     this.#reader = new AnswerReader(this.#db);
-    this.#writer = new KeptThread({
+    this.#writer = new SupervisedThread({
       name: 'idempotency',
       launch: () => this.#launch({ path, sync }),
       onEnd: (error) => {
@@ -76,27 +77,30 @@ export class Answers {
     });
   }
 
-  /** A4. */
+  /** True if requests with a key may be let in (ANSWERS-4). */
   get isOpen(): boolean {
     return this.#isCaughtUp && this.#worker !== null && !this.#isBehind;
   }
 
-  find(place: KeyPlace): StoredAnswer | null {
-    return this.#reader.find(place);
+  find(id: KeyId): StoredAnswer | null {
+    return this.#reader.find(id);
   }
 
-  /** Told once: when the row is durable, or when that cannot be said. */
+  /** Stores a row. `whenKept` is called once: with true when the row is durable, with false when that is unknown. */
   keep(row: KeyedAnswer, whenKept: (isKept: boolean) => void): void {
     this.#waiting.push({ row, whenKept });
     this.#schedule();
   }
 
-  /** Commands journaled from this moment on may have a key without a row. */
+  /** From this moment on, journaled commands may have a key without a row. */
   settledMs(): number {
     return this.#reader.settledMs();
   }
 
-  /** Keys found in the journals; resolves when they have a row, or will before anything else is let in (A3). */
+  /**
+   * Stores keys found in the journals; resolves when they have a row, or will have one before any request is let in
+   * (ANSWERS-3).
+   */
   async note(found: readonly JournaledKey[]): Promise<void> {
     const keep = (key: JournaledKey) => {
       return new Promise((resolve) => this.keep({ ...key, status: UNRESOLVED, body: '' }, resolve));
@@ -104,12 +108,12 @@ export class Answers {
     await Promise.all(found.map(keep));
   }
 
-  /** Every key of the last process has been noted. */
+  /** Every key of the last process has its row. */
   caughtUp(): void {
     this.#isCaughtUp = true;
   }
 
-  /** Now and then: says how far things are settled, and deletes what is old. */
+  /** Called from time to time: records how far keys are settled, and deletes old rows. */
   tick(): void {
     if (this.isOpen && !this.#isSending) this.#send();
   }
@@ -135,7 +139,7 @@ export class Answers {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // Answers that the same turn of the loop makes share a transaction.
+    // Answers of the same turn of the event loop share a transaction.
     setImmediate(() => {
       this.#isScheduled = false;
       if (!this.#isSending) this.#send();
@@ -154,7 +158,7 @@ export class Answers {
     this.#isSending = true;
     const batch: AnswerBatch = {
       rows: this.#sent.map(({ row }) => row),
-      settledMs: this.#isCaughtUp ? this.oldestInFlightMs(nowMs) : null,
+      settledMs: this.#isCaughtUp ? this.#inFlight.oldestMs(nowMs) : null,
       nowMs,
     };
     worker.postMessage(batch);
@@ -169,7 +173,7 @@ export class Answers {
     else this.#isBehind = false;
   }
 
-  /** A3. */
+  /** Gives the rows of the failed writer to the next one (ANSWERS-3). */
   #lost(): void {
     this.#worker = null;
     this.#isSending = false;
@@ -182,7 +186,7 @@ export class Answers {
   #disown(waiting: readonly Waiting[]): void {
     for (const each of waiting) {
       const { whenKept } = each;
-      each.whenKept = NOBODY;
+      each.whenKept = NO_RECEIVER;
       whenKept(false);
     }
   }

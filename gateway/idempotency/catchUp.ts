@@ -1,9 +1,9 @@
 /**
- * What a crash took: keys whose commands are in the journals and whose answers are not in idempotency.db. They get
- * rows that say so, before any key is let in, so that a retry finds out what became of its request (RULES.md 6.7).
- * Owner: the gateway thread.
+ * After a crash: the keys whose commands are in the journals and whose answers are not in idempotency.db. They get rows
+ * that say so, before any key is let in, so that a retry finds the result of its request (RULES.md 6.7). Owner: the
+ * gateway thread.
  */
-import type { Progress } from '../../shared/progress.ts';
+import type { Progress } from '../../shared/wire/progress.ts';
 import type { QueryPool } from '../queries/pool.ts';
 import type { Answers } from './answers.ts';
 
@@ -16,7 +16,9 @@ export type CatchUpOptions = {
 
 const LOOK_EVERY_MS = 1000;
 
-/** Once all shards are READY. Resolves when every key has its row, however long the read model takes to follow. */
+/**
+ * Called when all shards are READY. Resolves when every key has its row, however long the read model takes to catch up.
+ */
 export async function catchUp({ answers, queries, progress, isStopped }: CatchUpOptions): Promise<void> {
   for (let shard = 0; shard < progress.shards; shard++) {
     const committed = progress.committed(shard);

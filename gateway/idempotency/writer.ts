@@ -1,15 +1,15 @@
 /**
- * Thread that writes idempotency.db, so that nobody else waits for its disk. One batch of answers is one transaction;
- * when it is durable its number goes back. Whatever goes wrong ends the thread, and the next one is given the batch
+ * The thread that writes idempotency.db, so that no other thread waits for its disk. One batch of answers is one
+ * transaction, and `kept` is sent back once it is durable. Any error ends the thread, and the next one gets the batch
  * again.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '../../shared/assert.ts';
-import type { JournalSync } from '../../shared/threads.ts';
+import { assert } from '../../shared/base/assert.ts';
+import type { JournalSync } from '../../shared/wire/threads.ts';
 import { type AnswerBatch, AnswerWriter } from './answerDb.ts';
 
 export type WriterOptions = { readonly path: string; readonly sync: JournalSync };
-/** Nothing of the rows: the thread is up. */
+/** `ready` is sent once, at the start; `kept` after each batch, once it is durable. */
 export type WriterMessage = 'ready' | 'kept';
 
 assert(parentPort !== null, 'idempotency: the writer runs as a worker thread');

@@ -1,15 +1,18 @@
 /**
- * How many requests a window admits (RULES.md 4.6). Classes are for anonymous and administrator traffic, per address
- * and endpoint; a key has its tier or its override instead, on every endpoint alike, counted per endpoint. Because
- * placing and cancelling are different endpoints, neither can use up what the other is allowed.
+ * The requests that a window admits (RULES.md 4.6). Classes are for anonymous and administrator traffic, per address
+ * and endpoint; a key has its tier or its override instead, the same on every endpoint, counted per endpoint. Because
+ * placing and cancelling are different endpoints, neither can use up the limit of the other.
  */
-import type { ApiKey } from '../auth/apiKeys.ts';
+import type { TierName } from '../../shared/api/accounts.ts';
 
 export type Limit = { readonly requests: number; readonly windowSec: number };
 
-export type Tier = 'standard' | 'premium' | 'market_maker';
+export type Tier = TierName;
 
-export const TIER_LIMITS: Readonly<Record<Tier, Limit>> = {
+/** The parts of a key that decide its limit. */
+export type KeyQuota = { readonly keyId: string; readonly tier: Tier; readonly rateLimitOverride: Limit | null };
+
+const TIER_LIMITS: Readonly<Record<Tier, Limit>> = {
   standard: perSecond(10),
   premium: perSecond(50),
   market_maker: perSecond(100),
@@ -31,27 +34,21 @@ export const LIMIT_CLASSES = {
   /** cancel-all and cancel-market. */
   massCancel: perSecond(2),
   heartbeat: perSecond(1),
-  deployMarket: perMinute(20),
   createMarket: perMinute(10),
   resolveMarket: perMinute(5),
-  signIn: perMinute(10),
-  renewSession: perMinute(5),
-  onRamp: perMinute(10),
-  completeOnRamp: perMinute(20),
-  offRamp: perMinute(5),
 } as const satisfies Record<string, Limit | null>;
 
 export type LimitClass = keyof typeof LIMIT_CLASSES;
 
-/** What takes risk away, or keeps it from being taken away: never refused because a shared counter is out of reach. */
+/** Routes that reduce risk, such as cancels, and heartbeats: never refused because a shared counter is unavailable. */
 const MUST_PASS: ReadonlySet<LimitClass> = new Set(['cancelOrder', 'cancelBatch', 'massCancel', 'heartbeat']);
 
 export function mustPass(limitClass: LimitClass): boolean {
   return MUST_PASS.has(limitClass);
 }
 
-/** A heartbeat is at most once a second whoever sends it; an override that is lower must not disarm the switch. */
-export function limitOfKey(key: Pick<ApiKey, 'tier' | 'rateLimitOverride'>, limitClass: LimitClass): Limit | null {
+/** A heartbeat is allowed once a second for every key; an override that is lower must not disarm the switch. */
+export function limitOfKey(key: Pick<KeyQuota, 'tier' | 'rateLimitOverride'>, limitClass: LimitClass): Limit | null {
   if (LIMIT_CLASSES[limitClass] === null) return null;
   if (limitClass === 'heartbeat') return LIMIT_CLASSES.heartbeat;
   return key.rateLimitOverride ?? TIER_LIMITS[key.tier];

@@ -1,10 +1,10 @@
 /**
- * Where a call comes from, and whom an anonymous one is counted as. IPv6 is counted by its /64, because a single
- * customer gets that many addresses; an IPv4 address mapped into IPv6 is the IPv4 address. X-Forwarded-For is believed
- * only when a configured proxy sent it, and then read from the right, since anyone can write its left end.
+ * The address of a call, and the subject under which anonymous calls are counted. IPv6 is counted by its /64, because a
+ * single customer gets that many addresses; an IPv4 address mapped into IPv6 is the IPv4 address. X-Forwarded-For is
+ * used only when a configured proxy sent it, and then read from the right, because any client can write its left end.
  */
 import { type BlockList, isIP, isIPv4 } from 'node:net';
-import { isWithin } from './networks.ts';
+import { isWithin } from '../process/networks.ts';
 
 /** `peer` is the address of the socket: 4 or 16 bytes. */
 export function clientSubject(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): string {
@@ -24,7 +24,7 @@ export function clientAddress(peer: Uint8Array, forwardedFor: string, trusted: B
   return address;
 }
 
-/** Of a socket that begins on this machine; a proxy here may still speak for somebody elsewhere. */
+/** True for a socket opened on this machine; a proxy here may still forward remote requests. */
 export function isLoopback(peer: Uint8Array): boolean {
   const address = toText(peer);
   return isIPv4(address) ? address.startsWith('127.') : expand(address).join(':') === '0:0:0:0:0:0:0:1';
@@ -55,7 +55,7 @@ function unmapped(address: string): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** The eight groups of an IPv6 address, each in its shortest form; the URL parser knows every way to write one. */
+/** The eight groups of an IPv6 address, each in its shortest form; the URL parser accepts every notation. */
 function expand(address: string): string[] {
   const canonical = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1);
   const [left, right] = canonical.split('::');

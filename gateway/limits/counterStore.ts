@@ -1,20 +1,22 @@
 /**
- * Counts requests per subject over a sliding window. A store behind an interface, because several gateways need a
- * shared one; a store that cannot decide says so, and the request is refused, never waved through. What is decided in
- * this thread is returned as it is, so that a promise is only paid for where there is a wait.
+ * Counts requests per subject over a sliding window. The store has an interface, because several gateways need a shared
+ * one; when a store cannot decide, the request is refused, never let through. A decision of this thread is returned
+ * directly, so that only a remote one costs a promise.
  *
  * Owner of the in-process store: the gateway thread.
  * Invariants:
- *   C1  In any window a subject passes at most its limit: the times of the passed requests are kept, not a count.
- *   C2  A ring holds at most `limit` times and grows only as far as it is full of live ones.
- *   C3  At most `capacity` subjects are held; idle ones make room, live ones are never forgotten early.
+ *   COUNTERS-1  In any window at most `limit` requests of a subject are admitted: the times of admitted requests are
+ *               kept, not a count.
+ *   COUNTERS-2  A ring holds at most `limit` times and grows only while all its times are in the window.
+ *   COUNTERS-3  At most `capacity` subjects are held; idle ones make room, and one with a time in the window is never
+ *               forgotten.
  */
 import type { Limit } from './classes.ts';
 
 export type Count = {
   readonly allowed: boolean;
   readonly remaining: number;
-  /** When the oldest counted request leaves the window. */
+  /** The time at which the oldest counted request leaves the window. */
   readonly resetMs: number;
 };
 
@@ -24,8 +26,8 @@ export type Quota = { readonly subject: string; readonly limit: Limit };
 
 export type CounterStore = {
   /** Counts the request if the limit admits it. */
-  take(subject: string, limit: Limit, nowMs: number): Counted | Promise<Counted>;
-  /** What `take` would find, by quota, without counting; a promise never rejects. */
+  count(subject: string, limit: Limit, nowMs: number): Counted | Promise<Counted>;
+  /** The result of `count` for each quota, without counting; a promise never rejects. */
   peek(
     quotas: readonly Quota[],
     nowMs: number,
@@ -41,7 +43,7 @@ type Ring = {
 };
 
 const FIRST_RING_SIZE = 8;
-/** Old subjects looked at for each new one: two, so that a sweep always overtakes growth. */
+/** Old subjects checked for each new one: two, so that a sweep is always faster than the growth. */
 const SWEEP_STEPS = 2;
 
 export class MemoryCounterStore implements CounterStore {
@@ -53,7 +55,7 @@ export class MemoryCounterStore implements CounterStore {
     this.#capacity = capacity;
   }
 
-  take(subject: string, limit: Limit, nowMs: number): Counted {
+  count(subject: string, limit: Limit, nowMs: number): Counted {
     let ring = this.#rings.get(subject);
     if (ring === undefined) {
       this.#makeRoom(nowMs);
@@ -77,7 +79,7 @@ export class MemoryCounterStore implements CounterStore {
     });
   }
 
-  /** Walks on from where the last walk stopped: a full sweep at once would stall the thread. */
+  /** Continues where the last walk stopped: a full sweep at once would stall the thread. */
   #makeRoom(nowMs: number): void {
     for (let step = 0; step < SWEEP_STEPS; step++) {
       const next = this.#sweep.next();
@@ -92,7 +94,7 @@ export class MemoryCounterStore implements CounterStore {
   }
 }
 
-/** Nothing counted is nothing to wait for. */
+/** Without a counted request there is nothing to wait for. */
 function countOf(ring: Ring, allowed: boolean, limit: Limit, nowMs: number): Count {
   const resetMs = ring.count > 0 ? ring.timesMs[ring.head] + ring.windowMs : nowMs;
   return { allowed, remaining: Math.max(limit.requests - ring.count, 0), resetMs };

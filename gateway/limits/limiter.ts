@@ -3,12 +3,10 @@
  * say about it. A key is counted per endpoint under its tier or override; everything else per address and endpoint. The
  * two have their own stores, so a flood of addresses can fill the one without ever refusing a key.
  *
- * While a shared store cannot decide, what must pass (cancels and heartbeats) is counted in this process instead: it
- * goes on, and is still no way to flood the shards.
+ * While a shared store cannot decide, cancels and heartbeats are counted in this process instead: they continue to
+ * work, and still cannot flood the shards.
  */
-import type { ApiKey } from '../auth/apiKeys.ts';
-import type { Route } from '../route.ts';
-import { LIMIT_CLASSES, type Limit, limitOfKey, mustPass } from './classes.ts';
+import { type KeyQuota, LIMIT_CLASSES, type Limit, type LimitClass, limitOfKey, mustPass } from './classes.ts';
 import { type Count, type Counted, type CounterStore, MemoryCounterStore } from './counterStore.ts';
 
 /** About 200 bytes each while idle addresses come and go. */
@@ -16,24 +14,25 @@ const MAX_ADDRESS_SUBJECTS = 100_000;
 /** Keys are issued by the administrator, so their number times the endpoints is bounded by what was issued. */
 const MAX_KEY_SUBJECTS = 1_000_000;
 
-export type Decision = 'allowed' | 'quota_denied' | 'dependency_unavailable';
+type Decision = 'allowed' | 'quota_denied' | 'dependency_unavailable';
 
-export type Verdict = {
+export type LimitResult = {
   readonly decision: Decision;
   /** Value of the first rate-limit header together with the lines of the others, ready to write. */
   readonly headers: string;
   readonly resetMs: number;
 };
 
-/** What one endpoint still admits from a key. */
-export type Allowance = { readonly route: Route; readonly limit: Limit; readonly count: Count };
+/** The part of a route that counting needs. */
+type Endpoint = { readonly method: string; readonly path: string; readonly limit: LimitClass };
 
-type Endpoint = Pick<Route, 'method' | 'path' | 'limit'>;
+/** The requests that one endpoint still admits from a key. */
+export type Allowance = { readonly endpoint: Endpoint; readonly limit: Limit; readonly count: Count };
 
 export class Limiter {
   readonly #keys: CounterStore;
   readonly #addresses: CounterStore;
-  /** How often each was made. */
+  /** The number of each decision. */
   readonly decisions: Record<Decision, number> = { allowed: 0, quota_denied: 0, dependency_unavailable: 0 };
   readonly #meanwhile = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS);
 
@@ -45,54 +44,54 @@ export class Limiter {
     this.#addresses = addresses;
   }
 
-  takeForKey(key: ApiKey, route: Endpoint, nowMs: number): Verdict | Promise<Verdict> | null {
-    const limit = limitOfKey(key, route.limit);
-    return limit === null ? null : this.#take(this.#keys, keySubject(key, route), limit, route, nowMs);
+  countKey(key: KeyQuota, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
+    const limit = limitOfKey(key, endpoint.limit);
+    return limit === null ? null : this.#count(this.#keys, keySubject(key, endpoint), limit, endpoint, nowMs);
   }
 
-  takeForAddress(address: string, route: Endpoint, nowMs: number): Verdict | Promise<Verdict> | null {
-    const limit = LIMIT_CLASSES[route.limit];
+  countAddress(address: string, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
+    const limit = LIMIT_CLASSES[endpoint.limit];
     if (limit === null) return null;
-    return this.#take(this.#addresses, `${address} ${route.method} ${route.path}`, limit, route, nowMs);
+    return this.#count(this.#addresses, `${address} ${endpoint.method} ${endpoint.path}`, limit, endpoint, nowMs);
   }
 
-  /** Of the routes that have a limit, in their order. */
-  async allowances(key: ApiKey, routes: readonly Route[], nowMs: number): Promise<Allowance[] | 'unavailable'> {
-    const limited = routes.flatMap((route) => {
-      const limit = limitOfKey(key, route.limit);
-      return limit === null ? [] : [{ route, limit, subject: keySubject(key, route) }];
+  /** The counts of all endpoints with a limit, in the given order. */
+  async allowances(key: KeyQuota, endpoints: readonly Endpoint[], nowMs: number): Promise<Allowance[] | 'unavailable'> {
+    const limited = endpoints.flatMap((endpoint) => {
+      const limit = limitOfKey(key, endpoint.limit);
+      return limit === null ? [] : [{ endpoint, limit, subject: keySubject(key, endpoint) }];
     });
     const counts = await this.#keys.peek(limited, nowMs);
     if (counts === 'unavailable') return counts;
-    return limited.map(({ route, limit }, index) => ({ route, limit, count: counts[index]! }));
+    return limited.map(({ endpoint, limit }, index) => ({ endpoint, limit, count: counts[index] }));
   }
 
-  #take(
+  #count(
     store: CounterStore,
     subject: string,
     limit: Limit,
-    route: Endpoint,
+    endpoint: Endpoint,
     nowMs: number,
-  ): Verdict | Promise<Verdict> {
-    const counted = store.take(subject, limit, nowMs);
-    if (counted instanceof Promise) return counted.then((late) => this.#judge(late, subject, limit, route, nowMs));
-    return this.#judge(counted, subject, limit, route, nowMs);
+  ): LimitResult | Promise<LimitResult> {
+    const counted = store.count(subject, limit, nowMs);
+    if (counted instanceof Promise) return counted.then((late) => this.#judge(late, subject, limit, endpoint, nowMs));
+    return this.#judge(counted, subject, limit, endpoint, nowMs);
   }
 
-  #judge(counted: Counted, subject: string, limit: Limit, route: Endpoint, nowMs: number): Verdict {
-    const isUndecided = counted === 'unavailable' && mustPass(route.limit);
-    const verdict = verdictOf(isUndecided ? this.#meanwhile.take(subject, limit, nowMs) : counted, limit);
-    this.decisions[verdict.decision]++;
-    return verdict;
+  #judge(counted: Counted, subject: string, limit: Limit, endpoint: Endpoint, nowMs: number): LimitResult {
+    const isUndecided = counted === 'unavailable' && mustPass(endpoint.limit);
+    const result = resultOf(isUndecided ? this.#meanwhile.count(subject, limit, nowMs) : counted, limit);
+    this.decisions[result.decision]++;
+    return result;
   }
 }
 
 /** No address looks like this: both kinds of subjects may be in one store. */
-function keySubject(key: ApiKey, { method, path }: Endpoint): string {
+function keySubject(key: KeyQuota, { method, path }: Endpoint): string {
   return `key ${key.keyId} ${method} ${path}`;
 }
 
-function verdictOf(counted: Counted, limit: Limit): Verdict {
+function resultOf(counted: Counted, limit: Limit): LimitResult {
   const window = `X-RateLimit-Limit: ${limit.requests}\r\nX-RateLimit-Window-Seconds: ${limit.windowSec}`;
   if (counted === 'unavailable') {
     const decision = 'dependency_unavailable';

@@ -10,31 +10,31 @@
  *       └────────────a late reply, a ping answered, connected again────────────┘
  *
  * Invariants:
- *   Q1  A question is answered within ANSWER_WITHIN_MS of this thread running, by Redis or by 'unavailable'; nothing is
- *       asked while silent, so nothing piles up behind a Redis that hangs.
- *   Q2  A promise given out resolves, it never rejects.
- *   Q3  A silent connection is given up after IDLE_MS and made anew, for as long as the process lives.
+ *   REDISCOUNTERS-1  A question is answered within ANSWER_WITHIN_MS of this thread's running time, by Redis or by
+ *                    'unavailable'. No question is sent while silent, so none queue up for a Redis that hangs.
+ *   REDISCOUNTERS-2  A promise that was returned resolves; it never rejects.
+ *   REDISCOUNTERS-3  A silent connection is closed after IDLE_MS and opened again, as long as the process lives.
  */
 
 import { createHash } from 'node:crypto';
 import { createClient, ErrorReply } from '@redis/client';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../process/log.ts';
 import type { Limit } from './classes.ts';
 import type { Count, Counted, CounterStore, Quota } from './counterStore.ts';
 
-/** Far more than a Redis nearby needs, little enough to be waited for by an order. */
+/** Far more than a Redis nearby needs, and short enough for an order to wait. */
 const ANSWER_WITHIN_MS = 50;
-/** The pings keep a connection that works from ever being idle for so long. */
+/** Pings keep a working connection from being idle that long. */
 const PING_MS = 1000;
 const IDLE_MS = 3000;
 const RECONNECT_MS = 250;
 const PREFIX = 'exchange:limit:';
 
 /**
- * KEYS: subjects. ARGV: '1' to count the request, then limit and window in milliseconds of each subject. Answers three
- * numbers per subject: whether it is admitted, what remains, and in how many milliseconds the oldest is forgotten.
- * A step forgets a bounded number of times, which can only understate what remains. A clock that was set back forgets
- * rather than locks out for as long as the step was.
+ * KEYS: subjects. ARGV: '1' to count the request, then limit and window in milliseconds of each subject. Returns three
+ * numbers per subject: 1 if it is admitted, the remaining requests, and the milliseconds until the oldest is forgotten.
+ * A call forgets a bounded number of times, which can only understate the remaining requests. When the clock was set
+ * back, times are forgotten, so that subjects are not locked out for as long as the step was.
  */
 const SCRIPT = `
 local time = redis.call('TIME')
@@ -70,7 +70,7 @@ export class RedisCounterStore implements CounterStore {
   readonly #log: Logger;
   #state: 'connecting' | 'answering' | 'silent' = 'connecting';
 
-  /** Connects by itself, now and whenever the connection is lost. */
+  /** Connects now, and again whenever the connection is lost. */
   constructor(url: string, log: Logger) {
     this.#log = log;
     this.#client = createClient({
@@ -84,11 +84,11 @@ export class RedisCounterStore implements CounterStore {
     this.#client.on('error', (error) => {
       if (!this.#client.isReady) this.#fallSilent(error);
     });
-    // It only ends when the store is closed before the first connection.
+    // It fails only when the store is closed before the first connection.
     this.#client.connect().catch((error) => this.#fallSilent(error));
   }
 
-  take(subject: string, limit: Limit, nowMs: number): Counted | Promise<Counted> {
+  count(subject: string, limit: Limit, nowMs: number): Counted | Promise<Counted> {
     if (this.#state !== 'answering') return 'unavailable';
     return this.#ask('1', [{ subject, limit }]).then((numbers) =>
       numbers === null ? 'unavailable' : countAt(numbers, 0, nowMs),
@@ -113,7 +113,7 @@ export class RedisCounterStore implements CounterStore {
         resolve(null);
         this.#fallSilent(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`));
       };
-      // An answer may be waiting in the socket when this thread was busy: the socket is read before an immediate runs.
+      // If this thread was busy, an answer may be waiting in the socket, which is read before an immediate runs.
       let immediate: NodeJS.Immediate | undefined;
       const timer = setTimeout(() => {
         immediate = setImmediate(giveUp);
@@ -142,7 +142,7 @@ export class RedisCounterStore implements CounterStore {
     try {
       return await this.#client.sendCommand<number[]>(['EVALSHA', SCRIPT_SHA1, ...args]);
     } catch (error) {
-      // A Redis that has just started has never seen it.
+      // A Redis that has just started does not know the script.
       if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
       return this.#client.sendCommand<number[]>(['EVAL', SCRIPT, ...args]);
     }

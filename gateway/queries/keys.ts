@@ -1,68 +1,63 @@
 /**
- * The SQL of what idempotency keys have done (RULES.md 6.7): which of them were journaled lately, and what a command
- * with one did, exactly as it stood when it was answered. Runs in a thread of the query pool.
+ * The SQL about idempotency keys (RULES.md 6.7): which keys were journaled lately, and the order that a command with a
+ * key placed or cancelled, as it was when the command was answered. Runs in a thread of the query pool.
  */
 import type Database from 'better-sqlite3';
-import { ORDER_STATUS } from '../../shared/codes.ts';
-import { EXT_ROUTE } from '../../shared/commands.ts';
-import { bytesToUuid, toHex } from '../../shared/hex.ts';
-import { ownTicks } from '../../shared/orderMath.ts';
-import type { JournaledKey } from '../idempotency/answers.ts';
-import type { Placed, PlacedFill } from '../placementResponse.ts';
+import { ORDER_STATUS } from '../../shared/base/codes.ts';
+import { bytesToUuid, toHex } from '../../shared/base/hex.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
+import { ORDER_KEYS } from '../../shared/tables/orderKeys.ts';
+import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { TRADES } from '../../shared/tables/trades.ts';
+import { EXT_ROUTE } from '../../shared/wire/commands.ts';
 import { type OrderRow, orderFacts, SELECT_ORDER } from './orders.ts';
 import { firstIdAfter } from './page.ts';
+import type { Placed, PlacedFill } from './placed.ts';
 
-/** `next` is where the next page begins, or null. */
-export type KeyPage = { readonly keys: readonly JournaledKey[]; readonly next: number | null };
-
-/** One order of a request with a key; `row` is its place in a batch. */
-export type KeyedOrder = Omit<JournaledKey, 'createdMs'> & { readonly row: number };
-
-type KeyRow = {
-  readonly id: number;
+/** A command that was journaled with an idempotency key. */
+export type JournaledKey = {
   readonly account: number;
+  /** EXT_ROUTE. */
   readonly route: number;
   readonly key: Uint8Array;
   readonly fingerprint: Uint8Array;
-  readonly time_ms: number;
+  readonly createdMs: number;
 };
 
-type PlacedRow = OrderRow & {
-  readonly last_sequence: number;
-  readonly shard_sequence: number;
-  readonly kept_place: number;
-  readonly changed_price: number;
-};
+/** `next` is the start of the next page, or null. */
+export type KeyPage = { readonly keys: readonly JournaledKey[]; readonly next: number | null };
 
-type FillRow = {
-  readonly id: Uint8Array;
-  readonly yes_ticks: number;
-  readonly lots: number;
-  readonly match_type: number;
-  readonly maker_order_id: Uint8Array;
-};
+/** One order of a request with a key; `row` is its index in a batch. */
+export type KeyedOrder = Omit<JournaledKey, 'createdMs'> & { readonly row: number };
+
+const JOURNALED = select(ORDER_KEYS, 'id', 'account', 'route', 'key', 'fingerprint', 'time_ms');
+const AMENDED = select(ORDER_KEYS, 'kept_place', 'changed_price');
+const FILL = select(TRADES, 'id', 'yes_ticks', 'lots', 'match_type', 'maker_order_id');
+
+/** `placed_sequence` is the record of the key, `shard_sequence` the one that changed the order last. */
+type PlacedRow = OrderRow & SelectedBy<typeof AMENDED> & { readonly placed_sequence: number };
 
 const PAGE_ROWS = 2000;
 
 export class KeyQueries {
-  readonly #since: Database.Statement<[number, number, number], KeyRow>;
+  readonly #since: Database.Statement<[number, number, number], SelectedBy<typeof JOURNALED>>;
   readonly #placed: Database.Statement<[KeyedOrder], PlacedRow>;
-  readonly #fills: Database.Statement<[number, Uint8Array, Uint8Array, Uint8Array], FillRow>;
+  readonly #fills: Database.Statement<[number, Uint8Array, Uint8Array, Uint8Array], SelectedBy<typeof FILL>>;
   readonly #cancelled: Database.Statement<[KeyedOrder & { hash: Uint8Array }], number>;
 
   constructor(db: Database.Database) {
     this.#since = db.prepare(`
-      SELECT id, account, route, key, fingerprint, time_ms FROM order_keys
+      SELECT ${JOURNALED.sql} FROM order_keys
       WHERE time_ms >= ? AND id > ? ORDER BY id LIMIT ?`);
     const used = `
       order_keys.key = @key AND order_keys.account = @account AND order_keys.route = @route
       AND order_keys.row = @row AND order_keys.fingerprint = @fingerprint`;
     this.#placed = db.prepare(`
-      SELECT found.*, order_keys.shard_sequence, kept_place, changed_price
+      SELECT found.*, ${AMENDED.sql}, order_keys.shard_sequence AS placed_sequence
       FROM order_keys JOIN (${SELECT_ORDER}) AS found ON found.id = order_keys.order_id WHERE ${used}`);
-    // A taker's fills are all of the record that placed it, so of one moment.
+    // All fills of a taker are in the record that placed it, so they have the same time.
     this.#fills = db.prepare(`
-      SELECT id, yes_ticks, lots, match_type, maker_order_id FROM trades
+      SELECT ${FILL.sql} FROM trades
       WHERE taker_account = ? AND id >= ? AND id < ? AND taker_order_id = ? ORDER BY id`);
     this.#cancelled = db
       .prepare<[KeyedOrder & { hash: Uint8Array }], number>(`
@@ -101,8 +96,8 @@ export class KeyQueries {
     );
     const filledLots = fills.reduce((sum, { lots }) => sum + lots, 0);
     const remainingLots = facts.quantityLots - filledLots;
-    // Nothing happened to it since: it was cancelled by what placed it.
-    const isCancelled = facts.status === ORDER_STATUS.CANCELLED && row.last_sequence === row.shard_sequence;
+    // No later record changed the order, so the record that placed it has cancelled it.
+    const isCancelled = facts.status === ORDER_STATUS.CANCELLED && row.shard_sequence === row.placed_sequence;
     const standing =
       remainingLots === 0 ? ORDER_STATUS.FILLED : filledLots > 0 ? ORDER_STATUS.PARTIALLY_FILLED : ORDER_STATUS.OPEN;
     const status = isCancelled && filledLots === 0 ? ORDER_STATUS.CANCELLED : standing;
@@ -118,14 +113,14 @@ export class KeyQueries {
         order.route === EXT_ROUTE.AMEND
           ? {
               facts: { ...facts, remainingLots, filledNotionalMicro, status: finalStatus },
-              keptPlace: row.kept_place === 1,
+              keptPriority: row.kept_place === 1,
               changedPrice: row.changed_price === 1,
             }
           : null,
     };
   }
 
-  /** Whether a cancel with this key took the order off the book. */
+  /** True if a cancel with this key removed the order from the book. */
   hasCancelled(order: KeyedOrder, hash: Uint8Array): boolean {
     return this.#cancelled.get({ ...order, hash })! > 0;
   }

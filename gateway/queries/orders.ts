@@ -1,17 +1,20 @@
 /** The SQL of the order queries, and their rows as clients see them. Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
-import { bytesToUuid } from '../../shared/hex.ts';
-import { ENTRY_BYTES, idsIn, PREFIX_BYTES } from '../../shared/orderHashes.ts';
+import { bytesToUuid } from '../../shared/base/hex.ts';
 import {
   type OrderFacts,
   type OrderRecord,
   type OrderRecordV2,
   orderRecord,
   orderRecordV2,
-} from '../../shared/orderMath.ts';
+} from '../../shared/base/orderMath.ts';
+import { ENTRY_BYTES, idsIn, PREFIX_BYTES } from '../../shared/tables/orderHashes.ts';
+import { ORDERS } from '../../shared/tables/orders.ts';
+import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { MARKET } from './markets.ts';
 import { firstIdAfter, type Page } from './page.ts';
 
-/** The three masks have bit n set when code n (shared/codes.ts) is wanted. */
+/** The three masks have bit n set when code n (shared/base/codes.ts) is wanted. */
 export type OrderFilters = Readonly<{
   statuses: number;
   sides: number;
@@ -26,35 +29,32 @@ export type OrderFilters = Readonly<{
 /** The name of a group is known to the gateway only. */
 export type StoredOrder<R> = { readonly record: R; readonly group: number };
 
-export type OrderRow = {
-  readonly id: Uint8Array;
-  readonly hash: Uint8Array;
-  readonly market_uuid: Uint8Array;
-  readonly ticks_per_unit: number;
-  readonly side: number;
-  readonly outcome: number;
-  readonly limit_ticks: number;
-  readonly maker_amount: number;
-  readonly taker_amount: number;
-  readonly lots: number;
-  readonly remaining_lots: number;
-  readonly filled_notional_micro: number;
-  readonly time_in_force: number;
-  readonly post_only: number;
-  readonly status: number;
-  readonly client_order_id: string | null;
-  readonly order_group: number;
-  readonly order_sequence: number;
-  readonly created_ms: number;
-};
+const ORDER = select(
+  ORDERS,
+  'id',
+  'hash',
+  'side',
+  'outcome',
+  'limit_ticks',
+  'maker_amount',
+  'taker_amount',
+  'lots',
+  'remaining_lots',
+  'filled_notional_micro',
+  'time_in_force',
+  'post_only',
+  'status',
+  'client_order_id',
+  'order_group',
+  'order_sequence',
+  'shard_sequence',
+  'created_ms',
+);
+export const SELECT_ORDER = `
+  SELECT ${ORDER.sql}, ${MARKET.sql} FROM orders JOIN markets USING (market)`;
+export type OrderRow = SelectedBy<typeof ORDER> & SelectedBy<typeof MARKET>;
 
 type ListParameters = Omit<OrderFilters, 'sort'> & { readonly account: number; readonly firstId: Uint8Array };
-
-export const SELECT_ORDER = `
-  SELECT id, hash, markets.uuid AS market_uuid, ticks_per_unit, side, outcome, limit_ticks, maker_amount, taker_amount,
-    lots, remaining_lots, filled_notional_micro, time_in_force, post_only, status, client_order_id,
-    order_group, order_sequence, created_ms, shard_sequence AS last_sequence
-  FROM orders JOIN markets USING (market)`;
 
 const FILTER = `
   account = @account AND (@statuses >> status) & 1 AND (@sides >> side) & 1 AND (@outcomes >> outcome) & 1`;
@@ -90,7 +90,7 @@ export class OrderQueries {
       .prepare<[Uint8Array, Uint8Array], Uint8Array>('SELECT entry FROM order_hashes WHERE entry BETWEEN ? AND ?')
       .pluck();
     this.#tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail').pluck();
-    // One transaction, so that an entry that moves from the tail is seen in one of the places.
+    // One transaction, so that an entry that moves from the tail into the index is seen in one of them.
     this.#find = db.transaction((account: number, hash: Uint8Array) => {
       const last = new Uint8Array(ENTRY_BYTES).fill(0xff);
       last.set(hash.subarray(0, PREFIX_BYTES));
@@ -137,7 +137,7 @@ export function orderFacts(row: OrderRow): OrderFacts {
   return {
     id: bytesToUuid(row.id),
     hash: row.hash,
-    marketId: bytesToUuid(row.market_uuid),
+    marketId: bytesToUuid(row.uuid),
     ticksPerUnit: row.ticks_per_unit,
     side: row.side,
     outcome: row.outcome,

@@ -1,37 +1,38 @@
 /**
- * Questions about the past, answered from read.db by threads of their own: a scan never holds up the gateway.
+ * Queries about the past, answered from read.db by threads of their own, so that a scan never delays the gateway.
  * Owner: the gateway thread.
  *
- * A query waits until the projector has passed the last record its account was told of, so an account always reads its
- * own acknowledged writes (RULES.md 7.1). Both the wait and the queue are bounded; beyond them the answer is busy.
+ * A query waits until the projector has passed the last record that was acknowledged to its account, so an account
+ * always reads its own writes (RULES.md 7.1). Both the wait and the queue are bounded; beyond them the answer is
+ * ENGINE_BUSY.
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { NO_GROUP } from '../../shared/commands.ts';
-import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
-import type { OrderRecord, OrderRecordV2 } from '../../shared/orderMath.ts';
-import { NOT_KNOWN, Progress } from '../../shared/progress.ts';
-import type { MarketVolume } from '../control/volumes.ts';
-import type { Placed } from '../placementResponse.ts';
+import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
+import { NO_GROUP } from '../../shared/wire/commands.ts';
+import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
 import type { KeyedOrder, KeyPage } from './keys.ts';
 import type { OrderFilters, StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
+import type { Placed } from './placed.ts';
 import type { PrivateTailPage } from './privateTail.ts';
 import type { TradeFilters, TradeRecord } from './trades.ts';
+import type { MarketVolume } from './volumes.ts';
 import type * as worker from './worker.ts';
 
-export type QueryPoolOptions = {
+type QueryPoolOptions = {
   readonly readDbPath: string;
   readonly progress: SharedArrayBuffer;
-  /** The last record of a shard whose effects an account may have been told of. */
+  /** The last record of a shard that may have been acknowledged to an account. */
   readonly lastAcknowledged: (account: number, shard: number) => number;
   /** A record with the name of the group its order is in. */
   readonly inGroup: <R extends object>(record: R, group: number) => R;
-  /** How long a query waits for the projector. */
+  /** The longest wait of a query for the projector. */
   readonly waitMs?: number;
 };
 
-export type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
+type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
 
 const MAX_THREADS = 2;
 const MAX_QUEUED = 256;
@@ -78,7 +79,7 @@ export class QueryPool {
     return this.#ask<typeof worker.userTrades>('userTrades', account, { account, filters });
   }
 
-  /** What the command with this key placed; null when it is not the one that did. */
+  /** The order placed by the command with this key; null if another command placed it. */
   placedWithKey(order: KeyedOrder): Promise<QueryResult<Placed | null>> {
     return this.#ask<typeof worker.placedWithKey>('placedWithKey', order.account, { order });
   }
@@ -87,12 +88,12 @@ export class QueryPool {
     return this.#ask<typeof worker.cancelledWithKey>('cancelledWithKey', order.account, { order, hash });
   }
 
-  /** Those of the read model as it is, from a moment on, a page at a time. */
+  /** The keys of the read model from a moment on, a page at a time. The query does not wait for the projector. */
   journaledKeys(sinceMs: number, after: number): Promise<KeyPage> {
     return this.#pool.run({ sinceMs, after }, { name: 'journaledKeys' });
   }
 
-  /** Of every market there is; none before the projector has begun. */
+  /** Volumes of all markets; empty before the projector has started. */
   async marketVolumes(): Promise<readonly MarketVolume[]> {
     for (let shard = 0; shard < this.#progress.shards; shard++) {
       if (this.#progress.projected(shard) === NOT_KNOWN) return [];
@@ -100,7 +101,7 @@ export class QueryPool {
     return this.#pool.run(undefined, { name: 'marketVolumes' });
   }
 
-  /** Waits for the projector as a query does; null when it is not there yet. */
+  /** Waits for the projector as a query does; null when it does not get there in time. */
   async privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null> {
     const isThere = await this.#progress.awaitProjected(shard, through, this.#waitMs);
     return isThere ? this.#pool.run({ shard, from, through }, { name: 'privateTail' }) : null;

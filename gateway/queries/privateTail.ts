@@ -1,21 +1,23 @@
-/** The SQL behind private streams that have to be caught up. Runs in a thread of the query pool. */
+/** The SQL for private streams that catch up. It runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
+import { PRIVATE_TAIL } from '../../shared/tables/privateTail.ts';
+import { type SelectedBy, select } from '../../shared/tables/table.ts';
 
 export type PrivateTailTask = { readonly shard: number; readonly from: number; readonly through: number };
 
 export type PrivateTailPage = {
-  /** The read model has everything from this record on. */
+  /** The read model has the frames of all records from this one on. */
   readonly start: number;
-  /** In the order of the journal; `frames` as in shared/privateRecord.ts, back to back. */
+  /** In the order of the journal; `frames` as in shared/wire/privateRecord.ts, back to back. */
   readonly records: readonly { readonly shardSequence: number; readonly frames: Uint32Array }[];
-  /** There is nothing more up to `through`. */
+  /** No record up to `through` follows this page. */
   readonly isLast: boolean;
 };
 
-/** A page holds the record asked from again, so it must be more than one to get anywhere. */
+/** More than one, because a page repeats the record that the last one ended with. */
 const PAGE_RECORDS = 500;
 
-type Row = { readonly shard_sequence: number; readonly frames: Uint8Array };
+const FRAMES = select(PRIVATE_TAIL, 'shard_sequence', 'frames');
 
 export class PrivateTailQueries {
   readonly #read: (task: PrivateTailTask) => PrivateTailPage | null;
@@ -25,8 +27,8 @@ export class PrivateTailQueries {
     const start = db
       .prepare<[number], number>('SELECT shard_sequence FROM private_tail_starts WHERE shard = ?')
       .pluck();
-    const rows = db.prepare<[number, number, number], Row>(`
-      SELECT shard_sequence, frames FROM private_tail
+    const rows = db.prepare<[number, number, number], SelectedBy<typeof FRAMES>>(`
+      SELECT ${FRAMES.sql} FROM private_tail
       WHERE shard = ? AND shard_sequence BETWEEN ? AND ? ORDER BY shard_sequence LIMIT ${PAGE_RECORDS}`);
     // One transaction: read.db may be made again between two statements.
     this.#read = db.transaction(({ shard, from, through }: PrivateTailTask) => {
@@ -43,7 +45,7 @@ export class PrivateTailQueries {
     });
   }
 
-  /** Null: the projector has not come that far, or is on its way there once more. */
+  /** Null when the projector has not reached the record yet, or read.db is being made again. */
   read(task: PrivateTailTask): PrivateTailPage | null {
     return this.#read(task);
   }

@@ -3,11 +3,14 @@
  * pool.
  */
 import type Database from 'better-sqlite3';
-import { SIDE, SIDE_NAMES } from '../../shared/codes.ts';
-import { bytesToUuid } from '../../shared/hex.ts';
-import { mulSafe } from '../../shared/int.ts';
-import { ownTicks } from '../../shared/orderMath.ts';
-import { tickToPrice8 } from '../../shared/units.ts';
+import { SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
+import { bytesToUuid } from '../../shared/base/hex.ts';
+import { mulSafe } from '../../shared/base/int.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
+import { tickToPrice8 } from '../../shared/base/units.ts';
+import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { TRADES } from '../../shared/tables/trades.ts';
+import { MARKET } from './markets.ts';
 import { firstIdAfter, type Page } from './page.ts';
 
 export type TradeFilters = Readonly<{
@@ -39,21 +42,22 @@ export type TradeRecord = Readonly<{
   matched_at: string;
 }>;
 
-type Row = {
-  readonly id: Uint8Array;
-  readonly market_uuid: Uint8Array;
-  readonly ticks_per_unit: number;
-  readonly yes_ticks: number;
-  readonly lots: number;
-  readonly maker_order_id: Uint8Array;
-  readonly maker_side: number;
-  readonly maker_outcome: number;
-  readonly taker_order_id: Uint8Array;
-  readonly taker_account: number;
-  readonly taker_side: number;
-  readonly taker_outcome: number;
-  readonly matched_ms: number;
-};
+const TRADE = select(
+  TRADES,
+  'id',
+  'market',
+  'yes_ticks',
+  'lots',
+  'maker_order_id',
+  'maker_side',
+  'maker_outcome',
+  'taker_order_id',
+  'taker_account',
+  'taker_side',
+  'taker_outcome',
+  'matched_ms',
+);
+type TradeRow = SelectedBy<typeof TRADE> & SelectedBy<typeof MARKET>;
 
 type ListParameters = Omit<TradeFilters, 'market' | 'sinceMs'> & {
   readonly account: number;
@@ -68,20 +72,20 @@ const FILTER = `
 
 /** Two walks, newest first, each along its own index. A trade with oneself is found by the first walk only. */
 const PARTY = `
-  SELECT * FROM trades WHERE taker_account = @account AND ${FILTER}
+  SELECT ${TRADE.sql} FROM trades WHERE taker_account = @account AND ${FILTER}
   UNION ALL
-  SELECT * FROM trades WHERE maker_account = @account AND taker_account <> @account AND ${FILTER}`;
+  SELECT ${TRADE.sql} FROM trades WHERE maker_account = @account AND taker_account <> @account AND ${FILTER}`;
 
 export class TradeQueries {
   readonly #market: Database.Statement<[Uint8Array], number>;
-  readonly #list: Database.Statement<[ListParameters], Row>;
+  readonly #list: Database.Statement<[ListParameters], TradeRow>;
   readonly #count: Database.Statement<[ListParameters], number>;
-  readonly #readPage: (parameters: ListParameters) => { rows: Row[]; total: number };
+  readonly #readPage: (parameters: ListParameters) => { rows: TradeRow[]; total: number };
 
   constructor(db: Database.Database) {
     this.#market = db.prepare<[Uint8Array], number>('SELECT market FROM markets WHERE uuid = ?').pluck();
     this.#list = db.prepare(`
-      SELECT party.*, markets.uuid AS market_uuid, ticks_per_unit
+      SELECT party.*, ${MARKET.sql}
       FROM (${PARTY} ORDER BY id DESC LIMIT @limit OFFSET @offset) AS party JOIN markets USING (market)
       ORDER BY id DESC`);
     this.#count = db.prepare<[ListParameters], number>(`SELECT count(*) FROM (${PARTY})`).pluck();
@@ -101,7 +105,7 @@ export class TradeQueries {
 }
 
 /** One fill as one of its parties sees it: `account` is the taker, the maker or both, and then seen as the taker. */
-function tradeRecord(row: Row, account: number): TradeRecord {
+function tradeRecord(row: TradeRow, account: number): TradeRecord {
   const isTaker = row.taker_account === account;
   const takerOrderId = bytesToUuid(row.taker_order_id);
   const makerOrderId = bytesToUuid(row.maker_order_id);
@@ -111,16 +115,16 @@ function tradeRecord(row: Row, account: number): TradeRecord {
   const takerTicks = ownTicks(row.taker_outcome, row.yes_ticks, row.ticks_per_unit);
   return {
     id: bytesToUuid(row.id),
-    market_id: bytesToUuid(row.market_uuid),
+    market_id: bytesToUuid(row.uuid),
     taker_order_id: takerOrderId,
     maker_order_id: makerOrderId,
     price: tickToPrice8(takerTicks, row.ticks_per_unit),
     amount: row.taker_side === SIDE.BUY ? String(mulSafe(row.lots, takerTicks)) : tokens,
-    taker_side: SIDE_NAMES[row.taker_side]!,
+    taker_side: SIDE_NAMES[row.taker_side],
     outcome_index: row.taker_outcome,
     role: isTaker ? 'taker' : 'maker',
     party_order_id: isTaker ? takerOrderId : makerOrderId,
-    party_side: SIDE_NAMES[isTaker ? row.taker_side : row.maker_side]!,
+    party_side: SIDE_NAMES[isTaker ? row.taker_side : row.maker_side],
     party_outcome_index: partyOutcome,
     notional_usdc_micro: String(mulSafe(row.lots, partyTicks)),
     token_quantity_atomic: tokens,

@@ -4,15 +4,15 @@
  */
 import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import type { OrderRecord, OrderRecordV2 } from '../../shared/orderMath.ts';
-import type { MarketVolume } from '../control/volumes.ts';
-import type { Placed } from '../placementResponse.ts';
+import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
 import { type KeyedOrder, type KeyPage, KeyQueries } from './keys.ts';
 import { MarketQueries } from './markets.ts';
 import { type OrderFilters, OrderQueries, type StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
+import type { Placed } from './placed.ts';
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
 import { type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
+import type { MarketVolume } from './volumes.ts';
 
 export type QueryWorkerData = { readonly readDbPath: string };
 

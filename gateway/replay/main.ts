@@ -1,8 +1,8 @@
-/** `npm run replay`: a recording as a stream, on a port or as lines. */
+/** `npm run replay`: plays a recording as a stream, on a port or as lines. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { parseRecording } from '../../shared/sdk/stream/recording.ts';
-import { STREAM_PATH } from '../stream/limits.ts';
+import { parseRecording } from '../../shared/client/stream/recording.ts';
+import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Playback } from './playback.ts';
 import { ReplayServer } from './server.ts';
 
@@ -41,7 +41,7 @@ async function run({ file, speed, port }: ReturnType<typeof options>): Promise<v
     ended: () => {},
   });
   process.stdout.on('drain', () => playback.resume());
-  // Whoever read the lines has enough of them.
+  // The reader of the lines has closed the pipe.
   process.stdout.on('error', () => playback.stop());
   playback.playBook();
 }

@@ -1,27 +1,27 @@
 /**
- * One reader of a recording: where it is, and when it gets the next frame. Every reader has its own time, which begins
- * when it subscribes.
+ * One reader of a recording: its position, and the time of its next frame. The time of each reader starts when it
+ * subscribes.
  * Owner: the thread of the replay.
  *
  * Invariant:
- *   P1  What is sent is without a gap, or begins anew with a book.
+ *   PLAYBACK-1  Frames are sent without a gap, or start again with a book.
  */
-import type { RecordedFrame, Recording } from '../../shared/sdk/stream/recording.ts';
+import type { RecordedFrame, Recording } from '../../shared/client/stream/recording.ts';
 
-export type PlaybackSink = {
-  /** @returns whether it takes more now; otherwise `resume` is called when it does. */
+type PlaybackSink = {
+  /** @returns whether it accepts more now; otherwise `resume` is called when it does. */
   send(text: string): boolean;
-  /** Nothing is left. */
+  /** The recording has no more frames. */
   ended(): void;
 };
 
-/** Frames sent in one turn at full speed: others want to be heard as well. */
+/** Frames sent in one turn at full speed, so that other readers get their turn. */
 const FRAMES_A_TURN = 256;
 
 export class Playback {
   readonly #frames: readonly RecordedFrame[];
   readonly #sink: PlaybackSink;
-  /** Recorded milliseconds a millisecond; infinite for as fast as it is read. */
+  /** Recorded milliseconds per millisecond; infinite: as fast as the reader reads. */
   readonly #speed: number;
   #next = 0;
   #startMs = 0;
@@ -35,29 +35,29 @@ export class Playback {
     this.#sink = sink;
   }
 
-  /** Of the last frame sent, null before the first. */
+  /** The sequence of the last frame sent; null before the first. */
   get sequence(): number | null {
-    return this.#next === 0 ? null : this.#frames[this.#next - 1]!.frame.sequence;
+    return this.#next === 0 ? null : this.#frames[this.#next - 1].frame.sequence;
   }
 
-  /** From the start, or for a reader that has begun from the last book behind it. */
+  /** Plays from the start; for a reader that has had frames, from the last book before its position. */
   playBook(): void {
     let at = Math.max(0, this.#next - 1);
-    while (at > 0 && this.#frames[at]!.frame.channel !== 'book') at--;
+    while (at > 0 && this.#frames[at].frame.channel !== 'book') at--;
     this.#play(at);
   }
 
-  /** Every frame after this sequence, or a book where the recording has none. */
-  playBehind(sequence: number): void {
+  /** Plays every frame after this sequence, or from a book when the recording does not have the next one. */
+  playAfter(sequence: number): void {
     const at = this.#frames.findIndex(({ frame }) => frame.channel !== 'bbo' && frame.sequence > sequence);
     const isAtEnd = at < 0 && this.#frames.at(-1)?.frame.sequence === sequence;
-    const follows = at >= 0 && this.#frames[at]!.frame.sequence === sequence + 1;
+    const follows = at >= 0 && this.#frames[at].frame.sequence === sequence + 1;
     if (isAtEnd) this.#play(this.#frames.length);
     else if (follows) this.#play(at);
     else this.playBook();
   }
 
-  /** Without a book: from the first frame after it. */
+  /** Plays without a book: from the first frame after it. */
   playOn(): void {
     if (this.#isPlaying) return;
     this.#play(this.#frames[0]?.frame.channel === 'book' ? 1 : 0);

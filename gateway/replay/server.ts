@@ -1,5 +1,5 @@
 /**
- * A recording served as the stream it was: whatever reads `/v1/ws` can be fed from a file. The protocol is that of
+ * Serves a recording as the stream it was: every client of `/v1/ws` can read from a file. The protocol is that of
  * RULES.md 8 for one market and without private frames; messages are checked by the same code.
  * Owner: the thread of the replay.
  */
@@ -10,11 +10,11 @@ import {
   us_socket_local_port,
   type WebSocket,
 } from 'uWebSockets.js';
-import { systemClock } from '../../shared/clock.ts';
-import { ERRORS, type ErrorRow } from '../../shared/errors.ts';
-import type { Recording } from '../../shared/sdk/stream/recording.ts';
-import { HEARTBEAT_EVERY_MS, PACED_BUFFERED_BYTES, STREAM_PATH } from '../stream/limits.ts';
-import { parseRequest, type Request, type SubscribeData } from '../stream/requests.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import type { Recording } from '../../shared/client/stream/recording.ts';
+import { HEARTBEAT_EVERY_MS, PACED_BUFFERED_BYTES, STREAM_PATH } from '../stream/socket/limits.ts';
+import { parseRequest, type Request, type SubscribeData } from '../stream/socket/requests.ts';
 import { Playback } from './playback.ts';
 
 type Reader = { playback: Playback | null };
@@ -68,7 +68,7 @@ export class ReplayServer {
     this.#listening = null;
   }
 
-  /** A heartbeat to everyone now. */
+  /** Sends a heartbeat to every reader. */
   beat(): void {
     for (const socket of this.#readers) {
       const { playback } = socket.getUserData();
@@ -115,7 +115,7 @@ export class ReplayServer {
     return markets?.every((id) => this.#isHere(id)) === false ? ERRORS.MARKET_NOT_FOUND : null;
   }
 
-  /** Frames come in a later turn, behind the answer. */
+  /** Frames are sent in a later turn of the loop, after the answer. */
   #subscribe(socket: Socket, { markets, snapshot, from_sequence }: SubscribeData): void {
     if (markets === undefined || markets.length === 0) return;
     const reader = socket.getUserData();
@@ -127,7 +127,7 @@ export class ReplayServer {
       ended: () => {},
     });
     const [from] = Object.values(from_sequence ?? {});
-    if (from !== undefined) reader.playback.playBehind(from);
+    if (from !== undefined) reader.playback.playAfter(from);
     else if (snapshot === true) reader.playback.playBook();
     else reader.playback.playOn();
   }

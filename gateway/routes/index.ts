@@ -1,52 +1,54 @@
 /** The table of routes: every area's rows, each with the parts of the exchange that its handlers need. */
-import type { Clock } from '../../shared/clock.ts';
-import type { AdminFeed } from '../adminFeed.ts';
-import type { Call } from '../call.ts';
-import type { Config } from '../config.ts';
-import type { ContractRotation } from '../contractRotation.ts';
-import type { Control } from '../control/control.ts';
-import type { Funding } from '../control/funding.ts';
-import type { MarketDesk } from '../control/marketDesk.ts';
-import { MarketResponses } from '../control/marketResponse.ts';
-import type { Volumes } from '../control/volumes.ts';
-import type { DeadMansSwitch } from '../deadMansSwitch.ts';
-import type { Drills } from '../drills.ts';
-import type { EngineClient } from '../engineClient.ts';
-import type { GroupDesk } from '../groupDesk.ts';
+import type { Readiness } from '../../shared/api/platform.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Call } from '../http/call.ts';
+import type { Route } from '../http/route.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import type { Metrics } from '../metrics.ts';
+import type { ContractRotation } from '../operator/contractRotation.ts';
+import type { Drills } from '../operator/drills.ts';
+import type { AdminFeed } from '../operator/feed.ts';
+import type { Funding } from '../operator/funding.ts';
+import type { MarketCommands } from '../operator/markets.ts';
+import type { Metrics } from '../operator/metrics.ts';
+import type { Config } from '../process/config.ts';
 import type { QueryPool } from '../queries/pool.ts';
-import type { Route } from '../route.ts';
-import type { Stream } from '../stream/stream.ts';
+import type { Volumes } from '../queries/volumes.ts';
+import type { ShardClient } from '../shardlink/client.ts';
+import type { Control } from '../store/control.ts';
+import type { Stream } from '../stream/socket/stream.ts';
+import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
+import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
-import { adminCatalogRoutes } from './adminCatalog.ts';
-import { adminEventRoutes } from './adminEvents.ts';
-import { adminFundRoutes } from './adminFunds.ts';
-import { adminPlatformRoutes } from './adminPlatform.ts';
-import { adminResolutionRoutes } from './adminResolution.ts';
-import { adminUserRoutes } from './adminUsers.ts';
-import { claimRoutes } from './claims.ts';
-import { fundRoutes } from './funds.ts';
-import { gamingRoutes } from './gaming.ts';
-import { heartbeatRoutes } from './heartbeat.ts';
-import { historyRoutes } from './history.ts';
-import { marketDataRoutes } from './marketData.ts';
-import { marketRoutes } from './markets.ts';
-import { metricsRoutes } from './metrics.ts';
-import { orderRoutes } from './orders.ts';
-import { platformRoutes, type Readiness } from './platform.ts';
-import { rateLimitRoutes } from './rateLimits.ts';
-import { streamRoutes } from './stream.ts';
+import { claimRoutes } from './account/claims.ts';
+import { fundRoutes } from './account/funds.ts';
+import { historyRoutes } from './account/history.ts';
+import { rateLimitRoutes } from './account/rateLimits.ts';
+import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
+import { adminCatalogRoutes } from './admin/catalog.ts';
+import { adminEventRoutes } from './admin/feed.ts';
+import { adminFundRoutes } from './admin/funds.ts';
+import { adminPlatformRoutes } from './admin/platform.ts';
+import { adminResolutionRoutes } from './admin/resolution.ts';
+import { adminUserRoutes } from './admin/users.ts';
+import { MarketResponses } from './json/market.ts';
+import { marketDataRoutes } from './public/marketData.ts';
+import { marketRoutes } from './public/markets.ts';
+import { metricsRoutes } from './public/metrics.ts';
+import { openApiRoutes } from './public/openapi.ts';
+import { platformRoutes } from './public/platform.ts';
+import { streamRoutes } from './public/stream.ts';
+import { heartbeatRoutes } from './trading/heartbeat.ts';
+import { orderRoutes } from './trading/orders.ts';
 
-export type RouteTableDeps = {
+type RouteTableDeps = {
   readonly config: Config;
   readonly clock: Clock;
   readonly control: Control;
-  readonly desk: MarketDesk;
+  readonly marketCommands: MarketCommands;
   readonly funding: Funding;
-  readonly groups: GroupDesk;
+  readonly groups: GroupCommands;
   readonly views: Views;
-  readonly engine: EngineClient;
+  readonly engine: ShardClient;
   readonly queries: QueryPool;
   readonly volumes: Volumes;
   readonly stream: Stream;
@@ -55,17 +57,17 @@ export type RouteTableDeps = {
   readonly rotation: ContractRotation;
   readonly drills: Drills;
   readonly feed: AdminFeed;
-  /** Made last: they tell of the server that has this table. */
+  /** Made after the server that has this table, whose requests they count. */
   readonly metrics: () => Metrics;
   readonly stats: () => object;
   readonly readiness: () => Readiness;
   readonly isDiskLow: () => boolean;
-  /** Whoever gets this owes the call its answer. */
+  /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
 };
 
 export function routeTable(deps: RouteTableDeps): Route[] {
-  const { config, clock, control, desk, groups, views, engine, queries, volumes } = deps;
+  const { config, clock, control, marketCommands, groups, views, engine, queries, volumes } = deps;
   const { accounts, catalog, contracts, keys, platform } = control;
   const responses = new MarketResponses(views, volumes);
   const routes: Route[] = [
@@ -75,15 +77,15 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...marketDataRoutes({ catalog, views, clock }),
     ...orderRoutes({ engine, views, catalog, accounts, groups, clock, queries, onError: deps.onError }),
     ...heartbeatRoutes(deps.deadMansSwitch),
-    ...gamingRoutes({ gaming: control.gaming, clock }),
+    ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
     ...fundRoutes({ engine, views, catalog }),
     ...claimRoutes({ engine, views, catalog }),
     ...historyRoutes({ queries }),
     ...streamRoutes({ stream: deps.stream, trustProxy: config.trustProxy }),
     ...adminUserRoutes({ accounts, keys, views, clock }),
     ...adminFundRoutes({ accounts, funding: deps.funding, catalog, views }),
-    ...adminCatalogRoutes({ catalog, views, desk, responses, defaultFeeBps: config.feeBps, clock }),
-    ...adminResolutionRoutes({ catalog, views, desk, responses }),
+    ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
+    ...adminResolutionRoutes({ catalog, views, marketCommands, responses }),
     ...adminPlatformRoutes({
       platform,
       contracts,
@@ -96,6 +98,6 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     }),
     ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
   ];
-  routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }));
+  routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));
   return routes;
 }

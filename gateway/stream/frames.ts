@@ -1,18 +1,18 @@
 /**
- * Everything that travels over the stream, as JSON Schema: the messages a client sends, which are checked against these
- * very schemas, and the frames it gets, against which the tests hold what is sent. The AsyncAPI document is made from
- * the same data (asyncapi.ts).
+ * Everything that is sent over the stream, as JSON Schema. The messages of clients are checked against these schemas;
+ * the tests check the frames of the server against them. The AsyncAPI document is made from the same data
+ * (asyncapi.ts).
  */
-import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/codes.ts';
-import { MAX_SAFE } from '../../shared/int.ts';
-import { REASON_NAMES, ROLE_NAMES } from '../../shared/privateRecord.ts';
-import { CLIENT_ORDER_ID_FORM, GROUP_NAME_FORM } from '../encodeOrder.ts';
-import type { JsonSchema } from '../route.ts';
-import { DELTA_EVENT_NAMES } from './marketRecord.ts';
+import { CLIENT_ORDER_ID_FORM, GROUP_NAME_FORM } from '../../shared/api/fields.ts';
+import type { JsonSchema } from '../../shared/api/schema.ts';
+import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/base/codes.ts';
+import { MAX_SAFE } from '../../shared/base/int.ts';
+import { REASON_NAMES, ROLE_NAMES } from '../../shared/wire/privateRecord.ts';
+import { DELTA_EVENT_NAMES } from './market/record.ts';
 
 export type FrameSpec = { readonly summary: string; readonly schema: JsonSchema };
 
-/** Markets one connection may listen to. */
+/** Markets that one connection may subscribe to. */
 export const MAX_MARKETS = 500;
 
 const MAX_ID_CHARACTERS = 64;
@@ -41,7 +41,7 @@ const CHECKSUM: JsonSchema = {
   description: 'CRC-32 of the book: price:quantity of all levels, best first, bids then asks, Yes terms, joined by |',
 };
 
-/** What a client chooses so that it knows the answer again. */
+/** The id of a message, by which its client recognises the answer. */
 const ID: JsonSchema = {
   description: 'chosen by the client, echoed in the answer',
   anyOf: [
@@ -71,7 +71,8 @@ export const CLIENT_MESSAGES = {
         snapshot: { ...BOOLEAN, description: 'a book frame of each of the markets first, then every frame after it' },
         from_sequence: {
           type: 'object',
-          description: 'by market: every frame after this sequence again, or a book frame where they are gone',
+          description:
+            'by market: every frame after this sequence again, or a book frame if they are not kept any more',
           propertyNames: { type: 'string', format: 'uuid' },
           additionalProperties: SEQUENCE,
         },
@@ -111,7 +112,7 @@ function privateFrame(channel: string, summary: string, data: JsonSchema): Frame
 
 const ACTIVE = object(
   {
-    markets: { ...MARKETS, description: 'every market this connection listens to' },
+    markets: { ...MARKETS, description: 'every market that this connection subscribes to' },
     user: BOOLEAN,
     user_sequence: {
       ...SEQUENCE,
@@ -134,10 +135,10 @@ const LEVELS = object({ bids: { type: 'array', items: LEVEL }, asks: { type: 'ar
 const ORDER_KEY = {
   order_id: UUID,
   order_hash: HASH,
-  client_order_id: { type: 'string', pattern: CLIENT_ORDER_ID_FORM, description: 'where the order has one' },
-  order_group: { type: 'string', pattern: GROUP_NAME_FORM, description: 'where the order is in one' },
+  client_order_id: { type: 'string', pattern: CLIENT_ORDER_ID_FORM, description: 'present if the order has one' },
+  order_group: { type: 'string', pattern: GROUP_NAME_FORM, description: 'present if the order is in one' },
 };
-/** What only some orders carry. */
+/** The fields that only some orders have. */
 const ORDER_NAMES = ['client_order_id', 'order_group'];
 
 function orderObject(properties: Properties): JsonSchema {
@@ -157,7 +158,7 @@ export const SERVER_FRAMES = {
     ),
   ),
   heartbeat: {
-    summary: 'Every 5 s: how far this connection has been brought.',
+    summary: 'Every 5 s: the last sequences that were sent on this connection.',
     schema: object({
       channel: { type: 'string', const: 'heartbeat' },
       data: object(
@@ -193,8 +194,14 @@ export const SERVER_FRAMES = {
         outcome_index: OUTCOME_INDEX,
         side: SIDE,
         price: PRICE,
-        token_quantity_atomic: { ...AMOUNT, description: 'what the event adds (open, wake) or takes (all others)' },
-        remaining_token_quantity_atomic: { ...AMOUNT, description: 'what the order still has in the book' },
+        token_quantity_atomic: {
+          ...AMOUNT,
+          description: 'the quantity that the event adds (open, wake) or removes (all others)',
+        },
+        remaining_token_quantity_atomic: {
+          ...AMOUNT,
+          description: 'the quantity of the order that is in the book afterwards',
+        },
         level: object({
           outcome_index: { type: 'integer', const: 0 },
           side: { ...SIDE, description: 'BUY for a bid, SELL for an ask' },

@@ -1,29 +1,17 @@
 /**
- * What every account holds, as the shards' events told it: USDC per shard and tokens per (account, market). All of it
- * is durable: a change is here only once its journal transaction is.
+ * The balances of every account, kept up to date by the events of the shards: USDC per shard, tokens per (account,
+ * market). Everything here is durable, because a shard publishes an event only after its journal transaction.
  * Owner: the gateway thread. Units: micro-USDC and atomic tokens.
  *
- * An account's USDC is spread over the shards; one shard's net alone may be negative, their sum is what is available.
+ * The USDC of an account is spread over the shards. The net of a single shard may be negative; the sum over all shards
+ * is what is available.
  */
-
-import { FEE_ACCOUNT, MOVEMENT, OUTCOME, type Outcome } from '../../shared/codes.ts';
-import { NO_MARKET } from '../../shared/commands.ts';
-import {
-  ACCOUNT_NET,
-  ACCOUNT_NO_AVAILABLE,
-  ACCOUNT_NO_RESERVED,
-  ACCOUNT_RESERVED,
-  ACCOUNT_YES_AVAILABLE,
-  ACCOUNT_YES_RESERVED,
-  EV_ACCOUNT,
-  EV_FLAGS,
-  EV_MARKET,
-  FUNDS_EV_AMOUNT,
-  FUNDS_EV_REFERENCE,
-} from '../../shared/events.ts';
-import { addSafe } from '../../shared/int.ts';
-import { readSafe, readSigned } from '../../shared/record.ts';
-import { grown, NONE } from './columns.ts';
+import { FEE_ACCOUNT, MOVEMENT, OUTCOME, type Outcome } from '../../shared/base/codes.ts';
+import { addSafe } from '../../shared/base/int.ts';
+import { NO_MARKET } from '../../shared/wire/commands.ts';
+import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { readSafe, readSigned } from '../../shared/wire/record.ts';
+import { grown, NONE } from './growingColumn.ts';
 import type { PairIndex } from './pairIndex.ts';
 
 const FIRST_ACCOUNTS = 256;
@@ -35,7 +23,7 @@ export class ShardFunds {
   reservedMicro = new Float64Array(FIRST_ACCOUNTS);
   /** shardSequence of the last record that touched the account. */
   lastSequence = new Float64Array(FIRST_ACCOUNTS);
-  /** Sums of all movements so far. */
+  /** The sums of all movements. */
   depositsMicro = 0n;
   withdrawalsMicro = 0n;
 
@@ -47,7 +35,7 @@ export class ShardFunds {
   }
 }
 
-export type TokenBalance = {
+type TokenBalance = {
   readonly market: number;
   readonly outcome: Outcome;
   readonly availableAtomic: number;
@@ -55,7 +43,7 @@ export type TokenBalance = {
 };
 
 export class AccountViews {
-  /** Accounts that any event has named: indices below this. */
+  /** Every account that an event has named has an index below this. */
   count = 1;
   readonly shards: ShardFunds[];
   readonly pairs: PairIndex;
@@ -71,25 +59,25 @@ export class AccountViews {
 
   availableMicro(account: number): number {
     let sum = 0;
-    for (const shard of this.shards) if (account < shard.netMicro.length) sum = addSafe(sum, shard.netMicro[account]!);
+    for (const shard of this.shards) if (account < shard.netMicro.length) sum = addSafe(sum, shard.netMicro[account]);
     return sum;
   }
 
   reservedMicro(account: number): number {
     let sum = 0;
     for (const shard of this.shards) {
-      if (account < shard.reservedMicro.length) sum = addSafe(sum, shard.reservedMicro[account]!);
+      if (account < shard.reservedMicro.length) sum = addSafe(sum, shard.reservedMicro[account]);
     }
     return sum;
   }
 
-  /** The last record of a shard that touched the account, 0 when none has since the start. */
+  /** The last record of a shard that changed the account since the start of this process; 0 when there is none. */
   lastSequence(account: number, shard: number): number {
-    const sequences = this.shards[shard]!.lastSequence;
-    return account < sequences.length ? sequences[account]! : 0;
+    const sequences = this.shards[shard].lastSequence;
+    return account < sequences.length ? sequences[account] : 0;
   }
 
-  /** Every outcome of which the account has any, in the order of markets. */
+  /** The outcomes of which the account holds tokens, in the order of markets. */
   allTokens(account: number): TokenBalance[] {
     const held: TokenBalance[] = [];
     for (let pair = this.pairs.newestRow(account); pair !== NONE; pair = this.pairs.nextRow(pair)) {
@@ -101,42 +89,43 @@ export class AccountViews {
     return held.sort((a, b) => a.market - b.market || a.outcome - b.outcome);
   }
 
-  /** ACCOUNT carries absolute numbers, so applying one twice changes nothing. */
+  /** An ACCOUNT event carries absolute numbers, so applying it twice changes nothing. */
   applyAccount(funds: ShardFunds, shardSequence: number, words: Uint32Array, word: number): void {
-    const account = words[word + EV_ACCOUNT]!;
+    const account = words[word + ANY_EVENT.account];
     funds.fit(account + 1);
     if (account >= this.count) this.count = account + 1;
-    funds.netMicro[account] = readSigned(words, word + ACCOUNT_NET);
-    funds.reservedMicro[account] = readSafe(words, word + ACCOUNT_RESERVED);
+    funds.netMicro[account] = readSigned(words, word + EVENT.ACCOUNT.netMicro);
+    funds.reservedMicro[account] = readSafe(words, word + EVENT.ACCOUNT.reservedMicro);
     funds.lastSequence[account] = shardSequence;
-    const market = words[word + EV_MARKET]!;
+    const market = words[word + ANY_EVENT.market];
     if (market === NO_MARKET) return;
     const pair = this.pairs.rowOf(account, market);
     this.#fitPairs(pair + 1);
-    this.yesAvailable[pair] = readSigned(words, word + ACCOUNT_YES_AVAILABLE);
-    this.yesReserved[pair] = readSafe(words, word + ACCOUNT_YES_RESERVED);
-    this.noAvailable[pair] = readSigned(words, word + ACCOUNT_NO_AVAILABLE);
-    this.noReserved[pair] = readSafe(words, word + ACCOUNT_NO_RESERVED);
+    this.yesAvailable[pair] = readSigned(words, word + EVENT.ACCOUNT.yesAvailable);
+    this.yesReserved[pair] = readSafe(words, word + EVENT.ACCOUNT.yesReserved);
+    this.noAvailable[pair] = readSigned(words, word + EVENT.ACCOUNT.noAvailable);
+    this.noReserved[pair] = readSafe(words, word + EVENT.ACCOUNT.noReserved);
   }
 
   /**
-   * A movement adds to its sum. At recovery a shard tells each sum so far as one movement of the fee account without a
-   * reference. Splits, merges and claims turn USDC into collateral and back: no movement in or out.
+   * Adds a movement to its sum. A shard that recovers sends each sum as one movement of the fee account without a
+   * reference. Splits, merges and claims turn USDC into collateral and back: they are no movements in or out.
    */
   applyFunds(funds: ShardFunds, words: Uint32Array, word: number): void {
-    const movement = words[word + EV_FLAGS]!;
+    const movement = words[word + EVENT.FUNDS.movement];
     if (movement !== MOVEMENT.DEPOSIT && movement !== MOVEMENT.WITHDRAWAL) return;
-    const amount = BigInt(readSafe(words, word + FUNDS_EV_AMOUNT));
-    const isSumSoFar = words[word + EV_ACCOUNT] === FEE_ACCOUNT && !hasReference(words, word + FUNDS_EV_REFERENCE);
-    if (movement === MOVEMENT.DEPOSIT) funds.depositsMicro = (isSumSoFar ? 0n : funds.depositsMicro) + amount;
-    else funds.withdrawalsMicro = (isSumSoFar ? 0n : funds.withdrawalsMicro) + amount;
+    const amount = BigInt(readSafe(words, word + EVENT.FUNDS.amount));
+    const isRecoveredSum =
+      words[word + ANY_EVENT.account] === FEE_ACCOUNT && !hasReference(words, word + EVENT.FUNDS.reference);
+    if (movement === MOVEMENT.DEPOSIT) funds.depositsMicro = (isRecoveredSum ? 0n : funds.depositsMicro) + amount;
+    else funds.withdrawalsMicro = (isRecoveredSum ? 0n : funds.withdrawalsMicro) + amount;
   }
 
   #tokensOf(pair: number, outcome: Outcome): TokenBalance {
     const isYes = outcome === OUTCOME.YES;
-    // A pair that never had a position may lie beyond the columns.
+    // The columns of positions are shorter than the pairs when the newest pairs never had a position.
     return {
-      market: this.pairs.markets[pair]!,
+      market: this.pairs.markets[pair],
       outcome,
       availableAtomic: (isYes ? this.yesAvailable[pair] : this.noAvailable[pair]) ?? 0,
       reservedAtomic: (isYes ? this.yesReserved[pair] : this.noReserved[pair]) ?? 0,

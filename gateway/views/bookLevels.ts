@@ -1,13 +1,13 @@
 /**
- * Levels as a client reads them: one outcome's view of the book, best price first. Outcome 1 is the mirror of outcome
- * 0: prices become D - p and the sides change places (RULES.md 2).
+ * The levels of a book in the terms of one outcome, as clients read them, best price first. Outcome 1 is the mirror of
+ * outcome 0: prices become D - p and the sides change places (RULES.md 2).
  */
-import { OUTCOME, type Outcome } from '../../shared/codes.ts';
-import { MAX_SAFE, productToString } from '../../shared/int.ts';
-import { tickToPrice } from '../../shared/units.ts';
+import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
+import { MAX_SAFE, productToString } from '../../shared/base/int.ts';
+import { tickToPrice } from '../../shared/base/units.ts';
 import { type Book, type BookSide, NO_TICK } from './books.ts';
 
-export type BookLevel = {
+type BookLevel = {
   readonly price: string;
   readonly num_orders: number;
   readonly token_quantity_atomic: string;
@@ -15,7 +15,7 @@ export type BookLevel = {
   readonly size: string;
 };
 
-export type BookLevels = { readonly bids: readonly BookLevel[]; readonly asks: readonly BookLevel[] };
+type BookLevels = { readonly bids: readonly BookLevel[]; readonly asks: readonly BookLevel[] };
 
 const EMPTY: BookLevels = { bids: [], asks: [] };
 
@@ -36,7 +36,7 @@ export function bestTicks(book: Book | undefined, outcome: Outcome): { readonly 
   return { bid: mirror(ask), ask: mirror(bid) };
 }
 
-/** What is best for a side in Yes terms is best in the mirror as well. */
+/** The level that is best in Yes terms is best in terms of No as well. */
 function sideLevels(book: Book, side: BookSide, outcome: Outcome, count: number): BookLevel[] {
   const isBids = side === book.bids;
   const levels: BookLevel[] = [];
@@ -50,21 +50,21 @@ function sideLevels(book: Book, side: BookSide, outcome: Outcome, count: number)
 
 function level(book: Book, side: BookSide, tick: number, outcome: Outcome): BookLevel {
   const { ticksPerUnit } = book;
-  const lots = side.lots[tick]!;
+  const lots = side.lots[tick];
   const ownTicks = outcome === OUTCOME.YES ? tick : ticksPerUnit - tick;
   return {
     price: tickToPrice(ownTicks, ticksPerUnit),
-    num_orders: side.orders[tick]!,
+    num_orders: side.orders[tick],
     token_quantity_atomic: productToString(lots, ticksPerUnit),
     notional_usdc_micro: productToString(lots, ownTicks),
     size: makerRemainders(book, side, tick),
   };
 }
 
-/** The BUY orders of a bid level buy Yes at its tick, those of an ask level buy No at the mirror of it. */
+/** The BUY orders of a bid level buy Yes at its tick; those of an ask level buy No at the mirrored tick. */
 function makerRemainders(book: Book, side: BookSide, tick: number): string {
-  const buyLots = side.buyLots[tick]!;
-  const sellLots = side.lots[tick]! - buyLots;
+  const buyLots = side.buyLots[tick];
+  const sellLots = side.lots[tick] - buyLots;
   const buyTicks = side === book.bids ? tick : book.ticksPerUnit - tick;
   const sum = buyLots * buyTicks + sellLots * book.ticksPerUnit;
   if (sum <= MAX_SAFE) return String(sum);

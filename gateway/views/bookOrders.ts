@@ -1,26 +1,26 @@
-/** A book order by order: the levels of bookLevels.ts, each as the queue that stands there (RULES.md 7.5). */
-import { OUTCOME, type Outcome } from '../../shared/codes.ts';
-import { productToString } from '../../shared/int.ts';
-import { tickToPrice } from '../../shared/units.ts';
+/** A book order by order: the levels of bookLevels.ts, each as the queue of its orders (RULES.md 7.5). */
+import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
+import { productToString } from '../../shared/base/int.ts';
+import { tickToPrice } from '../../shared/base/units.ts';
 import { type Book, type BookSide, NO_TICK } from './books.ts';
-import { NONE } from './columns.ts';
+import { NONE } from './growingColumn.ts';
 import type { OpenOrders } from './orders.ts';
 
-export type BookOrder = {
+type BookOrder = {
   readonly id: string;
   readonly price: string;
   readonly remaining_token_quantity_atomic: string;
 };
 
-/** Best price first, at one price the order that is filled first. */
-export type BookOrders = {
+/** Best price first; at one price the order that is filled first. */
+type BookOrders = {
   readonly bids: readonly BookOrder[];
   readonly asks: readonly BookOrder[];
-  /** The levels that were asked for hold more orders than an answer. */
+  /** The requested levels have more orders than an answer holds. */
   readonly has_more: boolean;
 };
 
-/** A side of an answer: what a thread that others wait for writes in two milliseconds. */
+/** Orders of one side in an answer: writing them takes two milliseconds of the gateway thread. */
 export const MAX_ORDERS_SHOWN = 2000;
 
 const EMPTY: BookOrders = { bids: [], asks: [], has_more: false };
@@ -41,9 +41,9 @@ function sideOrders(book: Book, side: BookSide, from: OpenOrders, outcome: Outco
   let tick = isBids ? side.highest() : side.lowest();
   for (let level = 0; level < levels && tick !== NO_TICK; level++) {
     const price = tickToPrice(outcome === OUTCOME.YES ? tick : ticksPerUnit - tick, ticksPerUnit);
-    for (let slot = side.head[tick]!; slot !== NONE; slot = from.queueNext[slot]!) {
+    for (let slot = side.head[tick]; slot !== NONE; slot = from.queueNext[slot]) {
       if (orders.length === MAX_ORDERS_SHOWN) return { orders, hasMore: true };
-      const remaining_token_quantity_atomic = productToString(from.remainingLots[slot]!, ticksPerUnit);
+      const remaining_token_quantity_atomic = productToString(from.remainingLots[slot], ticksPerUnit);
       orders.push({ id: from.orderId(slot), price, remaining_token_quantity_atomic });
     }
     tick = isBids ? side.below(tick) : side.above(tick);

@@ -1,38 +1,40 @@
 /**
- * Order groups as the shards told of them (RULES.md 7.9). Each shard counts what is filled in its own markets, so a
- * group stands in each of them by itself; a group that has tripped in one trips in all as soon as they hear of it.
+ * Order groups, as the shards' events describe them (RULES.md 7.9). Each shard counts the fills of its own markets, so
+ * a group has a count of its own in each of them. A group that trips in one shard is tripped in all others by the link.
  * Owner: the gateway thread. Units: atomic tokens.
  */
-import * as ev from '../../shared/events.ts';
-import { readSafe } from '../../shared/record.ts';
+import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { readSafe } from '../../shared/wire/record.ts';
 
-type Standing = {
+/** A group in one shard. */
+type ShardGroup = {
   readonly windowSec: number;
   readonly maxAtomic: number;
   readonly filledAtomic: number;
   readonly isTripped: boolean;
-  readonly toldMs: number;
+  /** The time of the record of its last event, or NO_TIME. */
+  readonly updatedMs: number;
 };
 
 export type GroupView = {
   readonly account: number;
   readonly windowSec: number;
   readonly maxAtomic: number;
-  /** In the shard where it is closest to the maximum. */
+  /** The fills in the shard where the group is closest to its maximum. */
   readonly filledAtomic: number;
-  /** In any shard. */
+  /** It has tripped in some shard. */
   readonly isTripped: boolean;
 };
 
-/** What a shard tells before it is READY has no time of its own, and counts until it tells again. */
+/** Events before a shard is READY have no time: the fills in them count until the next event of the group. */
 const NO_TIME = Number.POSITIVE_INFINITY;
 
-class Entry {
+class GroupEntry {
   readonly account: number;
   windowSec = 0;
   maxAtomic = 0;
   /** By shard; undefined where the group is not known. */
-  readonly standings: (Standing | undefined)[] = [];
+  readonly shards: (ShardGroup | undefined)[] = [];
 
   constructor(account: number) {
     this.account = account;
@@ -40,67 +42,67 @@ class Entry {
 }
 
 export class GroupViews {
-  readonly #groups = new Map<number, Entry>();
+  readonly #groups = new Map<number, GroupEntry>();
 
-  /** What any shard knows of a group; fills that have left the window are told of by the next fill only. */
+  /** The group over all shards. A shard reports fills that have left the window only with the next fill. */
   of(group: number, nowMs: number): GroupView | undefined {
     const entry = this.#groups.get(group);
     if (entry === undefined) return undefined;
-    const { account, windowSec, maxAtomic, standings } = entry;
+    const { account, windowSec, maxAtomic, shards } = entry;
     let filledAtomic = 0;
-    for (const standing of standings) {
-      if (standing === undefined || standing.toldMs + windowSec * 1000 <= nowMs) continue;
-      filledAtomic = Math.max(filledAtomic, standing.filledAtomic);
+    for (const inShard of shards) {
+      if (inShard === undefined || inShard.updatedMs + windowSec * 1000 <= nowMs) continue;
+      filledAtomic = Math.max(filledAtomic, inShard.filledAtomic);
     }
     return { account, windowSec, maxAtomic, filledAtomic, isTripped: isTrippedAnywhere(entry) };
   }
 
-  /** Whether any shard knows the group. */
+  /** True when some shard knows the group. */
   has(group: number): boolean {
-    return this.#groups.get(group)?.standings.some((standing) => standing !== undefined) === true;
+    return this.#groups.get(group)?.shards.some((inShard) => inShard !== undefined) === true;
   }
 
-  /** As one shard has it; undefined when it does not know the group. */
+  /** The settings of the group in one shard; undefined when the shard does not know the group. */
   settingsIn(shard: number, group: number): { readonly windowSec: number; readonly maxAtomic: number } | undefined {
-    return this.#groups.get(group)?.standings[shard];
+    return this.#groups.get(group)?.shards[shard];
   }
 
-  /** Groups that have tripped in some shard and, as far as is known, not in this one: index and account. */
+  /** Groups that have tripped in some shard but not in this one, as far as its events say: index and account. */
   missedBy(shard: number): [group: number, account: number][] {
     const missed: [number, number][] = [];
     for (const [group, entry] of this.#groups) {
-      const here = entry.standings[shard];
+      const here = entry.shards[shard];
       if (here !== undefined && !here.isTripped && isTrippedAnywhere(entry)) missed.push([group, entry.account]);
     }
     return missed;
   }
 
-  /** A shard begins to tell everything anew. */
-  begin(shard: number): void {
-    for (const entry of this.#groups.values()) entry.standings[shard] = undefined;
+  /** The shard is recovering and sends all its groups again. */
+  recovering(shard: number): void {
+    for (const entry of this.#groups.values()) entry.shards[shard] = undefined;
   }
 
-  /** @param timeMs of the record, 0 where there is none. */
+  /** @param timeMs the time of the record; 0 for an event before READY. */
   apply(shard: number, timeMs: number, words: Uint32Array, word: number): void {
-    const group = words[word + ev.GROUP_EV_INDEX]!;
+    const group = words[word + EVENT.GROUP.group];
     let entry = this.#groups.get(group);
     if (entry === undefined) {
-      entry = new Entry(words[word + ev.EV_ACCOUNT]!);
+      entry = new GroupEntry(words[word + ANY_EVENT.account]);
       this.#groups.set(group, entry);
     }
-    entry.windowSec = words[word + ev.GROUP_EV_WINDOW_SEC]!;
-    entry.maxAtomic = readSafe(words, word + ev.GROUP_EV_MAX_ATOMIC);
+    entry.windowSec = words[word + EVENT.GROUP.windowSec];
+    entry.maxAtomic = readSafe(words, word + EVENT.GROUP.maxAtomic);
     const { windowSec, maxAtomic } = entry;
-    entry.standings[shard] = {
+    entry.shards[shard] = {
       windowSec,
       maxAtomic,
-      filledAtomic: readSafe(words, word + ev.GROUP_EV_FILLED_ATOMIC),
-      isTripped: words[word + ev.GROUP_EV_TRIPPED] === 1,
-      toldMs: timeMs === 0 ? NO_TIME : timeMs,
+      filledAtomic: readSafe(words, word + EVENT.GROUP.filledAtomic),
+      isTripped: words[word + EVENT.GROUP.isTripped] === 1,
+      updatedMs: timeMs === 0 ? NO_TIME : timeMs,
     };
   }
 }
 
-function isTrippedAnywhere({ standings }: Entry): boolean {
-  return standings.some((standing) => standing?.isTripped === true);
+function isTrippedAnywhere({ shards }: GroupEntry): boolean {
+  return shards.some((inShard) => inShard?.isTripped === true);
 }

@@ -1,73 +1,75 @@
 /**
- * Everything the gateway knows of the shards, kept up from their events alone: books, open orders, accounts, markets.
- * Public reads and an account's reads of its open orders are answered from here without leaving the thread.
+ * The views: the state of all shards, as their events describe it: books, open orders, accounts, markets, groups.
+ * Reads of books, open orders and balances are answered from here without leaving the thread.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   V1  The events of a shard are applied in ring order, each once, before the reply that follows them is handed on:
- *       whoever has an answer in hand sees its effects here.
- *   V2  Between two records the views are whole; nobody reads them inside one.
- *   V3  From `begin` on a shard tells everything anew. What was known of its orders and USDC stays to be read until it
- *       is READY and then gives way in one step; markets and tokens it tells as they stand, and may at once.
- *       In the meantime the sums over everything (`ledger`) may not close.
+ *   VIEWS-1  The events of a shard are applied in ring order, each once, before the reply that follows them is handled:
+ *            a client that has its answer sees the effects of its command here.
+ *   VIEWS-2  The views are consistent between two records, and are read only then.
+ *   VIEWS-3  From `recovering` on, a shard sends its whole state again. Its old orders and USDC stay readable until it
+ *            is READY and are then replaced in one step; markets and tokens are overwritten as they come. In the
+ *            meantime the sums of `ledger` may not balance.
  */
-import { assert, unreachable } from '../../shared/assert.ts';
-import * as ev from '../../shared/events.ts';
-import { ADDRESS_BYTES, toHex } from '../../shared/hex.ts';
-import { readSafe } from '../../shared/record.ts';
+import { assert, unreachable } from '../../shared/base/assert.ts';
+import { ADDRESS_BYTES, toHex } from '../../shared/base/hex.ts';
+import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
+import { readSafe } from '../../shared/wire/record.ts';
 import { AccountViews, ShardFunds } from './accounts.ts';
 import { Books } from './books.ts';
-import { NONE } from './columns.ts';
 import { GroupViews } from './groups.ts';
+import { NONE } from './growingColumn.ts';
 import { type LedgerTotals, ledgerTotals } from './ledger.ts';
 import { MarketViews } from './markets.ts';
 import { OpenOrders, ORDER_STATE } from './orders.ts';
-import { Outcome } from './outcome.ts';
 import { PairIndex } from './pairIndex.ts';
+import { RecordResult } from './recordResult.ts';
 
-/** What orders are signed for. */
-export type ContractsView = { readonly chainId: number; readonly exchangeAddress: string };
+/** The contract that orders are signed for. */
+type ContractsView = { readonly chainId: number; readonly exchangeAddress: string };
 
-/** Whoever follows the shards' events through the views: told in ring order, when the views hold what is told. */
-export type ViewsListener = {
-  /** An event has been applied, and none behind it. */
-  applied(shard: number, words: Uint32Array, word: number): void;
-  /** A shard has told everything anew, up to this record of its journal. */
+/** A follower of the shards' events, called for each one when it has been applied to the views. */
+export type ViewsFollower = {
+  /** An event has been applied to the views, and none after it. */
+  applied(shard: number, record: RecordResult, words: Uint32Array, word: number): void;
+  /** The views hold everything that a shard has recovered, up to this record of its journal. */
   recovered(shard: number, shardSequence: number): void;
-  /** A batch of events is through, and the replies among them have been handed on. */
+  /** A batch of events has been applied, and the replies among them have been handled. */
   flush(): void;
 };
 
-/** What a shard that recovers has told so far (V3). */
-type Retold = { readonly orders: OpenOrders; readonly funds: ShardFunds };
+/** The orders and funds that a recovering shard has sent, until they replace the old ones (VIEWS-3). */
+type Recovery = { readonly orders: OpenOrders; readonly funds: ShardFunds };
 
 export class Views {
   readonly pairs = new PairIndex();
   /** By shard. */
   readonly orders: OpenOrders[];
-  /** By shard: what the record now passing did to its order. */
-  readonly outcomes: Outcome[];
   readonly books = new Books();
   readonly markets = new MarketViews();
   readonly groups = new GroupViews();
-  /** By shard: for which contracts orders are signed since they were changed; null before. */
+  /** By shard: the contracts that orders are signed for; null while they are those of the start. */
   readonly contracts: (ContractsView | null)[];
   readonly accounts: AccountViews;
-  listener: ViewsListener | null = null;
-  /** By shard; null while its events tell what changes. */
-  readonly #retold: (Retold | null)[];
+  /** By shard: shardSequence at its last READY. Everything acknowledged before has this sequence or a lower one. */
+  readonly #recoveredSequences: Float64Array;
+  /** By shard: what the record whose events are passing did to the order it placed. */
+  readonly #results: RecordResult[];
+  /** By shard; null once it is READY. */
+  readonly #recoveries: (Recovery | null)[];
 
   constructor(shards: number) {
     this.orders = Array.from({ length: shards }, (_, shard) => new OpenOrders(shard, this.pairs));
-    this.outcomes = Array.from({ length: shards }, () => new Outcome());
+    this.#results = Array.from({ length: shards }, () => new RecordResult());
     this.accounts = new AccountViews(shards, this.pairs);
     this.contracts = this.orders.map(() => null);
-    this.#retold = this.orders.map(() => null);
+    this.#recoveredSequences = new Float64Array(shards);
+    this.#recoveries = this.orders.map(() => null);
   }
 
-  /** Every shard has told how it stands. */
+  /** Every shard is READY. */
   get isWhole(): boolean {
-    return this.#retold.every((retold) => retold === null);
+    return this.#recoveries.every((recovery) => recovery === null);
   }
 
   /** The account's open order with this client order id; null when there is none. */
@@ -83,94 +85,87 @@ export class Views {
     return ledgerTotals(this.accounts, this.markets);
   }
 
-  /** Applies one event; REPLY and READY are not state and belong to the engine link. */
+  /** Applies one event; REPLY and READY are not state and belong to the shard link. */
   apply(shard: number, words: Uint32Array, word: number): void {
-    this.#apply(shard, words, word);
-    this.listener?.applied(shard, words, word);
-  }
-
-  #apply(shard: number, words: Uint32Array, word: number): void {
-    assert(
-      ev.versionOf(words[word + ev.EV_TYPE]!) === ev.EVENT_VERSION,
-      'views: shard and gateway speak one event version',
-    );
-    const outcome = this.outcomes[shard]!;
-    switch (ev.typeOf(words[word + ev.EV_TYPE]!)) {
-      case ev.EVENT.RECORD:
-        outcome.begin(words, word);
+    assertEvent(words, word);
+    const result = this.#results[shard];
+    switch (typeOf(words[word + ANY_EVENT.type])) {
+      case EVENT.RECORD.TYPE:
+        result.start(words, word);
         break;
-      case ev.EVENT.ORDER:
-        outcome.order(words, word);
-        this.orders[shard]!.write(words[word + ev.EV_SLOT]!, words, word);
+      case EVENT.ORDER.TYPE:
+        result.order(words, word);
+        this.orders[shard].write(words[word + ANY_EVENT.slot], words, word);
         break;
-      case ev.EVENT.ORDER_STATE:
-        this.#noteOrder(shard, words, word);
+      case EVENT.ORDER_STATE.TYPE:
+        this.#recoverOrder(shard, words, word);
         break;
-      case ev.EVENT.ORDER_TAG:
-        (this.#retold[shard]?.orders ?? this.orders[shard]!).tag(words, word);
+      case EVENT.ORDER_TAG.TYPE:
+        (this.#recoveries[shard]?.orders ?? this.orders[shard]).tag(words, word);
         break;
-      case ev.EVENT.REST:
+      case EVENT.REST.TYPE:
         this.#applyRest(shard, words, word);
         break;
-      case ev.EVENT.FILL:
-        outcome.fill(words, word);
+      case EVENT.FILL.TYPE:
+        result.fill(words, word);
         this.#applyFill(shard, words, word);
         break;
-      case ev.EVENT.CLOSED:
-        outcome.closed(words, word);
+      case EVENT.CLOSED.TYPE:
+        result.closed(words, word);
         this.#applyClosed(shard, words, word);
         break;
-      case ev.EVENT.DORMANT:
+      case EVENT.DORMANT.TYPE:
         this.#applyDormant(shard, words, word);
         break;
-      case ev.EVENT.WOKEN:
+      case EVENT.WOKEN.TYPE:
         this.#applyWoken(shard, words, word);
         break;
-      case ev.EVENT.ACCOUNT:
-        this.accounts.applyAccount(this.#funds(shard), outcome.shardSequence, words, word);
+      case EVENT.ACCOUNT.TYPE:
+        this.accounts.applyAccount(this.#funds(shard), result.shardSequence, words, word);
         break;
-      case ev.EVENT.MARKET:
+      case EVENT.MARKET.TYPE:
         this.markets.apply(shard, words, word);
         break;
-      case ev.EVENT.FUNDS:
+      case EVENT.FUNDS.TYPE:
         this.accounts.applyFunds(this.#funds(shard), words, word);
         break;
-      case ev.EVENT.GROUP:
-        this.groups.apply(shard, this.#retold[shard] === null ? outcome.timeMs : 0, words, word);
+      case EVENT.GROUP.TYPE:
+        this.groups.apply(shard, this.#recoveries[shard] === null ? result.timeMs : 0, words, word);
         break;
-      case ev.EVENT.CONTRACTS:
+      case EVENT.CONTRACTS.TYPE:
         this.contracts[shard] = readContracts(words, word);
         break;
-      case ev.EVENT.TOMBSTONE:
-        break; // the reply says it
-      case ev.EVENT.DIGEST:
-        break; // a seal for replays
+      case EVENT.TOMBSTONE.TYPE:
+        break; // the reply carries it
+      case EVENT.DIGEST.TYPE:
+        break; // for replays only
       default:
         unreachable('views: an event of unknown type');
     }
   }
 
-  /** The shard is recovering: it will tell all it has, then it is READY. */
-  begin(shard: number): void {
-    this.#retold[shard] = { orders: new OpenOrders(shard, this.pairs), funds: new ShardFunds() };
-    this.outcomes[shard] = new Outcome();
-    this.groups.begin(shard);
+  /** The shard is recovering: it will send its whole state, and then be READY. */
+  recovering(shard: number): void {
+    this.#recoveries[shard] = { orders: new OpenOrders(shard, this.pairs), funds: new ShardFunds() };
+    this.#results[shard] = new RecordResult();
+    this.groups.recovering(shard);
   }
 
   /**
-   * A shard has told all it recovered, up to this record of its journal: its open orders take their places, in the
-   * order they once came.
+   * The shard has recovered up to this record of its journal and has sent its whole state: its open orders are inserted
+   * into lists and books in the order in which they were placed.
    */
   recovered(shard: number, shardSequence: number): void {
-    const { orders, funds } = this.#mustRetell(shard);
-    this.#retold[shard] = null;
+    const { orders, funds } = this.#mustRecover(shard);
+    this.#recoveries[shard] = null;
+    this.#recoveredSequences[shard] = shardSequence;
     this.orders[shard] = orders;
     this.accounts.shards[shard] = funds;
     for (const market of this.markets.ofShard(shard)) {
       this.books.drop(market);
       this.markets.catchUp(market);
     }
-    for (const entry of orders.takeNoted()) {
+    for (const entry of orders.removeRecovered()) {
       if (entry < 0) {
         orders.list(~entry, ORDER_STATE.DORMANT);
       } else {
@@ -178,63 +173,80 @@ export class Views {
         this.#insert(orders, entry, orders.marketOf(entry));
       }
     }
-    this.listener?.recovered(shard, shardSequence);
   }
 
-  #mustRetell(shard: number): Retold {
-    const retold = this.#retold[shard];
-    assert(retold != null, 'V3: only a shard that recovers tells what it has');
-    return retold;
+  /**
+   * The last record of a shard that may have been acknowledged to this account, in this process or before a restart: a
+   * read model that has followed the journal up to it shows the account all its acknowledged writes.
+   */
+  lastAcknowledged(account: number, shard: number): number {
+    return Math.max(this.#recoveredSequences[shard], this.accounts.lastSequence(account, shard));
+  }
+
+  /** The result of the record whose events were applied last: valid until its reply has been handled. */
+  resultOf(shard: number): RecordResult {
+    return this.#results[shard];
+  }
+
+  /** The reply to a shard's record has been handled. A refusal that follows has no record and must not see this one. */
+  replied(shard: number): void {
+    this.#results[shard].clear();
+  }
+
+  #mustRecover(shard: number): Recovery {
+    const recovery = this.#recoveries[shard];
+    assert(recovery != null, 'VIEWS-3: only a recovering shard sends its whole state');
+    return recovery;
   }
 
   #funds(shard: number): ShardFunds {
-    return this.#retold[shard]?.funds ?? this.accounts.shards[shard]!;
+    return this.#recoveries[shard]?.funds ?? this.accounts.shards[shard];
   }
 
-  #noteOrder(shard: number, words: Uint32Array, word: number): void {
-    const { orders } = this.#mustRetell(shard);
-    const slot = words[word + ev.EV_SLOT]!;
+  #recoverOrder(shard: number, words: Uint32Array, word: number): void {
+    const { orders } = this.#mustRecover(shard);
+    const slot = words[word + ANY_EVENT.slot];
     orders.write(slot, words, word);
-    orders.note(slot, words[word + ev.ORDER_DORMANT] === 1);
+    orders.addRecovered(slot, words[word + EVENT.ORDER.isDormant] === 1);
   }
 
   #applyRest(shard: number, words: Uint32Array, word: number): void {
-    const orders = this.orders[shard]!;
-    const slot = words[word + ev.EV_SLOT]!;
+    const orders = this.orders[shard];
+    const slot = words[word + ANY_EVENT.slot];
     assert(
-      orders.remainingLots[slot] === readSafe(words, word + ev.REST_REMAINING_LOTS),
-      'O4: what rests is what remains',
+      orders.remainingLots[slot] === readSafe(words, word + EVENT.REST.remainingLots),
+      'ORDERVIEW-4: an order rests with all its remaining lots',
     );
     orders.list(slot, ORDER_STATE.RESTING);
-    this.#insert(orders, slot, words[word + ev.EV_MARKET]!);
+    this.#insert(orders, slot, words[word + ANY_EVENT.market]);
     this.#advance(words, word);
   }
 
   #applyFill(shard: number, words: Uint32Array, word: number): void {
-    const orders = this.orders[shard]!;
-    const market = words[word + ev.EV_MARKET]!;
+    const orders = this.orders[shard];
+    const market = words[word + ANY_EVENT.market];
     const ticksPerUnit = this.markets.ticksPerUnit(market);
-    const makerSlot = words[word + ev.EV_SLOT]!;
-    const takerSlot = words[word + ev.FILL_TAKER_SLOT]!;
-    const yesTicks = words[word + ev.FILL_YES_TICKS]!;
-    const lots = readSafe(words, word + ev.FILL_LOTS);
-    const makerRemainingLots = readSafe(words, word + ev.FILL_MAKER_REMAINING_LOTS);
-    // A maker that is filled leaves with its fill: the CLOSED behind it is not public and must change nothing.
+    const makerSlot = words[word + EVENT.FILL.makerSlot];
+    const takerSlot = words[word + EVENT.FILL.takerSlot];
+    const yesTicks = words[word + EVENT.FILL.yesTicks];
+    const lots = readSafe(words, word + EVENT.FILL.lots);
+    const makerRemainingLots = readSafe(words, word + EVENT.FILL.makerRemainingLots);
+    // A filled maker leaves its queue with the fill; the CLOSED that follows is not public and must change nothing.
     if (makerRemainingLots === 0) this.#remove(orders, makerSlot);
     else this.books.open(market, ticksPerUnit).reduce(orders, makerSlot, lots);
     orders.fill(makerSlot, lots, makerRemainingLots, yesTicks, ticksPerUnit);
     if (makerRemainingLots === 0) orders.close(makerSlot);
-    orders.fill(takerSlot, lots, readSafe(words, word + ev.FILL_TAKER_REMAINING_LOTS), yesTicks, ticksPerUnit);
-    // The trade frame has this number, the maker's delta the next.
-    this.markets.advance(market, readSafe(words, word + ev.EV_MARKET_SEQUENCE) + 1);
+    orders.fill(takerSlot, lots, readSafe(words, word + EVENT.FILL.takerRemainingLots), yesTicks, ticksPerUnit);
+    // The trade frame has this sequence, the delta of the maker's level the next one.
+    this.markets.advance(market, readSafe(words, word + ANY_EVENT.marketSequence) + 1);
   }
 
   #applyClosed(shard: number, words: Uint32Array, word: number): void {
-    const orders = this.orders[shard]!;
-    const slot = words[word + ev.EV_SLOT]!;
+    const orders = this.orders[shard];
+    const slot = words[word + ANY_EVENT.slot];
     assert(
-      orders.remainingLots[slot] === readSafe(words, word + ev.CLOSED_REMAINING_LOTS),
-      'O4: what is left is what remains',
+      orders.remainingLots[slot] === readSafe(words, word + EVENT.CLOSED.remainingLots),
+      'ORDERVIEW-4: a closed order has the same remaining lots in the shard',
     );
     if (orders.state[slot] === ORDER_STATE.RESTING) this.#remove(orders, slot);
     orders.close(slot);
@@ -242,20 +254,20 @@ export class Views {
   }
 
   #applyDormant(shard: number, words: Uint32Array, word: number): void {
-    const orders = this.orders[shard]!;
-    const slot = words[word + ev.EV_SLOT]!;
-    assert(orders.state[slot] === ORDER_STATE.RESTING, 'K4: only a resting order falls asleep');
+    const orders = this.orders[shard];
+    const slot = words[word + ANY_EVENT.slot];
+    assert(orders.state[slot] === ORDER_STATE.RESTING, 'BOOKVIEW-4: only a resting order becomes dormant');
     this.#remove(orders, slot);
     orders.state[slot] = ORDER_STATE.DORMANT;
     this.#advance(words, word);
   }
 
   #applyWoken(shard: number, words: Uint32Array, word: number): void {
-    const orders = this.orders[shard]!;
-    const slot = words[word + ev.EV_SLOT]!;
-    assert(orders.state[slot] === ORDER_STATE.DORMANT, 'K4: only a dormant order wakes');
+    const orders = this.orders[shard];
+    const slot = words[word + ANY_EVENT.slot];
+    assert(orders.state[slot] === ORDER_STATE.DORMANT, 'BOOKVIEW-4: only a dormant order wakes');
     orders.state[slot] = ORDER_STATE.RESTING;
-    this.#insert(orders, slot, words[word + ev.EV_MARKET]!);
+    this.#insert(orders, slot, words[word + ANY_EVENT.market]);
     this.#advance(words, word);
   }
 
@@ -269,14 +281,14 @@ export class Views {
   }
 
   #advance(words: Uint32Array, word: number): void {
-    this.markets.advance(words[word + ev.EV_MARKET]!, readSafe(words, word + ev.EV_MARKET_SEQUENCE));
+    this.markets.advance(words[word + ANY_EVENT.market], readSafe(words, word + ANY_EVENT.marketSequence));
   }
 }
 
 function readContracts(words: Uint32Array, word: number): ContractsView {
-  const at = words.byteOffset + (word + ev.CONTRACTS_EV_EXCHANGE) * 4;
+  const at = words.byteOffset + (word + EVENT.CONTRACTS.exchange) * 4;
   return {
-    chainId: readSafe(words, word + ev.CONTRACTS_EV_CHAIN_ID),
+    chainId: readSafe(words, word + EVENT.CONTRACTS.chainId),
     exchangeAddress: toHex(new Uint8Array(words.buffer, at, ADDRESS_BYTES)),
   };
 }

@@ -1,26 +1,26 @@
 /**
- * The exchange's whole money on one page: what came in and has not gone out, and where it is now. Computed by walking
- * the views when the administrator asks. Sums over all accounts may leave the safe integers, so they are bigint.
+ * The totals of all money: deposits less withdrawals, and where that money is now. Computed by walking the views when
+ * the administrator asks. Sums over all accounts may exceed the safe integers, so they are bigint.
  */
-import { FEE_ACCOUNT, isDecided } from '../../shared/codes.ts';
-import { PPM } from '../../shared/payout.ts';
+import { FEE_ACCOUNT, isDecided } from '../../shared/base/codes.ts';
+import { PPM } from '../../shared/base/payout.ts';
 import type { AccountViews } from './accounts.ts';
 import type { MarketViews } from './markets.ts';
 
 export type LedgerTotals = {
-  /** Every sum closes: accounts + fees + collateral = total, and each market's collateral covers its tokens exactly. */
+  /** accounts + fees + collateral = total, and the collateral of each market covers its tokens exactly. */
   readonly balanced: boolean;
   /** Deposits less withdrawals. */
   readonly totalMicro: bigint;
   /** Available and reserved of all users. */
   readonly accountsMicro: bigint;
   readonly feesMicro: bigint;
-  /** Locked behind the tokens of all markets. */
+  /** USDC locked for the tokens of all markets. */
   readonly collateralMicro: bigint;
   readonly sets: readonly MarketSets[];
 };
 
-export type MarketSets = { readonly market: number; readonly yesAtomic: bigint; readonly noAtomic: bigint };
+type MarketSets = { readonly market: number; readonly yesAtomic: bigint; readonly noAtomic: bigint };
 
 export function ledgerTotals(accounts: AccountViews, markets: MarketViews): LedgerTotals {
   let totalMicro = 0n;
@@ -30,18 +30,18 @@ export function ledgerTotals(accounts: AccountViews, markets: MarketViews): Ledg
     totalMicro += shard.depositsMicro - shard.withdrawalsMicro;
     for (let account = 0; account < shard.netMicro.length; account++) {
       const sum = account === FEE_ACCOUNT ? feesMicro : usersMicro;
-      sum.add(shard.netMicro[account]!);
-      sum.add(shard.reservedMicro[account]!);
+      sum.add(shard.netMicro[account]);
+      sum.add(shard.reservedMicro[account]);
     }
   }
   const sets = tokenSupply(accounts, markets);
   let collateralMicro = 0n;
-  let setsClose = true;
+  let areSetsCovered = true;
   for (const set of sets) {
     collateralMicro += BigInt(markets.collateralMicro(set.market));
-    setsClose &&= isCovered(set, markets);
+    areSetsCovered &&= isCovered(set, markets);
   }
-  const balanced = setsClose && usersMicro.total + feesMicro.total + collateralMicro === totalMicro;
+  const balanced = areSetsCovered && usersMicro.total + feesMicro.total + collateralMicro === totalMicro;
   return {
     balanced,
     totalMicro,
@@ -68,16 +68,18 @@ function tokenSupply(accounts: AccountViews, markets: MarketViews): MarketSets[]
   // Pairs without a position yet may lie beyond the columns: they hold nothing.
   const rows = Math.min(accounts.pairs.count, accounts.yesAvailable.length);
   for (let pair = 0; pair < rows; pair++) {
-    const market = accounts.pairs.markets[pair]!;
-    yes[market]!.add(accounts.yesAvailable[pair]!);
-    yes[market]!.add(accounts.yesReserved[pair]!);
-    no[market]!.add(accounts.noAvailable[pair]!);
-    no[market]!.add(accounts.noReserved[pair]!);
+    const market = accounts.pairs.markets[pair];
+    yes[market].add(accounts.yesAvailable[pair]);
+    yes[market].add(accounts.yesReserved[pair]);
+    no[market].add(accounts.noAvailable[pair]);
+    no[market].add(accounts.noReserved[pair]);
   }
-  return yes.map((sum, market) => ({ market, yesAtomic: sum.total, noAtomic: no[market]!.total }));
+  return yes.map((sum, market) => ({ market, yesAtomic: sum.total, noAtomic: no[market].total }));
 }
 
-/** A sum of safe integers that is exact however large it grows: a plain number that spills into a bigint when full. */
+/**
+ * A sum of safe integers that stays exact: a number that is moved into a bigint before it exceeds the safe integers.
+ */
 class ExactSum {
   #spilled = 0n;
   #part = 0;

@@ -1,27 +1,14 @@
 /**
- * How each market stands, by market index: the trading state that the shards own. What a market is called and what it
- * is about is in the catalogue.
+ * The trading state of each market, by market index, as the events of its shard describe it. Titles and descriptions
+ * are in the catalogue.
  * Owner: the gateway thread.
  */
-import { assert } from '../../shared/assert.ts';
-import type { MarketStatus } from '../../shared/codes.ts';
-import {
-  EV_FLAGS,
-  EV_MARKET,
-  MARKET_COLLATERAL,
-  MARKET_END_MS,
-  MARKET_FEE_BPS,
-  MARKET_LAST_SEQUENCE,
-  MARKET_PAYOUT_YES_PPM,
-  MARKET_RESOLVED_MS,
-  MARKET_ROUNDING_PPM,
-  MARKET_SETTLED_MS,
-  MARKET_START_MS,
-  MARKET_TICKS_PER_UNIT,
-  MARKET_UUID,
-} from '../../shared/events.ts';
-import { bytesToUuid, UUID_BYTES } from '../../shared/hex.ts';
-import { readSafe, readSigned } from '../../shared/record.ts';
+import { assert } from '../../shared/base/assert.ts';
+import type { MarketStatus } from '../../shared/base/codes.ts';
+import { bytesToUuid, UUID_BYTES } from '../../shared/base/hex.ts';
+import { Signal } from '../../shared/base/signal.ts';
+import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { readSafe, readSigned } from '../../shared/wire/record.ts';
 
 type MarketView = {
   readonly shard: number;
@@ -37,16 +24,15 @@ type MarketView = {
   settledMs: number;
   roundingPpm: number;
   sequence: number;
-  /** The last public sequence as its shard has told it, which the views may not have come to yet. */
-  toldSequence: number;
+  /** The last public sequence according to the newest MARKET event; at recovery the orders of its frames come later. */
+  announcedSequence: number;
 };
 
 export class MarketViews {
-  /** Told when the status of a market becomes another one. */
-  onStatus: (market: number, status: MarketStatus) => void = () => {};
+  readonly statusChanged = new Signal<{ readonly market: number; readonly status: MarketStatus }>();
   readonly #markets: (MarketView | undefined)[] = [];
 
-  /** Market indices any shard has told of are below this. */
+  /** Every market that a shard has opened has an index below this. */
   get count(): number {
     return this.#markets.length;
   }
@@ -89,37 +75,37 @@ export class MarketViews {
     return this.#of(market).endMs;
   }
 
-  /** USDC locked behind the market's tokens; 0 for a number that no market has. */
+  /** USDC locked for the market's tokens; 0 for an index without a market. */
   collateralMicro(market: number): number {
     return this.#markets[market]?.collateralMicro ?? 0;
   }
 
-  /** What a Yes token of a decided market pays, of PPM; a No token pays the rest. */
+  /** The payout of a Yes token of a decided market, in PPM; a No token pays the remainder to PPM. */
   payoutYesPpm(market: number): number {
     return this.#of(market).payoutYesPpm;
   }
 
-  /** When it was resolved or cancelled; 0 before. */
+  /** The time at which the market was resolved or cancelled; 0 before. */
   resolvedMs(market: number): number {
     return this.#of(market).resolvedMs;
   }
 
-  /** When every holder was paid; 0 before. */
+  /** The time at which every holder had been paid; 0 before. */
   settledMs(market: number): number {
     return this.#of(market).settledMs;
   }
 
-  /** Millionths of a micro-USDC in the collateral of a decided market that no token is worth. */
+  /** The part of a decided market's collateral that belongs to no token, in millionths of a micro-USDC. */
   roundingPpm(market: number): number {
     return this.#of(market).roundingPpm;
   }
 
-  /** The last public sequence: what the views show contains every frame up to it. */
+  /** The last public sequence: the views contain the effects of every frame up to it. */
   sequence(market: number): number {
     return this.#of(market).sequence;
   }
 
-  /** A public event moves the sequence; 0 marks one that is not public. */
+  /** Called with the sequence of each event; 0 marks one that is not public. */
   advance(market: number, marketSequence: number): void {
     if (marketSequence === 0) return;
     const view = this.#of(market);
@@ -127,41 +113,43 @@ export class MarketViews {
   }
 
   apply(shard: number, words: Uint32Array, word: number): void {
-    const market = words[word + EV_MARKET]!;
+    const market = words[word + ANY_EVENT.market];
     const before = this.#markets[market]?.status;
     const known = this.#markets[market] ?? this.#open(shard, market, words, word);
-    known.status = words[word + EV_FLAGS]! as MarketStatus;
-    known.feeBps = words[word + MARKET_FEE_BPS]!;
-    known.startMs = readSafe(words, word + MARKET_START_MS);
-    known.endMs = readSafe(words, word + MARKET_END_MS);
-    known.collateralMicro = readSigned(words, word + MARKET_COLLATERAL);
-    known.payoutYesPpm = words[word + MARKET_PAYOUT_YES_PPM]!;
-    known.resolvedMs = readSafe(words, word + MARKET_RESOLVED_MS);
-    known.settledMs = readSafe(words, word + MARKET_SETTLED_MS);
-    known.roundingPpm = readSafe(words, word + MARKET_ROUNDING_PPM);
-    known.toldSequence = readSafe(words, word + MARKET_LAST_SEQUENCE);
-    if (known.status !== before) this.onStatus(market, known.status);
+    known.status = words[word + EVENT.MARKET.status] as MarketStatus;
+    known.feeBps = words[word + EVENT.MARKET.feeBps];
+    known.startMs = readSafe(words, word + EVENT.MARKET.startMs);
+    known.endMs = readSafe(words, word + EVENT.MARKET.endMs);
+    known.collateralMicro = readSigned(words, word + EVENT.MARKET.collateralMicro);
+    known.payoutYesPpm = words[word + EVENT.MARKET.payoutYesPpm];
+    known.resolvedMs = readSafe(words, word + EVENT.MARKET.resolvedMs);
+    known.settledMs = readSafe(words, word + EVENT.MARKET.settledMs);
+    known.roundingPpm = readSafe(words, word + EVENT.MARKET.roundingPpm);
+    known.announcedSequence = readSafe(words, word + EVENT.MARKET.lastMarketSequence);
+    if (known.status !== before) this.statusChanged.notify({ market, status: known.status });
   }
 
-  /** The views show the market as its shard has told it: a shard that recovers tells its sequence before its orders. */
+  /** Called when the views hold all orders of a shard that has recovered. */
   catchUp(market: number): void {
-    this.advance(market, this.#of(market).toldSequence);
+    this.advance(market, this.#of(market).announcedSequence);
   }
 
   #of(market: number): MarketView {
     const view = this.#markets[market];
-    assert(view !== undefined, 'markets: a market is told of before it is asked for');
+    assert(view !== undefined, 'markets view: a market is opened by its shard before it is read');
     return view;
   }
 
   #open(shard: number, market: number, words: Uint32Array, word: number): MarketView {
     while (this.#markets.length < market) this.#markets.push(undefined);
     const uuid = new Uint8Array(UUID_BYTES);
-    new Uint32Array(uuid.buffer).set(words.subarray(word + MARKET_UUID, word + MARKET_UUID + UUID_BYTES / 4));
+    new Uint32Array(uuid.buffer).set(
+      words.subarray(word + EVENT.MARKET.uuid, word + EVENT.MARKET.uuid + UUID_BYTES / 4),
+    );
     const view: MarketView = {
       shard,
       id: bytesToUuid(uuid),
-      ticksPerUnit: words[word + MARKET_TICKS_PER_UNIT]!,
+      ticksPerUnit: words[word + EVENT.MARKET.ticksPerUnit],
       status: 0,
       feeBps: 0,
       startMs: 0,
@@ -172,7 +160,7 @@ export class MarketViews {
       settledMs: 0,
       roundingPpm: 0,
       sequence: 0,
-      toldSequence: 0,
+      announcedSequence: 0,
     };
     this.#markets[market] = view;
     return view;

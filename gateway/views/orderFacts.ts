@@ -1,19 +1,19 @@
-/** An open order as shared/orderMath.ts wants to be told of it. */
-import { ORDER_STATUS, SIDE } from '../../shared/codes.ts';
-import { kindBits, kindOutcome, kindSide, kindTimeInForce, PLACE_BIT_POST_ONLY } from '../../shared/commands.ts';
-import { HASH_BYTES } from '../../shared/hex.ts';
-import type { OrderFacts } from '../../shared/orderMath.ts';
+/** The facts of an open order in the form that shared/base/orderMath.ts computes with. */
+import { ORDER_STATUS, SIDE } from '../../shared/base/codes.ts';
+import { HASH_BYTES } from '../../shared/base/hex.ts';
+import type { OrderFacts } from '../../shared/base/orderMath.ts';
+import { kindBits, kindOutcome, kindSide, kindTimeInForce, PLACE_BIT_POST_ONLY } from '../../shared/wire/commands.ts';
 import type { Views } from './index.ts';
 import type { OpenOrders } from './orders.ts';
 
-/** What rests is on the grid, so its signed amounts follow from lots and limit. */
+/** A resting order is on the grid, so its signed amounts follow from lots and limit. */
 export function openOrderFacts(views: Views, orders: OpenOrders, slot: number): OrderFacts {
   const market = orders.marketOf(slot);
   const ticksPerUnit = views.markets.ticksPerUnit(market);
-  const kind = orders.kind[slot]!;
-  const quantityLots = orders.quantityLots[slot]!;
-  const remainingLots = orders.remainingLots[slot]!;
-  const limitTicks = orders.limitTicks[slot]!;
+  const kind = orders.kind[slot];
+  const quantityLots = orders.quantityLots[slot];
+  const remainingLots = orders.remainingLots[slot];
+  const limitTicks = orders.limitTicks[slot];
   const notionalMicro = quantityLots * limitTicks;
   const tokensAtomic = quantityLots * ticksPerUnit;
   const isBuy = kindSide(kind) === SIDE.BUY;
@@ -31,10 +31,10 @@ export function openOrderFacts(views: Views, orders: OpenOrders, slot: number): 
     takerAmount: isBuy ? tokensAtomic : notionalMicro,
     quantityLots,
     remainingLots,
-    filledNotionalMicro: orders.filledNotionalMicro[slot]!,
+    filledNotionalMicro: orders.filledNotionalMicro[slot],
     status: remainingLots === quantityLots ? ORDER_STATUS.OPEN : ORDER_STATUS.PARTIALLY_FILLED,
-    createdMs: orders.createdMs[slot]!,
-    orderSequence: orders.orderSequence[slot]!,
+    createdMs: orders.createdMs[slot],
+    orderSequence: orders.orderSequence[slot],
     clientOrderId: orders.clientIdOf(slot),
   };
 }

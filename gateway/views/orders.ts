@@ -1,40 +1,27 @@
 /**
- * The open orders of one shard as its events told them: columns indexed by the shard's own slots, an index by order
- * hash, and one list per (account, market), oldest first.
+ * The open orders of one shard, as its events describe them: columns indexed by the shard's own slots, an index by
+ * order hash, and one list per (account, market), oldest first.
  * Owner: the gateway thread. Units: lots and ticks of the order's own market and outcome. About 120 bytes an order.
  *
- * Signed amounts are not kept: an order that rests is on the grid, so they are lots * ticksPerUnit tokens and
+ * Signed amounts are not kept: a resting order is on the grid, so they are lots * ticksPerUnit tokens and
  * lots * limitTicks USDC.
  *
  * Invariants:
- *   O1  An order is listed (index and list) exactly while its state is RESTING or DORMANT.
- *   O2  Inside a list, orderSequence strictly increases from oldest to newest.
- *   O3  A slot's columns stay as they are after the order closed, until an ORDER event gives the slot away.
- *   O4  0 <= remainingLots <= quantityLots.
- *   O5  A listed order with a client order id is found by account and that id.
+ *   ORDERVIEW-1  An order is listed (index and list) exactly while its state is RESTING or DORMANT.
+ *   ORDERVIEW-2  Inside a list, orderSequence strictly increases from oldest to newest.
+ *   ORDERVIEW-3  A slot's columns stay as they are after the order closed, until an ORDER event reuses the slot.
+ *   ORDERVIEW-4  0 <= remainingLots <= quantityLots.
+ *   ORDERVIEW-5  A listed order with a client order id is found by account and that id.
  */
-import { assert } from '../../shared/assert.ts';
-import { OUTCOME } from '../../shared/codes.ts';
-import { kindOutcome, kindSide, NO_GROUP } from '../../shared/commands.ts';
-import {
-  EV_ACCOUNT,
-  EV_FLAGS,
-  EV_MARKET,
-  EV_SLOT,
-  ORDER_CREATED_MS,
-  ORDER_FILLED_NOTIONAL,
-  ORDER_HASH,
-  ORDER_LIMIT_TICKS,
-  ORDER_LOTS,
-  ORDER_REMAINING_LOTS,
-  ORDER_SEQUENCE,
-  TAG_PRIORITY,
-} from '../../shared/events.ts';
-import { ID_KIND, timeOrderedId } from '../../shared/ids.ts';
-import { readSafe } from '../../shared/record.ts';
-import { readClientId } from '../../shared/tag.ts';
-import { grown, NONE } from './columns.ts';
-import { HASH_WORDS, HashIndex } from './hashIndex.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { OUTCOME } from '../../shared/base/codes.ts';
+import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
+import { readClientId } from '../../shared/wire/clientId.ts';
+import { kindOutcome, kindSide, NO_GROUP } from '../../shared/wire/commands.ts';
+import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import { grown, NONE } from './growingColumn.ts';
+import { HASH_WORDS, OpenOrderIndex } from './openOrderIndex.ts';
 import type { PairIndex } from './pairIndex.ts';
 
 const FIRST_SLOTS = 1024;
@@ -42,7 +29,6 @@ const FIRST_SLOTS = 1024;
 type OrderTag = { readonly clientId: string | null; readonly group: number };
 
 export const ORDER_STATE = { INCOMING: 0, RESTING: 1, DORMANT: 2, CLOSED: 3 } as const;
-export type OrderState = (typeof ORDER_STATE)[keyof typeof ORDER_STATE];
 
 export class OpenOrders {
   readonly shard: number;
@@ -57,24 +43,25 @@ export class OpenOrders {
   remainingLots = new Float64Array(FIRST_SLOTS);
   filledNotionalMicro = new Float64Array(FIRST_SLOTS);
   orderSequence = new Float64Array(FIRST_SLOTS);
-  /** The orderSequence whose place in its queue it has: its own, unless an amend kept an older one. */
+  /** The orderSequence that decides the position in the queue: the order's own, unless an amend kept an older one. */
   priority = new Float64Array(FIRST_SLOTS);
   createdMs = new Float64Array(FIRST_SLOTS);
   /** Neighbours in the queue of the order's level; books.ts writes them. */
   queuePrevious = new Int32Array(FIRST_SLOTS);
   queueNext = new Int32Array(FIRST_SLOTS);
   readonly #pairs: PairIndex;
-  readonly #index = new HashIndex();
+  readonly #index = new OpenOrderIndex();
   /** Neighbours in the list of the order's pair. */
   #listPrevious = new Int32Array(FIRST_SLOTS);
   #listNext = new Int32Array(FIRST_SLOTS);
   /** By pair: slot + 1 of its oldest and newest listed order, 0 when it has none. */
   #oldest = new Uint32Array(FIRST_SLOTS);
   #newest = new Uint32Array(FIRST_SLOTS);
-  #noted: number[] = [];
-  /** By slot, of the few orders that carry one. */
+  /** Open orders of a recovering shard, not listed yet; the complement of a slot stands for a dormant order. */
+  #recovered: number[] = [];
+  /** By slot, for the few orders that have one. */
   readonly #tags = new Map<number, OrderTag>();
-  /** Slot by account and client order id (O5). */
+  /** Slot by account and client order id (ORDERVIEW-5). */
   readonly #byClientId = new Map<string, number>();
 
   constructor(shard: number, pairs: PairIndex) {
@@ -92,11 +79,11 @@ export class OpenOrders {
   }
 
   accountOf(slot: number): number {
-    return this.#pairs.accounts[this.pair[slot]!]!;
+    return this.#pairs.accounts[this.pair[slot]];
   }
 
   marketOf(slot: number): number {
-    return this.#pairs.markets[this.pair[slot]!]!;
+    return this.#pairs.markets[this.pair[slot]];
   }
 
   /** Eight words, which are the column itself. */
@@ -104,43 +91,43 @@ export class OpenOrders {
     return this.hash.subarray(slot * HASH_WORDS, (slot + 1) * HASH_WORDS);
   }
 
-  /** Also valid for an order that just closed (O3). */
+  /** The id of an order, also of one that has just closed (ORDERVIEW-3). */
   orderId(slot: number): string {
-    return timeOrderedId(this.createdMs[slot]!, this.shard, ID_KIND.ORDER, this.orderSequence[slot]!);
+    return timeOrderedId(this.createdMs[slot], this.shard, ID_KIND.ORDER, this.orderSequence[slot]);
   }
 
-  /** Takes an ORDER or ORDER_STATE event over into the columns; the order is not listed yet. */
+  /** Copies an ORDER or ORDER_STATE event into the columns; the order is not listed yet. */
   write(slot: number, words: Uint32Array, word: number): void {
     this.#fit(slot + 1);
-    assert(!isListed(this.state[slot]!), 'O1: a slot is given away only after its order closed');
-    for (let i = 0; i < HASH_WORDS; i++) this.hash[slot * HASH_WORDS + i] = words[word + ORDER_HASH + i]!;
-    this.pair[slot] = this.#pairs.rowOf(words[word + EV_ACCOUNT]!, words[word + EV_MARKET]!);
-    this.kind[slot] = words[word + EV_FLAGS]!;
-    this.limitTicks[slot] = words[word + ORDER_LIMIT_TICKS]!;
+    assert(!isListed(this.state[slot]), 'ORDERVIEW-1: a slot is reused only after its order has closed');
+    for (let i = 0; i < HASH_WORDS; i++) this.hash[slot * HASH_WORDS + i] = words[word + EVENT.ORDER.hash + i];
+    this.pair[slot] = this.#pairs.rowOf(words[word + ANY_EVENT.account], words[word + ANY_EVENT.market]);
+    this.kind[slot] = words[word + EVENT.ORDER.kind];
+    this.limitTicks[slot] = words[word + EVENT.ORDER.limitTicks];
     this.state[slot] = ORDER_STATE.INCOMING;
-    this.quantityLots[slot] = readSafe(words, word + ORDER_LOTS);
-    this.remainingLots[slot] = readSafe(words, word + ORDER_REMAINING_LOTS);
-    this.filledNotionalMicro[slot] = readSafe(words, word + ORDER_FILLED_NOTIONAL);
-    this.orderSequence[slot] = readSafe(words, word + ORDER_SEQUENCE);
-    this.priority[slot] = this.orderSequence[slot]!;
-    this.createdMs[slot] = readSafe(words, word + ORDER_CREATED_MS);
+    this.quantityLots[slot] = readSafe(words, word + EVENT.ORDER.quantityLots);
+    this.remainingLots[slot] = readSafe(words, word + EVENT.ORDER.remainingLots);
+    this.filledNotionalMicro[slot] = readSafe(words, word + EVENT.ORDER.filledNotionalMicro);
+    this.orderSequence[slot] = readSafe(words, word + EVENT.ORDER.sequence);
+    this.priority[slot] = this.orderSequence[slot];
+    this.createdMs[slot] = readSafe(words, word + EVENT.ORDER.createdMs);
     if (this.#tags.size > 0) this.#tags.delete(slot);
-    assert(this.remainingLots[slot]! <= this.quantityLots[slot]!, 'O4: no more remains than was ordered');
+    assert(this.remainingLots[slot] <= this.quantityLots[slot], 'ORDERVIEW-4: no more lots remain than were ordered');
   }
 
-  /** Takes over the ORDER_TAG event behind the order's own. */
+  /** Copies the ORDER_TAG event that follows the order's own event. */
   tag(words: Uint32Array, word: number): void {
-    const slot = words[word + EV_SLOT]!;
-    this.priority[slot] = readSafe(words, word + TAG_PRIORITY);
-    this.#tags.set(slot, { clientId: readClientId(words, word), group: words[word + EV_FLAGS]! });
+    const slot = words[word + ANY_EVENT.slot];
+    this.priority[slot] = readSafe(words, word + EVENT.ORDER_TAG.priority);
+    this.#tags.set(slot, { clientId: readClientId(words, word), group: words[word + EVENT.ORDER_TAG.group] });
   }
 
-  /** Also of an order that just closed (O3); null when it has none. */
+  /** The client order id of an order, also of one that has just closed (ORDERVIEW-3); null when it has none. */
   clientIdOf(slot: number): string | null {
     return this.#tags.get(slot)?.clientId ?? null;
   }
 
-  /** Index of its order group, or NO_GROUP. */
+  /** The index of the order's group, or NO_GROUP. */
   groupOf(slot: number): number {
     return this.#tags.get(slot)?.group ?? NO_GROUP;
   }
@@ -152,15 +139,15 @@ export class OpenOrders {
 
   /** Lists an order that is now open, as the newest of its account in its market. */
   list(slot: number, state: typeof ORDER_STATE.RESTING | typeof ORDER_STATE.DORMANT): void {
-    assert(!isListed(this.state[slot]!), 'O1: an order is listed once');
+    assert(!isListed(this.state[slot]), 'ORDERVIEW-1: an order is listed once');
     this.state[slot] = state;
     this.#index.insert(this.hash, slot);
     const clientId = this.clientIdOf(slot);
     if (clientId !== null) this.#byClientId.set(`${this.accountOf(slot)} ${clientId}`, slot);
-    const pair = this.pair[slot]!;
+    const pair = this.pair[slot];
     this.#oldest = grown(this.#oldest, pair + 1);
     this.#newest = grown(this.#newest, pair + 1);
-    const previous = this.#newest[pair]! - 1;
+    const previous = this.#newest[pair] - 1;
     this.#listPrevious[slot] = previous;
     this.#listNext[slot] = NONE;
     this.#newest[pair] = slot + 1;
@@ -168,58 +155,64 @@ export class OpenOrders {
       this.#oldest[pair] = slot + 1;
       return;
     }
-    assert(this.orderSequence[previous]! < this.orderSequence[slot]!, 'O2: the newest order has the last sequence');
+    assert(
+      this.orderSequence[previous] < this.orderSequence[slot],
+      'ORDERVIEW-2: the newest order has the last sequence',
+    );
     this.#listNext[previous] = slot;
   }
 
-  /** Recovery: notes an order that was already open. A shard tells them book by book, so they are listed later. */
-  note(slot: number, isDormant: boolean): void {
-    this.#noted.push(isDormant ? ~slot : slot);
+  /** Recovery: adds an open order. A shard sends them book by book; they are listed later, in the order of placing. */
+  addRecovered(slot: number, isDormant: boolean): void {
+    this.#recovered.push(isDormant ? ~slot : slot);
   }
 
-  /** Recovery: all noted orders by orderSequence; the complement of its slot stands for a dormant one. */
-  takeNoted(): number[] {
-    const noted = this.#noted;
-    this.#noted = [];
-    const sequenceOf = (entry: number): number => this.orderSequence[entry < 0 ? ~entry : entry]!;
-    return noted.sort((a, b) => sequenceOf(a) - sequenceOf(b));
+  /** Recovery: removes and returns all added orders by orderSequence; the complement of a slot is a dormant order. */
+  removeRecovered(): number[] {
+    const recovered = this.#recovered;
+    this.#recovered = [];
+    const sequenceOf = (entry: number): number => this.orderSequence[entry < 0 ? ~entry : entry];
+    return recovered.sort((a, b) => sequenceOf(a) - sequenceOf(b));
   }
 
   close(slot: number): void {
-    if (isListed(this.state[slot]!)) this.#unlist(slot);
+    if (isListed(this.state[slot])) this.#unlist(slot);
     this.state[slot] = ORDER_STATE.CLOSED;
   }
 
   fill(slot: number, lots: number, remainingLots: number, yesTicks: number, ticksPerUnit: number): void {
-    assert(this.remainingLots[slot]! - lots === remainingLots, 'O4: a fill takes its lots from what remains');
-    const ownTicks = mirrorTicks(this.kind[slot]!, yesTicks, ticksPerUnit);
+    assert(this.remainingLots[slot] - lots === remainingLots, 'ORDERVIEW-4: a fill reduces the remaining lots');
+    const ownTicks = mirrorTicks(this.kind[slot], yesTicks, ticksPerUnit);
     this.remainingLots[slot] = remainingLots;
-    this.filledNotionalMicro[slot]! += lots * ownTicks;
+    this.filledNotionalMicro[slot] += lots * ownTicks;
   }
 
-  /** The oldest open order of a pair, or NONE; `nextInList` goes on from there. */
+  /** The oldest open order of a pair, or NONE; `nextInList` returns the one after it. */
   oldestOf(pair: number): number {
-    return pair < this.#oldest.length ? this.#oldest[pair]! - 1 : NONE;
+    return pair < this.#oldest.length ? this.#oldest[pair] - 1 : NONE;
   }
 
   nextInList(slot: number): number {
-    return this.#listNext[slot]!;
+    return this.#listNext[slot];
   }
 
   #unlist(slot: number): void {
     this.#index.remove(this.hash, slot);
     const clientId = this.clientIdOf(slot);
     if (clientId !== null) this.#forgetClientId(`${this.accountOf(slot)} ${clientId}`, slot);
-    const pair = this.pair[slot]!;
-    const previous = this.#listPrevious[slot]!;
-    const next = this.#listNext[slot]!;
+    const pair = this.pair[slot];
+    const previous = this.#listPrevious[slot];
+    const next = this.#listNext[slot];
     if (previous === NONE) this.#oldest[pair] = next + 1;
     else this.#listNext[previous] = next;
     if (next === NONE) this.#newest[pair] = previous + 1;
     else this.#listPrevious[next] = previous;
   }
 
-  /** Nothing but the gateway keeps an id from being used twice, and what it had in mind it loses when it restarts. */
+  /**
+   * Only the gateway prevents a client order id from being used twice, and it forgets the ids in flight when it
+   * restarts. Two open orders may then have the same id; the one that closes must not remove the other.
+   */
   #forgetClientId(key: string, slot: number): void {
     if (this.#byClientId.get(key) === slot) this.#byClientId.delete(key);
   }
@@ -249,7 +242,7 @@ export function isBid(kind: number): boolean {
   return kindSide(kind) === kindOutcome(kind);
 }
 
-/** From an order's own outcome to Yes terms, and by the same mirror back. */
+/** Converts ticks from an order's own outcome to Yes terms, or back: the mirror is its own inverse. */
 export function mirrorTicks(kind: number, ticks: number, ticksPerUnit: number): number {
   return kindOutcome(kind) === OUTCOME.YES ? ticks : ticksPerUnit - ticks;
 }

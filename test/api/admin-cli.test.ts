@@ -1,4 +1,4 @@
-/** `npm run admin` beside a real server and on what it leaves behind: checking, telling, adding up, repairing. */
+/** `npm run admin` beside a real server and on the files of a stopped one: verify, export, audit, repair. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { assertBalanced, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -52,7 +52,7 @@ async function trade(): Promise<{ markets: OrderMarket[]; traders: Trader[] }> {
     await bob.place(market, { price: '0.65', size: '5', timeInForce: 'FAK' });
     await bob.place(market, { outcomeIndex: 1, side: 'SELL', price: '0.35', size: '2' });
     await alice.client.split(market.id, 5_000_000);
-    await alice.client.cancelOrder((await alice.client.openOrders(market.id))[0]!.order_hash);
+    await alice.client.cancelOrder((await alice.client.openOrders(market.id))[0].order_hash);
   }
   return { markets, traders: [alice, bob] };
 }
@@ -100,7 +100,7 @@ describe('admin', () => {
     const [market] = markets as [OrderMarket];
     const lines = exported('--market', market.id.toUpperCase());
     assert.ok(lines.every(({ market_id }) => market_id === market.id));
-    const { orders } = await traders[0]!.client.userOrders({ limit: 100 });
+    const { orders } = await traders[0].client.userOrders({ limit: 100 });
     for (const order of orders.filter(({ market_id }) => market_id === market.id)) {
       const line = lines.find(({ event, order_hash }) => event === 'order' && order_hash === order.order_hash);
       assert.deepEqual([line?.order_id, line?.side, line?.price], [order.id, order.side, order.price]);
@@ -192,7 +192,7 @@ describe('admin', () => {
 function damage(path: string, sequence: number): void {
   const db = new Database(path);
   const bytes = db.prepare<[number], Buffer>('SELECT bytes FROM journal WHERE sequence = ?').pluck().get(sequence)!;
-  bytes[60]! ^= 4;
+  bytes[60] ^= 4;
   db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?').run(bytes, sequence);
   db.close();
 }

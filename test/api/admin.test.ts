@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { openControlDatabase } from '../../gateway/control/database.ts';
-import { MOVEMENT } from '../../shared/codes.ts';
-import { ExchangeClient } from '../../shared/sdk/client.ts';
-import { addressOf, draftOrder, OrderSigner } from '../../shared/sdk/order.ts';
-import type { IssuedApiKey, PlacementBody, Scope } from '../../shared/sdk/types.ts';
+import { openControlDatabase } from '../../gateway/store/database.ts';
+import { MOVEMENT } from '../../shared/base/codes.ts';
+import { ExchangeClient } from '../../shared/client/client.ts';
+import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
+import type { IssuedApiKey, PlacementBody, Scope } from '../../shared/client/types.ts';
 import { type Json, startServer } from '../support/server.ts';
 
 const ALL_SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
@@ -16,7 +16,7 @@ const MARKET = { title: 'Will it rain?', description: 'Yes if it does.', categor
 const server = await startServer({ after });
 
 let wallets = 0;
-/** An address nobody has used yet in this file. */
+/** An address that is not used yet in this file. */
 function freshWallet(): string {
   wallets++;
   return `0x${wallets.toString(16).padStart(40, 'a')}`;
@@ -107,7 +107,7 @@ describe('users', () => {
     ['an email without @', { email: 'ann' }, 'invalid email'],
     ['a role in capitals', { role: 'ADMIN' }, 'invalid role'],
     ['an unknown field', { wallet: 'x' }, 'unknown field: wallet'],
-    ['a referral code of nobody', { referral_code: 'NOSUCHCODE' }, 'invalid referral_code'],
+    ['an unknown referral code', { referral_code: 'NOSUCHCODE' }, 'invalid referral_code'],
     ['no object', [], 'invalid body'],
   ];
   for (const [what, body, message] of malformed) {
@@ -176,26 +176,19 @@ describe('users', () => {
 describe('API keys', () => {
   test('an issued key opens the account it was issued for, with the policy it was given', async () => {
     const userId = await newUser();
-    const key = await server.admin.createApiKey(userId, {
-      scopes: ['read:account'],
-      tier: 'premium',
+    const policy = {
+      scopes: ['read:account' as const],
+      tier: 'premium' as const,
       rate_limit_override: { requests: 5, window_seconds: 2 },
       expires_at: FAR,
-      require_signing_version: 2,
-      self_trade_prevention: 'cancel_oldest',
+      require_signing_version: 2 as const,
+      self_trade_prevention: 'cancel_oldest' as const,
       allowed_ips: ['127.0.0.0/8', '2001:db8::/32'],
-    });
-    const { key_id, secret, passphrase, ...policy } = key;
+    };
+    const key = await server.admin.createApiKey(userId, policy);
+    const { key_id, secret, passphrase, ...issued } = key;
     assert.ok(key_id !== '' && secret.length === 43 && passphrase.length === 32);
-    assert.deepEqual(policy, {
-      scopes: ['read:account'],
-      tier: 'premium',
-      rate_limit_override: { requests: 5, window_seconds: 2 },
-      expires_at: FAR,
-      require_signing_version: 2,
-      self_trade_prevention: 'cancel_oldest',
-      allowed_ips: ['127.0.0.0/8', '2001:db8::/32'],
-    });
+    assert.deepEqual(issued, policy);
     await server.admin.deposit(userId, { amount_usdc_micro: '7000000' });
     const { usdc } = await clientFor(key).balances();
     assert.deepEqual(usdc, { available: '7000000', reserved: '0' });
@@ -211,7 +204,7 @@ describe('API keys', () => {
     await server.admin.revokeApiKey(key.key_id);
   });
 
-  test('revoking a key nobody has is 404', async () => {
+  test('revoking an unknown key is 404', async () => {
     assert.deepEqual(await refusal('DELETE', '/admin/api-keys/key_none'), [404, 'NOT_FOUND', 'API key not found']);
   });
 
@@ -345,13 +338,13 @@ describe('after kill -9', () => {
     const insert = database.prepare(
       `INSERT INTO movements SELECT ?, account_index, ?, ?, ?, 'pending', 1 FROM users WHERE id = ?`,
     );
-    insert.run('m1', MOVEMENT.DEPOSIT, 400, 'left over', id);
-    insert.run('m2', MOVEMENT.WITHDRAWAL, 500, 'too much', id);
+    insert.run('0190a0b0-c0d0-7000-8000-0000000000a1', MOVEMENT.DEPOSIT, 400, 'left over', id);
+    insert.run('0190a0b0-c0d0-7000-8000-0000000000a2', MOVEMENT.WITHDRAWAL, 500, 'too much', id);
     database.close();
     await server.restart();
     assert.deepEqual(await usdcOf(id), { available: '400', reserved: '0' });
     const repeat = await server.admin.deposit(id, { amount_usdc_micro: '400', reference: 'left over' });
-    assert.deepEqual([repeat.id, repeat.status], ['m1', 'completed']);
+    assert.deepEqual([repeat.id, repeat.status], ['0190a0b0-c0d0-7000-8000-0000000000a1', 'completed']);
     assert.deepEqual(await usdcOf(id), { available: '400', reserved: '0' });
     // The refused one is open for another try.
     await server.admin.withdraw(id, { amount_usdc_micro: '300', reference: 'too much' });

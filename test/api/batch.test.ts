@@ -1,7 +1,7 @@
 /** Many orders in one request (RULES.md 7.3) on a real server: rows that succeed and fail side by side. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { BatchCancelResponse, BatchPlaceResponse } from '../../shared/sdk/types.ts';
+import type { BatchCancelResponse, BatchPlaceResponse } from '../../shared/client/types.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
@@ -45,7 +45,7 @@ describe('placing a batch', () => {
     );
     const [crossed, invalid, , short, , named] = answer.results;
     assert.ok(crossed !== undefined && 'response' in crossed && named !== undefined && 'response' in named);
-    const { trade_id: _, ...fill } = crossed.response.matches[0]!;
+    const { trade_id: _, ...fill } = crossed.response.matches[0];
     assert.deepEqual(
       { ...crossed.response, matches: [fill] },
       {
@@ -114,7 +114,7 @@ describe('placing a batch', () => {
       const request = alice.client.prepareSigned('POST', PATH, body);
       return server.request('POST', PATH, text, request.headers);
     };
-    // What is signed is another body, so one that is read ends at the signature.
+    // Another body is signed, so a body that is parsed fails at the signature.
     assertRefused(await raw(padded(256 * 1024)), 401, 'UNAUTHORIZED', 'invalid signature');
     assertRefused(await raw(padded(256 * 1024 + 1)), 413, 'PAYLOAD_TOO_LARGE', 'request body too large');
     const refused = await single.send('POST', PATH, body);
@@ -130,7 +130,7 @@ describe('placing a batch', () => {
     const bodies = (in_: typeof market) =>
       Array.from({ length: 15 }, () => alice.body(in_, { price: '0.50', size: '2' }));
     const answers = await Promise.all([market, other].map((in_) => alice.client.placeOrders(bodies(in_))));
-    assert.equal(answers[0]!.succeeded + answers[1]!.succeeded, 10);
+    assert.equal(answers[0].succeeded + answers[1].succeeded, 10);
     for (const { results } of answers) {
       for (const row of results) if ('code' in row) assert.equal(row.code, 'INSUFFICIENT_BALANCE');
     }

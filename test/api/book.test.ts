@@ -1,7 +1,7 @@
 /** The public book of a real server: levels, mirror, depth, and the sequence that marks them. */
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { BookLevel } from '../../shared/sdk/types.ts';
+import type { BookLevel } from '../../shared/client/types.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
@@ -183,7 +183,7 @@ test('the finest and the coarsest grid show their shortest prices', async () => 
   ] as const) {
     const market = await makeMarket(server, { ticks_per_unit });
     await alice.place(market, { price, size: '1' });
-    assert.equal((await alice.client.book(market.id)).bids[0]!.price, shown);
+    assert.equal((await alice.client.book(market.id)).bids[0].price, shown);
   }
 });
 

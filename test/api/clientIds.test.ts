@@ -1,7 +1,7 @@
 /** Client order ids and places in the queue on a real server (RULES.md 7.7, 7.14). */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -103,13 +103,12 @@ describe('a client order id', () => {
     }
   });
 
-  test('is used by one open order still after a restart', async (t) => {
-    const restarting = await startServer(t);
-    const [market, other] = [await makeMarket(restarting), await makeMarket(restarting)];
-    let alice = await makeTrader(restarting);
+  test('is used by one open order still after a restart', async () => {
+    const [market, other] = [await makeMarket(server), await makeMarket(server)];
+    let alice = await makeTrader(server);
     await alice.client.placeOrder(named(alice, market, 'kept'));
-    await restarting.kill();
-    await restarting.restart();
+    await server.kill();
+    await server.start();
     alice = alice.reconnected();
     assertRefused(await alice.post(named(alice, other, 'kept')), 409, 'DUPLICATE_CLIENT_ORDER_ID', TAKEN);
     await alice.client.cancelByClientId('kept');

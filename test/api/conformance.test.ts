@@ -2,30 +2,26 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../support/directory.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { assertBalanced, makeTrader } from '../support/traders.ts';
 
 const MAIN = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url));
 
-/** A stopped server whose data directory has money in both of its shards. */
-async function usedServer(t: TestContext): Promise<TestServer> {
-  const server = await startServer(t);
-  await makeTrader(server);
-  await makeTrader(server);
-  await server.stop();
-  return server;
-}
-
-function remove(server: TestServer, name: string): void {
-  for (const file of readdirSync(server.dataDir)) {
-    if (file.startsWith(name)) rmSync(join(server.dataDir, file));
-  }
+/** Runs `work` without the files whose name starts with `name`, and restores them. */
+async function without(server: TestServer, name: string, work: () => Promise<void>): Promise<void> {
+  const paths = readdirSync(server.dataDir)
+    .filter((file) => file.startsWith(name))
+    .map((file) => join(server.dataDir, file));
+  const contents = paths.map((path) => readFileSync(path));
+  for (const path of paths) rmSync(path);
+  await work();
+  for (const [index, path] of paths.entries()) writeFileSync(path, contents[index]);
 }
 
 /** The one line on stderr that a start ended with. */
@@ -33,41 +29,38 @@ async function refusedStart(server: TestServer, env: Record<string, string> = {}
   server.stderr.length = 0;
   await assert.rejects(server.start(env), /ended with code 1\n/);
   assert.equal(server.stderr.length, 1);
-  return server.stderr[0]!;
+  return server.stderr[0];
 }
 
-describe('a data directory that is not whole', () => {
-  test('is refused without one of its journals, and whole again with it', async (t) => {
-    const server = await usedServer(t);
+describe('a data directory that is not whole', async () => {
+  const server = await startServer({ after });
+  for (let trader = 0; trader < 2; trader++) await makeTrader(server);
+  await server.stop();
+
+  test('is refused without one of its journals', async () => {
     const path = join(server.dataDir, 'journal-1.db');
-    const bytes = readFileSync(path);
-    remove(server, 'journal-1.db');
-    assert.equal(await refusedStart(server), `error: ${path} is missing: put it back`);
-    writeFileSync(path, bytes);
-    await server.start();
-    await assertBalanced(server);
-    assert.equal((await server.admin.ledger()).total_usdc_micro, '2000000000');
+    await without(server, 'journal-1.db', async () => {
+      assert.equal(await refusedStart(server), `error: ${path} is missing: put it back`);
+    });
   });
 
-  test('is refused without the control.db that knows whose money it is, however often one tries', async (t) => {
-    const server = await usedServer(t);
-    remove(server, 'control.db');
+  test('is refused without the control.db that knows whose money it is, however often one tries', async () => {
     const path = join(server.dataDir, 'journal-0.db');
-    for (let attempt = 0; attempt < 2; attempt++) {
-      assert.equal(await refusedStart(server), `error: ${path} was written with another control.db: put that one back`);
-    }
+    const refusal = `error: ${path} was written with another control.db: put that one back`;
+    await without(server, 'control.db', async () => {
+      for (let attempt = 0; attempt < 2; attempt++) assert.equal(await refusedStart(server), refusal);
+    });
   });
 
-  test('is refused in one line when its control.db is no database', async (t) => {
-    const server = await usedServer(t);
+  test('is refused in one line when its control.db is no database', async () => {
     const path = join(server.dataDir, 'control.db');
-    remove(server, 'control.db');
-    writeFileSync(path, 'not a database'.repeat(100));
-    assert.equal(await refusedStart(server), `error: ${path}: file is not a database`);
+    await without(server, 'control.db', async () => {
+      writeFileSync(path, 'not a database'.repeat(100));
+      assert.equal(await refusedStart(server), `error: ${path}: file is not a database`);
+    });
   });
 
-  test('starts without the demo when demo.json is damaged, and says so', async (t) => {
-    const server = await startServer(t, { DEMO: 'on' });
+  test('starts without the demo when demo.json is damaged, and says so', async () => {
     const path = join(server.dataDir, 'demo.json');
     for (const damaged of ['', '{"base_url":"http://127.0.0.1:1"}']) {
       await server.stop();
@@ -82,6 +75,11 @@ describe('a data directory that is not whole', () => {
       assert.equal((await server.request('GET', '/ready')).status, 200);
       assert.equal(readFileSync(path, 'utf8'), damaged);
     }
+  });
+
+  test('has all its money again once its files are back', async () => {
+    await assertBalanced(server);
+    assert.equal((await server.admin.ledger()).total_usdc_micro, '2000000000');
   });
 });
 
@@ -99,9 +97,8 @@ describe('stopping', () => {
     assert.ok(!server.stdout.some((line) => line.includes('unanswered')));
   });
 
-  test('SIGTERM while the demo is being made is no failure', async (t) => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'exchange-early-'));
-    t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+  test('SIGTERM while the demo is being made is no failure', async () => {
+    const dataDir = temporaryDirectory();
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
       env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', DEMO: 'on' },
     });

@@ -30,10 +30,10 @@ test('every open order is cancelled, old signatures are refused, new ones taken,
   assert.deepEqual([shown.exchange_address, shown.eip712_domain.verifyingContract], [NEXT, NEXT]);
 
   // The typed client reads the configuration again and signs anew.
-  const draft = alice.body(markets[0]!, ORDER);
+  const draft = alice.body(markets[0], ORDER);
   const again = await alice.client.signAndPlace(alice.signer, draft);
   assert.equal(again.status, 'open');
-  assert.equal((await alice.place(markets[1]!, ORDER)).status, 'open');
+  assert.equal((await alice.place(markets[1], ORDER)).status, 'open');
 
   await server.kill();
   await server.start();
@@ -41,7 +41,7 @@ test('every open order is cancelled, old signatures are refused, new ones taken,
   assert.equal((await back.client.platformConfig()).exchange_address, NEXT);
   assert.equal((await back.client.getOrder(again.order_hash)).status, 'open');
   assertRefused(await back.post(sentBefore[1]), ...INVALID_SIGNATURE);
-  assert.equal((await back.place(markets[1]!, ORDER)).status, 'open');
+  assert.equal((await back.place(markets[1], ORDER)).status, 'open');
   await assertBalanced(server);
 });
 
@@ -59,7 +59,7 @@ test('other addresses change alone, and orders stay', async () => {
 test('an order is never taken under both domains while placements and the change race', async () => {
   const markets = await marketPerShard(server, 2);
   const carol = await makeTrader(server);
-  const bodies = Array.from({ length: 60 }, (_, index) => carol.body(markets[index % 2]!, ORDER));
+  const bodies = Array.from({ length: 60 }, (_, index) => carol.body(markets[index % 2], ORDER));
   const answers = bodies.slice(0, 30).map((body) => carol.post(body));
   const change = server.admin.changeContracts({ exchange_address: AFTER });
   answers.push(...bodies.slice(30).map((body) => carol.post(body)));

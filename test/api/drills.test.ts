@@ -10,7 +10,7 @@ const alice = await makeTrader(server);
 const ORDER = { price: '0.40', size: '10' };
 const HASH = `0x${'12'.repeat(32)}`;
 
-/** What every route that places answers; bodies are whole where a route exists, so only the switch can refuse them. */
+/** The answer of every placing route; bodies are complete where a route exists, so only the drill can refuse them. */
 const PLACING: [method: string, path: string, body: () => unknown][] = [
   ['POST', '/v1/orders', () => alice.body(market, ORDER)],
   ['POST', '/v1/orders/batch', () => ({ orders: [alice.body(market, ORDER)] })],

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { get as getOverTls } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import { temporaryDirectory } from '../support/directory.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -17,6 +17,9 @@ const HEALTH = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
 function portOf(server: TestServer): number {
   return Number(new URL(server.baseUrl).port);
 }
+
+/** For the tests that need no setting of their own. */
+const plainServer = await startServer({ after });
 
 /** Resolves when the connection is made; a reset after that is the server's right. */
 async function open(server: TestServer, t: TestContext): Promise<Socket> {
@@ -30,16 +33,15 @@ async function open(server: TestServer, t: TestContext): Promise<Socket> {
 /** The status line of the answer, or null when the connection ends without one. */
 function answerTo(socket: Socket, bytes: string): Promise<string | null> {
   return new Promise((resolve) => {
-    socket.once('data', (chunk) => resolve(String(chunk).split('\r\n')[0]!));
+    socket.once('data', (chunk) => resolve(String(chunk).split('\r\n')[0]));
     socket.once('close', () => resolve(null));
     socket.write(bytes);
   });
 }
 
 /** A certificate for localhost that signs itself. */
-function makeCertificate(t: TestContext): { cert: string; key: string } {
-  const directory = mkdtempSync(join(tmpdir(), 'exchange-tls-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+function makeCertificate(): { cert: string; key: string } {
+  const directory = temporaryDirectory();
   const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
   const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
@@ -48,7 +50,7 @@ function makeCertificate(t: TestContext): { cert: string; key: string } {
 }
 
 test('TLS_CERT and TLS_KEY: it speaks TLS and nothing else, also while it turns connections away', async (t) => {
-  const { cert, key } = makeCertificate(t);
+  const { cert, key } = makeCertificate();
   const server = await startServer(t, { TLS_CERT: cert, TLS_KEY: key, MAX_CONNECTIONS: '3' });
   const ca = readFileSync(cert);
   const health = (): Promise<string> =>
@@ -84,9 +86,9 @@ test('MAX_CONNECTIONS: one more is closed at once, those there go on, and one th
   // Their requests have been answered, so all of them have been counted.
   for (const socket of sockets) assert.equal(await answerTo(socket, HEALTH), 'HTTP/1.1 200 OK');
   assert.equal(await answerTo(await open(server, t), HEALTH), null);
-  assert.equal(await answerTo(sockets[7]!, HEALTH), 'HTTP/1.1 200 OK');
-  const left = once(sockets[0]!, 'close');
-  sockets[0]!.end();
+  assert.equal(await answerTo(sockets[7], HEALTH), 'HTTP/1.1 200 OK');
+  const left = once(sockets[0], 'close');
+  sockets[0].end();
   await left;
   assert.equal(await answerTo(await open(server, t), HEALTH), 'HTTP/1.1 200 OK');
 });
@@ -98,17 +100,16 @@ test('NEW_CONNECTIONS_PER_IP: an address that opens more is turned away, and tol
   assert.equal(await answerTo(await open(server, t), HEALTH), null);
   const metrics = new Promise<string>((resolve) => {
     let text = '';
-    sockets[0]!.on('data', (chunk) => {
+    sockets[0].on('data', (chunk) => {
       text += chunk;
       if (/exchange_connections_refused_total \d/.test(text)) resolve(text);
     });
   });
-  sockets[0]!.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
+  sockets[0].write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
   assert.match(await metrics, /\nexchange_connections_refused_total 1\n/);
 });
 
 test('who sends headers or a body drop by drop, or no Host, is cut off; others are not', async (t) => {
-  const server = await startServer(t);
   const slow: [what: string, first: string, drop: string][] = [
     ['headers', 'GET /health HTTP/1.1\r\nHost: a\r\n', 'x: y\r\n'],
     ['a body', 'POST /v1/orders HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n', ' '],
@@ -117,7 +118,7 @@ test('who sends headers or a body drop by drop, or no Host, is cut off; others a
     ['nothing', '', ''],
   ];
   const ends = slow.map(async ([what, first, drop]) => {
-    const socket = await open(server, t);
+    const socket = await open(plainServer, t);
     const answers: string[] = [];
     socket.on('data', (chunk) => answers.push(String(chunk)));
     const closed = once(socket, 'close');
@@ -128,11 +129,10 @@ test('who sends headers or a body drop by drop, or no Host, is cut off; others a
     assert.ok(!answers.join('').includes(' 200 '), what);
   });
   await Promise.all(ends);
-  assert.equal((await server.request('GET', '/health')).status, 200);
+  assert.equal((await plainServer.request('GET', '/health')).status, 200);
 });
 
 test('413 reaches a client that is still sending, and its connection stays usable', async (t) => {
-  const server = await startServer(t);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   const ports = new Set<number>();
@@ -140,7 +140,7 @@ test('413 reaches a client that is still sending, and its connection stays usabl
     new Promise((resolve, reject) => {
       const path = bytes === 0 ? '/health' : '/v1/orders';
       const sent = request(
-        server.baseUrl + path,
+        plainServer.baseUrl + path,
         { method: bytes === 0 ? 'GET' : 'POST', agent, headers },
         (response) => {
           response.setEncoding('utf8').on('data', (chunk) => {
@@ -159,20 +159,19 @@ test('413 reaches a client that is still sending, and its connection stays usabl
   assert.equal(await send(5_000_000, { 'transfer-encoding': 'chunked' }), tooLarge);
   assert.equal(await send(0, {}), '200 {"status":"ok"}');
   assert.equal(ports.size, 1, 'all of it on one connection');
-  assert.equal((await server.request('GET', '/health')).status, 200);
+  assert.equal((await plainServer.request('GET', '/health')).status, 200);
 });
 
-test('no page of another origin reads answers by default; nobody embeds or sniffs them', async (t) => {
-  const server = await startServer(t);
+test('no page of another origin reads answers by default; nobody embeds or sniffs them', async () => {
   const origin = 'https://app.example.org';
-  const { headers } = await server.request('GET', '/v1/time', undefined, { origin });
+  const { headers } = await plainServer.request('GET', '/v1/time', undefined, { origin });
   assert.equal(headers.get('access-control-allow-origin'), null);
   assert.equal(headers.get('vary'), null);
   assert.equal(headers.get('x-content-type-options'), 'nosniff');
   assert.equal(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'");
   assert.equal(headers.get('referrer-policy'), 'no-referrer');
   const asked = { origin, 'access-control-request-method': 'POST' };
-  assert.equal((await server.request('OPTIONS', '/v1/orders', undefined, asked)).status, 405);
+  assert.equal((await plainServer.request('OPTIONS', '/v1/orders', undefined, asked)).status, 405);
 });
 
 test('CORS_ORIGINS: named pages ask first and read answers, errors too; never of admin routes', async (t) => {

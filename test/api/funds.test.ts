@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import { startServer } from '../support/server.ts';
-import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+import { assertBalanced, assertMissing, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const server = await startServer({ after });
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
@@ -44,8 +44,7 @@ test('tokens that an order has reserved are shown apart and cannot be merged', a
   assert.deepEqual([yes!.available, yes!.reserved], ['6000000', '4000000']);
   assert.deepEqual([no!.available, no!.reserved], ['10000000', '0']);
   const answer = await alice.send('POST', `/v1/markets/${market.id}/merge`, { amount: '6000100' });
-  assertRefused(answer, 400, 'INSUFFICIENT_BALANCE', 'insufficient balance');
-  assert.deepEqual(answer.body.details, {
+  assertMissing(answer, {
     asset: 'TOKEN',
     required: '6000100',
     available: '6000000',
@@ -59,8 +58,7 @@ test('a split of more than is available says what is missing and changes nothing
   const alice = await makeTrader(server, { depositMicro: 5_000_000 });
   await alice.place(market, { price: '0.50', size: '4' });
   const answer = await alice.send('POST', `/v1/markets/${market.id}/split`, { amount: '3000100' });
-  assertRefused(answer, 400, 'INSUFFICIENT_BALANCE', 'insufficient balance');
-  assert.deepEqual(answer.body.details, {
+  assertMissing(answer, {
     asset: 'USDC',
     required: '3000100',
     available: '3000000',

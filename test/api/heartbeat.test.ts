@@ -1,17 +1,46 @@
-/** Heartbeats on a real server (RULES.md 7.8); unit/deadMansSwitch.test.ts has the window on a clock of its own. */
+/**
+ * Heartbeats on a real server (RULES.md 7.8). test/unit/gateway/trading/deadMansSwitch.test.ts tests the window itself,
+ * on a clock that the test moves.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import Sqlite from 'better-sqlite3';
-import { CLOSE_REASON, ORDER_STATUS } from '../../shared/codes.ts';
+import { CLOSE_REASON, ORDER_STATUS } from '../../shared/base/codes.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const HEARTBEAT = '/v1/orders/heartbeat';
+const server = await startServer({ after });
+
+test('more than one a second is refused, by keys of every tier', async (t) => {
+  const limited = await startServer(t, { RATE_LIMITS: 'on' });
+  const alice = await makeTrader(limited);
+  const key = await limited.admin.createApiKey(alice.userId, { scopes: ['trade:orders'], tier: 'market_maker' });
+  const fast = alice.withKey({ keyId: key.key_id, secret: key.secret, passphrase: key.passphrase });
+  const answers = await Promise.all([fast.send('POST', HEARTBEAT, {}), fast.send('POST', HEARTBEAT, {})]);
+  const refused = answers.find(({ status }) => status === 429)!;
+  assert.ok(answers.some(({ status }) => status === 200));
+  assertRefused(refused, 429, 'RATE_LIMITED', 'rate limit exceeded');
+  assert.equal(refused.headers.get('x-ratelimit-limit'), '1');
+});
+
+test('it is for keys that trade, with no fields', async () => {
+  const alice = await makeTrader(server);
+  const reader = await makeTrader(server, { scopes: ['read:account'] });
+  assertRefused(
+    await reader.send('POST', HEARTBEAT, {}),
+    403,
+    'INSUFFICIENT_SCOPE',
+    'API key lacks the required scope',
+  );
+  assertRefused(await alice.send('POST', HEARTBEAT, { at: 1 }), 400, 'VALIDATION_ERROR', 'unknown field: at');
+  assert.equal((await server.request('POST', HEARTBEAT, {})).status, 401);
+  assert.equal((await alice.send('POST', HEARTBEAT)).status, 200, 'no body is the empty object');
+});
 
 test('who falls silent loses all open orders, and nobody else does, over a restart and a pause', async (t) => {
-  const server = await startServer(t);
   const markets = [await makeMarket(server), await makeMarket(server), await makeMarket(server)];
   let [alice, bob] = [await makeTrader(server), await makeTrader(server)];
   for (const market of markets) {
@@ -34,7 +63,7 @@ test('who falls silent loses all open orders, and nobody else does, over a resta
   const { orders } = (await alice.send('GET', '/v1/user/orders/v2?status=cancelled')).body;
   assert.equal(orders.length, 3);
   assert.equal(await open(bob), 3);
-  assert.equal((await alice.holdings(markets[0]!)).reserved, 0);
+  assert.equal((await alice.holdings(markets[0])).reserved, 0);
   await assertBalanced(server);
 
   await server.stop();
@@ -42,31 +71,4 @@ test('who falls silent loses all open orders, and nobody else does, over a resta
   t.after(() => readDb.close());
   const reasons = readDb.prepare('SELECT reason FROM orders WHERE status = ?').pluck().all(ORDER_STATUS.CANCELLED);
   assert.deepEqual(reasons, Array(3).fill(CLOSE_REASON.HEARTBEAT));
-});
-
-test('more than one a second is refused, by keys of every tier', async (t) => {
-  const server = await startServer(t, { RATE_LIMITS: 'on' });
-  const alice = await makeTrader(server);
-  const key = await server.admin.createApiKey(alice.userId, { scopes: ['trade:orders'], tier: 'market_maker' });
-  const fast = alice.withKey({ keyId: key.key_id, secret: key.secret, passphrase: key.passphrase });
-  const answers = await Promise.all([fast.send('POST', HEARTBEAT, {}), fast.send('POST', HEARTBEAT, {})]);
-  const refused = answers.find(({ status }) => status === 429)!;
-  assert.ok(answers.some(({ status }) => status === 200));
-  assertRefused(refused, 429, 'RATE_LIMITED', 'rate limit exceeded');
-  assert.equal(refused.headers.get('x-ratelimit-limit'), '1');
-});
-
-test('it is for keys that trade, with no fields', async (t) => {
-  const server = await startServer(t);
-  const alice = await makeTrader(server);
-  const reader = await makeTrader(server, { scopes: ['read:account'] });
-  assertRefused(
-    await reader.send('POST', HEARTBEAT, {}),
-    403,
-    'INSUFFICIENT_SCOPE',
-    'API key lacks the required scope',
-  );
-  assertRefused(await alice.send('POST', HEARTBEAT, { at: 1 }), 400, 'VALIDATION_ERROR', 'unknown field: at');
-  assert.equal((await server.request('POST', HEARTBEAT, {})).status, 401);
-  assert.equal((await alice.send('POST', HEARTBEAT)).status, 200, 'no body is the empty object');
 });

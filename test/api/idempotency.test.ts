@@ -35,7 +35,7 @@ async function twice(method: string, path: string, payload: unknown): Promise<Re
   return first;
 }
 
-/** As a kill -9 leaves it that comes behind the commit in the journal and before the answer is stored. */
+/** The state after a kill -9 between the commit of the journal and the storing of the answer. */
 async function crashBeforeAnswers(): Promise<void> {
   await server.kill();
   const db = new Database(join(server.dataDir, 'idempotency.db'));
@@ -141,7 +141,7 @@ test('answers outlive a kill, also those that a crash kept from being stored', a
   const twin = trader.body(market, resting);
   const batch = await ask('POST', '/v1/orders/batch', { orders: [twin, twin, trader.body(market, resting)] });
   const { results } = batch as unknown as { results: { order_hash: string }[] };
-  await ask('DELETE', '/v1/orders/batch', { order_hashes: [results[0]!.order_hash, `0x${'12'.repeat(32)}`] });
+  await ask('DELETE', '/v1/orders/batch', { order_hashes: [results[0].order_hash, `0x${'12'.repeat(32)}`] });
 
   for (const crash of [() => server.kill().then(() => server.start()), crashBeforeAnswers]) {
     await crash();
@@ -151,7 +151,7 @@ test('answers outlive a kill, also those that a crash kept from being stored', a
       const mismatch = await send(returned, method, path, key, { other: true });
       assert.equal(JSON.parse(mismatch.text).code, 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
       const again = await send(returned, method, path, key, payload);
-      assert.deepEqual([again.status, again.text], [answers[at]!.status, answers[at]!.text]);
+      assert.deepEqual([again.status, again.text], [answers[at].status, answers[at].text]);
       assert.equal((await send(returned, method, path, key, payload)).isReplay, true);
     }
     assert.deepEqual(await returned.client.openOrders(market.id), before);

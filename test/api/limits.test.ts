@@ -25,7 +25,6 @@ const LISTED: Readonly<Record<string, string>> = {
   'DELETE /v1/orders/cancel-all': '2/1',
   'DELETE /v1/orders/cancel-market': '2/1',
   'POST /v1/orders/heartbeat': '1/1',
-  'POST /v1/markets/:id/deploy': '20/60',
   'POST /admin/markets': '10/60',
   'POST /admin/markets/:id/resolve': '5/60',
 };
@@ -144,10 +143,10 @@ describe('limits per key', () => {
     placed.push(await alice.place(market, { price: '0.11', size: '1' }));
     assertCounted(await alice.post(alice.body(market, { price: '0.12', size: '1' })), 429);
     for (const { order_hash } of placed) assertCounted(await alice.send('DELETE', `/v1/orders/${order_hash}`), 200);
-    assertCounted(await alice.send('DELETE', `/v1/orders/${placed[0]!.order_hash}`), 429);
+    assertCounted(await alice.send('DELETE', `/v1/orders/${placed[0].order_hash}`), 429);
     assertCounted(await alice.send('DELETE', '/v1/orders/cancel-market', { market_id: market.id }), 200);
     assertCounted(await alice.send('DELETE', '/v1/orders/cancel-all'), 200);
-    assertCounted(await alice.send('GET', `/v1/orders/${placed[0]!.order_hash}`), 200);
+    assertCounted(await alice.send('GET', `/v1/orders/${placed[0].order_hash}`), 200);
   });
 });
 

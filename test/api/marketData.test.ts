@@ -126,7 +126,7 @@ test('the best prices of many markets are those of each, in the order they were 
   );
   const timeless = (rows: typeof markets) => rows.map((row) => ({ ...row, timestamp: 0 }));
   assert.deepEqual(timeless(markets), timeless(single));
-  assert.deepEqual([markets[0]!.best_bid, markets[0]!.best_ask, markets[1]!.best_bid], ['0.34', '0.36', null]);
+  assert.deepEqual([markets[0].best_bid, markets[0].best_ask, markets[1].best_bid], ['0.34', '0.36', null]);
 });
 
 test('none, too many and unknown markets refuse all of them, and need no key', async () => {

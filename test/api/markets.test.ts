@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { Catalog } from '../../gateway/control/catalog.ts';
-import { openControlDatabase } from '../../gateway/control/database.ts';
-import { completeMarketDetails } from '../../gateway/control/details.ts';
-import { MARKET_STATUS } from '../../shared/codes.ts';
-import { ExchangeClient } from '../../shared/sdk/client.ts';
-import { addressOf, draftOrder, OrderSigner } from '../../shared/sdk/order.ts';
-import type { Market } from '../../shared/sdk/types.ts';
+import { completeMarketDetails } from '../../gateway/operator/marketDetails.ts';
+import { Catalog } from '../../gateway/store/catalog.ts';
+import { openControlDatabase } from '../../gateway/store/database.ts';
+import { MARKET_STATUS } from '../../shared/base/codes.ts';
+import { ExchangeClient } from '../../shared/client/client.ts';
+import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
+import type { Market } from '../../shared/client/types.ts';
 import { type Json, startServer } from '../support/server.ts';
 
 const DAY_MS = 86_400_000;
@@ -69,14 +69,14 @@ describe('a new market', () => {
     assert.deepEqual(await get(`/v1/markets/${id}`), market);
   });
 
-  test('shows back everything it was told', async () => {
-    const told = {
+  test('shows everything it was created with', async () => {
+    const given = {
       subtitle: 'Tomorrow',
       outcomes: ['Rain', 'Sun'],
       outcome_probabilities: [30, 70],
       subcategories: ['Forecasts'],
       external_source: 'provider',
-      external_event_id: 'RAIN-1',
+      external_event_id: 'rain-1',
       external_market_type: 'total',
       series_ticker: 'RAIN',
       player_name: 'Nobody',
@@ -91,8 +91,8 @@ describe('a new market', () => {
       yes_token_id: '1001',
       no_token_id: '1002',
     };
-    const market = await create({ ...told, fee_bps: 0, ticks_per_unit: 1000, min_order_size_atomic: '2000' });
-    for (const [name, value] of Object.entries(told)) assert.deepEqual(market[name as keyof Market], value, name);
+    const market = await create({ ...given, fee_bps: 0, ticks_per_unit: 1000, min_order_size_atomic: '2000' });
+    for (const [name, value] of Object.entries(given)) assert.deepEqual(market[name as keyof Market], value, name);
     assert.equal(market.fee_bps, 0);
     const tickSize = await client.tickSize(market.id);
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe('a new market', () => {
     ['one token id', { yes_token_id: '5' }, 'invalid no_token_id'],
     ['one token id for both', { yes_token_id: '5', no_token_id: '5' }, 'invalid no_token_id'],
     ['a token id of 257 bits', { yes_token_id: String(2n ** 256n), no_token_id: '6' }, 'invalid yes_token_id'],
-    ['a field nobody knows', { ticks: 10 }, 'unknown field: ticks'],
+    ['an unknown field', { ticks: 10 }, 'unknown field: ticks'],
   ];
   for (const [what, more, message] of malformed) {
     test(`with ${what} is refused`, async () => {
@@ -267,7 +267,7 @@ describe('one market', () => {
     assert.deepEqual((await client.market(id)).current_prices, { 0: 0.375, 1: 0.625 });
   });
 
-  test('that nobody knows is 404, also when its id is none at all', async () => {
+  test('that does not exist is 404, also when its id is malformed', async () => {
     const unknown = await server.request('GET', `/v1/markets/${NOBODY}`);
     assert.deepEqual([unknown.status, unknown.body], [404, { error: 'market not found', code: 'NOT_FOUND' }]);
     assert.equal((await server.request('GET', '/v1/markets/none')).status, 404);
@@ -343,7 +343,7 @@ describe('the list of markets', async () => {
     assert.deepEqual(seen, titles(made.toReversed()));
   });
 
-  test('a cursor of nobody is refused, and ignored in every order but the default one', async () => {
+  test('an unknown cursor is refused, and ignored in every order but the default one', async () => {
     const bad = await server.request('GET', '/v1/markets?cursor=bm90aGluZw');
     assert.deepEqual([bad.status, bad.body.error], [400, 'invalid cursor']);
     assert.equal((await list({ cursor: 'bm90aGluZw', sort: 'title' })).total, 4);
@@ -395,7 +395,7 @@ describe('events', () => {
     ['a slug with a space', { title: 'x', slug: 'a b' }, 'invalid slug'],
     ['an unknown status', { title: 'x', status: 'over' }, 'invalid status'],
     ['a start that is no timestamp', { title: 'x', start_time: 'now' }, 'invalid start_time'],
-    ['a field nobody knows', { title: 'x', colour: 'red' }, 'unknown field: colour'],
+    ['an unknown field', { title: 'x', colour: 'red' }, 'unknown field: colour'],
   ];
   for (const [what, body, message] of malformed) {
     test(`an event with ${what} is refused`, async () => {

@@ -1,20 +1,20 @@
 /** GET /metrics on a real server (RULES.md 10.9). */
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { type TestContext, test } from 'node:test';
+import { after, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { startServer, type TestServer } from '../support/server.ts';
+import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 type Samples = ReadonlyMap<string, number>;
 
-function get(server: TestServer, headers: Record<string, string> = {}, baseUrl = server.baseUrl): Promise<Response> {
+function get(headers: Record<string, string> = {}, baseUrl = server.baseUrl): Promise<Response> {
   return fetch(`${baseUrl}/metrics`, { headers });
 }
 
 /** By name with its labels, as it is written. */
-async function scrape(server: TestServer): Promise<Samples> {
-  const response = await get(server);
+async function scrape(): Promise<Samples> {
+  const response = await get();
   assert.equal(response.status, 200);
   assert.match(response.headers.get('content-type')!, /^text\/plain; version=0\.0\.4/);
   const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -29,8 +29,10 @@ function sum(samples: Samples, name: string): number {
   return total;
 }
 
-async function traded(t: TestContext): Promise<TestServer> {
-  const server = await startServer(t, { RATE_LIMITS: 'on', VERIFIER: 'noble' });
+/** Listens on the network, too, for the one test that comes from there. */
+const server = await startServer({ after }, { RATE_LIMITS: 'on', VERIFIER: 'noble', HOST: '0.0.0.0' });
+
+test('tells requests, limits, rings, lags, switches and the verifier', async () => {
   const market = await makeMarket(server);
   const alice = await makeTrader(server);
   await alice.place(market, { price: '0.40', size: '2' });
@@ -39,12 +41,7 @@ async function traded(t: TestContext): Promise<TestServer> {
   assert.equal((await alice.send('POST', '/v1/orders/heartbeat', {})).status, 200);
   assert.equal((await alice.send('POST', '/v1/orders/heartbeat', {})).status, 429);
   assert.equal((await server.request('GET', '/v1/nowhere')).status, 404);
-  return server;
-}
-
-test('tells requests, limits, rings, lags, switches and the verifier', async (t) => {
-  const server = await traded(t);
-  const samples = await scrape(server);
+  const samples = await scrape();
   const of = (name: string) => samples.get(name);
   assert.equal(of('exchange_requests_total{method="POST",route="/v1/orders",status="200"}'), 2);
   assert.equal(of('exchange_requests_total{method="POST",route="/v1/orders",status="400"}'), 1);
@@ -67,30 +64,28 @@ test('tells requests, limits, rings, lags, switches and the verifier', async (t)
   assert.ok(sum(samples, 'exchange_journal_sequence') >= 4, 'a market, a deposit and two orders');
   assert.ok(of('process_resident_memory_bytes')! > 0);
   await eventually('the read model catches up', async () => {
-    return sum(await scrape(server), 'exchange_projector_lag_records') === 0;
+    return sum(await scrape(), 'exchange_projector_lag_records') === 0;
   });
 });
 
-test('counters only grow, and by what has happened', async (t) => {
-  const server = await startServer(t);
+test('counters only grow, and by what has happened', async () => {
   const name = 'exchange_requests_total{method="GET",route="/v1/time",status="200"}';
   for (let round = 1; round <= 3; round++) {
     await server.request('GET', '/v1/time');
-    assert.equal((await scrape(server)).get(name), round);
+    assert.equal((await scrape()).get(name), round);
   }
 });
 
-test('is for this machine, not for whom a proxy here speaks for, and for the administrator', async (t) => {
-  const server = await startServer(t, { RATE_LIMITS: 'on' });
-  for (let index = 0; index < 40; index++) assert.equal((await get(server)).status, 200, 'no limit here');
+test('is for this machine, not for whom a proxy here speaks for, and for the administrator', async () => {
+  for (let index = 0; index < 40; index++) assert.equal((await get()).status, 200, 'no limit here');
   for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']) {
-    const refused = await get(server, { [name]: '127.0.0.1' });
+    const refused = await get({ [name]: '127.0.0.1' });
     assert.equal(refused.status, 401);
     assert.equal(((await refused.json()) as { error: string }).error, 'invalid admin token');
   }
   const authorization = `Bearer ${server.adminToken}`;
-  assert.equal((await get(server, { 'x-forwarded-for': '9.9.9.9', authorization })).status, 200);
-  assert.equal((await get(server, { 'x-forwarded-for': '9.9.9.9', authorization: 'Bearer wrong' })).status, 401);
+  assert.equal((await get({ 'x-forwarded-for': '9.9.9.9', authorization })).status, 200);
+  assert.equal((await get({ 'x-forwarded-for': '9.9.9.9', authorization: 'Bearer wrong' })).status, 401);
 });
 
 const outside = Object.values(networkInterfaces())
@@ -99,9 +94,8 @@ const outside = Object.values(networkInterfaces())
 
 test('asks whoever comes over the network for the token', {
   skip: outside === undefined && 'no network',
-}, async (t) => {
-  const server = await startServer(t, { HOST: '0.0.0.0', RATE_LIMITS: 'on' });
+}, async () => {
   const url = `http://${outside!.address}:${new URL(server.baseUrl).port}`;
-  assert.equal((await get(server, {}, url)).status, 401);
-  assert.equal((await get(server, { authorization: `Bearer ${server.adminToken}` }, url)).status, 200);
+  assert.equal((await get({}, url)).status, 401);
+  assert.equal((await get({ authorization: `Bearer ${server.adminToken}` }, url)).status, 200);
 });

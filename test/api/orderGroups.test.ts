@@ -1,8 +1,8 @@
 /** Order groups on a real server (RULES.md 7.9): unit/book/groups.test.ts has what they do to a book. */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
-import type { OrderRecord } from '../../shared/sdk/types.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
+import type { OrderRecord } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
@@ -46,7 +46,7 @@ describe('a group', () => {
     }
     await bob.place(market, { outcomeIndex: 1, price: '0.50', size: '9' });
     assert.equal((await alice.client.getOrder(placed.order_hash)).order_group, 'quotes');
-    assert.equal((await alice.client.orderGroups()).order_groups[0]!.filled_token_quantity_atomic, '9000000');
+    assert.equal((await alice.client.orderGroups()).order_groups[0].filled_token_quantity_atomic, '9000000');
     await bob.place(market, { outcomeIndex: 1, price: '0.50', size: '1' });
 
     const closed = await alice.client.getOrder(placed.order_hash);
@@ -61,12 +61,12 @@ describe('a group', () => {
       [...Array(5).fill(['quotes', 'cancelled']), [undefined, 'open']].sort(),
     );
     assert.equal((await alice.client.getOrder(loose.order_hash)).status, 'open');
-    assert.equal((await alice.client.orderGroups()).order_groups[0]!.triggered, true);
+    assert.equal((await alice.client.orderGroups()).order_groups[0].triggered, true);
     for (const in_ of [market, ...others]) {
       assertRefused(await alice.post(grouped(alice, in_, '1')), 400, 'ORDER_GROUP_TRIGGERED', TRIGGERED);
     }
     const { results } = await alice.client.placeOrders([grouped(alice, market, '1')]);
-    assert.ok('code' in results[0]! && results[0].code === 'ORDER_GROUP_TRIGGERED');
+    assert.ok('code' in results[0] && results[0].code === 'ORDER_GROUP_TRIGGERED');
     const moved = await alice.send('POST', '/v1/orders/cancel-replace', {
       cancel_hash: loose.order_hash,
       new_order: grouped(alice, market, '1'),
@@ -78,17 +78,16 @@ describe('a group', () => {
     assert.equal((await alice.client.placeOrder(grouped(alice, market, '1'))).status, 'open');
   });
 
-  test('is as it was after a restart, tripped or not, and its orders still name it', async (t) => {
-    const restarting = await startServer(t);
-    const market = await makeMarket(restarting);
-    let [alice, bob] = [await makeTrader(restarting), await makeTrader(restarting)];
+  test('is as it was after a restart, tripped or not, and its orders still name it', async () => {
+    const market = await makeMarket(server);
+    let [alice, bob] = [await makeTrader(server), await makeTrader(server)];
     await alice.client.setOrderGroup('quotes', SETTINGS);
     await alice.client.setOrderGroup('calm', SETTINGS);
     const { order_hash } = await alice.client.placeOrder(grouped(alice, market, '10'));
     const calm = await alice.client.placeOrder({ ...grouped(alice, market, '5', '0.40'), order_group: 'calm' });
     await bob.place(market, { outcomeIndex: 1, price: '0.50', size: '10' });
-    await restarting.kill();
-    await restarting.restart();
+    await server.kill();
+    await server.start();
     [alice, bob] = [alice.reconnected(), bob.reconnected()];
     const [quotes, second] = (await alice.client.orderGroups()).order_groups;
     assert.deepEqual(
@@ -100,7 +99,7 @@ describe('a group', () => {
     assertRefused(await alice.post(grouped(alice, market, '1')), 400, 'ORDER_GROUP_TRIGGERED', TRIGGERED);
     await alice.client.resetOrderGroup('quotes');
     assert.equal((await alice.client.placeOrder(grouped(alice, market, '1'))).status, 'open');
-    await assertBalanced(restarting);
+    await assertBalanced(server);
   });
 });
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OrderRecord } from '../../shared/sdk/types.ts';
+import type { OrderRecord } from '../../shared/client/types.ts';
 import { startServer } from '../support/server.ts';
-import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+import { assertBalanced, assertMissing, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const server = await startServer({ after });
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -116,8 +116,8 @@ describe('placing', () => {
     for (const trader of [alice, bob]) await trader.client.split(market.id, 10_000_000);
     await alice.place(market, { side: 'SELL', price: '0.60', size: '10' });
     const placed = await bob.place(market, { side: 'SELL', outcomeIndex: 1, price: '0.38', size: '10' });
-    assert.equal(placed.fills[0]!.match_type, 'merge');
-    assert.equal(placed.fills[0]!.price, '0.4');
+    assert.equal(placed.fills[0].match_type, 'merge');
+    assert.equal(placed.fills[0].price, '0.4');
     assert.deepEqual(await alice.holdings(market), {
       usdc: 990_000_000 + 6_000_000 - 30_000,
       reserved: 0,
@@ -188,8 +188,8 @@ describe('placing', () => {
   test('addresses and market ids are read in either case', async () => {
     const [market, alice] = [await makeMarket(server), await makeTrader(server)];
     const body = alice.body(market, { price: '0.50', size: '2' }, { market_id: market.id.toUpperCase() });
-    body.maker = `0x${body.maker.slice(2).toUpperCase()}`;
-    assert.equal((await alice.post(body)).status, 200);
+    const maker = `0x${body.maker.slice(2).toUpperCase()}`;
+    assert.equal((await alice.post({ ...body, maker })).status, 200);
   });
 
   test('a nonce as text is signed and accepted like the number', async () => {
@@ -341,16 +341,14 @@ describe('refusals of a placement', () => {
     const alice = await makeTrader(server, { depositMicro: 5_000_000 });
     await alice.place(market, { price: '0.50', size: '4' });
     const buy = await alice.post(alice.body(market, { price: '0.50', size: '6.0002' }));
-    assertRefused(buy, 400, 'INSUFFICIENT_BALANCE', 'insufficient balance');
-    assert.deepEqual(buy.body.details, {
+    assertMissing(buy, {
       asset: 'USDC',
       required: '3000100',
       available: '3000000',
       reserved: '2000000',
     });
     const sell = await alice.post(alice.body(market, { side: 'SELL', price: '0.90', size: '1' }));
-    assertRefused(sell, 400, 'INSUFFICIENT_BALANCE', 'insufficient balance');
-    assert.deepEqual(sell.body.details, { asset: 'TOKEN', required: '1000000', available: '0', reserved: '0' });
+    assertMissing(sell, { asset: 'TOKEN', required: '1000000', available: '0', reserved: '0' });
     assert.equal((await alice.place(market, { price: '0.50', size: '6' })).status, 'open', 'the last dollar is usable');
   });
 
@@ -457,10 +455,9 @@ describe('refusals of a placement', () => {
     const attempt = async (): Promise<void> => {
       const intent = { price: '0.5', size: '2', timeInForce: 'GTD', expirationSec: spec.seconds } as const;
       const draft = alice.body(market, { ...intent, feeRateBps: spec.fee });
-      draft.maker_amount = String(spec.usdc);
-      draft.taker_amount = String(spec.tokens);
       const { maker: _m, signer: _s, salt: _n, signature: _g, ...rest } = draft;
-      const { body } = alice.signer.sign(rest, { maker: spec.maker });
+      const amounts = { maker_amount: String(spec.usdc), taker_amount: String(spec.tokens) };
+      const { body } = alice.signer.sign({ ...rest, ...amounts }, { maker: spec.maker });
       const answer = await alice.post(spec.signature === '' ? body : { ...body, signature: spec.signature });
       codes.push(answer.body.code ?? answer.body.status);
     };
@@ -588,13 +585,13 @@ describe('cancelling', () => {
       await alice.place(market, { price: '0.50', size: '2' });
       await alice.place(market, { outcomeIndex: 1, price: '0.20', size: '2' });
     }
-    const bobs = await bob.place(markets[0]!, { price: '0.10', size: '2' });
+    const bobs = await bob.place(markets[0], { price: '0.10', size: '2' });
     const answer = await alice.send('DELETE', '/v1/orders/cancel-all');
     assert.deepEqual([answer.status, answer.body.cancelled, typeof answer.body.message], [200, 8, 'string']);
     for (const market of markets) assert.deepEqual(await alice.client.openOrders(market.id), []);
     assert.equal((await bob.client.getOrder(bobs.order_hash)).status, 'open');
     assert.equal((await alice.client.cancelAll()).cancelled, 0);
-    assert.equal((await alice.holdings(markets[0]!)).reserved, 0);
+    assert.equal((await alice.holdings(markets[0])).reserved, 0);
   });
 
   test('cancel-market takes one market, or one outcome of it', async () => {
@@ -646,7 +643,7 @@ describe('reading', () => {
     }
     await alice.place(other, { price: '0.30', size: '2' });
     await bob.place(market, { outcomeIndex: 1, price: '0.50', size: '1' });
-    await alice.client.cancelOrder(hashes[2]!);
+    await alice.client.cancelOrder(hashes[2]);
     const open = await alice.client.openOrders(market.id);
     assert.deepEqual(
       open.map(({ order_hash }) => order_hash),
@@ -696,7 +693,7 @@ describe('reading', () => {
     assert.deepEqual([passing.status, passing.matches], ['open', 0]);
     await bob.client.cancelOrder(passing.order_hash);
     await server.admin.patchMarket(market.id, { fee_bps: 50 });
-    assert.equal((await alice.client.book(market.id)).bids[0]!.token_quantity_atomic, '2000000');
+    assert.equal((await alice.client.book(market.id)).bids[0].token_quantity_atomic, '2000000');
     await server.admin.patchMarket(market.id, { fee_bps: 30 });
     await alice.client.cancelOrder(placed.order_hash);
     assert.equal((await alice.holdings(market)).reserved, 0);

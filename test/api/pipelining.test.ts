@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
-import type { PlacementBody } from '../../shared/sdk/types.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
+import type { PlacementBody } from '../../shared/client/types.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 import { onWire, requestBytes } from '../support/wire.ts';
@@ -34,15 +34,15 @@ test('of a hundred placements in one write the first is carried out, once, and n
   const burst = bodies(alice, market, BURST);
   const bytes = Buffer.concat(burst.map((body) => bytesOf(alice, 'POST', '/v1/orders', body)));
   assert.deepEqual(await onWire(port, bytes, 'all'), [], 'the connection is closed instead of an answer');
-  // Behind it in the same ring, so it knows how the first one ended.
-  const again = await alice.post(burst[0]!);
+  // It follows in the same ring, so its reply shows how the first one ended.
+  const again = await alice.post(burst[0]);
   assert.deepEqual([again.status, again.body.code], [409, 'ORDER_PLACEMENT_FAILED']);
   const open = await alice.client.openOrders(market.id);
   assert.deepEqual(
     open.map((order) => order.order_hash),
-    [hashOf(alice, burst[0]!)],
+    [hashOf(alice, burst[0])],
   );
-  assert.equal((await alice.post(burst[BURST - 1]!)).status, 200, 'another one was never seen and can be sent');
+  assert.equal((await alice.post(burst[BURST - 1])).status, 200, 'another one was never seen and can be sent');
 });
 
 test('a cancel in the same write as its placement is not carried out', async () => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReplayServer } from '../../gateway/replay/server.ts';
-import type { BookEvent } from '../../shared/sdk/stream/bookStream.ts';
-import { ExchangeStream } from '../../shared/sdk/stream/exchangeStream.ts';
-import { parseRecording, type Recording, record } from '../../shared/sdk/stream/recording.ts';
+import type { BookEvent } from '../../shared/client/stream/bookStream.ts';
+import { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
+import { parseRecording, type Recording, record } from '../../shared/client/stream/recording.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Json, Scope } from '../support/server.ts';
 import { StreamBook } from '../support/streamBook.ts';

@@ -1,13 +1,15 @@
 /** On a real server: one order in the place of another, and cancels that come before it (RULES.md 7.10-7.12). */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
-import type { PlacementBody } from '../../shared/sdk/types.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
+import type { PlacementBody } from '../../shared/client/types.ts';
+import { timesOf } from '../support/seeds.ts';
 import { type Answer, startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await startServer({ after });
 const CANCEL_REPLACE = '/v1/orders/cancel-replace';
+const RACES = timesOf({ suite: 100, soak: 1000 });
 const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;
 const OTHER_ORDER = 'new_order is for another market, outcome or side';
 
@@ -56,7 +58,7 @@ describe('cancel-replace', () => {
       old.order_hash,
       alice.body(market, { price: '0.55', size: '10' }),
     );
-    assert.deepEqual([order.status, order.matches, order.fills[0]!.price], ['partially_filled', 1, '0.55']);
+    assert.deepEqual([order.status, order.matches, order.fills[0].price], ['partially_filled', 1, '0.55']);
   });
 
   test('whatever the new order is refused for, the old one stays where it is', async () => {
@@ -212,17 +214,17 @@ describe('amend', () => {
   });
 });
 
-test('a cancel that races a replacement a thousand times leaves one consistent end', async () => {
+test(`a cancel that races a replacement ${RACES} times leaves one consistent end`, async () => {
   const [market, alice] = [await makeMarket(server), await makeTrader(server)];
   const before = await alice.holdings(market);
   const ends = new Map<string, number>();
-  for (let round = 0; round < 1000; round++) {
+  for (let round = 0; round < RACES; round++) {
     const old = await alice.place(market, { price: '0.50', size: '2' });
     const body = alice.body(market, { price: '0.40', size: '2' });
     const cancel = () => alice.send('DELETE', `/v1/orders/${old.order_hash}`);
     const [first, second] = round % 2 === 0 ? [cancel, null] : [null, cancel];
     const cancelled = first?.();
-    const replaced = WAYS[round % 4 < 2 ? 0 : 1]!.ask(alice, old.order_hash, body);
+    const replaced = WAYS[round % 4 < 2 ? 0 : 1].ask(alice, old.order_hash, body);
     const [cancelAnswer, replaceAnswer] = await Promise.all([cancelled ?? second!(), replaced]);
     const end = `${cancelAnswer.status} ${replaceAnswer.status}`;
     ends.set(end, (ends.get(end) ?? 0) + 1);
@@ -242,7 +244,7 @@ test('a cancel that races a replacement a thousand times leaves one consistent e
   assert.deepEqual(await alice.holdings(market), before);
   assert.equal(
     [...ends.values()].reduce((sum, count) => sum + count),
-    1000,
+    RACES,
   );
 });
 

@@ -1,8 +1,8 @@
 /** A signed request goes through once, also when the server restarts in between (RULES.md 4.3). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PreparedRequest } from '../../shared/sdk/request.ts';
-import { RequestSigner } from '../../shared/sdk/request.ts';
+import type { PreparedRequest } from '../../shared/client/request.ts';
+import { RequestSigner } from '../../shared/client/request.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 async function send(server: TestServer, request: PreparedRequest): Promise<[number, string]> {

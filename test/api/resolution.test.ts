@@ -1,8 +1,8 @@
 /** The end of a market as clients and the administrator see it, on a real server (RULES.md 3.4, 9.6). */
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
-import type { Market } from '../../shared/sdk/types.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
+import type { Market } from '../../shared/client/types.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 

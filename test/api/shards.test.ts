@@ -1,7 +1,7 @@
 /** Several shards over one account's money (RULES.md 3.1): what one reserves, no other can. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 

@@ -1,4 +1,6 @@
-/** The stream of a real server: who may connect, what is told of real orders, and what survives which end. */
+/**
+ * The stream of a real server: who may connect, the frames of real orders, and their recovery after each kind of end.
+ */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
@@ -12,6 +14,8 @@ const SEED = 77;
 const STREAM_SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
 
 const server = await startServer({ after });
+/** The tests that end their server share this one. */
+const mortal = await startServer({ after });
 const streamer = () => makeTrader(server, { scopes: [...STREAM_SCOPES] });
 const signed = (trader: Trader) => trader.client.prepareSigned('GET', '/v1/ws').headers;
 
@@ -126,14 +130,13 @@ test('a mint is a trade, a delta of the maker, and a fill for each of the two (R
 });
 
 test('every private frame has the names its order was placed with, again after kill -9 (RULES.md 8.9)', async (t) => {
-  const own = await startServer(t);
-  const market = await makeMarket(own);
+  const market = await makeMarket(mortal);
   const [alice, bob] = [
-    await makeTrader(own, { scopes: [...STREAM_SCOPES] }),
-    await makeTrader(own, { scopes: [...STREAM_SCOPES] }),
+    await makeTrader(mortal, { scopes: [...STREAM_SCOPES] }),
+    await makeTrader(mortal, { scopes: [...STREAM_SCOPES] }),
   ];
   await alice.client.setOrderGroup('quotes', { window_seconds: 60, max_token_quantity_atomic: '900000000' });
-  const live = await StreamClient.open(t, own.baseUrl, signed(alice));
+  const live = await StreamClient.open(t, mortal.baseUrl, signed(alice));
   await live.subscribe({ user: true });
   const clientOrderId = 'a "b" \\ ~';
   await alice.place(market, { price: '0.40', size: '4', clientOrderId, orderGroup: 'quotes' });
@@ -152,26 +155,26 @@ test('every private frame has the names its order was placed with, again after k
     [5, 'fill', undefined, ...both],
     [6, 'order_status', 'user', ...both],
   ];
-  const told = privateOf(live);
-  assert.deepEqual(told.map(namesOf), expected);
-  const replayed = await StreamClient.open(t, own.baseUrl, signed(alice));
+  const sent = privateOf(live);
+  assert.deepEqual(sent.map(namesOf), expected);
+  const replayed = await StreamClient.open(t, mortal.baseUrl, signed(alice));
   await replayed.subscribe({ user: true, user_since: 0 });
   await replayed.until(({ user_sequence }) => user_sequence === 6);
-  assert.deepEqual(privateOf(replayed), told);
+  assert.deepEqual(privateOf(replayed), sent);
 
-  await own.kill();
-  await own.start();
+  await mortal.kill();
+  await mortal.start();
   const back = alice.reconnected();
-  const client = await StreamClient.open(t, own.baseUrl, signed(back));
+  const client = await StreamClient.open(t, mortal.baseUrl, signed(back));
   await client.subscribe({ user: true, user_since: 0 });
   await client.until(({ user_sequence }) => user_sequence === 6);
-  assert.deepEqual(privateOf(client), told);
+  assert.deepEqual(privateOf(client), sent);
   // Orders that were open before the start, and one that is filled as it comes.
   await bob.reconnected().client.split(market.id, 20_000_000);
   await bob.reconnected().place(market, { side: 'SELL', price: '0.38', size: '5' });
   await bob.reconnected().place(market, { side: 'SELL', price: '0.50', size: '1' });
   await back.place(market, { price: '0.50', size: '1', clientOrderId: 'taker', orderGroup: 'quotes' });
-  // Frames after a start wait until the read model has told of everything before it.
+  // Frames after a start wait until those of all earlier events were published from the read model.
   await client.until(({ user_sequence }) => user_sequence === 12);
   assert.deepEqual(privateOf(client).slice(6).map(namesOf), [
     [7, 'fill', undefined, 'alone', undefined],
@@ -185,7 +188,7 @@ test('every private frame has the names its order was placed with, again after k
   assert.equal(remaining, '500000', 'an order is placed before any of it is filled');
 });
 
-test('the killed rest of an order off the grid is told as its record tells it (RULES.md 1.6, 8.9)', async (t) => {
+test('the killed remainder of an order off the grid is sent as in its record (RULES.md 1.6, 8.9)', async (t) => {
   const market = await makeMarket(server);
   const [alice, bob] = [await streamer(), await streamer()];
   await alice.place(market, { price: '0.65', size: '3' });
@@ -219,7 +222,7 @@ test('under random orders the book of the stream is that of GET /v1/orders/book 
   for (let round = 0; round < 5; round++) {
     await Promise.all(Array.from({ length: 20 }, () => act(random, market, random.pick(traders), open)));
     const book = await keepsBook(client, market.id);
-    book.assertShown(await traders[0]!.client.book(market.id, { levels: 100 }));
+    book.assertShown(await traders[0].client.book(market.id, { levels: 100 }));
     assert.ok(book.checked > 1, `seed ${SEED}`);
   }
 });
@@ -236,8 +239,8 @@ test('a sixth connection of a key, a 21st without one: error, then 1008 (RULES.m
     for (let i = 0; i < most; i++) clients.push(await open());
     await assertClosed(await open(), 'RATE_LIMITED');
     for (const client of clients) await client.settle();
-    clients[0]!.end();
-    await clients[0]!.closed;
+    clients[0].end();
+    await clients[0].closed;
     await eventually('room for another', async () => {
       const next = await open();
       return next.ask('ping').then(
@@ -278,7 +281,7 @@ test('a revoked key closes its sockets at once (RULES.md 8.1)', async (t) => {
   const alice = await streamer();
   const client = await StreamClient.open(t, server.baseUrl, signed(alice));
   await client.subscribe({ user: true });
-  await server.admin.revokeApiKey(signed(alice)['x-svc-api-key']!);
+  await server.admin.revokeApiKey(signed(alice)['x-svc-api-key']);
   await assertClosed(client, 'API_KEY_UNAUTHORIZED');
 });
 
@@ -297,42 +300,40 @@ test('a connection that ends takes the orders of its account with it, if it said
 });
 
 test('SIGTERM closes every socket with 1001 and cancels for those who asked (RULES.md 8.2, 8.10)', async (t) => {
-  const own = await startServer(t);
-  const market = await makeMarket(own);
-  const alice = await makeTrader(own, { scopes: [...STREAM_SCOPES] });
+  const market = await makeMarket(mortal);
+  const alice = await makeTrader(mortal, { scopes: [...STREAM_SCOPES] });
   const { order_hash } = await alice.place(market, { price: '0.65', size: '10' });
-  const client = await StreamClient.open(t, own.baseUrl, signed(alice));
+  const client = await StreamClient.open(t, mortal.baseUrl, signed(alice));
   await client.subscribe({ user: true, cancel_on_disconnect: true });
-  assert.equal(await own.stop(), 0);
+  assert.equal(await mortal.stop(), 0);
   assert.deepEqual(await client.closed, { code: 1001, reason: 'server is stopping' });
-  await own.start();
+  await mortal.start();
   assert.equal((await alice.reconnected().client.getOrder(order_hash)).status, 'cancelled');
 });
 
 test('a market goes on counting where it was after kill -9 in the middle of a flow (RULES.md 8.3)', async (t) => {
-  const own = await startServer(t);
-  const market = await makeMarket(own);
-  const alice = await makeTrader(own, { scopes: [...STREAM_SCOPES] });
-  const before = await StreamClient.open(t, own.baseUrl);
+  const market = await makeMarket(mortal);
+  const alice = await makeTrader(mortal, { scopes: [...STREAM_SCOPES] });
+  const before = await StreamClient.open(t, mortal.baseUrl);
   await before.subscribe({ markets: [market.id], snapshot: true, checksum: true });
   const bodies = Array.from({ length: 40 }, (_, at) => alice.body(market, { price: `0.${10 + at}`, size: '2' }));
   const answers = Promise.allSettled(bodies.map((body) => alice.post(body)));
   await before.until(({ sequence }) => sequence >= 5);
-  await own.kill();
+  await mortal.kill();
   await answers;
-  const told = new StreamBook(market.id);
-  told.follow(before.frames);
+  const sent = new StreamBook(market.id);
+  sent.follow(before.frames);
 
-  await own.start();
+  await mortal.start();
   const back = alice.reconnected();
-  const client = await StreamClient.open(t, own.baseUrl);
-  await client.subscribe({ markets: [market.id], from_sequence: { [market.id]: told.sequence }, checksum: true });
+  const client = await StreamClient.open(t, mortal.baseUrl);
+  await client.subscribe({ markets: [market.id], from_sequence: { [market.id]: sent.sequence }, checksum: true });
   await back.place(market, { price: '0.95', size: '2' });
   await client.settle();
-  const last = told.sequence!;
-  told.follow(client.frames);
-  assert.ok(told.sequence! > last, 'nothing that was told is told again');
-  told.assertShown(await back.client.book(market.id, { levels: 100 }));
+  const last = sent.sequence!;
+  sent.follow(client.frames);
+  assert.ok(sent.sequence! > last, 'no frame is sent twice');
+  sent.assertShown(await back.client.book(market.id, { levels: 100 }));
 });
 
 test('the document names every message and refers to nothing it does not have', async () => {

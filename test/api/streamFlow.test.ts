@@ -39,18 +39,18 @@ test('a bbo frame follows each change of a best price or its quantity, one an ou
   rig.run(600);
   await client.settle();
   const book = new StreamBook(id);
-  let told = bestOf(book);
+  let published = bestOf(book);
   const mine = client.frames.filter((frame) => frame.market_id === id);
   for (const [at, frame] of mine.entries()) {
     book.apply(frame);
     if (frame.channel !== 'book_delta') continue;
     const best = bestOf(book);
     const following = mine.slice(at + 1, at + 3);
-    if (JSON.stringify(best) === JSON.stringify(told)) {
+    if (JSON.stringify(best) === JSON.stringify(published)) {
       assert.notEqual(following[0]?.channel, 'bbo');
       continue;
     }
-    told = best;
+    published = best;
     assert.deepEqual(
       following.map(({ channel, sequence, data }) => [channel, sequence, data.outcome_index]),
       [
@@ -68,7 +68,7 @@ test('a bbo frame follows each change of a best price or its quantity, one an ou
   }
 });
 
-test('whoever comes back with its last sequence gets the very frames after it (RULES.md 8.7)', async (t) => {
+test('a client that comes back with its last sequence gets exactly the frames after it (RULES.md 8.7)', async (t) => {
   const rig = await StreamRig.start(t, SEED + 2);
   const always = await StreamClient.open(t, rig.baseUrl);
   const id = rig.marketId(0);
@@ -93,7 +93,7 @@ test('whoever comes back with its last sequence gets the very frames after it (R
   whole.assertShown(rig.shown());
 });
 
-test('a sequence nobody has any more, or not yet, is answered with the book (RULES.md 8.7)', async (t) => {
+test('a sequence that is no longer kept, or not there yet, is answered with the book (RULES.md 8.7)', async (t) => {
   const rig = await StreamRig.start(t, SEED + 3);
   rig.run(50);
   const before = rig.shown().sequence;
@@ -133,7 +133,7 @@ test('frames that died with their shard are made up for by a book in their place
   rig.run(100);
   assert.ok(rig.shown(0).sequence > before);
   const back = await StreamClient.open(t, rig.baseUrl);
-  await back.subscribe({ markets: [ids[0]], from_sequence: { [ids[0]!]: before } });
+  await back.subscribe({ markets: [ids[0]], from_sequence: { [ids[0]]: before } });
   await back.settle();
   assert.deepEqual(
     back.frames.map(({ channel }) => channel),
@@ -167,7 +167,7 @@ test('a reader that does not read is closed with 1013 while the others miss noth
     const book = new StreamBook(id);
     book.follow(fast.frames);
     book.assertShown(rig.shown(index));
-    // What the slow one did get is in order as well.
+    // The frames that the slow one received are in order as well.
     new StreamBook(id).follow(slow.frames);
   }
   const again = await StreamClient.open(t, rig.baseUrl);
@@ -225,7 +225,7 @@ test('private frames have no gap, follow each order to one end, and come again (
   await stranger.settle();
   const theirs = new Set(stranger.frames.filter(isPrivate).map(({ data }) => data.order_id));
   assert.ok(theirs.size > 0);
-  for (const { data } of frames) assert.ok(!theirs.has(data.order_id), 'nobody is told of the orders of others');
+  for (const { data } of frames) assert.ok(!theirs.has(data.order_id), 'no account is sent the orders of others');
 });
 
 test('a ping every 30 s, a heartbeat every 5 s, 1001 after 60 s of silence (RULES.md 8.2, 8.7)', async (t) => {

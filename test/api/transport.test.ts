@@ -4,43 +4,30 @@ import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AdminToken } from '../../gateway/auth/adminToken.ts';
-import { type ApiKey, Authenticator } from '../../gateway/auth/apiKeys.ts';
-import { HmacKey } from '../../gateway/auth/hmacKey.ts';
-import { NonceMemory } from '../../gateway/auth/nonces.ts';
-import { Passphrase, sealPassphrase } from '../../gateway/auth/passphrase.ts';
-import { SCOPE } from '../../gateway/auth/scopes.ts';
-import type { Call } from '../../gateway/call.ts';
+import { AdminToken } from '../../gateway/access/adminToken.ts';
+import { Authenticator } from '../../gateway/access/authenticator.ts';
+import { NonceMemory } from '../../gateway/access/nonces.ts';
+import { isAccount } from '../../gateway/access/principal.ts';
+import { SCOPE } from '../../gateway/access/scopes.ts';
+import type { Call } from '../../gateway/http/call.ts';
+import { ok, refuse } from '../../gateway/http/respond.ts';
+import type { Route } from '../../gateway/http/route.ts';
+import type { Params } from '../../gateway/http/router.ts';
+import { HttpServer, type ServerOptions } from '../../gateway/http/server.ts';
+import { IdempotencyStage } from '../../gateway/idempotency/stage.ts';
 import type { Counted, CounterStore } from '../../gateway/limits/counterStore.ts';
 import { Limiter } from '../../gateway/limits/limiter.ts';
-import { createLogger } from '../../gateway/log.ts';
-import { fail, ok } from '../../gateway/respond.ts';
-import type { Route } from '../../gateway/route.ts';
-import { HttpServer, type ServerOptions } from '../../gateway/server.ts';
-import { ManualClock } from '../../shared/clock.ts';
-import { ERRORS } from '../../shared/errors.ts';
+import { createLogger } from '../../gateway/process/log.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { EXT_ROUTE } from '../../shared/wire/commands.ts';
+import { apiKey, PASSPHRASE, SECRET } from '../support/apiKeys.ts';
+import { ManualClock } from '../support/manualClock.ts';
 import { MemoryAnswers } from '../support/memoryAnswers.ts';
 
 const START_MS = 1_790_000_000_000;
-const SECRET = Buffer.alloc(32, 3);
-const PASSPHRASE = 'a-passphrase';
 const UUID = '0b6b3a52-6b0c-4c8e-9a55-0a1d2c3e4f50';
 
-const KEY: ApiKey = {
-  keyId: 'key-1',
-  accountIndex: 1,
-  userId: 'user-1',
-  secret: new HmacKey(SECRET),
-  passphrase: new Passphrase(sealPassphrase(PASSPHRASE)),
-  scopes: SCOPE['trade:orders'],
-  revoked: false,
-  expiresAtMs: null,
-  requireSigningVersion: null,
-  tier: 'standard',
-  rateLimitOverride: null,
-  selfTradePrevention: 0,
-  allowedNetworks: null,
-};
+const KEY = apiKey(1, { scopes: SCOPE['trade:orders'] });
 
 const ECHO_BODY = {
   type: 'object',
@@ -49,7 +36,7 @@ const ECHO_BODY = {
 };
 
 /** A shared counter store that is out of reach. */
-const UNDECIDED: CounterStore = { take: () => 'unavailable', peek: () => 'unavailable' };
+const UNDECIDED: CounterStore = { count: () => 'unavailable', peek: () => 'unavailable' };
 
 const answers = new MemoryAnswers();
 
@@ -57,8 +44,12 @@ const answers = new MemoryAnswers();
 const waiting: Call[] = [];
 let onWaiting: () => void = () => {};
 
+/** No document shows the routes of this test. */
+const UNDOCUMENTED = { summary: '', answers: {} } as const;
+
 const ROUTES: Route[] = [
   {
+    ...UNDOCUMENTED,
     method: 'GET',
     path: '/health',
     access: 'public',
@@ -67,47 +58,60 @@ const ROUTES: Route[] = [
     handler: (call) => ok(call, { status: 'ok' }),
   },
   {
+    ...UNDOCUMENTED,
     method: 'GET',
     path: '/v1/time',
     access: 'public',
     limit: 'unlisted',
-    handler: (call) => ok(call, { account: call.key?.accountIndex ?? null }),
+    handler: (call) => ok(call, { account: isAccount(call.principal) ? call.principal.accountIndex : null }),
   },
   {
+    ...UNDOCUMENTED,
     method: 'POST',
     path: '/v1/echo',
     access: 'public',
     limit: 'unlimited',
     body: ECHO_BODY,
-    handler: (call) => ok(call, call.json as object),
+    handler: (call) => ok(call, call.body as object),
   },
   {
+    ...UNDOCUMENTED,
     method: 'POST',
     path: '/v1/length',
     access: 'public',
     limit: 'unlimited',
     maxBodyBytes: 200_000,
-    handler: (call) => ok(call, { bytes: call.body.length, sha256: sha256(call.body) }),
+    handler: (call) => ok(call, { bytes: call.bodyBytes.length, sha256: sha256(call.bodyBytes) }),
   },
   {
+    ...UNDOCUMENTED,
     method: 'GET',
     path: '/v1/orders/:hash',
     access: 'trade:orders',
     limit: 'orderByHash',
-    handler: (call) => ok(call, { hash: call.params['hash'] }),
+    handler: (call) => ok(call, { hash: (call.params as Params)['hash'] }),
   },
   {
+    ...UNDOCUMENTED,
     method: 'POST',
     path: '/v1/orders',
     access: 'trade:orders',
     limit: 'placeOrder',
     placing: true,
-    idempotent: true,
+    idempotency: EXT_ROUTE.PLACE,
     body: ECHO_BODY,
     handler: (call) => wait(call),
   },
-  { method: 'GET', path: '/v1/bulk', access: 'trade:bulk', limit: 'unlisted', handler: (call) => ok(call, {}) },
   {
+    ...UNDOCUMENTED,
+    method: 'GET',
+    path: '/v1/bulk',
+    access: 'trade:bulk',
+    limit: 'unlisted',
+    handler: (call) => ok(call, {}),
+  },
+  {
+    ...UNDOCUMENTED,
     method: 'GET',
     path: '/v1/throws',
     access: 'public',
@@ -117,15 +121,31 @@ const ROUTES: Route[] = [
     },
   },
   {
+    ...UNDOCUMENTED,
     method: 'GET',
     path: '/v1/rejects',
     access: 'public',
     limit: 'unlimited',
     handler: () => Promise.reject(new Error('a bug')),
   },
-  { method: 'GET', path: '/v1/forgets', access: 'public', limit: 'unlimited', handler: () => Promise.resolve() },
-  { method: 'GET', path: '/v1/waits', access: 'public', limit: 'unlimited', handler: (call) => wait(call) },
   {
+    ...UNDOCUMENTED,
+    method: 'GET',
+    path: '/v1/forgets',
+    access: 'public',
+    limit: 'unlimited',
+    handler: () => Promise.resolve(),
+  },
+  {
+    ...UNDOCUMENTED,
+    method: 'GET',
+    path: '/v1/waits',
+    access: 'public',
+    limit: 'unlimited',
+    handler: (call) => wait(call),
+  },
+  {
+    ...UNDOCUMENTED,
     method: 'GET',
     path: '/admin/ledger',
     access: 'admin',
@@ -174,7 +194,7 @@ async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> 
       }),
     ),
     adminToken: new AdminToken('admin-token'),
-    answers,
+    idempotency: new IdempotencyStage(answers, clock),
     limiter: new Limiter(),
     clock,
     log: createLogger('silent'),
@@ -591,12 +611,13 @@ describe('transport', () => {
     const ALLOWED: Counted = { allowed: true, remaining: 1, resetMs: START_MS };
     const DENIED: Counted = { allowed: false, remaining: 0, resetMs: START_MS + 1000 };
     const LIMITED: Route = {
+      ...UNDOCUMENTED,
       method: 'POST',
       path: '/v1/limited',
       access: 'public',
       limit: 'unlisted',
       maxBodyBytes: 200_000,
-      handler: (made) => ok(made, { bytes: made.body.length }),
+      handler: (made) => ok(made, { bytes: made.bodyBytes.length }),
     };
     const head = (bytes: number) => `POST /v1/limited HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`;
 
@@ -604,7 +625,7 @@ describe('transport', () => {
     function lateStore() {
       const questions: ((counted: Counted) => void)[] = [];
       const store: CounterStore = {
-        take: () => new Promise((resolve) => questions.push(resolve)),
+        count: () => new Promise((resolve) => questions.push(resolve)),
         peek: () => 'unavailable',
       };
       const asked = async () => {
@@ -791,12 +812,12 @@ describe('transport', () => {
       for (const row of refusals) {
         const arrived = nextWaiting();
         const answer = place({ 'idempotency-key': key });
-        fail(await arrived, row);
+        refuse(await arrived, { row: row });
         assert.deepEqual([(await answer).status, (await answer).json.code], [row.status, row.code]);
       }
       const arrived = nextWaiting();
       const last = place({ 'idempotency-key': key });
-      fail(await arrived, ERRORS.INTERNAL_ERROR);
+      refuse(await arrived, { row: ERRORS.INTERNAL_ERROR });
       assert.equal((await last).status, 500);
       assert.equal((await place({ 'idempotency-key': key })).status, 500);
     });
@@ -805,7 +826,7 @@ describe('transport', () => {
       const arrived = nextWaiting();
       const answer = place();
       const held = await arrived;
-      fail(held, ERRORS.DUPLICATE_ORDER);
+      refuse(held, { row: ERRORS.DUPLICATE_ORDER });
       ok(held, { second: true });
       assert.deepEqual((await answer).json, { error: 'duplicate order', code: 'ORDER_PLACEMENT_FAILED' });
     });

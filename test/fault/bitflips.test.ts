@@ -3,24 +3,26 @@
  * is noticed, by an error that names the file, or it is harmless: the shard comes back as it was, goes on from
  * there, and comes back once more with what it added.
  *
- *     FLIPS=20000 SEED=7 npx node --test test/fault/bitflips.test.ts
+ *     SOAK=on SEED=7 node shared/run.mjs --test test/fault/bitflips.test.ts
  */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { checkShard } from '../../engine/check.ts';
-import { Journal } from '../../engine/journal.ts';
-import { recover } from '../../engine/recovery.ts';
-import { SnapshotMaker } from '../../engine/snapshotMaker.ts';
-import { MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
-import { Progress } from '../../shared/progress.ts';
-import { DOMAIN, EngineRig, engineWith, type MemoryJournal, stateOf } from '../support/engine.ts';
-import { seededRandom } from '../support/flow.ts';
+import { test } from 'node:test';
+import { checkInvariants } from '../../engine/core/invariants.ts';
+import { Journal } from '../../engine/journal/journal.ts';
+import { recover } from '../../engine/shard/recovery.ts';
+import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
+import { MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { temporaryDirectory } from '../support/directory.ts';
+import { DOMAIN, engineWith, type MemoryJournal, stateOf } from '../support/engine.ts';
+import { EngineRig } from '../support/engineRig.ts';
+import { seededRandom } from '../support/random.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
 
-const FLIPS = Number(process.env['FLIPS'] ?? 200);
-const SEED = Number(process.env['SEED'] ?? 20_261_122);
+const FLIPS = timesOf({ suite: 100, soak: 1000 });
+const SEED = seedOr(20_261_122);
 const SHARD = 0;
 const ACCOUNTS = [1, 2, 3];
 
@@ -30,8 +32,7 @@ const FRAME_HEADER = 24;
 
 const random = seededRandom(SEED);
 const below = (limit: number): number => Math.floor(random() * limit);
-const root = mkdtempSync(join(tmpdir(), 'bitflips-test-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryDirectory();
 
 type Row = MemoryJournal['rows'][number];
 type Files = ReadonlyMap<string, Buffer>;
@@ -53,7 +54,7 @@ test(`${FLIPS} flipped bits are each noticed or harmless (SEED=${SEED})`, (t) =>
     for (const { file, at, bit } of FOUND) isNoticed(history, file, at, bit);
   }
   for (let flip = 0; flip < FLIPS; flip++) {
-    const { history, file, from, to } = targets[flip % targets.length]!;
+    const { history, file, from, to } = targets[flip % targets.length];
     const [at, bit] = [from + below(to - from), below(8)];
     try {
       if (isNoticed(history, file, at, bit)) noticed++;
@@ -72,7 +73,7 @@ function isNoticed({ files, state, more, stateAfter }: History, file: string, at
   mkdirSync(directory);
   for (const [name, bytes] of files) writeFileSync(join(directory, name), bytes);
   const damaged = Buffer.from(files.get(file)!);
-  damaged[at]! ^= 1 << bit;
+  damaged[at] ^= 1 << bit;
   writeFileSync(join(directory, file), damaged);
   try {
     comeBack(directory, state, more);
@@ -85,12 +86,12 @@ function isNoticed({ files, state, more, stateAfter }: History, file: string, at
   return false;
 }
 
-/** What a new process finds, and what it then adds. It is killed, too. */
+/** The state that a new process finds, and its own additions. It is killed, too. */
 function comeBack(directory: string, expected: Buffer, more: readonly Row[]): void {
   const journal = openJournal(directory);
   try {
     const { engine } = recover(journal, directory, SHARD, () => engineWith(journal));
-    checkShard(engine.state);
+    checkInvariants(engine.state);
     assert.ok(stateOf(engine).equals(expected), 'the state is what it was');
     append(journal, more);
   } finally {
@@ -125,9 +126,9 @@ function makeHistory(kind: Kind): History {
   for (let snapshot = 0; snapshot < 2; snapshot++) {
     trade(rig, 80);
     write();
-    if (kind !== 'young') maker.look(true);
+    if (kind !== 'young') maker.makeDue(true);
   }
-  // Trimmed rows leave free pages behind; some are used again by the rows behind the snapshot.
+  // Trimmed rows leave free pages; some are used again by the rows after the snapshot.
   assert.ok(!journal.trim(new Progress(progress).trimmable(SHARD)));
   trade(rig, 30);
   write();
@@ -156,8 +157,8 @@ function openJournal(directory: string): Journal {
 
 /** A few rows a commit, as a shard with little to do writes them. */
 function append(journal: Journal, rows: readonly Row[]): void {
-  for (const [index, { sequence, timeMs, words, eventWord, eventBytes }] of rows.entries()) {
-    journal.append(sequence, timeMs, words, 0, eventWord * 4, words, eventWord, eventBytes);
+  for (const [index, row] of rows.entries()) {
+    journal.append(row);
     if (index % 4 === 3) journal.commit();
   }
   journal.commit();
@@ -175,7 +176,7 @@ function open(rig: EngineRig): void {
 /** Placing, crossing, cancelling and expiring in two markets. */
 function trade(rig: EngineRig, commands: number): void {
   for (let count = 0; count < commands; count++) {
-    const [market, account] = [below(2), ACCOUNTS[below(ACCOUNTS.length)]!];
+    const [market, account] = [below(2), ACCOUNTS[below(ACCOUNTS.length)]];
     rig.nowMs += 500;
     if (below(12) === 0) rig.cancelMany(account, market);
     else {

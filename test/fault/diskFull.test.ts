@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
@@ -17,15 +17,12 @@ const RESERVE_MB = 16;
 const MB = 1_000_000;
 const BUSY = 'the engine is busy';
 
-/** The path of a small disk, or null where nobody may mount one. */
+/** The path of a small disk, or null where the test may not mount one. */
 function mountDisk(t: TestContext): string | null {
-  const path = mkdtempSync(join(tmpdir(), 'exchange-disk-'));
+  const path = temporaryDirectory();
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB * MB}`, 'tmpfs', path]);
-  t.after(() => {
-    // Lazily: the server that still writes there is ended by a clean-up of its own.
-    if (status === 0) spawnSync('umount', ['--lazy', path]);
-    rmSync(path, { recursive: true, force: true });
-  });
+  // Lazily: the server that still writes there is ended by a clean-up of its own.
+  if (status === 0) t.after(() => void spawnSync('umount', ['--lazy', path]));
   return status === 0 ? path : null;
 }
 

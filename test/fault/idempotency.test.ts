@@ -2,18 +2,19 @@
  * kill -9 while requests with keys are in flight: whatever was answered is answered again byte for byte, and no key
  * has placed two orders.
  *
- *     KILL_CYCLES=100 SEED=7 npx node --test test/fault/idempotency.test.ts
+ *     SOAK=on SEED=7 node shared/run.mjs --test test/fault/idempotency.test.ts
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { seededRandom } from '../support/flow.ts';
+import { seededRandom } from '../support/random.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
-const CYCLES = Number(process.env['KILL_CYCLES'] ?? 2);
-const SEED = Number(process.env['SEED'] ?? 20_261_121);
+const CYCLES = timesOf({ suite: 1, soak: 12 });
+const SEED = seedOr(20_261_121);
 const REQUESTS = 24;
 
 type Asked = { readonly key: string; readonly body: unknown; answer: string | null };
@@ -41,7 +42,7 @@ test(`every key is carried out once over ${CYCLES} kills (SEED=${SEED})`, async 
     let killing: Promise<void> | undefined;
     await Promise.all(
       asked.map(async (each) => {
-        // What the kill cut off has no answer.
+        // Requests that the kill interrupted have no answer.
         const answer = await ask(each).catch(() => null);
         each.answer = answer;
         if (answer !== null && ++answered === killAfter) killing = server.kill();

@@ -2,17 +2,18 @@
  * kill -9 under load: after a restart on the same directory everything acknowledged is there, and what was not
  * acknowledged is there whole or not at all. One kill in five hits the process that is recovering from the last one.
  *
- *     KILL_CYCLES=1000 SEED=7 npx node --test test/fault/kill.test.ts
+ *     SOAK=on SEED=7 node shared/run.mjs --test test/fault/kill.test.ts
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as passed } from 'node:timers/promises';
-import { seededRandom } from '../support/flow.ts';
+import { seededRandom } from '../support/random.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { Witness } from '../support/witness.ts';
 
-const CYCLES = Number(process.env['KILL_CYCLES'] ?? 3);
-const SEED = Number(process.env['SEED'] ?? 20_261_120);
+const CYCLES = timesOf({ suite: 2, soak: 15 });
+const SEED = seedOr(20_261_120);
 const COMMANDS = 200;
 const RECOVERY_KILL_EVERY = 5;
 /** A start takes about this long, so the kill can hit any part of it. */

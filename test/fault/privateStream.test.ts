@@ -1,8 +1,8 @@
 /**
  * Private streams over kill -9 and a lost shard: a client that comes back with `user_since` has, in the end, exactly
- * the account's orders and trades, each told once, numbered without a gap, whatever died meanwhile (RULES.md 8.9).
+ * the account's orders and trades, each sent once, numbered without a gap, whatever died meanwhile (RULES.md 8.9).
  *
- *     KILL_CYCLES=100 SEED=7 npx node --test test/fault/privateStream.test.ts
+ *     SOAK=on SEED=7 node shared/run.mjs --test test/fault/privateStream.test.ts
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -10,18 +10,18 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import Database from 'better-sqlite3';
-import { shardOfMarket } from '../../shared/catalog.ts';
-import { CLOSE_REASON_NAMES } from '../../shared/codes.ts';
-import { bytesToUuid, UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
+import { CLOSE_REASON_NAMES } from '../../shared/base/codes.ts';
+import { bytesToUuid, UUID_BYTES, uuidToBytes } from '../../shared/base/hex.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
-import { seededRandom } from '../support/flow.ts';
+import { seededRandom } from '../support/random.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
-import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+import { makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 
-const CYCLES = Number(process.env['KILL_CYCLES'] ?? 3);
-const SEED = Number(process.env['SEED'] ?? 20_261_121);
+const CYCLES = timesOf({ suite: 2, soak: 15 });
+const SEED = seedOr(20_261_121);
 const COMMANDS = 120;
 const GROUP = 'all';
 const SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
@@ -34,7 +34,7 @@ const random = seededRandom(SEED);
 const scope = { after };
 let named = 0;
 
-/** An account, and everything its stream has told it, over all its connections. */
+/** An account, and all frames of its stream, over all its connections. */
 class Listener {
   trader: Trader;
   readonly frames: Json[] = [];
@@ -78,7 +78,7 @@ class Listener {
 
 async function command(listener: Listener, markets: readonly OrderMarket[]): Promise<void> {
   const { trader } = listener;
-  const market = markets[Math.floor(random() * markets.length)]!;
+  const market = markets[Math.floor(random() * markets.length)];
   if (random() < 0.08) await trader.client.cancelMarket(market.id);
   else {
     const price = `0.${47 + Math.floor(random() * 6)}`;
@@ -134,13 +134,13 @@ function historyOf({ frames }: Listener): { orders: Map<string, OrderRow>; fills
 }
 
 /** Each order placed once, filled as often as it was, and over once, with its reason, after everything else. */
-function assertTold(listener: Listener): void {
+function assertSent(listener: Listener): void {
   const { orders, fills } = historyOf(listener);
-  const told = listener.frames.filter(({ channel }) => channel === 'fill');
+  const sent = listener.frames.filter(({ channel }) => channel === 'fill');
   assert.deepEqual(
-    told.map(({ data }) => `${data.trade_id} ${data.role} ${data.order_id}`).sort(),
+    sent.map(({ data }) => `${data.trade_id} ${data.role} ${data.order_id}`).sort(),
     fills.sort(),
-    'each fill is told once',
+    'each fill is sent once',
   );
   const byOrder = Map.groupBy(listener.frames, ({ data }) => data.order_id as string);
   assert.deepEqual(new Set(byOrder.keys()), new Set(orders.keys()));
@@ -172,13 +172,7 @@ async function loseShard(): Promise<void> {
 }
 
 test(`a private stream is whole over ${CYCLES} kills and lost shards (SEED=${SEED})`, async () => {
-  const markets: OrderMarket[] = [];
-  while (markets[0] === undefined || markets[1] === undefined) {
-    const market = await makeMarket(server);
-    const id = new Uint8Array(UUID_BYTES);
-    assert.ok(uuidToBytes(market.id, id, 0));
-    markets[shardOfMarket(id, 2)] = market;
-  }
+  const markets = await marketPerShard(server, 2);
   const listeners = [
     new Listener(await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
     new Listener(await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
@@ -212,7 +206,7 @@ test(`a private stream is whole over ${CYCLES} kills and lost shards (SEED=${SEE
     assert.deepEqual(await listener.again(), listener.frames, 'nothing has another number than it had');
   }
   await server.stop();
-  for (const listener of listeners) assertTold(listener);
+  for (const listener of listeners) assertSent(listener);
 });
 
 function isOver({ reason }: Json): boolean {

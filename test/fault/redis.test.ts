@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type Count, type CounterStore, MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
 import { RedisCounterStore } from '../../gateway/limits/redisCounterStore.ts';
-import { createLogger } from '../../gateway/log.ts';
+import { createLogger } from '../../gateway/process/log.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_REDIS, redisToStart, startRedis, type TestRedis } from '../support/redis.ts';
 import { type Answer, startServer } from '../support/server.ts';
@@ -25,13 +25,13 @@ function isAnswering(store: CounterStore): Promise<unknown> {
   return eventually('Redis answers', async () => (await store.peek([], T0)) !== 'unavailable');
 }
 
-async function take(store: CounterStore, subject: string, requests: number, windowSec = LONG_SEC): Promise<Count> {
-  const count = await store.take(subject, { requests, windowSec }, T0);
+async function countOne(store: CounterStore, subject: string, requests: number, windowSec = LONG_SEC): Promise<Count> {
+  const count = await store.count(subject, { requests, windowSec }, T0);
   assert.ok(count !== 'unavailable');
   return count;
 }
 
-/** Resets tell how much of the window is left, which depends on when a test runs. */
+/** A reset depends on the part of the window that is left, so on the moment at which a test runs. */
 function verdict({ allowed, remaining, resetMs }: Count): object {
   assert.ok(resetMs > T0 && resetMs <= T0 + LONG_SEC * 1000, 'the window began before, and still lasts');
   return { allowed, remaining };
@@ -42,7 +42,7 @@ describe('RedisCounterStore', options, () => {
     const redis = await connected(t, await startRedis(t));
     const memory = new MemoryCounterStore(10);
     for (const [subject, requests] of [...Array(8).fill(['a', 6]), ['b', 1], ['b', 1], ['a', 3], ['a', 9], ['a', 9]]) {
-      const [expected, found] = [await take(memory, subject, requests), await take(redis, subject, requests)];
+      const [expected, found] = [await countOne(memory, subject, requests), await countOne(redis, subject, requests)];
       assert.deepEqual(verdict(found), verdict(expected), `${subject} of ${requests}`);
     }
     const quotas = ['a', 'b', 'c'].map((subject) => ({ subject, limit: { requests: 9, windowSec: LONG_SEC } }));
@@ -54,7 +54,7 @@ describe('RedisCounterStore', options, () => {
   test('never admits more than the limit together, however many gateways ask at once', async (t) => {
     const redis = await startRedis(t);
     const stores = [await connected(t, redis), await connected(t, redis), await connected(t, redis)];
-    const asked = Array.from({ length: 60 }, (_, index) => take(stores[index % 3]!, 'a', 25));
+    const asked = Array.from({ length: 60 }, (_, index) => countOne(stores[index % 3], 'a', 25));
     const admitted = (await Promise.all(asked)).filter(({ allowed }) => allowed);
     assert.equal(admitted.length, 25);
     assert.deepEqual(
@@ -65,8 +65,8 @@ describe('RedisCounterStore', options, () => {
 
   test('admits again when the oldest request has left the window', async (t) => {
     const store = await connected(t, await startRedis(t));
-    await take(store, 'a', 1, 1);
-    await eventually('the window ends', async () => (await take(store, 'a', 1, 1)).allowed);
+    await countOne(store, 'a', 1, 1);
+    await eventually('the window ends', async () => (await countOne(store, 'a', 1, 1)).allowed);
   });
 
   test('cannot decide while Redis hangs: at first when it has waited, then without asking', async (t) => {
@@ -74,35 +74,35 @@ describe('RedisCounterStore', options, () => {
     const store = await connected(t, redis);
     const limit = { requests: 9, windowSec: LONG_SEC };
     redis.hang();
-    assert.equal(await store.take('a', limit, T0), 'unavailable');
-    assert.equal(store.take('a', limit, T0), 'unavailable', 'not even a promise');
+    assert.equal(await store.count('a', limit, T0), 'unavailable');
+    assert.equal(store.count('a', limit, T0), 'unavailable', 'not even a promise');
     assert.equal(store.peek([{ subject: 'a', limit }], T0), 'unavailable');
     redis.goOn();
     await isAnswering(store);
-    assert.ok((await take(store, 'a', 9)).allowed);
+    assert.ok((await countOne(store, 'a', 9)).allowed);
   });
 
   test('comes back by itself when Redis was gone, with a Redis that has forgotten everything', async (t) => {
     const redis = await startRedis(t);
     const store = await connected(t, redis);
-    await take(store, 'a', 1);
+    await countOne(store, 'a', 1);
     await redis.kill();
     await eventually('the loss is noticed', async () => store.peek([], T0) === 'unavailable');
-    assert.equal(store.take('a', { requests: 1, windowSec: LONG_SEC }, T0), 'unavailable');
+    assert.equal(store.count('a', { requests: 1, windowSec: LONG_SEC }, T0), 'unavailable');
     assert.ok(await redis.start());
     await isAnswering(store);
-    assert.deepEqual(verdict(await take(store, 'a', 1)), { allowed: true, remaining: 0 });
+    assert.deepEqual(verdict(await countOne(store, 'a', 1)), { allowed: true, remaining: 0 });
   });
 
   test('cannot decide while Redis refuses to store', async (t) => {
     const redis = await startRedis(t);
     const store = await connected(t, redis);
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
-    assert.equal(await store.take('a', { requests: 9, windowSec: LONG_SEC }, T0), 'unavailable');
+    assert.equal(await store.count('a', { requests: 9, windowSec: LONG_SEC }, T0), 'unavailable');
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
     await eventually(
       'Redis stores',
-      async () => (await store.take('b', { requests: 9, windowSec: 1 }, T0)) !== 'unavailable',
+      async () => (await store.count('b', { requests: 9, windowSec: 1 }, T0)) !== 'unavailable',
     );
   });
 });

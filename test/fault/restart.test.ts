@@ -1,6 +1,6 @@
 /**
- * A thread that dies takes nobody with it: its shard is rebuilt from its journal while the other trades on, nothing
- * that was acknowledged is lost, and the same signed order resolves what was left open.
+ * The death of one thread affects no other: its shard is rebuilt from its journal while the other continues to trade,
+ * no acknowledged order is lost, and sending the same signed order again settles an unknown outcome.
  *
  * The thread dies of a real failure: the server may not write files beyond a size (RLIMIT_FSIZE), which is chosen
  * between the sizes its files have, so one file hits it and the others do not.
@@ -10,13 +10,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { shardOfMarket } from '../../shared/catalog.ts';
-import { UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
-import type { OrderMarket } from '../../shared/sdk/order.ts';
-import type { PlacementResponse } from '../../shared/sdk/types.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
+import type { PlacementResponse } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, type Scope, startServer, type TestServer } from '../support/server.ts';
-import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+import { assertBalanced, assertRefused, makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 
 const skip = spawnSync('prlimit', ['--version']).status === 0 ? false : 'needs prlimit of util-linux';
 const DEPOSIT_MICRO = 1_000_000_000;
@@ -30,13 +28,7 @@ type Rig = { server: TestServer; trader: Trader; failing: OrderMarket; other: Or
 /** Shard 0 has `failing`, shard 1 has `other`. */
 async function makeRig(t: Scope): Promise<Rig> {
   const server = await startServer(t);
-  const markets: OrderMarket[] = [];
-  while (markets[0] === undefined || markets[1] === undefined) {
-    const market = await makeMarket(server);
-    const id = new Uint8Array(UUID_BYTES);
-    assert.ok(uuidToBytes(market.id, id, 0));
-    markets[shardOfMarket(id, 2)] = market;
-  }
+  const markets = await marketPerShard(server, 2);
   const [failing, other] = markets as [OrderMarket, OrderMarket];
   return { server, trader: await makeTrader(server, { depositMicro: DEPOSIT_MICRO }), failing, other };
 }
@@ -115,7 +107,8 @@ test('a shard that cannot write is rebuilt while the other trades on, and nothin
   await assertAllThere(trader, placed, [failing, other]);
   await assertBalanced(server);
 
-  // What the lost thread had taken for orders that never were is there again, to the micro and in every shard.
+  // Funds that the lost thread had reserved for orders it never journaled are available again, to the micro and in
+  // every shard.
   const available = Number((await trader.client.balances()).usdc.available);
   assert.equal((await spend(trader, other, available + 1)).body.code, 'INSUFFICIENT_BALANCE');
   assert.equal((await spend(trader, other, available)).status, 200);
@@ -145,8 +138,8 @@ test('a shard whose journal is damaged stays down, the others trade on, and with
   const reason = 'shard 0 is down, the log says why';
   await eventually(reason, async () => (await readiness(server)).reason === reason);
   assert.deepEqual(await readiness(server), { status: 'degraded', reason });
-  const told = server.stdout.find((line) => line.includes('shard is down'));
-  assert.match(told!, /journal-0\.db: its high-water mark is missing or damaged/);
+  const logged = server.stdout.find((line) => line.includes('shard is down'));
+  assert.match(logged!, /journal-0\.db: its high-water mark is missing or damaged/);
 
   assertRefused(await trader.post(body), 503, 'ENGINE_BUSY', 'the engine is busy');
   assert.equal((await trader.client.openOrders(failing.id)).length, placed.length, 'what is known stays to be read');
@@ -180,7 +173,7 @@ test('trading goes on without the projector, which catches up when it can write 
   await placeUntilLonger(rig, other, READ_MODEL, [SHARD_0, SHARD_1, CONTROL]);
   limitFiles(server, sizeOf(server, READ_MODEL));
   await trader.client.cancelOrder(order_hash);
-  // A query waits for what its account was told of, and then gives up.
+  // A query waits for the events its account was notified of, and then fails.
   assertRefused(await trader.send('GET', `/v1/orders/${order_hash}`), 503, 'ENGINE_BUSY', 'the engine is busy');
   await trader.place(other, { price: '0.3', size: '10' });
   assert.deepEqual(await readiness(server), { status: 'ready' });

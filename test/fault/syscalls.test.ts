@@ -3,20 +3,21 @@
  * while it starts, while it trades, while it stops. Whatever the process does then, what it had acknowledged is there
  * when it starts again, and what it refused is not.
  *
- *     SYSCALL_POINTS=5000 SEED=7 npx node --test test/fault/syscalls.test.ts
+ *     SOAK=on SEED=7 node shared/run.mjs --test test/fault/syscalls.test.ts
  */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { seededRandom } from '../support/flow.ts';
+import { test } from 'node:test';
+import { temporaryDirectory } from '../support/directory.ts';
+import { seededRandom } from '../support/random.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer, TestServer } from '../support/server.ts';
 import { attachStrace, skipWithoutStrace, straceEnded } from '../support/strace.ts';
 import { Witness } from '../support/witness.ts';
 
-const POINTS = Number(process.env['SYSCALL_POINTS'] ?? 6);
-const SEED = Number(process.env['SEED'] ?? 2);
+const POINTS = timesOf({ suite: 2, soak: 20 });
+const SEED = seedOr(2);
 const COMMANDS = 120;
 const ENVIRONMENT = { SNAPSHOT_EVERY: '200', JOURNAL_KEEP: '100' };
 
@@ -40,13 +41,12 @@ const WRITES_PER_CALL = 6;
 
 const skip = skipWithoutStrace;
 const random = seededRandom(SEED);
-const directory = mkdtempSync(join(tmpdir(), 'syscalls-test-'));
-after(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryDirectory();
 
 /** One point where a fault is put. */
 class Point {
   readonly syscall = pick(CALLS);
-  readonly fault = pick(FAULTS[this.syscall]!);
+  readonly fault = pick(FAULTS[this.syscall]);
   /** Small numbers more often than large ones: rare calls are as interesting. */
   readonly at: number;
   readonly #tracePath: string;
@@ -63,7 +63,7 @@ class Point {
     return ['-o', this.#tracePath, '-e', `trace=${this.syscall}`, '-e', inject];
   }
 
-  /** Whether the call was reached: `isEnded` says that the server was gone before anybody else ended it. */
+  /** True if the call was reached: `isEnded` means that the server had ended by itself. */
   isHit(isEnded: boolean): boolean {
     return this.fault === KILL ? isEnded : readFileSync(this.#tracePath, 'utf8').includes('INJECTED');
   }
@@ -136,5 +136,5 @@ async function faultWhileStarting(server: TestServer): Promise<Run> {
 }
 
 function pick<T>(from: readonly T[]): T {
-  return from[Math.floor(random() * from.length)]!;
+  return from[Math.floor(random() * from.length)];
 }

@@ -2,7 +2,7 @@
  * Hostile input against a running server: whatever comes, the answer is a documented one or a closed connection, no
  * thread dies, memory stays flat, and an honest order goes through afterwards.
  *
- *     FUZZ_RUNS=100000 SEED=7 npx node --test test/fuzz/http.test.ts
+ *     SOAK=on SEED=7 node shared/run.mjs --test test/fuzz/http.test.ts
  */
 
 import assert from 'node:assert/strict';
@@ -10,15 +10,16 @@ import { readFileSync } from 'node:fs';
 import { after, afterEach, describe, it } from 'node:test';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
-import type { PlacementBody } from '../../shared/sdk/types.ts';
+import type { PlacementBody } from '../../shared/client/types.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { type HeaderLines, onWire, requestBytes, signedHeaders, type WireAnswer } from '../support/wire.ts';
 
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 1000);
-const SEED = Number(process.env['SEED'] ?? 20_261_123);
+const RUNS = timesOf({ suite: 300, soak: 5000 });
+const SEED = seedOr(20_261_123);
 const DOCUMENTED = new Set([200, 201, 202, 400, 401, 403, 404, 405, 409, 413, 422, 423, 429, 503]);
-/** What the HTTP parser itself says of bytes that are no request. */
+/** The answers of the HTTP parser itself to bytes that are not a request. */
 const OF_PARSER = new Set([...DOCUMENTED, 431, 505]);
 const MAX_GROWTH_KIB = 96 * 1024;
 const MAX_BODY_BYTES = 65_536;
@@ -145,7 +146,7 @@ describe(`hostile input (SEED=${SEED}, ${RUNS} runs each)`, () => {
       const headers = signedHeaders(credentials, 'POST', '/v1/orders', bytes);
       const [answer] = await onWire(port, requestBytes('POST', '/v1/orders', headers, bytes), 'first');
       const isTooLarge = bytes.length > MAX_BODY_BYTES;
-      // Who still sends when he is refused may find the connection reset before he reads why.
+      // A client that still sends when it is refused may find the connection reset before it reads the answer.
       if (answer === undefined) assert.ok(isTooLarge, 'no answer');
       else assert.equal(answer.status, isTooLarge ? 413 : 400);
     });
@@ -296,7 +297,7 @@ function changedSignature(signature: string): fc.Arbitrary<string> {
 
 function flipped(signature: string, bit: number): string {
   const bytes = Buffer.from(signature.slice(2), 'hex');
-  bytes[bit >> 3]! ^= 1 << (bit & 7);
+  bytes[bit >> 3] ^= 1 << (bit & 7);
   return `0x${bytes.toString('hex')}`;
 }
 

@@ -3,22 +3,23 @@
  * Whatever comes, the server answers with frames of the protocol or closes, no thread dies, and others go on trading
  * and listening.
  *
- *     FUZZ_RUNS=20000 SEED=7 npx node --test test/fuzz/websocket.test.ts
+ *     SOAK=on SEED=7 node shared/run.mjs --test test/fuzz/websocket.test.ts
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
+import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
-const RUNS = Math.min(Number(process.env['FUZZ_RUNS'] ?? 300), 20_000);
-const SEED = Number(process.env['SEED'] ?? 20_261_121);
+const RUNS = timesOf({ suite: 200, soak: 3000 });
+const SEED = seedOr(20_261_121);
 const UPGRADE =
   'GET /v1/ws HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
   'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n';
 const HEAD_END = '\r\n\r\n';
-/** What may come after the upgrade: text of the protocol, pings and pongs of it, a close. */
+/** The frames that may follow the upgrade: text of the protocol, its pings and pongs, a close. */
 const SERVER_OPCODES = new Set([0x1, 0x8, 0x9, 0xa]);
 /** A frame that ends the conversation, so that a run is over when the server has read everything. */
 const CLOSE = frame(0x88, Buffer.from([0x03, 0xe8]), true);
@@ -50,7 +51,7 @@ test(`no bytes on the stream do more than close their own connection (SEED=${SEE
   assert.equal(order.status, 'open', 'an honest order goes through');
 });
 
-/** Frames good and bad, with noise between them, behind a good upgrade. */
+/** Good and bad frames, with noise between them, after a good upgrade. */
 function conversation(): fc.Arbitrary<Buffer> {
   const texts = fc.oneof(
     fc.constantFrom('{"channel":"ping"}', '{"channel":"subscribe","data":{"markets":[]}}', '{', '[]', 'null', ''),
@@ -109,9 +110,9 @@ function frame(head: number, payload: Buffer, isMasked: boolean): Buffer {
   const size = length < 126 ? Buffer.from([length]) : Buffer.from([126, length >> 8, length & 0xff]);
   if (length > 0xffff) return Buffer.from([head, 0xff, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
   if (!isMasked) return Buffer.concat([Buffer.from([head]), size, payload]);
-  size[0]! |= 0x80;
+  size[0] |= 0x80;
   const mask = Buffer.from([0x12, 0x34, 0x56, 0x78]);
-  const masked = payload.map((byte, index) => byte ^ mask[index & 3]!);
+  const masked = payload.map((byte, index) => byte ^ mask[index & 3]);
   return Buffer.concat([Buffer.from([head]), size, mask, masked]);
 }
 
@@ -119,13 +120,13 @@ function frame(head: number, payload: Buffer, isMasked: boolean): Buffer {
 function framesIn(bytes: Buffer): { opcode: number; payload: Buffer }[] {
   const frames: { opcode: number; payload: Buffer }[] = [];
   for (let at = 0; at + 2 <= bytes.length; ) {
-    const short = bytes[at + 1]!;
+    const short = bytes[at + 1];
     const isLong = short === 126;
     assert.ok(short < 127, 'no answer is larger than 64 KiB here, and none is masked');
     const from = at + (isLong ? 4 : 2);
     const length = isLong ? bytes.readUInt16BE(at + 2) : short;
     if (from + length > bytes.length) break;
-    frames.push({ opcode: bytes[at]! & 0x0f, payload: bytes.subarray(from, from + length) });
+    frames.push({ opcode: bytes[at] & 0x0f, payload: bytes.subarray(from, from + length) });
     at = from + length;
   }
   return frames;

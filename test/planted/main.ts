@@ -4,10 +4,10 @@
  * unless the tests pass without a fault and every fault was caught.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../support/directory.ts';
 import { FAULTS, type Fault } from './faults.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -18,14 +18,10 @@ const TEST_LIMIT_MS = 60_000;
 const RUNNER_LIMIT_MS = 90_000;
 const LINE = 110;
 
-const copy = mkdtempSync(join(tmpdir(), 'planted-'));
-try {
-  for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  process.exitCode = plantAll() ? 0 : 1;
-} finally {
-  rmSync(copy, { recursive: true, force: true });
-}
+const copy = temporaryDirectory();
+for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+process.exitCode = plantAll() ? 0 : 1;
 
 function plantAll(): boolean {
   const tests = new Set(FAULTS.map(({ caughtBy }) => caughtBy));
@@ -60,7 +56,7 @@ function failureWith({ name, file, search, replace, caughtBy }: Fault): string |
   }
 }
 
-/** What a test says when it fails, as far as one line goes; undefined when it passes. */
+/** The first line of a failing test's message; undefined when it passes. */
 function failureOf(testPath: string): string | undefined {
   const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=tap'];
   const options = { cwd: copy, timeout: RUNNER_LIMIT_MS, killSignal: 'SIGKILL', encoding: 'utf8' } as const;

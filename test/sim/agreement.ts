@@ -2,11 +2,11 @@
  * Everything an engine knows held against everything the oracle knows: books in queue order, money, tokens, markets.
  */
 import assert from 'node:assert/strict';
-import type { Engine } from '../../engine/engine.ts';
-import type { Levels } from '../../engine/levels.ts';
-import { NONE, NUMBERS, type Orders, WORDS } from '../../engine/orders.ts';
-import { CLIENT_ID_WORDS, NO_TAG } from '../../engine/tags.ts';
-import { OUTCOME } from '../../shared/codes.ts';
+import type { Levels } from '../../engine/book/levels.ts';
+import { DOUBLE_SHIFT, NONE, type Orders, WORD_SHIFT } from '../../engine/book/orders.ts';
+import { CLIENT_ID_WORDS, NO_TAG } from '../../engine/book/tags.ts';
+import type { Engine } from '../../engine/core/engine.ts';
+import { OUTCOME } from '../../shared/base/codes.ts';
 import { DOMAINS } from './command.ts';
 import { ACCOUNTS } from './flow.ts';
 import type { Oracle } from './oracle.ts';
@@ -26,7 +26,7 @@ export function assertAgreement(
     const facts = { status: market.status, feeBps: market.feeBps, collateral: BigInt(market.collateralMicro) };
     const { status, feeBps, collateral } = expected;
     assert.deepEqual(facts, { status, feeBps, collateral }, `market ${market.index}`);
-    assert.equal(market.sequence, frameOf(market.index), 'the last frame is the last one told of');
+    assert.equal(market.sequence, frameOf(market.index), 'the last frame is the last one that was read');
     for (const isBid of [true, false]) {
       const queue = oracle.queue(of, isBid).map((order) => `${order.id}: ${order.remaining} ${order.clientId}`);
       assert.deepEqual(queueOf(engine, isBid ? market.book.bids : market.book.asks), queue, `market ${market.index}`);
@@ -41,7 +41,7 @@ export function assertAgreement(
     }
   });
   for (const account of HOLDERS) {
-    const available = BigInt(ledger.netMicro[account]!);
+    const available = BigInt(ledger.netMicro[account]);
     const reserved = BigInt(ledger.reservedOf(account));
     assert.deepEqual({ available, reserved }, oracle.usdc(account), `USDC of ${account}`);
   }
@@ -49,12 +49,12 @@ export function assertAgreement(
   const { contracts, groups } = engine.state;
   assert.equal(groups.count, oracle.groups.size, 'order groups');
   for (const [index, expected] of oracle.groups) {
-    const { isTripped, window, windowSec } = groups.of(expected.account, index)!;
+    const { isTripped, window, windowSec } = groups.find(expected.account, index)!;
     const filled = BigInt(window.sumAfter(oracle.nowMs - windowSec * 1000));
     const facts = { isTripped: expected.isTripped, filled: oracle.filledOf(expected) };
     assert.deepEqual({ isTripped, filled }, facts, `order group ${index}`);
   }
-  if (contracts.haveChanged) assert.equal(contracts.chainId, DOMAINS[oracle.domain]!.chainId, 'contracts');
+  if (contracts.haveChanged) assert.equal(contracts.chainId, DOMAINS[oracle.domain].chainId, 'contracts');
   else assert.equal(oracle.domain, 0, 'contracts');
 }
 
@@ -62,10 +62,9 @@ function queueOf(engine: Engine, levels: Levels): string[] {
   const { orders } = engine.state;
   const queue: string[] = [];
   for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
-    for (let slot = levels.head[tick]!; slot !== NONE; slot = orders.next[slot << WORDS]!) {
-      queue.push(
-        `${orders.sequence[slot << NUMBERS]}: ${orders.remainingLots[slot << NUMBERS]} ${clientIdOf(orders, slot)}`,
-      );
+    for (let slot = levels.head[tick]; slot !== NONE; slot = orders.next[slot << WORD_SHIFT]) {
+      const remaining = orders.remainingLots[slot << DOUBLE_SHIFT];
+      queue.push(`${orders.sequence[slot << DOUBLE_SHIFT]}: ${remaining} ${clientIdOf(orders, slot)}`);
     }
   }
   return queue;
@@ -73,7 +72,7 @@ function queueOf(engine: Engine, levels: Levels): string[] {
 
 /** The client order id of an engine's open order, or nothing. */
 export function clientIdOf({ tag, tags }: Orders, slot: number): string {
-  const row = tag[slot << WORDS]!;
+  const row = tag[slot << WORD_SHIFT];
   if (row === NO_TAG) return '';
   const start = tags.clientId.byteOffset + row * CLIENT_ID_WORDS * 4;
   return Buffer.from(tags.clientId.buffer, start, tags.clientIdBytes[row]).toString('latin1');

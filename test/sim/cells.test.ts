@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Balances, createBalances } from '../../shared/balances.ts';
+import { Balances, createBalances } from '../../shared/wire/balances.ts';
 
 const ACCOUNT = 1;
 const OPERATIONS = ['load', 'store', 'add', 'sub', 'compareExchange'] as const;

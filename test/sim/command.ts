@@ -1,25 +1,33 @@
-/** Commands of the simulator as plain values: written into a shard's ring, and told to that shard's oracle. */
+/** Commands of the simulator as plain values: written into a shard's ring, and passed to that shard's oracle. */
 import { placeDigest } from '../../engine/verify/placeDigest.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
-import { CLOSE_REASON, MOVEMENT } from '../../shared/codes.ts';
-import * as cmd from '../../shared/commands.ts';
-import type { Eip712Domain, OrderHasher } from '../../shared/eip712.ts';
-import { OK } from '../../shared/errors.ts';
-import { ADDRESS_BYTES, tryParseHex } from '../../shared/hex.ts';
-import { writeSafe } from '../../shared/record.ts';
-import type { RingProducer } from '../../shared/ring.ts';
-import { DOMAIN, writeExtension } from '../support/engine.ts';
+import { CLOSE_REASON, MOVEMENT } from '../../shared/base/codes.ts';
+import { OK } from '../../shared/base/errors.ts';
+import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
+import type { Eip712Domain, OrderHasher } from '../../shared/crypto/eip712.ts';
+import {
+  BOTH_OUTCOMES,
+  CANCEL_TOMBSTONE,
+  COMMAND,
+  type CommandType,
+  claimCommand,
+  EXTENDED_PLACE,
+  NO_GROUP,
+  NO_MARKET,
+  REPLACE_MODE,
+} from '../../shared/wire/commands.ts';
+import { writeSafe } from '../../shared/wire/record.ts';
+import type { RingProducer } from '../../shared/wire/ring.ts';
+import {
+  isExtended,
+  type MarketTerms,
+  type PlacementFields,
+  writeMarketOpen,
+  writeMarketPatch,
+  writePlacement,
+} from '../support/commandBodies.ts';
+import { DOMAIN } from '../support/engine.ts';
 import type { Oracle, Placement } from './oracle.ts';
-
-/** What a market is opened with. */
-export type Terms = {
-  ticksPerUnit: number;
-  minOrderAtomic: number;
-  status: number;
-  feeBps: number;
-  startMs: number;
-  endMs: number;
-};
 
 /** An accepted order: its hash, and its number in its shard. */
 export type Placed = {
@@ -32,7 +40,7 @@ export type Placed = {
 
 /** `market` counts inside the shard; `marketOf` says which one of the exchange that is. */
 export type Command =
-  | { readonly kind: 'open'; readonly market: number; readonly terms: Terms }
+  | { readonly kind: 'open'; readonly market: number; readonly terms: MarketTerms }
   | { readonly kind: 'place'; readonly placement: Placement }
   | { readonly kind: 'replace'; readonly placement: Placement; readonly order: Placed; readonly isAmend: boolean }
   | { readonly kind: 'bury'; readonly placement: Placement; readonly domain: number; readonly hash: Uint32Array }
@@ -98,13 +106,13 @@ export function show(command: Command): string {
   return JSON.stringify(command, (key, value) => (key === 'hash' ? undefined : value));
 }
 
-/** Whose money a command may need; 0 where it is nobody's. */
+/** The account whose money a command may need, or 0. */
 export function accountOf(command: Command): number {
   if ('account' in command) return command.account;
   return 'placement' in command ? command.placement.account : 0;
 }
 
-/** Whether it brings an order with it. */
+/** True for commands that place an order. */
 export function isPlacing(command: Command): command is Extract<Command, { kind: 'place' | 'replace' }> {
   return command.kind === 'place' || command.kind === 'replace';
 }
@@ -122,105 +130,118 @@ export function send(
   command: Command,
   toIndex: (market: number) => number,
 ): boolean {
-  const { words } = ring;
-  const begin = (type: cmd.CommandType, market: number | undefined, flags = 0, bytes?: number): number => {
-    const index = market === undefined ? cmd.NO_MARKET : toIndex(market);
-    return cmd.beginCommand(ring, type, requestId, accountOf(command), timeMs, index, flags, bytes);
-  };
-  let word: number;
-  switch (command.kind) {
-    case 'open':
-      word = begin(cmd.COMMAND.MARKET_OPEN, command.market);
-      if (word >= 0) writeOpen(words, word, toIndex(command.market), command.terms);
-      break;
-    case 'place':
-      word = begin(cmd.COMMAND.PLACE, command.placement.market, 0, placeBytes(command.placement));
-      if (word >= 0) writePlace(words, word, command.placement, isExtended(command.placement));
-      break;
-    case 'replace': {
-      const mode = command.isAmend ? cmd.REPLACE_MODE.AMEND : cmd.REPLACE_MODE.CANCEL_REPLACE;
-      word = begin(cmd.COMMAND.REPLACE, command.placement.market, mode);
-      if (word < 0) break;
-      writePlace(words, word, command.placement, true);
-      words.set(command.order.hash, word + cmd.REPLACE_HASH);
-      break;
-    }
-    case 'bury':
-      word = begin(cmd.COMMAND.CANCEL, undefined, CLOSE_REASON.USER | cmd.CANCEL_TOMBSTONE);
-      if (word >= 0) words.set(command.hash, word + cmd.CANCEL_HASH);
-      break;
-    case 'cancel':
-      word = begin(cmd.COMMAND.CANCEL, undefined, CLOSE_REASON.USER);
-      if (word >= 0) words.set(command.hash, word + cmd.CANCEL_HASH);
-      break;
-    case 'cancelMany':
-      word = begin(cmd.COMMAND.CANCEL_MANY, command.market, CLOSE_REASON.USER);
-      if (word >= 0) words[word + cmd.CANCEL_MANY_OUTCOME] = command.outcome ?? cmd.BOTH_OUTCOMES;
-      break;
-    case 'convert':
-      word = begin(cmd.COMMAND.CONVERT, command.market, command.isSplit ? MOVEMENT.SPLIT : MOVEMENT.MERGE);
-      if (word >= 0) writeSafe(words, word + cmd.CONVERT_AMOUNT, command.amount);
-      break;
-    case 'funds':
-      word = begin(cmd.COMMAND.FUNDS, undefined, command.isDeposit ? MOVEMENT.DEPOSIT : MOVEMENT.WITHDRAWAL);
-      if (word < 0) break;
-      writeSafe(words, word + cmd.FUNDS_AMOUNT, command.amount);
-      words[word + cmd.FUNDS_REFERENCE] = command.reference;
-      break;
-    case 'patch':
-      word = begin(cmd.COMMAND.MARKET_PATCH, command.market);
-      if (word < 0) break;
-      words[word + cmd.PATCH_STATUS] = command.status ?? cmd.UNCHANGED;
-      words[word + cmd.PATCH_FEE_BPS] = command.feeBps ?? cmd.UNCHANGED;
-      writeSafe(words, word + cmd.PATCH_START_MS, command.startMs);
-      writeSafe(words, word + cmd.PATCH_END_MS, command.endMs);
-      break;
-    case 'decide':
-      word = begin(cmd.COMMAND.RESOLVE, command.market);
-      if (word < 0) break;
-      words[word + cmd.RESOLVE_STATUS] = command.status;
-      words[word + cmd.RESOLVE_PAYOUT_YES_PPM] = command.payoutYesPpm;
-      break;
-    case 'claim':
-      word = begin(cmd.COMMAND.CLAIM, command.market);
-      break;
-    case 'settle':
-      word = begin(cmd.COMMAND.SETTLE, command.market);
-      break;
-    case 'groupSet':
-      word = begin(cmd.COMMAND.GROUP_SET, undefined);
-      if (word < 0) break;
-      words[word + cmd.GROUP_INDEX] = command.group;
-      words[word + cmd.GROUP_WINDOW_SEC] = command.windowSec;
-      writeSafe(words, word + cmd.GROUP_MAX_ATOMIC, command.maxAtomic);
-      break;
-    case 'groupReset':
-    case 'groupTrip':
-      word = begin(command.kind === 'groupTrip' ? cmd.COMMAND.GROUP_TRIP : cmd.COMMAND.GROUP_RESET, undefined);
-      if (word >= 0) words[word + cmd.GROUP_INDEX] = command.group;
-      break;
-    case 'contracts':
-      word = begin(cmd.COMMAND.CONTRACTS, undefined);
-      if (word >= 0) writeContracts(ring, word, DOMAINS[command.domain]!);
-      break;
-    case 'tick':
-      word = begin(cmd.COMMAND.TICK, undefined);
-  }
+  const { type, market, flags = 0, bytes } = headOf(command);
+  const index = market === undefined ? NO_MARKET : toIndex(market);
+  const word = claimCommand(ring, type, requestId, accountOf(command), timeMs, index, flags, bytes);
   if (word < 0) return false;
+  writeBody(ring, word, command, index);
   ring.publish();
   return true;
 }
 
-/** The hash of an order, known to whoever signs it before the exchange has seen it. */
+type Head = { readonly type: CommandType; readonly market?: number; readonly flags?: number; readonly bytes?: number };
+
+function headOf(command: Command): Head {
+  switch (command.kind) {
+    case 'open':
+      return { type: COMMAND.MARKET_OPEN.TYPE, market: command.market };
+    case 'place':
+      return { type: COMMAND.PLACE.TYPE, market: command.placement.market, bytes: placeBytes(command.placement) };
+    case 'replace': {
+      const flags = command.isAmend ? REPLACE_MODE.AMEND : REPLACE_MODE.CANCEL_REPLACE;
+      return { type: COMMAND.REPLACE.TYPE, market: command.placement.market, flags };
+    }
+    case 'bury':
+      return { type: COMMAND.CANCEL.TYPE, flags: CLOSE_REASON.USER | CANCEL_TOMBSTONE };
+    case 'cancel':
+      return { type: COMMAND.CANCEL.TYPE, flags: CLOSE_REASON.USER };
+    case 'cancelMany':
+      return { type: COMMAND.CANCEL_MANY.TYPE, market: command.market, flags: CLOSE_REASON.USER };
+    case 'convert': {
+      const flags = command.isSplit ? MOVEMENT.SPLIT : MOVEMENT.MERGE;
+      return { type: COMMAND.CONVERT.TYPE, market: command.market, flags };
+    }
+    case 'funds':
+      return { type: COMMAND.FUNDS.TYPE, flags: command.isDeposit ? MOVEMENT.DEPOSIT : MOVEMENT.WITHDRAWAL };
+    case 'patch':
+      return { type: COMMAND.MARKET_PATCH.TYPE, market: command.market };
+    case 'decide':
+      return { type: COMMAND.RESOLVE.TYPE, market: command.market };
+    case 'claim':
+      return { type: COMMAND.CLAIM.TYPE, market: command.market };
+    case 'settle':
+      return { type: COMMAND.SETTLE.TYPE, market: command.market };
+    case 'groupSet':
+      return { type: COMMAND.GROUP_SET.TYPE };
+    case 'groupReset':
+      return { type: COMMAND.GROUP_RESET.TYPE };
+    case 'groupTrip':
+      return { type: COMMAND.GROUP_TRIP.TYPE };
+    case 'contracts':
+      return { type: COMMAND.CONTRACTS.TYPE };
+    case 'tick':
+      return { type: COMMAND.TICK.TYPE };
+  }
+}
+
+function writeBody(ring: RingProducer, word: number, command: Command, marketIndex: number): void {
+  const { words } = ring;
+  switch (command.kind) {
+    case 'open':
+      writeMarketOpen(words, word, marketIndex, command.terms);
+      break;
+    case 'place':
+      writeOrder(words, word, command.placement, isExtended(fieldsOf(command.placement)));
+      break;
+    case 'replace':
+      writeOrder(words, word, command.placement, true);
+      words.set(command.order.hash, word + COMMAND.REPLACE.oldHash);
+      break;
+    case 'bury':
+    case 'cancel':
+      words.set(command.hash, word + COMMAND.CANCEL.hash);
+      break;
+    case 'cancelMany':
+      words[word + COMMAND.CANCEL_MANY.outcome] = command.outcome ?? BOTH_OUTCOMES;
+      break;
+    case 'convert':
+      writeSafe(words, word + COMMAND.CONVERT.amountAtomic, command.amount);
+      break;
+    case 'funds':
+      writeSafe(words, word + COMMAND.FUNDS.amountMicro, command.amount);
+      words[word + COMMAND.FUNDS.reference] = command.reference;
+      break;
+    case 'patch':
+      writeMarketPatch(words, word, command);
+      break;
+    case 'decide':
+      words[word + COMMAND.RESOLVE.status] = command.status;
+      words[word + COMMAND.RESOLVE.payoutYesPpm] = command.payoutYesPpm;
+      break;
+    case 'groupSet':
+      words[word + COMMAND.GROUP_SET.group] = command.group;
+      words[word + COMMAND.GROUP_SET.windowSec] = command.windowSec;
+      writeSafe(words, word + COMMAND.GROUP_SET.maxAtomic, command.maxAtomic);
+      break;
+    case 'groupReset':
+    case 'groupTrip':
+      words[word + COMMAND.GROUP_SET.group] = command.group;
+      break;
+    case 'contracts':
+      writeContracts(ring, word, DOMAINS[command.domain]);
+  }
+}
+
+/** The hash of an order, which its signer knows before it is placed. */
 export function hashOf(hasher: OrderHasher, placement: Placement): Uint32Array {
-  const words = new Uint32Array(cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]! / 4);
-  writePlace(words, 0, placement, false);
+  const words = new Uint32Array(COMMAND.PLACE.BYTES / 4);
+  writeOrder(words, 0, placement, false);
   const hash = new Uint32Array(8);
   placeDigest(hasher, words, new Uint8Array(words.buffer), 0, new Uint8Array(hash.buffer), 0);
   return hash;
 }
 
-/** Asks the oracle the same. @returns its answer; what it tells besides is in `oracle.told`. */
+/** Applies the same command to the oracle. @returns its answer; its events are in `oracle.events`. */
 export function ask(oracle: Oracle, command: Command): number {
   switch (command.kind) {
     case 'open':
@@ -263,43 +284,21 @@ export function ask(oracle: Oracle, command: Command): number {
   }
 }
 
-function writeOpen(words: Uint32Array, word: number, index: number, terms: Terms): void {
-  words[word + cmd.OPEN_UUID] = index + 1;
-  words[word + cmd.OPEN_TICKS_PER_UNIT] = terms.ticksPerUnit;
-  words[word + cmd.OPEN_FEE_BPS] = terms.feeBps;
-  writeSafe(words, word + cmd.OPEN_MIN_ORDER, terms.minOrderAtomic);
-  writeSafe(words, word + cmd.OPEN_START_MS, terms.startMs);
-  writeSafe(words, word + cmd.OPEN_END_MS, terms.endMs);
-  words[word + cmd.OPEN_STATUS] = terms.status;
-}
-
 function writeContracts({ words, bytes }: RingProducer, word: number, domain: Eip712Domain): void {
-  writeSafe(words, word + cmd.CONTRACTS_CHAIN_ID, domain.chainId);
-  tryParseHex(domain.verifyingContract, ADDRESS_BYTES, bytes, (word + cmd.CONTRACTS_EXCHANGE) * 4);
+  writeSafe(words, word + COMMAND.CONTRACTS.chainId, domain.chainId);
+  tryParseHex(domain.verifyingContract, ADDRESS_BYTES, bytes, (word + COMMAND.CONTRACTS.exchange) * 4);
 }
 
-function writePlace(words: Uint32Array, word: number, placement: Placement, extended: boolean): void {
-  const { side, outcome, timeInForce } = placement;
-  const bits =
-    cmd.PLACE_BIT_AUTHORIZED |
-    (placement.postOnly ? cmd.PLACE_BIT_POST_ONLY : 0) |
-    (extended ? cmd.PLACE_BIT_EXTENDED : 0) |
-    (placement.selfTrade << cmd.PLACE_SELF_TRADE_SHIFT);
-  words[word + cmd.PLACE_SALT] = placement.salt;
-  if (placement.isForged) words[word + cmd.PLACE_SIGNATURE] = FORGED;
-  words[word + cmd.PLACE_KIND] = cmd.packKind(side, outcome, timeInForce, bits);
-  writeSafe(words, word + cmd.PLACE_MAKER_AMOUNT, placement.makerAmount);
-  writeSafe(words, word + cmd.PLACE_TAKER_AMOUNT, placement.takerAmount);
-  writeSafe(words, word + cmd.PLACE_EXPIRATION_SEC, placement.expirationSec);
-  words[word + cmd.PLACE_FEE_BPS] = placement.feeBps;
-  writeSafe(words, word + cmd.PLACE_MIN_TAKER_NET, placement.minTakerNet);
-  if (extended) writeExtension(words, word, placement);
+function writeOrder(words: Uint32Array, word: number, placement: Placement, extended: boolean): void {
+  writePlacement(words, word, fieldsOf(placement), extended);
+  if (placement.isForged) words[word + COMMAND.PLACE.signature] = FORGED;
 }
 
-function isExtended({ clientId, deadlineMs, group }: Placement): boolean {
-  return clientId !== undefined || deadlineMs !== undefined || group !== cmd.NO_GROUP;
+/** Group 0 is none: a plain command does. */
+function fieldsOf(placement: Placement): PlacementFields {
+  return { ...placement, group: placement.group === NO_GROUP ? undefined : placement.group };
 }
 
 function placeBytes(placement: Placement): number {
-  return isExtended(placement) ? cmd.EXTENDED_PLACE_BYTES : cmd.COMMAND_BYTES[cmd.COMMAND.PLACE]!;
+  return isExtended(fieldsOf(placement)) ? EXTENDED_PLACE.BYTES : COMMAND.PLACE.BYTES;
 }

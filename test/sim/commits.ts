@@ -1,12 +1,16 @@
 /** Commits one row after the other and says so each time: what durable.test.ts traces. Runs as a process of its own. */
 import { writeSync } from 'node:fs';
-import { Journal } from '../../engine/journal.ts';
+import { Journal } from '../../engine/journal/journal.ts';
+import { RowView } from '../../engine/journal/rowView.ts';
 
 const [, , journalPath, count] = process.argv;
 const journal = Journal.open({ journalPath: journalPath!, journalSync: 'full', shard: 0, shards: 1 });
-const row = new Uint32Array([8, 8]);
+const row = new RowView();
+row.command.set(new Uint32Array([8, 8]), 0, 8);
 for (let sequence = 1; sequence <= Number(count); sequence++) {
-  journal.append(sequence, sequence, row, 0, 8, row, 0, 0);
+  row.sequence = sequence;
+  row.timeMs = sequence;
+  journal.append(row);
   journal.commit();
   writeSync(1, `committed ${sequence}\n`);
 }

@@ -1,25 +1,26 @@
 /**
- * The gateway's talk with one shard: what was sent, what came back, and whether the oracle says the same.
+ * The gateway's exchange of records with one shard: commands, events, and their comparison with the oracle.
  *
- * The oracle is told of a command only when its answer arrives, so it never has to forget anything. What was on its way
- * when the shard died is decided by the journal: what is in there happened, the rest did not.
+ * The oracle gets a command only when its reply arrives, so it never has to undo anything. When the shard dies, the
+ * journal decides about the commands without a reply: those in it were applied, the others were not.
  *
- * Each shard's oracle has the shard's own part of every account's USDC. What the other shards leave visible of theirs
- * is noted when a command runs, and lent to the oracle for that one command.
+ * Each shard's oracle has the shard's own part of every account's USDC. The visible part of the other shards is
+ * recorded when a command runs, and lent to the oracle for that command.
  */
 import assert from 'node:assert/strict';
-import type { Engine } from '../../engine/engine.ts';
-import { JournalReader } from '../../engine/journalReader.ts';
-import { CLOSE_REASON } from '../../shared/codes.ts';
-import { CMD_REQUEST, CMD_TYPE, COMMAND } from '../../shared/commands.ts';
-import { OK } from '../../shared/errors.ts';
-import * as ev from '../../shared/events.ts';
-import { RecordBuffer, readSafe } from '../../shared/record.ts';
-import { errorKey, type Told } from '../support/engine.ts';
+import type { Engine } from '../../engine/core/engine.ts';
+import { JournalReader } from '../../engine/journal/reader.ts';
+import { CLOSE_REASON } from '../../shared/base/codes.ts';
+import { OK } from '../../shared/base/errors.ts';
+import { ANY_COMMAND, COMMAND } from '../../shared/wire/commands.ts';
+import { decodeEvent, type Event, type EventOf } from '../../shared/wire/events.ts';
+import { RecordBuffer } from '../../shared/wire/record.ts';
+import { errorKey } from '../support/engine.ts';
+import type { OrderEvent } from '../support/orderEvents.ts';
 import { accountOf, ask, type Command, isPlacing, show } from './command.ts';
 import type { Flow } from './flow.ts';
 import type { Oracle } from './oracle.ts';
-import { inRuleOrder, ToldReader } from './told.ts';
+import { inRuleOrder, ShardEvents } from './shardEvents.ts';
 
 type Sent = {
   readonly requestId: number;
@@ -31,10 +32,10 @@ type Sent = {
 };
 
 export class Conversation {
-  readonly told = new ToldReader();
+  readonly events = new ShardEvents();
   /** The last record that left the shard, and the last one the oracle knows of. */
   publishedSequence = 0;
-  toldSequence = 0;
+  oracleSequence = 0;
   accepted = 0;
   /** Commands that ran before others that were sent earlier. */
   overtook = 0;
@@ -64,62 +65,62 @@ export class Conversation {
   willRun({ state: { hashes, ledger } }: Engine, requestId: number, timeMs: number, arrivedMs: number): void {
     const place = this.#sent.findIndex((sent) => sent.requestId === requestId);
     assert.ok(place >= this.#ran, 'every command runs once');
-    const one = this.#sent.splice(place, 1)[0]!;
+    const one = this.#sent.splice(place, 1)[0];
     this.#sent.splice(this.#ran, 0, one);
     this.#ran++;
-    this.#checkOvertaking(one, timeMs, ({ hash }) => hashes.find(hash, 0));
+    this.#checkOvertaking(one, timeMs, ({ hash }) => hashes.has(hash, 0));
     one.timeMs = timeMs;
     one.arrivedMs = arrivedMs;
     const account = accountOf(one.command);
     one.othersMicro = BigInt(ledger.availableMicro(account) - (ledger.netMicro[account] ?? 0));
   }
 
-  /** S4 to S6 of shardLoop.ts: who may pass whom, and when that happens. */
+  /** LOOP-3 to LOOP-5 of shard/loop.ts: who may pass whom, and when that happens. */
   #checkOvertaking(one: Sent, timeMs: number, isKnown: (cancel: { hash: Uint32Array }) => boolean): void {
     const passed = this.#sent.slice(this.#ran).filter((sent) => sent.requestId < one.requestId && !isCancel(sent));
     if (passed.length === 0) return;
     this.overtook++;
     const { command } = one;
-    assert.ok(timeMs <= passed[0]!.timeMs, `S6: in the time of those it passes: ${show(command)}`);
+    assert.ok(timeMs <= passed[0].timeMs, `LOOP-5: in the time of those it passes: ${show(command)}`);
     for (const { command: waiting } of passed) {
       if (!isPlacing(waiting)) continue;
       const { account, market } = waiting.placement;
       const isNamed = 'placement' in command && waiting.placement === command.placement;
       const isOwn = isNamed && account === accountOf(command);
       if (command.kind === 'cancel' || command.kind === 'bury')
-        assert.ok(!isOwn || isKnown(command), `S5: ${show(command)}`);
+        assert.ok(!isOwn || isKnown(command), `LOOP-4: ${show(command)}`);
       else {
-        assert.ok(command.kind === 'cancelMany', `S4: only cancels overtake: ${show(command)}`);
+        assert.ok(command.kind === 'cancelMany', `LOOP-3: only cancels overtake: ${show(command)}`);
         const isCovered = account === command.account && (command.market ?? market) === market;
-        assert.ok(!isCovered, `S5: ${show(command)} passes ${show(waiting)}`);
+        assert.ok(!isCovered, `LOOP-4: ${show(command)} passes ${show(waiting)}`);
       }
     }
   }
 
   /** One record out of the event ring. */
   hear(words: Uint32Array, word: number): void {
-    const type = this.overhear(words, word);
-    this.#heard.appendRecords(words, word, words[word]!);
-    if (type !== ev.EVENT.REPLY) return;
-    this.#answered(words, word);
+    const event = this.overhear(words, word);
+    this.#heard.appendRecords(words, word, words[word]);
+    if (event.name !== 'REPLY') return;
+    this.#answered(event);
     this.#heard.clear();
   }
 
   /** Only takes note of how far the shard says it is. */
-  overhear(words: Uint32Array, word: number): number {
-    const type = ev.typeOf(words[word + ev.EV_TYPE]!);
-    if (type === ev.EVENT.RECORD) this.publishedSequence = readSafe(words, word + ev.RECORD_SEQUENCE);
-    return type;
+  overhear(words: Uint32Array, word: number): Event {
+    const event = decodeEvent(words, word);
+    if (event.name === 'RECORD') this.publishedSequence = event.shardSequence;
+    return event;
   }
 
-  /** Everything was heard: what is left had no reply, because it was only time that passed. */
+  /** All events were read: the records that are left have no reply, because they are ticks. */
   pause(): void {
-    const expected: Told[] = [];
+    const expected: OrderEvent[] = [];
     while (this.#sent.length > 0) expected.push(...this.#tick(this.#take()));
-    const told = this.told.read(this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
-    assert.deepEqual(inRuleOrder(told), inRuleOrder(expected), 'what time did');
+    const events = this.events.read(this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
+    assert.deepEqual(inRuleOrder(events), inRuleOrder(expected), 'what time did');
     this.#heard.clear();
-    this.toldSequence = this.publishedSequence;
+    this.oracleSequence = this.publishedSequence;
   }
 
   /** The shard died and came back: the journal says what became of what was on its way. */
@@ -127,12 +128,12 @@ export class Conversation {
     this.#heard.clear();
     const reader = new JournalReader(journalPath);
     try {
-      const count = engine.sequence - this.toldSequence;
+      const count = engine.sequence - this.oracleSequence;
       if (count > 0) {
-        const head = reader.headBefore(this.toldSequence + 1);
-        reader.readFrom(head, count, (sequence, timeMs, words, commandWord, _bytes, eventWord, eventBytes) => {
-          this.#happened(timeMs, words, commandWord, eventWord, eventWord + (eventBytes >>> 2));
-          this.toldSequence = sequence;
+        const head = reader.headBefore(this.oracleSequence + 1);
+        reader.readFrom(head, count, ({ sequence, timeMs, command, events }) => {
+          this.#happened(timeMs, command.words, command.word, events.word, events.end);
+          this.oracleSequence = sequence;
         });
       }
     } finally {
@@ -146,61 +147,61 @@ export class Conversation {
     this.#oracle.nowMs = engine.nowMs;
   }
 
-  #answered(words: Uint32Array, word: number): void {
-    const expected: Told[] = [];
+  #answered(reply: EventOf<'REPLY'>): void {
+    const expected: OrderEvent[] = [];
     let one = this.#take();
     for (; one.command.kind === 'tick'; one = this.#take()) expected.push(...this.#tick(one));
-    assert.equal(one.requestId, words[word + ev.REPLY_REQUEST], 'replies come in the order in which commands run');
+    assert.equal(one.requestId, reply.requestId, 'replies come in the order in which commands run');
     const code = this.#ask(one, one.timeMs);
-    expected.push(...this.#oracle.told);
-    const told = this.told.read(this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
-    const answer = errorKey(words[word + ev.EV_FLAGS]!);
+    expected.push(...this.#oracle.events);
+    const events = this.events.read(this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
+    const answer = errorKey(reply.code);
     const what = show(one.command);
     assert.equal(answer, errorKey(code), `answered ${answer}, the oracle says ${errorKey(code)}: ${what}`);
-    assert.deepEqual(inRuleOrder(told), inRuleOrder(expected), `something else happened to ${what}`);
-    const sequence = readSafe(words, word + ev.REPLY_SEQUENCE);
+    assert.deepEqual(inRuleOrder(events), inRuleOrder(expected), `something else happened to ${what}`);
+    const { shardSequence: sequence } = reply;
     assert.ok(sequence === 0 || sequence === this.publishedSequence, 'a reply names its record');
     if (one.command.kind === 'cancelMany') {
-      assert.equal(readSafe(words, word + ev.REPLY_A), this.#oracle.told.filter(isUserClose).length, what);
+      assert.equal(reply.a, this.#oracle.events.filter(isUserClose).length, what);
     }
     if (code === OK && (one.command.kind === 'replace' || one.command.kind === 'bury')) {
-      const said = [readSafe(words, word + ev.REPLY_A), readSafe(words, word + ev.REPLY_B)];
+      const said = [reply.a, reply.b];
       assert.deepEqual(said, this.#oracle.answer, what);
     }
-    this.toldSequence = this.publishedSequence;
+    this.oracleSequence = this.publishedSequence;
     if (code === OK) this.#wasAccepted(one.command);
   }
 
-  /** A record of the journal whose answer nobody heard. */
+  /** A record of the journal whose reply was lost. */
   #happened(timeMs: number, words: Uint32Array, commandWord: number, eventWord: number, end: number): void {
-    const isTick = (words[commandWord + CMD_TYPE]! & 0xffff) === COMMAND.TICK;
+    const isTick = (words[commandWord + ANY_COMMAND.type] & 0xffff) === COMMAND.TICK.TYPE;
     let command: Command = { kind: 'tick' };
     if (isTick) this.#oracle.advance(timeMs);
     else {
-      const requestId = words[commandWord + CMD_REQUEST]!;
+      const requestId = words[commandWord + ANY_COMMAND.requestId];
       let one = this.#take();
       while (one.requestId !== requestId) one = this.#take();
       assert.equal(errorKey(this.#ask(one, timeMs)), 'OK', `a journaled command: ${show(one.command)}`);
       command = one.command;
     }
-    const told = this.told.read(words, eventWord, end);
+    const events = this.events.read(words, eventWord, end);
     assert.deepEqual(
-      inRuleOrder(told),
-      inRuleOrder(this.#oracle.told),
+      inRuleOrder(events),
+      inRuleOrder(this.#oracle.events),
       `something else is journaled for ${show(command)}`,
     );
     this.#wasAccepted(command);
   }
 
-  #tick(one: Sent): readonly Told[] {
+  #tick(one: Sent): readonly OrderEvent[] {
     assert.equal(one.command.kind, 'tick', 'only a tick has no reply');
     this.#oracle.advance(one.timeMs);
-    return this.#oracle.told;
+    return this.#oracle.events;
   }
 
   #take(): Sent {
     const one = this.#sent.shift();
-    assert.ok(one !== undefined, 'V1: the shard tells of nothing that was not sent');
+    assert.ok(one !== undefined, 'SIMSHARD-1: every record belongs to a command that was sent');
     this.#ran--;
     return one;
   }
@@ -215,9 +216,9 @@ export class Conversation {
   #wasAccepted(command: Command): void {
     this.accepted++;
     if (!isPlacing(command)) return;
-    this.#flow.placed.push({ ...this.told.accepted!, placement: command.placement, domain: this.#oracle.domain });
+    this.#flow.placed.push({ ...this.events.accepted!, placement: command.placement, domain: this.#oracle.domain });
   }
 }
 
-const isUserClose = (event: Told): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
+const isUserClose = (event: OrderEvent): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
 const isCancel = ({ command }: Sent): boolean => ['cancel', 'cancelMany', 'bury'].includes(command.kind);

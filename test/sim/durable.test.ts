@@ -1,22 +1,21 @@
 /**
- * What the simulator takes for granted and no simulation can show: that a commit has reached the disk when it returns.
- * The system calls of a real process say so.
+ * The simulator assumes, and cannot show, that a commit has reached the disk when it returns. The system calls of a
+ * real process show it.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../support/directory.ts';
 
 const COMMITS = 20;
 const COMMITTER = fileURLToPath(new URL('commits.ts', import.meta.url));
 const isTraceable = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 
-test('every commit has synced the WAL before it returns', { skip: !isTraceable && 'strace may not trace' }, (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'durable-test-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+test('every commit has synced the WAL before it returns', { skip: !isTraceable && 'strace may not trace' }, () => {
+  const directory = temporaryDirectory();
   const trace = join(directory, 'trace');
   const arguments_ = ['-f', '-y', '-o', trace, '-e', 'trace=fsync,fdatasync,write', process.execPath];
   const { status, stderr } = spawnSync('strace', [

@@ -3,29 +3,34 @@
  * same whole state; at the end the journal gives the same engine again. The flow is the one of the simulator (flow.ts);
  * here nothing dies, and the answer is compared after every single command.
  *
- *   SEED=7 STEPS=1500 node --test test/sim/equivalence.test.ts     one run, as a failure prints it
- *   SEEDS=300 node --test test/sim/equivalence.test.ts             many
+ *     SEED=7 node shared/run.mjs --test test/sim/equivalence.test.ts
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { CLOSE_REASON } from '../../shared/codes.ts';
-import { OK } from '../../shared/errors.ts';
-import { EVENT } from '../../shared/events.ts';
-import { keccak256 } from '../../shared/keccak.ts';
-import { EngineRig, errorKey, type Outcome, stateOf, type Told } from '../support/engine.ts';
+import { after, test } from 'node:test';
+import { CLOSE_REASON } from '../../shared/base/codes.ts';
+import { OK } from '../../shared/base/errors.ts';
+import { keccak256 } from '../../shared/crypto/keccak.ts';
+import { EVENT } from '../../shared/wire/events.ts';
+import { errorKey, stateOf } from '../support/engine.ts';
+import { type CommandResult, EngineRig } from '../support/engineRig.ts';
+import type { OrderEvent } from '../support/orderEvents.ts';
 import { Random } from '../support/random.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
 import { assertAgreement } from './agreement.ts';
 import { ask, type Command, isPlacing, send, show, simVerifier } from './command.ts';
 import { Flow } from './flow.ts';
 import { Oracle } from './oracle.ts';
-import { inRuleOrder } from './told.ts';
+import { inRuleOrder } from './shardEvents.ts';
 
-const STEPS = Number(process.env['STEPS'] ?? 1500);
-const SEEDS = Number(process.env['SEEDS'] ?? 6);
+const STEPS = 1500;
+const FIRST_SEED = seedOr(1);
+const SEEDS = timesOf({ suite: 4, soak: 40 });
 const STATE_EVERY = 20;
 /** One seed in so many is a rehearsal without collateral. */
 const REHEARSAL_EVERY = 3;
 const REQUEST = 7;
+/** The kinds of commands that any flow had. */
+const seen = new Set<string>();
 
 class Pair {
   readonly random: Random;
@@ -33,7 +38,7 @@ class Pair {
   readonly oracle: Oracle;
   readonly flow: Flow;
   fillCount = 0;
-  /** How often each answer came, and how often a replacement kept its turn. */
+  /** The number of each answer, and of replacements that kept their queue position. */
   readonly seen = new Map<string, number>();
   /** Last public frame of each market. */
   readonly #frames = new Map<number, number>();
@@ -75,27 +80,27 @@ class Pair {
     const outcome = rig.run((ring) => send(ring, REQUEST, rig.nowMs, command, (market) => market));
     this.#compare(command, outcome, code);
     if (code !== OK || !isPlacing(command)) return;
-    const { order: id } = oracle.told.findLast((event) => event.kind === 'order')!;
+    const { order: id } = oracle.events.findLast((event) => event.kind === 'order')!;
     this.flow.placed.push({ hash: outcome.hash, id, placement: command.placement, domain: oracle.domain });
   }
 
-  #compare(command: Command, outcome: Outcome, code: number): void {
+  #compare(command: Command, outcome: CommandResult, code: number): void {
     const what = show(command);
-    const { told } = this.oracle;
+    const { events } = this.oracle;
     this.#count(code === OK ? command.kind : errorKey(code));
     if (command.kind === 'replace' && code === OK && this.oracle.answer[0] === 1) this.#count('turn kept');
     // A tick has no reply.
     if (command.kind !== 'tick') assert.equal(errorKey(outcome.reply.code), errorKey(code), what);
-    assert.deepEqual(inRuleOrder(outcome.told), inRuleOrder(told), what);
+    assert.deepEqual(inRuleOrder(outcome.events), inRuleOrder(events), what);
     if (code === OK && (command.kind === 'replace' || command.kind === 'bury')) {
       assert.deepEqual([outcome.reply.a, outcome.reply.b], this.oracle.answer, what);
     }
-    if (command.kind === 'cancelMany') assert.equal(outcome.reply.a, told.filter(isUserClose).length);
+    if (command.kind === 'cancelMany') assert.equal(outcome.reply.a, events.filter(isUserClose).length);
     for (const { market, sequence, type } of outcome.frames) {
       assert.equal(sequence, this.#frameOf(market) + 1, `${what}: public frames are numbered without a gap`);
-      this.#frames.set(market, sequence + (type === EVENT.FILL ? 1 : 0));
+      this.#frames.set(market, sequence + (type === EVENT.FILL.TYPE ? 1 : 0));
     }
-    this.fillCount += told.filter((event) => event.kind === 'fill').length;
+    this.fillCount += events.filter((event) => event.kind === 'fill').length;
   }
 
   #count(what: string): void {
@@ -105,7 +110,7 @@ class Pair {
   readonly #frameOf = (market: number): number => this.#frames.get(market) ?? 0;
 }
 
-const isUserClose = (event: Told): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
+const isUserClose = (event: OrderEvent): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
 
 function run(seed: number): void {
   const collateralCheck = seed % REHEARSAL_EVERY !== 0;
@@ -115,7 +120,7 @@ function run(seed: number): void {
       pair.step();
       if (step % STATE_EVERY === 0) pair.compareState();
     } catch (cause) {
-      const again = `SEED=${seed} STEPS=${STEPS} node --test test/sim/equivalence.test.ts`;
+      const again = `SEED=${seed} node shared/run.mjs --test test/sim/equivalence.test.ts`;
       throw new Error(`step ${step} of seed ${seed}; again: ${again}`, { cause });
     }
   }
@@ -123,13 +128,15 @@ function run(seed: number): void {
   const { rig } = pair;
   assert.deepEqual(stateOf(rig.replayed(collateralCheck)), stateOf(rig.engine), 'the journal gives the same engine');
   assert.ok(pair.fillCount > STEPS / 30, `the flow trades: ${pair.fillCount} fills`);
-  for (const what of ['replace', 'turn kept', 'bury', 'groupSet', 'contracts']) {
-    assert.ok(pair.seen.has(what), `the flow has ${what}`);
-  }
+  for (const what of pair.seen.keys()) seen.add(what);
 }
 
-const chosen = process.env['SEED'];
-const seeds = chosen === undefined ? Array.from({ length: SEEDS }, (_, index) => index + 1) : [Number(chosen)];
-for (const seed of seeds) {
+for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
   test(`engine and oracle agree after every command, and with the replay: seed ${seed}`, () => run(seed));
 }
+
+after(() => {
+  for (const what of ['replace', 'turn kept', 'bury', 'groupSet', 'contracts']) {
+    assert.ok(seen.has(what), `the flows have ${what}`);
+  }
+});

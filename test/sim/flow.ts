@@ -2,6 +2,7 @@
  * Random commands for one shard of the simulated exchange. What is likely is taken from the oracle, so that most
  * commands are accepted and much of the book crosses; nothing is taken from the engine.
  */
+
 import {
   isDecided,
   MARKET_STATUS,
@@ -10,12 +11,13 @@ import {
   SIDE,
   TICKS_PER_UNIT,
   TIME_IN_FORCE,
-} from '../../shared/codes.ts';
-import { hasherFor, type OrderHasher } from '../../shared/eip712.ts';
-import type { Keccak256 } from '../../shared/keccak.ts';
-import { PPM } from '../../shared/payout.ts';
+} from '../../shared/base/codes.ts';
+import { PPM } from '../../shared/base/payout.ts';
+import { hasherFor, type OrderHasher } from '../../shared/crypto/eip712.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import type { MarketTerms } from '../support/commandBodies.ts';
 import type { Random } from '../support/random.ts';
-import { type Command, DOMAINS, hashOf, type Placed, type Terms } from './command.ts';
+import { type Command, DOMAINS, hashOf, type Placed } from './command.ts';
 import type { Oracle, Placement } from './oracle.ts';
 
 export const ACCOUNTS = [1, 2, 3, 4, 5] as const;
@@ -28,7 +30,7 @@ const MIN_LOTS = 3;
 const SETS_AT_START = 60;
 const RECENT = 25;
 
-export type FlowOptions = {
+type FlowOptions = {
   readonly random: Random;
   readonly oracle: Oracle;
   readonly shard: number;
@@ -55,7 +57,7 @@ export class Flow {
   readonly #shard: number;
   readonly #shards: number;
   readonly #isRehearsal: boolean;
-  readonly #terms: Terms[] = [];
+  readonly #terms: MarketTerms[] = [];
   /** The markets that are traded, one for each size of a tick; a decided one makes room for another. */
   readonly #current: number[] = TICKS_PER_UNIT.map((_, market) => market);
   #salt = 0;
@@ -71,7 +73,7 @@ export class Flow {
     for (const market of this.#current) this.#opened(market, market, options.nowMs);
   }
 
-  /** Markets and money to begin with. */
+  /** Markets and money at the start. */
   opening(): Command[] {
     const mine = ACCOUNTS.filter((account) => this.#keeps(account));
     return [
@@ -80,7 +82,7 @@ export class Flow {
     ];
   }
 
-  /** Tokens to begin with, once there is money in both shards. */
+  /** Tokens at the start, once there is money in both shards. */
   endowment(): Command[] {
     return ACCOUNTS.filter((account) => account !== POOR).flatMap((account) =>
       this.#terms.map(({ ticksPerUnit }, market): Command => {
@@ -129,7 +131,7 @@ export class Flow {
   #placement(nowMs: number): Placement {
     const random = this.#random;
     const market = this.#market();
-    const { ticksPerUnit } = this.#terms[market] ?? this.#terms[0]!;
+    const { ticksPerUnit } = this.#terms[market] ?? this.#terms[0];
     const side = random.pick([SIDE.BUY, SIDE.SELL]);
     const timeInForce = random.pick([0, 0, 0, 1, 2, 3, 3]);
     const isImmediate = timeInForce === TIME_IN_FORCE.FOK || timeInForce === TIME_IN_FORCE.FAK;
@@ -165,7 +167,7 @@ export class Flow {
     };
   }
 
-  /** What makes an order's command an extended one. */
+  /** The fields that make an order's command an extended one. */
   #extras(nowMs: number): Pick<Placement, 'clientId' | 'deadlineMs'> {
     const random = this.#random;
     return {
@@ -185,7 +187,7 @@ export class Flow {
     if (random.chance(10)) return { kind: 'replace', placement: fresh, order, isAmend };
 
     const was = order.placement;
-    const { ticksPerUnit } = this.#terms[was.market] ?? this.#terms[0]!;
+    const { ticksPerUnit } = this.#terms[was.market] ?? this.#terms[0];
     const [usdc, tokens] =
       was.side === SIDE.BUY ? [was.makerAmount, was.takerAmount] : [was.takerAmount, was.makerAmount];
     const ticks = Math.round((usdc * ticksPerUnit) / tokens) + (random.chance(70) ? 0 : random.between(-3, 3));
@@ -220,7 +222,7 @@ export class Flow {
         : this.#placement(nowMs);
     this.#buried.push(placement);
     const { domain } = this.#oracle;
-    return { kind: 'bury', placement, domain, hash: hashOf(this.#hashers[domain]!, placement) };
+    return { kind: 'bury', placement, domain, hash: hashOf(this.#hashers[domain], placement) };
   }
 
   #lots(ticksPerUnit: number): number {
@@ -261,7 +263,7 @@ export class Flow {
     const placement = isSent ? random.pick(this.#sent) : known.placement;
     const domain = isSent ? this.#oracle.domain : known.domain;
     const account = random.chance(97) ? placement.account : random.pick(ACCOUNTS);
-    return { kind: 'cancel', account, placement, domain, hash: hashOf(this.#hashers[domain]!, placement) };
+    return { kind: 'cancel', account, placement, domain, hash: hashOf(this.#hashers[domain], placement) };
   }
 
   /** Now and then an order that sleeps under another fee, where there is one. */
@@ -305,7 +307,7 @@ export class Flow {
     const random = this.#random;
     const market = random.pick(this.#current);
     const lots = random.below(10) + (random.chance(5) ? 0.1 : 0);
-    const { ticksPerUnit } = this.#terms[market]!;
+    const { ticksPerUnit } = this.#terms[market];
     const isHuge = this.#isRehearsal && random.chance(20);
     const amount = isHuge ? this.#lots(ticksPerUnit) * ticksPerUnit : Math.round(lots * ticksPerUnit);
     return { kind: 'convert', account: random.pick(ACCOUNTS), market, amount, isSplit: random.chance(65) };
@@ -326,7 +328,7 @@ export class Flow {
   #patch(nowMs: number): Command {
     const random = this.#random;
     const market = random.pick(this.#current);
-    const terms = this.#terms[market]!;
+    const terms = this.#terms[market];
     if (random.chance(60)) terms.endMs = nowMs + random.between(-5000, 900_000);
     return {
       kind: 'patch',
@@ -344,7 +346,7 @@ export class Flow {
     const random = this.#random;
     const { markets } = this.#oracle;
     const size = random.below(this.#current.length);
-    const market = this.#current[size]!;
+    const market = this.#current[size];
     const isOver = isDecided(markets[market]?.status ?? MARKET_STATUS.DRAFT);
     if (isOver && random.chance(70)) return this.#openNext(size, nowMs);
     if (!isOver && random.chance(40)) {
@@ -363,11 +365,11 @@ export class Flow {
       this.#opened(next, size, nowMs);
       this.#current[size] = next;
     }
-    return { kind: 'open', market: next, terms: { ...this.#terms[next]! } };
+    return { kind: 'open', market: next, terms: { ...this.#terms[next] } };
   }
 
   #opened(market: number, size: number, nowMs: number): void {
-    const ticksPerUnit = TICKS_PER_UNIT[size]!;
+    const ticksPerUnit = TICKS_PER_UNIT[size];
     this.#terms[market] = {
       ticksPerUnit,
       minOrderAtomic: MIN_LOTS * ticksPerUnit,

@@ -1,18 +1,19 @@
 /**
- * What a dead shard leaves on the disk: the bytes of its journal, WAL and mark, taken at one moment and put back as if
- * nothing of the old process had happened since.
+ * The files of a dead shard: the bytes of its journal, WAL and mark, copied at one moment and restored as if the old
+ * process had done nothing since.
  *
  *   killed      everything written is there, synced or not: the page cache outlives a process
  *   power cut   what was synced is there, of what was written since any part: whole, torn, garbled or nothing
  *
  * With synchronous=FULL a commit syncs the WAL before it returns, and a checkpoint syncs the WAL before it writes the
- * database, so the only bytes in doubt are those of the commit under way and of the mark, which is synced at rest.
+ * database, so the only bytes in doubt are those of the commit under way and of the mark, which is synced when the
+ * shard is idle.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { markPath } from '../../engine/journalFile.ts';
+import { markPath } from '../../engine/journal/file.ts';
 import type { Random } from '../support/random.ts';
 
-/** What a disk writes at once or not at all. */
+/** The unit that a disk writes completely or not at all. */
 const SECTOR = 512;
 const PERCENTS = [0, 30, 70, 100];
 
@@ -54,7 +55,7 @@ export class Image {
     const name = random.pick(names);
     const bytes = Buffer.from(files[name]);
     const at = random.below(bytes.length);
-    bytes[at] = bytes[at]! ^ (1 << random.below(8));
+    bytes[at] = bytes[at] ^ (1 << random.below(8));
     files[name] = bytes;
     return [new Image(files.db, files.wal, files.mark), `a bit of byte ${at} of ${name} flipped`];
   }

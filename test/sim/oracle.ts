@@ -11,11 +11,11 @@ import {
   SELF_TRADE,
   SIDE,
   TIME_IN_FORCE,
-} from '../../shared/codes.ts';
-import { E, OK } from '../../shared/errors.ts';
-import type { Told } from '../support/engine.ts';
+} from '../../shared/base/codes.ts';
+import { E, OK } from '../../shared/base/errors.ts';
+import type { OrderEvent } from '../support/orderEvents.ts';
 
-export type OracleMarket = {
+type OracleMarket = {
   ticksPerUnit: number;
   minOrderAtomic: number;
   status: number;
@@ -27,7 +27,7 @@ export type OracleMarket = {
   collateral: bigint;
 };
 
-export type OracleOrder = {
+type OracleOrder = {
   id: number;
   account: number;
   market: number;
@@ -47,7 +47,7 @@ export type OracleOrder = {
   group: number;
 };
 
-export type OracleGroup = {
+type OracleGroup = {
   readonly account: number;
   windowSec: number;
   max: bigint;
@@ -77,8 +77,8 @@ export type Placement = {
   group: number;
 };
 
-export type Patch = { status?: number; feeBps?: number; endMs?: number };
-export type Purse = { available: bigint; reserved: bigint };
+type Patch = { status?: number; feeBps?: number; endMs?: number };
+type Purse = { available: bigint; reserved: bigint };
 
 const FEES = 0;
 /** RULES.md 3.5. */
@@ -99,16 +99,16 @@ export class Oracle {
   readonly markets: OracleMarket[] = [];
   /** In order of sequence. */
   open: OracleOrder[] = [];
-  told: Told[] = [];
+  events: OrderEvent[] = [];
   nowMs = 0;
   /** When the command that is asked about reached the shard, by the shard's own clock. */
   arrivedMs = 0;
-  /** What the answer says besides OK: of a replacement whether it kept its turn and changed the price. */
+  /** Details of an accepted replacement: whether it kept its queue position and changed the price. */
   answer: [number, number] = [0, 0];
   /** Which of the contracts orders are signed for. */
   domain = 0;
   readonly groups = new Map<number, OracleGroup>();
-  /** Of the USDC of whoever asks: what other shards have of it. */
+  /** The part of the account's USDC that other shards hold. */
   elsewhere = 0n;
   /** RULES.md 3.2: what all accounts may have and owe in a rehearsal without collateral. */
   readonly #mostGross: bigint;
@@ -164,7 +164,7 @@ export class Oracle {
 
   /** RULES.md 2.8, 9.5: what time does by itself, in order of time; at one moment markets before orders. */
   advance(nowMs: number): void {
-    this.told = [];
+    this.events = [];
     this.nowMs = Math.max(this.nowMs, nowMs);
     for (;;) {
       const marketDue = Math.min(...this.markets.map((market) => this.#dueMs(market)));
@@ -219,7 +219,7 @@ export class Oracle {
     return OK;
   }
 
-  /** RULES.md 9.6: whoever did not claim is paid, and the fee account gets what rounding left. */
+  /** RULES.md 9.6: holders that have not claimed are paid, and the fee account gets the remainder of rounding. */
   settle(index: number): number {
     const market = this.markets[index];
     if (market === undefined) return E.MARKET_NOT_FOUND;
@@ -293,12 +293,12 @@ export class Oracle {
     const isSamePrice = limitTicks === old.limitTicks;
     const keepsTurn = isAmend && isSamePrice && lots <= old.remaining && !old.isDormant;
 
-    const told = this.told.length;
+    const count = this.events.length;
     this.#close(old, CLOSE_REASON.USER);
     const code = this.#enter(p, keepsTurn ? old.turn : undefined);
     this.answer = [keepsTurn ? 1 : 0, isSamePrice ? 0 : 1];
     if (code === OK) return OK;
-    this.told.length = told;
+    this.events.length = count;
     this.open.splice(at, 0, old);
     this.#pays(old).available -= this.#reserves(old);
     this.#pays(old).reserved += this.#reserves(old);
@@ -334,7 +334,7 @@ export class Oracle {
   }
 
   #enter(p: Placement, turn: number | undefined): number {
-    const [limitTicks, lots] = onGrid(p, BigInt(this.markets[p.market]!.ticksPerUnit));
+    const [limitTicks, lots] = onGrid(p, BigInt(this.markets[p.market].ticksPerUnit));
     const { account, side, outcome, feeBps, expirationSec } = p;
     const id = this.#accepted.size + 1;
     const fresh = { id, account, market: p.market, side, outcome, feeBps, expirationSec, isDormant: false };
@@ -352,7 +352,7 @@ export class Oracle {
     purse.available -= reserve;
     purse.reserved += reserve;
     this.open.push(order);
-    this.told.push({ kind: 'order', order: id });
+    this.events.push({ kind: 'order', order: id });
     this.#match(p, order);
     return OK;
   }
@@ -395,7 +395,7 @@ export class Oracle {
     return OK;
   }
 
-  /** What counts now. */
+  /** The fills that are in the window now. */
   filledOf(group: OracleGroup): bigint {
     return this.#inWindow(group).reduce((sum, { tokens }) => sum + tokens, 0n);
   }
@@ -455,7 +455,7 @@ export class Oracle {
     if (p.timeInForce !== TIME_IN_FORCE.FOK && p.timeInForce !== TIME_IN_FORCE.FAK) return OK;
     let lots = 0n;
     let usdc = 0n;
-    /** What every group would have filled by now. */
+    /** The fills of every group up to now. */
     const filled = new Map([...this.groups].map(([index, group]) => [index, this.filledOf(group)]));
     const isGone = ({ group }: OracleOrder): boolean =>
       group !== 0 && filled.get(group)! >= this.groups.get(group)!.max;
@@ -495,7 +495,7 @@ export class Oracle {
     }
     if (order.remaining === 0n) this.#close(order, CLOSE_REASON.FILLED);
     else if (p.timeInForce === TIME_IN_FORCE.FAK) this.#close(order, CLOSE_REASON.FAK_REMAINDER);
-    else this.told.push({ kind: 'rest', order: order.id, lots: Number(order.remaining) });
+    else this.events.push({ kind: 'rest', order: order.id, lots: Number(order.remaining) });
   }
 
   /** The resting orders it could match, in the order in which it would. */
@@ -514,9 +514,9 @@ export class Oracle {
     if (maker.side === taker.side) {
       const sets = lots * this.#d(maker);
       matchType = maker.side === SIDE.BUY ? MATCH_TYPE.MINT : MATCH_TYPE.MERGE;
-      this.markets[maker.market]!.collateral += maker.side === SIDE.BUY ? sets : -sets;
+      this.markets[maker.market].collateral += maker.side === SIDE.BUY ? sets : -sets;
     }
-    this.told.push({
+    this.events.push({
       kind: 'fill',
       maker: maker.id,
       taker: taker.id,
@@ -562,7 +562,7 @@ export class Oracle {
     purse.reserved -= left;
     purse.available += left;
     this.open = this.open.filter((candidate) => candidate !== order);
-    this.told.push({ kind: 'closed', order: order.id, reason, left: Number(order.remaining) });
+    this.events.push({ kind: 'closed', order: order.id, reason, left: Number(order.remaining) });
   }
 
   #moveFee(index: number, market: OracleMarket): void {
@@ -570,12 +570,12 @@ export class Oracle {
     for (const order of here) {
       if (order.isDormant || order.feeBps === market.feeBps) continue;
       order.isDormant = true;
-      this.told.push({ kind: 'dormant', order: order.id });
+      this.events.push({ kind: 'dormant', order: order.id });
     }
     for (const order of here) {
       if (!order.isDormant || order.feeBps !== market.feeBps || this.#crossing(order).length > 0) continue;
       order.isDormant = false;
-      this.told.push({ kind: 'woken', order: order.id });
+      this.events.push({ kind: 'woken', order: order.id });
     }
   }
 
@@ -612,12 +612,12 @@ export class Oracle {
 
   #pay(account: number, index: number): void {
     const paid = this.#worth(account, index);
-    this.markets[index]!.collateral -= paid;
+    this.markets[index].collateral -= paid;
     this.usdc(account).available += paid;
     for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.tokens(account, index, outcome).available = 0n;
   }
 
-  /** What a fill against `maker` costs or brings per lot in the order's own outcome. */
+  /** Cost or proceeds of a fill against `maker`, per lot of the order's own outcome. */
   #priceFor(order: OracleOrder, maker: OracleOrder): bigint {
     return order.outcome === OUTCOME.YES ? this.yesTicks(maker) : this.#d(order) - this.yesTicks(maker);
   }
@@ -631,7 +631,7 @@ export class Oracle {
   }
 
   #d(order: OracleOrder): bigint {
-    return BigInt(this.markets[order.market]!.ticksPerUnit);
+    return BigInt(this.markets[order.market].ticksPerUnit);
   }
 }
 
@@ -667,7 +667,7 @@ function purse<K>(purses: Map<K, Purse>, key: K): Purse {
   return found;
 }
 
-/** What the signature covers and varies here: two orders that agree in it are the same one. */
+/** The signed fields that vary here: two orders with the same ones are the same order. */
 function signedText(p: Placement, domain: number): string {
   return [domain, p.salt, p.side, p.makerAmount, p.takerAmount, p.expirationSec, p.feeBps, p.minTakerNet].join();
 }

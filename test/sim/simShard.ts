@@ -1,40 +1,40 @@
 /**
- * One shard of the simulated exchange: the real engine, journal, rings and loop, taken turn by turn, and how it dies
- * and comes back.
+ * One shard of the simulated exchange: the real engine, journal, rings and loop, run turn by turn, which can die and
+ * recover.
  *
  *   send ──► command ring ──► turn … turn ──► event ring ──► listen ──► conversation.ts: the oracle says the same
  *
  * Invariants, besides those of the engine itself:
- *   V1  Nothing that left the shard is missing after a restart, and nothing is there that was not sent.
- *   V2  What the engine knows, live and recovered, is what the oracle knows.
- *   V3  A dead engine that had nothing uncommitted is recovered to the byte.
- *   V4  A damaged journal is refused, or the damage changed nothing that may have been answered. (After a power cut the
- *       mark may be a few commits old; damage on top of it is noticed only up to there.)
+ *   SIMSHARD-1  After a restart every published record exists, and every record belongs to a command that was sent.
+ *   SIMSHARD-2  The state of the engine, live and recovered, equals that of the oracle.
+ *   SIMSHARD-3  The recovered state of an engine that died with nothing uncommitted equals its last one, byte for byte.
+ *   SIMSHARD-4  A damaged journal is refused, or the damage changed nothing that may have been answered. (After a power
+ *               cut the mark may be a few commits old; further damage is noticed only up to the mark.)
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { checkShard } from '../../engine/check.ts';
-import { Engine } from '../../engine/engine.ts';
-import { Journal } from '../../engine/journal.ts';
-import { markPath } from '../../engine/journalFile.ts';
-import { readMark } from '../../engine/mark.ts';
-import { type Recovered, recover } from '../../engine/recovery.ts';
-import { ShardLoop } from '../../engine/shardLoop.ts';
-import { listSnapshots } from '../../engine/snapshot.ts';
+import { Engine } from '../../engine/core/engine.ts';
+import { checkInvariants } from '../../engine/core/invariants.ts';
+import { markPath } from '../../engine/journal/file.ts';
+import { Journal } from '../../engine/journal/journal.ts';
+import { readMark } from '../../engine/journal/mark.ts';
+import { ShardLoop } from '../../engine/shard/loop.ts';
+import { type Recovered, recover } from '../../engine/shard/recovery.ts';
+import { listSnapshots } from '../../engine/snapshot/snapshot.ts';
 import { OfferedChecks } from '../../engine/verify/checkBoard.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
-import { Balances, createBalances } from '../../shared/balances.ts';
-import type { Clock } from '../../shared/clock.ts';
-import { CMD_REQUEST, CMD_TIME_MS } from '../../shared/commands.ts';
-import { hasherFor } from '../../shared/eip712.ts';
-import * as ev from '../../shared/events.ts';
-import type { Keccak256 } from '../../shared/keccak.ts';
-import { Progress } from '../../shared/progress.ts';
-import { readSafe } from '../../shared/record.ts';
-import { RingConsumer, RingProducer } from '../../shared/ring.ts';
-import { createRingBuffer } from '../../shared/ringLayout.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { hasherFor } from '../../shared/crypto/eip712.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import { Balances, createBalances } from '../../shared/wire/balances.ts';
+import { ANY_COMMAND } from '../../shared/wire/commands.ts';
+import { decodeEvent } from '../../shared/wire/events.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import { DOMAIN, stateOf } from '../support/engine.ts';
 import type { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
@@ -57,7 +57,7 @@ export type SharedMemory = {
   readonly checkBoard: SharedArrayBuffer;
 };
 
-export type SimShardOptions = {
+type SimShardOptions = {
   readonly shard: number;
   readonly shards: number;
   readonly directory: string;
@@ -68,7 +68,7 @@ export type SimShardOptions = {
   readonly collateralCheck: boolean;
 };
 
-/** What there is only while the shard lives. */
+/** The parts that exist only while the shard lives. */
 type Live = {
   readonly engine: Engine;
   readonly journal: Journal;
@@ -78,7 +78,7 @@ type Live = {
 };
 
 /** The next turn. */
-type Phase = 'look' | 'run' | 'commit' | 'credit' | 'publish';
+type Phase = 'readAhead' | 'run' | 'commit' | 'credit' | 'publish';
 
 /** It dies again while it recovers. */
 class Death extends Error {}
@@ -90,13 +90,13 @@ export class SimShard {
   readonly journalPath: string;
   /** The net of every account as of the last commit. */
   durableNet: Float64Array = new Float64Array();
-  phase: Phase = 'look';
+  phase: Phase = 'readAhead';
   readonly #options: SimShardOptions;
   readonly #random: Random;
   #live: Live | undefined;
   /** When the shard took up the command that runs. */
   #arrivedMs = 0;
-  /** How the dead engine stood, to be compared with the recovered one. */
+  /** State of the dead engine, to be compared with the recovered one. */
   #dead: { readonly sequence: number; readonly state: Buffer } | undefined;
   /** The oldest mark a power cut may leave. */
   #syncedMark: Buffer = Buffer.alloc(0);
@@ -123,10 +123,10 @@ export class SimShard {
   /** Nothing is on its way in either direction. */
   get isQuiet(): boolean {
     const { commandsIn, eventsOut } = this.#alive();
-    return this.phase === 'look' && commandsIn.usedBytes() === 0 && eventsOut.isEmpty();
+    return this.phase === 'readAhead' && commandsIn.usedBytes() === 0 && eventsOut.isEmpty();
   }
 
-  /** @returns false when the ring is full: the client is told so, and nothing was sent. */
+  /** @returns false when the ring is full: nothing was sent, and the client gets an error. */
   send(command: Command, timeMs: number): boolean {
     const requestId = this.conversation.nextRequestId();
     const isSent = send(this.#alive().commandsIn, requestId, timeMs, command, this.#toIndex);
@@ -134,21 +134,21 @@ export class SimShard {
     return isSent;
   }
 
-  /** One turn of the loop, as shard.ts takes them. */
+  /** One turn of the loop, as shard/main.ts takes them. */
   turn(): void {
     const { engine, loop } = this.#alive();
     switch (this.phase) {
-      case 'look':
-        if (loop.look() && !this.#endsBatch()) this.phase = 'run';
+      case 'readAhead':
+        if (loop.readAhead() && !this.#endsBatch()) this.phase = 'run';
         else if (loop.ranCount > 0) this.phase = 'commit';
         else {
-          loop.rest();
+          loop.idle();
           this.#syncedMark = readFileSync(markPath(this.journalPath));
         }
         break;
       case 'run':
         loop.run();
-        this.phase = 'look';
+        this.phase = 'readAhead';
         break;
       case 'commit':
         this.phase = loop.commit() ? 'credit' : 'publish';
@@ -160,11 +160,11 @@ export class SimShard {
         this.phase = 'publish';
         break;
       case 'publish':
-        if (loop.publish()) this.phase = 'look';
+        if (loop.publish()) this.phase = 'readAhead';
     }
   }
 
-  /** The gateway hears at most `limit` records. */
+  /** The gateway reads at most `limit` records. */
   listen(limit: number): void {
     const { eventsOut } = this.#alive();
     for (let i = 0; i < limit; i++) {
@@ -175,10 +175,12 @@ export class SimShard {
     eventsOut.release();
   }
 
-  /** V2, and every invariant of the engine. Only when quiet, or the oracle does not know everything yet. */
+  /**
+   * SIMSHARD-2 and every invariant of the engine, checked once no command is under way: the oracle is then complete.
+   */
   check(): void {
-    checkShard(this.engine.state);
-    assertAgreement(this.engine, this.oracle, (market) => this.conversation.told.frameOf(market), this.#toIndex);
+    checkInvariants(this.engine.state);
+    assertAgreement(this.engine, this.oracle, (market) => this.conversation.events.frameOf(market), this.#toIndex);
   }
 
   /** The thread ends, at whatever turn it is; its files stay, as far as they were on the disk. */
@@ -191,7 +193,7 @@ export class SimShard {
     engine.out.clear();
     this.#dead = { sequence: engine.sequence, state: stateOf(engine) };
     this.#live = undefined;
-    this.phase = 'look';
+    this.phase = 'readAhead';
     journal.close();
     image.write(this.journalPath);
   }
@@ -221,9 +223,12 @@ export class SimShard {
     if (spoiled !== undefined) rmSync(spoiled);
     const progress = new Progress(memory.progress);
     const { publishedSequence } = this.conversation;
-    assert.ok(engine.sequence >= publishedSequence, `V1: ${publishedSequence} left, only ${engine.sequence} is there`);
-    assert.ok(engine.sequence >= progress.committed(shard), 'V1: what was committed is there');
-    if (engine.sequence === this.#dead?.sequence) assert.deepEqual(stateOf(engine), this.#dead.state, 'V3');
+    assert.ok(
+      engine.sequence >= publishedSequence,
+      `SIMSHARD-1: ${publishedSequence} was published, only ${engine.sequence} is there`,
+    );
+    assert.ok(engine.sequence >= progress.committed(shard), 'SIMSHARD-1: every committed record is there');
+    if (engine.sequence === this.#dead?.sequence) assert.deepEqual(stateOf(engine), this.#dead.state, 'SIMSHARD-3');
     if (engine.sequence > 0 && random.chance(30)) this.#startDamaged(image, engine);
 
     engine.goLive();
@@ -256,8 +261,8 @@ export class SimShard {
     this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), eventsOut };
     const submit = engine.submit.bind(engine);
     engine.submit = (words, bytes, word) => {
-      const timeMs = readSafe(words, word + CMD_TIME_MS);
-      this.conversation.willRun(engine, words[word + CMD_REQUEST]!, timeMs, this.#arrivedMs);
+      const timeMs = readSafe(words, word + ANY_COMMAND.timeMs);
+      this.conversation.willRun(engine, words[word + ANY_COMMAND.requestId], timeMs, this.#arrivedMs);
       submit(words, bytes, word);
     };
     let described = 0;
@@ -276,23 +281,23 @@ export class SimShard {
     return this.#alive().loop.ranCount > 0 && this.#random.chance(10);
   }
 
-  /** What a shard tells before it takes commands. @returns how many open orders it told of. */
+  /** Reads the state that a shard publishes before it accepts commands. @returns the number of open orders. */
   #hearDescription(eventsOut: RingConsumer): number {
     const { words } = eventsOut;
     let orders = 0;
     for (let word = eventsOut.next(); word >= 0; word = eventsOut.next()) {
-      const type = ev.typeOf(words[word + ev.EV_TYPE]!);
-      if (type === ev.EVENT.ORDER_STATE) {
-        this.conversation.told.checkPlace(words, word);
+      const event = decodeEvent(words, word);
+      if (event.name === 'ORDER_STATE') {
+        this.conversation.events.checkSlot(event);
         orders++;
       }
-      if (type === ev.EVENT.READY) assert.equal(readSafe(words, word + ev.READY_SEQUENCE), this.engine.sequence);
+      if (event.name === 'READY') assert.equal(event.shardSequence, this.engine.sequence);
     }
     eventsOut.release();
     return orders;
   }
 
-  /** What is left on the disk, and, when it was about to commit, perhaps of that commit as well. */
+  /** The bytes on the disk, and if it was about to commit, perhaps a part of that commit. */
   #lastImage(isPowerCut: boolean): Image {
     const random = this.#random;
     const { journal, loop } = this.#alive();
@@ -339,12 +344,12 @@ export class SimShard {
     if (newest === undefined || older === undefined) return undefined;
     const bytes = readFileSync(newest.path);
     const at = this.#random.below(bytes.length);
-    bytes[at] = bytes[at]! ^ (1 << this.#random.below(8));
+    bytes[at] = bytes[at] ^ (1 << this.#random.below(8));
     writeFileSync(newest.path, bytes);
     return newest.path;
   }
 
-  /** V4: tries the same start with something wrong in the files. */
+  /** SIMSHARD-4: tries the same start with damaged files. */
   #startDamaged(image: Image, good: Engine): void {
     const { shard, directory, random } = this.#options;
     const place = join(directory, 'damaged');
@@ -365,8 +370,8 @@ export class SimShard {
     rmSync(place, { recursive: true });
     if (recovered === undefined) return;
     const { engine } = recovered;
-    assert.ok(engine.sequence >= vouched, `V4: answered records are gone: ${what}`);
-    if (engine.sequence === good.sequence) assert.deepEqual(stateOf(engine), stateOf(good), `V4: ${what}`);
+    assert.ok(engine.sequence >= vouched, `SIMSHARD-4: answered records are gone: ${what}`);
+    if (engine.sequence === good.sequence) assert.deepEqual(stateOf(engine), stateOf(good), `SIMSHARD-4: ${what}`);
   }
 
   #makeEngine(balances: SharedArrayBuffer, journal: Journal, verifier: Verifier = simVerifier): Engine {
@@ -393,7 +398,7 @@ export class SimShard {
   }
 }
 
-/** What a commit does besides once the WAL is long: far too seldom for worlds that live as short as these. */
+/** The extra work of a commit once the WAL is long, which is far too rare for such short worlds. */
 function checkpoint(journalPath: string): void {
   const db = new Database(journalPath);
   db.pragma('wal_checkpoint(PASSIVE)');

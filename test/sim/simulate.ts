@@ -1,8 +1,7 @@
 /** One world from a seed, in a directory of its own; a failure says how to see it again. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createKeccak } from '../../shared/keccak.ts';
+import { existsSync, rmSync } from 'node:fs';
+import { createKeccak } from '../../shared/crypto/keccak.ts';
+import { temporaryDirectory } from '../support/directory.ts';
 import { type Totals, World } from './world.ts';
 
 export type { Totals };
@@ -12,7 +11,7 @@ const MEMORY_DISK = '/dev/shm';
 
 /** @throws with the seed, what happened last and the difference as its cause. */
 export async function simulate(seed: number, commands: number): Promise<Totals> {
-  const directory = mkdtempSync(join(existsSync(MEMORY_DISK) ? MEMORY_DISK : tmpdir(), 'exchange-sim-'));
+  const directory = temporaryDirectory(existsSync(MEMORY_DISK) ? MEMORY_DISK : undefined);
   const world = new World(seed, directory, await createKeccak());
   try {
     return world.run(commands);
@@ -22,6 +21,7 @@ export async function simulate(seed: number, commands: number): Promise<Totals> 
     const lines = [`${what} (after ${world.totals.commands} commands; again: ${again})`, ...world.log];
     throw new Error(lines.join('\n'), { cause });
   } finally {
+    // A long run makes thousands of worlds.
     rmSync(directory, { recursive: true, force: true });
   }
 }

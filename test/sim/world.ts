@@ -3,17 +3,18 @@
  * snapshots, clients that send, and everything that can die, in an order that only the seed decides.
  *
  * Invariants:
- *   V5  What can be spent is never more than what is durable, and, where collateral is checked, never negative.
- *   V6  When nothing is on its way, what can be spent is the sum of the shards' nets, and with what orders reserve and
- *       markets hold it is what was deposited less what was withdrawn (check.ts shows the latter shard by shard).
+ *   WORLD-1  Available funds never exceed the durable ones, and are never negative while collateral is checked.
+ *   WORLD-2  When no command is under way, available funds are the sum of the shards' nets. Together with reserved
+ *            funds and collateral they are deposits less withdrawals (core/invariants.ts checks the latter in each
+ *            shard).
  */
 import assert from 'node:assert/strict';
-import { SnapshotMaker } from '../../engine/snapshotMaker.ts';
+import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
 import { CheckHelper } from '../../engine/verify/checkBoard.ts';
-import { Balances, createBalances } from '../../shared/balances.ts';
-import { createCheckBoard } from '../../shared/checkLayout.ts';
-import type { Keccak256 } from '../../shared/keccak.ts';
-import { Progress } from '../../shared/progress.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import { Balances, createBalances } from '../../shared/wire/balances.ts';
+import { createCheckBoard } from '../../shared/wire/checkLayout.ts';
+import { Progress } from '../../shared/wire/progress.ts';
 import { DOMAIN } from '../support/engine.ts';
 import { Random } from '../support/random.ts';
 import { type Command, show, simVerifier } from './command.ts';
@@ -23,7 +24,7 @@ import { type SharedMemory, SimShard } from './simShard.ts';
 const SHARDS = 2;
 const START_MS = 1_800_000_000_000;
 const HOLDERS = [0, ...ACCOUNTS];
-/** Commands after which everything is heard and compared. */
+/** Commands after which all events are read and compared. */
 const COMPARE_EVERY = 150;
 const KEEP_RECORDS = 50;
 /** One seed in so many is a rehearsal without collateral. */
@@ -43,7 +44,7 @@ export type Totals = {
 
 export class World {
   readonly totals: Totals = { commands: 0, accepted: 0, overtook: 0, fills: 0, crashes: 0, restarts: 0 };
-  /** What happened last, for the report of a failure. */
+  /** The latest steps, for the report of a failure. */
   readonly log: string[] = [];
   readonly collateralCheck: boolean;
   readonly #random: Random;
@@ -92,7 +93,7 @@ export class World {
       shard.stop();
       totals.accepted += shard.conversation.accepted;
       totals.overtook += shard.conversation.overtook;
-      totals.fills += shard.conversation.told.fills;
+      totals.fills += shard.conversation.events.fills;
     }
     return totals;
   }
@@ -128,7 +129,7 @@ export class World {
     }
   }
 
-  /** The commands a world begins with, without a fault between them. */
+  /** The commands at the start of a world, without a fault between them. */
   #sendAll(commands: (shard: SimShard) => Command[]): void {
     for (const shard of this.#shards) {
       for (const command of commands(shard)) {
@@ -155,7 +156,7 @@ export class World {
     this.#checkCells();
     for (const account of HOLDERS) {
       const net = this.#shards.reduce((sum, { engine }) => sum + (engine.state.ledger.netMicro[account] ?? 0), 0);
-      assert.equal(this.#balances.availableMicro(account), net, `V6: account ${account}`);
+      assert.equal(this.#balances.availableMicro(account), net, `WORLD-2: account ${account}`);
     }
   }
 
@@ -164,7 +165,7 @@ export class World {
       const cell = this.#balances.availableMicro(account);
       const durable = this.#shards.reduce((sum, { durableNet }) => sum + (durableNet[account] ?? 0), 0);
       const isCovered = cell >= 0 || !this.collateralCheck;
-      assert.ok(isCovered && cell <= durable, `V5: account ${account} can spend ${cell}, durable are ${durable}`);
+      assert.ok(isCovered && cell <= durable, `WORLD-1: account ${account} can spend ${cell}, durable are ${durable}`);
     }
   }
 
@@ -173,7 +174,7 @@ export class World {
     const random = this.#random;
     if (this.#taken >= 0 && random.chance(60)) this.#helper.answer(this.#taken);
     if (random.chance(5)) this.#newHelper();
-    this.#taken = this.#helper.tryTake();
+    this.#taken = this.#helper.tryClaim();
     for (let checks = random.below(20); checks > 0; checks--) this.#helper.help();
   }
 
@@ -185,13 +186,13 @@ export class World {
   /** The thread that makes snapshots looks; the projector has followed as far as the gateway. */
   #snapshot(): void {
     this.#shards.forEach((shard, index) => {
-      this.#progress.setProjected(index, shard.conversation.toldSequence);
+      this.#progress.setProjected(index, shard.conversation.oracleSequence);
     });
-    this.#maker.look(true);
+    this.#maker.makeDue(true);
     this.#note('snapshots made');
   }
 
-  /** One thread ends; the gateway hears what it had said. */
+  /** One thread ends; the gateway reads the events it had published. */
   #killOne(shard: SimShard): void {
     this.#note(`shard ${shard.name} dies before its turn to ${shard.phase}`);
     shard.listen(Number.POSITIVE_INFINITY);

@@ -1,27 +1,28 @@
 /** The gateway's link and client over shards that run in the test's own thread, whenever the test says so. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { EngineClient, type EngineReply } from '../../gateway/engineClient.ts';
-import { EngineLink, type EngineLinkOptions } from '../../gateway/engineLink.ts';
+import { ShardClient } from '../../gateway/shardlink/client.ts';
+import { ShardLink, type ShardLinkOptions } from '../../gateway/shardlink/link.ts';
+import type { ShardReply } from '../../gateway/shardlink/reply.ts';
 import { Views } from '../../gateway/views/index.ts';
-import { Balances, createBalances } from '../../shared/balances.ts';
-import { ManualClock } from '../../shared/clock.ts';
-import { MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
-import * as cmd from '../../shared/commands.ts';
-import { OK } from '../../shared/errors.ts';
-import { writeSafe } from '../../shared/record.ts';
+import { MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { OK } from '../../shared/base/errors.ts';
+import { Balances, createBalances } from '../../shared/wire/balances.ts';
+import { COMMAND } from '../../shared/wire/commands.ts';
+import { amountsOf, writePlacement } from './commandBodies.ts';
 import { InThreadShard } from './inThreadShard.ts';
+import { ManualClock } from './manualClock.ts';
 
 export const START_MS = 1_800_000_000_000;
 
-type RigOptions = { shards?: number; commandRingBytes?: number } & Partial<EngineLinkOptions>;
+type RigOptions = { shards?: number; commandRingBytes?: number } & Partial<ShardLinkOptions>;
 
 export class ClientRig {
   readonly shards: InThreadShard[];
   readonly views: Views;
   readonly clock = new ManualClock(START_MS);
-  readonly link: EngineLink;
-  readonly client: EngineClient;
+  readonly link: ShardLink;
+  readonly client: ShardClient;
   readonly fatal: unknown[] = [];
   #salt = 0;
 
@@ -32,9 +33,10 @@ export class ClientRig {
       (_, shard) => new InThreadShard(new Balances(cells, shard), commandRingBytes),
     );
     this.views = new Views(shards);
-    this.link = new EngineLink({
+    this.link = new ShardLink({
       shards,
       views: this.views,
+      follower: null,
       clock: this.clock,
       onHandlerError: (error) => {
         throw error;
@@ -42,7 +44,7 @@ export class ClientRig {
       onFatal: (error) => this.fatal.push(error),
       ...options,
     });
-    this.client = new EngineClient(this.link);
+    this.client = new ShardClient(this.link);
     t.after(() => {
       this.link.stop();
       assert.deepEqual(this.fatal, []);
@@ -55,7 +57,7 @@ export class ClientRig {
   }
 
   attachShard(index: number): Promise<void> {
-    const { commandRing, eventRing } = this.shards[index]!;
+    const { commandRing, eventRing } = this.shards[index];
     return this.link.attach(index, commandRing, eventRing);
   }
 
@@ -92,13 +94,9 @@ export class ClientRig {
     outcome: number = OUTCOME.YES,
     timeInForce: number = TIME_IN_FORCE.GTC,
   ): Uint32Array {
-    const record = new Uint32Array(cmd.COMMAND_BYTES[cmd.COMMAND.PLACE] / 4);
-    record[cmd.PLACE_SALT] = ++this.#salt;
-    record[cmd.PLACE_KIND] = cmd.packKind(side, outcome, timeInForce, cmd.PLACE_BIT_AUTHORIZED);
-    const [usdc, tokens] = [1_000_000 * ticks, 100_000_000];
-    writeSafe(record, cmd.PLACE_MAKER_AMOUNT, side === SIDE.BUY ? usdc : tokens);
-    writeSafe(record, cmd.PLACE_TAKER_AMOUNT, side === SIDE.BUY ? tokens : usdc);
-    record[cmd.PLACE_FEE_BPS] = 50;
+    const record = new Uint32Array(COMMAND.PLACE.BYTES / 4);
+    const fields = { salt: ++this.#salt, side, outcome, timeInForce, feeBps: 50, ...amountsOf(side, 1_000_000, ticks) };
+    writePlacement(record, 0, fields, false);
     return record;
   }
 
@@ -106,7 +104,7 @@ export class ClientRig {
     record: Uint32Array,
     account = 1,
     market = 0,
-  ): Promise<EngineReply & { status: number; slot: number; fills: number }> {
+  ): Promise<ShardReply & { status: number; slot: number; fills: number }> {
     return new Promise((resolve) => {
       const code = this.client.place(
         market,
@@ -115,8 +113,8 @@ export class ClientRig {
         record,
         (reply, context) => {
           assert.equal(context, record, 'the context is the one that was given');
-          const outcome = this.views.outcomes[reply.shard]!;
-          resolve({ ...reply, status: outcome.status(), slot: outcome.slot, fills: outcome.fills });
+          const { result } = reply;
+          resolve({ ...reply, status: result.status(), slot: result.slot, fills: result.fills });
         },
         record,
       );
@@ -126,10 +124,10 @@ export class ClientRig {
 
   /** The hash of an open order of shard 0. */
   hashOf(slot: number, shard = 0): Uint32Array {
-    return this.views.orders[shard]!.hash.slice(slot * 8, slot * 8 + 8);
+    return this.views.orders[shard].hash.slice(slot * 8, slot * 8 + 8);
   }
 
-  ask(send: (handler: (reply: EngineReply) => void) => number): Promise<EngineReply> {
+  ask(send: (handler: (reply: ShardReply) => void) => number): Promise<ShardReply> {
     return new Promise((resolve) => {
       assert.equal(
         send((reply) => resolve({ ...reply })),

@@ -1,6 +1,6 @@
 /** A shard's side of a race for money: in every round all workers want the same last cents. Runs as a worker. */
 import { isMainThread, workerData } from 'node:worker_threads';
-import { Balances } from '../../shared/balances.ts';
+import { Balances } from '../../shared/wire/balances.ts';
 
 export type Race = {
   balances: SharedArrayBuffer;

@@ -1,13 +1,13 @@
 /**
  * A shard without its thread: the real engine behind real rings, run by the test one step at a time, so that a
- * gateway's side of the rings can be driven to any moment. Signatures are taken for granted and nothing is durable.
+ * gateway's side of the rings can be driven to any moment. Signatures are not checked and nothing is durable.
  */
-import { Engine } from '../../engine/engine.ts';
-import type { Balances } from '../../shared/balances.ts';
-import { hasherFor } from '../../shared/eip712.ts';
-import { RecordBuffer } from '../../shared/record.ts';
-import { RingConsumer, RingProducer } from '../../shared/ring.ts';
-import { createRingBuffer, DATA_BYTES_OFFSET } from '../../shared/ringLayout.ts';
+import { Engine } from '../../engine/core/engine.ts';
+import { hasherFor } from '../../shared/crypto/eip712.ts';
+import type { Balances } from '../../shared/wire/balances.ts';
+import { RecordBuffer } from '../../shared/wire/record.ts';
+import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import { createRingBuffer, RING } from '../../shared/wire/ringLayout.ts';
 import { DOMAIN, MemoryJournal, replayRows } from './engine.ts';
 
 const EVENT_RING_BYTES = 1 << 20;
@@ -42,10 +42,10 @@ export class InThreadShard {
 
   /** The next thread of the same shard: what is in this one's rings it never sees. */
   rebuilt(): InThreadShard {
-    return new InThreadShard(this.#balances, this.commandRing.byteLength - DATA_BYTES_OFFSET, this.#journal);
+    return new InThreadShard(this.#balances, this.commandRing.byteLength - RING.BYTES, this.#journal);
   }
 
-  /** Tells the state and READY, as at the start of a thread. */
+  /** Publishes the state and READY, as at the start of a thread. */
   describe(): void {
     this.engine.describe(() => this.#publish());
   }
@@ -55,7 +55,7 @@ export class InThreadShard {
     let count = 0;
     for (let word = this.#commands.next(); word >= 0; word = this.#commands.next()) {
       this.#command.clear();
-      this.#command.appendRecords(this.#commands.words, word, this.#commands.words[word]!);
+      this.#command.appendRecords(this.#commands.words, word, this.#commands.words[word]);
       this.engine.submit(this.#command.words, this.#command.bytes, 0);
       count++;
     }
@@ -67,10 +67,10 @@ export class InThreadShard {
 
   #publish(): void {
     const { words, lengthBytes } = this.engine.out;
-    for (let from = 0; from < lengthBytes / 4; from += words[from]! / 4) {
-      const to = this.#events.tryClaim(words[from]!, 0);
+    for (let from = 0; from < lengthBytes / 4; from += words[from] / 4) {
+      const to = this.#events.tryClaim(words[from], 0);
       if (to < 0) throw new Error('the event ring of the test is too small');
-      this.#events.words.set(words.subarray(from, from + words[from]! / 4), to);
+      this.#events.words.set(words.subarray(from, from + words[from] / 4), to);
     }
     this.#events.publish();
     this.engine.out.clear();

@@ -1,19 +1,19 @@
 /** A shard of a data directory as its thread leaves it: journal, mark and snapshots of busy markets. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { ShardFile } from '../../engine/admin/directory.ts';
-import { Journal } from '../../engine/journal.ts';
-import { markPath } from '../../engine/journalFile.ts';
-import { JournalReader } from '../../engine/journalReader.ts';
-import { JournalHead } from '../../engine/journalRow.ts';
-import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/snapshot.ts';
-import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/codes.ts';
-import { EngineRig, type Extension } from './engine.ts';
-import { seededRandom } from './flow.ts';
-import type { Scope } from './server.ts';
+import { markPath } from '../../engine/journal/file.ts';
+import { Journal } from '../../engine/journal/journal.ts';
+import { JournalReader } from '../../engine/journal/reader.ts';
+import { JournalHead } from '../../engine/journal/row.ts';
+import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/snapshot/snapshot.ts';
+import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import type { Extension } from './commandBodies.ts';
+import { temporaryDirectory } from './directory.ts';
+import { EngineRig } from './engineRig.ts';
+import { seededRandom } from './random.ts';
 
 const TICKS_PER_UNIT = [100, 1000, 10];
 const FEES_BPS = [50, 60];
@@ -23,19 +23,18 @@ export class JournaledShard {
   readonly file: ShardFile;
   readonly #journal: Journal;
   readonly #random: () => number;
-  /** What an order carries besides, by account and number of the order; without a say in what is drawn. */
+  /** Extra fields of an order, by account and number of the order; they do not depend on random numbers. */
   extend: (account: number, order: number) => Extension = () => ({});
   #written = 0;
   #orders = 0;
 
-  /** A directory of its own, removed at the end of `scope`. */
-  constructor(scope: Scope, seed = 11) {
-    const directory = mkdtempSync(join(tmpdir(), 'journaled-shard-'));
+  /** In a directory of its own. */
+  constructor(seed = 11) {
+    const directory = temporaryDirectory();
     const journalPath = join(directory, 'journal-0.db');
     this.file = { shard: 0, shards: 1, directory, journalPath };
     this.#random = seededRandom(seed);
     this.#journal = Journal.open({ journalPath, journalSync: 'normal', shard: 0, shards: 1 });
-    scope.after(() => rmSync(directory, { recursive: true, force: true }));
     for (const [index, ticksPerUnit] of TICKS_PER_UNIT.entries()) this.rig.market(index, { ticksPerUnit });
     for (const account of [1, 2, 3]) {
       this.rig.fund(account, 1_000_000_000);
@@ -54,7 +53,7 @@ export class JournaledShard {
       const market = this.#below(TICKS_PER_UNIT.length);
       const account = 1 + this.#below(3);
       const die = this.#below(100);
-      if (die < 4) this.rig.patch(market, { feeBps: FEES_BPS[this.#below(2)]! });
+      if (die < 4) this.rig.patch(market, { feeBps: FEES_BPS[this.#below(2)] });
       else if (die < 8) this.rig.cancelMany(account, market, this.#below(3));
       else if (die < 11) this.rig.convert(account, market, 1_000_000, MOVEMENT.MERGE);
       else if (die < 14) this.rig.fund(account, 1 + this.#below(5_000_000), this.#below(2));
@@ -78,16 +77,13 @@ export class JournaledShard {
   /** One transaction of what the engine has journaled since the last. */
   commit(): void {
     const { rows } = this.rig.journal;
-    for (; this.#written < rows.length; this.#written++) {
-      const { sequence, timeMs, words, eventWord, eventBytes } = rows[this.#written]!;
-      this.#journal.append(sequence, timeMs, words, 0, eventWord * 4, words, eventWord, eventBytes);
-    }
+    while (this.#written < rows.length) this.#journal.append(rows[this.#written++]);
     this.#journal.commit();
   }
 
   snapshot(): SnapshotFile {
     const { engine } = this.rig.recovered();
-    return saveSnapshot(this.file.directory, 0, engine, this.#journal.head);
+    return saveSnapshot(this.file.directory, 0, { state: engine.state, nowMs: engine.nowMs, head: this.#journal.head });
   }
 
   get snapshots(): SnapshotFile[] {
@@ -109,8 +105,8 @@ export class JournaledShard {
     const { firstSequence, lastSequence } = reader.facts();
     const head = firstSequence === 1 ? new JournalHead(0, 0, 0) : reader.headBefore(firstSequence);
     const seen: string[] = [];
-    reader.readFrom(head, lastSequence, (sequence, timeMs, words, command, commandBytes, _event, eventBytes) => {
-      const bytes = Buffer.from(words.buffer, command * 4, commandBytes + eventBytes);
+    reader.readFrom(head, lastSequence, ({ sequence, timeMs, command, events }) => {
+      const bytes = Buffer.from(command.words.buffer, command.word * 4, command.bytes + events.bytes);
       seen.push(`${sequence} ${timeMs} ${bytes.toString('base64')}`);
     });
     reader.close();
@@ -123,7 +119,7 @@ export class JournaledShard {
     const read = db.prepare<[number], Buffer>('SELECT bytes FROM journal WHERE sequence = ?').pluck();
     const bytes = read.get(sequence);
     assert.ok(bytes !== undefined, `record ${sequence} is there`);
-    bytes[60]! ^= 4;
+    bytes[60] ^= 4;
     db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?').run(bytes, sequence);
     db.close();
   }
@@ -139,7 +135,7 @@ export class JournaledShard {
   }
 
   #place(account: number, market: number): void {
-    const ticksPerUnit = TICKS_PER_UNIT[market]!;
+    const ticksPerUnit = TICKS_PER_UNIT[market];
     const known = this.rig.engine.state.markets.peek(market);
     assert.ok(known !== undefined, 'the market is open');
     const timeInForce = this.#below(4);
@@ -147,7 +143,7 @@ export class JournaledShard {
     const lots = (1_000_000 / ticksPerUnit) * (1 + this.#below(4));
     const ticks = Math.max(1, (ticksPerUnit / 10) * (4 + this.#below(3)) - this.#below(3));
     const isImmediate = timeInForce === TIME_IN_FORCE.FOK || timeInForce === TIME_IN_FORCE.FAK;
-    // What never rests may be signed for any ratio.
+    // An order that never rests may be signed for any ratio.
     const odd = isImmediate ? this.#below(ticksPerUnit) : 0;
     const amounts = [lots * ticks + odd, lots * ticksPerUnit + odd] as const;
     this.rig.place({
@@ -159,7 +155,7 @@ export class JournaledShard {
       makerAmount: amounts[side],
       takerAmount: amounts[1 - side],
       timeInForce,
-      feeBps: this.#below(10) === 0 ? FEES_BPS[this.#below(2)]! : known.feeBps,
+      feeBps: this.#below(10) === 0 ? FEES_BPS[this.#below(2)] : known.feeBps,
       selfTrade: this.#below(4),
       expirationSec: timeInForce === TIME_IN_FORCE.GTD ? Math.floor(this.rig.nowMs / 1000) + 1 + this.#below(30) : 0,
     });
@@ -172,6 +168,6 @@ export class JournaledShard {
 
 export function flipByte(path: string, at: number): void {
   const bytes = readFileSync(path);
-  bytes[at]! ^= 1 << (at % 8);
+  bytes[at] ^= 1 << (at % 8);
   writeFileSync(path, bytes);
 }

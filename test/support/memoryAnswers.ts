@@ -1,17 +1,16 @@
-/** What keys were answered, in memory, for tests of what lies around the store. */
-import type { KeyedAnswer, KeyPlace, StoredAnswer } from '../../gateway/idempotency/answerDb.ts';
-import type { AnswerStore } from '../../gateway/idempotency.ts';
+/** The answers of idempotency keys in memory, for tests of the code around the store. */
+import type { KeyedAnswer, KeyId, StoredAnswer } from '../../gateway/idempotency/answerDb.ts';
+import type { AnswerStore } from '../../gateway/idempotency/stage.ts';
 
 export class MemoryAnswers implements AnswerStore {
   isOpen = true;
   /** False lets answers wait in `waiting` until a test says that they are durable. */
   isPrompt = true;
-  oldestInFlightMs = (nowMs: number): number => nowMs;
   readonly waiting: { readonly row: KeyedAnswer; readonly whenKept: (isKept: boolean) => void }[] = [];
   readonly #rows = new Map<string, KeyedAnswer>();
 
-  find(place: KeyPlace): StoredAnswer | null {
-    return this.#rows.get(nameOf(place)) ?? null;
+  find(id: KeyId): StoredAnswer | null {
+    return this.#rows.get(nameOf(id)) ?? null;
   }
 
   keep(row: KeyedAnswer, whenKept: (isKept: boolean) => void): void {
@@ -24,6 +23,6 @@ export class MemoryAnswers implements AnswerStore {
   }
 }
 
-function nameOf({ account, route, key }: KeyPlace): string {
+function nameOf({ account, route, key }: KeyId): string {
   return `${account} ${route} ${Buffer.from(key).toString('hex')}`;
 }

@@ -1,4 +1,17 @@
-/** Seeded randomness (xorshift32): the same seed gives the same run on every machine. */
+/** Seeded randomness: the same seed gives the same run on every machine. */
+
+/** mulberry32, as a function that stands for Math.random. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** xorshift32, with the draws that tests make. */
 export class Random {
   #state: number;
 
@@ -34,6 +47,6 @@ export class Random {
   }
 
   pick<T>(values: readonly T[]): T {
-    return values[this.below(values.length)]!;
+    return values[this.below(values.length)];
   }
 }

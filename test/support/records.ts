@@ -1,53 +1,15 @@
 /** Hand-made journals for tests: event records as a shard would write them, without a shard. */
-import { Journal } from '../../engine/journal.ts';
-import { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/codes.ts';
-import {
-  CMD_TIME_MS,
-  COMMAND,
-  COMMAND_BYTES,
-  COMMAND_VERSION,
-  PLACE_BIT_POST_ONLY,
-  packKind,
-} from '../../shared/commands.ts';
-import {
-  CLOSED_REMAINING_LOTS,
-  EV_ACCOUNT,
-  EV_FLAGS,
-  EV_MARKET,
-  EV_SLOT,
-  EVENT,
-  EVENT_BYTES,
-  EVENT_VERSION,
-  type EventType,
-  FILL_LOTS,
-  FILL_MAKER_FEE,
-  FILL_MAKER_REMAINING_LOTS,
-  FILL_TAKER_ACCOUNT,
-  FILL_TAKER_FEE,
-  FILL_TAKER_REMAINING_LOTS,
-  FILL_TAKER_SLOT,
-  FILL_TRADE_SEQUENCE,
-  FILL_YES_TICKS,
-  MARKET_TICKS_PER_UNIT,
-  MARKET_UUID,
-  ORDER_CREATED_MS,
-  ORDER_FEE_BPS,
-  ORDER_HASH,
-  ORDER_LIMIT_TICKS,
-  ORDER_LOTS,
-  ORDER_MAKER_AMOUNT,
-  ORDER_REMAINING_LOTS,
-  ORDER_SEQUENCE,
-  ORDER_TAKER_AMOUNT,
-  REST_REMAINING_LOTS,
-  TAG_CLIENT_ID,
-  TAG_CLIENT_ID_BYTES,
-  TAG_PRIORITY,
-} from '../../shared/events.ts';
-import { uuidToBytes } from '../../shared/hex.ts';
-import { RecordBuffer, writeSafe } from '../../shared/record.ts';
+import assert from 'node:assert/strict';
+import { Journal } from '../../engine/journal/journal.ts';
+import { RowView } from '../../engine/journal/rowView.ts';
+import { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { uuidToBytes } from '../../shared/base/hex.ts';
+import { ANY_COMMAND, COMMAND, COMMAND_VERSION, PLACE_BIT_POST_ONLY, packKind } from '../../shared/wire/commands.ts';
+import { ANY_EVENT, EVENT, EVENT_BYTES, EVENT_VERSION, type EventType } from '../../shared/wire/events.ts';
+import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
+import { amountsOf } from './commandBodies.ts';
 
-export type OrderSpec = {
+type OrderSpec = {
   slot: number;
   account: number;
   market: number;
@@ -66,20 +28,18 @@ export type OrderSpec = {
   hash?: Uint8Array;
 };
 
-export type FillSpec = {
-  makerSlot: number;
-  makerAccount: number;
-  takerSlot: number;
-  takerAccount: number;
-  market: number;
+/** The slots of both orders, the rest as the engine would say it. */
+type FillSpec = {
+  maker: number;
+  taker: number;
   yesTicks: number;
   lots: number;
-  makerRemainingLots: number;
-  takerRemainingLots: number;
   matchType?: number;
   makerFee?: number;
   takerFee?: number;
 };
+
+type OpenOrder = { readonly account: number; readonly market: number; remainingLots: number };
 
 /** Writes one journal; numbers its rows, orders and trades like a shard does. */
 export class JournalScript {
@@ -87,6 +47,8 @@ export class JournalScript {
   readonly #command = new RecordBuffer(256);
   readonly #events = new RecordBuffer(4096);
   readonly #shard: number;
+  /** By slot. */
+  readonly #open = new Map<number, OpenOrder>();
   #orderSequence = 0;
   #tradeSequence = 0;
   #timeMs = 0;
@@ -102,40 +64,43 @@ export class JournalScript {
     this.#events.clear();
     write(this);
     this.#command.clear();
-    const word = this.#command.append(COMMAND_BYTES[COMMAND.TICK], COMMAND.TICK | (COMMAND_VERSION << 16));
-    writeSafe(this.#command.words, word + CMD_TIME_MS, timeMs);
-    const sequence = this.journal.lastSequence + 1;
-    const { words, lengthBytes } = this.#events;
-    this.journal.append(sequence, timeMs, this.#command.words, 0, this.#command.lengthBytes, words, 0, lengthBytes);
+    const word = this.#command.append(COMMAND.TICK.BYTES, COMMAND.TICK.TYPE | (COMMAND_VERSION << 16));
+    writeSafe(this.#command.words, word + ANY_COMMAND.timeMs, timeMs);
+    const row = new RowView();
+    row.sequence = this.journal.lastSequence + 1;
+    row.timeMs = timeMs;
+    row.command.set(this.#command.words, 0, this.#command.lengthBytes);
+    row.events.set(this.#events.words, 0, this.#events.lengthBytes);
+    this.journal.append(row);
     this.journal.commit();
-    return sequence;
+    return row.sequence;
   }
 
   market(market: number, uuid: string, ticksPerUnit = 100): void {
-    const word = this.#event(EVENT.MARKET, 0, 0, market, 0);
-    this.#events.words[word + MARKET_TICKS_PER_UNIT] = ticksPerUnit;
-    uuidToBytes(uuid, this.#events.bytes, (word + MARKET_UUID) * 4);
+    const word = this.#event(EVENT.MARKET.TYPE, 0, 0, market, 0);
+    this.#events.words[word + EVENT.MARKET.ticksPerUnit] = ticksPerUnit;
+    uuidToBytes(uuid, this.#events.bytes, (word + EVENT.MARKET.uuid) * 4);
   }
 
   /** Returns the order's hash: 30 bytes of its slot, its shard, its sequence, of which the rest is mixed into them. */
   order(spec: OrderSpec): Uint8Array {
     const { side = SIDE.BUY, outcome = OUTCOME.YES, timeInForce = TIME_IN_FORCE.GTC } = spec;
     const kind = packKind(side, outcome, timeInForce, spec.postOnly ? PLACE_BIT_POST_ONLY : 0);
-    const word = this.#event(EVENT.ORDER, spec.slot, spec.account, spec.market, kind);
+    const word = this.#event(EVENT.ORDER.TYPE, spec.slot, spec.account, spec.market, kind);
     const { words, bytes } = this.#events;
-    const usdc = spec.lots * spec.limitTicks;
-    const tokens = spec.lots * 100;
+    const { makerAmount, takerAmount } = { ...amountsOf(side, spec.lots, spec.limitTicks), ...spec };
     const sequence = ++this.#orderSequence;
     const hash = spec.hash ?? this.#hashOf(spec.slot, sequence);
-    bytes.set(hash, (word + ORDER_HASH) * 4);
-    writeSafe(words, word + ORDER_MAKER_AMOUNT, spec.makerAmount ?? (side === SIDE.BUY ? usdc : tokens));
-    writeSafe(words, word + ORDER_TAKER_AMOUNT, spec.takerAmount ?? (side === SIDE.BUY ? tokens : usdc));
-    writeSafe(words, word + ORDER_LOTS, spec.lots);
-    writeSafe(words, word + ORDER_REMAINING_LOTS, spec.lots);
-    words[word + ORDER_LIMIT_TICKS] = spec.limitTicks;
-    words[word + ORDER_FEE_BPS] = 50;
-    writeSafe(words, word + ORDER_SEQUENCE, sequence);
-    writeSafe(words, word + ORDER_CREATED_MS, this.#timeMs);
+    this.#open.set(spec.slot, { account: spec.account, market: spec.market, remainingLots: spec.lots });
+    bytes.set(hash, (word + EVENT.ORDER.hash) * 4);
+    writeSafe(words, word + EVENT.ORDER.makerAmount, makerAmount);
+    writeSafe(words, word + EVENT.ORDER.takerAmount, takerAmount);
+    writeSafe(words, word + EVENT.ORDER.quantityLots, spec.lots);
+    writeSafe(words, word + EVENT.ORDER.remainingLots, spec.lots);
+    words[word + EVENT.ORDER.limitTicks] = spec.limitTicks;
+    words[word + EVENT.ORDER.feeBps] = 50;
+    writeSafe(words, word + EVENT.ORDER.sequence, sequence);
+    writeSafe(words, word + EVENT.ORDER.createdMs, this.#timeMs);
     if (spec.clientId !== undefined) this.#tag(spec, spec.clientId, sequence);
     return hash;
   }
@@ -144,61 +109,77 @@ export class JournalScript {
     const hash = new Uint8Array(32).fill(slot + 1);
     hash[30] = this.#shard;
     hash[31] = sequence;
-    hash[29]! ^= sequence >>> 8;
+    hash[29] ^= sequence >>> 8;
     return hash;
   }
 
   #tag({ slot, account, market, group = 0 }: OrderSpec, clientId: string, sequence: number): void {
-    const word = this.#event(EVENT.ORDER_TAG, slot, account, market, group);
+    const word = this.#event(EVENT.ORDER_TAG.TYPE, slot, account, market, group);
     const { words, bytes } = this.#events;
-    words[word + TAG_CLIENT_ID_BYTES] = clientId.length;
-    bytes.set(Buffer.from(clientId), (word + TAG_CLIENT_ID) * 4);
-    writeSafe(words, word + TAG_PRIORITY, sequence);
-  }
-
-  rest(slot: number, account: number, market: number, remainingLots: number): void {
-    const word = this.#event(EVENT.REST, slot, account, market, 0);
-    writeSafe(this.#events.words, word + REST_REMAINING_LOTS, remainingLots);
+    words[word + EVENT.ORDER_TAG.clientIdBytes] = clientId.length;
+    bytes.set(Buffer.from(clientId), (word + EVENT.ORDER_TAG.clientId) * 4);
+    writeSafe(words, word + EVENT.ORDER_TAG.priority, sequence);
   }
 
   /** An order that rests at once. */
   place(spec: OrderSpec): Uint8Array {
     const hash = this.order(spec);
-    this.rest(spec.slot, spec.account, spec.market, spec.lots);
+    const word = this.#event(EVENT.REST.TYPE, spec.slot, spec.account, spec.market, 0);
+    writeSafe(this.#events.words, word + EVENT.REST.remainingLots, spec.lots);
     return hash;
   }
 
-  fill(spec: FillSpec): void {
-    const word = this.#event(EVENT.FILL, spec.makerSlot, spec.makerAccount, spec.market, spec.matchType ?? 0);
+  fill({
+    maker: makerSlot,
+    taker: takerSlot,
+    yesTicks,
+    lots,
+    matchType = 0,
+    makerFee = 0,
+    takerFee = 0,
+  }: FillSpec): void {
+    const [maker, taker] = [this.#openAt(makerSlot), this.#openAt(takerSlot)];
+    maker.remainingLots -= lots;
+    taker.remainingLots -= lots;
+    const word = this.#event(EVENT.FILL.TYPE, makerSlot, maker.account, maker.market, matchType);
     const { words } = this.#events;
-    words[word + FILL_YES_TICKS] = spec.yesTicks;
-    words[word + FILL_TAKER_SLOT] = spec.takerSlot;
-    words[word + FILL_TAKER_ACCOUNT] = spec.takerAccount;
-    writeSafe(words, word + FILL_LOTS, spec.lots);
-    writeSafe(words, word + FILL_TRADE_SEQUENCE, ++this.#tradeSequence);
-    writeSafe(words, word + FILL_MAKER_FEE, spec.makerFee ?? 0);
-    writeSafe(words, word + FILL_TAKER_FEE, spec.takerFee ?? 0);
-    writeSafe(words, word + FILL_MAKER_REMAINING_LOTS, spec.makerRemainingLots);
-    writeSafe(words, word + FILL_TAKER_REMAINING_LOTS, spec.takerRemainingLots);
+    words[word + EVENT.FILL.yesTicks] = yesTicks;
+    words[word + EVENT.FILL.takerSlot] = takerSlot;
+    words[word + EVENT.FILL.takerAccount] = taker.account;
+    writeSafe(words, word + EVENT.FILL.lots, lots);
+    writeSafe(words, word + EVENT.FILL.tradeSequence, ++this.#tradeSequence);
+    writeSafe(words, word + EVENT.FILL.makerFee, makerFee);
+    writeSafe(words, word + EVENT.FILL.takerFee, takerFee);
+    writeSafe(words, word + EVENT.FILL.makerRemainingLots, maker.remainingLots);
+    writeSafe(words, word + EVENT.FILL.takerRemainingLots, taker.remainingLots);
   }
 
-  closed(slot: number, account: number, market: number, reason: number, remainingLots: number): void {
-    const word = this.#event(EVENT.CLOSED, slot, account, market, reason);
-    writeSafe(this.#events.words, word + CLOSED_REMAINING_LOTS, remainingLots);
+  closed(slot: number, reason: number): void {
+    const { account, market, remainingLots } = this.#openAt(slot);
+    this.#open.delete(slot);
+    const word = this.#event(EVENT.CLOSED.TYPE, slot, account, market, reason);
+    writeSafe(this.#events.words, word + EVENT.CLOSED.remainingLots, remainingLots);
   }
 
   /** The end of an order that was filled. */
-  filled(slot: number, account: number, market: number): void {
-    this.closed(slot, account, market, CLOSE_REASON.FILLED, 0);
+  filled(slot: number): void {
+    assert.equal(this.#openAt(slot).remainingLots, 0, 'a filled order has nothing left');
+    this.closed(slot, CLOSE_REASON.FILLED);
+  }
+
+  #openAt(slot: number): OpenOrder {
+    const order = this.#open.get(slot);
+    assert.ok(order !== undefined, `an order is open in slot ${slot}`);
+    return order;
   }
 
   #event(type: EventType, slot: number, account: number, market: number, flags: number): number {
-    const word = this.#events.append(EVENT_BYTES[type]!, type | (EVENT_VERSION << 16));
+    const word = this.#events.append(EVENT_BYTES[type], type | (EVENT_VERSION << 16));
     const { words } = this.#events;
-    words[word + EV_SLOT] = slot;
-    words[word + EV_ACCOUNT] = account;
-    words[word + EV_MARKET] = market;
-    words[word + EV_FLAGS] = flags;
+    words[word + ANY_EVENT.slot] = slot;
+    words[word + ANY_EVENT.account] = account;
+    words[word + ANY_EVENT.market] = market;
+    words[word + ANY_EVENT.flags] = flags;
     return word;
   }
 }

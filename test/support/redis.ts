@@ -87,7 +87,7 @@ export async function redisToStart(scope: Scope): Promise<TestRedis> {
   return redis;
 }
 
-/** One that nobody listens on now. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

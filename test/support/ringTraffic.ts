@@ -1,7 +1,7 @@
 /** The other end of a two-thread ring test: takes every record, checks it, and sends it back. Runs as a worker. */
 import { isMainThread, workerData } from 'node:worker_threads';
-import { assert } from '../../shared/assert.ts';
-import { RingConsumer, RingProducer } from '../../shared/ring.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 
 /** 16 to 264 bytes, in no simple rhythm with the capacity of a ring. */
 export function lengthOf(index: number): number {
@@ -11,7 +11,7 @@ export function lengthOf(index: number): number {
 /** Over everything but the checksum's own word 3. */
 export function checksumOf(words: Uint32Array, word: number, lengthBytes: number): number {
   let sum = lengthBytes;
-  for (let i = 1; i < lengthBytes / 4; i++) if (i !== 3) sum = (Math.imul(sum, 31) + words[word + i]!) >>> 0;
+  for (let i = 1; i < lengthBytes / 4; i++) if (i !== 3) sum = (Math.imul(sum, 31) + words[word + i]) >>> 0;
   return sum;
 }
 
@@ -29,7 +29,7 @@ if (!isMainThread) {
       consumer.waitSync(60_000);
       continue;
     }
-    const lengthBytes = consumer.words[word]!;
+    const lengthBytes = consumer.words[word];
     assert(consumer.words[word + 2] === index, 'ring test: records arrive in order');
     assert(consumer.words[word + 3] === checksumOf(consumer.words, word, lengthBytes), 'ring test: records are whole');
     let to = producer.tryClaim(lengthBytes, 0);
@@ -38,7 +38,7 @@ if (!isMainThread) {
       producer.waitForRoom(60_000);
       to = producer.tryClaim(lengthBytes, 0);
     }
-    for (let i = 1; i < lengthBytes / 4; i++) producer.words[to + i] = consumer.words[word + i]!;
+    for (let i = 1; i < lengthBytes / 4; i++) producer.words[to + i] = consumer.words[word + i];
     index++;
   }
   consumer.release();

@@ -6,7 +6,7 @@
  * from one lot on, so the numbers stay small enough to check by head.
  */
 
-import { NUMBERS, WORDS } from '../../engine/orders.ts';
+import { DOUBLE_SHIFT, WORD_SHIFT } from '../../engine/book/orders.ts';
 import {
   CLOSE_REASON_NAMES,
   FEE_ACCOUNT,
@@ -17,10 +17,12 @@ import {
   SIDE,
   SIDE_NAMES,
   TIME_IN_FORCE_NAMES,
-} from '../../shared/codes.ts';
-import { kindOutcome } from '../../shared/commands.ts';
-import { OK } from '../../shared/errors.ts';
-import { EngineRig, errorKey, type MarketOptions, type Outcome, type PlaceOptions, type Told } from './engine.ts';
+} from '../../shared/base/codes.ts';
+import { OK } from '../../shared/base/errors.ts';
+import { kindOutcome } from '../../shared/wire/commands.ts';
+import { errorKey } from './engine.ts';
+import { type CommandResult, EngineRig, type MarketOptions, type PlaceOptions } from './engineRig.ts';
+import type { OrderEvent } from './orderEvents.ts';
 
 export const FEES = FEE_ACCOUNT;
 export const ALICE = 1;
@@ -80,19 +82,19 @@ export class Scenario extends EngineRig {
   }
 
   /** Events and refusal of a command, a line each. */
-  tell({ told, reply }: Outcome): string[] {
-    const lines = told.flatMap((event) => this.#line(event) ?? []);
+  tell({ events, reply }: CommandResult): string[] {
+    const lines = events.flatMap((event) => this.#line(event) ?? []);
     if (reply.code > OK) lines.push(`refused ${errorKey(reply.code)}`);
     return lines;
   }
 
-  /** Asks and bids, each best first: "ask 62  bob 5 Yes, carol 7 No". An order is told with its own side's outcome. */
+  /** Asks and bids, each best first: "ask 62  bob 5 Yes, carol 7 No". An order is shown with its own outcome. */
   drawn(market = 0): string[] {
     const { book } = this.engine.state.markets.peek(market)!;
     return [...this.#side('ask', book.asks), ...this.#side('bid', book.bids)];
   }
 
-  /** What the account has more (or less) than at the start: "usdc -600 (reserved 200), yes +995". */
+  /** The changes of the account since the start: "usdc -600 (reserved 200), yes +995". */
   moved(account: number, market = 0): string {
     const start = account === FEES ? 0 : START;
     const parts = [
@@ -108,7 +110,7 @@ export class Scenario extends EngineRig {
     return this.engine.state.markets.peek(market)!.collateralMicro - 3 * START;
   }
 
-  #line(event: Told): string | undefined {
+  #line(event: OrderEvent): string | undefined {
     switch (event.kind) {
       case 'fill': {
         const { lots, ticks, matchType, makerFee, takerFee } = event;
@@ -129,7 +131,7 @@ export class Scenario extends EngineRig {
   }
 
   #who(order: number): string {
-    return NAMES[this.accountOf.get(order)!]!;
+    return NAMES[this.accountOf.get(order)!];
   }
 
   #side(name: string, levels: Levels): string[] {
@@ -137,9 +139,11 @@ export class Scenario extends EngineRig {
     const rows: string[] = [];
     for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
       const queue: string[] = [];
-      for (let slot = levels.head[tick]!; slot >= 0; slot = orders.next[slot << WORDS]!) {
-        const outcome = kindOutcome(orders.kind[slot << WORDS]!) === OUTCOME.YES ? 'Yes' : 'No';
-        queue.push(`${NAMES[orders.account[slot << WORDS]!]} ${orders.remainingLots[slot << NUMBERS]} ${outcome}`);
+      for (let slot = levels.head[tick]; slot >= 0; slot = orders.next[slot << WORD_SHIFT]) {
+        const outcome = kindOutcome(orders.kind[slot << WORD_SHIFT]) === OUTCOME.YES ? 'Yes' : 'No';
+        queue.push(
+          `${NAMES[orders.account[slot << WORD_SHIFT]]} ${orders.remainingLots[slot << DOUBLE_SHIFT]} ${outcome}`,
+        );
       }
       rows.push(`${name} ${tick}  ${queue.join(', ')}`);
     }

@@ -1,25 +1,24 @@
 /**
  * A real server process for the api tests: `gateway/main.ts` on a port of the system's choice, in a data directory of
- * its own. Whatever happens, `after` ends the process and removes the directory.
+ * its own. Whatever happens, the process ends with the test.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { AdminClient } from '../../shared/sdk/admin.ts';
+import { AdminClient } from '../../shared/client/admin.ts';
+import { checkAnswersOf } from './contract.ts';
+import { temporaryDirectory } from './directory.ts';
 
 const MAIN = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Far above any start: it only turns a server that hangs into a failure with its log. */
 const START_LIMIT_MS = 30_000;
 
-export const TEST_ADMIN_TOKEN = 'admin-token-of-the-tests';
+const TEST_ADMIN_TOKEN = 'admin-token-of-the-tests';
 
-export type Environment = Record<string, string>;
+type Environment = Record<string, string>;
 // biome-ignore lint/suspicious/noExplicitAny: what a server sends is what a test is about to check
 export type Json = any;
 export type Answer = { status: number; headers: Headers; body: Json };
@@ -85,6 +84,7 @@ export class TestServer {
     createInterface({ input: child.stderr! }).on('line', (line) => this.stderr.push(line));
     const port = await this.#readPort(child);
     this.#baseUrl = `http://127.0.0.1:${port}`;
+    await checkAnswersOf(this.#baseUrl);
   }
 
   /** SIGTERM; resolves with the exit code. */
@@ -151,15 +151,12 @@ export class TestServer {
 }
 
 /**
- * Starts a server on a new directory and has it cleaned up at the end of `scope`. With the `after` of node:test it is
- * awaited at the top of the file: inside a `before` hook that `after` belongs to the hook.
+ * Starts a server on a new directory, unless `env` names one, and ends it at the end of `scope`. With the `after` of
+ * node:test it is awaited at the top of the file: inside a `before` hook that `after` belongs to the hook.
  */
 export async function startServer(scope: Scope, env: Environment = {}): Promise<TestServer> {
-  const server = new TestServer(mkdtempSync(join(tmpdir(), 'exchange-test-')));
-  scope.after(async () => {
-    await server.kill();
-    rmSync(server.dataDir, { recursive: true, force: true });
-  });
+  const server = new TestServer(env['DATA_DIR'] ?? temporaryDirectory());
+  scope.after(() => server.kill());
   await server.start(env);
   return server;
 }

@@ -12,10 +12,10 @@ export class StreamBook {
   readonly marketId: string;
   /** Null until the first `book` frame. */
   sequence: number | null = null;
-  /** How often a checksum was there and right. */
+  /** The number of checksums that were present and right. */
   checked = 0;
   bookFrames = 0;
-  /** By outcome, as the last `bbo` frame told. */
+  /** The last `bbo` frame of each outcome. */
   readonly best: Json[] = [];
   readonly #bids = new Map<string, Level>();
   readonly #asks = new Map<string, Level>();

@@ -5,11 +5,10 @@
 import assert from 'node:assert/strict';
 import { Ajv, type ValidateFunction } from 'ajv';
 import WebSocket from 'ws';
-import type { HeaderFields } from '../../shared/sdk/request.ts';
-import type { Json } from './server.ts';
+import type { HeaderFields } from '../../shared/client/request.ts';
+import type { Json, Scope } from './server.ts';
 
-export type Closed = { code: number; reason: string };
-type AfterScope = { after(cleanUp: () => void): void };
+type Closed = { code: number; reason: string };
 type Waiting = { matches: (frame: Json) => boolean; resolve: (frame: Json) => void; reject: (error: Error) => void };
 
 const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -26,7 +25,7 @@ export class StreamClient {
   #ids = 0;
 
   /** Resolves when the socket is open. Heartbeats and all else that comes is checked from the first frame on. */
-  static async open(scope: AfterScope, baseUrl: string, headers: HeaderFields = {}): Promise<StreamClient> {
+  static async open(scope: Scope, baseUrl: string, headers: HeaderFields = {}): Promise<StreamClient> {
     const checks = await checksOf(baseUrl);
     const client = new StreamClient(new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { headers }), checks);
     scope.after(() => client.end());

@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net';
 import WebSocket, { WebSocketServer } from 'ws';
 import type { Scope } from './server.ts';
 
-/** What becomes of a frame: its text as it arrives, or null when it is lost. */
-export type Fate = (text: string) => string | null;
+/** Decides about a frame: its text as it arrives, or null when it is lost. */
+type Fate = (text: string) => string | null;
 
 const AUTH_HEADERS = /^x-svc-/;
 

@@ -2,49 +2,45 @@
  * The stream on a real port over a shard that runs when the test says so: every frame is caused by a command, the clock
  * is the test's, and thousands of commands take no signatures.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AdminToken } from '../../gateway/auth/adminToken.ts';
-import { type ApiKey, Authenticator } from '../../gateway/auth/apiKeys.ts';
-import { HmacKey } from '../../gateway/auth/hmacKey.ts';
-import { NonceMemory } from '../../gateway/auth/nonces.ts';
-import { Passphrase, sealPassphrase } from '../../gateway/auth/passphrase.ts';
-import { SCOPE } from '../../gateway/auth/scopes.ts';
-import type { MarketEntry } from '../../gateway/control/catalog.ts';
-import { createLogger } from '../../gateway/log.ts';
-import { streamRoutes } from '../../gateway/routes/stream.ts';
-import { HttpServer } from '../../gateway/server.ts';
-import { STREAM_PATH } from '../../gateway/stream/limits.ts';
-import { PrivateLog } from '../../gateway/stream/privateLog.ts';
-import { Stream } from '../../gateway/stream/stream.ts';
+import { AdminToken } from '../../gateway/access/adminToken.ts';
+import { Authenticator } from '../../gateway/access/authenticator.ts';
+import { NonceMemory } from '../../gateway/access/nonces.ts';
+import type { ApiKey } from '../../gateway/access/principal.ts';
+import { SCOPE } from '../../gateway/access/scopes.ts';
+import { HttpServer } from '../../gateway/http/server.ts';
+import { IdempotencyStage } from '../../gateway/idempotency/stage.ts';
+import { createLogger } from '../../gateway/process/log.ts';
+import { streamRoutes } from '../../gateway/routes/public/stream.ts';
+import type { MarketEntry } from '../../gateway/store/catalog.ts';
+import { StreamFeeds } from '../../gateway/stream/feeds.ts';
+import { PrivateLog } from '../../gateway/stream/private/log.ts';
+import { STREAM_PATH } from '../../gateway/stream/socket/limits.ts';
+import { Stream } from '../../gateway/stream/socket/stream.ts';
 import { bookLevels } from '../../gateway/views/bookLevels.ts';
 import { Views } from '../../gateway/views/index.ts';
-import { Balances, createBalances } from '../../shared/balances.ts';
-import { ManualClock } from '../../shared/clock.ts';
-import { OUTCOME, type Outcome } from '../../shared/codes.ts';
-import * as ev from '../../shared/events.ts';
-import { readSafe } from '../../shared/record.ts';
-import { RingConsumer } from '../../shared/ring.ts';
-import { type Credentials, type HeaderFields, RequestSigner } from '../../shared/sdk/request.ts';
+import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
+import { type Credentials, type HeaderFields, RequestSigner } from '../../shared/client/request.ts';
+import { Balances, createBalances } from '../../shared/wire/balances.ts';
+import { decodeEvent } from '../../shared/wire/events.ts';
+import { RingConsumer } from '../../shared/wire/ring.ts';
+import { apiKey, credentialsOf } from './apiKeys.ts';
+import { temporaryDirectory } from './directory.ts';
 import { CommandFlow, FLOW_TICKS_PER_UNIT } from './flow.ts';
 import { InThreadShard } from './inThreadShard.ts';
+import { ManualClock } from './manualClock.ts';
 import { MemoryAnswers } from './memoryAnswers.ts';
-import type { Json } from './server.ts';
+import type { Json, Scope } from './server.ts';
 
 const START_MS = 1_790_000_000_000;
-const SECRET = Buffer.alloc(32, 7);
-const PASSPHRASE = 'a-passphrase';
 const ALL_SCOPES = Object.values(SCOPE).reduce((mask, bit) => mask | bit, 0);
-
-type AfterScope = { after(cleanUp: () => void | Promise<void>): void };
 
 export class StreamRig {
   readonly clock = new ManualClock(START_MS);
   readonly views = new Views(1);
+  readonly feeds: StreamFeeds;
   readonly stream: Stream;
-  /** What a connection's end has cancelled: account and shard. */
+  /** The cancels sent at the end of a connection: account and shard. */
   readonly cancelled: { account: number; shard: number }[] = [];
   flow: CommandFlow;
   baseUrl = '';
@@ -53,17 +49,16 @@ export class StreamRig {
   readonly #seed: number;
   readonly #keys = new Map<string, ApiKey>();
   readonly #server: HttpServer;
-  readonly #directory = mkdtempSync(join(tmpdir(), 'stream-'));
+  readonly #directory = temporaryDirectory();
 
-  static async start(scope: AfterScope, seed: number): Promise<StreamRig> {
+  static async start(scope: Scope, seed: number): Promise<StreamRig> {
     const rig = new StreamRig(seed);
     rig.baseUrl = `http://127.0.0.1:${await rig.#server.listen()}`;
     scope.after(async () => {
       await rig.#server.stop(0);
-      await rig.stream.finish();
-      rmSync(rig.#directory, { recursive: true });
+      await rig.feeds.close();
     });
-    rig.views.begin(0);
+    rig.views.recovering(0);
     rig.#shard.describe();
     rig.drain();
     rig.flow.openMarkets();
@@ -79,7 +74,18 @@ export class StreamRig {
     const { clock, views } = this;
     const log = createLogger('silent');
     const entryOf = (id: string) => FLOW_TICKS_PER_UNIT.findIndex((_, index) => views.markets.id(index) === id);
+    this.feeds = new StreamFeeds({
+      views,
+      groups: { nameOf: (group) => (group === 0 ? undefined : `group-${group}`) },
+      privateLog: new PrivateLog({ directory: this.#directory, shards: 1 }),
+      // Nothing is kept of what a lost shard did not publish.
+      privateSource: { privateTail: async () => ({ start: 1, records: [], isLast: true }) },
+      progress: { setLogged: () => undefined },
+      clock,
+      log,
+    });
     this.stream = new Stream({
+      feeds: this.feeds,
       views,
       engine: {
         cancelMarket: (shard, account) => {
@@ -94,11 +100,6 @@ export class StreamRig {
           return index < 0 ? undefined : ({ index, id } as MarketEntry);
         },
       },
-      groups: { nameOf: (group) => (group === 0 ? undefined : `group-${group}`) },
-      privateLog: new PrivateLog({ directory: this.#directory, shards: 1 }),
-      // Nothing is kept of what a lost shard did not publish.
-      privateSource: { privateTail: async () => ({ start: 1, records: [], isLast: true }) },
-      progress: { setTold: () => undefined },
       clock,
       log,
     });
@@ -109,7 +110,7 @@ export class StreamRig {
       routes: streamRoutes({ stream: this.stream, trustProxy: null }),
       authenticator: new Authenticator(keys, new NonceMemory(START_MS / 1000 - 1, noneAhead)),
       adminToken: new AdminToken('admin'),
-      answers: new MemoryAnswers(),
+      idempotency: new IdempotencyStage(new MemoryAnswers(), clock),
       limiter: null,
       clock,
       log,
@@ -139,23 +140,9 @@ export class StreamRig {
 
   /** A key of this account, made by the first call. */
   credentials(account: number, keyId = `key-${account}`, scopes = ALL_SCOPES): Credentials {
-    const key: ApiKey = {
-      keyId,
-      accountIndex: account,
-      userId: `user-${account}`,
-      secret: new HmacKey(SECRET),
-      passphrase: new Passphrase(sealPassphrase(PASSPHRASE)),
-      scopes,
-      revoked: false,
-      expiresAtMs: null,
-      requireSigningVersion: null,
-      tier: 'standard',
-      rateLimitOverride: null,
-      selfTradePrevention: 0,
-      allowedNetworks: null,
-    };
+    const key = apiKey(account, { keyId, scopes });
     this.#keys.set(keyId, key);
-    return { keyId, secret: SECRET.toString('base64url'), passphrase: PASSPHRASE };
+    return credentialsOf(key);
   }
 
   /** Runs random commands, in pump batches of one command each. */
@@ -184,7 +171,7 @@ export class StreamRig {
       this.flow.next();
       this.#shard.step();
     }
-    this.views.begin(0);
+    this.views.recovering(0);
     this.#shard = this.#shard.rebuilt();
     this.#events = new RingConsumer(this.#shard.eventRing);
     this.flow = new CommandFlow(this.#shard.commandRing, this.#seed + 1000);
@@ -197,17 +184,24 @@ export class StreamRig {
     this.drain();
   }
 
-  /** What the engine link's pump does. */
+  /** Does what the pump of the shard link does. */
   drain(): void {
     const { words } = this.#events;
     for (let word = this.#events.next(); word >= 0; word = this.#events.next()) {
-      const type = ev.typeOf(words[word + ev.EV_TYPE]!);
-      if (type === ev.EVENT.ORDER) this.flow.remember(words.slice(word + ev.ORDER_HASH, word + ev.ORDER_HASH + 8));
-      if (type === ev.EVENT.READY) this.views.recovered(0, readSafe(words, word + ev.READY_SEQUENCE));
-      else if (type === ev.EVENT.REPLY) this.views.outcomes[0]!.clear();
-      else this.views.apply(0, words, word);
+      const event = decodeEvent(words, word);
+      if (event.name === 'ORDER') this.flow.remember(new Uint32Array(event.hash.buffer));
+      if (event.name === 'READY') {
+        const { shardSequence } = event;
+        this.views.recovered(0, shardSequence);
+        this.feeds.recovered(0, shardSequence);
+      } else if (event.name === 'REPLY') {
+        this.views.replied(0);
+      } else {
+        this.views.apply(0, words, word);
+        this.feeds.applied(0, this.views.resultOf(0), words, word);
+      }
     }
     this.#events.release();
-    this.stream.flush();
+    this.feeds.flush();
   }
 }

@@ -1,8 +1,8 @@
 /** A verifier thread's side of shared tables: leaves one after the other, of random signers. Runs as a worker. */
 import { isMainThread, workerData } from 'node:worker_threads';
 import { SharedTables } from '../../engine/verify/sharedTables.ts';
-import { ADDRESS_BYTES } from '../../shared/hex.ts';
-import { SIGNER_TABLE_WORDS } from '../../shared/tableLayout.ts';
+import { ADDRESS_BYTES } from '../../shared/base/hex.ts';
+import { SIGNER_TABLE_WORDS } from '../../shared/wire/tableLayout.ts';
 import { Random } from './random.ts';
 
 export type TableWriting = {

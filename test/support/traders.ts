@@ -1,12 +1,19 @@
 /** Markets, and accounts that trade in them, on a real server: each with its own wallet, key and money. */
 import assert from 'node:assert/strict';
-import { shardOfMarket } from '../../shared/catalog.ts';
-import type { Outcome } from '../../shared/codes.ts';
-import { UUID_BYTES, uuidToBytes } from '../../shared/hex.ts';
-import { ExchangeClient } from '../../shared/sdk/client.ts';
-import { draftOrder, type OrderIntent, type OrderMarket, OrderSigner } from '../../shared/sdk/order.ts';
-import type { Credentials } from '../../shared/sdk/request.ts';
-import type { Balances, Market, PlacementBody, PlacementResponse, Scope } from '../../shared/sdk/types.ts';
+import type { Outcome } from '../../shared/base/codes.ts';
+import { UUID_BYTES, uuidToBytes } from '../../shared/base/hex.ts';
+import { shardOfMarket } from '../../shared/base/sharding.ts';
+import { ExchangeClient } from '../../shared/client/client.ts';
+import { draftOrder, type OrderIntent, type OrderMarket, OrderSigner } from '../../shared/client/order.ts';
+import type { Credentials } from '../../shared/client/request.ts';
+import type {
+  Balances,
+  Market,
+  NewMarket,
+  PlacementBody,
+  PlacementResponse,
+  Scope,
+} from '../../shared/client/types.ts';
 import type { Answer, TestServer } from './server.ts';
 
 const ALL_SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
@@ -25,7 +32,7 @@ export type TraderOptions = {
 export type Intent = Omit<Partial<OrderIntent>, 'market'> & { price: string; size: string };
 
 /** USDC and the tokens of one market, all in atomic units. */
-export type Holdings = { usdc: number; reserved: number; yes: number; no: number };
+type Holdings = { usdc: number; reserved: number; yes: number; no: number };
 
 export class Trader {
   readonly userId: string;
@@ -65,9 +72,8 @@ export class Trader {
   /** A signed body with amounts of one's own, on the grid or not. */
   bodyOf(market: OrderMarket, intent: Intent, makerAmount: number, takerAmount: number): PlacementBody {
     const draft = draftOrder({ outcomeIndex: 0, side: 'BUY', feeRateBps: FEE_BPS, ...intent, market });
-    draft.maker_amount = String(makerAmount);
-    draft.taker_amount = String(takerAmount);
-    return this.signer.sign(draft).body;
+    const amounts = { maker_amount: String(makerAmount), taker_amount: String(takerAmount) };
+    return this.signer.sign({ ...draft, ...amounts }).body;
   }
 
   place(market: OrderMarket, intent: Intent): Promise<PlacementResponse> {
@@ -114,8 +120,8 @@ export async function makeTrader(server: TestServer, options: TraderOptions = {}
   return new Trader(server, user.id, signer, credentials);
 }
 
-export type MarketOptions = {
-  ticks_per_unit?: number;
+type MarketOptions = {
+  ticks_per_unit?: NewMarket['ticks_per_unit'];
   min_order_size_atomic?: string;
   fee_bps?: number;
   trading_starts_at?: string;
@@ -156,6 +162,14 @@ export function assertRefused(answer: Answer, status: number, code: string, erro
     { status, code, error },
   );
   if (status === 503 || status === 429) assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+}
+
+type Missing = { asset: 'USDC' | 'TOKEN'; required: string; available: string; reserved: string };
+
+/** The order or conversion was refused for want of money, and the answer says how much there is. */
+export function assertMissing(answer: Answer, details: Missing): void {
+  assertRefused(answer, 400, 'INSUFFICIENT_BALANCE', 'insufficient balance');
+  assert.deepEqual(answer.body.details, details);
 }
 
 /** The money of the whole exchange closes to the micro. */

@@ -1,8 +1,8 @@
 /** HTTP as bytes on a socket, for requests that no HTTP client would send. */
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import { AUTH_HEADER, stringToSignV2 } from '../../shared/hmac.ts';
-import type { Credentials } from '../../shared/sdk/request.ts';
+import type { Credentials } from '../../shared/client/request.ts';
+import { AUTH_HEADER, stringToSignV2 } from '../../shared/crypto/hmac.ts';
 
 export type WireAnswer = { status: number; head: string; body: string };
 

@@ -1,31 +1,32 @@
 /**
- * What the clients of an exchange were told. A witness trades over several accounts, keeps every answer, and after a
- * restart holds the exchange to it: each acknowledged order, fill, cancel, conversion and deposit is there once, each
- * refused one is not, each unanswered one is there whole or not at all, and the money of every account is what follows.
+ * The clients of an exchange and all answers they received. A witness trades over several accounts, keeps every answer,
+ * and after a restart compares the exchange with them: each acknowledged order, fill, cancel, conversion and deposit is
+ * there once, each refused one is not, each unanswered one is there whole or not at all, and the money of every account
+ * is what follows.
  *
  * The model is the clients' own: it knows fills from the trade history and computes fees and balances from the rules
  * (RULES.md 2.3, 3.1), in plain numbers and maps.
  */
 import assert from 'node:assert/strict';
-import { ApiError } from '../../shared/sdk/http.ts';
-import { draftOrder, type OrderIntent, type OrderMarket } from '../../shared/sdk/order.ts';
-import type { OrderRecord, PlacementBody, PlacementResponse, UserTrade } from '../../shared/sdk/types.ts';
-import { seededRandom } from './flow.ts';
+import { ApiError } from '../../shared/client/http.ts';
+import { draftOrder, type OrderIntent, type OrderMarket } from '../../shared/client/order.ts';
+import type { OrderRecord, PlacementBody, PlacementResponse, UserTrade } from '../../shared/client/types.ts';
+import { seededRandom } from './random.ts';
 import type { TestServer } from './server.ts';
 import { assertBalanced, makeMarket, makeTrader, type Trader } from './traders.ts';
 
 const TRADERS = 3;
-const TICKS_PER_UNIT = [100, 1000, 100];
+const TICKS_PER_UNIT = [100, 1000, 100] as const;
 const FEE_BPS = 50;
 const DEPOSIT_MICRO = 20_000_000_000;
 const SPLIT_ATOMIC = 200_000_000;
-/** Trades are asked for from a little before the last check began: one that is seen twice is taken once. */
+/** Trades are requested from a little before the last check started: one that is returned twice counts once. */
 const OVERLAP_MS = 2000;
 const PAGE = 100;
 /** Placements of a round that are sent again although they were answered. */
 const REPEATED = 5;
 
-/** How far a cancel of the order has come; a later word includes the ones before. */
+/** Progress of a cancel of the order; a later word includes the ones before. */
 const CANCEL = { NONE: 0, ASKED: 1, CLOSED: 2, CANCELLED: 3 } as const;
 type Cancel = (typeof CANCEL)[keyof typeof CANCEL];
 
@@ -34,7 +35,7 @@ type Order = {
   readonly market: number;
   readonly body: PlacementBody;
   readonly hash: string;
-  /** What was answered, or that it was refused; null while nothing was. */
+  /** The answer or the refusal; null while there is none. */
   answer: PlacementResponse | 'refused' | null;
   cancel: Cancel;
   /** Gross, from the trades. */
@@ -50,7 +51,10 @@ type Account = {
   usdcMicro: number;
   /** By market and outcome. */
   readonly tokens: [number, number][];
-  /** The one that was sent and not answered: at most one at a time, so that the balance can tell. */
+  /**
+   * The movement that was sent and not answered: at most one at a time, so that the balance shows whether it was
+   * applied.
+   */
   conversion: Conversion | null;
   /** Cancels of many orders that may still take effect. */
   massCancels: number;
@@ -58,7 +62,7 @@ type Account = {
 
 type Deposit = { readonly account: number; readonly reference: string; readonly amount: number };
 
-export type Traffic = {
+type Traffic = {
   commands: number;
   connections?: number;
   /** After every answer, with how many there have been in this round. */
@@ -125,7 +129,7 @@ export class Witness {
     await Promise.all(Array.from({ length: connections }, oneConnection));
   }
 
-  /** After a restart: what was told is so. */
+  /** After a restart: everything that was acknowledged is still so. */
   async check(): Promise<void> {
     const startMs = Date.now();
     for (const account of this.#accounts) account.trader = account.trader.reconnected();
@@ -152,7 +156,7 @@ export class Witness {
   }
 
   async #place(index: number): Promise<Outcome> {
-    const { trader, massCancels } = this.#accounts[index]!;
+    const { trader, massCancels } = this.#accounts[index];
     const market = this.#below(this.#markets.length);
     const { body, orderHash: hash } = trader.signer.sign(draftOrder(this.#intent(market)));
     const cancel = massCancels > 0 ? CANCEL.ASKED : CANCEL.NONE;
@@ -175,7 +179,7 @@ export class Witness {
   #intent(market: number): OrderIntent {
     const die = this.#below(100);
     return {
-      market: this.#markets[market]!,
+      market: this.#markets[market],
       outcomeIndex: this.#below(2) === 0 ? 0 : 1,
       side: this.#below(3) === 0 ? 'SELL' : 'BUY',
       price: `0.${45 + this.#below(10)}`,
@@ -192,7 +196,7 @@ export class Witness {
     if (order === undefined) return this.#place(index);
     raise(order, CANCEL.ASKED);
     return told(
-      this.#accounts[index]!.trader.client.cancelOrder(order.hash),
+      this.#accounts[index].trader.client.cancelOrder(order.hash),
       () => raise(order, CANCEL.CANCELLED),
       (error) => {
         if (error.status === 503) return;
@@ -204,7 +208,7 @@ export class Witness {
 
   /** In one market, or everywhere with null. */
   async #cancelMany(index: number, market: number | null): Promise<Outcome> {
-    const account = this.#accounts[index]!;
+    const account = this.#accounts[index];
     const { client } = account.trader;
     const touched = this.#orders.filter(
       (order) => order.trader === index && (market === null || order.market === market),
@@ -213,7 +217,7 @@ export class Witness {
     for (const order of touched) raise(order, CANCEL.ASKED);
     account.massCancels++;
     const sending: Promise<unknown> =
-      market === null ? client.cancelAll() : client.cancelMarket(this.#markets[market]!.id);
+      market === null ? client.cancelAll() : client.cancelMarket(this.#markets[market].id);
     return told(
       sending,
       () => {
@@ -227,7 +231,7 @@ export class Witness {
   }
 
   async #convert(index: number): Promise<Outcome> {
-    const account = this.#accounts[index]!;
+    const account = this.#accounts[index];
     if (account.conversion !== null) return this.#place(index);
     const market = this.#below(this.#markets.length);
     const conversion: Conversion = {
@@ -236,7 +240,7 @@ export class Witness {
       amount: 1_000_000 * (1 + this.#below(5)),
     };
     const { client } = account.trader;
-    const { id } = this.#markets[market]!;
+    const { id } = this.#markets[market];
     account.conversion = conversion;
     return told(
       conversion.sign > 0 ? client.split(id, conversion.amount) : client.merge(id, conversion.amount),
@@ -250,8 +254,8 @@ export class Witness {
   #converted(account: Account): void {
     const { market, sign, amount } = account.conversion!;
     account.usdcMicro -= sign * amount;
-    account.tokens[market]![0] += sign * amount;
-    account.tokens[market]![1] += sign * amount;
+    account.tokens[market][0] += sign * amount;
+    account.tokens[market][1] += sign * amount;
     account.conversion = null;
   }
 
@@ -267,12 +271,12 @@ export class Witness {
   }
 
   #sendDeposit({ account, reference, amount }: Deposit): Promise<unknown> {
-    const { userId } = this.#accounts[account]!.trader;
+    const { userId } = this.#accounts[account].trader;
     return this.#server.admin.deposit(userId, { amount_usdc_micro: String(amount), reference });
   }
 
   #deposited(deposit: Deposit): void {
-    this.#accounts[deposit.account]!.usdcMicro += deposit.amount;
+    this.#accounts[deposit.account].usdcMicro += deposit.amount;
     this.#deposits = this.#deposits.filter((other) => other !== deposit);
   }
 
@@ -288,7 +292,7 @@ export class Witness {
   async #records(): Promise<Map<Order, OrderRecord | null>> {
     const records = new Map<Order, OrderRecord | null>();
     for (const order of this.#orders) {
-      const { client } = this.#accounts[order.trader]!.trader;
+      const { client } = this.#accounts[order.trader].trader;
       try {
         records.set(order, await client.getOrder(order.hash));
       } catch (error) {
@@ -364,7 +368,7 @@ export class Witness {
   }
 
   async #checkAccount(index: number, records: ReadonlyMap<Order, OrderRecord | null>): Promise<void> {
-    const account = this.#accounts[index]!;
+    const account = this.#accounts[index];
     const own = [...records].filter(([order, record]) => order.trader === index && record !== null);
     const expected = {
       usdc: account.usdcMicro,
@@ -372,22 +376,22 @@ export class Witness {
       tokens: account.tokens.map(([yes, no]) => [yes, no, 0, 0]),
     };
     for (const [order, record] of own) {
-      const row = expected.tokens[order.market]!;
+      const row = expected.tokens[order.market];
       const { usdcMicro, tokens } = effectOf(order);
       const outcome = order.body.outcome_index;
       expected.usdc += usdcMicro;
-      row[outcome]! += tokens;
+      row[outcome] += tokens;
       if (!isOpen(record!)) continue;
       if (order.body.side === 'BUY') expected.reserved += Number(record!.remaining);
-      else row[2 + outcome]! += Number(record!.remaining);
+      else row[2 + outcome] += Number(record!.remaining);
     }
     const found = await this.#holdings(account);
     // An unanswered conversion has happened or not; if the one balance says so, all others have to agree.
     if (account.conversion !== null && found.usdc !== expected.usdc) {
       const { market, sign, amount } = account.conversion;
       expected.usdc -= sign * amount;
-      expected.tokens[market]![0]! += sign * amount;
-      expected.tokens[market]![1]! += sign * amount;
+      expected.tokens[market][0] += sign * amount;
+      expected.tokens[market][1] += sign * amount;
       this.#converted(account);
     }
     account.conversion = null;
@@ -421,7 +425,7 @@ export class Witness {
     const unknown = this.#orders.filter(({ answer }) => answer === null);
     const known = this.#orders.filter(isAccepted).slice(-REPEATED);
     for (const order of [...unknown, ...known]) {
-      const { status, body } = await this.#accounts[order.trader]!.trader.post(order.body);
+      const { status, body } = await this.#accounts[order.trader].trader.post(order.body);
       if (records.get(order) !== null) {
         assert.equal(status, 409, `an order that was placed is a duplicate: ${JSON.stringify(body)}`);
         assert.equal(body.error, 'duplicate order');
@@ -443,10 +447,10 @@ export class Witness {
       if (record === null) return false;
       if (order.answer === null) order.answer = resolved(record);
       if (isOpen(record)) return true;
-      const account = this.#accounts[order.trader]!;
+      const account = this.#accounts[order.trader];
       const { usdcMicro, tokens } = effectOf(order);
       account.usdcMicro += usdcMicro;
-      account.tokens[order.market]![order.body.outcome_index] += tokens;
+      account.tokens[order.market][order.body.outcome_index] += tokens;
       return false;
     });
   }
@@ -492,7 +496,7 @@ function isOpen({ status }: OrderRecord): boolean {
   return status === 'open' || status === 'partially_filled';
 }
 
-/** An order whose answer was lost, as far as its record tells of it. */
+/** An order whose answer was lost, as its record shows it. */
 function resolved(record: OrderRecord): PlacementResponse {
   return { order_id: record.id, order_hash: record.order_hash, status: record.status, matches: 0, fills: [] };
 }
@@ -506,7 +510,7 @@ function addFill(order: Order, tokens: number, notionalMicro: number): void {
   order.notionalMicro += notionalMicro;
 }
 
-/** What the fills of an order did to its account. The fee is taken from what it received. */
+/** The effect of an order's fills on its account. The fee is deducted from what it received. */
 function effectOf({ body, tokens, notionalMicro }: Order): { usdcMicro: number; tokens: number } {
   const fee = (received: number): number => Math.floor((FEE_BPS * received) / 10_000);
   return body.side === 'BUY'

@@ -1,12 +1,13 @@
-/** What the moment of arrival decides: deadlines (RULES.md 7.12) and the post-only phase (RULES.md 7.13). */
+/** Decisions by the moment of arrival: deadlines (RULES.md 7.12) and the post-only phase (RULES.md 7.13). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SIDE, TIME_IN_FORCE } from '../../../shared/codes.ts';
-import { OK } from '../../../shared/errors.ts';
-import { EngineRig, errorKey, type Outcome, stateOf } from '../../support/engine.ts';
+import { SIDE, TIME_IN_FORCE } from '../../../shared/base/codes.ts';
+import { OK } from '../../../shared/base/errors.ts';
+import { errorKey, stateOf } from '../../support/engine.ts';
+import { type CommandResult, EngineRig } from '../../support/engineRig.ts';
 import { ALICE, Scenario } from '../../support/scenario.ts';
 
-const code = (outcome: Outcome): string => errorKey(outcome.reply.code);
+const code = (outcome: CommandResult): string => errorKey(outcome.reply.code);
 
 describe('an order with a deadline', () => {
   it('is taken when its shard reaches it by then, and refused a millisecond later', () => {
@@ -40,7 +41,7 @@ describe('an order with a deadline', () => {
 });
 
 describe('the post-only phase after a start', () => {
-  /** Alice has a bid of 10 at 50 and a restart behind her; until 9000 orders must not cross. */
+  /** Alice has a bid of 10 at 50, and the shard has restarted: until 9000 orders must not cross. */
   function restarted(): { x: EngineRig; old: Uint32Array } {
     const before = new EngineRig();
     before.market(0, { minOrderAtomic: 100 });

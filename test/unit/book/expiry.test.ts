@@ -1,7 +1,7 @@
 /** Orders that end by themselves (RULES.md 2.8). */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { TIME_IN_FORCE } from '../../../shared/codes.ts';
+import { TIME_IN_FORCE } from '../../../shared/base/codes.ts';
 import { ALICE, BOB, Scenario } from '../../support/scenario.ts';
 
 const FREE = { feeBps: 0 };
@@ -59,7 +59,7 @@ it('orders that expire together go in order of their sequence, whatever left bet
     x.order(ALICE, `BUY Yes ${lots} @ ${50 + lots}`, { expirationSec: lots === 5 ? expirationSec - 1 : expirationSec });
     return x.lastHash;
   });
-  x.cancel(ALICE, hashes[1]!);
+  x.cancel(ALICE, hashes[1]);
   x.nowMs += 5_000;
   assert.deepEqual(x.tell(x.tick()), [
     'alice expired 5 left',

@@ -1,11 +1,13 @@
 /** Deposits, withdrawals, full sets and what an order may reserve, to the micro-dollar (RULES.md 3, 9.3). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Balances, createBalances } from '../../../shared/balances.ts';
-import { MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE } from '../../../shared/codes.ts';
-import { E, OK } from '../../../shared/errors.ts';
-import { MAX_SAFE } from '../../../shared/int.ts';
-import { EngineRig, fillsOf, stateOf } from '../../support/engine.ts';
+import { checkInvariants } from '../../../engine/core/invariants.ts';
+import { MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE } from '../../../shared/base/codes.ts';
+import { E, OK } from '../../../shared/base/errors.ts';
+import { MAX_SAFE } from '../../../shared/base/int.ts';
+import { Balances, createBalances } from '../../../shared/wire/balances.ts';
+import { stateOf } from '../../support/engine.ts';
+import { EngineRig, fillsOf } from '../../support/engineRig.ts';
 import { ALICE, BOB, FEES, Scenario } from '../../support/scenario.ts';
 
 const { MERGE, SPLIT, WITHDRAWAL, DEPOSIT } = MOVEMENT;
@@ -66,7 +68,7 @@ describe('reserving', () => {
     rig.place({ account: 1, ticks: 9_999, lots, feeBps: 9_999 });
     assert.deepEqual(rig.usdc(1), { available: 100_000_000_000, reserved: 999_900_000_000_000 });
     const outcome = rig.place({ account: 2, outcome: OUTCOME.NO, ticks: 1, lots, feeBps: 9_999 });
-    assert.equal(fillsOf(outcome)[0]!.makerFee, 999_900_000_000_000);
+    assert.equal(fillsOf(outcome)[0].makerFee, 999_900_000_000_000);
     assert.deepEqual(rig.tokens(1, OUTCOME.YES), { available: 100_000_000_000, reserved: 0 });
     assert.deepEqual(rig.tokens(0, OUTCOME.NO), { available: 999_900_000_000_000, reserved: 0 });
     assert.equal(rig.engine.state.markets.peek(0)!.collateralMicro, MAX_ORDER_AMOUNT);
@@ -218,8 +220,31 @@ describe('without the collateral check', () => {
     const { rig, lots } = rehearsal();
     const hashes = [1, 2, 3].map(() => rig.place({ ticks: 9, lots }).hash);
     assert.equal(rig.fund(2, 3.7e15).reply.code, E.INSUFFICIENT_BALANCE);
-    assert.equal(rig.cancel(1, hashes[0]!).reply.code, OK);
+    assert.equal(rig.cancel(1, hashes[0]).reply.code, OK);
     assert.equal(rig.fund(2, 3.7e15).reply.code, OK);
+  });
+
+  it('a full exchange merges and pays out', () => {
+    const { rig } = rehearsal();
+    assert.equal(rig.fund(1, 3e15).reply.code, OK);
+    assert.equal(rig.convert(1, 0, 2e15, SPLIT).reply.code, OK);
+    assert.equal(rig.fund(2, 4e15).reply.code, OK);
+    assert.equal(rig.engine.state.exactBound!.room, 0);
+    assert.equal(rig.convert(1, 0, 1e15, MERGE).reply.code, OK);
+    assert.equal(rig.fund(2, 1e15).reply.code, OK);
+    assert.equal(rig.resolve(0, 1_000_000).reply.code, OK);
+    assert.equal(rig.claim(1).reply.code, OK);
+    assert.equal(rig.engine.state.exactBound!.room, 1e15);
+  });
+
+  it('may begin with more than the bound, and then takes nothing more', () => {
+    const rig = new EngineRig();
+    rig.market(0);
+    assert.equal(rig.fund(1, 8e15).reply.code, OK);
+    assert.equal(rig.convert(1, 0, 8e15, SPLIT).reply.code, OK);
+    const { state } = rig.replayed(false);
+    checkInvariants(state);
+    assert.equal(state.exactBound!.room, 0);
   });
 
   it('each shard has its share of the bound', () => {

@@ -1,10 +1,11 @@
 /** Order groups: what is filled of them within a window, and what happens at the maximum (RULES.md 7.9). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MOST_ENTRIES } from '../../../engine/fillWindow.ts';
-import { CLOSE_REASON, MAX_ORDER_AMOUNT } from '../../../shared/codes.ts';
-import { EVENT } from '../../../shared/events.ts';
-import { closedOf, errorKey, type Outcome, stateOf } from '../../support/engine.ts';
+import { MOST_ENTRIES } from '../../../engine/book/fillWindow.ts';
+import { CLOSE_REASON, MAX_ORDER_AMOUNT } from '../../../shared/base/codes.ts';
+import { EVENT } from '../../../shared/wire/events.ts';
+import { errorKey, stateOf } from '../../support/engine.ts';
+import { type CommandResult, closedOf } from '../../support/engineRig.ts';
 import { ALICE, BOB, CAROL, Scenario } from '../../support/scenario.ts';
 
 const GROUP = 5;
@@ -19,7 +20,7 @@ function withGroup(maxLots: number): Scenario {
   return x;
 }
 
-function codeOf({ reply }: Outcome): string {
+function codeOf({ reply }: CommandResult): string {
   return errorKey(reply.code);
 }
 
@@ -37,7 +38,7 @@ describe('a group', () => {
       closedOf(outcome).map(({ reason }) => reason),
       [CLOSE_REASON.FILLED, CLOSE_REASON.GROUP_LIMIT, CLOSE_REASON.GROUP_LIMIT, CLOSE_REASON.FILLED],
     );
-    assert.equal(outcome.types.filter((type) => type === EVENT.GROUP).length, 1);
+    assert.equal(outcome.types.filter((type) => type === EVENT.GROUP.TYPE).length, 1);
     assert.deepEqual(x.drawn(), ['bid 38  alice 5 Yes']);
   });
 
@@ -195,7 +196,7 @@ describe('the window', () => {
 
   it('keeps a bounded number of entries, and what it merges counts longer, never shorter', () => {
     const x = withGroup(10 * MOST_ENTRIES);
-    const { window } = x.engine.state.groups.must(GROUP);
+    const { window } = x.engine.state.groups.get(GROUP);
     const startMs = x.nowMs;
     for (let i = 0; i <= MOST_ENTRIES; i++) window.add(startMs + i, LOT);
     assert.equal(window.count, MOST_ENTRIES / 2 + 1);
@@ -204,6 +205,6 @@ describe('the window', () => {
     assert.equal(window.sumAtomic, (MOST_ENTRIES + 1) * LOT, 'merged with its later neighbour');
     window.dropUntil(startMs + 1);
     assert.equal(window.sumAtomic, (MOST_ENTRIES - 1) * LOT);
-    window.check();
+    window.validate();
   });
 });

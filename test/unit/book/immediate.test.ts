@@ -1,7 +1,7 @@
 /** FOK, FAK, post-only and the minimum net: all decided before anything changes (RULES.md 1.4, 2.5, 2.7). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SIDE, TIME_IN_FORCE } from '../../../shared/codes.ts';
+import { SIDE, TIME_IN_FORCE } from '../../../shared/base/codes.ts';
 import { stateOf } from '../../support/engine.ts';
 import { ALICE, BOB, CAROL, Scenario } from '../../support/scenario.ts';
 

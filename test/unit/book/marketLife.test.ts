@@ -1,7 +1,7 @@
 /** A market from draft to locked: what time does by itself and what the administrator may do (RULES.md 9.5). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MARKET_STATUS, MARKET_STATUS_NAMES, MOVEMENT } from '../../../shared/codes.ts';
+import { MARKET_STATUS, MARKET_STATUS_NAMES, MOVEMENT } from '../../../shared/base/codes.ts';
 import { ALICE, BOB, Scenario } from '../../support/scenario.ts';
 
 const NOW = 1_800_000_000_000;
@@ -11,7 +11,7 @@ const PENDING = { status: MARKET_STATUS.PENDING, startMs: NOW + 1000, endMs: NOW
 function withMarket(options: object): { x: Scenario; market: number; statusNow: () => string } {
   const x = new Scenario();
   const market = x.open(options);
-  return { x, market, statusNow: () => MARKET_STATUS_NAMES[x.engine.state.markets.peek(market)!.status]! };
+  return { x, market, statusNow: () => MARKET_STATUS_NAMES[x.engine.state.markets.peek(market)!.status] };
 }
 
 describe('time', () => {

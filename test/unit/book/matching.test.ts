@@ -1,10 +1,10 @@
 /** Price, then time; execution at the maker's price; what moves between the parties (RULES.md 2.1, 2.3, 3.1). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SIDE, TIME_IN_FORCE } from '../../../shared/codes.ts';
-import { OK } from '../../../shared/errors.ts';
-import { EVENT } from '../../../shared/events.ts';
-import type { Outcome } from '../../support/engine.ts';
+import { SIDE, TIME_IN_FORCE } from '../../../shared/base/codes.ts';
+import { OK } from '../../../shared/base/errors.ts';
+import { EVENT } from '../../../shared/wire/events.ts';
+import type { CommandResult } from '../../support/engineRig.ts';
 import { ALICE, BOB, CAROL, FEES, Scenario } from '../../support/scenario.ts';
 
 const FREE = { feeBps: 0 };
@@ -156,8 +156,10 @@ describe('what happens in one market', () => {
 });
 
 describe('the public sequence of a market', () => {
-  const { REST, FILL, CLOSED, DORMANT, WOKEN } = EVENT;
-  const frames = ({ frames: told }: Outcome): [number, number][] => told.map(({ type, sequence }) => [type, sequence]);
+  const [REST, FILL, CLOSED] = [EVENT.REST.TYPE, EVENT.FILL.TYPE, EVENT.CLOSED.TYPE];
+  const [DORMANT, WOKEN] = [EVENT.DORMANT.TYPE, EVENT.WOKEN.TYPE];
+  const frames = ({ frames: told }: CommandResult): [number, number][] =>
+    told.map(({ type, sequence }) => [type, sequence]);
 
   it('counts every visible change once, and a fill twice: the trade and what it leaves of the maker', () => {
     const x = new Scenario();
@@ -218,7 +220,7 @@ describe('cancelling', () => {
     const rows = x.journal.rows.length;
     const { reply, types } = x.cancelMany(ALICE);
     assert.deepEqual(reply, { code: OK, sequence: 0, a: 0, b: 0, c: 0 });
-    assert.deepEqual(types, [EVENT.REPLY]);
+    assert.deepEqual(types, [EVENT.REPLY.TYPE]);
     assert.equal(x.journal.rows.length, rows);
   });
 

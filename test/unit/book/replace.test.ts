@@ -1,17 +1,18 @@
 /** One order gives way to another, or stays as it was (RULES.md 7.10). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Balances, createBalances } from '../../../shared/balances.ts';
-import { SELF_TRADE, SIDE, TIME_IN_FORCE } from '../../../shared/codes.ts';
-import { REPLACE_ELSEWHERE, REPLACE_MODE } from '../../../shared/commands.ts';
-import { OK } from '../../../shared/errors.ts';
-import { EVENT } from '../../../shared/events.ts';
-import { EngineRig, errorKey, type Outcome, type PlaceOptions, stateOf } from '../../support/engine.ts';
+import { SELF_TRADE, SIDE, TIME_IN_FORCE } from '../../../shared/base/codes.ts';
+import { OK } from '../../../shared/base/errors.ts';
+import { Balances, createBalances } from '../../../shared/wire/balances.ts';
+import { REPLACE_ELSEWHERE, REPLACE_MODE } from '../../../shared/wire/commands.ts';
+import { EVENT } from '../../../shared/wire/events.ts';
+import { errorKey, stateOf } from '../../support/engine.ts';
+import { type CommandResult, EngineRig, type PlaceOptions } from '../../support/engineRig.ts';
 import { ALICE, BOB, CAROL, Scenario } from '../../support/scenario.ts';
 
 const { AMEND, CANCEL_REPLACE } = REPLACE_MODE;
 
-/** A Yes bid of alice for 10 lots at 40 between one of bob in front and one of carol behind. */
+/** A Yes bid of alice for 10 lots at 40 between an older one of bob and a newer one of carol. */
 function queued(): { x: Scenario; old: Uint32Array } {
   const x = new Scenario();
   x.order(BOB, 'BUY Yes 5 @ 40');
@@ -22,12 +23,12 @@ function queued(): { x: Scenario; old: Uint32Array } {
 }
 
 /** Refused, and nothing is different: not the state, not the journal. */
-function refused(x: EngineRig, expected: string, run: () => Outcome): void {
+function refused(x: EngineRig, expected: string, run: () => CommandResult): void {
   const before = stateOf(x.engine);
   const rows = x.journal.rows.length;
   const { reply, types } = run();
   assert.equal(errorKey(reply.code), expected);
-  assert.deepEqual(types, [EVENT.REPLY]);
+  assert.deepEqual(types, [EVENT.REPLY.TYPE]);
   assert.equal(x.journal.rows.length, rows);
   assert.deepEqual(stateOf(x.engine), before);
 }
@@ -93,7 +94,13 @@ describe('a replacement', () => {
     const x = new Scenario();
     const first = x.place({ account: ALICE, lots: 10, clientId: 'same' });
     const second = x.amend(first.hash, { account: ALICE, lots: 10, clientId: 'same' });
-    assert.deepEqual(second.types.slice(0, 5), [EVENT.RECORD, EVENT.CLOSED, EVENT.ORDER, EVENT.ORDER_TAG, EVENT.REST]);
+    assert.deepEqual(second.types.slice(0, 5), [
+      EVENT.RECORD.TYPE,
+      EVENT.CLOSED.TYPE,
+      EVENT.ORDER.TYPE,
+      EVENT.ORDER_TAG.TYPE,
+      EVENT.REST.TYPE,
+    ]);
     assert.equal(x.engine.state.orders.tags.count, 1);
   });
 });
@@ -115,7 +122,7 @@ describe('an amend', () => {
     for (const at of [0, 1, 2]) {
       const x = new Scenario();
       const hashes = [BOB, ALICE, CAROL].map((account) => x.place({ account, lots: 5, ticks: 40 }).hash);
-      x.amend(hashes[at]!, { account: [BOB, ALICE, CAROL][at]!, lots: 4, ticks: 40 });
+      x.amend(hashes[at], { account: [BOB, ALICE, CAROL][at], lots: 4, ticks: 40 });
       const names = ['bob 5 Yes', 'alice 5 Yes', 'carol 5 Yes'].with(at, `${['bob', 'alice', 'carol'][at]} 4 Yes`);
       assert.deepEqual(x.drawn(), [`bid 40  ${names.join(', ')}`]);
     }
@@ -127,9 +134,9 @@ describe('an amend', () => {
       { lots: 10, ticks: 39 },
     ]) {
       const { x, old } = queued();
-      const { reply, told } = x.amend(old, { account: ALICE, ...change });
+      const { reply, events } = x.amend(old, { account: ALICE, ...change });
       assert.deepEqual([reply.a, reply.b], [0, change.ticks === 40 ? 0 : 1]);
-      const { order } = told.at(-1)! as { order: number };
+      const { order } = events.at(-1)! as { order: number };
       const last = x.amend(x.hashOf(order), { account: ALICE, lots: change.lots, ticks: 40 });
       assert.equal(last.reply.a, change.ticks === 40 ? 1 : 0, 'and its place at the end is its own');
       const lots = change.lots;

@@ -1,10 +1,11 @@
-/** How a market ends: it is decided, holders are paid, and not a millionth of a micro is lost (RULES.md 3.4, 9.6). */
+/** The end of a market: it is decided, holders are paid, and not a millionth of a micro is lost (RULES.md 3.4, 9.6). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MARKET_STATUS, MARKET_STATUS_NAMES, MOVEMENT, OUTCOME, SIDE } from '../../../shared/codes.ts';
-import { OK } from '../../../shared/errors.ts';
-import { PPM } from '../../../shared/payout.ts';
-import { EngineRig, errorKey, type Outcome, stateOf } from '../../support/engine.ts';
+import { MARKET_STATUS, MARKET_STATUS_NAMES, MOVEMENT, OUTCOME, SIDE } from '../../../shared/base/codes.ts';
+import { OK } from '../../../shared/base/errors.ts';
+import { PPM } from '../../../shared/base/payout.ts';
+import { errorKey, stateOf } from '../../support/engine.ts';
+import { type CommandResult, EngineRig } from '../../support/engineRig.ts';
 import { Random } from '../../support/random.ts';
 import { ALICE, BOB, CAROL, FEES, Scenario } from '../../support/scenario.ts';
 
@@ -12,7 +13,7 @@ const { DRAFT, PENDING, ACTIVE, LOCKED, RESOLVING, RESOLVED, SETTLED, CANCELLED 
 const STATUSES = [DRAFT, PENDING, ACTIVE, LOCKED, RESOLVING, RESOLVED, SETTLED, CANCELLED];
 const NOW = 1_800_000_000_000;
 
-const codeOf = ({ reply }: Outcome): string => errorKey(reply.code);
+const codeOf = ({ reply }: CommandResult): string => errorKey(reply.code);
 
 /** A market without fees or tokens, and three accounts with ten USDC each. */
 function emptyMarket(options: { feeBps?: number; collateralCheck?: boolean } = {}): EngineRig {
@@ -234,7 +235,7 @@ describe('a settlement', () => {
   });
 });
 
-// The auditor of the rig compares collateral, tokens and rounding exactly (G1-G3) after each of these commands.
+// The rig compares collateral, tokens and rounding exactly (MARKET-1 to MARKET-3) after each of these commands.
 it('holders of anything, claiming in any order, are paid exactly and at every step replay to the same state', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = new Random(seed);

@@ -1,4 +1,4 @@
-/** What happens when an order meets one of its own account, in each mode (RULES.md 2.6). */
+/** An order that meets one of its own account, in each mode (RULES.md 2.6). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ALICE, BOB, FEES, Scenario } from '../../support/scenario.ts';

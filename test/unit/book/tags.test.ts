@@ -1,12 +1,12 @@
-/** What only some orders carry: client order id, order group (RULES.md 7.7). */
+/** Fields that only some orders have: client order id, order group (RULES.md 7.7). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { WORDS } from '../../../engine/orders.ts';
-import { NO_TAG } from '../../../engine/tags.ts';
-import { MAX_ORDER_AMOUNT } from '../../../shared/codes.ts';
-import { COMMAND_BYTES, EXTENDED_PLACE_BYTES } from '../../../shared/commands.ts';
-import { OK } from '../../../shared/errors.ts';
-import { EVENT } from '../../../shared/events.ts';
+import { WORD_SHIFT } from '../../../engine/book/orders.ts';
+import { NO_TAG } from '../../../engine/book/tags.ts';
+import { MAX_ORDER_AMOUNT } from '../../../shared/base/codes.ts';
+import { OK } from '../../../shared/base/errors.ts';
+import { COMMAND_BYTES, EXTENDED_PLACE } from '../../../shared/wire/commands.ts';
+import { EVENT } from '../../../shared/wire/events.ts';
 import { errorKey, stateOf } from '../../support/engine.ts';
 import { Random } from '../../support/random.ts';
 import { ALICE, BOB, Scenario } from '../../support/scenario.ts';
@@ -26,7 +26,7 @@ describe('an order with a client order id or a group', () => {
     const x = withGroups();
     for (const tag of [{ clientId: 'a' }, { clientId: LONGEST }, { group: 3 }, { clientId: 'b', group: 4 }]) {
       const { types } = x.place({ account: ALICE, ...tag });
-      assert.deepEqual(types.slice(0, 4), [EVENT.RECORD, EVENT.ORDER, EVENT.ORDER_TAG, EVENT.REST]);
+      assert.deepEqual(types.slice(0, 4), [EVENT.RECORD.TYPE, EVENT.ORDER.TYPE, EVENT.ORDER_TAG.TYPE, EVENT.REST.TYPE]);
     }
     assert.equal(x.engine.state.orders.tags.count, 4);
   });
@@ -35,11 +35,11 @@ describe('an order with a client order id or a group', () => {
     const x = new Scenario();
     const first = x.place({ account: ALICE, ticks: 40, clientId: 'mine' });
     const { orders } = x.engine.state;
-    const row = orders.tag[x.slotOf(first.hash) << WORDS];
+    const row = orders.tag[x.slotOf(first.hash) << WORD_SHIFT];
     x.cancel(ALICE, first.hash);
     assert.equal(orders.tags.count, 0);
     const second = x.place({ account: ALICE, ticks: 40, clientId: 'mine again' });
-    assert.equal(orders.tag[x.slotOf(second.hash) << WORDS], row);
+    assert.equal(orders.tag[x.slotOf(second.hash) << WORD_SHIFT], row);
     x.order(BOB, 'SELL Yes 10000 @ 40');
     assert.equal(orders.tags.count, 0, 'filled');
     x.order(BOB, 'SELL Yes 10 @ 40 FAK', { clientId: 'nothing to take' });
@@ -81,16 +81,16 @@ describe('an extended command', () => {
   it('that says nothing of its order leaves no tag', () => {
     const x = new Scenario();
     const { types, hash } = x.place({ account: ALICE, deadlineMs: 0 });
-    assert.ok(!types.includes(EVENT.ORDER_TAG));
-    assert.equal(x.engine.state.orders.tag[x.slotOf(hash) << WORDS], NO_TAG);
+    assert.ok(!types.includes(EVENT.ORDER_TAG.TYPE));
+    assert.equal(x.engine.state.orders.tag[x.slotOf(hash) << WORD_SHIFT], NO_TAG);
   });
 
   it('is journaled whole, a plain one as short as ever', () => {
     const x = new Scenario();
     x.order(ALICE, 'BUY Yes 5 @ 40');
     x.order(ALICE, 'BUY Yes 5 @ 40', { clientId: 'a' });
-    const lengths = x.journal.rows.slice(-2).map(({ eventWord }) => eventWord * 4);
-    assert.deepEqual(lengths, [COMMAND_BYTES[1], EXTENDED_PLACE_BYTES]);
+    const lengths = x.journal.rows.slice(-2).map(({ command }) => command.bytes);
+    assert.deepEqual(lengths, [COMMAND_BYTES[1], EXTENDED_PLACE.BYTES]);
   });
 
   it('is refused when the gateway saw its client order id in use, but a repeat still learns that it is one', () => {

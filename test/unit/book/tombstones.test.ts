@@ -1,11 +1,12 @@
 /** Cancels that beat their order (RULES.md 7.11). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CLOSE_REASON, MARKET_STATUS } from '../../../shared/codes.ts';
-import { CANCEL_TOMBSTONE } from '../../../shared/commands.ts';
-import { OK } from '../../../shared/errors.ts';
-import { EVENT } from '../../../shared/events.ts';
-import { errorKey, type Outcome, stateOf } from '../../support/engine.ts';
+import { CLOSE_REASON, MARKET_STATUS } from '../../../shared/base/codes.ts';
+import { OK } from '../../../shared/base/errors.ts';
+import { CANCEL_TOMBSTONE } from '../../../shared/wire/commands.ts';
+import { EVENT } from '../../../shared/wire/events.ts';
+import { errorKey, stateOf } from '../../support/engine.ts';
+import type { CommandResult } from '../../support/engineRig.ts';
 import { ALICE, BOB, Scenario } from '../../support/scenario.ts';
 
 const MINUTE_MS = 60_000;
@@ -14,17 +15,17 @@ const ORDER = { account: ALICE, lots: 10, ticks: 40, salt: 1_000_001 };
 /** The hash of ORDER, from a world where it came. */
 const HASH = new Scenario().place(ORDER).hash;
 
-function bury(x: Scenario, hash = HASH, account = ALICE): Outcome {
+function bury(x: Scenario, hash = HASH, account = ALICE): CommandResult {
   return x.cancel(account, hash, CLOSE_REASON.USER | CANCEL_TOMBSTONE);
 }
 
-const code = (outcome: Outcome): string => errorKey(outcome.reply.code);
+const code = (outcome: CommandResult): string => errorKey(outcome.reply.code);
 
 describe('a cancel that leaves a tombstone', () => {
   it('says until when, and its order is refused until exactly then', () => {
     const x = new Scenario();
     const { reply, types } = bury(x);
-    assert.deepEqual(types, [EVENT.RECORD, EVENT.TOMBSTONE, EVENT.REPLY]);
+    assert.deepEqual(types, [EVENT.RECORD.TYPE, EVENT.TOMBSTONE.TYPE, EVENT.REPLY.TYPE]);
     assert.equal(reply.a, x.nowMs + MINUTE_MS);
     x.nowMs += MINUTE_MS - 1;
     assert.equal(code(x.place(ORDER)), 'ORDER_TOMBSTONED');
@@ -58,8 +59,8 @@ describe('a cancel that leaves a tombstone', () => {
   it('cancels an order that is there, and leaves none', () => {
     const x = new Scenario();
     x.place(ORDER);
-    const { reply, told } = bury(x);
-    assert.deepEqual([reply.code, reply.a, told.length], [OK, 0, 1]);
+    const { reply, events } = bury(x);
+    assert.deepEqual([reply.code, reply.a, events.length], [OK, 0, 1]);
     assert.equal(code(bury(x)), 'ORDER_NOT_CANCELLABLE');
     assert.equal(x.engine.state.tombstones.size, 0);
   });
@@ -68,7 +69,7 @@ describe('a cancel that leaves a tombstone', () => {
     const x = new Scenario();
     x.place(ORDER);
     const { types } = bury(x, HASH, BOB);
-    assert.deepEqual(types, [EVENT.RECORD, EVENT.TOMBSTONE, EVENT.REPLY]);
+    assert.deepEqual(types, [EVENT.RECORD.TYPE, EVENT.TOMBSTONE.TYPE, EVENT.REPLY.TYPE]);
     assert.deepEqual(x.drawn(), ['bid 40  alice 10 Yes']);
   });
 

@@ -1,0 +1,36 @@
+/**
+ * Rows of one kind that changed since the last digest. Their parts of the digest are computed again when it is next
+ * asked for, once, however often they changed meanwhile. Owner: the shard thread. Memory grows by doubling.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { extend } from './columns.ts';
+
+export class DirtyRows {
+  count = 0;
+  /** The first `count` are dirty, in order of their first change. */
+  rows = new Int32Array(1024);
+  #isDirty = new Uint8Array(1024);
+
+  mark(row: number): void {
+    if (row < this.#isDirty.length && this.#isDirty[row] !== 0) return;
+    this.#add(row);
+  }
+
+  clear(): void {
+    for (let i = 0; i < this.count; i++) this.#isDirty[this.rows[i]] = 0;
+    this.count = 0;
+  }
+
+  #add(row: number): void {
+    assert(row >= 0, 'dirty rows: a row is an index');
+    assert(this.count <= this.#isDirty.length, 'dirty rows: a row is listed once');
+    if (row >= this.#isDirty.length) {
+      let n = this.#isDirty.length * 2;
+      while (n <= row) n *= 2;
+      this.#isDirty = extend(this.#isDirty, new Uint8Array(n));
+    }
+    if (this.count === this.rows.length) this.rows = extend(this.rows, new Int32Array(this.count * 2));
+    this.#isDirty[row] = 1;
+    this.rows[this.count++] = row;
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The markets of one shard, those of them that the current command changed, and the next time at which time alone
+ * changes one.
+ * Owner: the shard thread.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import type { SnapshotIo } from '../base/snapshotIo.ts';
+import { Market } from './market.ts';
+import type { Orders } from './orders.ts';
+
+export class Markets {
+  /** Markets that the current command changed, for the MARKET events. */
+  readonly touched: Market[] = [];
+  /** Markets that may have changed since the last digest: a command looked them up. */
+  readonly dirty: Market[] = [];
+  /** The next time at which a market starts or closes by itself, or Infinity. */
+  nextTransitionMs = Number.POSITIVE_INFINITY;
+  readonly #byIndex = new Map<number, Market>();
+  /** The same markets as a dense array, for the hot look-up: every command looks up its market, most of them twice. */
+  readonly #at: (Market | undefined)[] = [];
+  #commandNumber = 0;
+
+  /** For a command, which may change the market: the next digest computes its part again. */
+  get(index: number): Market | undefined {
+    const market = index < this.#at.length ? this.#at[index] : undefined;
+    if (market !== undefined) this.#markDirty(market);
+    return market;
+  }
+
+  /** For readers that change nothing: `checkInvariants` must not make the digest compute a part again. */
+  peek(index: number): Market | undefined {
+    return this.#byIndex.get(index);
+  }
+
+  add(market: Market): void {
+    assert(!this.#byIndex.has(market.index), 'markets: a market is opened once');
+    this.#byIndex.set(market.index, market);
+    while (this.#at.length <= market.index) this.#at.push(undefined);
+    this.#at[market.index] = market;
+    this.#markDirty(market);
+  }
+
+  /** Called once the digest includes all dirty markets. */
+  clearDirty(): void {
+    for (const market of this.dirty) market.isDirty = false;
+    this.dirty.length = 0;
+  }
+
+  /** In order of opening: the same at every replay. */
+  all(): IterableIterator<Market> {
+    return this.#byIndex.values();
+  }
+
+  startCommand(): void {
+    this.#commandNumber++;
+    // There is hardly ever a touched market: setting a length is a call, reading it is not.
+    if (this.touched.length > 0) this.touched.length = 0;
+  }
+
+  /** Status, rules or collateral changed: a MARKET event follows the command. */
+  touch(market: Market): void {
+    this.#markDirty(market);
+    if (market.touched === this.#commandNumber) return;
+    market.touched = this.#commandNumber;
+    this.touched.push(market);
+  }
+
+  /** Queues are not kept: `state.ts` fills the books again from the orders. */
+  persist(io: SnapshotIo, orders: Orders): void {
+    const known = [...this.#byIndex.values()];
+    const count = io.number(known.length);
+    assert(known.length === 0 || known.length === count, 'markets: a snapshot is read into nothing');
+    for (let i = 0; i < count; i++) {
+      const old = known[i];
+      const index = io.number(old?.index ?? 0);
+      const uuid = io.u32(old?.uuid ?? new Uint32Array(4));
+      const ticksPerUnit = io.number(old?.ticksPerUnit ?? 0);
+      const minOrderAtomic = io.number(old?.minOrderAtomic ?? 0);
+      const status = io.number(old?.status ?? 0);
+      const feeBps = io.number(old?.feeBps ?? 0);
+      const startMs = io.number(old?.startMs ?? 0);
+      const endMs = io.number(old?.endMs ?? 0);
+      const market =
+        old ?? new Market(orders, index, uuid, ticksPerUnit, minOrderAtomic, status, feeBps, startMs, endMs);
+      market.collateralMicro = io.number(market.collateralMicro);
+      market.sequence = io.number(market.sequence);
+      market.openOrders = io.number(market.openOrders);
+      market.isClosed = io.number(market.isClosed ? 1 : 0) === 1;
+      market.payoutYesPpm = io.number(market.payoutYesPpm);
+      market.resolvedMs = io.number(market.resolvedMs);
+      market.settledMs = io.number(market.settledMs);
+      market.roundingPpm = io.number(market.roundingPpm);
+      if (old === undefined) this.add(market);
+    }
+    this.planTransition();
+  }
+
+  /** To be called when a status or a time of a market changed. */
+  planTransition(): void {
+    let next = Number.POSITIVE_INFINITY;
+    for (const market of this.#byIndex.values()) next = Math.min(next, market.nextTransitionMs());
+    this.nextTransitionMs = next;
+  }
+
+  /** Asserts that the two forms of the list agree and that the next transition is the earliest. */
+  validate(): void {
+    const dirty = new Set(this.dirty);
+    let next = Number.POSITIVE_INFINITY;
+    for (const market of this.#byIndex.values()) {
+      assert(this.#at[market.index] === market, 'markets: both look-ups lead to the market');
+      assert(market.isDirty === dirty.has(market), 'markets: a dirty market is in the list');
+      next = Math.min(next, market.nextTransitionMs());
+    }
+    assert(this.nextTransitionMs === next, 'markets: the next transition is the earliest');
+  }
+
+  #markDirty(market: Market): void {
+    if (market.isDirty) return;
+    market.isDirty = true;
+    this.dirty.push(market);
+  }
+}

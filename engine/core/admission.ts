@@ -1,0 +1,399 @@
+/**
+ * Every check that can refuse a command, in the precedence of shared/base/errors.ts, before anything is changed. Live
+ * only: a replayed command was accepted once and is not checked again. Owner: the shard thread.
+ *
+ * A refusal is the number of its error. What the checks work out on the way is left in the record that the caller hands
+ * in (admitted.ts): applying the command reads it, and so does the reply that says why the command was refused.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import * as codes from '../../shared/base/codes.ts';
+import { E, OK } from '../../shared/base/errors.ts';
+import { ADDRESS_BYTES } from '../../shared/base/hex.ts';
+import { bpsFloor, MAX_SAFE } from '../../shared/base/int.ts';
+import type { OrderHasher } from '../../shared/crypto/eip712.ts';
+import * as commands from '../../shared/wire/commands.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import { NO_ENTRY } from '../book/hashIndex.ts';
+import { type Market, mayDecide, mayMove } from '../book/market.ts';
+import * as rows from '../book/orders.ts';
+import { placeDigest } from '../verify/placeDigest.ts';
+import type { Verifier } from '../verify/verifier.ts';
+import { type Admitted, entryToCancel, fillTerms } from './admitted.ts';
+import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
+import { LookAhead } from './lookAhead.ts';
+import { groupIn, isBidInYes } from './orderCommand.ts';
+import { claimableMicro } from './resolution.ts';
+import type { ShardState } from './state.ts';
+
+// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
+const { isDecided, MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
+const {
+  ANY_COMMAND,
+  CANCEL_TOMBSTONE,
+  COMMAND,
+  EXTENDED_PLACE,
+  NO_GROUP,
+  PLACE_BIT_AUTHORIZED,
+  PLACE_BIT_CLIENT_ID_TAKEN,
+  PLACE_BIT_EXTENDED,
+  PLACE_BIT_POST_ONLY,
+  REPLACE_ELSEWHERE,
+  REPLACE_MODE,
+  UNCHANGED,
+  kindBits,
+  kindOutcome,
+  kindSide,
+  kindTimeInForce,
+} = commands;
+const {
+  CANCEL,
+  CLAIM,
+  CONTRACTS,
+  CONVERT,
+  FUNDS,
+  GROUP_RESET,
+  GROUP_SET,
+  GROUP_TRIP,
+  MARKET_PATCH,
+  PLACE,
+  REPLACE,
+  RESOLVE,
+  SETTLE,
+} = COMMAND;
+const { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } = rows;
+
+/** The command is accepted and nothing is journaled, because the state is already what the command asks for. */
+export const NOTHING_TO_DO = -1;
+
+const MOST_WINDOW_SEC = 3600;
+const PLAIN_PLACE_BYTES = PLACE.BYTES;
+
+export class Admission {
+  /** Arrival of the commands at hand, by the shard's own clock: deadlines are compared with it. */
+  arrivedMs = 0;
+  /** Until this time orders must not cross (RULES.md 7.13). */
+  postOnlyUntilMs = 0;
+  readonly #state: ShardState;
+  readonly #hasher: OrderHasher;
+  readonly #verifier: Verifier;
+  readonly #lookAhead: LookAhead;
+
+  constructor(state: ShardState, hasher: OrderHasher, verifier: Verifier) {
+    this.#state = state;
+    this.#hasher = hasher;
+    this.#verifier = verifier;
+    this.#lookAhead = new LookAhead(state.orders, state.groups);
+  }
+
+  /** @returns OK, NOTHING_TO_DO, or the number of the first error that applies. */
+  check(type: number, words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
+    admitted.clear();
+    switch (type) {
+      case PLACE.TYPE:
+        return this.#place(words, bytes, word, admitted);
+      case REPLACE.TYPE:
+        return this.#replace(words, bytes, word, admitted);
+      case CANCEL.TYPE:
+        return this.#cancel(words, word, admitted);
+      case CONVERT.TYPE:
+        return this.#convert(words, word, admitted);
+      case FUNDS.TYPE:
+        return this.#funds(words, word, admitted);
+      case MARKET_PATCH.TYPE:
+        return this.#marketPatch(words, word);
+      case RESOLVE.TYPE:
+      case CLAIM.TYPE:
+      case SETTLE.TYPE:
+        return this.#marketEnd(type, words, word);
+      case GROUP_SET.TYPE:
+      case GROUP_RESET.TYPE:
+      case GROUP_TRIP.TYPE:
+        return this.#group(type, words, word);
+      case CONTRACTS.TYPE:
+        return this.#contracts(words, bytes, word);
+      default:
+        return OK;
+    }
+  }
+
+  #place(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
+    const refusal = this.#checkOrder(words, bytes, word, admitted) || this.#checkGroup(words, word);
+    if (refusal !== OK) return refusal;
+    const market = this.#marketOf(words, word);
+    const short = this.#checkBalance(market, words, word, admitted);
+    return short !== OK ? short : this.#checkMatching(market, words, word, admitted);
+  }
+
+  /** The new order is judged as if the old one were gone; the old one stays in the book when the new one is refused. */
+  #replace(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
+    const refusal =
+      this.#checkOrder(words, bytes, word, admitted) ||
+      this.#checkReplaced(words, word, admitted) ||
+      this.#checkGroup(words, word);
+    if (refusal !== OK) return refusal;
+    const { orders } = this.#state;
+    const market = this.#marketOf(words, word);
+    const short = this.#checkBalance(market, words, word, admitted);
+    if (short !== OK) return short;
+    const old = admitted.openSlot;
+    assert(old !== NONE, 'admission: the order that gives way is open');
+    if (orders.state[old << WORD_SHIFT] !== SLOT_STATE.RESTING)
+      return this.#checkMatching(market, words, word, admitted);
+
+    const before = orders.previous[old << WORD_SHIFT];
+    market.book.remove(old);
+    const code = this.#checkMatching(market, words, word, admitted);
+    market.book.restBehind(old, before);
+    return code;
+  }
+
+  /** Fills in the slot of the order that is to give way. */
+  #checkReplaced(words: Uint32Array, word: number, admitted: Admitted): number {
+    const { hashes, orders } = this.#state;
+    const flags = words[word + ANY_COMMAND.flags];
+    if ((flags & REPLACE_ELSEWHERE) !== 0) return E.REPLACES_ANOTHER_MARKET;
+    const entry = hashes.find(words, word + REPLACE.oldHash);
+    if (entry === NO_ENTRY) return E.ORDER_NOT_FOUND;
+    if (hashes.accountOf(entry) !== words[word + ANY_COMMAND.account]) return E.ORDER_NOT_FOUND;
+    const old = hashes.slotOf(entry);
+    if (old === NONE) return E.ORDER_NOT_CANCELLABLE;
+    admitted.openSlot = old;
+    if (orders.market[old << WORD_SHIFT] !== words[word + ANY_COMMAND.market]) return E.REPLACES_ANOTHER_MARKET;
+    if ((flags & 0xff) !== REPLACE_MODE.AMEND) return OK;
+    const [was, is] = [orders.kind[old << WORD_SHIFT], words[word + PLACE.kind]];
+    const isSame = kindSide(was) === kindSide(is) && kindOutcome(was) === kindOutcome(is);
+    return isSame ? OK : E.REPLACES_ANOTHER_MARKET;
+  }
+
+  /** All refusals of an order that do not depend on funds or on the book. Fills in its grid and its reservation. */
+  #checkOrder(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
+    const { groups, hashes, markets, tombstones } = this.#state;
+    const kind = words[word + PLACE.kind];
+    const bits = kindBits(kind);
+    const isExtended = (bits & PLACE_BIT_EXTENDED) !== 0;
+    assert(isExtended === words[word] > PLAIN_PLACE_BYTES, 'admission: a command is as long as it says');
+    const expirationSec = readSafe(words, word + PLACE.expirationSec);
+    const feeBps = words[word + PLACE.feeBps];
+    const at = word * 4;
+    placeDigest(this.#hasher, words, bytes, word, bytes, at + PLACE.hash * 4);
+    const account = words[word + ANY_COMMAND.account];
+    const group = groupIn(words, word);
+    if (group !== NO_GROUP && groups.find(account, group) === undefined) return E.VALIDATION_ERROR;
+    // Before every check of state that may have changed: for an order that rests, a client that lost the answer must
+    // read "duplicate".
+    if (hashes.has(words, word + PLACE.hash)) return E.DUPLICATE_ORDER;
+    if (tombstones.has(words, word)) return E.ORDER_TOMBSTONED;
+    if (isExtended && this.#isLate(readSafe(words, word + EXTENDED_PLACE.deadlineMs))) return E.DEADLINE_PASSED;
+    if ((bits & PLACE_BIT_CLIENT_ID_TAKEN) !== 0) return E.DUPLICATE_CLIENT_ORDER_ID;
+
+    const market = markets.get(words[word + ANY_COMMAND.market]);
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
+    if (expirationSec !== 0 && expirationSec * 1000 <= readSafe(words, word + ANY_COMMAND.timeMs))
+      return E.ORDER_EXPIRED;
+    const offGrid = fillTerms(market, words, word, admitted);
+    if (offGrid !== OK) return offGrid;
+    const isBuy = kindSide(kind) === SIDE.BUY;
+    const tokensAtomic = readSafe(words, word + (isBuy ? PLACE.takerAmount : PLACE.makerAmount));
+    if (tokensAtomic < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
+
+    const signedBySigner = this.#verifier.verify(
+      bytes,
+      at + PLACE.hash * 4,
+      bytes,
+      at + PLACE.signature * 4,
+      bytes,
+      at + PLACE.signerAddress * 4,
+    );
+    if (!signedBySigner) return E.INVALID_SIGNATURE;
+    if ((bits & PLACE_BIT_AUTHORIZED) === 0) return E.FORBIDDEN;
+    if (feeBps === market.feeBps) return OK;
+    admitted.detailA = market.feeBps;
+    return E.FEE_RATE_MISMATCH;
+  }
+
+  #checkGroup(words: Uint32Array, word: number): number {
+    const group = groupIn(words, word);
+    if (group === NO_GROUP) return OK;
+    const known = this.#state.groups.find(words[word + ANY_COMMAND.account], group);
+    assert(known !== undefined, 'GROUPS-2: the group of an order was looked up before');
+    return known.isTripped ? E.ORDER_GROUP_TRIGGERED : OK;
+  }
+
+  /** The market of an order that passed `#checkOrder`. */
+  #marketOf(words: Uint32Array, word: number): Market {
+    const market = this.#state.markets.get(words[word + ANY_COMMAND.market]);
+    assert(market !== undefined, 'admission: the market of the order was looked up before');
+    return market;
+  }
+
+  #isLate(deadlineMs: number): boolean {
+    return deadlineMs !== 0 && deadlineMs < this.arrivedMs;
+  }
+
+  /** The reservation of an order that gives way counts as available. */
+  #checkBalance(market: Market, words: Uint32Array, word: number, admitted: Admitted): number {
+    const account = words[word + ANY_COMMAND.account];
+    const kind = words[word + PLACE.kind];
+    const { exactBound, ledger } = this.#state;
+    const outcome = kindOutcome(kind);
+    const isBuy = kindSide(kind) === SIDE.BUY;
+    const required = admitted.reservation;
+    const freed = admitted.openSlot === NONE ? 0 : this.#freedBy(admitted.openSlot, kind, market);
+    const free = isBuy ? ledger.availableMicro(account) : ledger.availableTokens(account, market.index, outcome);
+    const available = free + freed;
+    if (exactBound === null && available >= required) return OK;
+    const held = isBuy ? ledger.reservedOf(account) : ledger.reservedTokens(account, market.index, outcome);
+    const reserved = held - freed;
+    assert(reserved >= 0, 'ORDERS-3: an account reserves at least what its order holds');
+    if (exactBound === null) return refuseShort(required, available, reserved, admitted);
+    return this.#checkExactBound(ORDER_WEIGHT * admitted.quantityLots * market.ticksPerUnit, reserved, admitted);
+  }
+
+  /** The reservation of the old order in the asset that the new one needs, else 0. */
+  #freedBy(old: number, kind: number, market: Market): number {
+    const { orders } = this.#state;
+    const oldKind = orders.kind[old << WORD_SHIFT];
+    const remainingLots = orders.remainingLots[old << DOUBLE_SHIFT];
+    if (kindSide(oldKind) !== kindSide(kind)) return 0;
+    if (kindSide(kind) === SIDE.BUY) return remainingLots * orders.limitTicks[old << WORD_SHIFT];
+    return kindOutcome(oldKind) === kindOutcome(kind) ? remainingLots * market.ticksPerUnit : 0;
+  }
+
+  /** In a rehearsal without collateral, refuses a command that may add more to the total than leaves it exact. */
+  #checkExactBound(growth: number, reserved: number, admitted: Admitted): number {
+    const { exactBound } = this.#state;
+    if (exactBound === null || growth <= exactBound.room) return OK;
+    return refuseShort(growth, exactBound.room, reserved, admitted);
+  }
+
+  #checkMatching(market: Market, words: Uint32Array, word: number, admitted: Admitted): number {
+    const { limitTicks, quantityLots } = admitted;
+    const kind = words[word + PLACE.kind];
+    const outcome = kindOutcome(kind);
+    const isBid = isBidInYes(kind);
+    const yesTicks = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
+    const mustRest = this.arrivedMs < this.postOnlyUntilMs;
+    if (mustRest && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_PHASE;
+    const isPostOnly = (kindBits(kind) & PLACE_BIT_POST_ONLY) !== 0;
+    if (isPostOnly && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_WOULD_CROSS;
+    const timeInForce = kindTimeInForce(kind);
+    if (timeInForce !== TIME_IN_FORCE.FOK && timeInForce !== TIME_IN_FORCE.FAK) return OK;
+
+    this.#lookAhead.run(market, words, word, admitted);
+    const lots = admitted.reachableLots;
+    if (timeInForce === TIME_IN_FORCE.FOK && lots < quantityLots) return E.FOK_NOT_FILLED;
+    if (lots === 0) return E.FAK_NO_FILL;
+    const minTakerNet = readSafe(words, word + PLACE.minTakerNet);
+    if (minTakerNet === 0) return OK;
+    const isBuy = kindSide(kind) === SIDE.BUY;
+    const received = isBuy ? lots * market.ticksPerUnit : admitted.reachableNotionalMicro;
+    return received - bpsFloor(received, market.feeBps) < minTakerNet ? E.MIN_NET_NOT_MET : OK;
+  }
+
+  /** Fills in the slot of the open order; without one the command leaves a tombstone. */
+  #cancel(words: Uint32Array, word: number, admitted: Admitted): number {
+    const { hashes, tombstones } = this.#state;
+    const entry = entryToCancel(hashes, words, word);
+    if (entry !== NO_ENTRY) {
+      admitted.openSlot = hashes.slotOf(entry);
+      return admitted.openSlot === NONE ? E.ORDER_NOT_CANCELLABLE : OK;
+    }
+    if ((words[word + ANY_COMMAND.flags] & CANCEL_TOMBSTONE) === 0) return E.ORDER_NOT_FOUND;
+    const nowMs = readSafe(words, word + ANY_COMMAND.timeMs);
+    return tombstones.hasRoom(words[word + ANY_COMMAND.account], nowMs) ? OK : E.ENGINE_BUSY;
+  }
+
+  #convert(words: Uint32Array, word: number, admitted: Admitted): number {
+    const { ledger, markets } = this.#state;
+    const account = words[word + ANY_COMMAND.account];
+    const amount = readSafe(words, word + CONVERT.amountAtomic);
+    const market = markets.get(words[word + ANY_COMMAND.market]);
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    const isSplit = words[word + CONVERT.movement] === MOVEMENT.SPLIT;
+    const isOpen = market.status === MARKET_STATUS.ACTIVE || (!isSplit && market.status === MARKET_STATUS.LOCKED);
+    if (!isOpen) return E.MARKET_NOT_ACTIVE;
+    if (amount === 0 || amount % market.ticksPerUnit !== 0) return E.INVALID_LOT;
+    if (isSplit) {
+      const available = ledger.availableMicro(account);
+      if (available < amount) return refuseShort(amount, available, ledger.reservedOf(account), admitted);
+      return this.#checkExactBound(SPLIT_WEIGHT * amount, ledger.reservedOf(account), admitted);
+    }
+    for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
+      const available = ledger.availableTokens(account, market.index, outcome);
+      if (available < amount)
+        return refuseShort(amount, available, ledger.reservedTokens(account, market.index, outcome), admitted);
+    }
+    return OK;
+  }
+
+  #funds(words: Uint32Array, word: number, admitted: Admitted): number {
+    const { ledger, references, totals } = this.#state;
+    const account = words[word + ANY_COMMAND.account];
+    const amount = readSafe(words, word + FUNDS.amountMicro);
+    if (references.has(words, word + FUNDS.reference)) return OK; // a repeat: answered again, applied once
+    if (words[word + FUNDS.movement] === MOVEMENT.DEPOSIT) {
+      if (totals.depositedMicro + amount > MAX_SAFE) return E.VALIDATION_ERROR;
+      return this.#checkExactBound(amount, ledger.reservedOf(account), admitted);
+    }
+    const available = ledger.availableMicro(account);
+    if (available < amount) return refuseShort(amount, available, ledger.reservedOf(account), admitted);
+    if (totals.withdrawnMicro + amount > MAX_SAFE) return E.VALIDATION_ERROR;
+    return this.#checkExactBound(amount, ledger.reservedOf(account), admitted);
+  }
+
+  #marketPatch(words: Uint32Array, word: number): number {
+    const market = this.#state.markets.get(words[word + ANY_COMMAND.market]);
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    const status = words[word + MARKET_PATCH.status];
+    if (status !== UNCHANGED && !mayMove(market.status, status)) return E.INVALID_TRANSITION;
+    // A market past its end would be closed again by the next command, or never if it was closed before.
+    const isOver = readSafe(words, word + MARKET_PATCH.endMs) <= readSafe(words, word + ANY_COMMAND.timeMs);
+    return status === MARKET_STATUS.ACTIVE && isOver ? E.INVALID_TRANSITION : OK;
+  }
+
+  #marketEnd(type: number, words: Uint32Array, word: number): number {
+    const market = this.#state.markets.get(words[word + ANY_COMMAND.market]);
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    switch (type) {
+      case RESOLVE.TYPE:
+        return mayDecide(market.status, words[word + RESOLVE.status]) ? OK : E.INVALID_TRANSITION;
+      case SETTLE.TYPE:
+        return isDecided(market.status) && market.settledMs === 0 ? OK : E.INVALID_TRANSITION;
+      default:
+        if (!isDecided(market.status)) return E.INVALID_TRANSITION;
+        return claimableMicro(this.#state, market, words[word + ANY_COMMAND.account]) > 0 ? OK : E.NOTHING_TO_CLAIM;
+    }
+  }
+
+  #group(type: number, words: Uint32Array, word: number): number {
+    const { groups } = this.#state;
+    const account = words[word + ANY_COMMAND.account];
+    const index = words[word + GROUP_SET.group];
+    if (type !== GROUP_SET.TYPE) return groups.find(account, index) === undefined ? E.VALIDATION_ERROR : OK;
+    const windowSec = words[word + GROUP_SET.windowSec];
+    const maxAtomic = readSafe(words, word + GROUP_SET.maxAtomic);
+    const isValid =
+      index !== NO_GROUP &&
+      !groups.isTaken(account, index) &&
+      windowSec >= 1 &&
+      windowSec <= MOST_WINDOW_SEC &&
+      maxAtomic >= 1 &&
+      maxAtomic <= MAX_ORDER_AMOUNT;
+    return isValid ? OK : E.VALIDATION_ERROR;
+  }
+
+  #contracts(words: Uint32Array, bytes: Uint8Array, word: number): number {
+    const chainId = readSafe(words, word + CONTRACTS.chainId);
+    if (chainId === 0 || chainId > MAX_SAFE) return E.VALIDATION_ERROR;
+    const at = (word + CONTRACTS.exchange) * 4;
+    return this.#hasher.isFor(chainId, bytes.slice(at, at + ADDRESS_BYTES)) ? NOTHING_TO_DO : OK;
+  }
+}
+
+function refuseShort(required: number, available: number, reserved: number, admitted: Admitted): number {
+  admitted.detailA = required;
+  admitted.detailB = available;
+  admitted.detailC = reserved;
+  return E.INSUFFICIENT_BALANCE;
+}

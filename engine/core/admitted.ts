@@ -1,0 +1,90 @@
+/**
+ * Everything worked out of the command at hand before it is applied. Live, admission fills it while it checks the
+ * command (admission.ts); at a replay, where nothing is checked again, `readmit` fills it. There is one per engine,
+ * reused for every command, so that nothing is allocated.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import * as codes from '../../shared/base/codes.ts';
+import { OK } from '../../shared/base/errors.ts';
+import * as commands from '../../shared/wire/commands.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import { type HashIndex, NO_ENTRY } from '../book/hashIndex.ts';
+import type { Market } from '../book/market.ts';
+import * as rows from '../book/orders.ts';
+import { toGrid } from './grid.ts';
+import type { ShardState } from './state.ts';
+
+// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
+const { CLOSE_REASON, SIDE } = codes;
+const { ANY_COMMAND, COMMAND, kindSide, kindTimeInForce } = commands;
+const { CANCEL, PLACE, REPLACE } = COMMAND;
+const { NONE } = rows;
+
+export class Admitted {
+  /** PLACE, REPLACE: the limit in ticks of the order's own outcome, and its lots (grid.ts). */
+  limitTicks = 0;
+  quantityLots = 0;
+  /** PLACE, REPLACE: funds that the order reserves: micro-USDC for a BUY, atomic tokens for a SELL. */
+  reservation = 0;
+  /** CANCEL, REPLACE: slot of the open order that the command names, or NONE. */
+  openSlot: number = NONE;
+  /** FOK, FAK: lots that the book would fill at once, and for how much USDC of the order's own outcome. */
+  reachableLots = 0;
+  reachableNotionalMicro = 0;
+  /** Details of the reply; their meaning depends on its code and command (REPLY in shared/wire/events.ts). */
+  detailA = 0;
+  detailB = 0;
+  detailC = 0;
+
+  /** The fields of single commands keep old values: only that command reads them, after they were filled for it. */
+  clear(): void {
+    this.openSlot = NONE;
+    this.detailA = 0;
+    this.detailB = 0;
+    this.detailC = 0;
+  }
+}
+
+/** Fills `admitted` for a journaled command, which was accepted when it was live. */
+export function readmit(state: ShardState, type: number, words: Uint32Array, word: number, admitted: Admitted): void {
+  const { hashes, markets } = state;
+  admitted.clear();
+  if (type === CANCEL.TYPE) {
+    const entry = entryToCancel(hashes, words, word);
+    if (entry !== NO_ENTRY) admitted.openSlot = hashes.slotOf(entry);
+    return;
+  }
+  if (type !== PLACE.TYPE && type !== REPLACE.TYPE) return;
+  const market = markets.get(words[word + ANY_COMMAND.market]);
+  assert(market !== undefined, 'admitted: the market of a journaled order is known');
+  assert(fillTerms(market, words, word, admitted) === OK, 'admitted: a journaled order is on the grid');
+  assert(admitted.quantityLots > 0, 'admitted: a journaled order is for something');
+  if (type === PLACE.TYPE) return;
+  const entry = hashes.find(words, word + REPLACE.oldHash);
+  assert(entry !== NO_ENTRY, 'admitted: a journaled replacement names an order that was accepted');
+  admitted.openSlot = hashes.slotOf(entry);
+}
+
+/** Fills in the grid and the reservation of a PLACE or REPLACE. @returns OK, or the error that refuses the order. */
+export function fillTerms(market: Market, words: Uint32Array, word: number, admitted: Admitted): number {
+  const kind = words[word + PLACE.kind];
+  const side = kindSide(kind);
+  const makerAmount = readSafe(words, word + PLACE.makerAmount);
+  const takerAmount = readSafe(words, word + PLACE.takerAmount);
+  const { ticksPerUnit } = market;
+  const offGrid = toGrid(side, kindTimeInForce(kind), makerAmount, takerAmount, ticksPerUnit, admitted);
+  if (offGrid !== OK) return offGrid;
+  admitted.reservation = admitted.quantityLots * (side === SIDE.BUY ? admitted.limitTicks : ticksPerUnit);
+  return OK;
+}
+
+/**
+ * The entry of the order that a CANCEL names, or NO_ENTRY. An order of another account counts as unknown, so that a
+ * hash reveals nothing to a stranger; only the administrator may cancel it.
+ */
+export function entryToCancel(hashes: HashIndex, words: Uint32Array, word: number): number {
+  const entry = hashes.find(words, word + CANCEL.hash);
+  if (entry === NO_ENTRY) return NO_ENTRY;
+  const isAdmin = (words[word + ANY_COMMAND.flags] & 0xff) === CLOSE_REASON.ADMIN;
+  return isAdmin || hashes.accountOf(entry) === words[word + ANY_COMMAND.account] ? entry : NO_ENTRY;
+}

@@ -1,0 +1,238 @@
+/**
+ * One shard's engine: a command in, journaled events out. The same object serves the thread (shard/main.ts), recovery,
+ * the tests and the benches; it owns no thread, no file and no clock.
+ *
+ * Invariants:
+ *   ENGINE-1  A refused command has no effect: no event but its reply, no journal record, no changed state.
+ *   ENGINE-2  Time never runs backwards: a command's time is the largest seen so far.
+ *   ENGINE-3  What is due by time happens in a TICK record of its own before the command that noticed it.
+ *   ENGINE-4  Replaying a record gives, byte for byte, the events that are stored after it.
+ *   ENGINE-5  Every DIGEST_EVERY records the digest of the whole state is among those events, so a replay
+ *             that went astray in something no event shows is noticed as well.
+ *
+ * Nothing written to `out` may leave the thread before the journal has committed what was appended with it.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { OK } from '../../shared/base/errors.ts';
+import type { OrderHasher } from '../../shared/crypto/eip712.ts';
+import type { Balances } from '../../shared/wire/balances.ts';
+import * as commands from '../../shared/wire/commands.ts';
+import { EVENT } from '../../shared/wire/events.ts';
+import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
+import { NONE, WORD_SHIFT } from '../book/orders.ts';
+import { NO_TAG } from '../book/tags.ts';
+import type { JournalStore } from '../journal/journal.ts';
+import { RowView } from '../journal/rowView.ts';
+import type { Verifier } from '../verify/verifier.ts';
+import { Admission, NOTHING_TO_DO } from './admission.ts';
+import { Admitted, readmit } from './admitted.ts';
+import { Apply } from './apply.ts';
+import { collectResting } from './dormancy.ts';
+import { ShardState } from './state.ts';
+
+// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
+const { ANY_COMMAND, assertCommand, COMMAND, COMMAND_VERSION } = commands;
+const { CONTRACTS, TICK } = COMMAND;
+
+const DIGEST_EVERY = 1024;
+const RECORD_EVENT_BYTES = EVENT.RECORD.BYTES;
+
+/** The journal holds other events than this program computes: a damaged state, or a program with other rules. */
+export class ReplayError extends Error {
+  override readonly name = 'ReplayError';
+
+  constructor(sequence: number) {
+    super(`record ${sequence}: the replay gives other events than the journal holds`);
+  }
+}
+
+type EngineParts = {
+  readonly balances: Balances;
+  readonly collateralCheck: boolean;
+  readonly hasher: OrderHasher;
+  readonly verifier: Verifier;
+  readonly journal: Pick<JournalStore, 'append'>;
+};
+
+export class Engine {
+  readonly state: ShardState;
+  /** Events of the commands since it was last cleared, replies included. */
+  readonly out: RecordBuffer;
+  /** Sequence of the last journaled record. */
+  sequence = 0;
+  nowMs = 0;
+
+  readonly #admission: Admission;
+  readonly #admitted = new Admitted();
+  readonly #apply: Apply;
+  readonly #hasher: OrderHasher;
+  readonly #journal: Pick<JournalStore, 'append'>;
+  /** The row that is handed to the journal; used for every one. */
+  readonly #row = new RowView();
+  readonly #tickCommand = new RecordBuffer(TICK.BYTES);
+
+  constructor(parts: EngineParts) {
+    this.state = new ShardState(parts.balances, parts.collateralCheck);
+    this.out = this.state.emit.out;
+    this.#admission = new Admission(this.state, parts.hasher, parts.verifier);
+    this.#apply = new Apply(this.state);
+    this.#hasher = parts.hasher;
+    this.#journal = parts.journal;
+    this.#tickCommand.append(TICK.BYTES, TICK.TYPE | (COMMAND_VERSION << 16));
+  }
+
+  /** The arrival of the commands that follow, by the shard's own clock: deadlines are compared with it. */
+  arrivedAt(nowMs: number): void {
+    this.#admission.arrivedMs = nowMs;
+  }
+
+  /** Runs one live command. `words` and `bytes` are two views of the same memory, which must not be shared. */
+  submit(words: Uint32Array, bytes: Uint8Array, word: number): void {
+    const timeMs = Math.max(this.nowMs, readSafe(words, word + ANY_COMMAND.timeMs));
+    this.nowMs = timeMs;
+    if (timeMs >= this.#apply.nextDueMs()) this.#tick(timeMs);
+    const type = words[word + ANY_COMMAND.type] & 0xffff;
+    if (type === TICK.TYPE) return;
+    writeSafe(words, word + ANY_COMMAND.timeMs, timeMs);
+
+    const { emit } = this.state;
+    const requestId = words[word + ANY_COMMAND.requestId];
+    let code = this.#admission.check(type, words, bytes, word, this.#admitted);
+    if (code !== OK) {
+      this.#reply(requestId, code === NOTHING_TO_DO ? OK : code, 0);
+      return;
+    }
+    const start = this.out.lengthBytes;
+    emit.record(this.sequence + 1, words, word);
+    code = this.#apply.run(type, words, word, this.#admitted);
+    if (this.out.lengthBytes === start + RECORD_EVENT_BYTES) {
+      // The command changed nothing, or another shard debited the USDC it needs first: there is nothing to journal.
+      // Checking once more finds the details of the refusal.
+      this.out.truncate(start);
+      if (code !== OK) this.#admission.check(type, words, bytes, word, this.#admitted);
+      this.#reply(requestId, code, 0);
+      return;
+    }
+    assert(code === OK, 'ENGINE-1: a refused command has no events');
+    if (type === CONTRACTS.TYPE) this.#useContracts();
+    this.#emitDigest(this.sequence + 1);
+    this.#append(words, word, start);
+    this.#reply(requestId, OK, this.sequence);
+  }
+
+  /** Runs one journaled command again and checks that it does what it did (ENGINE-4). */
+  replay({ sequence, timeMs, command, events }: RowView): void {
+    assert(sequence === this.sequence + 1, 'ENGINE-4: records are replayed without a gap');
+    assert(timeMs >= this.nowMs, 'ENGINE-2: records are in order of time');
+    assertCommand(command.words, command.word);
+    const type = command.words[command.word + ANY_COMMAND.type] & 0xffff;
+    readmit(this.state, type, command.words, command.word, this.#admitted);
+    const code = this.#apply.run(type, command.words, command.word, this.#admitted);
+    this.#emitDigest(sequence);
+    let isSame = code === OK && this.out.lengthBytes === events.bytes;
+    const { words, word: eventWord, bytes } = events;
+    const wordCount = bytes >>> 2;
+    for (let i = 0; isSame && i < wordCount; i++) isSame = this.out.words[i] === words[eventWord + i];
+    if (!isSame) throw new ReplayError(sequence);
+    this.out.clear();
+    this.sequence = sequence;
+    this.nowMs = timeMs;
+  }
+
+  /** Continues after the record up to which a snapshot was taken. */
+  resumeAt(sequence: number, nowMs: number): void {
+    assert(this.sequence === 0, 'ENGINE-4: only a new engine takes over a snapshot');
+    assert(sequence >= 0 && nowMs >= 0, 'ENGINE-2: a snapshot has a sequence and a time');
+    this.sequence = sequence;
+    this.nowMs = nowMs;
+  }
+
+  /**
+   * Ends the replay: from here on commands are new, the shared cells hold what can be spent, and credits wait for their
+   * commit.
+   * @param postOnlyUntilMs until then orders may only rest (RULES.md 7.13).
+   */
+  goLive(postOnlyUntilMs = 0): void {
+    this.#admission.postOnlyUntilMs = postOnlyUntilMs;
+    this.state.ledger.goLive();
+    this.#useContracts();
+  }
+
+  /** Orders are signed for the latest contracts; before the first change, for those the hasher was made for. */
+  #useContracts(): void {
+    const { contracts } = this.state;
+    if (contracts.haveChanged) this.#hasher.setDomain(contracts.chainId, contracts.exchange);
+  }
+
+  /**
+   * Emits the whole state, then READY. `flush` is called whenever `out` has grown and must empty it.
+   * Orders come level by level, best first, in queue order, then the dormant ones by priority.
+   */
+  describe(flush: () => void): void {
+    const { contracts, groups, markets, ledger, orders, emit, totals } = this.state;
+    if (contracts.haveChanged) emit.contracts(contracts);
+    for (const market of markets.all()) emit.market(market);
+    for (const group of groups.all()) {
+      emit.group(group);
+      if (this.out.lengthBytes > 1 << 19) flush();
+    }
+    for (let account = 0; account < ledger.accountCapacity; account++) {
+      if (ledger.netMicro[account] !== 0 || ledger.reservedMicro[account] !== 0) emit.usdc(account);
+    }
+    for (let row = 0; row < ledger.positions.count; row++) {
+      emit.position(row);
+      if (this.out.lengthBytes > 1 << 19) flush();
+    }
+    emit.fundsTotals(totals.depositedMicro, totals.withdrawnMicro);
+    const slots: number[] = [];
+    for (const market of markets.all()) {
+      slots.length = 0;
+      collectResting(market.book.bids, orders, slots);
+      collectResting(market.book.asks, orders, slots);
+      for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot << WORD_SHIFT]) slots.push(slot);
+      for (const slot of slots) {
+        emit.orderState(slot);
+        if (orders.tag[slot << WORD_SHIFT] !== NO_TAG) emit.tag(slot);
+        if (this.out.lengthBytes > 1 << 19) flush();
+      }
+    }
+    emit.ready(this.sequence, this.nowMs);
+    flush();
+  }
+
+  #tick(timeMs: number): void {
+    const start = this.out.lengthBytes;
+    const { words } = this.#tickCommand;
+    writeSafe(words, ANY_COMMAND.timeMs, timeMs);
+    this.state.emit.record(this.sequence + 1, words, 0);
+    this.#admitted.clear();
+    this.#apply.run(TICK.TYPE, words, 0, this.#admitted);
+    assert(this.out.lengthBytes > start + RECORD_EVENT_BYTES, 'ENGINE-3: a tick is only due when something happens');
+    assert(this.#apply.nextDueMs() > timeMs, 'ENGINE-3: after a tick nothing is due any more');
+    this.#emitDigest(this.sequence + 1);
+    this.#append(words, 0, start);
+  }
+
+  #reply(requestId: number, code: number, shardSequence: number): void {
+    const { detailA, detailB, detailC } = this.#admitted;
+    this.state.emit.reply(requestId, code, shardSequence, detailA, detailB, detailC);
+  }
+
+  /** Ends the events of every DIGEST_EVERY-th record with the digest of the state. */
+  #emitDigest(sequence: number): void {
+    if (sequence % DIGEST_EVERY !== 0) return;
+    const lanes = this.state.emit.digest();
+    this.state.writeDigest(this.out.words, lanes);
+  }
+
+  #append(words: Uint32Array, word: number, start: number): void {
+    this.sequence++;
+    const events = start + RECORD_EVENT_BYTES;
+    const row = this.#row;
+    row.sequence = this.sequence;
+    row.timeMs = this.nowMs;
+    row.command.set(words, word, words[word]);
+    row.events.set(this.out.words, events >>> 2, this.out.lengthBytes - events);
+    this.#journal.append(row);
+  }
+}

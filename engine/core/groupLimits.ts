@@ -1,0 +1,73 @@
+/**
+ * Counts fills in the windows of their orders' groups (RULES.md 7.9). A group that reaches its maximum trips: its open
+ * orders are cancelled. Owner: the shard thread.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { CLOSE_REASON } from '../../shared/base/codes.ts';
+import { NO_GROUP } from '../../shared/wire/commands.ts';
+import type { Markets } from '../book/markets.ts';
+import type { Group, Groups } from '../book/orderGroups.ts';
+import { DOUBLE_SHIFT, NONE, type Orders, WORD_SHIFT } from '../book/orders.ts';
+import type { Closing } from './closing.ts';
+
+export class GroupLimits {
+  readonly #orders: Orders;
+  readonly #markets: Markets;
+  readonly #groups: Groups;
+  readonly #closing: Closing;
+
+  constructor(orders: Orders, markets: Markets, groups: Groups, closing: Closing) {
+    this.#orders = orders;
+    this.#markets = markets;
+    this.#groups = groups;
+    this.#closing = closing;
+  }
+
+  /**
+   * Counts a fill, twice where both orders are of one group, before either group trips: the counts do not depend on
+   * which group comes first. The time of the fill is that of the incoming order, `taker`.
+   * @returns true when the taker's group has tripped.
+   */
+  countFill(makerGroup: number, takerGroup: number, taker: number, atomic: number): boolean {
+    const nowMs = this.#orders.createdMs[taker << DOUBLE_SHIFT];
+    if (makerGroup !== NO_GROUP) this.#count(makerGroup, nowMs, atomic);
+    if (takerGroup !== NO_GROUP) this.#count(takerGroup, nowMs, atomic);
+    if (makerGroup !== NO_GROUP) this.#tripIfFull(makerGroup, taker);
+    if (takerGroup === NO_GROUP) return false;
+    this.#tripIfFull(takerGroup, taker);
+    return this.#groups.get(takerGroup).isTripped;
+  }
+
+  /** Cancels every open order of the group, oldest first, except the incoming one: its own command closes that. */
+  trip(group: Group, incoming: number): void {
+    const orders = this.#orders;
+    assert(!group.isTripped, 'GROUPS-1: a group trips once');
+    this.#groups.touch(group);
+    group.isTripped = true;
+    let slot = orders.firstOf(group.account);
+    while (slot !== NONE) {
+      const after = orders.accountNext[slot << WORD_SHIFT];
+      if (slot !== incoming && orders.groupOf(slot) === group.index) {
+        const market = this.#markets.get(orders.market[slot << WORD_SHIFT]);
+        assert(market !== undefined, 'ORDERS-1: the market of an open order is known');
+        this.#closing.close(market, slot, CLOSE_REASON.GROUP_LIMIT);
+      }
+      slot = after;
+    }
+  }
+
+  #count(index: number, nowMs: number, atomic: number): void {
+    assert(atomic > 0, 'WINDOW-1: a fill has something to count');
+    const group = this.#groups.get(index);
+    this.#groups.touch(group);
+    group.roll(nowMs);
+    group.window.add(nowMs, atomic);
+  }
+
+  #tripIfFull(index: number, taker: number): void {
+    const group = this.#groups.get(index);
+    if (group.isTripped || !group.isFull) return;
+    this.trip(group, taker);
+    group.hasJustTripped = true;
+  }
+}

@@ -1,0 +1,33 @@
+/** Facts about an order that its command holds in packed form. */
+import * as codes from '../../shared/base/codes.ts';
+import * as commands from '../../shared/wire/commands.ts';
+
+// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
+const { OUTCOME, SIDE } = codes;
+const {
+  COMMAND,
+  EXTENDED_PLACE,
+  NO_GROUP,
+  PLACE_BIT_EXTENDED,
+  PLACE_SELF_TRADE_SHIFT,
+  kindBits,
+  kindOutcome,
+  kindSide,
+} = commands;
+const { PLACE } = COMMAND;
+
+/** 1 for an order that bids for Yes: BUY Yes or SELL No. */
+export function isBidInYes(kind: number): number {
+  return (kindSide(kind) === SIDE.BUY) === (kindOutcome(kind) === OUTCOME.YES) ? 1 : 0;
+}
+
+/** One of SELF_TRADE. */
+export function selfTradeMode(kind: number): number {
+  return (kindBits(kind) >>> PLACE_SELF_TRADE_SHIFT) & 3;
+}
+
+/** The order group that a PLACE or REPLACE names, or NO_GROUP. */
+export function groupIn(words: Uint32Array, word: number): number {
+  const isExtended = (kindBits(words[word + PLACE.kind]) & PLACE_BIT_EXTENDED) !== 0;
+  return isExtended ? words[word + EXTENDED_PLACE.group] : NO_GROUP;
+}

@@ -1,0 +1,122 @@
+/**
+ * Everything one shard knows, in one place: admission.ts reads it and apply.ts changes it. It is a pure function of the
+ * journal: no clock, no randomness, nothing from outside but the commands.
+ * Owner: the shard thread.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import type { Balances } from '../../shared/wire/balances.ts';
+import { RecordBuffer } from '../../shared/wire/record.ts';
+import type { SnapshotIo } from '../base/snapshotIo.ts';
+import { Contracts } from '../book/contracts.ts';
+import { HashIndex, NO_ENTRY } from '../book/hashIndex.ts';
+import { Markets } from '../book/markets.ts';
+import { Groups } from '../book/orderGroups.ts';
+import { DOUBLE_SHIFT, NONE, Orders, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
+import { Ledger } from '../money/ledger.ts';
+import { Digest } from '../output/digest.ts';
+import { EventWriter } from '../output/emit.ts';
+import { Closing } from './closing.ts';
+import { ExactBound } from './exactBound.ts';
+import { ExpiryHeap } from './expiry.ts';
+import { GroupLimits } from './groupLimits.ts';
+import { Matcher } from './matcher.ts';
+import { Tombstones } from './tombstones.ts';
+
+export class ShardState {
+  readonly orders = new Orders();
+  readonly hashes = new HashIndex();
+  /** Reference hashes of deposits and withdrawals: each is applied once, for ever. */
+  readonly references = new HashIndex();
+  readonly markets = new Markets();
+  readonly groups = new Groups();
+  readonly contracts = new Contracts();
+  readonly totals = { depositedMicro: 0, withdrawnMicro: 0 };
+  readonly expiry: ExpiryHeap;
+  readonly ledger: Ledger;
+  readonly digest: Digest;
+  readonly emit: EventWriter;
+  readonly closing: Closing;
+  readonly groupLimits: GroupLimits;
+  readonly matcher: Matcher;
+  readonly tombstones: Tombstones;
+  /** Null while collateral is checked: covered orders bound every sum by themselves. */
+  readonly exactBound: ExactBound | null;
+  /** Sequence of the last accepted order. Later orders have larger ones, which is time priority. */
+  orderSequence = 0;
+
+  constructor(balances: Balances, collateralCheck: boolean) {
+    this.ledger = new Ledger(balances, collateralCheck);
+    this.exactBound = collateralCheck ? null : new ExactBound(this.ledger, balances.shards);
+    this.expiry = new ExpiryHeap(this.orders);
+    this.digest = new Digest(this.orders, this.ledger);
+    this.emit = new EventWriter(new RecordBuffer(1 << 20), this.orders, this.ledger);
+    this.tombstones = new Tombstones(this.digest);
+    const { digest, emit, expiry, groups, hashes, ledger, markets, orders } = this;
+    this.closing = new Closing(orders, ledger, hashes, expiry, digest, emit);
+    this.groupLimits = new GroupLimits(orders, markets, groups, this.closing);
+    this.matcher = new Matcher(orders, ledger, markets, this.closing, this.groupLimits, digest, emit);
+  }
+
+  /** Writes the digest of everything, counters included, as two words. */
+  writeDigest(into: Uint32Array, word: number): void {
+    const { contracts, digest, groups, hashes, markets, matcher, references, totals } = this;
+    digest.catchUp();
+    for (const market of markets.dirty) digest.market(market);
+    markets.clearDirty();
+    for (const group of groups.dirty) digest.group(group);
+    groups.dirty.clear();
+    const counters = [this.orderSequence, matcher.tradeSequence, hashes.size, references.size];
+    const moved = [totals.depositedMicro, totals.withdrawnMicro];
+    digest.write([...counters, ...moved, ...contracts.facts()], into, word);
+  }
+
+  /**
+   * Writes or reads everything that a snapshot keeps (snapshot.ts). After reading, `rebuild` derives the other parts.
+   */
+  persist(io: SnapshotIo): void {
+    this.orderSequence = io.number(this.orderSequence);
+    this.matcher.tradeSequence = io.number(this.matcher.tradeSequence);
+    this.totals.depositedMicro = io.number(this.totals.depositedMicro);
+    this.totals.withdrawnMicro = io.number(this.totals.withdrawnMicro);
+    this.orders.persist(io);
+    this.hashes.persist(io);
+    this.references.persist(io);
+    this.ledger.persist(io);
+    this.markets.persist(io, this.orders);
+    this.groups.persist(io);
+    this.contracts.persist(io);
+    this.tombstones.persist(io);
+  }
+
+  /** Derives queues, expiry heap, entries of the hash index and digest from what was read. Orders keep their slots. */
+  rebuild(): void {
+    const { orders, digest, hashes, ledger, expiry } = this;
+    const open: number[] = [];
+    for (let slot = 0; slot < orders.capacity; slot++)
+      if (orders.state[slot << WORD_SHIFT] !== SLOT_STATE.FREE) open.push(slot);
+    open.sort((a, b) => orders.priorityOf(a) - orders.priorityOf(b));
+    assert(open.length === orders.openCount, 'ORDERS-1: the pool counts its open orders');
+    for (const slot of open) {
+      const market = this.markets.get(orders.market[slot << WORD_SHIFT]);
+      assert(market !== undefined, 'ORDERS-1: an open order has a market');
+      const isDormant = orders.state[slot << WORD_SHIFT] === SLOT_STATE.DORMANT;
+      assert(orders.sequence[slot << DOUBLE_SHIFT] <= this.orderSequence, 'ORDERS-2: no order is newer than the last');
+      orders.state[slot << WORD_SHIFT] = SLOT_STATE.INCOMING;
+      if (isDormant) market.book.addDormant(slot);
+      else market.book.rest(slot);
+      orders.heapIndex[slot << WORD_SHIFT] = NONE;
+      if (orders.expirationSec[slot << DOUBLE_SHIFT] !== 0) expiry.add(slot);
+      const entry = hashes.find(orders.hash, orders.hashOffset(slot));
+      assert(entry !== NO_ENTRY, 'ORDERS-2: an open order is in the hash index');
+      assert(hashes.slotOf(entry) === slot, 'ORDERS-2: the hash index leads to the slot');
+      orders.hashEntry[slot << WORD_SHIFT] = entry;
+      digest.order(slot);
+    }
+    for (let account = 0; account < ledger.accountCapacity; account++) digest.account(account);
+    for (let row = 0; row < ledger.positions.count; row++) digest.position(row);
+    this.exactBound?.rebuild();
+    for (const index of [this.hashes, this.references]) {
+      index.visit((words, word, account) => digest.hashAccepted(words, word, account));
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** Entry point of a checkpointer thread (checkpointer.ts). It may end at any moment: every page is in the WAL. */
+import { workerData } from 'node:worker_threads';
+import { type CheckpointOptions, keepCheckpointed } from './checkpointer.ts';
+
+keepCheckpointed(workerData as CheckpointOptions);

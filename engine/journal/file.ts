@@ -1,0 +1,81 @@
+/** The SQLite file around a journal's rows: its schema and its shard, the required library, and its error messages. */
+import Database from 'better-sqlite3';
+import type { ShardOptions } from '../../shared/wire/threads.ts';
+import { JOURNAL_VERSION, JournalError } from './row.ts';
+
+export type JournalOptions = Pick<ShardOptions, 'shard' | 'shards' | 'journalPath' | 'journalSync'>;
+
+/** Time for which a connection waits for the lock of another one. */
+export const BUSY_TIMEOUT_MS = 1000;
+
+/** In older versions a WAL reset could race with a checkpoint of another connection and lose committed rows. */
+const OLDEST_SQLITE = [3, 51, 3] as const;
+
+const SCHEMA = `
+  CREATE TABLE meta (
+    layout_version INTEGER NOT NULL,
+    shard          INTEGER NOT NULL,
+    shards         INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE journal (
+    sequence INTEGER PRIMARY KEY,
+    bytes    BLOB NOT NULL
+  ) STRICT;`;
+
+/** The file of a journal's high-water mark. */
+export function markPath(journalPath: string): string {
+  return journalPath.replace(/(\.db)?$/, '.mark');
+}
+
+/**
+ * Copies committed pages from the WAL into the file, as far as no reader needs the old ones, and syncs the file.
+ * @returns the number of pages in the WAL, -1 when another connection is copying them at this moment, or null when the
+ * disk is too full to copy them.
+ */
+export function tryCheckpoint(db: Pick<Database.Database, 'pragma'>): number | null {
+  try {
+    const [result] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number }[];
+    return result!.log;
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code === 'SQLITE_FULL') return null;
+    throw error;
+  }
+}
+
+/** Adds the place to an error of SQLite, whose message names only the fault. */
+export function located(error: unknown, place: string): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  return new JournalError(`journal ${place}: ${error.message}`, { cause: error });
+}
+
+export function requireSqlite(db: Database.Database): void {
+  const version = db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '';
+  const parts = version.split('.').map(Number);
+  const different = OLDEST_SQLITE.findIndex((part, index) => parts[index] !== part);
+  const isRecent = different < 0 || (parts[different] ?? 0) > OLDEST_SQLITE[different];
+  if (!isRecent) throw new JournalError(`journal: SQLite ${version} is older than ${OLDEST_SQLITE.join('.')}`);
+}
+
+/** Writes schema and shard into a new file. Refuses the file of another shard, because markets would move. */
+export function requireShard(db: Database.Database, options: JournalOptions): void {
+  const isNew = db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+  if (isNew) {
+    db.transaction(() => {
+      db.exec(SCHEMA);
+      db.prepare('INSERT INTO meta VALUES (?, ?, ?)').run(JOURNAL_VERSION, options.shard, options.shards);
+    }).immediate();
+  }
+  const meta = db.prepare<[], Meta>('SELECT layout_version, shard, shards FROM meta').get();
+  if (meta?.layout_version !== JOURNAL_VERSION) {
+    const found = meta?.layout_version ?? 'none';
+    throw new JournalError(`journal ${options.journalPath}: layout version ${found}, expected ${JOURNAL_VERSION}`);
+  }
+  if (meta.shard !== options.shard || meta.shards !== options.shards) {
+    throw new JournalError(
+      `journal ${options.journalPath}: belongs to shard ${meta.shard} of ${meta.shards}, ` +
+        `not to shard ${options.shard} of ${options.shards}`,
+    );
+  }
+}
+
+type Meta = { readonly layout_version: number; readonly shard: number; readonly shards: number };

@@ -1,0 +1,48 @@
+/**
+ * A row of a journal in memory: what the engine hands to the journal, and what a journal hands to a replay. One view is
+ * used for many rows, so that nothing is allocated for a row. Code that keeps a row makes a copy of it.
+ */
+
+/** Finished records, back to back: `bytes` long from `word` on. */
+class RecordSpan {
+  words: Uint32Array = new Uint32Array(0);
+  word = 0;
+  bytes = 0;
+
+  set(words: Uint32Array, word: number, bytes: number): void {
+    this.words = words;
+    this.word = word;
+    this.bytes = bytes;
+  }
+
+  /** The word after the last record. */
+  get end(): number {
+    return this.word + (this.bytes >>> 2);
+  }
+}
+
+export class RowView {
+  /** Shard sequence. */
+  sequence = 0;
+  timeMs = 0;
+  /** One command, and the events it caused. */
+  readonly command = new RecordSpan();
+  readonly events = new RecordSpan();
+
+  /** The same row in memory of its own. */
+  copy(): RowView {
+    const { command, events } = this;
+    const words = new Uint32Array((command.bytes + events.bytes) >>> 2);
+    const eventWord = command.bytes >>> 2;
+    words.set(command.words.subarray(command.word, command.end));
+    words.set(events.words.subarray(events.word, events.end), eventWord);
+    const copy = new RowView();
+    copy.sequence = this.sequence;
+    copy.timeMs = this.timeMs;
+    copy.command.set(words, 0, command.bytes);
+    copy.events.set(words, eventWord, events.bytes);
+    return copy;
+  }
+}
+
+export type RowVisitor = (row: RowView) => void;

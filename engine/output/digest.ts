@@ -1,0 +1,254 @@
+/**
+ * A 64-bit digest of everything a shard knows, kept up to date as the state changes: the sum (two 32-bit lanes) of one
+ * mix per open order, account, position, market and tombstone, and of every hash ever accepted. A sum does not care in
+ * which rows or tables things lie, so it is the same for any implementation, after a replay and after a snapshot.
+ * Owner: the shard thread.
+ *
+ * A command only marks the orders, accounts and positions that it changed; their parts of the sum are computed again
+ * when the sum is asked for. Between two digests most orders come and go, and the same accounts change over and over.
+ *
+ * Of an order only its identity, its changing fields and its tag go in: everything else is signed under its hash and
+ * never written twice.
+ *
+ * Invariants (walked by core/invariants.ts):
+ *   DIGEST-1  After `catchUp` the running sum equals the sum computed from nothing.
+ *
+ * It is no cryptography: it notices a bug or a flipped bit, not an attacker who can write the journal.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { extend } from '../base/columns.ts';
+import { DirtyRows } from '../base/dirtyRows.ts';
+import type { Market } from '../book/market.ts';
+import type { Group } from '../book/orderGroups.ts';
+import type { Orders } from '../book/orders.ts';
+import * as rows from '../book/orders.ts';
+import { SLOT_STATE } from '../book/orders.ts';
+import { CLIENT_ID_WORDS, NO_TAG } from '../book/tags.ts';
+import type { Ledger } from '../money/ledger.ts';
+
+// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
+const { DOUBLE_SHIFT, WORD_SHIFT } = rows;
+
+const TWO_32 = 4_294_967_296;
+
+/**
+ * The start value of each kind, so that equal numbers of two kinds, such as an order and an account, do not cancel out.
+ */
+const ORDER = 0x9e3779b1;
+const ACCOUNT = 0x85ebca77;
+const POSITION = 0xc2b2ae3d;
+const MARKET = 0x27d4eb2f;
+const HASH = 0x165667b1;
+const COUNTERS = 0x5bd1e995;
+const GROUP = 0x1b873593;
+const TOMBSTONE = 0x2545f491;
+const KINDS = [ORDER, ACCOUNT, POSITION, MARKET, HASH, COUNTERS, GROUP, TOMBSTONE];
+assert(new Set(KINDS).size === KINDS.length, 'DIGEST-1: every kind starts from a number of its own');
+
+const MARKET_FACTS = 15;
+
+export class Digest {
+  /** The two lanes of the sum, as signed 32-bit integers: sums of those stay in registers. */
+  low = 0;
+  high = 0;
+  readonly #dirtyOrders = new DirtyRows();
+  readonly #dirtyAccounts = new DirtyRows();
+  readonly #dirtyPositions = new DirtyRows();
+  readonly #orders: Orders;
+  readonly #ledger: Ledger;
+  /** The two lanes that each row adds to the sum now. */
+  #orderLanes = new Int32Array(2048);
+  #accountLanes = new Int32Array(128);
+  #positionLanes = new Int32Array(2048);
+  #marketLanes = new Int32Array(128);
+  #groupLanes = new Int32Array(128);
+  readonly #facts = new Float64Array(MARKET_FACTS);
+
+  constructor(orders: Orders, ledger: Ledger) {
+    this.#orders = orders;
+    this.#ledger = ledger;
+  }
+
+  /** The order came to rest, was filled in part, became dormant, woke or was closed. */
+  markOrder(slot: number): void {
+    this.#dirtyOrders.mark(slot);
+  }
+
+  markAccount(account: number): void {
+    this.#dirtyAccounts.mark(account);
+  }
+
+  markPosition(row: number): void {
+    this.#dirtyPositions.mark(row);
+  }
+
+  /** Brings the sum up to date with the orders, accounts and positions that were marked. */
+  catchUp(): void {
+    const orders = this.#dirtyOrders;
+    const accounts = this.#dirtyAccounts;
+    const positions = this.#dirtyPositions;
+    for (let i = 0; i < orders.count; i++) this.order(orders.rows[i]);
+    for (let i = 0; i < accounts.count; i++) this.account(accounts.rows[i]);
+    for (let i = 0; i < positions.count; i++) this.position(positions.rows[i]);
+    orders.clear();
+    accounts.clear();
+    positions.clear();
+  }
+
+  order(slot: number): void {
+    const o = this.#orders;
+    assert(slot < o.capacity, 'DIGEST-1: an order of the digest is in the pool');
+    assert(o.state[slot << WORD_SHIFT] !== SLOT_STATE.INCOMING, 'DIGEST-1: a digest is taken between commands');
+    if (slot * 2 >= this.#orderLanes.length) this.#orderLanes = larger(this.#orderLanes, slot * 2);
+    if (o.state[slot << WORD_SHIFT] === SLOT_STATE.FREE) {
+      this.#replace(this.#orderLanes, slot, 0, 0);
+      return;
+    }
+    const at = o.hashOffset(slot);
+    const remaining = fold(o.remainingLots[slot << DOUBLE_SHIFT]);
+    const filled = fold(o.filledNotionalMicro[slot << DOUBLE_SHIFT]);
+    const sequenceAndState = o.sequence[slot << DOUBLE_SHIFT] * 4 + o.state[slot << WORD_SHIFT];
+    let a = mixA(mixA(mixA(mixA(ORDER, o.hash[at]), remaining), filled), sequenceAndState);
+    let b = mixB(mixB(mixB(mixB(ORDER, o.hash[at + 1]), remaining), filled), sequenceAndState);
+    const tag = o.tag[slot << WORD_SHIFT];
+    if (tag !== NO_TAG) {
+      a = this.#mixTag(mixA, a, tag);
+      b = this.#mixTag(mixB, b, tag);
+    }
+    this.#replace(this.#orderLanes, slot, a, b);
+  }
+
+  /** A hash was accepted: it stays in the digest for ever. */
+  hashAccepted(words: Uint32Array, word: number, account: number): void {
+    const a = mixA(mixA(mixA(HASH, words[word]), words[word + 1]), account);
+    const b = mixB(mixB(mixB(HASH, words[word + 2]), words[word + 3]), account);
+    this.low = (this.low + a) | 0;
+    this.high = (this.high + b) | 0;
+  }
+
+  /** @param sign 1 for a tombstone that is added, -1 for one that is removed. */
+  tombstone(account: number, hash: Uint32Array, untilMs: number, sign: 1 | -1): void {
+    const a = mixA(mixA(mixA(mixA(TOMBSTONE, hash[0]), hash[1]), account), fold(untilMs));
+    const b = mixB(mixB(mixB(mixB(TOMBSTONE, hash[2]), hash[3]), account), fold(untilMs));
+    this.low = (this.low + sign * a) | 0;
+    this.high = (this.high + sign * b) | 0;
+  }
+
+  account(account: number): void {
+    assert(account < this.#ledger.accountCapacity, 'DIGEST-1: an account of the digest is in the ledger');
+    const net = this.#ledger.netMicro[account];
+    const reserved = this.#ledger.reservedMicro[account];
+    if (account * 2 >= this.#accountLanes.length) this.#accountLanes = larger(this.#accountLanes, account * 2);
+    if (net === 0 && reserved === 0) {
+      this.#replace(this.#accountLanes, account, 0, 0);
+      return;
+    }
+    const a = mixA(mixA(mixA(ACCOUNT, account), fold(net)), fold(reserved));
+    const b = mixB(mixB(mixB(ACCOUNT, account), fold(net)), fold(reserved));
+    this.#replace(this.#accountLanes, account, a, b);
+  }
+
+  position(row: number): void {
+    const p = this.#ledger.positions;
+    assert(row < p.count, 'DIGEST-1: a position of the digest is in the ledger');
+    if (row * 2 >= this.#positionLanes.length) this.#positionLanes = larger(this.#positionLanes, row * 2);
+    const account = p.pairs.accounts[row];
+    const market = p.pairs.markets[row];
+    let a = mixA(mixA(POSITION, account), market);
+    let b = mixB(mixB(POSITION, account), market);
+    let isEmpty = true;
+    for (let cell = row * 2; cell < row * 2 + 2; cell++) {
+      const available = p.available[cell];
+      const reserved = p.reserved[cell];
+      if (available !== 0 || reserved !== 0) isEmpty = false;
+      a = mixA(mixA(a, fold(available)), fold(reserved));
+      b = mixB(mixB(b, fold(available)), fold(reserved));
+    }
+    if (isEmpty) this.#replace(this.#positionLanes, row, 0, 0);
+    else this.#replace(this.#positionLanes, row, a, b);
+  }
+
+  market(market: Market): void {
+    const { index } = market;
+    if (index * 2 >= this.#marketLanes.length) this.#marketLanes = larger(this.#marketLanes, index * 2);
+    const facts = this.#facts;
+    facts[0] = index;
+    facts[1] = market.status;
+    facts[2] = market.feeBps;
+    facts[3] = market.ticksPerUnit;
+    facts[4] = market.isClosed ? 1 : 0;
+    facts[5] = market.openOrders;
+    facts[6] = market.minOrderAtomic;
+    facts[7] = market.startMs;
+    facts[8] = market.endMs;
+    facts[9] = market.collateralMicro;
+    facts[10] = market.sequence;
+    facts[11] = market.payoutYesPpm;
+    facts[12] = market.resolvedMs;
+    facts[13] = market.settledMs;
+    facts[14] = market.roundingPpm;
+    this.#replace(this.#marketLanes, index, mixAll(mixA, MARKET, facts), mixAll(mixB, MARKET, facts));
+  }
+
+  group(group: Group): void {
+    const { row, index, account, windowSec, maxAtomic, window } = group;
+    if (row * 2 >= this.#groupLanes.length) this.#groupLanes = larger(this.#groupLanes, row * 2);
+    const facts = [index, account, windowSec, maxAtomic, group.isTripped ? 1 : 0, window.sumAtomic];
+    for (let i = 0; i < window.count; i++) facts.push(window.timesMs[i], window.atomic[i]);
+    this.#replace(this.#groupLanes, row, mixAll(mixA, GROUP, facts), mixAll(mixB, GROUP, facts));
+  }
+
+  /** Writes the digest that is journaled: the running sum with the shard's counters folded in. Leaves the sum alone. */
+  write(counters: ArrayLike<number>, into: Uint32Array, word: number): void {
+    assert(this.#dirtyOrders.count === 0, 'DIGEST-1: every changed order is in the sum');
+    assert(this.#dirtyAccounts.count === 0, 'DIGEST-1: every changed account is in the sum');
+    assert(this.#dirtyPositions.count === 0, 'DIGEST-1: every changed position is in the sum');
+    into[word] = this.low + mixAll(mixA, COUNTERS, counters);
+    into[word + 1] = this.high + mixAll(mixB, COUNTERS, counters);
+  }
+
+  /** Mixes in a tag, which is not signed, so that the hash of the order does not stand for it. */
+  #mixTag(mix: typeof mixA, start: number, tag: number): number {
+    const { clientId, clientIdBytes, group, priority } = this.#orders.tags;
+    let lane = mix(mix(mix(start, group[tag]), clientIdBytes[tag]), fold(priority[tag]));
+    const at = tag * CLIENT_ID_WORDS;
+    for (let i = 0; i < CLIENT_ID_WORDS; i++) lane = mix(lane, clientId[at + i]);
+    return lane;
+  }
+
+  #replace(lanes: Int32Array, row: number, a: number, b: number): void {
+    const at = row * 2;
+    this.low = (this.low - lanes[at] + a) | 0;
+    this.high = (this.high - lanes[at + 1] + b) | 0;
+    lanes[at] = a;
+    lanes[at + 1] = b;
+  }
+}
+
+/** One step of a lane: only the low 32 bits of `value` count. The two lanes differ in their constants alone. */
+function mixA(lane: number, value: number): number {
+  const mixed = Math.imul(lane ^ value, 0xcc9e2d51);
+  return mixed ^ (mixed >>> 15);
+}
+
+function mixB(lane: number, value: number): number {
+  const mixed = Math.imul(lane ^ value, 0x1b873593);
+  return mixed ^ (mixed >>> 13);
+}
+
+/** A safe integer of either sign as one word: its low 32 bits, with the bits above them spread over all. */
+function fold(value: number): number {
+  return value ^ Math.imul(Math.floor(value / TWO_32), 0x9e3779b1);
+}
+
+function mixAll(mix: typeof mixA, start: number, values: ArrayLike<number>): number {
+  let lane = start;
+  for (let i = 0; i < values.length; i++) lane = mix(lane, fold(values[i]));
+  return lane;
+}
+
+function larger(lanes: Int32Array, index: number): Int32Array<ArrayBuffer> {
+  let n = lanes.length * 2;
+  while (n <= index + 1) n *= 2;
+  return extend(lanes, new Int32Array(n));
+}

@@ -1,0 +1,303 @@
+/**
+ * One turn after the other of a shard: read commands from the ring, apply them, commit them to the journal, and only
+ * then publish their events and replies.
+ * Owner: the shard's thread (shard/main.ts) calls these methods in the order drawn below, for ever. The simulator in
+ * the tests calls them in the same order, ends batches where it likes, and lets the shard die between any two.
+ *
+ *   readAhead ──► run ──► readAhead ──► run … ──► commit ──► credit ──► publish ──► readAhead …    nothing ran: idle
+ *
+ * `readAhead` reads the commands that are in the ring. A cancel runs at once, before queued commands whose signatures
+ * are not checked yet; every other command is queued. `run` applies the first command of the queue, so at most one
+ * signature check lies between two chances for a cancel.
+ *
+ * Invariants:
+ *   LOOP-1  (output gate) Nothing the engine wrote is published before the records it belongs to are committed.
+ *   LOOP-2  A batch ends once it has run BATCH_COMMANDS commands, so a commit never waits for an endless stream. Only
+ *           the held cancels that its last command sets free run beyond that. Room for one command is kept for the
+ *           first command of the queue, so a stream of cancels cannot starve the queue.
+ *   LOOP-3  Only CANCEL and CANCEL_MANY overtake (RULES.md 5.5). All other commands, time and administration included,
+ *           run in ring order.
+ *   LOOP-4  What an account sent about one order stays in order. A CANCEL does not overtake the order it names, nor a
+ *           replacement of it. While the named order is unknown it may be any order the account has waiting, so the
+ *           CANCEL is held until the order is known or all of those have run. A CANCEL_MANY does not overtake its
+ *           account's orders that wait for the markets it names. Cancels may overtake each other: an order that two of
+ *           them name is cancelled once in either order.
+ *   LOOP-5  A command that overtakes runs at the time of the first waiting command: it expires no order and closes no
+ *           market under the commands it passed, which are still decided as of the moment they were sent.
+ *   LOOP-6  A held cancel's barrier is the ordinal of a queued command: the last one it must not overtake. It runs as
+ *           soon as that command has run, so it is never held without a reason.
+ *   LOOP-7  A batch is committed with exactly the records that the engine applied in it.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { CHECK_SLOTS } from '../../shared/wire/checkLayout.ts';
+import * as commands from '../../shared/wire/commands.ts';
+import type { Progress } from '../../shared/wire/progress.ts';
+import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
+import type { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import type { Engine } from '../core/engine.ts';
+import type { JournalStore } from '../journal/journal.ts';
+import type { OfferedChecks } from '../verify/checkBoard.ts';
+import { CommandQueue, NO_BARRIER } from './commandQueue.ts';
+
+// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
+const { ANY_COMMAND, assertCommand, COMMAND } = commands;
+const { CANCEL, CANCEL_MANY, PLACE } = COMMAND;
+
+/** Commands that one commit waits for at most: about 2 ms of signature checks. */
+const BATCH_COMMANDS = 32;
+
+/** The checks of a shorter queue are made by the shard before a verifier thread has woken up. */
+const OFFERED_FROM_LENGTH = 4;
+/** More checks than verifiers make during one turn, and few enough to offer without delaying a cancel. */
+const OFFERS_PER_TURN = 16;
+
+assert(BATCH_COMMANDS > 1, 'LOOP-2: beside what is kept for the queue a batch has room for a cancel');
+assert(OFFERS_PER_TURN <= CHECK_SLOTS, 'loop: the checks of one turn have slots');
+
+type ShardLoopParts = {
+  readonly shard: number;
+  readonly engine: Engine;
+  readonly journal: JournalStore;
+  readonly progress: Progress;
+  readonly commands: RingConsumer;
+  readonly events: RingProducer;
+  readonly clock: Clock;
+  /** Only where verifier threads run. */
+  readonly checks?: OfferedChecks | undefined;
+};
+
+/** A cancel that may not run yet. */
+type HeldCancel = {
+  readonly word: number;
+  /** Ordinal of the last queued command that it must not overtake. */
+  barrier: number;
+  /** The named order may be among the queued ones. Once it is known, only a replacement of it is a barrier. */
+  isOrderUnknown: boolean;
+};
+
+export class ShardLoop {
+  /** Commands that ran in this batch, and how many of them came from the queue. */
+  ranCount = 0;
+  inOrderCount = 0;
+  /** True if the shard made a signature check in this batch for a command after the first of the queue. */
+  #hasCheckedAnother = false;
+  readonly #shard: number;
+  readonly #engine: Engine;
+  readonly #journal: JournalStore;
+  readonly #progress: Progress;
+  readonly #commands: RingConsumer;
+  readonly #events: RingProducer;
+  readonly #checks: OfferedChecks | undefined;
+  readonly #clock: Clock;
+  readonly #queue: CommandQueue;
+  /** Checks of commands below this ordinal were offered or skipped. */
+  #offeredEnd = 0;
+  /** In ring order. */
+  readonly #held: HeldCancel[] = [];
+  /** A copy of the command that runs: the engine reads no shared memory. */
+  readonly #command = new RecordBuffer(1 << 10);
+  /** Words of the engine's output that are in the event ring already. */
+  #publishedWords = 0;
+  #trimmedSequence = 0;
+
+  constructor(parts: ShardLoopParts) {
+    this.#shard = parts.shard;
+    this.#engine = parts.engine;
+    this.#journal = parts.journal;
+    this.#progress = parts.progress;
+    this.#commands = parts.commands;
+    this.#events = parts.events;
+    this.#checks = parts.checks;
+    this.#clock = parts.clock;
+    this.#queue = new CommandQueue(parts.commands, parts.commands.capacity);
+  }
+
+  /** Reads ahead in the ring: cancels run, everything else is queued. @returns whether `run` has a command to run. */
+  readAhead(): boolean {
+    const { words } = this.#commands;
+    const most = this.inOrderCount > 0 ? BATCH_COMMANDS : BATCH_COMMANDS - 1;
+    while (this.ranCount < most) {
+      const word = this.#commands.next();
+      if (word < 0) break;
+      assertCommand(words, word);
+      const type = words[word + ANY_COMMAND.type] & 0xffff;
+      if (type === CANCEL.TYPE || type === CANCEL_MANY.TYPE) this.#runOrHold(word);
+      else this.#queue.push(word);
+    }
+    return !this.#queue.isEmpty && this.ranCount < BATCH_COMMANDS;
+  }
+
+  /**
+   * Runs the first command of the queue, and the cancels that were held because of it. While a verifier thread still
+   * checks the signature of that command, the shard checks the signature of another one instead, and runs nothing.
+   */
+  run(): void {
+    const queue = this.#queue;
+    const { first } = queue;
+    assert(this.ranCount < BATCH_COMMANDS, 'LOOP-2: the batch has room for the first of the queue');
+    if (this.#checks !== undefined) {
+      this.#offerChecks(this.#checks);
+      if (this.#checks.checkAnother(first, this.#offeredEnd)) {
+        this.#hasCheckedAnother = true;
+        return;
+      }
+      this.#checks.withdraw(first);
+    }
+    this.#copy(queue.wordOf(first));
+    this.#engine.arrivedAt(this.#clock.nowMs());
+    this.#submit();
+    this.inOrderCount++;
+    queue.shift();
+    if (this.#held.length > 0 && queue.isSigned(first)) this.#runFreedCancels();
+  }
+
+  /**
+   * True if the batch should end although it has room. A cancel should not wait for others to fill the batch. And once
+   * as many commands have run as still wait, the waiting ones can run while gateway and clients turn these replies into
+   * new commands; in one batch, each side would wait for the other.
+   */
+  get isWorthEnding(): boolean {
+    const { ranCount, inOrderCount } = this;
+    // A batch of cancels alone must have helped the queue along, or a stream of cancels would starve it.
+    const hasHelpedQueue = inOrderCount > 0 || this.#hasCheckedAnother || this.#queue.isEmpty;
+    const hasCancelled = ranCount > inOrderCount && hasHelpedQueue;
+    return hasCancelled || inOrderCount >= this.#queue.length;
+  }
+
+  /** Ends the batch and makes it durable. @returns false when none of its commands changed anything. */
+  commit(): boolean {
+    assert(this.inOrderCount <= BATCH_COMMANDS, 'LOOP-2: the commands that a batch takes from the queue are bounded');
+    this.ranCount = 0;
+    this.inOrderCount = 0;
+    this.#hasCheckedAnother = false;
+    this.#commands.release(this.#queue.isEmpty ? undefined : this.#queue.wordOf(this.#queue.first));
+    if (!this.#journal.isStaged) return false;
+    assert(this.#journal.lastSequence === this.#engine.sequence, 'LOOP-7: the journal holds every applied record');
+    this.#journal.commit();
+    return true;
+  }
+
+  /** Makes the credits of the batch available to the other shards, and its records to the projector. */
+  credit(): void {
+    assert(!this.#journal.isStaged, 'LOOP-1: credits are spent after their commit');
+    this.#engine.state.ledger.releaseCredits();
+    this.#progress.setCommitted(this.#shard, this.#engine.sequence);
+  }
+
+  /** Copies the engine's output into the event ring as far as there is room. @returns whether that was all of it. */
+  publish(): boolean {
+    assert(!this.#journal.isStaged, 'LOOP-1: events are published after their commit');
+    const { out } = this.#engine;
+    const { words } = out;
+    const ring = this.#events;
+    const end = out.lengthBytes >>> 2;
+    let from = this.#publishedWords;
+    while (from < end) {
+      const to = ring.tryClaim(words[from], 0);
+      if (to < 0) break;
+      const count = words[from] >>> 2;
+      for (let i = 1; i < count; i++) ring.words[to + i] = words[from + i];
+      from += count;
+    }
+    assert(from <= end, 'loop: the output of a batch is whole records');
+    // A tick at which nothing is due has no events, and should not wake the gateway.
+    if (from > this.#publishedWords) ring.publish();
+    const isAll = from === end;
+    this.#publishedWords = isAll ? 0 : from;
+    if (isAll) {
+      out.clear();
+      // The digest is brought up to date here, while no reply waits, and not by the command whose record gets a digest.
+      this.#engine.state.digest.catchUp();
+    }
+    return isAll;
+  }
+
+  /** Idle housekeeping: mark, WAL and trimming. @returns whether there is more of it to do. */
+  idle(): boolean {
+    assert(this.ranCount === 0, 'loop: housekeeping is done between two batches');
+    this.#journal.idle();
+    const trimmable = this.#progress.trimmable(this.#shard);
+    if (trimmable <= this.#trimmedSequence) return false;
+    if (!this.#journal.trim(trimmable)) this.#trimmedSequence = trimmable;
+    return true;
+  }
+
+  /** Skips the first of the queue: this shard checks it next anyway. */
+  #offerChecks(checks: OfferedChecks): void {
+    const { first, end } = this.#queue;
+    if (end - first < OFFERED_FROM_LENGTH) return;
+    const start = Math.max(this.#offeredEnd, first + 1);
+    const offeredEnd = Math.min(end, first + CHECK_SLOTS, start + OFFERS_PER_TURN);
+    if (offeredEnd <= start) return;
+    for (let ordinal = start; ordinal < offeredEnd; ordinal++) {
+      if (this.#queue.isSigned(ordinal)) checks.offer(ordinal, this.#commands, this.#queue.wordOf(ordinal));
+    }
+    this.#offeredEnd = offeredEnd;
+    checks.publish(first + 1, offeredEnd);
+  }
+
+  #runOrHold(word: number): void {
+    const isOrderUnknown = this.#isOrderUnknown(word);
+    const barrier = this.#queue.barrier(word, !isOrderUnknown);
+    if (barrier === NO_BARRIER) this.#overtake(word);
+    else this.#held.push({ word, barrier, isOrderUnknown });
+  }
+
+  /** Runs the held cancels whose barrier has just run, or whose order has just become known. */
+  #runFreedCancels(): void {
+    const held = this.#held;
+    let kept = 0;
+    for (const cancel of held) {
+      if (this.#isFree(cancel)) this.#overtake(cancel.word);
+      else held[kept++] = cancel;
+    }
+    held.length = kept;
+  }
+
+  #isFree(cancel: HeldCancel): boolean {
+    const { first } = this.#queue;
+    assert(cancel.barrier >= first - 1, 'LOOP-6: a held cancel runs as soon as its barrier has run');
+    if (cancel.barrier < first) return true;
+    if (!cancel.isOrderUnknown || !this.#hasPlacedOrderOf(cancel.word) || this.#isOrderUnknown(cancel.word)) {
+      return false;
+    }
+    cancel.isOrderUnknown = false;
+    cancel.barrier = this.#queue.barrier(cancel.word, true, cancel.barrier);
+    return cancel.barrier === NO_BARRIER;
+  }
+
+  /** True while the hash that a CANCEL names is not indexed. Refused orders are never indexed. */
+  #isOrderUnknown(word: number): boolean {
+    const { words } = this.#commands;
+    if ((words[word + ANY_COMMAND.type] & 0xffff) !== CANCEL.TYPE) return false;
+    return !this.#engine.state.hashes.has(words, word + CANCEL.hash);
+  }
+
+  /** True if the last command may have placed the order that the CANCEL names: cheaper than a look-up in the index. */
+  #hasPlacedOrderOf(word: number): boolean {
+    return this.#command.words[PLACE.hash] === this.#commands.words[word + CANCEL.hash];
+  }
+
+  /** Runs a cancel at the time of the first queued command, if that is earlier (LOOP-5). */
+  #overtake(word: number): void {
+    this.#copy(word);
+    if (!this.#queue.isEmpty) {
+      const { words } = this.#command;
+      const firstMs = readSafe(this.#commands.words, this.#queue.wordOf(this.#queue.first) + ANY_COMMAND.timeMs);
+      if (readSafe(words, ANY_COMMAND.timeMs) > firstMs) writeSafe(words, ANY_COMMAND.timeMs, firstMs);
+    }
+    this.#submit();
+  }
+
+  #copy(word: number): void {
+    const { words } = this.#commands;
+    this.#command.clear();
+    this.#command.appendRecords(words, word, words[word]);
+  }
+
+  #submit(): void {
+    this.#engine.submit(this.#command.words, this.#command.bytes, 0);
+    this.ranCount++;
+  }
+}

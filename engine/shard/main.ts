@@ -1,0 +1,165 @@
+/**
+ * Entry point of a shard's thread: recovers the shard, then runs its loop (loop.ts) until the gateway says stop.
+ * Owner: this thread owns the engine and its journal. It blocks in Atomics.wait while there is nothing to do.
+ *
+ * Invariant:
+ *   SHARD-1  Every failure in here ends the thread. A failed assertion, write or sync is never retried; the next thread
+ *            rebuilds the state from the journal.
+ */
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { assert } from '../../shared/base/assert.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../../shared/crypto/eip712.ts';
+import { createKeccak, type Keccak256 } from '../../shared/crypto/keccak.ts';
+import { Balances } from '../../shared/wire/balances.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import type { ShardOptions } from '../../shared/wire/threads.ts';
+import { Engine } from '../core/engine.ts';
+import { Checkpointer } from '../journal/checkpointer.ts';
+import { Journal } from '../journal/journal.ts';
+import { JournalError } from '../journal/row.ts';
+import { CachedNobleVerifier } from '../verify/cachedNoble.ts';
+import { OfferedChecks } from '../verify/checkBoard.ts';
+import { createVerifier } from '../verify/createVerifier.ts';
+import { SharedTables } from '../verify/sharedTables.ts';
+import type { Verifier } from '../verify/verifier.ts';
+import { ShardLoop } from './loop.ts';
+import { recover } from './recovery.ts';
+
+/** Time for which an idle shard sleeps before it looks for a message from the gateway. */
+const STOP_POLL_MS = 250;
+const ROOM_WAIT_MS = 100;
+/** Idle time before housekeeping: under load the ring is empty only for a moment after each batch. */
+const QUIET_MS = 20;
+/** Batches after which housekeeping is due even under load. */
+const BATCHES_PER_HOUSEKEEPING = 64;
+/** A longer commit counts as this long where the loop waits half a commit after a large batch. */
+const LONG_COMMIT_MS = 1;
+assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for commands');
+
+/** A cell that no thread notifies: waiting for it is a sleep. */
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/** The facts of a recovery, for the log. */
+type ShardReport = {
+  readonly verifier: string;
+  readonly recovered: number;
+  readonly fromSequence: number;
+  readonly damaged: readonly string[];
+};
+
+async function main(options: ShardOptions): Promise<void> {
+  assert(options.shard < options.shards, 'shard: its index is below the number of shards');
+  const keccak = await createKeccak();
+  const ownVerifier = shardVerifier(options, keccak);
+  const journal = Journal.open(options);
+  const domain = {
+    name: DOMAIN_NAME,
+    version: DOMAIN_VERSION,
+    chainId: options.chainId,
+    verifyingContract: options.exchangeAddress,
+  };
+  const hasher = hasherFor(domain, keccak);
+  const { checkBoard } = options;
+  const checks = checkBoard === null ? undefined : new OfferedChecks(checkBoard, options.shard, ownVerifier, hasher);
+  const verifier = checks ?? ownVerifier;
+  const { engine, fromSequence, damaged } = recover(
+    journal,
+    options.directory,
+    options.shard,
+    () =>
+      new Engine({
+        balances: new Balances(options.balances, options.shard),
+        collateralCheck: options.collateralCheck,
+        hasher,
+        verifier,
+        journal,
+      }),
+  );
+  const progress = new Progress(options.progress);
+  requireCommitted(engine.sequence, progress.committed(options.shard), options.journalPath);
+  const clock = systemClock;
+  engine.goLive(options.postOnlyMs === 0 ? 0 : clock.nowMs() + options.postOnlyMs);
+  const checkpointer = new Checkpointer(options.journalPath);
+  journal.checkpointsBy(checkpointer.cell);
+  const report: ShardReport = { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged };
+  parentPort?.postMessage(report);
+
+  progress.setCommitted(options.shard, engine.sequence);
+  const commands = new RingConsumer(options.commandRing);
+  const events = new RingProducer(options.eventRing);
+  const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events, clock, checks });
+  engine.describe(() => publish(loop, events));
+  run(loop, commands, events);
+  // The connection that is closed last removes the WAL.
+  await checkpointer.end();
+  journal.close();
+}
+
+/** Where the native library does not load, the shard uses the tables of the verifier threads and makes none itself. */
+function shardVerifier({ verifier, signerTables }: ShardOptions, keccak: Keccak256): Verifier {
+  const chosen = createVerifier(verifier, keccak);
+  if (chosen.name === 'native' || signerTables === null) return chosen;
+  return new CachedNobleVerifier(keccak, { shared: new SharedTables(signerTables), makesTables: false });
+}
+
+/**
+ * Runs batch after batch until the gateway says stop, with housekeeping when it is quiet. Housekeeping after every
+ * batch would cost every commit a second sync.
+ */
+function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): void {
+  let batchesSinceHousekeeping = 0;
+  let hasMoreHousekeeping = false;
+  let commitMs = 0;
+  let lastCount = 0;
+  for (;;) {
+    runBatch(loop, commitMs);
+    if (loop.ranCount > 0 && loop.ranCount * 2 < lastCount) {
+      // After a large batch wait half a commit: its replies trigger commands that can share the next sync.
+      Atomics.wait(sleeper, 0, 0, Math.min(commitMs, LONG_COMMIT_MS) / 2);
+      runBatch(loop, commitMs);
+    }
+    if (loop.ranCount === 0) {
+      if (parentPort !== null && receiveMessageOnPort(parentPort)?.message === 'stop') return;
+      const waitMs = batchesSinceHousekeeping > 0 ? QUIET_MS : STOP_POLL_MS;
+      const isQuiet = hasMoreHousekeeping || !commands.waitSync(waitMs);
+      if (!isQuiet && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING) continue;
+      hasMoreHousekeeping = loop.idle();
+      batchesSinceHousekeeping = 0;
+      continue;
+    }
+    lastCount = loop.ranCount;
+    const commitStartMs = performance.now();
+    if (loop.commit()) loop.credit();
+    commitMs = performance.now() - commitStartMs;
+    publish(loop, events);
+    batchesSinceHousekeeping++;
+  }
+}
+
+/**
+ * A batch that is worth ending ends once it has run for as long as the last commit took: its replies leave soon, and on
+ * a slow disk many commands still share a sync.
+ */
+function runBatch(loop: ShardLoop, commitMs: number): void {
+  const startMs = performance.now();
+  while (loop.readAhead() && !(loop.isWorthEnding && performance.now() - startMs >= commitMs)) loop.run();
+}
+
+/**
+ * An earlier thread of this process committed up to `committed` and may have acknowledged it: a shorter journal has
+ * lost records.
+ */
+function requireCommitted(sequence: number, committed: number, journalPath: string): void {
+  if (sequence >= committed) return;
+  throw new JournalError(`journal ${journalPath}: ends at ${sequence}, but ${committed} was committed`);
+}
+
+/** The gateway always drains the ring, so a full one is a short wait and never a loss. */
+function publish(loop: ShardLoop, events: RingProducer): void {
+  while (!loop.publish()) events.waitForRoom(ROOM_WAIT_MS);
+}
+
+assert(parentPort !== null, 'shard: runs as a worker thread');
+await main(workerData as ShardOptions);

@@ -1,0 +1,21 @@
+/**
+ * Entry point of the snapshot thread: makes a snapshot of each shard that has journaled enough since its last one, so
+ * that matching never pauses for it. The thread may end at any moment: an unfinished file has another name.
+ */
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { assert } from '../../shared/base/assert.ts';
+import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
+import type { SnapshotOptions } from '../../shared/wire/threads.ts';
+import { SnapshotMaker } from './maker.ts';
+
+const LOOK_EVERY_MS = 500;
+
+assert(parentPort !== null, 'snapshot thread: runs as a worker thread');
+stepBack(NICE_IDLER);
+const maker = new SnapshotMaker(workerData as SnapshotOptions);
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+for (let isStopping = false; !isStopping; ) {
+  isStopping = receiveMessageOnPort(parentPort)?.message === 'stop';
+  maker.makeDue(isStopping);
+  if (!isStopping) Atomics.wait(sleeper, 0, 0, LOOK_EVERY_MS);
+}

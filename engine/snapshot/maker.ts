@@ -1,0 +1,124 @@
+/**
+ * Makes snapshots outside of the shard: loads the last snapshot, replays the journal's rows after it, and writes the
+ * next snapshot.
+ * Owner: the snapshot thread (main.ts). It writes snapshot files and the `trimmable` cells, and nothing else.
+ *
+ * Invariants:
+ *   SNAPMAKER-1  A snapshot counts only after it was read back whole. Journal rows are trimmed only up to the older of
+ *                two that count, and never the last `keepRecords` before the newest.
+ *   SNAPMAKER-2  The work uses a small share of one core: after each slice of rows the thread sleeps PAUSE_MS.
+ *   SNAPMAKER-3  A new snapshot is newer than the one it was made from.
+ */
+import { rmSync } from 'node:fs';
+import { assert } from '../../shared/base/assert.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../../shared/crypto/eip712.ts';
+import { Balances, createBalances } from '../../shared/wire/balances.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import type { SnapshotOptions } from '../../shared/wire/threads.ts';
+import { SnapshotError } from '../base/snapshotIo.ts';
+import { Engine } from '../core/engine.ts';
+import { JournalReader } from '../journal/reader.ts';
+import { JournalHead } from '../journal/row.ts';
+import { createVerifier } from '../verify/createVerifier.ts';
+import { listSnapshots, loadSnapshot, saveSnapshot } from './snapshot.ts';
+
+const SLICE_ROWS = 1000;
+/** About nine times as long as a slice takes. */
+const PAUSE_MS = 30;
+const KEPT_SNAPSHOTS = 2;
+/** Rows from which a snapshot at the stop is worth its time: it saves the next start their replay. */
+const WORTH_AT_STOP = 1000;
+
+assert(KEPT_SNAPSHOTS === 2, 'SNAPMAKER-1: rows are trimmed up to the older of two snapshots');
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+export class SnapshotMaker {
+  readonly #options: SnapshotOptions;
+  readonly #progress: Progress;
+  /** By shard: the sequence of its newest snapshot. */
+  readonly #newest: number[];
+
+  constructor(options: SnapshotOptions) {
+    this.#options = options;
+    this.#progress = new Progress(options.progress);
+    this.#newest = options.journalPaths.map((_, shard) => listSnapshots(options.directory, shard)[0]?.sequence ?? 0);
+  }
+
+  /** Makes the snapshots that are due. @param isStopping then also smaller ones, and without pauses. */
+  makeDue(isStopping: boolean): void {
+    const { journalPaths, everyRecords } = this.#options;
+    const due = isStopping ? Math.min(WORTH_AT_STOP, everyRecords) : everyRecords;
+    for (let shard = 0; shard < journalPaths.length; shard++) {
+      if (this.#progress.committed(shard) - this.#newest[shard] >= due) this.#make(shard, isStopping);
+    }
+  }
+
+  #make(shard: number, isStopping: boolean): void {
+    const { directory, journalPaths, keepRecords } = this.#options;
+    const base = this.#load(shard);
+    const reader = new JournalReader(journalPaths[shard]);
+    try {
+      replayTo(this.#progress.committed(shard), reader, base.head, base.engine, isStopping);
+    } finally {
+      reader.close();
+    }
+    const { engine, head } = base;
+    assert(head.sequence > base.fromSequence, 'SNAPMAKER-3: a new snapshot is newer than its base');
+    const file = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head });
+    loadSnapshot(file, shard, this.#engine().state);
+    this.#newest[shard] = file.sequence;
+
+    const [, older] = listSnapshots(directory, shard);
+    if (older !== undefined && base.fromSequence === older.sequence) {
+      const trimmable = Math.min(older.sequence, file.sequence - keepRecords);
+      assert(trimmable < file.sequence, 'SNAPMAKER-1: the newest snapshot can always be reached by a replay');
+      this.#progress.setTrimmable(shard, trimmable);
+    }
+    for (const old of listSnapshots(directory, shard).slice(KEPT_SNAPSHOTS)) rmSync(old.path, { force: true });
+  }
+
+  /** The newest snapshot that can be used, or the start of the journal. A damaged snapshot is removed. */
+  #load(shard: number): { engine: Engine; head: JournalHead; fromSequence: number } {
+    for (const file of listSnapshots(this.#options.directory, shard)) {
+      const engine = this.#engine();
+      try {
+        const { head, nowMs } = loadSnapshot(file, shard, engine.state);
+        engine.resumeAt(head.sequence, nowMs);
+        return { engine, head, fromSequence: head.sequence };
+      } catch (error) {
+        if (!(error instanceof SnapshotError)) throw error;
+        rmSync(file.path, { force: true });
+      }
+    }
+    return { engine: this.#engine(), head: new JournalHead(0, 0, 0), fromSequence: 0 };
+  }
+
+  /** An engine that only replays: its balances are its own, and no signature is checked. */
+  #engine(): Engine {
+    const { chainId, exchangeAddress } = this.#options;
+    const domain = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract: exchangeAddress };
+    return new Engine({
+      balances: new Balances(createBalances()),
+      collateralCheck: true,
+      hasher: hasherFor(domain),
+      verifier: createVerifier('noble'),
+      journal: { append: () => assert(false, 'snapshot maker: a replay journals nothing') },
+    });
+  }
+}
+
+function replayTo(
+  sequence: number,
+  reader: JournalReader,
+  head: JournalHead,
+  engine: Engine,
+  isHurried: boolean,
+): void {
+  while (head.sequence < sequence) {
+    const limit = Math.min(SLICE_ROWS, sequence - head.sequence);
+    const count = reader.readFrom(head, limit, (row) => engine.replay(row));
+    assert(count === limit, 'snapshot maker: committed rows can be read');
+    if (!isHurried) Atomics.wait(sleeper, 0, 0, PAUSE_MS);
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The nonces that each key has used recently, in memory. Owner: the gateway thread.
+ *
+ * Invariants:
+ *   NONCES-1  A nonce is refused for at least PERIOD_MS after its use. A timestamp is acceptable for at most 60 s (30 s
+ *             of skew either way), so a nonce is forgotten only when its own timestamp is not acceptable any more.
+ *   NONCES-2  Nonces from before the start are unknown, so timestamps up to `floorSec` are not covered. The floor rises
+ *             with every dropped generation, which keeps NONCES-1 when the wall clock is set back.
+ *   NONCES-3  A generation holds at most MAX_PER_KEY nonces of a key; a full one refuses, it never forgets early.
+ *   NONCES-4  A timestamp ahead of this clock is stored durably, per key, before it is accepted: after a restart it may
+ *             still be current, and the floor alone would accept it a second time.
+ */
+
+/** Timestamps ahead of the server's clock, kept over restarts. */
+export type AheadTimestamps = {
+  /** The latest one that an earlier process accepted from this key, 0 for none. */
+  aheadBeforeStart(keyId: string): number;
+  acceptedAhead(keyId: string, timestampSec: number): void;
+};
+
+/** One and a half times the 60 s for which a timestamp can be acceptable. */
+const PERIOD_MS = 90_000;
+const MAX_SKEW_SEC = 30;
+/** Reached by one key with over 11,000 signed requests a second for a whole period. */
+const MAX_PER_KEY = 1 << 20;
+
+type Generation = Map<string, Set<string>>;
+
+export class NonceMemory {
+  readonly #ahead: AheadTimestamps;
+  readonly #maxPerKey: number;
+  #current: Generation = new Map();
+  #previous: Generation = new Map();
+  #startedMs: number;
+  #floorSec: number;
+
+  /** `floorSec` is the second in which the process started: nonces signed until then may have been used before. */
+  constructor(floorSec: number, ahead: AheadTimestamps, maxPerKey = MAX_PER_KEY) {
+    this.#ahead = ahead;
+    this.#floorSec = floorSec;
+    this.#startedMs = floorSec * 1000;
+    this.#maxPerKey = maxPerKey;
+  }
+
+  covers(keyId: string, timestampSec: number): boolean {
+    return timestampSec > this.#floorSec && timestampSec > this.#ahead.aheadBeforeStart(keyId);
+  }
+
+  /** Call only with a covered timestamp and a valid signature. */
+  tryUse(keyId: string, nonce: string, timestampSec: number, nowMs: number): boolean {
+    if (nowMs - this.#startedMs >= PERIOD_MS) this.#rotate(nowMs);
+    if (this.#previous.get(keyId)?.has(nonce)) return false;
+    let used = this.#current.get(keyId);
+    if (used === undefined) {
+      used = new Set();
+      this.#current.set(keyId, used);
+    }
+    const known = used.size;
+    if (known >= this.#maxPerKey) return false;
+    // One look-up checks that the nonce is new and stores it.
+    used.add(nonce);
+    if (used.size === known) return false;
+    if (timestampSec > Math.floor(nowMs / 1000)) this.#ahead.acceptedAhead(keyId, timestampSec);
+    return true;
+  }
+
+  /** Whole generations are dropped at once, so forgetting costs nothing per nonce, and idle keys use no memory. */
+  #rotate(nowMs: number): void {
+    // Nonces of the dropped generation were signed at most the skew after the last moment at which it was written.
+    this.#floorSec = Math.max(this.#floorSec, Math.floor(this.#startedMs / 1000) + MAX_SKEW_SEC);
+    this.#previous = this.#current;
+    this.#current = new Map();
+    this.#startedMs = nowMs;
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * On whose behalf a request is carried out. The identity stage decides it once; handlers get the kinds that the access
+ * of their route admits (http/route.ts), so that none of them needs to check for an account.
+ */
+import type { BlockList } from 'node:net';
+import type { SelfTrade } from '../../shared/base/codes.ts';
+import type { Limit, Tier } from '../limits/classes.ts';
+import type { HmacKey } from './hmacKey.ts';
+import type { Passphrase } from './passphrase.ts';
+
+/** One object per key, made when the key is loaded or issued: a request allocates nothing for its principal. */
+export type ApiKey = {
+  readonly kind: 'apiKey';
+  readonly keyId: string;
+  readonly accountIndex: number;
+  readonly userId: string;
+  readonly secret: HmacKey;
+  readonly passphrase: Passphrase;
+  /** Bits of SCOPE. */
+  readonly scopes: number;
+  readonly revoked: boolean;
+  readonly expiresAtMs: number | null;
+  readonly requireSigningVersion: 1 | 2 | null;
+  readonly tier: Tier;
+  readonly rateLimitOverride: Limit | null;
+  readonly selfTradePrevention: SelfTrade;
+  /** The networks from which the key may be used; null allows all. */
+  readonly allowedNetworks: BlockList | null;
+};
+
+/** The holder of the administrator's token. */
+export type Administrator = { readonly kind: 'administrator' };
+
+/** Public requests without a valid key, and operators' requests from this machine. */
+export type Anonymous = { readonly kind: 'anonymous' };
+
+export type Principal = ApiKey | Administrator | Anonymous;
+
+/** Every kind that acts for an account. */
+export type AccountPrincipal = Extract<Principal, { readonly accountIndex: number }>;
+
+export const ADMINISTRATOR: Administrator = Object.freeze({ kind: 'administrator' });
+export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
+
+/** True for a principal that acts for an account. */
+export function isAccount(principal: Principal): principal is AccountPrincipal {
+  return principal.kind === 'apiKey';
+}

@@ -1,0 +1,103 @@
+/**
+ * One request in flight: everything the stages learn about it, and the response it is answered on.
+ * Owner: the gateway thread, from the uWebSockets.js handler until the answer.
+ *
+ * Invariants:
+ *   CALL-1  The request object of uWebSockets.js is invalid once its handler has returned, so everything needed later
+ *           is copied before.
+ *   CALL-2  A call is answered once. `answered` turns true with the answer, whether or not it could still be written.
+ *   CALL-3  After `aborted` the response is never touched: uWebSockets.js throws on it.
+ */
+import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import type { Credentials } from '../access/authenticator.ts';
+import { ANONYMOUS, type Principal } from '../access/principal.ts';
+import type { IdempotencyHold } from './hold.ts';
+import type { RouteSpec } from './spec.ts';
+
+const NO_BYTES = Buffer.alloc(0);
+const EMPTY = Object.freeze({});
+
+/** True if a stage lets the call pass; a promise while a shared counter decides. */
+export type Passage = boolean | Promise<boolean>;
+
+/** The parameters that turn a request into a WebSocket. */
+export type Upgrade = {
+  readonly key: string;
+  readonly protocol: string;
+  readonly extensions: string;
+  readonly context: us_socket_context_t;
+};
+
+export class Call {
+  readonly response: HttpResponse;
+  readonly method: string;
+  readonly path: string;
+  /** Null without a question mark; the empty string is a query of its own, and signed as such. */
+  readonly rawQuery: string | null;
+  readonly startedMs: number;
+
+  route: RouteSpec | null = null;
+  forwardedFor = '';
+  /** Null when no key was offered. */
+  credentials: Credentials | null = null;
+  /** The Idempotency-Key header as sent, empty when absent; in lower case once its stage has passed it. */
+  idempotencyKey = '';
+  /** The X-SVC-DEADLINE header as sent, empty when absent. */
+  deadline = '';
+  /** The deadline in Unix milliseconds; 0 when there is none. */
+  deadlineMs = 0;
+  /** Null when the call has no idempotency key. */
+  idempotencyHold: IdempotencyHold | null = null;
+  /** Part of the request may have been carried out: the key stays unresolved for the retry that finds out. */
+  isOutcomeUnknown = false;
+
+  /** Bytes of the body as the headers announce it, or CHUNKED or MALFORMED. */
+  announcedBytes = 0;
+  /** The body exactly as it was received and signed. */
+  bodyBytes: Buffer = NO_BYTES;
+
+  // The following four have the types that the route's declaration gives them in its handler (route.ts).
+  params: unknown = EMPTY;
+  query: unknown = EMPTY;
+  body: unknown = undefined;
+  principal: Principal = ANONYMOUS;
+
+  /** The decision of the limit by address, which a call without a key meets before its body is read. */
+  addressPassage: Passage = true;
+  /** Header lines ready to write; empty when nothing was counted. */
+  rateLimitHeaders = '';
+  /** CORS header lines, written as the value of Vary; empty where none apply. */
+  corsLines = '';
+  closesConnection = false;
+  /** Null for a plain request. */
+  upgrade: Upgrade | null = null;
+  aborted = false;
+  /** The handler was called and must answer. */
+  dispatched = false;
+  answered = false;
+  /** The status of the answer; 0 while there is none. */
+  status = 0;
+  /** Called once, when the call is over. */
+  readonly onAnswered: (call: Call) => void;
+
+  constructor(
+    response: HttpResponse,
+    method: string,
+    path: string,
+    rawQuery: string | null,
+    startedMs: number,
+    onAnswered: (call: Call) => void,
+  ) {
+    this.response = response;
+    this.method = method;
+    this.path = path;
+    this.rawQuery = rawQuery;
+    this.startedMs = startedMs;
+    this.onAnswered = onAnswered;
+  }
+
+  /** Path and query exactly as sent, as a key signs them. */
+  get target(): string {
+    return this.rawQuery === null ? this.path : `${this.path}?${this.rawQuery}`;
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Web pages that may read answers (RULES.md 6.9): none, unless the settings name their origins. The routes of
+ * administrators and operators are never available to pages.
+ */
+import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
+
+const ANY = '*';
+const MAX_AGE_SEC = 600;
+const ASKED_HEADERS = ['content-type', 'idempotency-key', 'x-svc-deadline', ...Object.values(AUTH_HEADER)].join(', ');
+const SHOWN_HEADERS = ['Decision', 'Limit', 'Window-Seconds', 'Remaining', 'Reset'].map(
+  (name) => `X-RateLimit-${name}`,
+);
+const EXPOSED = `Access-Control-Expose-Headers: ${['Retry-After', ...SHOWN_HEADERS].join(', ')}`;
+
+export class Cors {
+  readonly #origins: ReadonlySet<string>;
+
+  /** `https://example.org`, or `*` for all. */
+  constructor(origins: Iterable<string>) {
+    this.#origins = new Set(origins);
+  }
+
+  /** Header lines for an answer to a page of this origin, the first without its name, which is Vary. */
+  linesFor(origin: string): string {
+    return this.#allows(origin) ? `Origin\r\nAccess-Control-Allow-Origin: ${origin}\r\n${EXPOSED}` : 'Origin';
+  }
+
+  /** The header lines for a browser's preflight request; null if the page may not send the request. */
+  preflightLinesFor(origin: string, methods: string): string | null {
+    if (!this.#allows(origin)) return null;
+    const lines = [
+      this.linesFor(origin),
+      `Access-Control-Allow-Methods: ${methods}`,
+      `Access-Control-Allow-Headers: ${ASKED_HEADERS}`,
+      `Access-Control-Max-Age: ${MAX_AGE_SEC}`,
+    ];
+    return lines.join('\r\n');
+  }
+
+  #allows(origin: string): boolean {
+    return origin !== '' && (this.#origins.has(origin) || this.#origins.has(ANY));
+  }
+}

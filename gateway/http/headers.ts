@@ -1,0 +1,117 @@
+/**
+ * The headers of a request that the gateway uses. They are read in one pass: the request object is invalid after its
+ * handler returns, and asking uWebSockets.js for single names costs more than reading all. If a name appears several
+ * times, its first line counts, unless stated otherwise.
+ *
+ * A body whose framing two parsers could read differently is refused and its connection closed, because the following
+ * bytes could be read as another request (RULES.md 6.4). Owner: the gateway thread.
+ */
+import type { HttpRequest } from 'uWebSockets.js';
+import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
+import type { Credentials } from '../access/authenticator.ts';
+
+/** The length of the body in the headers, or one of these. */
+export const CHUNKED = -1;
+export const MALFORMED = -2;
+
+const LENGTH_FORM = /^[0-9]{1,15}$/;
+
+/** Values as sent; a header that is absent is the empty string. */
+export class RequestHeaders implements Credentials {
+  keyId = '';
+  passphrase = '';
+  timestamp = '';
+  signature = '';
+  version = '';
+  nonce = '';
+  authorization = '';
+  idempotencyKey = '';
+  deadline = '';
+  origin = '';
+  /** The method a browser asks about on behalf of a page. */
+  requestedMethod = '';
+  /** All lines as one: a proxy may add a line of its own after those of the client. */
+  forwardedFor = '';
+  /** True if a header of a proxy is present. */
+  isPassedOn = false;
+  #contentLength = '';
+  #transferEncoding = '';
+  #framingLines = 0;
+
+  static of(request: HttpRequest): RequestHeaders {
+    reading = new RequestHeaders();
+    request.forEach(read);
+    return reading;
+  }
+
+  /** True if the request has credentials of an API key. */
+  get offersKey(): boolean {
+    return this.keyId !== '';
+  }
+
+  /** uWebSockets.js uses the first of two lengths and ignores unknown codings, so both are checked here. */
+  get bodyBytes(): number {
+    if (this.#framingLines === 0) return 0;
+    if (this.#framingLines > 1) return MALFORMED;
+    if (this.#transferEncoding !== '') return this.#transferEncoding.toLowerCase() === 'chunked' ? CHUNKED : MALFORMED;
+    return LENGTH_FORM.test(this.#contentLength) ? Number(this.#contentLength) : MALFORMED;
+  }
+
+  read(name: string, value: string): void {
+    switch (name) {
+      case 'content-length':
+        this.#framingLines++;
+        this.#contentLength = value;
+        break;
+      case 'transfer-encoding':
+        this.#framingLines++;
+        this.#transferEncoding = value;
+        break;
+      case AUTH_HEADER.API_KEY:
+        this.keyId ||= value;
+        break;
+      case AUTH_HEADER.PASSPHRASE:
+        this.passphrase ||= value;
+        break;
+      case AUTH_HEADER.TIMESTAMP:
+        this.timestamp ||= value;
+        break;
+      case AUTH_HEADER.SIGNATURE:
+        this.signature ||= value;
+        break;
+      case AUTH_HEADER.VERSION:
+        this.version ||= value;
+        break;
+      case AUTH_HEADER.NONCE:
+        this.nonce ||= value;
+        break;
+      case 'idempotency-key':
+        this.idempotencyKey ||= value;
+        break;
+      case 'x-svc-deadline':
+        this.deadline ||= value;
+        break;
+      case 'authorization':
+        this.authorization ||= value;
+        break;
+      case 'origin':
+        this.origin ||= value;
+        break;
+      case 'access-control-request-method':
+        this.requestedMethod ||= value;
+        break;
+      case 'x-forwarded-for':
+        this.forwardedFor += this.forwardedFor === '' ? value : `,${value}`;
+        this.isPassedOn ||= value !== '';
+        break;
+      case 'forwarded':
+      case 'x-real-ip':
+      case 'via':
+        this.isPassedOn ||= value !== '';
+    }
+  }
+}
+
+/** Created once: a closure for each request would cost an allocation. */
+let reading = new RequestHeaders();
+const read = (name: string, value: string): void => reading.read(name, value);

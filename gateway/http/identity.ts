@@ -1,0 +1,107 @@
+/**
+ * The stages that decide on whose behalf a request is made and whether the caller's limit admits it (RULES.md 4):
+ * identity, scope and limit. A call that is refused here has been answered.
+ *
+ * A key is counted only once its signature is valid, so a forged request never spends a quota. Everything else is
+ * counted by address, failed attempts included, which also slows down guessing.
+ * Owner: the gateway thread.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Authentication, Authenticator, Credentials } from '../access/authenticator.ts';
+import type { ApiKey } from '../access/principal.ts';
+import { clientAddress, clientSubject, isLoopback } from '../limits/clientAddress.ts';
+import type { Limiter, LimitResult } from '../limits/limiter.ts';
+import type { Config } from '../process/config.ts';
+import { isWithin } from '../process/networks.ts';
+import type { Call, Passage } from './call.ts';
+import type { Refusal } from './refusal.ts';
+import { refuse } from './respond.ts';
+import type { RouteSpec } from './spec.ts';
+
+type IdentityOptions = {
+  readonly config: Pick<Config, 'trustProxy'>;
+  readonly authenticator: Authenticator;
+  /** Null: nothing is counted. */
+  readonly limiter: Limiter | null;
+  readonly clock: Clock;
+};
+
+const DEPENDENCY_RETRY_AFTER_SEC = 1;
+const BLOCKED: Authentication = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
+
+export class IdentityStage {
+  readonly #options: IdentityOptions;
+
+  constructor(options: IdentityOptions) {
+    this.#options = options;
+  }
+
+  /** For a call that offers a key, once its body is complete. @param scope the bits that the key must have. */
+  identify(call: Call, route: RouteSpec, scope: number, credentials: Credentials): Passage {
+    const { method, target, bodyBytes, startedMs } = call;
+    const checked = this.#options.authenticator.check(credentials, method, target, bodyBytes, startedMs);
+    const result = checked.ok && !this.#isAllowedFrom(call, checked.key) ? BLOCKED : checked;
+    if (!result.ok) {
+      // Public data needs no key: an invalid one, or a clock that is wrong, must not prevent a client from requesting
+      // the time.
+      if (route.access === 'public' && !route.strictKey) return this.countAddress(call, route);
+      this.refuse(call, route, result);
+      return false;
+    }
+    call.principal = result.key;
+    if ((result.key.scopes & scope) !== scope) {
+      this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE });
+      return false;
+    }
+    return this.#pass(call, this.#options.limiter?.countKey(result.key, route, startedMs) ?? null);
+  }
+
+  /** For a call that offers no key. */
+  countAddress(call: Call, route: RouteSpec): Passage {
+    const { limiter, config } = this.#options;
+    if (limiter === null) return true;
+    const subject = clientSubject(peerOf(call), call.forwardedFor, config.trustProxy);
+    return this.#pass(call, limiter.countAddress(subject, route, call.startedMs));
+  }
+
+  /** Counts the failed attempt by its address, then refuses it. */
+  refuse(call: Call, route: RouteSpec, refusal: Refusal): void {
+    const passage = this.countAddress(call, route);
+    if (passage === true) refuse(call, refusal);
+    else if (passage !== false) void passage.then((isPassed) => isPassed && refuse(call, refusal));
+  }
+
+  /** Checked only once the signature is valid, so that the list of a key stays unknown to everyone else. */
+  #isAllowedFrom(call: Call, { allowedNetworks }: ApiKey): boolean {
+    if (allowedNetworks === null) return true;
+    return isWithin(allowedNetworks, clientAddress(peerOf(call), call.forwardedFor, this.#options.config.trustProxy));
+  }
+
+  #pass(call: Call, result: LimitResult | Promise<LimitResult> | null): Passage {
+    if (result === null) return true;
+    return result instanceof Promise ? result.then((late) => this.#apply(call, late)) : this.#apply(call, result);
+  }
+
+  #apply(call: Call, result: LimitResult): boolean {
+    call.rateLimitHeaders = result.headers;
+    if (result.decision === 'allowed') return true;
+    if (result.decision === 'dependency_unavailable') {
+      refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });
+    } else {
+      // Never 0: a full window still holds its oldest request for some milliseconds.
+      const waitMs = result.resetMs - this.#options.clock.nowMs();
+      refuse(call, { row: ERRORS.RATE_LIMITED, retryAfterSec: Math.max(Math.ceil(waitMs / 1000), 1) });
+    }
+    return false;
+  }
+}
+
+/** True for a socket opened on this machine. */
+export function isFromHere(call: Call): boolean {
+  return isLoopback(peerOf(call));
+}
+
+function peerOf(call: Call): Uint8Array {
+  return new Uint8Array(call.response.getRemoteAddress());
+}

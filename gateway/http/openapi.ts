@@ -1,0 +1,249 @@
+/**
+ * The OpenAPI 3.1 document of the route table. Everything in it follows from the declarations of the routes and from
+ * the error table: the refusals of the stages from access, limit and flags, those of the handler from its list, the
+ * examples from those of the single fields.
+ */
+import type { JsonSchema } from '../../shared/api/schema.ts';
+import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
+import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
+import { LIMIT_CLASSES } from '../limits/classes.ts';
+import { exampleOf } from './example.ts';
+import { isForOperators, type RouteSpec } from './spec.ts';
+
+/** The schemas that get a name of their own in the document. */
+export type NamedSchemas = ReadonlyMap<JsonSchema, string>;
+
+type Document = Readonly<Record<string, unknown>>;
+
+const JSON_TYPE = 'application/json';
+const ALL_ERRORS = Object.keys(ERRORS) as readonly ErrorKey[];
+const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => isIdentity(ERRORS[key].number) && key !== 'INVALID_ADMIN_TOKEN');
+
+/** Formats of this interface as patterns, for readers that do not know them. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  address: '^0x[0-9a-fA-F]{40}$',
+  hash: '^0x[0-9a-fA-F]{64}$',
+  uint256: '^(?:0|[1-9][0-9]{0,77})$',
+  amount: '^[1-9][0-9]{0,15}$',
+};
+
+const INFO = {
+  title: 'Prediction market exchange',
+  version: '1',
+  description:
+    'Requests of accounts are signed with an API key (HMAC-SHA256, signing version 1 or 2); orders are signed by a ' +
+    'wallet as well (EIP-712). Amounts are atomic units as decimal text: micro-USDC and millionths of a token. ' +
+    'Every refusal has a code of the error table; a 503 always carries Retry-After. Paths without an operation are ' +
+    'answered 404, other methods 405. The WebSocket stream has a document of its own, /asyncapi.json.',
+};
+
+/** The headers of answers: Retry-After, and those of the rate limit on every answer that was counted. */
+const HEADERS = {
+  'Retry-After': { description: 'Seconds to wait; always with 503 and 429.', schema: { type: 'integer' } },
+  'X-RateLimit-Decision': { schema: { enum: ['allowed', 'quota_denied', 'dependency_unavailable'] } },
+  'X-RateLimit-Limit': { description: 'Requests of a window.', schema: { type: 'integer' } },
+  'X-RateLimit-Window-Seconds': { schema: { type: 'integer' } },
+  'X-RateLimit-Remaining': { schema: { type: 'integer' } },
+  'X-RateLimit-Reset': { description: 'Unix seconds.', schema: { type: 'integer' } },
+};
+const LIMIT_HEADERS = Object.keys(HEADERS).filter((name) => name !== 'Retry-After');
+
+const SECURITY_SCHEMES = {
+  apiKey: inHeader(AUTH_HEADER.API_KEY, 'The id of the key.'),
+  passphrase: inHeader(AUTH_HEADER.PASSPHRASE, 'The passphrase of the key.'),
+  timestamp: inHeader(AUTH_HEADER.TIMESTAMP, 'Unix seconds, at most 30 seconds off.'),
+  signature: inHeader(
+    AUTH_HEADER.SIGNATURE,
+    'HMAC-SHA256 in base64 with the secret of the key. Version 1 signs timestamp, method, target and body; version 2 ' +
+      'signs timestamp, nonce, method, target and the SHA-256 of the body.',
+  ),
+  signingVersion: inHeader(AUTH_HEADER.VERSION, 'Absent or 1, or 2.'),
+  nonce: inHeader(AUTH_HEADER.NONCE, 'Of version 2: 16 to 64 characters, used once.'),
+  adminToken: { type: 'http', scheme: 'bearer', description: 'The token of the administrator.' },
+};
+const VERSION_1 = ['apiKey', 'passphrase', 'timestamp', 'signature'];
+const VERSION_2 = [...VERSION_1, 'signingVersion', 'nonce'];
+
+export function openApiDocument(routes: readonly RouteSpec[], named: NamedSchemas): Document {
+  const writer = new SchemaWriter(named);
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:([^/]+)/g, '{$1}');
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operationOf(route, writer);
+  }
+  return {
+    openapi: '3.1.0',
+    info: INFO,
+    servers: [{ url: '/' }],
+    paths,
+    components: { schemas: writer.components(), securitySchemes: SECURITY_SCHEMES, headers: HEADERS },
+  };
+}
+
+/** Every error that a route can answer, in the order of precedence. */
+export function errorsOf(route: RouteSpec): readonly ErrorKey[] {
+  const { access, placing, reducing } = route;
+  const isSigned = access !== 'public' && !isForOperators(route);
+  const keys = new Set<ErrorKey>(['PAYLOAD_TOO_LARGE', 'MALFORMED_REQUEST', 'INTERNAL_ERROR']);
+  const add = (isThere: unknown, ...more: readonly ErrorKey[]): void => {
+    if (isThere) for (const key of more) keys.add(key);
+  };
+  add(!route.probe, 'ENGINE_BUSY');
+  add(LIMIT_CLASSES[route.limit] !== null, 'RATE_LIMITED', 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE');
+  add(isSigned || route.strictKey, ...IDENTITY_ERRORS);
+  add(isForOperators(route), 'INVALID_ADMIN_TOKEN');
+  add(placing, 'PLATFORM_PAUSED', 'NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY');
+  add(placing && !reducing, 'TRADING_TIMEOUT_ACTIVE');
+  add(route.idempotency, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
+  add(route.idempotency, 'IDEMPOTENCY_KEY_IN_PROGRESS', 'OUTCOME_UNKNOWN');
+  add(route.query ?? route.body ?? route.hasDeadline, 'VALIDATION_ERROR');
+  add(true, ...(route.errors ?? []));
+  return ALL_ERRORS.filter((key) => keys.has(key));
+}
+
+/** Writes each named schema once, under its name, and a reference to it everywhere else. */
+class SchemaWriter {
+  readonly #named: NamedSchemas;
+  readonly #written = new Map<string, unknown>();
+
+  constructor(named: NamedSchemas) {
+    this.#named = named;
+  }
+
+  write(schema: JsonSchema): unknown {
+    const name = this.#named.get(schema);
+    if (name === undefined) return this.#inline(schema);
+    if (!this.#written.has(name)) {
+      this.#written.set(name, null);
+      this.#written.set(name, this.#inline(schema));
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  components(): Document {
+    return Object.fromEntries([...this.#written].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #inline(schema: JsonSchema): Document {
+    const { properties, items, anyOf, format } = schema;
+    const written: Record<string, unknown> = { ...schema };
+    if (properties !== undefined) {
+      const entries = Object.entries(properties as Readonly<Record<string, JsonSchema>>);
+      written['properties'] = Object.fromEntries(entries.map(([name, property]) => [name, this.write(property)]));
+    }
+    if (items !== undefined) written['items'] = this.write(items as JsonSchema);
+    if (anyOf !== undefined) written['anyOf'] = (anyOf as readonly JsonSchema[]).map((option) => this.write(option));
+    const pattern = PATTERNS[format as string];
+    return pattern === undefined ? written : { ...written, pattern };
+  }
+}
+
+function operationOf(route: RouteSpec, writer: SchemaWriter): Document {
+  const limit = LIMIT_CLASSES[route.limit];
+  const body = route.documentedBody ?? route.body;
+  return {
+    operationId: operationId(route),
+    summary: route.summary,
+    tags: [route.path.split('/').find((part) => part !== '' && part !== 'v1')!],
+    ...(limit === null ? {} : { description: `Without a key: ${limit.requests} requests in ${limit.windowSec} s.` }),
+    security: securityOf(route),
+    parameters: parametersOf(route, writer),
+    ...(body === undefined ? {} : { requestBody: requestBody(route, body, writer) }),
+    responses: responsesOf(route, writer),
+  };
+}
+
+/** `POST /v1/orders/:hash/amend` is "postOrdersByHashAmend". */
+function operationId({ method, path }: RouteSpec): string {
+  const words = path.split(/[/.-]/).filter((part) => part !== '' && part !== 'v1');
+  const named = words.map((word) => (word.startsWith(':') ? `By_${word.slice(1)}` : word));
+  return [method.toLowerCase(), ...named].join('_').replaceAll(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function securityOf(route: RouteSpec): unknown {
+  const { access, strictKey } = route;
+  const withKey = (schemes: readonly string[], scopes: readonly string[]): Document => {
+    return Object.fromEntries(schemes.map((name) => [name, name === 'apiKey' ? scopes : []]));
+  };
+  if (access === 'admin') return [{ adminToken: [] }];
+  if (access === 'operator') return [{}, { adminToken: [] }];
+  if (access === 'public') return strictKey ? [{}, withKey(VERSION_2, []), withKey(VERSION_1, [])] : [];
+  const own = route.method === 'GET' ? 'read:account' : 'manage:account';
+  const scopes = [access === 'authenticated' ? own : access];
+  return [withKey(VERSION_2, scopes), withKey(VERSION_1, scopes)];
+}
+
+function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[] {
+  const inPath = Object.entries(route.params ?? {}).map(([name, schema]) => {
+    return { name, in: 'path', required: true, schema: writer.write(schema) };
+  });
+  const properties = (route.query?.['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const inQuery = Object.entries(properties).map(([name, schema]) => {
+    return { name, in: 'query', required: false, schema: writer.write(schema) };
+  });
+  const headers: unknown[] = [];
+  if (route.idempotency !== undefined) {
+    const description = 'A repeat with the same key is answered as the first request was.';
+    headers.push({ name: 'Idempotency-Key', in: 'header', description, schema: { type: 'string', format: 'uuid' } });
+  }
+  if (route.hasDeadline) {
+    const description = 'Unix milliseconds after which the order is not wanted any more.';
+    headers.push({ name: 'X-SVC-DEADLINE', in: 'header', description, schema: { type: 'integer', minimum: 1 } });
+  }
+  return [...inPath, ...inQuery, ...headers];
+}
+
+function requestBody(route: RouteSpec, body: JsonSchema, writer: SchemaWriter): Document {
+  return {
+    required: !route.bodyOptional,
+    content: { [JSON_TYPE]: { schema: writer.write(body), example: exampleOf(body) } },
+  };
+}
+
+function responsesOf(route: RouteSpec, writer: SchemaWriter): Document {
+  const responses: Record<string, unknown> = {};
+  const headers = LIMIT_CLASSES[route.limit] === null ? {} : { headers: references(LIMIT_HEADERS) };
+  for (const [status, schema] of Object.entries(route.answers)) {
+    const contentType = route.contentType ?? JSON_TYPE;
+    const isEmpty = Object.keys(schema).length === 0;
+    const example = contentType === JSON_TYPE ? { example: exampleOf(schema) } : {};
+    const content = { [contentType]: { schema: writer.write(schema), ...example } };
+    responses[status] = { description: 'Done.', ...headers, ...(isEmpty ? {} : { content }) };
+  }
+  const byStatus = Map.groupBy(errorsOf(route), (key) => ERRORS[key].status);
+  for (const [status, keys] of byStatus) responses[status] ??= errorResponse(status, keys);
+  return responses;
+}
+
+function errorResponse(status: number, keys: readonly ErrorKey[]): Document {
+  const rows = keys.map((key) => ERRORS[key]);
+  const codes = [...new Set(rows.map(({ code }) => code))];
+  const schema = {
+    type: 'object',
+    required: ['error', 'code'],
+    properties: {
+      error: { type: 'string' },
+      code: { type: 'string', enum: codes },
+      details: { type: 'object', description: 'The field and the rule, or the numbers, for a program to read.' },
+    },
+  };
+  const [{ message, code }] = rows;
+  return {
+    description: rows.map((row) => `${row.code}: ${row.message}`).join(' · '),
+    ...(status === 429 || status === 503 || status === 423 ? { headers: references(['Retry-After']) } : {}),
+    content: { [JSON_TYPE]: { schema, example: { error: message, code } } },
+  };
+}
+
+function references(names: readonly string[]): Document {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function inHeader(name: string, description: string): Document {
+  return { type: 'apiKey', in: 'header', name, description };
+}
+
+function isIdentity(number: number): boolean {
+  return number >= 200 && number < 300;
+}

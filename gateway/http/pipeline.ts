@@ -1,0 +1,326 @@
+/**
+ * The stages that each call passes in order. Their order is the precedence of the error table.
+ *
+ *   transport      size, path, method and framing; readiness; a browser's preflight is answered here
+ *   address limit  calls without a key, before their body is read
+ *   identity       the signature of the key, or the administrator's token before the body is read
+ *   scope          the rights of the key
+ *   key limit      the quota of the key
+ *   stored answer  a repeated idempotency key gets the answer of the first request
+ *   admission      pause, drills, trading timeout, disk
+ *   idempotency    a key in flight, malformed or used for another payload is refused
+ *   validation     deadline, query and body against their schemas
+ *   handler
+ *
+ * The two halves of idempotency are one call of its stage; the refusal waits until the checks of the row before have
+ * passed. A key is counted only once its signature is valid, so a forged request never spends a quota, and a failed
+ * attempt is counted by address.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   PIPELINE-1  Every call is over exactly once: answered by a stage or its handler, or aborted before it had one.
+ *   PIPELINE-2  Nothing thrown by a stage or a handler leaves this file; the call is answered 500.
+ */
+import type { HttpRequest } from 'uWebSockets.js';
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import type { AdminToken } from '../access/adminToken.ts';
+import type { Authenticator } from '../access/authenticator.ts';
+import { ADMINISTRATOR, isAccount } from '../access/principal.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import { collectBody, MAX_BODY_BYTES } from './body.ts';
+import type { Call } from './call.ts';
+import type { Cors } from './cors.ts';
+import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
+import { IdentityStage, isFromHere } from './identity.ts';
+import { RequestCounts } from './requestCounts.ts';
+import { ok, refuse } from './respond.ts';
+import type { Route } from './route.ts';
+import { type Endpoint, Router } from './router.ts';
+import { isForOperators, type RouteSpec, requiredScope } from './spec.ts';
+import { compileRoute, type Validation, validate } from './validate.ts';
+
+export type PipelineOptions = {
+  readonly config: Pick<Config, 'trustProxy'>;
+  readonly routes: readonly Route[];
+  readonly authenticator: Authenticator;
+  readonly adminToken: AdminToken;
+  readonly idempotency: IdempotencyStage;
+  /** Null: nothing is counted. */
+  readonly limiter: Limiter | null;
+  /** Absent: no web page may read an answer. */
+  readonly cors?: Cors;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly isReady: () => boolean;
+  readonly isPaused: () => boolean;
+  /** The error of the active drill, which every placing request is refused with; null without one. */
+  readonly drill: () => ErrorRow | null;
+  /** The disk has only room left for requests that have to go on, such as cancels. */
+  readonly isDiskLow: () => boolean;
+  /** The end of the account's trading timeout; 0 when it may take on new risk. */
+  readonly timeoutEndMs: (account: number, nowMs: number) => number;
+};
+
+/** The stage that answers a repeated key with the stored answer. */
+export type IdempotencyStage = {
+  /** Holds the key of the call, answers the call with the stored answer, or gives the reason for a refusal. */
+  tryHold(call: Call, route: number): 'held' | 'replayed' | ErrorRow;
+  /** The call is over; the key may be held again. */
+  release(call: Call): void;
+};
+
+/** A route with everything that is worked out once. */
+type Row = Validation & { readonly route: Route; readonly scope: number; readonly maxBodyBytes: number };
+
+/** Bytes of an oversized body that are read and dropped, so that the client sees the 413. */
+const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
+
+export class Pipeline {
+  readonly requests = new RequestCounts();
+  readonly #options: PipelineOptions;
+  readonly #router = new Router<Row>();
+  readonly #identity: IdentityStage;
+  /** Calls whose body is still being received. */
+  readonly #receiving = new Set<Call>();
+  #inFlight = 0;
+  #isDraining = false;
+  #onDrained: () => void = () => {};
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    for (const route of options.routes)
+      this.#router.add(route.method, route.path, toRow(route), route.hasEncodedParams);
+    this.#identity = new IdentityStage(options);
+  }
+
+  /** True when every call is over. */
+  get isIdle(): boolean {
+    return this.#inFlight === 0;
+  }
+
+  /** Runs the call through the stages. Its abort handler has been set. */
+  run(call: Call, request: HttpRequest): void {
+    this.#inFlight++;
+    try {
+      this.#receive(call, RequestHeaders.of(request));
+    } catch (error) {
+      this.#crash(call, error);
+    }
+  }
+
+  /** From now on new calls are refused. Resolves when those in flight are over, or after `deadlineMs`. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#isDraining = true;
+    // No part of these has been carried out, and the remainder of a body may never come.
+    for (const call of this.#receiving) {
+      call.closesConnection = true;
+      refuse(call, { row: ERRORS.ENGINE_BUSY });
+    }
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#onDrained = resolve;
+      timer = setTimeout(resolve, deadlineMs);
+      if (this.#inFlight === 0) resolve();
+    });
+    clearTimeout(timer);
+  }
+
+  /** After the handler was called, it still owes the end of the call; before that the abort ends it. */
+  abort(call: Call): void {
+    call.aborted = true;
+    if (call.dispatched || call.answered) return;
+    call.answered = true;
+    this.onAnswered(call);
+  }
+
+  readonly onAnswered = (call: Call): void => {
+    this.#options.idempotency.release(call);
+    this.requests.count(call.route, call.status);
+    this.#receiving.delete(call);
+    this.#inFlight--;
+    if (this.#isDraining && this.#inFlight === 0) this.#onDrained();
+  };
+
+  /** The stages that need the headers. */
+  #receive(call: Call, headers: RequestHeaders): void {
+    const row = this.#transport(call, headers);
+    if (row === null) return;
+    const { route } = row;
+    if (this.#options.config.trustProxy !== null) call.forwardedFor = headers.forwardedFor;
+    if (route.idempotency !== undefined) call.idempotencyKey = headers.idempotencyKey;
+    if (route.hasDeadline) call.deadline = headers.deadline;
+    if (isForOperators(route)) {
+      if (!this.#isOperator(call, route, headers)) return;
+    } else if (route.access !== 'public' || headers.offersKey) {
+      call.credentials = headers;
+    } else {
+      call.addressPassage = this.#identity.countAddress(call, route);
+    }
+    if (call.addressPassage === false) return;
+
+    if (call.announcedBytes === 0) this.#pass(call, row);
+    else {
+      this.#receiving.add(call);
+      collectBody(call, row.maxBodyBytes, (complete) => this.#onBody(complete, row), refuseTooLarge);
+    }
+  }
+
+  /** The row of the call, or null when the call has been answered. */
+  #transport(call: Call, headers: RequestHeaders): Row | null {
+    const match = this.#router.find(call.path);
+    const row = match?.endpoint.methods.get(call.method);
+    const bytes = headers.bodyBytes;
+    // A body of unknown length can go on for ever after an early answer.
+    call.closesConnection = this.#isDraining || bytes === CHUNKED || bytes === MALFORMED;
+    call.announcedBytes = bytes;
+    if (match !== null && this.#isPreflight(call, headers, match.endpoint)) return null;
+    if (row !== undefined && !isForOperators(row.route)) this.#setCorsLines(call, headers);
+    if (bytes > (row?.maxBodyBytes ?? MAX_BODY_BYTES)) refuseTooLarge(call);
+    else if (match === null) refuse(call, { row: ERRORS.PATH_NOT_FOUND });
+    else if (row === undefined) refuse(call, { row: ERRORS.METHOD_NOT_ALLOWED, allow: match.endpoint.allow });
+    else if (bytes === MALFORMED) refuse(call, { row: ERRORS.MALFORMED_REQUEST });
+    else if (!row.route.probe && (this.#isDraining || !this.#options.isReady())) {
+      refuse(call, { row: ERRORS.ENGINE_BUSY });
+    } else {
+      call.route = row.route;
+      call.params = match.params;
+      return row;
+    }
+    return null;
+  }
+
+  /** With the administrator's token, or on an operator's route from this machine; false when the call was refused. */
+  #isOperator(call: Call, route: RouteSpec, headers: RequestHeaders): boolean {
+    // A proxy on this machine that forwards a remote request adds a header.
+    if (route.access === 'operator' && !headers.isPassedOn && isFromHere(call)) return true;
+    if (!this.#options.adminToken.accepts(headers.authorization)) {
+      this.#identity.refuse(call, route, { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } });
+      return false;
+    }
+    call.principal = ADMINISTRATOR;
+    call.addressPassage = this.#identity.countAddress(call, route);
+    return true;
+  }
+
+  #setCorsLines(call: Call, { origin }: RequestHeaders): void {
+    const { cors } = this.#options;
+    if (cors !== undefined) call.corsLines = cors.linesFor(origin);
+  }
+
+  /** True if the call was a browser's preflight request, which has been answered. */
+  #isPreflight(call: Call, { origin, requestedMethod }: RequestHeaders, { methods, allow }: Endpoint<Row>): boolean {
+    const { cors } = this.#options;
+    if (cors === undefined || call.method !== 'OPTIONS') return false;
+    const requested = methods.get(requestedMethod);
+    if (requested === undefined || isForOperators(requested.route)) return false;
+    const lines = cors.preflightLinesFor(origin, allow);
+    if (lines === null) return false;
+    call.corsLines = lines;
+    ok(call, '{}');
+    return true;
+  }
+
+  #onBody(call: Call, row: Row): void {
+    this.#receiving.delete(call);
+    call.closesConnection = this.#isDraining;
+    try {
+      this.#pass(call, row);
+    } catch (error) {
+      this.#crash(call, error);
+    }
+  }
+
+  /** The stages after the body; each has answered the call when the next one is not reached. */
+  #pass(call: Call, row: Row): void {
+    const { credentials } = call;
+    const passage =
+      credentials === null ? call.addressPassage : this.#identity.identify(call, row.route, row.scope, credentials);
+    if (passage === true) this.#proceed(call, row);
+    else if (passage !== false) this.#proceedLater(call, row, passage);
+  }
+
+  #proceedLater(call: Call, row: Row, passage: Promise<boolean>): void {
+    const proceed = (isPassed: boolean): void => {
+      if (isPassed && !call.answered) this.#proceed(call, row);
+    };
+    passage.then(proceed).catch((error) => this.#crash(call, error));
+  }
+
+  #proceed(call: Call, row: Row): void {
+    const { route } = row;
+    const held =
+      call.idempotencyKey === '' || route.idempotency === undefined
+        ? 'held'
+        : this.#options.idempotency.tryHold(call, route.idempotency);
+    if (held === 'replayed' || !this.#admits(call, route)) return;
+    if (held !== 'held') {
+      refuse(call, { row: held });
+      return;
+    }
+    if (validate(call, route, row)) this.#dispatch(call, route);
+  }
+
+  /** True if the exchange accepts new risk and new data now; false when the call was refused. */
+  #admits(call: Call, route: RouteSpec): boolean {
+    const { placing, storing } = route;
+    const { isPaused, drill, isDiskLow } = this.#options;
+    const drilled = placing ? drill() : null;
+    const timeoutEndMs = this.#timeoutEndMs(call, route);
+    if (placing && isPaused()) refuse(call, { row: ERRORS.PLATFORM_PAUSED });
+    else if (drilled !== null) refuse(call, { row: drilled });
+    else if (timeoutEndMs > 0) {
+      const retryAfterSec = Math.ceil((timeoutEndMs - call.startedMs) / 1000);
+      refuse(call, { row: ERRORS.TRADING_TIMEOUT_ACTIVE, retryAfterSec });
+    } else if ((placing || storing) && isDiskLow()) refuse(call, { row: ERRORS.ENGINE_BUSY });
+    else return true;
+    return false;
+  }
+
+  #timeoutEndMs({ principal, startedMs }: Call, { placing, reducing }: RouteSpec): number {
+    if (!placing || reducing || !isAccount(principal)) return 0;
+    return this.#options.timeoutEndMs(principal.accountIndex, startedMs);
+  }
+
+  /**
+   * A handler answers at once, from a promise, or from a callback; only a promise shows that it returned without an
+   * answer.
+   */
+  #dispatch(call: Call, route: Route): void {
+    call.dispatched = true;
+    const finished = route.handler(call);
+    if (finished === undefined) return;
+    finished.then(
+      () => {
+        if (!call.answered) this.#crash(call, new Error('pipeline: the handler finished without an answer'));
+      },
+      (error: unknown) => this.#crash(call, error),
+    );
+  }
+
+  #crash(call: Call, error: unknown): void {
+    this.#options.log.error({ err: error, method: call.method, route: call.route?.path }, 'request failed');
+    refuse(call, { row: ERRORS.INTERNAL_ERROR });
+  }
+}
+
+function toRow(route: Route): Row {
+  return {
+    ...compileRoute(route),
+    route,
+    scope: requiredScope(route),
+    maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,
+  };
+}
+
+/**
+ * A client that is still sending would lose the answer if the connection were closed now. Its announced bytes are
+ * therefore read and dropped, for as long as uWebSockets.js waits for the next request: ten seconds.
+ */
+function refuseTooLarge(call: Call): void {
+  if (call.announcedBytes > MAX_DISCARDED_BYTES) call.closesConnection = true;
+  else if (call.announcedBytes === CHUNKED) call.closesConnection = false;
+  refuse(call, { row: ERRORS.PAYLOAD_TOO_LARGE });
+}

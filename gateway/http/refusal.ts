@@ -1,0 +1,12 @@
+/** The refusal of a request: a row of the error table, and the details of this answer. */
+import type { ErrorRow } from '../../shared/base/errors.ts';
+
+export type Refusal = {
+  readonly row: ErrorRow;
+  /** Replaces the message of the row; it must not contain information that the code does not imply. */
+  readonly message?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryAfterSec?: number;
+  /** The methods that a 405 offers. */
+  readonly allow?: string;
+};

@@ -1,0 +1,152 @@
+/**
+ * The only writer of status, headers and bodies. Every refusal is a row of the error table, and a 503 always carries
+ * Retry-After. Header lines that never change are written as the value of the first one: uWebSockets.js copies a value
+ * as it is, so the lines after the first cost no call of their own.
+ */
+import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
+import type { Call } from './call.ts';
+import type { Refusal } from './refusal.ts';
+
+type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
+  /** Default: JSON. */
+  readonly contentType?: string;
+  /** The stored answer of an earlier request with the same key. */
+  readonly isReplayed?: boolean;
+};
+
+/** An answer is data: a browser that navigates to one must not show, run or embed anything. */
+const COMMON_HEADERS = [
+  'Cache-Control: no-store',
+  'X-Content-Type-Options: nosniff',
+  "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy: no-referrer',
+].join('\r\n');
+const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
+const DEFAULT_RETRY_AFTER_SEC = 1;
+const SERVICE_UNAVAILABLE = 503;
+const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
+const NO_OPTIONS: AnswerOptions = Object.freeze({});
+
+/** @param body a string is JSON already. */
+export function ok(call: Call, body: string | object, status = 200): void {
+  answer(call, status, typeof body === 'string' ? body : JSON.stringify(body), NO_OPTIONS);
+}
+
+export function okAs(call: Call, contentType: string, body: string): void {
+  answer(call, 200, body, { contentType });
+}
+
+/** Sends status and headers of server-sent events. The call is over; the caller writes the events. */
+export function startEventStream(call: Call): void {
+  if (call.answered) return;
+  call.answered = true;
+  call.status = 200;
+  const { response } = call;
+  try {
+    if (call.aborted) return;
+    response.cork(() => {
+      response.writeStatus('200 OK');
+      response.writeHeader('Content-Type', `text/event-stream\r\n${COMMON_HEADERS}`);
+      if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
+    });
+  } finally {
+    call.onAnswered(call);
+  }
+}
+
+/** The one way in which a request is refused. */
+export function refuse(call: Call, refusal: Refusal): void {
+  const { row, message, details } = refusal;
+  const isPlain = message === undefined && details === undefined;
+  if (row === ERRORS.OUTCOME_UNKNOWN) call.isOutcomeUnknown = true;
+  answer(call, row.status, isPlain ? plainBody(row) : JSON.stringify(errorFields(refusal)), refusal, row.storable);
+}
+
+/** Sends the stored answer of an earlier request with the same key (RULES.md 6.7). */
+export function replay(call: Call, status: number, body: string): void {
+  answer(call, status, body, REPLAYED);
+}
+
+function answer(call: Call, status: number, body: string, options: AnswerOptions, storable: Storable = 'always'): void {
+  if (call.answered) return;
+  call.answered = true;
+  const stored = call.idempotencyHold?.toStore({ status, body }, storable) ?? null;
+  if (stored === null) {
+    send(call, status, body, options);
+    return;
+  }
+  call.idempotencyHold!.store(stored, (isStored) => {
+    if (isStored) send(call, status, body, options);
+    // Without the stored answer a retry could be answered differently, so this one must not be sent either.
+    else send(call, ERRORS.OUTCOME_UNKNOWN.status, plainBody(ERRORS.OUTCOME_UNKNOWN), NO_OPTIONS);
+  });
+}
+
+function send(call: Call, status: number, body: string, options: AnswerOptions): void {
+  call.status = status;
+  // When the buffer being read already contains the next request, uWebSockets.js does not close the connection after an
+  // answer sent at once but serves that request, which may be a smuggled one. While an answer is owed it closes the
+  // connection instead, so this answer is sent only after the buffer has been read.
+  if (call.closesConnection) setImmediate(finish, call, status, body, options);
+  else finish(call, status, body, options);
+}
+
+function finish(call: Call, status: number, body: string, options: AnswerOptions): void {
+  try {
+    if (!call.aborted) write(call, status, body, options);
+  } finally {
+    call.onAnswered(call);
+  }
+}
+
+function write(call: Call, status: number, body: string, options: AnswerOptions): void {
+  const { response } = call;
+  const retryAfterSec = options.retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
+  const { contentType } = options;
+  response.cork(() => {
+    // 200 OK is what uWebSockets.js writes by itself.
+    if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    const headers = contentType === undefined ? JSON_HEADERS : `${contentType}\r\n${COMMON_HEADERS}`;
+    response.writeHeader('Content-Type', headers);
+    if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
+    if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
+    if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
+    if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
+    if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
+    // A body after HEAD would be read as the start of the next response.
+    response.end(call.method === 'HEAD' ? '' : body, call.closesConnection);
+  });
+}
+
+function plainBody(row: ErrorRow): string {
+  let body = PLAIN_BODIES.get(row);
+  if (body === undefined) {
+    body = JSON.stringify(errorFields({ row }));
+    PLAIN_BODIES.set(row, body);
+  }
+  return body;
+}
+
+/** The members of an error body; JSON leaves out those that are undefined. */
+export function errorFields({ row, message, details }: Refusal): object {
+  return { error: message ?? row.message, code: row.code, details };
+}
+
+const PLAIN_BODIES = new Map<ErrorRow, string>();
+
+const STATUS_LINES: ReadonlyMap<number, string> = new Map([
+  [201, '201 Created'],
+  [202, '202 Accepted'],
+  [400, '400 Bad Request'],
+  [401, '401 Unauthorized'],
+  [403, '403 Forbidden'],
+  [404, '404 Not Found'],
+  [405, '405 Method Not Allowed'],
+  [409, '409 Conflict'],
+  [413, '413 Payload Too Large'],
+  [422, '422 Unprocessable Entity'],
+  [423, '423 Locked'],
+  [429, '429 Too Many Requests'],
+  [500, '500 Internal Server Error'],
+  [503, '503 Service Unavailable'],
+]);

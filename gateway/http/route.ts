@@ -1,0 +1,44 @@
+/**
+ * A route: its declaration and its handler, whose call has the types that follow from the declaration.
+ *
+ * A handler answers every call exactly once through respond.ts, now or later, aborted or not: the answer of an aborted
+ * call reaches no client but still ends its idempotency key and lets the server drain.
+ */
+import type { FromSchema } from '../../shared/api/schema.ts';
+import type { AccountPrincipal, Administrator, Anonymous, ApiKey, Principal } from '../access/principal.ts';
+import type { Call } from './call.ts';
+import type { Access, RouteSpec } from './spec.ts';
+
+export type Route = RouteSpec & { readonly handler: (call: Call) => void | Promise<void> };
+
+/** A call as the handler of a route with this declaration gets it. */
+export type CallOf<S extends RouteSpec> = Call & {
+  readonly params: Readonly<Record<ParameterOf<S['path']>, string>>;
+  readonly query: S extends { readonly query: infer Q } ? FromSchema<Q> : unknown;
+  readonly body: S extends { readonly body: infer B } ? FromSchema<B> : unknown;
+  readonly principal: PrincipalOf<S['access']>;
+};
+
+/** A call of any route that only principals with an account reach. */
+export type AccountCall = Call & { readonly principal: AccountPrincipal };
+
+export type Handler<S extends RouteSpec> = (call: CallOf<S>) => void | Promise<void>;
+
+type ParameterOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParameterOf<Rest>
+  : P extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+type PrincipalOf<A extends Access> = A extends 'public'
+  ? ApiKey | Anonymous
+  : A extends 'admin'
+    ? Administrator
+    : A extends 'operator'
+      ? Principal
+      : AccountPrincipal;
+
+/** The stages have checked what the types of the handler's call say before it is called: hence the one cast. */
+export function route<S extends RouteSpec>(spec: S, handler: Handler<S>): Route {
+  return { ...spec, handler: handler as Route['handler'] };
+}

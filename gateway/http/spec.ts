@@ -1,0 +1,81 @@
+/**
+ * The declaration of a route: everything that is known of it without its handler. The pipeline reads the rows (limits,
+ * authentication, scope, idempotency, validation), the types of the handler follow from it (route.ts), and so does
+ * `/openapi.json` (openapi.ts).
+ */
+import type { Scope } from '../../shared/api/accounts.ts';
+import type { JsonSchema } from '../../shared/api/schema.ts';
+import type { ErrorKey } from '../../shared/base/errors.ts';
+import { SCOPE } from '../access/scopes.ts';
+import type { LimitClass } from '../limits/classes.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/**
+ * `authenticated` is a key that may read the account, and for a write one that may manage it (RULES.md 4). `operator`
+ * is any request from this machine, and the administrator.
+ */
+export type Access = 'public' | 'admin' | 'operator' | 'authenticated' | Scope;
+
+export type RouteSpec = Readonly<{
+  method: Method;
+  /** Segments starting with a colon are parameters: `/v1/orders/:hash`. */
+  path: string;
+  /** One sentence for the reader of the document. */
+  summary: string;
+  access: Access;
+  limit: LimitClass;
+  /** Its parameters may be percent-encoded; the handler decodes them. */
+  hasEncodedParams?: boolean;
+  /** A public route on which a key, when one is offered, has to be valid; elsewhere an invalid one counts as none. */
+  strictKey?: boolean;
+  /** A number of EXT_ROUTE: the route accepts the Idempotency-Key header, and keys are stored under this number. */
+  idempotency?: number;
+  /** The route accepts the X-SVC-DEADLINE header. */
+  hasDeadline?: boolean;
+  /** The request takes new risk, so it is refused while the platform is paused; cancels are not placing. */
+  placing?: boolean;
+  /** A placing route that only reduces risk: a trading timeout of the account does not close it. */
+  reducing?: boolean;
+  /** The request adds to what is stored for good, so it is refused while the disk is nearly full, as placing is. */
+  storing?: boolean;
+  /** The route answers also before recovery is done and while the server drains. */
+  probe?: boolean;
+  /** Default: 64 KiB. */
+  maxBodyBytes?: number;
+  /** The schemas of the path parameters, for the document. Handlers check them: each has an answer of its own. */
+  params?: Readonly<Record<string, JsonSchema>>;
+  /** An object schema whose properties have one scalar type each; without it the query string is ignored. */
+  query?: JsonSchema;
+  /** Without it a body is counted and signed but not read. */
+  body?: JsonSchema;
+  /** The schema in the document instead of `body`, if the handler checks more than the schema. */
+  documentedBody?: JsonSchema;
+  /** A request without a body is a request with the empty object. */
+  bodyOptional?: boolean;
+  /** The schema of the body, by status; an empty schema is an answer without a body. */
+  answers: Readonly<Record<number, JsonSchema>>;
+  /** Default: JSON. */
+  contentType?: string;
+  /** The errors of the handler; those of the stages follow from the other fields. */
+  errors?: readonly ErrorKey[];
+}>;
+
+/** The scope bits that a key needs; zero where no key is required. */
+export function requiredScope({ access, method }: RouteSpec): number {
+  switch (access) {
+    case 'public':
+    case 'admin':
+    case 'operator':
+      return 0;
+    case 'authenticated':
+      return method === 'GET' ? SCOPE['read:account'] : SCOPE['manage:account'];
+    default:
+      return SCOPE[access];
+  }
+}
+
+/** Routes of the administrator and of operators, which no API key opens. */
+export function isForOperators({ access }: RouteSpec): boolean {
+  return access === 'admin' || access === 'operator';
+}

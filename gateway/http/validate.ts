@@ -1,0 +1,235 @@
+/**
+ * The validation stage, and the schemas of bodies and query strings, compiled once per route. A refusal names the
+ * field: `invalid side`, `unknown field: sied`, `missing field: salt`, with the whole path, the rule and the offending
+ * value as details.
+ *
+ * The values of a body are not coerced. A query string is text, so each parameter is read as the one type its schema
+ * gives it; a parameter that is given twice has no single value and is refused.
+ */
+import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { JsonSchema } from '../../shared/api/schema.ts';
+import { MAX_ORDER_AMOUNT } from '../../shared/base/codes.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { ADDRESS_BYTES, HASH_BYTES, isUint256, tryParseHex, uuidToBytes } from '../../shared/base/hex.ts';
+import { parseStrictJson } from './body.ts';
+import type { Call } from './call.ts';
+import { RecentlyUsed } from './recentlyUsed.ts';
+import { refuse } from './respond.ts';
+import type { RouteSpec } from './spec.ts';
+
+export type Invalid = {
+  readonly message: string;
+  readonly details: { readonly field: string; readonly rule: string; readonly value?: unknown };
+};
+
+export type BodyCheck = (value: unknown) => Invalid | null;
+type Query = Readonly<Record<string, string | number | boolean>>;
+type QueryCheck = (raw: string) => QueryResult;
+type QueryResult = { readonly ok: true; readonly query: Query } | { readonly ok: false; readonly invalid: Invalid };
+
+const MAX_SHOWN_CHARACTERS = 100;
+const SECRET_FIELDS: ReadonlySet<string> = new Set(['signature', 'secret', 'passphrase']);
+/** Fields documented with one message for every way to be wrong, absence included. */
+const INVALID_WHEN_MISSING: ReadonlySet<string> = new Set(['side', 'maker_amount', 'taker_amount']);
+
+/** The parsers write the parsed value into it; only their result, valid or not, is used here. */
+const scratch = new Uint8Array(32);
+
+const DATE_TIME_FORM =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})$/;
+
+/** Each format is checked by the parser that reads the text later on. */
+const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+  uuid: (text) => uuidToBytes(text, scratch, 0),
+  address: (text) => tryParseHex(text, ADDRESS_BYTES, scratch, 0),
+  hash: (text) => tryParseHex(text, HASH_BYTES, scratch, 0),
+  uint256: isUint256,
+  /** Atomic units of an order, 1 … 10^15. */
+  amount: (text) => /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= MAX_ORDER_AMOUNT,
+  /** ISO 8601 with a zone, as responses write it. */
+  'date-time': (text) => DATE_TIME_FORM.test(text) && !Number.isNaN(Date.parse(text)) && isDayOfCalendar(text),
+};
+
+/** Up to the year 5138, so that a time in microseconds is not read as a far one in milliseconds. */
+const UNIX_MS_FORM = /^[1-9][0-9]{0,13}$/;
+
+/** The compiled schemas of a route. */
+export type Validation = { readonly checkBody: BodyCheck | null; readonly checkQuery: QueryCheck | null };
+
+const bodies = makeAjv(false);
+const queries = makeAjv(true);
+
+export function compileRoute({ access, body, query }: RouteSpec): Validation {
+  const compile = access.startsWith('trade:') ? compileBody : compileBodyLater;
+  return {
+    checkBody: body === undefined ? null : compile(body),
+    checkQuery: query === undefined ? null : compileQuery(query),
+  };
+}
+
+/** The stage: deadline, query and body, which the call has afterwards. False when the call was refused. */
+export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }: Validation): boolean {
+  if (call.deadline !== '') {
+    call.deadlineMs = UNIX_MS_FORM.test(call.deadline) ? Number(call.deadline) : 0;
+    if (call.deadlineMs === 0) return refuseInvalid(call, invalid('X-SVC-DEADLINE', 'format', call.deadline));
+  }
+  if (checkQuery !== null) {
+    const result = checkQuery(call.rawQuery ?? '');
+    if (!result.ok) return refuseInvalid(call, result.invalid);
+    call.query = result.query;
+  }
+  if (route.bodyOptional && call.bodyBytes.length === 0) {
+    call.body = {};
+  } else if (checkBody !== null) {
+    const parsed = parseStrictJson(call.bodyBytes);
+    if (!parsed.ok) return refuseInvalid(call, parsed);
+    const invalid = checkBody(parsed.value);
+    if (invalid !== null) return refuseInvalid(call, invalid);
+    call.body = parsed.value;
+  }
+  return true;
+}
+
+function refuseInvalid(call: Call, { message, details }: Invalid): false {
+  refuse(call, { row: ERRORS.VALIDATION_ERROR, message, details });
+  return false;
+}
+
+/** Date.parse reads 31 February as a day in March. */
+function isDayOfCalendar(text: string): boolean {
+  const day = text.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
+export function compileBody(schema: JsonSchema): BodyCheck {
+  const check = bodies.compile(schema as AnySchemaObject);
+  return (value) => (check(value) ? null : describe(firstError(check)));
+}
+
+/**
+ * The same for bodies outside of trading: compiling dozens of schemas would slow down the start, so each is compiled
+ * when it is first used.
+ */
+function compileBodyLater(schema: JsonSchema): BodyCheck {
+  let check: BodyCheck | undefined;
+  return (value) => {
+    check ??= compileBody(schema);
+    return check(value);
+  };
+}
+
+export function compileQuery(schema: JsonSchema): QueryCheck {
+  const check = queries.compile(schema as AnySchemaObject);
+  const types = new Map<string, string>();
+  for (const [name, property] of Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>)) {
+    types.set(name, String(property['type']));
+  }
+  const refusesUnknown = schema['additionalProperties'] === false;
+
+  const read = (raw: string): QueryResult => {
+    const query: Record<string, string | number | boolean> = {};
+    for (const pair of raw.split('&')) {
+      if (pair === '') continue;
+      const at = pair.indexOf('=');
+      const name = decode(at < 0 ? pair : pair.slice(0, at));
+      const type = name === null ? undefined : types.get(name);
+      if (name === null || type === undefined) {
+        if (name !== null && !refusesUnknown) continue;
+        return { ok: false, invalid: name === null ? invalid('query', 'encoding') : unknownField(name, name) };
+      }
+      const text = at < 0 ? '' : decode(pair.slice(at + 1));
+      if (Object.hasOwn(query, name)) return { ok: false, invalid: invalid(name, 'unique') };
+      const value = text === null ? null : toTyped(text, type);
+      if (value === null) return { ok: false, invalid: invalid(name, 'type', text ?? undefined) };
+      query[name] = value;
+    }
+    return check(query) ? { ok: true, query } : { ok: false, invalid: describe(firstError(check)) };
+  };
+  const recent = new RecentlyUsed<QueryResult>();
+  return (raw) => {
+    const known = recent.get(raw);
+    if (known !== undefined) return known;
+    const result = read(raw);
+    if (result.ok) recent.keep(raw, result);
+    return result;
+  };
+}
+
+function makeAjv(useDefaults: boolean): Ajv {
+  // Strict mode refuses what is no schema; the meta schema would say the same, compiled at every start for it.
+  const options = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false } as const;
+  const ajv = new Ajv({ ...options, allErrors: false, coerceTypes: false, useDefaults, verbose: true });
+  for (const [name, check] of Object.entries(FORMATS)) ajv.addFormat(name, check);
+  return ajv;
+}
+
+/** Null when the text is not of the type: `1e3`, ` 5` and `0x10` are no integers. */
+function toTyped(text: string, type: string): string | number | boolean | null {
+  switch (type) {
+    case 'integer': {
+      const number = /^-?(?:0|[1-9][0-9]{0,15})$/.test(text) ? Number(text) : Number.NaN;
+      return Number.isSafeInteger(number) ? number : null;
+    }
+    case 'number':
+      return /^-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,9})?$/.test(text) ? Number(text) : null;
+    case 'boolean':
+      if (text === 'true' || text === '1') return true;
+      return text === 'false' || text === '0' ? false : null;
+    default:
+      return text;
+  }
+}
+
+/** Null when the percent encoding is broken. */
+function decode(text: string): string | null {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+function firstError(check: ValidateFunction): ErrorObject {
+  return check.errors![0];
+}
+
+function describe(error: ErrorObject): Invalid {
+  const path = error.instancePath.split('/').slice(1).map(unescapePointer);
+  if (error.keyword === 'additionalProperties') {
+    const name = String(error.params['additionalProperty']);
+    return unknownField([...path, name].join('.'), name);
+  }
+  if (error.keyword === 'required') {
+    const name = String(error.params['missingProperty']);
+    const field = [...path, name].join('.');
+    const message = INVALID_WHEN_MISSING.has(name) ? `invalid ${name}` : `missing field: ${name}`;
+    return { message, details: { field, rule: 'required' } };
+  }
+  return invalid(path.join('.') || 'body', error.keyword, error.data);
+}
+
+/** The message has the field's own name, as documented; the details say where in the body it is. */
+function invalid(field: string, rule: string, value?: unknown): Invalid {
+  const name = field.split('.').findLast((part) => !/^[0-9]+$/.test(part)) ?? 'body';
+  const isShown = !SECRET_FIELDS.has(name) && typeof value !== 'object' && value !== undefined;
+  const details = isShown ? { field, rule, value: shown(value) } : { field, rule };
+  return { message: `invalid ${name}`, details };
+}
+
+function unknownField(field: string, name: string): Invalid {
+  const details = { field: shorten(field), rule: 'additionalProperties' };
+  return { message: `unknown field: ${shorten(name)}`, details };
+}
+
+function shown(value: unknown): unknown {
+  return typeof value === 'string' ? shorten(value) : value;
+}
+
+function shorten(text: string): string {
+  return text.length <= MAX_SHOWN_CHARACTERS ? text : `${text.slice(0, MAX_SHOWN_CHARACTERS - 1)}…`;
+}
+
+function unescapePointer(segment: string): string {
+  return segment.replaceAll('~1', '/').replaceAll('~0', '~');
+}

@@ -1,0 +1,30 @@
+/** The description of a new market or event, completed with the defaults for what the administrator left out. */
+import type { EventDetails, MarketDetails } from '../store/catalog.ts';
+
+export const DEFAULT_TICKS_PER_UNIT = 100;
+/** One token. */
+export const DEFAULT_MIN_ORDER_ATOMIC = 1_000_000;
+
+type GivenMarketDetails = Partial<MarketDetails> & Pick<MarketDetails, 'title' | 'description' | 'category'>;
+type GivenEventDetails = Partial<EventDetails> & Pick<EventDetails, 'title'>;
+
+export function completeMarketDetails(given: GivenMarketDetails): MarketDetails {
+  return { subtitle: '', outcomes: ['Yes', 'No'], external_source: 'native', ...given };
+}
+
+export function completeEventDetails(given: GivenEventDetails, nowMs: number): EventDetails {
+  return {
+    description: '',
+    status: 'upcoming',
+    category: 'Other',
+    sport_league: null,
+    sport_teams: null,
+    image_url: null,
+    start_time: new Date(nowMs).toISOString(),
+    external_event_id: '',
+    external_platform: 'native',
+    external_event_subtitle: null,
+    external_event_mutually_exclusive: false,
+    ...given,
+  };
+}

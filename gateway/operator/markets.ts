@@ -1,0 +1,172 @@
+/**
+ * The administrator's commands for markets. They change a market in both places that hold it: the catalogue, which has
+ * its description, and its shard, which trades it. A new market is written to the catalogue first, so that no shard has
+ * a market without an entry; a change is written there last, so that a refused change leaves no trace.
+ * Owner: the gateway thread. One operation at a time: each sees what the one before it has done, and a market that its
+ * shard refused is still the newest when it is removed again.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
+import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
+import type { Refusal } from '../http/refusal.ts';
+import type { Catalog, MarketDetails, MarketEntry, NewMarket } from '../store/catalog.ts';
+
+/** The part of the shard client that is used here. */
+type MarketEngine = {
+  openMarket(market: MarketEntry, status: MarketStatus, feeBps: number): Promise<{ readonly code: number }>;
+  patchMarket(market: number, shard: number, terms: MarketTerms): Promise<{ readonly code: number }>;
+  decideMarket(
+    market: number,
+    shard: number,
+    status: MarketStatus,
+    payoutYesPpm: number,
+  ): Promise<{ readonly code: number }>;
+  settleMarket(market: number, shard: number): Promise<{ readonly code: number }>;
+};
+
+/** The part of the views that is used here: the state of a market according to the events of its shard. */
+export type MarketStates = {
+  has(marketIndex: number): boolean;
+  status(marketIndex: number): MarketStatus;
+  startMs(marketIndex: number): number;
+  endMs(marketIndex: number): number;
+};
+
+type MarketTerms = {
+  readonly status?: MarketStatus;
+  readonly feeBps?: number;
+  readonly startMs: number;
+  readonly endMs: number;
+};
+
+/** Absent fields stay as they are; a detail that is present and undefined is removed. */
+type MarketChange = Partial<MarketTerms> & {
+  readonly eventId?: string | null;
+  readonly details: Partial<MarketDetails>;
+};
+
+type Opened = { readonly market: MarketEntry } | { readonly refusal: Refusal };
+
+const NOT_ALLOWED: Refusal = { row: ERRORS.INVALID_TRANSITION };
+
+export class MarketCommands {
+  readonly #catalog: Catalog;
+  readonly #states: MarketStates;
+  readonly #engine: MarketEngine;
+  readonly #clock: Clock;
+  #lastOperation: Promise<unknown> = Promise.resolve();
+
+  constructor(catalog: Catalog, states: MarketStates, engine: MarketEngine, clock: Clock) {
+    this.#catalog = catalog;
+    this.#states = states;
+    this.#engine = engine;
+    this.#clock = clock;
+  }
+
+  open(fields: NewMarket): Promise<Opened> {
+    return this.#oneAtATime(() => this.#open(fields));
+  }
+
+  /** @returns null when done; after a refusal nothing has changed. */
+  change(market: MarketEntry, change: MarketChange): Promise<Refusal | null> {
+    return this.#oneAtATime(() => this.#change(market, change));
+  }
+
+  /** Resolves or cancels the market, as `status` says. @returns null when done. */
+  decide(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
+    const { index, shard } = market;
+    return this.#oneAtATime(() => this.#move(market, this.#engine.decideMarket(index, shard, status, payoutYesPpm)));
+  }
+
+  settle(market: MarketEntry): Promise<Refusal | null> {
+    return this.#oneAtATime(() => this.#move(market, this.#engine.settleMarket(market.index, market.shard)));
+  }
+
+  /**
+   * The shard is READY: opens the markets of the catalogue that it does not have, because a thread or the process
+   * ended.
+   */
+  openMissing(shard: number): Promise<void> {
+    return this.#oneAtATime(() => this.#openMissing(shard));
+  }
+
+  /** A shard that has the market after all ignores this: opening a market twice changes nothing. */
+  async #openMissing(shard: number): Promise<void> {
+    for (const market of this.#catalog.markets) {
+      if (market.shard !== shard || this.#states.has(market.index)) continue;
+      const { code } = await this.#engine.openMarket(market, market.opening.status, market.opening.feeBps);
+      if (code !== OK) throw new Error(`market ${market.id} could not be opened again: error ${code}`);
+    }
+  }
+
+  #oneAtATime<T>(operation: () => Promise<T>): Promise<T> {
+    const result = this.#lastOperation.then(operation);
+    this.#lastOperation = result.catch(() => undefined);
+    return result;
+  }
+
+  async #open(fields: NewMarket): Promise<Opened> {
+    if (fields.tokenIds?.some((token) => this.#catalog.byToken(token) !== undefined)) {
+      return { refusal: { row: ERRORS.CONFLICT, message: 'token id is used by another market' } };
+    }
+    const market = this.#catalog.createMarket(fields, this.#clock.nowMs());
+    const { code } = await this.#engine.openMarket(market, fields.opening.status, fields.opening.feeBps);
+    if (code === OK) return { market };
+    // When the outcome is unknown the shard may have the market; it is opened again when the shard is back.
+    if (code !== E.OUTCOME_UNKNOWN) this.#catalog.removeNewest(market);
+    return { refusal: { row: errorRow(code) } };
+  }
+
+  async #change(market: MarketEntry, change: MarketChange): Promise<Refusal | null> {
+    const terms = {
+      status: change.status,
+      feeBps: change.feeBps,
+      startMs: change.startMs ?? this.#states.startMs(market.index),
+      endMs: change.endMs ?? this.#states.endMs(market.index),
+    };
+    const refusal = this.#check(market, change, terms);
+    if (refusal !== null) return refusal;
+    const changesTerms =
+      change.status !== undefined ||
+      change.feeBps !== undefined ||
+      change.startMs !== undefined ||
+      change.endMs !== undefined;
+    if (changesTerms) {
+      const { code } = await this.#engine.patchMarket(market.index, market.shard, terms);
+      if (code !== OK) return { row: errorRow(code) };
+    }
+    const eventId = change.eventId === undefined ? market.eventId : change.eventId;
+    this.#catalog.updateMarket(market, eventId, changedDetails(market.details, change.details), this.#clock.nowMs());
+    return null;
+  }
+
+  /** A change of status is kept in the shard; the catalogue only records the time of the change. */
+  async #move(market: MarketEntry, moved: Promise<{ readonly code: number }>): Promise<Refusal | null> {
+    const { code } = await moved;
+    if (code !== OK) return { row: errorRow(code) };
+    this.#catalog.updateMarket(market, market.eventId, market.details, this.#clock.nowMs());
+    return null;
+  }
+
+  /** The checks that the shard does not make. Which status may follow which is decided by the shard. */
+  #check(market: MarketEntry, change: MarketChange, terms: MarketTerms): Refusal | null {
+    if (terms.startMs >= terms.endMs) {
+      return { row: ERRORS.VALIDATION_ERROR, message: 'trading_ends_at must be after trading_starts_at' };
+    }
+    const nowMs = this.#clock.nowMs();
+    const status = change.status ?? this.#states.status(market.index);
+    const hasStarted = status === MARKET_STATUS.ACTIVE || status === MARKET_STATUS.LOCKED;
+    // A market trades from its start time on, so one that has started cannot get a later start time...
+    if (hasStarted && change.startMs !== undefined && terms.startMs > nowMs) return NOT_ALLOWED;
+    // ...and a market is activated by hand only inside its trading time.
+    const isInside = terms.startMs <= nowMs && nowMs < terms.endMs;
+    return change.status === MARKET_STATUS.ACTIVE && !isInside ? NOT_ALLOWED : null;
+  }
+}
+
+/** With new probabilities the old ones are kept as the previous ones. */
+function changedDetails(before: MarketDetails, change: Partial<MarketDetails>): MarketDetails {
+  const after = { ...before, ...change };
+  const isNewEstimate = change.outcome_probabilities !== undefined && !('previous_outcome_probabilities' in change);
+  return isNewEstimate ? { ...after, previous_outcome_probabilities: before.outcome_probabilities } : after;
+}

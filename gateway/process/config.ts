@@ -1,0 +1,255 @@
+/**
+ * The environment, parsed once into a frozen object (RULES.md 10.1). Everything is optional; an empty value counts as
+ * unset. A bad value is a ConfigError of one line that names the variable: the start ends there, with exit code 78.
+ */
+import { type BlockList, isIP } from 'node:net';
+import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
+import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
+import { tryParseNetworks } from './networks.ts';
+
+/** sysexits.h EX_CONFIG: a supervisor need not start the process again. */
+export const EXIT_CONFIG = 78;
+
+/**
+ * USDC and conditional tokens are those of chain 137. The embedded ledger calls no contract: the exchange's address
+ * only enters the signing domain, and is the one the test vectors are signed for.
+ */
+const DEFAULT_EXCHANGE = '0xab27b729d9cc4cb1c00960700446924159e9298d';
+const DEFAULT_USDC = '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359';
+const DEFAULT_CTF = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045';
+const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
+
+const MAX_SHARDS = 64;
+const MAX_VERIFY_THREADS = 64;
+const BYTES_PER_MB = 1_000_000;
+const MASTER_KEY_BYTES = 32;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type Config = Readonly<{
+  host: string;
+  /** 0 lets the system choose. */
+  port: number;
+  dataDir: string;
+  /** Null: the number that the data directory was made with, or `defaultShards` for a new one. */
+  shards: number | null;
+  defaultShards: number;
+  verifier: VerifierChoice;
+  /** Null: as many as there are cores left beside gateway and shards (wiring/verifyThreads.ts). */
+  verifyThreads: number | null;
+  /** Cores this process may use. */
+  cores: number;
+  journalSync: JournalSync;
+  /** Records of a shard between two of its snapshots. */
+  snapshotEvery: number;
+  /** Journal records of a shard that are never trimmed. */
+  journalKeep: number;
+  /** While less than this is free on the disk, new orders and everything else that needs space are refused. */
+  diskReserveBytes: number;
+  /** Null: a random one is made at the first start and printed once. */
+  adminToken: string | null;
+  /** Null: a random one is made in the data directory. */
+  masterKey: Buffer | null;
+  chainId: number;
+  contracts: ContractAddresses;
+  feeBps: number;
+  rateLimits: boolean;
+  collateralCheck: boolean;
+  postOnlyMs: number;
+  demo: boolean;
+  logLevel: LogLevel;
+  /** Proxies whose X-Forwarded-For is trusted; null: none. */
+  trustProxy: BlockList | null;
+  maxConnections: number;
+  /** Connections that one address may open in ten seconds. */
+  newConnectionsPerIp: number;
+  /** Origins of web pages that may read answers; `*` allows all. */
+  corsOrigins: readonly string[];
+  tls: Readonly<{ certFile: string; keyFile: string }> | null;
+  redisUrl: string | null;
+  rpcUrl: string | null;
+  natsUrl: string | null;
+}>;
+
+export type ContractAddresses = Readonly<{
+  exchange: string;
+  marketFactory: string;
+  usdc: string;
+  ctf: string;
+  feeSweeper: string;
+}>;
+
+/** An hour: a longer time can only be a mistake. */
+const MAX_POST_ONLY_MS = 3_600_000;
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** @param cores the cores of the machine: the gateway needs one, the shards get the others. */
+export function parseConfig(env: Environment, cores: number): Config {
+  const read = new EnvironmentReader(env);
+  const host = read.host('HOST', '127.0.0.1');
+  const rateLimits = read.flag('RATE_LIMITS', true);
+  if (!rateLimits && !isLoopback(host)) {
+    throw new ConfigError('RATE_LIMITS: off is for benchmark runs and needs a loopback HOST');
+  }
+  return Object.freeze({
+    host,
+    port: read.integer('PORT', 8080, 0, 65_535),
+    dataDir: read.text('DATA_DIR', 'data/live'),
+    shards: read.has('SHARDS') ? read.integer('SHARDS', 1, 1, MAX_SHARDS) : null,
+    defaultShards: Math.min(Math.max(cores - 1, 1), MAX_SHARDS),
+    verifyThreads: read.has('VERIFY_THREADS') ? read.integer('VERIFY_THREADS', 0, 0, MAX_VERIFY_THREADS) : null,
+    cores,
+    verifier: read.choice('VERIFIER', ['auto', 'noble', 'native'] as const, 'auto'),
+    journalSync: read.choice('JOURNAL_SYNC', ['full', 'normal'] as const, 'full'),
+    snapshotEvery: read.integer('SNAPSHOT_EVERY', 100_000, 1, 1_000_000_000),
+    journalKeep: read.integer('JOURNAL_KEEP', 10_000_000, 0, Number.MAX_SAFE_INTEGER),
+    diskReserveBytes: read.integer('DISK_RESERVE_MB', 64, 0, 1_000_000_000) * BYTES_PER_MB,
+    adminToken: read.token('ADMIN_TOKEN'),
+    masterKey: read.key('MASTER_KEY', MASTER_KEY_BYTES),
+    chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),
+    contracts: Object.freeze({
+      exchange: read.address('EXCHANGE_ADDRESS', DEFAULT_EXCHANGE),
+      marketFactory: read.address('MARKET_FACTORY_ADDRESS', ZERO_ADDRESS),
+      usdc: read.address('USDC_ADDRESS', DEFAULT_USDC),
+      ctf: read.address('CTF_ADDRESS', DEFAULT_CTF),
+      feeSweeper: read.address('FEE_SWEEPER_ADDRESS', ZERO_ADDRESS),
+    }),
+    feeBps: read.integer('FEE_BPS', 50, 0, 10_000),
+    rateLimits,
+    collateralCheck: read.flag('COLLATERAL_CHECK', true),
+    postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
+    demo: read.flag('DEMO', env['NODE_ENV'] !== 'production'),
+    logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+    trustProxy: read.networks('TRUST_PROXY'),
+    maxConnections: read.integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
+    newConnectionsPerIp: read.integer('NEW_CONNECTIONS_PER_IP', 200, 1, 1_000_000),
+    corsOrigins: Object.freeze(read.origins('CORS_ORIGINS')),
+    tls: readTls(read),
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
+    rpcUrl: read.url('RPC_URL'),
+    natsUrl: read.url('NATS_URL'),
+  });
+}
+
+class EnvironmentReader {
+  readonly #env: Environment;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  has(name: string): boolean {
+    return this.#value(name) !== '';
+  }
+
+  text(name: string, fallback: string): string {
+    return this.#value(name) || fallback;
+  }
+
+  /** Digits and dots that are no IPv4 address are refused, because they would be looked up as a name. */
+  host(name: string, fallback: string): string {
+    const value = this.text(name, fallback);
+    const isName = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(value) && !/^[0-9.]+$/.test(value);
+    if (isIP(value) === 0 && !isName) throw new ConfigError(`${name}: expected an IP address or a host name`);
+    return value;
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const value = this.#value(name);
+    if (value === '') return fallback;
+    const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
+    if (!(number >= min && number <= max)) throw new ConfigError(`${name}: expected an integer from ${min} to ${max}`);
+    return number;
+  }
+
+  choice<const T extends string>(name: string, choices: readonly T[], fallback: T): T {
+    const value = this.#value(name);
+    if (value === '') return fallback;
+    const chosen = choices.find((choice) => choice === value);
+    if (chosen === undefined) throw new ConfigError(`${name}: expected one of ${choices.join(', ')}`);
+    return chosen;
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    return this.choice(name, ['on', 'off'], fallback ? 'on' : 'off') === 'on';
+  }
+
+  address(name: string, fallback: string): string {
+    const value = this.#value(name);
+    if (value === '') return fallback;
+    if (!tryParseHex(value, ADDRESS_BYTES, new Uint8Array(ADDRESS_BYTES), 0)) {
+      throw new ConfigError(`${name}: expected 0x and 40 hex digits`);
+    }
+    return value;
+  }
+
+  /** The value may hold a password, so the message never repeats it. */
+  url(name: string, protocols?: readonly string[]): string | null {
+    const value = this.#value(name);
+    if (value === '') return null;
+    if (!URL.canParse(value)) throw new ConfigError(`${name}: expected a URL`);
+    if (protocols !== undefined && !protocols.includes(new URL(value).protocol)) {
+      throw new ConfigError(`${name}: expected a URL that begins with ${protocols.join('// or ')}//`);
+    }
+    return value;
+  }
+
+  /** A bearer token has to survive being a header: printable ASCII without spaces. */
+  token(name: string): string | null {
+    const value = this.#value(name);
+    if (value === '') return null;
+    if (!/^[!-~]+$/.test(value)) throw new ConfigError(`${name}: expected printable ASCII without spaces`);
+    return value;
+  }
+
+  /** The value is a secret, so the message never repeats it. */
+  key(name: string, bytes: number): Buffer | null {
+    const value = this.#value(name);
+    if (value === '') return null;
+    const encoding = /^[0-9a-fA-F]+$/.test(value) && value.length === 2 * bytes ? 'hex' : 'base64';
+    const isText = /^[A-Za-z0-9+/_-]+={0,2}$/.test(value);
+    const key = Buffer.from(value, encoding);
+    if (!isText || key.length !== bytes) {
+      throw new ConfigError(`${name}: expected ${2 * bytes} hex digits or the base64 of ${bytes} bytes`);
+    }
+    return key;
+  }
+
+  /** Origins in the form of browsers: scheme, host and port, and nothing after them. */
+  origins(name: string): string[] {
+    const value = this.#value(name);
+    const entries = value === '' ? [] : value.split(',').map((entry) => entry.trim());
+    const isOrigin = (entry: string) => entry === '*' || (URL.canParse(entry) && new URL(entry).origin === entry);
+    if (entries.every(isOrigin)) return entries;
+    throw new ConfigError(`${name}: expected * or origins (https://example.org) separated by commas`);
+  }
+
+  networks(name: string): BlockList | null {
+    const value = this.#value(name);
+    if (value === '') return null;
+    const networks = tryParseNetworks(value.split(',').map((entry) => entry.trim()));
+    if (networks === null) {
+      throw new ConfigError(`${name}: expected IP addresses or networks (10.0.0.0/8) separated by commas`);
+    }
+    return networks;
+  }
+
+  #value(name: string): string {
+    return (this.#env[name] ?? '').trim();
+  }
+}
+
+function readTls(read: EnvironmentReader): Config['tls'] {
+  if (read.has('TLS_CERT') !== read.has('TLS_KEY')) throw new ConfigError('TLS_CERT and TLS_KEY: set both or neither');
+  if (!read.has('TLS_CERT')) return null;
+  return Object.freeze({ certFile: read.text('TLS_CERT', ''), keyFile: read.text('TLS_KEY', '') });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

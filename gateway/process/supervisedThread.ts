@@ -1,0 +1,74 @@
+/**
+ * A worker thread that is started again whenever it ends without having been asked to.
+ * Owner: the gateway thread.
+ *
+ *   run ──ends──► wait 100 ms ──► run ──ends──► wait 200 ms ──► run …
+ *
+ * A wait is at most 5 s, and short again after a run of 5 s. The state of the thread is on the disk, and the next run
+ * reads it from there: nothing is handed over in memory.
+ */
+import type { Worker } from 'node:worker_threads';
+
+const SHORTEST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 5000;
+
+type SupervisedThreadOptions = {
+  readonly name: string;
+  readonly launch: () => Worker;
+  /** Called at the end of each run; null: it was asked to end. @returns whether the thread is to be started again. */
+  readonly onEnd: (error: Error | null) => boolean;
+};
+
+export class SupervisedThread {
+  readonly #options: SupervisedThreadOptions;
+  #worker: Worker | null = null;
+  #nextRun: NodeJS.Timeout | undefined;
+  #waitMs = SHORTEST_WAIT_MS;
+  #isStopping = false;
+
+  constructor(options: SupervisedThreadOptions) {
+    this.#options = options;
+    this.#run();
+  }
+
+  /** Asks the thread to end, and resolves when it has. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#nextRun);
+    const worker = this.#worker;
+    if (worker === null) return;
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    worker.postMessage('stop');
+    await ended;
+  }
+
+  /** Ends the thread at once, whatever it is doing. */
+  async terminate(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#nextRun);
+    await this.#worker?.terminate();
+  }
+
+  #run(): void {
+    const startedMs = performance.now();
+    const worker = this.#options.launch();
+    this.#worker = worker;
+    let error: Error | undefined;
+    worker.once('error', (thrown) => {
+      error = thrown as Error;
+    });
+    worker.once('exit', (code) => {
+      this.#worker = null;
+      if (performance.now() - startedMs >= LONGEST_WAIT_MS) this.#waitMs = SHORTEST_WAIT_MS;
+      const unasked = this.#isStopping ? null : new Error(`the ${this.#options.name} thread ended with code ${code}`);
+      this.#ended(error ?? unasked);
+    });
+  }
+
+  #ended(error: Error | null): void {
+    const startsAgain = this.#options.onEnd(error);
+    if (!startsAgain || this.#isStopping) return;
+    this.#nextRun = setTimeout(() => this.#run(), this.#waitMs);
+    this.#waitMs = Math.min(2 * this.#waitMs, LONGEST_WAIT_MS);
+  }
+}

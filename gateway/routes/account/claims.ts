@@ -1,0 +1,103 @@
+/** Payouts of decided markets: what an account can claim, and the claim (RULES.md 3.4). */
+import { CLAIM_RESPONSE, REDEEMABLES, type Redeemable } from '../../../shared/api/accounts.ts';
+import { UUID } from '../../../shared/api/fields.ts';
+import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';
+import { errorRow, OK } from '../../../shared/base/errors.ts';
+import { toHex } from '../../../shared/base/hex.ts';
+import { PPM, payoutMicro } from '../../../shared/base/payout.ts';
+import { unitsToDecimal } from '../../../shared/base/units.ts';
+import { keccak256 } from '../../../shared/crypto/keccak.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { ShardClient } from '../../shardlink/client.ts';
+import type { ReplyHandler } from '../../shardlink/reply.ts';
+import type { Catalog } from '../../store/catalog.ts';
+import type { Views } from '../../views/index.ts';
+import { requireMarket } from '../json/pathParams.ts';
+
+type ClaimDeps = { readonly engine: ShardClient; readonly views: Views; readonly catalog: Catalog };
+
+const SHOW_REDEEMABLE = {
+  method: 'GET',
+  path: '/v1/user/redeemable',
+  summary: 'The tokens of decided markets that pay something, by outcome.',
+  access: 'authenticated',
+  limit: 'unlisted',
+  answers: { 200: REDEEMABLES },
+} as const satisfies RouteSpec;
+
+const CLAIM = {
+  method: 'POST',
+  path: '/v1/user/positions/:marketId/claim',
+  summary: 'Turns all tokens of a decided market into what they pay.',
+  access: 'authenticated',
+  limit: 'unlisted',
+  params: { marketId: UUID },
+  answers: { 200: CLAIM_RESPONSE },
+  errors: ['MARKET_NOT_FOUND', 'NOTHING_TO_CLAIM', 'INVALID_TRANSITION', 'MARKET_NOT_ACTIVE', 'OUTCOME_UNKNOWN'],
+} as const satisfies RouteSpec;
+
+export function claimRoutes(deps: ClaimDeps): Route[] {
+  return [
+    route(SHOW_REDEEMABLE, (call) => ok(call, redeemableOf(call.principal.accountIndex, deps))),
+    route(CLAIM, claimHandler(deps)),
+  ];
+}
+
+function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
+  const onReply: ReplyHandler<CallOf<typeof CLAIM>> = (reply, call) => {
+    if (reply.code !== OK) {
+      refuse(call, { row: errorRow(reply.code) });
+      return;
+    }
+    const market_id = call.params.marketId.toLowerCase();
+    ok(call, { message: 'claimed', market_id, tx_hash: entryHash(market_id, reply.shardSequence) });
+  };
+  return (call) => {
+    const market = requireMarket(call, deps, call.params.marketId);
+    if (market === null) return;
+    const code = deps.engine.claim(market.shard, call.principal.accountIndex, market.index, onReply, call);
+    if (code !== OK) refuse(call, { row: errorRow(code) });
+  };
+}
+
+/** One row per outcome that pays. The rows of a market add up to what its claim pays: their sum is what is rounded. */
+function redeemableOf(account: number, { views, catalog }: ClaimDeps): Redeemable[] {
+  const { accounts, markets } = views;
+  const rows: Redeemable[] = [];
+  let yes = { market: -1, atomic: 0 };
+  for (const { market, outcome, availableAtomic: atomic } of accounts.allTokens(account)) {
+    if (!isDecided(markets.status(market))) continue;
+    const payoutYes = markets.payoutYesPpm(market);
+    if (outcome === OUTCOME.YES) yes = { market, atomic };
+    const yesAtomic = yes.market === market ? yes.atomic : 0;
+    const micro =
+      outcome === OUTCOME.YES
+        ? payoutMicro(yesAtomic, 0, payoutYes)
+        : payoutMicro(yesAtomic, atomic, payoutYes) - payoutMicro(yesAtomic, 0, payoutYes);
+    if (micro <= 0) continue;
+    const { id, details } = catalog.byIndex(market);
+    rows.push({
+      market_id: id,
+      outcome_index: outcome,
+      quantity: String(atomic),
+      payout: String(micro),
+      resolution: resolutionOf(details.outcomes, payoutYes),
+      resolved_at: new Date(markets.resolvedMs(market)).toISOString(),
+    });
+  }
+  return rows;
+}
+
+/** The label of the outcome that won, or "Yes 0.25, No 0.75" where both are paid. */
+function resolutionOf([yes, no]: readonly string[], payoutYes: number): string {
+  if (payoutYes === PPM) return yes!;
+  if (payoutYes === 0) return no!;
+  return `${yes} ${unitsToDecimal(payoutYes)}, ${no} ${unitsToDecimal(PPM - payoutYes)}`;
+}
+
+/** Identifies the journal record that paid: the market determines the shard, in which a sequence is used once. */
+function entryHash(marketId: string, shardSequence: number): string {
+  return toHex(keccak256(new TextEncoder().encode(`${marketId}/${shardSequence}`)));
+}

@@ -1,0 +1,90 @@
+/** Balances of an account, and the conversion of USDC into full sets of tokens and back (RULES.md 3). */
+import { BALANCES, type Balances, CONVERSION, FULL_SETS } from '../../../shared/api/accounts.ts';
+import { MOVEMENT } from '../../../shared/base/codes.ts';
+import { errorRow, OK } from '../../../shared/base/errors.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { ShardClient } from '../../shardlink/client.ts';
+import { refusalOf } from '../../shardlink/refusal.ts';
+import type { ReplyHandler } from '../../shardlink/reply.ts';
+import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+
+type FundDeps = MarketDeps & { readonly engine: ShardClient };
+
+type Conversion = typeof MOVEMENT.SPLIT | typeof MOVEMENT.MERGE;
+
+const CONVERT = {
+  method: 'POST',
+  access: 'trade:orders',
+  limit: 'unlisted',
+  placing: true,
+  params: ID_PARAM,
+  body: CONVERSION,
+  answers: { 200: FULL_SETS },
+  errors: ['MARKET_NOT_FOUND', 'MARKET_NOT_ACTIVE', 'INVALID_LOT', 'INSUFFICIENT_BALANCE', 'OUTCOME_UNKNOWN'],
+} as const;
+
+const SPLIT = {
+  ...CONVERT,
+  path: '/v1/markets/:id/split',
+  summary: 'Turns USDC into as many Yes and No tokens.',
+} as const satisfies RouteSpec;
+
+const MERGE = {
+  ...CONVERT,
+  path: '/v1/markets/:id/merge',
+  summary: 'Turns as many Yes and No tokens back into USDC.',
+  reducing: true,
+} as const satisfies RouteSpec;
+
+type ConvertSpec = typeof SPLIT | typeof MERGE;
+
+const SHOW_BALANCES = {
+  method: 'GET',
+  path: '/v1/user/balances',
+  summary: 'The USDC and the tokens of the account, available and reserved.',
+  access: 'read:account',
+  limit: 'unlisted',
+  answers: { 200: BALANCES },
+} as const satisfies RouteSpec;
+
+export function fundRoutes(deps: FundDeps): Route[] {
+  return [
+    route(SPLIT, convertHandler(deps, MOVEMENT.SPLIT, 'split')),
+    route(MERGE, convertHandler(deps, MOVEMENT.MERGE, 'merged')),
+    route(SHOW_BALANCES, (call) => ok(call, balancesOf(call.principal.accountIndex, deps))),
+  ];
+}
+
+function convertHandler(deps: FundDeps, movement: Conversion, message: string): Handler<ConvertSpec> {
+  const asset = movement === MOVEMENT.SPLIT ? 'USDC' : 'TOKEN';
+  const onReply: ReplyHandler<CallOf<ConvertSpec>> = (reply, call) => {
+    const market_id = call.params.id.toLowerCase();
+    if (reply.code === OK) ok(call, { message, market_id, amount: call.body.amount });
+    else refuse(call, refusalOf(reply, asset));
+  };
+  return (call) => {
+    const market = requireMarket(call, deps, call.params.id);
+    if (market === null) return;
+    const amountAtomic = Number(call.body.amount);
+    const account = call.principal.accountIndex;
+    const code = deps.engine.convert(market.shard, account, market.index, movement, amountAtomic, onReply, call);
+    if (code !== OK) refuse(call, { row: errorRow(code) });
+  };
+}
+
+function balancesOf(account: number, { views }: FundDeps): Balances {
+  return {
+    usdc: {
+      available: String(views.accounts.availableMicro(account)),
+      reserved: String(views.accounts.reservedMicro(account)),
+    },
+    tokens: views.accounts.allTokens(account).map((balance) => ({
+      market_id: views.markets.id(balance.market),
+      outcome_index: balance.outcome,
+      available: String(balance.availableAtomic),
+      reserved: String(balance.reservedAtomic),
+    })),
+  };
+}

@@ -1,0 +1,71 @@
+/** The remaining quota of the caller's key, endpoint by endpoint (RULES.md 4.8). */
+import { RATE_LIMITS, type RateLimit, type RateLimits } from '../../../shared/api/accounts.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
+import { ERRORS } from '../../../shared/base/errors.ts';
+import type { ApiKey } from '../../access/principal.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import { isForOperators, type RouteSpec, requiredScope } from '../../http/spec.ts';
+import type { Limit } from '../../limits/classes.ts';
+import { type Allowance, Limiter, resetSec } from '../../limits/limiter.ts';
+
+type RateLimitDeps = {
+  /** Null: nothing is counted. */
+  readonly limiter: Limiter | null;
+  /** The whole table, with the routes that are added to it later. */
+  readonly routes: readonly RouteSpec[];
+  readonly clock: Clock;
+};
+
+const SHOW_RATE_LIMITS = {
+  method: 'GET',
+  path: '/v1/rate-limits',
+  summary: 'The limits of the key and the requests that they still admit, by endpoint.',
+  access: 'authenticated',
+  limit: 'unlisted',
+  answers: { 200: RATE_LIMITS },
+} as const satisfies RouteSpec;
+
+export function rateLimitRoutes(deps: RateLimitDeps): Route[] {
+  return [route(SHOW_RATE_LIMITS, (call) => showRateLimits(call, deps))];
+}
+
+async function showRateLimits(
+  call: CallOf<typeof SHOW_RATE_LIMITS>,
+  { limiter, routes, clock }: RateLimitDeps,
+): Promise<void> {
+  const key = call.principal;
+  // Without limits in force no quota is ever used, as in a limiter that is new.
+  const counters = limiter ?? new Limiter();
+  const own = routes.filter((route) => mayCall(key, route));
+  const allowances = await counters.allowances(key, own, clock.nowMs());
+  if (allowances === 'unavailable') {
+    refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: 1 });
+    return;
+  }
+  ok(call, {
+    tier: key.tier,
+    rate_limit_override: key.rateLimitOverride === null ? null : limitJson(key.rateLimitOverride),
+    enforced: limiter !== null,
+    limits: allowances.map(allowanceJson),
+  });
+}
+
+function mayCall(key: ApiKey, spec: RouteSpec): boolean {
+  const scope = requiredScope(spec);
+  return !isForOperators(spec) && (key.scopes & scope) === scope;
+}
+
+function limitJson({ requests, windowSec }: Limit): RateLimit {
+  return { requests, window_seconds: windowSec };
+}
+
+function allowanceJson({ endpoint, limit, count }: Allowance): RateLimits['limits'][number] {
+  return {
+    method: endpoint.method,
+    path: endpoint.path,
+    ...limitJson(limit),
+    remaining: count.remaining,
+    reset: resetSec(count),
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * The administrator's switches for everything at once: pause, drills, and the contracts that orders are signed for
+ * (RULES.md 9).
+ */
+
+import { MESSAGE } from '../../../shared/api/orders.ts';
+import {
+  ACTIVE_DRILLS,
+  DRILL,
+  NEW_CONTRACTS,
+  type NewContracts,
+  PLATFORM_CONTRACTS,
+  PLATFORM_STATUS,
+  type PlatformStatus,
+} from '../../../shared/api/platform.ts';
+import { E, ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { ContractRotation } from '../../operator/contractRotation.ts';
+import type { Drills } from '../../operator/drills.ts';
+import type { AdminFeed } from '../../operator/feed.ts';
+import type { ContractStore, Contracts } from '../../store/contracts.ts';
+import type { Platform } from '../../store/platform.ts';
+import { contractsOf } from '../public/platform.ts';
+
+type AdminPlatformDeps = {
+  readonly platform: Platform;
+  readonly contracts: ContractStore;
+  readonly rotation: ContractRotation;
+  readonly drills: Drills;
+  readonly shards: number;
+  readonly isShardReady: (shard: number) => boolean;
+  readonly isDiskLow: () => boolean;
+  readonly feed: Pick<AdminFeed, 'publish'>;
+};
+
+const ADMIN = { access: 'admin', limit: 'unlisted' } as const;
+
+const SHOW_PLATFORM = {
+  ...ADMIN,
+  method: 'GET',
+  path: '/admin/platform',
+  summary: 'The switches and the state of the shards.',
+  answers: { 200: PLATFORM_STATUS },
+} as const satisfies RouteSpec;
+
+const PAUSE = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/platform/pause',
+  summary: 'Refuses everything that takes new risk; cancels and reads go on.',
+  answers: { 200: MESSAGE },
+} as const satisfies RouteSpec;
+
+const RESUME = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/platform/resume',
+  summary: 'Ends the pause.',
+  answers: { 200: MESSAGE },
+} as const satisfies RouteSpec;
+
+const SET_DRILL = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/platform/drills',
+  summary: 'While a drill is enabled, everything that places is refused with its code. A restart ends it.',
+  body: DRILL,
+  answers: { 200: ACTIVE_DRILLS },
+} as const satisfies RouteSpec;
+
+const CHANGE_CONTRACTS = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/platform/contracts',
+  summary: 'Changes the contracts that orders are signed for, in every shard or in none.',
+  body: NEW_CONTRACTS,
+  answers: { 200: PLATFORM_CONTRACTS },
+  errors: ['VALIDATION_ERROR', 'CONFLICT', 'OUTCOME_UNKNOWN'],
+} as const satisfies RouteSpec;
+
+export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
+  const { platform, drills, feed } = deps;
+  return [
+    route(SHOW_PLATFORM, (call) => ok(call, statusOf(deps))),
+    route(PAUSE, (call) => {
+      platform.setPaused(true);
+      feed.publish('platform_paused', {});
+      ok(call, { message: 'platform paused' });
+    }),
+    route(RESUME, (call) => {
+      platform.setPaused(false);
+      feed.publish('platform_resumed', {});
+      ok(call, { message: 'platform resumed' });
+    }),
+    route(SET_DRILL, (call) => {
+      drills.set(call.body.refusal, call.body.enabled);
+      feed.publish('drills', { drills: drills.active });
+      ok(call, { drills: drills.active });
+    }),
+    route(CHANGE_CONTRACTS, (call) => changeContracts(call, deps)),
+  ];
+}
+
+function statusOf({ platform, contracts, drills, shards, isShardReady, isDiskLow }: AdminPlatformDeps): PlatformStatus {
+  const { current, pending } = contracts;
+  return {
+    paused: platform.paused,
+    drills: drills.active,
+    disk_low: isDiskLow(),
+    contracts: contractsOf(current),
+    contracts_pending: pending === null ? null : contractsOf(pending),
+    shards: Array.from({ length: shards }, (_, shard) => ({ shard, ready: isShardReady(shard) })),
+  };
+}
+
+async function changeContracts(
+  call: CallOf<typeof CHANGE_CONTRACTS>,
+  { contracts, rotation }: AdminPlatformDeps,
+): Promise<void> {
+  const target = targetOf(call.body, contracts.pending ?? contracts.current);
+  // The zero address is the sign of a setting that was forgotten.
+  if (/^0x0{40}$/.test(target.exchange)) {
+    const details = { field: 'exchange_address', rule: 'non-zero' };
+    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid exchange_address', details });
+    return;
+  }
+  const code = await rotation.rotate(target);
+  if (code === OK) ok(call, contractsOf(contracts.current));
+  else if (code === E.CONFLICT)
+    refuse(call, { row: ERRORS.CONFLICT, message: 'another change of contracts is under way' });
+  else refuse(call, { row: errorRow(code) });
+}
+
+/** Fields that the body leaves out stay as they are. */
+function targetOf(body: NewContracts, before: Contracts): Contracts {
+  return {
+    chainId: body.chain_id ?? before.chainId,
+    exchange: body.exchange_address.toLowerCase(),
+    marketFactory: body.market_factory_address?.toLowerCase() ?? before.marketFactory,
+    usdc: body.usdc_address?.toLowerCase() ?? before.usdc,
+    ctf: body.ctf_address?.toLowerCase() ?? before.ctf,
+    feeSweeper: body.fee_sweeper_address?.toLowerCase() ?? before.feeSweeper,
+  };
+}

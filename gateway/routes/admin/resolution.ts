@@ -1,0 +1,97 @@
+/** The administrator's routes for the end of a market: resolve, cancel, settle (RULES.md 9.6). */
+import { CANCELLATION, MARKET, type Payouts, RESOLUTION, type Resolution } from '../../../shared/api/markets.ts';
+import { MARKET_STATUS, OUTCOME } from '../../../shared/base/codes.ts';
+import { ERRORS } from '../../../shared/base/errors.ts';
+import { PPM } from '../../../shared/base/payout.ts';
+import type { Refusal } from '../../http/refusal.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { MarketCommands } from '../../operator/markets.ts';
+import type { MarketEntry } from '../../store/catalog.ts';
+import type { MarketResponses } from '../json/market.ts';
+import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+
+type AdminResolutionDeps = MarketDeps & {
+  readonly marketCommands: MarketCommands;
+  readonly responses: MarketResponses;
+};
+
+const REFUND: Payouts = [PPM / 2, PPM / 2];
+
+const STEP = {
+  access: 'admin',
+  limit: 'unlisted',
+  method: 'POST',
+  params: ID_PARAM,
+  answers: { 200: MARKET },
+  errors: ['VALIDATION_ERROR', 'MARKET_NOT_FOUND', 'INVALID_TRANSITION', 'OUTCOME_UNKNOWN'],
+} as const;
+
+const RESOLVE = {
+  ...STEP,
+  path: '/admin/markets/:id/resolve',
+  summary: 'Decides a market: cancels its orders and lets holders claim.',
+  limit: 'resolveMarket',
+  body: RESOLUTION,
+} as const satisfies RouteSpec;
+
+const CANCEL = {
+  ...STEP,
+  path: '/admin/markets/:id/cancel',
+  summary: 'Decides a market without an answer: half a USDC for every token, unless the body says otherwise.',
+  body: CANCELLATION,
+  bodyOptional: true,
+} as const satisfies RouteSpec;
+
+const SETTLE = {
+  ...STEP,
+  path: '/admin/markets/:id/settle',
+  summary: 'Pays every holder who has not claimed.',
+} as const satisfies RouteSpec;
+
+type MarketCall = CallOf<typeof RESOLVE | typeof CANCEL | typeof SETTLE>;
+
+export function adminResolutionRoutes(deps: AdminResolutionDeps): Route[] {
+  const { marketCommands } = deps;
+  const { RESOLVED, CANCELLED } = MARKET_STATUS;
+  return [
+    route(RESOLVE, (call) => decide(call, deps, RESOLVED, payoutsOf(call.body))),
+    route(CANCEL, (call) => decide(call, deps, CANCELLED, call.body.payouts ?? REFUND)),
+    route(SETTLE, (call) => end(call, deps, (market) => marketCommands.settle(market))),
+  ];
+}
+
+function payoutsOf(body: Resolution): Payouts {
+  if (body.payouts !== undefined) return body.payouts;
+  return body.outcome_index === OUTCOME.YES ? [PPM, 0] : [0, PPM];
+}
+
+async function decide(
+  call: MarketCall,
+  deps: AdminResolutionDeps,
+  status: typeof MARKET_STATUS.RESOLVED | typeof MARKET_STATUS.CANCELLED,
+  [yes, no]: Payouts,
+): Promise<void> {
+  if (yes + no !== PPM) {
+    refuse(call, {
+      row: ERRORS.VALIDATION_ERROR,
+      message: 'invalid payouts',
+      details: { field: 'payouts', rule: `add up to ${PPM}` },
+    });
+    return;
+  }
+  await end(call, deps, (market) => deps.marketCommands.decide(market, status, yes));
+}
+
+async function end(
+  call: MarketCall,
+  deps: AdminResolutionDeps,
+  step: (market: MarketEntry) => Promise<Refusal | null>,
+): Promise<void> {
+  const market = requireMarket(call, deps, call.params.id);
+  if (market === null) return;
+  const refusal = await step(market);
+  if (refusal === null) ok(call, deps.responses.toJson(market));
+  else refuse(call, refusal);
+}

@@ -1,0 +1,269 @@
+/** The administrator's routes for people: users, their wallets, who signs for them, their API keys (RULES.md 9). */
+import {
+  DELEGATE,
+  ISSUED_API_KEY,
+  NEW_API_KEY,
+  NEW_USER,
+  type NewApiKey,
+  PROFILE,
+  PROFILE_WITH_BALANCE,
+  type Profile,
+  WALLET,
+} from '../../../shared/api/accounts.ts';
+import { MESSAGE } from '../../../shared/api/orders.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
+import { SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../../shared/base/codes.ts';
+import { ERRORS } from '../../../shared/base/errors.ts';
+import { toScopeMask, toScopeNames } from '../../access/scopes.ts';
+import type { Call } from '../../http/call.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import { tryParseNetworks } from '../../process/networks.ts';
+import type { Accounts, User } from '../../store/accounts.ts';
+import type { ApiKeys, IssuedKey } from '../../store/keys.ts';
+import type { Views } from '../../views/index.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+
+type AdminUserDeps = {
+  readonly accounts: Accounts;
+  readonly keys: ApiKeys;
+  readonly views: Views;
+  readonly clock: Clock;
+};
+
+const DEFAULT_ROLE = 'user';
+const ADMIN = { access: 'admin', limit: 'unlisted' } as const;
+
+const CREATE_USER = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/users',
+  summary: 'Makes a user with an account of its own.',
+  storing: true,
+  body: NEW_USER,
+  answers: { 201: PROFILE },
+  errors: ['VALIDATION_ERROR', 'CONFLICT'],
+} as const satisfies RouteSpec;
+
+const SHOW_USER = {
+  ...ADMIN,
+  method: 'GET',
+  path: '/admin/users/:id',
+  summary: 'A user and the USDC of the account.',
+  params: ID_PARAM,
+  answers: { 200: PROFILE_WITH_BALANCE },
+  errors: ['RESOURCE_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
+const ADD_WALLET = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/users/:id/wallets',
+  summary: 'Links a wallet to the account; its orders are paid by the account from then on.',
+  params: ID_PARAM,
+  body: WALLET,
+  answers: { 201: PROFILE },
+  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT'],
+} as const satisfies RouteSpec;
+
+const ADD_DELEGATE = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/users/:id/delegates',
+  summary: 'Lets another wallet sign orders that a wallet of the account pays for.',
+  params: ID_PARAM,
+  body: DELEGATE,
+  answers: { 201: DELEGATE },
+  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
+const ISSUE_KEY = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/users/:id/api-keys',
+  summary: 'Issues an API key; its secret and passphrase are shown this once.',
+  params: ID_PARAM,
+  body: NEW_API_KEY,
+  answers: { 201: ISSUED_API_KEY },
+  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
+const REVOKE_KEY = {
+  ...ADMIN,
+  method: 'DELETE',
+  path: '/admin/api-keys/:key_id',
+  summary: 'Revokes an API key; revoking it again changes nothing.',
+  params: { key_id: { type: 'string', examples: ['key_Zm9vYmFyYmF6cXV1'] } },
+  answers: { 200: MESSAGE },
+  errors: ['RESOURCE_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
+export function adminUserRoutes(deps: AdminUserDeps): Route[] {
+  return [
+    route(CREATE_USER, (call) => createUser(call, deps)),
+    route(SHOW_USER, (call) => showUser(call, deps)),
+    route(ADD_WALLET, (call) => addWallet(call, deps)),
+    route(ADD_DELEGATE, (call) => addDelegate(call, deps)),
+    route(ISSUE_KEY, (call) => issueKey(call, deps)),
+    route(REVOKE_KEY, (call) => revokeKey(call, deps)),
+  ];
+}
+
+type UserCall = Call & { readonly params: { readonly id: string } };
+
+/** The user that the path names, or null when the call was answered 404. */
+export function requireUser(call: UserCall, accounts: Accounts): User | null {
+  const user = accounts.byId(call.params.id);
+  if (user !== undefined) return user;
+  refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'user not found' });
+  return null;
+}
+
+function createUser(call: CallOf<typeof CREATE_USER>, { accounts, clock }: AdminUserDeps): void {
+  const { body } = call;
+  const wallet = body.wallet_address?.toLowerCase() ?? null;
+  if (wallet !== null && accounts.ownerOf(wallet) !== 0) {
+    refuseWallet(call);
+    return;
+  }
+  const referrer = body.referral_code === undefined ? undefined : accounts.byReferralCode(body.referral_code);
+  if (body.referral_code !== undefined && referrer === undefined) {
+    refuseField(call, 'referral_code', 'known');
+    return;
+  }
+  if (accounts.isFull) {
+    refuse(call, { row: ERRORS.CONFLICT, message: 'no more accounts fit' });
+    return;
+  }
+  const user = accounts.create(
+    {
+      displayName: body.display_name ?? null,
+      email: body.email ?? null,
+      role: body.role ?? DEFAULT_ROLE,
+      referredBy: referrer?.index ?? null,
+      wallet,
+    },
+    clock.nowMs(),
+  );
+  ok(call, profileOf(user), 201);
+}
+
+function showUser(call: CallOf<typeof SHOW_USER>, { accounts, views }: AdminUserDeps): void {
+  const user = requireUser(call, accounts);
+  if (user === null) return;
+  const usdc = {
+    available: String(views.accounts.availableMicro(user.index)),
+    reserved: String(views.accounts.reservedMicro(user.index)),
+  };
+  ok(call, { ...profileOf(user), usdc });
+}
+
+function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts }: AdminUserDeps): void {
+  const user = requireUser(call, accounts);
+  if (user === null) return;
+  const address = call.body.address.toLowerCase();
+  const owner = accounts.ownerOf(address);
+  if (owner !== 0 && owner !== user.index) {
+    refuseWallet(call);
+    return;
+  }
+  if (owner === 0) accounts.addWallet(user, address);
+  ok(call, profileOf(user), 201);
+}
+
+function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts }: AdminUserDeps): void {
+  const user = requireUser(call, accounts);
+  if (user === null) return;
+  const maker = call.body.maker.toLowerCase();
+  const signer = call.body.signer.toLowerCase();
+  if (accounts.ownerOf(maker) !== user.index) {
+    refuseField(call, 'maker', 'wallet of this user');
+    return;
+  }
+  accounts.addDelegate(maker, signer);
+  ok(call, { maker, signer }, 201);
+}
+
+function issueKey(call: CallOf<typeof ISSUE_KEY>, { accounts, keys, clock }: AdminUserDeps): void {
+  const user = requireUser(call, accounts);
+  if (user === null) return;
+  const { body } = call;
+  const expiresMs = body.expires_at == null ? null : Date.parse(body.expires_at);
+  if (expiresMs !== null && expiresMs <= clock.nowMs()) {
+    refuseField(call, 'expires_at', 'future');
+    return;
+  }
+  const allowedIps = body.allowed_ips ?? null;
+  if (allowedIps !== null && tryParseNetworks(allowedIps) === null) {
+    refuseField(call, 'allowed_ips', 'IP addresses and networks');
+    return;
+  }
+  const override = body.rate_limit_override ?? null;
+  const issued = keys.issue(
+    user,
+    {
+      scopes: toScopeMask(body.scopes),
+      tier: body.tier ?? 'standard',
+      rateLimitOverride: override === null ? null : { requests: override.requests, windowSec: override.window_seconds },
+      requireSigningVersion: body.require_signing_version ?? null,
+      selfTradePrevention: toSelfTrade(body.self_trade_prevention),
+      allowedIps,
+    },
+    expiresMs,
+    clock.nowMs(),
+  );
+  ok(call, { ...issuedKeyOf(issued), allowed_ips: allowedIps }, 201);
+}
+
+function revokeKey(call: CallOf<typeof REVOKE_KEY>, { keys, clock }: AdminUserDeps): void {
+  const keyId = call.params.key_id;
+  if (keys.find(keyId) === undefined) {
+    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'API key not found' });
+    return;
+  }
+  keys.revoke(keyId, clock.nowMs());
+  ok(call, { message: 'API key revoked' });
+}
+
+function refuseWallet(call: Call): void {
+  refuse(call, { row: ERRORS.CONFLICT, message: 'wallet belongs to another account' });
+}
+
+/** Refuses a field that is well-formed, for a reason that no schema can express. */
+function refuseField(call: Call, field: string, rule: string): void {
+  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: `invalid ${field}`, details: { field, rule } });
+}
+
+function toSelfTrade(name: NewApiKey['self_trade_prevention']): SelfTrade {
+  return name === undefined ? SELF_TRADE.NONE : (SELF_TRADE_NAMES.indexOf(name) as SelfTrade);
+}
+
+function profileOf(user: User): Profile {
+  return {
+    id: user.id,
+    email: user.email,
+    display_name: user.displayName,
+    wallet_address: user.wallets[0] ?? null,
+    linked_wallets: user.wallets,
+    role: user.role,
+    referral_code: user.referralCode,
+    created_at: new Date(user.createdMs).toISOString(),
+  };
+}
+
+/** The only place where secret and passphrase are shown. */
+function issuedKeyOf({ key, secret, passphrase }: IssuedKey) {
+  const override = key.rateLimitOverride;
+  return {
+    key_id: key.keyId,
+    secret,
+    passphrase,
+    scopes: toScopeNames(key.scopes),
+    tier: key.tier,
+    rate_limit_override: override === null ? null : { requests: override.requests, window_seconds: override.windowSec },
+    expires_at: key.expiresAtMs === null ? null : new Date(key.expiresAtMs).toISOString(),
+    require_signing_version: key.requireSigningVersion,
+    self_trade_prevention: SELF_TRADE_NAMES[key.selfTradePrevention],
+  };
+}

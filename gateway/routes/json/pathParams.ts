@@ -1,0 +1,37 @@
+/** Path parameters that several routes share; a function that returns null has answered the call. */
+import { HASH, UUID } from '../../../shared/api/fields.ts';
+import { ERRORS } from '../../../shared/base/errors.ts';
+import { HASH_BYTES, tryParseHex } from '../../../shared/base/hex.ts';
+import type { Call } from '../../http/call.ts';
+import type { Refusal } from '../../http/refusal.ts';
+import { refuse } from '../../http/respond.ts';
+import type { Catalog, MarketEntry } from '../../store/catalog.ts';
+import type { Views } from '../../views/index.ts';
+
+export type MarketDeps = { readonly catalog: Pick<Catalog, 'byId'>; readonly views: Views };
+
+/** Path parameters as the document shows them. */
+export const ID_PARAM = { id: UUID } as const;
+export const MARKET_ID_PARAM = { market_id: UUID } as const;
+export const HASH_PARAM = { hash: HASH } as const;
+
+/** A market that is in the catalogue and that its shard has opened. A malformed id is answered as an unknown one. */
+export function requireMarket(call: Call, { catalog, views }: MarketDeps, id: string): MarketEntry | null {
+  const market = catalog.byId(id.toLowerCase());
+  if (market !== undefined && views.markets.has(market.index)) return market;
+  refuse(call, { row: ERRORS.MARKET_NOT_FOUND });
+  return null;
+}
+
+export const INVALID_HASH: Refusal = { row: ERRORS.VALIDATION_ERROR, message: 'invalid order hash' };
+
+type HashCall = Call & { readonly params: { readonly hash: string } };
+
+/** Writes the 32 bytes of `:hash` to `out`; false when the call was refused. */
+export function requireHash(call: HashCall, out: Uint8Array): boolean {
+  const { hash } = call.params;
+  if (tryParseHex(hash, HASH_BYTES, out, 0)) return true;
+  const details = { field: 'hash', rule: 'format', value: hash.slice(0, 100) };
+  refuse(call, { ...INVALID_HASH, details });
+  return false;
+}

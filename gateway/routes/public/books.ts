@@ -1,0 +1,65 @@
+/** The book of a market, level by level or order by order (RULES.md 7.5). */
+import { ANY_BOOK, BOOK_QUERY } from '../../../shared/api/markets.ts';
+import type { FromSchema } from '../../../shared/api/schema.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
+import { OUTCOME, type Outcome } from '../../../shared/base/codes.ts';
+import { ok } from '../../http/respond.ts';
+import { type Handler, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { Catalog, MarketEntry } from '../../store/catalog.ts';
+import { bookLevels } from '../../views/bookLevels.ts';
+import { bookOrders } from '../../views/bookOrders.ts';
+import type { Views } from '../../views/index.ts';
+import { MARKET_ID_PARAM, requireMarket } from '../json/pathParams.ts';
+import { RenderedBooks } from './renderedBooks.ts';
+
+type BookDeps = { readonly views: Views; readonly catalog: Catalog; readonly clock: Clock };
+
+type BookQuery = FromSchema<typeof BOOK_QUERY>;
+
+/** Books of one depth: each outcome and both together, by level and by order. */
+const BOOKS_PER_DEPTH = 6;
+const BOTH_BOOKS = 2;
+const BY_ORDER = 3;
+
+const SHOW_BOOK = {
+  method: 'GET',
+  path: '/v1/orders/book/:market_id',
+  summary: 'The book of a market: one outcome or both, by level or (`l3`) by order.',
+  access: 'public',
+  limit: 'unlisted',
+  params: MARKET_ID_PARAM,
+  query: BOOK_QUERY,
+  answers: { 200: ANY_BOOK },
+  errors: ['MARKET_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
+export function bookRoutes(deps: BookDeps): Route[] {
+  return [route(SHOW_BOOK, bookHandler(deps))];
+}
+
+function bookHandler({ catalog, views, clock }: BookDeps): Handler<typeof SHOW_BOOK> {
+  const rendered = new RenderedBooks();
+  return (call) => {
+    const market = requireMarket(call, { catalog, views }, call.params.market_id);
+    if (market === null) return;
+    const { query } = call;
+    const sequence = views.markets.sequence(market.index);
+    const render = (): object => bookAnswer(views, market, query, sequence);
+    ok(call, rendered.show(market.index, variantOf(query), sequence, clock.nowMs(), render));
+  };
+}
+
+function variantOf({ outcome_index, levels, both, l3 }: BookQuery): number {
+  return levels * BOOKS_PER_DEPTH + (both ? BOTH_BOOKS : outcome_index) + (l3 ? BY_ORDER : 0);
+}
+
+function bookAnswer(views: Views, market: MarketEntry, query: BookQuery, sequence: number): object {
+  const { outcome_index, levels, both, l3 } = query;
+  const book = views.books.of(market.index);
+  const orders = views.orders[market.shard];
+  const bookOf = (outcome: Outcome): object =>
+    l3 ? bookOrders(book, orders, outcome, levels) : bookLevels(book, outcome, levels);
+  if (!both) return { market_id: market.id, outcome_index, ...bookOf(outcome_index), sequence };
+  return { market_id: market.id, outcome_0: bookOf(OUTCOME.YES), outcome_1: bookOf(OUTCOME.NO), sequence };
+}

@@ -1,0 +1,49 @@
+/** The document of the HTTP interface, made from the table of routes when it is first requested. */
+import * as accounts from '../../../shared/api/accounts.ts';
+import * as markets from '../../../shared/api/markets.ts';
+import * as orders from '../../../shared/api/orders.ts';
+import * as platform from '../../../shared/api/platform.ts';
+import type { JsonSchema } from '../../../shared/api/schema.ts';
+import { type NamedSchemas, openApiDocument } from '../../http/openapi.ts';
+import { ok } from '../../http/respond.ts';
+import { type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+
+const SHOW_OPENAPI = {
+  method: 'GET',
+  path: '/openapi.json',
+  summary: 'This document.',
+  access: 'public',
+  limit: 'unlisted',
+  probe: true,
+  answers: { 200: platform.DOCUMENT },
+} as const satisfies RouteSpec;
+
+/** @param routes the whole table, with the routes that are added to it later */
+export function openApiRoutes(routes: readonly RouteSpec[]): Route[] {
+  let document: string | undefined;
+  return [
+    route(SHOW_OPENAPI, (call) => {
+      document ??= JSON.stringify(openApiDocument(routes, namedSchemas()));
+      ok(call, document);
+    }),
+  ];
+}
+
+/** The exported object schemas: `PLACEMENT_RESPONSE` is "PlacementResponse". */
+function namedSchemas(): NamedSchemas {
+  const names = new Map<JsonSchema, string>();
+  const exported: Readonly<Record<string, unknown>> = { ...accounts, ...markets, ...orders, ...platform };
+  for (const [name, value] of Object.entries(exported)) {
+    if (isObjectSchema(value)) names.set(value, toPascalCase(name));
+  }
+  return names;
+}
+
+function isObjectSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && 'properties' in value;
+}
+
+function toPascalCase(name: string): string {
+  return name.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,112 @@
+/** Probes, the server's clock and what a client must know of the platform before it signs anything. */
+import {
+  HEALTH,
+  PLATFORM_CONFIG,
+  type PlatformConfig,
+  type PlatformContracts,
+  READINESS,
+  type Readiness,
+  SERVER_TIME,
+} from '../../../shared/api/platform.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
+import { FEE_ACCOUNT } from '../../../shared/base/codes.ts';
+import { sumToDecimal, unitsToDecimal } from '../../../shared/base/units.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION } from '../../../shared/crypto/eip712.ts';
+import { ok } from '../../http/respond.ts';
+import { type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { Config } from '../../process/config.ts';
+import type { Volumes } from '../../queries/volumes.ts';
+import type { Catalog } from '../../store/catalog.ts';
+import type { ContractStore, Contracts } from '../../store/contracts.ts';
+import type { Platform } from '../../store/platform.ts';
+import type { Views } from '../../views/index.ts';
+
+type PlatformDeps = {
+  readonly config: Pick<Config, 'feeBps'>;
+  readonly platform: Platform;
+  readonly contracts: ContractStore;
+  readonly catalog: Catalog;
+  readonly views: Views;
+  readonly volumes: Volumes;
+  readonly clock: Clock;
+  readonly readiness: () => Readiness;
+};
+
+const OUTCOME_SLOT_COUNT = 2;
+const SERVICE_UNAVAILABLE = 503;
+
+const PROBE = { method: 'GET', access: 'public', limit: 'unlimited', probe: true } as const;
+const READ = { method: 'GET', access: 'public', limit: 'unlisted' } as const;
+
+const CHECK_HEALTH = {
+  ...PROBE,
+  path: '/health',
+  summary: 'Says that the process is up.',
+  answers: { 200: HEALTH },
+} as const satisfies RouteSpec;
+
+const CHECK_READINESS = {
+  ...PROBE,
+  path: '/ready',
+  summary: 'Says whether requests are answered, and if not, why.',
+  answers: { 200: READINESS, 503: READINESS },
+} as const satisfies RouteSpec;
+
+const SHOW_TIME = {
+  ...READ,
+  path: '/v1/time',
+  summary: 'The clock that timestamps of signed requests are compared with.',
+  answers: { 200: SERVER_TIME },
+} as const satisfies RouteSpec;
+
+const SHOW_CONFIG = {
+  ...READ,
+  path: '/v1/platform/config',
+  summary: 'The contracts and the domain that orders are signed for, and totals of the platform.',
+  answers: { 200: PLATFORM_CONFIG },
+} as const satisfies RouteSpec;
+
+export function platformRoutes(deps: PlatformDeps): Route[] {
+  return [
+    route(CHECK_HEALTH, (call) => ok(call, { status: 'ok' })),
+    route(CHECK_READINESS, (call) => {
+      const readiness = deps.readiness();
+      ok(call, readiness, readiness.status === 'ready' ? 200 : SERVICE_UNAVAILABLE);
+    }),
+    route(SHOW_TIME, (call) => ok(call, { time: Math.floor(deps.clock.nowMs() / 1000) })),
+    route(SHOW_CONFIG, (call) => ok(call, platformConfig(deps))),
+  ];
+}
+
+function platformConfig({ config, platform, contracts, catalog, views, volumes }: PlatformDeps): PlatformConfig {
+  const addresses = contractsOf(contracts.current);
+  return {
+    ...addresses,
+    outcome_slot_count: OUTCOME_SLOT_COUNT,
+    platform_fee_bps: config.feeBps,
+    paused: platform.paused,
+    // The administrator makes markets also while trading is paused.
+    market_factory_paused: false,
+    total_markets: catalog.markets.length,
+    total_volume: sumToDecimal(volumes.totalMicro),
+    total_fees_collected: unitsToDecimal(views.accounts.availableMicro(FEE_ACCOUNT)),
+    eip712_domain: {
+      name: DOMAIN_NAME,
+      version: DOMAIN_VERSION,
+      chainId: addresses.chain_id,
+      verifyingContract: addresses.exchange_address,
+    },
+  };
+}
+
+export function contractsOf(contracts: Contracts): PlatformContracts {
+  return {
+    chain_id: contracts.chainId,
+    exchange_address: contracts.exchange,
+    market_factory_address: contracts.marketFactory,
+    usdc_address: contracts.usdc,
+    ctf_address: contracts.ctf,
+    fee_sweeper_address: contracts.feeSweeper,
+  };
+}

@@ -1,0 +1,28 @@
+/** The heartbeats of an account that has armed the dead-man's switch (RULES.md 7.8). */
+import { HEARTBEAT_RESPONSE } from '../../../shared/api/orders.ts';
+import { NO_FIELDS } from '../../../shared/api/platform.ts';
+import { ok } from '../../http/respond.ts';
+import { type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { DeadMansSwitch } from '../../trading/deadMansSwitch.ts';
+
+/** Not placing: heartbeats are accepted while the platform is paused, as cancels are. */
+const HEARTBEAT = {
+  method: 'POST',
+  path: '/v1/orders/heartbeat',
+  summary: 'Arms the switch: 15 seconds without another heartbeat cancel all open orders.',
+  access: 'trade:orders',
+  limit: 'heartbeat',
+  body: NO_FIELDS,
+  bodyOptional: true,
+  answers: { 200: HEARTBEAT_RESPONSE },
+} as const satisfies RouteSpec;
+
+export function heartbeatRoutes(deadMansSwitch: DeadMansSwitch): Route[] {
+  return [
+    route(HEARTBEAT, (call) => {
+      deadMansSwitch.beat(call.principal.accountIndex);
+      ok(call, { status: 'ok', server_time: Math.floor(call.startedMs / 1000) });
+    }),
+  ];
+}

@@ -1,0 +1,36 @@
+/** The refusals of a single order, in the order of their precedence. */
+import type { ErrorKey } from '../../../shared/base/errors.ts';
+
+export const ORDER_ERRORS = [
+  'VALIDATION_ERROR',
+  'GTD_NEEDS_EXPIRATION',
+  'MARKET_NOT_FOUND',
+  'DUPLICATE_ORDER',
+  'ORDER_TOMBSTONED',
+  'DEADLINE_PASSED',
+  'DUPLICATE_CLIENT_ORDER_ID',
+  'MARKET_NOT_ACTIVE',
+  'ORDER_EXPIRED',
+  'INVALID_TICK',
+  'INVALID_LOT',
+  'BELOW_MIN_SIZE',
+  'INVALID_SIGNATURE',
+  'FORBIDDEN',
+  'FEE_RATE_MISMATCH',
+  'ORDER_GROUP_TRIGGERED',
+  'INSUFFICIENT_BALANCE',
+  'POST_ONLY_PHASE',
+  'POST_ONLY_WOULD_CROSS',
+  'FOK_NOT_FILLED',
+  'FAK_NO_FILL',
+  'MIN_NET_NOT_MET',
+  'OUTCOME_UNKNOWN',
+] as const satisfies readonly ErrorKey[];
+
+/** A replacement can also fail at the order that it replaces. */
+export const REPLACE_ERRORS = [
+  ...ORDER_ERRORS,
+  'REPLACES_ANOTHER_MARKET',
+  'ORDER_NOT_FOUND',
+  'ORDER_NOT_CANCELLABLE',
+] as const satisfies readonly ErrorKey[];

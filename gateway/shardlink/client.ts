@@ -1,0 +1,300 @@
+/**
+ * The commands that the gateway sends to the shards, each written as a record into the command ring of its shard
+ * (shardlink/link.ts).
+ * Owner: the gateway thread.
+ *
+ * A method that returns a number returns OK when the command is in the ring: its reply comes to `handler`, once. It
+ * returns ENGINE_BUSY when the ring is full or the shard is not READY: then nothing was enqueued and no reply comes.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { CLOSE_REASON, FEE_ACCOUNT, type MarketStatus, type MOVEMENT, type Movement } from '../../shared/base/codes.ts';
+import { E } from '../../shared/base/errors.ts';
+import { ADDRESS_BYTES, HASH_BYTES, UUID_BYTES } from '../../shared/base/hex.ts';
+import {
+  ANY_COMMAND,
+  BOTH_OUTCOMES,
+  CANCEL_TOMBSTONE,
+  COMMAND,
+  KEYED_CANCEL,
+  NO_MARKET,
+  UNCHANGED,
+} from '../../shared/wire/commands.ts';
+import { writeSafe } from '../../shared/wire/record.ts';
+import type { MarketEntry } from '../store/catalog.ts';
+import { CANCEL_OR_TOMBSTONE, COUNT_CANCELLED, FIND_AND_CANCEL } from './fanOut.ts';
+import { NO_ROOM } from './lane.ts';
+import type { ShardLink } from './link.ts';
+import type { CommandResult, ReplyHandler } from './reply.ts';
+
+type MarketTerms = Pick<MarketEntry, 'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'>;
+
+type MarketPatch = {
+  readonly status?: MarketStatus;
+  readonly feeBps?: number;
+  readonly startMs: number;
+  readonly endMs: number;
+};
+
+/** An idempotency key and the fingerprint of its payload, four words each. */
+export type CommandKey = { readonly key: Uint32Array; readonly fingerprint: Uint32Array };
+
+export class ShardClient {
+  #holdsPlacements = false;
+  readonly #link: ShardLink;
+
+  constructor(link: ShardLink) {
+    this.#link = link;
+  }
+
+  /** Refuses placements, or accepts them again: none is sent while the contracts that orders are signed for change. */
+  holdPlacements(isHeld: boolean): void {
+    this.#holdsPlacements = isHeld;
+  }
+
+  /** True while the shard accepts commands. */
+  isReady(shard: number): boolean {
+    return this.#link.isReady(shard);
+  }
+
+  /** Publishes everything that `enqueue` writes at once, so that a shard can commit it in one journal transaction. */
+  batch(enqueue: () => void): void {
+    this.#link.batch(enqueue);
+  }
+
+  /**
+   * `record` is a PLACE command, plain or extended, whose body is filled in (encodeOrder.ts).
+   */
+  place<C>(
+    shard: number,
+    account: number,
+    market: number,
+    record: Uint32Array,
+    handler: ReplyHandler<C>,
+    context: C,
+  ): number {
+    if (this.#holdsPlacements) return E.ENGINE_BUSY;
+    const word = this.#link.claim(shard, COMMAND.PLACE.TYPE, account, market, 0, handler, context, record.length * 4);
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    const words = this.#link.commands(shard).words;
+    for (let i = ANY_COMMAND.WORDS; i < record.length; i++) words[word + i] = record[i];
+    return this.#link.publish(shard);
+  }
+
+  /**
+   * Replaces the order with this hash by the one in `record`, an extended PLACE command. The reply's `a` is 1 when the
+   * new order kept the time priority of the old one, `b` is 1 when the price has changed.
+   * @param flags REPLACE_MODE, and REPLACE_ELSEWHERE when the old order is open in another shard than this one.
+   */
+  replace<C>(
+    shard: number,
+    account: number,
+    market: number,
+    record: Uint32Array,
+    hash: Uint32Array,
+    flags: number,
+    handler: ReplyHandler<C>,
+    context: C,
+  ): number {
+    assert(record.length === COMMAND.REPLACE.oldHash, 'shard client: a replacement is an extended placement');
+    if (this.#holdsPlacements) return E.ENGINE_BUSY;
+    const word = this.#link.claim(shard, COMMAND.REPLACE.TYPE, account, market, flags, handler, context);
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    const words = this.#link.commands(shard).words;
+    for (let i = ANY_COMMAND.WORDS; i < record.length; i++) words[word + i] = record[i];
+    words.set(hash, word + COMMAND.REPLACE.oldHash);
+    return this.#link.publish(shard);
+  }
+
+  /** `hash` is eight words. @param flags CANCEL_TOMBSTONE or 0. */
+  cancel<C>(
+    shard: number,
+    account: number,
+    hash: Uint32Array,
+    handler: ReplyHandler<C>,
+    context: C,
+    flags = 0,
+    key?: CommandKey,
+  ): number {
+    const reason = CLOSE_REASON.USER | flags;
+    const bytes = key && KEYED_CANCEL.BYTES;
+    const word = this.#link.claim(shard, COMMAND.CANCEL.TYPE, account, NO_MARKET, reason, handler, context, bytes);
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    writeCancel(this.#link.commands(shard).words, word, hash, key);
+    return this.#link.publish(shard);
+  }
+
+  /**
+   * Sends the cancel to every shard, for a hash that no open order in the views has; the shard that ever saw the order
+   * decides the reply. This also cancels an order whose placement is still in a ring, because the cancel follows it.
+   * While a shard is not READY the reply never says that the order does not exist.
+   */
+  cancelAnywhere<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C, key?: CommandKey) {
+    return this.#link.fanOut(FIND_AND_CANCEL, handler, context, (shard, onPart, fanOut) => {
+      return this.cancel(shard, account, hash, onPart, fanOut, 0, key);
+    });
+  }
+
+  /**
+   * Cancels an order wherever it is. When no shard has ever seen it, every shard leaves a tombstone and refuses the
+   * order until the time in the reply's `a` (RULES.md 7.11). That cannot be promised while a shard is not READY.
+   */
+  cancelOrTombstone<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C): number {
+    return this.#link.fanOut(CANCEL_OR_TOMBSTONE, handler, context, (shard, onPart, fanOut) => {
+      return this.cancel(shard, account, hash, onPart, fanOut, CANCEL_TOMBSTONE);
+    });
+  }
+
+  /** The reply's `a` is how many orders were cancelled. */
+  cancelMarket<C>(
+    shard: number,
+    account: number,
+    market: number,
+    outcome: number,
+    handler: ReplyHandler<C>,
+    context: C,
+  ): number {
+    const word = this.#link.claim(
+      shard,
+      COMMAND.CANCEL_MANY.TYPE,
+      account,
+      market,
+      CLOSE_REASON.USER,
+      handler,
+      context,
+    );
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    this.#link.commands(shard).words[word + COMMAND.CANCEL_MANY.outcome] = outcome;
+    return this.#link.publish(shard);
+  }
+
+  /**
+   * Cancels all orders of the account, in every shard. The one reply has their number in `a`, and the code of the first
+   * failure if there is one. While a shard is not READY the others still cancel theirs, and its code is
+   * OUTCOME_UNKNOWN.
+   */
+  cancelAll<C>(account: number, handler: ReplyHandler<C>, context: C): number {
+    return this.#link.fanOut(COUNT_CANCELLED, handler, context, (shard, onPart, fanOut) => {
+      return this.cancelMarket(shard, account, NO_MARKET, BOTH_OUTCOMES, onPart, fanOut);
+    });
+  }
+
+  /** Cancels all orders of the account in the shard because its heartbeats have stopped; `a` is how many there were. */
+  cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number {
+    const { HEARTBEAT } = CLOSE_REASON;
+    const word = this.#link.claim(shard, COMMAND.CANCEL_MANY.TYPE, account, NO_MARKET, HEARTBEAT, handler, context);
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    this.#link.commands(shard).words[word + COMMAND.CANCEL_MANY.outcome] = BOTH_OUTCOMES;
+    return this.#link.publish(shard);
+  }
+
+  /** Splits USDC into full sets of a market's tokens, or merges sets back into USDC. */
+  convert<C>(
+    shard: number,
+    account: number,
+    market: number,
+    movement: typeof MOVEMENT.SPLIT | typeof MOVEMENT.MERGE,
+    amountAtomic: number,
+    handler: ReplyHandler<C>,
+    context: C,
+  ): number {
+    const word = this.#link.claim(shard, COMMAND.CONVERT.TYPE, account, market, movement, handler, context);
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    writeSafe(this.#link.commands(shard).words, word + COMMAND.CONVERT.amountAtomic, amountAtomic);
+    return this.#link.publish(shard);
+  }
+
+  /** Pays out the account's tokens of a decided market. */
+  claim<C>(shard: number, account: number, market: number, handler: ReplyHandler<C>, context: C): number {
+    const word = this.#link.claim(shard, COMMAND.CLAIM.TYPE, account, market, 0, handler, context);
+    return word === NO_ROOM ? E.ENGINE_BUSY : this.#link.publish(shard);
+  }
+
+  /** Deposits or withdraws. All movements of an account go to the same shard, which remembers their references. */
+  funds(account: number, movement: Movement, amountMicro: number, reference: Uint8Array): Promise<CommandResult> {
+    assert(reference.length === HASH_BYTES, 'shard client: a reference is a hash');
+    const shard = account % this.#link.shards;
+    return this.#link.request(shard, COMMAND.FUNDS.TYPE, account, NO_MARKET, movement, ({ words, bytes }, word) => {
+      writeSafe(words, word + COMMAND.FUNDS.amountMicro, amountMicro);
+      bytes.set(reference, (word + COMMAND.FUNDS.reference) * 4);
+    });
+  }
+
+  openMarket(market: MarketTerms, status: MarketStatus, feeBps: number): Promise<CommandResult> {
+    assert(market.idBytes.length === UUID_BYTES, 'shard client: a market id is a UUID');
+    return this.#link.request(
+      market.shard,
+      COMMAND.MARKET_OPEN.TYPE,
+      FEE_ACCOUNT,
+      market.index,
+      0,
+      ({ words, bytes }, word) => {
+        bytes.set(market.idBytes, (word + COMMAND.MARKET_OPEN.uuid) * 4);
+        words[word + COMMAND.MARKET_OPEN.ticksPerUnit] = market.ticksPerUnit;
+        words[word + COMMAND.MARKET_OPEN.feeBps] = feeBps;
+        writeSafe(words, word + COMMAND.MARKET_OPEN.minOrderAtomic, market.minOrderAtomic);
+        writeSafe(words, word + COMMAND.MARKET_OPEN.startMs, market.opening.startMs);
+        writeSafe(words, word + COMMAND.MARKET_OPEN.endMs, market.opening.endMs);
+        words[word + COMMAND.MARKET_OPEN.status] = status;
+      },
+    );
+  }
+
+  patchMarket(market: number, shard: number, patch: MarketPatch): Promise<CommandResult> {
+    return this.#link.request(shard, COMMAND.MARKET_PATCH.TYPE, FEE_ACCOUNT, market, 0, ({ words }, word) => {
+      words[word + COMMAND.MARKET_PATCH.status] = patch.status ?? UNCHANGED;
+      words[word + COMMAND.MARKET_PATCH.feeBps] = patch.feeBps ?? UNCHANGED;
+      writeSafe(words, word + COMMAND.MARKET_PATCH.startMs, patch.startMs);
+      writeSafe(words, word + COMMAND.MARKET_PATCH.endMs, patch.endMs);
+    });
+  }
+
+  /** @param status RESOLVED or CANCELLED. */
+  decideMarket(market: number, shard: number, status: MarketStatus, payoutYesPpm: number): Promise<CommandResult> {
+    return this.#link.request(shard, COMMAND.RESOLVE.TYPE, FEE_ACCOUNT, market, 0, ({ words }, word) => {
+      words[word + COMMAND.RESOLVE.status] = status;
+      words[word + COMMAND.RESOLVE.payoutYesPpm] = payoutYesPpm;
+    });
+  }
+
+  settleMarket(market: number, shard: number): Promise<CommandResult> {
+    return this.#link.request(shard, COMMAND.SETTLE.TYPE, FEE_ACCOUNT, market, 0, () => undefined);
+  }
+
+  /** Creates or changes an order group in every shard. @returns OK, or the code of the first shard that refused. */
+  setGroup(account: number, group: number, windowSec: number, maxAtomic: number): Promise<number> {
+    return this.#link.requestAll(COMMAND.GROUP_SET.TYPE, account, (words, word) => {
+      words[word + COMMAND.GROUP_SET.group] = group;
+      words[word + COMMAND.GROUP_SET.windowSec] = windowSec;
+      writeSafe(words, word + COMMAND.GROUP_SET.maxAtomic, maxAtomic);
+    });
+  }
+
+  /** Lets a tripped group accept orders again, with nothing filled. */
+  resetGroup(account: number, group: number): Promise<number> {
+    this.#link.dropPendingTrips(group);
+    return this.#link.requestAll(COMMAND.GROUP_RESET.TYPE, account, (words, word) => {
+      words[word + COMMAND.GROUP_SET.group] = group;
+    });
+  }
+
+  /**
+   * Makes this the contract and chain that orders are signed for, and cancels the open orders. May be repeated until it
+   * returns OK: a shard that has changed already does nothing. ENGINE_BUSY means that no shard was asked.
+   */
+  rotateContracts(chainId: number, exchange: Uint8Array): Promise<number> {
+    assert(exchange.length === ADDRESS_BYTES, 'shard client: a contract address has 20 bytes');
+    return this.#link.requestAll(COMMAND.CONTRACTS.TYPE, FEE_ACCOUNT, (words, word) => {
+      writeSafe(words, word + COMMAND.CONTRACTS.chainId, chainId);
+      for (let i = 0; i < ADDRESS_BYTES; i++) {
+        words[word + COMMAND.CONTRACTS.exchange + (i >>> 2)] |= exchange[i] << (8 * (i & 3));
+      }
+    });
+  }
+}
+
+function writeCancel(words: Uint32Array, word: number, hash: Uint32Array, key?: CommandKey): void {
+  words.set(hash, word + COMMAND.CANCEL.hash);
+  if (key === undefined) return;
+  words.set(key.key, word + KEYED_CANCEL.key);
+  words.set(key.fingerprint, word + KEYED_CANCEL.fingerprint);
+}

@@ -1,0 +1,56 @@
+/**
+ * One lane of the link (shardlink/link.ts): the pair of rings to one thread of a shard, and the state of that thread.
+ * Owner: the gateway thread.
+ */
+import { COMMAND, claimCommand, KEYED_CANCEL, NO_MARKET } from '../../shared/wire/commands.ts';
+import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+
+/** The result of `claim` when nothing can be enqueued. */
+export const NO_ROOM = -1;
+/** The request id of a command whose reply is ignored. */
+export const NO_REQUEST = 0;
+
+export class Lane {
+  readonly shard: number;
+  readonly commands: RingProducer;
+  readonly events: RingConsumer;
+  readonly onReady: () => void;
+  isReady = false;
+  isLost = false;
+  /** Order groups that have tripped in other shards and are still to be tripped in this one: group to account. */
+  readonly #pendingTrips = new Map<number, number>();
+
+  constructor(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer, onReady: () => void) {
+    this.shard = shard;
+    this.commands = new RingProducer(commandRing);
+    this.events = new RingConsumer(eventRing);
+    this.onReady = onReady;
+  }
+
+  /** LINK-5. The groups have tripped in another shard. */
+  addTrips(trips: readonly [group: number, account: number][], nowMs: number): void {
+    for (const [group, account] of trips) this.#pendingTrips.set(group, account);
+    if (this.isReady) this.sendTrips(nowMs);
+  }
+
+  /** LINK-5. The group accepts orders again. */
+  dropTrip(group: number): void {
+    this.#pendingTrips.delete(group);
+  }
+
+  /** LINK-5. Sends the trips for which the ring has room. */
+  sendTrips(nowMs: number): void {
+    for (const [group, account] of this.#pendingTrips) {
+      const word = claimCommand(this.commands, COMMAND.GROUP_TRIP.TYPE, NO_REQUEST, account, nowMs, NO_MARKET, 0);
+      if (word === NO_ROOM) return;
+      this.commands.words[word + COMMAND.GROUP_SET.group] = group;
+      this.commands.publish();
+      this.#pendingTrips.delete(group);
+    }
+  }
+}
+
+/** Twice the record, because a record at the end of the ring also needs room for the padding of the wrap. */
+export function hasRoomForCancel({ commands }: Lane): boolean {
+  return commands.capacity - commands.usedBytes() >= 2 * KEYED_CANCEL.BYTES;
+}

@@ -1,0 +1,380 @@
+/**
+ * The gateway's link to the shards: it writes commands into their rings, applies their events to the views, and hands
+ * each reply to the handler of its command. The commands themselves are in shardlink/client.ts.
+ * Owner: the gateway thread.
+ *
+ *   claim, publish ──► pending slot + command ring ──► shard ──► event ring ──pump──► views, then the reply's handler
+ *
+ * Invariants:
+ *   LINK-1  A command that is in a ring has exactly one pending slot and gets exactly one reply. One that found no room
+ *           has neither, and no part of it was enqueued.
+ *   LINK-2  A handler runs after all events of its record were applied and before any later record's.
+ *   LINK-3  The reply object and its result are reused by the pump: a handler copies what it keeps.
+ *   LINK-4  Only a shard that is READY is sent commands. When a shard is lost, the events it had published are still
+ *           applied, and every command without a reply is answered OUTCOME_UNKNOWN.
+ *   LINK-5  An order group that trips in one shard is tripped in all others: at once where the ring has room, otherwise
+ *           as soon as it has, and when a shard comes back.
+ *   LINK-6  Each thread of a shard has rings of its own: a record that a dead thread left half written is never read.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
+import { E, OK } from '../../shared/base/errors.ts';
+import { COMMAND, COMMAND_BYTES, type CommandType, claimCommand, NO_MARKET } from '../../shared/wire/commands.ts';
+import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import type { RingProducer } from '../../shared/wire/ring.ts';
+import type { Views, ViewsFollower } from '../views/index.ts';
+import type { FanOut, ReplyMerge } from './fanOut.ts';
+import { hasRoomForCancel, Lane, NO_REQUEST, NO_ROOM } from './lane.ts';
+import { type CommandResult, PendingReply, type ReplyHandler, type ShardReply } from './reply.ts';
+
+export type ShardLinkOptions = {
+  readonly shards: number;
+  readonly views: Views;
+  /** Called for each event once the views hold it; null when nothing follows them. */
+  readonly follower: ViewsFollower | null;
+  readonly clock: Clock;
+  /** A handler that throws does not stop the pump; the receiver of this has to answer the request in `context`. */
+  readonly onHandlerError: (error: unknown, context: unknown) => void;
+  /** The views can no longer be trusted: the process has to end and recover. */
+  readonly onFatal: (error: unknown) => void;
+};
+
+/** The records that wait between the gateway and a shard. */
+type ShardLoad = {
+  readonly commandBytes: number;
+  readonly commandCapacity: number;
+  readonly eventBytes: number;
+  /** Commands without a reply. */
+  readonly unanswered: number;
+};
+
+export class ShardLink {
+  readonly shards: number;
+  readonly #lanes: Lane[] = [];
+  readonly #views: Views;
+  readonly #follower: ViewsFollower | null;
+  readonly #clock: Clock;
+  readonly #onHandlerError: ShardLinkOptions['onHandlerError'];
+  readonly #onFatal: ShardLinkOptions['onFatal'];
+  /** Request ids are indices here; index 0 is NO_REQUEST. Bounded by what the rings can hold. */
+  readonly #pending: PendingReply[] = [new PendingReply()];
+  readonly #free: number[] = [];
+  readonly #reply: { -readonly [field in keyof ShardReply]: ShardReply[field] };
+  readonly #onPart: ReplyHandler<FanOut> = (reply, fanOut) => this.#mergePart(reply, fanOut);
+  #isStopped = false;
+  /** Inside `batch`: commands are claimed but published together at its end. */
+  #isBatching = false;
+
+  constructor(options: ShardLinkOptions) {
+    this.shards = options.shards;
+    this.#views = options.views;
+    this.#follower = options.follower;
+    this.#clock = options.clock;
+    this.#onHandlerError = options.onHandlerError;
+    this.#onFatal = options.onFatal;
+    for (let shard = 0; shard < options.shards; shard++) this.#views.recovering(shard);
+    this.#reply = { code: OK, shard: 0, shardSequence: 0, a: 0, b: 0, c: 0, result: this.#views.resultOf(0) };
+  }
+
+  /** True while the shard accepts commands. */
+  isReady(shard: number): boolean {
+    return this.#lanes[shard]?.isReady === true;
+  }
+
+  /** For gauges; walks all requests in flight. */
+  load(shard: number): ShardLoad {
+    const lane = this.#lanes[shard];
+    if (lane === undefined) return { commandBytes: 0, commandCapacity: 0, eventBytes: 0, unanswered: 0 };
+    let unanswered = 0;
+    for (const pending of this.#pending) if (pending.handler !== null && pending.shard === shard) unanswered++;
+    const { commands, events } = lane;
+    const commandBytes = commands.usedBytes();
+    return { commandBytes, commandCapacity: commands.capacity, eventBytes: events.usedBytes(), unanswered };
+  }
+
+  /** Commands without a reply. */
+  get inFlight(): number {
+    return this.#pending.length - 1 - this.#free.length;
+  }
+
+  /**
+   * Connects a thread of the shard that is about to start, over rings that nothing has used before.
+   * @returns a promise that resolves when the thread has sent its state and is READY; never, if it is lost before.
+   */
+  attach(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer): Promise<void> {
+    assert(this.#lanes[shard] === undefined || this.#lanes[shard].isLost, 'LINK-6: a shard has one thread at a time');
+    return new Promise((resolve) => {
+      const lane = new Lane(shard, commandRing, eventRing, resolve);
+      this.#lanes[shard] = lane;
+      void this.#pump(lane);
+    });
+  }
+
+  /** Ends the pumps; commands in flight stay unanswered. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { events } of this.#lanes) events.wake();
+  }
+
+  /** LINK-4. The thread of the shard has ended. @returns whether it had become READY. */
+  shardLost(shard: number): boolean {
+    const lane = this.#lanes[shard];
+    this.#drainOrEnd(lane);
+    const wasReady = lane.isReady;
+    lane.isLost = true;
+    lane.isReady = false;
+    lane.events.wake();
+    this.#views.recovering(shard);
+    for (let request = 1; request < this.#pending.length; request++) {
+      const pending = this.#pending[request];
+      if (pending.handler === null || pending.shard !== shard) continue;
+      this.#setReply(E.OUTCOME_UNKNOWN, shard, 0);
+      this.#answer(request);
+    }
+    return wasReady;
+  }
+
+  /** The ring in which records claimed for this shard are. */
+  commands(shard: number): RingProducer {
+    return this.#lanes[shard].commands;
+  }
+
+  /**
+   * LINK-1. Claims a record whose header is filled in and whose body is zero. The caller fills in the body and
+   * publishes it before it does anything else. @returns the record's word in the ring, or NO_ROOM.
+   */
+  claim<C>(
+    shard: number,
+    type: CommandType,
+    account: number,
+    market: number,
+    flags: number,
+    handler: ReplyHandler<C>,
+    context: C,
+    lengthBytes = COMMAND_BYTES[type],
+  ): number {
+    const lane = this.#lanes[shard];
+    if (!lane.isReady) return NO_ROOM;
+    const request = this.#free.pop() ?? this.#pending.push(new PendingReply()) - 1;
+    const nowMs = this.#clock.nowMs();
+    const word = claimCommand(lane.commands, type, request, account, nowMs, market, flags, lengthBytes);
+    if (word === NO_ROOM) {
+      this.#free.push(request);
+      return NO_ROOM;
+    }
+    const pending = this.#pending[request];
+    pending.shard = shard;
+    // The table holds handlers of many context types; each is only ever called with the context it came with.
+    pending.handler = handler as ReplyHandler<never>;
+    pending.context = context;
+    return word;
+  }
+
+  /** Lets the shard see the record that was claimed last in its ring. */
+  publish(shard: number): typeof OK {
+    if (!this.#isBatching) this.#lanes[shard].commands.publish();
+    return OK;
+  }
+
+  /** Publishes everything that `enqueue` claims at once, so that a shard can commit it in one journal transaction. */
+  batch(enqueue: () => void): void {
+    this.#isBatching = true;
+    try {
+      enqueue();
+    } finally {
+      this.#isBatching = false;
+      for (const { commands, isReady } of this.#lanes) if (isReady) commands.publish();
+    }
+  }
+
+  /** One command with a promise of its reply: for the administrator's commands, where the allocations do not matter. */
+  request(
+    shard: number,
+    type: CommandType,
+    account: number,
+    market: number,
+    flags: number,
+    fill: (commands: RingProducer, word: number) => void,
+  ): Promise<CommandResult> {
+    return new Promise((resolve) => {
+      const copyReply = ({ result: _, ...rest }: ShardReply): void => resolve(rest);
+      const word = this.claim(shard, type, account, market, flags, copyReply, null);
+      if (word === NO_ROOM) return resolve({ code: E.ENGINE_BUSY, shard, shardSequence: 0, a: 0, b: 0, c: 0 });
+      fill(this.commands(shard), word);
+      this.publish(shard);
+    });
+  }
+
+  /**
+   * Sends the same command to every shard, or to none while one is not READY or has no room. All have committed when it
+   * resolves. @returns OK, or the code of the first shard that failed.
+   */
+  async requestAll(
+    type: CommandType,
+    account: number,
+    fill: (words: Uint32Array, word: number) => void,
+  ): Promise<number> {
+    if (!this.#lanes.every((lane) => lane.isReady && hasRoomForCancel(lane))) return E.ENGINE_BUSY;
+    const requests = this.#lanes.map(({ shard }) => {
+      return this.request(shard, type, account, NO_MARKET, 0, ({ words }, word) => fill(words, word));
+    });
+    const replies = await Promise.all(requests);
+    return replies.find(({ code }) => code !== OK)?.code ?? OK;
+  }
+
+  /**
+   * Sends a cancel to every shard that is READY, or to none while one of these has no room; the replies become one.
+   * @param enqueue writes the command of one shard, with the handler and the context that it is given.
+   */
+  fanOut<C>(
+    { codeOfAll, codeOfSome, merge }: ReplyMerge,
+    handler: ReplyHandler<C>,
+    context: C,
+    enqueue: (shard: number, onPart: ReplyHandler<FanOut>, fanOut: FanOut) => number,
+  ): number {
+    const lanes = this.#lanes.filter(({ isReady }) => isReady);
+    if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
+    const code = lanes.length === this.#lanes.length ? codeOfAll : codeOfSome;
+    const fanOut: FanOut = { waiting: lanes.length, code, total: 0, isFound: false, merge, handler, context };
+    for (const { shard } of lanes) {
+      assert(enqueue(shard, this.#onPart, fanOut) === OK, 'LINK-1: the room that was found is still there');
+    }
+    return OK;
+  }
+
+  /** LINK-5. The group accepts orders again: a shard that was not sent the trip need not be. */
+  dropPendingTrips(group: number): void {
+    for (const lane of this.#lanes) lane.dropTrip(group);
+  }
+
+  /** Sends every shard the time, so that due orders expire. A full ring has commands in it that do the same. */
+  tick(): void {
+    const now = this.#clock.nowMs();
+    for (const lane of this.#lanes) {
+      // The pump is notified of every event; should a notification ever be lost, this bounds the delay.
+      if (!lane.events.isEmpty()) lane.events.wake();
+      if (!lane.isReady) continue;
+      lane.sendTrips(now);
+      const word = claimCommand(lane.commands, COMMAND.TICK.TYPE, NO_REQUEST, FEE_ACCOUNT, now, NO_MARKET, 0);
+      if (word !== NO_ROOM) lane.commands.publish();
+    }
+  }
+
+  #mergePart(reply: ShardReply, fanOut: FanOut): void {
+    fanOut.merge(reply, fanOut);
+    if (--fanOut.waiting > 0) return;
+    this.#setReply(fanOut.code, this.#reply.shard, this.#reply.shardSequence);
+    this.#reply.a = fanOut.total;
+    this.#call(fanOut.handler, fanOut.context);
+  }
+
+  /**
+   * Only commands of this thread cause events. A pump that keeps finding more therefore cannot starve the sockets for
+   * long: while it runs no commands are added, and the ring runs dry.
+   */
+  async #pump(lane: Lane): Promise<void> {
+    while (!this.#isStopped && !lane.isLost && this.#drainOrEnd(lane)) await lane.events.waitAsync();
+  }
+
+  /** @returns false when the views can no longer be trusted, which ends the process. */
+  #drainOrEnd(lane: Lane): boolean {
+    try {
+      this.#drain(lane);
+      return true;
+    } catch (error) {
+      this.#onFatal(error);
+      return false;
+    }
+  }
+
+  /** Space is released once, at the end: until then the shard cannot write more than the ring holds. */
+  #drain(lane: Lane): void {
+    const { words } = lane.events;
+    let word = lane.events.next();
+    if (word < 0) return;
+    for (; word >= 0; word = lane.events.next()) {
+      switch (typeOf(words[word + ANY_EVENT.type])) {
+        case EVENT.REPLY.TYPE:
+          this.#handleReply(lane, words, word);
+          break;
+        case EVENT.READY.TYPE:
+          this.#ready(lane, words, word);
+          break;
+        case EVENT.GROUP.TYPE:
+          this.#apply(lane, words, word);
+          if (words[word + EVENT.GROUP.hasJustTripped] === 1) this.#tripElsewhere(lane, words, word);
+          break;
+        default:
+          this.#apply(lane, words, word);
+      }
+    }
+    lane.events.release();
+    this.#follower?.flush();
+  }
+
+  #apply({ shard }: Lane, words: Uint32Array, word: number): void {
+    this.#views.apply(shard, words, word);
+    this.#follower?.applied(shard, this.#views.resultOf(shard), words, word);
+  }
+
+  #tripElsewhere(lane: Lane, words: Uint32Array, word: number): void {
+    const trip: [number, number] = [words[word + EVENT.GROUP.group], words[word + ANY_EVENT.account]];
+    for (const other of this.#lanes) if (other !== lane && other.isReady) other.addTrips([trip], this.#clock.nowMs());
+  }
+
+  #handleReply(lane: Lane, words: Uint32Array, word: number): void {
+    const request = words[word + EVENT.REPLY.requestId];
+    if (request !== NO_REQUEST) {
+      this.#setReply(words[word + EVENT.REPLY.code], lane.shard, readSafe(words, word + EVENT.REPLY.shardSequence));
+      this.#reply.a = readSafe(words, word + EVENT.REPLY.a);
+      this.#reply.b = readSafe(words, word + EVENT.REPLY.b);
+      this.#reply.c = readSafe(words, word + EVENT.REPLY.c);
+      this.#answer(request);
+    }
+    this.#views.replied(lane.shard);
+  }
+
+  #setReply(code: number, shard: number, shardSequence: number): void {
+    const reply = this.#reply;
+    reply.code = code;
+    reply.shard = shard;
+    reply.shardSequence = shardSequence;
+    reply.result = this.#views.resultOf(shard);
+    reply.a = 0;
+    reply.b = 0;
+    reply.c = 0;
+  }
+
+  /** Frees the slot before it calls the handler, which may send the next command. */
+  #answer(request: number): void {
+    const pending = this.#pending[request];
+    assert(pending !== undefined, 'LINK-1: a reply names a request that was sent');
+    const { handler, context } = pending;
+    assert(handler !== null, 'LINK-1: a request is answered once');
+    pending.handler = null;
+    pending.context = null;
+    this.#free.push(request);
+    this.#call(handler, context);
+  }
+
+  #call(handler: ReplyHandler<never>, context: unknown): void {
+    try {
+      handler(this.#reply, context as never);
+    } catch (error) {
+      this.#onHandlerError(error, context);
+    }
+  }
+
+  #ready(lane: Lane, words: Uint32Array, word: number): void {
+    assert(!lane.isReady, 'LINK-4: a thread becomes READY once');
+    lane.isReady = true;
+    const shardSequence = readSafe(words, word + EVENT.READY.shardSequence);
+    this.#views.recovered(lane.shard, shardSequence);
+    this.#follower?.recovered(lane.shard, shardSequence);
+    for (const each of this.#lanes)
+      if (each.isReady) each.addTrips(this.#views.groups.missedBy(each.shard), this.#clock.nowMs());
+    lane.onReady();
+  }
+}

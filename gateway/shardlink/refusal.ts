@@ -1,0 +1,22 @@
+/** The refusal of a shard, with the numbers of its reply as the documented message or details. */
+import { E, errorRow } from '../../shared/base/errors.ts';
+import type { Refusal } from '../http/refusal.ts';
+import type { ShardReply } from './reply.ts';
+
+/** The funds that a request needs. */
+type ReservedAsset = 'USDC' | 'TOKEN';
+
+/** The numbers of the reply show what would have been accepted (RULES.md 6). */
+export function refusalOf(reply: ShardReply, asset: ReservedAsset): Refusal {
+  const row = errorRow(reply.code);
+  switch (reply.code) {
+    case E.FEE_RATE_MISMATCH:
+      return { row, message: `${row.message}: expected ${reply.a}` };
+    case E.INSUFFICIENT_BALANCE: {
+      const details = { asset, required: String(reply.a), available: String(reply.b), reserved: String(reply.c) };
+      return { row, details };
+    }
+    default:
+      return { row };
+  }
+}

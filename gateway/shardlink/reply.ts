@@ -1,0 +1,31 @@
+/** The reply of a shard to a command, and the handler that the sender of the command gave for it. */
+import type { RecordResult } from '../views/recordResult.ts';
+
+/** Valid only while its handler runs: one object serves every reply, and the handler copies what it keeps. */
+export type ShardReply = CommandResult & {
+  /** The effects of the command on the order that it placed; empty for all other commands. */
+  readonly result: RecordResult;
+};
+
+export type CommandResult = {
+  /** 0 when done, else a number of the error table. */
+  readonly code: number;
+  readonly shard: number;
+  /** 0 for a refusal. */
+  readonly shardSequence: number;
+  /** Three numbers whose meaning depends on the command: see REPLY in shared/wire/events.ts. */
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+};
+
+/** Made once per route, not per request: what belongs to the request is the context. */
+export type ReplyHandler<C> = (reply: ShardReply, context: C) => void;
+
+/** A command in flight, from the moment it is in the ring until its reply. */
+export class PendingReply {
+  shard = 0;
+  /** Null while this slot is free. */
+  handler: ReplyHandler<never> | null = null;
+  context: unknown = null;
+}

@@ -1,0 +1,76 @@
+/** Opens control.db and every store in it, in the order in which one needs the other. */
+import { join } from 'node:path';
+import { type Config, ConfigError } from '../process/config.ts';
+import { Accounts } from './accounts.ts';
+import { ArmedSwitches } from './armedSwitches.ts';
+import { Catalog } from './catalog.ts';
+import { ContractStore } from './contracts.ts';
+import { type ControlDatabase, openControlDatabase } from './database.ts';
+import { refuseJournals, requireJournals } from './journalFiles.ts';
+import { ApiKeys } from './keys.ts';
+import { Movements } from './movements.ts';
+import { OrderGroups } from './orderGroups.ts';
+import { Platform } from './platform.ts';
+import { openAdminToken, openMasterKey } from './secrets.ts';
+import { TradingTimeouts } from './tradingTimeouts.ts';
+
+export type Control = {
+  readonly database: ControlDatabase;
+  readonly platform: Platform;
+  readonly contracts: ContractStore;
+  readonly shards: number;
+  readonly adminToken: { readonly token: string; readonly isNew: boolean };
+  readonly accounts: Accounts;
+  readonly keys: ApiKeys;
+  readonly catalog: Catalog;
+  readonly movements: Movements;
+  readonly armedSwitches: ArmedSwitches;
+  readonly tradingTimeouts: TradingTimeouts;
+  readonly orderGroups: OrderGroups;
+};
+
+export function openControl(config: Config): Control {
+  const database = openControlDatabase(join(config.dataDir, 'control.db'));
+  try {
+    const platform = new Platform(database);
+    const masterKey = openMasterKey(config, join(config.dataDir, 'master.key'), platform);
+    const shards = openShards(config, platform);
+    const contracts = new ContractStore(config, platform);
+    const accounts = new Accounts(database);
+    return {
+      database,
+      platform,
+      contracts,
+      shards,
+      adminToken: openAdminToken(config, masterKey, platform),
+      accounts,
+      keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),
+      catalog: new Catalog(database, shards),
+      movements: new Movements(database),
+      armedSwitches: new ArmedSwitches(database),
+      tradingTimeouts: new TradingTimeouts(database),
+      orderGroups: new OrderGroups(database),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/**
+ * A market belongs to the shard that its id hashes to, so the first start fixes the number of shards (RULES.md 10.6).
+ */
+function openShards(config: Pick<Config, 'dataDir' | 'shards' | 'defaultShards'>, platform: Platform): number {
+  const made = platform.shards;
+  if (made === undefined) {
+    refuseJournals(config.dataDir);
+    const shards = config.shards ?? config.defaultShards;
+    platform.fixShards(shards);
+    return shards;
+  }
+  if (config.shards !== null && config.shards !== made) {
+    throw new ConfigError(`SHARDS: this data directory was made with ${made}`);
+  }
+  if (platform.hasJournals) requireJournals(config.dataDir, made);
+  return made;
+}

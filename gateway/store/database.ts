@@ -1,0 +1,46 @@
+/**
+ * control.db: accounts, keys, catalogue, fund movements and more. It is small, written rarely, and read into memory at
+ * the start; the classes in this folder write through it.
+ * Owner: the gateway thread, through one connection that locks the file for as long as the process lives, so a second
+ * server on the same directory ends at its start.
+ */
+import { readFileSync } from 'node:fs';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { StartError } from '../process/startError.ts';
+
+export type ControlDatabase = Database;
+
+/** Migration n brings the file from version n to n + 1. A released migration is never edited. */
+const MIGRATIONS = ['control-001.sql', 'control-002.sql', 'control-003.sql'] as const;
+
+export function openControlDatabase(path: string): ControlDatabase {
+  let database: ControlDatabase | undefined;
+  try {
+    database = new Sqlite(path, { timeout: 0 });
+    // Exclusive mode is set before WAL: then the lock is permanent, and SQLite needs no shared-memory file.
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    database.pragma('foreign_keys = ON');
+    database.exec('BEGIN EXCLUSIVE; COMMIT');
+    migrate(database, path);
+    return database;
+  } catch (error) {
+    database?.close();
+    if (!(error instanceof Sqlite.SqliteError)) throw error;
+    const isBusy = error.code.startsWith('SQLITE_BUSY');
+    throw new StartError(isBusy ? `${path} is in use by another server` : `${path}: ${error.message}`);
+  }
+}
+
+function migrate(database: ControlDatabase, path: string): void {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  if (version > MIGRATIONS.length) throw new StartError(`${path} was written by a newer version`);
+  for (let from = version; from < MIGRATIONS.length; from++) {
+    const sql = readFileSync(new URL(`../../data/schema/${MIGRATIONS[from]}`, import.meta.url), 'utf8');
+    database.transaction(() => {
+      database.exec(sql);
+      database.pragma(`user_version = ${from + 1}`);
+    })();
+  }
+}

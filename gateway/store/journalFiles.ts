@@ -1,0 +1,30 @@
+/**
+ * Checks that control.db and the journals beside it belong together. Without these checks either would start without
+ * the other: a shard without its journal has no deposits and no orders, and under a new control.db the money of the old
+ * accounts would belong to the next accounts that are created.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { StartError } from '../process/startError.ts';
+
+export function journalPath(dataDir: string, shard: number): string {
+  return join(dataDir, `journal-${shard}.db`);
+}
+
+/** For a new control.db: there must not be any journal. */
+export function refuseJournals(dataDir: string): void {
+  const path = journalPath(dataDir, 0);
+  if (!existsSync(path)) return;
+  throw new StartError(`${path} was written with another control.db: put that one back`);
+}
+
+/**
+ * For a control.db with which all shards were READY before: no journal may be missing, for a shard would make a new
+ * one.
+ */
+export function requireJournals(dataDir: string, shards: number): void {
+  for (let shard = 0; shard < shards; shard++) {
+    const path = journalPath(dataDir, shard);
+    if (!existsSync(path)) throw new StartError(`${path} is missing: put it back`);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Deposits and withdrawals of the administrator, each recorded durably so that it is carried out exactly once.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   MOVEMENTS-1  (account, kind, reference) names one movement; its amount changes only while it is refused.
+ *   MOVEMENTS-2  A movement is pending from before its command is sent until the shard's reply is known, so a crash in
+ *                between leaves it to be sent again; the shard recognises the reference it has already carried out.
+ *   MOVEMENTS-3  issuedMicro is all deposits that are not refused less all completed withdrawals: never less than the
+ *                USDC that exists, and never above 2^53 - 1.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { assert } from '../../shared/base/assert.ts';
+import { MOVEMENT } from '../../shared/base/codes.ts';
+import { addSafe, MAX_SAFE } from '../../shared/base/int.ts';
+import type { ControlDatabase } from './database.ts';
+
+export type FundKind = typeof MOVEMENT.DEPOSIT | typeof MOVEMENT.WITHDRAWAL;
+type MovementStatus = 'pending' | 'completed' | 'refused';
+
+export type FundMovement = {
+  readonly id: string;
+  readonly account: number;
+  readonly kind: FundKind;
+  readonly amountMicro: number;
+  readonly reference: string;
+  readonly status: MovementStatus;
+  readonly createdMs: number;
+};
+
+const COLUMNS =
+  'id, account_index AS account, kind, amount_micro AS amountMicro, reference, status, created_ms AS createdMs';
+
+export class Movements {
+  #issuedMicro: number;
+  readonly #insert;
+  readonly #find;
+  readonly #reopen;
+  readonly #setStatus;
+  readonly #pending;
+
+  constructor(database: ControlDatabase) {
+    this.#insert = database.prepare<FundMovement>(
+      `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms)
+       VALUES ($id, $account, $kind, $amountMicro, $reference, $status, $createdMs)`,
+    );
+    this.#find = database.prepare<[number, FundKind, string], FundMovement>(
+      `SELECT ${COLUMNS} FROM movements WHERE account_index = ? AND kind = ? AND reference = ?`,
+    );
+    this.#reopen = database.prepare<FundMovement>(
+      'UPDATE movements SET amount_micro = $amountMicro, status = $status, created_ms = $createdMs WHERE id = $id',
+    );
+    this.#setStatus = database.prepare<[MovementStatus, string]>('UPDATE movements SET status = ? WHERE id = ?');
+    this.#pending = database.prepare<[], FundMovement>(
+      `SELECT ${COLUMNS} FROM movements WHERE status = 'pending' ORDER BY created_ms, id`,
+    );
+    this.#issuedMicro = countIssued(database);
+  }
+
+  find(account: number, kind: FundKind, reference: string): FundMovement | undefined {
+    return this.#find.get(account, kind, reference);
+  }
+
+  pending(): FundMovement[] {
+    return this.#pending.all();
+  }
+
+  /** True when the sums of the ledger stay safe integers after another deposit of this amount. */
+  hasRoomFor(amountMicro: number): boolean {
+    return amountMicro <= MAX_SAFE - this.#issuedMicro;
+  }
+
+  /** Records a movement that is about to be sent. The caller has found none with this reference, or a refused one. */
+  start(account: number, kind: FundKind, amountMicro: number, reference: string, nowMs: number): FundMovement {
+    const earlier = this.find(account, kind, reference);
+    const movement: FundMovement = {
+      id: earlier?.id ?? randomUUID(),
+      account,
+      kind,
+      amountMicro,
+      reference,
+      status: 'pending',
+      createdMs: nowMs,
+    };
+    if (earlier === undefined) {
+      this.#insert.run(movement);
+    } else {
+      assert(earlier.status === 'refused', 'MOVEMENTS-1: only a refused movement starts again');
+      this.#reopen.run(movement);
+    }
+    if (kind === MOVEMENT.DEPOSIT) this.#issuedMicro = addSafe(this.#issuedMicro, amountMicro);
+    return movement;
+  }
+
+  complete(movement: FundMovement): FundMovement {
+    if (movement.kind === MOVEMENT.WITHDRAWAL) this.#issuedMicro -= movement.amountMicro;
+    return this.#end(movement, 'completed');
+  }
+
+  refuse(movement: FundMovement): FundMovement {
+    if (movement.kind === MOVEMENT.DEPOSIT) this.#issuedMicro -= movement.amountMicro;
+    return this.#end(movement, 'refused');
+  }
+
+  #end(movement: FundMovement, status: MovementStatus): FundMovement {
+    assert(movement.status === 'pending', 'MOVEMENTS-2: only a pending movement ends');
+    this.#setStatus.run(status, movement.id);
+    return { ...movement, status };
+  }
+}
+
+/** Summed by SQLite in 64 bits: all deposits together may exceed the safe integers, the difference does not. */
+function countIssued(database: ControlDatabase): number {
+  const sum = database
+    .prepare<[number, number], number | null>(
+      `SELECT SUM(CASE kind WHEN ? THEN amount_micro ELSE -amount_micro END) FROM movements
+       WHERE status = 'completed' OR (status = 'pending' AND kind = ?)`,
+    )
+    .pluck()
+    .get(MOVEMENT.DEPOSIT, MOVEMENT.DEPOSIT);
+  return sum ?? 0;
+}
+
+/** The name of a movement in its shard: 32 bytes that stand for (account, kind, reference). */
+export function referenceHash(account: number, kind: FundKind, reference: string): Uint8Array {
+  return createHash('sha256').update(`${account}|${kind}|${reference}`).digest();
+}

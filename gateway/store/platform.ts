@@ -1,0 +1,73 @@
+/**
+ * The state of the platform as a whole: a few texts in control.db, kept in memory.
+ * Owner: the gateway thread.
+ */
+import type { ControlDatabase } from './database.ts';
+
+/** The number of shards of the data directory: it decides the shard of a market. */
+const SHARDS = 'shards';
+/** The contract and chain that orders are signed for. */
+const DOMAIN = 'signing_domain';
+const PAUSED = 'paused';
+const HAS_JOURNALS = 'has_journals';
+
+export class Platform {
+  readonly #values: Map<string, string>;
+  readonly #write;
+
+  constructor(database: ControlDatabase) {
+    const rows = database.prepare<[], { key: string; value: string }>('SELECT key, value FROM platform').all();
+    this.#values = new Map(rows.map((row) => [row.key, row.value]));
+    this.#write = database.prepare<[string, string]>(
+      'INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+    );
+  }
+
+  /** Undefined until the first start of the data directory has fixed it. */
+  get shards(): number | undefined {
+    const value = this.#values.get(SHARDS);
+    return value === undefined ? undefined : Number(value);
+  }
+
+  fixShards(shards: number): void {
+    this.#set(SHARDS, String(shards));
+  }
+
+  get domain(): string | undefined {
+    return this.#values.get(DOMAIN);
+  }
+
+  fixDomain(domain: string): void {
+    this.#set(DOMAIN, domain);
+  }
+
+  /** Every shard has created its journal: from then on none may be missing. */
+  get hasJournals(): boolean {
+    return this.#values.get(HAS_JOURNALS) === 'yes';
+  }
+
+  setHasJournals(): void {
+    if (!this.hasJournals) this.#set(HAS_JOURNALS, 'yes');
+  }
+
+  get paused(): boolean {
+    return this.#values.get(PAUSED) === 'yes';
+  }
+
+  setPaused(paused: boolean): void {
+    this.#set(PAUSED, paused ? 'yes' : 'no');
+  }
+
+  read(key: string): string | undefined {
+    return this.#values.get(key);
+  }
+
+  write(key: string, value: string): void {
+    this.#set(key, value);
+  }
+
+  #set(key: string, value: string): void {
+    this.#write.run(key, value);
+    this.#values.set(key, value);
+  }
+}

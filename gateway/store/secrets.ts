@@ -1,0 +1,69 @@
+/**
+ * The two secrets of the server: the master key, under which other secrets are sealed, and the administrator's token.
+ * Both may come from the environment. One that is not given is made at the first start: the master key is kept in a
+ * file of the data directory, the token in control.db, sealed under the master key.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { openSecret, sealSecret } from '../access/secretBox.ts';
+import { type Config, ConfigError } from '../process/config.ts';
+import type { Platform } from './platform.ts';
+
+/** An empty sealed text: it opens only with the master key that all other texts are sealed under. */
+const MASTER_KEY_CHECK = 'master_key_check';
+const SEALED_ADMIN_TOKEN = 'sealed_admin_token';
+const MASTER_KEY_BYTES = 32;
+const TOKEN_BYTES = 24;
+
+export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, platform: Platform): Uint8Array {
+  const check = platform.read(MASTER_KEY_CHECK);
+  if (check === undefined) {
+    const masterKey = config.masterKey ?? (existsSync(path) ? readMasterKey(path) : makeMasterKey(path));
+    platform.write(MASTER_KEY_CHECK, seal(masterKey, MASTER_KEY_CHECK, ''));
+    return masterKey;
+  }
+  if (config.masterKey === null && !existsSync(path)) {
+    throw new ConfigError('MASTER_KEY: this data directory was made with one');
+  }
+  const masterKey = config.masterKey ?? readMasterKey(path);
+  try {
+    open(masterKey, MASTER_KEY_CHECK, check);
+  } catch {
+    throw new ConfigError('MASTER_KEY: not the key this data directory was made with');
+  }
+  return masterKey;
+}
+
+/** `isNew`: the token was made by this call, and this is the only time to show it. */
+export function openAdminToken(
+  config: Pick<Config, 'adminToken'>,
+  masterKey: Uint8Array,
+  platform: Platform,
+): { readonly token: string; readonly isNew: boolean } {
+  if (config.adminToken !== null) return { token: config.adminToken, isNew: false };
+  const sealed = platform.read(SEALED_ADMIN_TOKEN);
+  if (sealed !== undefined) return { token: open(masterKey, SEALED_ADMIN_TOKEN, sealed), isNew: false };
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  platform.write(SEALED_ADMIN_TOKEN, seal(masterKey, SEALED_ADMIN_TOKEN, token));
+  return { token, isNew: true };
+}
+
+function makeMasterKey(path: string): Buffer {
+  const masterKey = randomBytes(MASTER_KEY_BYTES);
+  writeFileSync(path, `${masterKey.toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  return masterKey;
+}
+
+function readMasterKey(path: string): Buffer {
+  const masterKey = Buffer.from(readFileSync(path, 'utf8').trim(), 'hex');
+  if (masterKey.length !== MASTER_KEY_BYTES) throw new ConfigError(`MASTER_KEY: ${path} does not hold a master key`);
+  return masterKey;
+}
+
+function seal(masterKey: Uint8Array, name: string, text: string): string {
+  return sealSecret(masterKey, name, Buffer.from(text)).toString('base64');
+}
+
+function open(masterKey: Uint8Array, name: string, sealed: string): string {
+  return openSecret(masterKey, name, Buffer.from(sealed, 'base64')).toString();
+}

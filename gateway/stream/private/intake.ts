@@ -1,0 +1,254 @@
+/**
+ * Writes private frames into their log in the order of the journals: as their events pass, and after a restart of a
+ * shard or of the process first the frames of records that were committed but never reached this log.
+ * Owner: the gateway thread.
+ *
+ *   live ──READY again, or the log cannot be written──► catching up ──────────────────────────────► live
+ *                                                        records up to `target` from the read model,
+ *                                                        then those that passed in the meantime
+ *
+ * Invariants:
+ *   INTAKE-1  A shard's frames go into the log in the order of its journal, each once: those after `logged` of the log
+ *             and up to `target` from the read model, those after `target` from the events.
+ *   INTAKE-2  Frames that pass while a shard is catching up wait in memory, at most MAX_WAITING of them; when there are
+ *             more, `target` moves on and the read model is asked for them too.
+ *   INTAKE-3  Subscribers of an account are notified of new frames only after the commit that contains them.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assert } from '../../../shared/base/assert.ts';
+import { PRIVATE_FRAME, type RecordView } from '../../../shared/wire/privateRecord.ts';
+import type { Progress } from '../../../shared/wire/progress.ts';
+import type { Logger } from '../../process/log.ts';
+import type { PrivateTailPage } from '../../queries/privateTail.ts';
+import { FrameLog } from '../market/frameLog.ts';
+import type { PrivateLog } from './log.ts';
+
+export type PrivateSource = {
+  /** The read model's frames from this record on up to `through`; null while it has not followed the journal there. */
+  privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null>;
+};
+
+type PrivateIntakeOptions = {
+  readonly log: PrivateLog;
+  readonly source: PrivateSource;
+  readonly shards: number;
+  /** The projector reads here which frames are in the log, so that the read model need not keep them. */
+  readonly progress: Pick<Progress, 'setLogged'>;
+  readonly logger: Logger;
+  /** These accounts have new frames in the log. */
+  readonly onCommitted: (accounts: ReadonlySet<number>) => void;
+};
+
+type CatchUp = {
+  readonly shard: number;
+  /** The last record that is read from the read model. */
+  target: number;
+  /** Frames of the records after `target`, in order. */
+  waiting: FrameLog;
+};
+
+const MAX_WAITING = 65_536;
+const RETRY_MS = 1000;
+const SYNC_EVERY_MS = 200;
+
+export class PrivateIntake {
+  readonly #options: PrivateIntakeOptions;
+  /** By shard; null while it is live. */
+  readonly #catchUps: (CatchUp | null)[];
+  /** By shard: the record of the newest frame that passed, or the sequence of its last READY. */
+  readonly #seen: Float64Array;
+  /** Accounts with frames that are not committed. */
+  #touched = new Set<number>();
+  /** Frames that are not wanted are written here. */
+  readonly #ignored = { words: new Uint32Array(PRIVATE_FRAME.WORDS), word: 0 };
+  readonly #waitingRecord: { words: Uint32Array; word: number } = { words: this.#ignored.words, word: 0 };
+  #timer: NodeJS.Timeout | undefined;
+  #syncing: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(options: PrivateIntakeOptions) {
+    this.#options = options;
+    this.#catchUps = Array.from({ length: options.shards }, () => null);
+    this.#seen = new Float64Array(options.shards);
+  }
+
+  /** Every shard is READY: from now on the log is synced to the disk at intervals. */
+  start(): void {
+    this.#timer = setInterval(() => this.#sync(), SYNC_EVERY_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#syncing;
+    this.#options.log.close();
+  }
+
+  /** @returns the record to write the frame of a passing event into. */
+  append(shard: number, shardSequence: number, account: number): RecordView {
+    if (this.#isClosed) return this.#ignored;
+    assert(shardSequence >= this.#seen[shard], 'INTAKE-1: frames pass in the order of the journal');
+    this.#seen[shard] = shardSequence;
+    const catchUp = this.#catchUps[shard];
+    if (catchUp === null) {
+      this.#touched.add(account);
+      return this.#options.log.append(account);
+    }
+    if (shardSequence <= catchUp.target) return this.#ignored;
+    if (catchUp.waiting.last === MAX_WAITING) {
+      catchUp.target = shardSequence;
+      catchUp.waiting = newWaiting();
+      return this.#ignored;
+    }
+    const word = catchUp.waiting.append();
+    const { words } = catchUp.waiting;
+    words[word + PRIVATE_FRAME.account] = account;
+    this.#waitingRecord.words = words;
+    this.#waitingRecord.word = word;
+    return this.#waitingRecord;
+  }
+
+  /** INTAKE-3. At the end of a pump batch. */
+  flush(): void {
+    if (this.#touched.size > 0 && !this.#commit()) this.#catchUpAll();
+  }
+
+  /** A shard has recovered up to this record of its journal: the frames of later records will pass. */
+  resumed(shard: number, shardSequence: number): void {
+    this.#seen[shard] = shardSequence;
+    // Frames of this batch that the last thread published are committed first: `logged` decides what is read again.
+    this.flush();
+    this.#startCatchUp(shard, shardSequence);
+  }
+
+  /** The log cannot be written, so it has nothing of the batch. The journals have it, and the read model will. */
+  #catchUpAll(): void {
+    this.#options.logger.warn('the log of private frames cannot be written; private streams wait');
+    for (let shard = 0; shard < this.#catchUps.length; shard++) {
+      if (this.#catchUps[shard] === null) this.#startCatchUp(shard, this.#seen[shard]);
+    }
+  }
+
+  #startCatchUp(shard: number, target: number): void {
+    const catchUp: CatchUp = { shard, target, waiting: newWaiting() };
+    this.#catchUps[shard] = catchUp;
+    void this.#run(catchUp);
+  }
+
+  /** Ends when the shard is live again, or when another catch-up of the shard has started. */
+  async #run(catchUp: CatchUp): Promise<void> {
+    const { logger } = this.#options;
+    for (;;) {
+      let isThrough = false;
+      try {
+        isThrough = await this.#step(catchUp);
+      } catch (error) {
+        if (!this.#isClosed) logger.warn({ err: error, shard: catchUp.shard }, 'private frames could not be read');
+        await retryLater();
+      }
+      if (isThrough || this.#isOver(catchUp)) return;
+    }
+  }
+
+  #isOver(catchUp: CatchUp): boolean {
+    return this.#isClosed || this.#catchUps[catchUp.shard] !== catchUp;
+  }
+
+  /** @returns whether the shard is live. */
+  async #step(catchUp: CatchUp): Promise<boolean> {
+    const { log, source, logger } = this.#options;
+    const { shard, target } = catchUp;
+    const logged = log.logged(shard);
+    if (logged.shardSequence > target) {
+      logger.warn(
+        { shard, logged: logged.shardSequence, target },
+        'accounts were sent frames of records that were lost',
+      );
+      if (!log.setLogged(shard, target)) await retryLater();
+      return false;
+    }
+    const page = await source.privateTail(shard, logged.shardSequence, target);
+    if (page === null || this.#isOver(catchUp)) return false;
+    if (page.start > Math.max(logged.shardSequence, 1)) {
+      logger.error({ shard, logged: logged.shardSequence, start: page.start }, 'private frames are lost');
+    }
+    for (const { shardSequence, frames } of page.records) {
+      assert(shardSequence <= target, 'INTAKE-1: the read model is asked for records up to the target');
+      // While the shard is catching up only this function appends its frames, so `logged` is what it was.
+      this.#appendAll(frames, shardSequence === logged.shardSequence ? logged.frames : 0);
+    }
+    const isThrough = page.isLast && target === catchUp.target;
+    if (isThrough) this.#appendWaiting(catchUp);
+    if (!this.#commit()) {
+      // The frames that waited are lost with the batch: the next turn reads them from the read model, too.
+      if (isThrough) {
+        catchUp.target = Math.max(catchUp.target, this.#seen[shard]);
+        catchUp.waiting = newWaiting();
+      }
+      await retryLater();
+      return false;
+    }
+    if (isThrough) this.#catchUps[shard] = null;
+    return isThrough;
+  }
+
+  #appendAll(frames: Uint32Array, skipped: number): void {
+    for (let word = skipped * PRIVATE_FRAME.WORDS; word < frames.length; word += PRIVATE_FRAME.WORDS) {
+      this.#copy(frames, word);
+    }
+  }
+
+  #appendWaiting({ waiting }: CatchUp): void {
+    for (let at = 1; at <= waiting.last; at++) {
+      const word = waiting.locate(at);
+      this.#copy(waiting.words, word);
+    }
+  }
+
+  /** Copies a frame without its number, which the log assigns. */
+  #copy(from: Uint32Array, at: number): void {
+    const account = from[at + PRIVATE_FRAME.account];
+    this.#touched.add(account);
+    const { words, word } = this.#options.log.append(account);
+    for (let i = 0; i < PRIVATE_FRAME.WORDS; i++) {
+      if (i < PRIVATE_FRAME.userSequence || i > PRIVATE_FRAME.userSequence + 1) words[word + i] = from[at + i];
+    }
+  }
+
+  /** @returns false when the batch could not be written. */
+  #commit(): boolean {
+    const touched = this.#touched;
+    this.#touched = new Set();
+    if (!this.#options.log.commit()) return false;
+    if (touched.size > 0) this.#options.onCommitted(touched);
+    return true;
+  }
+
+  #sync(): void {
+    if (this.#syncing !== null) return;
+    const { log, progress, logger } = this.#options;
+    // `logged` of a shard that is catching up may still name records that were lost.
+    const isLive = this.#catchUps.map((catchUp) => catchUp === null);
+    this.#syncing = log
+      .sync()
+      .then((logged) => {
+        for (const [shard, { shardSequence }] of logged.entries()) {
+          if (isLive[shard]) progress.setLogged(shard, shardSequence);
+        }
+        this.#syncing = null;
+      })
+      .catch((error) => {
+        // The kernel may report a failed write only once, so there are no more syncs: the read model keeps all frames.
+        clearInterval(this.#timer);
+        logger.error({ err: error }, 'the log of private frames cannot be synced');
+      });
+  }
+}
+
+function newWaiting(): FrameLog {
+  return new FrameLog(PRIVATE_FRAME.WORDS, MAX_WAITING, 0);
+}
+
+function retryLater(): Promise<void> {
+  return sleep(RETRY_MS, undefined, { ref: false });
+}

@@ -1,0 +1,186 @@
+/**
+ * One connection: its subscriptions, the frames that wait to be sent, and how many messages it has sent.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   CONNECTION-1  Frames leave in the order in which they were pushed.
+ *   CONNECTION-2  The bytes that wait for the client are bounded: a live frame closes a connection for which
+ *                 MAX_BUFFERED_BYTES wait, and books and replays are read only while less than PACED_BUFFERED_BYTES do.
+ *   CONNECTION-3  After the close nothing is sent and there are no subscriptions.
+ */
+import type { WebSocket } from 'uWebSockets.js';
+import { assert } from '../../../shared/base/assert.ts';
+import type { ErrorRow } from '../../../shared/base/errors.ts';
+import type { ApiKey } from '../../access/principal.ts';
+import type { Refusal } from '../../http/refusal.ts';
+import { toFrame } from '../market/channel.ts';
+import { CLOSE, MAX_BUFFERED_BYTES, MAX_MESSAGES_PER_SECOND, PACED_BUFFERED_BYTES } from './limits.ts';
+import type { RequestId } from './requests.ts';
+import type { FrameSink, MarketSubscription, Subscription, UserSubscription } from './subscriptions.ts';
+
+/** uWebSockets.js keeps this with each socket. */
+export type SocketData = { readonly connection: Connection };
+type Socket = Pick<WebSocket<SocketData>, 'send' | 'end' | 'close' | 'ping' | 'cork' | 'getBufferedAmount'>;
+
+/**
+ * Asking for the buffered amount costs as much as sending a small frame, so it is asked for only once in this many
+ * bytes.
+ */
+const LOOK_EVERY_BYTES = 65_536;
+/** Result of `send`: uWebSockets.js has dropped the frame and closes the connection. */
+const DROPPED = 2;
+/** Replay steps in one turn of the loop: a client that reads fast must not keep the others waiting. */
+const STEPS_A_TURN = 16;
+const SECOND_MS = 1000;
+
+export class Connection implements FrameSink {
+  /** Null: an anonymous connection. */
+  readonly key: ApiKey | null;
+  /** An anonymous connection counts towards the limit of this address. */
+  readonly address: string;
+  /** By market index. */
+  readonly markets = new Map<number, MarketSubscription>();
+  user: UserSubscription | null = null;
+  lastReceivedMs: number;
+  nextPingMs = 0;
+  nextHeartbeatMs = 0;
+  readonly #onPushed: (connection: Connection) => void;
+  #socket: Socket | null = null;
+  #outbox: Buffer[] = [];
+  /** Subscriptions that are not live, in the order in which they are served. */
+  readonly #catchingUp = new Set<Subscription>();
+  #turn: NodeJS.Immediate | null = null;
+  /** The times of the last messages; the oldest is at the cursor. */
+  readonly #messageMs = new Float64Array(MAX_MESSAGES_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
+  #messageCursor = 0;
+  readonly #nowMs: () => number;
+
+  /** @param onPushed called when frames start to wait for a `flush`. */
+  constructor(key: ApiKey | null, address: string, nowMs: () => number, onPushed: (connection: Connection) => void) {
+    this.key = key;
+    this.address = address;
+    this.#nowMs = nowMs;
+    this.#onPushed = onPushed;
+    this.lastReceivedMs = nowMs();
+  }
+
+  get isOpen(): boolean {
+    return this.#socket !== null;
+  }
+
+  opened(socket: Socket): void {
+    assert(this.#socket === null, 'connection: a socket opens once');
+    this.#socket = socket;
+  }
+
+  /** CONNECTION-3. */
+  closed(): void {
+    this.#socket = null;
+    this.#outbox = [];
+    if (this.#turn !== null) clearImmediate(this.#turn);
+    this.#turn = null;
+    this.#catchingUp.clear();
+    for (const subscription of this.markets.values()) subscription.end();
+    this.markets.clear();
+    this.user?.end();
+    this.user = null;
+  }
+
+  /** @returns whether the client may send another message now. */
+  countMessage(): boolean {
+    const nowMs = this.#nowMs();
+    const isOver = nowMs - this.#messageMs[this.#messageCursor] < SECOND_MS;
+    this.#messageMs[this.#messageCursor] = nowMs;
+    this.#messageCursor = (this.#messageCursor + 1) % MAX_MESSAGES_PER_SECOND;
+    return !isOver;
+  }
+
+  push(frame: Buffer): void {
+    if (this.#socket === null) return;
+    if (this.#outbox.length === 0) this.#onPushed(this);
+    this.#outbox.push(frame);
+  }
+
+  answer(channel: string, id: RequestId | undefined, data: object): void {
+    this.push(toFrame(asciiJson({ channel, id, data })));
+  }
+
+  refuse(id: RequestId | undefined, { row, message, details }: Refusal): void {
+    this.answer('error', id, { code: row.code, error: message ?? row.message, details });
+  }
+
+  /** Sends the reason, and closes. */
+  refuseAndClose(row: ErrorRow, message: string = row.message): void {
+    this.refuse(undefined, { row, message });
+    this.flush();
+    this.end(CLOSE.POLICY, message);
+  }
+
+  end(code: number, reason: string): void {
+    this.#socket?.end(code, reason);
+  }
+
+  ping(): void {
+    this.#socket?.ping();
+  }
+
+  /** Sends the missing frames of a subscription at the client's own pace. */
+  serve(subscription: Subscription): void {
+    this.#catchingUp.delete(subscription);
+    this.#catchingUp.add(subscription);
+  }
+
+  forget(subscription: Subscription): void {
+    this.#catchingUp.delete(subscription);
+  }
+
+  /** Sends the frames that have been pushed. */
+  flush(): void {
+    const socket = this.#socket;
+    const outbox = this.#outbox;
+    if (socket === null || outbox.length === 0) return;
+    this.#outbox = [];
+    let isSlow = false;
+    socket.cork(() => {
+      isSlow = !sendAll(socket, outbox);
+    });
+    if (isSlow) this.end(CLOSE.TRY_AGAIN_LATER, 'slow consumer');
+  }
+
+  /** The socket has drained, or a subscription has to catch up: sends more of the missing frames. */
+  catchUp(): void {
+    if (this.#turn !== null) return;
+    for (let step = 0; this.#catchingUp.size > 0 && step < STEPS_A_TURN; step++) {
+      if (this.#socket === null || this.#socket.getBufferedAmount() > PACED_BUFFERED_BYTES) return;
+      const [subscription] = this.#catchingUp;
+      if (subscription!.catchUp(this.#nowMs())) this.#catchingUp.delete(subscription!);
+      this.flush();
+    }
+    if (this.#catchingUp.size === 0) return;
+    this.#turn = setImmediate(() => {
+      this.#turn = null;
+      this.catchUp();
+    });
+  }
+}
+
+/** CONNECTION-2. @returns whether the client keeps up. */
+function sendAll(socket: Socket, frames: readonly Buffer[]): boolean {
+  let unseenBytes = LOOK_EVERY_BYTES;
+  for (const frame of frames) {
+    if (unseenBytes >= LOOK_EVERY_BYTES) {
+      if (socket.getBufferedAmount() > MAX_BUFFERED_BYTES) return false;
+      unseenBytes = 0;
+    }
+    unseenBytes += frame.length;
+    if (socket.send(frame) === DROPPED) return false;
+  }
+  return true;
+}
+
+/** Answers repeat text that a client has sent; escaped, it is ASCII as all frames are. */
+function asciiJson(value: object): string {
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}

@@ -1,0 +1,87 @@
+/**
+ * Parses the messages of clients: strict JSON of a known form (frames.ts), or a refusal that says what is wrong.
+ * Nothing that a client sends throws.
+ */
+import { ERRORS } from '../../../shared/base/errors.ts';
+import { parseStrictJson } from '../../http/body.ts';
+import type { Refusal } from '../../http/refusal.ts';
+import { type BodyCheck, compileBody, type Invalid } from '../../http/validate.ts';
+import { CLIENT_MESSAGES, type ClientChannel } from '../frames.ts';
+
+export type RequestId = string | number;
+
+export type SubscribeData = {
+  readonly markets?: readonly string[];
+  readonly user?: boolean;
+  readonly snapshot?: boolean;
+  readonly from_sequence?: Readonly<Record<string, number>>;
+  readonly checksum?: boolean;
+  readonly user_since?: number;
+  readonly cancel_on_disconnect?: boolean;
+};
+export type UnsubscribeData = { readonly markets?: readonly string[]; readonly user?: boolean };
+
+export type Request = { readonly id?: RequestId } & (
+  | { readonly channel: 'subscribe'; readonly data: SubscribeData }
+  | { readonly channel: 'unsubscribe'; readonly data: UnsubscribeData }
+  | { readonly channel: 'ping' }
+);
+
+type ParsedRequest =
+  | { readonly ok: true; readonly request: Request }
+  | { readonly ok: false; readonly id: RequestId | undefined; readonly refusal: Refusal };
+
+const checkChannel = compileBody({
+  type: 'object',
+  required: ['channel'],
+  properties: { channel: { type: 'string', enum: Object.keys(CLIENT_MESSAGES) } },
+});
+const checks = Object.fromEntries(
+  Object.entries(CLIENT_MESSAGES).map(([channel, { schema }]) => [channel, compileBody(schema)]),
+) as Record<ClientChannel, BodyCheck>;
+
+export function parseRequest(bytes: Buffer): ParsedRequest {
+  const parsed = parseStrictJson(bytes);
+  if (!parsed.ok) return refuse(undefined, ofMessage(parsed));
+  const { value } = parsed;
+  const id = idOf(value);
+  const invalid = checkChannel(value) ?? checks[(value as Request).channel](value);
+  if (invalid !== null) return refuse(id, invalid);
+  const request = value as Request;
+  const misplaced = request.channel === 'subscribe' ? misplacedField(request.data) : null;
+  return misplaced === null ? { ok: true, request } : refuse(id, misplaced);
+}
+
+/** Refuses an option without the subscription it belongs to, which would be ignored; the schema cannot express that. */
+function misplacedField(data: SubscribeData): Invalid | null {
+  const markets = new Set(data.markets?.map((id) => id.toLowerCase()));
+  const isUser = data.user === true;
+  for (const id of Object.keys(data.from_sequence ?? {})) {
+    if (!markets.has(id.toLowerCase())) return misplaced('from_sequence', 'markets');
+  }
+  if (data.user_since !== undefined && !isUser) return misplaced('user_since', 'user');
+  if (data.cancel_on_disconnect === true && !isUser) return misplaced('cancel_on_disconnect', 'user');
+  return null;
+}
+
+function misplaced(name: string, needs: string): Invalid {
+  return { message: `invalid ${name}`, details: { field: `data.${name}`, rule: `needs ${needs}` } };
+}
+
+function refuse(id: RequestId | undefined, { message, details }: Invalid): ParsedRequest {
+  return { ok: false, id, refusal: { row: ERRORS.VALIDATION_ERROR, message, details } };
+}
+
+/** The JSON parser is made for request bodies, and its refusals say `body`. */
+function ofMessage({ message, details }: Invalid): Invalid {
+  const field = details.field === 'body' ? 'message' : details.field;
+  return { message: message.replace('body', 'message'), details: { ...details, field } };
+}
+
+/** The id of a message, also of one that is refused, as far as it can be read. */
+function idOf(value: unknown): RequestId | undefined {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return undefined;
+  const { id } = value;
+  if (typeof id === 'string') return id.length <= 64 ? id : undefined;
+  return Number.isSafeInteger(id) ? (id as number) : undefined;
+}

@@ -1,0 +1,354 @@
+/**
+ * The stream: every WebSocket connection, its subscriptions, and the messages it may send (RULES.md 8).
+ *
+ *   shard events ─► views ─► feeds ─► channels, private log ─┐  once a pump batch
+ *                                                            ▼
+ *   client ──upgrade──► connection ──subscribe──► subscriptions ──► outbox ──► socket
+ *
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   STREAM-1  The frames of a pump batch are pushed at its end, and each connection sends its part at once.
+ *   STREAM-2  A connection counts towards the limit of its key or address from its open to its close.
+ *   STREAM-3  A connection's end ends its subscriptions, and cancels the orders of its account if it asked for that.
+ */
+import type { WebSocketBehavior } from 'uWebSockets.js';
+import type { Clock } from '../../../shared/base/clock.ts';
+import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
+import { BOTH_OUTCOMES, NO_MARKET } from '../../../shared/wire/commands.ts';
+import type { ApiKey } from '../../access/principal.ts';
+import { SCOPE } from '../../access/scopes.ts';
+import type { Refusal } from '../../http/refusal.ts';
+import type { Logger } from '../../process/log.ts';
+import type { ShardClient } from '../../shardlink/client.ts';
+import type { Catalog, MarketEntry } from '../../store/catalog.ts';
+import { MassCancels } from '../../trading/massCancels.ts';
+import type { Views } from '../../views/index.ts';
+import type { StreamFeeds } from '../feeds.ts';
+import { MAX_MARKETS } from '../frames.ts';
+import { Connection, type SocketData } from './connection.ts';
+import * as limits from './limits.ts';
+import { parseRequest, type Request, type SubscribeData, type UnsubscribeData } from './requests.ts';
+import { MarketSubscription, UserSubscription } from './subscriptions.ts';
+
+type StreamOptions = {
+  readonly feeds: StreamFeeds;
+  readonly views: Views;
+  readonly engine: Pick<ShardClient, 'cancelMarket'>;
+  readonly catalog: Pick<Catalog, 'byId'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+const TICK_MS = 1000;
+/** More than MAX_MESSAGE_BYTES, so that a longer message is answered and not cut off by uWebSockets.js. */
+const MAX_PAYLOAD_BYTES = 1024 * 1024;
+/** Beyond this not even control frames are buffered; far above MAX_BUFFERED_BYTES, which `Connection` enforces. */
+const HARD_BUFFERED_BYTES = 4 * limits.MAX_BUFFERED_BYTES;
+/** A backstop for sockets that this file does not track; `tick` is stricter. */
+const BACKSTOP_IDLE_SEC = 120;
+
+type Parsed<T extends Request['channel']> = Extract<Request, { channel: T }>;
+
+export class Stream {
+  readonly #options: StreamOptions;
+  /** Cancels of connections that have ended and had asked for them (RULES.md 8.10). */
+  readonly #cancels: MassCancels;
+  readonly #connections = new Set<Connection>();
+  /** Connections by key id, anonymous ones by address. */
+  readonly #byOwner = new Map<string, Set<Connection>>();
+  /** Connections with frames in their outbox. */
+  readonly #pushed = new Set<Connection>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: StreamOptions) {
+    const { views, engine, feeds } = options;
+    this.#options = options;
+    this.#cancels = new MassCancels({
+      shards: views.orders.length,
+      send: (shard, account, onReply, part) =>
+        engine.cancelMarket(shard, account, NO_MARKET, BOTH_OUTCOMES, onReply, part),
+    });
+    feeds.pushed.subscribe(() => this.#flushPushed());
+  }
+
+  /** From now on connections are kept alive, or closed when they are idle. */
+  start(): void {
+    this.#timer = setInterval(() => this.tick(), TICK_MS);
+  }
+
+  /** Closes every connection. The server accepts no more. */
+  close(): void {
+    clearInterval(this.#timer);
+    for (const connection of [...this.#connections]) connection.end(limits.CLOSE.GOING_AWAY, 'server is stopping');
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size;
+  }
+
+  /** Closes the connections of a key that is no longer in force. */
+  closeConnectionsOf(keyId: string): void {
+    for (const connection of [...(this.#byOwner.get(keyId) ?? [])]) connection.refuseAndClose(ERRORS.API_KEY_REVOKED);
+  }
+
+  connection(key: ApiKey | null, address: string): Connection {
+    return new Connection(
+      key,
+      address,
+      () => this.#options.clock.nowMs(),
+      (connection) => this.#pushed.add(connection),
+    );
+  }
+
+  readonly behavior: WebSocketBehavior<SocketData> = {
+    maxPayloadLength: MAX_PAYLOAD_BYTES,
+    maxBackpressure: HARD_BUFFERED_BYTES,
+    closeOnBackpressureLimit: true,
+    idleTimeout: BACKSTOP_IDLE_SEC,
+    sendPingsAutomatically: false,
+    open: (socket) => {
+      const { connection } = socket.getUserData();
+      connection.opened(socket);
+      this.#opened(connection);
+    },
+    message: (socket, message, isBinary) => {
+      this.#received(socket.getUserData().connection, Buffer.from(message), isBinary);
+    },
+    ping: (socket) => {
+      const { connection } = socket.getUserData();
+      connection.lastReceivedMs = this.#options.clock.nowMs();
+      // A ping is answered, so it counts as a message.
+      if (!connection.countMessage()) connection.refuseAndClose(ERRORS.RATE_LIMITED, 'too many messages');
+    },
+    pong: (socket) => {
+      socket.getUserData().connection.lastReceivedMs = this.#options.clock.nowMs();
+    },
+    drain: (socket) => socket.getUserData().connection.catchUp(),
+    close: (socket) => this.#closed(socket.getUserData().connection),
+  };
+
+  /** Sends pings and heartbeats, and closes connections that are idle or whose key has expired. */
+  tick(): void {
+    const nowMs = this.#options.clock.nowMs();
+    this.#cancels.send();
+    for (const connection of [...this.#connections]) {
+      if (nowMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
+        connection.end(limits.CLOSE.GOING_AWAY, 'idle');
+      } else if (connection.key !== null && hasExpired(connection.key, nowMs)) {
+        connection.refuseAndClose(ERRORS.API_KEY_REVOKED);
+      } else {
+        this.#keepAlive(connection, nowMs);
+      }
+    }
+    this.#flushPushed();
+  }
+
+  #keepAlive(connection: Connection, nowMs: number): void {
+    if (nowMs >= connection.nextPingMs) {
+      connection.nextPingMs = nowMs + limits.PING_EVERY_MS;
+      connection.ping();
+    }
+    if (nowMs < connection.nextHeartbeatMs) return;
+    connection.nextHeartbeatMs = nowMs + limits.HEARTBEAT_EVERY_MS;
+    if (connection.markets.size > 0 || connection.user !== null) this.#sendHeartbeat(connection, nowMs);
+  }
+
+  /** Heartbeats carry the last sequences; a client that has other ones has missed a frame. */
+  #sendHeartbeat(connection: Connection, nowMs: number): void {
+    const sequences: Record<string, number> = {};
+    for (const { channel, sequence } of connection.markets.values()) {
+      if (sequence !== null) sequences[channel.market.id] = sequence;
+    }
+    connection.answer('heartbeat', undefined, {
+      time: nowMs,
+      sequences,
+      user_sequence: connection.user?.userSequence,
+    });
+  }
+
+  #opened(connection: Connection): void {
+    const nowMs = this.#options.clock.nowMs();
+    connection.lastReceivedMs = nowMs;
+    connection.nextPingMs = nowMs + limits.PING_EVERY_MS;
+    connection.nextHeartbeatMs = nowMs + limits.HEARTBEAT_EVERY_MS;
+    this.#connections.add(connection);
+    const owner = ownerOf(connection);
+    const most = connection.key === null ? limits.MAX_CONNECTIONS_PER_ADDRESS : limits.MAX_CONNECTIONS_PER_KEY;
+    const others = this.#byOwner.get(owner) ?? new Set();
+    this.#byOwner.set(owner, others.add(connection));
+    if (others.size > most) connection.refuseAndClose(ERRORS.RATE_LIMITED, `too many connections (max ${most})`);
+  }
+
+  /** STREAM-3. */
+  #closed(connection: Connection): void {
+    this.#connections.delete(connection);
+    this.#pushed.delete(connection);
+    const owner = ownerOf(connection);
+    const others = this.#byOwner.get(owner);
+    others?.delete(connection);
+    if (others?.size === 0) this.#byOwner.delete(owner);
+    const { user } = connection;
+    connection.closed();
+    if (user?.cancelsOnDisconnect !== true) return;
+    this.#cancels.add(user.account);
+    this.#cancels.send();
+  }
+
+  /** A failure closes the connection it came from, and no other. */
+  #received(connection: Connection, bytes: Buffer, isBinary: boolean): void {
+    connection.lastReceivedMs = this.#options.clock.nowMs();
+    try {
+      this.#handle(connection, bytes, isBinary);
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'stream message failed');
+      connection.end(limits.CLOSE.INTERNAL, ERRORS.INTERNAL_ERROR.message);
+    }
+    this.#flushPushed();
+    connection.catchUp();
+  }
+
+  #handle(connection: Connection, bytes: Buffer, isBinary: boolean): void {
+    if (!connection.isOpen) return;
+    if (!connection.countMessage()) {
+      connection.refuseAndClose(
+        ERRORS.RATE_LIMITED,
+        `too many messages (max ${limits.MAX_MESSAGES_PER_SECOND} a second)`,
+      );
+    } else if (bytes.length > limits.MAX_MESSAGE_BYTES) {
+      connection.refuseAndClose(ERRORS.PAYLOAD_TOO_LARGE, `message too large (max ${limits.MAX_MESSAGE_BYTES} bytes)`);
+    } else if (isBinary) {
+      connection.refuse(undefined, { row: ERRORS.VALIDATION_ERROR, message: 'message is not text' });
+    } else {
+      const parsed = parseRequest(bytes);
+      if (parsed.ok) this.#carryOut(connection, parsed.request);
+      else connection.refuse(parsed.id, parsed.refusal);
+    }
+  }
+
+  #carryOut(connection: Connection, request: Request): void {
+    switch (request.channel) {
+      case 'ping':
+        connection.answer('pong', request.id, { time: this.#options.clock.nowMs() });
+        break;
+      case 'subscribe':
+        this.#subscribe(connection, request);
+        break;
+      case 'unsubscribe':
+        this.#unsubscribe(connection, request.data);
+        connection.answer('unsubscribed', request.id, active(connection));
+        break;
+    }
+  }
+
+  /** A subscription is carried out completely or not at all. */
+  #subscribe(connection: Connection, { id, data }: Parsed<'subscribe'>): void {
+    const refusal = notAllowed(connection, data);
+    if (refusal !== null) {
+      connection.refuse(id, refusal);
+      return;
+    }
+    const markets = new Map<number, MarketEntry>();
+    for (const name of data.markets ?? []) {
+      const market = this.#options.catalog.byId(name.toLowerCase());
+      if (market === undefined || !this.#options.views.markets.has(market.index)) {
+        const details = { field: 'data.markets', rule: 'known', value: name };
+        connection.refuse(id, { row: ERRORS.MARKET_NOT_FOUND, details });
+        return;
+      }
+      markets.set(market.index, market);
+    }
+    const added = [...markets.keys()].filter((index) => !connection.markets.has(index)).length;
+    if (connection.markets.size + added > MAX_MARKETS) {
+      connection.refuseAndClose(ERRORS.INVALID_REQUEST, `too many markets (max ${MAX_MARKETS})`);
+      return;
+    }
+    for (const market of markets.values()) this.#subscribeToMarket(connection, market, data);
+    if (data.user === true) this.#subscribeToAccount(connection, data);
+    connection.answer('subscribed', id, active(connection));
+  }
+
+  #subscribeToMarket(connection: Connection, market: MarketEntry, data: SubscribeData): void {
+    const wantsChecksum = data.checksum;
+    let subscription = connection.markets.get(market.index);
+    if (subscription === undefined) {
+      const channel = this.#options.feeds.markets.channel(market.index);
+      subscription = new MarketSubscription(channel, connection, wantsChecksum === true);
+      connection.markets.set(market.index, subscription);
+    } else if (wantsChecksum !== undefined) {
+      subscription.setChecksum(wantsChecksum);
+    }
+    const from = fromSequence(data, market.id);
+    if (from !== undefined) subscription.startAfter(from);
+    else if (data.snapshot === true) subscription.startWithBook();
+    else return;
+    connection.serve(subscription);
+  }
+
+  #subscribeToAccount(connection: Connection, data: SubscribeData): void {
+    const account = connection.key!.accountIndex;
+    if (connection.user === null) {
+      connection.user = new UserSubscription(account, this.#options.feeds, connection);
+    }
+    const { user } = connection;
+    if (data.cancel_on_disconnect !== undefined) user.cancelsOnDisconnect = data.cancel_on_disconnect;
+    if (data.user_since === undefined) return;
+    user.startAfter(data.user_since);
+    connection.serve(user);
+  }
+
+  /** A market without a subscription is no error: the answer lists the subscriptions that are left. */
+  #unsubscribe(connection: Connection, data: UnsubscribeData): void {
+    for (const name of data.markets ?? []) {
+      const index = this.#options.catalog.byId(name.toLowerCase())?.index;
+      const subscription = index === undefined ? undefined : connection.markets.get(index);
+      if (subscription === undefined) continue;
+      connection.markets.delete(index!);
+      connection.forget(subscription);
+      subscription.end();
+    }
+    if (data.user !== true || connection.user === null) return;
+    connection.user.end();
+    connection.forget(connection.user);
+    connection.user = null;
+  }
+
+  /** STREAM-1. A connection that ends in the course of this removes itself from the set. */
+  #flushPushed(): void {
+    for (const connection of this.#pushed) connection.flush();
+    this.#pushed.clear();
+  }
+}
+
+function ownerOf({ key, address }: Connection): string {
+  return key === null ? `address ${address}` : key.keyId;
+}
+
+function hasExpired({ expiresAtMs }: ApiKey, nowMs: number): boolean {
+  return expiresAtMs !== null && expiresAtMs <= nowMs;
+}
+
+/** Without a key only the public channels are allowed; with a key, the channels of its scopes. */
+function notAllowed({ key }: Connection, data: SubscribeData): Refusal | null {
+  if (data.user === true && key === null) return { row: ERRORS.MISSING_API_KEY_HEADERS };
+  if (key === null) return null;
+  const lacksMarket = (data.markets ?? []).length > 0 && (key.scopes & SCOPE['stream:market']) === 0;
+  const lacksUser = data.user === true && (key.scopes & SCOPE['stream:user']) === 0;
+  const row: ErrorRow = ERRORS.INSUFFICIENT_SCOPE;
+  return lacksMarket || lacksUser ? { row } : null;
+}
+
+function fromSequence({ from_sequence }: SubscribeData, marketId: string): number | undefined {
+  if (from_sequence === undefined) return undefined;
+  const name = Object.keys(from_sequence).find((given) => given.toLowerCase() === marketId);
+  return name === undefined ? undefined : from_sequence[name];
+}
+
+function active({ markets, user }: Connection): object {
+  return {
+    markets: [...markets.values()].map(({ channel }) => channel.market.id),
+    user: user !== null,
+    user_sequence: user?.userSequence,
+    cancel_on_disconnect: user?.cancelsOnDisconnect ?? false,
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * The subscriptions of a connection. A subscription is live when it has been sent everything up to the newest frame;
+ * until then it reads books and old frames at the pace of its client and gets none of the frames that are pushed.
+ * Owner: the gateway thread, between two pump batches, but for `push`.
+ *
+ * Invariant:
+ *   SUBSCRIPTION-1  From its start on a subscription sends frames without a gap, or starts again with a `book` frame.
+ */
+import { assert } from '../../../shared/base/assert.ts';
+import type { RecordView } from '../../../shared/wire/privateRecord.ts';
+import type { StreamFeeds } from '../feeds.ts';
+import type { MarketChannel, MarketSubscriber } from '../market/channel.ts';
+import { toFrame } from '../market/channel.ts';
+import type { PrivateLog } from '../private/log.ts';
+import { PrivateReplay } from '../private/replay.ts';
+import type { PrivateSubscriber } from '../private/subscribers.ts';
+
+/** The receiver of frames, which sends them in the order in which they were pushed. */
+export type FrameSink = { push(frame: Buffer): void };
+
+export type Subscription = {
+  readonly isLive: boolean;
+  /** Sends some of the missing frames. @returns whether the subscription is live now. */
+  catchUp(nowMs: number): boolean;
+};
+
+/** Frames read in one turn: enough to be quick, and few enough that other clients do not wait. */
+const FRAMES_A_TURN = 64;
+const NEEDS_BOOK = -1;
+
+export class MarketSubscription implements Subscription, MarketSubscriber {
+  readonly channel: MarketChannel;
+  readonly #sink: FrameSink;
+  #wantsChecksum: boolean;
+  #isLive = true;
+  /** While not live: the last sequence sent, or NEEDS_BOOK. */
+  #cursor = 0;
+
+  constructor(channel: MarketChannel, sink: FrameSink, wantsChecksum: boolean) {
+    this.channel = channel;
+    this.#sink = sink;
+    this.#wantsChecksum = wantsChecksum;
+    channel.add(this);
+  }
+
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
+  get wantsChecksum(): boolean {
+    return this.#wantsChecksum;
+  }
+
+  /** The sequence of the last frame sent, or null while the client still waits for its book. */
+  get sequence(): number | null {
+    if (this.#isLive) return this.channel.log.last;
+    return this.#cursor === NEEDS_BOOK ? null : this.#cursor;
+  }
+
+  end(): void {
+    this.channel.remove(this);
+  }
+
+  setChecksum(wantsChecksum: boolean): void {
+    if (wantsChecksum === this.#wantsChecksum) return;
+    this.channel.remove(this);
+    this.#wantsChecksum = wantsChecksum;
+    this.channel.add(this);
+  }
+
+  startWithBook(): void {
+    this.#isLive = false;
+    this.#cursor = NEEDS_BOOK;
+  }
+
+  startAfter(sequence: number): void {
+    this.#isLive = false;
+    this.#cursor = sequence;
+  }
+
+  push(frame: Buffer): void {
+    this.#sink.push(frame);
+  }
+
+  catchUp(nowMs: number): boolean {
+    const { channel } = this;
+    if (this.#cursor === NEEDS_BOOK || !channel.canReplay(this.#cursor, this.#wantsChecksum)) {
+      this.#sink.push(channel.bookFrame(nowMs));
+      this.#isLive = true;
+      return true;
+    }
+    const { last } = channel.log;
+    const end = Math.min(last, this.#cursor + FRAMES_A_TURN);
+    assert(this.#cursor <= last, 'SUBSCRIPTION-1: a subscription is never ahead of its channel');
+    const hasReplayed = this.#cursor < last;
+    while (this.#cursor < end) this.#sink.push(channel.replayFrame(++this.#cursor, this.#wantsChecksum));
+    this.#isLive = this.#cursor === last;
+    // `bbo` frames are not replayed: one for each outcome shows the current best prices.
+    if (this.#isLive && hasReplayed) for (const frame of channel.bestFrames(nowMs)) this.#sink.push(frame);
+    return this.#isLive;
+  }
+}
+
+export class UserSubscription implements Subscription, PrivateSubscriber {
+  readonly account: number;
+  cancelsOnDisconnect = false;
+  readonly #feeds: StreamFeeds;
+  readonly #log: PrivateLog;
+  readonly #pushFrame: (record: RecordView) => void;
+  #isLive = true;
+  #replay: PrivateReplay;
+
+  constructor(account: number, feeds: StreamFeeds, sink: FrameSink) {
+    this.account = account;
+    this.#feeds = feeds;
+    this.#log = feeds.privateLog;
+    this.#pushFrame = (record) => sink.push(toFrame(feeds.privateFrame(record)));
+    this.#replay = new PrivateReplay(this.#log, account, this.#log.last(account));
+    feeds.privateSubscribers.add(this);
+  }
+
+  end(): void {
+    this.#feeds.privateSubscribers.remove(this);
+  }
+
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
+  /** The number of the last frame sent. */
+  get userSequence(): number {
+    return this.#replay.cursor;
+  }
+
+  /** Sends the frames after this number again, as far back as they are kept; a gap shows in the numbers. */
+  startAfter(userSequence: number): void {
+    this.#replay = new PrivateReplay(this.#log, this.account, userSequence);
+    this.#isLive = false;
+  }
+
+  /** New frames of the account are in the log. */
+  follow(): void {
+    if (!this.#isLive) return;
+    while (!this.#replay.step(this.#pushFrame));
+  }
+
+  catchUp(): boolean {
+    this.#isLive = this.#replay.step(this.#pushFrame);
+    return this.#isLive;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The client order ids in use (RULES.md 7.7). An account's orders are spread over the shards, so the gateway ensures
+ * that no two of them have the same one: an id is in use while an open order has it, which the views know, and while an
+ * order with it is sent and not answered, which this file keeps. Owner: the gateway thread.
+ *
+ * Invariants:
+ *   CLIENTIDS-1  From `tryClaim` to `release` no other order gets the id; when the order was accepted, the views
+ *                contain it before the release.
+ *   CLIENTIDS-2  When a shard was lost with the order, no order gets the id until that shard has published its state.
+ */
+import { E } from '../../shared/base/errors.ts';
+import type { ShardClient } from '../shardlink/client.ts';
+import type { Views } from '../views/index.ts';
+import type { OpenOrders } from '../views/orders.ts';
+
+/** `unknown`: the shard was lost, and may have accepted the order. */
+type IdState = 'free' | 'onItsWay' | 'unknown';
+
+export class ClientOrderIds {
+  readonly #views: Pick<Views, 'findByClientId'>;
+  readonly #engine: Pick<ShardClient, 'isReady'>;
+  /** By claimed id: the functions to call when its order was answered. */
+  readonly #onTheirWay = new Map<string, (() => void)[]>();
+  /** Ids of orders that were sent to a lost shard, with that shard (CLIENTIDS-2). */
+  readonly #unknown = new Map<string, number>();
+
+  constructor(views: Pick<Views, 'findByClientId'>, engine: Pick<ShardClient, 'isReady'>) {
+    this.#views = views;
+    this.#engine = engine;
+  }
+
+  /**
+   * Claims an id for an order that is about to be sent. False when another order has the id.
+   * @param replaced hash of the open order that it replaces, whose id it may use
+   */
+  tryClaim(account: number, clientId: string, replaced: Uint32Array | null): boolean {
+    if (this.stateOf(account, clientId) !== 'free') return false;
+    const open = this.#views.findByClientId(account, clientId);
+    const isTakenOver = open !== null && replaced !== null && open.orders.find(replaced, 0) === open.slot;
+    if (open !== null && !isTakenOver) return false;
+    this.#onTheirWay.set(keyOf(account, clientId), []);
+    return true;
+  }
+
+  /** Called when the order that claimed the id was answered by its shard with this code, or was not sent. */
+  release(account: number, clientId: string, code: number, shard: number): void {
+    const key = keyOf(account, clientId);
+    const waiting = this.#onTheirWay.get(key)!;
+    this.#onTheirWay.delete(key);
+    if (code === E.OUTCOME_UNKNOWN) this.#unknown.set(key, shard);
+    for (const notify of waiting) notify();
+  }
+
+  /**
+   * The state of an id, apart from the open orders in the views; ids of lost shards that are READY again become free.
+   */
+  stateOf(account: number, clientId: string): IdState {
+    const key = keyOf(account, clientId);
+    if (this.#onTheirWay.has(key)) return 'onItsWay';
+    for (const [lost, shard] of this.#unknown) if (this.#engine.isReady(shard)) this.#unknown.delete(lost);
+    return this.#unknown.has(key) ? 'unknown' : 'free';
+  }
+
+  /** Calls back once the order that claimed this id was answered. */
+  whenAnswered(account: number, clientId: string, notify: () => void): void {
+    this.#onTheirWay.get(keyOf(account, clientId))!.push(notify);
+  }
+
+  /** The open order with the id, or null. */
+  find(account: number, clientId: string): { readonly orders: OpenOrders; readonly slot: number } | null {
+    return this.#views.findByClientId(account, clientId);
+  }
+}
+
+function keyOf(account: number, clientId: string): string {
+  return `${account} ${clientId}`;
+}

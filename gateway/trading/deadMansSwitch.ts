@@ -1,0 +1,129 @@
+/**
+ * The dead-man's switch (RULES.md 7.8): all open orders of an account are cancelled when it has sent a heartbeat and
+ * then sends none for WINDOW_MS. Owner: the gateway thread.
+ *
+ *   idle ──heartbeat──► armed ──no heartbeat for a window──► cancelling ──every shard has done it──► idle
+ *                       ▲    │                                    │
+ *                       └────┘ heartbeat: a new window            └──heartbeat──► armed anew, cancelling goes on
+ *
+ * Invariants:
+ *   DEADMAN-1  Windows are measured in served time: time in which this process accepted heartbeats. A late tick (a
+ *              stalled process, a suspended machine, a clock that was moved) adds nothing, nor does draining; so no
+ *              deadline passes while the server cannot receive heartbeats.
+ *   DEADMAN-2  An account is in control.db before its first heartbeat is answered, and is removed only when every shard
+ *              has cancelled. A crash in between finds it armed, with a full window.
+ *   DEADMAN-3  All windows are equally long and a heartbeat moves its account to the end: the first of #deadlines is
+ *              the next.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Logger } from '../process/log.ts';
+import type { ReplyHandler } from '../shardlink/reply.ts';
+import type { ArmedSwitches } from '../store/armedSwitches.ts';
+import { MassCancels } from './massCancels.ts';
+
+/** The part of the shard client used here. */
+export type MassCancelEngine = {
+  cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number;
+};
+
+type DeadMansSwitchOptions = {
+  readonly shards: number;
+  readonly engine: MassCancelEngine;
+  readonly store: Pick<ArmedSwitches, 'all' | 'arm' | 'disarm'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** True while heartbeats are accepted. */
+  readonly isServing: () => boolean;
+  /** Called when a window has ended without a heartbeat. */
+  readonly onTriggered?: (account: number) => void;
+};
+
+export const WINDOW_MS = 15_000;
+/** Ticks are a quarter of a second apart; a longer interval is a gap in which no heartbeat could arrive. */
+const MAX_GAP_MS = 1000;
+
+export class DeadMansSwitch {
+  readonly #options: DeadMansSwitchOptions;
+  readonly #deadlines = new Map<number, number>();
+  readonly #cancels: MassCancels;
+  #servedMs = 0;
+  #lookedMs: number;
+  #triggered = 0;
+
+  constructor(options: DeadMansSwitchOptions) {
+    this.#options = options;
+    this.#cancels = new MassCancels({
+      shards: options.shards,
+      send: (shard, account, onReply, part) => options.engine.cancelAfterSilence(shard, account, onReply, part),
+      onDone: (account) => this.#cancelled(account),
+    });
+    this.#lookedMs = options.clock.nowMs();
+  }
+
+  /** Called at readiness: accounts that were armed before get a full window from now. */
+  start(): void {
+    this.#lookedMs = this.#options.clock.nowMs();
+    for (const account of this.#options.store.all()) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
+  }
+
+  /** Records a heartbeat of the account. */
+  beat(account: number): void {
+    const { store, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const isKept = this.#deadlines.delete(account) || this.#cancels.isOpen(account);
+    if (!isKept) store.arm(account, nowMs);
+    this.#deadlines.set(account, this.#servedMs + withinGap(nowMs - this.#lookedMs) + WINDOW_MS);
+  }
+
+  /** Called several times a second. */
+  tick(): void {
+    const nowMs = this.#options.clock.nowMs();
+    const passedMs = nowMs - this.#lookedMs;
+    this.#lookedMs = nowMs;
+    if (!this.#options.isServing()) return;
+    if (passedMs === withinGap(passedMs)) this.#servedMs += passedMs;
+    for (const [account, deadlineMs] of this.#deadlines) {
+      if (deadlineMs > this.#servedMs) break;
+      this.#trigger(account);
+    }
+    this.#cancels.send();
+  }
+
+  get armed(): number {
+    return this.#deadlines.size;
+  }
+
+  /** Switches that were triggered, since the start. */
+  get triggered(): number {
+    return this.#triggered;
+  }
+
+  /** Orders that they cancelled, since the start. */
+  get cancelledOrders(): number {
+    return this.#cancels.cancelledOrders;
+  }
+
+  #trigger(account: number): void {
+    const { log, onTriggered } = this.#options;
+    this.#deadlines.delete(account);
+    this.#triggered++;
+    log.warn({ account }, 'no heartbeat within the window: its orders are cancelled');
+    this.#cancels.add(account);
+    onTriggered?.(account);
+  }
+
+  /** DEADMAN-2. Every shard has cancelled the orders of the account. */
+  #cancelled(account: number): void {
+    if (this.#deadlines.has(account)) return;
+    try {
+      this.#options.store.disarm(account);
+    } catch (error) {
+      // If this fails, the switch stays armed and cancels once more after a restart, which is safe.
+      this.#options.log.error({ err: error, account }, 'a switch could not be disarmed durably');
+    }
+  }
+}
+
+function withinGap(passedMs: number): number {
+  return Math.min(Math.max(passedMs, 0), MAX_GAP_MS);
+}

@@ -1,0 +1,118 @@
+/**
+ * From a placement body to the PLACE command that a shard reads (shared/wire/commands.ts). The body has passed its
+ * schema and the rules of orderRules.ts, so every field can be encoded.
+ */
+
+import type { PlacementBody } from '../../shared/api/orders.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { ADDRESS_BYTES, tryParseHex, tryParseUint256 } from '../../shared/base/hex.ts';
+import { writeClientId } from '../../shared/wire/clientId.ts';
+import {
+  ANY_COMMAND,
+  COMMAND,
+  EXTENDED_PLACE,
+  NO_GROUP,
+  PLACE_BIT_AUTHORIZED,
+  PLACE_BIT_CLIENT_ID_TAKEN,
+  PLACE_BIT_EXTENDED,
+  PLACE_BIT_POST_ONLY,
+  PLACE_SELF_TRADE_SHIFT,
+  packKind,
+} from '../../shared/wire/commands.ts';
+import { writeSafe } from '../../shared/wire/record.ts';
+import type { AccountPrincipal } from '../access/principal.ts';
+import type { CommandKey } from '../shardlink/client.ts';
+import type { Accounts } from '../store/accounts.ts';
+
+const SIGNATURE_BYTES = 65;
+/** Fields of a placement beside its body. When given, even empty, the record is extended, as a REPLACE needs it. */
+export type PlacementExtras = {
+  /** Unix milliseconds after which the order is not wanted any more. */
+  readonly deadlineMs?: number;
+  /** Index of the order group. */
+  readonly group?: number;
+  /** Another order of the account that is open, or on its way, has the client order id of the body. */
+  readonly isClientIdTaken?: boolean;
+  /** The idempotency key with its fingerprint, and the route (EXT_ROUTE) and row of a batch on which it was used. */
+  readonly key?: CommandKey & { readonly route: number; readonly row: number };
+};
+
+/** The account that places, and its self-trade prevention, which an order may override. */
+export type Placer = Pick<AccountPrincipal, 'accountIndex' | 'selfTradePrevention'>;
+
+export class OrderEncoder {
+  readonly #plain = new Uint32Array(EXTENDED_PLACE.BYTES / 4).subarray(0, COMMAND.PLACE.BYTES / 4);
+  readonly #extended = new Uint32Array(this.#plain.buffer);
+  readonly #bytes = new Uint8Array(this.#plain.buffer);
+  readonly #accounts: Pick<Accounts, 'ownerOf' | 'maySign'>;
+
+  constructor(accounts: Pick<Accounts, 'ownerOf' | 'maySign'>) {
+    this.#accounts = accounts;
+  }
+
+  /** @returns the command, valid until the next one is encoded; its header and hash are left to the sender. */
+  encode(body: PlacementBody, placer: Placer, extras?: PlacementExtras): Uint32Array {
+    const isExtended = body.client_order_id !== undefined || extras !== undefined;
+    const record = isExtended ? this.#extended : this.#plain;
+    this.#write(record, body, placer);
+    if (isExtended) this.#extend(record, body, extras ?? {});
+    return record;
+  }
+
+  #write(record: Uint32Array, body: PlacementBody, placer: Placer): void {
+    const bytes = this.#bytes;
+    record.fill(0, ANY_COMMAND.WORDS);
+    const isEncoded =
+      tryParseUint256(body.salt, bytes, COMMAND.PLACE.salt * 4) &&
+      tryParseUint256(body.token_id, bytes, COMMAND.PLACE.tokenId * 4) &&
+      tryParseHex(body.maker, ADDRESS_BYTES, bytes, COMMAND.PLACE.makerAddress * 4) &&
+      tryParseHex(body.signer, ADDRESS_BYTES, bytes, COMMAND.PLACE.signerAddress * 4);
+    assert(isEncoded, 'encode: the schema passes only what can be encoded');
+    // A malformed signature is sent as zeros, which no key ever signs: the shard refuses it in the order of precedence,
+    // after a duplicate or a closed market.
+    if (!tryParseHex(body.signature, SIGNATURE_BYTES, bytes, COMMAND.PLACE.signature * 4)) {
+      bytes.fill(0, COMMAND.PLACE.signature * 4, COMMAND.PLACE.signature * 4 + SIGNATURE_BYTES);
+    }
+    const timeInForce = TIME_IN_FORCE[body.time_in_force ?? 'GTC'];
+    record[COMMAND.PLACE.kind] = packKind(SIDE[body.side], body.outcome_index, timeInForce, this.#bits(body, placer));
+    writeSafe(record, COMMAND.PLACE.makerAmount, Number(body.maker_amount));
+    writeSafe(record, COMMAND.PLACE.takerAmount, Number(body.taker_amount));
+    writeSafe(record, COMMAND.PLACE.expirationSec, body.expiration ?? 0);
+    writeSafe(record, COMMAND.PLACE.nonce, Number(body.nonce));
+    record[COMMAND.PLACE.feeBps] = body.fee_rate_bps;
+    writeSafe(record, COMMAND.PLACE.minTakerNet, Number(body.min_taker_net ?? 0));
+  }
+
+  /** Called after `#write`, which leaves the extension zero. */
+  #extend(record: Uint32Array, body: PlacementBody, extras: PlacementExtras): void {
+    let bits = PLACE_BIT_EXTENDED;
+    if (extras.isClientIdTaken === true) bits |= PLACE_BIT_CLIENT_ID_TAKEN;
+    record[COMMAND.PLACE.kind] |= packKind(0, 0, 0, bits);
+    writeSafe(record, EXTENDED_PLACE.deadlineMs, extras.deadlineMs ?? 0);
+    record[EXTENDED_PLACE.group] = extras.group ?? NO_GROUP;
+    if (extras.key !== undefined) {
+      record.set(extras.key.key, EXTENDED_PLACE.key);
+      record.set(extras.key.fingerprint, EXTENDED_PLACE.fingerprint);
+      record[EXTENDED_PLACE.keyUse] = extras.key.route | (extras.key.row << 8);
+    }
+    if (body.client_order_id !== undefined) writeClientId(record, 0, body.client_order_id);
+  }
+
+  #bits(body: PlacementBody, placer: Placer): number {
+    const selfTrade =
+      body.self_trade_prevention === undefined
+        ? placer.selfTradePrevention
+        : SELF_TRADE_NAMES.indexOf(body.self_trade_prevention);
+    let bits = selfTrade << PLACE_SELF_TRADE_SHIFT;
+    if (body.post_only === true) bits |= PLACE_BIT_POST_ONLY;
+    if (this.#isAuthorized(body, placer)) bits |= PLACE_BIT_AUTHORIZED;
+    return bits;
+  }
+
+  #isAuthorized(body: PlacementBody, placer: Placer): boolean {
+    const maker = body.maker.toLowerCase();
+    if (this.#accounts.ownerOf(maker) !== placer.accountIndex) return false;
+    return this.#accounts.maySign(maker, body.signer.toLowerCase());
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * The rules of a placement body that several fields or the catalogue decide, so that no schema can express them.
+ * Everything that depends on the state of a book or an account is left to the shard.
+ */
+import type { PlacementBody } from '../../shared/api/orders.ts';
+import { MAX_ORDER_AMOUNT, OUTCOME } from '../../shared/base/codes.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { MAX_SAFE } from '../../shared/base/int.ts';
+import type { Refusal } from '../http/refusal.ts';
+import type { MarketEntry } from '../store/catalog.ts';
+
+/** Why the fields of a body contradict each other; null when they do not. */
+export function refuseCombination(body: PlacementBody): Refusal | null {
+  if (Number(body.nonce) > MAX_SAFE) return invalid('invalid nonce', 'nonce', 'maximum', body.nonce);
+  const minTakerNet = Number(body.min_taker_net ?? 0);
+  if (minTakerNet > MAX_ORDER_AMOUNT) {
+    return invalid('invalid min_taker_net', 'min_taker_net', 'maximum', body.min_taker_net);
+  }
+  const isImmediate = body.time_in_force === 'FOK' || body.time_in_force === 'FAK';
+  if (isImmediate && body.post_only === true) {
+    return invalid('post_only cannot be combined with FOK or FAK', 'post_only', 'combination', true);
+  }
+  if (!isImmediate && minTakerNet !== 0) {
+    return invalid('min_taker_net is for FOK and FAK orders', 'min_taker_net', 'combination', body.min_taker_net);
+  }
+  if (body.time_in_force === 'GTD' && (body.expiration ?? 0) === 0) {
+    return { row: ERRORS.GTD_NEEDS_EXPIRATION, details: { field: 'expiration', rule: 'required' } };
+  }
+  return null;
+}
+
+/** Why the body's token is not the one of its outcome in this market; null when it is. */
+export function refuseToken(body: PlacementBody, market: MarketEntry): Refusal | null {
+  const tokenId = body.outcome_index === OUTCOME.YES ? market.yesTokenId : market.noTokenId;
+  // Both are canonical decimals, so equal numbers are equal texts.
+  if (body.token_id === tokenId) return null;
+  return invalid('token_id does not match outcome_index', 'token_id', 'match', body.token_id);
+}
+
+function invalid(message: string, field: string, rule: string, value: unknown): Refusal {
+  return { row: ERRORS.VALIDATION_ERROR, message, details: { field, rule, value } };
+}

@@ -1,0 +1,88 @@
+/** The answers to orders that were accepted (RULES.md 2.9, 7.3, 7.10). */
+import type { AmendResponse, Fill, PlacedRow, PlacementBody, PlacementResponse } from '../../shared/api/orders.ts';
+import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES } from '../../shared/base/codes.ts';
+import { HASH_BYTES, toHex } from '../../shared/base/hex.ts';
+import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
+import { limitPrice, type OrderFacts, remainingAmount } from '../../shared/base/orderMath.ts';
+import { tickToPrice } from '../../shared/base/units.ts';
+import type { Placed, PlacedFill } from '../queries/placed.ts';
+import type { ShardReply } from '../shardlink/reply.ts';
+import type { Views } from '../views/index.ts';
+import { openOrderFacts } from '../views/orderFacts.ts';
+import { mirrorTicks, type OpenOrders } from '../views/orders.ts';
+import type { RecordResult } from '../views/recordResult.ts';
+
+/** The order that the record of this reply has placed. */
+export function placedNow(views: Views, reply: ShardReply, body: PlacementBody, isAmend: boolean): Placed {
+  const { shard, result, a, b } = reply;
+  const orders = views.orders[shard];
+  const { slot } = result;
+  const ticksPerUnit = views.markets.ticksPerUnit(orders.marketOf(slot));
+  const fills: PlacedFill[] = [];
+  for (let at = 0; at < result.fills; at++) fills.push(fillAt(orders, result, at, ticksPerUnit));
+  return {
+    id: orders.orderId(slot),
+    hash: toHex(new Uint8Array(orders.hash.buffer, slot * HASH_BYTES, HASH_BYTES)),
+    status: result.status(),
+    ticksPerUnit,
+    fills,
+    replaced: isAmend ? { facts: placedFacts(views, reply, body), keptPriority: a === 1, changedPrice: b === 1 } : null,
+  };
+}
+
+export function placementResponse(placed: Placed, body: PlacementBody): PlacementResponse {
+  const fills = renderedFills(placed);
+  return { ...nameOf(placed, body), matches: fills.length, fills };
+}
+
+/** The response inside a row of a batch, where `matches` are the fills themselves. */
+export function nestedResponse(placed: Placed, body: PlacementBody): PlacedRow['response'] {
+  return { ...nameOf(placed, body), matches: renderedFills(placed) };
+}
+
+/** The response to an amend, about the order that replaced another one. */
+export function amendResponse(placed: Placed, body: PlacementBody): AmendResponse {
+  const { facts, keptPriority, changedPrice } = placed.replaced!;
+  return {
+    ...placementResponse(placed, body),
+    price: limitPrice(facts),
+    maker_amount: body.maker_amount,
+    taker_amount: body.taker_amount,
+    remaining: String(remainingAmount(facts)),
+    time_priority: keptPriority,
+    price_changed: changedPrice,
+  };
+}
+
+function nameOf({ id, hash, status }: Placed, { client_order_id, order_group }: PlacementBody) {
+  // Undefined members are left out of the JSON.
+  return { order_id: id, order_hash: hash, client_order_id, order_group, status: ORDER_STATUS_NAMES[status] };
+}
+
+function renderedFills({ fills, ticksPerUnit }: Placed): Fill[] {
+  return fills.map(({ tradeId, makerOrderId, matchType, lots, ownTicks }) => ({
+    trade_id: tradeId,
+    price: tickToPrice(ownTicks, ticksPerUnit),
+    token_quantity_atomic: String(lots * ticksPerUnit),
+    notional_usdc_micro: String(lots * ownTicks),
+    match_type: MATCH_TYPE_NAMES[matchType],
+    maker_order_id: makerOrderId,
+  }));
+}
+
+/** An order that never rests keeps the ratio it was signed with, and has no remainder. */
+function placedFacts(views: Views, { shard, result }: ShardReply, body: PlacementBody): OrderFacts {
+  const facts = openOrderFacts(views, views.orders[shard], result.slot);
+  const makerAmount = Number(body.maker_amount);
+  return { ...facts, makerAmount, takerAmount: Number(body.taker_amount), status: result.finalStatus() };
+}
+
+function fillAt(orders: OpenOrders, result: RecordResult, at: number, ticksPerUnit: number): PlacedFill {
+  return {
+    tradeId: timeOrderedId(result.timeMs, orders.shard, ID_KIND.TRADE, result.tradeSequence[at]),
+    makerOrderId: orders.orderId(result.makerSlot[at]),
+    matchType: result.matchType[at],
+    lots: result.lots[at],
+    ownTicks: mirrorTicks(orders.kind[result.slot], result.yesTicks[at], ticksPerUnit),
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * Orders on their way to a shard, one by one or many at once: body, headers and the state of the account become one
+ * command, and its reply is reported to the sender.
+ * Owner: the gateway thread.
+ */
+import type { PlacementBody } from '../../shared/api/orders.ts';
+import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
+import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
+import { NO_GROUP, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
+import type { Call } from '../http/call.ts';
+import type { Refusal } from '../http/refusal.ts';
+import type { AccountCall } from '../http/route.ts';
+import type { Placed } from '../queries/placed.ts';
+import type { QueryPool } from '../queries/pool.ts';
+import type { ShardClient } from '../shardlink/client.ts';
+import { refusalOf } from '../shardlink/refusal.ts';
+import type { ReplyHandler, ShardReply } from '../shardlink/reply.ts';
+import type { Accounts } from '../store/accounts.ts';
+import type { Catalog } from '../store/catalog.ts';
+import { NONE } from '../views/growingColumn.ts';
+import type { Views } from '../views/index.ts';
+import type { ClientOrderIds } from './clientOrderIds.ts';
+import { OrderEncoder, type PlacementExtras } from './encodeOrder.ts';
+import type { GroupCommands } from './groupCommands.ts';
+import { refuseCombination, refuseToken } from './orderRules.ts';
+import { placedNow } from './placementResponse.ts';
+
+type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
+
+/** One order of a request; made for the request, so a route's own kind of task carries what its answer needs. */
+export abstract class OrderTask {
+  /** The call to answer when a reply handler fails. */
+  abstract readonly call: AccountCall;
+  readonly body: PlacementBody;
+  /** Its index in a batch. */
+  readonly row: number;
+  /** The client order id of the body is claimed for it. */
+  holdsClientId = false;
+
+  constructor(body: PlacementBody, row = 0) {
+    this.body = body;
+    this.row = row;
+  }
+
+  get account(): number {
+    return this.call.principal.accountIndex;
+  }
+
+  /** The asset that a refusal for insufficient balance names. */
+  get asset(): 'USDC' | 'TOKEN' {
+    return this.body.side === 'BUY' ? 'USDC' : 'TOKEN';
+  }
+
+  /** The answer needs `Placed.replaced`. */
+  get isAmend(): boolean {
+    return false;
+  }
+
+  /** The order was accepted. */
+  abstract placed(placed: Placed): void;
+
+  /** The order was refused after `tryPlace`, by its shard or because its outcome is unknown. */
+  abstract refused(refusal: Refusal): void;
+}
+
+export type PlacementsDeps = {
+  readonly engine: ShardClient;
+  readonly views: Views;
+  readonly catalog: Pick<Catalog, 'byId'>;
+  readonly accounts: Pick<Accounts, 'ownerOf' | 'maySign'>;
+  readonly clientIds: ClientOrderIds;
+  readonly groups: GroupCommands;
+  readonly queries: Pick<QueryPool, 'placedWithKey'>;
+  /** Answers a call whose handler has failed. */
+  readonly onError: (error: unknown, call: Call) => void;
+};
+
+export class Placements {
+  readonly #deps: PlacementsDeps;
+  readonly #encoder: OrderEncoder;
+  readonly #onReply: ReplyHandler<OrderTask> = (reply, task) => {
+    if (task.holdsClientId) this.#releaseClientId(task, reply.code, reply.shard);
+    this.#report(reply, task);
+  };
+
+  constructor(deps: PlacementsDeps) {
+    this.#deps = deps;
+    this.#encoder = new OrderEncoder(deps.accounts);
+  }
+
+  /** Null when the order was sent; otherwise nothing was. */
+  tryPlace(task: OrderTask): Refusal | null {
+    return this.#trySend(task, null, 0);
+  }
+
+  /** The same for an order that replaces the one with the hash `old`, eight words. */
+  tryReplace(task: OrderTask, old: Uint32Array, mode: ReplaceMode): Refusal | null {
+    return this.#trySend(task, old, mode);
+  }
+
+  #trySend(task: OrderTask, old: Uint32Array | null, mode: number): Refusal | null {
+    const { body, call } = task;
+    const group = this.#groupOf(task);
+    if (group === null) return unknownGroup(body);
+    const contradiction = refuseCombination(body);
+    if (contradiction !== null) return contradiction;
+    const market = this.#deps.catalog.byId(body.market_id.toLowerCase());
+    if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
+    const mismatch = refuseToken(body, market);
+    if (mismatch !== null) return mismatch;
+    const { shard, index } = market;
+    // A shard that was away when the group was made is sent it when it is back.
+    if (group !== NO_GROUP && !this.#deps.groups.isKnownTo(shard, group)) return { row: ERRORS.ENGINE_BUSY };
+
+    const record = this.#encoder.encode(body, call.principal, this.#extrasOf(task, group, old));
+    const { engine } = this.#deps;
+    const code =
+      old === null
+        ? engine.place(shard, task.account, index, record, this.#onReply, task)
+        : engine.replace(
+            shard,
+            task.account,
+            index,
+            record,
+            old,
+            this.#flagsOf(task, old, shard, mode),
+            this.#onReply,
+            task,
+          );
+    if (code === OK) return null;
+    if (task.holdsClientId) this.#releaseClientId(task, OK, shard);
+    return { row: errorRow(code) };
+  }
+
+  #report(reply: ShardReply, task: OrderTask): void {
+    const { call, body, isAmend } = task;
+    if (reply.code === OK) task.placed(placedNow(this.#deps.views, reply, body, isAmend));
+    else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
+    else task.refused(refusalOf(reply, task.asset));
+  }
+
+  /**
+   * The order exists already: this very request has placed it, if the command that did had its key and payload, and the
+   * answer was lost. It is then answered as it would have been answered the first time (RULES.md 6.7).
+   */
+  async #findPlaced(task: OrderTask): Promise<void> {
+    const { call, row } = task;
+    const { account, route, key, fingerprint } = call.idempotencyHold!.use;
+    try {
+      const found = await this.#deps.queries.placedWithKey({ account, route, key, fingerprint, row });
+      if (!found.ok) task.refused({ row: ERRORS.OUTCOME_UNKNOWN });
+      else if (found.value === null) task.refused({ row: ERRORS.DUPLICATE_ORDER });
+      else task.placed(found.value);
+    } catch (error) {
+      call.isOutcomeUnknown = true;
+      this.#deps.onError(error, call);
+    }
+  }
+
+  /** Null when the account has no such group. */
+  #groupOf({ body, account }: OrderTask): number | null {
+    const { order_group } = body;
+    return order_group === undefined ? NO_GROUP : this.#deps.groups.indexOf(account, order_group);
+  }
+
+  /** Claims the client order id. @returns undefined when a plain record has room for everything. */
+  #extrasOf(task: OrderTask, group: number, old: Uint32Array | null): PlacementExtras | undefined {
+    const { call, body } = task;
+    const { client_order_id: clientId } = body;
+    if (clientId !== undefined) task.holdsClientId = this.#deps.clientIds.tryClaim(task.account, clientId, old);
+    const hold = call.idempotencyHold;
+    const hasExtras = clientId !== undefined || group !== NO_GROUP || call.deadlineMs !== 0 || hold !== null;
+    if (!hasExtras && old === null) return undefined;
+    return {
+      deadlineMs: call.deadlineMs,
+      group,
+      isClientIdTaken: clientId !== undefined && !task.holdsClientId,
+      key: hold === null ? undefined : { ...hold.words, route: hold.use.route, row: task.row },
+    };
+  }
+
+  #releaseClientId(task: OrderTask, code: number, shard: number): void {
+    task.holdsClientId = false;
+    this.#deps.clientIds.release(task.account, task.body.client_order_id!, code, shard);
+  }
+
+  #flagsOf({ account }: OrderTask, old: Uint32Array, shard: number, mode: number): number {
+    return this.#isOpenElsewhere(account, old, shard) ? mode | REPLACE_ELSEWHERE : mode;
+  }
+
+  #isOpenElsewhere(account: number, hash: Uint32Array, shard: number): boolean {
+    for (const orders of this.#deps.views.orders) {
+      const slot = orders.shard === shard ? NONE : orders.find(hash, 0);
+      if (slot !== NONE) return orders.accountOf(slot) === account;
+    }
+    return false;
+  }
+}
+
+function unknownGroup({ order_group: value }: PlacementBody): Refusal {
+  const details = { field: 'order_group', rule: 'known', value };
+  return { row: ERRORS.VALIDATION_ERROR, message: 'unknown order group', details };
+}

@@ -1,0 +1,216 @@
+/**
+ * The demo: the first start fills an empty data directory with it, so that the exchange can be tried at once. It has a
+ * small catalogue (data/demo/catalogue.json), two funded accounts, and two-sided books in some of the markets, which
+ * one of the accounts quotes over HTTP like any other client.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SCOPE_NAMES } from '../../shared/api/accounts.ts';
+import { MARKET_STATUS, MOVEMENT, OUTCOME, type Outcome, SELF_TRADE } from '../../shared/base/codes.ts';
+import { tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
+import { ExchangeClient } from '../../shared/client/client.ts';
+import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
+import { toScopeMask } from '../access/scopes.ts';
+import {
+  completeEventDetails,
+  completeMarketDetails,
+  DEFAULT_MIN_ORDER_ATOMIC,
+  DEFAULT_TICKS_PER_UNIT,
+} from '../operator/marketDetails.ts';
+import type { Logger } from '../process/log.ts';
+import type { EventDetails, MarketDetails, MarketEntry } from '../store/catalog.ts';
+import type { Exchange } from './exchange.ts';
+
+/** data/live/demo.json, readable by the owner alone: `npm run order` signs with it. */
+export type Demo = {
+  base_url: string;
+  /** The market of the printed order. */
+  market_id: string;
+  accounts: DemoAccount[];
+};
+
+type DemoAccount = {
+  name: string;
+  user_id: string;
+  key_id: string;
+  secret: string;
+  passphrase: string;
+  private_key: string;
+  wallet_address: string;
+};
+
+export type OpenedDemo = { readonly demo: Demo; readonly isNew: boolean };
+
+type CatalogueEvent = Partial<EventDetails> & {
+  slug: string;
+  title: string;
+  category: string;
+  starts_in_hours: number;
+  markets: CatalogueMarket[];
+};
+
+type CatalogueMarket = Partial<MarketDetails> & {
+  title: string;
+  description: string;
+  trading_starts_in_hours?: number;
+  ends_in_hours: number;
+  ticks_per_unit?: number;
+  min_order_size_atomic?: string;
+  book?: DemoBook;
+};
+
+/** Price and size of each level, in Yes terms. */
+type DemoBook = { bids: [price: string, size: string][]; asks: [price: string, size: string][] };
+
+type DemoMarket = { readonly market: MarketEntry; readonly book: DemoBook };
+
+const CATALOGUE_URL = new URL('../../data/demo/catalogue.json', import.meta.url);
+const HOUR_MS = 3_600_000;
+const FUNDS_MICRO = 10_000_000_000;
+/** The printed order bids 0.55 for Yes; the first market of this event has an offer at that price. */
+const EXAMPLE_EVENT = 'general-election';
+
+/** The first account is for the visitor, the second one quotes. */
+const NAMES = ['alice', 'bob'] as const;
+
+/** Opens the demo of this data directory, or makes it if the directory is new. @returns null when there is no demo. */
+export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedDemo | null> {
+  const path = join(exchange.config.dataDir, 'demo.json');
+  if (!exchange.stores.isNew) return existsSync(path) ? reopen(path, exchange.baseUrl, log) : null;
+  const accounts: DemoAccount[] = [];
+  for (const name of NAMES) accounts.push(await makeAccount(exchange, name));
+  const quoted = await makeCatalogue(exchange);
+  const example = exchange.stores.control.catalog.eventBySlug(EXAMPLE_EVENT)!.markets[0];
+  const demo = { base_url: exchange.baseUrl, market_id: example.id, accounts };
+  write(path, demo);
+  for (const { market, book } of quoted) await quote(exchange, accounts[1], market, book);
+  return { demo, isNew: true };
+}
+
+async function makeAccount({ stores, trading, clock }: Exchange, name: string): Promise<DemoAccount> {
+  const privateKey = `0x${randomBytes(32).toString('hex')}`;
+  const wallet = addressOf(privateKey);
+  const nowMs = clock.nowMs();
+  const { accounts, keys } = stores.control;
+  const user = accounts.create(
+    { displayName: name, email: null, role: 'market_maker', referredBy: null, wallet },
+    nowMs,
+  );
+  const { key, secret, passphrase } = keys.issue(
+    user,
+    {
+      scopes: toScopeMask(SCOPE_NAMES),
+      tier: 'market_maker',
+      rateLimitOverride: null,
+      requireSigningVersion: null,
+      selfTradePrevention: SELF_TRADE.NONE,
+    },
+    null,
+    nowMs,
+  );
+  const { movement } = await trading.funding.move(user.index, MOVEMENT.DEPOSIT, FUNDS_MICRO, 'demo');
+  if (movement === null) throw new Error('demo: an account could not be funded');
+  return {
+    name,
+    user_id: user.id,
+    key_id: key.keyId,
+    secret,
+    passphrase,
+    private_key: privateKey,
+    wallet_address: wallet,
+  };
+}
+
+/** @returns the markets that get a book. */
+async function makeCatalogue(exchange: Exchange): Promise<DemoMarket[]> {
+  const { events } = JSON.parse(readFileSync(CATALOGUE_URL, 'utf8')) as { events: CatalogueEvent[] };
+  const quoted: DemoMarket[] = [];
+  for (const { slug, starts_in_hours, markets, ...details } of events) {
+    const nowMs = exchange.clock.nowMs();
+    const startsAt = new Date(nowMs + starts_in_hours * HOUR_MS).toISOString();
+    const complete = completeEventDetails({ ...details, start_time: startsAt }, nowMs);
+    const event = exchange.stores.control.catalog.createEvent(slug, complete, nowMs);
+    for (const fields of markets) {
+      const market = await makeMarket(exchange, event.id, details.category, fields);
+      if (fields.book !== undefined) quoted.push({ market, book: fields.book });
+    }
+  }
+  return quoted;
+}
+
+async function makeMarket(
+  { trading, clock, config }: Exchange,
+  eventId: string,
+  category: string,
+  fields: CatalogueMarket,
+): Promise<MarketEntry> {
+  const { trading_starts_in_hours, ends_in_hours, ticks_per_unit, min_order_size_atomic, book: _, ...details } = fields;
+  const nowMs = clock.nowMs();
+  const opened = await trading.marketCommands.open({
+    eventId,
+    ticksPerUnit: ticks_per_unit ?? DEFAULT_TICKS_PER_UNIT,
+    minOrderAtomic: Number(min_order_size_atomic ?? DEFAULT_MIN_ORDER_ATOMIC),
+    tokenIds: null,
+    opening: {
+      status: trading_starts_in_hours === undefined ? MARKET_STATUS.ACTIVE : MARKET_STATUS.PENDING,
+      feeBps: config.feeBps,
+      startMs: nowMs + (trading_starts_in_hours ?? 0) * HOUR_MS,
+      endMs: nowMs + ends_in_hours * HOUR_MS,
+    },
+    details: completeMarketDetails({ ...details, category }),
+  });
+  if (!('market' in opened)) throw new Error(`demo: ${details.title} could not be opened`);
+  return opened.market;
+}
+
+/** An offer of Yes at p is a bid for No at 1 - p, so both sides can be quoted with USDC alone. */
+async function quote(exchange: Exchange, maker: DemoAccount, market: MarketEntry, book: DemoBook): Promise<void> {
+  const { key_id: keyId, secret, passphrase } = maker;
+  const client = new ExchangeClient({ baseUrl: exchange.baseUrl, credentials: { keyId, secret, passphrase } });
+  const signer = new OrderSigner(maker.private_key, await client.signingDomain());
+  const orderMarket = await client.orderMarket(market.id);
+  const place = async (outcomeIndex: Outcome, price: string, size: string): Promise<void> => {
+    const { feeBps } = market.opening;
+    const draft = draftOrder({ market: orderMarket, outcomeIndex, side: 'BUY', price, size, feeRateBps: feeBps });
+    await client.placeOrder(signer.sign(draft).body);
+  };
+  for (const [price, size] of book.bids) await place(OUTCOME.YES, price, size);
+  for (const [price, size] of book.asks) await place(OUTCOME.NO, complementOf(price, market.ticksPerUnit), size);
+}
+
+function complementOf(price: string, ticksPerUnit: number): string {
+  return tickToPrice(ticksPerUnit - tryParsePriceTicks(price, ticksPerUnit), ticksPerUnit);
+}
+
+/**
+ * The port may have changed since the last start. A damaged file is no failure of the exchange: only the demo needs it.
+ */
+function reopen(path: string, baseUrl: string, log: Logger): OpenedDemo | null {
+  const demo = tryRead(path);
+  if (demo === null) {
+    log.warn({ path }, 'the demo file is damaged: going on without it');
+    return null;
+  }
+  if (demo.base_url === baseUrl) return { demo, isNew: false };
+  const moved = { ...demo, base_url: baseUrl };
+  write(path, moved);
+  return { demo: moved, isNew: false };
+}
+
+function tryRead(path: string): Demo | null {
+  try {
+    const demo: Partial<Demo> | null = JSON.parse(readFileSync(path, 'utf8'));
+    const isDemo = typeof demo?.market_id === 'string' && Array.isArray(demo.accounts);
+    return isDemo ? (demo as Demo) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a new file and renames it: the keys exist nowhere else, and a crash must not lose them. */
+function write(path: string, demo: Demo): void {
+  const next = `${path}.new`;
+  writeFileSync(next, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(next, path);
+}

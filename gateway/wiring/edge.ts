@@ -1,0 +1,207 @@
+/**
+ * The fourth part of the exchange: everything between the sockets and the other parts. The HTTP server with its stages,
+ * the stream's sockets, and what an operator sees.
+ * Owner: the gateway thread.
+ */
+import { join } from 'node:path';
+import type { Readiness } from '../../shared/api/platform.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { AdminToken } from '../access/adminToken.ts';
+import { Authenticator } from '../access/authenticator.ts';
+import { NonceMemory } from '../access/nonces.ts';
+import { Cors } from '../http/cors.ts';
+import type { Route } from '../http/route.ts';
+import { HttpServer } from '../http/server.ts';
+import { Answers } from '../idempotency/answers.ts';
+import { KeysInFlight } from '../idempotency/keysInFlight.ts';
+import { IdempotencyStage } from '../idempotency/stage.ts';
+import { ConnectionLimits } from '../limits/connectionLimits.ts';
+import { Limiter } from '../limits/limiter.ts';
+import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
+import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
+import { Drills } from '../operator/drills.ts';
+import type { AdminFeed } from '../operator/feed.ts';
+import { Metrics } from '../operator/metrics.ts';
+import { statsOf } from '../operator/stats.ts';
+import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import { routeTable } from '../routes/index.ts';
+import { STREAM_PATH } from '../stream/socket/limits.ts';
+import { Stream } from '../stream/socket/stream.ts';
+import type { EngineThreads } from './engineThreads.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import { explain } from './readiness.ts';
+import type { Stores } from './stores.ts';
+import type { Trading } from './trading.ts';
+
+type EdgeOptions = {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly stores: Stores;
+  readonly trading: Trading;
+  readonly threads: EngineThreads;
+  readonly feed: AdminFeed;
+  readonly lifecycle: Lifecycle;
+  /** The second in which this process may have been preceded by another one, whose nonces are lost. */
+  readonly startedSec: number;
+  /** Null: rate limits are counted in this process. */
+  readonly sharedCounters: RedisCounterStore | null;
+  /** A request has failed after its handler and has to be answered. */
+  readonly onError: (error: unknown, context: unknown) => void;
+};
+
+export class Edge {
+  readonly answers: Answers;
+  readonly disk: DiskGuard;
+  readonly stream: Stream;
+  readonly #options: EdgeOptions;
+  readonly #keysInFlight = new KeysInFlight();
+  readonly #drills = new Drills();
+  readonly #limiter: Limiter | null;
+  readonly #connectionLimits: ConnectionLimits;
+  readonly #server: HttpServer;
+  readonly #metrics: Metrics;
+
+  constructor(options: EdgeOptions) {
+    const { config, clock, log, stores, trading, feed } = options;
+    const { catalog, keys } = stores.control;
+    this.#options = options;
+    this.answers = new Answers({
+      path: join(config.dataDir, 'idempotency.db'),
+      sync: config.journalSync,
+      inFlight: this.#keysInFlight,
+      clock,
+      log,
+    });
+    this.disk = new DiskGuard(
+      config.diskReserveBytes,
+      () => freeBytes(config.dataDir),
+      log,
+      (isLow) => feed.publish(isLow ? 'disk_low' : 'disk_recovered', {}),
+    );
+    this.stream = new Stream({
+      feeds: trading.feeds,
+      views: stores.views,
+      engine: trading.engine,
+      catalog,
+      clock,
+      log,
+    });
+    keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));
+    this.#limiter = config.rateLimits ? makeLimiter(options.sharedCounters) : null;
+    this.#connectionLimits = new ConnectionLimits({
+      total: config.maxConnections,
+      newPerAddress: config.rateLimits ? config.newConnectionsPerIp : null,
+      proxies: config.trustProxy,
+      clock,
+    });
+    this.#server = this.#makeServer();
+    this.#metrics = this.#makeMetrics();
+  }
+
+  /** From here on probes are answered; all other requests once the exchange is ready. @returns the port. */
+  listen(): Promise<number> {
+    return this.#server.listen().catch(explain);
+  }
+
+  /** The state of the exchange as one object, for the administrator's feed. */
+  stats(): object {
+    const { stores, trading, clock } = this.#options;
+    const { views, progress } = stores;
+    return statsOf({ link: trading.link, views, progress, clock, connections: () => this.#server.connections });
+  }
+
+  /** Accepts no more requests, answers those in flight, and ends every connection. */
+  async drain(answerWithinMs: number): Promise<void> {
+    const isDrained = await this.#server.stop(answerWithinMs);
+    if (!isDrained) this.#options.log.warn('stopped with requests unanswered');
+  }
+
+  /** Called when nothing uses the answers any more: no request, and no periodic task. */
+  async stop(): Promise<void> {
+    this.disk.stop();
+    await this.answers.stop();
+    this.#options.sharedCounters?.close();
+  }
+
+  #makeServer(): HttpServer {
+    const { config, clock, log, stores, lifecycle, startedSec } = this.#options;
+    const { keys, adminToken, platform, tradingTimeouts } = stores.control;
+    return new HttpServer({
+      config,
+      routes: this.#routes(),
+      authenticator: new Authenticator(keys, new NonceMemory(startedSec, keys)),
+      adminToken: new AdminToken(adminToken.token),
+      idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight),
+      limiter: this.#limiter,
+      connectionLimits: this.#connectionLimits,
+      ...(config.corsOrigins.length === 0 ? {} : { cors: new Cors(config.corsOrigins) }),
+      clock,
+      log,
+      isReady: () => lifecycle.isReady,
+      isPaused: () => platform.paused,
+      drill: () => this.#drills.refusal,
+      isDiskLow: () => this.disk.isLow,
+      timeoutEndMs: (account, nowMs) => tradingTimeouts.activeTimeout(account, nowMs)?.endsMs ?? 0,
+      webSocket: { path: STREAM_PATH, behavior: this.stream.behavior, close: () => this.stream.close() },
+    });
+  }
+
+  #makeMetrics(): Metrics {
+    const { stores, trading, threads, lifecycle } = this.#options;
+    return new Metrics({
+      link: trading.link,
+      progress: stores.progress,
+      verifierOf: (shard) => threads.shards.verifierOf(shard),
+      deadMansSwitch: trading.deadMansSwitch,
+      limiter: this.#limiter,
+      requests: this.#server.requests,
+      connections: () => this.#server.connections,
+      refusedConnections: () => this.#connectionLimits.refused,
+      isReady: () => lifecycle.isReady,
+      isPaused: () => stores.control.platform.paused,
+      isDiskLow: () => this.disk.isLow,
+    });
+  }
+
+  #routes(): Route[] {
+    const { config, clock, stores, trading, feed, onError } = this.#options;
+    const { control, views, queries, volumes } = stores;
+    const { marketCommands, funding, groups, engine, deadMansSwitch, rotation } = trading;
+    return routeTable({
+      config,
+      clock,
+      control,
+      marketCommands,
+      funding,
+      groups,
+      views,
+      engine,
+      queries,
+      volumes,
+      stream: this.stream,
+      limiter: this.#limiter,
+      deadMansSwitch,
+      rotation,
+      drills: this.#drills,
+      feed,
+      metrics: () => this.#metrics,
+      stats: () => this.stats(),
+      readiness: () => this.#readiness(),
+      isDiskLow: () => this.disk.isLow,
+      onError,
+    });
+  }
+
+  /** Probes report a shard that is away; requests to the other shards are still answered. */
+  #readiness(): Readiness {
+    const { lifecycle, threads } = this.#options;
+    const reason = lifecycle.isReady ? threads.shards.problem() : null;
+    return reason === null ? { status: lifecycle.phase } : { status: 'degraded', reason };
+  }
+}
+
+function makeLimiter(shared: RedisCounterStore | null): Limiter {
+  return shared === null ? new Limiter() : new Limiter(shared, shared);
+}

@@ -1,0 +1,86 @@
+/**
+ * The third part of the exchange: the threads of the engine. They start as soon as this part is made; `ready` resolves
+ * when every shard has recovered.
+ * Owner: the gateway thread.
+ */
+import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import type { ShardLink } from '../shardlink/link.ts';
+import { JournalFollowers } from './journalFollowers.ts';
+import { ShardThreads } from './shardThreads.ts';
+import type { Stores } from './stores.ts';
+import { isNative, VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
+
+type EngineThreadsOptions = {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly link: ShardLink;
+  readonly log: Logger;
+  readonly onReturned: (shard: number) => void;
+  readonly onLost: (shard: number, isDown: boolean) => void;
+  readonly onFatal: (error: Error) => void;
+};
+
+export class EngineThreads {
+  readonly shards: ShardThreads;
+  readonly #verifiers: VerifyThreads;
+  readonly #followers: JournalFollowers;
+
+  constructor({ config, stores, link, log, onReturned, onLost, onFatal }: EngineThreadsOptions) {
+    const { control, journalPaths, readDbPath, progressMemory: progress } = stores;
+    const { shards } = control;
+    const { chainId, exchange: exchangeAddress } = control.contracts.first;
+    const { dataDir: directory, verifier } = config;
+    const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores, isNative(verifier));
+    this.#verifiers = new VerifyThreads(verifyThreads, shards, verifier, log);
+    this.shards = new ShardThreads({
+      common: {
+        shards,
+        progress,
+        directory,
+        journalSync: config.journalSync,
+        verifier,
+        checkBoard: this.#verifiers.checkBoard,
+        signerTables: this.#verifiers.signerTables,
+        chainId,
+        exchangeAddress,
+        collateralCheck: config.collateralCheck,
+        postOnlyMs: config.postOnlyMs,
+      },
+      journalPaths,
+      verifyThreads,
+      link,
+      log,
+      onReturned,
+      onLost,
+      onFatal,
+    });
+    this.#followers = new JournalFollowers({
+      journalPaths,
+      readDbPath,
+      directory,
+      progress,
+      chainId,
+      exchangeAddress,
+      everyRecords: config.snapshotEvery,
+      keepRecords: config.journalKeep,
+      log,
+    });
+  }
+
+  /** Resolves when every shard is READY. */
+  ready(): Promise<void> {
+    return this.shards.ready();
+  }
+
+  /** Resolves when the shards have carried out and journaled every command they were given. */
+  async stopShards(): Promise<void> {
+    await this.shards.stop();
+    await this.#verifiers.terminate();
+  }
+
+  /** Called after the shards have stopped, because the followers read what these wrote last. */
+  stopFollowers(): Promise<void> {
+    return this.#followers.stop();
+  }
+}

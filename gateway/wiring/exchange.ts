@@ -1,0 +1,168 @@
+/**
+ * The exchange as a whole: four parts, opened in this order, each with the ones before it.
+ *
+ *   stores    what the gateway knows: control.db, views, read.db, the log of private frames
+ *   trading   the link to the shards, the feeds from the views, and the senders of commands
+ *   threads   shards, verifiers, projector and snapshots: they start to recover at once
+ *   edge      HTTP and WebSocket: probes are answered from here on, all other requests when the start is complete
+ *
+ *   control.db ─► this thread ─command rings─► shards ─► journals ─► projector ─► read.db ─► query pool
+ *                      ▲                          │
+ *                      └────────event rings───────┘
+ *
+ * A start is complete when the shards have recovered, what a crash left half done between control.db and the journals
+ * is finished, and the read model has caught up. A thread that ends by itself is started again: the journals are the
+ * truth, and reading them again is all it takes. The parts stop in the opposite order: the edge answers the requests in
+ * flight, then the shards finish their commands. Only the threads that follow the journals outlive the link, because
+ * they read what the shards wrote last.
+ * Owner: the gateway thread.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { Call } from '../http/call.ts';
+import { refuse } from '../http/respond.ts';
+import { requireTls } from '../http/server.ts';
+import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
+import { AdminFeed } from '../operator/feed.ts';
+import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import { Edge } from './edge.ts';
+import { EngineThreads } from './engineThreads.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { PeriodicTasks } from './periodic.ts';
+import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } from './readiness.ts';
+import { Stores } from './stores.ts';
+import { Trading } from './trading.ts';
+
+type ExchangeOptions = {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The process has to end and start again. */
+  readonly onFatal: (error: unknown) => void;
+};
+
+export class Exchange {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly stores: Stores;
+  readonly trading: Trading;
+  port = 0;
+  readonly #log: Logger;
+  readonly #lifecycle = new Lifecycle();
+  readonly #feed = new AdminFeed();
+  readonly #threads: EngineThreads;
+  readonly #edge: Edge;
+  readonly #periodicTasks: PeriodicTasks;
+  readonly #startedSec: number;
+
+  static async start(options: ExchangeOptions): Promise<Exchange> {
+    requireTls(options.config.tls);
+    const stores = new Stores(options.config);
+    const exchange = new Exchange(options, stores, await openSharedCounters(options));
+    await exchange.#recover();
+    return exchange;
+  }
+
+  private constructor(options: ExchangeOptions, stores: Stores, sharedCounters: RedisCounterStore | null) {
+    const { config, clock, log, onFatal } = options;
+    const lifecycle = this.#lifecycle;
+    const feed = this.#feed;
+    // The stores are open, and control.db is locked: a process that used this directory before has ended by now.
+    this.#startedSec = Math.floor(clock.nowMs() / 1000);
+    this.config = config;
+    this.clock = clock;
+    this.#log = log;
+    this.stores = stores;
+    const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
+    this.trading = new Trading({ stores, clock, log, feed, lifecycle, onHandlerError: onError, onFatal });
+    this.#threads = new EngineThreads({
+      config,
+      stores,
+      link: this.trading.link,
+      log,
+      onReturned: (shard) => this.trading.shardReturned(shard),
+      onLost: (shard, isDown) => feed.publish(isDown ? 'shard_down' : 'shard_lost', { shard }),
+      onFatal,
+    });
+    this.#edge = new Edge({
+      config,
+      clock,
+      log,
+      stores,
+      trading: this.trading,
+      threads: this.#threads,
+      feed,
+      lifecycle,
+      startedSec: this.#startedSec,
+      sharedCounters,
+      onError,
+    });
+    this.#periodicTasks = new PeriodicTasks({
+      ticking: [this.trading.link, this.trading.deadMansSwitch, this.trading.rotation],
+      volumes: stores.volumes,
+      feed,
+      stats: () => this.#edge.stats(),
+      answers: this.#edge.answers,
+      log,
+    });
+  }
+
+  /** The URL at which this machine reaches the server. */
+  get baseUrl(): string {
+    const { host, tls } = this.config;
+    const isAnyAddress = host === '0.0.0.0' || host === '::';
+    const name = isAnyAddress ? '127.0.0.1' : host;
+    return `${tls === null ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${this.port}`;
+  }
+
+  /** Answers the requests in flight, lets the shards finish their commands, and ends every thread. */
+  async stop(answerWithinMs: number): Promise<void> {
+    this.#lifecycle.phase = 'draining';
+    this.#feed.close('draining', {});
+    await this.#edge.drain(answerWithinMs);
+    this.#periodicTasks.stop();
+    await this.#edge.stop();
+    await this.#threads.stopShards();
+    await this.trading.stop();
+    await this.#threads.stopFollowers();
+    await this.stores.close();
+  }
+
+  async #recover(): Promise<void> {
+    const { stores, trading } = this;
+    const { control, views, progress, queries } = stores;
+    this.port = await this.#edge.listen();
+    await this.#threads.ready();
+    control.platform.setHasJournals();
+    for (let shard = 0; shard < control.shards; shard++) await trading.finishInterrupted(shard);
+    await trading.rotation.finish();
+    requireContracts(control.contracts, views.contracts);
+    const isStopped = (): boolean => this.#lifecycle.isDraining;
+    await Promise.all([
+      awaitNonceWindow(this.#startedSec, this.clock),
+      awaitReadModel(progress).then(() => this.#periodicTasks.refreshVolumes()),
+      awaitFirstKeys({ answers: this.#edge.answers, queries, progress, isStopped, log: this.#log }),
+      this.#edge.disk.start(),
+    ]);
+    this.#periodicTasks.start();
+    trading.feeds.start();
+    this.#edge.stream.start();
+    this.#lifecycle.phase = 'ready';
+    trading.deadMansSwitch.start();
+  }
+
+  /** A reply handler has failed: without this its call would never be answered. */
+  #answerFailed(error: unknown, context: unknown): void {
+    this.#log.error({ err: error }, 'reply handler failed');
+    const call = context instanceof Call ? context : (context as { readonly call?: Call } | null)?.call;
+    if (call !== undefined) refuse(call, { row: ERRORS.INTERNAL_ERROR });
+  }
+}
+
+/** The client of Redis is a tenth of all the code there is, so a start without Redis does not load it. */
+async function openSharedCounters({ config, log }: ExchangeOptions): Promise<RedisCounterStore | null> {
+  if (config.redisUrl === null) return null;
+  const { RedisCounterStore } = await import('../limits/redisCounterStore.ts');
+  return new RedisCounterStore(config.redisUrl, log);
+}

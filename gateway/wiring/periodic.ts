@@ -1,0 +1,59 @@
+/**
+ * The tasks that are repeated while the exchange accepts requests, and how often.
+ * Owner: the gateway thread.
+ */
+
+import type { Answers } from '../idempotency/answers.ts';
+import type { AdminFeed } from '../operator/feed.ts';
+import type { Logger } from '../process/log.ts';
+import type { Volumes } from '../queries/volumes.ts';
+
+type PeriodicTaskOptions = {
+  /** Parts whose state changes with time alone. */
+  readonly ticking: readonly { tick(): void }[];
+  readonly volumes: Volumes;
+  readonly feed: AdminFeed;
+  readonly stats: () => object;
+  readonly answers: Answers;
+  readonly log: Logger;
+};
+
+/** Bounds how late an order expires or a market opens while no commands come. */
+const TICK_MS = 250;
+/** The greatest age of the volumes in a list; clients may keep its answers for a minute anyway. */
+const VOLUMES_MS = 5000;
+/** Time between two reports on the administrator's feed. */
+const STATS_MS = 1000;
+/** Time between two deletions of old answers. It also bounds how much is looked up in the read model after a crash. */
+const ANSWERS_MS = 10_000;
+
+export class PeriodicTasks {
+  readonly #options: PeriodicTaskOptions;
+  #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: PeriodicTaskOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { ticking, feed, stats, answers } = this.#options;
+    this.#timers = [
+      setInterval(() => {
+        for (const each of ticking) each.tick();
+      }, TICK_MS),
+      setInterval(() => this.refreshVolumes(), VOLUMES_MS),
+      setInterval(() => feed.report('stats', stats), STATS_MS),
+      setInterval(() => answers.tick(), ANSWERS_MS),
+    ];
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  /** When volumes cannot be read, the old ones stay. */
+  async refreshVolumes(): Promise<void> {
+    const { volumes, log } = this.#options;
+    await volumes.refresh().catch((error) => log.warn({ err: error }, 'volumes could not be read'));
+  }
+}

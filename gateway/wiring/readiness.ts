@@ -1,0 +1,61 @@
+/**
+ * The checks and waits of a start, between the moment all shards are READY and the first request that is accepted.
+ * Owner: the gateway thread.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Progress } from '../../shared/wire/progress.ts';
+import { type CatchUpOptions, catchUp } from '../idempotency/catchUp.ts';
+import type { Logger } from '../process/log.ts';
+import { StartError } from '../process/startError.ts';
+import { type ContractStore, describe, isSameSigning } from '../store/contracts.ts';
+import type { Views } from '../views/index.ts';
+
+/** A start waits this long for the idempotency keys of the last process; after that only requests with a key wait. */
+const KEYS_WAIT_MS = 5000;
+/** A start waits this long for the read model; after that it continues with volumes that are still growing. */
+const READ_MODEL_WAIT_MS = 1000;
+
+/**
+ * Refuses the start when control.db and a journal are for different contracts, as when one of them was restored from an
+ * older backup: clients would sign for contracts that the shard refuses.
+ * @param journaled by shard, the contracts at the end of its journal; null: those that shards are started with.
+ */
+export function requireContracts({ first, current, pending }: ContractStore, journaled: Views['contracts']): void {
+  if (pending !== null) return;
+  for (const [shard, contracts] of journaled.entries()) {
+    const known = contracts === null ? first : { chainId: contracts.chainId, exchange: contracts.exchangeAddress };
+    if (isSameSigning(known, current)) continue;
+    const [mine, journal] = [describe(current), describe(known)];
+    throw new StartError(`control.db is for the contract ${mine}, the journal of shard ${shard} for ${journal}`);
+  }
+}
+
+/**
+ * The nonces of the last process are lost, so nothing that was signed up to the second in which it may have ended is
+ * accepted. This waits for the next second, from which on new signatures are accepted.
+ */
+export async function awaitNonceWindow(startedSec: number, clock: Clock): Promise<void> {
+  const waitMs = (startedSec + 1) * 1000 - clock.nowMs();
+  if (waitMs > 0) await sleep(waitMs);
+}
+
+/** Looks up the idempotency keys of the last process. That may take longer: until then requests with a key are busy. */
+export function awaitFirstKeys({ log, ...options }: CatchUpOptions & { readonly log: Logger }): Promise<void> {
+  const done = catchUp(options).catch((error) => log.error({ err: error }, 'idempotency keys could not be read'));
+  return Promise.race([done, sleep(KEYS_WAIT_MS, undefined, { ref: false })]);
+}
+
+/** Waits until the read model shows what the shards have recovered, or until READ_MODEL_WAIT_MS have passed. */
+export async function awaitReadModel(progress: Progress): Promise<void> {
+  const waits: Promise<boolean>[] = [];
+  for (let shard = 0; shard < progress.shards; shard++) {
+    waits.push(progress.awaitProjected(shard, progress.committed(shard), READ_MODEL_WAIT_MS));
+  }
+  await Promise.all(waits);
+}
+
+/** Turns a failure that an operator can remove into one line instead of a stack trace. */
+export function explain(error: Error): never {
+  throw new StartError(error.message);
+}

@@ -1,0 +1,172 @@
+/**
+ * The shard threads: started together. One that ends by itself is rebuilt from its journal while the others trade.
+ * Owner: the gateway thread.
+ *
+ *   starting ──all READY──► running ──ends──► recovering ──READY──► running
+ *      │ any ends                                 │ ends twice in the same way
+ *      ▼                                          ▼
+ *   the start is refused                         down ──all shards──► the process ends
+ *
+ * Invariants:
+ *   SHARDTHREADS-1  Each thread gets rings of its own, and before it is READY it corrects the memory that all shards
+ *                   share (BALANCES-3 in shared/wire/balances.ts).
+ *   SHARDTHREADS-2  A shard is given up only when its recovery fails twice in the same way. Failures of the disk may be
+ *                   temporary, so after them the recovery is tried for ever.
+ */
+import { Worker } from 'node:worker_threads';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { createBalances } from '../../shared/wire/balances.ts';
+import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
+import type { ShardOptions } from '../../shared/wire/threads.ts';
+import type { Logger } from '../process/log.ts';
+import { SupervisedThread } from '../process/supervisedThread.ts';
+import type { ShardLink } from '../shardlink/link.ts';
+
+type ShardThreadsOptions = {
+  /** The options that all shards have in common. */
+  readonly common: Omit<ShardOptions, 'shard' | 'commandRing' | 'eventRing' | 'balances' | 'journalPath'>;
+  readonly journalPaths: readonly string[];
+  /** The number of verifiers, for the log. */
+  readonly verifyThreads: number;
+  readonly link: ShardLink;
+  readonly log: Logger;
+  /** A shard is READY again. Commands that were in flight when it was lost may not have been carried out. */
+  readonly onReturned: (shard: number) => void;
+  /** A shard has ended by itself; `isDown`: it is given up. */
+  readonly onLost: (shard: number, isDown: boolean) => void;
+  /** No shard is left, or one could not recover at the start. */
+  readonly onFatal: (error: Error) => void;
+};
+
+const COMMAND_RING_BYTES = 4 * 1024 * 1024;
+const EVENT_RING_BYTES = 16 * 1024 * 1024;
+/** Errors of SQLite and the system that come from the disk and not from the data on it. */
+const TEMPORARY = /^(SQLITE_(FULL|IOERR|BUSY|CANTOPEN)|E[A-Z0-9]+$)/;
+
+export class ShardThreads {
+  readonly #options: ShardThreadsOptions;
+  readonly #balances: SharedArrayBuffer;
+  readonly #threads: readonly SupervisedThread[];
+  /** By shard: resolves at the first READY. */
+  readonly #firstReady: Promise<void>[] = [];
+  /** By shard: the error of its last recovery, if that failed. */
+  readonly #failures: (string | undefined)[] = [];
+  /** By shard: the verifier that it reported. */
+  readonly #verifiers: (string | undefined)[] = [];
+  readonly #down = new Set<number>();
+  #haveStarted = false;
+
+  constructor(options: ShardThreadsOptions) {
+    this.#options = options;
+    this.#balances = createBalances(options.journalPaths.length);
+    this.#threads = options.journalPaths.map(
+      (_, shard) =>
+        new SupervisedThread({
+          name: `shard ${shard}`,
+          launch: () => this.#launch(shard),
+          onEnd: (error) => this.#ended(shard, error),
+        }),
+    );
+  }
+
+  /** Resolves when every shard is READY. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#firstReady);
+    this.#haveStarted = true;
+  }
+
+  /** Undefined until the shard has started. */
+  verifierOf(shard: number): string | undefined {
+    return this.#verifiers[shard];
+  }
+
+  /** The reason why a shard does not trade at present, or null. */
+  problem(): string | null {
+    const [down] = this.#down;
+    if (down !== undefined) return `shard ${down} is down, the log says why`;
+    const away = this.#threads.findIndex((_, shard) => !this.#options.link.isReady(shard));
+    return away < 0 ? null : `shard ${away} is recovering`;
+  }
+
+  /** Resolves when all shards have carried out their commands and ended. */
+  async stop(): Promise<void> {
+    const stopped = Promise.all(this.#threads.map((thread) => thread.stop()));
+    // A shard reads the stop message when its ring is empty; the tick wakes one that sleeps.
+    this.#options.link.tick();
+    await stopped;
+  }
+
+  #launch(shard: number): Worker {
+    const { common, journalPaths, link, log } = this.#options;
+    const commandRing = createRingBuffer(COMMAND_RING_BYTES);
+    const eventRing = createRingBuffer(EVENT_RING_BYTES);
+    const ready = link.attach(shard, commandRing, eventRing).then(() => this.#ready(shard));
+    this.#firstReady[shard] ??= ready;
+    const workerData: ShardOptions = {
+      ...common,
+      shard,
+      commandRing,
+      eventRing,
+      balances: this.#balances,
+      journalPath: journalPaths[shard],
+    };
+    const worker = new Worker(new URL('../../engine/shard/main.ts', import.meta.url), {
+      workerData,
+      name: `shard ${shard}`,
+      execArgv: STRIPPED_BEFORE,
+    });
+    worker.once('message', (report) => {
+      // Which verifier runs depends on what loads in the shard's thread, so only its report says it.
+      // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
+      if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report.verifier);
+      this.#verifiers[shard] = report.verifier;
+      log.debug({ shard, ...report }, 'shard recovered');
+    });
+    return worker;
+  }
+
+  #logVerifier(verifier: string): void {
+    const { verifyThreads, log } = this.#options;
+    log.info({ verifier, verify_threads: verifyThreads }, 'signatures');
+  }
+
+  #ready(shard: number): void {
+    if (!this.#haveStarted) return;
+    this.#options.log.info({ shard }, 'shard is back');
+    this.#options.onReturned(shard);
+  }
+
+  /** @returns whether the thread is to be started again. */
+  #ended(shard: number, error: Error | null): boolean {
+    const { link, log, onFatal, onLost } = this.#options;
+    const wasReady = link.shardLost(shard);
+    if (error === null) return false;
+    if (!this.#haveStarted) {
+      onFatal(error);
+      return false;
+    }
+    const isDown = this.#isHopeless(shard, error, wasReady);
+    onLost(shard, isDown);
+    if (isDown) {
+      this.#down.add(shard);
+      log.error({ err: error, shard }, 'shard is down: its recovery fails in the same way again; others go on trading');
+      if (this.#down.size === this.#threads.length) onFatal(new Error('every shard is down'));
+      return false;
+    }
+    log.error({ err: error, shard }, 'shard ended; it is rebuilt from its journal');
+    return true;
+  }
+
+  /** SHARDTHREADS-2. */
+  #isHopeless(shard: number, error: Error, wasReady: boolean): boolean {
+    const failure = wasReady ? undefined : String(error);
+    const isRepeated = failure !== undefined && failure === this.#failures[shard];
+    this.#failures[shard] = failure;
+    return isRepeated && !isTemporary(error);
+  }
+}
+
+/** Errors of SQLite are the cause of an error that says where they happened. */
+function isTemporary(error: Error & { code?: unknown }): boolean {
+  return TEMPORARY.test(String(error.code)) || (error.cause instanceof Error && isTemporary(error.cause));
+}

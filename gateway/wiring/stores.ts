@@ -1,0 +1,66 @@
+/**
+ * The first part of the exchange: everything the gateway thread knows. What is durable is opened here (control.db, the
+ * log of private frames, read.db through the query pool); the views are empty until the shards have recovered.
+ * Owner: the gateway thread.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Progress } from '../../shared/wire/progress.ts';
+import type { Config } from '../process/config.ts';
+import { QueryPool } from '../queries/pool.ts';
+import { Volumes } from '../queries/volumes.ts';
+import { type Control, openControl } from '../store/control.ts';
+import { journalPath } from '../store/journalFiles.ts';
+import { PrivateLog } from '../stream/private/log.ts';
+import { Views } from '../views/index.ts';
+import { explain } from './readiness.ts';
+
+export class Stores {
+  readonly control: Control;
+  /** The data directory had neither accounts nor markets when it was opened. */
+  readonly isNew: boolean;
+  readonly views: Views;
+  /** Progress of the shards and the projector: the memory that all threads share, and this thread's reader. */
+  readonly progressMemory: SharedArrayBuffer;
+  readonly progress: Progress;
+  readonly queries: QueryPool;
+  readonly volumes: Volumes;
+  readonly privateLog: PrivateLog;
+  /** By shard. */
+  readonly journalPaths: readonly string[];
+  readonly readDbPath: string;
+
+  constructor(config: Config) {
+    const { dataDir } = config;
+    makeDataDir(dataDir);
+    this.control = openControl(config);
+    const { shards, accounts, catalog, orderGroups } = this.control;
+    this.isNew = accounts.count === 0 && catalog.markets.length === 0;
+    this.views = new Views(shards);
+    this.progressMemory = Progress.create(shards);
+    this.progress = new Progress(this.progressMemory);
+    this.journalPaths = Array.from({ length: shards }, (_, shard) => journalPath(dataDir, shard));
+    this.readDbPath = join(dataDir, 'read.db');
+    this.queries = new QueryPool({
+      readDbPath: this.readDbPath,
+      progress: this.progressMemory,
+      lastAcknowledged: (account, shard) => this.views.lastAcknowledged(account, shard),
+      inGroup: (record, group) => orderGroups.withGroupName(record, group),
+    });
+    this.volumes = new Volumes(this.queries);
+    this.privateLog = new PrivateLog({ directory: join(dataDir, 'private'), shards });
+  }
+
+  async close(): Promise<void> {
+    await this.queries.close();
+    this.control.database.close();
+  }
+}
+
+function makeDataDir(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    explain(error as Error);
+  }
+}

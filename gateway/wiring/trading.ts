@@ -1,0 +1,109 @@
+/**
+ * The second part of the exchange: the link to the shards, the feeds that follow their events, and everything that
+ * sends commands of its own (markets, funds, order groups, contracts, the dead-man's switch).
+ * Owner: the gateway thread.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import { ContractRotation } from '../operator/contractRotation.ts';
+import type { AdminFeed } from '../operator/feed.ts';
+import { Funding } from '../operator/funding.ts';
+import { MarketCommands } from '../operator/markets.ts';
+import type { Logger } from '../process/log.ts';
+import { contractsOf } from '../routes/public/platform.ts';
+import { ShardClient } from '../shardlink/client.ts';
+import { ShardLink } from '../shardlink/link.ts';
+import { StreamFeeds } from '../stream/feeds.ts';
+import { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
+import { GroupCommands } from '../trading/groupCommands.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Stores } from './stores.ts';
+
+type TradingOptions = {
+  readonly stores: Stores;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly feed: AdminFeed;
+  readonly lifecycle: Lifecycle;
+  /** A reply handler has failed: the request in `context` has to be answered. */
+  readonly onHandlerError: (error: unknown, context: unknown) => void;
+  readonly onFatal: (error: unknown) => void;
+};
+
+export class Trading {
+  readonly feeds: StreamFeeds;
+  readonly link: ShardLink;
+  readonly engine: ShardClient;
+  readonly marketCommands: MarketCommands;
+  readonly funding: Funding;
+  readonly groups: GroupCommands;
+  readonly deadMansSwitch: DeadMansSwitch;
+  readonly rotation: ContractRotation;
+  readonly #log: Logger;
+  readonly #feed: AdminFeed;
+
+  constructor({ stores, clock, log, feed, lifecycle, onHandlerError, onFatal }: TradingOptions) {
+    const { control, views, queries, privateLog, progress } = stores;
+    const { shards } = control;
+    this.#log = log;
+    this.#feed = feed;
+    this.feeds = new StreamFeeds({
+      views,
+      groups: control.orderGroups,
+      privateLog,
+      privateSource: queries,
+      progress,
+      clock,
+      log,
+    });
+    this.link = new ShardLink({ shards, views, follower: this.feeds, clock, onHandlerError, onFatal });
+    this.engine = new ShardClient(this.link);
+    this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock);
+    this.funding = new Funding(control.movements, this.engine, clock);
+    this.groups = new GroupCommands(control.orderGroups, views, this.engine, shards);
+    this.deadMansSwitch = new DeadMansSwitch({
+      shards,
+      engine: this.engine,
+      store: control.armedSwitches,
+      clock,
+      log,
+      isServing: () => lifecycle.isReady,
+      onTriggered: (account) => feed.publish('heartbeat_triggered', { user_id: control.accounts.idOf(account) }),
+    });
+    this.rotation = new ContractRotation({
+      engine: this.engine,
+      contracts: control.contracts,
+      clock,
+      log,
+      onDone: (contracts) => {
+        log.warn(contractsOf(contracts), 'orders are signed for these now');
+        feed.publish('contracts_changed', contractsOf(contracts));
+      },
+    });
+    views.markets.statusChanged.subscribe(({ market, status }) => {
+      feed.publish('market_status', { market_id: views.markets.id(market), status: MARKET_STATUS_NAMES[status] });
+    });
+  }
+
+  /**
+   * A shard is READY: carries out what control.db holds and the shard perhaps does not, because a thread or the process
+   * ended in between.
+   */
+  async finishInterrupted(shard: number): Promise<void> {
+    await this.marketCommands.openMissing(shard);
+    await this.funding.resumePending();
+    await this.groups.reconcile();
+  }
+
+  /** A shard is READY again. Should it be lost once more before this is done, its next return tries again. */
+  shardReturned(shard: number): void {
+    this.#feed.publish('shard_ready', { shard });
+    this.finishInterrupted(shard).catch((error) => this.#log.error({ err: error, shard }, 'left half done'));
+  }
+
+  /** The shards have stopped. */
+  async stop(): Promise<void> {
+    this.link.stop();
+    await this.feeds.close();
+  }
+}

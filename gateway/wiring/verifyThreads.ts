@@ -1,0 +1,64 @@
+/**
+ * The threads that check signatures for busy shards, where the machine has cores for them (RULES.md 5.7).
+ * Owner: the gateway thread. They have no state and no shard waits for them, so one that ends is started again.
+ */
+import { Worker } from 'node:worker_threads';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { hasSecp256k1 } from '../../shared/crypto/secp256k1.ts';
+import { createCheckBoard } from '../../shared/wire/checkLayout.ts';
+import { createTableMemory } from '../../shared/wire/tableLayout.ts';
+import type { VerifierChoice, VerifierOptions } from '../../shared/wire/threads.ts';
+import type { Logger } from '../process/log.ts';
+import { SupervisedThread } from '../process/supervisedThread.ts';
+
+/**
+ * The number of verifiers unless VERIFY_THREADS sets it. Two cores are for gateway and shard; with three or more a busy
+ * shard has at least one verifier. Without the native library a signature costs ten times as much as everything else:
+ * then there is a verifier on two cores as well, which also builds tables for frequent signers, as no shard does.
+ */
+export function verifyThreadsBeside(shards: number, cores: number, isNative: boolean): number {
+  const least = cores > (isNative ? 2 : 1) ? 1 : 0;
+  return Math.max(cores - 1 - shards, least);
+}
+
+/** True when shards check signatures with the native library. */
+export function isNative(verifier: VerifierChoice): boolean {
+  return verifier !== 'noble' && hasSecp256k1();
+}
+
+export class VerifyThreads {
+  readonly count: number;
+  /** Shared with the shards; null when there are no verifiers. */
+  readonly checkBoard: SharedArrayBuffer | null;
+  readonly signerTables: SharedArrayBuffer | null;
+  readonly #threads: readonly SupervisedThread[];
+
+  constructor(count: number, shards: number, verifier: VerifierChoice, log: Logger) {
+    this.count = count;
+    const checkBoard = createCheckBoard(shards);
+    this.checkBoard = count === 0 ? null : checkBoard;
+    this.signerTables = count === 0 || isNative(verifier) ? null : createTableMemory();
+    const workerData: VerifierOptions = { checkBoard, signerTables: this.signerTables, verifier };
+    this.#threads = Array.from({ length: count }, (_, thread) => {
+      const name = `verifier ${thread}`;
+      return new SupervisedThread({
+        name,
+        launch: () =>
+          new Worker(new URL('../../engine/verify/main.ts', import.meta.url), {
+            workerData,
+            name,
+            execArgv: STRIPPED_BEFORE,
+          }),
+        onEnd: (error) => {
+          if (error !== null) log.error({ err: error }, `the ${name} thread ended; it is started again`);
+          return true;
+        },
+      });
+    });
+  }
+
+  /** Ends the verifiers at once: shards that still run check signatures themselves. */
+  async terminate(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+  }
+}

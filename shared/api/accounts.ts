@@ -1,0 +1,259 @@
+/**
+ * Schemas of an account's balances, limits and preferences, and of the administrator's commands for users and their
+ * funds.
+ */
+import { MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
+import { ADDRESS, AMOUNT, COUNT, FLAG, HASH, MESSAGE_TEXT, OUTCOME_INDEX, TIME, UNITS, UUID } from './fields.ts';
+import { arrayOf, type FromSchema, object, orNull } from './schema.ts';
+
+/** The rights that a key may have. */
+export const SCOPE_NAMES = [
+  'read:account',
+  'trade:orders',
+  'trade:bulk',
+  'stream:market',
+  'stream:user',
+  'manage:account',
+] as const;
+export type Scope = (typeof SCOPE_NAMES)[number];
+
+const TIER_NAMES = ['standard', 'premium', 'market_maker'] as const;
+export type TierName = (typeof TIER_NAMES)[number];
+
+const HOLDING = { available: UNITS, reserved: UNITS } as const;
+
+export const BALANCES = object({
+  usdc: object(HOLDING),
+  tokens: arrayOf(object({ market_id: UUID, outcome_index: OUTCOME_INDEX, ...HOLDING })),
+});
+export type Balances = FromSchema<typeof BALANCES>;
+
+export const CONVERSION = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['amount'],
+  properties: { amount: AMOUNT },
+} as const;
+/** The answer of split and merge. */
+export const FULL_SETS = object({ message: MESSAGE_TEXT, market_id: UUID, amount: AMOUNT });
+export type FullSets = FromSchema<typeof FULL_SETS>;
+
+/** The payout of the account's tokens of one outcome of a decided market. */
+const REDEEMABLE = object({
+  market_id: UUID,
+  outcome_index: OUTCOME_INDEX,
+  quantity: UNITS,
+  payout: UNITS,
+  resolution: { type: 'string', examples: ['Yes'] },
+  resolved_at: TIME,
+});
+export type Redeemable = FromSchema<typeof REDEEMABLE>;
+export const REDEEMABLES = arrayOf(REDEEMABLE);
+
+export const CLAIM_RESPONSE = object({ message: MESSAGE_TEXT, market_id: UUID, tx_hash: HASH });
+export type ClaimResponse = FromSchema<typeof CLAIM_RESPONSE>;
+
+const RATE_LIMIT_FIELDS = { requests: COUNT, window_seconds: COUNT } as const;
+const RATE_LIMIT = object(RATE_LIMIT_FIELDS);
+export type RateLimit = FromSchema<typeof RATE_LIMIT>;
+export const RATE_LIMITS = object({
+  tier: { type: 'string', enum: TIER_NAMES },
+  rate_limit_override: orNull(RATE_LIMIT),
+  enforced: FLAG,
+  limits: arrayOf(
+    object({
+      method: { type: 'string', examples: ['POST'] },
+      path: { type: 'string', examples: ['/v1/orders'] },
+      ...RATE_LIMIT_FIELDS,
+      remaining: COUNT,
+      reset: { type: 'integer', description: 'Unix seconds.', examples: [1_790_856_000] },
+    }),
+  ),
+});
+export type RateLimits = FromSchema<typeof RATE_LIMITS>;
+
+export const REALITY_CHECK_MINUTES = [15, 30, 60, 120] as const;
+export const SESSION_TIMEOUT_MINUTES = [60, 120, 240, 480] as const;
+const DURATION_LABELS = ['24h', '7d', '30d', 'custom'] as const;
+export const MAX_CUSTOM_HOURS = 8760;
+
+/** Null: no reminder. */
+const REALITY_CHECK = { type: ['integer', 'null'], enum: [...REALITY_CHECK_MINUTES, null] } as const;
+const SESSION_TIMEOUT = { type: ['integer', 'null'], enum: [...SESSION_TIMEOUT_MINUTES, null] } as const;
+export const PREFERENCES = object({
+  reality_check_interval_minutes: REALITY_CHECK,
+  session_timeout_minutes: SESSION_TIMEOUT,
+});
+export type Preferences = FromSchema<typeof PREFERENCES>;
+
+/** Fields and values are validated by the handlers, because a wrong one has a code of its own here. */
+export const PREFERENCES_BODY = {
+  type: 'object',
+  properties: { reality_check_interval_minutes: {}, session_timeout_minutes: {} },
+} as const;
+export const PREFERENCES_BODY_DOCUMENTED = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { reality_check_interval_minutes: REALITY_CHECK, session_timeout_minutes: SESSION_TIMEOUT },
+} as const;
+export const TIMEOUT_BODY = { type: 'object', properties: { duration_label: {}, custom_hours: {} } } as const;
+export const TIMEOUT_BODY_DOCUMENTED = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['duration_label'],
+  properties: {
+    duration_label: { type: 'string', enum: DURATION_LABELS },
+    custom_hours: {
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: MAX_CUSTOM_HOURS,
+      description: 'Required by the label custom, and for no other.',
+      examples: [null],
+    },
+  },
+} as const;
+
+const TIMEOUT_FIELDS = {
+  id: UUID,
+  started_at: TIME,
+  ends_at: TIME,
+  duration_label: { type: 'string', enum: DURATION_LABELS },
+} as const;
+export const TRADING_TIMEOUT = object(TIMEOUT_FIELDS);
+export const ACTIVE_TIMEOUT = orNull(TRADING_TIMEOUT);
+export const CANCELLED_TIMEOUT = object({ ...TIMEOUT_FIELDS, cancelled_at: TIME });
+
+const DISPLAY_NAME = { type: 'string', minLength: 1, maxLength: 100, examples: ['Ada'] } as const;
+const EMAIL = {
+  type: 'string',
+  maxLength: 254,
+  pattern: '^[^@\\s]+@[^@\\s]+$',
+  examples: ['ada@example.org'],
+} as const;
+const ROLE = { type: 'string', pattern: '^[a-z][a-z_]{0,31}$', examples: ['user'] } as const;
+
+export const NEW_USER = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    display_name: DISPLAY_NAME,
+    email: EMAIL,
+    wallet_address: ADDRESS,
+    role: ROLE,
+    referral_code: { type: 'string', minLength: 1, maxLength: 32, examples: ['H7K2M9QX'] },
+  },
+} as const;
+export type NewUser = FromSchema<typeof NEW_USER>;
+
+const PROFILE_FIELDS = {
+  id: UUID,
+  email: orNull(EMAIL),
+  display_name: orNull(DISPLAY_NAME),
+  wallet_address: orNull(ADDRESS),
+  linked_wallets: arrayOf(ADDRESS),
+  role: ROLE,
+  referral_code: { type: 'string', examples: ['H7K2M9QX'] },
+  created_at: TIME,
+} as const;
+export const PROFILE = object(PROFILE_FIELDS);
+export type Profile = FromSchema<typeof PROFILE>;
+export const PROFILE_WITH_BALANCE = object({ ...PROFILE_FIELDS, usdc: object(HOLDING) });
+
+export const WALLET = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['address'],
+  properties: { address: ADDRESS },
+} as const;
+
+/** `signer` may sign orders that `maker` pays for. */
+export const DELEGATE = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['maker', 'signer'],
+  properties: { maker: ADDRESS, signer: ADDRESS },
+} as const;
+export type Delegate = FromSchema<typeof DELEGATE>;
+
+export const NEW_API_KEY = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['scopes'],
+  properties: {
+    scopes: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: SCOPE_NAMES } },
+    tier: { type: 'string', enum: TIER_NAMES },
+    rate_limit_override: {
+      type: ['object', 'null'],
+      additionalProperties: false,
+      required: ['requests', 'window_seconds'],
+      properties: {
+        requests: { type: 'integer', minimum: 1, maximum: 1_000_000, examples: [200] },
+        window_seconds: { type: 'integer', minimum: 1, maximum: 86_400, examples: [1] },
+      },
+    },
+    expires_at: { type: ['string', 'null'], format: 'date-time', examples: [null] },
+    require_signing_version: { type: ['integer', 'null'], enum: [1, 2, null] },
+    self_trade_prevention: { type: 'string', enum: SELF_TRADE_NAMES },
+    allowed_ips: {
+      type: ['array', 'null'],
+      minItems: 1,
+      maxItems: 100,
+      uniqueItems: true,
+      items: { type: 'string', maxLength: 50, examples: ['10.0.0.0/8'] },
+      description: 'Addresses and networks from which the key may be used; everywhere when left out.',
+    },
+  },
+} as const;
+export type NewApiKey = FromSchema<typeof NEW_API_KEY>;
+
+export const ISSUED_API_KEY = object({
+  key_id: { type: 'string', examples: ['key_Zm9vYmFyYmF6cXV1'] },
+  secret: {
+    type: 'string',
+    description: 'Shown this once.',
+    examples: ['c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ'],
+  },
+  passphrase: { type: 'string', description: 'Shown this once.', examples: ['cGFzc3BocmFzZS1wYXNzcGhyYXNl'] },
+  scopes: arrayOf({ type: 'string', enum: SCOPE_NAMES }),
+  tier: { type: 'string', enum: TIER_NAMES },
+  rate_limit_override: orNull(RATE_LIMIT),
+  expires_at: orNull(TIME),
+  require_signing_version: orNull({ type: 'integer', enum: [1, 2] }),
+  self_trade_prevention: { type: 'string', enum: SELF_TRADE_NAMES },
+  allowed_ips: orNull(arrayOf({ type: 'string', examples: ['10.0.0.0/8'] })),
+});
+export type IssuedApiKey = FromSchema<typeof ISSUED_API_KEY>;
+
+const REFERENCE = { type: 'string', pattern: '^[ -~]{1,128}$', examples: ['wire 2026-10-01 17'] } as const;
+/** A reference is unique: repeating it answers the first movement again instead of moving money twice. */
+export const NEW_MOVEMENT = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['amount_usdc_micro'],
+  properties: {
+    amount_usdc_micro: { type: 'string', pattern: '^[1-9][0-9]{0,15}$', examples: ['100000000'] },
+    reference: REFERENCE,
+  },
+} as const;
+export type NewMovement = FromSchema<typeof NEW_MOVEMENT>;
+
+export const FUND_MOVEMENT = object({
+  id: UUID,
+  type: { type: 'string', enum: MOVEMENT_NAMES },
+  amount_usdc_micro: UNITS,
+  reference: REFERENCE,
+  status: { type: 'string', enum: ['pending', 'completed', 'refused'] },
+  created_at: TIME,
+});
+export type FundMovement = FromSchema<typeof FUND_MOVEMENT>;
+
+const SIGNED_UNITS = { type: 'string', pattern: '^-?[0-9]+$', examples: ['6500000'] } as const;
+export const LEDGER = object({
+  balanced: FLAG,
+  total_usdc_micro: SIGNED_UNITS,
+  accounts_usdc_micro: SIGNED_UNITS,
+  fees_usdc_micro: SIGNED_UNITS,
+  collateral_usdc_micro: SIGNED_UNITS,
+  sets: arrayOf(object({ market_id: UUID, yes_atomic: SIGNED_UNITS, no_atomic: SIGNED_UNITS })),
+});
+export type Ledger = FromSchema<typeof LEDGER>;

@@ -1,0 +1,45 @@
+/** Fields that many requests and answers have. Amounts that could pass 2^53 are decimal texts. */
+import { OUTCOME, SIDE_NAMES } from '../base/codes.ts';
+import { MAX_SAFE } from '../base/int.ts';
+
+const HASH_EXAMPLE = '0x5f1c2a8be3d94e7f60a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f607';
+const ADDRESS_EXAMPLE = '0x90f79bf6eb2c4f870365e785982e1f101e93b906';
+
+export const UUID = {
+  type: 'string',
+  format: 'uuid',
+  examples: ['0190a0b0-c0d0-7000-8000-0000000000af'],
+} as const;
+/** `hash`, `address`, `uint256` and `amount` are formats of this interface; their patterns say what they are. */
+export const ADDRESS = { type: 'string', format: 'address', examples: [ADDRESS_EXAMPLE] } as const;
+export const HASH = { type: 'string', format: 'hash', examples: [HASH_EXAMPLE] } as const;
+export const UINT256 = {
+  type: 'string',
+  format: 'uint256',
+  examples: ['73470541315377973562501025254719659796416'],
+} as const;
+/** Atomic units of an order or a conversion: 1 to 10^15. */
+export const AMOUNT = { type: 'string', format: 'amount', examples: ['10000000'] } as const;
+export const TIME = { type: 'string', format: 'date-time', examples: ['2026-10-01T12:00:00.000Z'] } as const;
+
+/** An integer as decimal text, from zero on; money and tokens in answers. */
+export const UNITS = { type: 'string', pattern: '^(?:0|[1-9][0-9]*)$', examples: ['6500000'] } as const;
+/** USDC per token, exact: "0.65". */
+export const PRICE = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]+)?$', examples: ['0.65'] } as const;
+export const TEXT = { type: 'string', examples: ['Will it rain tomorrow?'] } as const;
+export const MESSAGE_TEXT = { type: 'string', examples: ['done'] } as const;
+export const COUNT = { type: 'integer', minimum: 0, examples: [3] } as const;
+export const FLAG = { type: 'boolean' } as const;
+export const MARKET_SEQUENCE = { type: 'integer', minimum: 0, examples: [1042] } as const;
+
+export const OUTCOME_INDEX = { type: 'integer', enum: [OUTCOME.YES, OUTCOME.NO] } as const;
+export const SIDE_FIELD = { type: 'string', enum: SIDE_NAMES } as const;
+
+/** RULES.md 7.7 and 7.9. The name of a group is also a segment of a path: no character that a path would encode. */
+export const CLIENT_ORDER_ID_FORM = '^[ -~]{1,64}$';
+export const GROUP_NAME_FORM = '^[A-Za-z0-9._~-]{1,64}$';
+export const CLIENT_ORDER_ID = { type: 'string', pattern: CLIENT_ORDER_ID_FORM, examples: ['quote 17'] } as const;
+export const GROUP_NAME = { type: 'string', pattern: GROUP_NAME_FORM, examples: ['quotes'] } as const;
+
+export const OFFSET = { type: 'integer', minimum: 0, default: 0 } as const;
+export const CHAIN_ID = { type: 'integer', minimum: 1, maximum: MAX_SAFE, examples: [31_337] } as const;

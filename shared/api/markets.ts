@@ -1,0 +1,399 @@
+/** Markets, events, books and prices, and the administrator's commands for the catalogue. */
+import { MARKET_STATUS_NAMES, OUTCOME, TICKS_PER_UNIT } from '../base/codes.ts';
+import { MAX_SAFE } from '../base/int.ts';
+import { PPM } from '../base/payout.ts';
+import {
+  AMOUNT,
+  COUNT,
+  FLAG,
+  HASH,
+  MARKET_SEQUENCE,
+  OFFSET,
+  OUTCOME_INDEX,
+  PRICE,
+  TEXT,
+  TIME,
+  UINT256,
+  UNITS,
+  UUID,
+} from './fields.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+export type MarketStatusName = (typeof MARKET_STATUS_NAMES)[number];
+
+/** Fees are a share of what an order receives: all of it at most. */
+const FEE_BPS = { type: 'integer', minimum: 0, maximum: 10_000, examples: [50] } as const;
+const NUMBER = { type: 'number', examples: [0.5] } as const;
+const PERCENTAGES = arrayOf({ type: 'integer', minimum: 0, maximum: 100, examples: [65] });
+const SOURCES = arrayOf(object({ name: TEXT, url: { type: 'string', examples: ['https://weather.example'] } }));
+const MARKET_STATUS_FIELD = { type: 'string', enum: MARKET_STATUS_NAMES } as const;
+/** Kinds of market that a provider may name; without a name it is `other`. */
+const MARKET_TYPES = ['player_prop', 'moneyline', 'spread', 'total', 'other'] as const;
+const EVENT_STATUSES = ['upcoming', 'live', 'ended', 'cancelled'] as const;
+const MARKET_TYPE_FIELD = { type: 'string', enum: MARKET_TYPES } as const;
+const EVENT_STATUS_FIELD = { type: 'string', enum: EVENT_STATUSES } as const;
+const SLUG = { type: 'string', examples: ['who-wins'] } as const;
+
+/** The midpoint price of an outcome, as a JSON number. */
+const CURRENT_PRICE = { type: 'number', minimum: 0, maximum: 1, examples: [0.65] } as const;
+
+export const MARKET = object(
+  {
+    id: UUID,
+    title: TEXT,
+    subtitle: TEXT,
+    description: TEXT,
+    outcomes: arrayOf({ type: 'string', examples: ['Yes'] }),
+    category: { type: 'string', examples: ['Weather'] },
+    external_source: { type: 'string', examples: ['native'] },
+    resolution_type: { const: 'binary' },
+    deploy_status: { type: 'string', enum: ['deployed', 'not_deployed'] },
+    yes_token_id: UINT256,
+    no_token_id: UINT256,
+    created_at: TIME,
+    updated_at: TIME,
+    status: MARKET_STATUS_FIELD,
+    fee_bps: FEE_BPS,
+    trading_starts_at: TIME,
+    trading_ends_at: TIME,
+    total_volume: described(PRICE, 'USDC.'),
+    current_prices: object({ 0: CURRENT_PRICE, 1: CURRENT_PRICE }),
+  },
+  {
+    event_id: UUID,
+    outcome_probabilities: PERCENTAGES,
+    previous_outcome_probabilities: PERCENTAGES,
+    subcategories: arrayOf(TEXT),
+    external_event_id: TEXT,
+    external_market_type: MARKET_TYPE_FIELD,
+    series_ticker: TEXT,
+    player_name: TEXT,
+    player_team_abbrev: TEXT,
+    stat_category: TEXT,
+    period: TEXT,
+    line: NUMBER,
+    resolution_source: TEXT,
+    settlement_sources: SOURCES,
+    open_interest: COUNT,
+    volume_24h: COUNT,
+    contract_address: { type: 'string', format: 'address' },
+    condition_id: HASH,
+    question_id: HASH,
+    resolved_at: TIME,
+    settled_at: TIME,
+  },
+);
+export type Market = FromSchema<typeof MARKET>;
+
+const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
+
+export const MARKETS = object({ markets: arrayOf(MARKET), ...PAGE, next_cursor: orNull(TEXT) });
+export type Markets = FromSchema<typeof MARKETS>;
+
+export const MARKET_EVENT = object({
+  id: UUID,
+  slug: SLUG,
+  title: TEXT,
+  description: TEXT,
+  status: EVENT_STATUS_FIELD,
+  category: TEXT,
+  sport_league: orNull(TEXT),
+  sport_teams: orNull(arrayOf(TEXT)),
+  image_url: orNull(TEXT),
+  start_time: TIME,
+  external_event_id: TEXT,
+  external_platform: TEXT,
+  external_event_subtitle: orNull(TEXT),
+  external_event_mutually_exclusive: FLAG,
+  market_count: COUNT,
+  created_at: TIME,
+  updated_at: TIME,
+});
+export type MarketEvent = FromSchema<typeof MARKET_EVENT>;
+export const MARKET_EVENTS = object({ events: arrayOf(MARKET_EVENT), ...PAGE });
+
+/** An event with all its markets, in every status, in the order of creation. */
+export const EVENT_WITH_MARKETS = object({
+  slug: SLUG,
+  title: TEXT,
+  status: EVENT_STATUS_FIELD,
+  markets: arrayOf(object({ id: UUID, title: TEXT, status: MARKET_STATUS_FIELD, outcomes: arrayOf(TEXT) })),
+  created_at: TIME,
+});
+export type EventWithMarkets = FromSchema<typeof EVENT_WITH_MARKETS>;
+
+const FILTER = { type: 'string', maxLength: 200 } as const;
+const CATALOG_PAGE = {
+  limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+  offset: OFFSET,
+} as const;
+
+export const MARKETS_QUERY = {
+  type: 'object',
+  properties: {
+    status: FILTER,
+    category: FILTER,
+    deploy_status: FILTER,
+    search: FILTER,
+    sort: { ...FILTER, default: 'created_at' },
+    order: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
+    ...CATALOG_PAGE,
+    cursor: FILTER,
+  },
+} as const;
+export type MarketsQuery = Partial<FromSchema<typeof MARKETS_QUERY>>;
+
+export const EVENTS_QUERY = {
+  type: 'object',
+  properties: { status: FILTER, category: FILTER, search: FILTER, ...CATALOG_PAGE },
+} as const;
+
+/** A level of a book: all its orders at one price. */
+const BOOK_LEVEL = object({
+  price: PRICE,
+  num_orders: COUNT,
+  token_quantity_atomic: UNITS,
+  notional_usdc_micro: UNITS,
+  size: described(UNITS, 'The sum of what the makers still provide, each in its asset.'),
+});
+export type BookLevel = FromSchema<typeof BOOK_LEVEL>;
+const BOOK_SIDES_FIELDS = { bids: arrayOf(BOOK_LEVEL), asks: arrayOf(BOOK_LEVEL) } as const;
+const BOOK_SIDES = object(BOOK_SIDES_FIELDS);
+export type BookSides = FromSchema<typeof BOOK_SIDES>;
+
+/** Orders at one price stand in the order in which they are filled. */
+const BOOK_ORDER = object({ id: UUID, price: PRICE, remaining_token_quantity_atomic: UNITS });
+export type BookOrder = FromSchema<typeof BOOK_ORDER>;
+const ORDER_SIDES_FIELDS = {
+  bids: arrayOf(BOOK_ORDER),
+  asks: arrayOf(BOOK_ORDER),
+  has_more: described(FLAG, 'The requested levels have more orders than an answer holds.'),
+} as const;
+
+const MARK = {
+  market_id: UUID,
+  sequence: MARKET_SEQUENCE,
+  timestamp: { type: 'integer', description: 'Unix milliseconds.', examples: [1_790_856_000_000] },
+} as const;
+const BOOK = object({ ...MARK, outcome_index: OUTCOME_INDEX, ...BOOK_SIDES_FIELDS });
+const BOTH_BOOKS = object({ ...MARK, outcome_0: BOOK_SIDES, outcome_1: BOOK_SIDES });
+const BOOK_OF_ORDERS = object({ ...MARK, outcome_index: OUTCOME_INDEX, ...ORDER_SIDES_FIELDS });
+const ORDER_SIDES = object(ORDER_SIDES_FIELDS);
+const BOTH_BOOKS_OF_ORDERS = object({ ...MARK, outcome_0: ORDER_SIDES, outcome_1: ORDER_SIDES });
+export type Book = FromSchema<typeof BOOK>;
+export type BothBooks = FromSchema<typeof BOTH_BOOKS>;
+export type BookOfOrders = FromSchema<typeof BOOK_OF_ORDERS>;
+export const ANY_BOOK = { anyOf: [BOOK, BOTH_BOOKS, BOOK_OF_ORDERS, BOTH_BOOKS_OF_ORDERS] } as const;
+
+export const BOOK_QUERY = {
+  type: 'object',
+  properties: {
+    outcome_index: { ...OUTCOME_INDEX, default: OUTCOME.YES },
+    levels: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    both: { type: 'boolean', default: false },
+    l3: { type: 'boolean', default: false },
+  },
+} as const;
+
+export const OUTCOME_QUERY = {
+  type: 'object',
+  properties: { outcome_index: { ...OUTCOME_INDEX, default: OUTCOME.YES } },
+} as const;
+
+const OF_OUTCOME = { market_id: UUID, outcome_index: OUTCOME_INDEX } as const;
+const BEST = { best_bid: orNull(PRICE), best_ask: orNull(PRICE) } as const;
+const MIDPOINT_FIELD = { midpoint: orNull(PRICE) } as const;
+
+export const BBO = object({
+  ...OF_OUTCOME,
+  ...BEST,
+  spread: orNull(PRICE),
+  ...MIDPOINT_FIELD,
+  timestamp: { type: 'integer', description: 'Unix seconds.', examples: [1_790_856_000] },
+});
+export type Bbo = FromSchema<typeof BBO>;
+export const BBOS = object({ markets: arrayOf(BBO) });
+export const BBOS_BODY = {
+  type: 'array',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['market_id', 'outcome_index'],
+    properties: { market_id: { type: 'string', examples: UUID.examples }, outcome_index: OUTCOME_INDEX },
+  },
+} as const;
+export const SPREAD = object({
+  ...OF_OUTCOME,
+  spread: orNull(PRICE),
+  spread_bps: orNull(COUNT),
+  ...BEST,
+});
+export const MIDPOINT = object({ ...OF_OUTCOME, ...MIDPOINT_FIELD });
+
+export const TICK_SIZE = object({
+  market_id: UUID,
+  tick_size: PRICE,
+  ticks_per_unit: { type: 'integer', minimum: 1, examples: [100] },
+  lot_size_atomic: UNITS,
+  min_order_size_atomic: UNITS,
+});
+export type TickSize = FromSchema<typeof TICK_SIZE>;
+
+const PERCENT = { type: 'string', examples: ['0.5%'] } as const;
+export const FEE_RATE = object({
+  market_id: UUID,
+  maker_fee_bps: FEE_BPS,
+  taker_fee_bps: FEE_BPS,
+  maker_fee_pct: PERCENT,
+  taker_fee_pct: PERCENT,
+});
+export type FeeRate = FromSchema<typeof FEE_RATE>;
+
+/** Fields of the administrator's commands for the catalogue. A null removes a field. */
+const SHORT_TEXT = { type: 'string', minLength: 1, maxLength: 300, examples: ['Will it rain tomorrow?'] } as const;
+const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, examples: [null] } as const;
+const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
+const LINK = { type: ['string', 'null'], maxLength: 2000, examples: [null] } as const;
+const OPTIONAL_COUNT = { type: ['integer', 'null'], minimum: 0, maximum: MAX_SAFE, examples: [null] } as const;
+const OPTIONAL_HASH = { type: ['string', 'null'], format: 'hash', examples: [null] } as const;
+const OPTIONAL_PERCENTAGES = {
+  type: ['array', 'null'],
+  minItems: 2,
+  maxItems: 2,
+  items: { type: 'integer', minimum: 0, maximum: 100 },
+  examples: [null],
+} as const;
+
+const MARKET_DETAILS = {
+  title: SHORT_TEXT,
+  subtitle: { type: 'string', maxLength: 300, examples: [''] },
+  description: LONG_TEXT,
+  outcomes: {
+    type: 'array',
+    minItems: 2,
+    maxItems: 2,
+    uniqueItems: true,
+    items: SHORT_TEXT,
+    examples: [['Yes', 'No']],
+  },
+  outcome_probabilities: OPTIONAL_PERCENTAGES,
+  previous_outcome_probabilities: OPTIONAL_PERCENTAGES,
+  category: SHORT_TEXT,
+  subcategories: { type: ['array', 'null'], maxItems: 50, items: SHORT_TEXT },
+  external_source: SHORT_TEXT,
+  external_event_id: OPTIONAL_TEXT,
+  external_market_type: { type: ['string', 'null'], enum: [...MARKET_TYPES, null] },
+  series_ticker: OPTIONAL_TEXT,
+  player_name: OPTIONAL_TEXT,
+  player_team_abbrev: OPTIONAL_TEXT,
+  stat_category: OPTIONAL_TEXT,
+  period: OPTIONAL_TEXT,
+  line: { type: ['number', 'null'], examples: [null] },
+  resolution_source: LINK,
+  settlement_sources: {
+    type: ['array', 'null'],
+    maxItems: 20,
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name', 'url'],
+      properties: { name: SHORT_TEXT, url: { type: 'string', maxLength: 2000, examples: ['https://weather.example'] } },
+    },
+  },
+  open_interest: OPTIONAL_COUNT,
+  volume_24h: OPTIONAL_COUNT,
+  contract_address: { type: ['string', 'null'], format: 'address', examples: [null] },
+  condition_id: OPTIONAL_HASH,
+  question_id: OPTIONAL_HASH,
+} as const;
+
+const MARKET_TERMS = {
+  event_id: { type: ['string', 'null'], format: 'uuid', examples: [null] },
+  trading_starts_at: TIME,
+  trading_ends_at: TIME,
+  fee_bps: FEE_BPS,
+} as const;
+
+export const NEW_MARKET = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['title', 'description', 'category', 'trading_ends_at'],
+  properties: {
+    ...MARKET_DETAILS,
+    ...MARKET_TERMS,
+    status: { type: 'string', enum: ['draft', 'pending', 'active'] },
+    ticks_per_unit: { type: 'integer', enum: TICKS_PER_UNIT },
+    min_order_size_atomic: AMOUNT,
+    yes_token_id: UINT256,
+    no_token_id: { ...UINT256, examples: ['115792089237316195423570985008687907852837'] },
+  },
+} as const;
+export type NewMarket = FromSchema<typeof NEW_MARKET>;
+
+export const MARKET_PATCH = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  properties: { ...MARKET_DETAILS, ...MARKET_TERMS, status: MARKET_STATUS_FIELD },
+} as const;
+export type MarketPatch = FromSchema<typeof MARKET_PATCH>;
+
+const EVENT_DETAILS = {
+  title: SHORT_TEXT,
+  description: LONG_TEXT,
+  status: EVENT_STATUS_FIELD,
+  category: SHORT_TEXT,
+  sport_league: OPTIONAL_TEXT,
+  sport_teams: { type: ['array', 'null'], maxItems: 50, items: SHORT_TEXT },
+  image_url: LINK,
+  start_time: TIME,
+  external_event_id: { type: 'string', maxLength: 300, examples: [''] },
+  external_platform: SHORT_TEXT,
+  external_event_subtitle: OPTIONAL_TEXT,
+  external_event_mutually_exclusive: FLAG,
+} as const;
+
+export const NEW_EVENT = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['title'],
+  properties: {
+    ...EVENT_DETAILS,
+    slug: { type: 'string', maxLength: 100, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', examples: ['who-wins'] },
+  },
+} as const;
+export type NewEvent = FromSchema<typeof NEW_EVENT>;
+
+export const EVENT_PATCH = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  properties: EVENT_DETAILS,
+} as const;
+
+const PAYOUTS = {
+  type: 'array',
+  minItems: 2,
+  maxItems: 2,
+  items: { type: 'integer', minimum: 0, maximum: PPM },
+  examples: [[PPM, 0]],
+} as const;
+/** Millionths of a USDC that a Yes and a No token pay: together 1,000,000. */
+export type Payouts = FromSchema<typeof PAYOUTS>;
+
+export const RESOLUTION = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+  properties: { outcome_index: OUTCOME_INDEX, payouts: PAYOUTS },
+  description: 'The outcome that wins, or a share for both.',
+  examples: [{ outcome_index: OUTCOME.YES }],
+} as const;
+export type Resolution = FromSchema<typeof RESOLUTION>;
+
+export const CANCELLATION = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { payouts: PAYOUTS },
+} as const;

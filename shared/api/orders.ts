@@ -1,0 +1,375 @@
+/** Requests that place, replace and cancel orders or read them, and their answers. */
+import {
+  MATCH_TYPE_NAMES,
+  ORDER_STATUS_NAMES,
+  OUTCOME,
+  SELF_TRADE_NAMES,
+  type SIDE_NAMES,
+  TIME_IN_FORCE_NAMES,
+} from '../base/codes.ts';
+import { MAX_SAFE } from '../base/int.ts';
+import {
+  ADDRESS,
+  AMOUNT,
+  CLIENT_ORDER_ID,
+  COUNT,
+  FLAG,
+  GROUP_NAME,
+  HASH,
+  MARKET_SEQUENCE,
+  MESSAGE_TEXT,
+  OFFSET,
+  OUTCOME_INDEX,
+  PRICE,
+  SIDE_FIELD,
+  TIME,
+  UINT256,
+  UNITS,
+  UUID,
+} from './fields.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+const MAX_UINT32 = 0xffff_ffff;
+
+export type SideName = (typeof SIDE_NAMES)[number];
+export type TimeInForceName = (typeof TIME_IN_FORCE_NAMES)[number];
+export type OrderStatusName = (typeof ORDER_STATUS_NAMES)[number];
+export type MatchTypeName = (typeof MATCH_TYPE_NAMES)[number];
+export type SelfTradeName = (typeof SELF_TRADE_NAMES)[number];
+
+/**
+ * Properties are validated in this order, required ones first: fields without a message of their own, then those that
+ * the error table ranks after them (RULES.md 6).
+ */
+export const PLACEMENT = {
+  type: 'object',
+  additionalProperties: false,
+  required: [
+    'market_id',
+    'token_id',
+    'maker',
+    'signer',
+    'taker',
+    'salt',
+    'nonce',
+    'fee_rate_bps',
+    'signature',
+    'outcome_index',
+    'side',
+    'maker_amount',
+    'taker_amount',
+  ],
+  properties: {
+    market_id: UUID,
+    token_id: UINT256,
+    maker: ADDRESS,
+    signer: ADDRESS,
+    // Directed orders are not supported: only the zero address.
+    taker: { type: 'string', pattern: '^0x0{40}$', examples: [`0x${'0'.repeat(40)}`] },
+    salt: UINT256,
+    // Text as well: clients that sign it as a 256-bit number tend to send what they signed.
+    nonce: {
+      anyOf: [
+        { type: 'integer', minimum: 0, maximum: MAX_SAFE },
+        { type: 'string', pattern: '^(?:0|[1-9][0-9]{0,15})$' },
+      ],
+      examples: [0],
+    },
+    expiration: {
+      type: 'integer',
+      minimum: 0,
+      maximum: MAX_SAFE,
+      description: 'Unix seconds; 0 is never. Required by GTD.',
+      examples: [0],
+    },
+    fee_rate_bps: { type: 'integer', minimum: 0, maximum: MAX_UINT32, examples: [50] },
+    signature: {
+      type: 'string',
+      description: '65 bytes, r, s and v, over the EIP-712 hash of the order.',
+      examples: [`0x${'1b'.repeat(65)}`],
+    },
+    outcome_index: OUTCOME_INDEX,
+    post_only: FLAG,
+    min_taker_net: {
+      type: 'string',
+      pattern: '^(?:0|[1-9][0-9]{0,15})$',
+      description: 'The least that a FOK or FAK order receives after fees, in atomic units.',
+      examples: ['0'],
+    },
+    self_trade_prevention: { type: 'string', enum: SELF_TRADE_NAMES },
+    side: SIDE_FIELD,
+    maker_amount: AMOUNT,
+    taker_amount: AMOUNT,
+    time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES },
+    client_order_id: CLIENT_ORDER_ID,
+    order_group: GROUP_NAME,
+  },
+} as const;
+export type PlacementBody = FromSchema<typeof PLACEMENT>;
+
+export const CANCEL_REPLACE = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['cancel_hash', 'new_order'],
+  properties: { cancel_hash: HASH, new_order: PLACEMENT },
+} as const;
+
+/**
+ * `maker_amount` and `taker_amount` are in the schema only so that they get an error of their own,
+ * AMEND_RESIGN_REQUIRED.
+ */
+export const AMEND = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    new_order: PLACEMENT,
+    maker_amount: { description: 'Always refused: a change of amounts needs a new signature.' },
+    taker_amount: { description: 'Always refused: a change of amounts needs a new signature.' },
+  },
+} as const;
+
+/** Rows are validated one by one, so that a bad one is a failed row and not a refused request. */
+export const BATCH_PLACE = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['orders'],
+  properties: { orders: { type: 'array' } },
+} as const;
+export const BATCH_PLACE_DOCUMENTED = {
+  ...BATCH_PLACE,
+  properties: { orders: { type: 'array', minItems: 1, maxItems: 15, items: PLACEMENT } },
+} as const;
+
+export const BATCH_CANCEL = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['order_hashes'],
+  properties: { order_hashes: { type: 'array', items: { type: 'string', examples: HASH.examples } } },
+} as const;
+
+export const CANCEL_MARKET = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['market_id'],
+  properties: { market_id: UUID, outcome_index: OUTCOME_INDEX },
+} as const;
+
+export const TOMBSTONE_QUERY = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { tombstone: { type: 'boolean', default: false } },
+} as const;
+
+const FILL = object({
+  trade_id: UUID,
+  price: PRICE,
+  token_quantity_atomic: UNITS,
+  notional_usdc_micro: UNITS,
+  match_type: { type: 'string', enum: MATCH_TYPE_NAMES },
+  maker_order_id: UUID,
+});
+export type Fill = FromSchema<typeof FILL>;
+
+const ORDER_STATUS_FIELD = { type: 'string', enum: ORDER_STATUS_NAMES } as const;
+const TAGS = { client_order_id: CLIENT_ORDER_ID, order_group: GROUP_NAME } as const;
+const PLACED_FIELDS = { order_id: UUID, order_hash: HASH, status: ORDER_STATUS_FIELD } as const;
+
+export const PLACEMENT_RESPONSE = object({ ...PLACED_FIELDS, matches: COUNT, fills: arrayOf(FILL) }, TAGS);
+export type PlacementResponse = FromSchema<typeof PLACEMENT_RESPONSE>;
+
+export const CANCEL_REPLACE_RESPONSE = object({ cancelled_order_hash: HASH, order: PLACEMENT_RESPONSE });
+export type CancelReplaceResponse = FromSchema<typeof CANCEL_REPLACE_RESPONSE>;
+
+/** Amounts as signed; `remaining` in the maker's asset. */
+export const AMEND_RESPONSE = object(
+  {
+    ...PLACED_FIELDS,
+    matches: COUNT,
+    fills: arrayOf(FILL),
+    price: PRICE,
+    maker_amount: UNITS,
+    taker_amount: UNITS,
+    remaining: UNITS,
+    time_priority: FLAG,
+    price_changed: FLAG,
+  },
+  TAGS,
+);
+export type AmendResponse = FromSchema<typeof AMEND_RESPONSE>;
+
+const FAILED_FIELDS = {
+  status: { const: 'failed' },
+  error: { type: 'string', examples: ['insufficient balance'] },
+  code: { type: 'string', examples: ['INSUFFICIENT_BALANCE'] },
+} as const;
+const DETAILS = { details: { type: 'object' } } as const;
+
+const ROW_INDEX = { index: COUNT } as const;
+/** `matches` are the fills themselves here. */
+const PLACED_ROW = object({
+  ...ROW_INDEX,
+  status: { const: 'success' },
+  order_hash: HASH,
+  order_id: UUID,
+  response: object({ ...PLACED_FIELDS, matches: arrayOf(FILL) }, TAGS),
+});
+export type PlacedRow = FromSchema<typeof PLACED_ROW>;
+export const BATCH_PLACE_RESPONSE = object({
+  results: arrayOf({ anyOf: [PLACED_ROW, object({ ...ROW_INDEX, ...FAILED_FIELDS }, DETAILS)] }),
+  succeeded: COUNT,
+  failed: COUNT,
+  total: COUNT,
+});
+export type BatchPlaceResponse = FromSchema<typeof BATCH_PLACE_RESPONSE>;
+
+/** Hashes of failed rows are what was sent, in lower case, hashes or not. */
+const CANCELLED_HASH = { order_hash: { type: 'string', examples: HASH.examples } } as const;
+export const BATCH_CANCEL_RESPONSE = object({
+  results: arrayOf({
+    anyOf: [
+      object({ ...CANCELLED_HASH, status: { const: 'cancelled' } }),
+      object({ ...CANCELLED_HASH, ...FAILED_FIELDS }, DETAILS),
+    ],
+  }),
+  cancelled: COUNT,
+  failed: COUNT,
+  total: COUNT,
+});
+export type BatchCancelResponse = FromSchema<typeof BATCH_CANCEL_RESPONSE>;
+
+export const MESSAGE = object({ message: MESSAGE_TEXT });
+export type Message = FromSchema<typeof MESSAGE>;
+
+/** The answer to a cancel that found no order, and by which the order will be refused when it arrives. */
+export const TOMBSTONE_RESPONSE = object({ message: MESSAGE_TEXT, tombstone_until: TIME });
+export type TombstoneResponse = FromSchema<typeof TOMBSTONE_RESPONSE>;
+
+export const CANCEL_ALL_RESPONSE = object({ cancelled: COUNT, message: MESSAGE_TEXT });
+export type CancelAllResponse = FromSchema<typeof CANCEL_ALL_RESPONSE>;
+
+export const CANCEL_MARKET_RESPONSE = object({ message: MESSAGE_TEXT, market_id: UUID, cancelled: COUNT });
+export type CancelMarketResponse = FromSchema<typeof CANCEL_MARKET_RESPONSE>;
+
+export const HEARTBEAT_RESPONSE = object({
+  status: { const: 'ok' },
+  server_time: { type: 'integer', description: 'Unix seconds.', examples: [1_790_856_000] },
+});
+export type HeartbeatResponse = FromSchema<typeof HEARTBEAT_RESPONSE>;
+
+/** Null where an order stands too deep in a long queue to be counted. */
+export const QUEUE_POSITION = object({
+  ahead_orders: orNull(COUNT),
+  ahead_token_quantity_atomic: orNull(UNITS),
+  level_token_quantity_atomic: UNITS,
+  sequence: MARKET_SEQUENCE,
+});
+export type QueuePosition = FromSchema<typeof QUEUE_POSITION>;
+
+const WINDOW_SECONDS = { type: 'integer', minimum: 1, maximum: 3600, examples: [10] } as const;
+export const ORDER_GROUP_SETTINGS = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['window_seconds', 'max_token_quantity_atomic'],
+  properties: { window_seconds: WINDOW_SECONDS, max_token_quantity_atomic: AMOUNT },
+} as const;
+export type OrderGroupSettings = FromSchema<typeof ORDER_GROUP_SETTINGS>;
+
+export const ORDER_GROUP = object({
+  name: GROUP_NAME,
+  window_seconds: WINDOW_SECONDS,
+  max_token_quantity_atomic: AMOUNT,
+  filled_token_quantity_atomic: described(UNITS, 'In the shard where it is closest to the maximum.'),
+  triggered: FLAG,
+});
+export type OrderGroup = FromSchema<typeof ORDER_GROUP>;
+export const ORDER_GROUPS = object({ order_groups: arrayOf(ORDER_GROUP) });
+
+const ORDER_FIELDS = {
+  id: UUID,
+  order_hash: HASH,
+  market_id: UUID,
+  side: SIDE_FIELD,
+  price: PRICE,
+  status: ORDER_STATUS_FIELD,
+  remaining: UNITS,
+  filled_amount: UNITS,
+  time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES },
+  post_only: FLAG,
+  created_at: TIME,
+  filled_token_quantity_atomic: UNITS,
+  average_fill_price: orNull(PRICE),
+  sequence: described(MARKET_SEQUENCE, 'The order of arrival in its market.'),
+} as const;
+
+export const ORDER_RECORD = object(ORDER_FIELDS, TAGS);
+export type OrderRecord = FromSchema<typeof ORDER_RECORD>;
+export const OPEN_ORDERS = arrayOf(ORDER_RECORD);
+
+const USER_ORDER = object(
+  {
+    ...ORDER_FIELDS,
+    initial_limit_notional_usdc_micro: orNull(UNITS),
+    filled_limit_notional_usdc_micro: orNull(UNITS),
+    remaining_limit_notional_usdc_micro: orNull(UNITS),
+  },
+  TAGS,
+);
+export type UserOrder = FromSchema<typeof USER_ORDER>;
+
+const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
+export type Page = { total: number; limit: number; offset: number };
+export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE });
+export type UserOrders = FromSchema<typeof USER_ORDERS>;
+
+const USER_TRADE = object({
+  id: UUID,
+  market_id: UUID,
+  taker_order_id: UUID,
+  maker_order_id: UUID,
+  price: PRICE,
+  amount: { type: 'string', examples: ['10.5'] },
+  taker_side: SIDE_FIELD,
+  outcome_index: OUTCOME_INDEX,
+  role: { type: 'string', enum: ['taker', 'maker'] },
+  party_order_id: UUID,
+  party_side: SIDE_FIELD,
+  party_outcome_index: OUTCOME_INDEX,
+  notional_usdc_micro: UNITS,
+  token_quantity_atomic: UNITS,
+  settlement_status: { const: 'settled' },
+  matched_at: TIME,
+});
+export type UserTrade = FromSchema<typeof USER_TRADE>;
+export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE });
+export type UserTrades = FromSchema<typeof USER_TRADES>;
+
+const HISTORY_LIMIT = 50;
+const STATUS_WORD = `(?:${ORDER_STATUS_NAMES.join('|')})`;
+
+export const USER_ORDERS_QUERY = {
+  type: 'object',
+  properties: {
+    status: { type: 'string', pattern: `^${STATUS_WORD}(?:,${STATUS_WORD})*$`, examples: ['open,filled'] },
+    side: SIDE_FIELD,
+    outcome: { type: 'integer', minimum: OUTCOME.YES, maximum: OUTCOME.NO },
+    since: TIME,
+    sort: { type: 'string', enum: ['created_at', 'updated_at'], default: 'updated_at' },
+    limit: { type: 'integer', minimum: 1, maximum: 200, default: HISTORY_LIMIT },
+    offset: OFFSET,
+  },
+} as const;
+
+export const USER_TRADES_QUERY = {
+  type: 'object',
+  properties: {
+    market_id: UUID,
+    side: described(SIDE_FIELD, 'The side of the taker.'),
+    since: TIME,
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: HISTORY_LIMIT },
+    offset: OFFSET,
+  },
+} as const;
+
+/** Queries as clients write them: what has a default may be left out. */
+export type UserOrdersQuery = Partial<FromSchema<typeof USER_ORDERS_QUERY>>;
+export type UserTradesQuery = Partial<FromSchema<typeof USER_TRADES_QUERY>>;

@@ -1,0 +1,92 @@
+/** The platform itself: probes, its clock, what clients sign for, and the administrator's switches. */
+import { ADDRESS, CHAIN_ID, COUNT, FLAG, PRICE } from './fields.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+/** Refusals of placing that clients can rehearse, in the order in which they are answered. */
+export const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
+export type DrillName = (typeof DRILLS)[number];
+
+export const HEALTH = object({ status: { const: 'ok' } });
+export const READINESS = object(
+  { status: { type: 'string', enum: ['starting', 'ready', 'degraded', 'draining'] } },
+  { reason: { type: 'string', examples: ['shard 1 is recovering'] } },
+);
+/** `starting` until recovery is done, `draining` from the signal to stop on, `degraded` while a shard is away. */
+export type Readiness = FromSchema<typeof READINESS>;
+export type Status = { status: string };
+
+export const SERVER_TIME = object({
+  time: { type: 'integer', description: 'Unix seconds.', examples: [1_790_856_000] },
+});
+
+const CONTRACT_FIELDS = {
+  chain_id: CHAIN_ID,
+  exchange_address: ADDRESS,
+  market_factory_address: ADDRESS,
+  usdc_address: ADDRESS,
+  ctf_address: ADDRESS,
+  fee_sweeper_address: ADDRESS,
+} as const;
+export const PLATFORM_CONTRACTS = object(CONTRACT_FIELDS);
+export type PlatformContracts = FromSchema<typeof PLATFORM_CONTRACTS>;
+
+export const PLATFORM_CONFIG = object({
+  ...CONTRACT_FIELDS,
+  outcome_slot_count: { const: 2 },
+  platform_fee_bps: COUNT,
+  paused: FLAG,
+  market_factory_paused: FLAG,
+  total_markets: COUNT,
+  total_volume: described(PRICE, 'USDC.'),
+  total_fees_collected: described(PRICE, 'USDC.'),
+  eip712_domain: object({
+    name: { type: 'string', examples: ['Exchange'] },
+    version: { type: 'string', examples: ['1'] },
+    chainId: CHAIN_ID,
+    verifyingContract: ADDRESS,
+  }),
+});
+export type PlatformConfig = FromSchema<typeof PLATFORM_CONFIG>;
+
+/** Absent fields keep their value. */
+export const NEW_CONTRACTS = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['exchange_address'],
+  properties: {
+    exchange_address: ADDRESS,
+    chain_id: CHAIN_ID,
+    market_factory_address: ADDRESS,
+    usdc_address: ADDRESS,
+    ctf_address: ADDRESS,
+    fee_sweeper_address: ADDRESS,
+  },
+} as const;
+export type NewContracts = FromSchema<typeof NEW_CONTRACTS>;
+
+const DRILL_NAME = { type: 'string', enum: DRILLS } as const;
+export const DRILL = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['refusal', 'enabled'],
+  properties: { refusal: DRILL_NAME, enabled: FLAG },
+} as const;
+export const ACTIVE_DRILLS = object({ drills: arrayOf(DRILL_NAME) });
+
+export const PLATFORM_STATUS = object({
+  paused: FLAG,
+  drills: arrayOf(DRILL_NAME),
+  disk_low: FLAG,
+  contracts: PLATFORM_CONTRACTS,
+  contracts_pending: {
+    ...orNull(PLATFORM_CONTRACTS),
+    description: 'A change that was started and is not in every shard yet; until it is, no orders are accepted.',
+  },
+  shards: arrayOf(object({ shard: COUNT, ready: FLAG })),
+});
+export type PlatformStatus = FromSchema<typeof PLATFORM_STATUS>;
+
+/** A body that may be left out and has no members. */
+export const NO_FIELDS = { type: 'object', additionalProperties: false, properties: {} } as const;
+/** A document whose form is described elsewhere. */
+export const DOCUMENT = { type: 'object', description: 'A document of its own kind.' } as const;

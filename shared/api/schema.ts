@@ -1,0 +1,89 @@
+/**
+ * The JSON Schemas of the HTTP interface, and the TypeScript types that follow from them. A schema is written once: the
+ * gateway checks requests with it, `/openapi.json` publishes it, and handlers and clients get their types from it.
+ *
+ * `FromSchema` covers the keywords that are used here and no others. The types are part of the published client, so
+ * they must not need a package that only development installs; and a general translation of JSON Schema takes the
+ * compiler seconds, this one milliseconds.
+ */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+/** The type of the values that a schema accepts; a query's parameter with a default is always there. */
+export type FromSchema<S> = S extends { readonly const: infer C }
+  ? C
+  : S extends { readonly enum: readonly (infer E)[] }
+    ? E
+    : S extends { readonly anyOf: readonly (infer A)[] }
+      ? FromSchema<A>
+      : S extends { readonly type: readonly (infer T)[] }
+        ? FromType<T, S>
+        : S extends { readonly type: infer T }
+          ? FromType<T, S>
+          : unknown;
+
+type FromType<T, S> = T extends 'string'
+  ? string
+  : T extends 'integer' | 'number'
+    ? number
+    : T extends 'boolean'
+      ? boolean
+      : T extends 'null'
+        ? null
+        : T extends 'array'
+          ? FromArray<S>
+          : T extends 'object'
+            ? FromObject<S>
+            : never;
+
+/** Two of something is a pair; every other array has any length. */
+type FromArray<S> = S extends { readonly items: infer I; readonly minItems: 2; readonly maxItems: 2 }
+  ? readonly [FromSchema<I>, FromSchema<I>]
+  : S extends { readonly items: infer I }
+    ? readonly FromSchema<I>[]
+    : readonly unknown[];
+
+type FromObject<S> = S extends { readonly properties: infer P }
+  ? Flat<
+      { readonly [K in keyof P as IsGiven<S, P, K> extends true ? K : never]: FromSchema<P[K]> } & {
+        readonly [K in keyof P as IsGiven<S, P, K> extends true ? never : K]?: FromSchema<P[K]>;
+      }
+    >
+  : Readonly<Record<string, unknown>>;
+
+type IsGiven<S, P, K extends keyof P> = S extends { readonly required: readonly (infer R)[] }
+  ? K extends R
+    ? true
+    : HasDefault<P[K]>
+  : HasDefault<P[K]>;
+type HasDefault<S> = S extends { readonly default: unknown } ? true : false;
+type Flat<T> = { [K in keyof T]: T[K] };
+
+type ObjectSchema<R, O> = {
+  readonly type: 'object';
+  readonly required: readonly (keyof R)[];
+  readonly properties: R & O;
+};
+
+/** An object with these members; of an answer, which may get more members in later versions. */
+export function object<const R extends Properties, const O extends Properties = Record<never, never>>(
+  required: R,
+  optional?: O,
+): ObjectSchema<R, O> {
+  return { type: 'object', required: Object.keys(required), properties: { ...required, ...optional } as R & O };
+}
+
+export function arrayOf<const I extends JsonSchema>(items: I): { readonly type: 'array'; readonly items: I } {
+  return { type: 'array', items };
+}
+
+export function orNull<const S extends JsonSchema>(schema: S): { readonly anyOf: readonly [S, typeof NULL] } {
+  return { anyOf: [schema, NULL] };
+}
+
+/** The same with another sentence about what it means here. */
+export function described<const S extends JsonSchema>(schema: S, description: string): S {
+  return { ...schema, description };
+}
+
+const NULL = { type: 'null' } as const;

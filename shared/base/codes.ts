@@ -1,0 +1,101 @@
+/**
+ * The small enumerations that travel as integers in rings, journal and read.db, each an `as const` table with its wire
+ * names beside it. A number once written to a journal keeps its meaning for ever: append, never renumber.
+ */
+
+export const SIDE = { BUY: 0, SELL: 1 } as const;
+export type Side = (typeof SIDE)[keyof typeof SIDE];
+export const SIDE_NAMES = ['BUY', 'SELL'] as const;
+
+export const OUTCOME = { YES: 0, NO: 1 } as const;
+export type Outcome = (typeof OUTCOME)[keyof typeof OUTCOME];
+
+export const TIME_IN_FORCE = { GTC: 0, GTD: 1, FOK: 2, FAK: 3 } as const;
+export const TIME_IN_FORCE_NAMES = ['GTC', 'GTD', 'FOK', 'FAK'] as const;
+
+export const SELF_TRADE = { NONE: 0, CANCEL_NEWEST: 1, CANCEL_OLDEST: 2, CANCEL_BOTH: 3 } as const;
+export type SelfTrade = (typeof SELF_TRADE)[keyof typeof SELF_TRADE];
+export const SELF_TRADE_NAMES = ['none', 'cancel_newest', 'cancel_oldest', 'cancel_both'] as const;
+
+export const MATCH_TYPE = { STANDARD: 0, MINT: 1, MERGE: 2 } as const;
+export const MATCH_TYPE_NAMES = ['standard', 'mint', 'merge'] as const;
+
+export const ORDER_STATUS = { OPEN: 0, PARTIALLY_FILLED: 1, FILLED: 2, CANCELLED: 3, EXPIRED: 4 } as const;
+export type OrderStatus = (typeof ORDER_STATUS)[keyof typeof ORDER_STATUS];
+export const ORDER_STATUS_NAMES = ['open', 'partially_filled', 'filled', 'cancelled', 'expired'] as const;
+
+/** The reasons for which an order is closed. */
+export const CLOSE_REASON = {
+  FILLED: 0,
+  USER: 1,
+  HEARTBEAT: 2,
+  EXPIRED: 3,
+  MARKET_CLOSED: 4,
+  SELF_TRADE: 5,
+  ADMIN: 6,
+  FAK_REMAINDER: 7,
+  GROUP_LIMIT: 8,
+} as const;
+export type CloseReason = (typeof CLOSE_REASON)[keyof typeof CLOSE_REASON];
+export const CLOSE_REASON_NAMES = [
+  'filled',
+  'user',
+  'heartbeat',
+  'expired',
+  'market_closed',
+  'self_trade',
+  'admin',
+  'fak_remainder',
+  'group_limit',
+] as const;
+
+/** The status of an order that was closed for this reason. */
+export function closedStatus(reason: CloseReason): OrderStatus {
+  if (reason === CLOSE_REASON.FILLED) return ORDER_STATUS.FILLED;
+  return reason === CLOSE_REASON.EXPIRED ? ORDER_STATUS.EXPIRED : ORDER_STATUS.CANCELLED;
+}
+
+export const MARKET_STATUS = {
+  DRAFT: 0,
+  PENDING: 1,
+  ACTIVE: 2,
+  LOCKED: 3,
+  RESOLVING: 4,
+  RESOLVED: 5,
+  SETTLED: 6,
+  CANCELLED: 7,
+} as const;
+export type MarketStatus = (typeof MARKET_STATUS)[keyof typeof MARKET_STATUS];
+export const MARKET_STATUS_NAMES = [
+  'draft',
+  'pending',
+  'active',
+  'locked',
+  'resolving',
+  'resolved',
+  'settled',
+  'cancelled',
+] as const;
+
+/** True once the payouts of the outcomes are decided, which is final. */
+export function isDecided(status: number): boolean {
+  return status >= MARKET_STATUS.RESOLVED;
+}
+
+export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3, CLAIM: 4 } as const;
+export type Movement = (typeof MOVEMENT)[keyof typeof MOVEMENT];
+export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim'] as const;
+
+/** Price steps per USDC that a market may choose; the lot is as many atomic tokens. */
+export const TICKS_PER_UNIT = [10, 100, 1000, 10_000] as const;
+
+/**
+ * Largest maker_amount or taker_amount of one order: a billion units, so every product in matching stays a safe
+ * integer.
+ */
+export const MAX_ORDER_AMOUNT = 1_000_000_000_000_000;
+
+/** Account 0 collects fees; users start at 1. */
+export const FEE_ACCOUNT = 0;
+/** Accounts that fit the shared balance cells (8 MiB of lazily committed memory). */
+export const MAX_ACCOUNTS = 1 << 20;

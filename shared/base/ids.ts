@@ -1,0 +1,51 @@
+/**
+ * Ids that are time-ordered and the same at every replay: UUIDs in the layout of version 7 whose random part is the
+ * shard, the kind and the shard's own counter.
+ *
+ *   48 bits time in ms | 0111 | 12 bits shard | 10 | 6 bits kind | 56 bits sequence
+ */
+import { assert } from './assert.ts';
+
+export const ID_KIND = { ORDER: 1, TRADE: 2, MOVEMENT: 3 } as const;
+type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
+
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+function hexBytes(value: number, bytes: number): string {
+  let text = '';
+  let rest = value;
+  for (let i = 0; i < bytes; i++) {
+    const low = rest % 256;
+    text = HEX[low] + text;
+    rest = (rest - low) / 256;
+  }
+  return text;
+}
+
+export function timeOrderedId(timeMs: number, shard: number, kind: IdKind, sequence: number): string {
+  assert(shard < 4096, 'ids: a shard index has 12 bits');
+  const time = hexBytes(timeMs, 6);
+  const versionAndShard = hexBytes(0x7000 | shard, 2);
+  const variantAndKind = hexBytes(0x80 | kind, 1);
+  const low = hexBytes(sequence, 7);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${versionAndShard}-${variantAndKind}${low.slice(0, 2)}-${low.slice(2)}`;
+}
+
+/** The same id as its 16 bytes. */
+export function timeOrderedIdBytes(timeMs: number, shard: number, kind: IdKind, sequence: number): Uint8Array {
+  assert(shard < 4096, 'ids: a shard index has 12 bits');
+  const bytes = new Uint8Array(16);
+  writeBigEndian(bytes, 0, 6, timeMs);
+  writeBigEndian(bytes, 6, 2, 0x7000 | shard);
+  bytes[8] = 0x80 | kind;
+  writeBigEndian(bytes, 9, 7, sequence);
+  return bytes;
+}
+
+function writeBigEndian(bytes: Uint8Array, offset: number, length: number, value: number): void {
+  let rest = value;
+  for (let at = offset + length - 1; at >= offset; at--) {
+    bytes[at] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * The amounts in an order's record: projections of its fills onto the signed amounts (RULES.md 1.6). Open orders in the
+ * gateway's memory and closed ones in read.db both use this file, so the numbers of an order keep their meaning when it
+ * closes.
+ *
+ * The signed amounts are a ratio. On the grid it divides evenly; FOK and FAK may sign any ratio, and their fills are
+ * projected with a floor.
+ */
+import {
+  ORDER_STATUS,
+  ORDER_STATUS_NAMES,
+  OUTCOME,
+  SIDE,
+  SIDE_NAMES,
+  TIME_IN_FORCE,
+  TIME_IN_FORCE_NAMES,
+} from './codes.ts';
+import { toHex } from './hex.ts';
+import { mulDivFloor, mulSafe } from './int.ts';
+import { ratioToPrice8Floor, tickToPrice8 } from './units.ts';
+
+/** One order, from the gateway's views or from read.db; codes as in codes.ts. */
+export type OrderFacts = Readonly<{
+  id: string;
+  hash: Uint8Array;
+  marketId: string;
+  ticksPerUnit: number;
+  side: number;
+  outcome: number;
+  timeInForce: number;
+  postOnly: boolean;
+  /** In terms of the order's own outcome. */
+  limitTicks: number;
+  makerAmount: number;
+  takerAmount: number;
+  quantityLots: number;
+  remainingLots: number;
+  /** USDC of all fills, at the prices of the order's own outcome. */
+  filledNotionalMicro: number;
+  status: number;
+  createdMs: number;
+  orderSequence: number;
+  /** Null when the order has none. */
+  clientOrderId: string | null;
+}>;
+
+/** The part of an order that its amounts depend on. */
+export type OrderAmounts = Readonly<
+  Pick<
+    OrderFacts,
+    | 'side'
+    | 'timeInForce'
+    | 'ticksPerUnit'
+    | 'makerAmount'
+    | 'takerAmount'
+    | 'quantityLots'
+    | 'remainingLots'
+    | 'status'
+  >
+>;
+
+export type OrderRecord = Readonly<{
+  id: string;
+  order_hash: string;
+  market_id: string;
+  side: string;
+  price: string;
+  status: string;
+  remaining: string;
+  filled_amount: string;
+  time_in_force: string;
+  post_only: boolean;
+  created_at: string;
+  filled_token_quantity_atomic: string;
+  average_fill_price: string | null;
+  sequence: number;
+  /** Present only if the order has one (RULES.md 7.7, 7.9). */
+  client_order_id?: string;
+  order_group?: string;
+}>;
+
+export type OrderRecordV2 = OrderRecord &
+  Readonly<{
+    initial_limit_notional_usdc_micro: string;
+    filled_limit_notional_usdc_micro: string;
+    remaining_limit_notional_usdc_micro: string;
+  }>;
+
+export function orderRecord(order: OrderFacts): OrderRecord {
+  return {
+    id: order.id,
+    order_hash: toHex(order.hash),
+    market_id: order.marketId,
+    side: SIDE_NAMES[order.side],
+    price: limitPrice(order),
+    status: ORDER_STATUS_NAMES[order.status],
+    remaining: String(remainingAmount(order)),
+    filled_amount: String(filledAmount(order)),
+    time_in_force: TIME_IN_FORCE_NAMES[order.timeInForce],
+    post_only: order.postOnly,
+    created_at: new Date(order.createdMs).toISOString(),
+    filled_token_quantity_atomic: String(filledTokens(order)),
+    average_fill_price: averageFillPrice(order),
+    sequence: order.orderSequence,
+    ...(order.clientOrderId === null ? {} : { client_order_id: order.clientOrderId }),
+  };
+}
+
+export function orderRecordV2(order: OrderFacts): OrderRecordV2 {
+  return {
+    ...orderRecord(order),
+    initial_limit_notional_usdc_micro: String(signedNotional(order)),
+    filled_limit_notional_usdc_micro: String(filledLimitNotional(order)),
+    remaining_limit_notional_usdc_micro: String(remainingLimitNotional(order)),
+  };
+}
+
+/** Atomic tokens of all fills, before fees. */
+export function filledTokens(order: OrderAmounts): number {
+  return mulSafe(order.quantityLots - order.remainingLots, order.ticksPerUnit);
+}
+
+/** In the maker's asset: USDC of a BUY, tokens of a SELL. */
+export function filledAmount(order: OrderAmounts): number {
+  const tokens = filledTokens(order);
+  return order.side === SIDE.BUY ? mulDivFloor(order.makerAmount, tokens, order.takerAmount) : tokens;
+}
+
+/** In the maker's asset. */
+export function remainingAmount(order: OrderAmounts): number {
+  return isSpent(order) ? 0 : order.makerAmount - filledAmount(order);
+}
+
+export function filledLimitNotional(order: OrderFacts): number {
+  return mulDivFloor(signedNotional(order), filledTokens(order), signedTokens(order));
+}
+
+export function remainingLimitNotional(order: OrderFacts): number {
+  return isSpent(order) ? 0 : signedNotional(order) - filledLimitNotional(order);
+}
+
+/** 8 digits. Orders that may rest are on the grid; others have the ratio they were signed with. */
+export function limitPrice(order: OrderFacts): string {
+  return isImmediate(order)
+    ? ratioToPrice8Floor(signedNotional(order), signedTokens(order))
+    : tickToPrice8(order.limitTicks, order.ticksPerUnit);
+}
+
+/** 8 digits rounded down, null before the first fill. */
+export function averageFillPrice(order: OrderFacts): string | null {
+  const tokens = filledTokens(order);
+  return tokens === 0 ? null : ratioToPrice8Floor(order.filledNotionalMicro, tokens);
+}
+
+/** A price in Yes terms, converted to the terms of an outcome. */
+export function ownTicks(outcome: number, yesTicks: number, ticksPerUnit: number): number {
+  return outcome === OUTCOME.YES ? yesTicks : ticksPerUnit - yesTicks;
+}
+
+function signedNotional(order: OrderFacts): number {
+  return order.side === SIDE.BUY ? order.makerAmount : order.takerAmount;
+}
+
+function signedTokens(order: OrderFacts): number {
+  return order.side === SIDE.BUY ? order.takerAmount : order.makerAmount;
+}
+
+/** Nothing remains of a filled order, nor of the killed remainder of one that may not rest. */
+function isSpent(order: OrderAmounts): boolean {
+  return order.status === ORDER_STATUS.FILLED || (order.status === ORDER_STATUS.CANCELLED && isImmediate(order));
+}
+
+function isImmediate(order: OrderAmounts): boolean {
+  return order.timeInForce === TIME_IN_FORCE.FOK || order.timeInForce === TIME_IN_FORCE.FAK;
+}

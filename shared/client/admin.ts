@@ -1,0 +1,125 @@
+/** The administrator's client: users, keys, deposits and withdrawals, the catalogue and the platform. */
+import { DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
+import { prepareRequest } from './request.ts';
+import type {
+  Delegate,
+  DrillName,
+  FundMovement,
+  IssuedApiKey,
+  Ledger,
+  Market,
+  MarketEvent,
+  MarketPatch,
+  Message,
+  NewApiKey,
+  NewContracts,
+  NewEvent,
+  NewMarket,
+  NewMovement,
+  NewUser,
+  Payouts,
+  PlatformContracts,
+  PlatformStatus,
+  Profile,
+  Resolution,
+} from './types.ts';
+
+export class AdminClient {
+  readonly #origin: string;
+  readonly #token: string;
+  readonly #timeoutMs: number;
+
+  constructor(options: { baseUrl: string; token: string; timeoutMs?: number }) {
+    this.#origin = new URL(options.baseUrl).origin;
+    this.#token = options.token;
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  createUser(user: NewUser): Promise<Profile> {
+    return this.#send('POST', '/admin/users', user);
+  }
+
+  addWallet(userId: string, address: string): Promise<Profile> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/wallets`, { address });
+  }
+
+  /** Allows `signer` to sign orders that are paid by `maker`. */
+  addDelegate(userId: string, maker: string, signer: string): Promise<Delegate> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/delegates`, { maker, signer });
+  }
+
+  /** The only answer that contains the secret and the passphrase. */
+  createApiKey(userId: string, key: NewApiKey): Promise<IssuedApiKey> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/api-keys`, key);
+  }
+
+  revokeApiKey(keyId: string): Promise<Message> {
+    return this.#send('DELETE', `/admin/api-keys/${encodeURIComponent(keyId)}`);
+  }
+
+  deposit(userId: string, movement: NewMovement): Promise<FundMovement> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/deposits`, movement);
+  }
+
+  withdraw(userId: string, movement: NewMovement): Promise<FundMovement> {
+    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/withdrawals`, movement);
+  }
+
+  createEvent(event: NewEvent): Promise<MarketEvent> {
+    return this.#send('POST', '/admin/events', event);
+  }
+
+  createMarket(market: NewMarket): Promise<Market> {
+    return this.#send('POST', '/admin/markets', market);
+  }
+
+  patchMarket(marketId: string, patch: MarketPatch): Promise<Market> {
+    return this.#send('PATCH', `/admin/markets/${encodeURIComponent(marketId)}`, patch);
+  }
+
+  /** Cancels every open order of the market; holders may claim afterwards. */
+  resolveMarket(marketId: string, resolution: Resolution): Promise<Market> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/resolve`, resolution);
+  }
+
+  /** Ends a market whose question has no answer: without `payouts`, every token pays half a USDC. */
+  cancelMarket(marketId: string, payouts?: Payouts): Promise<Market> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/cancel`, { payouts });
+  }
+
+  /** Pays every holder that has not claimed. */
+  settleMarket(marketId: string): Promise<Market> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/settle`);
+  }
+
+  pause(): Promise<Message> {
+    return this.#send('POST', '/admin/platform/pause', {});
+  }
+
+  resume(): Promise<Message> {
+    return this.#send('POST', '/admin/platform/resume', {});
+  }
+
+  platform(): Promise<PlatformStatus> {
+    return this.#send('GET', '/admin/platform');
+  }
+
+  /** Orders signed for the contracts before are cancelled; new ones are signed for these once the answer is there. */
+  changeContracts(contracts: NewContracts): Promise<PlatformContracts> {
+    return this.#send('POST', '/admin/platform/contracts', contracts);
+  }
+
+  /** While a drill is enabled, placing is refused with its error. A restart ends all drills. */
+  setDrill(refusal: DrillName, enabled: boolean): Promise<{ drills: DrillName[] }> {
+    return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
+  }
+
+  ledger(): Promise<Ledger> {
+    return this.#send('GET', '/admin/ledger');
+  }
+
+  #send<T>(method: string, path: string, payload?: unknown): Promise<T> {
+    const request = prepareRequest(method, path, payload, () => ({ authorization: `Bearer ${this.#token}` }));
+    return sendRequest(this.#origin, request, this.#timeoutMs);
+  }
+}

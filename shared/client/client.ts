@@ -1,0 +1,312 @@
+/** The trading client: one method per route, signed with an API key where the route asks for one. */
+import type { Clock } from '../base/clock.ts';
+import type { Outcome } from '../base/codes.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
+import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
+import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
+import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner, withQuery } from './request.ts';
+import type {
+  AmendResponse,
+  Balances,
+  BatchCancelResponse,
+  BatchPlaceResponse,
+  Bbo,
+  Book,
+  BookOfOrders,
+  BothBooks,
+  CancelAllResponse,
+  CancelMarketResponse,
+  CancelReplaceResponse,
+  ClaimResponse,
+  FeeRate,
+  FullSets,
+  HeartbeatResponse,
+  Market,
+  Markets,
+  MarketsQuery,
+  Message,
+  OrderGroup,
+  OrderGroupSettings,
+  OrderRecord,
+  PlacementBody,
+  PlacementResponse,
+  PlatformConfig,
+  QueuePosition,
+  RateLimits,
+  Redeemable,
+  Status,
+  TickSize,
+  TombstoneResponse,
+  UserOrders,
+  UserOrdersQuery,
+  UserTrades,
+  UserTradesQuery,
+} from './types.ts';
+
+/** Without credentials only the public routes work. */
+export type ClientOptions = { baseUrl: string; credentials?: Credentials; timeoutMs?: number; clock?: Clock };
+
+export type PlacingOptions = {
+  /** A UUID: a repeated request with the same key gets the answer of the first. */
+  idempotencyKey?: string;
+  /** Unix milliseconds after which the order is refused. */
+  deadlineMs?: number;
+};
+
+export class ExchangeClient {
+  readonly #origin: string;
+  readonly #signer: RequestSigner | undefined;
+  readonly #timeoutMs: number;
+  #config: Promise<PlatformConfig> | undefined;
+
+  constructor(options: ClientOptions) {
+    this.#origin = new URL(options.baseUrl).origin;
+    this.#signer = options.credentials && new RequestSigner(options.credentials, options.clock);
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  /** Without an idempotency key a repeat is refused as a duplicate order. */
+  placeOrder(body: PlacementBody, options?: PlacingOptions): Promise<PlacementResponse> {
+    return this.#sendPlacing('POST', '/v1/orders', body, options);
+  }
+
+  /** Cancels the old order and places the new one in one step; when the new one is refused, the old one stays. */
+  cancelReplace(cancelHash: string, newOrder: PlacementBody, options?: PlacingOptions): Promise<CancelReplaceResponse> {
+    const payload = { cancel_hash: cancelHash, new_order: newOrder };
+    return this.#sendPlacing('POST', '/v1/orders/cancel-replace', payload, options);
+  }
+
+  /** Replaces an order by one of the same outcome and side; it keeps its priority where RULES.md 7.10 allows. */
+  amendOrder(orderHash: string, newOrder: PlacementBody, options?: PlacingOptions): Promise<AmendResponse> {
+    const path = `/v1/orders/${segment(orderHash)}/amend`;
+    return this.#sendPlacing('PUT', path, { new_order: newOrder }, options);
+  }
+
+  /** At most 15 orders; each succeeds or fails by itself. */
+  placeOrders(orders: PlacementBody[], options?: PlacingOptions): Promise<BatchPlaceResponse> {
+    return this.#sendPlacing('POST', '/v1/orders/batch', { orders }, options);
+  }
+
+  /**
+   * Signs and places an order. When the exchange has changed its contracts since the domain was read, `signer` gets the
+   * new domain, and the order is signed for it and sent once more.
+   */
+  async signAndPlace(signer: OrderSigner, draft: OrderDraft, options?: SigningOptions): Promise<PlacementResponse> {
+    try {
+      return await this.placeOrder(signer.sign(draft, options).body);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'INVALID_SIGNATURE') throw error;
+      await this.refreshConfig();
+      if (!signer.useDomain(await this.signingDomain())) throw error;
+      return this.placeOrder(signer.sign(draft, options).body);
+    }
+  }
+
+  cancelOrder(orderHash: string): Promise<Message> {
+    return this.#sendSigned('DELETE', `/v1/orders/${segment(orderHash)}`);
+  }
+
+  /** If the order has not arrived yet, leaves a tombstone: it is refused until the time that the answer names. */
+  cancelWithTombstone(orderHash: string): Promise<Message | TombstoneResponse> {
+    return this.#sendSigned('DELETE', `/v1/orders/${segment(orderHash)}?tombstone=1`);
+  }
+
+  cancelByClientId(clientOrderId: string): Promise<Message> {
+    return this.#sendSigned('DELETE', `/v1/orders/by-client-id/${segment(clientOrderId)}`);
+  }
+
+  /** At most 200 orders; each cancel succeeds or fails by itself. */
+  cancelOrders(orderHashes: string[], idempotencyKey?: string): Promise<BatchCancelResponse> {
+    return this.#sendPlacing('DELETE', '/v1/orders/batch', { order_hashes: orderHashes }, { idempotencyKey });
+  }
+
+  /** The queue position of an open order at its price. */
+  queuePosition(orderHash: string): Promise<QueuePosition> {
+    return this.#sendSigned('GET', `/v1/orders/${segment(orderHash)}/queue`);
+  }
+
+  orderGroups(): Promise<{ order_groups: OrderGroup[] }> {
+    return this.#sendSigned('GET', '/v1/user/order-groups');
+  }
+
+  /** Creates the group or changes its limit. */
+  setOrderGroup(name: string, settings: OrderGroupSettings): Promise<OrderGroup> {
+    return this.#sendSigned('PUT', `/v1/user/order-groups/${segment(name)}`, settings);
+  }
+
+  /** Accepts orders of a tripped group again; its window starts empty. */
+  resetOrderGroup(name: string): Promise<OrderGroup> {
+    return this.#sendSigned('POST', `/v1/user/order-groups/${segment(name)}/reset`);
+  }
+
+  getOrder(orderHash: string): Promise<OrderRecord> {
+    return this.#sendSigned('GET', `/v1/orders/${segment(orderHash)}`);
+  }
+
+  openOrders(marketId: string): Promise<OrderRecord[]> {
+    return this.#sendSigned('GET', `/v1/orders/open/${segment(marketId)}`);
+  }
+
+  cancelAll(): Promise<CancelAllResponse> {
+    return this.#sendSigned('DELETE', '/v1/orders/cancel-all');
+  }
+
+  /** Cancels the orders of both outcomes, or of the one that is given. */
+  cancelMarket(marketId: string, outcomeIndex?: Outcome): Promise<CancelMarketResponse> {
+    const payload = { market_id: marketId, outcome_index: outcomeIndex };
+    return this.#sendSigned('DELETE', '/v1/orders/cancel-market', payload);
+  }
+
+  /** Arms the dead-man's switch: all open orders are cancelled unless another heartbeat follows within 15 seconds. */
+  heartbeat(): Promise<HeartbeatResponse> {
+    return this.#sendSigned('POST', '/v1/orders/heartbeat', {});
+  }
+
+  /** The requests that the key's limits still allow, by endpoint. */
+  rateLimits(): Promise<RateLimits> {
+    return this.#sendSigned('GET', '/v1/rate-limits');
+  }
+
+  userOrders(query: UserOrdersQuery = {}): Promise<UserOrders> {
+    return this.#sendSigned('GET', withQuery('/v1/user/orders/v2', query));
+  }
+
+  userTrades(query: UserTradesQuery = {}): Promise<UserTrades> {
+    return this.#sendSigned('GET', withQuery('/v1/user/trades/v2', query));
+  }
+
+  balances(): Promise<Balances> {
+    return this.#sendSigned('GET', '/v1/user/balances');
+  }
+
+  /** Turns USDC into as many Yes and No tokens; the amount is in atomic units, a whole number of lots. */
+  split(marketId: string, amountAtomic: number): Promise<FullSets> {
+    return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/split`, { amount: String(amountAtomic) });
+  }
+
+  merge(marketId: string, amountAtomic: number): Promise<FullSets> {
+    return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: String(amountAtomic) });
+  }
+
+  /** Tokens of decided markets that pay something; the rows of one market add up to what its claim pays. */
+  redeemable(): Promise<Redeemable[]> {
+    return this.#sendSigned('GET', '/v1/user/redeemable');
+  }
+
+  /** Exchanges all tokens of a decided market for their payout. */
+  claim(marketId: string): Promise<ClaimResponse> {
+    return this.#sendSigned('POST', `/v1/user/positions/${segment(marketId)}/claim`);
+  }
+
+  book(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<Book> {
+    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, query));
+  }
+
+  bothBooks(marketId: string, query: { levels?: number } = {}): Promise<BothBooks> {
+    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
+  }
+
+  /** The single orders of the book, in the order in which they are filled. */
+  bookOrders(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<BookOfOrders> {
+    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, { l3: true, ...query }));
+  }
+
+  bbo(marketId: string, query: { outcome_index?: Outcome } = {}): Promise<Bbo> {
+    return this.#sendPublic(withQuery(`/v1/market-data/${segment(marketId)}/bbo`, query));
+  }
+
+  /** Best prices of at most 50 books, all at the same moment. */
+  bbos(markets: { market_id: string; outcome_index: Outcome }[]): Promise<{ markets: Bbo[] }> {
+    return this.#send(prepareRequest('POST', '/v1/market-data/bbo', markets));
+  }
+
+  tickSize(marketId: string): Promise<TickSize> {
+    return this.#sendPublic(`/v1/market-data/${segment(marketId)}/tick-size`);
+  }
+
+  /** Its `maker_fee_bps` is the fee rate that orders are signed with. */
+  feeRate(marketId: string): Promise<FeeRate> {
+    return this.#sendSigned('GET', `/v1/market-data/${segment(marketId)}/fee-rate`);
+  }
+
+  markets(query: MarketsQuery = {}): Promise<Markets> {
+    return this.#sendPublic(withQuery('/v1/markets', query));
+  }
+
+  market(marketId: string): Promise<Market> {
+    return this.#sendPublic(`/v1/markets/${segment(marketId)}`);
+  }
+
+  /** The parts of a market that signing needs, from its record and its tick size. */
+  async orderMarket(marketId: string): Promise<OrderMarket> {
+    const [market, tickSize] = await Promise.all([this.market(marketId), this.tickSize(marketId)]);
+    const { id, yes_token_id, no_token_id } = market;
+    if (yes_token_id === undefined || no_token_id === undefined) throw new Error(`market ${id} has no tokens yet`);
+    return { id, yes_token_id, no_token_id, ticks_per_unit: tickSize.ticks_per_unit };
+  }
+
+  time(): Promise<{ time: number }> {
+    return this.#sendPublic('/v1/time');
+  }
+
+  health(): Promise<Status> {
+    return this.#sendPublic('/health');
+  }
+
+  ready(): Promise<Status> {
+    return this.#sendPublic('/ready');
+  }
+
+  /** Fetched once and kept; `signAndPlace` fetches it again after INVALID_SIGNATURE. */
+  platformConfig(): Promise<PlatformConfig> {
+    return this.#config ?? this.refreshConfig();
+  }
+
+  refreshConfig(): Promise<PlatformConfig> {
+    const config = this.#sendPublic<PlatformConfig>('/v1/platform/config');
+    this.#config = config;
+    // A failed request is not kept: the next caller fetches again.
+    config.catch(() => {
+      if (this.#config === config) this.#config = undefined;
+    });
+    return config;
+  }
+
+  async signingDomain(): Promise<Eip712Domain> {
+    const { chain_id, exchange_address, eip712_domain } = await this.platformConfig();
+    const { name, version } = eip712_domain ?? { name: DOMAIN_NAME, version: DOMAIN_VERSION };
+    return { name, version, chainId: chain_id, verifyingContract: exchange_address };
+  }
+
+  /** A signed request, not sent yet; it is valid once, and as long as its timestamp is. */
+  prepareSigned(method: string, path: string, payload?: unknown): PreparedRequest {
+    const signer = this.#signer;
+    if (signer === undefined) throw new Error(`${method} ${path} needs an API key`);
+    return prepareRequest(method, path, payload, (...parts) => signer.headers(...parts));
+  }
+
+  async #sendPlacing<T>(method: string, path: string, payload: unknown, options: PlacingOptions = {}): Promise<T> {
+    const request = this.prepareSigned(method, path, payload);
+    const { idempotencyKey, deadlineMs } = options;
+    if (idempotencyKey !== undefined) request.headers['idempotency-key'] = idempotencyKey;
+    if (deadlineMs !== undefined) request.headers['x-svc-deadline'] = String(deadlineMs);
+    return this.#send(request);
+  }
+
+  async #sendSigned<T>(method: string, path: string, payload?: unknown): Promise<T> {
+    return this.#send(this.prepareSigned(method, path, payload));
+  }
+
+  #sendPublic<T>(path: string): Promise<T> {
+    return this.#send(prepareRequest('GET', path, undefined));
+  }
+
+  #send<T>(request: PreparedRequest): Promise<T> {
+    return sendRequest(this.#origin, request, this.#timeoutMs);
+  }
+}
+
+/** Encodes a path segment, so that a value from outside cannot address another route. */
+function segment(text: string): string {
+  return encodeURIComponent(text);
+}

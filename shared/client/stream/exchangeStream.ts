@@ -1,0 +1,293 @@
+/**
+ * The stream for programs: books and private events over one WebSocket that is kept open.
+ *
+ * It runs on the WebSocket of Node and of browsers. Node's accepts headers, which the signed upgrade needs; a browser's
+ * does not, so only the public channels work there. `openSocket` replaces the implementation.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { ApiError, sendRequest } from '../http.ts';
+import { type Credentials, type HeaderFields, prepareRequest, RequestSigner } from '../request.ts';
+import { type BookOptions, BookStream } from './bookStream.ts';
+import {
+  type ConnectionTimes,
+  DEFAULT_TIMES,
+  type OpenSocket,
+  StreamConnection,
+  type StreamSocket,
+} from './connection.ts';
+import { type AnswerFrame, STREAM_PATH, type StreamFrame } from './frames.ts';
+import { type UserOptions, UserStream } from './userStream.ts';
+
+export type StreamOptions = {
+  readonly baseUrl: string;
+  /** Without credentials only books are available. */
+  readonly credentials?: Credentials;
+  readonly clock?: Clock;
+  readonly openSocket?: OpenSocket;
+  readonly times?: Partial<ConnectionTimes>;
+  /** A random number from 0 up to 1 that spreads reconnects. */
+  readonly random?: () => number;
+};
+
+/** The server refused a message, or refuses the connection permanently. */
+export class StreamError extends Error {
+  override readonly name = 'StreamError';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Markets of one message; 16 KiB, the limit of a message, would hold three times as many with their sequences. */
+const MARKETS_PER_MESSAGE = 50;
+const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
+const LONGEST_PAUSE_MS = 10_000;
+const PAUSE_MS = 100;
+/** Errors that the server sends without an id before it closes the connection, and that no retry heals. */
+const PERMANENT_CODES: readonly string[] = ['API_KEY_UNAUTHORIZED', 'UNAUTHORIZED', 'INSUFFICIENT_SCOPE'];
+
+/** The subscriptions of one message. */
+type Request = { readonly books: readonly BookStream[]; readonly user: UserStream | null };
+
+export class ExchangeStream {
+  readonly #origin: string;
+  readonly #signer: RequestSigner | null;
+  readonly #connection: StreamConnection;
+  readonly #books = new Map<string, BookStream>();
+  /** Requests that are not caught up yet, by the id of their message. */
+  readonly #requests = new Map<string, Request>();
+  /** Books to subscribe at the end of this turn of the event loop. */
+  readonly #due = new Set<BookStream>();
+  #user: UserStream | null = null;
+  #lastId = 0;
+  #isClosed = false;
+
+  constructor(options: StreamOptions) {
+    this.#origin = new URL(options.baseUrl).origin;
+    this.#signer = options.credentials === undefined ? null : new RequestSigner(options.credentials, options.clock);
+    this.#connection = new StreamConnection(
+      {
+        url: this.#origin.replace(/^http/, 'ws') + STREAM_PATH,
+        openSocket: options.openSocket ?? openGlobalSocket,
+        headers: () => this.#signer?.headers('GET', STREAM_PATH, ''),
+        permanentError: () => this.#permanentError(),
+        times: { ...DEFAULT_TIMES, ...options.times },
+        random: options.random ?? Math.random,
+      },
+      {
+        opened: () => this.#opened(),
+        received: (frame) => this.#received(frame),
+        lost: () => this.#lost(),
+        failed: (error) => this.#failed(error),
+      },
+    );
+  }
+
+  /** Opens the book of a market; each market at most once. */
+  openBook(marketId: string, options: BookOptions = {}): BookStream {
+    const id = marketId.toLowerCase();
+    this.#assertOpen();
+    if (this.#books.has(id)) throw new Error(`market ${id} is open already`);
+    const book = new BookStream(
+      id,
+      {
+        subscribe: (unsubscribed, failures) => this.#subscribeSoon(unsubscribed, failures),
+        leave: (left) => {
+          this.#books.delete(id);
+          this.#due.delete(left);
+          this.#connection.send({ channel: 'unsubscribe', data: { markets: [id] } });
+        },
+      },
+      options,
+    );
+    this.#books.set(id, book);
+    if (this.#connection.isOpen) this.#subscribeSoon(book, 0);
+    else this.#connection.start();
+    return book;
+  }
+
+  /** Opens the private events of the account; one at a time. */
+  openUser(options: UserOptions = {}): UserStream {
+    this.#assertOpen();
+    if (this.#signer === null) throw new Error('private events need credentials');
+    if (this.#user !== null) throw new Error('the private events are open already');
+    const user = new UserStream(
+      {
+        subscribeUser: (unsubscribed) => this.#subscribeUser(unsubscribed),
+        leaveUser: () => {
+          this.#user = null;
+          this.#connection.send({ channel: 'unsubscribe', data: { user: true } });
+        },
+      },
+      options,
+    );
+    this.#user = user;
+    if (this.#connection.isOpen) this.#subscribeUser(user);
+    else this.#connection.start();
+    return user;
+  }
+
+  /** Closes all books, the private events and the connection; with `cancelOnDisconnect` the server then cancels. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#connection.close();
+    for (const book of [...this.#books.values()]) book.close();
+    this.#user?.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new Error('the stream is closed');
+  }
+
+  #opened(): void {
+    this.#requests.clear();
+    if (this.#user !== null) this.#subscribeUser(this.#user);
+    for (const book of this.#books.values()) this.#subscribeSoon(book, 0);
+  }
+
+  #lost(): void {
+    this.#requests.clear();
+    this.#due.clear();
+    this.#user?.connectionLost();
+    for (const book of this.#books.values()) book.connectionLost();
+  }
+
+  #failed(error: Error): void {
+    this.#isClosed = true;
+    for (const book of [...this.#books.values()]) book.fail(error);
+    this.#user?.fail(error);
+  }
+
+  #received(frame: StreamFrame): void {
+    switch (frame.channel) {
+      case 'book':
+      case 'book_delta':
+      case 'trade':
+      case 'bbo':
+        this.#books.get(frame.market_id)?.received(frame);
+        break;
+      case 'fill':
+      case 'order_status':
+        this.#user?.received(frame);
+        break;
+      case 'heartbeat':
+        this.#connection.settled();
+        this.#user?.heartbeat(frame);
+        for (const book of [...this.#books.values()]) book.heartbeat(frame);
+        break;
+      default:
+        this.#answered(frame);
+    }
+  }
+
+  /** The answer to the ping that follows each subscription arrives after all frames the server had for it. */
+  #answered(frame: AnswerFrame): void {
+    const id = frame.id === undefined ? undefined : String(frame.id);
+    const request = id === undefined ? undefined : this.#requests.get(id);
+    if (frame.channel === 'error') {
+      if (request !== undefined) this.#refused(id!, request, new StreamError(frame.data.code, frame.data.error));
+      else if (PERMANENT_CODES.includes(frame.data.code)) {
+        this.#connection.fail(new StreamError(frame.data.code, frame.data.error));
+      }
+      return;
+    }
+    if (request === undefined) return;
+    if (frame.channel === 'subscribed') {
+      this.#connection.settled();
+      for (const book of request.books) if (this.#isOpen(book)) book.subscribed();
+      if (request.user !== null && request.user === this.#user) request.user.subscribed(frame.data.user_sequence ?? 0);
+    } else if (frame.channel === 'pong') {
+      this.#requests.delete(id!);
+      for (const book of request.books) if (this.#isOpen(book)) book.caughtUp();
+      if (request.user === this.#user) request.user?.caughtUp();
+    }
+  }
+
+  /** One unknown market makes the server refuse the whole message, so its markets are then subscribed one by one. */
+  #refused(id: string, { books, user }: Request, error: StreamError): void {
+    this.#requests.delete(id);
+    // After this error the server closes the connection.
+    if (error.code === 'RATE_LIMITED') return;
+    if (books.length > 1) for (const book of books) this.#subscribe([book]);
+    else for (const book of books) if (this.#isOpen(book)) book.fail(error);
+    if (user !== null && user === this.#user) user.fail(error);
+  }
+
+  #isOpen(book: BookStream): boolean {
+    return this.#books.get(book.marketId) === book;
+  }
+
+  /** Pauses before a book that failed several times in a row is subscribed again. */
+  #subscribeSoon(book: BookStream, failures: number): void {
+    if (failures > 1) {
+      setTimeout(
+        () => this.#isOpen(book) && this.#subscribeSoon(book, 0),
+        Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** failures),
+      );
+      return;
+    }
+    if (this.#due.size === 0) queueMicrotask(() => this.#subscribeDue());
+    this.#due.add(book);
+  }
+
+  #subscribeDue(): void {
+    const due = [...this.#due];
+    this.#due.clear();
+    for (const wantsChecksum of [true, false]) {
+      const alike = due.filter((book) => book.wantsChecksum === wantsChecksum);
+      for (let at = 0; at < alike.length; at += MARKETS_PER_MESSAGE) {
+        this.#subscribe(alike.slice(at, at + MARKETS_PER_MESSAGE));
+      }
+    }
+  }
+
+  #subscribe(books: readonly BookStream[]): void {
+    if (!this.#connection.isOpen || books.length === 0) return;
+    const from: Record<string, number> = {};
+    for (const book of books) {
+      const sequence = book.subscribing();
+      if (sequence !== null) from[book.marketId] = sequence;
+    }
+    const markets = books.map(({ marketId }) => marketId);
+    const checksum = books[0].wantsChecksum;
+    this.#request({ markets, snapshot: true, from_sequence: from, checksum }, { books, user: null });
+  }
+
+  #subscribeUser(user: UserStream): void {
+    if (!this.#connection.isOpen) return;
+    const user_since = user.subscribing();
+    const cancel_on_disconnect = user.cancelOnDisconnect;
+    this.#request({ user: true, user_since, cancel_on_disconnect }, { books: [], user });
+  }
+
+  #request(data: object, request: Request): void {
+    const id = String(++this.#lastId);
+    this.#requests.set(id, request);
+    this.#connection.send({ channel: 'subscribe', id, data });
+    this.#connection.send({ channel: 'ping', id });
+  }
+
+  /** A WebSocket does not report why it could not be opened; the answer to the same request without an upgrade does. */
+  async #permanentError(): Promise<Error | null> {
+    if (this.#signer === null) return null;
+    const signer = this.#signer;
+    try {
+      const request = prepareRequest('GET', STREAM_PATH, undefined, (...parts) => signer.headers(...parts));
+      await sendRequest(this.#origin, request);
+      return null;
+    } catch (error) {
+      const isRefused = error instanceof ApiError && [UNAUTHORIZED, FORBIDDEN].includes(error.status);
+      return isRefused ? error : null;
+    }
+  }
+}
+
+function openGlobalSocket(url: string, headers: HeaderFields | undefined): StreamSocket {
+  // A browser expects a list of protocols as the second argument and refuses any other value.
+  const socket = headers === undefined ? new WebSocket(url) : new WebSocket(url, { headers });
+  return socket as unknown as StreamSocket;
+}

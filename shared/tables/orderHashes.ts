@@ -1,0 +1,30 @@
+/**
+ * The orders of each hash. An entry is the first 8 bytes of the hash and the 16 bytes of the order's id.
+ *
+ * Hashes are random, so an index that is written entry by entry changes one page for each. The newest entries wait in
+ * order_hash_tail instead, one row for each batch, back to back, until they are many.
+ */
+import { UUID_BYTES } from '../base/hex.ts';
+import { ASSIGNED_KEY, BLOB, BLOB_KEY, table } from './table.ts';
+
+export const ORDER_HASHES = table('order_hashes', { entry: BLOB_KEY }, { withoutRowid: true });
+
+export const ORDER_HASH_TAIL = table('order_hash_tail', {
+  batch: ASSIGNED_KEY,
+  entries: BLOB,
+});
+
+/** Bytes of a hash in its entry. The rows of orders distinguish the few hashes that share them. */
+export const PREFIX_BYTES = 8;
+export const ENTRY_BYTES = PREFIX_BYTES + UUID_BYTES;
+
+/** The ids of the orders whose hash may be `hash`, among adjacent entries. */
+export function idsIn(entries: Uint8Array, hash: Uint8Array): Uint8Array[] {
+  const found: Uint8Array[] = [];
+  for (let at = 0; at < entries.length; at += ENTRY_BYTES) {
+    let same = 0;
+    while (same < PREFIX_BYTES && entries[at + same] === hash[same]) same++;
+    if (same === PREFIX_BYTES) found.push(entries.subarray(at + PREFIX_BYTES, at + ENTRY_BYTES));
+  }
+  return found;
+}

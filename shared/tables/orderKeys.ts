@@ -1,0 +1,28 @@
+/** Orders placed or cancelled by a command with an idempotency key, for as long as the key is remembered. */
+import { ASSIGNED_KEY, BLOB, INTEGER, table } from './table.ts';
+
+export const ORDER_KEYS = table(
+  'order_keys',
+  {
+    id: ASSIGNED_KEY,
+    /** Of the record. */
+    time_ms: INTEGER,
+    account: INTEGER,
+    /** EXT_ROUTE in shared/wire/commands.ts. */
+    route: INTEGER,
+    /** Index of the order in a request with many. */
+    row: INTEGER,
+    key: BLOB,
+    fingerprint: BLOB,
+    order_id: BLOB,
+    /** Of the record. */
+    shard_sequence: INTEGER,
+    /** 1 when the order has the time priority of the one it replaced. */
+    kept_place: INTEGER,
+    /** 1 when its price differs from that of the order it replaced. */
+    changed_price: INTEGER,
+  },
+  {
+    indexes: ['INDEX order_keys_key ON order_keys (key)', 'INDEX order_keys_time ON order_keys (time_ms)'],
+  },
+);

@@ -1,0 +1,35 @@
+/**
+ * Trades: one row per fill, with both parties' part in it. Prices are in Yes terms: the No side of a fill pays or
+ * receives the remainder of the unit.
+ */
+import { BLOB, BLOB_KEY, column, INTEGER, table } from './table.ts';
+
+export const TRADES = table(
+  'trades',
+  {
+    id: BLOB_KEY,
+    market: column<number>('INTEGER NOT NULL REFERENCES markets'),
+    match_type: INTEGER,
+    yes_ticks: INTEGER,
+    lots: INTEGER,
+    maker_order_id: BLOB,
+    maker_account: INTEGER,
+    maker_side: INTEGER,
+    maker_outcome: INTEGER,
+    /** Fees are in the asset that the party receives. */
+    maker_fee: INTEGER,
+    taker_order_id: BLOB,
+    taker_account: INTEGER,
+    taker_side: INTEGER,
+    taker_outcome: INTEGER,
+    taker_fee: INTEGER,
+    matched_ms: INTEGER,
+  },
+  {
+    withoutRowid: true,
+    indexes: [
+      'INDEX trades_by_taker ON trades (taker_account, id)',
+      'INDEX trades_by_maker ON trades (maker_account, id)',
+    ],
+  },
+);

@@ -1,0 +1,267 @@
+/**
+ * Commands: requests of the gateway to a shard. The journal stores the same bytes before the events they caused, so a
+ * change of layout needs a new COMMAND_VERSION and a way to read the old one. RECORDS.md draws every record.
+ *
+ * Invariants:
+ *   COMMAND-1  Writer and reader of a command agree on COMMAND_VERSION.
+ *   COMMAND-2  A command has the length of its type. A PLACE may also have that of EXTENDED_PLACE, a CANCEL that of
+ *              KEYED_CANCEL.
+ */
+import { assert } from '../base/assert.ts';
+import {
+  type AnyLayout,
+  alias,
+  bytes,
+  type DecodedOf,
+  decode,
+  family,
+  lengthsByType,
+  member,
+  octets,
+  record,
+  safe,
+  text,
+  u32,
+  unused,
+} from './layout.ts';
+import { writeSafe } from './record.ts';
+import type { RingProducer } from './ring.ts';
+
+export const COMMAND_VERSION = 1;
+export const CLIENT_ID_MAX_BYTES = 64;
+
+const HEADER = {
+  length: u32('bytes, a multiple of 8'),
+  type: u32('type (16 bits) | version (8 bits) | unused'),
+  requestId: u32('correlates the reply inside one gateway process; means nothing in a journal'),
+  account: u32(),
+  timeMs: safe(),
+  market: u32('NO_MARKET where it concerns none'),
+  flags: u32(),
+};
+
+const ORDER = {
+  hash: bytes(32, 'written by the shard before it journals the command'),
+  salt: bytes(32),
+  tokenId: bytes(32),
+  makerAddress: bytes(20),
+  signerAddress: bytes(20),
+  signature: bytes(65, 'r | s | v'),
+  kind: octets(['side', 'outcome', 'timeInForce', 'bits'], 'bits: PLACE_BIT_*'),
+  makerAmount: safe(),
+  takerAmount: safe(),
+  expirationSec: safe('0 for none'),
+  nonce: safe(),
+  feeBps: u32(),
+  unused: unused(1),
+  minTakerNet: safe('0 for none'),
+};
+
+const KEY = {
+  key: bytes(16, 'the idempotency key, 0 for none'),
+  fingerprint: bytes(16, 'of the payload that the key was used with'),
+};
+
+/** Fields that only some orders have; zero in the others. */
+const EXTENSION = {
+  ...KEY,
+  deadlineMs: safe('0 for none'),
+  group: u32('order group, or NO_GROUP'),
+  keyUse: octets(['route', 'row'], 'route: EXT_ROUTE; row: of the order in a batch'),
+  clientIdBytes: u32(),
+  clientId: text(CLIENT_ID_MAX_BYTES),
+  unusedAtEnd: unused(1),
+};
+
+const GROUP = { group: u32() };
+
+export const COMMAND = family(HEADER, {
+  PLACE: member(1, 'Place an order.', ORDER),
+  CANCEL: member(2, 'Cancel one order.', {
+    flags: u32('close reason; CANCEL_TOMBSTONE refuses the order for a while if it has not arrived yet'),
+    hash: bytes(32),
+  }),
+  CANCEL_MANY: member(3, 'Cancel all orders of an account, in one market or in all.', {
+    reason: alias('flags', u32('CLOSE_REASON')),
+    outcome: u32('or BOTH_OUTCOMES'),
+    unused: unused(1),
+  }),
+  CONVERT: member(4, 'Split USDC into full sets of tokens, or merge sets.', {
+    movement: alias('flags', u32('MOVEMENT.SPLIT or MERGE')),
+    amountAtomic: safe(),
+  }),
+  FUNDS: member(5, 'Deposit or withdraw.', {
+    movement: alias('flags', u32('MOVEMENT.DEPOSIT or WITHDRAWAL')),
+    amountMicro: safe(),
+    reference: bytes(32, 'hash of the reference: each is applied once'),
+  }),
+  MARKET_OPEN: member(6, 'Open a market.', {
+    uuid: bytes(16),
+    ticksPerUnit: u32(),
+    feeBps: u32(),
+    minOrderAtomic: safe(),
+    startMs: safe(),
+    endMs: safe(),
+    status: u32(),
+    unused: unused(1),
+  }),
+  MARKET_PATCH: member(7, 'Change a market.', {
+    status: u32('or UNCHANGED'),
+    feeBps: u32('or UNCHANGED'),
+    startMs: safe('always given'),
+    endMs: safe('always given'),
+  }),
+  TICK: member(8, 'Time passes: nothing but the time.'),
+  RESOLVE: member(9, 'Decide what the tokens of a market pay.', {
+    status: u32('RESOLVED or CANCELLED'),
+    payoutYesPpm: u32('payout.ts'),
+  }),
+  CLAIM: member(10, 'Pay an account for its tokens of a decided market.'),
+  SETTLE: member(11, 'Pay every account for its tokens of a decided market.'),
+  REPLACE: member(12, 'Place an order instead of another: an extended PLACE and the order that gives way.', {
+    flags: u32('REPLACE_MODE | REPLACE_ELSEWHERE'),
+    ...ORDER,
+    ...EXTENSION,
+    oldHash: bytes(32),
+  }),
+  GROUP_SET: member(13, 'Make or change an order group.', { ...GROUP, windowSec: u32(), maxAtomic: safe() }),
+  GROUP_RESET: member(14, 'Let a tripped order group trade again.', { ...GROUP, unused: unused(1) }),
+  GROUP_TRIP: member(15, 'The order group has tripped in another shard.', { ...GROUP, unused: unused(1) }),
+  CONTRACTS: member(16, 'From here on orders are signed for these contracts.', {
+    chainId: safe(),
+    exchange: bytes(20, 'address of the exchange contract'),
+    unused: unused(1),
+  }),
+});
+/** The fields that every command has. */
+export const ANY_COMMAND = record('ANY_COMMAND', HEADER, 'The header of every command.');
+/** The long form of a PLACE: its kind has PLACE_BIT_EXTENDED. */
+export const EXTENDED_PLACE = record(
+  'EXTENDED_PLACE',
+  { ...HEADER, ...ORDER, ...EXTENSION },
+  'A PLACE with PLACE_BIT_EXTENDED: the same, followed by what only some orders carry.',
+  COMMAND.PLACE.TYPE,
+);
+/** The long form of a CANCEL. */
+export const KEYED_CANCEL = record(
+  'KEYED_CANCEL',
+  { ...COMMAND.CANCEL.DECLARATION.fields, ...KEY },
+  'A CANCEL with an idempotency key.',
+  COMMAND.CANCEL.TYPE,
+);
+export type CommandType = (typeof COMMAND)[keyof typeof COMMAND]['TYPE'];
+
+/** A command as a plain object, without the fields that only the long form of a PLACE or CANCEL has. */
+export type Command = {
+  readonly [Name in keyof typeof COMMAND]: { readonly name: Name } & DecodedOf<(typeof COMMAND)[Name]>;
+}[keyof typeof COMMAND];
+export type CommandOf<Name extends Command['name']> = Extract<Command, { readonly name: Name }>;
+
+/** Length in bytes by type; the long forms of PLACE and CANCEL apart. */
+export const COMMAND_BYTES = lengthsByType(COMMAND);
+
+const BY_TYPE: readonly AnyLayout[] = Object.values<AnyLayout>(COMMAND).toSorted((a, b) => a.TYPE - b.TYPE);
+
+export const NO_MARKET = 0xffff_ffff;
+export const BOTH_OUTCOMES = 2;
+export const UNCHANGED = 0xffff_ffff;
+export const NO_GROUP = 0;
+
+export const PLACE_BIT_POST_ONLY = 1;
+/** The gateway found `maker` among the caller's wallets and `signer` entitled to sign for it. */
+export const PLACE_BIT_AUTHORIZED = 2;
+/** Two bits: a SELF_TRADE mode. */
+export const PLACE_SELF_TRADE_SHIFT = 2;
+/** The command is an EXTENDED_PLACE or a REPLACE. */
+export const PLACE_BIT_EXTENDED = 16;
+/**
+ * The gateway found the client order id among the account's open orders or those not yet answered. The account's orders
+ * are spread over the shards, so only the gateway knows them; the shard refuses such an order in its turn, after the
+ * check for duplicates.
+ */
+export const PLACE_BIT_CLIENT_ID_TAKEN = 32;
+
+/** The route on which an idempotency key was used; 0 for none. */
+export const EXT_ROUTE = { NONE: 0, PLACE: 1, BATCH: 2, CANCEL_REPLACE: 3, AMEND: 4, BATCH_CANCEL: 5 } as const;
+/** An amend keeps the time priority of the old order where RULES.md 7.10 allows it; a cancel-replace never does. */
+export const REPLACE_MODE = { CANCEL_REPLACE: 0, AMEND: 1 } as const;
+/** In the flags of a REPLACE, above the mode: the old order is open in another shard, so in another market. */
+export const REPLACE_ELSEWHERE = 1 << 8;
+/** In the flags of a CANCEL, beside the close reason in the low byte. */
+export const CANCEL_TOMBSTONE = 1 << 8;
+
+/** Commands that may use the reserved tenth of the ring: they reduce risk or run the exchange. */
+function isUrgent(type: CommandType): boolean {
+  switch (type) {
+    case COMMAND.PLACE.TYPE:
+    case COMMAND.REPLACE.TYPE:
+    case COMMAND.CONVERT.TYPE:
+    case COMMAND.CLAIM.TYPE:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/**
+ * Claims a command in the ring and writes its header; the caller fills the body words and publishes.
+ * @returns the word offset, or -1 when the ring is full (answer ENGINE_BUSY; nothing was enqueued).
+ */
+export function claimCommand(
+  ring: RingProducer,
+  type: CommandType,
+  requestId: number,
+  account: number,
+  timeMs: number,
+  market: number,
+  flags: number,
+  lengthBytes = COMMAND_BYTES[type],
+): number {
+  const word = ring.tryClaim(lengthBytes, isUrgent(type) ? 0 : ring.capacity / 10);
+  if (word < 0) return -1;
+  const words = ring.words;
+  words[word + ANY_COMMAND.type] = type | (COMMAND_VERSION << 16);
+  assertCommand(words, word);
+  words[word + ANY_COMMAND.requestId] = requestId;
+  words[word + ANY_COMMAND.account] = account;
+  writeSafe(words, word + ANY_COMMAND.timeMs, timeMs);
+  words[word + ANY_COMMAND.market] = market;
+  words[word + ANY_COMMAND.flags] = flags;
+  words.fill(0, word + ANY_COMMAND.WORDS, word + (lengthBytes >>> 2));
+  return word;
+}
+
+/** Asserts COMMAND-1 and COMMAND-2 for a command that another thread or an earlier run has written. */
+export function assertCommand(words: Uint32Array, word: number): void {
+  const type = words[word + ANY_COMMAND.type] & 0xffff;
+  const lengthBytes = words[word];
+  assert(
+    words[word + ANY_COMMAND.type] >>> 16 === COMMAND_VERSION,
+    'COMMAND-1: writer and reader agree on the version',
+  );
+  assert(
+    lengthBytes === COMMAND_BYTES[type] || isLongForm(type, lengthBytes),
+    'COMMAND-2: a command has a length of its type',
+  );
+}
+
+/** The command at `word` as a plain object, for tools and tests; hot code reads the words. */
+export function decodeCommand(words: Uint32Array, word: number): Command {
+  assertCommand(words, word);
+  const layout = BY_TYPE[(words[word + ANY_COMMAND.type] & 0xffff) - 1];
+  return { name: layout.DECLARATION.name, ...decode(layout, words, word) } as Command;
+}
+
+function isLongForm(type: number, lengthBytes: number): boolean {
+  if (type === COMMAND.PLACE.TYPE) return lengthBytes === EXTENDED_PLACE.BYTES;
+  return type === COMMAND.CANCEL.TYPE && lengthBytes === KEYED_CANCEL.BYTES;
+}
+
+/** The four one-byte fields of an order's kind. */
+export function packKind(side: number, outcome: number, timeInForce: number, bits: number): number {
+  return side | (outcome << 8) | (timeInForce << 16) | (bits << 24);
+}
+export const kindSide = (kind: number): number => kind & 0xff;
+export const kindOutcome = (kind: number): number => (kind >>> 8) & 0xff;
+export const kindTimeInForce = (kind: number): number => (kind >>> 16) & 0xff;
+export const kindBits = (kind: number): number => kind >>> 24;

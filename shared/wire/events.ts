@@ -1,0 +1,200 @@
+/**
+ * Events: the output of a shard. All except RECORD, REPLY and READY are stored in the journal after the command that
+ * caused them, so a change of layout needs a new EVENT_VERSION and a way to read the old one. RECORDS.md draws every
+ * record.
+ *
+ * An accepted command emits, in this order: RECORD, its events, REPLY. A refused one emits a REPLY only. None of
+ * them reaches the event ring before the journal transaction of the command is durable.
+ *
+ * Invariants:
+ *   EVENT-1  Writer and reader of an event agree on EVENT_VERSION.
+ *   EVENT-2  An event has the length of its type.
+ */
+import { assert } from '../base/assert.ts';
+import { CLIENT_ID_MAX_BYTES } from './commands.ts';
+import {
+  type AnyLayout,
+  alias,
+  bytes,
+  type DecodedOf,
+  decode,
+  family,
+  lengthsByType,
+  member,
+  octets,
+  record,
+  safe,
+  signed,
+  text,
+  u32,
+  unused,
+} from './layout.ts';
+
+export const EVENT_VERSION = 1;
+
+const HEADER = {
+  length: u32('bytes, a multiple of 8'),
+  type: u32('type (16 bits) | version (8 bits) | unused'),
+  slot: u32("the order's index in the pool of the shard: unique among its open orders, used again later"),
+  account: u32(),
+  marketSequence: safe('number of the public frame in its market, never reset; 0 where the event is not public'),
+  market: u32('NO_MARKET where it concerns none'),
+  flags: u32(),
+};
+
+const ORDER = {
+  kind: alias('flags', octets(['side', 'outcome', 'timeInForce', 'bits'], 'as in PLACE')),
+  hash: bytes(32),
+  makerAmount: safe(),
+  takerAmount: safe(),
+  quantityLots: safe(),
+  limitTicks: u32("of the order's own outcome"),
+  feeBps: u32(),
+  expirationSec: safe(),
+  sequence: safe('of the order in its shard'),
+  remainingLots: safe(),
+  filledNotionalMicro: safe(),
+  createdMs: safe(),
+  isDormant: u32('0 or 1'),
+  unused: unused(1),
+};
+
+/** The meaning of the last fields depends on the command. */
+const REPLY_NOTE =
+  'The reply to a command. The meaning of a, b and c depends on both. INSUFFICIENT_BALANCE: required, available, ' +
+  'reserved. FEE_RATE_MISMATCH: the canonical fee. CANCEL_MANY and CONTRACTS: how many orders were cancelled. ' +
+  'REPLACE: whether the queue position was kept and whether the price changed, 0 or 1 each. A CANCEL that left a ' +
+  'tombstone: its untilMs.';
+
+export const EVENT = family(HEADER, {
+  RECORD: member(1, 'The events up to the next REPLY belong to this row of the journal.', {
+    shardSequence: safe(),
+    timeMs: safe(),
+    command: u32('type of the command'),
+    unused: unused(3),
+  }),
+  ORDER: member(2, 'An order was accepted.', ORDER),
+  ORDER_STATE: member(3, 'The state of an open order, after a recovery.', ORDER),
+  REST: member(4, 'The order now rests at its limit, where its priority puts it: mostly last (public frame "open").', {
+    remainingLots: safe(),
+  }),
+  FILL: member(5, "One match of two orders. marketSequence is the trade frame's; the maker's delta has the next one.", {
+    makerSlot: alias('slot', u32()),
+    makerAccount: alias('account', u32()),
+    matchType: alias('flags', u32()),
+    yesTicks: u32("the maker's price in Yes terms"),
+    takerSlot: u32(),
+    lots: safe(),
+    tradeSequence: safe(),
+    makerFee: safe('in what that party receives: atomic tokens for a BUY, micro-USDC for a SELL'),
+    takerFee: safe(),
+    makerRemainingLots: safe(),
+    takerAccount: u32(),
+    unused: unused(1),
+    takerRemainingLots: safe(),
+    unusedAtEnd: unused(2),
+  }),
+  CLOSED: member(6, 'The order has left the book for good; public unless marketSequence is 0.', {
+    reason: alias('flags', u32('CLOSE_REASON')),
+    remainingLots: safe('at the close'),
+  }),
+  DORMANT: member(7, 'The order has left its queue until the fee of its market is its own again.'),
+  WOKEN: member(8, 'The dormant order is back in its queue, where its priority puts it.'),
+  ACCOUNT: member(9, 'The balances of an account in this shard, in absolute terms.', {
+    netMicro: signed('USDC: credits less debits and reservations; available is the sum over shards'),
+    reservedMicro: safe(),
+    yesAvailable: signed('atomic tokens of `market`, as the next three; 0 where that is NO_MARKET'),
+    yesReserved: safe(),
+    noAvailable: signed(),
+    noReserved: safe(),
+  }),
+  MARKET: member(10, 'The state of a market, in absolute terms.', {
+    status: alias('flags', u32('MARKET_STATUS')),
+    collateralMicro: signed(),
+    feeBps: u32(),
+    ticksPerUnit: u32(),
+    startMs: safe(),
+    endMs: safe(),
+    lastMarketSequence: safe(),
+    minOrderAtomic: safe(),
+    uuid: bytes(16),
+    payoutYesPpm: u32('payout.ts; this and what follows is 0 until the market is decided'),
+    unused: unused(1),
+    resolvedMs: safe('when it was resolved or cancelled'),
+    settledMs: safe(),
+    roundingPpm: safe('millionths of a micro-USDC in the collateral that no token is worth'),
+  }),
+  FUNDS: member(11, 'A deposit, withdrawal, split, merge or claim.', {
+    movement: alias('flags', u32('MOVEMENT')),
+    amount: safe('micro-USDC, or atomic tokens of a split or merge'),
+    reference: bytes(32, 'zero for a split, merge or claim'),
+  }),
+  REPLY: member(12, REPLY_NOTE, {
+    requestId: alias('slot', u32()),
+    code: alias('flags', u32('errors.ts; 0: done')),
+    shardSequence: safe('0 for a refusal'),
+    a: safe(),
+    b: safe(),
+    c: safe(),
+  }),
+  READY: member(13, 'Recovery is done and commands may come.', { shardSequence: safe(), timeMs: safe() }),
+  DIGEST: member(14, 'The state digest of the shard after the record that this event ends.', { lanes: bytes(8) }),
+  ORDER_TAG: member(15, 'After the ORDER or ORDER_STATE of an order that carries any of this.', {
+    group: alias('flags', u32('order group, or NO_GROUP')),
+    clientIdBytes: u32(),
+    clientId: text(CLIENT_ID_MAX_BYTES),
+    unused: unused(1),
+    priority: safe('the sequence of the order whose queue position it has: its own unless an amend kept an older one'),
+  }),
+  GROUP: member(16, 'The state of an order group, in absolute terms.', {
+    hasJustTripped: alias('flags', u32('1 when it tripped in this record and shard, so the other shards must trip it')),
+    group: u32(),
+    windowSec: u32(),
+    maxAtomic: safe(),
+    filledAtomic: safe('token quantity filled inside the window'),
+    isTripped: u32('0 or 1'),
+    unused: unused(1),
+  }),
+  TOMBSTONE: member(17, 'An order that has not arrived is refused for a while.', { hash: bytes(32), untilMs: safe() }),
+  CONTRACTS: member(18, 'The contracts that orders are signed for.', {
+    chainId: safe(),
+    exchange: bytes(20, 'address of the exchange contract'),
+    unused: unused(1),
+  }),
+});
+/** The fields that every event has. */
+export const ANY_EVENT = record('ANY_EVENT', HEADER, 'The header of every event.');
+export type EventType = (typeof EVENT)[keyof typeof EVENT]['TYPE'];
+export type Event = {
+  readonly [Name in keyof typeof EVENT]: { readonly name: Name } & DecodedOf<(typeof EVENT)[Name]>;
+}[keyof typeof EVENT];
+
+export type EventOf<Name extends Event['name']> = Extract<Event, { readonly name: Name }>;
+
+/** Length in bytes by type. */
+export const EVENT_BYTES = lengthsByType(EVENT);
+
+const BY_TYPE: readonly AnyLayout[] = Object.values<AnyLayout>(EVENT).toSorted((a, b) => a.TYPE - b.TYPE);
+
+export const typeOf = (word1: number): number => word1 & 0xffff;
+
+/** Asserts EVENT-1 and EVENT-2 for an event that another thread or an earlier run has written. */
+export function assertEvent(words: Uint32Array, word: number): void {
+  const typeAndVersion = words[word + ANY_EVENT.type];
+  assert(typeAndVersion >>> 16 === EVENT_VERSION, 'EVENT-1: writer and reader agree on the version');
+  assert(words[word] === EVENT_BYTES[typeOf(typeAndVersion)], 'EVENT-2: an event has the length of its type');
+}
+
+/** The event at `word` as a plain object, for tools and tests; hot code reads the words. */
+export function decodeEvent(words: Uint32Array, word: number): Event {
+  assertEvent(words, word);
+  const layout = BY_TYPE[typeOf(words[word + ANY_EVENT.type]) - 1];
+  return { name: layout.DECLARATION.name, ...decode(layout, words, word) } as Event;
+}
+
+/** All events from `word` up to `end`. */
+export function decodeEvents(words: Uint32Array, word: number, end: number): Event[] {
+  const events: Event[] = [];
+  for (let at = word; at < end; at += words[at] >>> 2) events.push(decodeEvent(words, at));
+  return events;
+}

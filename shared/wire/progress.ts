@@ -1,0 +1,148 @@
+/**
+ * Progress of each shard's journal, of the projector, of trimming and of the log of private frames, in shared memory.
+ * Owner: `committed` of a shard is written by that shard's thread, `projected` by the projector, `trimmable` by the
+ * thread that makes snapshots, `logged` by the gateway; all threads read.
+ *
+ *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged: a 64-bit cell per shard in each of the
+ *   four
+ *
+ * Invariants:
+ *   PROGRESS-1  A cell only grows, except the projector's cells when read.db is rebuilt. It is NOT_KNOWN until its
+ *               owner has recovered.
+ *   PROGRESS-2  A cell is stored before its bell is changed, and a waiter reads the bell before the cells: progress
+ *               between its look and its wait changes the bell, so the wait returns at once and no wake-up is lost.
+ *   PROGRESS-3  The projector never lingers while WAITERS is above zero.
+ */
+import { assert } from '../base/assert.ts';
+import { record, u32 } from './layout.ts';
+
+export const NOT_KNOWN = -1;
+
+export const BELLS = record(
+  'BELLS',
+  {
+    commit: u32('grows with every commit of any shard; written by shards'),
+    projectorAsleep: u32('1 while the projector may be waiting; written by it'),
+    projection: u32('grows with every step of the projector; written by it'),
+    waiters: u32('how many readers wait for the projector; written by them'),
+  },
+  'The words of the progress memory on which threads wait: the cells follow.',
+);
+const CELLS_BYTES = 32;
+
+export class Progress {
+  readonly shards: number;
+  readonly #bells: Int32Array;
+  readonly #committed: BigInt64Array;
+  readonly #projected: BigInt64Array;
+  readonly #trimmable: BigInt64Array;
+  readonly #logged: BigInt64Array;
+
+  static create(shards: number): SharedArrayBuffer {
+    const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards);
+    new BigInt64Array(buffer, BELLS.BYTES, 2 * shards).fill(BigInt(NOT_KNOWN));
+    return buffer;
+  }
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.shards = (buffer.byteLength - BELLS.BYTES) / CELLS_BYTES;
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds four cells per shard');
+    this.#bells = new Int32Array(buffer, 0, BELLS.BYTES / 4);
+    this.#committed = new BigInt64Array(buffer, BELLS.BYTES, this.shards);
+    this.#projected = new BigInt64Array(buffer, BELLS.BYTES + 8 * this.shards, this.shards);
+    this.#trimmable = new BigInt64Array(buffer, BELLS.BYTES + 16 * this.shards, this.shards);
+    this.#logged = new BigInt64Array(buffer, BELLS.BYTES + 24 * this.shards, this.shards);
+  }
+
+  committed(shard: number): number {
+    return Number(Atomics.load(this.#committed, shard));
+  }
+
+  /** Called after recovery and after every commit; a system call is made only if the projector sleeps. */
+  setCommitted(shard: number, shardSequence: number): void {
+    const before = Atomics.exchange(this.#committed, shard, BigInt(shardSequence));
+    assert(before <= shardSequence, 'PROGRESS-1: a shard never commits less than before');
+    Atomics.add(this.#bells, BELLS.commit, 1);
+    if (Atomics.load(this.#bells, BELLS.projectorAsleep) === 1) Atomics.notify(this.#bells, BELLS.commit);
+  }
+
+  projected(shard: number): number {
+    return Number(Atomics.load(this.#projected, shard));
+  }
+
+  setProjected(shard: number, shardSequence: number): void {
+    Atomics.store(this.#projected, shard, BigInt(shardSequence));
+    Atomics.add(this.#bells, BELLS.projection, 1);
+    Atomics.notify(this.#bells, BELLS.projection);
+  }
+
+  /**
+   * Rows up to this sequence are covered by two good snapshots; the shard may delete those that the projector has
+   * passed too.
+   */
+  trimmable(shard: number): number {
+    return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.projected(shard));
+  }
+
+  setTrimmable(shard: number, shardSequence: number): void {
+    Atomics.store(this.#trimmable, shard, BigInt(shardSequence));
+  }
+
+  /** The gateway's log of private frames has the frames of all records before this one, also after a power cut. */
+  logged(shard: number): number {
+    return Number(Atomics.load(this.#logged, shard));
+  }
+
+  setLogged(shard: number, shardSequence: number): void {
+    Atomics.store(this.#logged, shard, BigInt(shardSequence));
+  }
+
+  /** The current bell: read it, then the cells, and only then wait for it to change. */
+  commitBell(): number {
+    return Atomics.load(this.#bells, BELLS.commit);
+  }
+
+  /** Blocks the projector until the bell is no longer `seenBell`, at most `timeoutMs`. */
+  waitForCommit(seenBell: number, timeoutMs: number): void {
+    Atomics.store(this.#bells, BELLS.projectorAsleep, 1);
+    Atomics.wait(this.#bells, BELLS.commit, seenBell, timeoutMs);
+    Atomics.store(this.#bells, BELLS.projectorAsleep, 0);
+  }
+
+  /**
+   * Blocks the projector for `timeoutMs`, but only as long as no reader waits for it: the commits meanwhile become one
+   * transaction instead of many, and the processors stay free for orders.
+   */
+  lingerUnlessAwaited(timeoutMs: number): void {
+    Atomics.wait(this.#bells, BELLS.waiters, 0, timeoutMs);
+  }
+
+  /** True while a reader waits for the projector. */
+  isAwaited(): boolean {
+    return Atomics.load(this.#bells, BELLS.waiters) > 0;
+  }
+
+  /** Resolves to true once the projector has passed `shardSequence`, or to false after `timeoutMs`. */
+  async awaitProjected(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
+    if (this.projected(shard) >= shardSequence) return true;
+    Atomics.add(this.#bells, BELLS.waiters, 1);
+    Atomics.notify(this.#bells, BELLS.waiters);
+    try {
+      return await this.#passes(shard, shardSequence, timeoutMs);
+    } finally {
+      Atomics.sub(this.#bells, BELLS.waiters, 1);
+    }
+  }
+
+  async #passes(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const seenBell = Atomics.load(this.#bells, BELLS.projection);
+      if (this.projected(shard) >= shardSequence) return true;
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) return false;
+      const waiting = Atomics.waitAsync(this.#bells, BELLS.projection, seenBell, leftMs);
+      if (waiting.async) await waiting.value;
+    }
+  }
+}

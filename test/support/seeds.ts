@@ -1,0 +1,15 @@
+/**
+ * Seeds and numbers of repetitions of the tests with randomness. Each of them has a fixed seed, so that the suite is
+ * the same every time, and prints it. `SEED=7 node shared/run.mjs --test <file>` runs it with another one, and with
+ * `SOAK=on` as often as `npm run soak` does.
+ */
+const seed = process.env['SEED'];
+const isSoak = process.env['SOAK'] !== undefined;
+
+export function seedOr(usual: number): number {
+  return seed === undefined ? usual : Number(seed);
+}
+
+export function timesOf(times: { suite: number; soak: number }): number {
+  return isSoak ? times.soak : times.suite;
+}

@@ -1,0 +1,361 @@
+/** Findings of `journal verify` in a data directory, and the repairs of `journal repair`. */
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import Database from 'better-sqlite3';
+import { AdminError, listShards, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
+import { type Findings, inspectShard } from '../../../../engine/admin/inspect.ts';
+import { type Plan, planRepair } from '../../../../engine/admin/plan.ts';
+import { carryOut } from '../../../../engine/admin/repair.ts';
+import { describeShards, isSound } from '../../../../engine/admin/verify.ts';
+import { Journal } from '../../../../engine/journal/journal.ts';
+import { recover } from '../../../../engine/shard/recovery.ts';
+import { engineWith } from '../../../support/engine.ts';
+import { flipByte, JournaledShard } from '../../../support/journaledShard.ts';
+
+const TIME = '20270115T080000Z';
+
+function shardOf(commands = 60): JournaledShard {
+  const shard = new JournaledShard();
+  shard.trade(commands);
+  return shard;
+}
+
+function planFor(shard: JournaledShard): Plan {
+  return planRepair(inspectShard(shard.file));
+}
+
+/** Repairs, and shows that a shard starts from what is left. */
+function repaired(shard: JournaledShard, plan: Plan): Findings {
+  const findings = carryOut(plan, TIME);
+  assert.ok(isSound(findings), findings.problem?.text);
+  assert.equal(starts(shard), findings.last);
+  return findings;
+}
+
+/** As the thread of a shard does. @returns the last record it recovered. */
+function starts({ file }: JournaledShard): number {
+  const journal = Journal.open({ ...file, journalSync: 'normal' });
+  try {
+    return recover(journal, file.directory, file.shard, () => engineWith(journal)).engine.sequence;
+  } finally {
+    journal.close();
+  }
+}
+
+describe('journal verify', () => {
+  it('finds a directory sound, whatever moment its thread is at', () => {
+    const shard = shardOf();
+    assert.ok(isSound(inspectShard(shard.file)));
+    shard.snapshot();
+    shard.trade(30);
+    const findings = inspectShard(shard.file);
+    assert.equal(findings.checkedTo, shard.last);
+    assert.deepEqual(
+      findings.snapshots.map(({ damage }) => damage),
+      [null],
+    );
+    shard.close();
+    assert.ok(describeShards([inspectShard(shard.file)]).text.endsWith('\nok'));
+  });
+
+  it('leaves every file as it was', () => {
+    const shard = shardOf();
+    shard.snapshot();
+    shard.close();
+    const copy = join(shard.file.directory, 'copy');
+    mkdirSync(copy);
+    for (const name of ['journal-0.db', 'journal-0.mark']) {
+      copyFileSync(join(shard.file.directory, name), join(copy, name));
+    }
+    inspectShard(shard.file);
+    for (const name of ['journal-0.db', 'journal-0.mark']) {
+      const [now, then] = [join(shard.file.directory, name), join(copy, name)];
+      assert.ok(readFileSync(now).equals(readFileSync(then)), name);
+    }
+  });
+
+  it('names the record that is damaged, missing or in the wrong place', () => {
+    const changes = {
+      'sequence 9: checksum mismatch': (shard: JournaledShard) => shard.damageRecord(9),
+      'sequence 9: missing, the next row is 10': (shard: JournaledShard) =>
+        shard.run('DELETE FROM journal WHERE sequence = 9'),
+      'sequence 9: bytes of another row': (shard: JournaledShard) =>
+        shard.run('UPDATE journal SET bytes = (SELECT bytes FROM journal WHERE sequence = 8) WHERE sequence = 9'),
+    };
+    for (const [reason, change] of Object.entries(changes)) {
+      const shard = shardOf(30);
+      shard.close();
+      change(shard);
+      const { problem, checkedTo } = inspectShard(shard.file);
+      assert.deepEqual([problem?.kind, checkedTo], ['record', 8]);
+      assert.ok(problem?.text.endsWith(reason), problem?.text);
+    }
+  });
+
+  it('names a whole record of another history, which its predecessors do not lead to', () => {
+    const shard = shardOf(40);
+    const other = new JournaledShard(12);
+    other.trade(40);
+    for (const each of [shard, other]) each.close();
+    shard.run(`ATTACH '${other.file.journalPath}' AS other;
+      UPDATE journal SET bytes = (SELECT bytes FROM other.journal WHERE sequence = 30) WHERE sequence = 30`);
+    const { problem, checkedTo } = inspectShard(shard.file);
+    assert.match(problem!.text, /sequence 30: does not follow the row before it/);
+    assert.equal(checkedTo, 29);
+  });
+
+  it('notices a journal that ends before its mark, one without a mark and one of another history', () => {
+    const shard = shardOf();
+    shard.close();
+    const other = new JournaledShard(12);
+    other.trade(80);
+    other.close();
+    copyFileSync(other.markPath, shard.markPath);
+    const { last } = inspectShard(other.file);
+    assert.ok(last > shard.last);
+    assert.equal(inspectShard(shard.file).problem?.kind, 'end');
+    copyFileSync(other.file.journalPath, shard.file.journalPath);
+    assert.ok(isSound(inspectShard(shard.file)));
+    shard.run(`DELETE FROM journal WHERE sequence = ${last}`);
+    assert.match(inspectShard(shard.file).problem!.text, new RegExp(`sequence ${last}: missing, the mark says`));
+    rmSync(shard.markPath);
+    assert.equal(inspectShard(shard.file).problem?.kind, 'mark');
+  });
+
+  it('notices a snapshot that is damaged, and one of a history that is not the journal', () => {
+    const shard = shardOf();
+    const { path, sequence } = shard.snapshot();
+    const other = new JournaledShard(13);
+    other.trade(200);
+    const foreign = other.rig.recovered();
+    assert.ok(other.last > sequence && foreign.engine.sequence === other.last);
+    flipByte(path, 3000);
+    const [finding] = inspectShard(shard.file).snapshots;
+    assert.match(finding!.damage!, /checksum mismatch/);
+    copyFileSync(other.snapshot().path, path);
+    assert.match(inspectShard(shard.file).snapshots[0].damage!, /of another history/);
+  });
+
+  it('begins at the oldest snapshot where the journal was trimmed', () => {
+    const shard = shardOf();
+    const older = shard.snapshot().sequence;
+    shard.trade(40);
+    shard.snapshot();
+    shard.trade(40);
+    shard.trim(older - 5);
+    const findings = inspectShard(shard.file);
+    assert.ok(isSound(findings));
+    assert.deepEqual([findings.first, findings.replayedFrom, findings.checkedTo], [older - 4, older, shard.last]);
+    for (const { path } of shard.snapshots) flipByte(path, 3000);
+    assert.equal(inspectShard(shard.file).problem?.kind, 'base');
+    assert.match(planFor(shard).hopeless!, /backup/);
+  });
+
+  it('tells a record that this program would carry out otherwise from a damaged one', () => {
+    const shard = new JournaledShard();
+    shard.rig.fund(1, 5);
+    // A whole, well chained record whose command says one thing and whose events another.
+    shard.rig.journal.rows.at(-1)!.command.words[8] = 6;
+    shard.commit();
+    const { problem, checkedTo } = inspectShard(shard.file);
+    assert.deepEqual([problem?.kind, checkedTo], ['replay', shard.last - 1]);
+    assert.match(planFor(shard).hopeless!, /version of this program/);
+  });
+
+  it('finds a flipped bit anywhere in the file, or it changes no record', () => {
+    const shard = shardOf();
+    shard.close();
+    const { journalPath } = shard.file;
+    const good = readFileSync(journalPath);
+    const records = shard.records();
+    for (let at = 1; at < good.length; at += Math.ceil(good.length / 60)) {
+      flipByte(journalPath, at);
+      if (isSound(inspectShard(shard.file))) assert.deepEqual(shard.records(), records, `byte ${at}`);
+      writeFileSync(journalPath, good);
+    }
+  });
+
+  it('says of a file that is no journal that nothing in it can be believed', () => {
+    const shard = shardOf(5);
+    shard.close();
+    flipByte(shard.file.journalPath, 3);
+    assert.equal(inspectShard(shard.file).problem?.kind, 'unreadable');
+    assert.match(planFor(shard).hopeless!, /backup/);
+  });
+});
+
+describe('journal repair', () => {
+  it('has nothing to do for a sound shard', () => {
+    const { effects, needsConsent } = planFor(shardOf());
+    assert.deepEqual([effects, needsConsent], [[], false]);
+  });
+
+  it('writes a damaged mark anew where the journal itself is whole', () => {
+    const shard = shardOf();
+    shard.close();
+    const records = shard.records();
+    flipByte(shard.markPath, 9);
+    flipByte(shard.markPath, 521);
+    assert.throws(() => starts(shard), /mark is missing or damaged/);
+    const plan = planFor(shard);
+    assert.equal(plan.needsConsent, false);
+    const { mark } = repaired(shard, plan);
+    assert.equal(mark?.sequence, shard.last);
+    assert.deepEqual(shard.records(), records);
+    assert.ok(existsSync(`${shard.markPath}.damaged-${TIME}`));
+  });
+
+  it('sets a damaged snapshot aside and keeps the good one', () => {
+    const shard = shardOf();
+    const good = shard.snapshot();
+    shard.trade(20);
+    const bad = shard.snapshot();
+    shard.close();
+    flipByte(bad.path, 2000);
+    const plan = planFor(shard);
+    assert.deepEqual([plan.needsConsent, plan.setAside], [false, [bad]]);
+    assert.equal(repaired(shard, plan).snapshots.length, 1);
+    assert.deepEqual(shard.snapshots, [good]);
+  });
+
+  it('drops a damaged tail behind the mark, which nobody was told of', () => {
+    const shard = shardOf();
+    const told = shard.last;
+    const mark = readFileSync(shard.markPath);
+    shard.trade(20);
+    shard.close();
+    const records = shard.records().slice(0, told + 1);
+    shard.damageRecord(told + 2);
+    writeFileSync(shard.markPath, mark);
+    const plan = planFor(shard);
+    assert.equal(plan.needsConsent, false);
+    assert.match(plan.effects[0], new RegExp(`records ${told + 2} to ${shard.last} are dropped`));
+    assert.equal(repaired(shard, plan).last, told + 1);
+    assert.deepEqual(shard.records(), records);
+  });
+
+  it('gives acknowledged records up only with the word of the operator, counts them and keeps a copy', () => {
+    const shard = shardOf();
+    shard.close();
+    const records = shard.records();
+    shard.damageRecord(20);
+    const plan = planFor(shard);
+    assert.equal(plan.needsConsent, true);
+    assert.match(plan.effects[0], new RegExp(`^${shard.last - 19} acknowledged records .* 20 to ${shard.last}$`));
+    assert.equal(repaired(shard, plan).last, 19);
+    assert.deepEqual(shard.records(), records.slice(0, 19));
+    const copy = new Database(`${shard.file.journalPath}.damaged-${TIME}`, { readonly: true });
+    assert.equal(copy.prepare('SELECT count(*) FROM journal').pluck().get(), shard.last);
+    copy.close();
+  });
+
+  it('gives up history instead of orders where a snapshot lies behind the damage', () => {
+    const shard = shardOf();
+    const { sequence } = shard.snapshot();
+    shard.trade(30);
+    shard.close();
+    const records = shard.records();
+    shard.damageRecord(20);
+    const plan = planFor(shard);
+    assert.equal(plan.needsConsent, true);
+    assert.match(plan.effects.join('\n'), /no order and no balance is lost/);
+    const findings = repaired(shard, plan);
+    assert.deepEqual([findings.first, findings.last], [sequence + 1, shard.last]);
+    assert.deepEqual(shard.records(), records.slice(sequence));
+  });
+
+  it('keeps the last record where the snapshot is of that very one', () => {
+    const shard = shardOf();
+    shard.snapshot();
+    shard.close();
+    shard.damageRecord(20);
+    const findings = repaired(shard, planFor(shard));
+    assert.deepEqual([findings.first, findings.last], [shard.last, shard.last]);
+  });
+
+  it('does not let a snapshot of a given up history outlive it', () => {
+    const shard = shardOf();
+    const early = shard.snapshot();
+    shard.trade(20);
+    const late = shard.snapshot();
+    shard.close();
+    // The last record is damaged: a snapshot contains its state, but the journal could not continue after it.
+    shard.damageRecord(shard.last);
+    const plan = planFor(shard);
+    assert.deepEqual(plan.setAside, [late]);
+    assert.equal(repaired(shard, plan).last, shard.last - 1);
+    assert.deepEqual(shard.snapshots, [early]);
+  });
+
+  it('takes a journal that ends before its mark as it is, and says how much is missing', () => {
+    const shard = shardOf();
+    shard.close();
+    shard.run(`DELETE FROM journal WHERE sequence > ${shard.last - 3}`);
+    const plan = planFor(shard);
+    assert.equal(plan.needsConsent, true);
+    assert.match(plan.effects[0], /^3 acknowledged records are given up/);
+    assert.equal(repaired(shard, plan).last, shard.last - 3);
+  });
+
+  it('takes records of another history than the mark was written for only with the word of the operator', () => {
+    const shard = shardOf();
+    const other = new JournaledShard(12);
+    other.trade(20);
+    assert.ok(other.last < shard.last);
+    for (const each of [shard, other]) each.close();
+    copyFileSync(other.markPath, shard.markPath);
+    const plan = planFor(shard);
+    assert.deepEqual([plan.findings.problem?.kind, plan.needsConsent], ['foreign', true]);
+    assert.match(plan.effects.join('\n'), /cannot be determined/);
+    assert.equal(repaired(shard, plan).last, shard.last);
+  });
+
+  it('begins again with nothing where the first record is damaged', () => {
+    const shard = shardOf(5);
+    shard.close();
+    shard.damageRecord(1);
+    assert.equal(repaired(shard, planFor(shard)).last, 0);
+  });
+
+  it('can be begun again after it was cut short', () => {
+    const shard = shardOf(10);
+    shard.close();
+    shard.damageRecord(12);
+    for (const end of ['', '-wal']) writeFileSync(`${shard.file.journalPath}.part${end}`, Buffer.from('half'));
+    assert.equal(repaired(shard, planFor(shard)).last, 11);
+    assert.deepEqual(
+      readdirSync(shard.file.directory).filter((name) => name.includes('.part')),
+      [],
+    );
+  });
+});
+
+describe('a data directory', () => {
+  it('is refused when a journal in between is missing, when there is none, and when it is not there', () => {
+    const shard = shardOf(1);
+    shard.close();
+    const { directory, journalPath } = shard.file;
+    assert.equal(listShards(directory).length, 1);
+    copyFileSync(journalPath, join(directory, 'journal-2.db'));
+    assert.throws(() => listShards(directory), /journal-1.db is missing/);
+    for (const name of readdirSync(directory)) if (name.startsWith('journal')) rmSync(join(directory, name));
+    assert.throws(() => listShards(directory), AdminError);
+    assert.throws(() => listShards(join(directory, 'nowhere')), /does not exist/);
+  });
+
+  it('is one repair at a time, and none beside a server', () => {
+    const { directory } = shardOf(1).file;
+    const control = new Database(join(directory, 'control.db'));
+    control.pragma('journal_mode = WAL');
+    control.close();
+    withExclusiveDirectory(directory, () => {
+      assert.throws(() => withExclusiveDirectory(directory, () => assert.fail('not reached')), /is running/);
+    });
+    assert.equal(
+      withExclusiveDirectory(directory, () => 7),
+      7,
+    );
+  });
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { SnapshotIo } from '../../../../engine/base/snapshotIo.ts';
+import { HashIndex, NO_ENTRY } from '../../../../engine/book/hashIndex.ts';
+import { Random } from '../../../support/random.ts';
+
+const hashOf = (...words: number[]): Uint32Array => Uint32Array.from({ length: 8 }, (_, index) => words[index] ?? 0);
+
+/** Account and slot of a hash that is in the index. */
+function lookUp(index: HashIndex, words: Uint32Array, word = 0): [account: number, slot: number] {
+  const entry = index.find(words, word);
+  assert.notEqual(entry, NO_ENTRY);
+  return [index.accountOf(entry), index.slotOf(entry)];
+}
+
+it('a hash is found with its account and slot once it is in, and not before', () => {
+  const index = new HashIndex();
+  const hash = hashOf(1, 2, 3, 4);
+  assert.equal(index.find(hash, 0), NO_ENTRY);
+  assert.equal(index.has(hash, 0), false);
+  const entry = index.insert(hash, 0, 7, 0);
+  assert.equal(index.find(hash, 0), entry);
+  assert.equal(index.has(hash, 0), true);
+  assert.deepEqual([...lookUp(index, hash), index.size], [7, 0, 1]);
+});
+
+it('a closed hash stays for ever, without a slot', () => {
+  const index = new HashIndex();
+  const entry = index.insert(hashOf(1), 0, 7, 5);
+  index.close(entry, 5);
+  assert.deepEqual(lookUp(index, hashOf(1)), [7, -1]);
+  assert.throws(() => index.close(entry, 5), /ORDERS-2/);
+  assert.throws(() => index.insert(hashOf(1), 0, 7, 6), /inserted once/);
+});
+
+it('may be inserted closed', () => {
+  const index = new HashIndex();
+  index.insert(hashOf(9), 0, 3, -1);
+  assert.deepEqual(lookUp(index, hashOf(9)), [3, -1]);
+});
+
+it('the hash of all zeroes is one like any other, an account of 0 is a bug', () => {
+  const index = new HashIndex();
+  index.insert(hashOf(), 0, 1, 2);
+  assert.ok(index.has(hashOf(), 0));
+  assert.throws(() => index.insert(hashOf(5), 0, 0, 1), /HASHES-1/);
+});
+
+it('hashes that start alike are told apart by any of their first 128 bits', () => {
+  const index = new HashIndex();
+  const hashes = [hashOf(), hashOf(256), hashOf(0, 1), hashOf(0, 0, 1), hashOf(0, 0, 0, 1)];
+  hashes.forEach((hash, slot) => {
+    index.insert(hash, 0, slot + 1, slot);
+  });
+  hashes.forEach((hash, slot) => {
+    assert.deepEqual(lookUp(index, hash), [slot + 1, slot]);
+  });
+});
+
+it('says no in finite time, however full a part is', () => {
+  const index = new HashIndex();
+  for (let i = 1; i <= 300; i++) {
+    index.insert(hashOf(0, i), 0, 1, 0);
+    assert.equal(index.find(hashOf(0, 0, i), 0), NO_ENTRY);
+  }
+});
+
+it('agrees with a Map over 50,000 hashes, through every growth, also when they crowd one part', () => {
+  for (const isCrowded of [false, true]) {
+    const random = new Random(isCrowded ? 2 : 1);
+    const index = new HashIndex();
+    const twin = new Map<string, [account: number, slot: number]>();
+    const words = new Uint32Array(8 * 50_000);
+    for (let i = 0; i < 50_000; i++) {
+      const at = i * 8;
+      for (let word = 0; word < 8; word++) words[at + word] = random.next();
+      if (isCrowded) words[at] = 77;
+      const slot = random.below(1000);
+      const entry = index.insert(words, at, i + 1, slot);
+      const isClosed = random.chance(30);
+      if (isClosed) index.close(entry, slot);
+      twin.set(words.subarray(at, at + 4).join(), [i + 1, isClosed ? -1 : slot]);
+    }
+    assert.equal(index.size, twin.size);
+    for (let at = 0; at < words.length; at += 8) {
+      assert.deepEqual(lookUp(index, words, at), twin.get(words.subarray(at, at + 4).join()));
+    }
+  }
+});
+
+it('is read from a snapshot whose parts have unused entries among the others, as those before version 4', () => {
+  const PARTS = 256;
+  const ENTRY_WORDS = 6;
+  const used = new Uint32Array(PARTS);
+  const parts = Array.from({ length: PARTS }, () => new Uint32Array(32 * ENTRY_WORDS));
+  // Two of part 5 and one of part 200, each with a gap before it: word 0, account, row + 1.
+  for (const [entry, word0, account, row] of [
+    [3, 5, 11, 0],
+    [9, 5 + 256, 12, 8],
+    [31, 200, 13, 2],
+  ] as const) {
+    const part = parts[word0 % PARTS];
+    part[entry * ENTRY_WORDS] = word0;
+    part.set([account, row], entry * ENTRY_WORDS + 4);
+    used[word0 % PARTS]++;
+  }
+  const columns = [used, ...parts];
+  const io = { number: () => 3, u32: () => columns.shift()! } as unknown as SnapshotIo;
+
+  const index = new HashIndex();
+  index.persist(io);
+  assert.deepEqual(columns, []);
+  for (const [word0, account, slot] of [
+    [5, 11, -1],
+    [5 + 256, 12, 7],
+    [200, 13, 1],
+  ] as const) {
+    assert.deepEqual(lookUp(index, hashOf(word0)), [account, slot]);
+  }
+  for (let i = 1; i <= 100; i++) index.insert(hashOf(5, i), 0, i, i);
+  let visited = 0;
+  index.visit(() => visited++);
+  assert.deepEqual([visited, index.size], [103, 103]);
+  assert.deepEqual(lookUp(index, hashOf(5 + 256)), [12, 7]);
+});

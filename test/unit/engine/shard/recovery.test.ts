@@ -1,0 +1,299 @@
+/**
+ * Recovery of a shard: from snapshot and tail, from an older snapshot, from the whole journal, or a refusal that names
+ * the record.
+ */
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Engine } from '../../../../engine/core/engine.ts';
+import { checkInvariants } from '../../../../engine/core/invariants.ts';
+import { type JournalOptions, markPath } from '../../../../engine/journal/file.ts';
+import { Journal } from '../../../../engine/journal/journal.ts';
+import { recover } from '../../../../engine/shard/recovery.ts';
+import { SnapshotMaker } from '../../../../engine/snapshot/maker.ts';
+import { listSnapshots } from '../../../../engine/snapshot/snapshot.ts';
+import { MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { EVENT } from '../../../../shared/wire/events.ts';
+import { Progress } from '../../../../shared/wire/progress.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { DOMAIN, engineWith } from '../../../support/engine.ts';
+import { EngineRig } from '../../../support/engineRig.ts';
+import { seededRandom } from '../../../support/random.ts';
+
+const SHARD = 0;
+
+/** A data directory with the journal of a busy shard; snapshots are made where the test says. */
+class Place {
+  readonly directory: string;
+  readonly journalPath: string;
+  readonly progress = new Progress(Progress.create(1));
+  readonly rig = new EngineRig();
+  readonly maker: SnapshotMaker;
+  #journal: Journal;
+  #written = 0;
+  #random = seededRandom(7);
+
+  constructor(progress = Progress.create(1)) {
+    this.directory = temporaryDirectory();
+    this.journalPath = join(this.directory, 'journal-0.db');
+    this.progress = new Progress(progress);
+    this.#journal = this.open();
+    this.maker = new SnapshotMaker({
+      journalPaths: [this.journalPath],
+      directory: this.directory,
+      progress,
+      chainId: DOMAIN.chainId,
+      exchangeAddress: DOMAIN.verifyingContract,
+      everyRecords: 1,
+      keepRecords: 0,
+    });
+    this.rig.market(0);
+    this.rig.market(1, { ticksPerUnit: 1000 });
+    for (const account of [1, 2, 3]) {
+      this.rig.fund(account, 1_000_000_000);
+      this.rig.convert(account, 0, 50_000_000, MOVEMENT.SPLIT);
+    }
+  }
+
+  get options(): JournalOptions {
+    return { journalPath: this.journalPath, journalSync: 'full', shard: SHARD, shards: 1 };
+  }
+
+  open(): Journal {
+    return Journal.open(this.options);
+  }
+
+  /** A copy of the journal's files as a killed process would leave them. */
+  image(): string {
+    const directory = mkdtempSync(join(this.directory, 'image-'));
+    for (const name of ['journal-0.db', 'journal-0.db-wal', 'journal-0.mark']) {
+      copyFileSync(join(this.directory, name), join(directory, name));
+    }
+    return directory;
+  }
+
+  /** Some placing, crossing, cancelling, expiring and a fee that moves to and fro. */
+  trade(commands: number): void {
+    const pick = (n: number) => Math.floor(this.#random() * n);
+    for (let i = 0; i < commands; i++) {
+      const market = pick(2);
+      const feeBps = this.rig.engine.state.markets.peek(market)!.feeBps;
+      if (pick(40) === 0) this.rig.patch(market, { feeBps: feeBps === 50 ? 60 : 50 });
+      else if (pick(10) === 0) this.rig.cancelMany(1 + pick(3), market);
+      else {
+        this.rig.place({
+          account: 1 + pick(3),
+          market,
+          feeBps,
+          side: market === 0 && pick(3) === 0 ? SIDE.SELL : SIDE.BUY,
+          outcome: pick(2) === 0 ? OUTCOME.YES : OUTCOME.NO,
+          ticks: (market === 0 ? 1 : 10) * (45 + pick(12)),
+          lots: 10_000 * (1 + pick(4)),
+          timeInForce: pick(5) === 0 ? TIME_IN_FORCE.FAK : TIME_IN_FORCE.GTC,
+          expirationSec: pick(4) === 0 ? Math.floor(this.rig.nowMs / 1000) + 1 + pick(30) : 0,
+        });
+      }
+      this.rig.nowMs += 500;
+    }
+    this.#write();
+  }
+
+  #write(): void {
+    const { rows } = this.rig.journal;
+    while (this.#written < rows.length) this.#journal.append(rows[this.#written++]);
+    this.#journal.commit();
+    this.progress.setCommitted(SHARD, this.#journal.lastSequence);
+    this.progress.setProjected(SHARD, this.#journal.lastSequence);
+  }
+
+  snapshot(): string {
+    this.maker.makeDue(true);
+    return listSnapshots(this.directory, SHARD)[0].path;
+  }
+
+  trim(): void {
+    while (this.#journal.trim(this.progress.trimmable(SHARD)));
+  }
+
+  /** The state that a new process finds. The old one closed nothing. */
+  recover(): { engine: Engine; fromSequence: number; damaged: readonly string[] } {
+    const journal = this.open();
+    try {
+      return recover(journal, this.directory, SHARD, () => engineWith(journal));
+    } finally {
+      journal.close();
+    }
+  }
+
+  /** It is the same shard: the same published state, and the same effect of the next commands. */
+  assertSame(engine: Engine): void {
+    checkInvariants(engine.state);
+    assert.deepEqual(described(engine), described(this.rig.engine));
+  }
+}
+
+function described(engine: Engine): Uint8Array {
+  const chunks: Uint8Array[] = [];
+  engine.describe(() => {
+    chunks.push(engine.out.bytes.slice(0, engine.out.lengthBytes));
+    engine.out.clear();
+  });
+  // Without READY: the live engine has seen the time of refused commands as well.
+  const all = Buffer.concat(chunks);
+  return all.subarray(0, all.length - EVENT.READY.BYTES);
+}
+
+function flip(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  bytes[at] ^= 1 << (at % 8);
+  writeFileSync(path, bytes);
+}
+
+describe('recovery', () => {
+  it('without a snapshot replays the whole journal', () => {
+    const place = new Place();
+    place.trade(200);
+    const { engine, fromSequence } = place.recover();
+    assert.equal(fromSequence, 0);
+    place.assertSame(engine);
+  });
+
+  it('with snapshots reads the newest and the tail behind it', () => {
+    const place = new Place();
+    place.trade(150);
+    place.snapshot();
+    place.trade(100);
+    place.snapshot();
+    const newest = listSnapshots(place.directory, SHARD)[0].sequence;
+    place.trade(80);
+    const { engine, fromSequence, damaged } = place.recover();
+    assert.equal(fromSequence, newest);
+    assert.deepEqual(damaged, []);
+    place.assertSame(engine);
+  });
+
+  it('reads a dormant order that would cross a resting one of older priority', () => {
+    const place = new Place();
+    const { rig } = place;
+    rig.place({ account: 1, feeBps: 50, side: SIDE.SELL, ticks: 50, lots: 10_000 });
+    rig.patch(0, { feeBps: 60 });
+    rig.place({ account: 2, feeBps: 60, side: SIDE.BUY, ticks: 60, lots: 10_000 });
+    rig.patch(0, { feeBps: 50 });
+    const { book } = rig.engine.state.markets.peek(0)!;
+    assert.deepEqual([book.asks.bestTick, book.bids.bestTick, book.dormantHead >= 0], [50, -1, true]);
+    place.trade(0);
+    place.snapshot();
+    const { engine, fromSequence } = place.recover();
+    assert.ok(fromSequence > 0);
+    place.assertSame(engine);
+  });
+
+  it('goes on paying a decided market from a snapshot', () => {
+    const place = new Place();
+    place.trade(100);
+    place.rig.resolve(0, 333_333);
+    place.rig.claim(1);
+    place.trade(20);
+    place.snapshot();
+    place.rig.claim(2);
+    place.rig.settle(0);
+    place.trade(20);
+    const { engine, fromSequence } = place.recover();
+    assert.ok(fromSequence > 0);
+    place.assertSame(engine);
+  });
+
+  it('falls back to the older snapshot when the newest is damaged, and to the journal when both are', () => {
+    const place = new Place();
+    place.trade(100);
+    const older = place.snapshot();
+    place.trade(100);
+    const newer = place.snapshot();
+    place.trade(20);
+    flip(newer, 5000);
+    const first = place.recover();
+    assert.equal(first.damaged.length, 1);
+    assert.match(first.damaged[0], /checksum mismatch/);
+    place.assertSame(first.engine);
+    flip(older, 9000);
+    const second = place.recover();
+    assert.equal(second.damaged.length, 2);
+    assert.equal(second.fromSequence, 0);
+    place.assertSame(second.engine);
+  });
+
+  it('notices a flipped bit anywhere in a snapshot', () => {
+    const place = new Place();
+    place.trade(60);
+    const path = place.snapshot();
+    const good = readFileSync(path);
+    for (let at = 0; at < good.length; at += Math.ceil(good.length / 150)) {
+      flip(path, at);
+      const { engine, damaged } = place.recover();
+      assert.equal(damaged.length, 1, `byte ${at}`);
+      place.assertSame(engine);
+      writeFileSync(path, good);
+    }
+  });
+
+  it('trims journal rows only behind two good snapshots, and still recovers', () => {
+    const place = new Place();
+    place.trade(100);
+    place.snapshot();
+    assert.equal(place.progress.trimmable(SHARD), 0);
+    const older = listSnapshots(place.directory, SHARD)[0].sequence;
+    place.trade(100);
+    const newer = place.snapshot();
+    assert.equal(place.progress.trimmable(SHARD), older);
+    place.trade(30);
+    place.trim();
+    const journal = place.open();
+    assert.equal(journal.firstSequence, older + 1);
+    journal.close();
+    place.assertSame(place.recover().engine);
+    flip(newer, 4000);
+    place.assertSame(place.recover().engine);
+  });
+
+  it('refuses to start when the journal was trimmed and no snapshot can be used', () => {
+    const place = new Place();
+    place.trade(100);
+    const older = place.snapshot();
+    place.trade(100);
+    const newer = place.snapshot();
+    place.trim();
+    for (const path of [older, newer]) rmSync(path);
+    assert.throws(() => place.recover(), /no snapshot can be used .* the journal starts at \d+/);
+  });
+
+  it('refuses a journal that ends before its mark, naming the first record that is missing', () => {
+    const place = new Place();
+    place.trade(50);
+    const last = place.rig.engine.sequence;
+    const earlier = place.image();
+    place.trade(20);
+    assert.ok(place.rig.engine.sequence > last, 'more was journaled');
+    copyFileSync(markPath(place.journalPath), join(earlier, 'journal-0.mark'));
+    assert.throws(
+      () => Journal.open({ ...place.options, journalPath: join(earlier, 'journal-0.db') }),
+      new RegExp(`sequence ${last + 1}: missing`),
+    );
+  });
+
+  it('refuses rows without a mark, and takes either copy of the mark', () => {
+    const place = new Place();
+    place.trade(20);
+    place.trade(20);
+    const mark = markPath(place.journalPath);
+    const good = readFileSync(mark);
+    for (const copy of [0, 512]) {
+      flip(mark, copy + 9);
+      place.assertSame(place.recover().engine);
+      writeFileSync(mark, good);
+    }
+    rmSync(mark);
+    assert.throws(() => place.recover(), /high-water mark is missing or damaged/);
+    assert.ok(existsSync(mark));
+  });
+});

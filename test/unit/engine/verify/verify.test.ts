@@ -1,0 +1,496 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { privateKeyToAccount } from 'viem/accounts';
+import { CachedNobleVerifier, TABLE_BYTES } from '../../../../engine/verify/cachedNoble.ts';
+import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
+import { SharedTables } from '../../../../engine/verify/sharedTables.ts';
+import type { Verifier } from '../../../../engine/verify/verifier.ts';
+import { ADDRESS_BYTES, toHex, tryParseHex, uint256ToDecimal } from '../../../../shared/base/hex.ts';
+import { addressOf, type OrderDraft, OrderSigner } from '../../../../shared/client/order.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, ORDER_TYPE, ZERO_ADDRESS } from '../../../../shared/crypto/eip712.ts';
+import { createKeccak } from '../../../../shared/crypto/keccak.ts';
+import { BASE_ENTRY, createTableMemory, SIGNER_TABLE_WORDS, tableWord } from '../../../../shared/wire/tableLayout.ts';
+import { timesOf } from '../../../support/seeds.ts';
+
+const keccak = await createKeccak();
+const noble = createVerifier('noble', keccak);
+const native = tryNative();
+/** Has a table for every signer that it accepted often enough. */
+const tableMemory = createTableMemory();
+const cached = new CachedNobleVerifier(keccak, { shared: new SharedTables(tableMemory) });
+/** As a shard has it: makes no tables, and finds those that `cached` has left. */
+const shard = shardVerifier(tableMemory);
+/** More often than it takes until a signer has a table. */
+const OFTEN = 20;
+const MUTATIONS = timesOf({ suite: 600, soak: 10_000 });
+
+/** The platforms the package has a prebuilt binary for. */
+const hasBinary = ['darwin-arm64', 'linux-x64', 'win32-x64'].includes(`${process.platform}-${process.arch}`);
+
+const { Point } = secp256k1;
+const N = Point.Fn.ORDER;
+const S_OFFSET = 32;
+const V_OFFSET = 64;
+const DOMAIN = {
+  name: DOMAIN_NAME,
+  version: DOMAIN_VERSION,
+  chainId: 137,
+  verifyingContract: '0xab27b729d9cc4cb1c00960700446924159e9298d' as const,
+};
+const ORDER_FIELDS = ORDER_TYPE.slice('Order('.length, -1)
+  .split(',')
+  .map((field) => ({ type: field.split(' ')[0], name: field.split(' ')[1] }));
+
+type Random = (length: number) => Uint8Array;
+type Case = { digest: Uint8Array; signature: Uint8Array; signer: Uint8Array };
+
+test('auto takes the native verifier where it loads and the reference elsewhere', () => {
+  assert.equal(noble.name, 'noble');
+  assert.equal(createVerifier('auto').name, native === undefined ? 'noble' : 'native');
+});
+
+test('the native verifier loads where the package brings a binary', { skip: !hasBinary && 'no binary here' }, () => {
+  assert.equal(native?.name, 'native');
+});
+
+test('fifty seeded orders: viem signs what our client signs, and both verifiers accept it', async () => {
+  const random = seededBytes('viem');
+  for (let round = 0; round < 50; round++) {
+    const privateKey = toHex(random(32)) as `0x${string}`;
+    const salt = uint256ToDecimal(random(32));
+    const draft = randomDraft(random);
+    const account = privateKeyToAccount(privateKey);
+    const signed = new OrderSigner(privateKey, DOMAIN, keccak).sign(draft, { salt });
+    const message = {
+      salt: BigInt(salt),
+      maker: account.address,
+      signer: account.address,
+      taker: ZERO_ADDRESS,
+      tokenId: BigInt(draft.token_id),
+      makerAmount: BigInt(draft.maker_amount),
+      takerAmount: BigInt(draft.taker_amount),
+      expiration: BigInt(draft.expiration!),
+      nonce: BigInt(draft.nonce),
+      feeRateBps: BigInt(draft.fee_rate_bps),
+      minTakerNet: 0n,
+      side: draft.side === 'BUY' ? 0 : 1,
+    };
+    const types = { Order: ORDER_FIELDS };
+    const signature = await account.signTypedData({ domain: DOMAIN, types, primaryType: 'Order', message });
+    assert.equal(signed.body.signature, signature, `round ${round}`);
+    assert.equal(signed.body.signer, account.address.toLowerCase());
+    const signedCase = {
+      digest: bytesOf(signed.orderHash),
+      signature: bytesOf(signature),
+      signer: bytesOf(account.address),
+    };
+    assert.equal(verdict(signedCase), true, `round ${round}`);
+  }
+});
+
+test('v may be 0 or 1 as well as 27 or 28, and the other parity or any other value is refused', () => {
+  for (const seed of [1, 2, 3, 4]) {
+    const signed = signedCase(seed);
+    if (seed > 2) warm(signed);
+    const v = signed.signature[V_OFFSET];
+    for (const value of [0, 1, 2, 3, 26, 27, 28, 29, 30, 31, 255]) {
+      const isRight = value === v || value === v - 27;
+      assert.equal(verdict(withByte(signed, V_OFFSET, value)), isRight, `v ${value} instead of ${v}`);
+    }
+  }
+});
+
+test('the high-s twin of a good signature is refused with either parity', () => {
+  const signed = signedCase(5);
+  warm(signed);
+  const twin = withScalar(signed, S_OFFSET, N - scalar(signed.signature, S_OFFSET));
+  for (const v of [27, 28]) assert.equal(verdict(withByte(twin, V_OFFSET, v)), false);
+});
+
+test('the largest low s is accepted when it verifies, and one more is refused', () => {
+  // Any r and s recover to some key: signing for that key's address makes the boundary itself a valid signature.
+  const { digest, signature } = signedCase(6);
+  for (const [s, expected] of [
+    [1n, true],
+    [N / 2n, true],
+    [N / 2n + 1n, false],
+    [N - 1n, false],
+  ] as const) {
+    const edge = withScalar({ digest, signature, signer: new Uint8Array(ADDRESS_BYTES) }, S_OFFSET, s);
+    edge.signer = recoveredAddress(edge);
+    if (expected) warm(edge);
+    assert.equal(verdict(edge), expected, `s = ${s}`);
+  }
+});
+
+test('r and s outside 1 ... n-1 are refused', () => {
+  const signed = signedCase(7);
+  warm(signed);
+  for (const offset of [0, S_OFFSET]) {
+    for (const value of [0n, N, N + 1n, 2n ** 256n - 1n]) {
+      assert.equal(verdict(withScalar(signed, offset, value)), false, `offset ${offset}, value ${value}`);
+    }
+  }
+});
+
+test('an r that is not the x of a curve point is refused, not thrown', () => {
+  const signed = signedCase(8);
+  // x = 5 has no point on secp256k1.
+  assert.equal(verdict(withScalar(signed, 0, 5n)), false);
+});
+
+test('a signature that ends early is refused', () => {
+  const { digest, signature, signer } = signedCase(9);
+  for (const length of [0, 1, 64]) {
+    assert.equal(verdict({ digest, signature: signature.subarray(0, length), signer }), false, `${length} bytes`);
+  }
+});
+
+test('the zero address signs nothing', () => {
+  const { digest, signature } = signedCase(10);
+  assert.equal(verdict({ digest, signature, signer: new Uint8Array(ADDRESS_BYTES) }), false);
+});
+
+test('digest, signature and signer are read at their offsets, also from shared memory', () => {
+  const { digest, signature, signer } = signedCase(11);
+  const record = new Uint8Array(new SharedArrayBuffer(200)).fill(0x5a);
+  record.set(digest, 3);
+  record.set(signature, 40);
+  record.set(signer, 120);
+  for (const verifier of [noble, cached, shard, native ?? noble]) {
+    assert.ok(verifier.verify(record, 3, record, 40, record, 120), verifier.name);
+    assert.ok(!verifier.verify(record, 4, record, 40, record, 120), verifier.name);
+  }
+});
+
+test('digests of zero, of the order of the curve and around it are taken as recovery takes them', () => {
+  const { signature } = signedCase(12);
+  for (const value of [0n, 1n, N - 1n, N, N + 1n, 2n ** 256n - 1n]) {
+    const edge: Case = { digest: wordOf(value), signature, signer: new Uint8Array(ADDRESS_BYTES) };
+    edge.signer = recoveredAddress(edge);
+    warm(edge);
+    assert.equal(verdict(edge), true, `digest ${value}`);
+    assert.equal(verdict({ ...edge, digest: wordOf(value ^ 2n) }), false);
+  }
+});
+
+test('a point R whose x is not below the order of the curve is not the one that r names', () => {
+  // Recovery takes r itself for x. R with x = n + r gives the same r modulo n, and another key.
+  const { Fp, Fn } = Point;
+  let r = 0n;
+  let y = 0n;
+  do {
+    r++;
+    const x = Fp.create(N + r);
+    try {
+      y = Fp.sqrt(Fp.add(Fp.mul(Fp.mul(x, x), x), 7n));
+    } catch {
+      y = 0n;
+    }
+  } while (y === 0n);
+  const R = Point.fromAffine({ x: N + r, y });
+  const [s, z] = [3n, 5n];
+  const key = R.multiplyUnsafe(s).subtract(Point.BASE.multiplyUnsafe(z)).multiplyUnsafe(Fn.inv(r));
+  // The private key is unknown, but a digest that fits can be computed for any point u G + v Q.
+  const known = Point.BASE.multiplyUnsafe(11n).add(key.multiplyUnsafe(13n));
+  const { x: knownR, y: knownY } = known.toAffine();
+  const knownS = Fn.mul(knownR, Fn.inv(13n));
+  const isHigh = knownS > N / 2n;
+  const signer = keccak(key.toBytes(false).subarray(1)).slice(-ADDRESS_BYTES);
+  const knownBit = Number(knownY & 1n) ^ (isHigh ? 1 : 0);
+  const good = signatureOf(knownR, isHigh ? N - knownS : knownS, knownBit);
+  warm({ digest: wordOf(Fn.mul(11n, knownS)), signature: good, signer });
+  for (const bit of [0, 1]) {
+    assert.equal(verdict({ digest: wordOf(z), signature: signatureOf(r, s, bit), signer }), false, `parity ${bit}`);
+  }
+});
+
+test('a sum that meets the same point twice is recovered, by one who knows the signer as well', () => {
+  // Of the key 1, whose table is the generator's: with z / s = r / s = m the sum is m G + m G.
+  const signer = keccak(Point.BASE.toBytes(false).subarray(1)).slice(-ADDRESS_BYTES);
+  const { Fn } = Point;
+  let met = 0;
+  for (let m = 1n; m < 16n; m++) {
+    const { x, y } = Point.BASE.multiplyUnsafe(2n * m).toAffine();
+    const s = Fn.mul(x, Fn.inv(m));
+    if (s > N / 2n) continue;
+    const twice: Case = { digest: wordOf(x), signature: signatureOf(x, s, Number(y & 1n)), signer };
+    warm(twice);
+    const { hits, misses } = cached;
+    assert.equal(verdict(twice), true);
+    assert.equal(verdict(withByte(twice, V_OFFSET, 27 + Number(~y & 1n))), false);
+    assert.equal(cached.hits, hits);
+    assert.equal(cached.misses, misses + 2);
+    met++;
+  }
+  assert.ok(met > 3, `${met} signatures`);
+});
+
+test(`all verifiers agree on ${MUTATIONS} seeded mutations`, () => {
+  const random = seededBytes('mutations');
+  const signed = Array.from({ length: 8 }, (_, signer) => signedCase(1000 + signer));
+  for (const one of signed.slice(0, 6)) warm(one);
+  const { hits } = cached;
+  const { hits: shardHits } = shard;
+  let accepted = 0;
+  for (let round = 0; round < MUTATIONS; round++) {
+    const mutated = mutate(signed[round % signed.length], random);
+    if (verdict(mutated, `round ${round} of the mutations`)) accepted++;
+  }
+  assert.ok(accepted > MUTATIONS / 8 && accepted < MUTATIONS / 2, `${accepted} accepted`);
+  assert.ok(cached.hits - hits > MUTATIONS / 4, `${cached.hits - hits} were checked against a table`);
+  const shardHad = shard.hits - shardHits;
+  assert.ok(shardHad > accepted / 2, `${shardHad} of them by a shard, against a table of the verifier's`);
+  assert.equal(shard.made, 0, 'a shard makes no tables');
+});
+
+test('tables stay within their bytes, and the signer that was away longest gives its up', () => {
+  const small = new CachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES });
+  const [ann, bob, cid] = [20, 21, 22].map(signedCase);
+  const isHit = (one: Case): boolean => {
+    const { hits } = small;
+    assert.ok(check(small, one));
+    return small.hits > hits;
+  };
+  for (const one of [ann, bob]) for (let i = 0; i < OFTEN; i++) check(small, one);
+  assert.ok(isHit(bob) && isHit(ann), 'both are remembered');
+  for (let i = 0; i < OFTEN; i++) check(small, cid);
+  assert.equal(small.cachedBytes, 2 * TABLE_BYTES);
+  assert.ok(isHit(cid) && isHit(ann), 'the newest and the one that came after bob');
+  assert.ok(!isHit(bob), 'bob is recovered again');
+});
+
+test('signatures that are refused earn nobody a table', () => {
+  const small = new CachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES });
+  const forged = withByte(signedCase(23), 0, 1);
+  for (let i = 0; i < OFTEN; i++) assert.equal(check(small, forged), false);
+  assert.equal(small.cachedBytes, 0);
+});
+
+test('a table is made once: a shard and a later verifier take the one that is there', () => {
+  const memory = createTableMemory();
+  const maker = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  const early = shardVerifier(memory);
+  const one = signedCase(30);
+  assert.ok(check(early, one));
+  assert.equal(early.hits, 0, 'there is no table yet');
+  for (let i = 0; i < OFTEN; i++) check(maker, one);
+  assert.equal(maker.made, 1);
+  const later = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  for (const verifier of [early, later]) {
+    for (let i = 0; i < OFTEN; i++) assert.ok(check(verifier, one));
+    assert.equal(verifier.hits, OFTEN);
+    assert.equal(verifier.made, 0);
+    assert.equal(verifier.cachedBytes, TABLE_BYTES);
+  }
+});
+
+test('a shard without shared tables, or with none of the generator, recovers for ever', () => {
+  const one = signedCase(31);
+  const memory = createTableMemory();
+  for (const verifier of [new CachedNobleVerifier(keccak, { makesTables: false }), shardVerifier(memory)]) {
+    for (let i = 0; i < OFTEN; i++) assert.ok(check(verifier, one));
+    assert.equal(verifier.misses, OFTEN);
+    assert.equal(verifier.cachedBytes, 0);
+  }
+});
+
+test('a shard keeps the tables it took within its bytes', () => {
+  const memory = createTableMemory();
+  const maker = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  const shared = new SharedTables(memory);
+  const small = new CachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES, shared, makesTables: false });
+  for (const one of [32, 33, 34].map(signedCase)) {
+    for (let i = 0; i < OFTEN; i++) check(maker, one);
+    assert.ok(check(small, one));
+  }
+  assert.equal(small.hits, 3);
+  assert.equal(small.cachedBytes, 2 * TABLE_BYTES);
+});
+
+test('any flipped bit of a shared table, or of the generator, leaves every verdict as it is', () => {
+  const random = seededBytes('flipped bits');
+  const good = signedCase(35);
+  const wrong = withByte(good, V_OFFSET, good.signature[V_OFFSET] ^ 7);
+  const memory = createTableMemory();
+  const maker = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  for (let i = 0; i < OFTEN; i++) check(maker, good);
+  const bytes = new Uint8Array(memory);
+  for (const entry of [BASE_ENTRY, 1]) {
+    for (let round = 0; round < 20; round++) {
+      const at = tableWord(entry) * 4 + below(random, SIGNER_TABLE_WORDS * 4);
+      const bit = 1 << below(random, 8);
+      bytes[at] ^= bit;
+      const fresh = shardVerifier(memory);
+      assert.ok(check(fresh, good), `byte ${at}`);
+      assert.ok(!check(fresh, wrong), `byte ${at}`);
+      assert.equal(fresh.cachedBytes, 0, 'a damaged table is not kept');
+      bytes[at] ^= bit;
+    }
+  }
+  assert.ok(check(shardVerifier(memory), good), 'and whole again it is taken');
+});
+
+test('a table with the right checksum and the wrong points refuses nobody, and a verifier replaces it', () => {
+  const [ann, bob] = [36, 37].map(signedCase);
+  const memory = createTableMemory();
+  const shared = new SharedTables(memory);
+  const maker = new CachedNobleVerifier(keccak, { shared });
+  for (const one of [ann, bob]) for (let i = 0; i < OFTEN; i++) check(maker, one);
+  const ofAnn = shared.read(ann.signer, 0)!.slice();
+  const ofBob = shared.read(bob.signer, 0)!.slice();
+
+  // Ann's key, followed by the multiples of bob's.
+  const mixed = ofBob.slice();
+  mixed.set(ofAnn.subarray(0, 8));
+  shared.publish(ann.signer, 0, mixed);
+  const trader = shardVerifier(memory);
+  assert.ok(check(trader, ann));
+  assert.equal(trader.cachedBytes, 0, 'given up when it was wrong');
+  const verifier = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
+  assert.ok(check(verifier, ann));
+  assert.equal(verifier.made, 1);
+  assert.deepEqual(shared.read(ann.signer, 0), ofAnn);
+
+  // All of it bob's: what bob signs is not ann's signature.
+  shared.publish(ann.signer, 0, ofBob);
+  const second = shardVerifier(memory);
+  assert.ok(!check(second, { ...bob, signer: ann.signer }));
+  assert.ok(check(second, ann));
+  assert.ok(check(second, bob));
+
+  // Not on the curve, and no coordinates at all.
+  for (const [element, value] of [[0, ofAnn[0] ^ 1n] as const, [3, 2n ** 64n - 1n] as const]) {
+    const bent = ofAnn.slice();
+    bent[element] = value;
+    if (element === 3) bent.fill(value, 0, 4);
+    shared.publish(ann.signer, 0, bent);
+    assert.ok(check(shardVerifier(memory), ann));
+  }
+});
+
+/** The package is optional: without a binary for this platform the reference is tested alone. */
+function tryNative(): Verifier | undefined {
+  try {
+    return createVerifier('native', keccak);
+  } catch (error) {
+    assert.match((error as Error).message, /does not load on this platform/);
+    return undefined;
+  }
+}
+
+function shardVerifier(memory: SharedArrayBuffer): CachedNobleVerifier {
+  return new CachedNobleVerifier(keccak, { shared: new SharedTables(memory), makesTables: false });
+}
+
+function check(verifier: Verifier, { digest, signature, signer }: Case): boolean {
+  return verifier.verify(digest, 0, signature, 0, signer, 0);
+}
+
+/** The common verdict of all verifiers; the test fails if they differ. */
+function verdict({ digest, signature, signer }: Case, label = ''): boolean {
+  const expected = noble.verify(digest, 0, signature, 0, signer, 0);
+  const actual = native?.verify(digest, 0, signature, 0, signer, 0) ?? expected;
+  assert.equal(actual, expected, `noble and native disagree ${label}`);
+  for (const [name, verifier] of Object.entries({ cached, shard })) {
+    assert.equal(verifier.verify(digest, 0, signature, 0, signer, 0), expected, `${name}: not recovery's ${label}`);
+  }
+  return expected;
+}
+
+/** From here on `cached` and `shard` check this signer against a table. */
+function warm({ digest, signature, signer }: Case): void {
+  for (let i = 0; i < OFTEN; i++) assert.ok(cached.verify(digest, 0, signature, 0, signer, 0), 'a right signature');
+}
+
+function signatureOf(r: bigint, s: bigint, bit: number): Uint8Array {
+  return Uint8Array.from([...wordOf(r), ...wordOf(s), 27 + bit]);
+}
+
+function wordOf(value: bigint): Uint8Array {
+  return bytesOf(`0x${value.toString(16).padStart(64, '0')}`);
+}
+
+function signedCase(seed: number): Case {
+  const random = seededBytes(`case ${seed}`);
+  const privateKey = toHex(random(32));
+  const { body, orderHash } = new OrderSigner(privateKey, DOMAIN, keccak).sign(randomDraft(random), { salt: '1' });
+  assert.equal(orderHash.length, 66);
+  return { digest: bytesOf(orderHash), signature: bytesOf(body.signature), signer: bytesOf(addressOf(privateKey)) };
+}
+
+/** One small change to one of the three inputs; now and then none, or one that keeps the signature valid. */
+function mutate(signed: Case, random: Random): Case {
+  const kind = below(random, 8);
+  if (kind === 0) return signed;
+  if (kind === 1) return withByte(signed, V_OFFSET, signed.signature[V_OFFSET] - 27);
+  if (kind === 2) return withByte(signed, V_OFFSET, below(random, 256));
+  if (kind === 3) return withScalar(signed, S_OFFSET, N - scalar(signed.signature, S_OFFSET));
+  const copy = {
+    digest: signed.digest.slice(),
+    signature: signed.signature.slice(),
+    signer: signed.signer.slice(),
+  };
+  const target = [copy.signature, copy.signature, copy.digest, copy.signer][kind - 4];
+  target[below(random, target.length)] ^= 1 << below(random, 8);
+  return copy;
+}
+
+function withByte(signed: Case, offset: number, value: number): Case {
+  const signature = signed.signature.slice();
+  signature[offset] = value;
+  return { ...signed, signature };
+}
+
+function withScalar(signed: Case, offset: number, value: bigint): Case {
+  const signature = signed.signature.slice();
+  signature.set(wordOf(value), offset);
+  return { ...signed, signature };
+}
+
+function scalar(signature: Uint8Array, offset: number): bigint {
+  return BigInt(toHex(signature, offset, 32));
+}
+
+/** Straight from the curve library, low s or not. */
+function recoveredAddress({ digest, signature }: Case): Uint8Array {
+  const recovered = new secp256k1.Signature(
+    scalar(signature, 0),
+    scalar(signature, S_OFFSET),
+    signature[V_OFFSET] - 27,
+  );
+  return keccak(recovered.recoverPublicKey(digest).toBytes(false).subarray(1)).slice(-ADDRESS_BYTES);
+}
+
+function randomDraft(random: Random): OrderDraft {
+  return {
+    market_id: '',
+    token_id: uint256ToDecimal(random(32)),
+    side: below(random, 2) === 0 ? 'BUY' : 'SELL',
+    maker_amount: String(1 + below(random, 1e15)),
+    taker_amount: String(1 + below(random, 1e15)),
+    nonce: below(random, Number.MAX_SAFE_INTEGER),
+    expiration: below(random, 2 ** 32),
+    fee_rate_bps: below(random, 10_000),
+    outcome_index: 0,
+  };
+}
+
+function bytesOf(hex: string): Uint8Array {
+  const out = new Uint8Array((hex.length - 2) / 2);
+  assert.ok(tryParseHex(hex, out.length, out, 0));
+  return out;
+}
+
+/** An integer from 0 up to, not including, `limit` (at most 2^53). */
+function below(random: Random, limit: number): number {
+  return Number(BigInt(toHex(random(16))) % BigInt(limit));
+}
+
+/** The same bytes for the same seed, without end: call by call the next so many. */
+function seededBytes(seed: string): Random {
+  let calls = 0;
+  return (length) => createHash('shake256', { outputLength: length }).update(`${seed}/${calls++}`).digest();
+}

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { beforeEach, describe, it } from 'node:test';
+import { AdminToken } from '../../../../gateway/access/adminToken.ts';
+import { Authenticator, type Credentials } from '../../../../gateway/access/authenticator.ts';
+import { HmacKey } from '../../../../gateway/access/hmacKey.ts';
+import { NonceMemory } from '../../../../gateway/access/nonces.ts';
+import { Passphrase, sealPassphrase } from '../../../../gateway/access/passphrase.ts';
+import type { ApiKey } from '../../../../gateway/access/principal.ts';
+import { SCOPE, toScopeMask, toScopeNames } from '../../../../gateway/access/scopes.ts';
+import { openSecret, sealSecret } from '../../../../gateway/access/secretBox.ts';
+import { SCOPE_NAMES } from '../../../../shared/api/accounts.ts';
+import { ERRORS, type ErrorRow } from '../../../../shared/base/errors.ts';
+import { apiKey, PASSPHRASE } from '../../../support/apiKeys.ts';
+
+type Vector = {
+  secret: string;
+  timestamp: string;
+  nonce: string;
+  method: string;
+  path: string;
+  body: string;
+  v1: { signature: string };
+  v2: { signature: string };
+};
+const { vectors } = JSON.parse(readFileSync(new URL('../../../vectors/hmac.json', import.meta.url), 'utf8')) as {
+  vectors: Vector[];
+};
+
+const NOW_SEC = 1_790_000_000;
+const NOW_MS = NOW_SEC * 1000;
+const SECRET = Buffer.from(vectors[0].secret, 'base64url');
+
+const KEY = apiKey(1, { secret: new HmacKey(SECRET), scopes: SCOPE['read:account'] });
+
+function credentialsOf(vector: Vector, version: 1 | 2, changes: Partial<Credentials> = {}): Credentials {
+  return {
+    keyId: KEY.keyId,
+    passphrase: PASSPHRASE,
+    timestamp: vector.timestamp,
+    signature: version === 2 ? vector.v2.signature : vector.v1.signature,
+    version: version === 2 ? '2' : '',
+    nonce: version === 2 ? vector.nonce : '',
+    ...changes,
+  };
+}
+
+/** Keys whose clocks were never ahead. */
+const NEVER_AHEAD = { aheadBeforeStart: () => 0, acceptedAhead: () => {} };
+
+describe('Authenticator', () => {
+  const vector = vectors[1];
+  let keys: Map<string, ApiKey>;
+  let authenticator: Authenticator;
+
+  beforeEach(() => {
+    keys = new Map([[KEY.keyId, KEY]]);
+    authenticator = makeAuthenticator();
+  });
+
+  function makeAuthenticator(floorSec = NOW_SEC - 3600): Authenticator {
+    return new Authenticator({ find: (keyId) => keys.get(keyId) }, new NonceMemory(floorSec, NEVER_AHEAD));
+  }
+
+  function verdict(credentials: Credentials, nowMs = NOW_MS, of = vector): ErrorRow | 'ok' {
+    const result = authenticator.check(credentials, of.method, of.path, Buffer.from(of.body), nowMs);
+    return result.ok ? 'ok' : result.row;
+  }
+
+  /** A good signature of version 2 over other header values. */
+  function signed(timestamp: string, nonce: string): Credentials {
+    const bodyHash = '015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862';
+    const text = `v2\n${timestamp}\n${nonce}\n${vector.method}\n${vector.path}\n${bodyHash}`;
+    const signature = createHmac('sha256', SECRET).update(text).digest('base64url');
+    return credentialsOf(vector, 2, { timestamp, nonce, signature });
+  }
+
+  it('accepts every vector in both versions', () => {
+    for (const [index, of] of vectors.entries()) {
+      assert.equal(verdict(credentialsOf(of, 1), NOW_MS, of), 'ok', `v1 of ${index}`);
+      // The vectors share their nonce.
+      authenticator = makeAuthenticator();
+      assert.equal(verdict(credentialsOf(of, 2), NOW_MS, of), 'ok', `v2 of ${index}`);
+    }
+  });
+
+  it('takes a signature in base64url or base64, padded or not', () => {
+    const base64 = vector.v1.signature.replaceAll('-', '+').replaceAll('_', '/');
+    for (const signature of [vector.v1.signature, `${vector.v1.signature}=`, base64, `${base64}=`]) {
+      assert.equal(verdict(credentialsOf(vector, 1, { signature })), 'ok');
+    }
+  });
+
+  it('names version 1 with a header or with none', () => {
+    assert.equal(verdict(credentialsOf(vector, 1, { version: '1' })), 'ok');
+  });
+
+  it('refuses when one signed byte differs', () => {
+    const good = credentialsOf(vector, 2);
+    const check = (method: string, target: string, body: string) =>
+      authenticator.check(good, method, target, Buffer.from(body), NOW_MS).ok;
+    assert.equal(check('PUT', vector.path, vector.body), false);
+    assert.equal(check(vector.method, `${vector.path}?`, vector.body), false);
+    assert.equal(check(vector.method, vector.path, `${vector.body} `), false);
+    assert.equal(verdict({ ...good, timestamp: String(NOW_SEC + 1) }), ERRORS.INVALID_HMAC_SIGNATURE);
+    assert.equal(verdict({ ...good, nonce: `${vector.nonce}0` }), ERRORS.INVALID_HMAC_SIGNATURE);
+    assert.equal(verdict(good), 'ok');
+  });
+
+  it('does not take a signature of one version for the other', () => {
+    assert.equal(verdict(credentialsOf(vector, 2, { signature: vector.v1.signature })), ERRORS.INVALID_HMAC_SIGNATURE);
+    assert.equal(verdict(credentialsOf(vector, 1, { signature: vector.v2.signature })), ERRORS.INVALID_HMAC_SIGNATURE);
+  });
+
+  it('refuses a signature that is not 32 bytes of base64', () => {
+    for (const signature of ['x', 'A'.repeat(43), `${vector.v1.signature}A`, '*'.repeat(43), 'é'.repeat(43)]) {
+      assert.equal(verdict(credentialsOf(vector, 1, { signature })), ERRORS.INVALID_HMAC_SIGNATURE, signature);
+    }
+  });
+
+  it('answers the first failing check of a request that is wrong in every way', () => {
+    keys.set(KEY.keyId, { ...KEY, requireSigningVersion: 2, revoked: true });
+    const wrong = {
+      keyId: '',
+      passphrase: 'wrong',
+      timestamp: 'noon',
+      signature: 'wrong',
+      version: '3',
+      nonce: 'short',
+    };
+    assert.equal(verdict(wrong), ERRORS.MISSING_API_KEY_HEADERS);
+    wrong.keyId = 'nobody';
+    assert.equal(verdict(wrong), ERRORS.UNSUPPORTED_SIGNING_VERSION);
+    wrong.version = '1';
+    assert.equal(verdict(wrong), ERRORS.INVALID_API_KEY);
+    wrong.keyId = KEY.keyId;
+    assert.equal(verdict(wrong), ERRORS.UNSUPPORTED_SIGNING_VERSION);
+    wrong.version = '2';
+    assert.equal(verdict(wrong), ERRORS.API_KEY_REVOKED);
+    keys.set(KEY.keyId, KEY);
+    assert.equal(verdict(wrong), ERRORS.INVALID_TIMESTAMP);
+    wrong.timestamp = String(NOW_SEC - 31);
+    assert.equal(verdict(wrong), ERRORS.TIMESTAMP_OUTSIDE_WINDOW);
+    wrong.timestamp = String(NOW_SEC);
+    assert.equal(verdict(wrong), ERRORS.INVALID_PASSPHRASE);
+    wrong.passphrase = PASSPHRASE;
+    assert.equal(verdict(wrong), ERRORS.INVALID_HMAC_SIGNATURE);
+    wrong.signature = signed(wrong.timestamp, wrong.nonce).signature;
+    assert.equal(verdict(wrong), ERRORS.INVALID_NONCE);
+    const healed = signed(wrong.timestamp, vector.nonce);
+    assert.equal(verdict(healed), 'ok');
+    assert.equal(verdict(healed), ERRORS.NONCE_USED);
+  });
+
+  it('misses each header that is absent, and the nonce only in version 2', () => {
+    for (const name of ['keyId', 'passphrase', 'timestamp', 'signature', 'nonce'] as const) {
+      assert.equal(verdict(credentialsOf(vector, 2, { [name]: '' })), ERRORS.MISSING_API_KEY_HEADERS, name);
+    }
+    assert.equal(verdict(credentialsOf(vector, 1, { nonce: '' })), 'ok');
+  });
+
+  it('refuses an expired key from its last millisecond on', () => {
+    keys.set(KEY.keyId, { ...KEY, expiresAtMs: NOW_MS });
+    assert.equal(verdict(credentialsOf(vector, 1), NOW_MS), ERRORS.API_KEY_REVOKED);
+    assert.equal(verdict(credentialsOf(vector, 1), NOW_MS - 1), 'ok');
+  });
+
+  it('takes timestamps up to 30 seconds off and tells its own time otherwise', () => {
+    for (const skewSec of [-30, 30]) assert.equal(verdict(credentialsOf(vector, 1), NOW_MS + skewSec * 1000), 'ok');
+    for (const skewSec of [-31, 31]) {
+      const nowMs = NOW_MS + skewSec * 1000;
+      const result = authenticator.check(credentialsOf(vector, 1), vector.method, vector.path, Buffer.from(''), nowMs);
+      assert.deepEqual(result, {
+        ok: false,
+        row: ERRORS.TIMESTAMP_OUTSIDE_WINDOW,
+        details: { step: 'timestamp', server_time: NOW_SEC + skewSec },
+      });
+    }
+  });
+
+  it('takes nothing but digits for a timestamp', () => {
+    for (const timestamp of ['-1', '1.5', '1e9', '0x10', ' 1790000000', '9'.repeat(40)]) {
+      assert.equal(verdict(credentialsOf(vector, 1, { timestamp })), ERRORS.INVALID_TIMESTAMP, timestamp);
+    }
+  });
+
+  it('does not spend a nonce on a request whose signature fails', () => {
+    const good = credentialsOf(vector, 2);
+    assert.equal(verdict({ ...good, signature: 'A'.repeat(43) }), ERRORS.INVALID_HMAC_SIGNATURE);
+    assert.equal(verdict(good), 'ok');
+  });
+
+  it('refuses a used nonce also under a new timestamp', () => {
+    assert.equal(verdict(signed(String(NOW_SEC), vector.nonce)), 'ok');
+    assert.equal(verdict(signed(String(NOW_SEC + 5), vector.nonce), NOW_MS + 5000), ERRORS.NONCE_USED);
+  });
+
+  it('accepts nonces of 16 to 64 characters and no other form', () => {
+    const timestamp = String(NOW_SEC);
+    for (const nonce of ['a'.repeat(16), 'Z_-9'.repeat(16)]) assert.equal(verdict(signed(timestamp, nonce)), 'ok');
+    for (const nonce of ['a'.repeat(15), 'a'.repeat(65), 'a'.repeat(15).concat('!')]) {
+      assert.equal(verdict(signed(timestamp, nonce)), ERRORS.INVALID_NONCE, nonce);
+    }
+  });
+
+  it('refuses what was signed up to the second of the start, in version 2 only', () => {
+    authenticator = makeAuthenticator(NOW_SEC);
+    assert.equal(verdict(credentialsOf(vector, 2)), ERRORS.TIMESTAMP_OUTSIDE_WINDOW);
+    assert.equal(verdict(credentialsOf(vector, 1)), 'ok');
+    assert.equal(verdict(signed(String(NOW_SEC + 1), vector.nonce)), 'ok');
+  });
+});
+
+describe('NonceMemory', () => {
+  const nonce = 'n'.repeat(16);
+
+  it('refuses a nonce for at least 90 seconds and keeps keys apart', () => {
+    const nonces = new NonceMemory(NOW_SEC, NEVER_AHEAD);
+    assert.ok(nonces.tryUse('a', nonce, NOW_SEC, NOW_MS + 89_999));
+    assert.ok(nonces.tryUse('b', nonce, NOW_SEC, NOW_MS + 89_999));
+    for (const laterMs of [0, 1, 60_000, 89_999, 90_000]) {
+      assert.ok(!nonces.tryUse('a', nonce, NOW_SEC, NOW_MS + 89_999 + laterMs), String(laterMs));
+    }
+  });
+
+  it('forgets a nonce only when no timestamp that could carry it is covered any more', () => {
+    const nonces = new NonceMemory(NOW_SEC, NEVER_AHEAD);
+    const usedMs = NOW_MS + 100_000;
+    assert.ok(nonces.tryUse('a', nonce, NOW_SEC, usedMs));
+    assert.ok(nonces.tryUse('a', 'other', NOW_SEC, usedMs + 100_000));
+    assert.ok(nonces.tryUse('a', 'another', NOW_SEC, usedMs + 200_000));
+    // The clock is set back: the nonce is forgotten, so its time is not covered either.
+    assert.ok(!nonces.covers('a', usedMs / 1000 + 30));
+    assert.ok(nonces.covers('a', usedMs / 1000 + 200));
+  });
+
+  it('remembers a timestamp ahead of the clock before it accepts it, and refuses it after a restart', () => {
+    const accepted: [string, number][] = [];
+    const ahead = {
+      aheadBeforeStart: (keyId: string) => (keyId === 'a' ? NOW_SEC + 7 : 0),
+      acceptedAhead: (keyId: string, timestampSec: number) => accepted.push([keyId, timestampSec]),
+    };
+    const nonces = new NonceMemory(NOW_SEC, ahead);
+    assert.ok(nonces.tryUse('b', nonce, NOW_SEC, NOW_MS));
+    assert.ok(nonces.tryUse('b', `${nonce}-2`, NOW_SEC + 5, NOW_MS));
+    assert.deepEqual(accepted, [['b', NOW_SEC + 5]]);
+    assert.ok(!nonces.covers('a', NOW_SEC + 7));
+    assert.ok(nonces.covers('a', NOW_SEC + 8));
+    assert.ok(nonces.covers('b', NOW_SEC + 1));
+  });
+
+  it('refuses when it is full and takes nonces again after two periods', () => {
+    const nonces = new NonceMemory(NOW_SEC, NEVER_AHEAD, 2);
+    assert.ok(nonces.tryUse('a', 'n1', NOW_SEC, NOW_MS));
+    assert.ok(nonces.tryUse('a', 'n2', NOW_SEC, NOW_MS));
+    assert.ok(!nonces.tryUse('a', 'n3', NOW_SEC, NOW_MS));
+    assert.ok(nonces.tryUse('b', 'n3', NOW_SEC, NOW_MS));
+    assert.ok(nonces.tryUse('a', 'n3', NOW_SEC, NOW_MS + 90_000));
+    assert.ok(nonces.tryUse('a', 'n1', NOW_SEC, NOW_MS + 180_000));
+  });
+});
+
+describe('secrets at rest', () => {
+  const masterKey = Buffer.alloc(32, 1);
+  const secret = Buffer.from(vectors[0].secret, 'base64url');
+
+  it('opens what it sealed, and seals the same secret differently each time', () => {
+    const box = sealSecret(masterKey, 'key-1', secret);
+    assert.deepEqual(openSecret(masterKey, 'key-1', box), secret);
+    assert.notDeepEqual(sealSecret(masterKey, 'key-1', secret), box);
+    assert.ok(!box.includes(secret));
+  });
+
+  it('does not open for another owner, another master key, or after any change', () => {
+    const box = sealSecret(masterKey, 'key-1', secret);
+    assert.throws(() => openSecret(masterKey, 'key-2', box));
+    assert.throws(() => openSecret(Buffer.alloc(32, 2), 'key-1', box));
+    for (let index = 0; index < box.length; index++) {
+      const changed = Buffer.from(box);
+      changed[index] ^= 1;
+      assert.throws(() => openSecret(masterKey, 'key-1', changed), `byte ${index}`);
+      assert.throws(() => openSecret(masterKey, 'key-1', box.subarray(0, index)), `cut at ${index}`);
+    }
+  });
+
+  it('knows a passphrase by its salted hash, and from then on by itself', () => {
+    const sealed = sealPassphrase(PASSPHRASE);
+    const passphrase = new Passphrase(sealed);
+    const wrong = [`${PASSPHRASE} `, PASSPHRASE.slice(1), PASSPHRASE.replace('p', 'q'), '', '\0'.repeat(48)];
+    for (const given of wrong) assert.ok(!passphrase.accepts(given), `at first: ${given}`);
+    assert.ok(passphrase.accepts(PASSPHRASE));
+    for (const given of wrong) assert.ok(!passphrase.accepts(given), `once it is known: ${given}`);
+    assert.ok(passphrase.accepts(PASSPHRASE));
+    assert.ok(!sealed.includes(PASSPHRASE), 'what is stored does not tell it');
+    assert.notDeepEqual(sealPassphrase(PASSPHRASE), sealed, 'nor whether two are the same');
+    sealed[0] ^= 1;
+    assert.ok(!new Passphrase(sealed).accepts(PASSPHRASE), 'another salt');
+  });
+});
+
+describe('admin token', () => {
+  it('takes the token after the bearer scheme and nothing else', () => {
+    const token = new AdminToken('the-token');
+    assert.ok(token.accepts('Bearer the-token'));
+    assert.ok(token.accepts('bearer the-token'));
+    for (const header of ['', 'the-token', 'Bearer', 'Bearer ', 'Bearer the-token ', 'Basic the-token', 'Bearer the']) {
+      assert.ok(!token.accepts(header), header);
+    }
+  });
+});
+
+describe('scopes', () => {
+  it('are one bit each and come back as names', () => {
+    assert.equal(toScopeMask(SCOPE_NAMES), 2 ** SCOPE_NAMES.length - 1);
+    assert.deepEqual(toScopeNames(toScopeMask(['trade:orders', 'read:account'])), ['read:account', 'trade:orders']);
+  });
+
+  it('are none at all when a name is unknown', () => {
+    assert.equal(toScopeMask(['read:account', 'toString']), 0);
+    assert.equal(toScopeMask([]), 0);
+  });
+});

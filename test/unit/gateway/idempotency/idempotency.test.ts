@@ -1,0 +1,110 @@
+/** The store of RULES.md 6.7: the lifetime of answers, and the rows that survive the death of their writer. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  AnswerReader,
+  AnswerWriter,
+  createAnswerDb,
+  KEPT_EXPIRED_MS,
+  type KeyedAnswer,
+  RELIABLE_MS,
+  UNRESOLVED,
+} from '../../../../gateway/idempotency/answerDb.ts';
+import { Answers } from '../../../../gateway/idempotency/answers.ts';
+import { createLogger } from '../../../../gateway/process/log.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { eventually } from '../../../support/eventually.ts';
+import type { Scope } from '../../../support/server.ts';
+
+const START_MS = 1_900_000_000_000;
+const DAY_MS = 86_400_000;
+
+function pathFor(): string {
+  const directory = temporaryDirectory();
+  return join(directory, 'idempotency.db');
+}
+
+function answer(number: number, changes: Partial<KeyedAnswer> = {}): KeyedAnswer {
+  const key = new Uint8Array(16).fill(number);
+  const fingerprint = new Uint8Array(16).fill(100 + number);
+  return {
+    account: 1,
+    route: 1,
+    key,
+    fingerprint,
+    status: 200,
+    body: `{"n":${number}}`,
+    createdMs: START_MS,
+    ...changes,
+  };
+}
+
+function openStore(t: Scope) {
+  const path = pathFor();
+  const db = createAnswerDb(path);
+  const writer = new AnswerWriter(path, 'full');
+  t.after(() => {
+    writer.close();
+    db.close();
+  });
+  const reader = new AnswerReader(db);
+  const write = (rows: KeyedAnswer[], nowMs = START_MS) => writer.write({ rows, settledMs: nowMs, nowMs });
+  return { reader, write };
+}
+
+test('an answer is read for 24 hours, and for 7 days after it has expired, and then deleted', (t) => {
+  const { reader, write } = openStore(t);
+  write([answer(1)]);
+  for (const ageMs of [0, RELIABLE_MS + 1, 7 * DAY_MS, RELIABLE_MS + KEPT_EXPIRED_MS]) {
+    assert.equal(write([], START_MS + ageMs), 0);
+    assert.equal(reader.find(answer(1))?.body, '{"n":1}');
+  }
+  assert.equal(RELIABLE_MS + KEPT_EXPIRED_MS, 8 * DAY_MS);
+  assert.equal(write([], START_MS + 8 * DAY_MS + 1), 1);
+  assert.equal(reader.find(answer(1)), null);
+});
+
+test('deleting goes in small steps, faster than writing', (t) => {
+  const { write } = openStore(t);
+  write(Array.from({ length: 50 }, (_, n) => answer(n)));
+  const later = START_MS + 9 * DAY_MS;
+  assert.equal(write([answer(60, { createdMs: later }), answer(61, { createdMs: later })], later), 4);
+  assert.equal(write([], later), 46);
+});
+
+test('an answer takes the place of "not known", and is never forgotten for it', (t) => {
+  const { reader, write } = openStore(t);
+  const unknown = { status: UNRESOLVED, body: '' };
+  write([answer(1, unknown)]);
+  assert.equal(reader.find(answer(1))?.status, UNRESOLVED);
+  write([answer(1)]);
+  write([answer(1, unknown)]);
+  assert.equal(reader.find(answer(1))?.body, '{"n":1}');
+  assert.equal(reader.find(answer(1, { account: 2 })), null);
+  assert.equal(reader.find(answer(1, { route: 2 })), null);
+});
+
+test('no key is let in before the last process is caught up with; what is told to be kept is there', async (t) => {
+  const path = pathFor();
+  const inFlight = { oldestMs: () => START_MS - 5 };
+  const clock = { nowMs: () => START_MS };
+  const answers = new Answers({ path, sync: 'full', inFlight, clock, log: createLogger('silent') });
+  t.after(() => answers.stop());
+  await answers.note([answer(1)]);
+  assert.equal(answers.isOpen, false);
+  answers.caughtUp();
+  await eventually('an open store', async () => answers.isOpen);
+  const kept = await Promise.all(
+    [2, 3, 4].map(
+      (n) => new Promise((resolve) => answers.keep(answer(n), (is) => resolve(is && answers.find(answer(n))))),
+    ),
+  );
+  assert.deepEqual(
+    kept.map((row) => (row as { body: string }).body),
+    ['{"n":2}', '{"n":3}', '{"n":4}'],
+  );
+  assert.equal(answers.find(answer(1))?.status, UNRESOLVED);
+  answers.tick();
+  await eventually('what is settled', async () => answers.settledMs() === START_MS - 5);
+});

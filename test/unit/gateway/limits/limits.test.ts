@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { BlockList } from 'node:net';
+import { describe, it } from 'node:test';
+import type { ApiKey } from '../../../../gateway/access/principal.ts';
+import type { Method } from '../../../../gateway/http/spec.ts';
+import type { LimitClass } from '../../../../gateway/limits/classes.ts';
+import { clientSubject, isLoopback } from '../../../../gateway/limits/clientAddress.ts';
+import { type CounterStore, MemoryCounterStore } from '../../../../gateway/limits/counterStore.ts';
+import { Limiter } from '../../../../gateway/limits/limiter.ts';
+
+const T0 = 1_790_000_000_000;
+
+function countOne(store: MemoryCounterStore, subject: string, requests: number, nowMs: number) {
+  const count = store.count(subject, { requests, windowSec: 1 }, nowMs);
+  assert.notEqual(count, 'unavailable');
+  return count as Exclude<typeof count, 'unavailable'>;
+}
+
+describe('MemoryCounterStore', () => {
+  it('tells what is left without counting', () => {
+    const store = new MemoryCounterStore(10);
+    const limit = { requests: 2, windowSec: 1 };
+    const left = (nowMs: number) => store.peek([{ subject: 'a', limit }], nowMs);
+    assert.deepEqual(left(T0), [{ allowed: true, remaining: 2, resetMs: T0 }]);
+    countOne(store, 'a', 2, T0);
+    countOne(store, 'a', 2, T0 + 1);
+    assert.deepEqual(left(T0 + 1), [{ allowed: false, remaining: 0, resetMs: T0 + 1000 }]);
+    assert.deepEqual(left(T0 + 1000), [{ allowed: true, remaining: 1, resetMs: T0 + 1001 }]);
+    assert.deepEqual(left(T0 + 1001), [{ allowed: true, remaining: 2, resetMs: T0 + 1001 }]);
+  });
+
+  it('admits the limit and refuses one more', () => {
+    const store = new MemoryCounterStore(10);
+    for (let index = 0; index < 10; index++) {
+      assert.deepEqual(countOne(store, 'a', 10, T0), { allowed: true, remaining: 9 - index, resetMs: T0 + 1000 });
+    }
+    assert.deepEqual(countOne(store, 'a', 10, T0), { allowed: false, remaining: 0, resetMs: T0 + 1000 });
+  });
+
+  it('counts each subject for itself', () => {
+    const store = new MemoryCounterStore(10);
+    assert.ok(countOne(store, 'a', 1, T0).allowed);
+    assert.ok(countOne(store, 'b', 1, T0).allowed);
+    assert.ok(!countOne(store, 'a', 1, T0).allowed);
+  });
+
+  it('admits again exactly when the oldest request leaves the window', () => {
+    const store = new MemoryCounterStore(10);
+    countOne(store, 'a', 2, T0);
+    countOne(store, 'a', 2, T0 + 400);
+    assert.ok(!countOne(store, 'a', 2, T0 + 999).allowed);
+    assert.ok(countOne(store, 'a', 2, T0 + 1000).allowed);
+    assert.ok(!countOne(store, 'a', 2, T0 + 1000).allowed);
+  });
+
+  it('never admits more than the limit in any window, wherever the window starts', () => {
+    const store = new MemoryCounterStore(10);
+    const admitted: number[] = [];
+    for (let ms = 0; ms < 5000; ms += 7) if (countOne(store, 'a', 13, T0 + ms).allowed) admitted.push(ms);
+    for (let index = 13; index < admitted.length; index++) assert.ok(admitted[index] - admitted[index - 13] >= 1000);
+    assert.ok(admitted.length >= 5 * 13);
+  });
+
+  it('follows a limit that is changed while requests are counted', () => {
+    const store = new MemoryCounterStore(10);
+    for (let index = 0; index < 20; index++) countOne(store, 'a', 20, T0);
+    const lowered = countOne(store, 'a', 5, T0 + 1);
+    assert.deepEqual([lowered.allowed, lowered.remaining], [false, 0]);
+    for (let index = 0; index < 30; index++) assert.ok(countOne(store, 'a', 50, T0 + 2).allowed);
+  });
+
+  it('cannot decide about a new subject while it is full of live ones, and still serves the old', () => {
+    const store = new MemoryCounterStore(3);
+    const limit = { requests: 5, windowSec: 1 };
+    for (const subject of ['a', 'b', 'c']) assert.notEqual(store.count(subject, limit, T0), 'unavailable');
+    assert.equal(store.count('d', limit, T0 + 500), 'unavailable');
+    assert.notEqual(store.count('a', limit, T0 + 500), 'unavailable');
+  });
+
+  it('makes room as subjects go idle', () => {
+    const store = new MemoryCounterStore(100);
+    for (let index = 0; index < 10_000; index++) {
+      assert.notEqual(store.count(`s${index}`, { requests: 5, windowSec: 1 }, T0 + index * 100), 'unavailable');
+    }
+  });
+});
+
+describe('Limiter', () => {
+  const key = { keyId: 'key-1', tier: 'standard', rateLimitOverride: { requests: 5, windowSec: 60 } } as ApiKey;
+  const route = (method: Method, limit: LimitClass) => ({ method, path: `/v1/${limit}`, limit });
+  const silent: CounterStore = { count: () => Promise.resolve('unavailable'), peek: () => 'unavailable' };
+
+  async function decisions(limiter: Limiter, endpoint: ReturnType<typeof route>, calls: number) {
+    const made = [];
+    for (let index = 0; index < calls; index++) made.push((await limiter.countKey(key, endpoint, T0))?.decision);
+    return made;
+  }
+
+  it('counts the same path of two methods apart', async () => {
+    const limiter = new Limiter();
+    assert.deepEqual(await decisions(limiter, route('GET', 'unlisted'), 6), [
+      ...Array(5).fill('allowed'),
+      'quota_denied',
+    ]);
+    assert.deepEqual(await decisions(limiter, route('DELETE', 'unlisted'), 1), ['allowed']);
+  });
+
+  it('holds heartbeats to one a second whatever the key may do elsewhere', async () => {
+    const limiter = new Limiter();
+    assert.deepEqual(await decisions(limiter, route('POST', 'heartbeat'), 2), ['allowed', 'quota_denied']);
+    assert.equal((await limiter.countKey(key, route('POST', 'heartbeat'), T0 + 1000))?.decision, 'allowed');
+  });
+
+  it('refuses what takes risk while a shared store is silent, and still counts what takes it away', async () => {
+    const limiter = new Limiter(silent, silent);
+    assert.deepEqual(await decisions(limiter, route('POST', 'placeOrder'), 2), Array(2).fill('dependency_unavailable'));
+    for (const limit of ['cancelOrder', 'cancelBatch', 'massCancel'] as const) {
+      const made = await decisions(limiter, route('DELETE', limit), 6);
+      assert.deepEqual(made, [...Array(5).fill('allowed'), 'quota_denied'], limit);
+    }
+    assert.deepEqual(await decisions(limiter, route('POST', 'heartbeat'), 1), ['allowed']);
+  });
+});
+
+describe('clientSubject', () => {
+  const v4 = (text: string) => Uint8Array.from(text.split('.'), Number);
+  const trusted = new BlockList();
+  trusted.addAddress('127.0.0.1');
+  trusted.addSubnet('10.0.0.0', 8);
+
+  it('is the address of the socket when no proxy is trusted', () => {
+    assert.equal(clientSubject(v4('9.8.7.6'), '1.1.1.1', null), '9.8.7.6');
+  });
+
+  it('takes an IPv4 address mapped into IPv6 as IPv4', () => {
+    assert.equal(clientSubject(Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 9, 8, 7, 6), '', null), '9.8.7.6');
+    assert.equal(clientSubject(v4('127.0.0.1'), '::ffff:9.8.7.6', trusted), '9.8.7.6');
+  });
+
+  it('counts IPv6 by its /64', () => {
+    const peer = new Uint8Array(16);
+    peer.set([0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 2, 9, 9, 9, 9, 9, 9, 9, 9]);
+    assert.equal(clientSubject(peer, '', null), '2001:db8:1:2');
+    assert.equal(clientSubject(v4('127.0.0.1'), '2001:db8:1:2::77', trusted), '2001:db8:1:2');
+    assert.equal(clientSubject(v4('127.0.0.1'), '::1', trusted), '0:0:0:0');
+  });
+
+  it('knows the addresses of this machine itself', () => {
+    const v6 = (last: number) => Uint8Array.from({ length: 16 }, (_, index) => (index === 15 ? last : 0));
+    const mapped = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 127, 0, 0, 1);
+    for (const peer of [v4('127.0.0.1'), v4('127.9.9.9'), v6(1), mapped]) assert.ok(isLoopback(peer));
+    for (const peer of [v4('128.0.0.1'), v4('10.0.0.1'), v6(0), v6(2)]) assert.ok(!isLoopback(peer));
+  });
+
+  it('believes a trusted proxy, and through it the next one', () => {
+    assert.equal(clientSubject(v4('127.0.0.1'), '5.5.5.5', trusted), '5.5.5.5');
+    assert.equal(clientSubject(v4('127.0.0.1'), '5.5.5.5, 10.1.1.1', trusted), '5.5.5.5');
+  });
+
+  it('ignores what a client wrote in front of what the proxy saw', () => {
+    assert.equal(clientSubject(v4('127.0.0.1'), '1.2.3.4, 5.5.5.5', trusted), '5.5.5.5');
+    assert.equal(clientSubject(v4('9.8.7.6'), '1.2.3.4', trusted), '9.8.7.6');
+  });
+
+  it('stays with the proxy where the header holds no address', () => {
+    for (const header of ['unknown', '', ',', '999.1.1.1', '5.5.5.5:80']) {
+      assert.equal(clientSubject(v4('127.0.0.1'), header, trusted), '127.0.0.1', header);
+    }
+  });
+});

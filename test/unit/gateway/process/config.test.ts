@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { ConfigError, type Environment, parseConfig } from '../../../../gateway/process/config.ts';
+import { isNative, verifyThreadsBeside } from '../../../../gateway/wiring/verifyThreads.ts';
+
+const CORES = 8;
+
+function refusal(env: Environment): string {
+  try {
+    parseConfig(env, CORES);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    assert.ok(!error.message.includes('\n'), 'one line');
+    return error.message;
+  }
+  return assert.fail(`accepted ${JSON.stringify(env)}`);
+}
+
+describe('config', () => {
+  it('knows exactly the settings of .env.example, with the defaults that stand there', () => {
+    const text = readFileSync(new URL('../../../../.env.example', import.meta.url), 'utf8');
+    const example: Environment = Object.fromEntries(
+      [...text.matchAll(/^#([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+    );
+    const read = new Set<string>();
+    const observed = new Proxy(example, {
+      get(target, name: string) {
+        read.add(name);
+        return target[name];
+      },
+    });
+    parseConfig(observed, CORES);
+    read.delete('NODE_ENV');
+    assert.deepEqual([...read].sort(), Object.keys(example).sort());
+    // These two depend on the number of cores.
+    assert.deepEqual(parseConfig({ ...example, SHARDS: '', VERIFY_THREADS: '' }, CORES), parseConfig({}, CORES));
+  });
+
+  it('starts on defaults when nothing is set', () => {
+    const config = parseConfig({}, CORES);
+    assert.equal(config.host, '127.0.0.1');
+    assert.equal(config.port, 8080);
+    assert.equal(config.dataDir, 'data/live');
+    assert.equal(config.shards, null);
+    assert.equal(config.defaultShards, 7);
+    assert.equal(config.verifier, 'auto');
+    assert.equal(config.verifyThreads, null);
+    assert.equal(config.cores, CORES);
+    assert.equal(config.journalSync, 'full');
+    assert.equal(config.chainId, 137);
+    assert.equal(config.feeBps, 50);
+    assert.equal(config.rateLimits, true);
+    assert.equal(config.collateralCheck, true);
+    assert.equal(config.postOnlyMs, 0);
+    assert.equal(config.demo, true);
+    assert.equal(config.adminToken, null);
+    assert.equal(config.masterKey, null);
+    assert.equal(config.tls, null);
+    assert.equal(config.trustProxy, null);
+    assert.equal(config.maxConnections, 10_000);
+    assert.equal(config.newConnectionsPerIp, 200);
+    assert.deepEqual(config.corsOrigins, []);
+    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.contracts));
+  });
+
+  it('takes an empty value as unset', () => {
+    assert.deepEqual(parseConfig({ PORT: '', SHARDS: ' ', MASTER_KEY: '' }, CORES), parseConfig({}, CORES));
+  });
+
+  it('takes any number of verifier threads, none as well, and otherwise has what cores are left over', () => {
+    assert.equal(parseConfig({ VERIFY_THREADS: '0' }, CORES).verifyThreads, 0);
+    assert.equal(parseConfig({ VERIFY_THREADS: '3' }, CORES).verifyThreads, 3);
+    assert.match(refusal({ VERIFY_THREADS: '65' }), /^VERIFY_THREADS: expected an integer from 0 to 64$/);
+    assert.deepEqual(
+      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores, true)),
+      [0, 0, 1, 2, 6],
+    );
+    assert.deepEqual(
+      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores, false)),
+      [0, 1, 1, 2, 6],
+      'the slow verifier wants both of two cores',
+    );
+    assert.equal(verifyThreadsBeside(7, 8, true), 1, 'a hot market is never bound to one core');
+    assert.equal(isNative('noble'), false);
+  });
+
+  it('takes origins as browsers write them, or all', () => {
+    const origins = (text: string) => parseConfig({ CORS_ORIGINS: text }, CORES).corsOrigins;
+    assert.deepEqual(origins('https://a.example, http://localhost:3000'), [
+      'https://a.example',
+      'http://localhost:3000',
+    ]);
+    assert.deepEqual(origins('*'), ['*']);
+    for (const wrong of [
+      'a.example',
+      'https://a.example/',
+      'https://a.example/path',
+      'https://A.example',
+      ',',
+      'null',
+    ]) {
+      assert.match(refusal({ CORS_ORIGINS: wrong }), /^CORS_ORIGINS: expected \* or origins /, wrong);
+    }
+  });
+
+  it('leaves at least one shard on a machine with one core', () => {
+    assert.equal(parseConfig({}, 1).defaultShards, 1);
+  });
+
+  it('reads every variable', () => {
+    const config = parseConfig(
+      {
+        HOST: '0.0.0.0',
+        PORT: '0',
+        DATA_DIR: '/tmp/x',
+        SHARDS: '3',
+        VERIFIER: 'noble',
+        JOURNAL_SYNC: 'normal',
+        ADMIN_TOKEN: 'token',
+        CHAIN_ID: '80002',
+        EXCHANGE_ADDRESS: `0x${'Ab'.repeat(20)}`,
+        FEE_BPS: '0',
+        COLLATERAL_CHECK: 'off',
+        POST_ONLY_AFTER_RESTART_MS: '2500',
+        LOG_LEVEL: 'silent',
+        TLS_CERT: 'c.pem',
+        TLS_KEY: 'k.pem',
+        REDIS_URL: 'redis://localhost:6379',
+        RPC_URL: 'https://rpc.example',
+        NATS_URL: 'nats://localhost:4222',
+      },
+      CORES,
+    );
+    assert.equal(config.port, 0);
+    assert.equal(config.shards, 3);
+    assert.equal(config.verifier, 'noble');
+    assert.equal(config.journalSync, 'normal');
+    assert.equal(config.adminToken, 'token');
+    assert.equal(config.contracts.exchange, `0x${'Ab'.repeat(20)}`);
+    assert.equal(config.feeBps, 0);
+    assert.equal(config.collateralCheck, false);
+    assert.equal(config.postOnlyMs, 2500);
+    assert.deepEqual(config.tls, { certFile: 'c.pem', keyFile: 'k.pem' });
+    assert.equal(config.natsUrl, 'nats://localhost:4222');
+  });
+
+  it('names the variable of a bad value', () => {
+    const bad: Record<string, string[]> = {
+      PORT: ['65536', '-1', '80.5', '1e3', '0x50', 'http'],
+      SHARDS: ['0', '65', 'two'],
+      VERIFIER: ['NOBLE', 'fast'],
+      JOURNAL_SYNC: ['off'],
+      ADMIN_TOKEN: ['two words', 'tök'],
+      MASTER_KEY: ['00', 'ab'.repeat(31), 'zz'.repeat(32), '!'.repeat(43)],
+      CHAIN_ID: ['0', '9007199254740992'],
+      EXCHANGE_ADDRESS: ['0x12', `0x${'g'.repeat(40)}`],
+      FEE_BPS: ['10001'],
+      RATE_LIMITS: ['yes', 'true'],
+      COLLATERAL_CHECK: ['1'],
+      POST_ONLY_AFTER_RESTART_MS: ['-1', '3600001', 'on'],
+      DEMO: ['maybe'],
+      LOG_LEVEL: ['loud'],
+      TRUST_PROXY: ['on', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '127.0.0.1,'],
+      REDIS_URL: ['localhost', 'http://localhost:6379'],
+    };
+    for (const [name, values] of Object.entries(bad)) {
+      for (const value of values) assert.match(refusal({ [name]: value }), new RegExp(`^${name}: `));
+    }
+  });
+
+  it('never repeats a bad master key', () => {
+    assert.ok(!refusal({ MASTER_KEY: 'hunter2hunter2' }).includes('hunter2'));
+  });
+
+  it('reads the master key as hex and as either base64', () => {
+    const key = Buffer.alloc(32, 0xfb);
+    for (const text of [key.toString('hex'), key.toString('base64'), key.toString('base64url')]) {
+      assert.deepEqual(parseConfig({ MASTER_KEY: text }, CORES).masterKey, key);
+    }
+  });
+
+  it('refuses to drop rate limits on an address others can reach', () => {
+    assert.match(refusal({ RATE_LIMITS: 'off', HOST: '0.0.0.0' }), /^RATE_LIMITS: /);
+    assert.match(refusal({ RATE_LIMITS: 'off', HOST: '127.evil.example' }), /^RATE_LIMITS: /);
+    for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) {
+      assert.equal(parseConfig({ RATE_LIMITS: 'off', HOST: host }, CORES).rateLimits, false);
+    }
+  });
+
+  it('knows an address and a name from what is neither', () => {
+    for (const HOST of ['::', 'localhost', 'exchange-1.example']) assert.equal(parseConfig({ HOST }, CORES).host, HOST);
+    for (const HOST of ['256.1.1.1', '10.0.0', 'a b', 'a..b', '127.0.0.1:80'])
+      assert.match(refusal({ HOST }), /^HOST: /);
+  });
+
+  it('wants both halves of TLS or neither', () => {
+    assert.match(refusal({ TLS_CERT: 'c.pem' }), /TLS_KEY/);
+    assert.match(refusal({ TLS_KEY: 'k.pem' }), /TLS_CERT/);
+  });
+
+  it('has no demo in production unless asked for', () => {
+    assert.equal(parseConfig({ NODE_ENV: 'production' }, CORES).demo, false);
+    assert.equal(parseConfig({ NODE_ENV: 'production', DEMO: 'on' }, CORES).demo, true);
+  });
+
+  it('believes only the proxies it was given', () => {
+    const { trustProxy } = parseConfig({ TRUST_PROXY: '127.0.0.1, 10.0.0.0/8, ::1' }, CORES);
+    assert.ok(trustProxy?.check('10.200.0.1', 'ipv4'));
+    assert.ok(trustProxy?.check('::1', 'ipv6'));
+    assert.ok(!trustProxy?.check('11.0.0.1', 'ipv4'));
+  });
+});

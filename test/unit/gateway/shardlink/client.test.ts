@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLogger } from '../../../../gateway/process/log.ts';
+import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
+import { DeadMansSwitch, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
+import { MOVEMENT, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { E, OK } from '../../../../shared/base/errors.ts';
+import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
+import {
+  ANY_COMMAND,
+  COMMAND,
+  COMMAND_VERSION,
+  PLACE_SELF_TRADE_SHIFT,
+  packKind,
+} from '../../../../shared/wire/commands.ts';
+import { writeSafe } from '../../../../shared/wire/record.ts';
+import { ClientRig, START_MS } from '../../../support/clientRig.ts';
+import { InThreadShard } from '../../../support/inThreadShard.ts';
+
+test('the status of a placement distinguishes filled, open, a killed remainder and a stopped self-trade', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 40)))).status, ORDER_STATUS.OPEN);
+  const half = rig.record(SIDE.BUY, 60, OUTCOME.NO, TIME_IN_FORCE.FAK);
+  writeSafe(half, COMMAND.PLACE.makerAmount, 120_000_000);
+  writeSafe(half, COMMAND.PLACE.takerAmount, 200_000_000);
+  const killed = await rig.run(rig.place(half));
+  assert.deepEqual([killed.status, killed.fills], [ORDER_STATUS.PARTIALLY_FILLED, 1]);
+
+  await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
+  const newest = rig.record(SIDE.BUY, 60, OUTCOME.NO);
+  newest[COMMAND.PLACE.kind] |= packKind(0, 0, 0, 1 << PLACE_SELF_TRADE_SHIFT);
+  const stopped = await rig.run(rig.place(newest));
+  assert.deepEqual([stopped.code, stopped.status, stopped.fills], [OK, ORDER_STATUS.CANCELLED, 0]);
+});
+
+test('cancel-all adds up what every shard cancelled', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  for (const [market, ticks] of [
+    [0, 40],
+    [1, 30],
+    [1, 31],
+  ]) {
+    await rig.run(rig.place(rig.record(SIDE.BUY, ticks!), 1, market));
+  }
+  const reply = await rig.run(rig.ask((handler) => rig.client.cancelAll(1, handler, null)));
+  assert.deepEqual([reply.code, reply.a], [OK, 3]);
+  assert.equal(rig.views.orders[0].count + rig.views.orders[1].count, 0);
+  assert.equal(rig.views.accounts.reservedMicro(1), 0);
+});
+
+test('a cancel whose shard is unknown finds the order, even one whose placement is still in a ring', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const first = await rig.run(rig.place(rig.record(SIDE.BUY, 40), 1, 1));
+  const hash = rig.hashOf(first.slot, 1);
+  const cancel = (): Promise<ShardReply> => rig.ask((handler) => rig.client.cancelAnywhere(1, hash, handler, null));
+  assert.equal((await rig.run(cancel())).code, OK);
+  assert.equal((await rig.run(cancel())).code, E.ORDER_NOT_CANCELLABLE);
+  hash[0]++;
+  assert.equal((await rig.run(cancel())).code, E.ORDER_NOT_FOUND);
+
+  const record = rig.record(SIDE.BUY, 40);
+  const digest = await hashBefore(rig, record);
+  const placed = rig.place(record, 1, 1);
+  const cancelled = rig.ask((handler) => rig.client.cancelAnywhere(1, digest, handler, null));
+  rig.step();
+  assert.equal((await placed).status, ORDER_STATUS.OPEN);
+  assert.equal((await cancelled).code, OK);
+  assert.equal(rig.views.orders[1].count, 0);
+});
+
+/** The order's ids: it is placed once in a market of its own exchange, where nothing else is. */
+async function hashBefore(rig: ClientRig, record: Uint32Array): Promise<Uint32Array> {
+  const shard = new InThreadShard(new Balances(createBalances()));
+  const { engine } = shard;
+  const words = new Uint32Array(record.length);
+  words.set(record);
+  words[0] = record.length * 4;
+  words[1] = COMMAND.PLACE.TYPE | (COMMAND_VERSION << 16);
+  writeSafe(words, ANY_COMMAND.timeMs, rig.clock.nowMs());
+  engine.submit(words, new Uint8Array(words.buffer), 0);
+  return words.slice(COMMAND.PLACE.hash, COMMAND.PLACE.hash + 8);
+}
+
+test('while a shard is away the others cancel theirs, and no reply says that an order does not exist', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const { slot } = await rig.run(rig.place(rig.record(SIDE.BUY, 40), 1, 1));
+  await rig.run(rig.place(rig.record(SIDE.BUY, 30), 1, 1));
+  const hash = rig.hashOf(slot, 1);
+  rig.link.shardLost(0);
+  const search = (): Promise<ShardReply> => rig.ask((handler) => rig.client.cancelAnywhere(1, hash, handler, null));
+  assert.equal((await rig.run(search())).code, OK);
+  hash[0]++;
+  assert.equal((await rig.run(search())).code, E.ENGINE_BUSY);
+  const all = await rig.run(rig.ask((handler) => rig.client.cancelAll(1, handler, null)));
+  assert.deepEqual([all.code, all.a], [E.OUTCOME_UNKNOWN, 1]);
+});
+
+test('silence cancels what an account has open and nothing else, on a lost shard once it is back', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  await rig.run(rig.client.funds(2, MOVEMENT.DEPOSIT, 1_000_000_000, new Uint8Array(32).fill(2)));
+  for (const market of [0, 1]) {
+    for (const account of [1, 2]) await rig.run(rig.place(rig.record(SIDE.BUY, 40), account, market));
+  }
+  const kept = new Set<number>();
+  const deadMansSwitch = new DeadMansSwitch({
+    shards: 2,
+    engine: rig.client,
+    store: { all: () => [...kept], arm: (account) => kept.add(account), disarm: (account) => kept.delete(account) },
+    clock: rig.clock,
+    log: createLogger('silent'),
+    isServing: () => true,
+  });
+  const reserved = () => [1, 2].map((account) => rig.views.accounts.reservedMicro(account));
+  const pass = async (ms: number): Promise<void> => {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 250) {
+      rig.clock.advance(250);
+      deadMansSwitch.tick();
+    }
+    // Whatever was asked before this has been answered when this is.
+    await rig.run(rig.ask((handler) => rig.client.cancelAll(3, handler, null)));
+  };
+
+  deadMansSwitch.beat(1);
+  await pass(WINDOW_MS - 250);
+  assert.deepEqual(reserved(), [80_000_000, 80_000_000]);
+  rig.link.shardLost(0);
+  await pass(1000);
+  assert.deepEqual([reserved(), kept.size], [[40_000_000, 80_000_000], 1]);
+
+  rig.shards[0] = rig.shards[0].rebuilt();
+  const back = rig.attachShard(0);
+  rig.shards[0].describe();
+  await back;
+  await pass(250);
+  assert.deepEqual([reserved(), kept.size], [[0, 80_000_000], 0]);
+  assert.deepEqual([deadMansSwitch.triggered, deadMansSwitch.cancelledOrders], [1, 2]);
+});
+
+test('split, merge and a market patch go to the shard and come back as promises or handlers', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const convert = (movement: typeof MOVEMENT.SPLIT | typeof MOVEMENT.MERGE, amount: number): Promise<ShardReply> =>
+    rig.run(rig.ask((handler) => rig.client.convert(1, 1, 1, movement, amount, handler, null)));
+  assert.equal((await convert(MOVEMENT.SPLIT, 5_000_000)).code, OK);
+  assert.deepEqual(
+    rig.views.accounts.allTokens(1).map(({ market, outcome, availableAtomic }) => [market, outcome, availableAtomic]),
+    [
+      [1, OUTCOME.YES, 5_000_000],
+      [1, OUTCOME.NO, 5_000_000],
+    ],
+  );
+  assert.equal((await convert(MOVEMENT.MERGE, 5_000_100)).code, E.INSUFFICIENT_BALANCE);
+  const patch = { feeBps: 70, startMs: START_MS, endMs: START_MS + 10 ** 9 };
+  assert.equal((await rig.run(rig.client.patchMarket(1, 1, patch))).code, OK);
+  assert.equal(rig.views.markets.feeBps(1), 70);
+  assert.ok(rig.views.ledger().balanced);
+});
+
+test('contracts change in every shard or in none, and only once', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const exchange = new Uint8Array(20).fill(0xcd);
+  assert.equal(await rig.run(rig.client.rotateContracts(10, exchange)), OK);
+  assert.equal(await rig.run(rig.client.rotateContracts(10, exchange)), OK);
+  const expected = { chainId: 10, exchangeAddress: `0x${'cd'.repeat(20)}` };
+  assert.deepEqual(rig.views.contracts, [expected, expected]);
+  rig.link.shardLost(1);
+  assert.equal(await rig.client.rotateContracts(11, exchange), E.ENGINE_BUSY);
+  assert.equal(rig.shards[0].engine.state.contracts.chainId, 10);
+});
+
+test('while the contracts are changing no order reaches a shard, and a cancel does (RULES.md 5.6)', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const { slot } = await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
+  const hash = rig.hashOf(slot);
+  rig.client.holdPlacements(true);
+  const refused = () => assert.fail('nothing was sent');
+  assert.equal(rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 41), refused, null), E.ENGINE_BUSY);
+  const cancelled = rig.ask((handler) => rig.client.cancel(0, 1, hash, handler, null));
+  assert.equal((await rig.run(cancelled)).code, OK);
+  rig.client.holdPlacements(false);
+  assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 41)))).code, OK);
+});

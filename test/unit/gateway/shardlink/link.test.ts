@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MOVEMENT, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { E, OK } from '../../../../shared/base/errors.ts';
+import { COMMAND } from '../../../../shared/wire/commands.ts';
+import { writeSafe } from '../../../../shared/wire/record.ts';
+import { ClientRig, START_MS } from '../../../support/clientRig.ts';
+
+const CANCEL_BYTES = COMMAND.CANCEL.BYTES;
+
+test('a shard is attached once it is READY, and not before', async (t) => {
+  const rig = new ClientRig(t);
+  let isStarted = false;
+  const started = rig.attach().then(() => {
+    isStarted = true;
+  });
+  rig.shards[0].describe();
+  await new Promise(setImmediate);
+  assert.equal(isStarted, false);
+  rig.shards[1].describe();
+  await started;
+  assert.equal(isStarted, true);
+});
+
+test('a reply finds its own handler and context whatever the order of replies', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const placed = [40, 30, 20].map((ticks, market) => rig.place(rig.record(SIDE.BUY, ticks), 1, market % 2));
+  assert.equal(rig.link.inFlight, 3);
+  rig.shards[1].step();
+  assert.equal((await placed[1]).shard, 1);
+  rig.shards[0].step();
+  const replies = await Promise.all(placed);
+  assert.deepEqual(
+    replies.map(({ code, shard, status }) => [code, shard, status]),
+    [
+      [OK, 0, ORDER_STATUS.OPEN],
+      [OK, 1, ORDER_STATUS.OPEN],
+      [OK, 0, ORDER_STATUS.OPEN],
+    ],
+  );
+  assert.equal(rig.link.inFlight, 0);
+});
+
+test('when a handler runs the views already show what its record did', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const record = rig.record(SIDE.BUY, 40);
+  const seen = await rig.run(
+    new Promise<number[]>((resolve) => {
+      rig.client.place(
+        0,
+        1,
+        0,
+        record,
+        () => resolve([rig.views.books.of(0)!.bids.highest(), rig.views.accounts.reservedMicro(1)]),
+        null,
+      );
+    }),
+  );
+  assert.deepEqual(seen, [40, 40_000_000]);
+});
+
+test('a placement is answered with its fills, a refusal after it with none of them', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  for (const ticks of [40, 41]) await rig.run(rig.place(rig.record(SIDE.BUY, ticks)));
+  // Both are matched by one BUY No that asks for the mirror of 40 and finds 100 tokens at 41 first.
+  const record = rig.record(SIDE.BUY, 60, OUTCOME.NO);
+  const placed = rig.place(record);
+  const repeated = rig.place(record);
+  rig.step();
+  assert.deepEqual(await placed.then(({ status, fills }) => [status, fills]), [ORDER_STATUS.FILLED, 1]);
+  assert.deepEqual(await repeated.then(({ code, slot, fills }) => [code, slot, fills]), [E.DUPLICATE_ORDER, -1, 0]);
+});
+
+test('a full ring enqueues nothing, and a cancel still finds room where a placement does not', async (t) => {
+  const rig = new ClientRig(t, { shards: 1, commandRingBytes: 4096 });
+  await rig.start();
+  const replies: number[] = [];
+  const place = (): number =>
+    rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), ({ code }) => replies.push(code), null);
+  let placed = 0;
+  while (place() === OK) placed++;
+  assert.ok(placed > 5);
+  assert.equal(rig.link.inFlight, placed);
+  assert.equal(place(), E.ENGINE_BUSY);
+  assert.equal(rig.link.inFlight, placed);
+  const cancelled = rig.ask((handler) => rig.client.cancelAll(1, handler, null));
+  assert.equal(rig.shards[0].step(), placed + 1);
+  assert.equal((await cancelled).a, placed);
+  assert.deepEqual(replies, Array(placed).fill(OK));
+});
+
+test('a fan-out that one ring has no room for reaches no ring', async (t) => {
+  const rig = new ClientRig(t, { commandRingBytes: 4096 });
+  await rig.start();
+  const hash = new Uint32Array(8);
+  let sent = 0;
+  while (rig.client.cancel(1, 1, hash, () => {}, null) === OK) sent++;
+  assert.ok(sent >= Math.floor(4096 / CANCEL_BYTES) - 1);
+  assert.equal(rig.client.cancelAll(1, assert.fail, null), E.ENGINE_BUSY);
+  assert.equal(rig.client.cancelAnywhere(1, hash, assert.fail, null), E.ENGINE_BUSY);
+  assert.equal(rig.shards[0].step(), 0);
+  rig.shards[1].step();
+});
+
+test('a lost shard leaves no request without an answer and takes no more', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const orphan = rig.place(rig.record(SIDE.BUY, 40), 1, 0);
+  const other = rig.place(rig.record(SIDE.BUY, 40), 1, 1);
+  const everywhere = rig.ask((handler) => rig.client.cancelAll(1, handler, null));
+  assert.equal(rig.link.shardLost(0), true);
+  assert.equal((await orphan).code, E.OUTCOME_UNKNOWN);
+  assert.equal(rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), assert.fail, null), E.ENGINE_BUSY);
+  rig.shards[1].step();
+  assert.equal((await other).code, OK);
+  assert.equal((await everywhere).code, E.OUTCOME_UNKNOWN);
+  assert.equal(rig.link.inFlight, 0);
+  rig.link.shardLost(1);
+  assert.equal(rig.client.cancelAll(1, assert.fail, null), E.ENGINE_BUSY);
+});
+
+test('what a shard had published before it was lost is answered as it was', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const answered = rig.place(rig.record(SIDE.BUY, 40));
+  rig.shards[0].step();
+  const unknown = rig.place(rig.record(SIDE.BUY, 41));
+  rig.link.shardLost(0);
+  assert.deepEqual([(await answered).code, (await unknown).code], [OK, E.OUTCOME_UNKNOWN]);
+});
+
+test('a shard that is back sends what it recovered, and accepts commands from then on', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const first = await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
+  // Committed and lost before its events were published: the record exists, the reply does not.
+  const committed = rig.record(SIDE.BUY, 41);
+  const unanswered = rig.place(committed);
+  rig.link.shardLost(0);
+  rig.shards[0].step();
+  assert.equal((await unanswered).code, E.OUTCOME_UNKNOWN);
+  assert.equal(rig.views.isWhole, false);
+  assert.equal(rig.views.books.of(0)!.bids.highest(), 40, 'what is known stays to be read');
+
+  rig.shards[0] = rig.shards[0].rebuilt();
+  const back = rig.attachShard(0);
+  assert.equal(rig.client.place(0, 1, 0, committed, assert.fail, null), E.ENGINE_BUSY, 'attached is not READY');
+  rig.shards[0].describe();
+  await back;
+  assert.ok(rig.views.isWhole && rig.views.ledger().balanced);
+  assert.equal(rig.views.books.of(0)!.bids.highest(), 41);
+  assert.equal(rig.views.accounts.reservedMicro(1), 81_000_000);
+  assert.equal(rig.views.lastAcknowledged(1, 0), first.shardSequence + 1);
+  assert.equal((await rig.run(rig.place(committed))).code, E.DUPLICATE_ORDER);
+  assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 60, OUTCOME.NO)))).fills, 1);
+});
+
+test('a handler that throws is reported with its context, and the next reply still arrives', async (t) => {
+  const errors: unknown[] = [];
+  const rig = new ClientRig(t, { onHandlerError: (error, context) => errors.push([error, context]) });
+  await rig.start();
+  const broken = new Error('broken handler');
+  rig.client.place(
+    0,
+    1,
+    0,
+    rig.record(SIDE.BUY, 40),
+    () => {
+      throw broken;
+    },
+    'its call',
+  );
+  const next = await rig.run(rig.place(rig.record(SIDE.BUY, 41)));
+  assert.equal(next.code, OK);
+  assert.deepEqual(errors, [[broken, 'its call']]);
+});
+
+test('an event the views cannot take is fatal', async (t) => {
+  const fatal: unknown[] = [];
+  const rig = new ClientRig(t, { shards: 1, onFatal: (error) => fatal.push(error) });
+  const { engine } = rig.shards[0];
+  void rig.attach();
+  engine.out.append(32, 999 | (1 << 16));
+  rig.shards[0].step();
+  await new Promise(setImmediate);
+  assert.match(String(fatal[0]), /EVENT-2/);
+});
+
+test('an account is remembered at the record that last touched it, its makers included', async (t) => {
+  const rig = new ClientRig(t, { shards: 1 });
+  await rig.start();
+  await rig.run(rig.client.funds(2, MOVEMENT.DEPOSIT, 1_000_000_000, new Uint8Array(32).fill(2)));
+  const resting = await rig.run(rig.place(rig.record(SIDE.BUY, 40), 1));
+  assert.equal(rig.views.lastAcknowledged(1, 0), resting.shardSequence);
+  const taking = await rig.run(rig.place(rig.record(SIDE.BUY, 60, OUTCOME.NO), 2));
+  assert.equal(taking.shardSequence, resting.shardSequence + 1);
+  assert.equal(rig.views.lastAcknowledged(2, 0), taking.shardSequence);
+  assert.equal(rig.views.lastAcknowledged(1, 0), taking.shardSequence, 'the maker was filled by that record');
+  assert.equal(rig.views.lastAcknowledged(500, 0), 0);
+});
+
+test('after a restart everything recovered counts as acknowledged to every account', async (t) => {
+  const rig = new ClientRig(t, { shards: 1 });
+  await rig.start();
+  const { engine } = rig.shards[0];
+  const again = new ClientRig(t, { shards: 1 });
+  const started = again.attach();
+  engine.describe(() => {
+    again.shards[0].engine.out.appendRecords(engine.out.words, 0, engine.out.lengthBytes);
+    engine.out.clear();
+  });
+  again.shards[0].step();
+  await started;
+  assert.equal(again.views.lastAcknowledged(77, 0), engine.sequence);
+  assert.equal(again.views.accounts.availableMicro(1), 1_000_000_000);
+});
+
+test('a tick carries the time to every shard and waits for no reply', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const record = rig.record(SIDE.BUY, 40, OUTCOME.YES, TIME_IN_FORCE.GTD);
+  writeSafe(record, COMMAND.PLACE.expirationSec, START_MS / 1000 + 5);
+  await rig.run(rig.place(record));
+  rig.clock.advance(5000);
+  rig.link.tick();
+  assert.equal(rig.link.inFlight, 0);
+  rig.step();
+  // Any later reply follows the events of the tick.
+  await rig.run(rig.ask((handler) => rig.client.cancelAll(2, handler, null)));
+  assert.equal(rig.views.orders[0].count, 0);
+  assert.equal(rig.views.accounts.reservedMicro(1), 0);
+});
+
+test('a group that trips in one shard trips in the others, and a reset reaches all', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  assert.equal(await rig.run(rig.client.setGroup(1, 3, 60, 1_000_000)), OK);
+  const trippedIn = (): boolean[] => rig.shards.map(({ engine }) => engine.state.groups.get(3).isTripped);
+  const trip = async (): Promise<void> => {
+    // The fills so far exceed the new maximum.
+    rig.shards[0].engine.state.groups.get(3).window.add(START_MS, 500_000);
+    const set = rig.client.setGroup(1, 3, 60, 400_000);
+    rig.step();
+    assert.equal(await set, OK);
+  };
+  await trip();
+  rig.step();
+  assert.deepEqual(trippedIn(), [true, true]);
+  assert.equal(rig.views.groups.of(3, START_MS)!.isTripped, true);
+  assert.equal(await rig.run(rig.client.resetGroup(1, 3)), OK);
+  assert.deepEqual(trippedIn(), [false, false]);
+  assert.equal(rig.views.groups.of(3, START_MS)!.isTripped, false);
+});

@@ -1,0 +1,237 @@
+/** The dead-man's switch (RULES.md 7.8) on a clock of the test, over the real control.db. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createLogger } from '../../../../gateway/process/log.ts';
+import type { ReplyHandler } from '../../../../gateway/shardlink/reply.ts';
+import { Accounts } from '../../../../gateway/store/accounts.ts';
+import { ArmedSwitches } from '../../../../gateway/store/armedSwitches.ts';
+import { type ControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
+import { DeadMansSwitch, type MassCancelEngine, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
+import { RecordResult } from '../../../../gateway/views/recordResult.ts';
+import { E, OK } from '../../../../shared/base/errors.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
+
+const LOOK_MS = 250;
+const SHARDS = 2;
+
+type Asked = { shard: number; account: number; answer: (code: number, cancelled?: number) => void };
+
+/** Two shards that answer when the test says so. */
+class Shards implements MassCancelEngine {
+  readonly away = new Set<number>();
+  asked: Asked[] = [];
+
+  cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number {
+    if (this.away.has(shard)) return E.ENGINE_BUSY;
+    const result = new RecordResult();
+    const answer = (code: number, a = 0) => handler({ code, shard, shardSequence: 1, a, b: 0, c: 0, result }, context);
+    this.asked.push({ shard, account, answer });
+    return OK;
+  }
+
+  /** Cancels sent since the last look: "account@shard". */
+  take(): string[] {
+    const asked = this.asked.map(({ shard, account }) => `${account}@${shard}`);
+    this.asked = [];
+    return asked;
+  }
+
+  answerAll(): string[] {
+    for (const { answer } of this.asked) answer(OK, 3);
+    return this.take();
+  }
+}
+
+class Scene {
+  readonly clock = new ManualClock(1_790_000_000_000);
+  readonly shards = new Shards();
+  readonly store: ArmedSwitches;
+  isServing = true;
+  /** Accounts whose window has ended. */
+  readonly triggered: number[] = [];
+  deadMansSwitch: DeadMansSwitch;
+
+  constructor(database: ControlDatabase) {
+    this.store = new ArmedSwitches(database);
+    this.deadMansSwitch = this.restarted();
+  }
+
+  restarted(): DeadMansSwitch {
+    this.deadMansSwitch = new DeadMansSwitch({
+      shards: SHARDS,
+      engine: this.shards,
+      store: this.store,
+      clock: this.clock,
+      log: createLogger('silent'),
+      isServing: () => this.isServing,
+      onTriggered: (account) => this.triggered.push(account),
+    });
+    this.deadMansSwitch.start();
+    return this.deadMansSwitch;
+  }
+
+  /** Time passes, with a look every quarter of a second. */
+  pass(ms: number): void {
+    for (let left = ms; left > 0; left -= LOOK_MS) {
+      this.clock.advance(Math.min(left, LOOK_MS));
+      this.deadMansSwitch.tick();
+    }
+  }
+}
+
+function scene(t: TestContext): Scene {
+  const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
+  t.after(() => database.close());
+  const accounts = new Accounts(database);
+  const user = { displayName: null, email: null, role: 'user', referredBy: null, wallet: null };
+  for (let index = 0; index < 3; index++) accounts.create(user, 0);
+  return new Scene(database);
+}
+
+test('nobody who never sent a heartbeat is cancelled', (t) => {
+  const { shards, ...rest } = scene(t);
+  assert.equal(rest.deadMansSwitch.armed, 0);
+  for (let look = 0; look < 200; look++) {
+    rest.clock.advance(LOOK_MS);
+    rest.deadMansSwitch.tick();
+  }
+  assert.deepEqual(shards.take(), []);
+});
+
+test('the window ends 15 seconds after the last heartbeat, not before, on every shard, once', (t) => {
+  const it = scene(t);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS - LOOK_MS);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS - LOOK_MS);
+  assert.deepEqual(it.shards.take(), []);
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
+  it.pass(4 * WINDOW_MS);
+  assert.deepEqual(it.shards.take(), []);
+  assert.deepEqual([it.deadMansSwitch.triggered, it.deadMansSwitch.cancelledOrders], [1, 6]);
+  assert.equal(it.triggered.length, 1);
+});
+
+test('a heartbeat between two looks has its whole window', (t) => {
+  const it = scene(t);
+  it.clock.advance(200);
+  it.deadMansSwitch.beat(1);
+  it.clock.advance(50);
+  it.deadMansSwitch.tick();
+  it.pass(WINDOW_MS - LOOK_MS);
+  assert.deepEqual(it.shards.take(), []);
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.take(), ['1@0', '1@1']);
+});
+
+test('accounts are judged each by its own last heartbeat', (t) => {
+  const it = scene(t);
+  for (const account of [1, 2, 3]) {
+    it.deadMansSwitch.beat(account);
+    it.pass(1000);
+  }
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS - 1000);
+  assert.deepEqual(it.shards.answerAll(), ['2@0', '2@1', '3@0', '3@1']);
+  it.pass(1000);
+  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
+});
+
+test('the cancellation disarms, and the next heartbeat arms again', (t) => {
+  const it = scene(t);
+  it.deadMansSwitch.beat(1);
+  assert.deepEqual(it.store.all(), [1]);
+  it.pass(WINDOW_MS);
+  assert.deepEqual(it.store.all(), [1], 'armed until every shard has done it');
+  it.shards.answerAll();
+  assert.deepEqual([it.store.all(), it.deadMansSwitch.armed], [[], 0]);
+  it.deadMansSwitch.beat(1);
+  assert.deepEqual(it.store.all(), [1]);
+  it.pass(WINDOW_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
+});
+
+test('a shard that is away or lost is asked until it has cancelled, the other only once', (t) => {
+  const it = scene(t);
+  it.shards.away.add(1);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS + 5000);
+  assert.deepEqual(it.shards.answerAll(), ['1@0']);
+  it.shards.away.clear();
+  it.pass(LOOK_MS);
+  it.shards.asked[0].answer(E.OUTCOME_UNKNOWN);
+  assert.deepEqual(it.shards.take(), ['1@1']);
+  assert.deepEqual(it.store.all(), [1]);
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@1']);
+  assert.deepEqual(it.store.all(), []);
+});
+
+test('a heartbeat while the cancellation goes on arms anew and stays armed when it is done', (t) => {
+  const it = scene(t);
+  it.shards.away.add(1);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS);
+  it.shards.answerAll();
+  it.deadMansSwitch.beat(1);
+  it.shards.away.clear();
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@1']);
+  assert.deepEqual([it.store.all(), it.deadMansSwitch.armed], [[1], 1]);
+  it.pass(WINDOW_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
+  assert.deepEqual(it.store.all(), []);
+});
+
+test('after a restart an armed switch has a full window, and an unfinished cancellation is one', (t) => {
+  const it = scene(t);
+  it.deadMansSwitch.beat(1);
+  it.deadMansSwitch.beat(2);
+  it.pass(WINDOW_MS);
+  // Account 1 is done on shard 0 only, account 2 everywhere.
+  for (const { account, shard, answer } of it.shards.asked) if (account === 2 || shard === 0) answer(OK);
+  it.shards.take();
+  it.clock.advance(3_600_000);
+  it.restarted();
+  it.pass(WINDOW_MS - LOOK_MS);
+  assert.deepEqual(it.shards.take(), []);
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
+});
+
+test('no window ends while heartbeats are refused', (t) => {
+  const it = scene(t);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS - 1000);
+  it.isServing = false;
+  it.pass(10 * WINDOW_MS);
+  assert.deepEqual(it.shards.take(), []);
+  it.isServing = true;
+  it.pass(1000 - LOOK_MS);
+  assert.deepEqual(it.shards.take(), []);
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.take(), ['1@0', '1@1']);
+});
+
+test('no window ends because this process slept or its clock was moved', (t) => {
+  const it = scene(t);
+  it.deadMansSwitch.beat(1);
+  for (const stepMs of [60_000, -120_000, 86_400_000]) {
+    it.clock.advance(stepMs);
+    it.deadMansSwitch.tick();
+    it.pass(1000);
+  }
+  assert.deepEqual(it.shards.take(), []);
+  it.pass(WINDOW_MS - 3000);
+  assert.deepEqual(it.shards.take(), ['1@0', '1@1']);
+});
+
+test('an account whose arming could not be kept is not armed, and its heartbeat fails', (t) => {
+  const it = scene(t);
+  const unknownAccount = 99;
+  assert.throws(() => it.deadMansSwitch.beat(unknownAccount), /FOREIGN KEY/);
+  assert.equal(it.deadMansSwitch.armed, 0);
+});

@@ -1,0 +1,105 @@
+/** Parts of a request beside the order in its body (RULES.md 6.7, 7.7, 7.12). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccountCall } from '../../../../gateway/http/route.ts';
+import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';
+import { OrderTask, Placements, type PlacementsDeps } from '../../../../gateway/trading/placements.ts';
+import type { PlacementBody } from '../../../../shared/api/orders.ts';
+import { E, OK } from '../../../../shared/base/errors.ts';
+import {
+  COMMAND,
+  EXT_ROUTE,
+  EXTENDED_PLACE,
+  kindBits,
+  PLACE_BIT_CLIENT_ID_TAKEN,
+} from '../../../../shared/wire/commands.ts';
+import { readSafe } from '../../../../shared/wire/record.ts';
+
+const ADDRESS = `0x${'ab'.repeat(20)}`;
+const BODY = {
+  market_id: 'm',
+  token_id: '1',
+  maker: ADDRESS,
+  signer: ADDRESS,
+  salt: '5',
+  nonce: 0,
+  fee_rate_bps: 50,
+  signature: `0x${'12'.repeat(65)}`,
+  outcome_index: 0,
+  side: 'BUY',
+  maker_amount: '1000000',
+  taker_amount: '2000000',
+} as const;
+const CALL = {
+  principal: { accountIndex: 5, selfTradePrevention: 0 },
+  idempotencyHold: {
+    use: { route: EXT_ROUTE.BATCH },
+    words: { key: Uint32Array.of(1, 2, 3, 4), fingerprint: Uint32Array.of(5, 6, 7, 8) },
+  },
+  deadlineMs: 1_800_000_000_123,
+} as unknown as AccountCall;
+
+const MARKET = { shard: 0, index: 3, yesTokenId: '1', noTokenId: '2' };
+
+/** An engine that keeps the last record, and says `code`. */
+function rig(code: number) {
+  const sent: Uint32Array[] = [];
+  const engine = {
+    isReady: () => true,
+    place: (_shard: number, _account: number, _market: number, record: Uint32Array) => {
+      sent.push(record.slice());
+      return code;
+    },
+  };
+  const clientIds = new ClientOrderIds({ findByClientId: () => null }, engine);
+  const placements = new Placements({
+    engine,
+    views: { orders: [] },
+    catalog: { byId: (id: string) => (id === 'm' ? MARKET : undefined) },
+    accounts: { ownerOf: () => 5, maySign: () => true },
+    clientIds,
+    groups: { indexOf: () => 7, isKnownTo: (_shard: number, group: number) => group === 7 },
+  } as unknown as PlacementsDeps);
+  return { sent, clientIds, placements };
+}
+
+class TestTask extends OrderTask {
+  readonly call = CALL;
+  placed(): void {}
+  refused(): void {}
+}
+
+const taskOf = (body: object): OrderTask => {
+  return new TestTask({ ...BODY, ...body } as unknown as PlacementBody, 14);
+};
+
+test('idempotency key, fingerprint, route and row, deadline and group travel with the order', () => {
+  const { sent, placements } = rig(OK);
+  assert.equal(placements.tryPlace(taskOf({ order_group: 'quotes' })), null);
+  const [record] = sent;
+  assert.deepEqual([...record!.subarray(EXTENDED_PLACE.key, EXTENDED_PLACE.key + 8)], [1, 2, 3, 4, 5, 6, 7, 8]);
+  assert.equal(record![EXTENDED_PLACE.keyUse], EXT_ROUTE.BATCH | (14 << 8));
+  assert.equal(readSafe(record!, EXTENDED_PLACE.deadlineMs), CALL.deadlineMs);
+  assert.equal(record![EXTENDED_PLACE.group], 7);
+});
+
+test('an order that finds no room gives its client order id back', () => {
+  const { placements, clientIds } = rig(E.ENGINE_BUSY);
+  assert.equal(placements.tryPlace(taskOf({ client_order_id: 'a' }))?.row.number, E.ENGINE_BUSY);
+  assert.equal(clientIds.stateOf(5, 'a'), 'free');
+});
+
+test('an order whose client order id is taken goes to its shard, which says so in its turn', () => {
+  const { placements, clientIds, sent } = rig(OK);
+  assert.ok(clientIds.tryClaim(5, 'a', null));
+  assert.equal(placements.tryPlace(taskOf({ client_order_id: 'a' })), null);
+  const bits = kindBits(sent[0][COMMAND.PLACE.kind]);
+  assert.notEqual(bits & PLACE_BIT_CLIENT_ID_TAKEN, 0);
+  assert.equal(clientIds.stateOf(5, 'a'), 'onItsWay');
+});
+
+test('an order for a market that does not exist is not sent', () => {
+  const { placements, sent } = rig(OK);
+  assert.equal(placements.tryPlace(taskOf({ market_id: 'other' }))?.row.number, E.MARKET_NOT_FOUND);
+  assert.deepEqual(sent, []);
+});

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Levels } from '../../../../engine/book/levels.ts';
+import { DOUBLE_SHIFT, type Orders, SLOT_STATE, WORD_SHIFT } from '../../../../engine/book/orders.ts';
+import { NO_TAG } from '../../../../engine/book/tags.ts';
+import type { ShardState } from '../../../../engine/core/state.ts';
+import { type Book, type BookSide, NO_TICK } from '../../../../gateway/views/books.ts';
+import { Views } from '../../../../gateway/views/index.ts';
+import { ORDER_STATE } from '../../../../gateway/views/orders.ts';
+import { SIDE } from '../../../../shared/base/codes.ts';
+import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
+import { kindSide, NO_GROUP } from '../../../../shared/wire/commands.ts';
+import { decodeEvent, EVENT } from '../../../../shared/wire/events.ts';
+import { RingConsumer } from '../../../../shared/wire/ring.ts';
+import { clientIdOf } from '../../../sim/agreement.ts';
+import { EngineRig } from '../../../support/engineRig.ts';
+import { CommandFlow, FLOW_TICKS_PER_UNIT } from '../../../support/flow.ts';
+import { InThreadShard } from '../../../support/inThreadShard.ts';
+
+/** A shard under a seeded flow, and views that follow it through the event ring only. */
+class Twin {
+  readonly shard = new InThreadShard(new Balances(createBalances()));
+  readonly flow: CommandFlow;
+  readonly views = new Views(1);
+  readonly types = new Map<number, number>();
+  readonly #events = new RingConsumer(this.shard.eventRing);
+
+  constructor(seed: number) {
+    this.flow = new CommandFlow(this.shard.commandRing, seed);
+    this.flow.openMarkets();
+    this.step();
+    this.flow.fundAccounts();
+    this.step();
+  }
+
+  step(): void {
+    this.shard.step();
+    this.drain(this.views);
+  }
+
+  drain(views: Views): void {
+    const { words } = this.#events;
+    for (let word = this.#events.next(); word >= 0; word = this.#events.next()) {
+      const event = decodeEvent(words, word);
+      const type = EVENT[event.name].TYPE;
+      this.types.set(type, (this.types.get(type) ?? 0) + 1);
+      if (event.name === 'ORDER') this.flow.remember(new Uint32Array(event.hash.buffer));
+      if (event.name === 'READY') views.recovered(0, event.shardSequence);
+      else if (event.name === 'REPLY') views.replied(0);
+      else views.apply(0, words, word);
+    }
+    this.#events.release();
+  }
+}
+
+type Level = { tick: number; lots: number; orders: number; buyLots: number; queue: number[] };
+
+function engineLevels(orders: Orders, levels: Levels): Level[] {
+  const rows: Level[] = [];
+  for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
+    const row: Level = { tick, lots: levels.totalLots[tick], orders: levels.count[tick], buyLots: 0, queue: [] };
+    for (let slot = levels.head[tick]; slot >= 0; slot = orders.next[slot << WORD_SHIFT]) {
+      row.queue.push(orders.sequence[slot << DOUBLE_SHIFT]);
+      if (kindSide(orders.kind[slot << WORD_SHIFT]) === SIDE.BUY)
+        row.buyLots += orders.remainingLots[slot << DOUBLE_SHIFT];
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+function viewLevels(views: Views, book: Book | undefined, name: 'bids' | 'asks'): Level[] {
+  if (book === undefined) return [];
+  const side: BookSide = book[name];
+  const orders = views.orders[0];
+  const rows: Level[] = [];
+  for (let tick = name === 'bids' ? side.highest() : side.lowest(); tick !== NO_TICK; ) {
+    const queue: number[] = [];
+    for (let slot = side.head[tick]; slot >= 0; slot = orders.queueNext[slot]) queue.push(orders.orderSequence[slot]);
+    rows.push({ tick, lots: side.lots[tick], orders: side.orders[tick], buyLots: side.buyLots[tick], queue });
+    tick = name === 'bids' ? side.below(tick) : side.above(tick);
+  }
+  return rows;
+}
+
+/** Everything the views should know, read from the engine's own state. */
+function fromEngine(state: ShardState) {
+  const { orders, ledger } = state;
+  const open: Record<string, (number | string)[][]> = {};
+  for (let account = 0; account < orders.accountHead.length; account++) {
+    for (let slot = orders.firstOf(account); slot >= 0; slot = orders.accountNext[slot << WORD_SHIFT]) {
+      const key = `${account}/${orders.market[slot << WORD_SHIFT]}`;
+      const isDormant = orders.state[slot << WORD_SHIFT] === SLOT_STATE.DORMANT ? 1 : 0;
+      const tag = orders.tag[slot << WORD_SHIFT];
+      open[key] ??= [];
+      open[key].push([
+        orders.sequence[slot << DOUBLE_SHIFT],
+        orders.remainingLots[slot << DOUBLE_SHIFT],
+        orders.filledNotionalMicro[slot << DOUBLE_SHIFT],
+        isDormant,
+        orders.priorityOf(slot),
+        tag === NO_TAG ? NO_GROUP : orders.tags.group[tag],
+        clientIdOf(orders, slot),
+      ]);
+    }
+  }
+  const tokens: Record<string, number[]> = {};
+  for (let row = 0; row < ledger.positions.count; row++) {
+    const { pairs, available, reserved } = ledger.positions;
+    const cells = [available[row * 2], reserved[row * 2], available[row * 2 + 1], reserved[row * 2 + 1]];
+    tokens[`${pairs.accounts[row]}/${pairs.markets[row]}`] = cells;
+  }
+  const usdc = Array.from({ length: 8 }, (_, account) => [ledger.netMicro[account], ledger.reservedMicro[account]]);
+  const markets = [...state.markets.all()].map((market) => ({
+    bids: engineLevels(orders, market.book.bids),
+    asks: engineLevels(orders, market.book.asks),
+    sequence: market.sequence,
+    status: market.status,
+    feeBps: market.feeBps,
+    collateralMicro: market.collateralMicro,
+  }));
+  return { open, tokens, usdc, markets };
+}
+
+function fromViews(views: Views) {
+  const orders = views.orders[0];
+  const open: Record<string, (number | string)[][]> = {};
+  const tokens: Record<string, number[]> = {};
+  for (let account = 0; account < 8; account++) {
+    for (let market = 0; market < FLOW_TICKS_PER_UNIT.length; market++) {
+      const pair = views.pairs.find(account, market);
+      if (pair < 0) continue;
+      const rows: (number | string)[][] = [];
+      for (let slot = orders.oldestOf(pair); slot >= 0; slot = orders.nextInList(slot)) {
+        assert.equal(orders.find(orders.hash, slot * 8), slot, 'ORDERVIEW-1: an open order is found by its hash');
+        const isDormant = orders.state[slot] === ORDER_STATE.DORMANT ? 1 : 0;
+        const clientId = orders.clientIdOf(slot);
+        if (clientId !== null)
+          assert.deepEqual(views.findByClientId(account, clientId), { orders, slot }, 'ORDERVIEW-5');
+        rows.push([
+          orders.orderSequence[slot],
+          orders.remainingLots[slot],
+          orders.filledNotionalMicro[slot],
+          isDormant,
+          orders.priority[slot],
+          orders.groupOf(slot),
+          clientId ?? '',
+        ]);
+      }
+      if (rows.length > 0) open[`${account}/${market}`] = rows;
+      const { yesAvailable, yesReserved, noAvailable, noReserved } = views.accounts;
+      const cells = [yesAvailable[pair], yesReserved[pair], noAvailable[pair], noReserved[pair]];
+      tokens[`${account}/${market}`] = cells;
+    }
+  }
+  const usdc = Array.from({ length: 8 }, (_, account) => [
+    views.accounts.availableMicro(account),
+    views.accounts.reservedMicro(account),
+  ]);
+  const markets = FLOW_TICKS_PER_UNIT.map((_, market) => ({
+    bids: viewLevels(views, views.books.of(market), 'bids'),
+    asks: viewLevels(views, views.books.of(market), 'asks'),
+    sequence: views.markets.sequence(market),
+    status: views.markets.status(market),
+    feeBps: views.markets.feeBps(market),
+    collateralMicro: views.markets.collateralMicro(market),
+  }));
+  return { open, tokens, usdc, markets };
+}
+
+for (const seed of [1, 2, 3]) {
+  test(`the views follow the engine through every kind of command (seed ${seed})`, () => {
+    const twin = new Twin(seed);
+    for (let step = 0; step < 3000; step++) {
+      twin.flow.next();
+      twin.step();
+      if (step % 20 !== 0) continue;
+      assert.deepEqual(fromViews(twin.views), fromEngine(twin.shard.engine.state), `after command ${step}`);
+      assert.equal(twin.views.orders[0].count, twin.shard.engine.state.orders.openCount);
+      assert.ok(twin.views.ledger().balanced, `the ledger closes after command ${step}`);
+    }
+    for (const type of [
+      EVENT.FILL.TYPE,
+      EVENT.CLOSED.TYPE,
+      EVENT.DORMANT.TYPE,
+      EVENT.WOKEN.TYPE,
+      EVENT.FUNDS.TYPE,
+      EVENT.ORDER_TAG.TYPE,
+    ]) {
+      assert.ok((twin.types.get(type) ?? 0) > 10, `the flow has events of type ${type}`);
+    }
+  });
+
+  test(`views filled by a recovering shard equal those that saw it all (seed ${seed})`, () => {
+    const twin = new Twin(seed);
+    for (let step = 0; step < 1500; step++) {
+      twin.flow.next();
+      twin.step();
+    }
+    const recovered = new Views(1);
+    recovered.recovering(0);
+    twin.shard.describe();
+    twin.drain(recovered);
+    assert.deepEqual(fromViews(recovered), fromViews(twin.views));
+    assert.deepEqual(recovered.ledger(), twin.views.ledger());
+
+    // Both go on to say the same.
+    for (let step = 0; step < 500; step++) {
+      twin.flow.next();
+      twin.shard.step();
+      twin.drain(recovered);
+    }
+    assert.deepEqual(fromViews(recovered), fromEngine(twin.shard.engine.state));
+  });
+}
+
+test('the ledger distinguishes the fee account, deposits and withdrawals', () => {
+  const twin = new Twin(7);
+  for (let step = 0; step < 800; step++) {
+    twin.flow.next();
+    twin.step();
+  }
+  const { totals } = twin.shard.engine.state;
+  const ledger = twin.views.ledger();
+  assert.equal(ledger.totalMicro, BigInt(totals.depositedMicro - totals.withdrawnMicro));
+  assert.equal(ledger.feesMicro, BigInt(twin.shard.engine.state.ledger.netMicro[0]));
+  assert.ok(ledger.feesMicro > 0n);
+  assert.equal(ledger.accountsMicro + ledger.feesMicro + ledger.collateralMicro, ledger.totalMicro);
+  for (const set of ledger.sets) assert.equal(set.yesAtomic, set.noAtomic);
+});
+
+test('one micro too much or too little anywhere is an unbalanced ledger', () => {
+  const { views } = new Twin(8);
+  assert.ok(views.ledger().balanced);
+  const funds = views.accounts.shards[0];
+  funds.netMicro[1]++;
+  assert.equal(views.ledger().balanced, false);
+  funds.netMicro[1]--;
+  views.accounts.yesAvailable[0]++;
+  assert.equal(views.ledger().balanced, false);
+  views.accounts.yesAvailable[0]--;
+  assert.ok(views.ledger().balanced);
+});
+
+test('the ledger of a decided market closes while some have claimed, and shows a token too many', () => {
+  const rig = new EngineRig();
+  rig.market(0, { minOrderAtomic: 100 });
+  for (const account of [1, 2]) rig.fund(account, 1_000_000);
+  rig.place({ account: 1, lots: 7, ticks: 50 });
+  rig.place({ account: 2, outcome: 1, lots: 7, ticks: 50 });
+  rig.resolve(0, 333_333);
+  rig.claim(1);
+  const views = new Views(1);
+  const { engine } = rig;
+  engine.describe(() => {
+    const { words, lengthBytes } = engine.out;
+    for (let word = 0; word < lengthBytes / 4; word += words[word] / 4) {
+      if (decodeEvent(words, word).name !== 'READY') views.apply(0, words, word);
+    }
+    engine.out.clear();
+  });
+  const { balanced, sets, collateralMicro } = views.ledger();
+  assert.ok(balanced);
+  assert.ok(sets[0].noAtomic > sets[0].yesAtomic);
+  assert.equal(collateralMicro, BigInt(engine.state.markets.peek(0)!.collateralMicro));
+  views.accounts.noAvailable[views.pairs.find(2, 0)]++;
+  assert.equal(views.ledger().balanced, false);
+});

@@ -1,0 +1,501 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createHash, createHmac } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  AdminClient,
+  ApiError,
+  addressOf,
+  draftOrder,
+  ExchangeClient,
+  floorSize,
+  signOrder,
+} from 'open-prediction-exchange/client';
+import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
+import { TICKS_PER_UNIT } from '../../../../shared/base/codes.ts';
+import { tryParseHex } from '../../../../shared/base/hex.ts';
+import { tickToPrice, unitsToDecimal } from '../../../../shared/base/units.ts';
+import { orderDigest } from '../../../../shared/crypto/eip712.ts';
+import { AUTH_HEADER, NONCE_FORM, stringToSignV2 } from '../../../../shared/crypto/hmac.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
+
+const PRIVATE_KEY = '0x0000000000000000000000000000000000000000000000000000000000000001';
+const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
+const CREDENTIALS = { keyId: 'key-1', secret: 'c2VjcmV0LXNlY3JldA', passphrase: 'open sesame' };
+const MARKET = {
+  id: '0190a6f0-7b1c-7abc-8def-0123456789ab',
+  yes_token_id: '11',
+  no_token_id: '22',
+  ticks_per_unit: 100,
+};
+const CONFIG = {
+  chain_id: 137,
+  exchange_address: '0xab27b729d9cc4cb1c00960700446924159e9298d',
+  eip712_domain: { name: 'Prediction Market Exchange', version: '1' },
+};
+const DOMAIN = { ...CONFIG.eip712_domain, chainId: 137, verifyingContract: CONFIG.exchange_address };
+const INTENT = { market: MARKET, outcomeIndex: 0, side: 'BUY', price: '0.65', size: '100', feeRateBps: 50 } as const;
+const NOW_SEC = 1_790_000_000;
+const ORDER_HASH = `0x${'ab'.repeat(32)}`;
+
+type Received = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
+type Answer = { status?: number; headers?: Record<string, string>; body: unknown };
+
+/** A server that keeps what it received and answers by "METHOD path". */
+let server: Server;
+let baseUrl: string;
+let received: Received[] = [];
+let answers: Record<string, Answer> = {};
+
+before(async () => {
+  server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const { method = '', url = '', headers } = request;
+    received.push({ method, url, headers, body });
+    const answer = answers[`${method} ${url}`] ?? { status: 404, body: { error: 'not found', code: 'NOT_FOUND' } };
+    response.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers });
+    response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  received = [];
+  answers = {};
+});
+
+test('a price and a size become exact amounts at every tick of every grid, on both sides', () => {
+  for (const ticksPerUnit of TICKS_PER_UNIT) {
+    const market = { ...MARKET, ticks_per_unit: ticksPerUnit };
+    const lots = 1_234_567;
+    const size = unitsToDecimal(lots * ticksPerUnit);
+    for (let ticks = 1; ticks < ticksPerUnit; ticks++) {
+      const price = tickToPrice(ticks, ticksPerUnit);
+      const buy = draftOrder({ ...INTENT, market, price, size });
+      const sell = draftOrder({ ...INTENT, market, price, size, side: 'SELL' });
+      assert.equal(buy.maker_amount, String(lots * ticks));
+      assert.equal(buy.taker_amount, String(lots * ticksPerUnit));
+      assert.deepEqual([sell.taker_amount, sell.maker_amount], [buy.maker_amount, buy.taker_amount]);
+    }
+  }
+});
+
+test('a price or a size off the grid is refused, never rounded', () => {
+  for (const price of ['0.655', '0', '1', '-0.5', 'half', '']) {
+    assert.throws(() => draftOrder({ ...INTENT, price }), /not a step of 0\.01 between 0\.01 and 0\.99/, price);
+  }
+  for (const size of ['0', '-1', '1.00001', '0.000001', '1000000000.0001', 'ten', '']) {
+    assert.throws(() => draftOrder({ ...INTENT, size }), /not a multiple of 0\.0001 tokens/, size);
+  }
+  assert.equal(draftOrder({ ...INTENT, size: '1000000000' }).taker_amount, '1000000000000000');
+});
+
+test('floorSize gives the largest size on the grid that is not above', () => {
+  assert.equal(floorSize('1.234567', 100), '1.2345');
+  assert.equal(floorSize('1.234567', 10_000), '1.23');
+  assert.equal(floorSize('0.00001', 100), '0');
+  assert.throws(() => floorSize('much', 100), RangeError);
+});
+
+test('the outcome chooses the token, and defaults are those of the documented body', () => {
+  assert.deepEqual(draftOrder(INTENT), {
+    market_id: MARKET.id,
+    token_id: '11',
+    side: 'BUY',
+    maker_amount: '65000000',
+    taker_amount: '100000000',
+    nonce: 0,
+    expiration: 0,
+    fee_rate_bps: 50,
+    outcome_index: 0,
+    time_in_force: 'GTC',
+    post_only: false,
+  });
+  assert.equal(draftOrder({ ...INTENT, outcomeIndex: 1 }).token_id, '22');
+});
+
+test('a signed order verifies under its order hash, and every order has its own salt', () => {
+  const first = signOrder({ ...INTENT, privateKey: PRIVATE_KEY }, DOMAIN);
+  const second = signOrder({ ...INTENT, privateKey: PRIVATE_KEY }, DOMAIN);
+  assert.notEqual(first.body.salt, second.body.salt);
+  assert.notEqual(first.orderHash, second.orderHash);
+  const { body, orderHash } = first;
+  const digest = orderDigest(
+    {
+      salt: body.salt,
+      maker: WALLET,
+      signer: WALLET,
+      tokenId: '11',
+      makerAmount: 65_000_000,
+      takerAmount: 100_000_000,
+      expirationSec: 0,
+      nonce: 0,
+      feeRateBps: 50,
+      minTakerNet: 0,
+      side: 0,
+    },
+    DOMAIN,
+  );
+  assert.equal(orderHash, digest);
+  const verifier = createVerifier('noble');
+  assert.ok(verifier.verify(bytesOf(orderHash), 0, bytesOf(body.signature), 0, bytesOf(WALLET), 0));
+});
+
+test('a delegate signs as itself for the wallet that pays', () => {
+  const maker = `0x${'11'.repeat(20)}`;
+  const { body } = signOrder({ ...INTENT, privateKey: PRIVATE_KEY, maker }, DOMAIN);
+  assert.equal(body.maker, maker);
+  assert.equal(body.signer, WALLET);
+});
+
+test('a malformed private key is refused', () => {
+  for (const key of ['', PRIVATE_KEY.slice(2), `0x${'00'.repeat(32)}`, `0x${'ff'.repeat(32)}`]) {
+    assert.throws(() => addressOf(key), RangeError);
+  }
+  assert.equal(addressOf(PRIVATE_KEY), WALLET);
+});
+
+test('a signed request carries version 2 headers over exactly the path and the body it sends', async () => {
+  const client = newClient();
+  const { body } = signOrder({ ...INTENT, privateKey: PRIVATE_KEY }, DOMAIN);
+  answers['POST /v1/orders'] = { body: { order_hash: ORDER_HASH, status: 'open', matches: 0, fills: [] } };
+  const path = '/v1/user/orders/v2?status=open%2Cfilled&limit=5';
+  answers[`GET ${path}`] = { body: { orders: [], total: 0, limit: 5, offset: 0 } };
+  assert.equal(
+    (await client.placeOrder(body, { idempotencyKey: '5f0c8e86-2d07-4d0c-9d6a-0a86e6f7d7e1' })).status,
+    'open',
+  );
+  await client.userOrders({ status: 'open,filled', side: undefined, limit: 5 });
+  assert.equal(received.length, 2);
+  for (const { method, url, headers, body: sent } of received) {
+    const nonce = headers[AUTH_HEADER.NONCE] as string;
+    assert.match(nonce, NONCE_FORM);
+    assert.equal(headers[AUTH_HEADER.VERSION], '2');
+    assert.equal(headers[AUTH_HEADER.API_KEY], CREDENTIALS.keyId);
+    assert.equal(headers[AUTH_HEADER.PASSPHRASE], CREDENTIALS.passphrase);
+    assert.equal(headers[AUTH_HEADER.TIMESTAMP], String(NOW_SEC));
+    const text = stringToSignV2(String(NOW_SEC), nonce, method, url, createHash('sha256').update(sent).digest('hex'));
+    const key = Buffer.from(CREDENTIALS.secret, 'base64url');
+    assert.equal(headers[AUTH_HEADER.SIGNATURE], createHmac('sha256', key).update(text).digest('base64url'));
+  }
+  assert.deepEqual(JSON.parse(received[0].body), body);
+  assert.equal(received[0].headers['idempotency-key'], '5f0c8e86-2d07-4d0c-9d6a-0a86e6f7d7e1');
+  assert.equal(received[0].headers['content-type'], 'application/json');
+  assert.equal(received[1].body, '');
+  assert.notEqual(received[0].headers[AUTH_HEADER.NONCE], received[1].headers[AUTH_HEADER.NONCE]);
+});
+
+test('every method reaches its documented route, and only what needs a key is signed', async () => {
+  const client = newClient();
+  const id = MARKET.id;
+  const calls: [string, boolean, () => Promise<unknown>][] = [
+    [`DELETE /v1/orders/${ORDER_HASH}`, true, () => client.cancelOrder(ORDER_HASH)],
+    [`GET /v1/orders/${ORDER_HASH}`, true, () => client.getOrder(ORDER_HASH)],
+    [`GET /v1/orders/open/${id}`, true, () => client.openOrders(id)],
+    ['DELETE /v1/orders/cancel-all', true, () => client.cancelAll()],
+    ['DELETE /v1/orders/cancel-market', true, () => client.cancelMarket(id, 1)],
+    ['GET /v1/user/orders/v2', true, () => client.userOrders()],
+    [`GET /v1/user/trades/v2?market_id=${id}&side=BUY`, true, () => client.userTrades({ market_id: id, side: 'BUY' })],
+    ['GET /v1/user/balances', true, () => client.balances()],
+    [`POST /v1/markets/${id}/split`, true, () => client.split(id, 1_000_000)],
+    [`POST /v1/markets/${id}/merge`, true, () => client.merge(id, 1_000_000)],
+    [`GET /v1/market-data/${id}/fee-rate`, true, () => client.feeRate(id)],
+    [`GET /v1/orders/book/${id}`, false, () => client.book(id)],
+    [
+      `GET /v1/orders/book/${id}?outcome_index=1&levels=5`,
+      false,
+      () => client.book(id, { outcome_index: 1, levels: 5 }),
+    ],
+    [`GET /v1/orders/book/${id}?both=true`, false, () => client.bothBooks(id)],
+    [`GET /v1/market-data/${id}/tick-size`, false, () => client.tickSize(id)],
+    ['GET /v1/markets?status=active&limit=1', false, () => client.markets({ status: 'active', limit: 1 })],
+    [`GET /v1/markets/${id}`, false, () => client.market(id)],
+    ['GET /v1/time', false, () => client.time()],
+    ['GET /health', false, () => client.health()],
+    ['GET /ready', false, () => client.ready()],
+  ];
+  for (const [route, isSigned, call] of calls) {
+    answers[route] = { body: { route } };
+    assert.deepEqual(await call(), { route });
+    assert.equal(AUTH_HEADER.SIGNATURE in received.at(-1)!.headers, isSigned, route);
+  }
+  const bodies = received.filter(({ body }) => body !== '').map(({ body }) => JSON.parse(body));
+  assert.deepEqual(bodies, [{ market_id: id, outcome_index: 1 }, { amount: '1000000' }, { amount: '1000000' }]);
+});
+
+test('a path segment from outside cannot reach another route', async () => {
+  await assert.rejects(newClient().getOrder('../admin?x=1'), ApiError);
+  assert.equal(received[0].url, '/v1/orders/..%2Fadmin%3Fx%3D1');
+});
+
+test('without credentials public routes work and a signed one is refused before it is sent', async () => {
+  const client = new ExchangeClient({ baseUrl });
+  answers['GET /v1/time'] = { body: { time: NOW_SEC } };
+  assert.deepEqual(await client.time(), { time: NOW_SEC });
+  await assert.rejects(client.balances(), /needs an API key/);
+  await assert.rejects(
+    client.placeOrder(signOrder({ ...INTENT, privateKey: PRIVATE_KEY }, DOMAIN).body),
+    /needs an API key/,
+  );
+  assert.equal(received.length, 1);
+});
+
+test('a refusal is an ApiError with status, code, message, details and the seconds to wait', async () => {
+  const details = { asset: 'USDC', required: '2', available: '1' };
+  const refusal = { error: 'insufficient balance', code: 'INSUFFICIENT_BALANCE', details };
+  answers['GET /v1/user/balances'] = { status: 400, headers: { 'retry-after': '3' }, body: refusal };
+  await assert.rejects(newClient().balances(), (error) => {
+    assert.ok(error instanceof ApiError);
+    assert.equal(error.status, 400);
+    assert.equal(error.code, 'INSUFFICIENT_BALANCE');
+    assert.equal(error.message, 'insufficient balance');
+    assert.deepEqual(error.details, details);
+    assert.equal(error.retryAfter, 3);
+    return true;
+  });
+});
+
+test('an answer that is not JSON is an ApiError, whatever its status', async () => {
+  for (const status of [200, 502]) {
+    answers['GET /health'] = { status, body: '<html>' };
+    await assert.rejects(newClient().health(), { name: 'ApiError', status, code: 'UNKNOWN', retryAfter: null });
+  }
+});
+
+test('the platform config is asked for once, again on refresh, and again after a failure', async () => {
+  const client = newClient();
+  answers['GET /v1/platform/config'] = { status: 503, body: { error: 'not ready' } };
+  await assert.rejects(client.platformConfig(), ApiError);
+  answers['GET /v1/platform/config'] = { body: CONFIG };
+  assert.deepEqual(await client.signingDomain(), DOMAIN);
+  await client.platformConfig();
+  assert.equal(received.length, 2);
+  answers['GET /v1/platform/config'] = { body: { ...CONFIG, chain_id: 80_002 } };
+  await client.refreshConfig();
+  assert.equal((await client.signingDomain()).chainId, 80_002);
+  assert.equal(received.length, 3);
+});
+
+test('the administrator reaches every route with the bearer token', async () => {
+  const admin = new AdminClient({ baseUrl, token: 'top-secret' });
+  const market = { title: 't', description: 'd', category: 'c', trading_ends_at: '2030-01-01T00:00:00Z' };
+  const calls: [string, unknown, () => Promise<unknown>][] = [
+    ['POST /admin/users', { wallet_address: WALLET }, () => admin.createUser({ wallet_address: WALLET })],
+    ['POST /admin/users/u1/wallets', { address: WALLET }, () => admin.addWallet('u1', WALLET)],
+    [
+      'POST /admin/users/u1/delegates',
+      { maker: WALLET, signer: WALLET },
+      () => admin.addDelegate('u1', WALLET, WALLET),
+    ],
+    [
+      'POST /admin/users/u1/api-keys',
+      { scopes: ['trade:orders'] },
+      () => admin.createApiKey('u1', { scopes: ['trade:orders'] }),
+    ],
+    ['DELETE /admin/api-keys/key-1', undefined, () => admin.revokeApiKey('key-1')],
+    [
+      'POST /admin/users/u1/deposits',
+      { amount_usdc_micro: '5' },
+      () => admin.deposit('u1', { amount_usdc_micro: '5' }),
+    ],
+    [
+      'POST /admin/users/u1/withdrawals',
+      { amount_usdc_micro: '5', reference: 'r' },
+      () => admin.withdraw('u1', { amount_usdc_micro: '5', reference: 'r' }),
+    ],
+    ['POST /admin/events', { slug: 's', title: 't' }, () => admin.createEvent({ slug: 's', title: 't' })],
+    ['POST /admin/markets', market, () => admin.createMarket(market)],
+    ['PATCH /admin/markets/m1', { status: 'locked' }, () => admin.patchMarket('m1', { status: 'locked' })],
+    ['POST /admin/platform/pause', {}, () => admin.pause()],
+    ['POST /admin/platform/resume', {}, () => admin.resume()],
+    ['GET /admin/ledger', undefined, () => admin.ledger()],
+  ];
+  for (const [route, payload, call] of calls) {
+    answers[route] = { body: { route } };
+    assert.deepEqual(await call(), { route });
+    const { headers, body } = received.at(-1)!;
+    assert.equal(headers.authorization, 'Bearer top-secret');
+    assert.deepEqual(body === '' ? undefined : JSON.parse(body), payload, route);
+  }
+});
+
+test('the command line signs and places an order, and says what to try next', async () => {
+  answerForPlacement();
+  const { code, stdout } = await order(
+    ['--side', 'buy', '--outcome', 'no', '--price', '0.55', '--size', '10', '--post-only'],
+    environment(),
+  );
+  assert.equal(code, 0);
+  assert.match(stdout, /^BUY 10 no at 0\.55 in market 0190a6f0/i);
+  assert.match(stdout, /fill {8}4 at 0\.5 \(mint\)/);
+  const body = JSON.parse(received.at(-1)!.body);
+  const hash = /order hash {2}(0x[0-9a-f]{64})\n/.exec(stdout)?.[1];
+  assert.ok(stdout.endsWith(`npm run order -- cancel ${hash}\n`));
+  assert.equal(body.token_id, '22');
+  assert.equal(body.maker_amount, '5500000');
+  assert.equal(body.taker_amount, '10000000');
+  assert.equal(body.fee_rate_bps, 75);
+  assert.equal(body.post_only, true);
+  assert.equal(body.maker, WALLET);
+});
+
+test('the command line takes the demo account it is told, the first by default', async () => {
+  const directory = temporaryDirectory();
+  const account = (name: string) => ({
+    name,
+    key_id: `key-${name}`,
+    secret: 'c2Vj',
+    passphrase: 'p',
+    private_key: PRIVATE_KEY,
+    wallet_address: WALLET,
+  });
+  writeFileSync(
+    join(directory, 'demo.json'),
+    JSON.stringify({ base_url: baseUrl, accounts: [account('alice'), account('bob')] }),
+  );
+  answers['GET /v1/user/balances'] = {
+    body: {
+      usdc: { available: '12500000', reserved: '0' },
+      tokens: [{ market_id: MARKET.id, outcome_index: 1, available: '1', reserved: '2000000' }],
+    },
+  };
+  const first = await order(['balances'], { DATA_DIR: directory });
+  assert.equal(first.code, 0);
+  assert.equal(
+    first.stdout,
+    `USDC  available 12.5  reserved 0\nNo    available 0.000001  reserved 2  market ${MARKET.id}\n`,
+  );
+  assert.equal((await order(['balances', '--as', 'bob'], { DATA_DIR: directory })).code, 0);
+  assert.deepEqual(
+    received.map(({ headers }) => headers[AUTH_HEADER.API_KEY]),
+    ['key-alice', 'key-bob'],
+  );
+  const unknown = await order(['balances', '--as', 'carol'], { DATA_DIR: directory });
+  assert.equal(unknown.code, 64);
+  assert.match(unknown.stderr, /no demo account carol \(there is alice, bob\)/);
+});
+
+test('the command line shows markets and both books, and cancels', async () => {
+  const level = {
+    price: '0.65',
+    num_orders: 2,
+    token_quantity_atomic: '12500000',
+    notional_usdc_micro: '1',
+    size: '1',
+  };
+  answers['GET /v1/markets?limit=100'] = {
+    body: { markets: [{ ...MARKET, status: 'active', title: 'Rain?' }], total: 1 },
+  };
+  answers[`GET /v1/markets/${MARKET.id}`] = {
+    body: { ...MARKET, status: 'active', title: 'Rain?', outcomes: ['Yes', 'No'] },
+  };
+  answers[`GET /v1/orders/book/${MARKET.id}?both=true&levels=10`] = {
+    body: { outcome_0: { bids: [level], asks: [] }, outcome_1: { bids: [], asks: [] } },
+  };
+  answers[`DELETE /v1/orders/${ORDER_HASH}`] = { body: { message: 'order cancelled' } };
+  assert.match((await order(['markets'], environment())).stdout, /active.*Rain\?\n1 of 1 markets/);
+  assert.match(
+    (await order(['book', MARKET.id], environment())).stdout,
+    /Yes\n {2}bid {2}0\.65 +12\.5 tokens {2}2 orders\n\nNo\n {2}no orders/,
+  );
+  assert.equal((await order(['cancel', ORDER_HASH], environment())).stdout, 'order cancelled\n');
+});
+
+test('a refusal is one line and exit code 1', async () => {
+  answerForPlacement();
+  answers['POST /v1/orders'] = {
+    status: 400,
+    body: { error: 'insufficient balance', code: 'INSUFFICIENT_BALANCE', details: { asset: 'USDC' } },
+  };
+  const refused = await order(['--side', 'buy', '--price', '0.55', '--size', '10'], environment());
+  assert.equal(refused.code, 1);
+  assert.equal(refused.stderr, 'error: insufficient balance (INSUFFICIENT_BALANCE, HTTP 400) {"asset":"USDC"}\n');
+  const offGrid = await order(['--side', 'buy', '--price', '0.555', '--size', '10'], environment());
+  assert.equal(offGrid.code, 1);
+  assert.equal(offGrid.stderr, 'error: price 0.555 is not a step of 0.01 between 0.01 and 0.99\n');
+  const nobody = await order(['markets'], { ...environment(), BASE_URL: await closedAddress() });
+  assert.equal(nobody.code, 1);
+  assert.match(nobody.stderr, /^error: cannot reach the exchange \([A-Z]+\); is it running\?\n$/);
+});
+
+test('a misunderstood command line prints the usage and exits with 64', async () => {
+  const misunderstood = [
+    [],
+    ['--side', 'hold', '--price', '0.5', '--size', '1'],
+    ['--side', 'buy', '--price', '0.5'],
+    ['--side', 'buy', '--price', '0.5', '--size', '1', '--outcome', 'maybe'],
+    ['--side', 'buy', '--price', '0.5', '--size', '1', '--expires-in', 'soon'],
+    ['--colour', 'red'],
+    ['dance'],
+    ['cancel'],
+    ['book', 'a', 'b'],
+    ['markets', '--base-url', 'nowhere'],
+  ];
+  const results = await Promise.all(misunderstood.map((args) => order(args, environment())));
+  for (const [index, { code, stderr }] of results.entries()) {
+    assert.equal(code, 64, misunderstood[index].join(' '));
+    assert.match(stderr, /^error: .+\n\nUsage:/, misunderstood[index].join(' '));
+  }
+  const halfKey = await order(['balances'], { API_KEY: 'key-1', BASE_URL: baseUrl });
+  assert.equal(halfKey.code, 64);
+  assert.deepEqual(received, []);
+  assert.equal((await order(['--help'], {})).code, 0);
+});
+
+function newClient(): ExchangeClient {
+  return new ExchangeClient({ baseUrl, credentials: CREDENTIALS, clock: new ManualClock(NOW_SEC * 1000) });
+}
+
+function answerForPlacement(): void {
+  answers['GET /v1/markets?status=active&limit=1'] = { body: { markets: [MARKET], total: 1 } };
+  answers[`GET /v1/markets/${MARKET.id}`] = { body: MARKET };
+  answers[`GET /v1/market-data/${MARKET.id}/tick-size`] = { body: { ticks_per_unit: MARKET.ticks_per_unit } };
+  answers[`GET /v1/market-data/${MARKET.id}/fee-rate`] = { body: { maker_fee_bps: 75, taker_fee_bps: 75 } };
+  answers['GET /v1/platform/config'] = { body: CONFIG };
+  const fill = { trade_id: 't', price: '0.5', token_quantity_atomic: '4000000', match_type: 'mint' };
+  answers['POST /v1/orders'] = {
+    body: { order_id: 'o', order_hash: ORDER_HASH, status: 'partially_filled', matches: 1, fills: [fill] },
+  };
+}
+
+function environment(): Record<string, string> {
+  const { keyId, secret, passphrase } = CREDENTIALS;
+  return { API_KEY: keyId, API_SECRET: secret, API_PASSPHRASE: passphrase, PRIVATE_KEY, BASE_URL: baseUrl };
+}
+
+/** Where a server listened a moment ago and none does any more. */
+async function closedAddress(): Promise<string> {
+  const closed = createServer();
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+  const { port } = closed.address() as AddressInfo;
+  await new Promise((resolve) => closed.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+/** The command line as a process of its own, in an environment of nothing but what is given. */
+function order(args: string[], env: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }> {
+  const cli = fileURLToPath(new URL('../../../../shared/client/cli/order.ts', import.meta.url));
+  const nodeArgs = ['--disable-warning=ExperimentalWarning', cli, ...args];
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, nodeArgs, { env }, (_, stdout, stderr) => {
+      resolve({ code: child.exitCode ?? -1, stdout, stderr });
+    });
+  });
+}
+
+function bytesOf(hex: string): Uint8Array {
+  const out = new Uint8Array((hex.length - 2) / 2);
+  assert.ok(tryParseHex(hex, out.length, out, 0));
+  return out;
+}

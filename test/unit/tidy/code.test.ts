@@ -1,0 +1,77 @@
+/** What code may say: exact numbers, no clock where state is replayed, erasable types, nothing left over. */
+import { test } from 'node:test';
+import { assertClean, assertNone, documents, importsOf, linesLike, sources } from './sources.ts';
+
+const MAX_FUNCTION_LINES = 70;
+
+test('money and matching know no floats', () => {
+  const floats = /\bparseFloat\b|\.toFixed\(|Math\.(round|sqrt|pow)\b|\d\.\d+[^.\d]/;
+  const exact = (path: string) =>
+    /^engine\/(core|book|money)\/[a-zA-Z]+\.ts$/.test(path) || path === 'shared/base/int.ts';
+  const code = /^(?!\s*(?:\*|\/)).*/;
+  assertClean(
+    sources.filter(({ path }) => exact(path)),
+    ({ lines }) => lines.filter((line) => code.test(line) && floats.test(line.replace(/'[^']*'/g, ''))),
+  );
+});
+
+test('the engine reads no clock, no randomness and no environment', () => {
+  // The thread measures how long a commit takes: that ends batches, and decides nothing that happens in one.
+  const isThread = (path: string): boolean => path === 'engine/shard/main.ts';
+  const outside = /\bDate\b|Math\.random|process\.env|performance\.now|setTimeout/;
+  const isReplayed = (path: string): boolean =>
+    path.startsWith('engine/') && !/^engine\/(projector|admin)\//.test(path);
+  assertClean(
+    sources.filter(({ path }) => isReplayed(path)),
+    (source) => linesLike(source, isThread(source.path) ? /\bDate\b|Math\.random|process\.env|setTimeout/ : outside),
+  );
+});
+
+test('nothing is left behind', () => {
+  const left = /\b(TODO|FIXME|XXX)\b|\.only\(|@ts-ignore|@ts-nocheck|\bas any\b|console\.debug/;
+  assertClean(sources, (source) => linesLike(source, left));
+});
+
+test('the project stands alone', () => {
+  const foreign = /\.\.\/shared\/(spec|research)|DESIGN\.md|house\.md|STYLE\.md|decisions\.md|interface\.md/;
+  assertClean([...sources, ...documents], (source) => linesLike(source, foreign));
+});
+
+test('only erasable TypeScript is used', () => {
+  const erased = /^\s*(export )?(const )?enum |^\s*(export )?namespace |constructor\([^)]*(private|public|readonly) /;
+  assertClean(sources, (source) => linesLike(source, erased));
+});
+
+test('no test fills more than a screen', () => {
+  // Biome counts the lines of functions, but not in test files: there it would count those of a whole `describe`.
+  assertClean(sources, ({ path, lines }) => {
+    if (!path.endsWith('.test.ts')) return [];
+    return lines.flatMap((line, index) => {
+      const [, indent] =
+        /^( *)(?:(?:it|test|before|after|beforeEach|afterEach)\(|(?:async )?function ).*\{$/.exec(line) ?? [];
+      if (indent === undefined) return [];
+      const length = lines.slice(index + 1).findIndex((end) => end.startsWith(`${indent}}`));
+      return length > MAX_FUNCTION_LINES ? [`line ${index + 1}: ${length} lines`] : [];
+    });
+  });
+});
+
+test('what no other file imports is not exported', () => {
+  // Users of the package import the first, bench/main.ts the second by the name of the bench, Node the third.
+  const isEntry = (path: string): boolean =>
+    path === 'shared/client/index.ts' || path.endsWith('.bench.ts') || path === 'shared/base/stripTypes.ts';
+  const uses = sources.flatMap((source) => importsOf(source).map((imported) => ({ ...imported, by: source.text })));
+  const isUsed = (path: string, name: string): boolean =>
+    uses.some(({ target, names, space, by }) => {
+      if (target !== path) return false;
+      if (space !== undefined) return new RegExp(`\\b${name}\\b`).test(by);
+      return names === null || names.includes(name);
+    });
+  const exported = /^export\s+(?:async\s+|abstract\s+)?(?:const|let|function\*?|class|type)\s+(\w+)/gm;
+  const unused = sources
+    .filter(({ path }) => !isEntry(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(exported)].filter(([, name]) => !isUsed(path, name)).map(([, name]) => `${path}: ${name}`),
+    );
+  assertNone(unused);
+});

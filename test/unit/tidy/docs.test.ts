@@ -1,0 +1,78 @@
+/** The documents: the links, files, folders, commands and rules that they name exist. */
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { assertClean, documents, ROOT, sources, tracked } from './sources.ts';
+
+const files = tracked();
+const folders = new Set(files.flatMap(foldersOf));
+
+/** Folders that a running exchange makes. */
+const MADE_LATER = ['data/live/', 'live/', 'private/', 'node_modules/'];
+
+test('every link in a document leads to a file, and to a heading of it', () => {
+  assertClean(documents, ({ path, text }) =>
+    [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target]) => target)
+      .filter((target) => !/^[a-z]+:/.test(target) && !leadsSomewhere(path, target)),
+  );
+});
+
+test('every source file and folder that a document names exists', () => {
+  assertClean(documents, ({ path, text }) =>
+    [...text.matchAll(/`([\w./-]+(?:\.(?:ts|mjs|md|sql)|\/))`/g)]
+      .map(([, name]) => name)
+      .filter((name) => !MADE_LATER.includes(name) && !isNamedRightly(path, name)),
+  );
+});
+
+test('every npm script that a document gives exists', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  assertClean(documents, ({ text }) =>
+    [...text.matchAll(/\bnpm run ([\w:]+)/g)].map(([, script]) => script).filter((script) => !(script in scripts)),
+  );
+});
+
+test('every rule that code or a document cites exists', () => {
+  const text = readFileSync(join(ROOT, 'shared/RULES.md'), 'utf8');
+  const rules = new Set([...text.matchAll(/\*\*(\d+\.\d+)\b/g)].map(([, number]) => number));
+  const citation = /\bRULES\.md (\d+\.\d+(?:(?:, | and )\d+\.\d+)*)/g;
+  assertClean([...sources, ...documents], ({ text }) =>
+    [...text.matchAll(citation)]
+      .flatMap(([, numbers]) => numbers.split(/, | and /))
+      .filter((number) => !rules.has(number)),
+  );
+});
+
+function leadsSomewhere(document: string, target: string): boolean {
+  const [file, heading] = target.split('#');
+  const path = file === '' ? document : normalize(join(dirname(document), file));
+  if (!existsSync(join(ROOT, path))) return false;
+  return heading === undefined || headingsOf(readFileSync(join(ROOT, path), 'utf8')).includes(heading);
+}
+
+/** Headings as the addresses that GitHub gives them. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** A name is a path from the document's folder or from the root; without any folder it is a file somewhere below. */
+function isNamedRightly(document: string, name: string): boolean {
+  const room = dirname(document);
+  const paths = [normalize(join(room, name)), normalize(name)];
+  if (name.endsWith('/')) return paths.some((path) => folders.has(path));
+  if (paths.some((path) => files.includes(path))) return true;
+  const isBelow = (path: string): boolean => room === '.' || path.startsWith(`${room}/`);
+  return !name.includes('/') && files.some((path) => isBelow(path) && basename(path) === name);
+}
+
+/** a/b/c.ts → a/, a/b/ */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, index) => `${parts.slice(0, index + 1).join('/')}/`);
+}

@@ -1,0 +1,87 @@
+/** Where code may stand: the size of files, and the arrows between files and between rooms. */
+import { dirname } from 'node:path';
+import { test } from 'node:test';
+import { ROOMS } from './rooms.ts';
+import { assertClean, assertNone, importsOf, linesLike, production, type Source, sources } from './sources.ts';
+
+const MAX_COLUMNS = 120;
+const MAX_SOURCE_LINES = 400;
+
+test('no line is wider than 120 columns', () => {
+  const wide = new RegExp(`.{${MAX_COLUMNS + 1}}`);
+  assertClean(sources, (source) => linesLike(source, wide));
+});
+
+test('no source file outgrows one idea', () => {
+  assertClean(production, ({ lines }) => (lines.length > MAX_SOURCE_LINES ? [`${lines.length} lines`] : []));
+});
+
+test('rooms import only the rooms that the table lists for them, and all of those', () => {
+  const listed = ROOMS.flatMap(({ room, own, shared = '' }) => [
+    ...split(own).map((name) => `${room} → ${wingOf(room)}/${name}`),
+    ...split(shared).map((name) => `${room} → shared/${name}`),
+  ]);
+  const found = new Set(arrows(roomOf));
+  assertNone([...found].filter((arrow) => !listed.includes(arrow)).map((arrow) => `not listed: ${arrow}`));
+  assertNone(listed.filter((arrow) => !found.has(arrow)).map((arrow) => `not there: ${arrow}`));
+});
+
+test('a room imports only rooms that stand above it in the table', () => {
+  const order = ROOMS.map(({ room }) => room);
+  const isUpward = (arrow: string): boolean => {
+    const [from, to] = arrow.split(' → ');
+    return order.indexOf(to) < order.indexOf(from);
+  };
+  assertNone(arrows(roomOf).filter((arrow) => !isUpward(arrow)));
+});
+
+test('no two folders import each other', () => {
+  // The entry of the package exports what its room and the folders in it have.
+  const found = new Set(arrows(dirname, ({ path }) => path !== 'shared/client/index.ts'));
+  assertNone([...found].filter((arrow) => found.has(arrow.split(' → ').reverse().join(' → '))));
+});
+
+test('no files import each other in a circle', () => {
+  const graph = new Map(sources.map((source) => [source.path, importsOf(source).map(({ target }) => target)]));
+  assertNone(circlesIn(graph));
+});
+
+/** The arrows between groups of files, each once, written `from → to`. */
+function arrows(groupOf: (path: string) => string, isCounted = (_: Source): boolean => true): string[] {
+  const all = production
+    .filter(isCounted)
+    .flatMap((source) => importsOf(source).map(({ target }) => [groupOf(source.path), groupOf(target)]))
+    .filter(([from, to]) => from !== to)
+    .map(([from, to]) => `${from} → ${to}`);
+  return [...new Set(all)];
+}
+
+function wingOf(path: string): string {
+  return path.split('/')[0];
+}
+
+/** gateway/stream/market/feed.ts stands in the room gateway/stream. */
+function roomOf(path: string): string {
+  return path.split('/').slice(0, -1).slice(0, 2).join('/');
+}
+
+function split(names: string): string[] {
+  return names.split(' ').filter((name) => name !== '');
+}
+
+/** One circle, as a path, for each file at which a depth-first walk comes back to the way it went. */
+function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const isDone = new Set<string>();
+  const way: string[] = [];
+  const walk = (file: string): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '));
+    if (isDone.has(file) || way.includes(file)) return;
+    way.push(file);
+    for (const next of graph.get(file) ?? []) walk(next);
+    way.pop();
+    isDone.add(file);
+  };
+  for (const file of graph.keys()) walk(file);
+  return circles;
+}
