@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Conditions, type Finished, formatNumber, formatTable, median, type Row, STOLEN } from './report.ts';
+import { type Conditions, type Finished, formatShare, formatTable, median, type Row, STOLEN } from './report.ts';
 
 type Comparison = {
   readonly other: string;
@@ -54,10 +54,6 @@ function runIn(checkout: string, benches: readonly string[]): Results {
 function describe(round: number, checkout: string, { commit, loadAverage, reports }: Results): void {
   const stolen = reports.map(({ bench, stolen: share }) => `${bench} ${formatShare(share)}`).join(', ');
   console.log(`round ${1 + round}, ${checkout} at ${commit}, load ${loadAverage.toFixed(2)}, stolen: ${stolen}`);
-}
-
-function formatShare(share: number | string): string {
-  return typeof share === 'number' ? `${formatNumber(share)} %` : share;
 }
 
 function collect(figures: Map<string, Figure>, { reports }: Results, round: number, side: keyof Figure): void {

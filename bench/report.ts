@@ -83,6 +83,11 @@ export class StealMeter {
   }
 }
 
+/** Writes what a StealMeter has measured. */
+export function formatShare(share: number | string): string {
+  return typeof share === 'number' ? `${formatNumber(share)} %` : share;
+}
+
 export function atLeast(claim: string, measured: number, least: number): Goal {
   return { claim: `${claim} >= ${formatNumber(least)}`, measured: formatNumber(measured), isMet: measured >= least };
 }

@@ -23,6 +23,7 @@ const { values } = parseArgs({
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILES = [
   ...globSync('test/**/*.soak.ts', { cwd: ROOT }),
+  ...globSync('test/hostile/*.test.ts', { cwd: ROOT }),
   'test/api/replace.test.ts',
   'test/fault/bitflips.test.ts',
   'test/fault/clientStream.test.ts',
