@@ -3,6 +3,7 @@
  * of their route admits (http/route.ts), so that none of them needs to check for an account.
  */
 import type { BlockList } from 'node:net';
+import type { OperatorRole } from '../../shared/api/operators.ts';
 import type { SelfTrade } from '../../shared/base/codes.ts';
 import type { Limit, Tier } from '../limits/classes.ts';
 import type { HmacKey } from './hmacKey.ts';
@@ -28,8 +29,14 @@ export type ApiKey = {
   readonly allowedNetworks: BlockList | null;
 };
 
-/** The holder of the administrator's token. */
-export type Administrator = { readonly kind: 'administrator' };
+/** One object per operator, and one for the holder of the token of the settings. */
+export type Administrator = {
+  readonly kind: 'administrator';
+  /** BOOTSTRAP_ID or that of a named operator. */
+  readonly operatorId: string;
+  readonly name: string;
+  readonly roles: readonly OperatorRole[];
+};
 
 /** Public requests without a valid key, and operators' requests from this machine. */
 export type Anonymous = { readonly kind: 'anonymous' };
@@ -39,7 +46,14 @@ export type Principal = ApiKey | Administrator | Anonymous;
 /** Every kind that acts for an account. */
 export type AccountPrincipal = Extract<Principal, { readonly accountIndex: number }>;
 
-export const ADMINISTRATOR: Administrator = Object.freeze({ kind: 'administrator' });
+const BOOTSTRAP_ID = 'bootstrap';
+/** The holder of ADMIN_TOKEN: a superuser who is there before there is any operator, and cannot be revoked. */
+export const BOOTSTRAP: Administrator = Object.freeze({
+  kind: 'administrator',
+  operatorId: BOOTSTRAP_ID,
+  name: BOOTSTRAP_ID,
+  roles: ['superuser'] as const,
+});
 export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
 /** True for a principal that acts for an account. */

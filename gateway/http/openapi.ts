@@ -8,7 +8,7 @@ import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
 import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
 import { LIMIT_CLASSES } from '../limits/classes.ts';
 import { exampleOf } from './example.ts';
-import { isForOperators, type RouteSpec } from './spec.ts';
+import { isForOperators, type RouteSpec, requiredRole } from './spec.ts';
 
 /** The schemas that get a name of their own in the document. */
 export type NamedSchemas = ReadonlyMap<JsonSchema, string>;
@@ -17,7 +17,8 @@ type Document = Readonly<Record<string, unknown>>;
 
 const JSON_TYPE = 'application/json';
 const ALL_ERRORS = Object.keys(ERRORS) as readonly ErrorKey[];
-const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => isIdentity(ERRORS[key].number) && key !== 'INVALID_ADMIN_TOKEN');
+const OPERATOR_ERRORS: readonly ErrorKey[] = ['INVALID_ADMIN_TOKEN', 'INSUFFICIENT_ROLE'];
+const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => isIdentity(ERRORS[key].number) && !OPERATOR_ERRORS.includes(key));
 
 /** Formats of this interface as patterns, for readers that do not know them. */
 const PATTERNS: Readonly<Record<string, string>> = {
@@ -59,7 +60,7 @@ const SECURITY_SCHEMES = {
   ),
   signingVersion: inHeader(AUTH_HEADER.VERSION, 'Absent or 1, or 2.'),
   nonce: inHeader(AUTH_HEADER.NONCE, 'Of version 2: 16 to 64 characters, used once.'),
-  adminToken: { type: 'http', scheme: 'bearer', description: 'The token of the administrator.' },
+  adminToken: { type: 'http', scheme: 'bearer', description: 'The token of an operator who has the role.' },
 };
 const VERSION_1 = ['apiKey', 'passphrase', 'timestamp', 'signature'];
 const VERSION_2 = [...VERSION_1, 'signingVersion', 'nonce'];
@@ -92,7 +93,7 @@ export function errorsOf(route: RouteSpec): readonly ErrorKey[] {
   add(!route.probe, 'ENGINE_BUSY');
   add(LIMIT_CLASSES[route.limit] !== null, 'RATE_LIMITED', 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE');
   add(isSigned || route.strictKey, ...IDENTITY_ERRORS);
-  add(isForOperators(route), 'INVALID_ADMIN_TOKEN');
+  add(isForOperators(route), ...OPERATOR_ERRORS);
   add(placing, 'PLATFORM_PAUSED', 'NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY');
   add(placing && !reducing, 'TRADING_TIMEOUT_ACTIVE');
   add(route.idempotency, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
@@ -166,8 +167,8 @@ function securityOf(route: RouteSpec): unknown {
   const withKey = (schemes: readonly string[], scopes: readonly string[]): Document => {
     return Object.fromEntries(schemes.map((name) => [name, name === 'apiKey' ? scopes : []]));
   };
-  if (access === 'admin') return [{ adminToken: [] }];
   if (access === 'operator') return [{}, { adminToken: [] }];
+  if (isForOperators(route)) return [{ adminToken: [requiredRole(route)] }];
   if (access === 'public') return strictKey ? [{}, withKey(VERSION_2, []), withKey(VERSION_1, [])] : [];
   const own = route.method === 'GET' ? 'read:account' : 'manage:account';
   const scopes = [access === 'authenticated' ? own : access];

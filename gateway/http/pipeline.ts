@@ -26,7 +26,8 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { AdminToken } from '../access/adminToken.ts';
 import type { Authenticator } from '../access/authenticator.ts';
-import { ADMINISTRATOR, isAccount } from '../access/principal.ts';
+import { BOOTSTRAP, isAccount } from '../access/principal.ts';
+import { covers } from '../access/roles.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
@@ -39,7 +40,7 @@ import { RequestCounts } from './requestCounts.ts';
 import { ok, refuse } from './respond.ts';
 import type { Route } from './route.ts';
 import { type Endpoint, Router } from './router.ts';
-import { isForOperators, type RouteSpec, requiredScope } from './spec.ts';
+import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
 
 export type PipelineOptions = {
@@ -200,7 +201,12 @@ export class Pipeline {
       this.#identity.refuse(call, route, { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } });
       return false;
     }
-    call.principal = ADMINISTRATOR;
+    const administrator = BOOTSTRAP;
+    call.principal = administrator;
+    if (!covers(administrator.roles, requiredRole(route))) {
+      this.#identity.refuse(call, route, { row: ERRORS.INSUFFICIENT_ROLE });
+      return false;
+    }
     call.addressPassage = this.#identity.countAddress(call, route);
     return true;
   }

@@ -4,6 +4,7 @@
  * A handler answers every call exactly once through respond.ts, now or later, aborted or not: the answer of an aborted
  * call reaches no client but still ends its idempotency key and lets the server drain.
  */
+import type { OperatorRole } from '../../shared/api/operators.ts';
 import type { FromSchema } from '../../shared/api/schema.ts';
 import type { AccountPrincipal, Administrator, Anonymous, ApiKey, Principal } from '../access/principal.ts';
 import type { Call } from './call.ts';
@@ -32,7 +33,7 @@ type ParameterOf<P extends string> = P extends `${string}:${infer Name}/${infer 
 
 type PrincipalOf<A extends Access> = A extends 'public'
   ? ApiKey | Anonymous
-  : A extends 'admin'
+  : A extends OperatorRole
     ? Administrator
     : A extends 'operator'
       ? Principal

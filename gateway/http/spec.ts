@@ -4,8 +4,10 @@
  * `/openapi.json` (openapi.ts).
  */
 import type { Scope } from '../../shared/api/accounts.ts';
+import type { OperatorRole } from '../../shared/api/operators.ts';
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import type { ErrorKey } from '../../shared/base/errors.ts';
+import { isRole } from '../access/roles.ts';
 import { SCOPE } from '../access/scopes.ts';
 import type { LimitClass } from '../limits/classes.ts';
 
@@ -13,9 +15,10 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * `authenticated` is a key that may read the account, and for a write one that may manage it (RULES.md 4). `operator`
- * is any request from this machine, and the administrator.
+ * is any request from this machine, and every administrator. The name of a role is an administrator who has it: so no
+ * route of administrators can be declared without the role that it needs.
  */
-export type Access = 'public' | 'admin' | 'operator' | 'authenticated' | Scope;
+export type Access = 'public' | 'operator' | 'authenticated' | OperatorRole | Scope;
 
 export type RouteSpec = Readonly<{
   method: Method;
@@ -65,17 +68,21 @@ export type RouteSpec = Readonly<{
 export function requiredScope({ access, method }: RouteSpec): number {
   switch (access) {
     case 'public':
-    case 'admin':
     case 'operator':
       return 0;
     case 'authenticated':
       return method === 'GET' ? SCOPE['read:account'] : SCOPE['manage:account'];
     default:
-      return SCOPE[access];
+      return isRole(access) ? 0 : SCOPE[access];
   }
 }
 
-/** Routes of the administrator and of operators, which no API key opens. */
+/** The role that an administrator needs for the route. */
+export function requiredRole({ access }: RouteSpec): OperatorRole {
+  return isRole(access) ? access : 'viewer';
+}
+
+/** Routes of administrators, and those that are open from this machine, which no API key opens. */
 export function isForOperators({ access }: RouteSpec): boolean {
-  return access === 'admin' || access === 'operator';
+  return access === 'operator' || isRole(access);
 }

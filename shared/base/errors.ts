@@ -44,6 +44,7 @@ export const ERRORS = {
   INVALID_ADMIN_TOKEN: row(210, 'UNAUTHORIZED', 401, 'invalid admin token'),
   IP_BLOCKED: row(212, 'FORBIDDEN', 403, 'this address is not allowed for the API key'),
   INSUFFICIENT_SCOPE: row(211, 'INSUFFICIENT_SCOPE', 403, 'API key lacks the required scope'),
+  INSUFFICIENT_ROLE: row(213, 'INSUFFICIENT_ROLE', 403, 'operator lacks the required role'),
 
   // 300 admission
   RATE_LIMITED: row(300, 'RATE_LIMITED', 429, 'rate limit exceeded'),

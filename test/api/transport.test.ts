@@ -148,7 +148,7 @@ const ROUTES: Route[] = [
     ...UNDOCUMENTED,
     method: 'GET',
     path: '/admin/ledger',
-    access: 'admin',
+    access: 'viewer',
     limit: 'unlimited',
     handler: (call) => ok(call, { balanced: true }),
   },

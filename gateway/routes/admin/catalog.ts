@@ -30,7 +30,7 @@ type AdminCatalogDeps = {
   readonly clock: Clock;
 };
 
-const ADMIN = { access: 'admin', limit: 'unlisted' } as const;
+const ADMIN = { access: 'catalogue', limit: 'unlisted' } as const;
 
 const CREATE_EVENT = {
   ...ADMIN,

@@ -12,7 +12,7 @@ const LISTEN = {
   method: 'GET',
   path: '/admin/events',
   summary: 'Counts and changes as server-sent events.',
-  access: 'admin',
+  access: 'viewer',
   limit: 'unlisted',
   answers: { 200: { type: 'string' } },
   contentType: 'text/event-stream',

@@ -28,9 +28,9 @@ type AdminFundDeps = {
   readonly views: Views;
 };
 
-const ADMIN = { access: 'admin', limit: 'unlisted' } as const;
 const MOVE = {
-  ...ADMIN,
+  access: 'treasury',
+  limit: 'unlisted',
   method: 'POST',
   params: ID_PARAM,
   body: NEW_MOVEMENT,
@@ -53,7 +53,8 @@ const WITHDRAW = {
 } as const satisfies RouteSpec;
 
 const SHOW_LEDGER = {
-  ...ADMIN,
+  access: 'viewer',
+  limit: 'unlisted',
   method: 'GET',
   path: '/admin/ledger',
   summary: 'The money of all accounts and the collateral of all markets, and whether the sums close.',

@@ -35,10 +35,11 @@ type AdminPlatformDeps = {
   readonly feed: Pick<AdminFeed, 'publish'>;
 };
 
-const ADMIN = { access: 'admin', limit: 'unlisted' } as const;
+const ADMIN = { access: 'superuser', limit: 'unlisted' } as const;
 
 const SHOW_PLATFORM = {
   ...ADMIN,
+  access: 'viewer',
   method: 'GET',
   path: '/admin/platform',
   summary: 'The switches and the state of the shards.',

@@ -20,7 +20,7 @@ type AdminResolutionDeps = MarketDeps & {
 const REFUND: Payouts = [PPM / 2, PPM / 2];
 
 const STEP = {
-  access: 'admin',
+  access: 'catalogue',
   limit: 'unlisted',
   method: 'POST',
   params: ID_PARAM,

@@ -33,10 +33,12 @@ type AdminUserDeps = {
 };
 
 const DEFAULT_ROLE = 'user';
-const ADMIN = { access: 'admin', limit: 'unlisted' } as const;
+/** Wallets, delegates and keys can spend the money of an account, so only superusers give them. */
+const ADMIN = { access: 'superuser', limit: 'unlisted' } as const;
 
 const CREATE_USER = {
   ...ADMIN,
+  access: 'treasury',
   method: 'POST',
   path: '/admin/users',
   summary: 'Makes a user with an account of its own.',
@@ -48,6 +50,7 @@ const CREATE_USER = {
 
 const SHOW_USER = {
   ...ADMIN,
+  access: 'viewer',
   method: 'GET',
   path: '/admin/users/:id',
   summary: 'A user and the USDC of the account.',
@@ -91,6 +94,7 @@ const ISSUE_KEY = {
 
 const REVOKE_KEY = {
   ...ADMIN,
+  access: 'treasury',
   method: 'DELETE',
   path: '/admin/api-keys/:key_id',
   summary: 'Revokes an API key; revoking it again changes nothing.',
