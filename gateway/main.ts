@@ -1,10 +1,10 @@
 /** The server process: reads its settings, starts the exchange, prints its URL, and stops in order on a signal. */
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../shared/base/clock.ts';
-import { type Config, ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
+import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { createLogger, type Logger } from './process/log.ts';
 import { StartError } from './process/startError.ts';
-import type { Demo, OpenedDemo } from './wiring/demo.ts';
+import { banner } from './wiring/banner.ts';
 import { Exchange } from './wiring/exchange.ts';
 
 /** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
@@ -25,7 +25,14 @@ async function main(): Promise<void> {
   stopOnSignals(exchange, log);
   const opened = config.demo ? await (await import('./wiring/demo.ts')).openDemo(exchange, log) : null;
   const { token, isNew } = exchange.stores.control.adminToken;
-  printBanner(exchange.baseUrl, isNew ? token : null, opened, config);
+  const lines = banner({
+    baseUrl: exchange.baseUrl,
+    dataDir: config.dataDir,
+    newToken: isNew ? token : null,
+    opened,
+    isTerminal: process.stdout.isTTY === true,
+  });
+  if (lines.length > 0) console.log(lines.join('\n'));
   log.info(
     { host: config.host, port: exchange.port, shards: exchange.stores.control.shards, data_dir: config.dataDir },
     'listening',
@@ -53,37 +60,6 @@ function stopOnSignals(exchange: Exchange, log: Logger): void {
 function fail(log: Logger, error: unknown): void {
   log.fatal({ err: error }, 'a thread failed');
   setImmediate(() => process.exit(EXIT_SOFTWARE));
-}
-
-/** For a user who starts the server by hand. Secrets are shown only when they are made. */
-function printBanner(baseUrl: string, newToken: string | null, opened: OpenedDemo | null, config: Config): void {
-  const lines: string[] = [];
-  if (newToken !== null)
-    lines.push('', `  Admin token  ${newToken}`, '               shown only now; ADMIN_TOKEN sets another');
-  if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew, config.dataDir));
-  if (lines.length === 0) return;
-  console.log(['', `  Exchange     ${baseUrl}`, ...lines, ''].join('\n'));
-}
-
-function demoLines({ accounts, market_id }: Demo, isNew: boolean, dataDir: string): string[] {
-  const lines = ['', `  Demo keys    ${isNew ? 'also in' : 'in'} ${dataDir}/demo.json`];
-  if (isNew) {
-    for (const { name, key_id, secret, passphrase, wallet_address } of accounts) {
-      lines.push(
-        `    ${name.padEnd(10)} wallet      ${wallet_address}`,
-        `               key id      ${key_id}`,
-        `               secret      ${secret}`,
-        `               passphrase  ${passphrase}`,
-      );
-    }
-  }
-  lines.push(
-    '',
-    '  Place an order from another terminal:',
-    '',
-    `    npm run order -- --market ${market_id} --side buy --outcome yes --price 0.55 --size 10`,
-  );
-  return lines;
 }
 
 try {

@@ -5,6 +5,7 @@
 import { type BlockList, isIP } from 'node:net';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
+import { exposureProblem, isLoopback } from './exposure.ts';
 import { tryParseNetworks } from './networks.ts';
 
 /** sysexits.h EX_CONFIG: a supervisor need not start the process again. */
@@ -92,11 +93,7 @@ export class ConfigError extends Error {
 export function parseConfig(env: Environment, cores: number): Config {
   const read = new EnvironmentReader(env);
   const host = read.host('HOST', '127.0.0.1');
-  const rateLimits = read.flag('RATE_LIMITS', true);
-  if (!rateLimits && !isLoopback(host)) {
-    throw new ConfigError('RATE_LIMITS: off is for benchmark runs and needs a loopback HOST');
-  }
-  return Object.freeze({
+  const config = Object.freeze({
     host,
     port: read.integer('PORT', 8080, 0, 65_535),
     dataDir: read.text('DATA_DIR', 'data/live'),
@@ -120,10 +117,10 @@ export function parseConfig(env: Environment, cores: number): Config {
       feeSweeper: read.address('FEE_SWEEPER_ADDRESS', ZERO_ADDRESS),
     }),
     feeBps: read.integer('FEE_BPS', 50, 0, 10_000),
-    rateLimits,
+    rateLimits: read.flag('RATE_LIMITS', true),
     collateralCheck: read.flag('COLLATERAL_CHECK', true),
     postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
-    demo: read.flag('DEMO', env['NODE_ENV'] !== 'production'),
+    demo: read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host)),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
@@ -134,6 +131,9 @@ export function parseConfig(env: Environment, cores: number): Config {
     rpcUrl: read.url('RPC_URL'),
     natsUrl: read.url('NATS_URL'),
   });
+  const problem = exposureProblem(config, read.list('TRUST_PROXY'));
+  if (problem !== null) throw new ConfigError(problem);
+  return config;
 }
 
 class EnvironmentReader {
@@ -222,17 +222,21 @@ class EnvironmentReader {
 
   /** Origins in the form of browsers: scheme, host and port, and nothing after them. */
   origins(name: string): string[] {
-    const value = this.#value(name);
-    const entries = value === '' ? [] : value.split(',').map((entry) => entry.trim());
+    const entries = this.list(name);
     const isOrigin = (entry: string) => entry === '*' || (URL.canParse(entry) && new URL(entry).origin === entry);
     if (entries.every(isOrigin)) return entries;
     throw new ConfigError(`${name}: expected * or origins (https://example.org) separated by commas`);
   }
 
-  networks(name: string): BlockList | null {
+  /** The parts between the commas; none for a variable that is not set. */
+  list(name: string): string[] {
     const value = this.#value(name);
-    if (value === '') return null;
-    const networks = tryParseNetworks(value.split(',').map((entry) => entry.trim()));
+    return value === '' ? [] : value.split(',').map((entry) => entry.trim());
+  }
+
+  networks(name: string): BlockList | null {
+    if (!this.has(name)) return null;
+    const networks = tryParseNetworks(this.list(name));
     if (networks === null) {
       throw new ConfigError(`${name}: expected IP addresses or networks (10.0.0.0/8) separated by commas`);
     }
@@ -248,8 +252,4 @@ function readTls(read: EnvironmentReader): Config['tls'] {
   if (read.has('TLS_CERT') !== read.has('TLS_KEY')) throw new ConfigError('TLS_CERT and TLS_KEY: set both or neither');
   if (!read.has('TLS_CERT')) return null;
   return Object.freeze({ certFile: read.text('TLS_CERT', ''), keyFile: read.text('TLS_KEY', '') });
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -30,7 +30,15 @@ function sum(samples: Samples, name: string): number {
 }
 
 /** Listens on the network, too, for the one test that comes from there. */
-const server = await startServer({ after }, { RATE_LIMITS: 'on', VERIFIER: 'noble', HOST: '0.0.0.0' });
+const server = await startServer(
+  { after },
+  {
+    RATE_LIMITS: 'on',
+    VERIFIER: 'noble',
+    HOST: '0.0.0.0',
+    TRUST_PROXY: '192.0.2.1',
+  },
+);
 
 test('tells requests, limits, rings, lags, switches and the verifier', async () => {
   const market = await makeMarket(server);

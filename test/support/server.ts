@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Far above any start: it only turns a server that hangs into a failure with its log. */
 const START_LIMIT_MS = 30_000;
 
-const TEST_ADMIN_TOKEN = 'admin-token-of-the-tests';
+const TEST_ADMIN_TOKEN = 'the-admin-token-of-all-the-tests';
 
 type Environment = Record<string, string>;
 // biome-ignore lint/suspicious/noExplicitAny: what a server sends is what a test is about to check

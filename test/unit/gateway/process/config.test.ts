@@ -111,7 +111,7 @@ describe('config', () => {
   it('reads every variable', () => {
     const config = parseConfig(
       {
-        HOST: '0.0.0.0',
+        HOST: '127.0.0.2',
         PORT: '0',
         DATA_DIR: '/tmp/x',
         SHARDS: '3',
@@ -132,6 +132,7 @@ describe('config', () => {
       },
       CORES,
     );
+    assert.equal(config.host, '127.0.0.2');
     assert.equal(config.port, 0);
     assert.equal(config.shards, 3);
     assert.equal(config.verifier, 'noble');
@@ -189,7 +190,8 @@ describe('config', () => {
   });
 
   it('knows an address and a name from what is neither', () => {
-    for (const HOST of ['::', 'localhost', 'exchange-1.example']) assert.equal(parseConfig({ HOST }, CORES).host, HOST);
+    for (const HOST of ['::', 'localhost', 'exchange-1.example'])
+      assert.equal(parseConfig({ HOST, TRUST_PROXY: '10.0.0.1' }, CORES).host, HOST);
     for (const HOST of ['256.1.1.1', '10.0.0', 'a b', 'a..b', '127.0.0.1:80'])
       assert.match(refusal({ HOST }), /^HOST: /);
   });
@@ -210,4 +212,44 @@ describe('config', () => {
     assert.ok(trustProxy?.check('::1', 'ipv6'));
     assert.ok(!trustProxy?.check('11.0.0.1', 'ipv4'));
   });
+
+  describe('off loopback', () => {
+    const exposed = (env: Environment): Environment => ({ HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1', ...env });
+    const dangerous: [string, Environment, RegExp][] = [
+      ['neither TLS nor a proxy', { TRUST_PROXY: '' }, /^TLS_CERT and TLS_KEY, or TRUST_PROXY/],
+      ['a short administrator token', { ADMIN_TOKEN: 'x'.repeat(31) }, /^ADMIN_TOKEN: at least 32 characters/],
+      ['no collateral check', { COLLATERAL_CHECK: 'off' }, /^COLLATERAL_CHECK: /],
+      ['no rate limits', { RATE_LIMITS: 'off' }, /^RATE_LIMITS: /],
+      ['the demo', { DEMO: 'on' }, /^DEMO: /],
+      ['a proxy anywhere', { TRUST_PROXY: '0.0.0.0/0' }, /^TRUST_PROXY: names the whole internet/],
+      ['a proxy anywhere, IPv6', { TRUST_PROXY: '10.0.0.1, ::/0' }, /^TRUST_PROXY: names the whole internet/],
+      ['a proxy anywhere in two halves', { TRUST_PROXY: '0.0.0.0/1,128.0.0.0/1' }, /^TRUST_PROXY: /],
+      ['a proxy at any mapped address', { TRUST_PROXY: '::ffff:0:0/96' }, /^TRUST_PROXY: /],
+    ];
+    for (const [name, env, message] of dangerous) {
+      it(`refuses ${name}, which loopback allows`, () => {
+        const { message: said } = assertThrows(() => parseConfig(exposed(env), CORES));
+        assert.match(said, message);
+        assert.ok(!said.includes('\n') && !said.includes('xxxx'), 'one line, without the secret');
+        for (const HOST of ['127.0.0.1', '::1', 'localhost']) parseConfig({ ...exposed(env), HOST }, CORES);
+      });
+    }
+
+    it('takes what a careful operator sets', () => {
+      const token = 'x'.repeat(32);
+      const proxied = parseConfig(exposed({ ADMIN_TOKEN: token, TRUST_PROXY: '10.0.0.0/8, 2001:db8::/32' }), CORES);
+      assert.equal(proxied.adminToken, token);
+      assert.equal(parseConfig(exposed({ TRUST_PROXY: '', TLS_CERT: 'c', TLS_KEY: 'k' }), CORES).demo, false);
+    });
+  });
 });
+
+function assertThrows(action: () => unknown): ConfigError {
+  try {
+    action();
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error;
+  }
+  return assert.fail('was accepted');
+}

@@ -1,0 +1,61 @@
+/**
+ * Settings that are harmless on this machine alone and dangerous where others can reach the exchange: off loopback they
+ * stop the start (RULES.md 10.10).
+ */
+
+import type { BlockList } from 'node:net';
+import { isIP } from 'node:net';
+import { isWithin } from './networks.ts';
+
+/** Shorter tokens can be guessed, or were chosen by a person. */
+const ADMIN_TOKEN_CHARACTERS = 32;
+/** The largest network of private addresses is 10.0.0.0/8; no proxies of one operator fill a larger one. */
+const WIDEST_IPV4_BITS = 8;
+const WIDEST_IPV6_BITS = 16;
+/** Public addresses far apart from each other: a list that has both is a list of everybody. */
+const STRANGERS = ['8.8.8.8', '203.0.113.1'] as const;
+
+type Exposable = {
+  readonly host: string;
+  readonly tls: object | null;
+  readonly trustProxy: BlockList | null;
+  readonly adminToken: string | null;
+  readonly rateLimits: boolean;
+  readonly collateralCheck: boolean;
+  readonly demo: boolean;
+};
+
+/** @param proxies the entries of TRUST_PROXY. @returns the first reason not to start, in one line, or null. */
+export function exposureProblem(config: Exposable, proxies: readonly string[]): string | null {
+  const { host, tls, trustProxy, adminToken, rateLimits, collateralCheck, demo } = config;
+  if (isLoopback(host)) return null;
+  if (!rateLimits) return 'RATE_LIMITS: off is for benchmark runs and needs a loopback HOST';
+  if (!collateralCheck)
+    return 'COLLATERAL_CHECK: off lets accounts trade what they do not have and needs a loopback HOST';
+  if (demo) return 'DEMO: on makes accounts with known keys and needs a loopback HOST';
+  if (adminToken !== null && adminToken.length < ADMIN_TOKEN_CHARACTERS) {
+    return `ADMIN_TOKEN: at least ${ADMIN_TOKEN_CHARACTERS} characters are needed where HOST is not a loopback address`;
+  }
+  if (trustProxy !== null && trustsEverybody(trustProxy, proxies)) {
+    return 'TRUST_PROXY: names the whole internet, so that anybody could claim any address; name the proxies alone';
+  }
+  if (tls === null && trustProxy === null) {
+    return 'TLS_CERT and TLS_KEY, or TRUST_PROXY behind a proxy with TLS: needed where HOST is no loopback address';
+  }
+  return null;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function trustsEverybody(trustProxy: BlockList, proxies: readonly string[]): boolean {
+  return proxies.some(isTooWide) || STRANGERS.every((address) => isWithin(trustProxy, address));
+}
+
+/** The entry has been parsed as an address or a network before. */
+function isTooWide(entry: string): boolean {
+  const [address, bits] = entry.split('/');
+  if (bits === undefined) return false;
+  return Number(bits) < (isIP(address!) === 4 ? WIDEST_IPV4_BITS : WIDEST_IPV6_BITS);
+}

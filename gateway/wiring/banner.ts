@@ -1,0 +1,58 @@
+/**
+ * The lines that a start prints for a user who starts the server by hand. Secrets are shown only when they are made,
+ * and to a terminal only: what goes to a pipe or a file is kept as a log and read by others than the operator
+ * (RULES.md 10.10).
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Demo, OpenedDemo } from './demo.ts';
+
+type BannerOptions = {
+  readonly baseUrl: string;
+  readonly dataDir: string;
+  /** The administrator's token, if this start has made it. */
+  readonly newToken: string | null;
+  /** Null without a demo. */
+  readonly opened: OpenedDemo | null;
+  /** A person reads the output while it is printed. */
+  readonly isTerminal: boolean;
+};
+
+/** In the data directory, for its owner alone: the token of a first start that no terminal watched. */
+const ADMIN_TOKEN_FILE = 'admin.token';
+
+/** The lines to print, none when there is nothing to say. A new token that may not be printed is written to a file. */
+export function banner({ baseUrl, dataDir, newToken, opened, isTerminal }: BannerOptions): string[] {
+  const lines: string[] = [];
+  if (newToken !== null) lines.push(...tokenLines(newToken, dataDir, isTerminal));
+  if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew && isTerminal, dataDir));
+  return lines.length === 0 ? [] : ['', `  Exchange     ${baseUrl}`, ...lines, ''];
+}
+
+function tokenLines(token: string, dataDir: string, isTerminal: boolean): string[] {
+  if (isTerminal) return ['', `  Admin token  ${token}`, '               shown only now; ADMIN_TOKEN sets another'];
+  const path = join(dataDir, ADMIN_TOKEN_FILE);
+  writeFileSync(path, `${token}\n`, { mode: 0o600, flush: true });
+  return ['', `  Admin token  in ${path}`, '               delete the file once you keep the token elsewhere'];
+}
+
+function demoLines({ accounts, market_id }: Demo, areKeysShown: boolean, dataDir: string): string[] {
+  const lines = ['', `  Demo keys    ${areKeysShown ? 'also in' : 'in'} ${dataDir}/demo.json`];
+  if (areKeysShown) {
+    for (const { name, key_id, secret, passphrase, wallet_address } of accounts) {
+      lines.push(
+        `    ${name.padEnd(10)} wallet      ${wallet_address}`,
+        `               key id      ${key_id}`,
+        `               secret      ${secret}`,
+        `               passphrase  ${passphrase}`,
+      );
+    }
+  }
+  lines.push(
+    '',
+    '  Place an order from another terminal:',
+    '',
+    `    npm run order -- --market ${market_id} --side buy --outcome yes --price 0.55 --size 10`,
+  );
+  return lines;
+}
