@@ -1,7 +1,8 @@
 /**
  * A change of the canonical fee in a book (RULES.md 2.4): orders signed under another fee become dormant, and dormant
- * orders signed under the new fee wake in order of priority, unless one would cross the book now. Linear in the orders
- * of the book and not on the hot path, so it may allocate.
+ * orders signed under the new fee wake in order of priority. The book is empty by then, and those that wake were in it
+ * together before, so none crosses another. Linear in the orders of the book and not on the hot path, so it may
+ * allocate.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { EVENT } from '../../shared/wire/events.ts';
@@ -30,7 +31,8 @@ export function moveFee(market: Market, orders: Orders, digest: Digest, emit: Ev
   assert(open === market.openOrders, 'MARKET-4: every open order rests or is dormant');
   for (const slot of dormant) {
     if (orders.feeBps[slot << WORD_SHIFT] !== market.feeBps) continue;
-    if (book.crosses(orders.isBid[slot << WORD_SHIFT], orders.yesTicks[slot << WORD_SHIFT])) continue;
+    const isCrossing = book.crosses(orders.isBid[slot << WORD_SHIFT], orders.yesTicks[slot << WORD_SHIFT]);
+    assert(!isCrossing, 'BOOK-1: the orders of one fee were in the book together, so none crosses another');
     book.wake(slot);
     digest.markOrder(slot);
     emit.sleepOrWake(EVENT.WOKEN.TYPE, slot, ++market.sequence);

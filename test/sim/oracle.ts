@@ -573,7 +573,7 @@ export class Oracle {
       this.events.push({ kind: 'dormant', order: order.id });
     }
     for (const order of here) {
-      if (!order.isDormant || order.feeBps !== market.feeBps || this.#crossing(order).length > 0) continue;
+      if (!order.isDormant || order.feeBps !== market.feeBps) continue;
       order.isDormant = false;
       this.events.push({ kind: 'woken', order: order.id });
     }
