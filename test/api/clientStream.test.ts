@@ -266,7 +266,7 @@ test('what no retry will heal is an error: a bad key, an unknown market, no scop
   await good.ready();
   assert.throws(() => anonymous.openUser(), /credentials/);
   await assert.rejects(
-    open({ credentials: rig.credentials(3, 'no scope', 0) })
+    open({ credentials: rig.credentials(3, 'no scope', { scopes: 0 }) })
       .openBook(rig.marketId(0))
       .ready(),
     {

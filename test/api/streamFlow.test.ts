@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { E, OK } from '../../shared/base/errors.ts';
 import { Random } from '../support/random.ts';
 import type { Json } from '../support/server.ts';
 import { StreamBook } from '../support/streamBook.ts';
@@ -272,6 +273,47 @@ test('the end of a connection that asked for it cancels the open orders of its a
   for (const client of [first, second, third]) client.end();
   while (rig.stream.connectionCount > 0) await nextTurn();
   assert.deepEqual(rig.cancelled, [{ account: 1, shard: 0 }]);
+});
+
+test('a cancel at the end of a connection is repeated until it is carried out (RULES.md 8.10)', async (t) => {
+  const rig = await StreamRig.start(t, SEED + 13);
+  const client = await StreamClient.open(t, rig.baseUrl, rig.headers(1));
+  await client.subscribe({ user: true, cancel_on_disconnect: true });
+  rig.hasRoom = false;
+  client.end();
+  while (rig.stream.connectionCount > 0) await nextTurn();
+  rig.stream.tick();
+  assert.equal(rig.cancelled.length, 0);
+  rig.hasRoom = true;
+  rig.stream.tick();
+  for (const code of [E.OUTCOME_UNKNOWN, E.ENGINE_BUSY, OK]) {
+    assert.equal(rig.answers.length, 1);
+    rig.stream.tick();
+    assert.equal(rig.answers.length, 1, 'not again while its result is on the way');
+    rig.answers.pop()!(code);
+    rig.stream.tick();
+  }
+  assert.equal(rig.answers.length, 0);
+  assert.deepEqual(rig.cancelled, Array(3).fill({ account: 1, shard: 0 }));
+});
+
+test('a key that expires or is revoked closes its connections and no others (RULES.md 8.1)', async (t) => {
+  const rig = await StreamRig.start(t, SEED + 14);
+  const expiresAtMs = rig.clock.nowMs() + 10_000;
+  const expiring = await StreamClient.open(t, rig.baseUrl, rig.headers(1, 'expiring', { expiresAtMs }));
+  const revoked = await StreamClient.open(t, rig.baseUrl, rig.headers(1, 'revoked'));
+  const other = await StreamClient.open(t, rig.baseUrl, rig.headers(1, 'other'));
+  rig.stream.closeConnectionsOf('revoked');
+  const end = { code: 1008, reason: 'API key is revoked or expired' };
+  assert.deepEqual(await revoked.closed, end);
+  rig.clock.advance(9_999);
+  rig.stream.tick();
+  await expiring.settle();
+  rig.clock.advance(1);
+  rig.stream.tick();
+  assert.deepEqual(await expiring.closed, end);
+  await other.settle();
+  assert.equal(rig.stream.connectionCount, 1);
 });
 
 test('nothing a client sends is more than refused, and the refusal has its id (RULES.md 8.2)', async (t) => {

@@ -4,7 +4,14 @@ import { Journal } from '../../engine/journal/journal.ts';
 import { RowView } from '../../engine/journal/rowView.ts';
 import { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
-import { ANY_COMMAND, COMMAND, COMMAND_VERSION, PLACE_BIT_POST_ONLY, packKind } from '../../shared/wire/commands.ts';
+import {
+  ANY_COMMAND,
+  COMMAND,
+  COMMAND_VERSION,
+  EXTENDED_PLACE,
+  PLACE_BIT_POST_ONLY,
+  packKind,
+} from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT, EVENT_BYTES, EVENT_VERSION, type EventType } from '../../shared/wire/events.ts';
 import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
 import { amountsOf } from './commandBodies.ts';
@@ -41,10 +48,13 @@ type FillSpec = {
 
 type OpenOrder = { readonly account: number; readonly market: number; remainingLots: number };
 
+/** EXT_ROUTE and the index in a batch, with the 16 bytes of the key and of its payload's fingerprint. */
+type KeyUse = { route: number; row: number; key: Uint8Array; fingerprint: Uint8Array };
+
 /** Writes one journal; numbers its rows, orders and trades like a shard does. */
 export class JournalScript {
   readonly journal: Journal;
-  readonly #command = new RecordBuffer(256);
+  readonly #command = new RecordBuffer(512);
   readonly #events = new RecordBuffer(4096);
   readonly #shard: number;
   /** By slot. */
@@ -58,14 +68,23 @@ export class JournalScript {
     this.journal = Journal.open({ journalPath, journalSync: 'normal', shard, shards });
   }
 
-  /** One committed row with the events that `write` adds; returns its sequence. */
-  record(timeMs: number, write: (script: JournalScript) => void): number {
+  /**
+   * One committed row with the events that `write` adds; returns its sequence. Its command says nothing but the time,
+   * and the use of an idempotency key if there is one.
+   */
+  record(timeMs: number, write: (script: JournalScript) => void, keyUse?: KeyUse): number {
     this.#timeMs = timeMs;
     this.#events.clear();
     write(this);
     this.#command.clear();
-    const word = this.#command.append(COMMAND.TICK.BYTES, COMMAND.TICK.TYPE | (COMMAND_VERSION << 16));
+    const { BYTES, TYPE } = keyUse === undefined ? COMMAND.TICK : { ...COMMAND.PLACE, BYTES: EXTENDED_PLACE.BYTES };
+    const word = this.#command.append(BYTES, TYPE | (COMMAND_VERSION << 16));
     writeSafe(this.#command.words, word + ANY_COMMAND.timeMs, timeMs);
+    if (keyUse !== undefined) {
+      this.#command.words[word + EXTENDED_PLACE.keyUse] = keyUse.route | (keyUse.row << 8);
+      this.#command.bytes.set(keyUse.key, (word + EXTENDED_PLACE.key) * 4);
+      this.#command.bytes.set(keyUse.fingerprint, (word + EXTENDED_PLACE.fingerprint) * 4);
+    }
     const row = new RowView();
     row.sequence = this.journal.lastSequence + 1;
     row.timeMs = timeMs;

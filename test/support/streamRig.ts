@@ -19,7 +19,9 @@ import { STREAM_PATH } from '../../gateway/stream/socket/limits.ts';
 import { Stream } from '../../gateway/stream/socket/stream.ts';
 import { bookLevels } from '../../gateway/views/bookLevels.ts';
 import { Views } from '../../gateway/views/index.ts';
+import { RecordResult } from '../../gateway/views/recordResult.ts';
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
+import { E, OK } from '../../shared/base/errors.ts';
 import { type Credentials, type HeaderFields, RequestSigner } from '../../shared/client/request.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { decodeEvent } from '../../shared/wire/events.ts';
@@ -42,6 +44,10 @@ export class StreamRig {
   readonly stream: Stream;
   /** The cancels sent at the end of a connection: account and shard. */
   readonly cancelled: { account: number; shard: number }[] = [];
+  /** Answers each of them. */
+  readonly answers: ((code: number) => void)[] = [];
+  /** False: the shard has no room for commands. */
+  hasRoom = true;
   flow: CommandFlow;
   baseUrl = '';
   #shard = new InThreadShard(new Balances(createBalances(1), 0));
@@ -88,9 +94,12 @@ export class StreamRig {
       feeds: this.feeds,
       views,
       engine: {
-        cancelMarket: (shard, account) => {
+        cancelMarket: (shard, account, _market, _outcome, onReply, context) => {
+          if (!this.hasRoom) return E.ENGINE_BUSY;
+          const none = { shard, shardSequence: 1, a: 0, b: 0, c: 0, result: new RecordResult() };
           this.cancelled.push({ account, shard });
-          return 0;
+          this.answers.push((code) => onReply({ ...none, code }, context));
+          return OK;
         },
       },
       catalog: {
@@ -134,13 +143,13 @@ export class StreamRig {
   }
 
   /** Headers of an upgrade by a key of this account. */
-  headers(account: number, keyId = `key-${account}`, scopes = ALL_SCOPES): HeaderFields {
-    return new RequestSigner(this.credentials(account, keyId, scopes), this.clock).headers('GET', STREAM_PATH, '');
+  headers(account: number, keyId = `key-${account}`, changes: Partial<ApiKey> = {}): HeaderFields {
+    return new RequestSigner(this.credentials(account, keyId, changes), this.clock).headers('GET', STREAM_PATH, '');
   }
 
   /** A key of this account, made by the first call. */
-  credentials(account: number, keyId = `key-${account}`, scopes = ALL_SCOPES): Credentials {
-    const key = apiKey(account, { keyId, scopes });
+  credentials(account: number, keyId = `key-${account}`, changes: Partial<ApiKey> = {}): Credentials {
+    const key = apiKey(account, { keyId, scopes: ALL_SCOPES, ...changes });
     this.#keys.set(keyId, key);
     return credentialsOf(key);
   }

@@ -204,6 +204,39 @@ describe('recovery', () => {
     place.assertSame(engine);
   });
 
+  it('from a snapshot of many accounts still refuses what the last of them cannot pay', () => {
+    const place = new Place();
+    const account = 90;
+    place.rig.fund(account, 1_000_000);
+    place.trade(20);
+    place.snapshot();
+    const { engine, fromSequence } = place.recover();
+    assert.ok(fromSequence > 0);
+    engine.goLive();
+    const { ledger } = engine.state;
+    assert.equal(ledger.availableMicro(account), 1_000_000);
+    assert.ok(!ledger.tryReserve(account, 1_000_001), 'more than it has');
+    assert.ok(ledger.tryReserve(account, 1_000_000));
+    assert.ok(!ledger.tryReserve(account, 1), 'nothing is left');
+  });
+
+  it('passes over a snapshot of records that the journal does not have, as a restored backup leaves it', () => {
+    const place = new Place();
+    place.trade(60);
+    place.snapshot();
+    const older = listSnapshots(place.directory, SHARD)[0].sequence;
+    const backup = place.image();
+    place.trade(60);
+    place.snapshot();
+    const journal = Journal.open({ ...place.options, journalPath: join(backup, 'journal-0.db') });
+    const { engine, fromSequence, damaged } = recover(journal, place.directory, SHARD, () => engineWith(journal));
+    assert.equal(fromSequence, older);
+    assert.equal(damaged.length, 1);
+    assert.match(damaged[0], /of records the journal does not have/);
+    assert.equal(engine.sequence, journal.lastSequence);
+    journal.close();
+  });
+
   it('falls back to the older snapshot when the newest is damaged, and to the journal when both are', () => {
     const place = new Place();
     place.trade(100);

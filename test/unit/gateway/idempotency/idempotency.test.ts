@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import Sqlite from 'better-sqlite3';
 import {
   AnswerReader,
   AnswerWriter,
@@ -107,4 +108,33 @@ test('no key is let in before the last process is caught up with; what is told t
   assert.equal(answers.find(answer(1))?.status, UNRESOLVED);
   answers.tick();
   await eventually('what is settled', async () => answers.settledMs() === START_MS - 5);
+});
+
+test('an answer in the hands of a writer that dies is stored by the next one (ANSWERS-3)', async (t) => {
+  const path = pathFor();
+  const inFlight = { oldestMs: () => START_MS };
+  const answers = new Answers({
+    path,
+    sync: 'full',
+    inFlight,
+    clock: { nowMs: () => START_MS },
+    log: createLogger('silent'),
+  });
+  const other = new Sqlite(path);
+  t.after(async () => {
+    other.close();
+    await answers.stop();
+  });
+  answers.caughtUp();
+  await eventually('an open store', async () => answers.isOpen);
+  other.exec('ALTER TABLE answers RENAME TO elsewhere');
+  const results: boolean[] = [];
+  answers.keep(answer(1), (isKept) => results.push(isKept));
+  await eventually('what became of it', async () => results.length > 0);
+  assert.deepEqual(results, [false], 'whether it is stored is unknown');
+  assert.equal(answers.isOpen, false, 'no key is let in before it is stored');
+  other.exec('ALTER TABLE elsewhere RENAME TO answers');
+  await eventually('a writer that stores it', async () => answers.isOpen);
+  assert.equal(answers.find(answer(1))?.body, '{"n":1}');
+  assert.equal(results.length, 1, 'its sender was called once');
 });

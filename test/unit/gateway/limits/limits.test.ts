@@ -61,6 +61,27 @@ describe('MemoryCounterStore', () => {
     assert.ok(admitted.length >= 5 * 13);
   });
 
+  it('keeps every time, in order, when a window that has moved on grows', () => {
+    const store = new MemoryCounterStore(10);
+    const most = 40;
+    // Eight requests, of which five leave the window; then the rest of the limit arrives within it.
+    for (let ms = 0; ms < 800; ms += 100) countOne(store, 'a', most, T0 + ms);
+    let times = [500, 600, 700];
+    for (let ms = 1401; times.length < most; ms++) {
+      times.push(ms);
+      const { allowed, remaining, resetMs } = countOne(store, 'a', most, T0 + ms);
+      assert.deepEqual([allowed, remaining, resetMs], [true, most - times.length, T0 + 500 + 1000]);
+    }
+    // They leave again one by one, each at its own time.
+    while (times.length > 0) {
+      const [oldest] = times;
+      const peek = (ms: number) => store.peek([{ subject: 'a', limit: { requests: most, windowSec: 1 } }], T0 + ms)[0];
+      assert.equal(peek(oldest + 999).remaining, most - times.length);
+      times = times.slice(1);
+      assert.equal(peek(oldest + 1000).remaining, most - times.length);
+    }
+  });
+
   it('follows a limit that is changed while requests are counted', () => {
     const store = new MemoryCounterStore(10);
     for (let index = 0; index < 20; index++) countOne(store, 'a', 20, T0);

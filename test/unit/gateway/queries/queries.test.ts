@@ -241,6 +241,9 @@ describe('the orders of an account', () => {
   it('since a moment are those after it, by the timestamp they are sorted by', async () => {
     assert.deepEqual(await orders(BOB, `since=${iso(4)}`), [5, 3]);
     assert.deepEqual(await orders(BOB, `since=${iso(3)}`), [5, 3, 4]);
+    // Order 3 was cancelled in minute 6, order 5 expired in minute 7.
+    assert.deepEqual(await orders(BOB, `since=${iso(6)}`), [5]);
+    assert.deepEqual(await orders(BOB, `since=${iso(7)}`), []);
     assert.deepEqual(await orders(BOB, `since=${iso(4)}&sort=created_at`), [5]);
     assert.deepEqual(await orders(BOB, `since=${iso(3)}&sort=created_at`), [5, 4]);
     assert.deepEqual(await orders(BOB, 'since=1900-01-01T00:00:00Z&sort=created_at'), [5, 4, 3, 2]);

@@ -107,6 +107,31 @@ describe('control.db', () => {
   });
 });
 
+describe('a trading timeout', () => {
+  test('is in force after a restart, whatever ended or was cancelled before it (RULES.md 11.2)', (t) => {
+    const database = openDatabase(t);
+    new Accounts(database).create(newUser(null), NOW_MS);
+    const timeouts = new TradingTimeouts(database);
+    const hourMs = 3_600_000;
+    timeouts.startTimeout(1, 'custom', 1, NOW_MS);
+    timeouts.startTimeout(1, 'custom', 5, NOW_MS + hourMs);
+    assert.ok(timeouts.cancelTimeout(1, NOW_MS + 2 * hourMs) !== null);
+    const active = timeouts.startTimeout(1, '30d', 720, NOW_MS + 3 * hourMs);
+    const restarted = new TradingTimeouts(database);
+    assert.deepEqual(restarted.activeTimeout(1, NOW_MS + 4 * hourMs), active);
+    assert.equal(restarted.activeTimeout(1, active.endsMs), null);
+  });
+
+  test('that was cancelled stays cancelled after a restart', (t) => {
+    const database = openDatabase(t);
+    new Accounts(database).create(newUser(null), NOW_MS);
+    const timeouts = new TradingTimeouts(database);
+    const started = timeouts.startTimeout(1, '24h', 24, NOW_MS);
+    assert.deepEqual(timeouts.cancelTimeout(1, NOW_MS + 1), started);
+    assert.equal(new TradingTimeouts(database).activeTimeout(1, NOW_MS + 2), null);
+  });
+});
+
 describe('accounts', () => {
   test('indexes are dense from 1, and 0 owns every wallet that no user has linked', (t) => {
     const accounts = new Accounts(openDatabase(t));

@@ -186,6 +186,26 @@ test('a heartbeat while the cancellation goes on arms anew and stays armed when 
   assert.deepEqual(it.store.all(), []);
 });
 
+test('a second silence while the first is being cancelled: armed until the shards have carried out both', (t) => {
+  const it = scene(t);
+  it.shards.away.add(1);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0']);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0']);
+  it.shards.away.clear();
+  it.pass(LOOK_MS);
+  const [first, second] = it.shards.asked;
+  assert.deepEqual(it.shards.take(), ['1@1', '1@1']);
+  first.answer(OK, 3);
+  assert.deepEqual(it.store.all(), [1], 'the cancel of the second silence is not carried out yet');
+  second.answer(OK, 0);
+  assert.deepEqual(it.store.all(), []);
+  assert.equal(it.deadMansSwitch.triggered, 2);
+});
+
 test('after a restart an armed switch has a full window, and an unfinished cancellation is one', (t) => {
   const it = scene(t);
   it.deadMansSwitch.beat(1);

@@ -101,6 +101,23 @@ test('a price or a size off the grid is refused, never rounded', () => {
   assert.equal(draftOrder({ ...INTENT, size: '1000000000' }).taker_amount, '1000000000000000');
 });
 
+test('a redirect is an error, and its target sees neither the request nor the headers of the key', async () => {
+  const client = new ExchangeClient({ baseUrl, credentials: CREDENTIALS });
+  for (const status of [301, 302, 303, 307, 308]) {
+    const location = `${baseUrl}/elsewhere`;
+    received = [];
+    answers = {
+      'GET /v1/user/balances': { status, headers: { location }, body: {} },
+      'GET /elsewhere': { body: { usdc: {}, tokens: [] } },
+    };
+    await assert.rejects(client.balances(), TypeError, `status ${status}`);
+    assert.deepEqual(
+      received.map(({ url }) => url),
+      ['/v1/user/balances'],
+    );
+  }
+});
+
 test('floorSize gives the largest size on the grid that is not above', () => {
   assert.equal(floorSize('1.234567', 100), '1.2345');
   assert.equal(floorSize('1.234567', 10_000), '1.23');

@@ -262,6 +262,68 @@ function fill(words: Uint32Array, word: number, index: number): void {
   words[word + 3] = checksumOf(words, word, lengthBytes);
 }
 
+/** A consumer whose producer publishes right after its look number `at`, counted from 1. */
+class RacedConsumer extends RingConsumer {
+  at = 0;
+  onLook: () => void = () => undefined;
+
+  override isEmpty(): boolean {
+    const isEmpty = super.isEmpty();
+    if (--this.at === 0) this.onLook();
+    return isEmpty;
+  }
+}
+
+describe('a consumer that is about to sleep', () => {
+  it('does not, whichever look the record comes after (RING-4)', (t) => {
+    let sleeps = 0;
+    t.mock.method(Atomics, 'wait', () => {
+      sleeps++;
+      return 'timed-out';
+    });
+    for (let look = 1; look <= 20; look++) {
+      const buffer = createRingBuffer(CAPACITY);
+      const producer = new RingProducer(buffer);
+      const consumer = new RacedConsumer(buffer);
+      put(producer, 16, 1);
+      consumer.at = look;
+      consumer.onLook = () => producer.publish();
+      assert.equal(consumer.waitSync(A_MINUTE), true);
+    }
+    assert.equal(sleeps, 0);
+    assert.equal(ringAt(0).consumer.waitSync(A_MINUTE), false);
+    assert.equal(sleeps, 1, 'an empty ring is slept on');
+  });
+
+  it('ends its wait at once when there is a record already', async () => {
+    const { producer, consumer } = ringAt(0);
+    put(producer, 16, 1);
+    producer.publish();
+    await consumer.waitAsync();
+    assert.deepEqual(takeAll(consumer), [[16, 1]]);
+  });
+});
+
+describe('a producer that is about to sleep', () => {
+  it('does not when room was made since it looked (RING-4)', (t) => {
+    let sleeps = 0;
+    t.mock.method(Atomics, 'wait', () => {
+      sleeps++;
+      return 'timed-out';
+    });
+    const { producer, consumer } = ringAt(0);
+    while (put(producer, 512, 1));
+    producer.publish();
+    producer.waitForRoom(A_MINUTE);
+    assert.equal(sleeps, 1, 'a full ring is slept on');
+    takeAll(consumer);
+    consumer.release();
+    producer.waitForRoom(A_MINUTE);
+    assert.equal(sleeps, 1);
+    assert.ok(put(producer, 512, 1));
+  });
+});
+
 describe('two threads', () => {
   it('pass 200,000 records of any length there and back, none lost, torn or out of order', () =>
     echo(200_000, Number.POSITIVE_INFINITY));

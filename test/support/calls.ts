@@ -1,0 +1,50 @@
+/** A request as the stages after the body see it, without a socket: the answer is kept here. */
+import type { HttpResponse } from 'uWebSockets.js';
+import { Call } from '../../gateway/http/call.ts';
+import { apiKey } from './apiKeys.ts';
+import type { Json } from './server.ts';
+
+type CallOptions = {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: string | null;
+  readonly body?: unknown;
+  /** The account of its key. */
+  readonly account?: number;
+  readonly idempotencyKey?: string;
+};
+
+export class TestCall {
+  readonly call: Call;
+  status = 0;
+  text = '';
+  readonly headers = new Map<string, string>();
+  /** Resolves with the answer. */
+  readonly answered: Promise<void>;
+
+  constructor({ method, path, query = null, body, account = 1, idempotencyKey = '' }: CallOptions) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.answered = promise;
+    const response = {
+      cork: (write: () => void) => write(),
+      writeStatus: (line: string) => {
+        this.status = Number.parseInt(line, 10);
+      },
+      writeHeader: (name: string, value: string) => this.headers.set(name, value),
+      end: (text: string) => {
+        this.text = text;
+      },
+    } as unknown as HttpResponse;
+    this.status = 200;
+    this.call = new Call(response, method, path, query, 0, () => resolve());
+    this.call.principal = apiKey(account);
+    this.call.idempotencyKey = idempotencyKey;
+    if (body === undefined) return;
+    this.call.body = body;
+    this.call.bodyBytes = Buffer.from(JSON.stringify(body));
+  }
+
+  get json(): Json {
+    return JSON.parse(this.text);
+  }
+}

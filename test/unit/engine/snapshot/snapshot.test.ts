@@ -1,0 +1,91 @@
+/** Snapshot files: one with its final name is durable, and one that could not be written leaves nothing. */
+import assert from 'node:assert/strict';
+import fs, { readdirSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { JournalHead } from '../../../../engine/journal/row.ts';
+import { listSnapshots, loadSnapshot, saveSnapshot } from '../../../../engine/snapshot/snapshot.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { engineWith, MemoryJournal } from '../../../support/engine.ts';
+import { EngineRig } from '../../../support/engineRig.ts';
+
+const SHARD = 2;
+const NOW_MS = 1_800_000_000_000;
+
+function save(directory: string, sequence = 7): ReturnType<typeof saveSnapshot> {
+  const rig = new EngineRig();
+  rig.market(0);
+  rig.fund(1, 1_000_000);
+  const content = { state: rig.engine.state, nowMs: NOW_MS, head: new JournalHead(sequence, 1, 2) };
+  return saveSnapshot(directory, SHARD, content);
+}
+
+/** The names of the files on which Node's `node:fs` was called to sync or rename, in order. */
+function watchFiles(t: TestContext): string[] {
+  const calls: string[] = [];
+  const names = new Map<number, string>();
+  const { openSync, fsyncSync, renameSync } = fs;
+  t.mock.method(fs, 'openSync', (...args: Parameters<typeof openSync>) => {
+    const fd = openSync(...args);
+    names.set(fd, String(args[0]));
+    return fd;
+  });
+  t.mock.method(fs, 'fsyncSync', (fd: number) => {
+    fsyncSync(fd);
+    calls.push(`sync ${names.get(fd)}`);
+  });
+  t.mock.method(fs, 'renameSync', (from: string, to: string) => {
+    renameSync(from, to);
+    calls.push(`rename ${from} ${to}`);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  return calls;
+}
+
+test('a snapshot is synced before it gets its name, and its name before journals may be trimmed', (t) => {
+  const directory = temporaryDirectory();
+  const calls = watchFiles(t);
+  const { path } = save(directory);
+  assert.deepEqual(calls, [`sync ${path}.part`, `rename ${path}.part ${path}`, `sync ${directory}`]);
+});
+
+test('a snapshot that cannot be written leaves neither a file nor a part of one', (t) => {
+  const directory = temporaryDirectory();
+  t.mock.method(fs, 'fsyncSync', () => {
+    throw new Error('no space left');
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  assert.throws(() => save(directory), /no space left/);
+  assert.deepEqual(readdirSync(directory), []);
+});
+
+test('the snapshots of a shard are listed newest first, without parts and those of other shards', () => {
+  const directory = temporaryDirectory();
+  for (const sequence of [9, 10, 100]) save(directory, sequence);
+  for (const name of [`snapshot-${SHARD}-50.bin.part`, 'snapshot-1-60.bin', `snapshot-${SHARD}-x.bin`]) {
+    fs.writeFileSync(join(directory, name), '');
+  }
+  assert.deepEqual(
+    listSnapshots(directory, SHARD).map(({ sequence }) => sequence),
+    [100, 10, 9],
+  );
+});
+
+test('what is read back is the position and the state that were saved, and never those of another shard', () => {
+  const directory = temporaryDirectory();
+  const file = save(directory);
+  const engine = engineWith(new MemoryJournal());
+  const { head, nowMs } = loadSnapshot(file, SHARD, engine.state);
+  assert.deepEqual([head.sequence, head.chainLow, head.chainHigh, nowMs], [7, 1, 2, NOW_MS]);
+  assert.equal(engine.state.ledger.netMicro[1], 1_000_000);
+  assert.throws(() => loadSnapshot(file, SHARD + 1, engineWith(new MemoryJournal()).state), /of another shard/);
+});
