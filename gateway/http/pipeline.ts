@@ -24,9 +24,9 @@
 import type { HttpRequest } from 'uWebSockets.js';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
-import type { AdminToken } from '../access/adminToken.ts';
+import type { Administrators } from '../access/administrators.ts';
 import type { Authenticator } from '../access/authenticator.ts';
-import { BOOTSTRAP, isAccount } from '../access/principal.ts';
+import { isAccount } from '../access/principal.ts';
 import { covers } from '../access/roles.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Config } from '../process/config.ts';
@@ -47,7 +47,7 @@ export type PipelineOptions = {
   readonly config: Pick<Config, 'trustProxy'>;
   readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
-  readonly adminToken: AdminToken;
+  readonly administrators: Administrators;
   readonly idempotency: IdempotencyStage;
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
@@ -193,15 +193,15 @@ export class Pipeline {
     return null;
   }
 
-  /** With the administrator's token, or on an operator's route from this machine; false when the call was refused. */
+  /** True for an administrator who has the role, and for an operator's route from here; false when refused. */
   #isOperator(call: Call, route: RouteSpec, headers: RequestHeaders): boolean {
     // A proxy on this machine that forwards a remote request adds a header.
     if (route.access === 'operator' && !headers.isPassedOn && isFromHere(call)) return true;
-    if (!this.#options.adminToken.accepts(headers.authorization)) {
+    const administrator = this.#options.administrators.identify(headers.authorization);
+    if (administrator === null) {
       this.#identity.refuse(call, route, { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } });
       return false;
     }
-    const administrator = BOOTSTRAP;
     call.principal = administrator;
     if (!covers(administrator.roles, requiredRole(route))) {
       this.#identity.refuse(call, route, { row: ERRORS.INSUFFICIENT_ROLE });

@@ -15,6 +15,8 @@ export type EventSink = Pick<HttpResponse, 'write' | 'end' | 'close' | 'cork' | 
 
 type Listener = {
   readonly sink: EventSink;
+  /** The id of the administrator who listens. */
+  readonly operatorId: string;
   /** Its socket has not accepted all that was written to it. */
   isBehind: boolean;
   readonly queue: string[];
@@ -36,8 +38,8 @@ export class AdminFeed {
   }
 
   /** Adds a listener whose status and headers have been written. `first` is sent to it before any other event. */
-  attach(sink: EventSink, first: readonly [type: string, data: object]): void {
-    const listener: Listener = { sink, isBehind: false, queue: [] };
+  attach(sink: EventSink, operatorId: string, first: readonly [type: string, data: object]): void {
+    const listener: Listener = { sink, operatorId, isBehind: false, queue: [] };
     sink.onAborted(() => this.#listeners.delete(listener));
     sink.onWritable(() => this.#catchUp(listener));
     this.#listeners.add(listener);
@@ -61,6 +63,11 @@ export class AdminFeed {
     if (this.#listeners.size === 0) return;
     const frame = frameOf(this.#lastId, type, read());
     for (const listener of this.#listeners) if (!listener.isBehind) this.#send(listener, frame);
+  }
+
+  /** The token of an operator was revoked. */
+  disconnectAll(operatorId: string): void {
+    for (const listener of this.#listeners) if (listener.operatorId === operatorId) this.#disconnect(listener);
   }
 
   /** Sends the last event to every listener, and ends the connections. */

@@ -27,6 +27,7 @@ import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFundRoutes } from './admin/funds.ts';
+import { adminOperatorRoutes } from './admin/operators.ts';
 import { adminPlatformRoutes } from './admin/platform.ts';
 import { adminResolutionRoutes } from './admin/resolution.ts';
 import { adminUserRoutes } from './admin/users.ts';
@@ -68,7 +69,7 @@ type RouteTableDeps = {
 
 export function routeTable(deps: RouteTableDeps): Route[] {
   const { config, clock, control, marketCommands, groups, views, engine, queries, volumes } = deps;
-  const { accounts, catalog, contracts, keys, platform } = control;
+  const { accounts, catalog, contracts, keys, operators, platform } = control;
   const responses = new MarketResponses(views, volumes);
   const routes: Route[] = [
     ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness: deps.readiness }),
@@ -96,6 +97,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       isDiskLow: deps.isDiskLow,
       feed: deps.feed,
     }),
+    ...adminOperatorRoutes({ operators, clock }),
     ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
   ];
   routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));

@@ -9,6 +9,7 @@ import { type ControlDatabase, openControlDatabase } from './database.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { ApiKeys } from './keys.ts';
 import { Movements } from './movements.ts';
+import { Operators } from './operators.ts';
 import { OrderGroups } from './orderGroups.ts';
 import { Platform } from './platform.ts';
 import { openAdminToken, openMasterKey } from './secrets.ts';
@@ -20,6 +21,7 @@ export type Control = {
   readonly contracts: ContractStore;
   readonly shards: number;
   readonly adminToken: { readonly token: string; readonly isNew: boolean };
+  readonly operators: Operators;
   readonly accounts: Accounts;
   readonly keys: ApiKeys;
   readonly catalog: Catalog;
@@ -43,6 +45,7 @@ export function openControl(config: Config): Control {
       contracts,
       shards,
       adminToken: openAdminToken(config, masterKey, platform),
+      operators: new Operators(database),
       accounts,
       keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),
       catalog: new Catalog(database, shards),

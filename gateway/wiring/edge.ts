@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import type { Readiness } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { Administrators } from '../access/administrators.ts';
 import { AdminToken } from '../access/adminToken.ts';
 import { Authenticator } from '../access/authenticator.ts';
 import { NonceMemory } from '../access/nonces.ts';
@@ -65,7 +66,7 @@ export class Edge {
 
   constructor(options: EdgeOptions) {
     const { config, clock, log, stores, trading, feed } = options;
-    const { catalog, keys } = stores.control;
+    const { catalog, keys, operators } = stores.control;
     this.#options = options;
     this.answers = new Answers({
       path: join(config.dataDir, 'idempotency.db'),
@@ -89,6 +90,7 @@ export class Edge {
       log,
     });
     keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));
+    operators.revoked.subscribe((operatorId) => feed.disconnectAll(operatorId));
     this.#limiter = config.rateLimits ? makeLimiter(options.sharedCounters) : null;
     this.#connectionLimits = new ConnectionLimits({
       total: config.maxConnections,
@@ -127,12 +129,12 @@ export class Edge {
 
   #makeServer(): HttpServer {
     const { config, clock, log, stores, lifecycle, startedSec } = this.#options;
-    const { keys, adminToken, platform, tradingTimeouts } = stores.control;
+    const { keys, adminToken, operators, platform, tradingTimeouts } = stores.control;
     return new HttpServer({
       config,
       routes: this.#routes(),
       authenticator: new Authenticator(keys, new NonceMemory(startedSec, keys)),
-      adminToken: new AdminToken(adminToken.token),
+      administrators: new Administrators(new AdminToken(adminToken.token), operators),
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight),
       limiter: this.#limiter,
       connectionLimits: this.#connectionLimits,

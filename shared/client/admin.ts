@@ -6,6 +6,7 @@ import type {
   DrillName,
   FundMovement,
   IssuedApiKey,
+  IssuedOperator,
   Ledger,
   Market,
   MarketEvent,
@@ -16,7 +17,10 @@ import type {
   NewEvent,
   NewMarket,
   NewMovement,
+  NewOperator,
   NewUser,
+  Operator,
+  Operators,
   Payouts,
   PlatformContracts,
   PlatformStatus,
@@ -112,6 +116,19 @@ export class AdminClient {
   /** While a drill is enabled, placing is refused with its error. A restart ends all drills. */
   setDrill(refusal: DrillName, enabled: boolean): Promise<{ drills: DrillName[] }> {
     return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
+  }
+
+  /** The only answer that contains the token of the operator. */
+  createOperator(operator: NewOperator): Promise<IssuedOperator> {
+    return this.#send('POST', '/admin/operators', operator);
+  }
+
+  operators(): Promise<Operators> {
+    return this.#send('GET', '/admin/operators');
+  }
+
+  revokeOperator(operatorId: string): Promise<Operator> {
+    return this.#send('DELETE', `/admin/operators/${encodeURIComponent(operatorId)}`);
   }
 
   ledger(): Promise<Ledger> {

@@ -40,6 +40,7 @@ export type {
   Resolution,
   TickSize,
 } from '../api/markets.ts';
+export type { IssuedOperator, NewOperator, Operator, OperatorRole, Operators } from '../api/operators.ts';
 export type {
   AmendResponse,
   BatchCancelResponse,

@@ -4,6 +4,7 @@ import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Administrators } from '../../gateway/access/administrators.ts';
 import { AdminToken } from '../../gateway/access/adminToken.ts';
 import { Authenticator } from '../../gateway/access/authenticator.ts';
 import { NonceMemory } from '../../gateway/access/nonces.ts';
@@ -193,7 +194,7 @@ async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> 
         acceptedAhead: () => {},
       }),
     ),
-    adminToken: new AdminToken('admin-token'),
+    administrators: new Administrators(new AdminToken('admin-token')),
     idempotency: new IdempotencyStage(answers, clock),
     limiter: new Limiter(),
     clock,

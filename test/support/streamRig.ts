@@ -3,6 +3,7 @@
  * is the test's, and thousands of commands take no signatures.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Administrators } from '../../gateway/access/administrators.ts';
 import { AdminToken } from '../../gateway/access/adminToken.ts';
 import { Authenticator } from '../../gateway/access/authenticator.ts';
 import { NonceMemory } from '../../gateway/access/nonces.ts';
@@ -118,7 +119,7 @@ export class StreamRig {
       config: { host: '127.0.0.1', port: 0, tls: null, trustProxy: null },
       routes: streamRoutes({ stream: this.stream, trustProxy: null }),
       authenticator: new Authenticator(keys, new NonceMemory(START_MS / 1000 - 1, noneAhead)),
-      adminToken: new AdminToken('admin'),
+      administrators: new Administrators(new AdminToken('admin')),
       idempotency: new IdempotencyStage(new MemoryAnswers(), clock),
       limiter: null,
       clock,

@@ -1,8 +1,7 @@
 /** The administrator's feed of counts and changes (RULES.md 9.11). */
 import { ERRORS } from '../../../shared/base/errors.ts';
-import type { Call } from '../../http/call.ts';
 import { refuse, startEventStream } from '../../http/respond.ts';
-import { type Route, route } from '../../http/route.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { AdminFeed } from '../../operator/feed.ts';
 
@@ -22,12 +21,12 @@ export function adminEventRoutes(deps: AdminEventDeps): Route[] {
   return [route(LISTEN, (call) => listen(call, deps))];
 }
 
-function listen(call: Call, { feed, stats }: AdminEventDeps): void {
+function listen(call: CallOf<typeof LISTEN>, { feed, stats }: AdminEventDeps): void {
   if (feed.isFull) {
     refuse(call, { row: ERRORS.ENGINE_BUSY, message: 'too many listeners' });
     return;
   }
   const { response } = call;
   startEventStream(call);
-  if (!call.aborted) feed.attach(response, ['stats', stats()]);
+  if (!call.aborted) feed.attach(response, call.principal.operatorId, ['stats', stats()]);
 }

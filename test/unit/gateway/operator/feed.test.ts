@@ -49,7 +49,7 @@ class FakeSink {
 
 function listening(feed: AdminFeed): FakeSink {
   const fake = new FakeSink();
-  feed.attach(fake.sink, ['stats', { at: 0 }]);
+  feed.attach(fake.sink, 'bootstrap', ['stats', { at: 0 }]);
   return fake;
 }
 

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { AdminClient } from '../../shared/client/admin.ts';
+import type { IssuedOperator, OperatorRole } from '../../shared/client/types.ts';
+import { type Answer, type Json, startServer } from '../support/server.ts';
+
+const server = await startServer({ after });
+
+async function asOperator(token: string, method: string, path: string, body?: unknown): Promise<Answer> {
+  return server.request(method, path, body, { authorization: `Bearer ${token}` });
+}
+
+function clientOf({ token }: IssuedOperator): AdminClient {
+  return new AdminClient({ baseUrl: server.baseUrl, token });
+}
+
+let names = 0;
+async function newOperator(...roles: OperatorRole[]): Promise<IssuedOperator> {
+  names++;
+  return server.admin.createOperator({ name: `operator-${names}`, roles });
+}
+
+async function refusal(method: string, path: string, body?: unknown): Promise<[number, string, string]> {
+  const answer = await server.adminRequest(method, path, body);
+  return [answer.status, answer.body.code, answer.body.error];
+}
+
+describe('operators', () => {
+  test('one is made by name, acts with its token, is listed without it, and survives a restart', async () => {
+    const made = await newOperator('treasury');
+    assert.match(made.token, /^opr_[A-Za-z0-9_-]{16}\.[A-Za-z0-9_-]{43}$/);
+    assert.equal(made.created_by, 'bootstrap');
+    const { id } = await clientOf(made).createUser({});
+    await server.restart();
+    assert.equal((await clientOf(made).createUser({})).id === id, false);
+    const { token, ...shown } = made;
+    const { operators } = await server.admin.operators();
+    assert.deepEqual(operators.at(-1), shown);
+    assert.ok(!JSON.stringify(operators).includes(token.split('.')[1]!));
+  });
+
+  test('the token is stored as a hash only', async () => {
+    const { token } = await newOperator('viewer');
+    const secret = token.split('.')[1]!;
+    for (const file of ['control.db', 'control.db-wal']) {
+      const bytes = readFileSync(join(server.dataDir, file));
+      assert.ok(!bytes.includes(secret) && !bytes.includes(Buffer.from(secret, 'base64url')), file);
+    }
+  });
+
+  test('a revoked token is refused from the next request on, after a restart too, and its feed ends', async () => {
+    const made = await newOperator('superuser');
+    const feed = await openFeed(made.token);
+    assert.equal((await server.admin.revokeOperator(made.id)).id, made.id);
+    await feed.ended;
+    assert.equal((await asOperator(made.token, 'GET', '/admin/ledger')).status, 401);
+    await server.restart();
+    assert.equal((await asOperator(made.token, 'GET', '/admin/ledger')).status, 401);
+    const again = await server.admin.revokeOperator(made.id);
+    assert.notEqual(again.revoked_at, null);
+    assert.deepEqual(await server.admin.revokeOperator(made.id), again);
+  });
+
+  test('a token with a wrong secret, of another operator or of none is 401', async () => {
+    const [a, b] = [await newOperator('viewer'), await newOperator('viewer')];
+    const secret = b.token.split('.')[1]!;
+    for (const token of [`${a.id}.${secret}`, a.id, `${a.id}.`, `.${secret}`, `${a.token}x`, `opr_x.${secret}`]) {
+      const { status, body } = await asOperator(token, 'GET', '/admin/operators');
+      assert.deepEqual([status, body.error], [401, 'invalid admin token'], token);
+    }
+  });
+
+  test('a name is never used twice, not even after its operator was revoked, and bootstrap is taken', async () => {
+    const { id, name } = await newOperator('viewer');
+    await server.admin.revokeOperator(id);
+    const used = [409, 'CONFLICT', 'name is or was used by an operator'];
+    assert.deepEqual(await refusal('POST', '/admin/operators', { name, roles: ['viewer'] }), used);
+    assert.deepEqual(await refusal('POST', '/admin/operators', { name: 'bootstrap', roles: ['viewer'] }), used);
+  });
+
+  test('an unknown operator cannot be revoked', async () => {
+    for (const id of ['opr_none', 'bootstrap']) {
+      const answer = await refusal('DELETE', `/admin/operators/${id}`);
+      assert.deepEqual(answer, [404, 'NOT_FOUND', 'operator not found'], id);
+    }
+  });
+
+  const malformed: [string, unknown, string][] = [
+    ['no name', { roles: ['viewer'] }, 'missing field: name'],
+    ['a name with a space', { name: 'a b', roles: ['viewer'] }, 'invalid name'],
+    ['no roles', { name: 'ada' }, 'missing field: roles'],
+    ['an empty list of roles', { name: 'ada', roles: [] }, 'invalid roles'],
+    ['an unknown role', { name: 'ada', roles: ['root'] }, 'invalid roles'],
+    ['a role twice', { name: 'ada', roles: ['viewer', 'viewer'] }, 'invalid roles'],
+    ['an unknown field', { name: 'ada', roles: ['viewer'], token: 'x' }, 'unknown field: token'],
+  ];
+  for (const [what, body, message] of malformed) {
+    test(`${what} is refused`, async () => {
+      assert.deepEqual(await refusal('POST', '/admin/operators', body), [400, 'VALIDATION_ERROR', message]);
+    });
+  }
+});
+
+describe('roles', () => {
+  /** Every route of administrators, as the document names it and the role that it needs. */
+  async function adminRoutes(): Promise<{ method: string; path: string; role: string }[]> {
+    const { paths } = (await server.request('GET', '/openapi.json')).body;
+    return Object.entries<Json>(paths).flatMap(([path, methods]) =>
+      Object.entries<Json>(methods)
+        .filter(() => path.startsWith('/admin/'))
+        .map(([method, { security }]) => ({ method: method.toUpperCase(), path, role: security[0].adminToken[0] })),
+    );
+  }
+
+  test('every route refuses each operator who lacks its role, before anything else is looked at', async () => {
+    const byRole = { viewer: await newOperator('viewer') } as Record<string, IssuedOperator>;
+    for (const role of ['catalogue', 'treasury'] as const) byRole[role] = await newOperator(role);
+    const routes = await adminRoutes();
+    assert.ok(routes.length > 20 && routes.every(({ role }) => role !== undefined));
+    for (const { method, path, role } of routes) {
+      for (const [own, { token }] of Object.entries(byRole)) {
+        if (role === 'viewer' || role === own) continue;
+        const { status, body } = await asOperator(token, method, path.replaceAll(/\{[^}]+\}/g, 'none'));
+        assert.deepEqual([status, body.code], [403, 'INSUFFICIENT_ROLE'], `${own}: ${method} ${path}`);
+      }
+    }
+  });
+
+  test('what changes something needs more than a viewer', async () => {
+    const open = (await adminRoutes()).filter(({ method, role }) => method !== 'GET' && role === 'viewer');
+    assert.deepEqual(open, []);
+  });
+});
+
+/** Resolves once the stream of changes is open. */
+function openFeed(token: string): Promise<{ ended: Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` };
+    get(`${server.baseUrl}/admin/events`, { agent: false, headers }, (response) => {
+      const ended = new Promise<void>((end) => response.on('close', end).on('error', () => end()));
+      response.once('data', () => resolve({ ended }));
+    }).on('error', reject);
+  });
+}
