@@ -20,6 +20,17 @@ const EMPTY = Object.freeze({});
 /** True if a stage lets the call pass; a promise while a shared counter decides. */
 export type Passage = boolean | Promise<boolean>;
 
+/** The pipeline that a call runs through. */
+export type CallHost = {
+  /** Called once, when the call is over. */
+  readonly onAnswered: (call: Call) => void;
+  /** The writer of the answers that take several turns of the event loop (longAnswers.ts). */
+  readonly longAnswers: {
+    admits(call: Call): boolean;
+    continue(call: Call, rows: Iterator<string>, isRead: boolean): void;
+  };
+};
+
 /** The parameters that turn a request into a WebSocket. */
 export type Upgrade = {
   readonly key: string;
@@ -77,8 +88,9 @@ export class Call {
   answered = false;
   /** The status of the answer; 0 while there is none. */
   status = 0;
-  /** Called once, when the call is over. */
-  readonly onAnswered: (call: Call) => void;
+  /** Called when the client goes away while a long answer is being written; null at all other times. */
+  onGone: (() => void) | null = null;
+  readonly host: CallHost;
 
   constructor(
     response: HttpResponse,
@@ -86,14 +98,14 @@ export class Call {
     path: string,
     rawQuery: string | null,
     startedMs: number,
-    onAnswered: (call: Call) => void,
+    host: CallHost,
   ) {
     this.response = response;
     this.method = method;
     this.path = path;
     this.rawQuery = rawQuery;
     this.startedMs = startedMs;
-    this.onAnswered = onAnswered;
+    this.host = host;
   }
 
   /** Path and query exactly as sent, as a key signs them. */

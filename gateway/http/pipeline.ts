@@ -36,11 +36,13 @@ import type { Call } from './call.ts';
 import type { Cors } from './cors.ts';
 import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
 import { IdentityStage, isFromHere } from './identity.ts';
+import { LongAnswers } from './longAnswers.ts';
 import { RequestCounts } from './requestCounts.ts';
 import { ok, refuse } from './respond.ts';
 import type { Route } from './route.ts';
 import { type Endpoint, Router } from './router.ts';
 import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
+import { TurnTimes } from './turnTimes.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
 
 export type PipelineOptions = {
@@ -81,6 +83,8 @@ const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 
 export class Pipeline {
   readonly requests = new RequestCounts();
+  readonly turns = new TurnTimes();
+  readonly longAnswers = new LongAnswers(this.turns, (error, call) => this.#logFailure(call, error));
   readonly #options: PipelineOptions;
   readonly #router = new Router<Row>();
   readonly #identity: IdentityStage;
@@ -105,11 +109,13 @@ export class Pipeline {
   /** Runs the call through the stages. Its abort handler has been set. */
   run(call: Call, request: HttpRequest): void {
     this.#inFlight++;
+    const startedMs = performance.now();
     try {
       this.#receive(call, RequestHeaders.of(request));
     } catch (error) {
       this.#crash(call, error);
     }
+    this.turns.end(call.route, startedMs);
   }
 
   /** From now on new calls are refused. Resolves when those in flight are over, or after `deadlineMs`. */
@@ -132,6 +138,7 @@ export class Pipeline {
   /** After the handler was called, it still owes the end of the call; before that the abort ends it. */
   abort(call: Call): void {
     call.aborted = true;
+    call.onGone?.();
     if (call.dispatched || call.answered) return;
     call.answered = true;
     this.onAnswered(call);
@@ -232,11 +239,13 @@ export class Pipeline {
   #onBody(call: Call, row: Row): void {
     this.#receiving.delete(call);
     call.closesConnection = this.#isDraining;
+    const startedMs = performance.now();
     try {
       this.#pass(call, row);
     } catch (error) {
       this.#crash(call, error);
     }
+    this.turns.end(call.route, startedMs);
   }
 
   /** The stages after the body; each has answered the call when the next one is not reached. */
@@ -307,8 +316,12 @@ export class Pipeline {
   }
 
   #crash(call: Call, error: unknown): void {
-    this.#options.log.error({ err: error, method: call.method, route: call.route?.path }, 'request failed');
+    this.#logFailure(call, error);
     refuse(call, { row: ERRORS.INTERNAL_ERROR });
+  }
+
+  #logFailure(call: Call, error: unknown): void {
+    this.#options.log.error({ err: error, method: call.method, route: call.route?.path }, 'request failed');
   }
 }
 

@@ -1,10 +1,12 @@
 /**
- * The only writer of status, headers and bodies. Every refusal is a row of the error table, and a 503 always carries
- * Retry-After. Header lines that never change are written as the value of the first one: uWebSockets.js copies a value
- * as it is, so the lines after the first cost no call of their own.
+ * The only writer of status, headers and bodies; longAnswers.ts continues the bodies that take several turns. Every
+ * refusal is a row of the error table, and a 503 always carries Retry-After. Header lines that never change are written
+ * as the value of the first one: uWebSockets.js copies a value as it is, so the lines after the first cost no call of
+ * their own.
  */
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
 import type { Call } from './call.ts';
+import { takePiece } from './longAnswers.ts';
 import type { Refusal } from './refusal.ts';
 
 type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
@@ -32,8 +34,38 @@ export function ok(call: Call, body: string | object, status = 200): void {
   answer(call, status, typeof body === 'string' ? body : JSON.stringify(body), NO_OPTIONS);
 }
 
+/**
+ * Answers with a body of many rows, whose texts follow each other. A body of one piece is sent at once; a longer one is
+ * written a piece in each turn of the event loop, from rows that must not change meanwhile.
+ */
+export function okInRows(call: Call, rows: Iterator<string>): void {
+  const { text, isLast } = takePiece(rows);
+  if (isLast || call.method === 'HEAD') ok(call, text);
+  else if (!call.host.longAnswers.admits(call)) refuse(call, { row: ERRORS.ENGINE_BUSY });
+  else startLongAnswer(call, text, rows);
+}
+
 export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
+}
+
+function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>): void {
+  if (call.answered) return;
+  call.answered = true;
+  call.status = 200;
+  if (call.aborted) {
+    call.host.onAnswered(call);
+    return;
+  }
+  const { response } = call;
+  let isRead = true;
+  response.cork(() => {
+    response.writeHeader('Content-Type', JSON_HEADERS);
+    if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
+    if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
+    isRead = response.write(firstPiece);
+  });
+  call.host.longAnswers.continue(call, rows, isRead);
 }
 
 /** Sends status and headers of server-sent events. The call is over; the caller writes the events. */
@@ -50,7 +82,7 @@ export function startEventStream(call: Call): void {
       if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     });
   } finally {
-    call.onAnswered(call);
+    call.host.onAnswered(call);
   }
 }
 
@@ -95,7 +127,7 @@ function finish(call: Call, status: number, body: string, options: AnswerOptions
   try {
     if (!call.aborted) write(call, status, body, options);
   } finally {
-    call.onAnswered(call);
+    call.host.onAnswered(call);
   }
 }
 

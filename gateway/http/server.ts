@@ -25,8 +25,10 @@ import {
 import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import { Call, type Upgrade } from './call.ts';
+import type { LongAnswers } from './longAnswers.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { RequestCounts } from './requestCounts.ts';
+import type { TurnTimes } from './turnTimes.ts';
 
 export type ServerOptions = PipelineOptions & {
   readonly config: Pick<Config, 'host' | 'port' | 'tls' | 'trustProxy'>;
@@ -73,6 +75,14 @@ export class HttpServer {
 
   get requests(): RequestCounts {
     return this.#pipeline.requests;
+  }
+
+  get turns(): TurnTimes {
+    return this.#pipeline.turns;
+  }
+
+  get longAnswers(): LongAnswers {
+    return this.#pipeline.longAnswers;
   }
 
   /** Open connections, with and without a request. */
@@ -125,8 +135,7 @@ export class HttpServer {
     const method = request.getCaseSensitiveMethod();
     const query = request.getQuery() ?? null;
     const { clock } = this.#options;
-    const { onAnswered } = this.#pipeline;
-    const call = new Call(response, method, request.getUrl(), query, clock.nowMs(), onAnswered);
+    const call = new Call(response, method, request.getUrl(), query, clock.nowMs(), this.#pipeline);
     call.upgrade = upgrade;
     response.onAborted(() => this.#pipeline.abort(call));
     this.#pipeline.run(call, request);

@@ -3,9 +3,12 @@
  * costs nothing but the plain counters that the parts keep.
  * Owner: the gateway thread.
  */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
+import type { LongAnswers } from '../http/longAnswers.ts';
 import { NO_STATUS, type RequestCounts } from '../http/requestCounts.ts';
+import type { RouteSpec } from '../http/spec.ts';
+import { TURN_BOUNDS_MS, type TurnTimes } from '../http/turnTimes.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { ShardLink } from '../shardlink/link.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
@@ -18,6 +21,8 @@ type MetricsSources = {
   readonly deadMansSwitch: DeadMansSwitch;
   readonly limiter: Limiter | null;
   readonly requests: RequestCounts;
+  readonly turns: TurnTimes;
+  readonly longAnswers: LongAnswers;
   readonly connections: () => number;
   readonly refusedConnections: () => number;
   readonly isReady: () => boolean;
@@ -37,6 +42,7 @@ export class Metrics {
   constructor(sources: MetricsSources) {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
     this.#requests(sources);
+    this.#turns(sources);
     this.#shards(sources);
     this.#switches(sources.deadMansSwitch);
     this.#states(sources);
@@ -54,8 +60,7 @@ export class Metrics {
     const byRoute = ['method', 'route', 'status'];
     this.#counter('exchange_requests_total', 'Requests that are over, by route and status.', byRoute, (observe) => {
       requests.forEach((route, status, count) => {
-        const labels = { method: route?.method ?? 'none', route: route?.path ?? 'none' };
-        observe({ ...labels, status: status === NO_STATUS ? 'aborted' : status }, count);
+        observe({ ...labelsOf(route), status: status === NO_STATUS ? 'aborted' : status }, count);
       });
     });
     const help = 'Decisions of the rate limits.';
@@ -65,6 +70,24 @@ export class Metrics {
     this.#gauge('exchange_connections', 'Open connections.', [], (observe) => observe({}, connections()));
     const over = 'Connections closed at once because there were too many.';
     this.#counter('exchange_connections_refused_total', over, [], (observe) => observe({}, refusedConnections()));
+  }
+
+  /** prom-client counts observations one by one; here only their counts by bucket exist. */
+  #turns({ turns, longAnswers }: MetricsSources): void {
+    const name = 'exchange_request_turn_seconds';
+    const help = 'How long a request held the gateway thread at a time.';
+    const get = async () => ({ name, help, type: 'histogram', values: histogramOf(name, turns) });
+    this.#registry.registerMetric({ name, get } as unknown as Histogram);
+    const worst = 'The longest turn of a route in the last minute or two.';
+    this.#gauge('exchange_request_turn_worst_seconds', worst, ['method', 'route'], (observe) => {
+      turns.forEachWorst((route, tookMs) => observe(labelsOf(route), tookMs / 1000));
+    });
+    this.#gauge('exchange_long_answers', 'Answers that are being written in pieces.', [], (observe) => {
+      observe({}, longAnswers.underway);
+    });
+    this.#counter('exchange_long_answer_pieces_total', 'Pieces of them that were written.', [], (observe) => {
+      observe({}, longAnswers.pieces);
+    });
   }
 
   #shards({ link, progress, verifierOf }: MetricsSources): void {
@@ -149,4 +172,24 @@ export class Metrics {
       },
     });
   }
+}
+
+function labelsOf(route: RouteSpec | null): Labels {
+  return { method: route?.method ?? 'none', route: route?.path ?? 'none' };
+}
+
+/** The samples of a histogram: each bucket counts what is at most its bound. */
+function histogramOf(name: string, { counts, totalMs }: TurnTimes): object[] {
+  let total = 0;
+  const buckets = [...counts].map((count, bucket) => {
+    total += count;
+    const boundMs = TURN_BOUNDS_MS[bucket];
+    const le = boundMs === undefined ? '+Inf' : String(boundMs / 1000);
+    return { metricName: `${name}_bucket`, labels: { le }, value: total };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels: {}, value: totalMs / 1000 },
+    { metricName: `${name}_count`, labels: {}, value: total },
+  ];
 }

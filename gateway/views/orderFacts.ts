@@ -6,8 +6,25 @@ import { kindBits, kindOutcome, kindSide, kindTimeInForce, PLACE_BIT_POST_ONLY }
 import type { Views } from './index.ts';
 import type { OpenOrders } from './orders.ts';
 
+/** The facts of an order are read from the open orders themselves, or from copies of some (orderCopies.ts). */
+export type OrderColumns = Pick<
+  OpenOrders,
+  | 'hash'
+  | 'kind'
+  | 'limitTicks'
+  | 'quantityLots'
+  | 'remainingLots'
+  | 'filledNotionalMicro'
+  | 'orderSequence'
+  | 'createdMs'
+  | 'marketOf'
+  | 'orderId'
+  | 'clientIdOf'
+  | 'groupOf'
+>;
+
 /** A resting order is on the grid, so its signed amounts follow from lots and limit. */
-export function openOrderFacts(views: Views, orders: OpenOrders, slot: number): OrderFacts {
+export function openOrderFacts(views: Views, orders: OrderColumns, slot: number): OrderFacts {
   const market = orders.marketOf(slot);
   const ticksPerUnit = views.markets.ticksPerUnit(market);
   const kind = orders.kind[slot];

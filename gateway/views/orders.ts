@@ -196,6 +196,15 @@ export class OpenOrders {
     return this.#listNext[slot];
   }
 
+  /** The slots of the pair's open orders, oldest first, that were placed after the one with this sequence. */
+  openAfter(pair: number, sequence: number, limit: number): number[] {
+    const slots: number[] = [];
+    for (let slot = this.oldestOf(pair); slot !== NONE && slots.length < limit; slot = this.#listNext[slot]) {
+      if (this.orderSequence[slot] > sequence) slots.push(slot);
+    }
+    return slots;
+  }
+
   #unlist(slot: number): void {
     this.#index.remove(this.hash, slot);
     const clientId = this.clientIdOf(slot);

@@ -159,6 +159,8 @@ export class Edge {
       deadMansSwitch: trading.deadMansSwitch,
       limiter: this.#limiter,
       requests: this.#server.requests,
+      turns: this.#server.turns,
+      longAnswers: this.#server.longAnswers,
       connections: () => this.#server.connections,
       refusedConnections: () => this.#connectionLimits.refused,
       isReady: () => lifecycle.isReady,

@@ -305,6 +305,22 @@ export const ORDER_RECORD = object(ORDER_FIELDS, TAGS);
 export type OrderRecord = FromSchema<typeof ORDER_RECORD>;
 export const OPEN_ORDERS = arrayOf(ORDER_RECORD);
 
+export const OPEN_ORDERS_QUERY = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    limit: described(
+      { type: 'integer', minimum: 1, maximum: 1000 },
+      'Without it all of them; a page with fewer rows is the last.',
+    ),
+    cursor: described(
+      { type: 'integer', minimum: 0, maximum: MAX_SAFE },
+      'The `sequence` of the last order of the page before.',
+    ),
+  },
+} as const;
+export type OpenOrdersQuery = FromSchema<typeof OPEN_ORDERS_QUERY>;
+
 const USER_ORDER = object(
   {
     ...ORDER_FIELDS,

@@ -25,6 +25,7 @@ import type {
   Markets,
   MarketsQuery,
   Message,
+  OpenOrdersQuery,
   OrderGroup,
   OrderGroupSettings,
   OrderRecord,
@@ -143,8 +144,9 @@ export class ExchangeClient {
     return this.#sendSigned('GET', `/v1/orders/${segment(orderHash)}`);
   }
 
-  openOrders(marketId: string): Promise<OrderRecord[]> {
-    return this.#sendSigned('GET', `/v1/orders/open/${segment(marketId)}`);
+  /** Oldest first; the cursor of a page is the `sequence` of the last order of the page before. */
+  openOrders(marketId: string, query: OpenOrdersQuery = {}): Promise<OrderRecord[]> {
+    return this.#sendSigned('GET', withQuery(`/v1/orders/open/${segment(marketId)}`, query));
   }
 
   cancelAll(): Promise<CancelAllResponse> {

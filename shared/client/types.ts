@@ -52,6 +52,7 @@ export type {
   HeartbeatResponse,
   MatchTypeName,
   Message,
+  OpenOrdersQuery,
   OrderGroup,
   OrderGroupSettings,
   OrderRecord,

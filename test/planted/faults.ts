@@ -262,6 +262,20 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/stream/private/intake.test.ts',
   },
   {
+    name: 'a long answer is written in one turn',
+    file: 'gateway/http/longAnswers.ts',
+    search: 'for (let row = 0; row < PIECE_ROWS; row++) {',
+    replace: 'for (;;) {',
+    caughtBy: 'test/hostile/longAnswers.test.ts',
+  },
+  {
+    name: 'a page repeats the order that its cursor names',
+    file: 'gateway/views/orders.ts',
+    search: 'if (this.orderSequence[slot] > sequence)',
+    replace: 'if (this.orderSequence[slot] >= sequence)',
+    caughtBy: 'test/hostile/longAnswers.test.ts',
+  },
+  {
     name: 'an answer with a key is sent before it is stored',
     file: 'gateway/http/respond.ts',
     search: 'if (stored === null) {',

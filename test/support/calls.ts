@@ -2,6 +2,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { Call } from '../../gateway/http/call.ts';
 import { apiKey } from './apiKeys.ts';
+import { callHost } from './callHost.ts';
 import type { Json } from './server.ts';
 
 type CallOptions = {
@@ -36,7 +37,7 @@ export class TestCall {
       },
     } as unknown as HttpResponse;
     this.status = 200;
-    this.call = new Call(response, method, path, query, 0, () => resolve());
+    this.call = new Call(response, method, path, query, 0, callHost(resolve));
     this.call.principal = apiKey(account);
     this.call.idempotencyKey = idempotencyKey;
     if (body === undefined) return;

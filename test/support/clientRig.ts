@@ -1,6 +1,5 @@
 /** The gateway's link and client over shards that run in the test's own thread, whenever the test says so. */
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
 import { ShardClient } from '../../gateway/shardlink/client.ts';
 import { ShardLink, type ShardLinkOptions } from '../../gateway/shardlink/link.ts';
 import type { ShardReply } from '../../gateway/shardlink/reply.ts';
@@ -12,6 +11,7 @@ import { COMMAND } from '../../shared/wire/commands.ts';
 import { amountsOf, writePlacement } from './commandBodies.ts';
 import { InThreadShard } from './inThreadShard.ts';
 import { ManualClock } from './manualClock.ts';
+import type { Scope } from './server.ts';
 
 export const START_MS = 1_800_000_000_000;
 
@@ -26,7 +26,7 @@ export class ClientRig {
   readonly fatal: unknown[] = [];
   #salt = 0;
 
-  constructor(t: TestContext, { shards = 2, commandRingBytes, ...options }: RigOptions = {}) {
+  constructor(t: Scope, { shards = 2, commandRingBytes, ...options }: RigOptions = {}) {
     const cells = createBalances(shards);
     this.shards = Array.from(
       { length: shards },

@@ -1,10 +1,16 @@
 /** An account's own orders (RULES.md 7.1) and the position of one in its queue (RULES.md 7.14). */
-import { OPEN_ORDERS, ORDER_RECORD, QUEUE_POSITION, type QueuePosition } from '../../../shared/api/orders.ts';
+import {
+  OPEN_ORDERS,
+  OPEN_ORDERS_QUERY,
+  ORDER_RECORD,
+  QUEUE_POSITION,
+  type QueuePosition,
+} from '../../../shared/api/orders.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { HASH_BYTES } from '../../../shared/base/hex.ts';
 import { productToString } from '../../../shared/base/int.ts';
 import { type OrderRecord, orderRecord } from '../../../shared/base/orderMath.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, okInRows, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { QueryPool } from '../../queries/pool.ts';
@@ -12,7 +18,8 @@ import type { Catalog } from '../../store/catalog.ts';
 import type { GroupCommands } from '../../trading/groupCommands.ts';
 import { NONE } from '../../views/growingColumn.ts';
 import type { Views } from '../../views/index.ts';
-import { openOrderFacts } from '../../views/orderFacts.ts';
+import { OrderCopies } from '../../views/orderCopies.ts';
+import { type OrderColumns, openOrderFacts } from '../../views/orderFacts.ts';
 import { type OpenOrders, ORDER_STATE } from '../../views/orders.ts';
 import { queuePosition } from '../../views/queuePosition.ts';
 import { HASH_PARAM, MARKET_ID_PARAM, requireHash, requireMarket } from '../json/pathParams.ts';
@@ -20,7 +27,7 @@ import { HASH_PARAM, MARKET_ID_PARAM, requireHash, requireMarket } from '../json
 type OrderReadDeps = {
   readonly views: Views;
   readonly catalog: Catalog;
-  readonly groups: GroupCommands;
+  readonly groups: Pick<GroupCommands, 'named'>;
   readonly queries: Pick<QueryPool, 'orderByHash'>;
 };
 
@@ -52,6 +59,7 @@ const LIST_OPEN_ORDERS = {
   summary: 'The open orders of the account in one market, oldest first.',
   limit: 'unlisted',
   params: MARKET_ID_PARAM,
+  query: OPEN_ORDERS_QUERY,
   answers: { 200: OPEN_ORDERS },
   errors: ['MARKET_NOT_FOUND'],
 } as const satisfies RouteSpec;
@@ -139,21 +147,25 @@ function positionOf(views: Views, orders: OpenOrders, slot: number): QueuePositi
   };
 }
 
-function recordOf({ views, groups }: OrderReadDeps, orders: OpenOrders, slot: number): OrderRecord {
+function recordOf({ views, groups }: OrderReadDeps, orders: OrderColumns, slot: number): OrderRecord {
   return groups.named(orderRecord(openOrderFacts(views, orders, slot)), orders.groupOf(slot));
 }
 
 function showOpenOrders(call: CallOf<typeof LIST_OPEN_ORDERS>, deps: OrderReadDeps): void {
   const market = requireMarket(call, deps, call.params.market_id);
   if (market === null) return;
-  const { views } = deps;
-  const orders = views.orders[market.shard];
-  const records: OrderRecord[] = [];
-  const pair = views.pairs.find(call.principal.accountIndex, market.index);
-  if (pair !== NONE) {
-    for (let slot = orders.oldestOf(pair); slot !== NONE; slot = orders.nextInList(slot)) {
-      records.push(recordOf(deps, orders, slot));
-    }
+  const orders = deps.views.orders[market.shard];
+  const { limit, cursor } = call.query;
+  const pair = deps.views.pairs.find(call.principal.accountIndex, market.index);
+  const slots = pair === NONE ? [] : orders.openAfter(pair, cursor ?? 0, limit ?? Number.POSITIVE_INFINITY);
+  okInRows(call, rowsOf(new OrderCopies(orders, market.index, slots), deps));
+}
+
+/** An array of records, all of the moment at which they were copied. */
+function* rowsOf(copies: OrderCopies, deps: OrderReadDeps): Generator<string> {
+  yield '[';
+  for (let row = 0; row < copies.count; row++) {
+    yield (row === 0 ? '' : ',') + JSON.stringify(recordOf(deps, copies, row));
   }
-  ok(call, records);
+  yield ']';
 }

@@ -53,5 +53,5 @@ function upgrade(call: CallOf<typeof OPEN_STREAM>, { stream, trustProxy }: Strea
     response.cork(() => response.upgrade(data, key, protocol, extensions, context));
   }
   call.answered = true;
-  call.onAnswered(call);
+  call.host.onAnswered(call);
 }

@@ -11,6 +11,7 @@ import { CLOSE_REASON, MATCH_TYPE, OUTCOME, SIDE, TIME_IN_FORCE } from '../../..
 import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { apiKey } from '../../../support/apiKeys.ts';
+import { callHost } from '../../../support/callHost.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { JournalScript } from '../../../support/records.ts';
 
@@ -152,7 +153,7 @@ async function get(account: number, target: string): Promise<{ status: number; b
       body = text;
     },
   } as unknown as HttpResponse;
-  const call = new Call(response, 'GET', path, rawQuery, T0, () => {});
+  const call = new Call(response, 'GET', path, rawQuery, T0, callHost());
   call.principal = apiKey(account);
   call.query = checked.query;
   await route.handler(call);

@@ -1,0 +1,171 @@
+/**
+ * Answers with many rows, written a piece in each turn of the event loop: however long an answer is, other requests are
+ * served between its pieces. Accounts take turns, and so do the answers of one account. A client that reads slowly gets
+ * its next piece when it has read the last ones, so that no more than a piece or two wait for it.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   LONGANSWER-1  A turn of the event loop writes one piece of one answer, of at most PIECE_ROWS rows.
+ *   LONGANSWER-2  An answer is over exactly once: with its last row, or when its client has gone away.
+ *   LONGANSWER-3  An account has at most UNDERWAY_PER_ACCOUNT answers underway, and requests without one at most
+ *                 UNDERWAY_ANONYMOUS: what their rows are made from is kept until they have been read.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { isAccount } from '../access/principal.ts';
+import type { Call } from './call.ts';
+import type { TurnTimes } from './turnTimes.ts';
+
+/** Writing a row takes up to about ten microseconds, so a piece holds the thread for well under a millisecond. */
+export const PIECE_ROWS = 64;
+const UNDERWAY_PER_ACCOUNT = 8;
+const UNDERWAY_ANONYMOUS = 256;
+/** A client that has not read anything for so long is cut off. */
+const STALLED_MS = 20_000;
+/** Stands for the account of all requests that have none. */
+const NO_ACCOUNT = 0;
+
+type LongAnswer = {
+  readonly call: Call;
+  readonly account: number;
+  readonly rows: Iterator<string>;
+  /** Runs while the client has not read what it was sent. */
+  stalled: NodeJS.Timeout | null;
+};
+
+type Piece = { readonly text: string; readonly isLast: boolean };
+
+export class LongAnswers {
+  /** Pieces written since the start. */
+  pieces = 0;
+  readonly #turns: TurnTimes;
+  readonly #onError: (error: unknown, call: Call) => void;
+  readonly #underway = new Map<number, number>();
+  /** Answers whose next piece can be written, by account; the first of the first account is next. */
+  readonly #ready = new Map<number, Set<LongAnswer>>();
+  #isScheduled = false;
+
+  constructor(turns: TurnTimes, onError: (error: unknown, call: Call) => void) {
+    this.#turns = turns;
+    this.#onError = onError;
+  }
+
+  /** Answers that are being written. */
+  get underway(): number {
+    let sum = 0;
+    for (const count of this.#underway.values()) sum += count;
+    return sum;
+  }
+
+  /** LONGANSWER-3. */
+  admits(call: Call): boolean {
+    const account = accountOf(call);
+    const bound = account === NO_ACCOUNT ? UNDERWAY_ANONYMOUS : UNDERWAY_PER_ACCOUNT;
+    return (this.#underway.get(account) ?? 0) < bound;
+  }
+
+  /** Continues an answer whose first piece has been written; the call is over with its last. */
+  continue(call: Call, rows: Iterator<string>, isRead: boolean): void {
+    assert(this.admits(call), 'LONGANSWER-3: answers underway are bounded');
+    const answer: LongAnswer = { call, account: accountOf(call), rows, stalled: null };
+    this.#underway.set(answer.account, (this.#underway.get(answer.account) ?? 0) + 1);
+    call.onGone = () => this.#onGone(answer);
+    call.response.onWritable(() => {
+      this.#makeReady(answer);
+      return true;
+    });
+    if (isRead) this.#makeReady(answer);
+    else this.#awaitReader(answer);
+  }
+
+  #makeReady(answer: LongAnswer): void {
+    if (answer.stalled !== null) clearTimeout(answer.stalled);
+    answer.stalled = null;
+    let ofAccount = this.#ready.get(answer.account);
+    if (ofAccount === undefined) {
+      ofAccount = new Set();
+      this.#ready.set(answer.account, ofAccount);
+    }
+    ofAccount.add(answer);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#turn);
+  }
+
+  /** LONGANSWER-1. What has had its turn goes to the end: the answer among those of its account, and the account. */
+  readonly #turn = (): void => {
+    this.#isScheduled = false;
+    const next = this.#ready.entries().next().value;
+    if (next === undefined) return;
+    const [account, answers] = next;
+    const answer: LongAnswer = answers.values().next().value!;
+    this.#ready.delete(account);
+    answers.delete(answer);
+    if (answers.size > 0) this.#ready.set(account, answers);
+    if (this.#ready.size > 0) this.#schedule();
+    const startedMs = performance.now();
+    try {
+      this.#write(answer);
+    } catch (error) {
+      // A part of the answer has been sent: the client has to see that it is not whole.
+      this.#onError(error, answer.call);
+      answer.call.response.close();
+    }
+    this.#turns.end(answer.call.route, startedMs);
+  };
+
+  #write(answer: LongAnswer): void {
+    const { call, rows } = answer;
+    const { response } = call;
+    const { text, isLast } = takePiece(rows);
+    this.pieces++;
+    let isRead = true;
+    response.cork(() => {
+      if (isLast) response.end(text, call.closesConnection);
+      else isRead = response.write(text);
+    });
+    if (isLast) this.#end(answer);
+    else if (isRead) this.#makeReady(answer);
+    else this.#awaitReader(answer);
+  }
+
+  #awaitReader(answer: LongAnswer): void {
+    answer.stalled = setTimeout(() => answer.call.response.close(), STALLED_MS);
+  }
+
+  #onGone(answer: LongAnswer): void {
+    const ofAccount = this.#ready.get(answer.account);
+    ofAccount?.delete(answer);
+    if (ofAccount?.size === 0) this.#ready.delete(answer.account);
+    this.#end(answer);
+  }
+
+  #end(answer: LongAnswer): void {
+    const { call, account } = answer;
+    assert(call.onGone !== null, 'LONGANSWER-2: an answer is over once');
+    call.onGone = null;
+    if (answer.stalled !== null) clearTimeout(answer.stalled);
+    const left = this.#underway.get(account)! - 1;
+    if (left === 0) this.#underway.delete(account);
+    else this.#underway.set(account, left);
+    call.host.onAnswered(call);
+  }
+}
+
+/** The next rows, as many as one turn writes. */
+export function takePiece(rows: Iterator<string>): Piece {
+  let text = '';
+  for (let row = 0; row < PIECE_ROWS; row++) {
+    const { value, done } = rows.next();
+    if (done) return { text, isLast: true };
+    text += value;
+  }
+  return { text, isLast: false };
+}
+
+function accountOf({ principal }: Call): number {
+  return isAccount(principal) ? principal.accountIndex : NO_ACCOUNT;
+}

@@ -1,0 +1,175 @@
+/**
+ * Attack: an account with as many open orders as it may have asks for all of them, over and over and on many
+ * connections. Each answer is megabytes of JSON (RULES.md 6.10, 7.1). What a turn of the gateway thread may write is
+ * counted here; how long the turns took is printed.
+ */
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { after, test } from 'node:test';
+import { PIECE_ROWS } from '../../gateway/http/longAnswers.ts';
+import { TURN_BOUNDS_MS } from '../../gateway/http/turnTimes.ts';
+import { orderReadRoutes } from '../../gateway/routes/account/orders.ts';
+import { MOVEMENT, SIDE } from '../../shared/base/codes.ts';
+import { ClientRig } from '../support/clientRig.ts';
+import { eventually } from '../support/eventually.ts';
+import { catalogOf, HttpRig } from '../support/httpRig.ts';
+import { timesOf } from '../support/seeds.ts';
+import { measureVictim } from '../support/victim.ts';
+import { requestBytes } from '../support/wire.ts';
+
+const ATTACKER = 1;
+const VICTIM = 2;
+const ORDERS = timesOf({ suite: 2000, soak: 12_000 });
+const SAMPLES = timesOf({ suite: 20, soak: 500 });
+const PLACED_TOGETHER = 100;
+/** LONGANSWER-3. */
+const UNDERWAY_PER_ACCOUNT = 8;
+
+type Order = { readonly order_hash: string; readonly sequence: number; readonly remaining: string };
+
+const client = new ClientRig({ after }, { shards: 1, commandRingBytes: 1 << 20 });
+const { views } = client;
+await client.start();
+for (const account of [ATTACKER, VICTIM]) {
+  const reference = new Uint8Array(32).fill(100 + account);
+  await client.run(client.client.funds(account, MOVEMENT.DEPOSIT, 10 ** 12, reference));
+}
+await placeAll();
+await placeMany(VICTIM, 1);
+const rig = await HttpRig.start(
+  { after },
+  client,
+  orderReadRoutes({
+    views,
+    catalog: catalogOf(views),
+    groups: { named: (record) => record },
+    queries: { orderByHash: () => assert.fail('every order of the test is open') },
+  }),
+);
+const target = `/v1/orders/open/${rig.marketId()}`;
+
+async function placeAll(): Promise<void> {
+  for (let placed = 0; placed < ORDERS; placed += PLACED_TOGETHER) await placeMany(ATTACKER, PLACED_TOGETHER);
+}
+
+async function placeMany(account: number, count: number): Promise<void> {
+  const placing = Array.from({ length: count }, () => client.place(client.record(SIDE.BUY, 40), account));
+  client.step();
+  await Promise.all(placing);
+}
+
+async function orders(account: number, query = ''): Promise<Order[]> {
+  const response = await rig.get(account, `${target}${query}`);
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text) as Order[];
+}
+
+/** A client that asks for all orders of the attacker and has not read anything of the answer yet. */
+async function ask(): Promise<Socket> {
+  const socket = connect({ port: rig.port, host: '127.0.0.1' });
+  socket.pause();
+  await new Promise((resolve) => socket.once('connect', resolve));
+  const bytes = requestBytes('GET', target, Object.entries(rig.signed(ATTACKER, target)), Buffer.alloc(0));
+  socket.write(bytes);
+  return socket;
+}
+
+/** The chunks of the answer, read to the end. */
+async function chunksOf(socket: Socket): Promise<string[]> {
+  let text = '';
+  for await (const bytes of socket) {
+    text += String(bytes);
+    if (text.endsWith('\r\n0\r\n\r\n')) break;
+  }
+  const body = text.slice(text.indexOf('\r\n\r\n') + 4);
+  return body.split(/(?:^|\r\n)[0-9a-f]+\r\n/i).filter((chunk) => chunk.trim() !== '');
+}
+
+test('an answer with all orders is written in pieces, each in a turn of its own', async () => {
+  const piecesBefore = rig.server.longAnswers.pieces;
+  const chunks = await chunksOf(await ask());
+  const rowsOf = (chunk: string): number => chunk.split('"order_hash"').length - 1;
+  assert.equal(
+    chunks.reduce((sum, chunk) => sum + rowsOf(chunk), 0),
+    ORDERS,
+  );
+  for (const chunk of chunks) assert.ok(rowsOf(chunk) <= PIECE_ROWS);
+  // The first piece is written with the headers, in the turn of the request.
+  assert.equal(rig.server.longAnswers.pieces - piecesBefore, chunks.length - 1);
+  assert.equal((JSON.parse(chunks.join('')) as Order[]).length, ORDERS);
+});
+
+test('all rows of an answer are of the moment of its request, whatever happens while it is written', async () => {
+  const before = await orders(ATTACKER);
+  const answer = ask();
+  await eventually('the answer is underway', async () => rig.server.longAnswers.underway === 1);
+  await client.ask((handler) => {
+    const code = client.client.cancelMarket(0, ATTACKER, 0, 2, handler, null);
+    client.step();
+    return code;
+  });
+  assert.deepEqual(await orders(ATTACKER), []);
+  assert.deepEqual(JSON.parse((await chunksOf(await answer)).join('')), before);
+  await placeAll();
+});
+
+test('pages neither skip nor repeat an order, whatever is cancelled and placed between them', async () => {
+  const all = await orders(ATTACKER);
+  const limit = 300;
+  const seen: Order[] = [];
+  for (let page: Order[] = []; seen.length === 0 || page.length === limit; ) {
+    page = await orders(ATTACKER, `?limit=${limit}&cursor=${seen.at(-1)?.sequence ?? 0}`);
+    seen.push(...page);
+    if (seen.length > limit) continue;
+    // The order that the cursor names goes, and so does one that was to come.
+    for (const gone of [limit - 1, limit + 10]) await cancel(all[gone]!);
+    await placeMany(ATTACKER, 2);
+  }
+  const expected = all.filter((_, index) => index !== limit + 10).map((order) => order.sequence);
+  assert.deepEqual(
+    seen.slice(0, expected.length).map((order) => order.sequence),
+    expected,
+  );
+  assert.equal(seen.length, expected.length + 2);
+  for (const query of ['?limit=0', '?limit=1001', '?cursor=-1', '?cursor=x', '?page=2']) {
+    assert.equal((await rig.get(ATTACKER, target + query)).status, 400, query);
+  }
+});
+
+async function cancel({ order_hash }: Order): Promise<void> {
+  const hash = new Uint32Array(new Uint8Array(Buffer.from(order_hash.slice(2), 'hex')).buffer);
+  await client.ask((handler) => {
+    const code = client.client.cancel(0, ATTACKER, hash, handler, null);
+    client.step();
+    return code;
+  });
+}
+
+test('clients that do not read hold up nobody, and an account has a bounded number of answers underway', async (t) => {
+  const { longAnswers, turns } = rig.server;
+  const idle = await Promise.all(Array.from({ length: UNDERWAY_PER_ACCOUNT }, ask));
+  await eventually('all answers are underway', async () => longAnswers.underway === UNDERWAY_PER_ACCOUNT);
+  const refused = await rig.get(ATTACKER, target);
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1']);
+  // Pages of one piece, and everything of other accounts, go on.
+  assert.equal((await orders(ATTACKER, `?limit=${PIECE_ROWS / 2}`)).length, PIECE_ROWS / 2);
+  await measureVictim(t, {
+    send: async () => assert.equal((await orders(VICTIM)).length, 1),
+    attack: () => Promise.all(idle.map(chunksOf)),
+    samples: SAMPLES,
+  });
+  for (const socket of idle) socket.destroy();
+  await eventually('none is underway', async () => longAnswers.underway === 0);
+  const counted = [...turns.counts].map((count, bucket) => `${count} to ${TURN_BOUNDS_MS[bucket] ?? 'any'} ms`);
+  t.diagnostic(`turns of the gateway thread: ${counted.join(', ')}`);
+  turns.forEachWorst((route, tookMs) => t.diagnostic(`worst ${tookMs.toFixed(2)} ms: ${route?.path ?? 'none'}`));
+});
+
+test('a client that goes away in the middle of its answer ends it', async () => {
+  const { longAnswers } = rig.server;
+  const socket = await ask();
+  await eventually('the answer is underway', async () => longAnswers.underway === 1);
+  socket.destroy();
+  await eventually('none is underway', async () => longAnswers.underway === 0);
+});
