@@ -6,6 +6,8 @@ export type Refusal = {
   /** Replaces the message of the row; it must not contain information that the code does not imply. */
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
+  /** The shard has refused it: kept with an idempotency key it is repeated as it is, message and details included. */
+  readonly isOfShard?: boolean;
   readonly retryAfterSec?: number;
   /** The methods that a 405 offers. */
   readonly allow?: string;

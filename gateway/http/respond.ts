@@ -91,7 +91,9 @@ export function refuse(call: Call, refusal: Refusal): void {
   const { row, message, details } = refusal;
   const isPlain = message === undefined && details === undefined;
   if (row === ERRORS.OUTCOME_UNKNOWN) call.isOutcomeUnknown = true;
-  answer(call, row.status, isPlain ? plainBody(row) : JSON.stringify(errorFields(refusal)), refusal, row.storable);
+  const body = isPlain ? plainBody(row) : JSON.stringify(errorFields(refusal));
+  // A client can have requests refused without a shard as often as it likes, so message and details are not kept.
+  answer(call, row.status, body, refusal, row.storable, refusal.isOfShard ? body : plainBody(row));
 }
 
 /** Sends the stored answer of an earlier request with the same key (RULES.md 6.7). */
@@ -99,10 +101,18 @@ export function replay(call: Call, status: number, body: string): void {
   answer(call, status, body, REPLAYED);
 }
 
-function answer(call: Call, status: number, body: string, options: AnswerOptions, storable: Storable = 'always'): void {
+/** @param keptBody what is kept of the body with an idempotency key */
+function answer(
+  call: Call,
+  status: number,
+  body: string,
+  options: AnswerOptions,
+  storable: Storable = 'always',
+  keptBody = body,
+): void {
   if (call.answered) return;
   call.answered = true;
-  const stored = call.idempotencyHold?.toStore({ status, body }, storable) ?? null;
+  const stored = call.idempotencyHold?.toStore({ status, body: keptBody }, storable) ?? null;
   if (stored === null) {
     send(call, status, body, options);
     return;

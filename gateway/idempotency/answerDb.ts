@@ -1,6 +1,9 @@
 /**
  * idempotency.db (data/schema/idempotency.sql): its statements, and the lifetime of its rows. The gateway thread opens
  * it, creates it if it is missing, and reads; the writer thread (writer.ts) writes.
+ *
+ * Invariant:
+ *   ANSWERDB-1  An account has at most MOST_ROWS rows and MOST_BYTES bytes of answers: its oldest go first.
  */
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
@@ -20,27 +23,39 @@ const SWEPT_PER_WRITE = 2;
 /** Rows deleted at once when there is nothing to write. */
 const SWEPT_IDLE = 500;
 
+/** The bounds of one account (RULES.md 6.11). */
+const MOST_ROWS = 100_000;
+const MOST_BYTES = 64 << 20;
+/** Rows of an account that one write deletes at most: more than the largest answer needs, and few milliseconds. */
+const EVICTED_PER_WRITE = 512;
+/** Interval at which the rows of all accounts are added up. */
+const COUNT_EVERY_MS = 1000;
+
 const SCHEMA_URL = new URL('../../data/schema/idempotency.sql', import.meta.url);
-const VERSION = 1;
+const VERSION = 2;
 const BUSY_TIMEOUT_MS = 5000;
 
-/** A key with its account and route; it is unique only among those. */
-export type KeyId = {
+/** A key as one account used it, for one payload. */
+export type KeyUse = {
   readonly account: number;
-  /** EXT_ROUTE. */
-  readonly route: number;
-  /** 16 bytes, as is the fingerprint of a KeyedAnswer. */
+  /** 16 bytes, as is the fingerprint. */
   readonly key: Uint8Array;
+  /** Of method, path, query and body. */
+  readonly fingerprint: Uint8Array;
 };
 
-export type KeyedAnswer = KeyId & {
-  readonly fingerprint: Uint8Array;
+export type KeyedAnswer = KeyUse & {
+  /** EXT_ROUTE. */
+  readonly route: number;
   readonly status: number;
   readonly body: string;
   readonly createdMs: number;
 };
 
 export type StoredAnswer = Pick<KeyedAnswer, 'fingerprint' | 'status' | 'body'>;
+
+/** The rows of all accounts, and their bytes. */
+export type KeptAnswers = { readonly rows: number; readonly bytes: number };
 
 /** One transaction. */
 export type AnswerBatch = {
@@ -57,7 +72,8 @@ export function createAnswerDb(path: string): Database {
     db = open(path);
     const version = db.pragma('user_version', { simple: true }) as number;
     if (version > VERSION) throw new StartError(`${path} was written by a newer version`);
-    if (version < VERSION) create(db);
+    if (version === 0) create(db);
+    else if (version < VERSION) renew(db);
     return db;
   } catch (error) {
     db?.close();
@@ -80,19 +96,38 @@ function create(db: Database): void {
   }).immediate();
 }
 
+/** Version 1 knew a key by its route too, and had no bounds. Rows above the bounds go as their accounts write more. */
+function renew(db: Database): void {
+  const sql = readFileSync(SCHEMA_URL, 'utf8');
+  db.transaction(() => {
+    db.exec('ALTER TABLE answers RENAME TO old_answers; ALTER TABLE settled RENAME TO old_settled');
+    db.exec(sql);
+    db.exec(`
+      INSERT INTO answers (id, account, route, key, fingerprint, status, body, created_ms)
+        SELECT id, account, route, key, fingerprint, status, body, created_ms FROM old_answers WHERE true
+        ON CONFLICT DO NOTHING;
+      UPDATE settled SET settled_ms = (SELECT settled_ms FROM old_settled);
+      DROP TABLE old_answers;
+      DROP TABLE old_settled`);
+    db.pragma(`user_version = ${VERSION}`);
+  }).immediate();
+}
+
 export class AnswerReader {
   readonly #find;
   readonly #settled;
 
   constructor(db: Database) {
-    this.#find = db.prepare<[number, number, Uint8Array], StoredAnswer>(
-      'SELECT fingerprint, status, body FROM answers WHERE account = ? AND route = ? AND key = ?',
+    this.#find = db.prepare<[KeyUse], StoredAnswer>(
+      `SELECT fingerprint, status, body FROM answers WHERE account = @account AND key = @key
+       ORDER BY fingerprint = @fingerprint DESC LIMIT 1`,
     );
     this.#settled = db.prepare<[], number>('SELECT settled_ms FROM settled').pluck();
   }
 
-  find({ account, route, key }: KeyId): StoredAnswer | null {
-    return this.#find.get(account, route, key) ?? null;
+  /** The answer to this payload, or else to another one with the same key. */
+  find(use: KeyUse): StoredAnswer | null {
+    return this.#find.get(use) ?? null;
   }
 
   /** Every key used before this moment has its row. */
@@ -103,13 +138,22 @@ export class AnswerReader {
 
 export class AnswerWriter {
   readonly #db: Database;
+  readonly #mostRows: number;
+  readonly #mostBytes: number;
   readonly #put;
   readonly #note;
   readonly #settle;
   readonly #sweep;
+  readonly #isOver;
+  readonly #evict;
+  readonly #count;
   readonly #write: (batch: AnswerBatch) => number;
+  #kept: KeptAnswers = { rows: 0, bytes: 0 };
+  #countedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(path: string, sync: JournalSync) {
+  constructor(path: string, sync: JournalSync, { mostRows = MOST_ROWS, mostBytes = MOST_BYTES } = {}) {
+    this.#mostRows = mostRows;
+    this.#mostBytes = mostBytes;
     this.#db = open(path);
     this.#db.pragma(`synchronous = ${sync === 'full' ? 'FULL' : 'NORMAL'}`);
     const columns = 'account, route, key, fingerprint, status, body, created_ms';
@@ -121,9 +165,17 @@ export class AnswerWriter {
     this.#sweep = this.#db.prepare<[number, number]>(
       'DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY id LIMIT ?) AND created_ms < ?',
     );
+    this.#isOver = this.#db
+      .prepare<[number, number, number], number>('SELECT rows > ? OR bytes > ? FROM kept WHERE account = ?')
+      .pluck();
+    this.#evict = this.#db.prepare<[number]>(
+      'DELETE FROM answers WHERE id = (SELECT min(id) FROM answers WHERE account = ?)',
+    );
+    this.#count = this.#db.prepare<[], KeptAnswers>('SELECT total(rows) AS rows, total(bytes) AS bytes FROM kept');
     this.#write = this.#db.transaction((batch: AnswerBatch) => {
       // A known answer replaces the row that said it was unknown.
       for (const row of batch.rows) (row.status === UNRESOLVED ? this.#note : this.#put).run(row);
+      for (const account of new Set(batch.rows.map((row) => row.account))) this.#bound(account);
       if (batch.settledMs !== null) this.#settle.run(batch.settledMs);
       const most = batch.rows.length === 0 ? SWEPT_IDLE : SWEPT_PER_WRITE * batch.rows.length;
       return this.#sweep.run(most, batch.nowMs - LIFETIME_MS).changes;
@@ -133,6 +185,23 @@ export class AnswerWriter {
   /** Returns when the batch is durable. @returns the number of rows that were deleted. */
   write(batch: AnswerBatch): number {
     return this.#write(batch);
+  }
+
+  /** The rows of all accounts, as of COUNT_EVERY_MS ago or later. */
+  kept(nowMs: number): KeptAnswers {
+    if (nowMs - this.#countedMs >= COUNT_EVERY_MS) {
+      this.#countedMs = nowMs;
+      this.#kept = this.#count.get()!;
+    }
+    return this.#kept;
+  }
+
+  /** ANSWERDB-1 */
+  #bound(account: number): void {
+    for (let evicted = 0; evicted < EVICTED_PER_WRITE; evicted++) {
+      if (this.#isOver.get(this.#mostRows, this.#mostBytes, account) !== 1) return;
+      this.#evict.run(account);
+    }
   }
 
   close(): void {

@@ -3,13 +3,13 @@
  * the gateway thread.
  *
  *   keep ──► waiting ──one batch at a time──► writer thread ──durable──► whenKept(true)
- *               ▲                                  │ ends
+ *               ▲                                  │ ends, or the disk is full
  *               └──────── kept for the next ───────┴──► whenKept(false)
  *
  * Invariants:
  *   ANSWERS-1  `whenKept(true)` is called after the transaction with the answer is durable.
  *   ANSWERS-2  The writer has one batch at a time; answers that arrive meanwhile form the next.
- *   ANSWERS-3  A row survives the writer that failed on it: the next writer gets it before any new request is let in.
+ *   ANSWERS-3  A row survives the write that failed: the next one has it before any new request is let in.
  *   ANSWERS-4  No request with a key is let in until every key of the last process has its row, nor while there is no
  *              writer.
  */
@@ -24,8 +24,9 @@ import {
   type AnswerBatch,
   AnswerReader,
   createAnswerDb,
+  type KeptAnswers,
   type KeyedAnswer,
-  type KeyId,
+  type KeyUse,
   type StoredAnswer,
   UNRESOLVED,
 } from './answerDb.ts';
@@ -58,8 +59,12 @@ export class Answers {
   #isSending = false;
   #isScheduled = false;
   #isCaughtUp = false;
-  /** True while rows of a failed writer are not stored yet (ANSWERS-3). */
+  /** True while rows of a failed write are not stored yet (ANSWERS-3). */
   #isBehind = true;
+  /** The rows of all accounts, as the writer counted them last. */
+  kept: KeptAnswers = { rows: 0, bytes: 0 };
+  /** The disk had no room for the last batch. */
+  isDiskFull = false;
 
   constructor({ path, sync, inFlight, clock, log }: AnswersOptions) {
     this.#clock = clock;
@@ -82,8 +87,8 @@ export class Answers {
     return this.#isCaughtUp && this.#worker !== null && !this.#isBehind;
   }
 
-  find(id: KeyId): StoredAnswer | null {
-    return this.#reader.find(id);
+  find(use: KeyUse): StoredAnswer | null {
+    return this.#reader.find(use);
   }
 
   /** Stores a row. `whenKept` is called once: with true when the row is durable, with false when that is unknown. */
@@ -113,9 +118,9 @@ export class Answers {
     this.#isCaughtUp = true;
   }
 
-  /** Called from time to time: records how far keys are settled, and deletes old rows. */
+  /** Called from time to time: records how far keys are settled, deletes old rows, and tries a full disk again. */
   tick(): void {
-    if (this.isOpen && !this.#isSending) this.#send();
+    if ((this.isOpen || this.isDiskFull) && !this.#isSending) this.#send();
   }
 
   async stop(): Promise<void> {
@@ -126,11 +131,15 @@ export class Answers {
   #launch(workerData: WriterOptions): Worker {
     const worker = new Worker(new URL('./writer.ts', import.meta.url), { workerData, name: 'idempotency' });
     worker.on('message', (message: WriterMessage) => {
-      if (message === 'kept') {
-        this.#kept();
-      } else {
+      if (message === 'ready') {
         this.#worker = worker;
         this.#send();
+      } else if (message === 'full') {
+        this.isDiskFull = true;
+        this.#failed();
+      } else {
+        this.kept = message;
+        this.#kept();
       }
     });
     return worker;
@@ -168,14 +177,19 @@ export class Answers {
     const sent = this.#sent;
     this.#sent = [];
     this.#isSending = false;
+    this.isDiskFull = false;
     for (const { whenKept } of sent) whenKept(true);
     if (this.#waiting.length > 0) this.#send();
     else this.#isBehind = false;
   }
 
-  /** Gives the rows of the failed writer to the next one (ANSWERS-3). */
   #lost(): void {
     this.#worker = null;
+    this.#failed();
+  }
+
+  /** Gives the rows of the failed write to the next one (ANSWERS-3). */
+  #failed(): void {
     this.#isSending = false;
     this.#isBehind = true;
     this.#waiting = [...this.#sent, ...this.#waiting];

@@ -1,6 +1,6 @@
 /**
- * The idempotency stage (RULES.md 6.7): a key of an account on a route is answered once. A repeat gets the same answer;
- * while the first request is in flight, or with another payload, it is refused.
+ * The idempotency stage (RULES.md 6.7): a key of an account is answered once. A repeat gets the same answer; while the
+ * first request is in flight, or with another payload or on another route, it is refused.
  * Owner: the gateway thread. The keys in flight are only in memory, so a crash leaves no key stuck; an answer is in
  * idempotency.db before it is sent.
  *
@@ -15,6 +15,8 @@
  *   HOLD-3  An answer that is stored with its key is sent when it is durable, not before.
  *   HOLD-4  While it is unknown whether an earlier request with the key was carried out, a refusal from before the
  *           shard was asked is not stored as its answer.
+ *   HOLD-5  While the disk is nearly full nothing is stored for a cancel, nor for what no handler has seen, so that
+ *           nothing a client repeats takes up space. A cancel is answered all the same.
  */
 import { hash } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
@@ -31,7 +33,7 @@ import { type KeyedAnswer, type StoredAnswer, UNRESOLVED } from './answerDb.ts';
 import type { Answers } from './answers.ts';
 import { KeysInFlight } from './keysInFlight.ts';
 
-export type AnswerStore = Pick<Answers, 'isOpen' | 'find' | 'keep'>;
+export type AnswerStore = Pick<Answers, 'isOpen' | 'isDiskFull' | 'find' | 'keep'>;
 
 type KeyedUse = Omit<KeyedAnswer, 'status' | 'body'>;
 
@@ -39,11 +41,13 @@ export class IdempotencyStage implements Stage {
   readonly #answers: AnswerStore;
   readonly #clock: Clock;
   readonly #inFlight: KeysInFlight;
+  readonly #isDiskLow: () => boolean;
 
-  constructor(answers: AnswerStore, clock: Clock, inFlight = new KeysInFlight()) {
+  constructor(answers: AnswerStore, clock: Clock, inFlight = new KeysInFlight(), isDiskLow = () => false) {
     this.#answers = answers;
     this.#clock = clock;
     this.#inFlight = inFlight;
+    this.#isDiskLow = () => isDiskLow() || answers.isDiskFull;
   }
 
   tryHold(call: Call, route: number): 'held' | 'replayed' | ErrorRow {
@@ -55,15 +59,16 @@ export class IdempotencyStage implements Stage {
     const signed = Buffer.concat([Buffer.from(`${call.method} ${call.target}\n`), call.bodyBytes]);
     const digest = hash('sha256', signed, 'buffer');
     const fingerprint = new Uint8Array(digest.subarray(0, UUID_BYTES));
-    const slot = `${account} ${route} ${call.idempotencyKey}`;
+    const slot = `${account} ${call.idempotencyKey}`;
 
     const holder = this.#inFlight.find(slot);
     if (holder !== undefined) {
       const isSame = Buffer.compare(holder.fingerprint, fingerprint) === 0;
       return isSame ? ERRORS.IDEMPOTENCY_KEY_IN_PROGRESS : ERRORS.IDEMPOTENCY_KEY_PAYLOAD_MISMATCH;
     }
-    if (!this.#answers.isOpen) return ERRORS.ENGINE_BUSY;
-    const stored = this.#answers.find({ account, route, key });
+    const isCancelOnly = route === EXT_ROUTE.BATCH_CANCEL && this.#isDiskLow();
+    if (!this.#answers.isOpen && !isCancelOnly) return ERRORS.ENGINE_BUSY;
+    const stored = this.#answers.find({ account, key, fingerprint });
     if (stored !== null && Buffer.compare(stored.fingerprint, fingerprint) !== 0) {
       return ERRORS.IDEMPOTENCY_KEY_PAYLOAD_MISMATCH;
     }
@@ -74,7 +79,7 @@ export class IdempotencyStage implements Stage {
     const sinceMs = this.#clock.nowMs();
     this.#inFlight.add(slot, { fingerprint, sinceMs });
     const use = { account, route, key, fingerprint, createdMs: sinceMs };
-    call.idempotencyHold = new Hold(this.#answers, slot, use, stored, call);
+    call.idempotencyHold = new Hold(this.#answers, this.#isDiskLow, slot, use, stored, call);
     return 'held';
   }
 
@@ -92,10 +97,19 @@ class Hold implements IdempotencyHold {
   readonly words: IdempotencyHold['words'];
   readonly mayHaveRun: boolean;
   readonly #answers: AnswerStore;
+  readonly #isDiskLow: () => boolean;
   readonly #call: Call;
 
-  constructor(answers: AnswerStore, slot: string, use: KeyedUse, stored: StoredAnswer | null, call: Call) {
+  constructor(
+    answers: AnswerStore,
+    isDiskLow: () => boolean,
+    slot: string,
+    use: KeyedUse,
+    stored: StoredAnswer | null,
+    call: Call,
+  ) {
     this.#answers = answers;
+    this.#isDiskLow = isDiskLow;
     this.#call = call;
     this.slot = slot;
     this.use = use;
@@ -104,6 +118,7 @@ class Hold implements IdempotencyHold {
   }
 
   toStore(reply: StoredReply, storable: Storable): StoredReply | null {
+    if ((this.#isCancel || !this.#call.dispatched) && this.#isDiskLow()) return null;
     // The key must stay bound to this payload while it is unknown whether it was carried out.
     if (this.#call.isOutcomeUnknown) return { status: UNRESOLVED, body: '' };
     // HOLD-4
@@ -112,13 +127,19 @@ class Hold implements IdempotencyHold {
     return reply;
   }
 
-  /** HOLD-3 */
+  /** HOLD-3, and HOLD-5 where the disk turns out to be full. */
   store(reply: StoredReply, whenStored: (isStored: boolean) => void): void {
-    this.#answers.keep({ ...this.use, ...reply }, whenStored);
+    this.#answers.keep({ ...this.use, ...reply }, (isStored) => {
+      whenStored(isStored || (this.#isCancel && this.#answers.isDiskFull));
+    });
   }
 
   get #isBatch(): boolean {
-    return this.use.route === EXT_ROUTE.BATCH || this.use.route === EXT_ROUTE.BATCH_CANCEL;
+    return this.use.route === EXT_ROUTE.BATCH || this.#isCancel;
+  }
+
+  get #isCancel(): boolean {
+    return this.use.route === EXT_ROUTE.BATCH_CANCEL;
   }
 }
 

@@ -1,16 +1,17 @@
 /**
  * The thread that writes idempotency.db, so that no other thread waits for its disk. One batch of answers is one
- * transaction, and `kept` is sent back once it is durable. Any error ends the thread, and the next one gets the batch
- * again.
+ * transaction; what is kept is sent back once it is durable. A full disk leaves everything as it was, and the batch is
+ * sent again later. Any other error ends the thread, and the next one gets the batch again.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import Sqlite from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import type { JournalSync } from '../../shared/wire/threads.ts';
-import { type AnswerBatch, AnswerWriter } from './answerDb.ts';
+import { type AnswerBatch, AnswerWriter, type KeptAnswers } from './answerDb.ts';
 
 export type WriterOptions = { readonly path: string; readonly sync: JournalSync };
-/** `ready` is sent once, at the start; `kept` after each batch, once it is durable. */
-export type WriterMessage = 'ready' | 'kept';
+/** `ready` is sent once, at the start; after each batch what is kept, once it is durable, or that the disk is full. */
+export type WriterMessage = 'ready' | 'full' | KeptAnswers;
 
 assert(parentPort !== null, 'idempotency: the writer runs as a worker thread');
 const port = parentPort;
@@ -23,7 +24,16 @@ port.on('message', (message: AnswerBatch | 'stop') => {
     port.close();
     return;
   }
-  writer.write(message);
-  say('kept');
+  say(tryWrite(message));
 });
 say('ready');
+
+function tryWrite(batch: AnswerBatch): WriterMessage {
+  try {
+    writer.write(batch);
+  } catch (error) {
+    if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL') return 'full';
+    throw error;
+  }
+  return writer.kept(batch.nowMs);
+}

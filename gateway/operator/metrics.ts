@@ -28,6 +28,8 @@ type MetricsSources = {
   readonly isReady: () => boolean;
   readonly isPaused: () => boolean;
   readonly isDiskLow: () => boolean;
+  /** The answers of idempotency keys that are stored. */
+  readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
 };
 
 type Labels = Record<string, string | number>;
@@ -46,6 +48,10 @@ export class Metrics {
     this.#shards(sources);
     this.#switches(sources.deadMansSwitch);
     this.#states(sources);
+    const { keptAnswers } = sources;
+    const rows = 'Answers kept for idempotency keys, of all accounts.';
+    this.#gauge('exchange_kept_answers', rows, [], (observe) => observe({}, keptAnswers().rows));
+    this.#gauge('exchange_kept_answers_bytes', 'Their bytes.', [], (observe) => observe({}, keptAnswers().bytes));
   }
 
   get contentType(): string {

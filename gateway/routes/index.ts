@@ -68,7 +68,7 @@ type RouteTableDeps = {
 };
 
 export function routeTable(deps: RouteTableDeps): Route[] {
-  const { config, clock, control, marketCommands, groups, views, engine, queries, volumes } = deps;
+  const { config, clock, control, marketCommands, groups, views, engine, queries, volumes, isDiskLow } = deps;
   const { accounts, catalog, contracts, keys, operators, platform } = control;
   const responses = new MarketResponses(views, volumes);
   const routes: Route[] = [
@@ -76,7 +76,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...metricsRoutes(deps.metrics),
     ...marketRoutes({ catalog, views, responses }),
     ...marketDataRoutes({ catalog, views, clock }),
-    ...orderRoutes({ engine, views, catalog, accounts, groups, clock, queries, onError: deps.onError }),
+    ...orderRoutes({ engine, views, catalog, accounts, groups, clock, queries, isDiskLow, onError: deps.onError }),
     ...heartbeatRoutes(deps.deadMansSwitch),
     ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
     ...fundRoutes({ engine, views, catalog }),
@@ -94,7 +94,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       drills: deps.drills,
       shards: control.shards,
       isShardReady: (shard) => engine.isReady(shard),
-      isDiskLow: deps.isDiskLow,
+      isDiskLow,
       feed: deps.feed,
     }),
     ...adminOperatorRoutes({ operators, clock }),

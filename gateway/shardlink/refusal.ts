@@ -11,12 +11,12 @@ export function refusalOf(reply: ShardReply, asset: ReservedAsset): Refusal {
   const row = errorRow(reply.code);
   switch (reply.code) {
     case E.FEE_RATE_MISMATCH:
-      return { row, message: `${row.message}: expected ${reply.a}` };
+      return { row, message: `${row.message}: expected ${reply.a}`, isOfShard: true };
     case E.INSUFFICIENT_BALANCE: {
       const details = { asset, required: String(reply.a), available: String(reply.b), reserved: String(reply.c) };
-      return { row, details };
+      return { row, details, isOfShard: true };
     }
     default:
-      return { row };
+      return { row, isOfShard: true };
   }
 }

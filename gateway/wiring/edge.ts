@@ -135,7 +135,7 @@ export class Edge {
       routes: this.#routes(),
       authenticator: new Authenticator(keys, new NonceMemory(startedSec, keys)),
       administrators: new Administrators(new AdminToken(adminToken.token), operators),
-      idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight),
+      idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
       limiter: this.#limiter,
       connectionLimits: this.#connectionLimits,
       ...(config.corsOrigins.length === 0 ? {} : { cors: new Cors(config.corsOrigins) }),
@@ -166,6 +166,7 @@ export class Edge {
       isReady: () => lifecycle.isReady,
       isPaused: () => stores.control.platform.paused,
       isDiskLow: () => this.disk.isLow,
+      keptAnswers: () => this.answers.kept,
     });
   }
 

@@ -144,7 +144,13 @@ export const BATCH_CANCEL = {
   type: 'object',
   additionalProperties: false,
   required: ['order_hashes'],
-  properties: { order_hashes: { type: 'array', items: { type: 'string', examples: HASH.examples } } },
+  // An element that is no hash is a failed row, so its form is not a matter of the whole body.
+  properties: { order_hashes: { type: 'array', items: {} } },
+} as const;
+
+export const BATCH_CANCEL_DOCUMENTED = {
+  ...BATCH_CANCEL,
+  properties: { order_hashes: { type: 'array', items: HASH, maxItems: 200 } },
 } as const;
 
 export const CANCEL_MARKET = {
@@ -222,13 +228,14 @@ export const BATCH_PLACE_RESPONSE = object({
 });
 export type BatchPlaceResponse = FromSchema<typeof BATCH_PLACE_RESPONSE>;
 
-/** Hashes of failed rows are what was sent, in lower case, hashes or not. */
-const CANCELLED_HASH = { order_hash: { type: 'string', examples: HASH.examples } } as const;
+const CANCELLED_HASH = { order_hash: HASH } as const;
+/** Null where what was sent is no hash: nothing is sent back or kept that was not understood. */
+const FAILED_HASH = { order_hash: orNull(HASH) } as const;
 export const BATCH_CANCEL_RESPONSE = object({
   results: arrayOf({
     anyOf: [
       object({ ...CANCELLED_HASH, status: { const: 'cancelled' } }),
-      object({ ...CANCELLED_HASH, ...FAILED_FIELDS }, DETAILS),
+      object({ ...FAILED_HASH, ...FAILED_FIELDS }, DETAILS),
     ],
   }),
   cancelled: COUNT,

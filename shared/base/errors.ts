@@ -102,7 +102,7 @@ export const ERRORS = {
   // 500 order form
   DUPLICATE_ORDER: row(500, 'ORDER_PLACEMENT_FAILED', 409, 'duplicate order'),
   ORDER_TOMBSTONED: row(509, 'ORDER_TOMBSTONED', 409, 'order cancelled before arrival'),
-  DEADLINE_PASSED: row(510, 'DEADLINE_PASSED', 400, 'deadline passed', 'never'),
+  DEADLINE_PASSED: row(510, 'DEADLINE_PASSED', 400, 'deadline passed'),
   DUPLICATE_CLIENT_ORDER_ID: row(511, 'DUPLICATE_CLIENT_ORDER_ID', 409, 'client_order_id is used by an open order'),
   MARKET_NOT_ACTIVE: row(501, 'MARKET_NOT_ACTIVE', 400, 'market not active'),
   ORDER_EXPIRED: row(502, 'ORDER_EXPIRED', 400, 'order already expired'),

@@ -157,7 +157,12 @@ describe('cancelling a batch', () => {
       one,
       '0x12',
     ]);
-    const failed = (order_hash: string, code: string, error: string) => ({ order_hash, status: 'failed', error, code });
+    const failed = (order_hash: string | null, code: string, error: string) => ({
+      order_hash,
+      status: 'failed',
+      error,
+      code,
+    });
     assert.deepEqual(answer, {
       results: [
         failed(UNKNOWN_HASH, 'NOT_FOUND', 'order not found'),
@@ -166,7 +171,7 @@ describe('cancelling a batch', () => {
         failed(foreign, 'NOT_FOUND', 'order not found'),
         { order_hash: two, status: 'cancelled' },
         failed(one, 'ORDER_NOT_CANCELLABLE', 'order cannot be cancelled'),
-        failed('0x12', 'VALIDATION_ERROR', 'invalid order hash'),
+        failed(null, 'VALIDATION_ERROR', 'invalid order hash'),
       ],
       cancelled: 2,
       failed: 5,
@@ -183,7 +188,11 @@ describe('cancelling a batch', () => {
     assertRefused(await send([]), 400, 'VALIDATION_ERROR', 'no order hashes provided');
     const many = Array.from({ length: 201 }, () => UNKNOWN_HASH);
     assertRefused(await send(many), 400, 'INVALID_REQUEST', 'too many order hashes (max 200)');
-    assertRefused(await send([5]), 400, 'VALIDATION_ERROR', 'invalid order_hashes');
+    assertRefused(await send('all'), 400, 'VALIDATION_ERROR', 'invalid order_hashes');
+    const malformed = await send([5, null, { hash: UNKNOWN_HASH }, [UNKNOWN_HASH], `${UNKNOWN_HASH}0`]);
+    assert.deepEqual([malformed.status, malformed.body.failed], [200, 5]);
+    const failed = { order_hash: null, status: 'failed', error: 'invalid order hash', code: 'VALIDATION_ERROR' };
+    for (const row of malformed.body.results) assert.deepEqual(row, failed);
     await server.admin.pause();
     t.after(() => server.admin.resume());
     const { body } = await send([...many.slice(2), order_hash]);

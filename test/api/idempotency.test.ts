@@ -63,15 +63,20 @@ test('a success is replayed byte for byte on all five routes', async () => {
   assert.equal(JSON.parse(cancelled.text).cancelled, 1);
 });
 
-test('refusals are kept too: of form, of the shard, of a batch as a whole', async () => {
-  const bad = await twice('POST', '/v1/orders', { side: 'BUY' });
-  assert.equal(bad.status, 400);
+test('refusals are kept: those of a shard as they are, others by status and code', async () => {
+  const key = randomUUID();
+  const payload = { ...trader.body(market, resting), side: 'x'.repeat(90) };
+  const bad = await place(key, payload);
+  assert.deepEqual(JSON.parse(bad.text).details, { field: 'side', rule: 'enum', value: payload.side });
+  const again = await place(key, payload);
+  const text = JSON.stringify({ error: 'invalid request', code: 'VALIDATION_ERROR' });
+  assert.deepEqual(again, { status: 400, text, isReplay: true });
   const poor = await twice('POST', '/v1/orders', trader.body(market, { price: '0.9', size: '1000000' }));
   assert.equal(JSON.parse(poor.text).code, 'INSUFFICIENT_BALANCE');
   assert.equal((await twice('POST', '/v1/orders/batch', { orders: [] })).status, 400);
 });
 
-test('a key with another payload is refused, and means nothing on another route or to another account', async () => {
+test('a key with another payload or on another route is refused, and means nothing to another account', async () => {
   const key = randomUUID();
   assert.equal((await place(key, trader.body(market, resting))).status, 200);
   const other = await place(key, trader.body(market, resting));
@@ -80,7 +85,8 @@ test('a key with another payload is refused, and means nothing on another route 
   const stranger = await makeTrader(server);
   assert.equal((await place(key, stranger.body(market, resting), stranger)).status, 200);
   const batch = { orders: [trader.body(market, resting)] };
-  assert.equal((await send(trader, 'POST', '/v1/orders/batch', key, batch)).status, 200);
+  const elsewhere = await send(trader, 'POST', '/v1/orders/batch', key, batch);
+  assert.deepEqual([elsewhere.status, JSON.parse(elsewhere.text).code], [409, 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH']);
 });
 
 test('an order that another request placed stays a duplicate', async () => {

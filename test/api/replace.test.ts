@@ -1,5 +1,6 @@
 /** On a real server: one order in the place of another, and cancels that come before it (RULES.md 7.10-7.12). */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { PlacementBody } from '../../shared/client/types.ts';
@@ -308,6 +309,12 @@ test('a deadline that has passed refuses every way to place, one to come refuses
       assertRefused(answer, 400, 'VALIDATION_ERROR', 'invalid X-SVC-DEADLINE');
     }
   }
+  // The key that it was refused with is spent.
+  const [late, key] = [body(), randomUUID()];
+  const keyed = { deadlineMs: Number(past), idempotencyKey: key };
+  const refused = { code: 'DEADLINE_PASSED' };
+  await assert.rejects(alice.client.placeOrder(late, keyed), refused);
+  await assert.rejects(alice.client.placeOrder(late, { idempotencyKey: key }), refused);
   const batch = await send('POST', '/v1/orders/batch', { orders: [body()] }, past);
   assert.equal(batch.body.results[0].code, 'DEADLINE_PASSED');
   assert.equal((await alice.client.getOrder(old.order_hash)).status, 'open');

@@ -807,7 +807,6 @@ describe('transport', () => {
         ERRORS.ENGINE_BUSY,
         ERRORS.OUTCOME_UNKNOWN,
         ERRORS.POST_ONLY_PHASE,
-        ERRORS.DEADLINE_PASSED,
       ];
       const key = randomUUID();
       for (const row of refusals) {

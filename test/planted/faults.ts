@@ -443,4 +443,18 @@ export const FAULTS: readonly Fault[] = [
     replace: 'updated_ms >= @sinceMs',
     caughtBy: 'test/unit/gateway/queries/queries.test.ts',
   },
+  {
+    name: 'an account keeps as many answers as it likes',
+    file: 'gateway/idempotency/answerDb.ts',
+    search: 'if (this.#isOver.get(this.#mostRows, this.#mostBytes, account) !== 1) return;',
+    replace: 'if (this.#isOver.get(this.#mostRows, this.#mostBytes, account) !== 2) return;',
+    caughtBy: 'test/unit/gateway/idempotency/idempotency.test.ts',
+  },
+  {
+    name: 'a keyed cancel takes up the last of the disk',
+    file: 'gateway/idempotency/stage.ts',
+    search: 'if ((this.#isCancel || !this.#call.dispatched) && this.#isDiskLow()) return null;',
+    replace: 'if (!this.#call.dispatched && this.#isDiskLow()) return null;',
+    caughtBy: 'test/unit/gateway/idempotency/stage.test.ts',
+  },
 ];

@@ -1,16 +1,17 @@
 /** The answers of idempotency keys in memory, for tests of the code around the store. */
-import type { KeyedAnswer, KeyId, StoredAnswer } from '../../gateway/idempotency/answerDb.ts';
+import type { KeyedAnswer, KeyUse, StoredAnswer } from '../../gateway/idempotency/answerDb.ts';
 import type { AnswerStore } from '../../gateway/idempotency/stage.ts';
 
 export class MemoryAnswers implements AnswerStore {
   isOpen = true;
+  isDiskFull = false;
   /** False lets answers wait in `waiting` until a test says that they are durable. */
   isPrompt = true;
   readonly waiting: { readonly row: KeyedAnswer; readonly whenKept: (isKept: boolean) => void }[] = [];
   readonly #rows = new Map<string, KeyedAnswer>();
 
-  find(id: KeyId): StoredAnswer | null {
-    return this.#rows.get(nameOf(id)) ?? null;
+  find(use: KeyUse): StoredAnswer | null {
+    return this.#rows.get(nameOf(use)) ?? null;
   }
 
   keep(row: KeyedAnswer, whenKept: (isKept: boolean) => void): void {
@@ -23,6 +24,6 @@ export class MemoryAnswers implements AnswerStore {
   }
 }
 
-function nameOf({ account, route, key }: KeyId): string {
-  return `${account} ${route} ${Buffer.from(key).toString('hex')}`;
+function nameOf({ account, key }: KeyUse): string {
+  return `${account} ${Buffer.from(key).toString('hex')}`;
 }

@@ -1,6 +1,7 @@
 /** Many orders in one request (RULES.md 7.3): each row succeeds or fails by itself. */
 import {
   BATCH_CANCEL,
+  BATCH_CANCEL_DOCUMENTED,
   BATCH_CANCEL_RESPONSE,
   BATCH_PLACE,
   BATCH_PLACE_DOCUMENTED,
@@ -37,7 +38,7 @@ type BatchDeps = {
 };
 
 type CancelCall = CallOf<typeof CANCEL_BATCH>;
-type RowOf = { readonly call: CancelCall; readonly rows: Rows; readonly index: number };
+type RowOf = { readonly call: CancelCall; readonly rows: Rows; readonly index: number; readonly order_hash: string };
 
 const MAX_ORDERS = 15;
 /** Batches larger than this get another message (FAR_TOO_MANY_ORDERS): clients match on both texts. */
@@ -68,6 +69,7 @@ const CANCEL_BATCH = {
   limit: 'cancelBatch',
   idempotency: EXT_ROUTE.BATCH_CANCEL,
   body: BATCH_CANCEL,
+  documentedBody: BATCH_CANCEL_DOCUMENTED,
   answers: { 200: BATCH_CANCEL_RESPONSE },
   errors: ['NO_ORDER_HASHES', 'TOO_MANY_HASHES', 'OUTCOME_UNKNOWN'],
 } as const satisfies RouteSpec;
@@ -157,8 +159,7 @@ function placeHandler({ engine, placements }: BatchDeps): Handler<typeof PLACE_B
 function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<typeof CANCEL_BATCH> {
   const hash = new Uint32Array(HASH_BYTES / 4);
   const hashBytes = new Uint8Array(hash.buffer);
-  const report = (code: number, { call, rows, index }: RowOf): void => {
-    const order_hash = hashAt(call, index);
+  const report = (code: number, { rows, index, order_hash }: RowOf): void => {
     if (code === OK) rows.succeed(index, { order_hash, status: 'cancelled' });
     else rows.fail(index, { order_hash }, { row: errorRow(code) });
   };
@@ -166,7 +167,7 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
   const findCancelled = async (of: RowOf): Promise<void> => {
     const { account, route, key, fingerprint } = of.call.idempotencyHold!.use;
     const orderHash = new Uint8Array(HASH_BYTES);
-    tryParseHex(hashAt(of.call, of.index), HASH_BYTES, orderHash, 0);
+    tryParseHex(of.order_hash, HASH_BYTES, orderHash, 0);
     try {
       const found = await queries.cancelledWithKey({ account, route, key, fingerprint, row: 0 }, orderHash);
       if (!found.ok) report(E.OUTCOME_UNKNOWN, of);
@@ -181,13 +182,15 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
     else report(code, of);
   };
   const enqueue = (call: CancelCall, rows: Rows, index: number): void => {
-    const order_hash = hashAt(call, index);
-    if (!tryParseHex(order_hash, HASH_BYTES, hashBytes, 0)) {
-      rows.fail(index, { order_hash }, INVALID_HASH);
+    const element = call.body.order_hashes[index];
+    if (typeof element !== 'string' || !tryParseHex(element, HASH_BYTES, hashBytes, 0)) {
+      rows.fail(index, { order_hash: null }, INVALID_HASH);
       return;
     }
+    const order_hash = element.toLowerCase();
+    const of = { call, rows, index, order_hash };
     const key = call.idempotencyHold?.words;
-    const code = cancelByHash(engine, views, call.principal.accountIndex, hash, onReply, { call, rows, index }, key);
+    const code = cancelByHash(engine, views, call.principal.accountIndex, hash, onReply, of, key);
     if (code !== OK) rows.fail(index, { order_hash }, { row: errorRow(code) });
   };
   return (call) => {
@@ -201,10 +204,6 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
       });
     }
   };
-}
-
-function hashAt(call: CancelCall, index: number): string {
-  return call.body.order_hashes[index].toLowerCase();
 }
 
 function refuseOrders(count: number): ErrorRow | null {

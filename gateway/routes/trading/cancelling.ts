@@ -8,7 +8,7 @@ import {
   TOMBSTONE_QUERY,
   TOMBSTONE_RESPONSE,
 } from '../../../shared/api/orders.ts';
-import { ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
+import { E, ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
 import { HASH_BYTES } from '../../../shared/base/hex.ts';
 import { BOTH_OUTCOMES } from '../../../shared/wire/commands.ts';
 import { ok, refuse } from '../../http/respond.ts';
@@ -27,6 +27,7 @@ type CancellingDeps = {
   readonly views: Views;
   readonly catalog: Catalog;
   readonly clientIds: ClientOrderIds;
+  readonly isDiskLow: () => boolean;
 };
 
 const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_FORM);
@@ -106,19 +107,26 @@ const onCancelled: ReplyHandler<AccountCall> = (reply, call) => {
   else refuse(call, { row: errorRow(reply.code) });
 };
 
-function cancelHandler({ engine, views }: CancellingDeps): Handler<typeof CANCEL_ORDER> {
+function cancelHandler({ engine, views, isDiskLow }: CancellingDeps): Handler<typeof CANCEL_ORDER> {
   const hash = new Uint32Array(HASH_BYTES / 4);
   const hashBytes = new Uint8Array(hash.buffer);
   const onTombstone: ReplyHandler<AccountCall> = (reply, call) => {
     if (reply.code !== OK || reply.a === 0) onCancelled(reply, call);
     else ok(call, { message: 'order will be refused', tombstone_until: new Date(reply.a).toISOString() }, ACCEPTED);
   };
+  /** A tombstone takes up space: while the disk is nearly full only an order that has arrived is cancelled. */
+  const onWithoutTombstone: ReplyHandler<AccountCall> = (reply, call) => {
+    if (reply.code === E.ORDER_NOT_FOUND) refuse(call, { row: ERRORS.ENGINE_BUSY });
+    else onCancelled(reply, call);
+  };
   return (call) => {
     if (!requireHash(call, hashBytes)) return;
     const account = call.principal.accountIndex;
-    const code = call.query.tombstone
-      ? engine.cancelOrTombstone(account, hash, onTombstone, call)
-      : cancelByHash(engine, views, account, hash, onCancelled, call);
+    const wantsTombstone = call.query.tombstone;
+    const code =
+      wantsTombstone && !isDiskLow()
+        ? engine.cancelOrTombstone(account, hash, onTombstone, call)
+        : cancelByHash(engine, views, account, hash, wantsTombstone ? onWithoutTombstone : onCancelled, call);
     if (code !== OK) refuse(call, { row: errorRow(code) });
   };
 }

@@ -45,6 +45,7 @@ const RESET_GROUP = {
   method: 'POST',
   path: '/v1/user/order-groups/:name/reset',
   summary: 'Lets a triggered order group accept orders again.',
+  storing: true,
   errors: ['RESOURCE_NOT_FOUND', 'OUTCOME_UNKNOWN'],
 } as const satisfies RouteSpec;
 

@@ -24,6 +24,7 @@ type OrderDeps = {
   readonly accounts: Accounts;
   readonly groups: GroupCommands;
   readonly clock: Clock;
+  readonly isDiskLow: () => boolean;
   readonly queries: Pick<QueryPool, 'orderByHash' | 'placedWithKey' | 'cancelledWithKey'>;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;

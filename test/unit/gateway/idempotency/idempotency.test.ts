@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import Sqlite from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import {
   AnswerReader,
   AnswerWriter,
@@ -41,17 +41,16 @@ function answer(number: number, changes: Partial<KeyedAnswer> = {}): KeyedAnswer
   };
 }
 
-function openStore(t: Scope) {
-  const path = pathFor();
+function openStore(t: Scope, bounds: { mostRows?: number; mostBytes?: number } = {}, path = pathFor()) {
   const db = createAnswerDb(path);
-  const writer = new AnswerWriter(path, 'full');
+  const writer = new AnswerWriter(path, 'full', bounds);
   t.after(() => {
     writer.close();
     db.close();
   });
   const reader = new AnswerReader(db);
   const write = (rows: KeyedAnswer[], nowMs = START_MS) => writer.write({ rows, settledMs: nowMs, nowMs });
-  return { reader, write };
+  return { reader, write, writer };
 }
 
 test('an answer is read for 24 hours, and for 7 days after it has expired, and then deleted', (t) => {
@@ -83,7 +82,53 @@ test('an answer takes the place of "not known", and is never forgotten for it', 
   write([answer(1, unknown)]);
   assert.equal(reader.find(answer(1))?.body, '{"n":1}');
   assert.equal(reader.find(answer(1, { account: 2 })), null);
-  assert.equal(reader.find(answer(1, { route: 2 })), null);
+  // The fingerprint tells the payload, and with it the route: another one is found too, and is a mismatch.
+  const other = answer(1, { fingerprint: new Uint8Array(16), route: 2 });
+  assert.deepEqual(reader.find(other)?.fingerprint, Buffer.from(answer(1).fingerprint));
+});
+
+test('an account keeps a number of rows and bytes: its oldest go first, and nobody else loses any', (t) => {
+  const { reader, write, writer } = openStore(t, { mostRows: 5, mostBytes: 2000 });
+  const has = (...numbers: number[]) => numbers.map((n) => reader.find(answer(n)) !== null);
+  write([answer(100, { account: 2 })]);
+  write([1, 2, 3, 4, 5, 6, 7].map((n) => answer(n)));
+  assert.deepEqual(has(1, 2, 3, 4, 5, 6, 7), [false, false, true, true, true, true, true]);
+  // 128 bytes stand for each row: this one leaves room for two of the small ones.
+  write([answer(8, { body: 'x'.repeat(1500) })]);
+  assert.deepEqual(has(3, 4, 5, 6, 7, 8), [false, false, false, true, true, true]);
+  assert.deepEqual(writer.kept(START_MS), { rows: 4, bytes: 4 * 128 + 1500 + 2 * 7 + 9 });
+  write([answer(9, { body: 'y'.repeat(1800) })]);
+  assert.deepEqual(has(6, 7, 8, 9), [false, false, false, true]);
+  assert.notEqual(reader.find(answer(100, { account: 2 })), null);
+  // A row that is deleted for its age, or gets another body, is counted too.
+  write([], START_MS + 9 * DAY_MS);
+  assert.deepEqual(writer.kept(START_MS + 9 * DAY_MS), { rows: 0, bytes: 0 });
+  write([answer(1, { status: UNRESOLVED, body: '' })]);
+  write([answer(1)]);
+  assert.deepEqual(writer.kept(START_MS + 10 * DAY_MS), { rows: 1, bytes: 128 + 7 });
+});
+
+test('a store of version 1 is carried over, also where one key was used on two routes', (t) => {
+  const path = pathFor();
+  const old = new Database(path);
+  old.exec(`
+    CREATE TABLE answers (id INTEGER PRIMARY KEY, account INTEGER NOT NULL, route INTEGER NOT NULL, key BLOB NOT NULL,
+      fingerprint BLOB NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, created_ms INTEGER NOT NULL,
+      UNIQUE (account, route, key)) STRICT;
+    CREATE TABLE settled (id INTEGER PRIMARY KEY CHECK (id = 0), settled_ms INTEGER NOT NULL) STRICT;
+    INSERT INTO settled VALUES (0, 77);
+    PRAGMA user_version = 1`);
+  const rows = [answer(1), answer(1, { route: 2, fingerprint: new Uint8Array(16).fill(9), body: 'two' }), answer(2)];
+  const insert = old.prepare(`INSERT INTO answers (account, route, key, fingerprint, status, body, created_ms)
+    VALUES (@account, @route, @key, @fingerprint, @status, @body, @createdMs)`);
+  for (const row of rows) insert.run(row);
+  old.close();
+  const { reader, write, writer } = openStore(t, {}, path);
+  for (const row of rows) assert.equal(reader.find(row)?.body, row.body);
+  assert.equal(reader.settledMs(), 77);
+  assert.deepEqual(writer.kept(START_MS), { rows: 3, bytes: 3 * 128 + 7 + 3 + 7 });
+  write([answer(3)]);
+  assert.equal(reader.find(answer(3))?.body, '{"n":3}');
 });
 
 test('no key is let in before the last process is caught up with; what is told to be kept is there', async (t) => {
@@ -120,7 +165,7 @@ test('an answer in the hands of a writer that dies is stored by the next one (AN
     clock: { nowMs: () => START_MS },
     log: createLogger('silent'),
   });
-  const other = new Sqlite(path);
+  const other = new Database(path);
   t.after(async () => {
     other.close();
     await answers.stop();

@@ -1,6 +1,6 @@
 /** The idempotency stage (RULES.md 6.7): what a repeated key is answered, and what is kept as its answer. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ok, refuse } from '../../../../gateway/http/respond.ts';
 import { UNRESOLVED } from '../../../../gateway/idempotency/answerDb.ts';
 import { KeysInFlight } from '../../../../gateway/idempotency/keysInFlight.ts';
@@ -67,11 +67,16 @@ test('a key is bound to the method, the path, the query and the body that it cam
   }
 });
 
-test('the same key of another account or on another route is another key', () => {
+test('the same key of another account is another key, and on another route the same', () => {
   const desk = new Desk();
   desk.carryOut();
   assert.equal(desk.ask({ account: 2 }).held, 'held');
-  assert.equal(desk.ask({}, EXT_ROUTE.BATCH).held, 'held');
+  const elsewhere = { path: '/v1/orders/batch', method: 'POST' };
+  assert.equal(desk.ask(elsewhere, EXT_ROUTE.BATCH).held, ERRORS.IDEMPOTENCY_KEY_PAYLOAD_MISMATCH);
+  const inFlight = '0190a6f0-7b1c-7abc-8def-000000000000';
+  assert.equal(desk.ask({ idempotencyKey: inFlight }).held, 'held');
+  const second = desk.ask({ ...elsewhere, idempotencyKey: inFlight }, EXT_ROUTE.BATCH);
+  assert.equal(second.held, ERRORS.IDEMPOTENCY_KEY_PAYLOAD_MISMATCH);
 });
 
 test('a repeat is refused while the first is in flight, and let in when that is over without an answer', () => {
@@ -120,12 +125,8 @@ test('a refusal before the shard was asked is not kept for an order that may sta
   refuse(timedOut.asked.call, { row: ERRORS.TRADING_TIMEOUT_ACTIVE });
   assert.equal(timedOut.asked.status, 423);
   desk.stage.release(timedOut.asked.call);
-  const { account, route, key } = {
-    account: 1,
-    route: EXT_ROUTE.AMEND,
-    key: Buffer.from(KEY.replaceAll('-', ''), 'hex'),
-  };
-  assert.equal(desk.answers.find({ account, route, key })?.status, UNRESOLVED);
+  const key = Buffer.from(KEY.replaceAll('-', ''), 'hex');
+  assert.equal(desk.answers.find({ account: 1, key, fingerprint: new Uint8Array(16) })?.status, UNRESOLVED);
   const found = desk.carryOut();
   assert.equal(desk.ask().asked.text, found.text, 'what the shard says is kept');
 });
@@ -152,3 +153,56 @@ test('an answer is not sent before it is durable, and not at all when it could n
 });
 
 const unknownBody = { error: ERRORS.OUTCOME_UNKNOWN.message, code: ERRORS.OUTCOME_UNKNOWN.code };
+
+describe('while the disk is nearly full', () => {
+  const asked = () => new TestCall({ ...ORDER, idempotencyKey: KEY }).call;
+  const reply = { status: 200, body: '{}' };
+  const { BATCH_CANCEL, PLACE } = EXT_ROUTE;
+
+  test('a cancel with a key is carried out and not kept, and a kept answer is still replayed', () => {
+    const answers = new MemoryAnswers();
+    let isLow = false;
+    const stage = new IdempotencyStage(answers, new ManualClock(START_MS), undefined, () => isLow);
+    const early = asked();
+    assert.equal(stage.tryHold(early, BATCH_CANCEL), 'held');
+    early.dispatched = true;
+    isLow = true;
+    answers.isOpen = false;
+    assert.equal(early.idempotencyHold!.toStore(reply, 'always'), null);
+    assert.deepEqual(stage.tryHold(asked(), BATCH_CANCEL), ERRORS.IDEMPOTENCY_KEY_IN_PROGRESS);
+    stage.release(early);
+    const next = asked();
+    assert.equal(stage.tryHold(next, BATCH_CANCEL), 'held');
+    stage.release(next);
+    assert.deepEqual(stage.tryHold(asked(), PLACE), ERRORS.ENGINE_BUSY);
+  });
+
+  test('what reached a handler before is kept, and what is refused now is not', () => {
+    const answers = new MemoryAnswers();
+    const stage = new IdempotencyStage(answers, new ManualClock(START_MS), undefined, () => true);
+    const call = asked();
+    assert.equal(stage.tryHold(call, PLACE), 'held');
+    assert.equal(call.idempotencyHold!.toStore(reply, 'always'), null);
+    call.dispatched = true;
+    assert.equal(call.idempotencyHold!.toStore(reply, 'always'), reply);
+  });
+
+  test('a cancel whose answer the full disk did not take is answered, and an order is not', () => {
+    for (const [route, isAnswered] of [
+      [BATCH_CANCEL, true],
+      [PLACE, false],
+    ] as const) {
+      const answers = new MemoryAnswers();
+      answers.isPrompt = false;
+      const stage = new IdempotencyStage(answers, new ManualClock(START_MS));
+      const call = asked();
+      assert.equal(stage.tryHold(call, route), 'held');
+      call.dispatched = true;
+      const told: boolean[] = [];
+      call.idempotencyHold!.store(reply, (isStored) => told.push(isStored));
+      answers.isDiskFull = true;
+      answers.waiting[0].whenKept(false);
+      assert.deepEqual(told, [isAnswered]);
+    }
+  });
+});

@@ -13,7 +13,7 @@ import { ClientRig } from '../../../../support/clientRig.ts';
 import { MemoryAnswers } from '../../../../support/memoryAnswers.ts';
 
 const KEY = '0190a6f0-7b1c-7abc-8def-0123456789ab';
-const KEY_ID = { account: 1, route: EXT_ROUTE.BATCH_CANCEL, key: Buffer.from(KEY.replaceAll('-', ''), 'hex') };
+const KEY_ID = { account: 1, fingerprint: new Uint8Array(16), key: Buffer.from(KEY.replaceAll('-', ''), 'hex') };
 
 /** Two shards with an order each, and the route that cancels both in one request with a key. */
 async function deskOf(t: TestContext) {
