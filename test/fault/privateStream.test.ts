@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -97,18 +97,18 @@ async function command(listener: Listener, markets: readonly OrderMarket[]): Pro
 }
 
 /**
- * Trades at least COMMANDS commands, and as many more as it takes until `isOver`. Refusals and lost answers are part of
- * it. @param onAnswer is called as often as anything is answered.
+ * Trades at least COMMANDS commands, and as many more as it takes until `hasEnded`. Refusals and lost answers are to be
+ * expected. @param onAnswer is called as often as anything is answered.
  */
 async function trade(
   listeners: readonly Listener[],
   markets: readonly OrderMarket[],
   onAnswer: () => void,
-  isOver: () => boolean,
+  hasEnded: () => boolean,
 ): Promise<void> {
   let sent = 0;
   const one = async (listener: Listener): Promise<void> => {
-    while (sent++ < COMMANDS || !isOver()) {
+    while (sent++ < COMMANDS || !hasEnded()) {
       await command(listener, markets).catch(() => undefined);
       onAnswer();
     }
@@ -172,19 +172,27 @@ function assertSent(listener: Listener): void {
 async function loseShard(): Promise<void> {
   const wal = join(server.dataDir, 'journal-0.db-wal');
   await eventually('a shard that ends', async () => {
-    // A checkpoint may let the WAL start anew, far from an old end: so this looks again. A lost shard may remove it.
-    const end = existsSync(wal) ? endOfWal(wal) : 0;
-    execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${end}:`]);
+    // A checkpoint may let the WAL start anew, far from an old end: so this looks again.
+    const end = endOfWal(wal);
+    if (end !== null) execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${end}:`]);
     return server.stdout.some((line) => line.includes('shard ended'));
   });
   execFileSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited:']);
   server.stdout.length = 0;
 }
 
-/** Where the next commit is written: behind the last frame with the salt of the WAL's header. Older frames follow. */
-function endOfWal(path: string): number {
-  const wal = readFileSync(path);
-  if (wal.length < WAL_HEADER_BYTES) return 0;
+/**
+ * Where the next commit is written: behind the last frame with the salt of the WAL's header; older frames follow. Null
+ * while there is no WAL, as when the shard has just been lost.
+ */
+function endOfWal(path: string): number | null {
+  let wal: Buffer;
+  try {
+    wal = readFileSync(path);
+  } catch {
+    return null;
+  }
+  if (wal.length < WAL_HEADER_BYTES) return null;
   const frameBytes = WAL_FRAME_HEADER_BYTES + wal.readUInt32BE(8);
   const salt = wal.subarray(16, 24);
   let end = WAL_HEADER_BYTES;
@@ -206,14 +214,14 @@ test(`a private stream is whole over ${CYCLES} kills and lost shards (SEED=${SEE
     let answered = 0;
     let ending: Promise<void> | undefined;
     const killAfter = 20 + Math.floor(random() * (COMMANDS - 40));
-    let isOver = false;
+    let hasEnded = false;
     const onAnswer = () => {
       if (++answered !== killAfter) return;
       ending = (cycle % 2 === 1 && canLimit ? loseShard() : server.kill()).finally(() => {
-        isOver = true;
+        hasEnded = true;
       });
     };
-    await trade(listeners, markets, onAnswer, () => isOver);
+    await trade(listeners, markets, onAnswer, () => hasEnded);
     await ending;
     await server.kill();
     for (const listener of listeners) listener.take();
