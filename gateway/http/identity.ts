@@ -3,7 +3,8 @@
  * identity, scope and limit. A call that is refused here has been answered.
  *
  * A key is counted only once its signature is valid, so a forged request never spends a quota. Everything else is
- * counted by address, failed attempts included, which also slows down guessing.
+ * counted by address. Failed attempts have counters of their own: they slow down guessing, and never use up what the
+ * same address may do without credentials. The administrator's right token is not counted at all.
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -59,17 +60,22 @@ export class IdentityStage {
 
   /** For a call that offers no key. */
   countAddress(call: Call, route: RouteSpec): Passage {
-    const { limiter, config } = this.#options;
+    const { limiter } = this.#options;
     if (limiter === null) return true;
-    const subject = clientSubject(peerOf(call), call.forwardedFor, config.trustProxy);
-    return this.#pass(call, limiter.countAddress(subject, route, call.startedMs));
+    return this.#pass(call, limiter.countAddress(this.#subjectOf(call), route, call.startedMs));
   }
 
   /** Counts the failed attempt by its address, then refuses it. */
   refuse(call: Call, route: RouteSpec, refusal: Refusal): void {
-    const passage = this.countAddress(call, route);
+    const { limiter } = this.#options;
+    const passage =
+      limiter === null || this.#pass(call, limiter.countFailure(this.#subjectOf(call), route, call.startedMs));
     if (passage === true) refuse(call, refusal);
     else if (passage !== false) void passage.then((isPassed) => isPassed && refuse(call, refusal));
+  }
+
+  #subjectOf(call: Call): string {
+    return clientSubject(peerOf(call), call.forwardedFor, this.#options.config.trustProxy);
   }
 
   /** Checked only once the signature is valid, so that the list of a key stays unknown to everyone else. */
@@ -90,7 +96,7 @@ export class IdentityStage {
       refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });
     } else {
       // Never 0: a full window still holds its oldest request for some milliseconds.
-      const waitMs = result.resetMs - this.#options.clock.nowMs();
+      const waitMs = result.retryMs - this.#options.clock.nowMs();
       refuse(call, { row: ERRORS.RATE_LIMITED, retryAfterSec: Math.max(Math.ceil(waitMs / 1000), 1) });
     }
     return false;

@@ -3,7 +3,7 @@
  *
  *   transport      size, path, method and framing; readiness; a browser's preflight is answered here
  *   address limit  calls without a key, before their body is read
- *   identity       the signature of the key, or the administrator's token before the body is read
+ *   identity       the signature of the key, or the administrator's token (never limited) before the body is read
  *   scope          the rights of the key
  *   key limit      the quota of the key
  *   stored answer  a repeated idempotency key gets the answer of the first request
@@ -209,12 +209,12 @@ export class Pipeline {
       this.#identity.refuse(call, route, { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } });
       return false;
     }
+    // Not counted: nothing that is sent from the same address may keep an administrator out.
     call.principal = administrator;
     if (!covers(administrator.roles, requiredRole(route))) {
-      this.#identity.refuse(call, route, { row: ERRORS.INSUFFICIENT_ROLE });
+      refuse(call, { row: ERRORS.INSUFFICIENT_ROLE });
       return false;
     }
-    call.addressPassage = this.#identity.countAddress(call, route);
     return true;
   }
 

@@ -45,8 +45,6 @@ export class ConnectionLimits {
     const { newPerAddress, proxies, clock } = this.#options;
     if (newPerAddress === null || (proxies !== null && isWithin(proxies, clientAddress(peer, '', null)))) return true;
     const limit = { requests: newPerAddress, windowSec: WINDOW_SEC };
-    const count = this.#opened.count(clientSubject(peer, '', null), limit, clock.nowMs());
-    // Only a remote store can be unavailable.
-    return count === 'unavailable' || count.allowed;
+    return this.#opened.count(clientSubject(peer, '', null), limit, clock.nowMs()).allowed;
   }
 }

@@ -8,16 +8,20 @@
  *   COUNTERS-1  In any window at most `limit` requests of a subject are admitted: the times of admitted requests are
  *               kept, not a count.
  *   COUNTERS-2  A ring holds at most `limit` times and grows only while all its times are in the window.
- *   COUNTERS-3  At most `capacity` subjects are held; idle ones make room, and one with a time in the window is never
- *               forgotten.
+ *   COUNTERS-3  At most `capacity` subjects are held. Idle ones make room first; when there are none, the subject that
+ *               was counted longest ago is forgotten. A full table therefore never refuses anyone: a flood of subjects
+ *               can make the counts of others lenient, it cannot lock them out.
  */
+import { assert } from '../../shared/base/assert.ts';
 import type { Limit } from './classes.ts';
 
 export type Count = {
   readonly allowed: boolean;
   readonly remaining: number;
-  /** The time at which the oldest counted request leaves the window. */
+  /** The time at which the whole quota is free again: the newest counted request has left the window. */
   readonly resetMs: number;
+  /** The time at which the next request may come; not in the future while there is room. */
+  readonly retryMs: number;
 };
 
 export type Counted = Count | 'unavailable';
@@ -50,17 +54,28 @@ export class MemoryCounterStore implements CounterStore {
   readonly #rings = new Map<string, Ring>();
   readonly #capacity: number;
   #sweep = this.#rings.entries();
+  /** Stands before the subject that was counted longest ago: what it has passed was removed or moved to the end. */
+  #oldest = this.#rings.keys();
 
   constructor(capacity: number) {
+    assert(capacity > 0, 'COUNTERS-3: there is room for one subject');
     this.#capacity = capacity;
   }
 
-  count(subject: string, limit: Limit, nowMs: number): Counted {
+  /** Subjects that are held, for gauges and tests. */
+  get size(): number {
+    return this.#rings.size;
+  }
+
+  count(subject: string, limit: Limit, nowMs: number): Count {
     let ring = this.#rings.get(subject);
     if (ring === undefined) {
       this.#makeRoom(nowMs);
-      if (this.#rings.size >= this.#capacity) return 'unavailable';
       ring = { timesMs: new Float64Array(Math.min(limit.requests, FIRST_RING_SIZE)), head: 0, count: 0, windowMs: 0 };
+      this.#rings.set(subject, ring);
+    } else if (this.#rings.size > this.#capacity / 2) {
+      // Only a table that may become full needs the order in which its subjects were counted.
+      this.#rings.delete(subject);
       this.#rings.set(subject, ring);
     }
     ring.windowMs = limit.windowSec * 1000;
@@ -73,14 +88,27 @@ export class MemoryCounterStore implements CounterStore {
   peek(quotas: readonly Quota[], nowMs: number): readonly Count[] {
     return quotas.map(({ subject, limit }) => {
       const ring = this.#rings.get(subject);
-      if (ring === undefined) return { allowed: true, remaining: limit.requests, resetMs: nowMs };
+      if (ring === undefined) return { allowed: true, remaining: limit.requests, resetMs: nowMs, retryMs: nowMs };
       forget(ring, nowMs);
       return countOf(ring, ring.count < limit.requests, limit, nowMs);
     });
   }
 
-  /** Continues where the last walk stopped: a full sweep at once would stall the thread. */
+  /** COUNTERS-3. */
   #makeRoom(nowMs: number): void {
+    this.#sweepSome(nowMs);
+    if (this.#rings.size < this.#capacity) return;
+    let next = this.#oldest.next();
+    if (next.done) {
+      this.#oldest = this.#rings.keys();
+      next = this.#oldest.next();
+    }
+    assert(!next.done, 'COUNTERS-3: a full table has an oldest subject');
+    this.#rings.delete(next.value);
+  }
+
+  /** Continues where the last walk stopped: a full sweep at once would stall the thread. */
+  #sweepSome(nowMs: number): void {
     for (let step = 0; step < SWEEP_STEPS; step++) {
       const next = this.#sweep.next();
       if (next.done) {
@@ -96,8 +124,17 @@ export class MemoryCounterStore implements CounterStore {
 
 /** Without a counted request there is nothing to wait for. */
 function countOf(ring: Ring, allowed: boolean, limit: Limit, nowMs: number): Count {
-  const resetMs = ring.count > 0 ? ring.timesMs[ring.head] + ring.windowMs : nowMs;
-  return { allowed, remaining: Math.max(limit.requests - ring.count, 0), resetMs };
+  const remaining = Math.max(limit.requests - ring.count, 0);
+  if (ring.count === 0) return { allowed, remaining, resetMs: nowMs, retryMs: nowMs };
+  const resetMs = timeAt(ring, ring.count - 1) + ring.windowMs;
+  // Room for one more is there once all but `requests - 1` of the times have left.
+  const leaving = ring.count - limit.requests;
+  return { allowed, remaining, resetMs, retryMs: leaving < 0 ? nowMs : timeAt(ring, leaving) + ring.windowMs };
+}
+
+/** The time of the request with this number, 0 for the oldest. */
+function timeAt({ timesMs, head }: Ring, number: number): number {
+  return timesMs[(head + number) % timesMs.length];
 }
 
 function forget(ring: Ring, nowMs: number): void {

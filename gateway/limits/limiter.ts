@@ -1,13 +1,15 @@
 /**
  * The limit stage (RULES.md 4.6): which subject a call is counted as, under which limit, and what the answer's headers
- * say about it. A key is counted per endpoint under its tier or override; everything else per address and endpoint. The
- * two have their own stores, so a flood of addresses can fill the one without ever refusing a key.
+ * say about it. A key is counted per endpoint under its tier or override; everything else per address and endpoint.
+ * Keys, addresses and the failed attempts of addresses have stores of their own: a flood of addresses can fill the
+ * second without a key noticing, and guessing uses up no quota of the requests that are right.
  *
  * While a shared store cannot decide, cancels and heartbeats are counted in this process instead: they continue to
  * work, and still cannot flood the shards.
  */
 import { type KeyQuota, LIMIT_CLASSES, type Limit, type LimitClass, limitOfKey, mustPass } from './classes.ts';
 import { type Count, type Counted, type CounterStore, MemoryCounterStore } from './counterStore.ts';
+import { Prefixes } from './prefixes.ts';
 
 /** About 200 bytes each while idle addresses come and go. */
 const MAX_ADDRESS_SUBJECTS = 100_000;
@@ -20,7 +22,8 @@ export type LimitResult = {
   readonly decision: Decision;
   /** Value of the first rate-limit header together with the lines of the others, ready to write. */
   readonly headers: string;
-  readonly resetMs: number;
+  /** The time at which the next request may come. */
+  readonly retryMs: number;
 };
 
 /** The part of a route that counting needs. */
@@ -35,13 +38,17 @@ export class Limiter {
   /** The number of each decision. */
   readonly decisions: Record<Decision, number> = { allowed: 0, quota_denied: 0, dependency_unavailable: 0 };
   readonly #meanwhile = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS);
+  readonly #failures: CounterStore;
+  readonly #prefixes = new Prefixes();
 
   constructor(
     keys: CounterStore = new MemoryCounterStore(MAX_KEY_SUBJECTS),
     addresses: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
+    failures: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
   ) {
     this.#keys = keys;
     this.#addresses = addresses;
+    this.#failures = failures;
   }
 
   countKey(key: KeyQuota, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
@@ -49,10 +56,20 @@ export class Limiter {
     return limit === null ? null : this.#count(this.#keys, keySubject(key, endpoint), limit, endpoint, nowMs);
   }
 
+  /** @param address a client's subject (clientAddress.ts). */
   countAddress(address: string, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
     const limit = LIMIT_CLASSES[endpoint.limit];
     if (limit === null) return null;
-    return this.#count(this.#addresses, `${address} ${endpoint.method} ${endpoint.path}`, limit, endpoint, nowMs);
+    const subject = `${this.#prefixes.subjectOf(address, nowMs)} ${endpoint.method} ${endpoint.path}`;
+    return this.#count(this.#addresses, subject, limit, endpoint, nowMs);
+  }
+
+  /** A request whose credentials are refused, or do not suffice: counted apart from what its address does otherwise. */
+  countFailure(address: string, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
+    const limit = LIMIT_CLASSES[endpoint.limit];
+    if (limit === null) return null;
+    const subject = `failed ${this.#prefixes.subjectOf(address, nowMs)} ${endpoint.method} ${endpoint.path}`;
+    return this.#count(this.#failures, subject, limit, endpoint, nowMs);
   }
 
   /** The counts of all endpoints with a limit, in the given order. */
@@ -86,7 +103,7 @@ export class Limiter {
   }
 }
 
-/** No address looks like this: both kinds of subjects may be in one store. */
+/** No address looks like this, or like `failed`: all kinds of subjects may be in one store. */
 function keySubject(key: KeyQuota, { method, path }: Endpoint): string {
   return `key ${key.keyId} ${method} ${path}`;
 }
@@ -95,14 +112,14 @@ function resultOf(counted: Counted, limit: Limit): LimitResult {
   const window = `X-RateLimit-Limit: ${limit.requests}\r\nX-RateLimit-Window-Seconds: ${limit.windowSec}`;
   if (counted === 'unavailable') {
     const decision = 'dependency_unavailable';
-    return { decision, headers: `${decision}\r\n${window}`, resetMs: 0 };
+    return { decision, headers: `${decision}\r\n${window}`, retryMs: 0 };
   }
   const decision = counted.allowed ? 'allowed' : 'quota_denied';
   const state = `X-RateLimit-Remaining: ${counted.remaining}\r\nX-RateLimit-Reset: ${resetSec(counted)}`;
-  return { decision, headers: `${decision}\r\n${window}\r\n${state}`, resetMs: counted.resetMs };
+  return { decision, headers: `${decision}\r\n${window}\r\n${state}`, retryMs: counted.retryMs };
 }
 
-/** A whole second that is not too early for the request to pass. */
+/** A whole second in which the whole quota is free. */
 export function resetSec({ resetMs }: Count): number {
   return Math.ceil(resetMs / 1000);
 }

@@ -31,10 +31,11 @@ const RECONNECT_MS = 250;
 const PREFIX = 'exchange:limit:';
 
 /**
- * KEYS: subjects. ARGV: '1' to count the request, then limit and window in milliseconds of each subject. Returns three
- * numbers per subject: 1 if it is admitted, the remaining requests, and the milliseconds until the oldest is forgotten.
- * A call forgets a bounded number of times, which can only understate the remaining requests. When the clock was set
- * back, times are forgotten, so that subjects are not locked out for as long as the step was.
+ * KEYS: subjects. ARGV: '1' to count the request, then limit and window in milliseconds of each subject. Returns four
+ * numbers per subject: 1 if it is admitted, the remaining requests, the milliseconds until the whole quota is free
+ * again, and those until the next request may come. A call forgets a bounded number of times, which can only understate
+ * the remaining requests. When the clock was set back, times are forgotten, so that subjects are not locked out for as
+ * long as the step was.
  */
 const SCRIPT = `
 local time = redis.call('TIME')
@@ -56,10 +57,14 @@ for i, key in ipairs(KEYS) do
     redis.call('PEXPIRE', key, window)
     count = count + 1
   end
-  local oldest = redis.call('LINDEX', key, 0)
+  local function wait(index)
+    local at = redis.call('LINDEX', key, index)
+    return at and tonumber(at) + window - now or 0
+  end
   answer[#answer + 1] = admitted and 1 or 0
   answer[#answer + 1] = math.max(limit - count, 0)
-  answer[#answer + 1] = oldest and tonumber(oldest) + window - now or 0
+  answer[#answer + 1] = wait(-1)
+  answer[#answer + 1] = count < limit and 0 or wait(count - limit)
 end
 return answer
 `;
@@ -162,6 +167,6 @@ export class RedisCounterStore implements CounterStore {
 }
 
 function countAt(numbers: readonly number[], index: number, nowMs: number): Count {
-  const [admitted, remaining, waitMs] = numbers.slice(3 * index, 3 * index + 3);
-  return { allowed: admitted === 1, remaining: remaining!, resetMs: nowMs + waitMs! };
+  const [admitted, remaining, resetInMs, retryInMs] = numbers.slice(4 * index, 4 * index + 4);
+  return { allowed: admitted === 1, remaining: remaining!, resetMs: nowMs + resetInMs!, retryMs: nowMs + retryInMs! };
 }

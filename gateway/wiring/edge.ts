@@ -208,5 +208,5 @@ export class Edge {
 }
 
 function makeLimiter(shared: RedisCounterStore | null): Limiter {
-  return shared === null ? new Limiter() : new Limiter(shared, shared);
+  return shared === null ? new Limiter() : new Limiter(shared, shared, shared);
 }

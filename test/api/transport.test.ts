@@ -609,8 +609,8 @@ describe('transport', () => {
   });
 
   describe('limits that are decided elsewhere', () => {
-    const ALLOWED: Counted = { allowed: true, remaining: 1, resetMs: START_MS };
-    const DENIED: Counted = { allowed: false, remaining: 0, resetMs: START_MS + 1000 };
+    const ALLOWED: Counted = { allowed: true, remaining: 1, resetMs: START_MS, retryMs: START_MS };
+    const DENIED: Counted = { allowed: false, remaining: 0, resetMs: START_MS + 1000, retryMs: START_MS + 1000 };
     const LIMITED: Route = {
       ...UNDOCUMENTED,
       method: 'POST',
@@ -633,7 +633,7 @@ describe('transport', () => {
         while (questions.length === 0) await nextTurn();
         return questions.shift()!;
       };
-      return { limiter: new Limiter(store, store), routes: [...ROUTES, LIMITED], asked };
+      return { limiter: new Limiter(store, store, store), routes: [...ROUTES, LIMITED], asked };
     }
 
     function withLateStore(run: (asked: () => Promise<(counted: Counted) => void>) => Promise<void>): Promise<void> {

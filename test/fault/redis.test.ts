@@ -51,6 +51,23 @@ describe('RedisCounterStore', options, () => {
     assert.deepEqual(await left(redis), await left(memory), 'looking counts nothing');
   });
 
+  test('says when the next request may come, and when the whole quota is free again', async (t) => {
+    const redis = await connected(t, await startRedis(t));
+    await countOne(redis, 'a', 3);
+    const quota = { subject: 'a', limit: { requests: 3, windowSec: LONG_SEC } };
+    await eventually('the first is 20 ms old', async () => {
+      const [first] = (await redis.peek([quota], T0)) as Count[];
+      return first!.resetMs <= T0 + LONG_SEC * 1000 - 20;
+    });
+    for (let index = 0; index < 2; index++) await countOne(redis, 'a', 3);
+    const { allowed, retryMs, resetMs } = await countOne(redis, 'a', 3);
+    assert.ok(!allowed && retryMs > T0, 'the next may come when the oldest leaves');
+    assert.ok(resetMs >= retryMs + 20, 'and all are free when the newest has left');
+    const lowered = await countOne(redis, 'a', 1);
+    assert.equal(lowered.retryMs, lowered.resetMs, 'under a lower limit all three have to leave first');
+    assert.equal((await countOne(redis, 'a', 9)).retryMs, T0, 'with room there is nothing to wait for');
+  });
+
   test('never admits more than the limit together, however many gateways ask at once', async (t) => {
     const redis = await startRedis(t);
     const stores = [await connected(t, redis), await connected(t, redis), await connected(t, redis)];

@@ -457,4 +457,25 @@ export const FAULTS: readonly Fault[] = [
     replace: 'if (!this.#call.dispatched && this.#isDiskLow()) return null;',
     caughtBy: 'test/unit/gateway/idempotency/stage.test.ts',
   },
+  {
+    name: 'refused credentials use up what their address may do without any',
+    file: 'gateway/http/identity.ts',
+    search: 'limiter.countFailure(',
+    replace: 'limiter.countAddress(',
+    caughtBy: 'test/hostile/adminLockout.test.ts',
+  },
+  {
+    name: 'the networks of a site have a quota each',
+    file: 'gateway/limits/prefixes.ts',
+    search: 'ofParent >= most || ofProvider',
+    replace: 'ofProvider',
+    caughtBy: 'test/hostile/adminLockout.test.ts',
+  },
+  {
+    name: 'a full table of counters forgets who was counted last',
+    file: 'gateway/limits/counterStore.ts',
+    search: 'this.#rings.delete(next.value);',
+    replace: 'this.#rings.delete([...this.#rings.keys()].at(-1)!);',
+    caughtBy: 'test/unit/gateway/limits/limits.test.ts',
+  },
 ];

@@ -7,13 +7,12 @@ import type { LimitClass } from '../../../../gateway/limits/classes.ts';
 import { clientSubject, isLoopback } from '../../../../gateway/limits/clientAddress.ts';
 import { type CounterStore, MemoryCounterStore } from '../../../../gateway/limits/counterStore.ts';
 import { Limiter } from '../../../../gateway/limits/limiter.ts';
+import { Prefixes } from '../../../../gateway/limits/prefixes.ts';
 
 const T0 = 1_790_000_000_000;
 
 function countOne(store: MemoryCounterStore, subject: string, requests: number, nowMs: number) {
-  const count = store.count(subject, { requests, windowSec: 1 }, nowMs);
-  assert.notEqual(count, 'unavailable');
-  return count as Exclude<typeof count, 'unavailable'>;
+  return store.count(subject, { requests, windowSec: 1 }, nowMs);
 }
 
 describe('MemoryCounterStore', () => {
@@ -21,20 +20,23 @@ describe('MemoryCounterStore', () => {
     const store = new MemoryCounterStore(10);
     const limit = { requests: 2, windowSec: 1 };
     const left = (nowMs: number) => store.peek([{ subject: 'a', limit }], nowMs);
-    assert.deepEqual(left(T0), [{ allowed: true, remaining: 2, resetMs: T0 }]);
+    const now = (nowMs: number) => ({ resetMs: nowMs, retryMs: nowMs });
+    assert.deepEqual(left(T0), [{ allowed: true, remaining: 2, ...now(T0) }]);
     countOne(store, 'a', 2, T0);
     countOne(store, 'a', 2, T0 + 1);
-    assert.deepEqual(left(T0 + 1), [{ allowed: false, remaining: 0, resetMs: T0 + 1000 }]);
-    assert.deepEqual(left(T0 + 1000), [{ allowed: true, remaining: 1, resetMs: T0 + 1001 }]);
-    assert.deepEqual(left(T0 + 1001), [{ allowed: true, remaining: 2, resetMs: T0 + 1001 }]);
+    assert.deepEqual(left(T0 + 1), [{ allowed: false, remaining: 0, resetMs: T0 + 1001, retryMs: T0 + 1000 }]);
+    assert.deepEqual(left(T0 + 1000), [{ allowed: true, remaining: 1, resetMs: T0 + 1001, retryMs: T0 + 1000 }]);
+    assert.deepEqual(left(T0 + 1001), [{ allowed: true, remaining: 2, ...now(T0 + 1001) }]);
   });
 
   it('admits the limit and refuses one more', () => {
     const store = new MemoryCounterStore(10);
     for (let index = 0; index < 10; index++) {
-      assert.deepEqual(countOne(store, 'a', 10, T0), { allowed: true, remaining: 9 - index, resetMs: T0 + 1000 });
+      const { allowed, remaining, resetMs } = countOne(store, 'a', 10, T0);
+      assert.deepEqual({ allowed, remaining, resetMs }, { allowed: true, remaining: 9 - index, resetMs: T0 + 1000 });
     }
-    assert.deepEqual(countOne(store, 'a', 10, T0), { allowed: false, remaining: 0, resetMs: T0 + 1000 });
+    const over = { allowed: false, remaining: 0, resetMs: T0 + 1000, retryMs: T0 + 1000 };
+    assert.deepEqual(countOne(store, 'a', 10, T0), over);
   });
 
   it('counts each subject for itself', () => {
@@ -90,19 +92,58 @@ describe('MemoryCounterStore', () => {
     for (let index = 0; index < 30; index++) assert.ok(countOne(store, 'a', 50, T0 + 2).allowed);
   });
 
-  it('cannot decide about a new subject while it is full of live ones, and still serves the old', () => {
-    const store = new MemoryCounterStore(3);
-    const limit = { requests: 5, windowSec: 1 };
-    for (const subject of ['a', 'b', 'c']) assert.notEqual(store.count(subject, limit, T0), 'unavailable');
-    assert.equal(store.count('d', limit, T0 + 500), 'unavailable');
-    assert.notEqual(store.count('a', limit, T0 + 500), 'unavailable');
+  it('says when the next request may come, and when the whole quota is free again', () => {
+    const store = new MemoryCounterStore(10);
+    for (const ms of [0, 100, 250]) countOne(store, 'a', 3, T0 + ms);
+    const refused = countOne(store, 'a', 3, T0 + 300);
+    assert.deepEqual([refused.retryMs, refused.resetMs], [T0 + 1000, T0 + 1250]);
+    assert.equal(countOne(store, 'a', 2, T0 + 300).retryMs, T0 + 1100, 'under a lower limit two have to leave first');
+    assert.ok(!countOne(store, 'a', 2, T0 + 1099).allowed);
+    assert.ok(countOne(store, 'a', 2, T0 + 1100).allowed);
   });
 
-  it('makes room as subjects go idle', () => {
+  it('forgets the subject that was counted longest ago when it is full of live ones', () => {
+    const store = new MemoryCounterStore(3);
+    for (const subject of ['a', 'b', 'c']) countOne(store, subject, 1, T0);
+    assert.ok(!countOne(store, 'a', 1, T0 + 1).allowed, 'what is refused is counted as well');
+    assert.ok(countOne(store, 'd', 1, T0 + 2).allowed);
+    assert.deepEqual([store.size, countOne(store, 'a', 1, T0 + 3).allowed], [3, false]);
+    assert.ok(countOne(store, 'b', 1, T0 + 4).allowed, 'b made room for d');
+    assert.ok(!countOne(store, 'd', 1, T0 + 5).allowed);
+  });
+
+  it('never holds more subjects than fit, whichever of them are idle', () => {
     const store = new MemoryCounterStore(100);
     for (let index = 0; index < 10_000; index++) {
-      assert.notEqual(store.count(`s${index}`, { requests: 5, windowSec: 1 }, T0 + index * 100), 'unavailable');
+      const stepMs = index % 1000 < 500 ? 0 : 100;
+      assert.ok(countOne(store, `s${index}`, 5, T0 + index * stepMs).allowed);
+      assert.ok(store.size <= 100);
     }
+  });
+});
+
+describe('Prefixes', () => {
+  const site = (prefixes: Prefixes, first: number, count: number) =>
+    new Set(Array.from({ length: count }, (_, index) => prefixes.subjectOf(`2001:db8:${first}:${index}`, T0)));
+
+  it('counts a /64 as itself, until its /48 uses too many of them', () => {
+    const prefixes = new Prefixes();
+    const subjects = site(prefixes, 1, 65_536);
+    assert.equal(subjects.size, 129);
+    assert.ok(subjects.has('2001:db8:1:127') && subjects.has('2001:db8:1') && !subjects.has('2001:db8:1:128'));
+    assert.equal(prefixes.subjectOf('2001:db8:1:5', T0 + 1), '2001:db8:1:5', 'one that was there keeps its own');
+    assert.equal(prefixes.subjectOf('2001:db8:2:1', T0 + 1), '2001:db8:2:1', 'other sites notice nothing');
+    assert.equal(prefixes.subjectOf('2001:db8:1:900', T0 + 60_000), '2001:db8:1:900', 'a period later it is over');
+  });
+
+  it('counts a /48 as its /32 when that uses too many, and leaves IPv4 alone', () => {
+    const prefixes = new Prefixes();
+    const subjects = new Set<string>();
+    for (let index = 0; index < 2000; index++) for (const each of site(prefixes, index, 3)) subjects.add(each);
+    assert.equal(subjects.size, 1025);
+    assert.ok(subjects.has('2001:db8'));
+    assert.equal(prefixes.subjectOf('2001:db9:1:1', T0), '2001:db9:1:1');
+    assert.equal(prefixes.subjectOf('9.8.7.6', T0), '9.8.7.6');
   });
 });
 
@@ -124,6 +165,15 @@ describe('Limiter', () => {
       'quota_denied',
     ]);
     assert.deepEqual(await decisions(limiter, route('DELETE', 'unlisted'), 1), ['allowed']);
+  });
+
+  it('counts failed attempts apart from what the same address does otherwise', async () => {
+    const limiter = new Limiter();
+    const endpoint = route('GET', 'resolveMarket');
+    for (let index = 0; index < 50; index++) await limiter.countFailure('9.8.7.6', endpoint, T0);
+    assert.equal((await limiter.countFailure('9.8.7.6', endpoint, T0))?.decision, 'quota_denied');
+    assert.equal((await limiter.countAddress('9.8.7.6', endpoint, T0))?.decision, 'allowed');
+    assert.equal((await limiter.countFailure('9.8.7.7', endpoint, T0))?.decision, 'allowed');
   });
 
   it('holds heartbeats to one a second whatever the key may do elsewhere', async () => {

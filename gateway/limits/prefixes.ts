@@ -1,0 +1,55 @@
+/**
+ * The subject under which an IPv6 address is counted. Usually that is its /64, what one customer has. But the holder of
+ * a /48 has 65,536 of them, and could use a fresh quota for each request and fill any table. Once PER_SITE of the /64s
+ * of one /48 are in use, the others are therefore counted as their /48, and once PER_PROVIDER of a /32 are, as their
+ * /32.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   PREFIXES-1  In one period a /48 has at most PER_SITE subjects of its own besides itself, and a /32 at most
+ *               PER_PROVIDER besides itself.
+ *   PREFIXES-2  At most MAX_KNOWN networks are remembered in a period; further ones are counted as their /32.
+ */
+
+/** The longest window in which an address is counted (classes.ts). */
+const PERIOD_MS = 60_000;
+const PER_SITE = 128;
+const PER_PROVIDER = 1024;
+const MAX_KNOWN = 100_000;
+
+export class Prefixes {
+  /** The /64s and /48s that have a subject of their own in this period. */
+  #known = new Set<string>();
+  /** The number of them in each /48 and /32. */
+  #members = new Map<string, number>();
+  #startedMs = 0;
+
+  /** @param address an IPv4 address, or the four groups of a /64, joined with colons. */
+  subjectOf(address: string, nowMs: number): string {
+    if (!address.includes(':')) return address;
+    if (Math.abs(nowMs - this.#startedMs) >= PERIOD_MS) this.#startPeriod(nowMs);
+    if (this.#known.has(address)) return address;
+    const [first, second, third] = address.split(':');
+    const provider = `${first}:${second}`;
+    const site = `${provider}:${third}`;
+    if (this.#join(address, site, PER_SITE, provider)) return address;
+    return this.#known.has(site) || this.#join(site, provider, PER_PROVIDER, provider) ? site : provider;
+  }
+
+  /** Gives the network a subject of its own, if its parent and its provider have room for one more. */
+  #join(network: string, parent: string, most: number, provider: string): boolean {
+    const ofParent = this.#members.get(parent) ?? 0;
+    const ofProvider = this.#members.get(provider) ?? 0;
+    if (ofParent >= most || ofProvider >= PER_PROVIDER || this.#known.size >= MAX_KNOWN) return false;
+    this.#known.add(network);
+    this.#members.set(provider, ofProvider + 1);
+    if (parent !== provider) this.#members.set(parent, ofParent + 1);
+    return true;
+  }
+
+  #startPeriod(nowMs: number): void {
+    this.#known = new Set();
+    this.#members = new Map();
+    this.#startedMs = nowMs;
+  }
+}
