@@ -1,0 +1,99 @@
+/** A copy of the project in which a test of the tests changes sources: `npm run planted` and `npm run mutate`. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from './directory.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Everything that the tests load. */
+const COPIED = [
+  'package.json',
+  'tsconfig.json',
+  'data/schema',
+  'data/demo',
+  'bench',
+  'engine',
+  'gateway',
+  'shared',
+  'test',
+];
+const FLAGS = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=tap'];
+/** The runner ends a test at its limit; failing that, the runner is ended itself so much later. */
+const GRACE_MS = 30_000;
+const KEPT_COLUMNS = 160;
+const NO_PROGRAM = /SyntaxError|ERR_MODULE_NOT_FOUND|ERR_INVALID_TYPESCRIPT|ERR_UNSUPPORTED_TYPESCRIPT/;
+
+/** The way in which a test failed. */
+export type Failure = {
+  readonly message: string;
+  /** It did not end in its time, or its runner did not. */
+  readonly isTimeout: boolean;
+  /** The changed source cannot be loaded. */
+  readonly isNoProgram: boolean;
+};
+
+export class ProjectCopy {
+  readonly root = temporaryDirectory();
+
+  constructor() {
+    for (const name of COPIED) cpSync(join(ROOT, name), join(this.root, name), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(this.root, 'node_modules'));
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.root, path), 'utf8');
+  }
+
+  /** Runs `use` while the file has this text. */
+  async with<T>(path: string, text: string, use: () => Promise<T>): Promise<T> {
+    const original = this.read(path);
+    writeFileSync(join(this.root, path), text);
+    try {
+      return await use();
+    } finally {
+      writeFileSync(join(this.root, path), original);
+    }
+  }
+
+  /** Runs one test file. Whatever it started ends with it. @returns null when it passed. */
+  async failureOf(testPath: string, limitMs: number): Promise<Failure | null> {
+    const args = [...FLAGS, `--test-timeout=${limitMs}`, testPath];
+    // A group of its own: servers that a test leaves behind are ended with it.
+    const runner = spawn(process.execPath, args, {
+      cwd: this.root,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let output = '';
+    runner.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    const endGroup = (): void => {
+      try {
+        process.kill(-runner.pid!, 'SIGKILL');
+      } catch {
+        // The group has ended.
+      }
+    };
+    const timer = setTimeout(endGroup, limitMs + GRACE_MS);
+    process.once('exit', endGroup);
+    const [code] = await once(runner, 'close');
+    clearTimeout(timer);
+    process.off('exit', endGroup);
+    endGroup();
+    return code === 0 ? null : describe(output);
+  }
+}
+
+/** The first line of a failing test's message. */
+function describe(output: string): Failure {
+  const [, oneLine, firstOfMany] = /^ *error: (?:'(.*)'|\|-\n *(.*))$/m.exec(output) ?? [];
+  const message = (oneLine ?? firstOfMany)?.slice(0, KEPT_COLUMNS);
+  return {
+    message: message ?? 'it did not end',
+    isTimeout: message === undefined || /failureType: 'testTimeoutFailure'/.test(output),
+    isNoProgram: NO_PROGRAM.test(output),
+  };
+}
