@@ -58,6 +58,7 @@ export class LiveShard {
       exchangeAddress: ZERO_ADDRESS,
       collateralCheck: true,
       postOnlyMs: 0,
+      maxOrdersEver: 100_000_000,
     };
     this.#ready = this.#link.attach(0, workerData.commandRing, workerData.eventRing);
     this.#worker = new Worker(new URL('../engine/shard/main.ts', import.meta.url), {

@@ -13,20 +13,21 @@ import { bpsFloor, MAX_SAFE } from '../../shared/base/int.ts';
 import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
-import { NO_ENTRY } from '../book/hashIndex.ts';
+import { MOST_HASHES, NO_ENTRY } from '../book/hashIndex.ts';
 import { type Market, mayDecide, mayMove } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
 import { placeDigest } from '../verify/placeDigest.ts';
 import type { Verifier } from '../verify/verifier.ts';
 import { type Admitted, entryToCancel, fillTerms } from './admitted.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
+import { refuseGroupCommand } from './groupLimits.ts';
 import { LookAhead } from './lookAhead.ts';
 import { groupIn, isBidInYes } from './orderCommand.ts';
 import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
 
 // V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
-const { isDecided, MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
+const { isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const {
   ANY_COMMAND,
   CANCEL_TOMBSTONE,
@@ -37,6 +38,7 @@ const {
   PLACE_BIT_CLIENT_ID_TAKEN,
   PLACE_BIT_EXTENDED,
   PLACE_BIT_POST_ONLY,
+  PLACE_BIT_TOO_MANY_OPEN,
   REPLACE_ELSEWHERE,
   REPLACE_MODE,
   UNCHANGED,
@@ -65,7 +67,6 @@ const { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } = rows;
 /** The command is accepted and nothing is journaled, because the state is already what the command asks for. */
 export const NOTHING_TO_DO = -1;
 
-const MOST_WINDOW_SEC = 3600;
 const PLAIN_PLACE_BYTES = PLACE.BYTES;
 
 export class Admission {
@@ -73,6 +74,8 @@ export class Admission {
   arrivedMs = 0;
   /** Until this time orders must not cross (RULES.md 7.13). */
   postOnlyUntilMs = 0;
+  /** Order hashes that the shard may keep (RULES.md 2.12). */
+  mostOrders = MOST_HASHES;
   readonly #state: ShardState;
   readonly #hasher: OrderHasher;
   readonly #verifier: Verifier;
@@ -108,7 +111,7 @@ export class Admission {
       case GROUP_SET.TYPE:
       case GROUP_RESET.TYPE:
       case GROUP_TRIP.TYPE:
-        return this.#group(type, words, word);
+        return refuseGroupCommand(this.#state.groups, type, words, word);
       case CONTRACTS.TYPE:
         return this.#contracts(words, bytes, word);
       default:
@@ -117,7 +120,7 @@ export class Admission {
   }
 
   #place(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
-    const refusal = this.#checkOrder(words, bytes, word, admitted) || this.#checkGroup(words, word);
+    const refusal = this.#checkOrder(words, bytes, word, admitted) || this.#checkLimits(words, word);
     if (refusal !== OK) return refusal;
     const market = this.#marketOf(words, word);
     const short = this.#checkBalance(market, words, word, admitted);
@@ -129,7 +132,7 @@ export class Admission {
     const refusal =
       this.#checkOrder(words, bytes, word, admitted) ||
       this.#checkReplaced(words, word, admitted) ||
-      this.#checkGroup(words, word);
+      this.#checkLimits(words, word);
     if (refusal !== OK) return refusal;
     const { orders } = this.#state;
     const market = this.#marketOf(words, word);
@@ -212,12 +215,18 @@ export class Admission {
     return E.FEE_RATE_MISMATCH;
   }
 
-  #checkGroup(words: Uint32Array, word: number): number {
+  /** An account may place no more: its group has tripped, too many of its orders are open, or too many ever were. */
+  #checkLimits(words: Uint32Array, word: number): number {
+    const { groups, hashes } = this.#state;
+    const account = words[word + ANY_COMMAND.account];
     const group = groupIn(words, word);
-    if (group === NO_GROUP) return OK;
-    const known = this.#state.groups.find(words[word + ANY_COMMAND.account], group);
-    assert(known !== undefined, 'GROUPS-2: the group of an order was looked up before');
-    return known.isTripped ? E.ORDER_GROUP_TRIGGERED : OK;
+    if (group !== NO_GROUP) {
+      const known = groups.find(account, group);
+      assert(known !== undefined, 'GROUPS-2: the group of an order was looked up before');
+      if (known.isTripped) return E.ORDER_GROUP_TRIGGERED;
+    }
+    if ((kindBits(words[word + PLACE.kind]) & PLACE_BIT_TOO_MANY_OPEN) !== 0) return E.TOO_MANY_OPEN_ORDERS;
+    return hashes.hasRoom(account, this.mostOrders) ? OK : E.ORDER_CAPACITY_REACHED;
   }
 
   /** The market of an order that passed `#checkOrder`. */
@@ -364,23 +373,6 @@ export class Admission {
         if (!isDecided(market.status)) return E.INVALID_TRANSITION;
         return claimableMicro(this.#state, market, words[word + ANY_COMMAND.account]) > 0 ? OK : E.NOTHING_TO_CLAIM;
     }
-  }
-
-  #group(type: number, words: Uint32Array, word: number): number {
-    const { groups } = this.#state;
-    const account = words[word + ANY_COMMAND.account];
-    const index = words[word + GROUP_SET.group];
-    if (type !== GROUP_SET.TYPE) return groups.find(account, index) === undefined ? E.VALIDATION_ERROR : OK;
-    const windowSec = words[word + GROUP_SET.windowSec];
-    const maxAtomic = readSafe(words, word + GROUP_SET.maxAtomic);
-    const isValid =
-      index !== NO_GROUP &&
-      !groups.isTaken(account, index) &&
-      windowSec >= 1 &&
-      windowSec <= MOST_WINDOW_SEC &&
-      maxAtomic >= 1 &&
-      maxAtomic <= MAX_ORDER_AMOUNT;
-    return isValid ? OK : E.VALIDATION_ERROR;
   }
 
   #contracts(words: Uint32Array, bytes: Uint8Array, word: number): number {

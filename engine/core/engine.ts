@@ -19,6 +19,7 @@ import type { Balances } from '../../shared/wire/balances.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { EVENT } from '../../shared/wire/events.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
+import { MOST_HASHES } from '../book/hashIndex.ts';
 import { NONE, WORD_SHIFT } from '../book/orders.ts';
 import { NO_TAG } from '../book/tags.ts';
 import type { JournalStore } from '../journal/journal.ts';
@@ -151,9 +152,12 @@ export class Engine {
    * Ends the replay: from here on commands are new, the shared cells hold what can be spent, and credits wait for their
    * commit.
    * @param postOnlyUntilMs until then orders may only rest (RULES.md 7.13).
+   * @param mostOrders that the shard accepts in its life (RULES.md 2.12). A replay knows no bound.
    */
-  goLive(postOnlyUntilMs = 0): void {
+  goLive(postOnlyUntilMs = 0, mostOrders = MOST_HASHES): void {
+    assert(mostOrders <= MOST_HASHES, 'HASHES-3: an index is told to hold what it can');
     this.#admission.postOnlyUntilMs = postOnlyUntilMs;
+    this.#admission.mostOrders = mostOrders;
     this.state.ledger.goLive();
     this.#useContracts();
   }

@@ -3,12 +3,34 @@
  * orders are cancelled. Owner: the shard thread.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { CLOSE_REASON } from '../../shared/base/codes.ts';
-import { NO_GROUP } from '../../shared/wire/commands.ts';
+import { CLOSE_REASON, MAX_ORDER_AMOUNT } from '../../shared/base/codes.ts';
+import { E, OK } from '../../shared/base/errors.ts';
+import { ANY_COMMAND, COMMAND, NO_GROUP } from '../../shared/wire/commands.ts';
+import { readSafe } from '../../shared/wire/record.ts';
 import type { Markets } from '../book/markets.ts';
 import type { Group, Groups } from '../book/orderGroups.ts';
 import { DOUBLE_SHIFT, NONE, type Orders, WORD_SHIFT } from '../book/orders.ts';
 import type { Closing } from './closing.ts';
+
+const { GROUP_SET } = COMMAND;
+const MOST_WINDOW_SEC = 3600;
+
+/** The refusal of a GROUP_SET, GROUP_RESET or GROUP_TRIP, or OK. */
+export function refuseGroupCommand(groups: Groups, type: number, words: Uint32Array, word: number): number {
+  const account = words[word + ANY_COMMAND.account];
+  const index = words[word + GROUP_SET.group];
+  if (type !== GROUP_SET.TYPE) return groups.find(account, index) === undefined ? E.VALIDATION_ERROR : OK;
+  const windowSec = words[word + GROUP_SET.windowSec];
+  const maxAtomic = readSafe(words, word + GROUP_SET.maxAtomic);
+  const isValid =
+    index !== NO_GROUP &&
+    !groups.isTaken(account, index) &&
+    windowSec >= 1 &&
+    windowSec <= MOST_WINDOW_SEC &&
+    maxAtomic >= 1 &&
+    maxAtomic <= MAX_ORDER_AMOUNT;
+  return isValid ? OK : E.VALIDATION_ERROR;
+}
 
 export class GroupLimits {
   readonly #orders: Orders;

@@ -80,7 +80,8 @@ async function main(options: ShardOptions): Promise<void> {
   const progress = new Progress(options.progress);
   requireCommitted(engine.sequence, progress.committed(options.shard), options.journalPath);
   const clock = systemClock;
-  engine.goLive(options.postOnlyMs === 0 ? 0 : clock.nowMs() + options.postOnlyMs);
+  const postOnlyUntilMs = options.postOnlyMs === 0 ? 0 : clock.nowMs() + options.postOnlyMs;
+  engine.goLive(postOnlyUntilMs, options.maxOrdersEver);
   const checkpointer = new Checkpointer(options.journalPath);
   journal.checkpointsBy(checkpointer.cell);
   const report: ShardReport = { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged };

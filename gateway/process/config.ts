@@ -59,6 +59,8 @@ export type Config = Readonly<{
   rateLimits: boolean;
   collateralCheck: boolean;
   postOnlyMs: number;
+  /** Orders that a shard accepts in its life, each kept in its memory for ever. */
+  maxOrdersEver: number;
   demo: boolean;
   logLevel: LogLevel;
   /** Proxies whose X-Forwarded-For is trusted; null: none. */
@@ -82,6 +84,8 @@ export type ContractAddresses = Readonly<{
   feeSweeper: string;
 }>;
 
+/** The index of a shard can number that many (HASHES-3). */
+const MAX_ORDERS_EVER = 2 ** 30;
 /** An hour: a longer time can only be a mistake. */
 const MAX_POST_ONLY_MS = 3_600_000;
 
@@ -120,6 +124,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     rateLimits: read.flag('RATE_LIMITS', true),
     collateralCheck: read.flag('COLLATERAL_CHECK', true),
     postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
+    maxOrdersEver: read.integer('MAX_ORDERS_EVER', 100_000_000, 1000, MAX_ORDERS_EVER),
     demo: read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host)),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),

@@ -46,6 +46,7 @@ export class EngineThreads {
         exchangeAddress,
         collateralCheck: config.collateralCheck,
         postOnlyMs: config.postOnlyMs,
+        maxOrdersEver: config.maxOrdersEver,
       },
       journalPaths,
       verifyThreads,

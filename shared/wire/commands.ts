@@ -180,6 +180,11 @@ export const PLACE_BIT_EXTENDED = 16;
  * check for duplicates.
  */
 export const PLACE_BIT_CLIENT_ID_TAKEN = 32;
+/**
+ * With this order the account could have more open orders than it may. Only the gateway knows those of all
+ * shards; the shard refuses the order in its turn.
+ */
+export const PLACE_BIT_TOO_MANY_OPEN = 64;
 
 /** The route on which an idempotency key was used; 0 for none. */
 export const EXT_ROUTE = { NONE: 0, PLACE: 1, BATCH: 2, CANCEL_REPLACE: 3, AMEND: 4, BATCH_CANCEL: 5 } as const;

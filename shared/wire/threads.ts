@@ -31,6 +31,8 @@ export type ShardOptions = {
   readonly collateralCheck: boolean;
   /** Duration of the post-only phase after a start (RULES.md 7.13), or 0. */
   readonly postOnlyMs: number;
+  /** Orders that the shard accepts in its life (RULES.md 2.12). */
+  readonly maxOrdersEver: number;
 };
 
 export type SnapshotOptions = {

@@ -478,4 +478,18 @@ export const FAULTS: readonly Fault[] = [
     replace: 'this.#rings.delete([...this.#rings.keys()].at(-1)!);',
     caughtBy: 'test/unit/gateway/limits/limits.test.ts',
   },
+  {
+    name: 'the order-hash index has no secret',
+    file: 'engine/book/hashIndex.ts',
+    search: 'this.#lastTag = this.#place.of(last, 0);',
+    replace: 'this.#lastTag = last[1] ^ (last[0] >>> 8);',
+    caughtBy: 'test/hostile/hashFlood.test.ts',
+  },
+  {
+    name: 'one account may fill the order-hash index',
+    file: 'engine/book/hashIndex.ts',
+    search: 'return this.size < most && this.countOf(account) * 8 < most;',
+    replace: 'return this.size < most;',
+    caughtBy: 'test/hostile/hashFlood.test.ts',
+  },
 ];

@@ -168,10 +168,11 @@ export class Flow {
   }
 
   /** The fields that make an order's command an extended one. */
-  #extras(nowMs: number): Pick<Placement, 'clientId' | 'deadlineMs'> {
+  #extras(nowMs: number): Pick<Placement, 'clientId' | 'deadlineMs' | 'tooManyOpen'> {
     const random = this.#random;
     return {
       ...(random.chance(20) ? { clientId: `order ${this.#salt + 1}` } : {}),
+      ...(random.chance(2) ? { tooManyOpen: true } : {}),
       ...(random.chance(10) ? { deadlineMs: nowMs + random.between(-500, 2500) } : {}),
     };
   }

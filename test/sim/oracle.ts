@@ -73,6 +73,7 @@ export type Placement = {
   isForged?: boolean;
   clientId?: string;
   deadlineMs?: number;
+  tooManyOpen?: boolean;
   /** 0 for none. */
   group: number;
 };
@@ -272,7 +273,8 @@ export class Oracle {
   place(p: Placement): number {
     const refusal = this.#refusalOfForm(p);
     if (refusal !== OK) return refusal;
-    return this.groups.get(p.group)?.isTripped ? E.ORDER_GROUP_TRIGGERED : this.#enter(p, undefined);
+    if (this.groups.get(p.group)?.isTripped) return E.ORDER_GROUP_TRIGGERED;
+    return p.tooManyOpen ? E.TOO_MANY_OPEN_ORDERS : this.#enter(p, undefined);
   }
 
   /** RULES.md 7.10: the old order goes, and is there again when the new one cannot take its place. */
@@ -288,6 +290,7 @@ export class Oracle {
     const isOtherSide = old.side !== p.side || old.outcome !== p.outcome;
     if (old.market !== p.market || (isAmend && isOtherSide)) return E.REPLACES_ANOTHER_MARKET;
     if (this.groups.get(p.group)?.isTripped) return E.ORDER_GROUP_TRIGGERED;
+    if (p.tooManyOpen) return E.TOO_MANY_OPEN_ORDERS;
     const [limitTicks, lots] = onGrid(p, this.#d(old));
     if (this.#isTooMuch(4n * lots * this.#d(old))) return E.INSUFFICIENT_BALANCE;
     const isSamePrice = limitTicks === old.limitTicks;

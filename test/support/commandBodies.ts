@@ -9,6 +9,7 @@ import {
   PLACE_BIT_CLIENT_ID_TAKEN,
   PLACE_BIT_EXTENDED,
   PLACE_BIT_POST_ONLY,
+  PLACE_BIT_TOO_MANY_OPEN,
   PLACE_SELF_TRADE_SHIFT,
   packKind,
   UNCHANGED,
@@ -38,6 +39,7 @@ export type PlacementFields = Extension & {
   outcome?: number;
   timeInForce?: number;
   postOnly?: boolean;
+  tooManyOpen?: boolean;
   selfTrade?: number;
   expirationSec?: number;
   minTakerNet?: number;
@@ -80,6 +82,7 @@ export function writePlacement(words: Uint32Array, word: number, fields: Placeme
     (fields.postOnly ? PLACE_BIT_POST_ONLY : 0) |
     ((fields.authorized ?? true) ? PLACE_BIT_AUTHORIZED : 0) |
     (fields.clientIdTaken ? PLACE_BIT_CLIENT_ID_TAKEN : 0) |
+    (fields.tooManyOpen ? PLACE_BIT_TOO_MANY_OPEN : 0) |
     (isExtended ? PLACE_BIT_EXTENDED : 0) |
     ((fields.selfTrade ?? 0) << PLACE_SELF_TRADE_SHIFT);
   const { side = SIDE.BUY, outcome = OUTCOME.YES, timeInForce = TIME_IN_FORCE.GTC } = fields;

@@ -71,6 +71,8 @@ type RigOptions = {
   /** Shared with another rig: two shards of one exchange. */
   balances?: Balances;
   postOnlyUntilMs?: number;
+  /** Orders that the shard accepts in its life. */
+  mostOrders?: number;
   /** Starts from what another rig journaled. */
   journal?: MemoryJournal;
 };
@@ -102,7 +104,7 @@ export class EngineRig {
     this.#consumer = new RingConsumer(ring);
     this.engine = makeEngine(this.balances, this.journal, options.collateralCheck ?? true, options.verifier);
     if (options.journal !== undefined) this.#replay(options.journal);
-    this.engine.goLive(options.postOnlyUntilMs);
+    this.engine.goLive(options.postOnlyUntilMs, options.mostOrders);
   }
 
   /** A fresh engine that has replayed everything this one journaled. */
@@ -113,7 +115,7 @@ export class EngineRig {
   }
 
   /** A rig that starts from this one's journal, as a shard does after a crash of the process or of its thread alone. */
-  recovered(options: Pick<RigOptions, 'balances' | 'journal' | 'postOnlyUntilMs'> = {}): EngineRig {
+  recovered(options: Pick<RigOptions, 'balances' | 'journal' | 'postOnlyUntilMs' | 'mostOrders'> = {}): EngineRig {
     const rig = new EngineRig({ journal: this.journal, ...options });
     rig.nowMs = this.nowMs;
     rig.#salt = this.#salt;

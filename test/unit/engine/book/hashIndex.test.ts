@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { SnapshotIo } from '../../../../engine/base/snapshotIo.ts';
 import { HashIndex, NO_ENTRY } from '../../../../engine/book/hashIndex.ts';
+import { KeyedHash } from '../../../../shared/base/keyedHash.ts';
 import { Random } from '../../../support/random.ts';
 
 const hashOf = (...words: number[]): Uint32Array => Uint32Array.from({ length: 8 }, (_, index) => words[index] ?? 0);
@@ -68,13 +69,15 @@ it('says no in finite time, however full a part is', () => {
 it('agrees with a Map over 50,000 hashes, through every growth, also when they crowd one part', () => {
   for (const isCrowded of [false, true]) {
     const random = new Random(isCrowded ? 2 : 1);
-    const index = new HashIndex();
+    // With a key of zeros the places can be computed, as an attacker would who knew the secret.
+    const place = new KeyedHash(new Int32Array(2));
+    const index = new HashIndex(place);
     const twin = new Map<string, [account: number, slot: number]>();
     const words = new Uint32Array(8 * 50_000);
     for (let i = 0; i < 50_000; i++) {
       const at = i * 8;
-      for (let word = 0; word < 8; word++) words[at + word] = random.next();
-      if (isCrowded) words[at] = 77;
+      do for (let word = 0; word < 8; word++) words[at + word] = random.next();
+      while (isCrowded && place.of(words, at) >>> 28 !== 5);
       const slot = random.below(1000);
       const entry = index.insert(words, at, i + 1, slot);
       const isClosed = random.chance(30);
@@ -86,6 +89,65 @@ it('agrees with a Map over 50,000 hashes, through every growth, also when they c
       assert.deepEqual(lookUp(index, words, at), twin.get(words.subarray(at, at + 4).join()));
     }
   }
+});
+
+it('notices entries that lie together: only somebody who knows the secret can make them', () => {
+  const place = new KeyedHash(new Int32Array(2));
+  const known = new HashIndex(place);
+  const secret = new HashIndex();
+  const random = new Random(3);
+  const hash = hashOf();
+  for (let i = 0; i < 1100; ) {
+    for (let word = 0; word < 4; word++) hash[word] = random.next();
+    // The first part, and of its 2048 cells the first 500.
+    const tag = place.of(hash, 0);
+    if (tag >>> 24 !== 0 || (tag & 2047) >= 500) continue;
+    known.insert(hash, 0, 1, 0);
+    secret.insert(hash, 0, 1, 0);
+    i++;
+  }
+  assert.throws(() => known.validate(), /HASHES-5/);
+  assert.equal(secret.validate(), 1100);
+});
+
+it('has room for everybody until half of it is taken, and from then on for an eighth of it to each account', () => {
+  const index = new HashIndex();
+  const fill = (account: number, count: number): void => {
+    for (let i = 0; i < count; i++) index.insert(hashOf(account, index.size), 0, account, 0);
+  };
+  fill(1, 15);
+  assert.ok(index.hasRoom(1, 32), 'not half is taken');
+  fill(1, 1);
+  assert.deepEqual([index.hasRoom(1, 32), index.hasRoom(2, 32)], [false, true]);
+  fill(2, 4);
+  assert.equal(index.hasRoom(2, 32), false);
+  for (const account of [3, 70, 500]) fill(account, 4);
+  assert.equal(index.size, 32);
+  assert.equal(index.hasRoom(4, 32), false, 'all is taken');
+  assert.deepEqual(
+    [1, 2, 70, 71, 1_000_000].map((account) => index.countOf(account)),
+    [16, 4, 4, 0, 0],
+  );
+  index.validate();
+});
+
+it('is the same after a snapshot, whose reader has another secret', () => {
+  const [written, read] = [new HashIndex(), new HashIndex()];
+  const random = new Random(4);
+  const hashes = Array.from({ length: 2000 }, () => hashOf(...Array.from({ length: 8 }, () => random.next())));
+  for (const [slot, hash] of hashes.entries()) written.insert(hash, 0, 1 + (slot % 7), slot % 3 === 0 ? -1 : slot);
+  const columns: (number | Uint32Array)[] = [];
+  const writer = { number: keep<number>, u32: keep<Uint32Array> };
+  function keep<T extends number | Uint32Array>(value: T): T {
+    columns.push(typeof value === 'number' ? value : value.slice());
+    return value;
+  }
+  written.persist(writer as unknown as SnapshotIo);
+  const next = () => columns.shift();
+  read.persist({ number: next, u32: next } as unknown as SnapshotIo);
+  for (const hash of hashes) assert.deepEqual(lookUp(read, hash), lookUp(written, hash));
+  assert.equal(read.validate(), written.validate());
+  assert.deepEqual([read.size, read.countOf(3)], [2000, written.countOf(3)]);
 });
 
 it('is read from a snapshot whose parts have unused entries among the others, as those before version 4', () => {

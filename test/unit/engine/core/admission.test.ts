@@ -46,7 +46,13 @@ describe('an order that is wrong in every way', () => {
     rig.nowMs += 100_000;
     rig.tick();
     signature.holds = false;
-    Object.assign(wrong, { authorized: false, postOnly: true, deadlineMs: rig.nowMs - 1, clientIdTaken: true });
+    Object.assign(wrong, {
+      authorized: false,
+      postOnly: true,
+      deadlineMs: rig.nowMs - 1,
+      clientIdTaken: true,
+      tooManyOpen: true,
+    });
     const bury = (order: PlaceOptions): void => {
       const { hash } = rig.place(order);
       rig.cancel(1, hash, CLOSE_REASON.USER | CANCEL_TOMBSTONE);
@@ -64,6 +70,7 @@ describe('an order that is wrong in every way', () => {
       ['INVALID_SIGNATURE', () => Object.assign(signature, { holds: true })],
       ['FORBIDDEN', () => Object.assign(wrong, { authorized: true })],
       ['FEE_RATE_MISMATCH', () => Object.assign(wrong, { feeBps: 50 })],
+      ['TOO_MANY_OPEN_ORDERS', () => Object.assign(wrong, { tooManyOpen: false })],
       ['INSUFFICIENT_BALANCE', () => rig.fund(1, 1_000_000)],
       ['POST_ONLY_WOULD_CROSS', () => Object.assign(wrong, { postOnly: false, timeInForce: TIME_IN_FORCE.FOK })],
       ['FOK_NOT_FILLED', () => Object.assign(wrong, { timeInForce: TIME_IN_FORCE.FAK })],

@@ -53,6 +53,7 @@ describe('config', () => {
     assert.equal(config.rateLimits, true);
     assert.equal(config.collateralCheck, true);
     assert.equal(config.postOnlyMs, 0);
+    assert.equal(config.maxOrdersEver, 100_000_000);
     assert.equal(config.demo, true);
     assert.equal(config.adminToken, null);
     assert.equal(config.masterKey, null);
@@ -123,6 +124,7 @@ describe('config', () => {
         FEE_BPS: '0',
         COLLATERAL_CHECK: 'off',
         POST_ONLY_AFTER_RESTART_MS: '2500',
+        MAX_ORDERS_EVER: '5000',
         LOG_LEVEL: 'silent',
         TLS_CERT: 'c.pem',
         TLS_KEY: 'k.pem',
@@ -142,6 +144,7 @@ describe('config', () => {
     assert.equal(config.feeBps, 0);
     assert.equal(config.collateralCheck, false);
     assert.equal(config.postOnlyMs, 2500);
+    assert.equal(config.maxOrdersEver, 5000);
     assert.deepEqual(config.tls, { certFile: 'c.pem', keyFile: 'k.pem' });
     assert.equal(config.natsUrl, 'nats://localhost:4222');
   });
@@ -160,6 +163,7 @@ describe('config', () => {
       RATE_LIMITS: ['yes', 'true'],
       COLLATERAL_CHECK: ['1'],
       POST_ONLY_AFTER_RESTART_MS: ['-1', '3600001', 'on'],
+      MAX_ORDERS_EVER: ['999', '1073741825', 'on'],
       DEMO: ['maybe'],
       LOG_LEVEL: ['loud'],
       TRUST_PROXY: ['on', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '127.0.0.1,'],
