@@ -93,11 +93,14 @@ export class Engine {
     this.nowMs = timeMs;
     if (timeMs >= this.#apply.nextDueMs()) this.#tick(timeMs);
     const type = words[word + ANY_COMMAND.type] & 0xffff;
-    if (type === TICK.TYPE) return;
+    const requestId = words[word + ANY_COMMAND.requestId];
+    if (type === TICK.TYPE) {
+      if (requestId !== commands.NO_REQUEST) this.#reply(requestId, OK, 0);
+      return;
+    }
     writeSafe(words, word + ANY_COMMAND.timeMs, timeMs);
 
     const { emit } = this.state;
-    const requestId = words[word + ANY_COMMAND.requestId];
     let code = this.#admission.check(type, words, bytes, word, this.#admitted);
     if (code !== OK) {
       this.#reply(requestId, code === NOTHING_TO_DO ? OK : code, 0);

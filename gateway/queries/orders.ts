@@ -12,7 +12,7 @@ import { ENTRY_BYTES, idsIn, PREFIX_BYTES } from '../../shared/tables/orderHashe
 import { ORDERS } from '../../shared/tables/orders.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
 import { MARKET } from './markets.ts';
-import { firstIdAfter, type Page } from './page.ts';
+import { firstIdAfter, MAX_COUNTED, type Page, pageOf } from './page.ts';
 
 /** The three masks have bit n set when code n (shared/base/codes.ts) is wanted. */
 export type OrderFilters = Readonly<{
@@ -107,11 +107,8 @@ export class OrderQueries {
       updated_at: db.prepare(UPDATED_PAGE),
     };
     this.#count = {
-      created_at: db.prepare<[ListParameters], number>(`SELECT count(*) FROM orders WHERE ${CREATED}`).pluck(),
-      updated_at: db
-        .prepare<[ListParameters], number>(`
-          SELECT (SELECT count(*) FROM orders WHERE ${CHANGED}) + (SELECT count(*) FROM orders WHERE ${UNCHANGED})`)
-        .pluck(),
+      created_at: db.prepare<[ListParameters], number>(counted(CREATED)).pluck(),
+      updated_at: db.prepare<[ListParameters], number>(counted(CHANGED, UNCHANGED)).pluck(),
     };
     // One transaction, so that total and rows are of the same moment.
     this.#readPage = db.transaction((parameters: ListParameters, sort: OrderFilters['sort']) => ({
@@ -129,8 +126,14 @@ export class OrderQueries {
   list(account: number, { sort, ...filters }: OrderFilters): Page<StoredOrder<OrderRecordV2>> {
     const page = this.#readPage({ account, firstId: firstIdAfter(filters.sinceMs), ...filters }, sort);
     const rows = page.rows.map((row) => ({ record: orderRecordV2(orderFacts(row)), group: row.order_group }));
-    return { total: page.total, rows };
+    return pageOf(rows, page.total, filters.offset);
   }
+}
+
+/** Counts the orders of these walks together, at most one more than MAX_COUNTED. */
+function counted(...walks: string[]): string {
+  const found = walks.map((walk) => `SELECT 1 FROM orders WHERE ${walk}`).join(' UNION ALL ');
+  return `SELECT count(*) FROM (${found} LIMIT ${MAX_COUNTED + 1})`;
 }
 
 export function orderFacts(row: OrderRow): OrderFacts {

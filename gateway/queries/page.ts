@@ -1,8 +1,25 @@
 /** The common part of the paged queries. */
 import { UUID_BYTES } from '../../shared/base/hex.ts';
 
-/** A slice of a list, with the length of the whole list under the same filters. */
-export type Page<T> = { readonly total: number; readonly rows: readonly T[] };
+/** A slice of a list. */
+export type Page<T> = {
+  /** The length of the whole list under the same filters, or of as much of it as was counted. */
+  readonly total: number;
+  /** The list is at least as long as `total`, which is where counting ended. */
+  readonly isFloor: boolean;
+  readonly rows: readonly T[];
+};
+
+/** Counting further than this would take longer than reading the page (RULES.md 7.1). */
+export const MAX_COUNTED = 10_000;
+
+/** @param counted at most MAX_COUNTED + 1 */
+export function pageOf<T>(rows: readonly T[], counted: number, offset: number): Page<T> {
+  const isFloor = counted > MAX_COUNTED;
+  // A page beyond the counted part shows rows that are there.
+  const total = isFloor ? Math.max(MAX_COUNTED, rows.length === 0 ? 0 : offset + rows.length) : counted;
+  return { total, isFloor, rows };
+}
 
 /** `sinceMs` of a list without a lower bound. */
 export const SINCE_EVER = -1;

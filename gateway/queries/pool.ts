@@ -3,8 +3,8 @@
  * Owner: the gateway thread.
  *
  * A query waits until the projector has passed the last record that was acknowledged to its account, so an account
- * always reads its own writes (RULES.md 7.1). Both the wait and the queue are bounded; beyond them the answer is
- * ENGINE_BUSY.
+ * always reads its own writes (RULES.md 7.1), and then for the turn of its account (fairQueue.ts). Both waits are
+ * bounded; beyond them the answer is ENGINE_BUSY.
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -12,6 +12,7 @@ import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
+import { FairQueue } from './fairQueue.ts';
 import type { KeyedOrder, KeyPage } from './keys.ts';
 import type { OrderFilters, StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
@@ -35,7 +36,6 @@ type QueryPoolOptions = {
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
 
 const MAX_THREADS = 2;
-const MAX_QUEUED = 256;
 const DEFAULT_WAIT_MS = 2000;
 const BUSY = { ok: false, row: ERRORS.ENGINE_BUSY } as const;
 
@@ -44,6 +44,7 @@ export class QueryPool {
   readonly #lastAcknowledged: QueryPoolOptions['lastAcknowledged'];
   readonly #inGroup: QueryPoolOptions['inGroup'];
   readonly #waitMs: number;
+  readonly #queue = new FairQueue(MAX_THREADS);
   readonly #pool: Piscina;
 
   constructor(options: QueryPoolOptions) {
@@ -71,8 +72,7 @@ export class QueryPool {
   async userOrders(account: number, filters: OrderFilters): Promise<QueryResult<Page<OrderRecordV2>>> {
     const result = await this.#ask<typeof worker.userOrders>('userOrders', account, { account, filters });
     if (!result.ok) return result;
-    const { total, rows } = result.value;
-    return { ok: true, value: { total, rows: rows.map((row) => this.#named(row)) } };
+    return { ok: true, value: { ...result.value, rows: result.value.rows.map((row) => this.#named(row)) } };
   }
 
   userTrades(account: number, filters: TradeFilters): Promise<QueryResult<Page<TradeRecord>>> {
@@ -121,9 +121,9 @@ export class QueryPool {
     account: number,
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
-    const isCurrent = await this.#awaitOwnWrites(account);
-    if (!isCurrent || this.#pool.queueSize >= MAX_QUEUED) return BUSY;
-    return { ok: true, value: await this.#pool.run(task, { name }) };
+    if (!(await this.#awaitOwnWrites(account))) return BUSY;
+    const turn = this.#queue.run<ReturnType<F>>(account, () => this.#pool.run(task, { name }));
+    return turn === null ? BUSY : { ok: true, value: await turn };
   }
 
   async #awaitOwnWrites(account: number): Promise<boolean> {

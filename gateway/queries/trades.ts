@@ -11,7 +11,7 @@ import { tickToPrice8 } from '../../shared/base/units.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
 import { TRADES } from '../../shared/tables/trades.ts';
 import { MARKET } from './markets.ts';
-import { firstIdAfter, type Page } from './page.ts';
+import { firstIdAfter, MAX_COUNTED, type Page, pageOf } from './page.ts';
 
 export type TradeFilters = Readonly<{
   /** The 16 bytes of its id; null for all markets. */
@@ -88,7 +88,9 @@ export class TradeQueries {
       SELECT party.*, ${MARKET.sql}
       FROM (${PARTY} ORDER BY id DESC LIMIT @limit OFFSET @offset) AS party JOIN markets USING (market)
       ORDER BY id DESC`);
-    this.#count = db.prepare<[ListParameters], number>(`SELECT count(*) FROM (${PARTY})`).pluck();
+    this.#count = db
+      .prepare<[ListParameters], number>(`SELECT count(*) FROM (${PARTY} LIMIT ${MAX_COUNTED + 1})`)
+      .pluck();
     // One transaction, so that total and rows are of the same moment.
     this.#readPage = db.transaction((parameters: ListParameters) => ({
       rows: this.#list.all(parameters),
@@ -98,9 +100,10 @@ export class TradeQueries {
 
   list(account: number, { market: uuid, sinceMs, ...filters }: TradeFilters): Page<TradeRecord> {
     const market = uuid === null ? ALL_MARKETS : this.#market.get(uuid);
-    if (market === undefined) return { total: 0, rows: [] };
+    if (market === undefined) return pageOf([], 0, 0);
     const page = this.#readPage({ account, market, firstId: firstIdAfter(sinceMs), ...filters });
-    return { total: page.total, rows: page.rows.map((row) => tradeRecord(row, account)) };
+    const rows = page.rows.map((row) => tradeRecord(row, account));
+    return pageOf(rows, page.total, filters.offset);
   }
 }
 

@@ -2,13 +2,11 @@
  * One lane of the link (shardlink/link.ts): the pair of rings to one thread of a shard, and the state of that thread.
  * Owner: the gateway thread.
  */
-import { COMMAND, claimCommand, KEYED_CANCEL, NO_MARKET } from '../../shared/wire/commands.ts';
+import { COMMAND, claimCommand, KEYED_CANCEL, NO_MARKET, NO_REQUEST } from '../../shared/wire/commands.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 
 /** The result of `claim` when nothing can be enqueued. */
 export const NO_ROOM = -1;
-/** The request id of a command whose reply is ignored. */
-export const NO_REQUEST = 0;
 
 export class Lane {
   readonly shard: number;

@@ -20,13 +20,20 @@ import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
-import { COMMAND, COMMAND_BYTES, type CommandType, claimCommand, NO_MARKET } from '../../shared/wire/commands.ts';
+import {
+  COMMAND,
+  COMMAND_BYTES,
+  type CommandType,
+  claimCommand,
+  NO_MARKET,
+  NO_REQUEST,
+} from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { RingProducer } from '../../shared/wire/ring.ts';
 import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
-import { hasRoomForCancel, Lane, NO_REQUEST, NO_ROOM } from './lane.ts';
+import { hasRoomForCancel, Lane, NO_ROOM } from './lane.ts';
 import { type CommandResult, PendingReply, type ReplyHandler, type ShardReply } from './reply.ts';
 
 export type ShardLinkOptions = {
@@ -260,6 +267,11 @@ export class ShardLink {
       const word = claimCommand(lane.commands, COMMAND.TICK.TYPE, NO_REQUEST, FEE_ACCOUNT, now, NO_MARKET, 0);
       if (word !== NO_ROOM) lane.commands.publish();
     }
+  }
+
+  /** Sends the shard the time. When it resolves, the views show everything that was due, if the shard is READY. */
+  async catchUp(shard: number): Promise<void> {
+    await this.request(shard, COMMAND.TICK.TYPE, FEE_ACCOUNT, NO_MARKET, 0, () => undefined);
   }
 
   #mergePart(reply: ShardReply, fanOut: FanOut): void {

@@ -16,7 +16,7 @@ type EngineThreadsOptions = {
   readonly stores: Stores;
   readonly link: ShardLink;
   readonly log: Logger;
-  readonly onReturned: (shard: number) => void;
+  readonly onReturned: (shard: number) => Promise<void>;
   readonly onLost: (shard: number, isDown: boolean) => void;
   readonly onFatal: (error: Error) => void;
 };

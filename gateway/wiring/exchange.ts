@@ -145,11 +145,18 @@ export class Exchange {
       awaitFirstKeys({ answers: this.#edge.answers, queries, progress, isStopped, log: this.#log }),
       this.#edge.disk.start(),
     ]);
+    await this.#catchUpTime();
     this.#periodicTasks.start();
     trading.feeds.start();
     this.#edge.stream.start();
     this.#lifecycle.phase = 'ready';
     trading.deadMansSwitch.start();
+  }
+
+  /** Lets the orders expire and the markets close that were due while the exchange was stopped or starting. */
+  async #catchUpTime(): Promise<void> {
+    const { link } = this.trading;
+    await Promise.all(Array.from({ length: link.shards }, (_, shard) => link.catchUp(shard)));
   }
 
   /** A reply handler has failed: without this its call would never be answered. */

@@ -31,7 +31,8 @@ type ShardThreadsOptions = {
   readonly link: ShardLink;
   readonly log: Logger;
   /** A shard is READY again. Commands that were in flight when it was lost may not have been carried out. */
-  readonly onReturned: (shard: number) => void;
+  /** Resolves when the state of the shard is what it would be had it never been away. */
+  readonly onReturned: (shard: number) => Promise<void>;
   /** A shard has ended by itself; `isDown`: it is given up. */
   readonly onLost: (shard: number, isDown: boolean) => void;
   /** No shard is left, or one could not recover at the start. */
@@ -54,6 +55,8 @@ export class ShardThreads {
   /** By shard: the verifier that it reported. */
   readonly #verifiers: (string | undefined)[] = [];
   readonly #down = new Set<number>();
+  /** By shard: what is still under way since it is back. */
+  readonly #returning = new Map<number, Promise<void>>();
   #haveStarted = false;
 
   constructor(options: ShardThreadsOptions) {
@@ -84,7 +87,8 @@ export class ShardThreads {
   problem(): string | null {
     const [down] = this.#down;
     if (down !== undefined) return `shard ${down} is down, the log says why`;
-    const away = this.#threads.findIndex((_, shard) => !this.#options.link.isReady(shard));
+    const { link } = this.#options;
+    const away = this.#threads.findIndex((_, shard) => !link.isReady(shard) || this.#returning.has(shard));
     return away < 0 ? null : `shard ${away} is recovering`;
   }
 
@@ -133,7 +137,12 @@ export class ShardThreads {
   #ready(shard: number): void {
     if (!this.#haveStarted) return;
     this.#options.log.info({ shard }, 'shard is back');
-    this.#options.onReturned(shard);
+    const returning = this.#options.onReturned(shard);
+    this.#returning.set(shard, returning);
+    void returning.finally(() => {
+      // The shard may have been lost and have come back once more meanwhile.
+      if (this.#returning.get(shard) === returning) this.#returning.delete(shard);
+    });
   }
 
   /** @returns whether the thread is to be started again. */

@@ -340,8 +340,9 @@ const USER_ORDER = object(
 export type UserOrder = FromSchema<typeof USER_ORDER>;
 
 const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
-export type Page = { total: number; limit: number; offset: number };
-export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE });
+const FLOOR = { count_is_estimate: described(FLAG, 'True: there are at least `total`. Otherwise absent.') } as const;
+export type Page = { total: number; limit: number; offset: number; count_is_estimate?: boolean };
+export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE }, FLOOR);
 export type UserOrders = FromSchema<typeof USER_ORDERS>;
 
 const USER_TRADE = object({
@@ -363,7 +364,7 @@ const USER_TRADE = object({
   matched_at: TIME,
 });
 export type UserTrade = FromSchema<typeof USER_TRADE>;
-export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE });
+export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE }, FLOOR);
 export type UserTrades = FromSchema<typeof USER_TRADES>;
 
 const HISTORY_LIMIT = 50;

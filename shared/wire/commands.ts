@@ -157,6 +157,8 @@ export type Command = {
 }[keyof typeof COMMAND];
 export type CommandOf<Name extends Command['name']> = Extract<Command, { readonly name: Name }>;
 
+/** The request id of a command whose reply is ignored; a TICK with it has none. */
+export const NO_REQUEST = 0;
 /** Length in bytes by type; the long forms of PLACE and CANCEL apart. */
 export const COMMAND_BYTES = lengthsByType(COMMAND);
 

@@ -9,7 +9,9 @@ import { MARKET_STATUS } from '../../shared/base/codes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
 import type { Market } from '../../shared/client/types.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Json, startServer } from '../support/server.ts';
+import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const DAY_MS = 86_400_000;
 const FAR = '2099-01-01T00:00:00.000Z';
@@ -470,8 +472,14 @@ describe('time', () => {
 });
 
 describe('a crash between the catalogue and the shard', () => {
-  test('leaves a market that the next start opens', async () => {
+  test('leaves a market that the next start opens, and what fell due meanwhile has happened', async () => {
+    const trader = await makeTrader(server);
+    const market = await makeMarket(server);
+    const expirationSec = Math.floor(Date.now() / 1000) + 2;
+    await trader.place(market, { price: '0.30', size: '10', timeInForce: 'GTD', expirationSec });
+    const ending = await create({ trading_ends_at: new Date(expirationSec * 1000).toISOString() });
     await server.kill();
+    await eventually('the second of both', async () => Date.now() >= expirationSec * 1000);
     const database = openControlDatabase(join(server.dataDir, 'control.db'));
     const { id, yesTokenId } = new Catalog(database, 2).createMarket(
       {
@@ -486,7 +494,10 @@ describe('a crash between the catalogue and the shard', () => {
     );
     database.close();
     await server.restart();
-    const market = await get(`/v1/markets/${id}`);
-    assert.deepEqual([market.status, market.yes_token_id], ['active', yesTokenId]);
+    // RULES.md 10.2: nobody is told that the exchange is ready while an order past its expiration still shows as open.
+    assert.deepEqual(await trader.reconnected().client.openOrders(market.id), []);
+    assert.equal((await get(`/v1/markets/${ending.id}`)).status, 'locked');
+    const left = await get(`/v1/markets/${id}`);
+    assert.deepEqual([left.status, left.yes_token_id], ['active', yesTokenId]);
   });
 });

@@ -5,7 +5,7 @@ import { UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import { SINCE_EVER } from '../../queries/page.ts';
+import { type Page, SINCE_EVER } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 
 type HistoryDeps = { readonly queries: Pick<QueryPool, 'userOrders' | 'userTrades'> };
@@ -57,7 +57,7 @@ async function listOrders(call: CallOf<typeof LIST_ORDERS>, { queries }: History
     limit,
     offset,
   });
-  if (result.ok) ok(call, { orders: result.value.rows, total: result.value.total, limit, offset });
+  if (result.ok) ok(call, { orders: result.value.rows, ...totalOf(result.value), limit, offset });
   else refuse(call, { row: result.row });
 }
 
@@ -70,8 +70,13 @@ async function listTrades(call: CallOf<typeof LIST_TRADES>, { queries }: History
     limit,
     offset,
   });
-  if (result.ok) ok(call, { trades: result.value.rows, total: result.value.total, limit, offset });
+  if (result.ok) ok(call, { trades: result.value.rows, ...totalOf(result.value), limit, offset });
   else refuse(call, { row: result.row });
+}
+
+/** The member that says that the total is a floor is there only if it is one. */
+function totalOf({ total, isFloor }: Page<unknown>): object {
+  return isFloor ? { total, count_is_estimate: true } : { total };
 }
 
 function statusMask(list: string): number {

@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import Database from 'better-sqlite3';
 import { Projector } from '../../../../engine/projector/projector.ts';
 import { Call } from '../../../../gateway/http/call.ts';
 import { compileQuery } from '../../../../gateway/http/validate.ts';
@@ -261,6 +262,27 @@ describe('the orders of an account', () => {
     assert.deepEqual(seen, [5, 3, 4, 2]);
     const { body } = await get(BOB, '/v1/user/orders/v2?status=filled&offset=9');
     assert.deepEqual(body, { orders: [], total: 2, limit: 50, offset: 9 });
+  });
+
+  it('are counted up to ten thousand; of more it is said that there are more', async () => {
+    const db = new Database(readDbPath);
+    const columns = Object.keys(db.prepare('SELECT * FROM orders LIMIT 1').get() as Json);
+    const copied = columns.map((name) => ({ id: 'randomblob(16)', account: '77', slot: 'NULL' })[name] ?? name);
+    const add = db.prepare(`
+      WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
+      INSERT INTO orders (${columns.join()}) SELECT ${copied.join()} FROM number, (SELECT * FROM orders LIMIT 1)`);
+    const asked = async (offset: number): Promise<unknown[]> => {
+      const { body } = await get(77, `/v1/user/orders/v2?limit=1&offset=${offset}`);
+      return [body['total'], body['count_is_estimate'], (body['orders'] as Json[]).length];
+    };
+    add.run(10_000);
+    assert.deepEqual(await asked(0), [10_000, undefined, 1]);
+    add.run(5);
+    assert.deepEqual(await asked(0), [10_000, true, 1]);
+    assert.deepEqual(await asked(10_003), [10_004, true, 1]);
+    assert.deepEqual(await asked(10_005), [10_000, true, 0]);
+    db.prepare('DELETE FROM orders WHERE account = 77').run();
+    db.close();
   });
 
   it('show nothing left of the killed part of a FAK', async () => {

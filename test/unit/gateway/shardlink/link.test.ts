@@ -234,6 +234,22 @@ test('a tick carries the time to every shard and waits for no reply', async (t) 
   assert.equal(rig.views.accounts.reservedMicro(1), 0);
 });
 
+test('a shard has caught up when the views show everything that was due', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const record = rig.record(SIDE.BUY, 40, OUTCOME.YES, TIME_IN_FORCE.GTD);
+  writeSafe(record, COMMAND.PLACE.expirationSec, START_MS / 1000 + 5);
+  await rig.run(rig.place(record));
+  rig.clock.advance(5000);
+  await rig.run(rig.link.catchUp(0));
+  assert.equal(rig.views.orders[0].count, 0);
+  // With nothing due there is a reply as well, and a shard that is away is not waited for.
+  await rig.run(rig.link.catchUp(0));
+  rig.link.shardLost(0);
+  await rig.link.catchUp(0);
+  assert.equal(rig.link.inFlight, 0);
+});
+
 test('a group that trips in one shard trips in the others, and a reset reaches all', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
