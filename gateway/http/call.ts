@@ -31,6 +31,9 @@ export type CallHost = {
   };
 };
 
+/** `whenRecorded` is called with whether the record is durable. */
+type RecordResult = (status: number, body: string, whenRecorded: (isRecorded: boolean) => void) => void;
+
 /** The parameters that turn a request into a WebSocket. */
 export type Upgrade = {
   readonly key: string;
@@ -75,6 +78,13 @@ export class Call {
 
   /** The decision of the limit by address, which a call without a key meets before its body is read. */
   addressPassage: Passage = true;
+  /** The client's address, of an administrator's call. */
+  address = '';
+  /** The state that an administrator's call replaces, as an object or as JSON; null when the handler knows none. */
+  before: object | string | null = null;
+  /** Records the result of an administrator's change before it is sent; null for every other call. */
+  recordResult: RecordResult | null = null;
+
   /** Header lines ready to write; empty when nothing was counted. */
   rateLimitHeaders = '';
   /** CORS header lines, written as the value of Vary; empty where none apply. */

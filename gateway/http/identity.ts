@@ -65,6 +65,11 @@ export class IdentityStage {
     return this.#pass(call, limiter.countAddress(this.#subjectOf(call), route, call.startedMs));
   }
 
+  /** The address of the client, as far as proxies are trusted. */
+  addressOf(call: Call): string {
+    return clientAddress(peerOf(call), call.forwardedFor, this.#options.config.trustProxy);
+  }
+
   /** Counts the failed attempt by its address, then refuses it. */
   refuse(call: Call, route: RouteSpec, refusal: Refusal): void {
     const { limiter } = this.#options;
@@ -81,7 +86,7 @@ export class IdentityStage {
   /** Checked only once the signature is valid, so that the list of a key stays unknown to everyone else. */
   #isAllowedFrom(call: Call, { allowedNetworks }: ApiKey): boolean {
     if (allowedNetworks === null) return true;
-    return isWithin(allowedNetworks, clientAddress(peerOf(call), call.forwardedFor, this.#options.config.trustProxy));
+    return isWithin(allowedNetworks, this.addressOf(call));
   }
 
   #pass(call: Call, result: LimitResult | Promise<LimitResult> | null): Passage {

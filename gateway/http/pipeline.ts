@@ -26,7 +26,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { Administrators } from '../access/administrators.ts';
 import type { Authenticator } from '../access/authenticator.ts';
-import { isAccount } from '../access/principal.ts';
+import { type Administrator, isAccount } from '../access/principal.ts';
 import { covers } from '../access/roles.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Config } from '../process/config.ts';
@@ -51,6 +51,8 @@ export type PipelineOptions = {
   readonly authenticator: Authenticator;
   readonly administrators: Administrators;
   readonly idempotency: IdempotencyStage;
+  /** Absent: what administrators do is not recorded. */
+  readonly audit?: AuditTrail;
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
   /** Absent: no web page may read an answer. */
@@ -65,6 +67,13 @@ export type PipelineOptions = {
   readonly isDiskLow: () => boolean;
   /** The end of the account's trading timeout; 0 when it may take on new risk. */
   readonly timeoutEndMs: (account: number, nowMs: number) => number;
+};
+
+/** The stage that records what administrators change. */
+export type AuditTrail = {
+  /** Resolves once the attempt is durable; with false when the call has been refused instead. */
+  admit(call: Call, administrator: Administrator): Promise<boolean>;
+  countRefusedLogin(address: string, fault: 'missing' | 'invalid' | 'role', operator?: string): void;
 };
 
 /** The stage that answers a repeated key with the stored answer. */
@@ -205,13 +214,16 @@ export class Pipeline {
     // A proxy on this machine that forwards a remote request adds a header.
     if (route.access === 'operator' && !headers.isPassedOn && isFromHere(call)) return true;
     const administrator = this.#options.administrators.identify(headers.authorization);
+    call.address = this.#identity.addressOf(call);
     if (administrator === null) {
+      this.#options.audit?.countRefusedLogin(call.address, headers.authorization === '' ? 'missing' : 'invalid');
       this.#identity.refuse(call, route, { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } });
       return false;
     }
     // Not counted: nothing that is sent from the same address may keep an administrator out.
     call.principal = administrator;
     if (!covers(administrator.roles, requiredRole(route))) {
+      this.#options.audit?.countRefusedLogin(call.address, 'role', administrator.name);
       refuse(call, { row: ERRORS.INSUFFICIENT_ROLE });
       return false;
     }
@@ -305,6 +317,22 @@ export class Pipeline {
    */
   #dispatch(call: Call, route: Route): void {
     call.dispatched = true;
+    const { audit } = this.#options;
+    const { principal } = call;
+    if (audit === undefined || principal.kind !== 'administrator' || route.method === 'GET') {
+      this.#handle(call, route);
+      return;
+    }
+    const handle = (isAdmitted: boolean): void => {
+      if (isAdmitted) this.#handle(call, route);
+    };
+    audit
+      .admit(call, principal)
+      .then(handle)
+      .catch((error: unknown) => this.#crash(call, error));
+  }
+
+  #handle(call: Call, route: Route): void {
     const finished = route.handler(call);
     if (finished === undefined) return;
     finished.then(

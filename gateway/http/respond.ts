@@ -112,16 +112,23 @@ function answer(
 ): void {
   if (call.answered) return;
   call.answered = true;
+  if (call.recordResult !== null) {
+    call.recordResult(status, body, (isRecorded) => sendIf(isRecorded, call, status, body, options));
+    return;
+  }
   const stored = call.idempotencyHold?.toStore({ status, body: keptBody }, storable) ?? null;
   if (stored === null) {
     send(call, status, body, options);
     return;
   }
-  call.idempotencyHold!.store(stored, (isStored) => {
-    if (isStored) send(call, status, body, options);
-    // Without the stored answer a retry could be answered differently, so this one must not be sent either.
-    else send(call, ERRORS.OUTCOME_UNKNOWN.status, plainBody(ERRORS.OUTCOME_UNKNOWN), NO_OPTIONS);
-  });
+  // Without the stored answer a retry could be answered differently, so this one must not be sent either.
+  call.idempotencyHold!.store(stored, (isStored) => sendIf(isStored, call, status, body, options));
+}
+
+/** Sends the answer once what has to be durable before it is so. */
+function sendIf(isDurable: boolean, call: Call, status: number, body: string, options: AnswerOptions): void {
+  if (isDurable) send(call, status, body, options);
+  else send(call, ERRORS.OUTCOME_UNKNOWN.status, plainBody(ERRORS.OUTCOME_UNKNOWN), NO_OPTIONS);
 }
 
 function send(call: Call, status: number, body: string, options: AnswerOptions): void {

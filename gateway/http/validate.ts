@@ -15,6 +15,7 @@ import { parseStrictJson } from './body.ts';
 import type { Call } from './call.ts';
 import { RecentlyUsed } from './recentlyUsed.ts';
 import { refuse } from './respond.ts';
+import { SECRET_FIELDS } from './secretFields.ts';
 import type { RouteSpec } from './spec.ts';
 
 export type Invalid = {
@@ -28,7 +29,6 @@ type QueryCheck = (raw: string) => QueryResult;
 type QueryResult = { readonly ok: true; readonly query: Query } | { readonly ok: false; readonly invalid: Invalid };
 
 const MAX_SHOWN_CHARACTERS = 100;
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['signature', 'secret', 'passphrase']);
 /** Fields documented with one message for every way to be wrong, absence included. */
 const INVALID_WHEN_MISSING: ReadonlySet<string> = new Set(['side', 'maker_amount', 'taker_amount']);
 

@@ -1,6 +1,8 @@
 /** The table of routes: every area's rows, each with the parts of the exchange that its handlers need. */
 import type { Readiness } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import type { AuditLog } from '../audit/log.ts';
+import { AuditReader } from '../audit/reader.ts';
 import type { Call } from '../http/call.ts';
 import type { Route } from '../http/route.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -24,6 +26,7 @@ import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
+import { adminAuditRoutes } from './admin/audit.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFundRoutes } from './admin/funds.ts';
@@ -45,6 +48,7 @@ type RouteTableDeps = {
   readonly config: Config;
   readonly clock: Clock;
   readonly control: Control;
+  readonly audit: AuditLog;
   readonly marketCommands: MarketCommands;
   readonly funding: Funding;
   readonly groups: GroupCommands;
@@ -98,6 +102,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       feed: deps.feed,
     }),
     ...adminOperatorRoutes({ operators, clock }),
+    ...adminAuditRoutes({ reader: new AuditReader(deps.audit.path, deps.audit), log: deps.audit }),
     ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
   ];
   routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));

@@ -1,5 +1,6 @@
 /** Opens control.db and every store in it, in the order in which one needs the other. */
 import { join } from 'node:path';
+import { type AuditKey, deriveAuditKey } from '../../shared/crypto/auditChain.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import { Accounts } from './accounts.ts';
 import { ArmedSwitches } from './armedSwitches.ts';
@@ -21,6 +22,7 @@ export type Control = {
   readonly contracts: ContractStore;
   readonly shards: number;
   readonly adminToken: { readonly token: string; readonly isNew: boolean };
+  readonly auditKey: AuditKey;
   readonly operators: Operators;
   readonly accounts: Accounts;
   readonly keys: ApiKeys;
@@ -45,6 +47,7 @@ export function openControl(config: Config): Control {
       contracts,
       shards,
       adminToken: openAdminToken(config, masterKey, platform),
+      auditKey: deriveAuditKey(masterKey),
       operators: new Operators(database),
       accounts,
       keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),

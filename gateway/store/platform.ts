@@ -2,6 +2,7 @@
  * The state of the platform as a whole: a few texts in control.db, kept in memory.
  * Owner: the gateway thread.
  */
+import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import type { ControlDatabase } from './database.ts';
 
 /** The number of shards of the data directory: it decides the shard of a market. */
@@ -10,6 +11,7 @@ const SHARDS = 'shards';
 const DOMAIN = 'signing_domain';
 const PAUSED = 'paused';
 const HAS_JOURNALS = 'has_journals';
+const AUDIT_HEAD = 'audit_head';
 
 export class Platform {
   readonly #values: Map<string, string>;
@@ -56,6 +58,16 @@ export class Platform {
 
   setPaused(paused: boolean): void {
     this.#set(PAUSED, paused ? 'yes' : 'no');
+  }
+
+  /** The end of the audit log when it was noted last; null when it never was. */
+  get auditHead(): AuditHead | null {
+    const value = this.#values.get(AUDIT_HEAD);
+    return value === undefined ? null : JSON.parse(value);
+  }
+
+  setAuditHead(head: AuditHead): void {
+    this.#set(AUDIT_HEAD, JSON.stringify(head));
   }
 
   read(key: string): string | undefined {

@@ -10,7 +10,10 @@ import { Administrators } from '../access/administrators.ts';
 import { AdminToken } from '../access/adminToken.ts';
 import { Authenticator } from '../access/authenticator.ts';
 import { NonceMemory } from '../access/nonces.ts';
+import { RefusedLogins } from '../audit/refusedLogins.ts';
+import { AuditStage } from '../audit/stage.ts';
 import { Cors } from '../http/cors.ts';
+import type { AuditTrail } from '../http/pipeline.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
 import { Answers } from '../idempotency/answers.ts';
@@ -56,6 +59,7 @@ export class Edge {
   readonly answers: Answers;
   readonly disk: DiskGuard;
   readonly stream: Stream;
+  readonly refusedLogins: RefusedLogins;
   readonly #options: EdgeOptions;
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
@@ -81,6 +85,7 @@ export class Edge {
       log,
       (isLow) => feed.publish(isLow ? 'disk_low' : 'disk_recovered', {}),
     );
+    this.refusedLogins = new RefusedLogins(stores.audit, clock);
     this.stream = new Stream({
       feeds: trading.feeds,
       views: stores.views,
@@ -123,6 +128,7 @@ export class Edge {
   /** Called when nothing uses the answers any more: no request, and no periodic task. */
   async stop(): Promise<void> {
     this.disk.stop();
+    await this.refusedLogins.record();
     await this.answers.stop();
     this.#options.sharedCounters?.close();
   }
@@ -135,6 +141,7 @@ export class Edge {
       routes: this.#routes(),
       authenticator: new Authenticator(keys, new NonceMemory(startedSec, keys)),
       administrators: new Administrators(new AdminToken(adminToken.token), operators),
+      audit: this.#auditTrail(),
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
       limiter: this.#limiter,
       connectionLimits: this.#connectionLimits,
@@ -148,6 +155,15 @@ export class Edge {
       timeoutEndMs: (account, nowMs) => tradingTimeouts.activeTimeout(account, nowMs)?.endsMs ?? 0,
       webSocket: { path: STREAM_PATH, behavior: this.stream.behavior, close: () => this.stream.close() },
     });
+  }
+
+  #auditTrail(): AuditTrail {
+    const { audit, control } = this.#options.stores;
+    const stage = new AuditStage({ log: audit, isInForce: (operatorId) => control.operators.isInForce(operatorId) });
+    return {
+      admit: (call, administrator) => stage.admit(call, administrator),
+      countRefusedLogin: (address, fault, operator) => this.refusedLogins.count(address, fault, operator),
+    };
   }
 
   #makeMetrics(): Metrics {
@@ -178,6 +194,7 @@ export class Edge {
       config,
       clock,
       control,
+      audit: stores.audit,
       marketCommands,
       funding,
       groups,

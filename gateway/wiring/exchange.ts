@@ -58,7 +58,7 @@ export class Exchange {
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
     requireTls(options.config.tls);
-    const stores = new Stores(options.config);
+    const stores = new Stores(options.config, options.clock, options.log);
     const exchange = new Exchange(options, stores, await openSharedCounters(options));
     await exchange.#recover();
     return exchange;
@@ -99,7 +99,13 @@ export class Exchange {
       onError,
     });
     this.#periodicTasks = new PeriodicTasks({
-      ticking: [this.trading.link, this.trading.deadMansSwitch, this.trading.rotation],
+      ticking: [
+        this.trading.link,
+        this.trading.deadMansSwitch,
+        this.trading.rotation,
+        stores.audit,
+        this.#edge.refusedLogins,
+      ],
       volumes: stores.volumes,
       feed,
       stats: () => this.#edge.stats(),

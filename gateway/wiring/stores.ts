@@ -5,8 +5,12 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import { Progress } from '../../shared/wire/progress.ts';
+import { AuditLog } from '../audit/log.ts';
 import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
 import { QueryPool } from '../queries/pool.ts';
 import { Volumes } from '../queries/volumes.ts';
 import { type Control, openControl } from '../store/control.ts';
@@ -30,11 +34,14 @@ export class Stores {
   readonly journalPaths: readonly string[];
   readonly readDbPath: string;
 
-  constructor(config: Config) {
+  readonly audit: AuditLog;
+
+  constructor(config: Config, clock: Clock, log: Logger) {
     const { dataDir } = config;
     makeDataDir(dataDir);
     this.control = openControl(config);
     const { shards, accounts, catalog, orderGroups } = this.control;
+    this.audit = openAudit(config, this.control, clock, log);
     this.isNew = accounts.count === 0 && catalog.markets.length === 0;
     this.views = new Views(shards);
     this.progressMemory = Progress.create(shards);
@@ -53,7 +60,20 @@ export class Stores {
 
   async close(): Promise<void> {
     await this.queries.close();
+    await this.audit.stop();
     this.control.database.close();
+  }
+}
+
+function openAudit({ dataDir }: Config, { auditKey, platform }: Control, clock: Clock, log: Logger): AuditLog {
+  const knownHead = {
+    read: () => platform.auditHead,
+    write: (head: AuditHead) => platform.setAuditHead(head),
+  };
+  try {
+    return new AuditLog({ path: join(dataDir, 'audit.log'), key: auditKey, clock, log, knownHead });
+  } catch (error) {
+    explain(error as Error);
   }
 }
 

@@ -2,6 +2,8 @@
 import { DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import { prepareRequest } from './request.ts';
 import type {
+  AuditPage,
+  AuditQuery,
   Delegate,
   DrillName,
   FundMovement,
@@ -116,6 +118,13 @@ export class AdminClient {
   /** While a drill is enabled, placing is refused with its error. A restart ends all drills. */
   setDrill(refusal: DrillName, enabled: boolean): Promise<{ drills: DrillName[] }> {
     return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
+  }
+
+  /** The newest records first; `next_cursor` of a page is the cursor of the next one. */
+  audit(query: AuditQuery = {}): Promise<AuditPage> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+    return this.#send('GET', `/admin/audit?${search}`);
   }
 
   /** The only answer that contains the token of the operator. */

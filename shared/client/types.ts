@@ -18,6 +18,7 @@ export type {
   Scope,
   TierName,
 } from '../api/accounts.ts';
+export type { AuditPage, AuditQuery, AuditRecord } from '../api/audit.ts';
 export type {
   Bbo,
   Book,

@@ -108,6 +108,7 @@ function changeEvent(call: CallOf<typeof CHANGE_EVENT>, { catalog, clock }: Admi
     refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
     return;
   }
+  call.before = eventOf(event);
   catalog.updateEvent(event, { ...event.details, ...call.body }, clock.nowMs());
   ok(call, eventOf(event));
 }
@@ -129,6 +130,7 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
     refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
     return;
   }
+  call.before = responses.toJson(market);
   const refusal = await marketCommands.change(market, {
     status: status === undefined ? undefined : (MARKET_STATUS_NAMES.indexOf(status) as MarketStatus),
     feeBps: fee_bps,

@@ -76,6 +76,7 @@ function revokeOperator(call: CallOf<typeof REVOKE_OPERATOR>, { operators, clock
     refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'operator not found' });
     return;
   }
+  call.before = operatorOf(operator);
   ok(call, operatorOf(operators.revoke(operator, clock.nowMs())));
 }
 

@@ -86,16 +86,19 @@ export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
   return [
     route(SHOW_PLATFORM, (call) => ok(call, statusOf(deps))),
     route(PAUSE, (call) => {
+      call.before = { paused: platform.paused };
       platform.setPaused(true);
       feed.publish('platform_paused', {});
       ok(call, { message: 'platform paused' });
     }),
     route(RESUME, (call) => {
+      call.before = { paused: platform.paused };
       platform.setPaused(false);
       feed.publish('platform_resumed', {});
       ok(call, { message: 'platform resumed' });
     }),
     route(SET_DRILL, (call) => {
+      call.before = { drills: drills.active };
       drills.set(call.body.refusal, call.body.enabled);
       feed.publish('drills', { drills: drills.active });
       ok(call, { drills: drills.active });
@@ -127,6 +130,7 @@ async function changeContracts(
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid exchange_address', details });
     return;
   }
+  call.before = contractsOf(contracts.current);
   const code = await rotation.rotate(target);
   if (code === OK) ok(call, contractsOf(contracts.current));
   else if (code === E.CONFLICT)

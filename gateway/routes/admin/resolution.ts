@@ -91,6 +91,7 @@ async function end(
 ): Promise<void> {
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
+  call.before = deps.responses.toJson(market);
   const refusal = await step(market);
   if (refusal === null) ok(call, deps.responses.toJson(market));
   else refuse(call, refusal);

@@ -175,6 +175,7 @@ function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts }: AdminUserDeps)
     refuseWallet(call);
     return;
   }
+  call.before = profileOf(user);
   if (owner === 0) accounts.addWallet(user, address);
   ok(call, profileOf(user), 201);
 }
@@ -252,7 +253,7 @@ function profileOf(user: User): Profile {
     email: user.email,
     display_name: user.displayName,
     wallet_address: user.wallets[0] ?? null,
-    linked_wallets: user.wallets,
+    linked_wallets: [...user.wallets],
     role: user.role,
     referral_code: user.referralCode,
     created_at: new Date(user.createdMs).toISOString(),

@@ -29,6 +29,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/access', own: 'limits', shared: 'api base crypto' },
   { room: 'gateway/http', own: 'access limits process', shared: 'api base crypto' },
   { room: 'gateway/store', own: 'access limits process', shared: 'api base crypto' },
+  { room: 'gateway/audit', own: 'access http process', shared: 'base crypto' },
   { room: 'gateway/idempotency', own: 'access http process queries', shared: 'base wire' },
   { room: 'gateway/shardlink', own: 'http store views', shared: 'base wire' },
   { room: 'gateway/trading', own: 'access http process queries shardlink store views', shared: 'api base wire' },
@@ -37,12 +38,12 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },
   {
     room: 'gateway/routes',
-    own: 'access http limits operator process queries shardlink store stream trading views',
+    own: 'access audit http limits operator process queries shardlink store stream trading views',
     shared: 'api base crypto wire',
   },
   {
     room: 'gateway/wiring',
-    own: 'access http idempotency limits operator process queries routes shardlink store stream trading views',
+    own: 'access audit http idempotency limits operator process queries routes shardlink store stream trading views',
     shared: 'api base client crypto wire',
   },
   { room: 'gateway', own: 'process wiring', shared: 'base' },

@@ -1,0 +1,40 @@
+/** The parts of a record that come from bodies and answers: without secrets, and only what has changed. */
+import { SECRET_FIELDS } from '../http/secretFields.ts';
+
+type Detail = Readonly<Record<string, unknown>>;
+
+const HIDDEN = '[secret]';
+
+/** A copy in which the values of secret members are replaced, at any depth. */
+export function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => {
+    return [name, SECRET_FIELDS.has(name) ? HIDDEN : withoutSecrets(member)];
+  });
+  return Object.fromEntries(members);
+}
+
+/** The body of a request or an answer as an object; anything else is left out. */
+export function toDetail(json: string): Detail | null {
+  if (!json.startsWith('{')) return null;
+  try {
+    return withoutSecrets(JSON.parse(json)) as Detail;
+  } catch {
+    return null;
+  }
+}
+
+/** Of members that both states have, only those that differ; of the others, all. */
+export function changedMembers(before: Detail, after: Detail): { readonly before: Detail; readonly after: Detail } {
+  const isSame = (name: string): boolean => {
+    return Object.hasOwn(before, name) && Object.hasOwn(after, name) && isEqual(before[name], after[name]);
+  };
+  const pick = (state: Detail): Detail => Object.fromEntries(Object.entries(state).filter(([name]) => !isSame(name)));
+  return { before: pick(before), after: pick(after) };
+}
+
+/** Both come from the same code or from the same JSON, so equal members have equal texts. */
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

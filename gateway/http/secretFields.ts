@@ -1,0 +1,11 @@
+/** Members of bodies and answers whose values are never shown again: not in a refusal, and not in the audit log. */
+export const SECRET_FIELDS: ReadonlySet<string> = new Set([
+  'signature',
+  'secret',
+  'passphrase',
+  'token',
+  'password',
+  'private_key',
+  'master_key',
+  'admin_token',
+]);

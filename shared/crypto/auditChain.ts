@@ -1,0 +1,94 @@
+/**
+ * The chain of the audit log (RULES.md 9.14). A record is one line of JSON, `previous` is the hash of the record
+ * before, and the last two members are over the text before them:
+ *
+ *   {"sequence":7,"time":"…", … ,"previous":"<hash of record 6>","hash":"…","mac":"<key id>:…"}
+ *    └───────────────────────── SHA-256 is hash, HMAC-SHA256 is mac ─┘
+ *
+ * The hash needs no secret, so anyone who was given an export can check it. The MAC needs a key that is derived from
+ * the master key, so a chain that was rewritten from some record on is found although its hashes fit. The key's id,
+ * which reveals nothing, separates a record that was authenticated under an earlier master key from a forged one.
+ */
+import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
+
+export type AuditKey = { readonly id: string; readonly bytes: Uint8Array };
+
+/** A record without what the chain adds. */
+export type AuditFields = Readonly<Record<string, unknown>>;
+
+/** The end of a chain: the number of the last record, and its hash. */
+export type AuditHead = { readonly sequence: number; readonly hash: string };
+
+/** A line that is whole: its hash is that of its text. Whether it follows another one is for the caller to compare. */
+export type AuditLine = {
+  readonly sequence: number;
+  readonly event: string;
+  readonly previous: string;
+  readonly hash: string;
+  /** `unknown`: authenticated with another key, or none is at hand. */
+  readonly mac: 'valid' | 'invalid' | 'unknown';
+  /** Everything that the record says. */
+  readonly fields: AuditFields;
+};
+
+const KEY_BYTES = 32;
+const KEY_PURPOSE = 'audit log';
+const KEY_ID_DIGITS = 8;
+const LINE_FORM = /^(\{.*),"hash":"([0-9a-f]{64})","mac":"([0-9a-f]{8}):([0-9a-f]{64})"\}$/s;
+
+export const NO_RECORDS: AuditHead = Object.freeze({ sequence: 0, hash: '0'.repeat(64) });
+
+export function deriveAuditKey(masterKey: Uint8Array): AuditKey {
+  const bytes = new Uint8Array(hkdfSync('sha256', masterKey, '', KEY_PURPOSE, KEY_BYTES));
+  return { id: hash('sha256', bytes).slice(0, KEY_ID_DIGITS), bytes };
+}
+
+/** The line of the record after `head`, without its line break. */
+export function chainLine(
+  head: AuditHead,
+  fields: AuditFields,
+  key: AuditKey,
+): { readonly line: string; readonly head: AuditHead } {
+  const sequence = head.sequence + 1;
+  // JSON escapes line breaks, so the text is one line whatever the fields are.
+  const text = JSON.stringify({ sequence, ...fields, previous: head.hash }).slice(0, -1);
+  const digest = hash('sha256', text);
+  return {
+    line: `${text},"hash":"${digest}","mac":"${key.id}:${macOf(text, key)}"}`,
+    head: { sequence, hash: digest },
+  };
+}
+
+/** Null for a line that is not as it was written. `key` null: only hashes are checked. */
+export function readLine(line: string, key: AuditKey | null): AuditLine | null {
+  const match = LINE_FORM.exec(line);
+  if (match === null) return null;
+  const [, text, digest, keyId, mac] = match as unknown as [string, string, string, string, string];
+  if (hash('sha256', text) !== digest) return null;
+  try {
+    const { sequence, previous, ...fields } = JSON.parse(`${text}}`);
+    return {
+      sequence,
+      event: String(fields.event),
+      previous,
+      hash: digest,
+      mac: keyId === key?.id ? (isSame(mac, macOf(text, key)) ? 'valid' : 'invalid') : 'unknown',
+      fields: { sequence, ...fields },
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** True when `line` is the record that follows `head`. */
+export function follows({ sequence, previous }: AuditLine, head: AuditHead): boolean {
+  return sequence === head.sequence + 1 && previous === head.hash;
+}
+
+function macOf(text: string, key: AuditKey): string {
+  return createHmac('sha256', key.bytes).update(text).digest('hex');
+}
+
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
