@@ -51,6 +51,7 @@ export class LiveShard {
       journalPath: join(this.#directory, 'journal-0.db'),
       directory: this.#directory,
       journalSync: 'full',
+      journalReserveBytes: 0,
       verifier: 'noble',
       checkBoard: null,
       signerTables: null,

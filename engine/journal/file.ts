@@ -3,7 +3,10 @@ import Database from 'better-sqlite3';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
 import { JOURNAL_VERSION, JournalError } from './row.ts';
 
-export type JournalOptions = Pick<ShardOptions, 'shard' | 'shards' | 'journalPath' | 'journalSync'>;
+export type JournalOptions = Pick<ShardOptions, 'shard' | 'shards' | 'journalPath' | 'journalSync'> & {
+  /** Room for commits on a full disk (walReserve.ts); without it none is taken. */
+  readonly journalReserveBytes?: number;
+};
 
 /** Time for which a connection waits for the lock of another one. */
 export const BUSY_TIMEOUT_MS = 1000;

@@ -17,6 +17,7 @@
  */
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { WalReserve } from '../../shared/base/walReserve.ts';
 import { CHECKPOINT, type CheckpointCell } from './checkpointCell.ts';
 import {
   BUSY_TIMEOUT_MS,
@@ -60,6 +61,8 @@ const REQUEST_BYTES = 4 << 20;
 const OWN_CHECKPOINT_BYTES = 16 << 20;
 /** Bytes after which the writer makes a checkpoint itself, when the checkpointer has ended or is too slow. */
 const LATE_CHECKPOINT_BYTES = 128 << 20;
+/** The WAL starts anew at about this length (RESTART_DUE_PAGES of the checkpointer). */
+const WAL_CYCLE_BYTES = 32 << 20;
 /** By then a checkpointer that runs has copied as much; one that does not must not stop the shard. */
 const LATE_WAIT_MS = 1000;
 /** Bytes of a commit beside its rows: the page in which they start is written again, and one page above it. */
@@ -85,6 +88,7 @@ export class Journal implements JournalStore {
   readonly #mark: Mark;
   readonly #head: JournalHead;
   readonly #rows = new RowWriter();
+  readonly #reserve: WalReserve;
   /** The mark as it was at the opening: a replay must pass through exactly this head. */
   readonly #reached: JournalHead;
   #isPoisoned = false;
@@ -118,6 +122,11 @@ export class Journal implements JournalStore {
     // SQLite ignores the errors of its automatic checkpoints.
     db.pragma('wal_autocheckpoint = 0');
     requireShard(db, options);
+    this.#reserve = new WalReserve(db, options.journalPath, {
+      reserveBytes: options.journalReserveBytes ?? 0,
+      cycleBytes: WAL_CYCLE_BYTES,
+    });
+    this.#reserve.refill();
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#insert = db.prepare('INSERT INTO journal (sequence, bytes) VALUES (?, ?)');
     this.#commit = db.prepare('COMMIT');
@@ -218,6 +227,12 @@ export class Journal implements JournalStore {
   idle(): void {
     this.#mark.sync();
     this.#checkpointIfDue();
+    this.#reserve.refill();
+  }
+
+  /** Bytes that commits can write on a full disk. */
+  reserveLeftBytes(): number {
+    return this.#reserve.leftBytes();
   }
 
   /** From now on a checkpointer copies the WAL into the file, on request through this cell. */

@@ -92,7 +92,9 @@ async function main(options: ShardOptions): Promise<void> {
   const events = new RingProducer(options.eventRing);
   const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events, clock, checks });
   engine.describe(() => publish(loop, events));
-  run(loop, commands, events);
+  const showReserve = (): void => progress.setReserveBytes(options.shard, journal.reserveLeftBytes());
+  showReserve();
+  run(loop, commands, events, showReserve);
   // The connection that is closed last removes the WAL.
   await checkpointer.end();
   journal.close();
@@ -109,7 +111,7 @@ function shardVerifier({ verifier, signerTables }: ShardOptions, keccak: Keccak2
  * Runs batch after batch until the gateway says stop, with housekeeping when it is quiet. Housekeeping after every
  * batch would cost every commit a second sync.
  */
-function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): void {
+function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer, afterHousekeeping: () => void): void {
   let batchesSinceHousekeeping = 0;
   let hasMoreHousekeeping = false;
   let commitMs = 0;
@@ -127,6 +129,7 @@ function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer): voi
       const isQuiet = hasMoreHousekeeping || !commands.waitSync(waitMs);
       if (!isQuiet && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING) continue;
       hasMoreHousekeeping = loop.idle();
+      afterHousekeeping();
       batchesSinceHousekeeping = 0;
       continue;
     }

@@ -43,6 +43,9 @@ type AnswersOptions = {
 
 type Waiting = { readonly row: KeyedAnswer; whenKept: (isKept: boolean) => void };
 
+/** Time after which a full disk is tried again. */
+const FULL_RETRY_MS = 1000;
+
 const NO_RECEIVER = (): void => {};
 
 export class Answers {
@@ -137,6 +140,7 @@ export class Answers {
       } else if (message === 'full') {
         this.isDiskFull = true;
         this.#failed();
+        setTimeout(() => this.tick(), FULL_RETRY_MS).unref();
       } else {
         this.kept = message;
         this.#kept();

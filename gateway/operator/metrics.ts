@@ -28,6 +28,8 @@ type MetricsSources = {
   readonly isReady: () => boolean;
   readonly isPaused: () => boolean;
   readonly isDiskLow: () => boolean;
+  /** Bytes that control.db can write when the disk is full. */
+  readonly controlReserveBytes: () => number;
   /** The answers of idempotency keys that are stored. */
   readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
 };
@@ -122,6 +124,8 @@ export class Metrics {
       const committed = progress.committed(shard);
       return committed === NOT_KNOWN ? 0 : Math.max(committed - Math.max(progress.projected(shard), 0), 0);
     });
+    const room = 'Bytes that the journal can write when the disk is full.';
+    perShard('exchange_journal_reserve_bytes', room, (shard) => progress.reserveBytes(shard));
     const verifier = 'Which implementation checks the signatures of orders.';
     this.#gauge('exchange_verifier_info', verifier, ['shard', 'verifier'], (observe) => {
       for (let shard = 0; shard < progress.shards; shard++) {
@@ -144,9 +148,11 @@ export class Metrics {
     });
   }
 
-  #states({ isReady, isPaused, isDiskLow }: MetricsSources): void {
+  #states({ isReady, isPaused, isDiskLow, controlReserveBytes }: MetricsSources): void {
     this.#gauge('exchange_ready', '1 while requests are accepted.', [], (observe) => observe({}, Number(isReady())));
     this.#gauge('exchange_paused', '1 while placing is paused.', [], (observe) => observe({}, Number(isPaused())));
+    const room = 'Bytes that control.db can write when the disk is full.';
+    this.#gauge('exchange_control_reserve_bytes', room, [], (observe) => observe({}, controlReserveBytes()));
     this.#gauge('exchange_disk_low', '1 while the disk is nearly full.', [], (observe) =>
       observe({}, Number(isDiskLow())),
     );

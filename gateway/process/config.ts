@@ -49,6 +49,8 @@ export type Config = Readonly<{
   journalKeep: number;
   /** While less than this is free on the disk, new orders and everything else that needs space are refused. */
   diskReserveBytes: number;
+  /** Room that each journal and control.db take ahead of time, for cancels and withdrawals on a full disk. */
+  journalReserveBytes: number;
   /** Null: a random one is made at the first start and printed once. */
   adminToken: string | null;
   /** Null: a random one is made in the data directory. */
@@ -110,6 +112,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     snapshotEvery: read.integer('SNAPSHOT_EVERY', 100_000, 1, 1_000_000_000),
     journalKeep: read.integer('JOURNAL_KEEP', 10_000_000, 0, Number.MAX_SAFE_INTEGER),
     diskReserveBytes: read.integer('DISK_RESERVE_MB', 64, 0, 1_000_000_000) * BYTES_PER_MB,
+    journalReserveBytes: read.integer('JOURNAL_RESERVE_MB', 16, 0, 512) * BYTES_PER_MB,
     adminToken: read.token('ADMIN_TOKEN'),
     masterKey: read.key('MASTER_KEY', MASTER_KEY_BYTES),
     chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),

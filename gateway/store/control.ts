@@ -1,5 +1,6 @@
 /** Opens control.db and every store in it, in the order in which one needs the other. */
 import { join } from 'node:path';
+import { WalReserve } from '../../shared/base/walReserve.ts';
 import { type AuditKey, deriveAuditKey } from '../../shared/crypto/auditChain.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import { Accounts } from './accounts.ts';
@@ -18,6 +19,8 @@ import { TradingTimeouts } from './tradingTimeouts.ts';
 
 export type Control = {
   readonly database: ControlDatabase;
+  /** Room for withdrawals on a full disk. */
+  readonly reserve: WalReserve;
   readonly platform: Platform;
   readonly contracts: ContractStore;
   readonly shards: number;
@@ -33,9 +36,16 @@ export type Control = {
   readonly orderGroups: OrderGroups;
 };
 
+/** SQLite copies the WAL into the file whenever it has so many bytes. */
+const WAL_CYCLE_BYTES = 1000 * 4096;
+
 export function openControl(config: Config): Control {
-  const database = openControlDatabase(join(config.dataDir, 'control.db'));
+  const path = join(config.dataDir, 'control.db');
+  const database = openControlDatabase(path);
   try {
+    const options = { reserveBytes: config.journalReserveBytes, cycleBytes: WAL_CYCLE_BYTES };
+    const reserve = new WalReserve(database, path, options);
+    reserve.refill();
     const platform = new Platform(database);
     const masterKey = openMasterKey(config, join(config.dataDir, 'master.key'), platform);
     const shards = openShards(config, platform);
@@ -43,6 +53,7 @@ export function openControl(config: Config): Control {
     const accounts = new Accounts(database);
     return {
       database,
+      reserve,
       platform,
       contracts,
       shards,

@@ -182,6 +182,7 @@ export class Edge {
       isReady: () => lifecycle.isReady,
       isPaused: () => stores.control.platform.paused,
       isDiskLow: () => this.disk.isLow,
+      controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
     });
   }

@@ -39,6 +39,7 @@ export class EngineThreads {
         progress,
         directory,
         journalSync: config.journalSync,
+        journalReserveBytes: config.journalReserveBytes,
         verifier,
         checkBoard: this.#verifiers.checkBoard,
         signerTables: this.#verifiers.signerTables,

@@ -110,6 +110,7 @@ export class Exchange {
       feed,
       stats: () => this.#edge.stats(),
       answers: this.#edge.answers,
+      reserve: stores.control.reserve,
       log,
     });
   }

@@ -15,6 +15,8 @@ type PeriodicTaskOptions = {
   readonly feed: AdminFeed;
   readonly stats: () => object;
   readonly answers: Answers;
+  /** Room of control.db for a full disk. */
+  readonly reserve: { refill(): void };
   readonly log: Logger;
 };
 
@@ -26,6 +28,8 @@ const VOLUMES_MS = 5000;
 const STATS_MS = 1000;
 /** Time between two deletions of old answers. It also bounds how much is looked up in the read model after a crash. */
 const ANSWERS_MS = 10_000;
+/** Time between two looks at the room of control.db. */
+const RESERVE_MS = 60_000;
 
 export class PeriodicTasks {
   readonly #options: PeriodicTaskOptions;
@@ -36,7 +40,7 @@ export class PeriodicTasks {
   }
 
   start(): void {
-    const { ticking, feed, stats, answers } = this.#options;
+    const { ticking, feed, stats, answers, reserve } = this.#options;
     this.#timers = [
       setInterval(() => {
         for (const each of ticking) each.tick();
@@ -44,6 +48,7 @@ export class PeriodicTasks {
       setInterval(() => this.refreshVolumes(), VOLUMES_MS),
       setInterval(() => feed.report('stats', stats), STATS_MS),
       setInterval(() => answers.tick(), ANSWERS_MS),
+      setInterval(() => reserve.refill(), RESERVE_MS),
     ];
   }
 

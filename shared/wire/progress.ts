@@ -1,14 +1,13 @@
 /**
  * Progress of each shard's journal, of the projector, of trimming and of the log of private frames, in shared memory.
- * Owner: `committed` of a shard is written by that shard's thread, `projected` by the projector, `trimmable` by the
- * thread that makes snapshots, `logged` by the gateway; all threads read.
+ * Owner: `committed` and `reserve` of a shard are written by that shard's thread, `projected` by the projector,
+ * `trimmable` by the thread that makes snapshots, `logged` by the gateway; all threads read.
  *
- *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged: a 64-bit cell per shard in each of the
- *   four
+ *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve: a 64-bit cell per shard in each
  *
  * Invariants:
- *   PROGRESS-1  A cell only grows, except the projector's cells when read.db is rebuilt. It is NOT_KNOWN until its
- *               owner has recovered.
+ *   PROGRESS-1  A cell only grows, except those of the reserve, and the projector's when read.db is rebuilt. It is
+ *               NOT_KNOWN until its owner has recovered.
  *   PROGRESS-2  A cell is stored before its bell is changed, and a waiter reads the bell before the cells: progress
  *               between its look and its wait changes the bell, so the wait returns at once and no wake-up is lost.
  *   PROGRESS-3  The projector never lingers while WAITERS is above zero.
@@ -28,7 +27,7 @@ export const BELLS = record(
   },
   'The words of the progress memory on which threads wait: the cells follow.',
 );
-const CELLS_BYTES = 32;
+const CELLS_BYTES = 40;
 
 export class Progress {
   readonly shards: number;
@@ -37,6 +36,7 @@ export class Progress {
   readonly #projected: BigInt64Array;
   readonly #trimmable: BigInt64Array;
   readonly #logged: BigInt64Array;
+  readonly #reserve: BigInt64Array;
 
   static create(shards: number): SharedArrayBuffer {
     const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards);
@@ -46,12 +46,13 @@ export class Progress {
 
   constructor(buffer: SharedArrayBuffer) {
     this.shards = (buffer.byteLength - BELLS.BYTES) / CELLS_BYTES;
-    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds four cells per shard');
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds five cells per shard');
     this.#bells = new Int32Array(buffer, 0, BELLS.BYTES / 4);
     this.#committed = new BigInt64Array(buffer, BELLS.BYTES, this.shards);
     this.#projected = new BigInt64Array(buffer, BELLS.BYTES + 8 * this.shards, this.shards);
     this.#trimmable = new BigInt64Array(buffer, BELLS.BYTES + 16 * this.shards, this.shards);
     this.#logged = new BigInt64Array(buffer, BELLS.BYTES + 24 * this.shards, this.shards);
+    this.#reserve = new BigInt64Array(buffer, BELLS.BYTES + 32 * this.shards, this.shards);
   }
 
   committed(shard: number): number {
@@ -95,6 +96,15 @@ export class Progress {
 
   setLogged(shard: number, shardSequence: number): void {
     Atomics.store(this.#logged, shard, BigInt(shardSequence));
+  }
+
+  /** Bytes that the journal can take on a full disk, as of the shard's last housekeeping. */
+  reserveBytes(shard: number): number {
+    return Number(Atomics.load(this.#reserve, shard));
+  }
+
+  setReserveBytes(shard: number, bytes: number): void {
+    Atomics.store(this.#reserve, shard, BigInt(bytes));
   }
 
   /** The current bell: read it, then the cells, and only then wait for it to change. */

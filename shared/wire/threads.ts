@@ -16,6 +16,8 @@ export type ShardOptions = {
   /** Directory of the snapshots. */
   readonly directory: string;
   readonly journalSync: JournalSync;
+  /** Room that the journal takes ahead of time for commits on a full disk. */
+  readonly journalReserveBytes: number;
   readonly verifier: VerifierChoice;
   /** Memory in which shards offer signature checks to verifier threads; null without such threads. */
   readonly checkBoard: SharedArrayBuffer | null;

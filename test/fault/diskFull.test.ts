@@ -1,15 +1,14 @@
 /**
- * A disk that fills up: first nothing new is taken on while everybody may leave, then a journal fails, and when there
- * is room again all goes on by itself with nothing lost. A real one: a small file system in memory.
+ * A disk that fills up where the journals have no reserve: first nothing new is taken on while everybody may leave,
+ * then a journal fails, and when there is room again all goes on by itself with nothing lost.
+ * test/hostile/fullDisk.test.ts has one with a reserve.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { temporaryDirectory } from '../support/directory.ts';
+import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startServer } from '../support/server.ts';
+import { SmallDisk } from '../support/smallDisk.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const DISK_MB = 48;
@@ -17,37 +16,13 @@ const RESERVE_MB = 16;
 const MB = 1_000_000;
 const BUSY = 'the engine is busy';
 
-/** The path of a small disk, or null where the test may not mount one. */
-function mountDisk(t: TestContext): string | null {
-  const path = temporaryDirectory();
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB * MB}`, 'tmpfs', path]);
-  // Lazily: the server that still writes there is ended by a clean-up of its own.
-  if (status === 0) t.after(() => void spawnSync('umount', ['--lazy', path]));
-  return status === 0 ? path : null;
-}
-
-/** Leaves about so much room, or none at all. */
-function fill(disk: string, leaveBytes: number): void {
-  const chunk = new Uint8Array(4096);
-  const fd = openSync(join(disk, 'filler'), 'a');
-  const { bavail, bsize } = statfsSync(disk);
-  try {
-    for (let left = bavail * bsize - leaveBytes; left > 0; left -= chunk.length) writeSync(fd, chunk);
-  } catch (error) {
-    // The server writes at the same time: the last bytes may be its own.
-    assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
-  } finally {
-    closeSync(fd);
-  }
-}
-
 test('a disk that fills up refuses what is new, lets everybody leave, and is forgotten when it has room', async (t) => {
-  const disk = mountDisk(t);
+  const disk = SmallDisk.mount(t, DISK_MB);
   if (disk === null) {
     t.skip('needs the right to mount a file system');
     return;
   }
-  const server = await startServer(t, { DATA_DIR: join(disk, 'data'), DISK_RESERVE_MB: String(RESERVE_MB) });
+  const server = await startServer(t, { DATA_DIR: join(disk.path, 'data'), DISK_RESERVE_MB: String(RESERVE_MB) });
   const market = await makeMarket(server);
   const trader = await makeTrader(server, { depositMicro: 100_000_000 });
   const placed: string[] = [];
@@ -55,7 +30,7 @@ test('a disk that fills up refuses what is new, lets everybody leave, and is for
   const cancel = (hash: string): Promise<Answer> => trader.send('DELETE', `/v1/orders/${hash}`);
   const place = (): Promise<Answer> => trader.post(trader.body(market, { price: '0.1', size: '10' }));
 
-  fill(disk, (RESERVE_MB * MB) / 2);
+  disk.fill((RESERVE_MB * MB) / 2);
   const refused = await eventually('a refusal', async () => {
     const answer = await place();
     if (answer.status === 200) placed.push(answer.body.order_hash);
@@ -72,7 +47,7 @@ test('a disk that fills up refuses what is new, lets everybody leave, and is for
   assert.equal(withdrawal.status, 201, JSON.stringify(withdrawal.body));
   assert.equal((await trader.client.openOrders(market.id)).length, placed.length);
 
-  fill(disk, 0);
+  disk.fill();
   let unknown: string | undefined;
   while (unknown === undefined && placed.length > 0) {
     const hash = placed.pop()!;
@@ -83,7 +58,7 @@ test('a disk that fills up refuses what is new, lets everybody leave, and is for
   }
   assert.ok(unknown !== undefined, 'there was no room for all the cancels');
 
-  rmSync(join(disk, 'filler'));
+  disk.clear();
   const resolved = await eventually('the cancel', async () => {
     const { status } = await cancel(unknown);
     return status !== 503 && status;

@@ -506,4 +506,11 @@ export const FAULTS: readonly Fault[] = [
     replace: 'return this.size < most;',
     caughtBy: 'test/hostile/hashFlood.test.ts',
   },
+  {
+    name: 'the room for a full disk is not taken',
+    file: 'shared/base/walReserve.ts',
+    search: 'if (bavail * bsize >= 2 * wantedBytes) this.#take(wantedBytes);',
+    replace: 'if (bavail * bsize < 2 * wantedBytes) this.#take(wantedBytes);',
+    caughtBy: 'test/unit/shared/base/walReserve.test.ts',
+  },
 ];

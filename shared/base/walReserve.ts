@@ -1,0 +1,114 @@
+/**
+ * Room in the write-ahead log (WAL) of a SQLite file that is taken from the disk ahead of time, so that commits go on
+ * when the disk is full.
+ * Owner: the thread with the connection that writes.
+ *
+ *   WAL   | frames of commits | room: frames of a transaction that was rolled back |
+ *                             ▲ the next commit overwrites them
+ *
+ * A transaction that is larger than its cache writes pages into the WAL before it commits. Rolled back they count for
+ * nothing, but the WAL keeps its length, and so does the file that indexes its frames (-shm), which could not grow on a
+ * full disk either. A checkpoint that copies the WAL to its end lets it start again from the front of the same file.
+ *
+ * Invariant:
+ *   WALRESERVE-1  Taking room changes nothing that is committed, and a disk without room for it is no error.
+ */
+import { closeSync, fdatasyncSync, openSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { assert } from './assert.ts';
+
+type Connection = {
+  readonly inTransaction: boolean;
+  exec(sql: string): unknown;
+  pragma(source: string, options?: { simple: boolean }): unknown;
+  prepare(source: string): { run(parameter: number): unknown };
+};
+
+type WalReserveOptions = {
+  /** Room for commits on a full disk; 0 takes none. */
+  readonly reserveBytes: number;
+  /** The length to which the WAL grows between two checkpoints: the room lies behind it. */
+  readonly cycleBytes: number;
+};
+
+const PAGE_BYTES = 4096;
+const FRAME_BYTES = PAGE_BYTES + 24;
+const HEAD_BYTES = 32;
+/** The index grows by blocks; each has the numbers of so many frames, the first one also a head. */
+const INDEX_BLOCK_BYTES = 32_768;
+const INDEX_BLOCK_FRAMES = 4096;
+const INDEX_HEAD_FRAMES = 34;
+/** Pages of the transaction that stay in its cache and out of the WAL. */
+const CACHE_PAGES = 16;
+
+export class WalReserve {
+  readonly #db: Connection;
+  readonly #path: string;
+  readonly #options: WalReserveOptions;
+
+  /** @param path of the SQLite file, which is in WAL mode. */
+  constructor(db: Connection, path: string, options: WalReserveOptions) {
+    assert(options.reserveBytes >= 0 && options.cycleBytes >= 0, 'wal reserve: sizes are not negative');
+    this.#db = db;
+    this.#path = path;
+    this.#options = options;
+  }
+
+  /** Bytes of pages that commits can write before they need more of the disk. */
+  leftBytes(): number {
+    return Math.max(0, this.#frames() - this.#usedFrames()) * PAGE_BYTES;
+  }
+
+  /** Takes room if less than half of it is left and the disk has more. Called between two transactions. */
+  refill(): void {
+    const { reserveBytes, cycleBytes } = this.#options;
+    if (reserveBytes === 0) return;
+    const usedBytes = this.#usedFrames() * PAGE_BYTES;
+    const wantedBytes = Math.max(cycleBytes - usedBytes, 0) + reserveBytes;
+    if (this.leftBytes() * 2 >= wantedBytes) return;
+    const { bavail, bsize } = statfsSync(dirname(this.#path));
+    if (bavail * bsize >= 2 * wantedBytes) this.#take(wantedBytes);
+  }
+
+  /** WALRESERVE-1 */
+  #take(bytes: number): void {
+    const db = this.#db;
+    const cache = db.pragma('cache_size', { simple: true });
+    db.pragma(`cache_size = ${CACHE_PAGES}`);
+    try {
+      db.exec('BEGIN IMMEDIATE; CREATE TABLE wal_room (bytes BLOB)');
+      db.prepare('INSERT INTO wal_room VALUES (zeroblob(?))').run(bytes + CACHE_PAGES * PAGE_BYTES);
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'SQLITE_FULL') throw error;
+    } finally {
+      if (db.inTransaction) db.exec('ROLLBACK');
+      db.pragma(`cache_size = ${cache}`);
+    }
+    // Otherwise the first commit would wait until all of it is on the disk.
+    const fd = openSync(`${this.#path}-wal`, 'r+');
+    try {
+      fdatasyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  #usedFrames(): number {
+    const [{ log }] = this.#db.pragma('wal_checkpoint(NOOP)') as [{ log: number }];
+    return Math.max(log, 0);
+  }
+
+  /** The frames that fit into the WAL as it is, and into its index, which a connection in exclusive mode has not. */
+  #frames(): number {
+    const wal = sizeOf(`${this.#path}-wal`) ?? 0;
+    const index = sizeOf(`${this.#path}-shm`);
+    const frames = Math.floor(Math.max(wal - HEAD_BYTES, 0) / FRAME_BYTES);
+    if (index === null) return frames;
+    const indexed = Math.floor(index / INDEX_BLOCK_BYTES) * INDEX_BLOCK_FRAMES - INDEX_HEAD_FRAMES;
+    return Math.min(frames, indexed);
+  }
+}
+
+function sizeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? null;
+}
