@@ -25,6 +25,7 @@ export class LiveShard {
     shards: 1,
     views: new Views(1),
     follower: null,
+    waitingPlacements: 4096,
     clock: systemClock,
     onHandlerError: rethrow,
     onFatal: rethrow,

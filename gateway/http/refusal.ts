@@ -9,6 +9,8 @@ export type Refusal = {
   /** The shard has refused it: kept with an idempotency key it is repeated as it is, message and details included. */
   readonly isOfShard?: boolean;
   readonly retryAfterSec?: number;
+  /** Replaces the header lines about the limit that the request had passed (limits/limiter.ts). */
+  readonly rateLimitHeaders?: string;
   /** The methods that a 405 offers. */
   readonly allow?: string;
 };

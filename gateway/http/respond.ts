@@ -91,6 +91,7 @@ export function refuse(call: Call, refusal: Refusal): void {
   const { row, message, details } = refusal;
   const isPlain = message === undefined && details === undefined;
   if (row === ERRORS.OUTCOME_UNKNOWN) call.isOutcomeUnknown = true;
+  if (refusal.rateLimitHeaders !== undefined) call.rateLimitHeaders = refusal.rateLimitHeaders;
   const body = isPlain ? plainBody(row) : JSON.stringify(errorFields(refusal));
   // A client can have requests refused without a shard as often as it likes, so message and details are not kept.
   answer(call, row.status, body, refusal, row.storable, refusal.isOfShard ? body : plainBody(row));

@@ -108,7 +108,7 @@ function keySubject(key: KeyQuota, { method, path }: Endpoint): string {
   return `key ${key.keyId} ${method} ${path}`;
 }
 
-function resultOf(counted: Counted, limit: Limit): LimitResult {
+export function resultOf(counted: Counted, limit: Limit): LimitResult {
   const window = `X-RateLimit-Limit: ${limit.requests}\r\nX-RateLimit-Window-Seconds: ${limit.windowSec}`;
   if (counted === 'unavailable') {
     const decision = 'dependency_unavailable';

@@ -11,6 +11,7 @@ import type { RouteSpec } from '../http/spec.ts';
 import { TURN_BOUNDS_MS, type TurnTimes } from '../http/turnTimes.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { ShardLink } from '../shardlink/link.ts';
+import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 
 type MetricsSources = {
@@ -20,6 +21,7 @@ type MetricsSources = {
   readonly verifierOf: (shard: number) => string | undefined;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly limiter: Limiter | null;
+  readonly badSignatures: BadSignatures | null;
   readonly requests: RequestCounts;
   readonly turns: TurnTimes;
   readonly longAnswers: LongAnswers;
@@ -64,7 +66,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  #requests({ requests, limiter, connections, refusedConnections }: MetricsSources): void {
+  #requests({ requests, limiter, badSignatures, connections, refusedConnections }: MetricsSources): void {
     const byRoute = ['method', 'route', 'status'];
     this.#counter('exchange_requests_total', 'Requests that are over, by route and status.', byRoute, (observe) => {
       requests.forEach((route, status, count) => {
@@ -74,6 +76,10 @@ export class Metrics {
     const help = 'Decisions of the rate limits.';
     this.#counter('exchange_rate_limit_decisions_total', help, ['decision'], (observe) => {
       for (const [decision, count] of Object.entries(limiter?.decisions ?? {})) observe({ decision }, count);
+    });
+    const bad = 'Orders refused because of the signatures of earlier ones.';
+    this.#counter('exchange_bad_signature_refusals_total', bad, [], (observe) => {
+      observe({}, badSignatures?.refused ?? 0);
     });
     this.#gauge('exchange_connections', 'Open connections.', [], (observe) => observe({}, connections()));
     const over = 'Connections closed at once because there were too many.';

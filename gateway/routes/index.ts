@@ -18,6 +18,7 @@ import type { Volumes } from '../queries/volumes.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import type { Control } from '../store/control.ts';
 import type { Stream } from '../stream/socket/stream.ts';
+import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
@@ -58,6 +59,7 @@ type RouteTableDeps = {
   readonly volumes: Volumes;
   readonly stream: Stream;
   readonly limiter: Limiter | null;
+  readonly badSignatures: BadSignatures | null;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
   readonly drills: Drills;
@@ -80,7 +82,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...metricsRoutes(deps.metrics),
     ...marketRoutes({ catalog, views, responses }),
     ...marketDataRoutes({ catalog, views, clock }),
-    ...orderRoutes({ engine, views, catalog, accounts, groups, clock, queries, isDiskLow, onError: deps.onError }),
+    ...orderRoutes({ ...deps, accounts, catalog, groups, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
     ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
     ...fundRoutes({ engine, views, catalog }),

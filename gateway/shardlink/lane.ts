@@ -2,8 +2,16 @@
  * One lane of the link (shardlink/link.ts): the pair of rings to one thread of a shard, and the state of that thread.
  * Owner: the gateway thread.
  */
-import { COMMAND, claimCommand, KEYED_CANCEL, NO_MARKET, NO_REQUEST } from '../../shared/wire/commands.ts';
+import {
+  COMMAND,
+  type CommandType,
+  claimCommand,
+  KEYED_CANCEL,
+  NO_MARKET,
+  NO_REQUEST,
+} from '../../shared/wire/commands.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import { PlacementShares } from './placementShares.ts';
 
 /** The result of `claim` when nothing can be enqueued. */
 export const NO_ROOM = -1;
@@ -13,16 +21,36 @@ export class Lane {
   readonly commands: RingProducer;
   readonly events: RingConsumer;
   readonly onReady: () => void;
+  readonly shares: PlacementShares;
   isReady = false;
   isLost = false;
   /** Order groups that have tripped in other shards and are still to be tripped in this one: group to account. */
   readonly #pendingTrips = new Map<number, number>();
 
-  constructor(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer, onReady: () => void) {
+  constructor(
+    shard: number,
+    commandRing: SharedArrayBuffer,
+    eventRing: SharedArrayBuffer,
+    waitingPlacements: number,
+    onReady: () => void,
+  ) {
     this.shard = shard;
+    this.shares = new PlacementShares(waitingPlacements);
     this.commands = new RingProducer(commandRing);
     this.events = new RingConsumer(eventRing);
     this.onReady = onReady;
+  }
+
+  /** LINK-7. */
+  admits(type: CommandType, account: number): boolean {
+    return !isPlacement(type) || this.shares.admits(account);
+  }
+
+  /** LINK-7. @returns the account in whose share the command counts until its reply, 0 for no share. */
+  share(type: CommandType, account: number): number {
+    if (!isPlacement(type)) return 0;
+    this.shares.add(account);
+    return account;
   }
 
   /** LINK-5. The groups have tripped in another shard. */
@@ -51,4 +79,8 @@ export class Lane {
 /** Twice the record, because a record at the end of the ring also needs room for the padding of the wrap. */
 export function hasRoomForCancel({ commands }: Lane): boolean {
   return commands.capacity - commands.usedBytes() >= 2 * KEYED_CANCEL.BYTES;
+}
+
+function isPlacement(type: CommandType): boolean {
+  return type === COMMAND.PLACE.TYPE || type === COMMAND.REPLACE.TYPE;
 }

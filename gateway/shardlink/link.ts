@@ -15,6 +15,7 @@
  *   LINK-5  An order group that trips in one shard is tripped in all others: at once where the ring has room, otherwise
  *           as soon as it has, and when a shard comes back.
  *   LINK-6  Each thread of a shard has rings of its own: a record that a dead thread left half written is never read.
+ *   LINK-7  No account has more placements waiting for a shard than its share (placementShares.ts).
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -39,6 +40,8 @@ import { type CommandResult, PendingReply, type ReplyHandler, type ShardReply } 
 export type ShardLinkOptions = {
   readonly shards: number;
   readonly views: Views;
+  /** The placements that should wait for one shard at once (placementShares.ts). */
+  readonly waitingPlacements: number;
   /** Called for each event once the views hold it; null when nothing follows them. */
   readonly follower: ViewsFollower | null;
   readonly clock: Clock;
@@ -60,6 +63,7 @@ type ShardLoad = {
 export class ShardLink {
   readonly shards: number;
   readonly #lanes: Lane[] = [];
+  readonly #waitingPlacements: number;
   readonly #views: Views;
   readonly #follower: ViewsFollower | null;
   readonly #clock: Clock;
@@ -76,6 +80,7 @@ export class ShardLink {
 
   constructor(options: ShardLinkOptions) {
     this.shards = options.shards;
+    this.#waitingPlacements = options.waitingPlacements;
     this.#views = options.views;
     this.#follower = options.follower;
     this.#clock = options.clock;
@@ -113,7 +118,7 @@ export class ShardLink {
   attach(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer): Promise<void> {
     assert(this.#lanes[shard] === undefined || this.#lanes[shard].isLost, 'LINK-6: a shard has one thread at a time');
     return new Promise((resolve) => {
-      const lane = new Lane(shard, commandRing, eventRing, resolve);
+      const lane = new Lane(shard, commandRing, eventRing, this.#waitingPlacements, resolve);
       this.#lanes[shard] = lane;
       void this.#pump(lane);
     });
@@ -163,7 +168,7 @@ export class ShardLink {
     lengthBytes = COMMAND_BYTES[type],
   ): number {
     const lane = this.#lanes[shard];
-    if (!lane.isReady) return NO_ROOM;
+    if (!lane.isReady || !lane.admits(type, account)) return NO_ROOM;
     const request = this.#free.pop() ?? this.#pending.push(new PendingReply()) - 1;
     const nowMs = this.#clock.nowMs();
     const word = claimCommand(lane.commands, type, request, account, nowMs, market, flags, lengthBytes);
@@ -173,6 +178,7 @@ export class ShardLink {
     }
     const pending = this.#pending[request];
     pending.shard = shard;
+    pending.sharedBy = lane.share(type, account);
     // The table holds handlers of many context types; each is only ever called with the context it came with.
     pending.handler = handler as ReplyHandler<never>;
     pending.context = context;
@@ -363,11 +369,12 @@ export class ShardLink {
   #answer(request: number): void {
     const pending = this.#pending[request];
     assert(pending !== undefined, 'LINK-1: a reply names a request that was sent');
-    const { handler, context } = pending;
+    const { handler, context, sharedBy } = pending;
     assert(handler !== null, 'LINK-1: a request is answered once');
     pending.handler = null;
     pending.context = null;
     this.#free.push(request);
+    if (sharedBy !== 0) this.#lanes[pending.shard].shares.remove(sharedBy);
     this.#call(handler, context);
   }
 

@@ -25,6 +25,8 @@ export type ReplyHandler<C> = (reply: ShardReply, context: C) => void;
 /** A command in flight, from the moment it is in the ring until its reply. */
 export class PendingReply {
   shard = 0;
+  /** The account in whose share of the shard it counts; 0 for commands that are no placements. */
+  sharedBy = 0;
   /** Null while this slot is free. */
   handler: ReplyHandler<never> | null = null;
   context: unknown = null;

@@ -19,6 +19,7 @@ import type { Accounts } from '../store/accounts.ts';
 import type { Catalog } from '../store/catalog.ts';
 import { NONE } from '../views/growingColumn.ts';
 import type { Views } from '../views/index.ts';
+import type { BadSignatures } from './badSignatures.ts';
 import type { ClientOrderIds } from './clientOrderIds.ts';
 import { OrderEncoder, type PlacementExtras } from './encodeOrder.ts';
 import type { GroupCommands } from './groupCommands.ts';
@@ -69,6 +70,8 @@ export type PlacementsDeps = {
   readonly catalog: Pick<Catalog, 'byId'>;
   readonly accounts: Pick<Accounts, 'ownerOf' | 'maySign'>;
   readonly clientIds: ClientOrderIds;
+  /** Null where nothing is limited. */
+  readonly badSignatures: BadSignatures | null;
   readonly groups: GroupCommands;
   readonly queries: Pick<QueryPool, 'placedWithKey'>;
   /** Answers a call whose handler has failed. */
@@ -80,6 +83,7 @@ export class Placements {
   readonly #encoder: OrderEncoder;
   readonly #onReply: ReplyHandler<OrderTask> = (reply, task) => {
     if (task.holdsClientId) this.#releaseClientId(task, reply.code, reply.shard);
+    if (reply.code === E.INVALID_SIGNATURE) this.#deps.badSignatures?.count(task.account);
     this.#report(reply, task);
   };
 
@@ -100,6 +104,8 @@ export class Placements {
 
   #trySend(task: OrderTask, old: Uint32Array | null, mode: number): Refusal | null {
     const { body, call } = task;
+    const limited = this.#deps.badSignatures?.refusalFor(task.account) ?? null;
+    if (limited !== null) return limited;
     const group = this.#groupOf(task);
     if (group === null) return unknownGroup(body);
     const contradiction = refuseCombination(body);

@@ -32,6 +32,7 @@ import type { Logger } from '../process/log.ts';
 import { routeTable } from '../routes/index.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
+import { BadSignatures } from '../trading/badSignatures.ts';
 import type { EngineThreads } from './engineThreads.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { explain } from './readiness.ts';
@@ -64,6 +65,7 @@ export class Edge {
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
   readonly #limiter: Limiter | null;
+  readonly #badSignatures: BadSignatures | null;
   readonly #connectionLimits: ConnectionLimits;
   readonly #server: HttpServer;
   readonly #metrics: Metrics;
@@ -96,6 +98,7 @@ export class Edge {
     });
     keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));
     operators.revoked.subscribe((operatorId) => feed.disconnectAll(operatorId));
+    this.#badSignatures = config.rateLimits ? new BadSignatures(clock) : null;
     this.#limiter = config.rateLimits ? makeLimiter(options.sharedCounters) : null;
     this.#connectionLimits = new ConnectionLimits({
       total: config.maxConnections,
@@ -174,6 +177,7 @@ export class Edge {
       verifierOf: (shard) => threads.shards.verifierOf(shard),
       deadMansSwitch: trading.deadMansSwitch,
       limiter: this.#limiter,
+      badSignatures: this.#badSignatures,
       requests: this.#server.requests,
       turns: this.#server.turns,
       longAnswers: this.#server.longAnswers,
@@ -205,6 +209,7 @@ export class Edge {
       volumes,
       stream: this.stream,
       limiter: this.#limiter,
+      badSignatures: this.#badSignatures,
       deadMansSwitch,
       rotation,
       drills: this.#drills,

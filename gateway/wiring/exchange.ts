@@ -33,6 +33,7 @@ import { PeriodicTasks } from './periodic.ts';
 import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } from './readiness.ts';
 import { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
+import { isNative, waitingPlacements } from './verifyThreads.ts';
 
 type ExchangeOptions = {
   readonly config: Config;
@@ -75,7 +76,16 @@ export class Exchange {
     this.#log = log;
     this.stores = stores;
     const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
-    this.trading = new Trading({ stores, clock, log, feed, lifecycle, onHandlerError: onError, onFatal });
+    this.trading = new Trading({
+      stores,
+      clock,
+      log,
+      feed,
+      lifecycle,
+      waitingPlacements: waitingPlacements(isNative(config.verifier)),
+      onHandlerError: onError,
+      onFatal,
+    });
     this.#threads = new EngineThreads({
       config,
       stores,

@@ -39,6 +39,10 @@ type ShardThreadsOptions = {
   readonly onFatal: (error: Error) => void;
 };
 
+const SLOW_VERIFIER =
+  'THE NATIVE VERIFIER DOES NOT LOAD HERE: signatures are checked by the one in JavaScript, more than ten times as ' +
+  'slow. An account that floods a shard then delays others noticeably. Install the optional dependency secp256k1, or ' +
+  'set VERIFIER=noble to accept this';
 const COMMAND_RING_BYTES = 4 * 1024 * 1024;
 const EVENT_RING_BYTES = 16 * 1024 * 1024;
 /** Errors of SQLite and the system that come from the disk and not from the data on it. */
@@ -130,8 +134,9 @@ export class ShardThreads {
   }
 
   #logVerifier(verifier: string): void {
-    const { verifyThreads, log } = this.#options;
+    const { verifyThreads, log, common } = this.#options;
     log.info({ verifier, verify_threads: verifyThreads }, 'signatures');
+    if (common.verifier === 'auto' && verifier === 'noble') log.warn({ verifier }, SLOW_VERIFIER);
   }
 
   #ready(shard: number): void {

@@ -25,6 +25,8 @@ type TradingOptions = {
   readonly log: Logger;
   readonly feed: AdminFeed;
   readonly lifecycle: Lifecycle;
+  /** The placements that should wait for one shard at once. */
+  readonly waitingPlacements: number;
   /** A reply handler has failed: the request in `context` has to be answered. */
   readonly onHandlerError: (error: unknown, context: unknown) => void;
   readonly onFatal: (error: unknown) => void;
@@ -42,7 +44,7 @@ export class Trading {
   readonly #log: Logger;
   readonly #feed: AdminFeed;
 
-  constructor({ stores, clock, log, feed, lifecycle, onHandlerError, onFatal }: TradingOptions) {
+  constructor({ stores, clock, log, feed, lifecycle, waitingPlacements, onHandlerError, onFatal }: TradingOptions) {
     const { control, views, queries, privateLog, progress } = stores;
     const { shards } = control;
     this.#log = log;
@@ -56,7 +58,8 @@ export class Trading {
       clock,
       log,
     });
-    this.link = new ShardLink({ shards, views, follower: this.feeds, clock, onHandlerError, onFatal });
+    const follower = this.feeds;
+    this.link = new ShardLink({ shards, views, follower, waitingPlacements, clock, onHandlerError, onFatal });
     this.engine = new ShardClient(this.link);
     this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock);
     this.funding = new Funding(control.movements, this.engine, clock);

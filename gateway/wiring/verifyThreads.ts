@@ -26,6 +26,14 @@ export function isNative(verifier: VerifierChoice): boolean {
   return verifier !== 'noble' && hasSecp256k1();
 }
 
+/**
+ * The placements that should wait for one shard at once: with either verifier a shard decides as many in about a tenth
+ * of a second. One account may have half of them waiting (shardlink/placementShares.ts).
+ */
+export function waitingPlacements(isNative: boolean): number {
+  return isNative ? 4096 : 64;
+}
+
 export class VerifyThreads {
   readonly count: number;
   /** Shared with the shards; null when there are no verifiers. */

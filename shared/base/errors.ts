@@ -47,7 +47,7 @@ export const ERRORS = {
   INSUFFICIENT_ROLE: row(213, 'INSUFFICIENT_ROLE', 403, 'operator lacks the required role'),
 
   // 300 admission
-  RATE_LIMITED: row(300, 'RATE_LIMITED', 429, 'rate limit exceeded'),
+  RATE_LIMITED: row(300, 'RATE_LIMITED', 429, 'rate limit exceeded', 'never'),
   RATE_LIMIT_DEPENDENCY_UNAVAILABLE: row(
     301,
     'RATE_LIMIT_DEPENDENCY_UNAVAILABLE',

@@ -1,4 +1,4 @@
-/** More orders than the queue of a shard holds. Filling a real queue takes long, so only `npm run soak` does it. */
+/** More orders than may wait for a shard. Filling a real queue takes long, so only `npm run soak` does it. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ test('a shard that cannot keep up refuses placements at once, while cancels find
   const stall = await stallJournal(t, server);
   const port = Number(new URL(server.baseUrl).port);
   const placement = trader.body(market, BID);
-  // A client that leaves at once takes nothing back: its order waits in the ring until that is full.
+  // A client that leaves at once takes nothing back: its order waits in the ring until the account has its share of it.
   const fill = async (): Promise<void> => {
     for (;;) {
       const { headers, body } = trader.client.prepareSigned('POST', '/v1/orders', placement);

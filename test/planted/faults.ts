@@ -513,4 +513,25 @@ export const FAULTS: readonly Fault[] = [
     replace: 'if (bavail * bsize < 2 * wantedBytes) this.#take(wantedBytes);',
     caughtBy: 'test/unit/shared/base/walReserve.test.ts',
   },
+  {
+    name: 'wrong signatures cost their sender nothing',
+    file: 'gateway/trading/placements.ts',
+    search: 'if (reply.code === E.INVALID_SIGNATURE) this',
+    replace: 'if (reply.code === E.INVALID_SIGNATURE && reply.shard < 0) this',
+    caughtBy: 'test/hostile/badSignatures.test.ts',
+  },
+  {
+    name: 'one account may fill the queue of a shard',
+    file: 'gateway/shardlink/placementShares.ts',
+    search: 'own < this.#most - this.waiting;',
+    replace: 'own < this.#most;',
+    caughtBy: 'test/hostile/fullRing.test.ts',
+  },
+  {
+    name: 'a decided placement keeps its share of the queue',
+    file: 'gateway/shardlink/link.ts',
+    search: 'if (sharedBy !== 0) this',
+    replace: 'if (sharedBy < 0) this',
+    caughtBy: 'test/hostile/fullRing.test.ts',
+  },
 ];

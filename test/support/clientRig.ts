@@ -37,6 +37,7 @@ export class ClientRig {
       shards,
       views: this.views,
       follower: null,
+      waitingPlacements: 4096,
       clock: this.clock,
       onHandlerError: (error) => {
         throw error;

@@ -6,6 +6,7 @@ import type { QueryPool } from '../../queries/pool.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Catalog } from '../../store/catalog.ts';
+import type { BadSignatures } from '../../trading/badSignatures.ts';
 import { ClientOrderIds } from '../../trading/clientOrderIds.ts';
 import type { GroupCommands } from '../../trading/groupCommands.ts';
 import { Placements } from '../../trading/placements.ts';
@@ -24,6 +25,8 @@ type OrderDeps = {
   readonly accounts: Accounts;
   readonly groups: GroupCommands;
   readonly clock: Clock;
+  /** Null where nothing is limited. */
+  readonly badSignatures: BadSignatures | null;
   readonly isDiskLow: () => boolean;
   readonly queries: Pick<QueryPool, 'orderByHash' | 'placedWithKey' | 'cancelledWithKey'>;
   /** Answers a call whose handler has failed. */

@@ -32,7 +32,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/audit', own: 'access http process', shared: 'base crypto' },
   { room: 'gateway/idempotency', own: 'access http process queries', shared: 'base wire' },
   { room: 'gateway/shardlink', own: 'http store views', shared: 'base wire' },
-  { room: 'gateway/trading', own: 'access http process queries shardlink store views', shared: 'api base wire' },
+  { room: 'gateway/trading', own: 'access http limits process queries shardlink store views', shared: 'api base wire' },
   { room: 'gateway/operator', own: 'http limits process shardlink store trading views', shared: 'api base wire' },
   { room: 'gateway/stream', own: 'access http process queries shardlink store trading views', shared: 'api base wire' },
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },
