@@ -3,6 +3,7 @@
  * unset. A bad value is a ConfigError of one line that names the variable: the start ends there, with exit code 78.
  */
 import { type BlockList, isIP } from 'node:net';
+import { MAX_OPEN_ORDERS } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
 import { exposureProblem, isLoopback } from './exposure.ts';
@@ -63,6 +64,8 @@ export type Config = Readonly<{
   postOnlyMs: number;
   /** Orders that a shard accepts in its life, each kept in its memory for ever. */
   maxOrdersEver: number;
+  /** Open orders that an account may have: in all markets, and in each. */
+  openOrders: Readonly<{ inAll: number; inMarket: number }>;
   demo: boolean;
   logLevel: LogLevel;
   /** Proxies whose X-Forwarded-For is trusted; null: none. */
@@ -128,6 +131,10 @@ export function parseConfig(env: Environment, cores: number): Config {
     collateralCheck: read.flag('COLLATERAL_CHECK', true),
     postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
     maxOrdersEver: read.integer('MAX_ORDERS_EVER', 100_000_000, 1000, MAX_ORDERS_EVER),
+    openOrders: Object.freeze({
+      inAll: read.integer('MAX_OPEN_ORDERS', 10_000, 1, MAX_OPEN_ORDERS),
+      inMarket: read.integer('MAX_OPEN_ORDERS_PER_MARKET', 2000, 1, MAX_OPEN_ORDERS),
+    }),
     demo: read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host)),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),

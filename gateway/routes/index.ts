@@ -31,6 +31,7 @@ import { adminAuditRoutes } from './admin/audit.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFundRoutes } from './admin/funds.ts';
+import { adminOpenOrderRoutes } from './admin/openOrders.ts';
 import { adminOperatorRoutes } from './admin/operators.ts';
 import { adminPlatformRoutes } from './admin/platform.ts';
 import { adminResolutionRoutes } from './admin/resolution.ts';
@@ -75,14 +76,14 @@ type RouteTableDeps = {
 
 export function routeTable(deps: RouteTableDeps): Route[] {
   const { config, clock, control, marketCommands, groups, views, engine, queries, volumes, isDiskLow } = deps;
-  const { accounts, catalog, contracts, keys, operators, platform } = control;
+  const { accounts, catalog, contracts, keys, openOrderBounds, operators, platform } = control;
   const responses = new MarketResponses(views, volumes);
   const routes: Route[] = [
     ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness: deps.readiness }),
     ...metricsRoutes(deps.metrics),
     ...marketRoutes({ catalog, views, responses }),
     ...marketDataRoutes({ catalog, views, clock }),
-    ...orderRoutes({ ...deps, accounts, catalog, groups, isDiskLow }),
+    ...orderRoutes({ ...deps, accounts, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
     ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
     ...fundRoutes({ engine, views, catalog }),
@@ -90,6 +91,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...historyRoutes({ queries }),
     ...streamRoutes({ stream: deps.stream, trustProxy: config.trustProxy }),
     ...adminUserRoutes({ accounts, keys, views, clock }),
+    ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
     ...adminFundRoutes({ accounts, funding: deps.funding, catalog, views }),
     ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
     ...adminResolutionRoutes({ catalog, views, marketCommands, responses }),

@@ -11,6 +11,7 @@ import { type ControlDatabase, openControlDatabase } from './database.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { ApiKeys } from './keys.ts';
 import { Movements } from './movements.ts';
+import { OpenOrderBoundsStore } from './openOrderBounds.ts';
 import { Operators } from './operators.ts';
 import { OrderGroups } from './orderGroups.ts';
 import { Platform } from './platform.ts';
@@ -34,6 +35,7 @@ export type Control = {
   readonly armedSwitches: ArmedSwitches;
   readonly tradingTimeouts: TradingTimeouts;
   readonly orderGroups: OrderGroups;
+  readonly openOrderBounds: OpenOrderBoundsStore;
 };
 
 /** SQLite copies the WAL into the file whenever it has so many bytes. */
@@ -67,6 +69,7 @@ export function openControl(config: Config): Control {
       armedSwitches: new ArmedSwitches(database),
       tradingTimeouts: new TradingTimeouts(database),
       orderGroups: new OrderGroups(database),
+      openOrderBounds: new OpenOrderBoundsStore(database, config.openOrders),
     };
   } catch (error) {
     database.close();

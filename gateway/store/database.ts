@@ -11,7 +11,13 @@ import { StartError } from '../process/startError.ts';
 export type ControlDatabase = Database;
 
 /** Migration n brings the file from version n to n + 1. A released migration is never edited. */
-const MIGRATIONS = ['control-001.sql', 'control-002.sql', 'control-003.sql', 'control-004.sql'] as const;
+const MIGRATIONS = [
+  'control-001.sql',
+  'control-002.sql',
+  'control-003.sql',
+  'control-004.sql',
+  'control-005.sql',
+] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {
   let database: ControlDatabase | undefined;

@@ -51,16 +51,19 @@ export class OrderEncoder {
     this.#accounts = accounts;
   }
 
-  /** @returns the command, valid until the next one is encoded; its header and hash are left to the sender. */
-  encode(body: PlacementBody, placer: Placer, extras?: PlacementExtras): Uint32Array {
+  /**
+   * @param moreBits what the sender has found out about the order (PLACE_BIT_*)
+   * @returns the command, valid until the next one is encoded; its header and hash are left to the sender.
+   */
+  encode(body: PlacementBody, placer: Placer, extras?: PlacementExtras, moreBits = 0): Uint32Array {
     const isExtended = body.client_order_id !== undefined || extras !== undefined;
     const record = isExtended ? this.#extended : this.#plain;
-    this.#write(record, body, placer);
+    this.#write(record, body, placer, moreBits);
     if (isExtended) this.#extend(record, body, extras ?? {});
     return record;
   }
 
-  #write(record: Uint32Array, body: PlacementBody, placer: Placer): void {
+  #write(record: Uint32Array, body: PlacementBody, placer: Placer, moreBits: number): void {
     const bytes = this.#bytes;
     record.fill(0, ANY_COMMAND.WORDS);
     const isEncoded =
@@ -75,7 +78,8 @@ export class OrderEncoder {
       bytes.fill(0, COMMAND.PLACE.signature * 4, COMMAND.PLACE.signature * 4 + SIGNATURE_BYTES);
     }
     const timeInForce = TIME_IN_FORCE[body.time_in_force ?? 'GTC'];
-    record[COMMAND.PLACE.kind] = packKind(SIDE[body.side], body.outcome_index, timeInForce, this.#bits(body, placer));
+    const bits = this.#bits(body, placer) | moreBits;
+    record[COMMAND.PLACE.kind] = packKind(SIDE[body.side], body.outcome_index, timeInForce, bits);
     writeSafe(record, COMMAND.PLACE.makerAmount, Number(body.maker_amount));
     writeSafe(record, COMMAND.PLACE.takerAmount, Number(body.taker_amount));
     writeSafe(record, COMMAND.PLACE.expirationSec, body.expiration ?? 0);

@@ -6,7 +6,7 @@
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
-import { NO_GROUP, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
+import { NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
 import type { Call } from '../http/call.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { AccountCall } from '../http/route.ts';
@@ -23,6 +23,7 @@ import type { BadSignatures } from './badSignatures.ts';
 import type { ClientOrderIds } from './clientOrderIds.ts';
 import { OrderEncoder, type PlacementExtras } from './encodeOrder.ts';
 import type { GroupCommands } from './groupCommands.ts';
+import type { OpenOrderCounts } from './openOrderCounts.ts';
 import { refuseCombination, refuseToken } from './orderRules.ts';
 import { placedNow } from './placementResponse.ts';
 
@@ -37,6 +38,8 @@ export abstract class OrderTask {
   readonly row: number;
   /** The client order id of the body is claimed for it. */
   holdsClientId = false;
+  /** The market in which it counts as open until it is answered, or NONE. */
+  countedMarket: number = NONE;
 
   constructor(body: PlacementBody, row = 0) {
     this.body = body;
@@ -72,6 +75,7 @@ export type PlacementsDeps = {
   readonly clientIds: ClientOrderIds;
   /** Null where nothing is limited. */
   readonly badSignatures: BadSignatures | null;
+  readonly openOrders: OpenOrderCounts;
   readonly groups: GroupCommands;
   readonly queries: Pick<QueryPool, 'placedWithKey'>;
   /** Answers a call whose handler has failed. */
@@ -82,8 +86,8 @@ export class Placements {
   readonly #deps: PlacementsDeps;
   readonly #encoder: OrderEncoder;
   readonly #onReply: ReplyHandler<OrderTask> = (reply, task) => {
-    if (task.holdsClientId) this.#releaseClientId(task, reply.code, reply.shard);
     if (reply.code === E.INVALID_SIGNATURE) this.#deps.badSignatures?.count(task.account);
+    this.#release(task, reply.code, reply.shard);
     this.#report(reply, task);
   };
 
@@ -118,7 +122,8 @@ export class Placements {
     // A shard that was away when the group was made is sent it when it is back.
     if (group !== NO_GROUP && !this.#deps.groups.isKnownTo(shard, group)) return { row: ERRORS.ENGINE_BUSY };
 
-    const record = this.#encoder.encode(body, call.principal, this.#extrasOf(task, group, old));
+    const moreBits = this.#countOpen(task, index, shard, old);
+    const record = this.#encoder.encode(body, call.principal, this.#extrasOf(task, group, old), moreBits);
     const { engine } = this.#deps;
     const code =
       old === null
@@ -134,7 +139,7 @@ export class Placements {
             task,
           );
     if (code === OK) return null;
-    if (task.holdsClientId) this.#releaseClientId(task, OK, shard);
+    this.#release(task, OK, shard);
     return { row: errorRow(code) };
   }
 
@@ -185,9 +190,25 @@ export class Placements {
     };
   }
 
-  #releaseClientId(task: OrderTask, code: number, shard: number): void {
+  /** Counts an order that may rest. @returns the bit of the command when the account has too many open already. */
+  #countOpen(task: OrderTask, market: number, shard: number, old: Uint32Array | null): number {
+    const { time_in_force: timeInForce } = task.body;
+    if (timeInForce === 'FOK' || timeInForce === 'FAK') return 0;
+    if (!this.#deps.openOrders.tryClaim(task.account, market, shard, old)) return PLACE_BIT_TOO_MANY_OPEN;
+    task.countedMarket = market;
+    return 0;
+  }
+
+  /** The order was answered with this code by its shard, or was not sent. */
+  #release(task: OrderTask, code: number, shard: number): void {
+    const { account, countedMarket } = task;
+    if (countedMarket !== NONE) {
+      task.countedMarket = NONE;
+      this.#deps.openOrders.release(account, countedMarket, code, shard);
+    }
+    if (!task.holdsClientId) return;
     task.holdsClientId = false;
-    this.#deps.clientIds.release(task.account, task.body.client_order_id!, code, shard);
+    this.#deps.clientIds.release(account, task.body.client_order_id!, code, shard);
   }
 
   #flagsOf({ account }: OrderTask, old: Uint32Array, shard: number, mode: number): number {

@@ -12,6 +12,7 @@
  *   ORDERVIEW-3  A slot's columns stay as they are after the order closed, until an ORDER event reuses the slot.
  *   ORDERVIEW-4  0 <= remainingLots <= quantityLots.
  *   ORDERVIEW-5  A listed order with a client order id is found by account and that id.
+ *   ORDERVIEW-6  The listed orders of each pair and of each account are counted.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { OUTCOME } from '../../shared/base/codes.ts';
@@ -57,6 +58,9 @@ export class OpenOrders {
   /** By pair: slot + 1 of its oldest and newest listed order, 0 when it has none. */
   #oldest = new Uint32Array(FIRST_SLOTS);
   #newest = new Uint32Array(FIRST_SLOTS);
+  /** Number of listed orders, by pair and by account. */
+  #countOfPair = new Uint32Array(FIRST_SLOTS);
+  #countOfAccount = new Uint32Array(FIRST_SLOTS);
   /** Open orders of a recovering shard, not listed yet; the complement of a slot stands for a dormant order. */
   #recovered: number[] = [];
   /** By slot, for the few orders that have one. */
@@ -145,8 +149,13 @@ export class OpenOrders {
     const clientId = this.clientIdOf(slot);
     if (clientId !== null) this.#byClientId.set(`${this.accountOf(slot)} ${clientId}`, slot);
     const pair = this.pair[slot];
+    const account = this.accountOf(slot);
     this.#oldest = grown(this.#oldest, pair + 1);
     this.#newest = grown(this.#newest, pair + 1);
+    this.#countOfPair = grown(this.#countOfPair, pair + 1);
+    this.#countOfAccount = grown(this.#countOfAccount, account + 1);
+    this.#countOfPair[pair]++;
+    this.#countOfAccount[account]++;
     const previous = this.#newest[pair] - 1;
     this.#listPrevious[slot] = previous;
     this.#listNext[slot] = NONE;
@@ -187,6 +196,16 @@ export class OpenOrders {
     this.filledNotionalMicro[slot] += lots * ownTicks;
   }
 
+  /** The number of open orders of an account in this shard. */
+  countOf(account: number): number {
+    return account < this.#countOfAccount.length ? this.#countOfAccount[account] : 0;
+  }
+
+  /** The number of open orders of a pair, which may be NONE. */
+  countOfPair(pair: number): number {
+    return pair !== NONE && pair < this.#countOfPair.length ? this.#countOfPair[pair] : 0;
+  }
+
   /** The oldest open order of a pair, or NONE; `nextInList` returns the one after it. */
   oldestOf(pair: number): number {
     return pair < this.#oldest.length ? this.#oldest[pair] - 1 : NONE;
@@ -210,6 +229,8 @@ export class OpenOrders {
     const clientId = this.clientIdOf(slot);
     if (clientId !== null) this.#forgetClientId(`${this.accountOf(slot)} ${clientId}`, slot);
     const pair = this.pair[slot];
+    this.#countOfPair[pair]--;
+    this.#countOfAccount[this.accountOf(slot)]--;
     const previous = this.#listPrevious[slot];
     const next = this.#listNext[slot];
     if (previous === NONE) this.#oldest[pair] = next + 1;

@@ -2,7 +2,7 @@
  * Schemas of an account's balances, limits and preferences, and of the administrator's commands for users and their
  * funds.
  */
-import { MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
+import { MAX_OPEN_ORDERS, MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
 import { ADDRESS, AMOUNT, COUNT, FLAG, HASH, MESSAGE_TEXT, OUTCOME_INDEX, TIME, UNITS, UUID } from './fields.ts';
 import { arrayOf, type FromSchema, object, orNull } from './schema.ts';
 
@@ -71,6 +71,17 @@ export const RATE_LIMITS = object({
   ),
 });
 export type RateLimits = FromSchema<typeof RATE_LIMITS>;
+
+const OPEN_ORDERS = { type: 'integer', minimum: 1, maximum: MAX_OPEN_ORDERS, examples: [10_000] } as const;
+export const OPEN_ORDER_BOUNDS = object({ max_open_orders: OPEN_ORDERS, max_open_orders_per_market: OPEN_ORDERS });
+export type OpenOrderBounds = FromSchema<typeof OPEN_ORDER_BOUNDS>;
+const OWN_OPEN_ORDERS = { ...OPEN_ORDERS, type: ['integer', 'null'] } as const;
+export const OPEN_ORDER_BOUNDS_BODY = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['max_open_orders', 'max_open_orders_per_market'],
+  properties: { max_open_orders: OWN_OPEN_ORDERS, max_open_orders_per_market: OWN_OPEN_ORDERS },
+} as const;
 
 export const REALITY_CHECK_MINUTES = [15, 30, 60, 120] as const;
 export const SESSION_TIMEOUT_MINUTES = [60, 120, 240, 480] as const;

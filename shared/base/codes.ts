@@ -99,3 +99,5 @@ export const MAX_ORDER_AMOUNT = 1_000_000_000_000_000;
 export const FEE_ACCOUNT = 0;
 /** Accounts that fit the shared balance cells (8 MiB of lazily committed memory). */
 export const MAX_ACCOUNTS = 1 << 20;
+/** The largest bound on the open orders of an account that can be set. */
+export const MAX_OPEN_ORDERS = 1_000_000;

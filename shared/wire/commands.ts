@@ -183,8 +183,8 @@ export const PLACE_BIT_EXTENDED = 16;
  */
 export const PLACE_BIT_CLIENT_ID_TAKEN = 32;
 /**
- * With this order the account could have more open orders than it may. Only the gateway knows those of all
- * shards; the shard refuses the order in its turn.
+ * With this order the account could have more open orders than it may (RULES.md 2.11). Only the gateway
+ * knows those of all shards; the shard refuses the order in its turn.
  */
 export const PLACE_BIT_TOO_MANY_OPEN = 64;
 

@@ -493,6 +493,27 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/limits/limits.test.ts',
   },
   {
+    name: 'an order on its way does not count as open',
+    file: 'gateway/trading/openOrderCounts.ts',
+    search: 'let all = this.#ofAccount[account] + 1;',
+    replace: 'let all = 1;',
+    caughtBy: 'test/unit/gateway/trading/openOrderCounts.test.ts',
+  },
+  {
+    name: 'an order lost with its shard counts no longer as open',
+    file: 'gateway/trading/openOrderCounts.ts',
+    search: 'if (code === E.OUTCOME_UNKNOWN) this.#unknown.push',
+    replace: 'if (code === E.INTERNAL_ERROR) this.#unknown.push',
+    caughtBy: 'test/unit/gateway/trading/openOrderCounts.test.ts',
+  },
+  {
+    name: 'a shard takes an order beyond the open ones of its account',
+    file: 'engine/core/admission.ts',
+    search: '& PLACE_BIT_TOO_MANY_OPEN) !== 0)',
+    replace: '& PLACE_BIT_TOO_MANY_OPEN) < 0)',
+    caughtBy: 'test/unit/engine/core/admission.test.ts',
+  },
+  {
     name: 'the order-hash index has no secret',
     file: 'engine/book/hashIndex.ts',
     search: 'this.#lastTag = this.#place.of(last, 0);',

@@ -6,9 +6,11 @@ import type { QueryPool } from '../../queries/pool.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Catalog } from '../../store/catalog.ts';
+import type { OpenOrderBoundsStore } from '../../store/openOrderBounds.ts';
 import type { BadSignatures } from '../../trading/badSignatures.ts';
 import { ClientOrderIds } from '../../trading/clientOrderIds.ts';
 import type { GroupCommands } from '../../trading/groupCommands.ts';
+import { OpenOrderCounts } from '../../trading/openOrderCounts.ts';
 import { Placements } from '../../trading/placements.ts';
 import type { Views } from '../../views/index.ts';
 import { orderReadRoutes } from '../account/orders.ts';
@@ -24,6 +26,7 @@ type OrderDeps = {
   readonly catalog: Catalog;
   readonly accounts: Accounts;
   readonly groups: GroupCommands;
+  readonly openOrderBounds: OpenOrderBoundsStore;
   readonly clock: Clock;
   /** Null where nothing is limited. */
   readonly badSignatures: BadSignatures | null;
@@ -35,7 +38,11 @@ type OrderDeps = {
 
 export function orderRoutes(deps: OrderDeps): Route[] {
   const clientIds = new ClientOrderIds(deps.views, deps.engine);
-  const placements = new Placements({ ...deps, clientIds });
+  const placements = new Placements({
+    ...deps,
+    clientIds,
+    openOrders: new OpenOrderCounts(deps.views, deps.engine, deps.openOrderBounds),
+  });
   return [
     ...placingRoutes({ ...deps, placements }),
     ...batchRoutes({ ...deps, placements }),

@@ -54,6 +54,7 @@ describe('config', () => {
     assert.equal(config.collateralCheck, true);
     assert.equal(config.postOnlyMs, 0);
     assert.equal(config.maxOrdersEver, 100_000_000);
+    assert.deepEqual(config.openOrders, { inAll: 10_000, inMarket: 2000 });
     assert.equal(config.demo, true);
     assert.equal(config.adminToken, null);
     assert.equal(config.masterKey, null);
@@ -125,6 +126,8 @@ describe('config', () => {
         COLLATERAL_CHECK: 'off',
         POST_ONLY_AFTER_RESTART_MS: '2500',
         MAX_ORDERS_EVER: '5000',
+        MAX_OPEN_ORDERS: '50',
+        MAX_OPEN_ORDERS_PER_MARKET: '5',
         LOG_LEVEL: 'silent',
         TLS_CERT: 'c.pem',
         TLS_KEY: 'k.pem',
@@ -145,6 +148,7 @@ describe('config', () => {
     assert.equal(config.collateralCheck, false);
     assert.equal(config.postOnlyMs, 2500);
     assert.equal(config.maxOrdersEver, 5000);
+    assert.deepEqual(config.openOrders, { inAll: 50, inMarket: 5 });
     assert.deepEqual(config.tls, { certFile: 'c.pem', keyFile: 'k.pem' });
     assert.equal(config.natsUrl, 'nats://localhost:4222');
   });
@@ -164,6 +168,8 @@ describe('config', () => {
       COLLATERAL_CHECK: ['1'],
       POST_ONLY_AFTER_RESTART_MS: ['-1', '3600001', 'on'],
       MAX_ORDERS_EVER: ['999', '1073741825', 'on'],
+      MAX_OPEN_ORDERS: ['0', '1000001', 'on'],
+      MAX_OPEN_ORDERS_PER_MARKET: ['0', '1000001', 'on'],
       DEMO: ['maybe'],
       LOG_LEVEL: ['loud'],
       TRUST_PROXY: ['on', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '127.0.0.1,'],

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountCall } from '../../../../gateway/http/route.ts';
 import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';
+import { OpenOrderCounts } from '../../../../gateway/trading/openOrderCounts.ts';
 import { OrderTask, Placements, type PlacementsDeps } from '../../../../gateway/trading/placements.ts';
+import { Views } from '../../../../gateway/views/index.ts';
 import type { PlacementBody } from '../../../../shared/api/orders.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import {
@@ -12,6 +14,7 @@ import {
   EXTENDED_PLACE,
   kindBits,
   PLACE_BIT_CLIENT_ID_TAKEN,
+  PLACE_BIT_TOO_MANY_OPEN,
 } from '../../../../shared/wire/commands.ts';
 import { readSafe } from '../../../../shared/wire/record.ts';
 
@@ -58,6 +61,7 @@ function rig(code: number) {
     catalog: { byId: (id: string) => (id === 'm' ? MARKET : undefined) },
     accounts: { ownerOf: () => 5, maySign: () => true },
     clientIds,
+    openOrders: new OpenOrderCounts(new Views(1), engine, { of: () => ({ inAll: 1, inMarket: 1 }) }),
     groups: { indexOf: () => 7, isKnownTo: (_shard: number, group: number) => group === 7 },
   } as unknown as PlacementsDeps);
   return { sent, clientIds, placements };
@@ -96,6 +100,20 @@ test('an order whose client order id is taken goes to its shard, which says so i
   const bits = kindBits(sent[0][COMMAND.PLACE.kind]);
   assert.notEqual(bits & PLACE_BIT_CLIENT_ID_TAKEN, 0);
   assert.equal(clientIds.stateOf(5, 'a'), 'onItsWay');
+});
+
+test('an order beyond the bound of open ones is refused by its shard; one that is not sent frees its room', () => {
+  const { placements, sent } = rig(OK);
+  for (const time_in_force of ['GTC', 'GTC', 'FOK']) placements.tryPlace(taskOf({ time_in_force }));
+  const bits = sent.map((record) => kindBits(record[COMMAND.PLACE.kind]) & PLACE_BIT_TOO_MANY_OPEN);
+  assert.deepEqual(bits, [0, PLACE_BIT_TOO_MANY_OPEN, 0]);
+
+  const busy = rig(E.ENGINE_BUSY);
+  for (let i = 0; i < 2; i++) busy.placements.tryPlace(taskOf({}));
+  assert.deepEqual(
+    busy.sent.map((record) => kindBits(record[COMMAND.PLACE.kind]) & PLACE_BIT_TOO_MANY_OPEN),
+    [0, 0],
+  );
 });
 
 test('an order for a market that does not exist is not sent', () => {

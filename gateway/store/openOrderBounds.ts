@@ -1,0 +1,43 @@
+/**
+ * The bounds on the open orders of accounts (RULES.md 2.11): those of the configuration, or those that the
+ * administrator has set for the account.
+ * Owner: the gateway thread; in memory, written through to control.db.
+ */
+import type { ControlDatabase } from './database.ts';
+
+type OpenOrderBounds = {
+  readonly inAll: number;
+  readonly inMarket: number;
+};
+/** Null: the bound of the configuration. */
+type OwnBounds = { readonly [K in keyof OpenOrderBounds]: number | null };
+
+type BoundsRow = { account_index: number; in_all: number | null; in_market: number | null };
+
+export class OpenOrderBoundsStore {
+  readonly #usual: OpenOrderBounds;
+  readonly #own = new Map<number, OwnBounds>();
+  readonly #replace;
+
+  constructor(database: ControlDatabase, usual: OpenOrderBounds) {
+    this.#usual = usual;
+    const select = database.prepare<[], BoundsRow>('SELECT * FROM open_order_bounds');
+    for (const { account_index: account, in_all, in_market } of select.iterate())
+      this.#own.set(account, { inAll: in_all, inMarket: in_market });
+    this.#replace = database.prepare<[number, number | null, number | null]>(
+      'INSERT OR REPLACE INTO open_order_bounds (account_index, in_all, in_market) VALUES (?, ?, ?)',
+    );
+  }
+
+  /** The bounds that hold for an account. */
+  of(account: number): OpenOrderBounds {
+    const own = this.#own.get(account);
+    if (own === undefined) return this.#usual;
+    return { inAll: own.inAll ?? this.#usual.inAll, inMarket: own.inMarket ?? this.#usual.inMarket };
+  }
+
+  set(account: number, own: OwnBounds): void {
+    this.#replace.run(account, own.inAll, own.inMarket);
+    this.#own.set(account, own);
+  }
+}
