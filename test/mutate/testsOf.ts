@@ -13,24 +13,34 @@ const THREAD = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g;
 const SERVER = 'gateway/main.ts';
 /** Steps of imports after which a test has little to do with a source. */
 const MOST_STEPS = 4;
-const MOST_DISTANT_TESTS = 6;
+const MOST_DISTANT_TESTS = 4;
+/** Tests over a process that import a source directly, of those that are not of its area. */
+const MOST_PROCESS_TESTS = 2;
 
 /** The first prefix that fits: the tests over a server process, or over many threads, that use the sources below it. */
 export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]])[] = [
-  ['engine/core', ['sim/equivalence', 'sim/crash', 'api/orders']],
-  ['engine/money', ['sim/equivalence', 'sim/crash']],
-  ['engine/book', ['sim/equivalence', 'sim/crash']],
-  ['engine/journal', ['sim/crash', 'sim/durable', 'fault/kill', 'fault/restart']],
+  ['engine/book/hashIndex.ts', ['sim/equivalence', 'sim/crash']],
+  ['engine/journal', ['sim/crash', 'sim/durable', 'fault/kill']],
   ['engine/shard', ['sim/crash', 'api/shards', 'fault/restart']],
   ['engine/snapshot', ['sim/crash', 'fault/restart']],
   ['engine/projector', ['api/orders', 'fault/privateStream']],
   ['engine/admin', ['api/admin-cli']],
-  ['engine', ['sim/equivalence', 'sim/crash', 'api/orders']],
-  ['gateway/access', ['api/edge', 'api/allowList', 'api/independent', 'fuzz/http']],
-  ['gateway/http', ['api/transport', 'api/edge', 'api/openapi', 'api/pipelining', 'fuzz/http']],
+  ['engine', ['sim/equivalence', 'sim/crash']],
+  ['gateway/access/adminToken.ts', ['api/admin']],
+  ['gateway/access', ['api/edge', 'api/allowList', 'api/independent']],
+  ['gateway/http/openapi.ts', ['api/openapi']],
+  ['gateway/http/cors.ts', ['api/transport']],
+  ['gateway/http', ['api/transport', 'api/edge', 'api/pipelining']],
   ['gateway/idempotency', ['api/idempotency', 'fault/idempotency']],
-  ['gateway/limits', ['api/limits', 'api/edge', 'fault/redis']],
-  ['gateway/operator', ['api/admin', 'api/markets', 'api/metrics', 'api/drills', 'api/adminEvents', 'api/contracts']],
+  ['gateway/limits/redisCounterStore.ts', ['fault/redis']],
+  ['gateway/limits', ['api/limits', 'api/edge']],
+  ['gateway/operator/contractRotation.ts', ['api/contracts']],
+  ['gateway/operator/diskGuard.ts', ['fault/diskFull']],
+  ['gateway/operator/drills.ts', ['api/drills']],
+  ['gateway/operator/feed.ts', ['api/adminEvents']],
+  ['gateway/operator/funding.ts', ['api/funds', 'fault/restart']],
+  ['gateway/operator/metrics.ts', ['api/metrics']],
+  ['gateway/operator', ['api/markets', 'api/platform']],
   ['gateway/process', ['fault/restart', 'api/platform']],
   ['gateway/queries', ['api/orders', 'api/idempotency', 'fault/privateStream']],
   ['gateway/replay', ['api/replay', 'api/recording']],
@@ -39,26 +49,42 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
   ['gateway/routes/account/rateLimits.ts', ['api/limits']],
   ['gateway/routes/account/tradingTimeouts.ts', ['api/tradingTimeouts']],
   ['gateway/routes/account', ['api/orders', 'api/book', 'api/conformance']],
+  ['gateway/routes/admin/catalog.ts', ['api/markets']],
+  ['gateway/routes/admin/feed.ts', ['api/adminEvents']],
+  ['gateway/routes/admin/funds.ts', ['api/funds', 'api/admin']],
+  ['gateway/routes/admin/operators.ts', ['api/operators']],
+  ['gateway/routes/admin/platform.ts', ['api/platform', 'api/drills', 'api/contracts']],
   ['gateway/routes/admin/resolution.ts', ['api/resolution']],
-  ['gateway/routes/admin', ['api/admin', 'api/markets', 'api/funds', 'api/drills', 'api/adminEvents', 'api/contracts']],
+  ['gateway/routes/admin', ['api/admin', 'api/allowList']],
+  ['gateway/routes/json', ['api/markets']],
   ['gateway/routes/public/books.ts', ['api/book']],
   ['gateway/routes/public/marketData.ts', ['api/marketData', 'api/book']],
-  ['gateway/routes/public', ['api/platform', 'api/markets', 'api/metrics', 'api/openapi']],
+  ['gateway/routes/public/markets.ts', ['api/markets']],
+  ['gateway/routes/public', ['api/platform', 'api/openapi']],
   ['gateway/routes/trading/batches.ts', ['api/batch', 'api/idempotency']],
   ['gateway/routes/trading/heartbeat.ts', ['api/heartbeat']],
   ['gateway/routes/trading/orderGroups.ts', ['api/orderGroups']],
-  ['gateway/routes/trading', ['api/orders', 'api/replace', 'api/clientIds', 'api/idempotency']],
-  ['gateway/routes', ['api/markets', 'api/orders', 'api/conformance', 'api/openapi']],
-  ['gateway/shardlink', ['api/shards', 'api/orders', 'fault/restart']],
-  ['gateway/store', ['api/admin', 'api/markets', 'fault/restart']],
-  ['gateway/stream', ['api/streamFlow', 'api/stream', 'api/clientStream', 'fault/privateStream']],
-  ['gateway/trading', ['api/orders', 'api/replace', 'api/clientIds', 'api/orderGroups', 'api/heartbeat']],
-  ['gateway/views', ['api/book', 'api/orders', 'api/marketData', 'api/streamFlow']],
-  ['gateway', ['api/platform', 'api/orders', 'api/shards', 'fault/restart', 'api/metrics']],
-  ['shared/api', ['api/openapi', 'api/orders', 'api/markets', 'fuzz/http']],
-  ['shared/client/stream', ['api/clientStream', 'api/recording', 'fault/clientStream']],
-  ['shared/client', ['api/orders', 'api/independent', 'api/admin-cli']],
-  ['shared', ['sim/equivalence', 'sim/crash', 'api/orders', 'api/book']],
+  ['gateway/routes/trading', ['api/orders', 'api/replace', 'api/clientIds']],
+  ['gateway/routes', ['api/markets', 'api/orders', 'api/openapi']],
+  ['gateway/shardlink', ['api/shards', 'fault/restart']],
+  ['gateway/store/accounts.ts', ['api/admin']],
+  ['gateway/store/keys.ts', ['api/admin', 'api/edge']],
+  ['gateway/store/operators.ts', ['api/operators']],
+  ['gateway/store', ['api/markets', 'fault/restart']],
+  ['gateway/stream/market', ['api/streamFlow', 'api/stream']],
+  ['gateway/stream/private', ['api/streamFlow', 'fault/privateStream']],
+  ['gateway/stream', ['api/streamFlow', 'api/stream', 'api/clientStream']],
+  ['gateway/trading/clientOrderIds.ts', ['api/clientIds']],
+  ['gateway/trading/groupCommands.ts', ['api/orderGroups']],
+  ['gateway/trading', ['api/orders', 'api/replace']],
+  ['gateway/views', ['api/book', 'api/orders', 'api/streamFlow']],
+  ['gateway/wiring/demo.ts', ['api/platform']],
+  ['gateway', ['api/platform', 'api/shards', 'fault/restart']],
+  ['shared/api', ['api/openapi', 'api/orders', 'api/markets']],
+  ['shared/client/admin.ts', ['api/admin']],
+  ['shared/client/stream', ['api/clientStream', 'api/recording']],
+  ['shared/client', ['api/orders', 'api/independent']],
+  ['shared', ['sim/equivalence', 'sim/crash', 'api/orders']],
 ].map(([prefix, names]) => [prefix, (names as string[]).map((name) => `test/${name}.test.ts`)] as [string, string[]]);
 
 export class TestMap {
@@ -80,11 +106,14 @@ export class TestMap {
     const found = [...(this.#reached.get(source) ?? [])].sort(([a, aSteps], [b, bSteps]) => {
       return aSteps - bSteps || costOf(a) - costOf(b) || common(b, source) - common(a, source) || (a < b ? -1 : 1);
     });
-    const direct = found.filter(([, steps]) => steps === 1).map(([test]) => test);
+    const importing = found.filter(([, steps]) => steps === 1).map(([test]) => test);
+    const overProcesses = importing.filter((test) => costOf(test) > 1);
+    const direct = importing.filter((test) => costOf(test) <= 1);
     const distant = found.filter(([test, steps]) => steps > 1 && costOf(test) === 0).map(([test]) => test);
     const ofArea = AREAS.find(([prefix]) => source.startsWith(prefix))?.[1] ?? [];
     const mirrors = direct.includes(mirror) ? [mirror] : [];
-    return [...new Set([...mirrors, ...direct, ...distant.slice(0, MOST_DISTANT_TESTS), ...ofArea])];
+    const inThread = [...mirrors, ...direct, ...distant.slice(0, MOST_DISTANT_TESTS)];
+    return [...new Set([...inThread, ...ofArea, ...overProcesses.slice(0, MOST_PROCESS_TESTS)])];
   }
 
   #walk(test: string): void {

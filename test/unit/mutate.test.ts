@@ -62,7 +62,7 @@ test('the test with the path of a source is asked first, then those that import 
     'test/unit/gateway/idempotency/stage.test.ts',
   ]);
   assert.ok(tests.testsOf('gateway/store/tradingTimeouts.ts').includes('test/unit/gateway/store/control.test.ts'));
-  assert.equal(tests.testsOf('gateway/idempotency/stage.ts').at(-1), 'test/fault/idempotency.test.ts');
+  assert.ok(tests.testsOf('gateway/idempotency/stage.ts').includes('test/fault/idempotency.test.ts'));
 });
 
 test('every area names tests that are there', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DiskGuard, freeBytes } from '../../../../gateway/operator/diskGuard.ts';
 import { createLogger } from '../../../../gateway/process/log.ts';
 
@@ -34,4 +35,34 @@ test('without a reserve nothing is ever low, and a disk that cannot be asked has
   assert.equal(guard.isLow, false);
   assert.equal(await freeBytes('/no/such/directory'), 0);
   assert.ok((await freeBytes(tmpdir())) > 0);
+});
+
+test('it checks at intervals from its start to its stop, also when it is stopped in the middle of a check', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const isStoppedWithin of [false, true]) {
+    let checks = 0;
+    let answer = (_bytes: number): void => {};
+    const free = (): Promise<number> => {
+      checks++;
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    };
+    const guard = new DiskGuard(100, free, createLogger('silent'));
+    const finish = async (started: Promise<void>): Promise<void> => {
+      answer(1000);
+      await started;
+    };
+    const first = guard.start();
+    await finish(first);
+    assert.equal(checks, 1);
+    t.mock.timers.tick(60_000);
+    assert.equal(checks, 2);
+    if (isStoppedWithin) guard.stop();
+    answer(1000);
+    await nextTurn();
+    if (!isStoppedWithin) guard.stop();
+    t.mock.timers.tick(60_000);
+    assert.equal(checks, 2);
+  }
 });
