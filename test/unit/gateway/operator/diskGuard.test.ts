@@ -37,7 +37,7 @@ test('without a reserve nothing is ever low, and a disk that cannot be asked has
   assert.ok((await freeBytes(tmpdir())) > 0);
 });
 
-test('it checks at intervals from its start to its stop, also when it is stopped in the middle of a check', async (t) => {
+test('it checks at intervals from its start to its stop, also to a stop in the middle of a check', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const isStoppedWithin of [false, true]) {
     let checks = 0;
