@@ -34,7 +34,13 @@ async function main(): Promise<void> {
   });
   if (lines.length > 0) console.log(lines.join('\n'));
   log.info(
-    { host: config.host, port: exchange.port, shards: exchange.stores.control.shards, data_dir: config.dataDir },
+    {
+      host: config.host,
+      port: exchange.port,
+      ...(exchange.adminPort === null ? {} : { admin_port: exchange.adminPort }),
+      shards: exchange.stores.control.shards,
+      data_dir: config.dataDir,
+    },
     'listening',
   );
 }

@@ -11,6 +11,7 @@
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import type { Credentials } from '../access/authenticator.ts';
 import { ANONYMOUS, type Principal } from '../access/principal.ts';
+import type { KeptFor } from '../limits/connectionLimits.ts';
 import type { IdempotencyHold } from './hold.ts';
 import type { RouteSpec } from './spec.ts';
 
@@ -90,6 +91,12 @@ export class Call {
   /** CORS header lines, written as the value of Vary; empty where none apply. */
   corsLines = '';
   closesConnection = false;
+  /** The senders whose connection stays open after this answer; where it is not everyone, connections are scarce. */
+  keptFor: KeptFor = 'everyone';
+  /** The client will send another request on this connection, as far as it has said. */
+  isKeptAlive = true;
+  /** The request has come in through the door of the administrators. */
+  isAtAdminDoor = false;
   /** Null for a plain request. */
   upgrade: Upgrade | null = null;
   aborted = false;

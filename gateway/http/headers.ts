@@ -32,6 +32,8 @@ export class RequestHeaders implements Credentials {
   requestedMethod = '';
   /** All lines as one: a proxy may add a line of its own after those of the client. */
   forwardedFor = '';
+  /** False if the client says that this is its last request on the connection. */
+  isKeptAlive = true;
   /** True if a header of a proxy is present. */
   isPassedOn = false;
   #contentLength = '';
@@ -99,6 +101,9 @@ export class RequestHeaders implements Credentials {
         break;
       case 'access-control-request-method':
         this.requestedMethod ||= value;
+        break;
+      case 'connection':
+        if (value.toLowerCase() === 'close') this.isKeptAlive = false;
         break;
       case 'x-forwarded-for':
         this.forwardedFor += this.forwardedFor === '' ? value : `,${value}`;

@@ -11,7 +11,8 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Authentication, Authenticator, Credentials } from '../access/authenticator.ts';
 import type { ApiKey } from '../access/principal.ts';
-import { clientAddress, clientSubject, isLoopback } from '../limits/clientAddress.ts';
+import { clientAddress, clientSubject, isLoopback, peerSubject } from '../limits/clientAddress.ts';
+import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import type { Limiter, LimitResult } from '../limits/limiter.ts';
 import type { Config } from '../process/config.ts';
 import { isWithin } from '../process/networks.ts';
@@ -25,6 +26,7 @@ type IdentityOptions = {
   readonly authenticator: Authenticator;
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
+  readonly connectionLimits?: ConnectionLimits;
   readonly clock: Clock;
 };
 
@@ -51,6 +53,7 @@ export class IdentityStage {
       return false;
     }
     call.principal = result.key;
+    this.#noteSigner(call, result.key);
     if ((result.key.scopes & scope) !== scope) {
       this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE });
       return false;
@@ -81,6 +84,22 @@ export class IdentityStage {
 
   #subjectOf(call: Call): string {
     return clientSubject(peerOf(call), call.forwardedFor, this.#options.config.trustProxy);
+  }
+
+  isProxy(call: Call): boolean {
+    const { trustProxy } = this.#options.config;
+    return trustProxy !== null && isWithin(trustProxy, clientAddress(peerOf(call), '', null));
+  }
+
+  /** From now on the address may use the connections in reserve. */
+  #noteSigner(call: Call, { keyId, accountIndex }: ApiKey): void {
+    const signed = this.#options.connectionLimits?.signed;
+    if (signed?.isDue(keyId, call.startedMs)) signed.note(accountIndex, peerSubject(peerOf(call)));
+  }
+
+  /** The same for an administrator. */
+  noteAdministrator(call: Call, operatorId: string): void {
+    this.#options.connectionLimits?.signed.note(operatorId, peerSubject(peerOf(call)));
   }
 
   /** Checked only once the signature is valid, so that the list of a key stays unknown to everyone else. */

@@ -28,6 +28,7 @@ import type { Administrators } from '../access/administrators.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import { type Administrator, isAccount } from '../access/principal.ts';
 import { covers } from '../access/roles.ts';
+import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
@@ -40,7 +41,7 @@ import { LongAnswers } from './longAnswers.ts';
 import { RequestCounts } from './requestCounts.ts';
 import { ok, refuse } from './respond.ts';
 import type { Route } from './route.ts';
-import { type Endpoint, Router } from './router.ts';
+import { type Endpoint, type Match, Router } from './router.ts';
 import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
 import { TurnTimes } from './turnTimes.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
@@ -55,6 +56,10 @@ export type PipelineOptions = {
   readonly audit?: AuditTrail;
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
+  /** Absent: connections are not limited. */
+  readonly connectionLimits?: ConnectionLimits;
+  /** Where administrators and operators are served, and only there; absent: with everyone else. */
+  readonly adminDoor?: Pick<Config, 'host' | 'port' | 'tls'>;
   /** Absent: no web page may read an answer. */
   readonly cors?: Cors;
   readonly clock: Clock;
@@ -187,12 +192,13 @@ export class Pipeline {
 
   /** The row of the call, or null when the call has been answered. */
   #transport(call: Call, headers: RequestHeaders): Row | null {
-    const match = this.#router.find(call.path);
-    const row = match?.endpoint.methods.get(call.method);
+    const match = this.#find(call);
+    const row = match?.endpoint.methods.get(call.method === 'HEAD' ? 'GET' : call.method);
     const bytes = headers.bodyBytes;
     // A body of unknown length can go on for ever after an early answer.
     call.closesConnection = this.#isDraining || bytes === CHUNKED || bytes === MALFORMED;
     call.announcedBytes = bytes;
+    call.isKeptAlive = headers.isKeptAlive;
     if (match !== null && this.#isPreflight(call, headers, match.endpoint)) return null;
     if (row !== undefined && !isForOperators(row.route)) this.#setCorsLines(call, headers);
     if (bytes > (row?.maxBodyBytes ?? MAX_BODY_BYTES)) refuseTooLarge(call);
@@ -209,10 +215,17 @@ export class Pipeline {
     return null;
   }
 
+  /** Beside a door of their own, the routes of operators are unknown paths to everyone else. */
+  #find({ path, isAtAdminDoor }: Call): Match<Row> | null {
+    const match = this.#router.find(path);
+    if (match === null || isAtAdminDoor || this.#options.adminDoor === undefined) return match;
+    for (const { route } of match.endpoint.methods.values()) if (isForOperators(route)) return null;
+    return match;
+  }
+
   /** True for an administrator who has the role, and for an operator's route from here; false when refused. */
   #isOperator(call: Call, route: RouteSpec, headers: RequestHeaders): boolean {
-    // A proxy on this machine that forwards a remote request adds a header.
-    if (route.access === 'operator' && !headers.isPassedOn && isFromHere(call)) return true;
+    if (route.access === 'operator' && this.#isOnThisMachine(call, headers)) return true;
     const administrator = this.#options.administrators.identify(headers.authorization);
     call.address = this.#identity.addressOf(call);
     if (administrator === null) {
@@ -222,12 +235,18 @@ export class Pipeline {
     }
     // Not counted: nothing that is sent from the same address may keep an administrator out.
     call.principal = administrator;
+    this.#identity.noteAdministrator(call, administrator.operatorId);
     if (!covers(administrator.roles, requiredRole(route))) {
       this.#options.audit?.countRefusedLogin(call.address, 'role', administrator.name);
       refuse(call, { row: ERRORS.INSUFFICIENT_ROLE });
       return false;
     }
     return true;
+  }
+
+  /** A proxy on this machine looks like a user of it, unless it adds a header or the settings name it. */
+  #isOnThisMachine(call: Call, headers: RequestHeaders): boolean {
+    return !headers.isPassedOn && isFromHere(call) && !this.#identity.isProxy(call);
   }
 
   #setCorsLines(call: Call, { origin }: RequestHeaders): void {

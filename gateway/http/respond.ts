@@ -14,6 +14,8 @@ type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
   readonly contentType?: string;
   /** The stored answer of an earlier request with the same key. */
   readonly isReplayed?: boolean;
+  /** The answer to GET would be written in pieces, so its length is not known. */
+  readonly isInPieces?: boolean;
 };
 
 /** An answer is data: a browser that navigates to one must not show, run or embed anything. */
@@ -23,10 +25,14 @@ const COMMON_HEADERS = [
   "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy: no-referrer',
 ].join('\r\n');
+/** uWebSockets.js closes a connection 8 to 12 seconds after an answer when no further request has come. */
+const KEPT_HEADERS = `${COMMON_HEADERS}\r\nKeep-Alive: timeout=8`;
 const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
+const KEPT_JSON_HEADERS = `application/json\r\n${KEPT_HEADERS}`;
 const DEFAULT_RETRY_AFTER_SEC = 1;
 const SERVICE_UNAVAILABLE = 503;
 const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
+const IN_PIECES: AnswerOptions = Object.freeze({ isInPieces: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});
 
 /** @param body a string is JSON already. */
@@ -40,7 +46,8 @@ export function ok(call: Call, body: string | object, status = 200): void {
  */
 export function okInRows(call: Call, rows: Iterator<string>): void {
   const { text, isLast } = takePiece(rows);
-  if (isLast || call.method === 'HEAD') ok(call, text);
+  if (isLast) ok(call, text);
+  else if (call.method === 'HEAD') answer(call, 200, '', IN_PIECES);
   else if (!call.host.longAnswers.admits(call)) refuse(call, { row: ERRORS.ENGINE_BUSY });
   else startLongAnswer(call, text, rows);
 }
@@ -57,10 +64,11 @@ function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>)
     call.host.onAnswered(call);
     return;
   }
+  call.closesConnection ||= isUnwelcome(call);
   const { response } = call;
   let isRead = true;
   response.cork(() => {
-    response.writeHeader('Content-Type', JSON_HEADERS);
+    response.writeHeader('Content-Type', headersOf(undefined, call.isKeptAlive && !call.closesConnection));
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
     isRead = response.write(firstPiece);
@@ -134,11 +142,17 @@ function sendIf(isDurable: boolean, call: Call, status: number, body: string, op
 
 function send(call: Call, status: number, body: string, options: AnswerOptions): void {
   call.status = status;
+  call.closesConnection ||= isUnwelcome(call);
   // When the buffer being read already contains the next request, uWebSockets.js does not close the connection after an
   // answer sent at once but serves that request, which may be a smuggled one. While an answer is owed it closes the
   // connection instead, so this answer is sent only after the buffer has been read.
   if (call.closesConnection) setImmediate(finish, call, status, body, options);
   else finish(call, status, body, options);
+}
+
+/** True in a crowd for who has not signed (RULES.md 6.12). */
+function isUnwelcome({ keptFor, principal }: Call): boolean {
+  return keptFor === 'nobody' || (keptFor === 'signers' && principal.kind === 'anonymous');
 }
 
 function finish(call: Call, status: number, body: string, options: AnswerOptions): void {
@@ -156,16 +170,33 @@ function write(call: Call, status: number, body: string, options: AnswerOptions)
   response.cork(() => {
     // 200 OK is what uWebSockets.js writes by itself.
     if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
-    const headers = contentType === undefined ? JSON_HEADERS : `${contentType}\r\n${COMMON_HEADERS}`;
-    response.writeHeader('Content-Type', headers);
+    response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
     if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
     if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
-    // A body after HEAD would be read as the start of the next response.
-    response.end(call.method === 'HEAD' ? '' : body, call.closesConnection);
+    if (call.method === 'HEAD') endHead(call, options.isInPieces === true ? null : body);
+    else response.end(body, call.closesConnection);
   });
+}
+
+/**
+ * A body after HEAD would be read as the start of the next response; its length is that of the answer to GET. It is not
+ * an argument, because uWebSockets.js would then wait for that body; nor can it close the connection without a length.
+ */
+function endHead({ response, closesConnection }: Call, body: string | null): void {
+  if (closesConnection) {
+    response.end('', true);
+    return;
+  }
+  if (body !== null) response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+  response.endWithoutBody();
+}
+
+function headersOf(contentType: string | undefined, isKept: boolean): string {
+  if (contentType === undefined) return isKept ? KEPT_JSON_HEADERS : JSON_HEADERS;
+  return `${contentType}\r\n${isKept ? KEPT_HEADERS : COMMON_HEADERS}`;
 }
 
 function plainBody(row: ErrorRow): string {

@@ -16,7 +16,7 @@ export type Endpoint<T> = {
   allow: string;
 };
 
-type Match<T> = { readonly endpoint: Endpoint<T>; readonly params: Params };
+export type Match<T> = { readonly endpoint: Endpoint<T>; readonly params: Params };
 
 type Node<T> = {
   readonly exact: Map<string, Node<T>>;
@@ -48,7 +48,9 @@ export class Router<T> {
     const endpoint = node.endpoint;
     if (endpoint.methods.has(method)) throw new Error(`router: two routes for ${method} ${path}`);
     endpoint.methods.set(method, target);
-    endpoint.allow = [...endpoint.methods.keys()].sort().join(', ');
+    const methods = [...endpoint.methods.keys()];
+    // HEAD is answered wherever GET is (RULES.md 6.4).
+    endpoint.allow = (methods.includes('GET') ? [...methods, 'HEAD'] : methods).sort().join(', ');
     if (!path.includes(':')) this.#static.set(path, { endpoint, params: NO_PARAMS });
   }
 

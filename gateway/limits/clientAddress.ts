@@ -11,6 +11,14 @@ export function clientSubject(peer: Uint8Array, forwardedFor: string, trusted: B
   return toSubject(clientAddress(peer, forwardedFor, trusted));
 }
 
+/** The subject of a socket itself, without a look at headers: called for every connection that opens. */
+export function peerSubject(peer: Uint8Array): string {
+  if (peer.length === 4) return peer.join('.');
+  const isMapped = peer[10] === 255 && peer[11] === 255 && peer.subarray(0, 10).every((byte) => byte === 0);
+  if (isMapped) return peer.subarray(12).join('.');
+  return [0, 2, 4, 6].map((index) => (peer[index]! * 256 + peer[index + 1]!).toString(16)).join(':');
+}
+
 /** The first address from the right that no trusted proxy has. */
 export function clientAddress(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): string {
   let address = toText(peer);

@@ -71,11 +71,15 @@ export type Config = Readonly<{
   /** Proxies whose X-Forwarded-For is trusted; null: none. */
   trustProxy: BlockList | null;
   maxConnections: number;
+  /** Connections that one address may have open while more than half of all are taken. */
+  connectionsPerIp: number;
   /** Connections that one address may open in ten seconds. */
   newConnectionsPerIp: number;
   /** Origins of web pages that may read answers; `*` allows all. */
   corsOrigins: readonly string[];
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
+  /** Where the routes of administrators and operators are served; null: on the same port as all others. */
+  adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
   redisUrl: string | null;
   rpcUrl: string | null;
   natsUrl: string | null;
@@ -139,9 +143,11 @@ export function parseConfig(env: Environment, cores: number): Config {
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
+    connectionsPerIp: read.integer('CONNECTIONS_PER_IP', 100, 1, 1_000_000),
     newConnectionsPerIp: read.integer('NEW_CONNECTIONS_PER_IP', 200, 1, 1_000_000),
     corsOrigins: Object.freeze(read.origins('CORS_ORIGINS')),
     tls: readTls(read),
+    adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     rpcUrl: read.url('RPC_URL'),
     natsUrl: read.url('NATS_URL'),
@@ -261,6 +267,17 @@ class EnvironmentReader {
   #value(name: string): string {
     return (this.#env[name] ?? '').trim();
   }
+}
+
+/** On loopback it speaks plain HTTP: what never leaves the machine needs no certificate. */
+function readAdminDoor(read: EnvironmentReader): Config['adminDoor'] {
+  const host = read.host('ADMIN_HOST', '127.0.0.1');
+  if (!read.has('ADMIN_PORT')) return null;
+  const tls = isLoopback(host) ? null : readTls(read);
+  if (tls === null && !isLoopback(host)) {
+    throw new ConfigError('ADMIN_HOST: needs TLS_CERT and TLS_KEY where it is no loopback address');
+  }
+  return Object.freeze({ host, port: read.integer('ADMIN_PORT', 0, 0, 65_535), tls });
 }
 
 function readTls(read: EnvironmentReader): Config['tls'] {

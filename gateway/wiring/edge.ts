@@ -22,6 +22,7 @@ import { IdempotencyStage } from '../idempotency/stage.ts';
 import { ConnectionLimits } from '../limits/connectionLimits.ts';
 import { Limiter } from '../limits/limiter.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
+import { holdersOf } from '../limits/socketTable.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
 import { Drills } from '../operator/drills.ts';
 import type { AdminFeed } from '../operator/feed.ts';
@@ -102,8 +103,9 @@ export class Edge {
     this.#limiter = config.rateLimits ? makeLimiter(options.sharedCounters) : null;
     this.#connectionLimits = new ConnectionLimits({
       total: config.maxConnections,
-      newPerAddress: config.rateLimits ? config.newConnectionsPerIp : null,
+      perAddress: config.rateLimits ? { open: config.connectionsPerIp, newInWindow: config.newConnectionsPerIp } : null,
       proxies: config.trustProxy,
+      holders: holdersOf,
       clock,
     });
     this.#server = this.#makeServer();
@@ -113,6 +115,11 @@ export class Edge {
   /** From here on probes are answered; all other requests once the exchange is ready. @returns the port. */
   listen(): Promise<number> {
     return this.#server.listen().catch(explain);
+  }
+
+  /** Null without a door for administrators. */
+  get adminPort(): number | null {
+    return this.#server.adminPort;
   }
 
   /** The state of the exchange as one object, for the administrator's feed. */
@@ -148,6 +155,7 @@ export class Edge {
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
       limiter: this.#limiter,
       connectionLimits: this.#connectionLimits,
+      ...(config.adminDoor === null ? {} : { adminDoor: config.adminDoor }),
       ...(config.corsOrigins.length === 0 ? {} : { cors: new Cors(config.corsOrigins) }),
       clock,
       log,
@@ -156,7 +164,12 @@ export class Edge {
       drill: () => this.#drills.refusal,
       isDiskLow: () => this.disk.isLow,
       timeoutEndMs: (account, nowMs) => tradingTimeouts.activeTimeout(account, nowMs)?.endsMs ?? 0,
-      webSocket: { path: STREAM_PATH, behavior: this.stream.behavior, close: () => this.stream.close() },
+      webSocket: {
+        path: STREAM_PATH,
+        behavior: this.stream.behavior,
+        close: () => this.stream.close(),
+        closeAnonymous: (count) => this.stream.closeAnonymous(count),
+      },
     });
   }
 

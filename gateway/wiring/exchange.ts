@@ -20,8 +20,8 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { Call } from '../http/call.ts';
+import { requireTls } from '../http/door.ts';
 import { refuse } from '../http/respond.ts';
-import { requireTls } from '../http/server.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { AdminFeed } from '../operator/feed.ts';
 import type { Config } from '../process/config.ts';
@@ -131,6 +131,11 @@ export class Exchange {
     const isAnyAddress = host === '0.0.0.0' || host === '::';
     const name = isAnyAddress ? '127.0.0.1' : host;
     return `${tls === null ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${this.port}`;
+  }
+
+  /** Null without a door for administrators. */
+  get adminPort(): number | null {
+    return this.#edge.adminPort;
   }
 
   /** Answers the requests in flight, lets the shards finish their commands, and ends every thread. */

@@ -313,6 +313,13 @@ describe('transport', () => {
       assert.equal(headers.get('x-content-type-options'), 'nosniff');
     });
 
+    it('says how long a connection stays open, unless it is the last request', async () => {
+      const kept = await call('GET', '/health');
+      assert.equal(kept.headers.get('keep-alive'), 'timeout=8');
+      const last = await raw('GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+      assert.doesNotMatch(last.text, /keep-alive/i);
+    });
+
     it('answers an unknown path 404 and a known one with another method 405 with Allow', async () => {
       const missing = await call('GET', '/v1/nothing');
       assert.equal(missing.status, 404);
@@ -323,10 +330,11 @@ describe('transport', () => {
       assert.equal(wrongMethod.headers.get('allow'), 'POST');
     });
 
-    it('answers HEAD 405 without a body, so the next response on the connection stays readable', async () => {
+    it('answers HEAD as GET without the body, so the next response on the connection stays readable', async () => {
       const two = 'HEAD /health HTTP/1.1\r\nHost: a\r\n\r\nGET /health HTTP/1.1\r\nHost: a\r\n\r\n';
       const { text } = await raw(two, (received) => received.endsWith('{"status":"ok"}'));
-      assert.match(text, /^HTTP\/1.1 405 .*\r\n\r\nHTTP\/1.1 200 OK/s);
+      assert.match(text, /^HTTP\/1.1 200 OK.*Content-Length: 15\r\n.*\r\n\r\nHTTP\/1.1 200 OK/s);
+      assert.equal(text.split('{').length, 2);
     });
 
     it('matches no encoded, doubled or trailing form of a path', async () => {

@@ -555,4 +555,32 @@ export const FAULTS: readonly Fault[] = [
     replace: 'if (sharedBy < 0) this',
     caughtBy: 'test/hostile/fullRing.test.ts',
   },
+  {
+    name: 'a WebSocket that has closed is still counted',
+    file: 'gateway/http/door.ts',
+    search: '        this.#onConnection(null, -1);\n',
+    replace: '',
+    caughtBy: 'test/unit/gateway/http/door.test.ts',
+  },
+  {
+    name: 'a connection that has spoken is closed as a silent one',
+    file: 'gateway/http/silentConnections.ts',
+    search: 'this.#all.delete(silent);\n    this.#byAddress.delete(address);',
+    replace: 'silent.response;\n    this.#byAddress.delete(address);',
+    caughtBy: 'test/unit/gateway/http/silentConnections.test.ts',
+  },
+  {
+    name: 'the reserve is open to strangers',
+    file: 'gateway/limits/connectionLimits.ts',
+    search: 'if (this.excess > 0 && !this.signed.has(subject)) return false;',
+    replace: 'if (this.excess < 0 && !this.signed.has(subject)) return false;',
+    caughtBy: 'test/unit/gateway/limits/connectionLimits.test.ts',
+  },
+  {
+    name: 'what opens during a count is forgotten',
+    file: 'gateway/limits/connectionLimits.ts',
+    search: 'for (const opened of [this.#openedSince, this.#openedSinceNext])',
+    replace: 'for (const opened of [this.#openedSince])',
+    caughtBy: 'test/unit/gateway/limits/connectionLimits.test.ts',
+  },
 ];

@@ -32,6 +32,7 @@ export class TestServer {
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
   #baseUrl = '';
+  #adminUrl = '';
   #process: ChildProcess | null = null;
   #isEnding = false;
 
@@ -45,7 +46,12 @@ export class TestServer {
   }
 
   get admin(): AdminClient {
-    return new AdminClient({ baseUrl: this.#baseUrl, token: this.adminToken });
+    return new AdminClient({ baseUrl: this.#adminUrl, token: this.adminToken });
+  }
+
+  /** Where administrators are served: with ADMIN_PORT not at `baseUrl`. */
+  get adminUrl(): string {
+    return this.#adminUrl;
   }
 
   /** Of the running process, so that a tracer can attach to it. */
@@ -82,8 +88,9 @@ export class TestServer {
         console.error([`the server ended with code ${code}`, ...this.stdout, ...this.stderr].join('\n'));
     });
     createInterface({ input: child.stderr! }).on('line', (line) => this.stderr.push(line));
-    const port = await this.#readPort(child);
+    const { port, adminPort } = await this.#readPorts(child);
     this.#baseUrl = `http://127.0.0.1:${port}`;
+    this.#adminUrl = `http://127.0.0.1:${adminPort}`;
     await checkAnswersOf(this.#baseUrl);
   }
 
@@ -128,7 +135,7 @@ export class TestServer {
     return code;
   }
 
-  #readPort(child: ChildProcess): Promise<number> {
+  #readPorts(child: ChildProcess): Promise<Ports> {
     return new Promise((resolve, reject) => {
       const fail = (reason: string) => {
         clearTimeout(limit);
@@ -141,10 +148,10 @@ export class TestServer {
       child.once('close', (code) => fail(`the server ended with code ${code}`));
       createInterface({ input: child.stdout! }).on('line', (line) => {
         this.stdout.push(line);
-        const port = portOf(line);
-        if (port === null) return;
+        const ports = portsOf(line);
+        if (ports === null) return;
         clearTimeout(limit);
-        resolve(port);
+        resolve(ports);
       });
     });
   }
@@ -176,9 +183,11 @@ function baseEnvironment(dataDir: string): Environment {
   };
 }
 
-/** The line `{"msg":"listening","port":…}` says that requests are answered. */
-function portOf(line: string): number | null {
+type Ports = { port: number; adminPort: number };
+
+/** The line `{"msg":"listening","port":…}` says that requests are answered; without ADMIN_PORT all at one port. */
+function portsOf(line: string): Ports | null {
   if (!line.startsWith('{')) return null;
   const entry = JSON.parse(line);
-  return entry.msg === 'listening' ? entry.port : null;
+  return entry.msg === 'listening' ? { port: entry.port, adminPort: entry.admin_port ?? entry.port } : null;
 }

@@ -1,6 +1,6 @@
 /** The administrator's feed of counts and changes (RULES.md 9.11). */
 import { ERRORS } from '../../../shared/base/errors.ts';
-import { refuse, startEventStream } from '../../http/respond.ts';
+import { okAs, refuse, startEventStream } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { AdminFeed } from '../../operator/feed.ts';
@@ -24,6 +24,10 @@ export function adminEventRoutes(deps: AdminEventDeps): Route[] {
 function listen(call: CallOf<typeof LISTEN>, { feed, stats }: AdminEventDeps): void {
   if (feed.isFull) {
     refuse(call, { row: ERRORS.ENGINE_BUSY, message: 'too many listeners' });
+    return;
+  }
+  if (call.method === 'HEAD') {
+    okAs(call, 'text/event-stream', '');
     return;
   }
   const { response } = call;

@@ -92,6 +92,13 @@ export class Stream {
     for (const connection of [...(this.#byOwner.get(keyId) ?? [])]) connection.refuseAndClose(ERRORS.API_KEY_REVOKED);
   }
 
+  /** Closes up to so many of the connections without a key, the youngest first: others need theirs more. */
+  closeAnonymous(count: number): void {
+    const anonymous = [...this.#connections].filter(({ key }) => key === null);
+    for (const connection of anonymous.slice(-count))
+      connection.end(limits.CLOSE.TRY_AGAIN_LATER, 'too many connections');
+  }
+
   connection(key: ApiKey | null, address: string): Connection {
     return new Connection(
       key,

@@ -61,7 +61,7 @@ describe('router', () => {
 
   it('lists every method of a path, sorted, as Allow does', () => {
     assert.equal(router.find('/v1/orders/batch')?.endpoint.allow, 'DELETE, POST');
-    assert.equal(router.find('/v1/orders/0xab')?.endpoint.allow, 'DELETE, GET');
+    assert.equal(router.find('/v1/orders/0xab')?.endpoint.allow, 'DELETE, GET, HEAD');
   });
 
   it('matches nothing that is longer, shorter, encoded or oddly written', () => {

@@ -61,7 +61,9 @@ describe('config', () => {
     assert.equal(config.tls, null);
     assert.equal(config.trustProxy, null);
     assert.equal(config.maxConnections, 10_000);
+    assert.equal(config.connectionsPerIp, 100);
     assert.equal(config.newConnectionsPerIp, 200);
+    assert.equal(config.adminDoor, null);
     assert.deepEqual(config.corsOrigins, []);
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.contracts));
   });
