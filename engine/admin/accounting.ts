@@ -118,6 +118,7 @@ export class Accounting {
         break;
       case 'CANCEL':
       case 'CANCEL_MANY':
+      case 'SWEEP':
       case 'MARKET_PATCH':
       case 'TICK':
       case 'GROUP_SET':

@@ -40,6 +40,8 @@ export class SnapshotError extends Error {
 }
 
 export type SnapshotIo = {
+  /** The layout version of the file: a part that an older version lacks is neither written nor read. */
+  readonly version: number;
   /** A safe integer of either sign. */
   number(value: number): number;
   u8(column: Uint8Array): Uint8Array;
@@ -50,11 +52,13 @@ export type SnapshotIo = {
 };
 
 export class SnapshotWriter implements SnapshotIo {
+  readonly version: number;
   readonly #fd: number;
   readonly #part = new Uint32Array(SNAPSHOT_PART.WORDS);
   readonly #scalar = new Uint32Array(NUMBER_WORDS);
 
-  constructor(path: string) {
+  constructor(path: string, version: number) {
+    this.version = version;
     this.#fd = openSync(path, 'wx', 0o600);
   }
 
@@ -113,6 +117,8 @@ export class SnapshotWriter implements SnapshotIo {
 }
 
 export class SnapshotReader implements SnapshotIo {
+  /** Set once it has been read. */
+  version = 0;
   readonly #fd: number;
   readonly #path: string;
   readonly #fileBytes: number;

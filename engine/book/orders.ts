@@ -13,7 +13,7 @@
  *        10 next   11 previous   12 accountNext   13 accountPrevious   14 heapIndex   15 tag
  *   ──── second line
  *        16 quantityLots   18 filledNotionalMicro   20 sequence   22 makerAmount   24 takerAmount   26 expirationSec
- *        28 createdMs   30 hashEntry   31 –
+ *        28 createdMs   30 hashEntry   31 grant
  *
  * Invariants (walked by core/invariants.ts):
  *   ORDERS-1  A row is free, or it is in exactly one of: a level's queue, its market's dormant list. (The incoming
@@ -59,6 +59,7 @@ export const WORD_AT = {
   HEAP_INDEX: 14,
   TAG: 15,
   HASH_ENTRY: 30,
+  GRANT: 31,
 } as const;
 export const DOUBLE_AT = {
   REMAINING_LOTS: 0,
@@ -71,6 +72,8 @@ export const DOUBLE_AT = {
   CREATED_MS: 14,
 } as const;
 const HASH_WORDS = 8;
+/** The first version of snapshots that has the grants of orders. */
+const VERSION_WITH_GRANTS = 6;
 
 assert(ROW_BYTES === 8 << DOUBLE_SHIFT, 'orders: a row is as long in words as in doubles');
 assert(new Set(fieldWords()).size === fieldWords().length, 'orders: no two fields of a row overlap');
@@ -119,6 +122,8 @@ export class Orders {
   createdMs!: Float64Array;
   /** Number of its entry in the hash index. */
   hashEntry!: Int32Array;
+  /** Number of the grant under which it was signed, or UNKNOWN_GRANT. */
+  grant!: Uint32Array;
   readonly tags = new Tags();
 
   accountHead: Int32Array;
@@ -239,6 +244,8 @@ export class Orders {
     for (const field of [this.sequence, this.createdMs]) f64(field);
     for (const field of [this.next, this.previous, this.accountNext, this.accountPrevious]) i32(field);
     for (const field of [this.heapIndex, this.tag]) i32(field);
+    // Orders in an older file keep UNKNOWN_GRANT, which is zero.
+    if (io.version >= VERSION_WITH_GRANTS) u32(this.grant);
     this.tags.persist(io);
     this.accountHead = io.i32(this.accountHead);
     this.accountTail = io.i32(this.accountTail);
@@ -315,6 +322,7 @@ export class Orders {
     this.expirationSec = new Float64Array(buffer, DOUBLE_AT.EXPIRATION_SEC * 8);
     this.createdMs = new Float64Array(buffer, DOUBLE_AT.CREATED_MS * 8);
     this.hashEntry = new Int32Array(buffer, WORD_AT.HASH_ENTRY * 4);
+    this.grant = new Uint32Array(buffer, WORD_AT.GRANT * 4);
   }
 
   #growAccounts(account: number): void {

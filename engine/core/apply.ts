@@ -20,6 +20,7 @@ import { moveFee } from './dormancy.ts';
 import { Placing } from './placing.ts';
 import { closeBook, decide, payClaim, settle } from './resolution.ts';
 import type { ShardState } from './state.ts';
+import { sweep } from './sweeping.ts';
 
 // V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME } = codes;
@@ -40,6 +41,7 @@ const {
   REPLACE,
   RESOLVE,
   SETTLE,
+  SWEEP,
   TICK,
 } = COMMAND;
 const { DOUBLE_SHIFT, WORD_SHIFT } = rows;
@@ -81,6 +83,9 @@ export class Apply {
         return this.#cancel(words, word, admitted);
       case CANCEL_MANY.TYPE:
         return this.#cancelMany(words, word, admitted);
+      case SWEEP.TYPE:
+        admitted.detailA = sweep(this.#state, words, word);
+        return OK;
       case CONVERT.TYPE:
         return this.#convert(words, word);
       case FUNDS.TYPE:

@@ -119,6 +119,7 @@ export class Placing {
     fields[row | WORD_AT.LIMIT_TICKS] = limitTicks;
     fields[row | WORD_AT.YES_TICKS] = isYes ? limitTicks : market.ticksPerUnit - limitTicks;
     fields[row | WORD_AT.FEE_BPS] = words[word + PLACE.feeBps];
+    fields[row | WORD_AT.GRANT] = words[word + PLACE.grant];
     const at = slot << DOUBLE_SHIFT;
     const { doubles } = orders;
     doubles[at | DOUBLE_AT.QUANTITY_LOTS] = quantityLots;

@@ -7,8 +7,8 @@
  * A command only marks the orders, accounts and positions that it changed; their parts of the sum are computed again
  * when the sum is asked for. Between two digests most orders come and go, and the same accounts change over and over.
  *
- * Of an order only its identity, its changing fields and its tag go in: everything else is signed under its hash and
- * never written twice.
+ * Of an order only its identity, its changing fields, its grant and its tag go in: everything else is signed under its
+ * hash and never written twice.
  *
  * Invariants (walked by core/invariants.ts):
  *   DIGEST-1  After `catchUp` the running sum equals the sum computed from nothing.
@@ -16,6 +16,7 @@
  * It is no cryptography: it notices a bug or a flipped bit, not an attacker who can write the journal.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { UNKNOWN_GRANT } from '../../shared/wire/commands.ts';
 import { extend } from '../base/columns.ts';
 import { DirtyRows } from '../base/dirtyRows.ts';
 import type { Market } from '../book/market.ts';
@@ -110,6 +111,11 @@ export class Digest {
     const sequenceAndState = o.sequence[slot << DOUBLE_SHIFT] * 4 + o.state[slot << WORD_SHIFT];
     let a = mixA(mixA(mixA(mixA(ORDER, o.hash[at]), remaining), filled), sequenceAndState);
     let b = mixB(mixB(mixB(mixB(ORDER, o.hash[at + 1]), remaining), filled), sequenceAndState);
+    const grant = o.grant[slot << WORD_SHIFT];
+    if (grant !== UNKNOWN_GRANT) {
+      a = mixA(a, grant);
+      b = mixB(b, grant);
+    }
     const tag = o.tag[slot << WORD_SHIFT];
     if (tag !== NO_TAG) {
       a = this.#mixTag(mixA, a, tag);

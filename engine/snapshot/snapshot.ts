@@ -20,10 +20,11 @@ import type { ShardState } from '../core/state.ts';
 import { JournalHead } from '../journal/row.ts';
 
 const MAGIC = 0x5358504f;
-const SNAPSHOT_VERSION = 5;
+const SNAPSHOT_VERSION = 6;
 /**
- * Version 4 lists the entries of a hash index in parts that follow from the hashes themselves, version 5 in any parts:
- * a program that writes 4 would not find them. Version 3 also has unused entries among them (book/hashIndex.ts).
+ * Version 5 lacks the grants of orders (book/orders.ts). Version 4 lists the entries of a hash index in parts that follow
+ * from the hashes themselves, later ones in any parts: a program that writes 4 would not find them. Version 3 also has
+ * unused entries among them (book/hashIndex.ts).
  */
 const OLDEST_READ = 3;
 
@@ -56,7 +57,7 @@ export function saveSnapshot(
   const unfinished = `${path}.part`;
   rmSync(unfinished, { force: true });
   try {
-    write(new SnapshotWriter(unfinished), shard, content);
+    write(new SnapshotWriter(unfinished, SNAPSHOT_VERSION), shard, content);
   } catch (error) {
     // A part of a snapshot must not keep a full disk full.
     rmSync(unfinished, { force: true });
@@ -70,7 +71,7 @@ export function saveSnapshot(
 function write(writer: SnapshotWriter, shard: number, { head, nowMs, state }: Position & { state: ShardState }): void {
   try {
     writer.number(MAGIC);
-    writer.number(SNAPSHOT_VERSION);
+    writer.number(writer.version);
     writer.number(shard);
     persistHead(writer, head);
     writer.number(nowMs);
@@ -90,6 +91,7 @@ export function loadSnapshot(file: SnapshotFile, shard: number, state: ShardStat
     const version = reader.number(0);
     if (version < OLDEST_READ || version > SNAPSHOT_VERSION)
       throw new SnapshotError(`snapshot ${file.path}: version ${version}`);
+    reader.version = version;
     if (reader.number(0) !== shard) throw new SnapshotError(`snapshot ${file.path}: of another shard`);
     const head = persistHead(reader, new JournalHead(0, 0, 0));
     const nowMs = reader.number(0);

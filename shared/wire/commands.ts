@@ -53,7 +53,7 @@ const ORDER = {
   expirationSec: safe('0 for none'),
   nonce: safe(),
   feeBps: u32(),
-  unused: unused(1),
+  grant: u32('number of the grant under which the signer signed, or UNKNOWN_GRANT'),
   minTakerNet: safe('0 for none'),
 };
 
@@ -132,6 +132,11 @@ export const COMMAND = family(HEADER, {
     exchange: bytes(20, 'address of the exchange contract'),
     unused: unused(1),
   }),
+  SWEEP: member(17, 'Cancel the orders that the administrator does not allow an account any more.', {
+    reason: alias('flags', u32('CLOSE_REASON')),
+    side: u32('or BOTH_SIDES'),
+    grant: u32('orders of unknown grants count as orders of this one; ANY_GRANT cancels those of all'),
+  }),
 });
 /** The fields that every command has. */
 export const ANY_COMMAND = record('ANY_COMMAND', HEADER, 'The header of every command.');
@@ -166,6 +171,10 @@ const BY_TYPE: readonly AnyLayout[] = Object.values<AnyLayout>(COMMAND).toSorted
 
 export const NO_MARKET = 0xffff_ffff;
 export const BOTH_OUTCOMES = 2;
+export const BOTH_SIDES = 2;
+/** Grants are numbered from 1. In a PLACE of a version without grants this number stands for whatever it was. */
+export const UNKNOWN_GRANT = 0;
+export const ANY_GRANT = 0;
 export const UNCHANGED = 0xffff_ffff;
 export const NO_GROUP = 0;
 

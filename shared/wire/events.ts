@@ -62,7 +62,7 @@ const ORDER = {
 /** The meaning of the last fields depends on the command. */
 const REPLY_NOTE =
   'The reply to a command. The meaning of a, b and c depends on both. INSUFFICIENT_BALANCE: required, available, ' +
-  'reserved. FEE_RATE_MISMATCH: the canonical fee. CANCEL_MANY and CONTRACTS: how many orders were cancelled. ' +
+  'reserved. FEE_RATE_MISMATCH: the canonical fee. CANCEL_MANY, SWEEP and CONTRACTS: how many orders were cancelled. ' +
   'REPLACE: whether the queue position was kept and whether the price changed, 0 or 1 each. A CANCEL that left a ' +
   'tombstone: its untilMs.';
 

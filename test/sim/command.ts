@@ -6,7 +6,9 @@ import { OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import type { Eip712Domain, OrderHasher } from '../../shared/crypto/eip712.ts';
 import {
+  ANY_GRANT,
   BOTH_OUTCOMES,
+  BOTH_SIDES,
   CANCEL_TOMBSTONE,
   COMMAND,
   type CommandType,
@@ -52,6 +54,7 @@ export type Command =
       readonly hash: Uint32Array;
     }
   | { readonly kind: 'cancelMany'; readonly account: number; readonly market?: number; readonly outcome?: number }
+  | { readonly kind: 'sweep'; readonly account: number; readonly side?: number; readonly grant?: number }
   | {
       readonly kind: 'convert';
       readonly account: number;
@@ -157,6 +160,8 @@ function headOf(command: Command): Head {
       return { type: COMMAND.CANCEL.TYPE, flags: CLOSE_REASON.USER };
     case 'cancelMany':
       return { type: COMMAND.CANCEL_MANY.TYPE, market: command.market, flags: CLOSE_REASON.USER };
+    case 'sweep':
+      return { type: COMMAND.SWEEP.TYPE, flags: CLOSE_REASON.ADMIN };
     case 'convert': {
       const flags = command.isSplit ? MOVEMENT.SPLIT : MOVEMENT.MERGE;
       return { type: COMMAND.CONVERT.TYPE, market: command.market, flags };
@@ -203,6 +208,10 @@ function writeBody(ring: RingProducer, word: number, command: Command, marketInd
       break;
     case 'cancelMany':
       words[word + COMMAND.CANCEL_MANY.outcome] = command.outcome ?? BOTH_OUTCOMES;
+      break;
+    case 'sweep':
+      words[word + COMMAND.SWEEP.side] = command.side ?? BOTH_SIDES;
+      words[word + COMMAND.SWEEP.grant] = command.grant ?? ANY_GRANT;
       break;
     case 'convert':
       writeSafe(words, word + COMMAND.CONVERT.amountAtomic, command.amount);
@@ -258,6 +267,9 @@ export function ask(oracle: Oracle, command: Command): number {
       return oracle.cancel(command.account, oracle.idOf(command.placement, command.domain));
     case 'cancelMany':
       oracle.cancelMany(command.account, command.market, command.outcome);
+      return OK;
+    case 'sweep':
+      oracle.sweep(command.account, command.side, command.grant);
       return OK;
     case 'convert':
       return oracle.convert(command.account, command.market, BigInt(command.amount), command.isSplit);

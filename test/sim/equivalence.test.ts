@@ -95,6 +95,10 @@ class Pair {
     if (code === OK && (command.kind === 'replace' || command.kind === 'bury')) {
       assert.deepEqual([outcome.reply.a, outcome.reply.b], this.oracle.answer, what);
     }
+    if (command.kind === 'sweep') {
+      const swept = events.filter((event) => event.kind === 'closed' && event.reason === CLOSE_REASON.ADMIN);
+      assert.equal(outcome.reply.a, swept.length);
+    }
     if (command.kind === 'cancelMany') assert.equal(outcome.reply.a, events.filter(isUserClose).length);
     for (const { market, sequence, type } of outcome.frames) {
       assert.equal(sequence, this.#frameOf(market) + 1, `${what}: public frames are numbered without a gap`);

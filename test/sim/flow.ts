@@ -29,6 +29,8 @@ const FEES_BPS = [50, 35, 20];
 const MIN_LOTS = 3;
 const SETS_AT_START = 60;
 const RECENT = 25;
+/** Numbers of grants that orders have; a few orders have none. */
+const GRANTS = 3;
 
 type FlowOptions = {
   readonly random: Random;
@@ -101,7 +103,8 @@ export class Flow {
     if (dice < 740 && this.placed.length > 0) return this.#replace(nowMs);
     if (dice < 755) return this.#bury(nowMs);
     if (dice < 840 && this.placed.length > 0) return this.#cancel();
-    if (dice < 860) return this.#cancelMany();
+    if (dice < 856) return this.#cancelMany();
+    if (dice < 860) return this.#sweep();
     if (dice < 925) return this.#convert();
     if (dice < 960) return this.#funds();
     if (dice < 985) return this.#patch(nowMs);
@@ -164,6 +167,7 @@ export class Flow {
       ...this.#extras(nowMs),
       salt: this.#nextSalt(),
       isForged: random.chance(2),
+      grant: random.below(GRANTS + 1),
     };
   }
 
@@ -302,6 +306,13 @@ export class Flow {
     const market = random.chance(70) ? random.pick(this.#current) : undefined;
     const outcome = random.chance(50) ? random.below(2) : undefined;
     return { kind: 'cancelMany', account, market, outcome };
+  }
+
+  #sweep(): Command {
+    const random = this.#random;
+    const side = random.chance(50) ? random.below(2) : undefined;
+    const grant = random.chance(70) ? 1 + random.below(GRANTS) : undefined;
+    return { kind: 'sweep', account: random.pick(ACCOUNTS), side, grant };
   }
 
   #convert(): Command {

@@ -45,6 +45,8 @@ type OracleOrder = {
   turn: number;
   clientId: string;
   group: number;
+  /** 0: not known. */
+  grant: number;
 };
 
 type OracleGroup = {
@@ -76,6 +78,8 @@ export type Placement = {
   tooManyOpen?: boolean;
   /** 0 for none. */
   group: number;
+  /** 0: not known. */
+  grant: number;
 };
 
 type Patch = { status?: number; feeBps?: number; endMs?: number };
@@ -341,7 +345,7 @@ export class Oracle {
     const { account, side, outcome, feeBps, expirationSec } = p;
     const id = this.#accepted.size + 1;
     const fresh = { id, account, market: p.market, side, outcome, feeBps, expirationSec, isDormant: false };
-    const named = { ...fresh, turn: turn ?? id, clientId: p.clientId ?? '', group: p.group };
+    const named = { ...fresh, turn: turn ?? id, clientId: p.clientId ?? '', group: p.group, grant: p.grant };
     const order: OracleOrder = { ...named, limitTicks, lots, remaining: lots, filledNotional: 0n };
     const purse = this.#pays(order);
     const reserve = this.#reserves(order);
@@ -438,6 +442,16 @@ export class Oracle {
       if (market !== undefined && order.market !== market) continue;
       if (outcome !== undefined && order.outcome !== outcome) continue;
       this.#close(order, CLOSE_REASON.USER);
+    }
+  }
+
+  /** Orders of an unknown grant go with those of any. */
+  sweep(account: number, side: number | undefined, grant: number | undefined): void {
+    for (const order of [...this.open]) {
+      if (order.account !== account) continue;
+      if (side !== undefined && order.side !== side) continue;
+      if (grant !== undefined && order.grant !== 0 && order.grant !== grant) continue;
+      this.#close(order, CLOSE_REASON.ADMIN);
     }
   }
 

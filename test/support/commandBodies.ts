@@ -13,6 +13,7 @@ import {
   PLACE_SELF_TRADE_SHIFT,
   packKind,
   UNCHANGED,
+  UNKNOWN_GRANT,
 } from '../../shared/wire/commands.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
 
@@ -45,6 +46,7 @@ export type PlacementFields = Extension & {
   minTakerNet?: number;
   /** Default: true. */
   authorized?: boolean;
+  grant?: number;
 };
 
 const { PLACE, MARKET_OPEN, MARKET_PATCH } = COMMAND;
@@ -92,6 +94,7 @@ export function writePlacement(words: Uint32Array, word: number, fields: Placeme
   writeSafe(words, word + PLACE.takerAmount, fields.takerAmount);
   writeSafe(words, word + PLACE.expirationSec, fields.expirationSec ?? 0);
   words[word + PLACE.feeBps] = fields.feeBps;
+  words[word + PLACE.grant] = fields.grant ?? UNKNOWN_GRANT;
   writeSafe(words, word + PLACE.minTakerNet, fields.minTakerNet ?? 0);
   if (isExtended) writeExtension(words, word, fields);
 }

@@ -11,7 +11,9 @@ import type { Verifier } from '../../engine/verify/verifier.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, SIDE } from '../../shared/base/codes.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import {
+  ANY_GRANT,
   BOTH_OUTCOMES,
+  BOTH_SIDES,
   COMMAND,
   type CommandType,
   claimCommand,
@@ -202,6 +204,14 @@ export class EngineRig {
   cancelMany(account: number, market: number = NO_MARKET, outcome: number = BOTH_OUTCOMES): CommandResult {
     const word = this.#begin(COMMAND.CANCEL_MANY.TYPE, account, market, CLOSE_REASON.USER);
     this.#producer.words[word + COMMAND.CANCEL_MANY.outcome] = outcome;
+    return this.#run();
+  }
+
+  /** Cancels what the administrator does not allow the account any more. */
+  sweep(account: number, side: number = BOTH_SIDES, grant: number = ANY_GRANT): CommandResult {
+    const word = this.#begin(COMMAND.SWEEP.TYPE, account, NO_MARKET, CLOSE_REASON.ADMIN);
+    this.#producer.words[word + COMMAND.SWEEP.side] = side;
+    this.#producer.words[word + COMMAND.SWEEP.grant] = grant;
     return this.#run();
   }
 

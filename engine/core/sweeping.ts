@@ -1,0 +1,35 @@
+/**
+ * The orders that an account may not have any more, because the administrator restricted it or took a grant away
+ * (RULES.md 9.14, 9.15). A part of apply.ts, bound by the rules stated there. Owner: the shard thread.
+ *
+ * A sweep runs in its turn behind every order that was sent before it, and the gateway sends none after it that it
+ * would concern: so no order that it concerns is open once it has run.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import * as commands from '../../shared/wire/commands.ts';
+import { NONE, WORD_SHIFT } from '../book/orders.ts';
+import type { ShardState } from './state.ts';
+
+const { ANY_COMMAND, ANY_GRANT, BOTH_SIDES, COMMAND, UNKNOWN_GRANT, kindSide } = commands;
+const { SWEEP } = COMMAND;
+
+/** Cancels them, oldest first. @returns how many there were. */
+export function sweep({ closing, markets, orders }: ShardState, words: Uint32Array, word: number): number {
+  const side = words[word + SWEEP.side];
+  const grant = words[word + SWEEP.grant];
+  let cancelled = 0;
+  for (let slot = orders.firstOf(words[word + ANY_COMMAND.account]); slot !== NONE; ) {
+    const row = slot << WORD_SHIFT;
+    const after = orders.accountNext[row];
+    const own = orders.grant[row];
+    const isOfSide = side === BOTH_SIDES || kindSide(orders.kind[row]) === side;
+    if (isOfSide && (grant === ANY_GRANT || own === grant || own === UNKNOWN_GRANT)) {
+      const market = markets.get(orders.market[row]);
+      assert(market !== undefined, 'ORDERS-1: the market of an open order is known');
+      closing.close(market, slot, words[word + SWEEP.reason]);
+      cancelled++;
+    }
+    slot = after;
+  }
+  return cancelled;
+}
