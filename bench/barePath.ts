@@ -61,7 +61,7 @@ class BarePath {
     this.#key = new HmacKey(Buffer.from(credentials.secret, 'base64url'));
     // The rules of a placement read no more of a market.
     this.#market = { yesTokenId: market.yes_token_id, noTokenId: market.no_token_id } as MarketEntry;
-    this.#encoder = new OrderEncoder({ ownerOf: () => ACCOUNT, maySign: () => true });
+    this.#encoder = new OrderEncoder({ grantOf: () => 1 });
     const commandRing = createRingBuffer(RING_BYTES);
     const answerRing = createRingBuffer(RING_BYTES);
     this.#commands = new RingProducer(commandRing);

@@ -1,16 +1,17 @@
 /**
  * The orders that an account may not have any more, because the administrator restricted it or took a grant away
- * (RULES.md 9.14, 9.15). A part of apply.ts, bound by the rules stated there. Owner: the shard thread.
+ * (RULES.md 9.15, 9.16). A part of apply.ts, bound by the rules stated there. Owner: the shard thread.
  *
  * A sweep runs in its turn behind every order that was sent before it, and the gateway sends none after it that it
  * would concern: so no order that it concerns is open once it has run.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { NONE, WORD_SHIFT } from '../book/orders.ts';
 import type { ShardState } from './state.ts';
 
-const { ANY_COMMAND, ANY_GRANT, BOTH_SIDES, COMMAND, UNKNOWN_GRANT, kindSide } = commands;
+const { ANY_COMMAND, ANY_GRANT, BOTH_SIDES, COMMAND, kindSide } = commands;
 const { SWEEP } = COMMAND;
 
 /** Cancels them, oldest first. @returns how many there were. */

@@ -16,7 +16,7 @@
  * It is no cryptography: it notices a bug or a flipped bit, not an attacker who can write the journal.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { UNKNOWN_GRANT } from '../../shared/wire/commands.ts';
+import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { extend } from '../base/columns.ts';
 import { DirtyRows } from '../base/dirtyRows.ts';
 import type { Market } from '../book/market.ts';

@@ -22,9 +22,9 @@ import { JournalHead } from '../journal/row.ts';
 const MAGIC = 0x5358504f;
 const SNAPSHOT_VERSION = 6;
 /**
- * Version 5 lacks the grants of orders (book/orders.ts). Version 4 lists the entries of a hash index in parts that follow
- * from the hashes themselves, later ones in any parts: a program that writes 4 would not find them. Version 3 also has
- * unused entries among them (book/hashIndex.ts).
+ * Version 5 lacks the grants of orders (book/orders.ts). Version 4 lists the entries of a hash index in parts that
+ * follow from the hashes themselves, later ones in any parts: a program that writes 4 would not find them. Version 3
+ * also has unused entries among them (book/hashIndex.ts).
  */
 const OLDEST_READ = 3;
 

@@ -7,6 +7,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
+import type { AccountStates } from '../store/accountStates.ts';
 import { type FundKind, type FundMovement, type Movements, referenceHash } from '../store/movements.ts';
 
 /** The part of the shard client that is used here. */
@@ -29,13 +30,15 @@ type FundResult =
 export class Funding {
   readonly #movements: Movements;
   readonly #engine: FundsEngine;
+  readonly #states: Pick<AccountStates, 'reducingRefusal'>;
   readonly #clock: Clock;
   /** By account, kind and reference: a request that repeats a movement under way waits for the same answer. */
   readonly #underWay = new Map<string, { readonly amountMicro: number; readonly result: Promise<FundResult> }>();
 
-  constructor(movements: Movements, engine: FundsEngine, clock: Clock) {
+  constructor(movements: Movements, engine: FundsEngine, states: Pick<AccountStates, 'reducingRefusal'>, clock: Clock) {
     this.#movements = movements;
     this.#engine = engine;
+    this.#states = states;
     this.#clock = clock;
   }
 
@@ -66,6 +69,8 @@ export class Funding {
       if (earlier.amountMicro !== amountMicro) return OTHER_AMOUNT;
       return earlier.status === 'completed' ? { movement: earlier } : this.#send(earlier, true);
     }
+    const restricted = kind === MOVEMENT.WITHDRAWAL ? this.#states.reducingRefusal(account) : null;
+    if (restricted !== null) return { movement: null, code: restricted.number };
     if (kind === MOVEMENT.DEPOSIT && !this.#movements.hasRoomFor(amountMicro)) return TOO_MUCH;
     return this.#send(this.#movements.start(account, kind, amountMicro, reference, this.#clock.nowMs()), false);
   }

@@ -12,6 +12,7 @@ import type { AdminFeed } from '../operator/feed.ts';
 import type { Funding } from '../operator/funding.ts';
 import type { MarketCommands } from '../operator/markets.ts';
 import type { Metrics } from '../operator/metrics.ts';
+import type { Restrictions } from '../operator/restrictions.ts';
 import type { Config } from '../process/config.ts';
 import type { QueryPool } from '../queries/pool.ts';
 import type { Volumes } from '../queries/volumes.ts';
@@ -35,6 +36,7 @@ import { adminOpenOrderRoutes } from './admin/openOrders.ts';
 import { adminOperatorRoutes } from './admin/operators.ts';
 import { adminPlatformRoutes } from './admin/platform.ts';
 import { adminResolutionRoutes } from './admin/resolution.ts';
+import { adminRestrictionRoutes } from './admin/restrictions.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import { MarketResponses } from './json/market.ts';
 import { marketDataRoutes } from './public/marketData.ts';
@@ -53,6 +55,7 @@ type RouteTableDeps = {
   readonly audit: AuditLog;
   readonly marketCommands: MarketCommands;
   readonly funding: Funding;
+  readonly restrictions: Restrictions;
   readonly groups: GroupCommands;
   readonly views: Views;
   readonly engine: ShardClient;
@@ -76,22 +79,23 @@ type RouteTableDeps = {
 
 export function routeTable(deps: RouteTableDeps): Route[] {
   const { config, clock, control, marketCommands, groups, views, engine, queries, volumes, isDiskLow } = deps;
-  const { accounts, catalog, contracts, keys, openOrderBounds, operators, platform } = control;
+  const { accounts, accountStates, catalog, contracts, keys, openOrderBounds, operators, platform } = control;
   const responses = new MarketResponses(views, volumes);
   const routes: Route[] = [
     ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness: deps.readiness }),
     ...metricsRoutes(deps.metrics),
     ...marketRoutes({ catalog, views, responses }),
     ...marketDataRoutes({ catalog, views, clock }),
-    ...orderRoutes({ ...deps, accounts, catalog, groups, openOrderBounds, isDiskLow }),
+    ...orderRoutes({ ...deps, accounts, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
     ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
-    ...fundRoutes({ engine, views, catalog }),
-    ...claimRoutes({ engine, views, catalog }),
+    ...fundRoutes({ engine, views, catalog, accountStates }),
+    ...claimRoutes({ engine, views, catalog, accountStates }),
     ...historyRoutes({ queries }),
     ...streamRoutes({ stream: deps.stream, trustProxy: config.trustProxy }),
-    ...adminUserRoutes({ accounts, keys, views, clock }),
+    ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
+    ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions }),
     ...adminFundRoutes({ accounts, funding: deps.funding, catalog, views }),
     ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
     ...adminResolutionRoutes({ catalog, views, marketCommands, responses }),

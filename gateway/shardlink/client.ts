@@ -187,6 +187,15 @@ export class ShardClient {
     return this.#link.publish(shard);
   }
 
+  /** Cancels the orders of the account in the shard that it may not have any more; `a` is how many there were. */
+  sweep(shard: number, account: number, side: number, grant: number): Promise<CommandResult> {
+    const { ADMIN } = CLOSE_REASON;
+    return this.#link.request(shard, COMMAND.SWEEP.TYPE, account, NO_MARKET, ADMIN, ({ words }, word) => {
+      words[word + COMMAND.SWEEP.side] = side;
+      words[word + COMMAND.SWEEP.grant] = grant;
+    });
+  }
+
   /** Splits USDC into full sets of a market's tokens, or merges sets back into USDC. */
   convert<C>(
     shard: number,

@@ -1,16 +1,17 @@
 /**
- * Users, their wallets and the delegates of wallets: in memory for the request path, written through to control.db.
+ * Users and their wallets: in memory for the request path, written through to control.db.
  * Owner: the gateway thread. Addresses are 0x and 40 lowercase hex digits everywhere in here.
  *
  * Invariants:
  *   ACCOUNTS-1  Account indexes are dense from 1; 0 is the fee account and never a user.
- *   ACCOUNTS-2  A wallet belongs to exactly one account, for ever.
- *   ACCOUNTS-3  A delegate link starts at a wallet that belongs to an account.
+ *   ACCOUNTS-2  A wallet belongs to exactly one account, for ever, also while it is not linked.
+ *   ACCOUNTS-3  A wallet is linked as long as it has a grant for itself. A delegate's grant is of a linked wallet.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
-import { MAX_ACCOUNTS } from '../../shared/base/codes.ts';
+import { MAX_ACCOUNTS, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import type { ControlDatabase } from './database.ts';
+import { type Grant, Grants } from './grants.ts';
 
 export type User = {
   readonly index: number;
@@ -23,7 +24,7 @@ export type User = {
   /** The account index of the referrer. */
   readonly referredBy: number | null;
   readonly createdMs: number;
-  /** The wallets in the order in which they were linked; the first is the primary one. */
+  /** The linked wallets in the order in which they came; the first is the primary one. */
   readonly wallets: string[];
 };
 
@@ -51,28 +52,26 @@ const CODE_ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const CODE_CHARACTERS = 8;
 
 export class Accounts {
+  /** They say who may sign for which wallet. */
+  readonly grants: Grants;
   readonly #database: ControlDatabase;
   /** Position is the account index; position 0 stays empty. */
   readonly #users: (User | undefined)[] = [undefined];
   readonly #byId = new Map<string, User>();
   readonly #byReferralCode = new Map<string, User>();
   readonly #ownerOfWallet = new Map<string, number>();
-  readonly #signersOfWallet = new Map<string, Set<string>>();
   readonly #insertUser;
   readonly #insertWallet;
-  readonly #insertDelegate;
 
   constructor(database: ControlDatabase) {
     this.#database = database;
+    this.grants = new Grants(database);
     this.#insertUser = database.prepare<UserRow>(
       `INSERT INTO users (account_index, id, display_name, email, role, referral_code, referred_by, created_ms)
        VALUES ($account_index, $id, $display_name, $email, $role, $referral_code, $referred_by, $created_ms)`,
     );
     this.#insertWallet = database.prepare<[string, number]>(
       'INSERT INTO wallets (address, account_index) VALUES (?, ?)',
-    );
-    this.#insertDelegate = database.prepare<[string, string]>(
-      'INSERT OR IGNORE INTO delegates (maker, signer) VALUES (?, ?)',
     );
     this.#load();
   }
@@ -85,6 +84,11 @@ export class Accounts {
     return this.#users.length >= MAX_ACCOUNTS;
   }
 
+  /** Up to `limit` users with a higher index than `after`, in the order in which they were made. */
+  list(after: number, limit: number): User[] {
+    return this.#users.slice(after + 1, after + 1 + limit).filter((user) => user !== undefined);
+  }
+
   byId(id: string): User | undefined {
     return this.#byId.get(id);
   }
@@ -94,9 +98,7 @@ export class Accounts {
   }
 
   idOf(accountIndex: number): string {
-    const user = this.#users[accountIndex];
-    assert(user !== undefined, 'ACCOUNTS-1: an account index belongs to a user');
-    return user.id;
+    return this.#userAt(accountIndex).id;
   }
 
   /** The account of a wallet, or 0 when it belongs to no account. */
@@ -104,8 +106,9 @@ export class Accounts {
     return this.#ownerOfWallet.get(address) ?? NO_ACCOUNT;
   }
 
-  maySign(maker: string, signer: string): boolean {
-    return maker === signer || this.#signersOfWallet.get(maker)?.has(signer) === true;
+  /** The number of the grant under which an order of this account is signed; UNKNOWN_GRANT when there is none. */
+  grantOf(accountIndex: number, maker: string, signer: string): number {
+    return this.ownerOf(maker) === accountIndex ? this.grants.numberOf(maker, signer) : UNKNOWN_GRANT;
   }
 
   /** The caller has checked that the wallet is free and the table is not full. */
@@ -122,27 +125,45 @@ export class Accounts {
       createdMs: nowMs,
       wallets: [],
     };
-    this.#database.transaction(() => {
+    const grant = this.#database.transaction(() => {
       this.#insertUser.run(toRow(user));
-      if (fields.wallet !== null) this.#insertWallet.run(fields.wallet, user.index);
+      return fields.wallet === null ? null : this.#insertLink(fields.wallet, user);
     })();
     this.#add(user);
-    if (fields.wallet !== null) this.#addWallet(fields.wallet, user);
+    if (grant !== null) this.#link(grant, user);
     return user;
   }
 
-  /** The caller has checked that the wallet is free. */
+  /** Links a wallet that is free, or one of this user's that was removed. */
   addWallet(user: User, address: string): void {
-    assert(this.ownerOf(address) === NO_ACCOUNT, 'ACCOUNTS-2: a wallet is linked once');
-    this.#insertWallet.run(address, user.index);
-    this.#addWallet(address, user);
+    const owner = this.ownerOf(address);
+    assert(owner === NO_ACCOUNT || owner === user.index, 'ACCOUNTS-2: a wallet belongs to one account');
+    this.#link(this.#database.transaction(() => this.#insertLink(address, user))(), user);
+  }
+
+  /** The grants of the wallet have been removed. It stays with its account and may be linked to it again. */
+  unlink(address: string): void {
+    assert(!this.grants.isLinked(address), 'ACCOUNTS-3: a linked wallet has a grant for itself');
+    const { wallets } = this.#userAt(this.ownerOf(address));
+    wallets.splice(wallets.indexOf(address), 1);
   }
 
   /** Lets `signer` sign orders that `maker` pays for. A repeated call changes nothing. */
   addDelegate(maker: string, signer: string): void {
-    assert(this.ownerOf(maker) !== NO_ACCOUNT, 'ACCOUNTS-3: a delegate link starts at a linked wallet');
-    this.#insertDelegate.run(maker, signer);
-    this.#addDelegate(maker, signer);
+    assert(this.grants.isLinked(maker), 'ACCOUNTS-3: a delegate is of a linked wallet');
+    if (this.grants.numberOf(maker, signer) !== UNKNOWN_GRANT) return;
+    this.grants.use(this.grants.insert(maker, signer));
+  }
+
+  #insertLink(address: string, user: User): Grant {
+    if (this.ownerOf(address) === NO_ACCOUNT) this.#insertWallet.run(address, user.index);
+    return this.grants.insert(address, address);
+  }
+
+  #link(grant: Grant, user: User): void {
+    this.grants.use(grant);
+    this.#ownerOfWallet.set(grant.maker, user.index);
+    user.wallets.push(grant.maker);
   }
 
   #load(): void {
@@ -154,14 +175,18 @@ export class Accounts {
       )
       .all();
     for (const row of wallets) {
-      const user = this.#users[row.account_index];
-      assert(user !== undefined, 'ACCOUNTS-2: a wallet belongs to a user');
-      this.#addWallet(row.address, user);
+      this.#ownerOfWallet.set(row.address, row.account_index);
     }
-    const delegates = this.#database
-      .prepare<[], { maker: string; signer: string }>('SELECT maker, signer FROM delegates')
-      .all();
-    for (const row of delegates) this.#addDelegate(row.maker, row.signer);
+    // A wallet that was removed and linked again comes last, as it did when that happened.
+    const linked = wallets.map(({ address }) => address).filter((address) => this.grants.isLinked(address));
+    linked.sort((a, b) => this.grants.numberOf(a, a) - this.grants.numberOf(b, b));
+    for (const address of linked) this.#userAt(this.ownerOf(address)).wallets.push(address);
+  }
+
+  #userAt(accountIndex: number): User {
+    const user = this.#users[accountIndex];
+    assert(user !== undefined, 'ACCOUNTS-1: an account index belongs to a user');
+    return user;
   }
 
   #add(user: User): void {
@@ -169,17 +194,6 @@ export class Accounts {
     this.#users.push(user);
     this.#byId.set(user.id, user);
     this.#byReferralCode.set(user.referralCode, user);
-  }
-
-  #addWallet(address: string, user: User): void {
-    user.wallets.push(address);
-    this.#ownerOfWallet.set(address, user.index);
-  }
-
-  #addDelegate(maker: string, signer: string): void {
-    const signers = this.#signersOfWallet.get(maker);
-    if (signers === undefined) this.#signersOfWallet.set(maker, new Set([signer]));
-    else signers.add(signer);
   }
 
   #freeReferralCode(): string {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { WalReserve } from '../../shared/base/walReserve.ts';
 import { type AuditKey, deriveAuditKey } from '../../shared/crypto/auditChain.ts';
 import { type Config, ConfigError } from '../process/config.ts';
+import { AccountStates } from './accountStates.ts';
 import { Accounts } from './accounts.ts';
 import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
@@ -29,6 +30,7 @@ export type Control = {
   readonly auditKey: AuditKey;
   readonly operators: Operators;
   readonly accounts: Accounts;
+  readonly accountStates: AccountStates;
   readonly keys: ApiKeys;
   readonly catalog: Catalog;
   readonly movements: Movements;
@@ -63,6 +65,7 @@ export function openControl(config: Config): Control {
       auditKey: deriveAuditKey(masterKey),
       operators: new Operators(database),
       accounts,
+      accountStates: new AccountStates(database),
       keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),
       catalog: new Catalog(database, shards),
       movements: new Movements(database),

@@ -17,6 +17,7 @@ const MIGRATIONS = [
   'control-003.sql',
   'control-004.sql',
   'control-005.sql',
+  'control-006.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

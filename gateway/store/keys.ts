@@ -34,6 +34,15 @@ export type KeyPolicy = {
   readonly allowedIps?: readonly string[] | null;
 };
 
+/** All there is to know of a key but its secrets. */
+export type KnownKey = {
+  readonly keyId: string;
+  readonly policy: KeyPolicy;
+  readonly expiresMs: number | null;
+  readonly revokedMs: number | null;
+  readonly createdMs: number;
+};
+
 export type IssuedKey = { readonly key: ApiKey; readonly secret: string; readonly passphrase: string };
 
 type KeyRow = {
@@ -63,6 +72,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   readonly #insert;
   readonly #revoke;
   readonly #raiseAhead;
+  readonly #listOf;
 
   /** Throws when the master key is not the one the secrets were sealed with. */
   constructor(database: ControlDatabase, masterKey: Uint8Array, idOf: (accountIndex: number) => string) {
@@ -72,6 +82,9 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
          $revoked_ms, $created_ms, $ahead_sec)`,
     );
     this.#revoke = database.prepare<[number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?');
+    this.#listOf = database.prepare<[number], KeyRow>(
+      'SELECT * FROM api_keys WHERE account_index = ? ORDER BY created_ms, key_id',
+    );
     this.#raiseAhead = database.prepare<[number, string]>('UPDATE api_keys SET ahead_sec = ? WHERE key_id = ?');
     for (const row of database.prepare<[], KeyRow>('SELECT * FROM api_keys').iterate()) {
       this.#aheadBefore.set(row.key_id, row.ahead_sec);
@@ -81,6 +94,17 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
 
   find(keyId: string): ApiKey | undefined {
     return this.#keys.get(keyId);
+  }
+
+  /** The keys of an account, the revoked ones too, in the order in which they were made. */
+  listOf(account: number): KnownKey[] {
+    return this.#listOf.all(account).map((row) => ({
+      keyId: row.key_id,
+      policy: JSON.parse(row.policy),
+      expiresMs: row.expires_ms,
+      revokedMs: row.revoked_ms,
+      createdMs: row.created_ms,
+    }));
   }
 
   issue(user: User, policy: KeyPolicy, expiresMs: number | null, nowMs: number): IssuedKey {

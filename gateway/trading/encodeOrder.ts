@@ -5,7 +5,7 @@
 
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { assert } from '../../shared/base/assert.ts';
-import { SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex, tryParseUint256 } from '../../shared/base/hex.ts';
 import { writeClientId } from '../../shared/wire/clientId.ts';
 import {
@@ -45,9 +45,9 @@ export class OrderEncoder {
   readonly #plain = new Uint32Array(EXTENDED_PLACE.BYTES / 4).subarray(0, COMMAND.PLACE.BYTES / 4);
   readonly #extended = new Uint32Array(this.#plain.buffer);
   readonly #bytes = new Uint8Array(this.#plain.buffer);
-  readonly #accounts: Pick<Accounts, 'ownerOf' | 'maySign'>;
+  readonly #accounts: Pick<Accounts, 'grantOf'>;
 
-  constructor(accounts: Pick<Accounts, 'ownerOf' | 'maySign'>) {
+  constructor(accounts: Pick<Accounts, 'grantOf'>) {
     this.#accounts = accounts;
   }
 
@@ -78,13 +78,15 @@ export class OrderEncoder {
       bytes.fill(0, COMMAND.PLACE.signature * 4, COMMAND.PLACE.signature * 4 + SIGNATURE_BYTES);
     }
     const timeInForce = TIME_IN_FORCE[body.time_in_force ?? 'GTC'];
-    const bits = this.#bits(body, placer) | moreBits;
+    const grant = this.#accounts.grantOf(placer.accountIndex, body.maker.toLowerCase(), body.signer.toLowerCase());
+    const bits = bitsOf(body, placer, grant) | moreBits;
     record[COMMAND.PLACE.kind] = packKind(SIDE[body.side], body.outcome_index, timeInForce, bits);
     writeSafe(record, COMMAND.PLACE.makerAmount, Number(body.maker_amount));
     writeSafe(record, COMMAND.PLACE.takerAmount, Number(body.taker_amount));
     writeSafe(record, COMMAND.PLACE.expirationSec, body.expiration ?? 0);
     writeSafe(record, COMMAND.PLACE.nonce, Number(body.nonce));
     record[COMMAND.PLACE.feeBps] = body.fee_rate_bps;
+    record[COMMAND.PLACE.grant] = grant;
     writeSafe(record, COMMAND.PLACE.minTakerNet, Number(body.min_taker_net ?? 0));
   }
 
@@ -102,21 +104,15 @@ export class OrderEncoder {
     }
     if (body.client_order_id !== undefined) writeClientId(record, 0, body.client_order_id);
   }
+}
 
-  #bits(body: PlacementBody, placer: Placer): number {
-    const selfTrade =
-      body.self_trade_prevention === undefined
-        ? placer.selfTradePrevention
-        : SELF_TRADE_NAMES.indexOf(body.self_trade_prevention);
-    let bits = selfTrade << PLACE_SELF_TRADE_SHIFT;
-    if (body.post_only === true) bits |= PLACE_BIT_POST_ONLY;
-    if (this.#isAuthorized(body, placer)) bits |= PLACE_BIT_AUTHORIZED;
-    return bits;
-  }
-
-  #isAuthorized(body: PlacementBody, placer: Placer): boolean {
-    const maker = body.maker.toLowerCase();
-    if (this.#accounts.ownerOf(maker) !== placer.accountIndex) return false;
-    return this.#accounts.maySign(maker, body.signer.toLowerCase());
-  }
+function bitsOf(body: PlacementBody, placer: Placer, grant: number): number {
+  const selfTrade =
+    body.self_trade_prevention === undefined
+      ? placer.selfTradePrevention
+      : SELF_TRADE_NAMES.indexOf(body.self_trade_prevention);
+  let bits = selfTrade << PLACE_SELF_TRADE_SHIFT;
+  if (body.post_only === true) bits |= PLACE_BIT_POST_ONLY;
+  if (grant !== UNKNOWN_GRANT) bits |= PLACE_BIT_AUTHORIZED;
+  return bits;
 }

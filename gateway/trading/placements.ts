@@ -4,6 +4,7 @@
  * Owner: the gateway thread.
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
+import { SIDE } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
 import { NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
@@ -15,6 +16,7 @@ import type { QueryPool } from '../queries/pool.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import { refusalOf } from '../shardlink/refusal.ts';
 import type { ReplyHandler, ShardReply } from '../shardlink/reply.ts';
+import type { AccountStates } from '../store/accountStates.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { Catalog } from '../store/catalog.ts';
 import { NONE } from '../views/growingColumn.ts';
@@ -71,7 +73,8 @@ export type PlacementsDeps = {
   readonly engine: ShardClient;
   readonly views: Views;
   readonly catalog: Pick<Catalog, 'byId'>;
-  readonly accounts: Pick<Accounts, 'ownerOf' | 'maySign'>;
+  readonly accounts: Pick<Accounts, 'grantOf'>;
+  readonly accountStates: Pick<AccountStates, 'placingRefusal'>;
   readonly clientIds: ClientOrderIds;
   /** Null where nothing is limited. */
   readonly badSignatures: BadSignatures | null;
@@ -118,6 +121,8 @@ export class Placements {
     if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
     const mismatch = refuseToken(body, market);
     if (mismatch !== null) return mismatch;
+    const restricted = this.#deps.accountStates.placingRefusal(task.account, SIDE[body.side]);
+    if (restricted !== null) return { row: restricted };
     const { shard, index } = market;
     // A shard that was away when the group was made is sent it when it is back.
     if (group !== NO_GROUP && !this.#deps.groups.isKnownTo(shard, group)) return { row: ERRORS.ENGINE_BUSY };

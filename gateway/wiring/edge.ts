@@ -207,7 +207,7 @@ export class Edge {
   #routes(): Route[] {
     const { config, clock, stores, trading, feed, onError } = this.#options;
     const { control, views, queries, volumes } = stores;
-    const { marketCommands, funding, groups, engine, deadMansSwitch, rotation } = trading;
+    const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, rotation } = trading;
     return routeTable({
       config,
       clock,
@@ -215,6 +215,7 @@ export class Edge {
       audit: stores.audit,
       marketCommands,
       funding,
+      restrictions,
       groups,
       views,
       engine,

@@ -113,6 +113,7 @@ export class Exchange {
         this.trading.link,
         this.trading.deadMansSwitch,
         this.trading.rotation,
+        this.trading.restrictions,
         stores.audit,
         this.#edge.refusedLogins,
       ],

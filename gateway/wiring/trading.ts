@@ -9,6 +9,7 @@ import { ContractRotation } from '../operator/contractRotation.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Funding } from '../operator/funding.ts';
 import { MarketCommands } from '../operator/markets.ts';
+import { Restrictions } from '../operator/restrictions.ts';
 import type { Logger } from '../process/log.ts';
 import { contractsOf } from '../routes/public/platform.ts';
 import { ShardClient } from '../shardlink/client.ts';
@@ -38,6 +39,7 @@ export class Trading {
   readonly engine: ShardClient;
   readonly marketCommands: MarketCommands;
   readonly funding: Funding;
+  readonly restrictions: Restrictions;
   readonly groups: GroupCommands;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
@@ -62,7 +64,14 @@ export class Trading {
     this.link = new ShardLink({ shards, views, follower, waitingPlacements, clock, onHandlerError, onFatal });
     this.engine = new ShardClient(this.link);
     this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock);
-    this.funding = new Funding(control.movements, this.engine, clock);
+    this.funding = new Funding(control.movements, this.engine, control.accountStates, clock);
+    this.restrictions = new Restrictions({
+      shards,
+      engine: this.engine,
+      states: control.accountStates,
+      accounts: control.accounts,
+      clock,
+    });
     this.groups = new GroupCommands(control.orderGroups, views, this.engine, shards);
     this.deadMansSwitch = new DeadMansSwitch({
       shards,
@@ -90,9 +99,10 @@ export class Trading {
 
   /**
    * A shard is READY: carries out what control.db holds and the shard perhaps does not, because a thread or the process
-   * ended in between.
+   * ended in between. What an account may not have any more goes first: no request has reached the shard yet.
    */
   async finishInterrupted(shard: number): Promise<void> {
+    await this.restrictions.shardReady(shard);
     await this.marketCommands.openMissing(shard);
     await this.funding.resumePending();
     await this.groups.reconcile();

@@ -2,7 +2,7 @@
  * Schemas of an account's balances, limits and preferences, and of the administrator's commands for users and their
  * funds.
  */
-import { MAX_OPEN_ORDERS, MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
+import { ACCOUNT_STATE_NAMES, MAX_OPEN_ORDERS, MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
 import { ADDRESS, AMOUNT, COUNT, FLAG, HASH, MESSAGE_TEXT, OUTCOME_INDEX, TIME, UNITS, UUID } from './fields.ts';
 import { arrayOf, type FromSchema, object, orNull } from './schema.ts';
 
@@ -156,8 +156,10 @@ export const NEW_USER = {
 } as const;
 export type NewUser = FromSchema<typeof NEW_USER>;
 
+const STATE = { type: 'string', enum: ACCOUNT_STATE_NAMES } as const;
 const PROFILE_FIELDS = {
   id: UUID,
+  state: STATE,
   email: orNull(EMAIL),
   display_name: orNull(DISPLAY_NAME),
   wallet_address: orNull(ADDRESS),
@@ -169,6 +171,41 @@ const PROFILE_FIELDS = {
 export const PROFILE = object(PROFILE_FIELDS);
 export type Profile = FromSchema<typeof PROFILE>;
 export const PROFILE_WITH_BALANCE = object({ ...PROFILE_FIELDS, usdc: object(HOLDING) });
+
+/** The whole profile, after something was taken away from the account. */
+export const RESTRICTED = object({
+  ...PROFILE_FIELDS,
+  orders_cancelled: COUNT,
+  is_complete: {
+    type: 'boolean',
+    description: 'False while a shard is away: it cancels the other orders before it trades again.',
+  },
+});
+export type Restricted = FromSchema<typeof RESTRICTED>;
+
+export const ACCOUNT_STATE_BODY = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['state'],
+  properties: { state: STATE },
+} as const;
+export type AccountStateName = (typeof ACCOUNT_STATE_NAMES)[number];
+
+export const USER_QUERY = {
+  type: 'object',
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
+    cursor: { type: 'integer', minimum: 0, description: 'The `next_cursor` of the page before.', examples: [100] },
+  },
+} as const;
+export const USER_PAGE = object({
+  users: arrayOf(PROFILE),
+  next_cursor: orNull({ type: 'integer', examples: [100] }),
+});
+export type UserPage = FromSchema<typeof USER_PAGE>;
+
+export const WALLETS = object({ wallets: arrayOf(ADDRESS) });
+export type Wallets = FromSchema<typeof WALLETS>;
 
 export const WALLET = {
   type: 'object',
@@ -185,6 +222,8 @@ export const DELEGATE = {
   properties: { maker: ADDRESS, signer: ADDRESS },
 } as const;
 export type Delegate = FromSchema<typeof DELEGATE>;
+export const DELEGATES = object({ delegates: arrayOf(DELEGATE) });
+export type Delegates = FromSchema<typeof DELEGATES>;
 
 export const NEW_API_KEY = {
   type: 'object',
@@ -217,14 +256,8 @@ export const NEW_API_KEY = {
 } as const;
 export type NewApiKey = FromSchema<typeof NEW_API_KEY>;
 
-export const ISSUED_API_KEY = object({
+const KEY_FIELDS = {
   key_id: { type: 'string', examples: ['key_Zm9vYmFyYmF6cXV1'] },
-  secret: {
-    type: 'string',
-    description: 'Shown this once.',
-    examples: ['c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ'],
-  },
-  passphrase: { type: 'string', description: 'Shown this once.', examples: ['cGFzc3BocmFzZS1wYXNzcGhyYXNl'] },
   scopes: arrayOf({ type: 'string', enum: SCOPE_NAMES }),
   tier: { type: 'string', enum: TIER_NAMES },
   rate_limit_override: orNull(RATE_LIMIT),
@@ -232,6 +265,19 @@ export const ISSUED_API_KEY = object({
   require_signing_version: orNull({ type: 'integer', enum: [1, 2] }),
   self_trade_prevention: { type: 'string', enum: SELF_TRADE_NAMES },
   allowed_ips: orNull(arrayOf({ type: 'string', examples: ['10.0.0.0/8'] })),
+} as const;
+export const KNOWN_API_KEY = object({ ...KEY_FIELDS, created_at: TIME, revoked_at: orNull(TIME) });
+export const API_KEYS = object({ api_keys: arrayOf(KNOWN_API_KEY) });
+export type ApiKeyList = FromSchema<typeof API_KEYS>;
+
+export const ISSUED_API_KEY = object({
+  ...KEY_FIELDS,
+  secret: {
+    type: 'string',
+    description: 'Shown this once.',
+    examples: ['c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ'],
+  },
+  passphrase: { type: 'string', description: 'Shown this once.', examples: ['cGFzc3BocmFzZS1wYXNzcGhyYXNl'] },
 });
 export type IssuedApiKey = FromSchema<typeof ISSUED_API_KEY>;
 

@@ -86,6 +86,14 @@ export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3, CLAIM: 
 export type Movement = (typeof MOVEMENT)[keyof typeof MOVEMENT];
 export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim'] as const;
 
+/** Grants are numbered from 1: no grant, or the one of an order that was placed by a version without grants. */
+export const UNKNOWN_GRANT = 0;
+
+/** The states of an account (RULES.md 9.15). */
+export const ACCOUNT_STATE = { ACTIVE: 0, CLOSE_ONLY: 1, FROZEN: 2 } as const;
+export type AccountState = (typeof ACCOUNT_STATE)[keyof typeof ACCOUNT_STATE];
+export const ACCOUNT_STATE_NAMES = ['active', 'close_only', 'frozen'] as const;
+
 /** Price steps per USDC that a market may choose; the lot is as many atomic tokens. */
 export const TICKS_PER_UNIT = [10, 100, 1000, 10_000] as const;
 

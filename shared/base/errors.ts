@@ -98,6 +98,8 @@ export const ERRORS = {
   RESOURCE_NOT_FOUND: row(408, 'NOT_FOUND', 404, 'not found'),
   MARKET_NOT_FOUND: row(409, 'NOT_FOUND', 404, 'market not found'),
   CONFLICT: row(410, 'CONFLICT', 409, 'conflict'),
+  ACCOUNT_FROZEN: row(306, 'ACCOUNT_FROZEN', 403, 'the account is frozen'),
+  ACCOUNT_CLOSE_ONLY: row(307, 'ACCOUNT_CLOSE_ONLY', 403, 'the account may only reduce its positions'),
 
   // 500 order form
   DUPLICATE_ORDER: row(500, 'ORDER_PLACEMENT_FAILED', 409, 'duplicate order'),

@@ -2,9 +2,12 @@
 import { DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import { prepareRequest } from './request.ts';
 import type {
+  AccountStateName,
+  ApiKeyList,
   AuditPage,
   AuditQuery,
   Delegate,
+  Delegates,
   DrillName,
   FundMovement,
   IssuedApiKey,
@@ -28,6 +31,9 @@ import type {
   PlatformStatus,
   Profile,
   Resolution,
+  Restricted,
+  UserPage,
+  Wallets,
 } from './types.ts';
 
 export class AdminClient {
@@ -52,6 +58,43 @@ export class AdminClient {
   /** Allows `signer` to sign orders that are paid by `maker`. */
   addDelegate(userId: string, maker: string, signer: string): Promise<Delegate> {
     return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/delegates`, { maker, signer });
+  }
+
+  /** `cursor` is the `next_cursor` of the page before. */
+  listUsers(page: { limit?: number; cursor?: number } = {}): Promise<UserPage> {
+    const query = new URLSearchParams(
+      Object.entries(page).map(([name, value]): [string, string] => [name, String(value)]),
+    );
+    return this.#send('GET', query.size === 0 ? '/admin/users' : `/admin/users?${query}`);
+  }
+
+  /** Cancels the open orders that the state forbids. */
+  setAccountState(userId: string, state: AccountStateName): Promise<Restricted> {
+    return this.#send('PUT', `/admin/users/${encodeURIComponent(userId)}/state`, { state });
+  }
+
+  listWallets(userId: string): Promise<Wallets> {
+    return this.#send('GET', `/admin/users/${encodeURIComponent(userId)}/wallets`);
+  }
+
+  /** Takes the wallet and its delegates away, and cancels their open orders. */
+  removeWallet(userId: string, address: string): Promise<Restricted> {
+    return this.#send('DELETE', `/admin/users/${encodeURIComponent(userId)}/wallets/${encodeURIComponent(address)}`);
+  }
+
+  listDelegates(userId: string): Promise<Delegates> {
+    return this.#send('GET', `/admin/users/${encodeURIComponent(userId)}/delegates`);
+  }
+
+  /** Takes the delegate away, and cancels the open orders that it has signed for this wallet. */
+  removeDelegate(userId: string, maker: string, signer: string): Promise<Restricted> {
+    const path = [userId, 'delegates', maker, signer].map(encodeURIComponent).join('/');
+    return this.#send('DELETE', `/admin/users/${path}`);
+  }
+
+  /** Without their secrets; the revoked ones too. */
+  listApiKeys(userId: string): Promise<ApiKeyList> {
+    return this.#send('GET', `/admin/users/${encodeURIComponent(userId)}/api-keys`);
   }
 
   /** The only answer that contains the secret and the passphrase. */

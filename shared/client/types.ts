@@ -1,8 +1,11 @@
 /** The types of the HTTP interface, as they follow from its schemas (shared/api). */
 export type {
+  AccountStateName,
+  ApiKeyList,
   Balances,
   ClaimResponse,
   Delegate,
+  Delegates,
   FullSets,
   FundMovement,
   IssuedApiKey,
@@ -15,8 +18,11 @@ export type {
   RateLimit,
   RateLimits,
   Redeemable,
+  Restricted,
   Scope,
   TierName,
+  UserPage,
+  Wallets,
 } from '../api/accounts.ts';
 export type { AuditPage, AuditQuery, AuditRecord } from '../api/audit.ts';
 export type {

@@ -172,8 +172,6 @@ const BY_TYPE: readonly AnyLayout[] = Object.values<AnyLayout>(COMMAND).toSorted
 export const NO_MARKET = 0xffff_ffff;
 export const BOTH_OUTCOMES = 2;
 export const BOTH_SIDES = 2;
-/** Grants are numbered from 1. In a PLACE of a version without grants this number stands for whatever it was. */
-export const UNKNOWN_GRANT = 0;
 export const ANY_GRANT = 0;
 export const UNCHANGED = 0xffff_ffff;
 export const NO_GROUP = 0;

@@ -1,5 +1,5 @@
 /** Bodies of commands, written after a header by their sender: an engine of a test, a flow, the simulator. */
-import { OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { OUTCOME, SIDE, TIME_IN_FORCE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { writeClientId } from '../../shared/wire/clientId.ts';
 import {
   COMMAND,
@@ -13,7 +13,6 @@ import {
   PLACE_SELF_TRADE_SHIFT,
   packKind,
   UNCHANGED,
-  UNKNOWN_GRANT,
 } from '../../shared/wire/commands.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
 

@@ -12,11 +12,17 @@ import { type CallOf, type Handler, type Route, route } from '../../http/route.t
 import type { RouteSpec } from '../../http/spec.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
+import type { AccountStates } from '../../store/accountStates.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
 import { requireMarket } from '../json/pathParams.ts';
 
-type ClaimDeps = { readonly engine: ShardClient; readonly views: Views; readonly catalog: Catalog };
+type ClaimDeps = {
+  readonly engine: ShardClient;
+  readonly views: Views;
+  readonly catalog: Catalog;
+  readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
+};
 
 const SHOW_REDEEMABLE = {
   method: 'GET',
@@ -35,7 +41,14 @@ const CLAIM = {
   limit: 'unlisted',
   params: { marketId: UUID },
   answers: { 200: CLAIM_RESPONSE },
-  errors: ['MARKET_NOT_FOUND', 'NOTHING_TO_CLAIM', 'INVALID_TRANSITION', 'MARKET_NOT_ACTIVE', 'OUTCOME_UNKNOWN'],
+  errors: [
+    'MARKET_NOT_FOUND',
+    'ACCOUNT_FROZEN',
+    'NOTHING_TO_CLAIM',
+    'INVALID_TRANSITION',
+    'MARKET_NOT_ACTIVE',
+    'OUTCOME_UNKNOWN',
+  ],
 } as const satisfies RouteSpec;
 
 export function claimRoutes(deps: ClaimDeps): Route[] {
@@ -57,7 +70,13 @@ function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
   return (call) => {
     const market = requireMarket(call, deps, call.params.marketId);
     if (market === null) return;
-    const code = deps.engine.claim(market.shard, call.principal.accountIndex, market.index, onReply, call);
+    const account = call.principal.accountIndex;
+    const restricted = deps.accountStates.reducingRefusal(account);
+    if (restricted !== null) {
+      refuse(call, { row: restricted });
+      return;
+    }
+    const code = deps.engine.claim(market.shard, account, market.index, onReply, call);
     if (code !== OK) refuse(call, { row: errorRow(code) });
   };
 }

@@ -8,9 +8,10 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import { refusalOf } from '../../shardlink/refusal.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
+import type { AccountStates } from '../../store/accountStates.ts';
 import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 
-type FundDeps = MarketDeps & { readonly engine: ShardClient };
+type FundDeps = MarketDeps & { readonly engine: ShardClient; readonly accountStates: AccountStates };
 
 type Conversion = typeof MOVEMENT.SPLIT | typeof MOVEMENT.MERGE;
 
@@ -22,13 +23,15 @@ const CONVERT = {
   params: ID_PARAM,
   body: CONVERSION,
   answers: { 200: FULL_SETS },
-  errors: ['MARKET_NOT_FOUND', 'MARKET_NOT_ACTIVE', 'INVALID_LOT', 'INSUFFICIENT_BALANCE', 'OUTCOME_UNKNOWN'],
 } as const;
+
+const CONVERT_ERRORS = ['MARKET_NOT_ACTIVE', 'INVALID_LOT', 'INSUFFICIENT_BALANCE', 'OUTCOME_UNKNOWN'] as const;
 
 const SPLIT = {
   ...CONVERT,
   path: '/v1/markets/:id/split',
   summary: 'Turns USDC into as many Yes and No tokens.',
+  errors: ['MARKET_NOT_FOUND', 'ACCOUNT_FROZEN', 'ACCOUNT_CLOSE_ONLY', ...CONVERT_ERRORS],
 } as const satisfies RouteSpec;
 
 const MERGE = {
@@ -36,6 +39,7 @@ const MERGE = {
   path: '/v1/markets/:id/merge',
   summary: 'Turns as many Yes and No tokens back into USDC.',
   reducing: true,
+  errors: ['MARKET_NOT_FOUND', 'ACCOUNT_FROZEN', ...CONVERT_ERRORS],
 } as const satisfies RouteSpec;
 
 type ConvertSpec = typeof SPLIT | typeof MERGE;
@@ -69,6 +73,13 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
     if (market === null) return;
     const amountAtomic = Number(call.body.amount);
     const account = call.principal.accountIndex;
+    const { accountStates } = deps;
+    const restricted =
+      movement === MOVEMENT.SPLIT ? accountStates.addingRefusal(account) : accountStates.reducingRefusal(account);
+    if (restricted !== null) {
+      refuse(call, { row: restricted });
+      return;
+    }
     const code = deps.engine.convert(market.shard, account, market.index, movement, amountAtomic, onReply, call);
     if (code !== OK) refuse(call, { row: errorRow(code) });
   };

@@ -49,7 +49,14 @@ const WITHDRAW = {
   ...MOVE,
   path: '/admin/users/:id/withdrawals',
   summary: 'Debits available USDC; repeating a reference returns the first withdrawal.',
-  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_BALANCE', 'OUTCOME_UNKNOWN'],
+  errors: [
+    'VALIDATION_ERROR',
+    'RESOURCE_NOT_FOUND',
+    'CONFLICT',
+    'ACCOUNT_FROZEN',
+    'INSUFFICIENT_BALANCE',
+    'OUTCOME_UNKNOWN',
+  ],
 } as const satisfies RouteSpec;
 
 const SHOW_LEDGER = {

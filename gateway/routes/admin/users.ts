@@ -12,7 +12,7 @@ import {
 } from '../../../shared/api/accounts.ts';
 import { MESSAGE } from '../../../shared/api/orders.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import { SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../../shared/base/codes.ts';
+import { ACCOUNT_STATE_NAMES, SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { toScopeMask, toScopeNames } from '../../access/scopes.ts';
 import type { Call } from '../../http/call.ts';
@@ -20,6 +20,7 @@ import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import { tryParseNetworks } from '../../process/networks.ts';
+import type { AccountStates } from '../../store/accountStates.ts';
 import type { Accounts, User } from '../../store/accounts.ts';
 import type { ApiKeys, IssuedKey } from '../../store/keys.ts';
 import type { Views } from '../../views/index.ts';
@@ -27,6 +28,7 @@ import { ID_PARAM } from '../json/pathParams.ts';
 
 type AdminUserDeps = {
   readonly accounts: Accounts;
+  readonly accountStates: AccountStates;
   readonly keys: ApiKeys;
   readonly views: Views;
   readonly clock: Clock;
@@ -127,7 +129,7 @@ export function requireUser(call: UserCall, accounts: Accounts): User | null {
   return null;
 }
 
-function createUser(call: CallOf<typeof CREATE_USER>, { accounts, clock }: AdminUserDeps): void {
+function createUser(call: CallOf<typeof CREATE_USER>, { accounts, accountStates, clock }: AdminUserDeps): void {
   const { body } = call;
   const wallet = body.wallet_address?.toLowerCase() ?? null;
   if (wallet !== null && accounts.ownerOf(wallet) !== 0) {
@@ -153,20 +155,20 @@ function createUser(call: CallOf<typeof CREATE_USER>, { accounts, clock }: Admin
     },
     clock.nowMs(),
   );
-  ok(call, profileOf(user), 201);
+  ok(call, profileOf(user, accountStates), 201);
 }
 
-function showUser(call: CallOf<typeof SHOW_USER>, { accounts, views }: AdminUserDeps): void {
+function showUser(call: CallOf<typeof SHOW_USER>, { accounts, accountStates, views }: AdminUserDeps): void {
   const user = requireUser(call, accounts);
   if (user === null) return;
   const usdc = {
     available: String(views.accounts.availableMicro(user.index)),
     reserved: String(views.accounts.reservedMicro(user.index)),
   };
-  ok(call, { ...profileOf(user), usdc });
+  ok(call, { ...profileOf(user, accountStates), usdc });
 }
 
-function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts }: AdminUserDeps): void {
+function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts, accountStates }: AdminUserDeps): void {
   const user = requireUser(call, accounts);
   if (user === null) return;
   const address = call.body.address.toLowerCase();
@@ -175,9 +177,9 @@ function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts }: AdminUserDeps)
     refuseWallet(call);
     return;
   }
-  call.before = profileOf(user);
-  if (owner === 0) accounts.addWallet(user, address);
-  ok(call, profileOf(user), 201);
+  call.before = profileOf(user, accountStates);
+  if (!accounts.grants.isLinked(address)) accounts.addWallet(user, address);
+  ok(call, profileOf(user, accountStates), 201);
 }
 
 function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts }: AdminUserDeps): void {
@@ -185,7 +187,7 @@ function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts }: AdminUserD
   if (user === null) return;
   const maker = call.body.maker.toLowerCase();
   const signer = call.body.signer.toLowerCase();
-  if (accounts.ownerOf(maker) !== user.index) {
+  if (accounts.ownerOf(maker) !== user.index || !accounts.grants.isLinked(maker)) {
     refuseField(call, 'maker', 'wallet of this user');
     return;
   }
@@ -247,9 +249,10 @@ function toSelfTrade(name: NewApiKey['self_trade_prevention']): SelfTrade {
   return name === undefined ? SELF_TRADE.NONE : (SELF_TRADE_NAMES.indexOf(name) as SelfTrade);
 }
 
-function profileOf(user: User): Profile {
+export function profileOf(user: User, states: AccountStates): Profile {
   return {
     id: user.id,
+    state: ACCOUNT_STATE_NAMES[states.of(user.index)],
     email: user.email,
     display_name: user.displayName,
     wallet_address: user.wallets[0] ?? null,

@@ -4,6 +4,7 @@ import type { Call } from '../../http/call.ts';
 import type { Route } from '../../http/route.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
+import type { AccountStates } from '../../store/accountStates.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { OpenOrderBoundsStore } from '../../store/openOrderBounds.ts';
@@ -25,6 +26,7 @@ type OrderDeps = {
   readonly views: Views;
   readonly catalog: Catalog;
   readonly accounts: Accounts;
+  readonly accountStates: AccountStates;
   readonly groups: GroupCommands;
   readonly openOrderBounds: OpenOrderBoundsStore;
   readonly clock: Clock;

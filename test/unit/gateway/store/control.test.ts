@@ -8,6 +8,7 @@ import { Funding, type FundsEngine, type FundsReply } from '../../../../gateway/
 import { completeEventDetails, completeMarketDetails } from '../../../../gateway/operator/marketDetails.ts';
 import { MarketCommands, type MarketStates } from '../../../../gateway/operator/markets.ts';
 import { parseConfig } from '../../../../gateway/process/config.ts';
+import { AccountStates } from '../../../../gateway/store/accountStates.ts';
 import { Accounts, type NewUser } from '../../../../gateway/store/accounts.ts';
 import { ArmedSwitches } from '../../../../gateway/store/armedSwitches.ts';
 import { Catalog, type MarketDetails, type NewMarket } from '../../../../gateway/store/catalog.ts';
@@ -16,7 +17,7 @@ import { type ControlDatabase, openControlDatabase } from '../../../../gateway/s
 import type { KeyPolicy } from '../../../../gateway/store/keys.ts';
 import { Movements } from '../../../../gateway/store/movements.ts';
 import { TradingTimeouts } from '../../../../gateway/store/tradingTimeouts.ts';
-import { MARKET_STATUS, MOVEMENT, SELF_TRADE } from '../../../../shared/base/codes.ts';
+import { MARKET_STATUS, MOVEMENT, SELF_TRADE, UNKNOWN_GRANT } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { uuidToBytes } from '../../../../shared/base/hex.ts';
 import { MAX_SAFE } from '../../../../shared/base/int.ts';
@@ -147,10 +148,10 @@ describe('accounts', () => {
     const delegate = `0x${'dd'.repeat(20)}`;
     accounts.addWallet(user, WALLET_B);
     accounts.addDelegate(WALLET_A, delegate);
-    assert.ok(accounts.maySign(WALLET_A, WALLET_A));
-    assert.ok(accounts.maySign(WALLET_A, delegate));
-    assert.ok(!accounts.maySign(WALLET_B, delegate));
-    assert.ok(!accounts.maySign(WALLET_A, WALLET_B));
+    assert.ok(accounts.grantOf(1, WALLET_A, WALLET_A) > 0);
+    assert.ok(accounts.grantOf(1, WALLET_A, delegate) > 0);
+    assert.equal(accounts.grantOf(1, WALLET_B, delegate), UNKNOWN_GRANT);
+    assert.equal(accounts.grantOf(1, WALLET_A, WALLET_B), UNKNOWN_GRANT);
   });
 
   test('a wallet that has an owner is never linked again', (t) => {
@@ -177,7 +178,7 @@ describe('accounts', () => {
     assert.deepEqual(after.byId(user.id), user);
     assert.deepEqual(after.byId(user.id)!.wallets, [WALLET_B, WALLET_A]);
     assert.equal(after.byReferralCode(referrer.referralCode)!.id, referrer.id);
-    assert.ok(after.maySign(WALLET_A, WALLET_B));
+    assert.ok(after.grantOf(user.index, WALLET_A, WALLET_B) > 0);
     assert.equal(after.idOf(2), user.id);
   });
 });
@@ -474,7 +475,12 @@ function fundingWith(t: TestContext, codes: number[]) {
       return { code: code!, a: 1, b: 2, c: 3 };
     },
   };
-  return { database, movements, sent, funding: new Funding(movements, engine, new ManualClock(NOW_MS)) };
+  return {
+    database,
+    movements,
+    sent,
+    funding: new Funding(movements, engine, new AccountStates(database), new ManualClock(NOW_MS)),
+  };
 }
 
 function codeOf(result: Awaited<ReturnType<Funding['move']>>): number {

@@ -5,7 +5,14 @@ import type { MarketEntry } from '../../../../gateway/store/catalog.ts';
 import { OrderEncoder, type Placer } from '../../../../gateway/trading/encodeOrder.ts';
 import { refuseCombination, refuseToken } from '../../../../gateway/trading/orderRules.ts';
 import { PLACEMENT, type PlacementBody } from '../../../../shared/api/orders.ts';
-import { MARKET_STATUS, OUTCOME, SELF_TRADE, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import {
+  MARKET_STATUS,
+  OUTCOME,
+  SELF_TRADE,
+  SIDE,
+  TIME_IN_FORCE,
+  UNKNOWN_GRANT,
+} from '../../../../shared/base/codes.ts';
 import { toHex, uint256ToDecimal } from '../../../../shared/base/hex.ts';
 import {
   COMMAND,
@@ -46,8 +53,10 @@ const market: MarketEntry = {
 
 /** Account 5 owns MAKER, and SIGNER is its delegate. */
 const accounts = {
-  ownerOf: (address: string) => (address === MAKER.toLowerCase() ? 5 : 0),
-  maySign: (maker: string, signer: string) => maker === signer || signer === SIGNER.toLowerCase(),
+  grantOf: (account: number, maker: string, signer: string) => {
+    if (account !== 5 || maker !== MAKER.toLowerCase()) return UNKNOWN_GRANT;
+    return maker === signer ? 70 : signer === SIGNER.toLowerCase() ? 71 : UNKNOWN_GRANT;
+  },
 };
 const placer: Placer = { accountIndex: 5, selfTradePrevention: SELF_TRADE.NONE };
 const encoder = new OrderEncoder(accounts);
@@ -156,6 +165,11 @@ test('only a wallet of the caller signed by itself or its delegate is authorized
   assert.equal(isAuthorized({ signer: OTHER }), false);
   assert.equal(isAuthorized({ maker: OTHER, signer: OTHER }), false);
   assert.equal(isAuthorized({}, { ...placer, accountIndex: 6 }), false);
+  assert.deepEqual(
+    [{}, { signer: SIGNER }, { signer: OTHER }].map((changes) => encode(changes)[COMMAND.PLACE.grant]),
+    [70, 71, UNKNOWN_GRANT],
+    'the order carries the number of its grant',
+  );
 });
 
 test('the key says what happens at a self-trade unless the order does', () => {

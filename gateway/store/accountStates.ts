@@ -1,0 +1,87 @@
+/**
+ * Accounts that the administrator has restricted (RULES.md 9.15): in memory for the request path, written through to
+ * control.db.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   STATES-1  A state is durable before its request is answered, so a restart does not lift it.
+ *   STATES-2  Every command that a state forbids is checked in the turn of the event loop in which it would be written
+ *             into a ring: so none is written after the state has changed.
+ *   STATES-3  Until every shard has cancelled the orders that a state forbids, the account is among the unswept, over
+ *             every restart.
+ */
+import { ACCOUNT_STATE, type AccountState, SIDE } from '../../shared/base/codes.ts';
+import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import type { ControlDatabase } from './database.ts';
+
+type StateRow = { account_index: number; state: AccountState; since_ms: number; is_swept: number };
+
+const { ACTIVE, CLOSE_ONLY, FROZEN } = ACCOUNT_STATE;
+
+export class AccountStates {
+  /** Restricted accounts only. */
+  readonly #states = new Map<number, AccountState>();
+  readonly #unswept = new Set<number>();
+  readonly #write;
+  readonly #delete;
+  readonly #setSwept;
+
+  constructor(database: ControlDatabase) {
+    this.#write = database.prepare<StateRow>(
+      'INSERT OR REPLACE INTO account_states VALUES ($account_index, $state, $since_ms, $is_swept)',
+    );
+    this.#delete = database.prepare<[number]>('DELETE FROM account_states WHERE account_index = ?');
+    this.#setSwept = database.prepare<[number]>('UPDATE account_states SET is_swept = 1 WHERE account_index = ?');
+    for (const row of database.prepare<[], StateRow>('SELECT * FROM account_states').iterate()) {
+      this.#states.set(row.account_index, row.state);
+      if (row.is_swept === 0) this.#unswept.add(row.account_index);
+    }
+  }
+
+  of(account: number): AccountState {
+    return this.#states.get(account) ?? ACTIVE;
+  }
+
+  set(account: number, state: AccountState, nowMs: number): void {
+    this.#unswept.delete(account);
+    if (state === ACTIVE) {
+      this.#delete.run(account);
+      this.#states.delete(account);
+      return;
+    }
+    this.#write.run({ account_index: account, state, since_ms: nowMs, is_swept: 0 });
+    this.#states.set(account, state);
+    this.#unswept.add(account);
+  }
+
+  /** Restricted accounts of which a shard may still have orders that their state forbids. */
+  unswept(): number[] {
+    return [...this.#unswept];
+  }
+
+  swept(account: number): void {
+    this.#setSwept.run(account);
+    this.#unswept.delete(account);
+  }
+
+  /** The reason why the account may not place an order of this side now, or null. */
+  placingRefusal(account: number, side: number): ErrorRow | null {
+    const state = this.of(account);
+    return state === FROZEN || (state === CLOSE_ONLY && side === SIDE.BUY) ? refusalIn(state) : null;
+  }
+
+  /** The reason why the account may not take on a position by other means than an order, or null. */
+  addingRefusal(account: number): ErrorRow | null {
+    const state = this.of(account);
+    return state === ACTIVE ? null : refusalIn(state);
+  }
+
+  /** The reason why the account may not turn what it has into money, or null. */
+  reducingRefusal(account: number): ErrorRow | null {
+    return this.of(account) === FROZEN ? refusalIn(FROZEN) : null;
+  }
+}
+
+function refusalIn(state: AccountState): ErrorRow {
+  return state === FROZEN ? ERRORS.ACCOUNT_FROZEN : ERRORS.ACCOUNT_CLOSE_ONLY;
+}
