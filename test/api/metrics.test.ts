@@ -1,5 +1,6 @@
 /** GET /metrics on a real server (RULES.md 10.9). */
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
@@ -39,6 +40,15 @@ const server = await startServer(
     TRUST_PROXY: '192.0.2.1',
   },
 );
+
+test('a request whose client went away before it was answered is counted as aborted', async () => {
+  const sample = 'exchange_requests_total{method="POST",route="/v1/orders",status="aborted"}';
+  const before = (await scrape()).get(sample) ?? 0;
+  const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1');
+  socket.end('POST /v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"market_id"');
+  await eventually('its count', async () => (await scrape()).get(sample) === before + 1);
+  socket.destroy();
+});
 
 test('tells requests, limits, rings, lags, switches and the verifier', async () => {
   const market = await makeMarket(server);

@@ -10,10 +10,12 @@ import {
   ANY_COMMAND,
   COMMAND,
   COMMAND_VERSION,
+  KEYED_CANCEL,
   PLACE_SELF_TRADE_SHIFT,
   packKind,
 } from '../../../../shared/wire/commands.ts';
 import { writeSafe } from '../../../../shared/wire/record.ts';
+import { RingConsumer } from '../../../../shared/wire/ring.ts';
 import { ClientRig, START_MS } from '../../../support/clientRig.ts';
 import { InThreadShard } from '../../../support/inThreadShard.ts';
 
@@ -69,6 +71,22 @@ test('a cancel whose shard is unknown finds the order, even one whose placement 
   assert.equal((await placed).status, ORDER_STATUS.OPEN);
   assert.equal((await cancelled).code, OK);
   assert.equal(rig.views.orders[1].count, 0);
+});
+
+test('a cancel with a key carries the hash, the key and its fingerprint, each in its field', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const [hash, key, fingerprint] = [8, 4, 4].map((words, at) => new Uint32Array(words).fill(at + 1));
+  const cancelled = rig.ask((handler) => rig.client.cancel(0, 1, hash, handler, null, 0, { key, fingerprint }));
+  const ring = new RingConsumer(rig.shards[0].commandRing);
+  const word = ring.next();
+  assert.equal(ring.words[word], KEYED_CANCEL.BYTES);
+  const at = (field: number, words: number): Uint32Array => ring.words.slice(word + field, word + field + words);
+  assert.deepEqual(at(COMMAND.CANCEL.hash, 8), hash);
+  assert.deepEqual(at(KEYED_CANCEL.key, 4), key);
+  assert.deepEqual(at(KEYED_CANCEL.fingerprint, 4), fingerprint);
+  rig.step();
+  assert.equal((await cancelled).code, E.ORDER_NOT_FOUND);
 });
 
 /** The order's ids: it is placed once in a market of its own exchange, where nothing else is. */
