@@ -13,6 +13,7 @@ import { COMMAND, COMMAND_VERSION } from '../shared/wire/commands.ts';
 import { EVENT, EVENT_BYTES, EVENT_VERSION } from '../shared/wire/events.ts';
 import { RecordBuffer } from '../shared/wire/record.ts';
 import type { JournalSync } from '../shared/wire/threads.ts';
+import { TEST_KEY } from '../test/support/journalKey.ts';
 import { Histogram } from './histogram.ts';
 import { atLeast, atMost, type Plot, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
@@ -105,7 +106,7 @@ async function measure(
   isHelped: boolean,
 ): Promise<Measured> {
   const journalPath = join(directory, `${performance.now()}.db`);
-  const journal = Journal.open({ journalPath, journalSync, shard: 0, shards: 1 });
+  const journal = Journal.open({ journalPath, journalSync, shard: 0, shards: 1, key: TEST_KEY });
   const checkpointer = isHelped ? new Checkpointer(journalPath) : null;
   if (checkpointer !== null) journal.checkpointsBy(checkpointer.cell);
   const command = record(COMMAND.PLACE.TYPE | (COMMAND_VERSION << 16), COMMAND.PLACE.BYTES);

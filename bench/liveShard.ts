@@ -10,10 +10,12 @@ import { Views } from '../gateway/views/index.ts';
 import { systemClock } from '../shared/base/clock.ts';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
+import { NO_ROWS } from '../shared/crypto/journalHeads.ts';
 import { createBalances } from '../shared/wire/balances.ts';
 import { Progress } from '../shared/wire/progress.ts';
 import { createRingBuffer } from '../shared/wire/ringLayout.ts';
 import type { ShardOptions } from '../shared/wire/threads.ts';
+import { TEST_SECRET } from '../test/support/journalKey.ts';
 
 const RING_BYTES = 1 << 20;
 const ACCOUNT = 1;
@@ -50,6 +52,8 @@ export class LiveShard {
       balances: createBalances(1),
       progress: Progress.create(1),
       journalPath: join(this.#directory, 'journal-0.db'),
+      journalKey: TEST_SECRET,
+      knownHead: NO_ROWS,
       directory: this.#directory,
       journalSync: 'full',
       journalReserveBytes: 0,

@@ -9,6 +9,7 @@ import { Journal } from '../engine/journal/journal.ts';
 import { Views } from '../gateway/views/index.ts';
 import { assert } from '../shared/base/assert.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../shared/wire/events.ts';
+import { TEST_KEY } from '../test/support/journalKey.ts';
 import { fill, makeEngine, memoryBytes, ORDERS } from './recovery.bench.ts';
 import { atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
@@ -19,7 +20,7 @@ export async function run(): Promise<Report> {
   assert(globalThis.gc !== undefined, 'memory: needs --expose-gc');
   const directory = mkdtempSync(join(tmpdir(), 'bench-memory-'));
   const journalPath = join(directory, 'journal-0.db');
-  const journal = Journal.open({ journalPath, journalSync: 'normal', shard: SHARD, shards: 1 });
+  const journal = Journal.open({ journalPath, journalSync: 'normal', shard: SHARD, shards: 1, key: TEST_KEY });
   const steal = new StealMeter();
   try {
     const start = measure();

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { Projector } from '../engine/projector/projector.ts';
 import { CLOSE_REASON, OUTCOME } from '../shared/base/codes.ts';
 import { Progress } from '../shared/wire/progress.ts';
+import { TEST_KEY } from '../test/support/journalKey.ts';
 import { seededRandom } from '../test/support/random.ts';
 import { JournalScript } from '../test/support/records.ts';
 import { threadSeconds } from './processStat.ts';
@@ -96,7 +97,12 @@ function write(journalPath: string, accounts: number, areCancelled: boolean): nu
 
 /** Cost of the second half. */
 function follow(journalPath: string, readDbPath: string, last: number, records: number, arePublished: boolean): Used {
-  const projector = new Projector({ journalPaths: [journalPath], readDbPath, progress: Progress.create(1) });
+  const projector = new Projector({
+    journalPaths: [journalPath],
+    keys: [TEST_KEY],
+    readDbPath,
+    progress: Progress.create(1),
+  });
   const { progress } = projector;
   let middle: Used | null = null;
   for (let committed = 0; committed < last; ) {

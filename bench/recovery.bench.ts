@@ -24,6 +24,7 @@ import {
   packKind,
 } from '../shared/wire/commands.ts';
 import { RecordBuffer, writeSafe } from '../shared/wire/record.ts';
+import { TEST_KEY } from '../test/support/journalKey.ts';
 import { GivenHash } from './matchingEngine.ts';
 import { atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
@@ -63,6 +64,7 @@ function measure(directory: string): Report {
     journalSync: 'normal',
     shard: 0,
     shards: 1,
+    key: TEST_KEY,
   });
   const live = makeEngine(journal);
   live.goLive();
@@ -77,10 +79,15 @@ function measure(directory: string): Report {
     replayed = recover(journal, directory, 0, () => makeEngine(journal)).engine;
   });
   assert(replayed.state.orders.openCount === ORDERS, 'recovery: every order is back');
-  const file = saveSnapshot(directory, 0, { state: replayed.state, nowMs: replayed.nowMs, head: journal.head });
+  const file = saveSnapshot(
+    directory,
+    0,
+    { state: replayed.state, nowMs: replayed.nowMs, head: journal.head },
+    TEST_KEY,
+  );
   const loadSeconds = timed('the same out of a snapshot', () => {
     const engine = makeEngine(journal);
-    loadSnapshot(file, 0, engine.state);
+    loadSnapshot(file, 0, engine.state, TEST_KEY);
     assert(engine.state.orders.openCount === ORDERS, 'recovery: every order is back');
   });
   const megabytes = (path: string): number => Math.round(statSync(path).size / 1e6);

@@ -18,6 +18,7 @@ import { assert } from '../shared/base/assert.ts';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { Progress } from '../shared/wire/progress.ts';
 import type { SnapshotOptions } from '../shared/wire/threads.ts';
+import { TEST_KEY, TEST_SECRET } from '../test/support/journalKey.ts';
 import { type CommandTape, encodeStream } from './commandTape.ts';
 import { EngineRun } from './matchingEngine.ts';
 import { atLeast, type Report, type Row, STOLEN, StealMeter } from './report.ts';
@@ -70,7 +71,7 @@ type Measured = Speed & { readonly snapshots: number; readonly stolen: number | 
 async function measure(tape: CommandTape, commands: number, withSnapshots: boolean): Promise<Measured> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-snapshots-'));
   const journalPath = join(directory, `journal-${SHARD}.db`);
-  const journal = Journal.open({ journalPath, journalSync: 'full', shard: SHARD, shards: 1 });
+  const journal = Journal.open({ journalPath, journalSync: 'full', shard: SHARD, shards: 1, key: TEST_KEY });
   const buffer = Progress.create(1);
   const worker = withSnapshots ? await startThread(directory, journalPath, buffer) : undefined;
   try {
@@ -117,6 +118,7 @@ function waitedMs(): number {
 async function startThread(directory: string, journalPath: string, progress: SharedArrayBuffer): Promise<Worker> {
   const workerData: SnapshotOptions = {
     journalPaths: [journalPath],
+    journalKey: TEST_SECRET,
     directory,
     progress,
     chainId: 137,

@@ -33,6 +33,14 @@ type OpenOrder = {
   received: bigint;
 };
 
+/** A deposit or withdrawal, and the record that carried it out. */
+export type JournaledMovement = {
+  readonly sequence: number;
+  readonly account: number;
+  readonly movement: number;
+  readonly amountMicro: bigint;
+};
+
 const BPS = 10_000n;
 const PPM = 1_000_000n;
 
@@ -41,12 +49,13 @@ export class Accounting {
   readonly markets = new Map<number, MarketBooks>();
   /** Open orders by the slot that events name. */
   readonly orders = new Map<number, OpenOrder>();
+  /** Deposits and withdrawals, by the hexadecimal digits of their name. */
+  readonly movements = new Map<string, JournaledMovement>();
   deposited = 0n;
   withdrawn = 0n;
   feesMicro = 0n;
   feesAtomic = 0n;
   readonly #report: (difference: string) => void;
-  readonly #references = new Set<string>();
   #sequence = 0;
   /** The order of the PLACE command of this record, until its ORDER event names the slot. */
   #incoming: OpenOrder | null = null;
@@ -164,8 +173,8 @@ export class Accounting {
   #funds({ account, amountMicro, movement, reference: hash }: CommandOf<'FUNDS'>): void {
     const amount = BigInt(amountMicro);
     const reference = toHex(hash);
-    this.#same('a movement of money happens once', this.#references.has(reference), false);
-    this.#references.add(reference);
+    this.#same('a movement of money happens once', this.movements.has(reference), false);
+    this.movements.set(reference, { sequence: this.#sequence, account, movement, amountMicro: amount });
     if (movement === MOVEMENT.DEPOSIT) {
       this.deposited += amount;
       this.purse(account).available += amount;

@@ -1,10 +1,12 @@
 /**
  * `admin audit`: computes every balance again from the journals alone (accounting.ts), and compares them with those of
- * a replay by the engine. The sum of all money is compared with the deposits less the withdrawals.
+ * a replay by the engine. The sum of all money is compared with the deposits less the withdrawals, and these with what
+ * control.db ordered (reconcile.ts).
  *
  * Each shard balances by itself: money enters or leaves it only by deposits, withdrawals and payouts from its own
  * collateral. So a running exchange can be audited as well, each shard up to the end its journal had.
  */
+import type Database from 'better-sqlite3';
 import { SIDE } from '../../shared/base/codes.ts';
 import { kindOutcome, kindSide } from '../../shared/wire/commands.ts';
 import { DOUBLE_SHIFT, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
@@ -13,6 +15,7 @@ import { brokenInvariant } from '../core/invariants.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { Accounting, type Purse } from './accounting.ts';
 import type { ShardFile } from './directory.ts';
+import { reconcile } from './reconcile.ts';
 import { earliestState, readBatch } from './replica.ts';
 import { table } from './table.ts';
 
@@ -39,7 +42,11 @@ type ShardAudit = {
   readonly differences: readonly string[];
 };
 
-export function auditDirectory(files: readonly ShardFile[]): { readonly text: string; readonly isBalanced: boolean } {
+/** @param control null while the exchange runs: deposits and withdrawals are then not compared with control.db. */
+export function auditDirectory(
+  files: readonly ShardFile[],
+  control: Database.Database | null,
+): { readonly text: string; readonly isBalanced: boolean } {
   const audits = files.map(auditShard);
   const lines = audits.flatMap(({ shard, from, to }) => [
     `shard ${shard}: records ${from + 1} to ${to}`,
@@ -52,12 +59,19 @@ export function auditDirectory(files: readonly ShardFile[]): { readonly text: st
   lines.push(...table(TOTALS.map((name) => [name, String(totals[name])])));
   lines.push('', ...overdrawn(audits));
   const differences = audits.flatMap((audit) => audit.differences.map((text) => `shard ${audit.shard}: ${text}`));
+  if (control === null) {
+    lines.push('deposits and withdrawals were not compared with control.db: the exchange runs, or has none');
+  } else {
+    const isComplete = audits.every(({ from }) => from === 0);
+    const all = audits.map(({ accounting }) => accounting);
+    differences.push(...reconcile(control, all, isComplete));
+  }
   lines.push(...(differences.length === 0 ? ['balanced'] : differences));
   return { text: lines.join('\n'), isBalanced: differences.length === 0 };
 }
 
 export function auditShard(file: ShardFile): ShardAudit {
-  const reader = new JournalReader(file.journalPath);
+  const reader = new JournalReader(file.journalPath, file.key);
   try {
     const { firstSequence, lastSequence } = reader.facts();
     const differences: string[] = [];

@@ -5,21 +5,33 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import type { JournalKey } from '../../shared/base/journalKey.ts';
+import { hasJournalKey, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import { MASTER_KEY_FILE, parseMasterKey, readMasterKey } from '../../shared/crypto/masterKey.ts';
+import { ShardKey } from '../journal/shardKey.ts';
 
 /** A command cannot be carried out. The message is one line for the operator. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
 }
 
+/** A server has the lock of the directory. */
+export class RunningError extends AdminError {}
+
 export type ShardFile = {
   readonly shard: number;
   readonly shards: number;
   readonly directory: string;
   readonly journalPath: string;
+  readonly key: ShardKey;
 };
 
-/** The journals of all shards. A missing one is an error: any report without it would be wrong. */
-export function listShards(directory: string): ShardFile[] {
+/**
+ * The journals of all shards. A missing one is an error: any report without it would be wrong.
+ * @param key undefined for that of the directory.
+ * @param isVouchedFor the operator vouches for all records and snapshots there are: none needs to be written with it.
+ */
+export async function listShards(directory: string, key?: JournalKey, isVouchedFor = false): Promise<ShardFile[]> {
   if (!existsSync(directory)) throw new AdminError(`${directory} does not exist`);
   const found = readdirSync(directory).flatMap((name) => {
     const match = /^journal-(0|[1-9][0-9]{0,3})\.db$/.exec(name);
@@ -27,21 +39,55 @@ export function listShards(directory: string): ShardFile[] {
   });
   if (found.length === 0) throw new AdminError(`${directory} holds no journals`);
   const shards = Math.max(...found) + 1;
-  return Array.from({ length: shards }, (_, shard) => {
-    const journalPath = join(directory, `journal-${shard}.db`);
-    if (!found.includes(shard)) throw new AdminError(`${journalPath} is missing: put it back`);
-    return { shard, shards, directory, journalPath };
+  const paths = Array.from({ length: shards }, (_, shard) => join(directory, `journal-${shard}.db`));
+  const missing = paths.find((_, shard) => !found.includes(shard));
+  if (missing !== undefined) throw new AdminError(`${missing} is missing: put it back`);
+  const { keys } = await ShardKey.forAll({ journalPaths: paths, journalKey: key ?? openKey(directory) });
+  return paths.map((journalPath, shard) => {
+    const own = keys[shard]!;
+    return { shard, shards, directory, journalPath, key: isVouchedFor ? own.unchecked() : own };
   });
 }
 
-/** Keeps every server out of the directory while `work` runs, and refuses when one is running. */
-export function withExclusiveDirectory<T>(directory: string, work: () => T): T {
+function openKey(directory: string): JournalKey {
+  const masterKey = openMasterKey(directory);
+  if (!hasJournalKey(directory)) {
+    throw new AdminError(
+      `${directory}/journal.key is missing: put it back, or vouch for the records there are with ` +
+        '`npm run admin -- journal adopt`',
+    );
+  }
+  try {
+    return readJournalKey(directory, masterKey);
+  } catch {
+    throw new AdminError(`${directory}/journal.key is damaged, or MASTER_KEY is that of another exchange`);
+  }
+}
+
+/** From MASTER_KEY or the file of the data directory, as for the exchange itself. */
+export function openMasterKey(directory: string): Uint8Array {
+  const text = process.env['MASTER_KEY'] ?? '';
+  const path = join(directory, MASTER_KEY_FILE);
+  if (text === '' && !existsSync(path)) throw new AdminError('MASTER_KEY: set it, records are checked with it');
+  const masterKey = text === '' ? readMasterKey(path) : parseMasterKey(text);
+  if (masterKey === null) throw new AdminError('MASTER_KEY: not a master key');
+  return masterKey;
+}
+
+/**
+ * Keeps every server out of the directory while `work` runs, and refuses when one is running. `work` gets control.db,
+ * or null where there is none.
+ */
+export async function withExclusiveDirectory<T>(
+  directory: string,
+  work: (control: Database.Database | null) => T | Promise<T>,
+): Promise<T> {
   const path = join(directory, 'control.db');
   // A server makes this file before anything else, so without it no server is running.
-  if (!existsSync(path)) return work();
+  if (!existsSync(path)) return work(null);
   const lock = lockControl(path, directory);
   try {
-    return work();
+    return await work(lock);
   } finally {
     lock.close();
   }
@@ -57,6 +103,6 @@ function lockControl(path: string, directory: string): Database.Database {
   } catch (error) {
     db.close();
     if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
-    throw new AdminError(`the exchange is running on ${directory}: stop it first`);
+    throw new RunningError(`the exchange is running on ${directory}: stop it first`);
   }
 }

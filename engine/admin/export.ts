@@ -20,7 +20,7 @@ export function* exportHistory(files: readonly ShardFile[], options: ExportOptio
 }
 
 function* exportShard(file: ShardFile, { market, from }: ExportOptions): Generator<string> {
-  const reader = new JournalReader(file.journalPath);
+  const reader = new JournalReader(file.journalPath, file.key);
   try {
     const { firstSequence, lastSequence } = reader.facts();
     const lines: string[] = [];

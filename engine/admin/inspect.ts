@@ -10,10 +10,10 @@ import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SnapshotError } from '../base/snapshotIo.ts';
 import type { Engine } from '../core/engine.ts';
-import { markPath } from '../journal/file.ts';
+import { FILE_VERSION, markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
 import { JournalReader } from '../journal/reader.ts';
-import { JOURNAL_VERSION, JournalError, JournalHead } from '../journal/row.ts';
+import { JournalError, JournalHead } from '../journal/row.ts';
 import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
 import type { ShardFile } from './directory.ts';
 import { makeReplica, readBatch, restore } from './replica.ts';
@@ -57,9 +57,9 @@ export function inspectShard(file: ShardFile): Findings {
   const snapshots = listSnapshots(file.directory, file.shard).reverse();
   let reader: JournalReader | undefined;
   try {
-    reader = new JournalReader(file.journalPath);
+    reader = new JournalReader(file.journalPath, file.key);
     const { layoutVersion, shard, shards, firstSequence, lastSequence } = reader.facts();
-    if (layoutVersion !== JOURNAL_VERSION) throw new JournalError(`layout version ${layoutVersion}`);
+    if (layoutVersion !== FILE_VERSION) throw new JournalError(`layout version ${layoutVersion}`);
     if (shard !== file.shard || shards !== file.shards) {
       throw new JournalError(`belongs to shard ${shard} of ${shards}, not to shard ${file.shard} of ${file.shards}`);
     }
@@ -75,10 +75,10 @@ export function inspectShard(file: ShardFile): Findings {
 
 /** True if a shard could start from this snapshot: it can be loaded, and all records after it can be replayed. */
 export function recoversFrom(file: ShardFile, snapshot: SnapshotFile, last: number): boolean {
-  const reader = new JournalReader(file.journalPath);
+  const reader = new JournalReader(file.journalPath, file.key);
   try {
     const engine = makeReplica();
-    const head = restore(snapshot, file.shard, engine);
+    const head = restore(snapshot, file, engine);
     if (head.sequence === last) return reader.continues(head);
     while (head.sequence < last) replayBatch(reader, head, last, engine);
     return true;
@@ -203,7 +203,7 @@ class Inspection {
   #damageOf(snapshot: SnapshotFile): string | null {
     const engine = makeReplica();
     try {
-      const head = restore(snapshot, this.#file.shard, engine);
+      const head = restore(snapshot, this.#file, engine);
       if (!head.equals(this.#head)) return 'of another history than the journal';
     } catch (error) {
       if (error instanceof SnapshotError) return error.message;

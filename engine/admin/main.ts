@@ -10,9 +10,11 @@ import { systemClock } from '../../shared/base/clock.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
+import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
-import { AdminError, listShards, type ShardFile, withExclusiveDirectory } from './directory.ts';
+import { AdminError, listShards, RunningError, type ShardFile, withExclusiveDirectory } from './directory.ts';
 import { exportHistory } from './export.ts';
+import { saveHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { type Plan, planRepair } from './plan.ts';
 import { carryOut } from './repair.ts';
@@ -25,10 +27,13 @@ const USAGE = `Usage:
       does what is safe; with --accept-loss also what gives something up, and says what; nothing is deleted
   npm run admin -- journal export [--data DIR] [--market UUID] [--from N] [--format ndjson]
       the history, a line per event, from record N of each shard on; the exchange may be running
+  npm run admin -- journal adopt [--data DIR]
+      makes a new journal.key and vouches for the records there are: after an upgrade from a version without one
   npm run admin -- audit [--data DIR]
-      adds up every balance from the journals alone and compares; the exchange may be running
+      adds up every balance from the journals alone and compares; the exchange may be running, but only of one that is
+      stopped deposits and withdrawals are compared with control.db
 
-DIR is DATA_DIR or data/live.`;
+DIR is DATA_DIR or data/live. MASTER_KEY is needed where the exchange was started with it.`;
 
 const OPTIONS = {
   data: { type: 'string' },
@@ -53,6 +58,7 @@ const COMMANDS: Record<string, { options: readonly OptionName[]; run: (options: 
   'journal verify': { options: [], run: verify },
   'journal repair': { options: ['shard', 'accept-loss'], run: repair },
   'journal export': { options: ['market', 'from', 'format'], run: exportJournals },
+  'journal adopt': { options: [], run: adoptJournals },
   audit: { options: [], run: audit },
 };
 
@@ -81,15 +87,16 @@ async function run(args: string[]): Promise<boolean> {
 }
 
 async function verify(options: Options): Promise<boolean> {
-  const report = describeShards(listShards(dataDir(options)).map(inspectShard));
+  const report = describeShards((await listShards(dataDir(options))).map(inspectShard));
   console.log(report.text);
   return report.isSound;
 }
 
 async function repair(options: Options): Promise<boolean> {
   const directory = dataDir(options);
-  const chosen = chooseShards(listShards(directory), options.shard);
-  return withExclusiveDirectory(directory, () => {
+  const files = await listShards(directory);
+  const chosen = chooseShards(files, options.shard);
+  return withExclusiveDirectory(directory, (control) => {
     const plans = chosen.map((file) => planRepair(inspectShard(file))).filter(isNeeded);
     // All or nothing: a partly repaired directory is harder to judge than a damaged one.
     const refused = plans.find((plan) => plan.hopeless !== null || (plan.needsConsent && !options['accept-loss']));
@@ -103,6 +110,8 @@ async function repair(options: Options): Promise<boolean> {
       for (const effect of plan.effects) console.log(`shard ${plan.findings.file.shard}: ${effect}`);
       carryOut(plan, time);
     }
+    const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
+    if (control !== null && shortened.length > 0) saveHeads(control, files, shortened);
     if (plans.length === 0) console.log('nothing to repair');
     else console.log(`what was replaced has the end .damaged-${time}`);
     const report = describeShards(chosen.map(inspectShard));
@@ -116,7 +125,7 @@ async function exportJournals(options: Options): Promise<boolean> {
   if (market !== null && !uuidToBytes(market, new Uint8Array(16), 0)) throw new UsageError('--market: not a UUID');
   if (options.format !== undefined && options.format !== 'ndjson') throw new UsageError('--format: only ndjson');
   const from = integerOf('from', options.from, 1) ?? 1;
-  const chunks = exportHistory(listShards(dataDir(options)), { market, from });
+  const chunks = exportHistory(await listShards(dataDir(options)), { market, from });
   try {
     await pipeline(Readable.from(chunks), process.stdout, { end: false });
   } catch (error) {
@@ -127,9 +136,32 @@ async function exportJournals(options: Options): Promise<boolean> {
 }
 
 async function audit(options: Options): Promise<boolean> {
-  const { text, isBalanced } = auditDirectory(listShards(dataDir(options)));
-  console.log(text);
-  return isBalanced;
+  const directory = dataDir(options);
+  const files = await listShards(directory);
+  const report = (control: Database.Database | null): boolean => {
+    const { text, isBalanced } = auditDirectory(files, control);
+    console.log(text);
+    return isBalanced;
+  };
+  try {
+    return await withExclusiveDirectory(directory, report);
+  } catch (error) {
+    if (!(error instanceof RunningError)) throw error;
+    return report(null);
+  }
+}
+
+async function adoptJournals(options: Options): Promise<boolean> {
+  const directory = dataDir(options);
+  return withExclusiveDirectory(directory, async (control) => {
+    if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
+    const { files, lines } = await adopt(directory);
+    saveHeads(control, files, files);
+    for (const line of lines) console.log(line);
+    const { text, isBalanced } = auditDirectory(files, control);
+    console.log(text);
+    return isBalanced;
+  });
 }
 
 function dataDir(options: Options): string {

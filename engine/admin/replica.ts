@@ -4,7 +4,7 @@ import { OrderHasher } from '../../shared/crypto/eip712.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
 import { Engine } from '../core/engine.ts';
-import type { JournalReader } from '../journal/reader.ts';
+import { JournalReader } from '../journal/reader.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
 import type { RowVisitor } from '../journal/rowView.ts';
 import { listSnapshots, loadSnapshot, type SnapshotFile } from '../snapshot/snapshot.ts';
@@ -32,7 +32,7 @@ export function earliestState(file: ShardFile, firstSequence: number): Replica {
     if (snapshot.sequence < firstSequence - 1) continue;
     const engine = makeReplica();
     try {
-      return { engine, head: restore(snapshot, file.shard, engine) };
+      return { engine, head: restore(snapshot, file, engine) };
     } catch (error) {
       if (!(error instanceof SnapshotError)) throw error;
     }
@@ -40,9 +40,23 @@ export function earliestState(file: ShardFile, firstSequence: number): Replica {
   throw new JournalError(`journal ${file.journalPath}: starts at ${firstSequence}, and no snapshot can be used`);
 }
 
+/** The state at the end of a whole journal. */
+export function currentState(file: ShardFile): Replica {
+  const reader = new JournalReader(file.journalPath, file.key);
+  try {
+    const { firstSequence, lastSequence } = reader.facts();
+    const replica = earliestState(file, firstSequence);
+    const { engine, head } = replica;
+    while (head.sequence < lastSequence) readBatch(reader, head, lastSequence, (row) => engine.replay(row));
+    return replica;
+  } finally {
+    reader.close();
+  }
+}
+
 /** Fills a replica from a snapshot. @returns the head from which the journal continues. */
-export function restore(snapshot: SnapshotFile, shard: number, engine: Engine): JournalHead {
-  const { head, nowMs } = loadSnapshot(snapshot, shard, engine.state);
+export function restore(snapshot: SnapshotFile, { shard, key }: ShardFile, engine: Engine): JournalHead {
+  const { head, nowMs } = loadSnapshot(snapshot, shard, engine.state, key);
   engine.resumeAt(head.sequence, nowMs);
   return head;
 }

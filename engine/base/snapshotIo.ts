@@ -9,10 +9,12 @@
  *   PART-1  A part is read as the kind that was written, with as many elements.
  *   PART-2  crc is the CRC-32C of the header before it and of the padded elements.
  *   PART-3  A number is a safe integer.
+ *   PART-4  The seal follows the last part: the tag of all bytes before it.
  */
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
+import { MAC_BYTES, type Mac } from '../../shared/crypto/mac.ts';
 import { record, safe, u32 } from '../../shared/wire/layout.ts';
 import { readSafe, readSigned, writeSafe, writeSigned } from '../../shared/wire/record.ts';
 
@@ -54,12 +56,14 @@ export type SnapshotIo = {
 export class SnapshotWriter implements SnapshotIo {
   readonly version: number;
   readonly #fd: number;
+  readonly #mac: Mac;
   readonly #part = new Uint32Array(SNAPSHOT_PART.WORDS);
   readonly #scalar = new Uint32Array(NUMBER_WORDS);
 
-  constructor(path: string, version: number) {
+  constructor(path: string, version: number, mac: Mac) {
     this.version = version;
     this.#fd = openSync(path, 'wx', 0o600);
+    this.#mac = mac.start();
   }
 
   number(value: number): number {
@@ -89,6 +93,11 @@ export class SnapshotWriter implements SnapshotIo {
     return this.#column(KIND.F64, column);
   }
 
+  /** PART-4. */
+  seal(): void {
+    writeAll(this.#fd, new Uint8Array(this.#mac.end().buffer));
+  }
+
   /** Makes everything written durable. */
   sync(): void {
     fsyncSync(this.#fd);
@@ -111,7 +120,9 @@ export class SnapshotWriter implements SnapshotIo {
     this.#part[SNAPSHOT_PART.kind] = kind;
     writeSafe(this.#part, SNAPSHOT_PART.count, count);
     this.#part[SNAPSHOT_PART.crc] = checksum(this.#part, padded);
-    writeAll(this.#fd, new Uint8Array(this.#part.buffer));
+    const header = new Uint8Array(this.#part.buffer);
+    this.#mac.update(header).update(padded);
+    writeAll(this.#fd, header);
     writeAll(this.#fd, padded);
   }
 }
@@ -120,12 +131,16 @@ export class SnapshotReader implements SnapshotIo {
   /** Set once it has been read. */
   version = 0;
   readonly #fd: number;
+  readonly #mac: Mac | null;
   readonly #path: string;
   readonly #fileBytes: number;
   readonly #part = new Uint32Array(SNAPSHOT_PART.WORDS);
 
-  constructor(path: string) {
+  /** @param mac null for a file whose seal is not checked. */
+  constructor(path: string, mac: Mac | null) {
     this.#path = path;
+    this.#mac = mac;
+    mac?.start();
     this.#fd = openSync(path, 'r');
     this.#fileBytes = fstatSync(this.#fd).size;
   }
@@ -158,6 +173,16 @@ export class SnapshotReader implements SnapshotIo {
     return new Float64Array(this.#read(KIND.F64, 8));
   }
 
+  /** PART-4. */
+  requireSeal(): void {
+    if (this.#mac === null) return;
+    const expected = Buffer.from(this.#mac.end().buffer);
+    const seal = new Uint8Array(MAC_BYTES);
+    readAll(this.#fd, seal, this.#path);
+    if (expected.equals(seal)) return;
+    throw new SnapshotError(`snapshot ${this.#path}: not written by this exchange: its seal is wrong`);
+  }
+
   close(): void {
     closeSync(this.#fd);
   }
@@ -172,6 +197,7 @@ export class SnapshotReader implements SnapshotIo {
     readAll(this.#fd, padded, this.#path);
     if (this.#part[SNAPSHOT_PART.crc] !== checksum(this.#part, padded))
       throw new SnapshotError(`snapshot ${this.#path}: checksum mismatch`);
+    this.#mac?.update(new Uint8Array(this.#part.buffer)).update(padded);
     return padded.buffer.slice(0, length);
   }
 }

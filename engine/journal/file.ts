@@ -1,13 +1,20 @@
 /** The SQLite file around a journal's rows: its schema and its shard, the required library, and its error messages. */
 import Database from 'better-sqlite3';
+import type { KnownHead } from '../../shared/base/journalKey.ts';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
-import { JOURNAL_VERSION, JournalError } from './row.ts';
+import { JournalError } from './row.ts';
+import type { ShardKey } from './shardKey.ts';
 
 export type JournalOptions = Pick<ShardOptions, 'shard' | 'shards' | 'journalPath' | 'journalSync'> & {
   /** Room for commits on a full disk (walReserve.ts); without it none is taken. */
   readonly journalReserveBytes?: number;
+  readonly key: ShardKey;
+  /** A row that the journal must contain, or have trimmed; without it only the mark says so. */
+  readonly knownHead?: KnownHead;
 };
 
+/** The version of the tables; rows have one of their own (row.ts). */
+export const FILE_VERSION = 1;
 /** Time for which a connection waits for the lock of another one. */
 export const BUSY_TIMEOUT_MS = 1000;
 
@@ -60,18 +67,18 @@ export function requireSqlite(db: Database.Database): void {
 }
 
 /** Writes schema and shard into a new file. Refuses the file of another shard, because markets would move. */
-export function requireShard(db: Database.Database, options: JournalOptions): void {
+export function requireShard(db: Database.Database, options: Omit<JournalOptions, 'key'>): void {
   const isNew = db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
   if (isNew) {
     db.transaction(() => {
       db.exec(SCHEMA);
-      db.prepare('INSERT INTO meta VALUES (?, ?, ?)').run(JOURNAL_VERSION, options.shard, options.shards);
+      db.prepare('INSERT INTO meta VALUES (?, ?, ?)').run(FILE_VERSION, options.shard, options.shards);
     }).immediate();
   }
   const meta = db.prepare<[], Meta>('SELECT layout_version, shard, shards FROM meta').get();
-  if (meta?.layout_version !== JOURNAL_VERSION) {
+  if (meta?.layout_version !== FILE_VERSION) {
     const found = meta?.layout_version ?? 'none';
-    throw new JournalError(`journal ${options.journalPath}: layout version ${found}, expected ${JOURNAL_VERSION}`);
+    throw new JournalError(`journal ${options.journalPath}: layout version ${found}, expected ${FILE_VERSION}`);
   }
   if (meta.shard !== options.shard || meta.shards !== options.shards) {
     throw new JournalError(

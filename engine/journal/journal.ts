@@ -29,8 +29,9 @@ import {
   tryCheckpoint,
 } from './file.ts';
 import { Mark } from './mark.ts';
-import { JournalError, JournalHead, type Row, RowReader, RowWriter } from './row.ts';
+import { crcOf, JournalError, JournalHead, type Row, RowReader, RowWriter } from './row.ts';
 import type { RowView, RowVisitor } from './rowView.ts';
+import type { ShardKey } from './shardKey.ts';
 
 /** The durable log of a shard. */
 export type JournalStore = {
@@ -79,6 +80,7 @@ assert(
 
 export class Journal implements JournalStore {
   isStaged = false;
+  readonly key: ShardKey;
   readonly #path: string;
   readonly #db: Database.Database;
   readonly #begin: Database.Statement;
@@ -87,10 +89,12 @@ export class Journal implements JournalStore {
   readonly #trim: Database.Statement<[number, number]>;
   readonly #mark: Mark;
   readonly #head: JournalHead;
-  readonly #rows = new RowWriter();
+  readonly #rows: RowWriter;
   readonly #reserve: WalReserve;
   /** The mark as it was at the opening: a replay must pass through exactly this head. */
   readonly #reached: JournalHead;
+  /** The newest head that control.db has, which a replay must pass through as well. */
+  readonly #known: JournalHead;
   #isPoisoned = false;
   #checkpoints: CheckpointCell | null = null;
   /** Bytes written since the last request to the checkpointer. */
@@ -115,6 +119,8 @@ export class Journal implements JournalStore {
   private constructor(db: Database.Database, options: JournalOptions, start: JournalHead) {
     this.#db = db;
     this.#path = options.journalPath;
+    this.key = options.key;
+    this.#rows = new RowWriter(options.key);
     requireSqlite(db);
     db.pragma('page_size = 4096');
     db.pragma('journal_mode = WAL');
@@ -131,7 +137,7 @@ export class Journal implements JournalStore {
     this.#insert = db.prepare('INSERT INTO journal (sequence, bytes) VALUES (?, ?)');
     this.#commit = db.prepare('COMMIT');
     const last = db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence DESC LIMIT 1').get();
-    this.#head = last === undefined ? start.copy() : new RowReader(this.#path).headAfter(last);
+    this.#head = last === undefined ? start.copy() : new RowReader(this.#path, this.key).headAfter(last);
     this.#trim = db.prepare(
       `DELETE FROM journal WHERE sequence IN
          (SELECT sequence FROM journal WHERE sequence <= ? ORDER BY sequence LIMIT ?)`,
@@ -139,6 +145,13 @@ export class Journal implements JournalStore {
     this.#mark = new Mark(markPath(options.journalPath), options.shard);
     try {
       this.#reached = this.#checkMark(last !== undefined);
+      const { sequence, chainLow, chainHigh } = options.knownHead ?? this.#reached;
+      this.#known = new JournalHead(sequence, chainLow, chainHigh);
+      if (sequence > this.#head.sequence) {
+        throw new JournalError(
+          `journal ${this.#path}: sequence ${this.#head.sequence + 1}: missing, control.db knows of ${sequence}`,
+        );
+      }
     } catch (error) {
       this.#mark.close();
       throw error;
@@ -163,11 +176,20 @@ export class Journal implements JournalStore {
   }
 
   append(row: RowView): void {
-    const { sequence } = row;
+    assert(row.sequence === this.#head.sequence + 1, 'JOURNAL-1: sequences have no gap');
+    const bytes = this.#rows.build(this.#head, row);
+    this.#append(row.sequence, bytes, this.#rows.crc);
+  }
+
+  /** Appends a row of another journal as it is. The caller has checked that it follows. */
+  appendCopy({ sequence, bytes }: Row): void {
+    this.#append(sequence, bytes, crcOf(bytes));
+  }
+
+  #append(sequence: number, bytes: Uint8Array, crc: number): void {
     assert(!this.#isPoisoned, 'JOURNAL-3: a failed journal refuses everything');
     assert(sequence === this.#head.sequence + 1, 'JOURNAL-1: sequences have no gap');
     if (!this.isStaged) this.#checkpointIfDue();
-    const bytes = this.#rows.build(this.#head, row);
     this.#isPoisoned = true;
     try {
       if (!this.isStaged) this.#begin.run();
@@ -179,7 +201,7 @@ export class Journal implements JournalStore {
       throw located(error, `${this.#path}: sequence ${sequence}`);
     }
     this.#isPoisoned = false;
-    this.#head.advance(this.#rows.crc);
+    this.#head.advance(crc);
     assert(this.#head.sequence === sequence, 'JOURNAL-1: the head stands after the row');
   }
 
@@ -202,18 +224,15 @@ export class Journal implements JournalStore {
   replay(after: JournalHead, visit: RowVisitor): void {
     assert(!this.isStaged, 'JOURNAL-2: only committed rows are replayed');
     const head = after.copy();
-    const reader = new RowReader(this.#path);
+    const reader = new RowReader(this.#path, this.key);
     const rows = this.#db
       .prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence')
       .iterate(after.sequence);
     try {
       for (const row of rows) {
         reader.load(row, head);
-        if (head.sequence === this.#reached.sequence && !head.equals(this.#reached)) {
-          throw new JournalError(
-            `journal ${this.#path}: sequence ${head.sequence}: not what its mark says was written`,
-          );
-        }
+        this.#requireAt(head, this.#reached, 'its mark');
+        this.#requireAt(head, this.#known, 'control.db');
         reader.show(visit);
       }
     } catch (error) {
@@ -302,6 +321,11 @@ export class Journal implements JournalStore {
     // While the checkpointer copies, this copied nothing: it is tried again soon, before the WAL has doubled.
     const isBusy = pages !== null && pages < 0;
     this.#bytesSinceCheckpoint = isBusy ? Math.max(0, this.#bytesSinceCheckpoint - REQUEST_BYTES) : 0;
+  }
+
+  #requireAt(head: JournalHead, anchor: JournalHead, witness: string): void {
+    if (head.sequence !== anchor.sequence || head.equals(anchor)) return;
+    throw new JournalError(`journal ${this.#path}: sequence ${head.sequence}: not what ${witness} says was written`);
   }
 
   /** A journal that ends before its mark, or has rows and no mark, has lost records that may have been acknowledged. */

@@ -1,12 +1,13 @@
 /**
  * Reads a journal while its shard writes it: for the projector, the snapshot maker and the operator's tools. Every row
- * is checked by its checksum and its chain value.
+ * is checked by its checksum, its chain value and its tag.
  */
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { BUSY_TIMEOUT_MS, requireSqlite } from './file.ts';
 import { JournalError, JournalHead, type Row, RowReader } from './row.ts';
 import type { RowVisitor } from './rowView.ts';
+import type { ShardKey } from './shardKey.ts';
 
 /** Reads are short, because an open read keeps checkpoints from copying the whole WAL. */
 export class JournalReader {
@@ -14,7 +15,7 @@ export class JournalReader {
   readonly #rows: Database.Statement<[number, number], Row>;
   readonly #reader: RowReader;
 
-  constructor(path: string) {
+  constructor(path: string, key: ShardKey) {
     this.#db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     try {
       requireSqlite(this.#db);
@@ -25,7 +26,7 @@ export class JournalReader {
       this.#db.close();
       throw error;
     }
-    this.#reader = new RowReader(path);
+    this.#reader = new RowReader(path, key);
   }
 
   /** The facts in the file's `meta` table and the range of its rows, unchecked. */
@@ -62,6 +63,13 @@ export class JournalReader {
     const last = rows.at(-1);
     assert(last === undefined || head.sequence === last.sequence, 'ROW-3: the head stands after the last row');
     return rows.length;
+  }
+
+  /** The next rows as they are, checked; `head` moves with them. */
+  copiesFrom(head: JournalHead, limit: number): Row[] {
+    const rows = this.#rows.all(head.sequence + 1, limit);
+    for (const row of rows) this.#reader.load(row, head);
+    return rows;
   }
 
   /** True if the journal continues at `head` with the same history before it. Older rows may be trimmed. */

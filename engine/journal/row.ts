@@ -10,14 +10,19 @@
  *   ROW-2  crc is the CRC-32C of all bytes after it.
  *   ROW-3  chain(row) = mix(chain(row - 1), crc, shardSequence), and a row holds chain(row - 1). chain(0) is 0.
  *   ROW-4  A row holds exactly one command, which comes first.
+ *   ROW-5  tag authenticates everything after crc, with zeros in its own place. Rows from `keyedFrom` of the key on are
+ *          refused without a good tag. Rows of version 1 have none.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
-import { record, safe, u32 } from '../../shared/wire/layout.ts';
+import { MAC_BYTES, MAC_WORDS } from '../../shared/crypto/mac.ts';
+import { bytes, record, safe, u32 } from '../../shared/wire/layout.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
 import { RowView, type RowVisitor } from './rowView.ts';
+import type { ShardKey } from './shardKey.ts';
 
-export const JOURNAL_VERSION = 1;
+const JOURNAL_VERSION = 2;
+const OLDEST_READ = 1;
 export const JOURNAL_ROW = record(
   'JOURNAL_ROW',
   {
@@ -29,12 +34,16 @@ export const JOURNAL_ROW = record(
     eventBytes: u32(),
     chainLow: u32('chain value of the row before, 0 for the first'),
     chainHigh: u32(),
+    tag: bytes(MAC_BYTES, 'authenticates everything after crc, with zeros in its place'),
   },
   'The header of a row in a journal: a command and its events follow.',
 );
+/** By version: the words of the header. */
+const HEADER_WORDS = [0, JOURNAL_ROW.tag, JOURNAL_ROW.WORDS] as const;
 
 assert(JOURNAL_ROW.BYTES % 8 === 0, 'ROW-1: the header is a multiple of 8');
 assert(JOURNAL_ROW.crc === 0, 'ROW-2: the checksum covers everything after it');
+assert(HEADER_WORDS.length === JOURNAL_VERSION + 1, 'row: every version that is read has a header');
 
 /** The journal is damaged or belongs elsewhere. Nothing is repaired by itself: an operator has to decide. */
 export class JournalError extends Error {
@@ -82,9 +91,14 @@ export class JournalHead {
 
 /** Builds rows, one at a time, in memory that the next row uses again. */
 export class RowWriter {
+  readonly #key: ShardKey;
   readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
   /** Checksum of the row that was built last, for its chain value. */
   crc = 0;
+
+  constructor(key: ShardKey) {
+    this.#key = key;
+  }
 
   /** @param before the head before the row. @returns the bytes, valid until the next row is built. */
   build(before: JournalHead, { sequence, timeMs, command, events }: RowView): Uint8Array {
@@ -104,6 +118,7 @@ export class RowWriter {
     words[JOURNAL_ROW.eventBytes] = events.bytes;
     words[JOURNAL_ROW.chainLow] = before.chainLow;
     words[JOURNAL_ROW.chainHigh] = before.chainHigh;
+    words.set(tagOf(this.#key, scratch), JOURNAL_ROW.tag);
     this.crc = crc32c(scratch, JOURNAL_ROW.version * 4, lengthBytes);
     words[JOURNAL_ROW.crc] = this.crc;
     return scratch.bytes.subarray(0, lengthBytes);
@@ -113,11 +128,13 @@ export class RowWriter {
 /** Checks rows, one at a time, in aligned memory that the next row uses again. A row that fails is a JournalError. */
 export class RowReader {
   readonly #path: string;
+  readonly #key: ShardKey;
   readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
   readonly #view = new RowView();
 
-  constructor(path: string) {
+  constructor(path: string, key: ShardKey) {
     this.#path = path;
+    this.#key = key;
   }
 
   /** Loads the row that follows `head`, and moves `head` after it. */
@@ -153,7 +170,7 @@ export class RowReader {
     const view = this.#view;
     view.sequence = readSafe(words, JOURNAL_ROW.shardSequence);
     view.timeMs = readSafe(words, JOURNAL_ROW.timeMs);
-    view.command.set(words, JOURNAL_ROW.WORDS, words[JOURNAL_ROW.commandBytes]);
+    view.command.set(words, HEADER_WORDS[words[JOURNAL_ROW.version]]!, words[JOURNAL_ROW.commandBytes]);
     view.events.set(words, view.command.end, words[JOURNAL_ROW.eventBytes]);
     assert(words[view.command.word] === view.command.bytes, 'ROW-4: a row holds one command');
     assert(view.events.end * 4 === this.#scratch.lengthBytes, 'ROW-1: the lengths add up');
@@ -162,7 +179,7 @@ export class RowReader {
 
   #check(row: Row): void {
     const rowBytes = row.bytes.byteLength;
-    if (rowBytes < JOURNAL_ROW.BYTES || rowBytes % 8 !== 0) throw this.#error(row.sequence, 'cut short');
+    if (rowBytes < JOURNAL_ROW.tag * 4 || rowBytes % 8 !== 0) throw this.#error(row.sequence, 'cut short');
     const scratch = this.#scratch;
     scratch.clear();
     scratch.claim(rowBytes, 0);
@@ -171,14 +188,41 @@ export class RowReader {
     const isIntact = words[JOURNAL_ROW.crc] === crc32c(scratch, JOURNAL_ROW.version * 4, rowBytes);
     if (!isIntact) throw this.#error(row.sequence, 'checksum mismatch');
     const version = words[JOURNAL_ROW.version];
-    if (version !== JOURNAL_VERSION) throw this.#error(row.sequence, `layout version ${version}`);
+    if (version < OLDEST_READ || version > JOURNAL_VERSION)
+      throw this.#error(row.sequence, `layout version ${version}`);
     if (readSafe(words, JOURNAL_ROW.shardSequence) !== row.sequence)
       throw this.#error(row.sequence, 'bytes of another row');
-    const isWhole = JOURNAL_ROW.BYTES + words[JOURNAL_ROW.commandBytes] + words[JOURNAL_ROW.eventBytes] === rowBytes;
+    const headerBytes = HEADER_WORDS[version]! * 4;
+    const isWhole = headerBytes + words[JOURNAL_ROW.commandBytes] + words[JOURNAL_ROW.eventBytes] === rowBytes;
     if (!isWhole) throw this.#error(row.sequence, 'lengths do not add up');
+    if (row.sequence >= this.#key.keyedFrom && !this.#isOurs(version)) {
+      throw this.#error(row.sequence, 'not written by this exchange: its tag is wrong');
+    }
+  }
+
+  /** ROW-5. The tag in memory is overwritten. */
+  #isOurs(version: number): boolean {
+    if (version < 2) return false;
+    const { words } = this.#scratch;
+    const stored = words.slice(JOURNAL_ROW.tag, JOURNAL_ROW.tag + MAC_WORDS);
+    words.fill(0, JOURNAL_ROW.tag, JOURNAL_ROW.tag + MAC_WORDS);
+    return tagOf(this.#key, this.#scratch).every((word, index) => word === stored[index]);
   }
 
   #error(sequence: number, reason: string): JournalError {
     return new JournalError(`journal ${this.#path}: sequence ${sequence}: ${reason}`);
   }
+}
+
+/** The tag of the row in this memory, whose own tag is zeros. */
+function tagOf(key: ShardKey, { bytes, lengthBytes }: RecordBuffer): Uint32Array {
+  return key.rows
+    .start()
+    .update(bytes.subarray(JOURNAL_ROW.version * 4, lengthBytes))
+    .end();
+}
+
+/** The checksum that a row holds. */
+export function crcOf(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(JOURNAL_ROW.crc * 4, true);
 }

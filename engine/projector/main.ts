@@ -4,6 +4,7 @@
 import { workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import type { ProjectorOptions } from '../../shared/wire/threads.ts';
+import { ShardKey } from '../journal/shardKey.ts';
 import { BATCH_ROWS, Projector } from './projector.ts';
 
 /** Bounds the harm of a wake-up that is lost. */
@@ -22,7 +23,7 @@ const LINGER_MS = 400;
 const LOOK_MS = 50;
 
 stepBack(NICE_FOLLOWER);
-const projector = new Projector(workerData as ProjectorOptions);
+const projector = new Projector(await ShardKey.forAll(workerData as ProjectorOptions));
 const { progress } = projector;
 for (;;) {
   const bell = progress.commitBell();

@@ -22,6 +22,7 @@ import type { ProjectorOptions } from '../../shared/wire/threads.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import type { RowVisitor } from '../journal/rowView.ts';
+import type { Keyed, ShardKey } from '../journal/shardKey.ts';
 import { KeyProjection } from './keys.ts';
 import { MarketProjection } from './markets.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
@@ -38,6 +39,7 @@ export const BATCH_ROWS = 4000;
 export class Projector {
   readonly progress: Progress;
   readonly #journalPaths: readonly string[];
+  readonly #keys: readonly ShardKey[];
   readonly #db: Database.Database;
   /** By shard; null until the shard has recovered and its journal was found to continue read.db. */
   readonly #readers: (JournalReader | null)[];
@@ -48,10 +50,11 @@ export class Projector {
   readonly #record: RecordContext = { shard: 0, shardSequence: 0, timeMs: 0 };
   #state: ReadState;
 
-  constructor(options: ProjectorOptions) {
+  constructor(options: Keyed<ProjectorOptions>) {
     this.progress = new Progress(options.progress);
     assert(this.progress.shards === options.journalPaths.length, 'projector: one journal per shard');
     this.#journalPaths = options.journalPaths;
+    this.#keys = options.keys;
     this.#db = openReadDb(options.readDbPath);
     this.#readers = options.journalPaths.map(() => null);
     this.#committedBefore = options.journalPaths.map(() => 0);
@@ -122,7 +125,7 @@ export class Projector {
 
   /** Keeps PROJECTOR-2. A shard that has recovered opened its journal, so the file is there. */
   #connect(shard: number): JournalReader {
-    const reader = new JournalReader(this.#journalPaths[shard]);
+    const reader = new JournalReader(this.#journalPaths[shard], this.#keys[shard]!);
     if (!reader.continues(this.#state.heads[shard])) {
       const first = reader.facts().firstSequence;
       if (first > 1) {

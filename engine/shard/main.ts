@@ -14,11 +14,12 @@ import { createKeccak, type Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances } from '../../shared/wire/balances.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
-import type { ShardOptions } from '../../shared/wire/threads.ts';
+import type { ShardMessage, ShardOptions } from '../../shared/wire/threads.ts';
 import { Engine } from '../core/engine.ts';
 import { Checkpointer } from '../journal/checkpointer.ts';
 import { Journal } from '../journal/journal.ts';
 import { JournalError } from '../journal/row.ts';
+import { ShardKey } from '../journal/shardKey.ts';
 import { CachedNobleVerifier } from '../verify/cachedNoble.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
@@ -34,6 +35,8 @@ const ROOM_WAIT_MS = 100;
 const QUIET_MS = 20;
 /** Batches after which housekeeping is due even under load. */
 const BATCHES_PER_HOUSEKEEPING = 64;
+/** Time between two messages to the gateway about the newest row. */
+const POST_HEAD_MS = 10_000;
 /** A longer commit counts as this long where the loop waits half a commit after a large batch. */
 const LONG_COMMIT_MS = 1;
 assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for commands');
@@ -41,19 +44,12 @@ assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for co
 /** A cell that no thread notifies: waiting for it is a sleep. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-/** The facts of a recovery, for the log. */
-type ShardReport = {
-  readonly verifier: string;
-  readonly recovered: number;
-  readonly fromSequence: number;
-  readonly damaged: readonly string[];
-};
-
 async function main(options: ShardOptions): Promise<void> {
   assert(options.shard < options.shards, 'shard: its index is below the number of shards');
   const keccak = await createKeccak();
   const ownVerifier = shardVerifier(options, keccak);
-  const journal = Journal.open(options);
+  const key = await ShardKey.create(options.journalKey, options.shard);
+  const journal = Journal.open({ ...options, key });
   const domain = {
     name: DOMAIN_NAME,
     version: DOMAIN_VERSION,
@@ -84,17 +80,21 @@ async function main(options: ShardOptions): Promise<void> {
   engine.goLive(postOnlyUntilMs, options.maxOrdersEver);
   const checkpointer = new Checkpointer(options.journalPath);
   journal.checkpointsBy(checkpointer.cell);
-  const report: ShardReport = { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged };
-  parentPort?.postMessage(report);
+  post({ report: { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged } });
 
   progress.setCommitted(options.shard, engine.sequence);
   const commands = new RingConsumer(options.commandRing);
   const events = new RingProducer(options.eventRing);
   const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events, clock, checks });
   engine.describe(() => publish(loop, events));
-  const showReserve = (): void => progress.setReserveBytes(options.shard, journal.reserveLeftBytes());
-  showReserve();
-  run(loop, commands, events, showReserve);
+  const heads = options.journalSync === 'full' ? new HeadReport(journal) : null;
+  const report = (): void => {
+    progress.setReserveBytes(options.shard, journal.reserveLeftBytes());
+    heads?.postIfDue();
+  };
+  report();
+  run(loop, commands, events, report);
+  heads?.post();
   // The connection that is closed last removes the WAL.
   await checkpointer.end();
   journal.close();
@@ -158,6 +158,33 @@ function runBatch(loop: ShardLoop, commitMs: number): void {
 function requireCommitted(sequence: number, committed: number, journalPath: string): void {
   if (sequence >= committed) return;
   throw new JournalError(`journal ${journalPath}: ends at ${sequence}, but ${committed} was committed`);
+}
+
+/** Reports now and then how far the journal goes. Used where a committed row survives a power cut. */
+class HeadReport {
+  readonly #journal: Journal;
+  #postedSequence = 0;
+  #postedMs = 0;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  postIfDue(): void {
+    if (performance.now() - this.#postedMs >= POST_HEAD_MS) this.post();
+  }
+
+  post(): void {
+    const { sequence, chainLow, chainHigh } = this.#journal.head;
+    if (sequence === this.#postedSequence) return;
+    post({ head: { sequence, chainLow, chainHigh } });
+    this.#postedSequence = sequence;
+    this.#postedMs = performance.now();
+  }
+}
+
+function post(message: ShardMessage): void {
+  parentPort?.postMessage(message);
 }
 
 /** The gateway always drains the ring, so a full one is a short wait and never a loss. */

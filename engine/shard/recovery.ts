@@ -3,9 +3,10 @@
  * is damaged, the whole journal without any.
  * Owner: the shard thread, before it runs commands.
  *
- * Everything that is read is checked: snapshots by checksum and digest, rows by checksum, chain and high-water mark,
- * and every replayed command by the events in the journal. At the end every invariant of the state is checked. An error
- * in the journal refuses the start and names the record; nothing is skipped and nothing is repaired here.
+ * Everything that is read is checked: snapshots by checksum, digest and seal, rows by checksum, tag, chain and
+ * high-water mark, and every replayed command by the events in the journal. At the end every invariant of the state is
+ * checked. An error in the journal refuses the start and names the record; nothing is skipped and nothing is repaired
+ * here.
  *
  * Invariants:
  *   RECOVERY-1  The recovered engine stands at the last record of the journal, whichever snapshot it started from.
@@ -36,7 +37,7 @@ export function recover(journal: Journal, directory: string, shard: number, make
     }
     try {
       const engine = makeEngine();
-      const { head, nowMs } = loadSnapshot(file, shard, engine.state);
+      const { head, nowMs } = loadSnapshot(file, shard, engine.state, journal.key);
       engine.resumeAt(head.sequence, nowMs);
       replayTail(journal, head, engine);
       return { engine, fromSequence: head.sequence, damaged };

@@ -6,13 +6,14 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { assert } from '../../shared/base/assert.ts';
 import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
 import type { SnapshotOptions } from '../../shared/wire/threads.ts';
+import { ShardKey } from '../journal/shardKey.ts';
 import { SnapshotMaker } from './maker.ts';
 
 const LOOK_EVERY_MS = 500;
 
 assert(parentPort !== null, 'snapshot thread: runs as a worker thread');
 stepBack(NICE_IDLER);
-const maker = new SnapshotMaker(workerData as SnapshotOptions);
+const maker = new SnapshotMaker(await ShardKey.forAll(workerData as SnapshotOptions));
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 for (let isStopping = false; !isStopping; ) {
   isStopping = receiveMessageOnPort(parentPort)?.message === 'stop';

@@ -19,6 +19,7 @@ import { SnapshotError } from '../base/snapshotIo.ts';
 import { Engine } from '../core/engine.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
+import type { Keyed } from '../journal/shardKey.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
 import { listSnapshots, loadSnapshot, saveSnapshot } from './snapshot.ts';
 
@@ -34,12 +35,12 @@ assert(KEPT_SNAPSHOTS === 2, 'SNAPMAKER-1: rows are trimmed up to the older of t
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 export class SnapshotMaker {
-  readonly #options: SnapshotOptions;
+  readonly #options: Keyed<SnapshotOptions>;
   readonly #progress: Progress;
   /** By shard: the sequence of its newest snapshot. */
   readonly #newest: number[];
 
-  constructor(options: SnapshotOptions) {
+  constructor(options: Keyed<SnapshotOptions>) {
     this.#options = options;
     this.#progress = new Progress(options.progress);
     this.#newest = options.journalPaths.map((_, shard) => listSnapshots(options.directory, shard)[0]?.sequence ?? 0);
@@ -55,9 +56,10 @@ export class SnapshotMaker {
   }
 
   #make(shard: number, isStopping: boolean): void {
-    const { directory, journalPaths, keepRecords } = this.#options;
+    const { directory, journalPaths, keepRecords, keys } = this.#options;
+    const key = keys[shard]!;
     const base = this.#load(shard);
-    const reader = new JournalReader(journalPaths[shard]);
+    const reader = new JournalReader(journalPaths[shard], key);
     try {
       replayTo(this.#progress.committed(shard), reader, base.head, base.engine, isStopping);
     } finally {
@@ -65,8 +67,8 @@ export class SnapshotMaker {
     }
     const { engine, head } = base;
     assert(head.sequence > base.fromSequence, 'SNAPMAKER-3: a new snapshot is newer than its base');
-    const file = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head });
-    loadSnapshot(file, shard, this.#engine().state);
+    const file = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head }, key);
+    loadSnapshot(file, shard, this.#engine().state, key);
     this.#newest[shard] = file.sequence;
 
     const [, older] = listSnapshots(directory, shard);
@@ -83,7 +85,7 @@ export class SnapshotMaker {
     for (const file of listSnapshots(this.#options.directory, shard)) {
       const engine = this.#engine();
       try {
-        const { head, nowMs } = loadSnapshot(file, shard, engine.state);
+        const { head, nowMs } = loadSnapshot(file, shard, engine.state, this.#options.keys[shard]!);
         engine.resumeAt(head.sequence, nowMs);
         return { engine, head, fromSequence: head.sequence };
       } catch (error) {

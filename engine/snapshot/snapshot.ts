@@ -10,6 +10,8 @@
  *               A file that fails either is never used; the next older one is, or the journal alone.
  *   SNAPSHOT-3  The chain value in the file ties it to one history: a journal with another history does not continue
  *               it.
+ *   SNAPSHOT-4  The seal shows that this exchange wrote the file (journal/shardKey.ts). Without a good one it is never
+ *               used.
  */
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,13 +20,14 @@ import { SnapshotError, type SnapshotIo, SnapshotReader, SnapshotWriter } from '
 import { syncDirectory } from '../base/syncDirectory.ts';
 import type { ShardState } from '../core/state.ts';
 import { JournalHead } from '../journal/row.ts';
+import type { ShardKey } from '../journal/shardKey.ts';
 
 const MAGIC = 0x5358504f;
-const SNAPSHOT_VERSION = 6;
+const SNAPSHOT_VERSION = 7;
 /**
- * Version 5 lacks the grants of orders (book/orders.ts). Version 4 lists the entries of a hash index in parts that
- * follow from the hashes themselves, later ones in any parts: a program that writes 4 would not find them. Version 3
- * also has unused entries among them (book/hashIndex.ts).
+ * Versions before 7 have no seal. Version 5 lacks the grants of orders (book/orders.ts). Version 4 lists the entries of
+ * a hash index in parts that follow from the hashes themselves, later ones in any parts: a program that writes 4 would
+ * not find them. Version 3 also has unused entries among them (book/hashIndex.ts).
  */
 const OLDEST_READ = 3;
 
@@ -50,14 +53,16 @@ export function saveSnapshot(
   directory: string,
   shard: number,
   content: Position & { state: ShardState },
+  key: ShardKey,
 ): SnapshotFile {
   const { sequence } = content.head;
+  assert(key.snapshots !== null, 'SNAPSHOT-4: a snapshot is sealed');
   assert(sequence > 0, 'SNAPSHOT-3: a snapshot is of a journal with rows');
   const path = join(directory, `snapshot-${shard}-${sequence}.bin`);
   const unfinished = `${path}.part`;
   rmSync(unfinished, { force: true });
   try {
-    write(new SnapshotWriter(unfinished, SNAPSHOT_VERSION), shard, content);
+    write(new SnapshotWriter(unfinished, SNAPSHOT_VERSION, key.snapshots), shard, content);
   } catch (error) {
     // A part of a snapshot must not keep a full disk full.
     rmSync(unfinished, { force: true });
@@ -77,6 +82,7 @@ function write(writer: SnapshotWriter, shard: number, { head, nowMs, state }: Po
     writer.number(nowMs);
     state.persist(writer);
     writer.u32(digestOf(state));
+    writer.seal();
     writer.sync();
   } finally {
     writer.close();
@@ -84,8 +90,8 @@ function write(writer: SnapshotWriter, shard: number, { head, nowMs, state }: Po
 }
 
 /** Fills a fresh state. Throws SnapshotError for a file that cannot be used. */
-export function loadSnapshot(file: SnapshotFile, shard: number, state: ShardState): Position {
-  const reader = new SnapshotReader(file.path);
+export function loadSnapshot(file: SnapshotFile, shard: number, state: ShardState, key: ShardKey): Position {
+  const reader = new SnapshotReader(file.path, key.snapshots);
   try {
     if (reader.number(0) !== MAGIC) throw new SnapshotError(`snapshot ${file.path}: not a snapshot`);
     const version = reader.number(0);
@@ -97,6 +103,7 @@ export function loadSnapshot(file: SnapshotFile, shard: number, state: ShardStat
     const nowMs = reader.number(0);
     state.persist(reader);
     const stored = reader.u32(new Uint32Array(2));
+    reader.requireSeal();
     assert(stored.length === 2, 'SNAPSHOT-2: a digest has two lanes');
     state.rebuild();
     const found = digestOf(state);

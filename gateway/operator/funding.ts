@@ -7,8 +7,9 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
+import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { AccountStates } from '../store/accountStates.ts';
-import { type FundKind, type FundMovement, type Movements, referenceHash } from '../store/movements.ts';
+import type { FundKind, FundMovement, Movements } from '../store/movements.ts';
 
 /** The part of the shard client that is used here. */
 export type FundsEngine = {

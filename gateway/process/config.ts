@@ -5,6 +5,7 @@
 import { type BlockList, isIP } from 'node:net';
 import { MAX_OPEN_ORDERS } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
+import { MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
 import { exposureProblem, isLoopback } from './exposure.ts';
 import { tryParseNetworks } from './networks.ts';
@@ -24,7 +25,6 @@ const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 const MAX_SHARDS = 64;
 const MAX_VERIFY_THREADS = 64;
 const BYTES_PER_MB = 1_000_000;
-const MASTER_KEY_BYTES = 32;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -121,7 +121,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     diskReserveBytes: read.integer('DISK_RESERVE_MB', 64, 0, 1_000_000_000) * BYTES_PER_MB,
     journalReserveBytes: read.integer('JOURNAL_RESERVE_MB', 16, 0, 512) * BYTES_PER_MB,
     adminToken: read.token('ADMIN_TOKEN'),
-    masterKey: read.key('MASTER_KEY', MASTER_KEY_BYTES),
+    masterKey: read.masterKey('MASTER_KEY'),
     chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),
     contracts: Object.freeze({
       exchange: read.address('EXCHANGE_ADDRESS', DEFAULT_EXCHANGE),
@@ -229,16 +229,14 @@ class EnvironmentReader {
   }
 
   /** The value is a secret, so the message never repeats it. */
-  key(name: string, bytes: number): Buffer | null {
+  masterKey(name: string): Buffer | null {
     const value = this.#value(name);
     if (value === '') return null;
-    const encoding = /^[0-9a-fA-F]+$/.test(value) && value.length === 2 * bytes ? 'hex' : 'base64';
-    const isText = /^[A-Za-z0-9+/_-]+={0,2}$/.test(value);
-    const key = Buffer.from(value, encoding);
-    if (!isText || key.length !== bytes) {
-      throw new ConfigError(`${name}: expected ${2 * bytes} hex digits or the base64 of ${bytes} bytes`);
-    }
-    return key;
+    const key = parseMasterKey(value);
+    if (key !== null) return key;
+    throw new ConfigError(
+      `${name}: expected ${2 * MASTER_KEY_BYTES} hex digits or the base64 of ${MASTER_KEY_BYTES} bytes`,
+    );
   }
 
   /** Origins in the form of browsers: scheme, host and port, and nothing after them. */

@@ -1,7 +1,9 @@
 /** Opens control.db and every store in it, in the order in which one needs the other. */
 import { join } from 'node:path';
+import type { JournalKey } from '../../shared/base/journalKey.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
 import { type AuditKey, deriveAuditKey } from '../../shared/crypto/auditChain.ts';
+import { MASTER_KEY_FILE } from '../../shared/crypto/masterKey.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import { AccountStates } from './accountStates.ts';
 import { Accounts } from './accounts.ts';
@@ -10,6 +12,8 @@ import { Catalog } from './catalog.ts';
 import { ContractStore } from './contracts.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
+import { JournalHeads } from './journalHeads.ts';
+import { openJournalKey } from './journalKey.ts';
 import { ApiKeys } from './keys.ts';
 import { Movements } from './movements.ts';
 import { OpenOrderBoundsStore } from './openOrderBounds.ts';
@@ -26,6 +30,8 @@ export type Control = {
   readonly platform: Platform;
   readonly contracts: ContractStore;
   readonly shards: number;
+  readonly journalKey: JournalKey;
+  readonly journalHeads: JournalHeads;
   readonly adminToken: { readonly token: string; readonly isNew: boolean };
   readonly auditKey: AuditKey;
   readonly operators: Operators;
@@ -51,8 +57,9 @@ export function openControl(config: Config): Control {
     const reserve = new WalReserve(database, path, options);
     reserve.refill();
     const platform = new Platform(database);
-    const masterKey = openMasterKey(config, join(config.dataDir, 'master.key'), platform);
+    const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
     const shards = openShards(config, platform);
+    const areNew = !platform.hasJournals;
     const contracts = new ContractStore(config, platform);
     const accounts = new Accounts(database);
     return {
@@ -61,6 +68,8 @@ export function openControl(config: Config): Control {
       platform,
       contracts,
       shards,
+      journalKey: openJournalKey({ dataDir: config.dataDir, masterKey, shards, areNew }),
+      journalHeads: new JournalHeads(platform, masterKey, shards, areNew),
       adminToken: openAdminToken(config, masterKey, platform),
       auditKey: deriveAuditKey(masterKey),
       operators: new Operators(database),

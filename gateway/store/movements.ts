@@ -9,7 +9,7 @@
  *   MOVEMENTS-3  issuedMicro is all deposits that are not refused less all completed withdrawals: never less than the
  *                USDC that exists, and never above 2^53 - 1.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { addSafe, MAX_SAFE } from '../../shared/base/int.ts';
@@ -119,9 +119,4 @@ function countIssued(database: ControlDatabase): number {
     .pluck()
     .get(MOVEMENT.DEPOSIT, MOVEMENT.DEPOSIT);
   return sum ?? 0;
-}
-
-/** The name of a movement in its shard: 32 bytes that stand for (account, kind, reference). */
-export function referenceHash(account: number, kind: FundKind, reference: string): Uint8Array {
-  return createHash('sha256').update(`${account}|${kind}|${reference}`).digest();
 }

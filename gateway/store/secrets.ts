@@ -4,28 +4,28 @@
  * file of the data directory, the token in control.db, sealed under the master key.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { openSecret, sealSecret } from '../access/secretBox.ts';
+import { existsSync, writeFileSync } from 'node:fs';
+import { MASTER_KEY_BYTES, readMasterKey } from '../../shared/crypto/masterKey.ts';
+import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import type { Platform } from './platform.ts';
 
 /** An empty sealed text: it opens only with the master key that all other texts are sealed under. */
 const MASTER_KEY_CHECK = 'master_key_check';
 const SEALED_ADMIN_TOKEN = 'sealed_admin_token';
-const MASTER_KEY_BYTES = 32;
 const TOKEN_BYTES = 24;
 
 export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, platform: Platform): Uint8Array {
   const check = platform.read(MASTER_KEY_CHECK);
   if (check === undefined) {
-    const masterKey = config.masterKey ?? (existsSync(path) ? readMasterKey(path) : makeMasterKey(path));
+    const masterKey = config.masterKey ?? (existsSync(path) ? requireMasterKey(path) : makeMasterKey(path));
     platform.write(MASTER_KEY_CHECK, seal(masterKey, MASTER_KEY_CHECK, ''));
     return masterKey;
   }
   if (config.masterKey === null && !existsSync(path)) {
     throw new ConfigError('MASTER_KEY: this data directory was made with one');
   }
-  const masterKey = config.masterKey ?? readMasterKey(path);
+  const masterKey = config.masterKey ?? requireMasterKey(path);
   try {
     open(masterKey, MASTER_KEY_CHECK, check);
   } catch {
@@ -54,9 +54,9 @@ function makeMasterKey(path: string): Buffer {
   return masterKey;
 }
 
-function readMasterKey(path: string): Buffer {
-  const masterKey = Buffer.from(readFileSync(path, 'utf8').trim(), 'hex');
-  if (masterKey.length !== MASTER_KEY_BYTES) throw new ConfigError(`MASTER_KEY: ${path} does not hold a master key`);
+function requireMasterKey(path: string): Buffer {
+  const masterKey = readMasterKey(path);
+  if (masterKey === null) throw new ConfigError(`MASTER_KEY: ${path} does not hold a master key`);
   return masterKey;
 }
 

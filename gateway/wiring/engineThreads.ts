@@ -28,7 +28,7 @@ export class EngineThreads {
 
   constructor({ config, stores, link, log, onReturned, onLost, onFatal }: EngineThreadsOptions) {
     const { control, journalPaths, readDbPath, progressMemory: progress } = stores;
-    const { shards } = control;
+    const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
     const { dataDir: directory, verifier } = config;
     const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores, isNative(verifier));
@@ -37,6 +37,7 @@ export class EngineThreads {
       common: {
         shards,
         progress,
+        journalKey,
         directory,
         journalSync: config.journalSync,
         journalReserveBytes: config.journalReserveBytes,
@@ -50,6 +51,7 @@ export class EngineThreads {
         maxOrdersEver: config.maxOrdersEver,
       },
       journalPaths,
+      journalHeads,
       verifyThreads,
       link,
       log,
@@ -59,6 +61,7 @@ export class EngineThreads {
     });
     this.#followers = new JournalFollowers({
       journalPaths,
+      journalKey,
       readDbPath,
       directory,
       progress,

@@ -122,6 +122,7 @@ export class Exchange {
       stats: () => this.#edge.stats(),
       answers: this.#edge.answers,
       reserve: stores.control.reserve,
+      journalHeads: stores.control.journalHeads,
       log,
     });
   }
@@ -147,6 +148,7 @@ export class Exchange {
     this.#periodicTasks.stop();
     await this.#edge.stop();
     await this.#threads.stopShards();
+    this.#periodicTasks.saveHeads();
     await this.trading.stop();
     await this.#threads.stopFollowers();
     await this.stores.close();

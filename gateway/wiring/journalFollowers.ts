@@ -20,10 +20,11 @@ export class JournalFollowers {
   readonly #snapshots: SupervisedThread;
 
   constructor({ log, readDbPath, ...snapshots }: JournalFollowersOptions) {
-    const { journalPaths, progress } = snapshots;
+    const { journalPaths, journalKey, progress } = snapshots;
     this.#log = log;
     this.#projector = this.#supervise('projector', '../../engine/projector/main.ts', {
       journalPaths,
+      journalKey,
       readDbPath,
       progress,
     } satisfies ProjectorOptions);

@@ -7,6 +7,7 @@ import type { Answers } from '../idempotency/answers.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import type { Logger } from '../process/log.ts';
 import type { Volumes } from '../queries/volumes.ts';
+import type { JournalHeads } from '../store/journalHeads.ts';
 
 type PeriodicTaskOptions = {
   /** Parts whose state changes with time alone. */
@@ -17,6 +18,7 @@ type PeriodicTaskOptions = {
   readonly answers: Answers;
   /** Room of control.db for a full disk. */
   readonly reserve: { refill(): void };
+  readonly journalHeads: JournalHeads;
   readonly log: Logger;
 };
 
@@ -30,6 +32,8 @@ const STATS_MS = 1000;
 const ANSWERS_MS = 10_000;
 /** Time between two looks at the room of control.db. */
 const RESERVE_MS = 60_000;
+/** Time between two notes in control.db of how far the journals go, which shards say every ten seconds. */
+const HEADS_MS = 30_000;
 
 export class PeriodicTasks {
   readonly #options: PeriodicTaskOptions;
@@ -49,6 +53,7 @@ export class PeriodicTasks {
       setInterval(() => feed.report('stats', stats), STATS_MS),
       setInterval(() => answers.tick(), ANSWERS_MS),
       setInterval(() => reserve.refill(), RESERVE_MS),
+      setInterval(() => this.saveHeads(), HEADS_MS),
     ];
   }
 
@@ -60,5 +65,15 @@ export class PeriodicTasks {
   async refreshVolumes(): Promise<void> {
     const { volumes, log } = this.#options;
     await volumes.refresh().catch((error) => log.warn({ err: error }, 'volumes could not be read'));
+  }
+
+  /** When the disk is full, control.db keeps older heads: it then says less of the journals, but nothing wrong. */
+  saveHeads(): void {
+    const { journalHeads, log } = this.#options;
+    try {
+      journalHeads.save();
+    } catch (error) {
+      log.warn({ err: error }, 'how far the journals go could not be noted in control.db');
+    }
   }
 }

@@ -17,15 +17,17 @@ import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createBalances } from '../../shared/wire/balances.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
-import type { ShardOptions } from '../../shared/wire/threads.ts';
+import type { ShardMessage, ShardOptions } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { ShardLink } from '../shardlink/link.ts';
+import type { JournalHeads } from '../store/journalHeads.ts';
 
 type ShardThreadsOptions = {
   /** The options that all shards have in common. */
-  readonly common: Omit<ShardOptions, 'shard' | 'commandRing' | 'eventRing' | 'balances' | 'journalPath'>;
+  readonly common: Omit<ShardOptions, 'shard' | 'commandRing' | 'eventRing' | 'balances' | 'journalPath' | 'knownHead'>;
   readonly journalPaths: readonly string[];
+  readonly journalHeads: JournalHeads;
   /** The number of verifiers, for the log. */
   readonly verifyThreads: number;
   readonly link: ShardLink;
@@ -105,7 +107,7 @@ export class ShardThreads {
   }
 
   #launch(shard: number): Worker {
-    const { common, journalPaths, link, log } = this.#options;
+    const { common, journalPaths, journalHeads, link, log } = this.#options;
     const commandRing = createRingBuffer(COMMAND_RING_BYTES);
     const eventRing = createRingBuffer(EVENT_RING_BYTES);
     const ready = link.attach(shard, commandRing, eventRing).then(() => this.#ready(shard));
@@ -117,13 +119,19 @@ export class ShardThreads {
       eventRing,
       balances: this.#balances,
       journalPath: journalPaths[shard],
+      knownHead: journalHeads.of(shard),
     };
     const worker = new Worker(new URL('../../engine/shard/main.ts', import.meta.url), {
       workerData,
       name: `shard ${shard}`,
       execArgv: STRIPPED_BEFORE,
     });
-    worker.once('message', (report) => {
+    worker.on('message', (message: ShardMessage) => {
+      if ('head' in message) {
+        journalHeads.note(shard, message.head);
+        return;
+      }
+      const { report } = message;
       // Which verifier runs depends on what loads in the shard's thread, so only its report says it.
       // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
       if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report.verifier);

@@ -1,5 +1,7 @@
 /** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
 
+import type { JournalKey, KnownHead } from '../base/journalKey.ts';
+
 export type JournalSync = 'full' | 'normal';
 export type VerifierChoice = 'auto' | 'noble' | 'native';
 
@@ -13,6 +15,9 @@ export type ShardOptions = {
   /** Progress of the journals and the projector (progress.ts). */
   readonly progress: SharedArrayBuffer;
   readonly journalPath: string;
+  readonly journalKey: JournalKey;
+  /** A row that the journal must contain, or have trimmed. */
+  readonly knownHead: KnownHead;
   /** Directory of the snapshots. */
   readonly directory: string;
   readonly journalSync: JournalSync;
@@ -37,8 +42,20 @@ export type ShardOptions = {
   readonly maxOrdersEver: number;
 };
 
+/** The facts of a recovery, for the log. */
+type ShardReport = {
+  readonly verifier: string;
+  readonly recovered: number;
+  readonly fromSequence: number;
+  readonly damaged: readonly string[];
+};
+
+/** A shard's thread sends these beside its events: how it recovered, and now and then how far its journal goes. */
+export type ShardMessage = { readonly report: ShardReport } | { readonly head: KnownHead };
+
 export type SnapshotOptions = {
   readonly journalPaths: readonly string[];
+  readonly journalKey: JournalKey;
   readonly directory: string;
   readonly progress: SharedArrayBuffer;
   readonly chainId: number;
@@ -51,6 +68,7 @@ export type SnapshotOptions = {
 
 export type ProjectorOptions = {
   readonly journalPaths: readonly string[];
+  readonly journalKey: JournalKey;
   readonly readDbPath: string;
   readonly progress: SharedArrayBuffer;
 };

@@ -18,6 +18,7 @@ import { Progress } from '../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { DOMAIN, engineWith, type MemoryJournal, stateOf } from '../support/engine.ts';
 import { EngineRig } from '../support/engineRig.ts';
+import { TEST_KEY } from '../support/journalKey.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 
@@ -105,6 +106,7 @@ function makeHistory(kind: Kind): History {
   const rig = new EngineRig();
   const progress = Progress.create(1);
   const maker = new SnapshotMaker({
+    keys: [TEST_KEY],
     journalPaths: [join(directory, 'journal-0.db')],
     directory,
     progress,
@@ -152,7 +154,13 @@ function makeHistory(kind: Kind): History {
 }
 
 function openJournal(directory: string): Journal {
-  return Journal.open({ journalPath: join(directory, 'journal-0.db'), journalSync: 'normal', shard: SHARD, shards: 1 });
+  return Journal.open({
+    journalPath: join(directory, 'journal-0.db'),
+    journalSync: 'normal',
+    shard: SHARD,
+    shards: 1,
+    key: TEST_KEY,
+  });
 }
 
 /** A few rows a commit, as a shard with little to do writes them. */

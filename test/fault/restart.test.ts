@@ -138,8 +138,8 @@ test('a shard whose journal is damaged stays down, the others trade on, and with
   const reason = 'shard 0 is down, the log says why';
   await eventually(reason, async () => (await readiness(server)).reason === reason);
   assert.deepEqual(await readiness(server), { status: 'degraded', reason });
-  const logged = server.stdout.find((line) => line.includes('shard is down'));
-  assert.match(logged!, /journal-0\.db: its high-water mark is missing or damaged/);
+  const logged = await eventually('its log', async () => server.stdout.find((line) => line.includes('shard is down')));
+  assert.match(logged, /journal-0\.db: its high-water mark is missing or damaged/);
 
   assertRefused(await trader.post(body), 503, 'ENGINE_BUSY', 'the engine is busy');
   assert.equal((await trader.client.openOrders(failing.id)).length, placed.length, 'what is known stays to be read');

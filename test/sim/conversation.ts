@@ -16,6 +16,7 @@ import { ANY_COMMAND, COMMAND } from '../../shared/wire/commands.ts';
 import { decodeEvent, type Event, type EventOf } from '../../shared/wire/events.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
 import { errorKey } from '../support/engine.ts';
+import { TEST_KEY } from '../support/journalKey.ts';
 import type { OrderEvent } from '../support/orderEvents.ts';
 import { accountOf, ask, type Command, isPlacing, show } from './command.ts';
 import type { Flow } from './flow.ts';
@@ -126,7 +127,7 @@ export class Conversation {
   /** The shard died and came back: the journal says what became of what was on its way. */
   resume(engine: Engine, journalPath: string): void {
     this.#heard.clear();
-    const reader = new JournalReader(journalPath);
+    const reader = new JournalReader(journalPath, TEST_KEY);
     try {
       const count = engine.sequence - this.oracleSequence;
       if (count > 0) {

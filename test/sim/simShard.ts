@@ -36,6 +36,7 @@ import { readSafe } from '../../shared/wire/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import { DOMAIN, stateOf } from '../support/engine.ts';
+import { TEST_KEY } from '../support/journalKey.ts';
 import type { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
 import { type Command, marketOf, send, simVerifier } from './command.ts';
@@ -387,7 +388,7 @@ export class SimShard {
 
   #journalOptions(journalPath: string) {
     const { shard, shards } = this.#options;
-    return { journalPath, journalSync: 'full', shard, shards } as const;
+    return { journalPath, journalSync: 'full', shard, shards, key: TEST_KEY } as const;
   }
 
   readonly #toIndex = (market: number): number => marketOf(this.#options.shard, this.#options.shards, market);

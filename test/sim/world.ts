@@ -16,6 +16,7 @@ import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { createCheckBoard } from '../../shared/wire/checkLayout.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { DOMAIN } from '../support/engine.ts';
+import { TEST_KEY } from '../support/journalKey.ts';
 import { Random } from '../support/random.ts';
 import { type Command, show, simVerifier } from './command.ts';
 import { ACCOUNTS } from './flow.ts';
@@ -230,6 +231,7 @@ export class World {
     this.#progress = new Progress(this.#memory.progress);
     for (const shard of this.#shards) this.#start(shard);
     this.#maker = new SnapshotMaker({
+      keys: this.#shards.map(() => TEST_KEY),
       journalPaths: this.#shards.map(({ journalPath }) => journalPath),
       directory: this.#directory,
       progress: this.#memory.progress,

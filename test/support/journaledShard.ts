@@ -6,13 +6,16 @@ import Database from 'better-sqlite3';
 import type { ShardFile } from '../../engine/admin/directory.ts';
 import { markPath } from '../../engine/journal/file.ts';
 import { Journal } from '../../engine/journal/journal.ts';
+import { Mark } from '../../engine/journal/mark.ts';
 import { JournalReader } from '../../engine/journal/reader.ts';
-import { JournalHead } from '../../engine/journal/row.ts';
+import { JOURNAL_ROW, JournalHead } from '../../engine/journal/row.ts';
 import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/snapshot/snapshot.ts';
 import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { crc32c } from '../../shared/base/crc32c.ts';
 import type { Extension } from './commandBodies.ts';
 import { temporaryDirectory } from './directory.ts';
 import { EngineRig } from './engineRig.ts';
+import { TEST_KEY, writeTestKey } from './journalKey.ts';
 import { seededRandom } from './random.ts';
 
 const TICKS_PER_UNIT = [100, 1000, 10];
@@ -32,9 +35,10 @@ export class JournaledShard {
   constructor(seed = 11) {
     const directory = temporaryDirectory();
     const journalPath = join(directory, 'journal-0.db');
-    this.file = { shard: 0, shards: 1, directory, journalPath };
+    this.file = { shard: 0, shards: 1, directory, journalPath, key: TEST_KEY };
+    writeTestKey(directory);
     this.#random = seededRandom(seed);
-    this.#journal = Journal.open({ journalPath, journalSync: 'normal', shard: 0, shards: 1 });
+    this.#journal = Journal.open({ journalPath, journalSync: 'normal', shard: 0, shards: 1, key: TEST_KEY });
     for (const [index, ticksPerUnit] of TICKS_PER_UNIT.entries()) this.rig.market(index, { ticksPerUnit });
     for (const account of [1, 2, 3]) {
       this.rig.fund(account, 1_000_000_000);
@@ -81,9 +85,18 @@ export class JournaledShard {
     this.#journal.commit();
   }
 
+  get head(): JournalHead {
+    return this.#journal.head;
+  }
+
   snapshot(): SnapshotFile {
     const { engine } = this.rig.recovered();
-    return saveSnapshot(this.file.directory, 0, { state: engine.state, nowMs: engine.nowMs, head: this.#journal.head });
+    return saveSnapshot(
+      this.file.directory,
+      0,
+      { state: engine.state, nowMs: engine.nowMs, head: this.#journal.head },
+      TEST_KEY,
+    );
   }
 
   get snapshots(): SnapshotFile[] {
@@ -101,7 +114,7 @@ export class JournaledShard {
 
   /** Every record there is, for what a repair must keep. */
   records(): string[] {
-    const reader = new JournalReader(this.file.journalPath);
+    const reader = new JournalReader(this.file.journalPath, TEST_KEY);
     const { firstSequence, lastSequence } = reader.facts();
     const head = firstSequence === 1 ? new JournalHead(0, 0, 0) : reader.headBefore(firstSequence);
     const seen: string[] = [];
@@ -170,4 +183,37 @@ export function flipByte(path: string, at: number): void {
   const bytes = readFileSync(path);
   bytes[at] ^= 1 << (at % 8);
   writeFileSync(path, bytes);
+}
+
+/** Gives the rows from `first` on the form of version 1, which has no tags, with good checksums and chain values. */
+export function asVersion1({ journalPath }: ShardFile, first: number): void {
+  const db = new Database(journalPath);
+  const rows = db
+    .prepare<[number], { sequence: number; bytes: Buffer }>(
+      'SELECT sequence, bytes FROM journal WHERE sequence >= ? ORDER BY sequence',
+    )
+    .all(first);
+  const update = db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?');
+  const head = headBefore(rows[0]!);
+  for (const { sequence, bytes } of rows) {
+    const old = Buffer.concat([bytes.subarray(0, JOURNAL_ROW.tag * 4), bytes.subarray(JOURNAL_ROW.BYTES)]);
+    const words = new Uint32Array(new Uint8Array(old).buffer);
+    words[JOURNAL_ROW.version] = 1;
+    words[JOURNAL_ROW.chainLow] = head.chainLow;
+    words[JOURNAL_ROW.chainHigh] = head.chainHigh;
+    const memory = { words, bytes: new Uint8Array(words.buffer) };
+    words[JOURNAL_ROW.crc] = crc32c(memory, JOURNAL_ROW.version * 4, words.byteLength);
+    head.advance(words[JOURNAL_ROW.crc]);
+    update.run(memory.bytes, sequence);
+  }
+  db.close();
+  const mark = new Mark(markPath(journalPath), 0);
+  mark.advance(head);
+  mark.advance(head);
+  mark.close();
+}
+
+function headBefore({ sequence, bytes }: { sequence: number; bytes: Buffer }): JournalHead {
+  const chain = (word: number): number => bytes.readInt32LE(word * 4);
+  return new JournalHead(sequence - 1, chain(JOURNAL_ROW.chainLow), chain(JOURNAL_ROW.chainHigh));
 }

@@ -15,6 +15,7 @@ import {
 import { ANY_EVENT, EVENT, EVENT_BYTES, EVENT_VERSION, type EventType } from '../../shared/wire/events.ts';
 import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
 import { amountsOf } from './commandBodies.ts';
+import { TEST_KEY } from './journalKey.ts';
 
 type OrderSpec = {
   slot: number;
@@ -65,7 +66,7 @@ export class JournalScript {
 
   constructor(journalPath: string, shard = 0, shards = 1) {
     this.#shard = shard;
-    this.journal = Journal.open({ journalPath, journalSync: 'normal', shard, shards });
+    this.journal = Journal.open({ journalPath, journalSync: 'normal', shard, shards, key: TEST_KEY });
   }
 
   /**

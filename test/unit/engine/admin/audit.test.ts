@@ -60,7 +60,7 @@ describe('admin audit', () => {
     shard.decideMarkets();
     shard.trade(60);
 
-    const { text, isBalanced } = auditDirectory([shard.file]);
+    const { text, isBalanced } = auditDirectory([shard.file], null);
     assert.ok(isBalanced, text);
     assert.match(text, new RegExp(`shard 0: records 1 to ${shard.last}\n`));
     assert.ok(text.endsWith('\nbalanced'));
@@ -88,7 +88,7 @@ describe('admin audit', () => {
     shard.decideMarkets();
     shard.trade(50);
     shard.trim(older - 10);
-    const { text, isBalanced } = auditDirectory([shard.file]);
+    const { text, isBalanced } = auditDirectory([shard.file], null);
     assert.ok(isBalanced, text);
     assert.match(text, new RegExp(`trimmed, balances at ${older} are a snapshot's`));
   });

@@ -13,6 +13,7 @@ import { Journal } from '../../../../engine/journal/journal.ts';
 import { recover } from '../../../../engine/shard/recovery.ts';
 import { engineWith } from '../../../support/engine.ts';
 import { flipByte, JournaledShard } from '../../../support/journaledShard.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
 
 const TIME = '20270115T080000Z';
 
@@ -36,7 +37,7 @@ function repaired(shard: JournaledShard, plan: Plan): Findings {
 
 /** As the thread of a shard does. @returns the last record it recovered. */
 function starts({ file }: JournaledShard): number {
-  const journal = Journal.open({ ...file, journalSync: 'normal' });
+  const journal = Journal.open({ ...file, journalSync: 'normal', key: TEST_KEY });
   try {
     return recover(journal, file.directory, file.shard, () => engineWith(journal)).engine.sequence;
   } finally {
@@ -333,29 +334,29 @@ describe('journal repair', () => {
 });
 
 describe('a data directory', () => {
-  it('is refused when a journal in between is missing, when there is none, and when it is not there', () => {
+  it('is refused when a journal in between is missing, when there is none, and when it is not there', async () => {
     const shard = shardOf(1);
     shard.close();
     const { directory, journalPath } = shard.file;
-    assert.equal(listShards(directory).length, 1);
+    assert.equal((await listShards(directory)).length, 1);
     copyFileSync(journalPath, join(directory, 'journal-2.db'));
-    assert.throws(() => listShards(directory), /journal-1.db is missing/);
+    await assert.rejects(listShards(directory), /journal-1.db is missing/);
     for (const name of readdirSync(directory)) if (name.startsWith('journal')) rmSync(join(directory, name));
-    assert.throws(() => listShards(directory), AdminError);
-    assert.throws(() => listShards(join(directory, 'nowhere')), /does not exist/);
+    await assert.rejects(listShards(directory), AdminError);
+    await assert.rejects(listShards(join(directory, 'nowhere')), /does not exist/);
   });
 
-  it('is one repair at a time, and none beside a server', () => {
+  it('is one repair at a time, and none beside a server', async () => {
     const { directory } = shardOf(1).file;
     const control = new Database(join(directory, 'control.db'));
     control.pragma('journal_mode = WAL');
     control.close();
-    withExclusiveDirectory(directory, () => {
-      assert.throws(() => withExclusiveDirectory(directory, () => assert.fail('not reached')), /is running/);
-    });
-    assert.equal(
-      withExclusiveDirectory(directory, () => 7),
-      7,
+    await withExclusiveDirectory(directory, () =>
+      assert.rejects(
+        withExclusiveDirectory(directory, () => assert.fail('not reached')),
+        /is running/,
+      ),
     );
+    assert.equal(await withExclusiveDirectory(directory, () => 7), 7);
   });
 });

@@ -10,6 +10,7 @@ import { RowView } from '../../../../engine/journal/rowView.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
 
 const folder = temporaryDirectory();
 
@@ -22,7 +23,13 @@ let files = 0;
 /** A journal whose rows are large, so that a few make a checkpoint due. */
 class Writer {
   readonly path = join(folder, `journal-${files++}.db`);
-  readonly journal = Journal.open({ journalPath: this.path, journalSync: 'normal', shard: 0, shards: 1 });
+  readonly journal = Journal.open({
+    journalPath: this.path,
+    journalSync: 'normal',
+    shard: 0,
+    shards: 1,
+    key: TEST_KEY,
+  });
   readonly #records = new RecordBuffer(ROW_BYTES);
 
   constructor() {

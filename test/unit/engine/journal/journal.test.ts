@@ -11,6 +11,7 @@ import { JournalHead } from '../../../../engine/journal/row.ts';
 import { RowView } from '../../../../engine/journal/rowView.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
 
 const folder = temporaryDirectory();
 
@@ -20,7 +21,7 @@ let files = 0;
 
 function options(changes: Partial<JournalOptions> = {}): JournalOptions {
   const journalPath = join(folder, `journal-${files++}.db`);
-  return { journalPath, journalSync: 'full', shard: 0, shards: 2, ...changes };
+  return { journalPath, journalSync: 'full', shard: 0, shards: 2, key: TEST_KEY, ...changes };
 }
 
 /** Row n holds n command pairs and one pair more of events, so every row has other lengths than its neighbours. */
@@ -176,8 +177,14 @@ describe('a journal', () => {
 
   it('belongs to one shard of a fixed number of shards', () => {
     const opened = journalOf(1);
-    assert.throws(() => Journal.open({ ...opened, shards: 3 }), /belongs to shard 0 of 2, not to shard 0 of 3/);
-    assert.throws(() => Journal.open({ ...opened, shard: 1 }), /belongs to shard 0 of 2, not to shard 1 of 2/);
+    assert.throws(
+      () => Journal.open({ ...opened, shards: 3, key: TEST_KEY }),
+      /belongs to shard 0 of 2, not to shard 0 of 3/,
+    );
+    assert.throws(
+      () => Journal.open({ ...opened, shard: 1, key: TEST_KEY }),
+      /belongs to shard 0 of 2, not to shard 1 of 2/,
+    );
   });
 
   it('of another layout is refused', () => {
@@ -301,7 +308,7 @@ describe('a journal reader', () => {
     for (const sequence of [1, 2, 3]) append(journal, sequence);
     journal.commit();
     append(journal, 4);
-    const reader = new JournalReader(opened.journalPath);
+    const reader = new JournalReader(opened.journalPath, TEST_KEY);
     const head = start();
     const seen: number[] = [];
     assert.equal(
@@ -328,7 +335,7 @@ describe('a journal reader', () => {
 
   it('goes on from a remembered head, and knows when the journal is not the one it remembers', () => {
     const opened = journalOf(3);
-    const reader = new JournalReader(opened.journalPath);
+    const reader = new JournalReader(opened.journalPath, TEST_KEY);
     const head = start();
     reader.readFrom(head, 2, () => {});
     assert.equal(reader.continues(start()), true);
@@ -341,12 +348,12 @@ describe('a journal reader', () => {
   it('names a gap behind its head', () => {
     const opened = journalOf(3);
     tamper(opened, 'DELETE FROM journal WHERE sequence = 2');
-    const reader = new JournalReader(opened.journalPath);
+    const reader = new JournalReader(opened.journalPath, TEST_KEY);
     assert.throws(() => reader.readFrom(start(), 10, () => {}), /sequence 2: missing/);
     reader.close();
   });
 
   it('does not create a journal that is not there', () => {
-    assert.throws(() => new JournalReader(join(folder, 'absent.db')), /unable to open/);
+    assert.throws(() => new JournalReader(join(folder, 'absent.db'), TEST_KEY), /unable to open/);
   });
 });

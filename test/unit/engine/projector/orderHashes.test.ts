@@ -1,4 +1,5 @@
 /** Orders are found by their hashes wherever the entries are: what the projector writes and the queries read. */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -11,6 +12,7 @@ import { toHex } from '../../../../shared/base/hex.ts';
 import { ENTRY_BYTES, idsIn, PREFIX_BYTES } from '../../../../shared/tables/orderHashes.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
 import { JournalScript } from '../../../support/records.ts';
 
 const folder = temporaryDirectory();
@@ -41,6 +43,7 @@ class Model {
     });
     const projector = new Projector({
       journalPaths: [join(folder, 'journal-0.db')],
+      keys: [TEST_KEY],
       readDbPath: this.#readDbPath,
       progress: this.#progress,
     });

@@ -5,6 +5,7 @@ import { afterEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { markPath } from '../../../../engine/journal/file.ts';
+import type { Keyed } from '../../../../engine/journal/shardKey.ts';
 import { BATCH_ROWS, Projector } from '../../../../engine/projector/projector.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
@@ -13,6 +14,7 @@ import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
 import { NOT_KNOWN, Progress } from '../../../../shared/wire/progress.ts';
 import type { ProjectorOptions } from '../../../../shared/wire/threads.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { TEST_KEY, TEST_SECRET } from '../../../support/journalKey.ts';
 import { JournalScript } from '../../../support/records.ts';
 
 const folder = temporaryDirectory();
@@ -32,14 +34,19 @@ afterEach(() => {
 
 /** Journals, progress cells and a read.db of their own; market n belongs to shard n. */
 class Exchange {
-  readonly options: ProjectorOptions;
+  readonly options: Keyed<ProjectorOptions>;
   readonly progress: Progress;
   readonly scripts: JournalScript[] = [];
 
   constructor(shards = 1) {
     const run = join(folder, `${runs++}`);
     const journalPaths = Array.from({ length: shards }, (_, shard) => `${run}-journal-${shard}.db`);
-    this.options = { journalPaths, readDbPath: `${run}-read.db`, progress: Progress.create(shards) };
+    this.options = {
+      journalPaths,
+      keys: journalPaths.map(() => TEST_KEY),
+      readDbPath: `${run}-read.db`,
+      progress: Progress.create(shards),
+    };
     this.progress = new Progress(this.options.progress);
     for (let shard = 0; shard < shards; shard++) {
       const script = new JournalScript(journalPaths[shard], shard, shards);
@@ -530,7 +537,7 @@ describe('a projector', () => {
   it('follows as a thread of its own', async () => {
     const exchange = new Exchange();
     const worker = new Worker(new URL('../../../../engine/projector/main.ts', import.meta.url), {
-      workerData: exchange.options,
+      workerData: { ...exchange.options, keys: undefined, journalKey: TEST_SECRET },
     });
     const failed = new Promise<never>((_, reject) => worker.once('error', reject));
     exchange.commit();

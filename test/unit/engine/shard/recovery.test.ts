@@ -19,6 +19,7 @@ import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { DOMAIN, engineWith } from '../../../support/engine.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
 import { seededRandom } from '../../../support/random.ts';
 
 const SHARD = 0;
@@ -40,6 +41,7 @@ class Place {
     this.progress = new Progress(progress);
     this.#journal = this.open();
     this.maker = new SnapshotMaker({
+      keys: [TEST_KEY],
       journalPaths: [this.journalPath],
       directory: this.directory,
       progress,
@@ -57,7 +59,7 @@ class Place {
   }
 
   get options(): JournalOptions {
-    return { journalPath: this.journalPath, journalSync: 'full', shard: SHARD, shards: 1 };
+    return { journalPath: this.journalPath, journalSync: 'full', shard: SHARD, shards: 1, key: TEST_KEY };
   }
 
   open(): Journal {
@@ -228,7 +230,7 @@ describe('recovery', () => {
     const backup = place.image();
     place.trade(60);
     place.snapshot();
-    const journal = Journal.open({ ...place.options, journalPath: join(backup, 'journal-0.db') });
+    const journal = Journal.open({ ...place.options, journalPath: join(backup, 'journal-0.db'), key: TEST_KEY });
     const { engine, fromSequence, damaged } = recover(journal, place.directory, SHARD, () => engineWith(journal));
     assert.equal(fromSequence, older);
     assert.equal(damaged.length, 1);
@@ -309,7 +311,7 @@ describe('recovery', () => {
     assert.ok(place.rig.engine.sequence > last, 'more was journaled');
     copyFileSync(markPath(place.journalPath), join(earlier, 'journal-0.mark'));
     assert.throws(
-      () => Journal.open({ ...place.options, journalPath: join(earlier, 'journal-0.db') }),
+      () => Journal.open({ ...place.options, journalPath: join(earlier, 'journal-0.db'), key: TEST_KEY }),
       new RegExp(`sequence ${last + 1}: missing`),
     );
   });

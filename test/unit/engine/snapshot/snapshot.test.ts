@@ -9,6 +9,7 @@ import { listSnapshots, loadSnapshot, saveSnapshot } from '../../../../engine/sn
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { engineWith, MemoryJournal } from '../../../support/engine.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
 
 const SHARD = 2;
 const NOW_MS = 1_800_000_000_000;
@@ -18,7 +19,7 @@ function save(directory: string, sequence = 7): ReturnType<typeof saveSnapshot> 
   rig.market(0);
   rig.fund(1, 1_000_000);
   const content = { state: rig.engine.state, nowMs: NOW_MS, head: new JournalHead(sequence, 1, 2) };
-  return saveSnapshot(directory, SHARD, content);
+  return saveSnapshot(directory, SHARD, content, TEST_KEY);
 }
 
 /** The names of the files on which Node's `node:fs` was called to sync or rename, in order. */
@@ -84,8 +85,11 @@ test('what is read back is the position and the state that were saved, and never
   const directory = temporaryDirectory();
   const file = save(directory);
   const engine = engineWith(new MemoryJournal());
-  const { head, nowMs } = loadSnapshot(file, SHARD, engine.state);
+  const { head, nowMs } = loadSnapshot(file, SHARD, engine.state, TEST_KEY);
   assert.deepEqual([head.sequence, head.chainLow, head.chainHigh, nowMs], [7, 1, 2, NOW_MS]);
   assert.equal(engine.state.ledger.netMicro[1], 1_000_000);
-  assert.throws(() => loadSnapshot(file, SHARD + 1, engineWith(new MemoryJournal()).state), /of another shard/);
+  assert.throws(
+    () => loadSnapshot(file, SHARD + 1, engineWith(new MemoryJournal()).state, TEST_KEY),
+    /of another shard/,
+  );
 });

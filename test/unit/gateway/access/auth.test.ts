@@ -10,9 +10,9 @@ import { NonceMemory } from '../../../../gateway/access/nonces.ts';
 import { Passphrase, sealPassphrase } from '../../../../gateway/access/passphrase.ts';
 import { type ApiKey, BOOTSTRAP } from '../../../../gateway/access/principal.ts';
 import { SCOPE, toScopeMask, toScopeNames } from '../../../../gateway/access/scopes.ts';
-import { openSecret, sealSecret } from '../../../../gateway/access/secretBox.ts';
 import { SCOPE_NAMES } from '../../../../shared/api/accounts.ts';
 import { ERRORS, type ErrorRow } from '../../../../shared/base/errors.ts';
+import { openSecret, sealSecret } from '../../../../shared/crypto/secretBox.ts';
 import { apiKey, PASSPHRASE } from '../../../support/apiKeys.ts';
 
 type Vector = {

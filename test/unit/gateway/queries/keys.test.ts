@@ -10,6 +10,7 @@ import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
 import { EXT_ROUTE } from '../../../../shared/wire/commands.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
 import { JournalScript } from '../../../support/records.ts';
 
 const [ANN, BOB] = [1, 2];
@@ -52,7 +53,12 @@ function batchOfOneMillisecond(t: { after: (end: () => void) => void }): KeyQuer
 
   const progressBuffer = Progress.create(1);
   new Progress(progressBuffer).setCommitted(0, script.journal.lastSequence);
-  const projector = new Projector({ journalPaths: [journalPath], readDbPath, progress: progressBuffer });
+  const projector = new Projector({
+    journalPaths: [journalPath],
+    keys: [TEST_KEY],
+    readDbPath,
+    progress: progressBuffer,
+  });
   while (projector.step(true));
   const db = new Sqlite(readDbPath, { readonly: true });
   t.after(() => {

@@ -14,6 +14,7 @@ import { Progress } from '../../../../shared/wire/progress.ts';
 import { apiKey } from '../../../support/apiKeys.ts';
 import { callHost } from '../../../support/callHost.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
 import { JournalScript } from '../../../support/records.ts';
 
 const ANN = 1;
@@ -54,7 +55,7 @@ before(() => {
   script = new JournalScript(journalPath);
   recordMinutes0To4();
   recordMinutes5To9();
-  projector = new Projector({ journalPaths: [journalPath], readDbPath, progress: progressBuffer });
+  projector = new Projector({ journalPaths: [journalPath], keys: [TEST_KEY], readDbPath, progress: progressBuffer });
   follow();
 });
 

@@ -20,6 +20,7 @@ import { Progress } from '../../../../../shared/wire/progress.ts';
 import { writeSafe } from '../../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../../support/directory.ts';
 import { JournaledShard } from '../../../../support/journaledShard.ts';
+import { TEST_KEY } from '../../../../support/journalKey.ts';
 import { openLog } from '../../../../support/privateFrames.ts';
 import { seedOr } from '../../../../support/seeds.ts';
 
@@ -135,7 +136,7 @@ function makeProjector(shard: JournaledShard) {
   const readDbPath = join(directory, 'read.db');
   const { journalPath } = shard.file;
   const run = (committed: number): void => {
-    const projector = new Projector({ journalPaths: [journalPath], readDbPath, progress: buffer });
+    const projector = new Projector({ journalPaths: [journalPath], keys: [TEST_KEY], readDbPath, progress: buffer });
     projector.progress.setCommitted(0, committed);
     while (projector.step(true));
     projector.close();

@@ -1,0 +1,36 @@
+/** Writes into control.db how far the journals go, after a command that the operator let change their ends. */
+import type Database from 'better-sqlite3';
+import type { KnownHead } from '../../shared/base/journalKey.ts';
+import { JOURNAL_HEADS, NO_ROWS, openHeads, sealHeads } from '../../shared/crypto/journalHeads.ts';
+import { markPath } from '../journal/file.ts';
+import { readMark } from '../journal/mark.ts';
+import { openMasterKey, type ShardFile } from './directory.ts';
+
+/** @param changed the journals whose ends are taken as they are; of the others control.db keeps what it knows. */
+export function saveHeads(
+  control: Database.Database,
+  files: readonly ShardFile[],
+  changed: readonly ShardFile[],
+): void {
+  const [{ directory }] = files as [ShardFile];
+  const masterKey = openMasterKey(directory);
+  const known = readHeads(control, masterKey);
+  const heads = files.map((file) => (changed.includes(file) ? null : known[file.shard]) ?? endOf(file));
+  control
+    .prepare('INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value')
+    .run(JOURNAL_HEADS, sealHeads(masterKey, heads));
+}
+
+/** By shard; empty when control.db has none. */
+function readHeads(control: Database.Database, masterKey: Uint8Array): readonly KnownHead[] {
+  const sealed = control
+    .prepare<[string], string>('SELECT value FROM platform WHERE key = ?')
+    .pluck()
+    .get(JOURNAL_HEADS);
+  return sealed === undefined ? [] : openHeads(masterKey, sealed);
+}
+
+function endOf({ journalPath, shard }: ShardFile): KnownHead {
+  const mark = readMark(markPath(journalPath), shard) ?? NO_ROWS;
+  return { sequence: mark.sequence, chainLow: mark.chainLow, chainHigh: mark.chainHigh };
+}

@@ -1,0 +1,64 @@
+/**
+ * Compares the deposits and withdrawals in the journals with those that control.db ordered. Money that a journal moves
+ * without an order, or that was ordered and completed without being moved, is a difference.
+ */
+import type Database from 'better-sqlite3';
+import { MOVEMENT_NAMES } from '../../shared/base/codes.ts';
+import { toHex } from '../../shared/base/hex.ts';
+import { referenceHash } from '../../shared/crypto/referenceHash.ts';
+import type { Accounting, JournaledMovement } from './accounting.ts';
+
+type OrderedMovement = {
+  readonly account: number;
+  readonly movement: number;
+  readonly amountMicro: bigint;
+  readonly reference: string;
+  readonly status: string;
+};
+
+/** @param isComplete the accounts were added up from the first record of every journal on. */
+export function reconcile(control: Database.Database, all: readonly Accounting[], isComplete: boolean): string[] {
+  const differences: string[] = [];
+  const ordered = orderedMovements(control);
+  for (const accounting of all) {
+    for (const [hash, journaled] of accounting.movements) {
+      const order = ordered.get(hash);
+      ordered.delete(hash);
+      if (order === undefined || !isSame(order, journaled)) {
+        differences.push(`record ${journaled.sequence}: ${inWords(journaled)}, which was not ordered`);
+      } else if (order.status === 'refused') {
+        differences.push(`record ${journaled.sequence}: ${inWords(journaled)}, which control.db says was refused`);
+      }
+    }
+  }
+  if (!isComplete) return differences;
+  for (const order of ordered.values()) {
+    if (order.status === 'completed') differences.push(`control.db: ${inWords(order)}, which no journal has`);
+  }
+  return differences;
+}
+
+/** By the name that a movement has in its shard. */
+function orderedMovements(control: Database.Database): Map<string, OrderedMovement> {
+  const rows = control
+    .prepare<[], Omit<OrderedMovement, 'account' | 'movement'> & { account: bigint; movement: bigint }>(
+      `SELECT account_index AS account, kind AS movement, amount_micro AS amountMicro, reference, status
+       FROM movements`,
+    )
+    .safeIntegers()
+    .all();
+  return new Map(
+    rows.map((row) => {
+      const order = { ...row, account: Number(row.account), movement: Number(row.movement) };
+      return [toHex(referenceHash(order.account, order.movement, order.reference)), order];
+    }),
+  );
+}
+
+function isSame(order: OrderedMovement, { account, movement, amountMicro }: JournaledMovement): boolean {
+  return order.account === account && order.movement === movement && order.amountMicro === amountMicro;
+}
+
+function inWords({ account, movement, amountMicro }: Pick<JournaledMovement, 'account' | 'movement' | 'amountMicro'>) {
+  return `a ${MOVEMENT_NAMES[movement]} of ${amountMicro} micro-USDC of account ${account}`;
+}

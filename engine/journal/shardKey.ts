@@ -1,0 +1,47 @@
+/**
+ * The keys of one shard: tags under them show that rows and snapshots were written by this exchange. A program that can
+ * write the files, but does not have MASTER_KEY, can neither add nor change one.
+ */
+import type { JournalKey } from '../../shared/base/journalKey.ts';
+import { Mac } from '../../shared/crypto/mac.ts';
+
+/** The options of a thread, with the keys of all shards in place of the secret. */
+export type Keyed<Options extends { readonly journalKey: JournalKey }> = Omit<Options, 'journalKey'> & {
+  readonly keys: readonly ShardKey[];
+};
+
+export class ShardKey {
+  readonly rows: Mac;
+  /** Null: snapshots are used without a good seal. */
+  readonly snapshots: Mac | null;
+  /** The first row that has a tag which is checked. */
+  readonly keyedFrom: number;
+
+  static async create({ secret, keyedFrom }: JournalKey, shard: number): Promise<ShardKey> {
+    const [rows, snapshots] = await Promise.all([
+      Mac.create(secret, `rows of shard ${shard}`),
+      Mac.create(secret, `snapshots of shard ${shard}`),
+    ]);
+    return new ShardKey(rows, snapshots, keyedFrom[shard] ?? 1);
+  }
+
+  /** Called at the start of a thread that reads the journals of all shards. */
+  static async forAll<Options extends { readonly journalKey: JournalKey; readonly journalPaths: readonly string[] }>(
+    options: Options,
+  ): Promise<Keyed<Options>> {
+    const { journalKey, ...others } = options;
+    const keys = await Promise.all(options.journalPaths.map((_, shard) => ShardKey.create(journalKey, shard)));
+    return { ...others, keys };
+  }
+
+  /** For an operator who vouches for the records and snapshots there are: none of them needs a tag. */
+  unchecked(): ShardKey {
+    return new ShardKey(this.rows, null, Number.MAX_SAFE_INTEGER);
+  }
+
+  private constructor(rows: Mac, snapshots: Mac | null, keyedFrom: number) {
+    this.rows = rows;
+    this.snapshots = snapshots;
+    this.keyedFrom = keyedFrom;
+  }
+}

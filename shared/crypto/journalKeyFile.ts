@@ -1,0 +1,51 @@
+/**
+ * The file of a data directory that holds the key of its journals, sealed under the master key. A program without
+ * the master key can neither write a row or a snapshot that the exchange takes for its own, nor check one.
+ */
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { assert } from '../base/assert.ts';
+import type { JournalKey } from '../base/journalKey.ts';
+import { openSecret, sealSecret } from './secretBox.ts';
+
+const NAME = 'journal.key';
+const OWNER = 'journal_key';
+const SECRET_BYTES = 32;
+
+type Content = { readonly secret: string; readonly keyed_from: readonly number[] };
+
+export function hasJournalKey(dataDir: string): boolean {
+  return existsSync(join(dataDir, NAME));
+}
+
+/** Throws when the file is missing or damaged, or was sealed under another master key. */
+export function readJournalKey(dataDir: string, masterKey: Uint8Array): JournalKey {
+  const sealed = Buffer.from(readFileSync(join(dataDir, NAME), 'utf8').trim(), 'base64');
+  const content: Content = JSON.parse(openSecret(masterKey, OWNER, sealed).toString());
+  return { secret: Buffer.from(content.secret, 'hex'), keyedFrom: content.keyed_from };
+}
+
+/** Makes a new key. @param keyedFrom by shard, the first record that will be written with it. */
+export function makeJournalKey(keyedFrom: readonly number[]): JournalKey {
+  return { secret: randomBytes(SECRET_BYTES), keyedFrom };
+}
+
+/** After a crash at any moment the file is the old one or the new one. */
+export function writeJournalKey(dataDir: string, masterKey: Uint8Array, { secret, keyedFrom }: JournalKey): void {
+  assert(secret.length === SECRET_BYTES, 'journal key: the secret has its length');
+  const content: Content = { secret: Buffer.from(secret).toString('hex'), keyed_from: keyedFrom };
+  const sealed = sealSecret(masterKey, OWNER, Buffer.from(JSON.stringify(content)));
+  const path = join(dataDir, NAME);
+  const fd = openSync(`${path}.new`, 'w', 0o600);
+  try {
+    writeSync(fd, `${sealed.toString('base64')}\n`);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(`${path}.new`, path);
+  const directory = openSync(dirname(path), 'r');
+  fsyncSync(directory);
+  closeSync(directory);
+}

@@ -1,0 +1,18 @@
+/** The master key of a data directory: the secret under which all others are sealed. */
+import { readFileSync } from 'node:fs';
+
+export const MASTER_KEY_BYTES = 32;
+export const MASTER_KEY_FILE = 'master.key';
+
+/** Null when the text is not a master key: 64 hexadecimal digits, or the base64 of as many bytes. */
+export function parseMasterKey(text: string): Buffer | null {
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null;
+  const isHex = text.length === 2 * MASTER_KEY_BYTES && /^[0-9a-fA-F]+$/.test(text);
+  const key = Buffer.from(text, isHex ? 'hex' : 'base64');
+  return key.length === MASTER_KEY_BYTES ? key : null;
+}
+
+/** Null when the file does not hold a master key. Throws when it cannot be read. */
+export function readMasterKey(path: string): Buffer | null {
+  return parseMasterKey(readFileSync(path, 'utf8').trim());
+}

@@ -1,0 +1,17 @@
+/** The key of all journals that tests make in their own thread. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ShardKey } from '../../engine/journal/shardKey.ts';
+import type { JournalKey } from '../../shared/base/journalKey.ts';
+import { writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import { MASTER_KEY_FILE } from '../../shared/crypto/masterKey.ts';
+
+const MASTER_KEY = Buffer.alloc(32, 5);
+export const TEST_SECRET: JournalKey = { secret: new Uint8Array(32).fill(7), keyedFrom: [1] };
+export const TEST_KEY = await ShardKey.create(TEST_SECRET, 0);
+
+/** Gives a directory what a command of the administrator needs to check journals that were written with TEST_KEY. */
+export function writeTestKey(directory: string): void {
+  writeFileSync(join(directory, MASTER_KEY_FILE), MASTER_KEY.toString('hex'));
+  writeJournalKey(directory, MASTER_KEY, TEST_SECRET);
+}
