@@ -7,10 +7,18 @@
  *   TOMBSTONES-1  Entries are in order of time, and change only when one is added: that is journaled, so a replay has
  *                 the same. An entry whose time is over stays until the next one is added, and counts for nothing.
  *   TOMBSTONES-2  There are at most MOST_ENTRIES, and MOST_OF_ACCOUNT of one account.
+ *   TOMBSTONES-3  `#over` is the number of entries whose time was over at the last look, and `#overOf` that of each
+ *                 account; `#next` is the oldest of the others, and `#later` continues after it.
  *
- * Almost no order meets a tombstone: the first word of its hash is looked up before anything is allocated.
+ * What the others leave decides how many an account may have, by its third power: all of it MOST_OF_ACCOUNT, half of it
+ * an eighth of that, and always one. Sixteen accounts that take all they can leave more than half, and it takes six
+ * thousand to take everything. No tombstone is evicted, because its answer said until when it holds.
+ *
+ * Almost no order meets a tombstone: a keyed hash of its hash is looked up before anything is allocated. A client may
+ * choose the hashes of tombstones freely, but not which of them share a place.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { KeyedHash } from '../../shared/base/keyedHash.ts';
 import { ANY_COMMAND, COMMAND } from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
@@ -19,19 +27,27 @@ import type { Digest } from '../output/digest.ts';
 const TOMBSTONE_MS = 60_000;
 const MOST_ENTRIES = 1 << 16;
 const MOST_OF_ACCOUNT = 1 << 12;
+/** The third power of MOST_ENTRIES allows MOST_OF_ACCOUNT. */
+const CUBE_PER_TOMBSTONE = MOST_ENTRIES ** 3 / MOST_OF_ACCOUNT;
 const HASH_WORDS = 8;
 
 type Entry = { readonly account: number; readonly hash: Uint32Array; readonly untilMs: number };
 
 export class Tombstones {
   readonly #entries = new Map<string, Entry>();
-  /** Number of entries whose hash starts with this word. */
-  readonly #firstWords = new Map<number, number>();
+  /** Number of entries by the keyed hash of their hash. */
+  readonly #places = new Map<number, number>();
+  readonly #keyed = new KeyedHash();
   readonly #perAccount = new Map<number, number>();
   readonly #digest: Digest;
+  #over = 0;
+  readonly #overOf = new Map<number, number>();
+  #later: Iterator<Entry>;
+  #next: Entry | undefined;
 
   constructor(digest: Digest) {
     this.#digest = digest;
+    this.#later = this.#entries.values();
   }
 
   get size(): number {
@@ -40,24 +56,24 @@ export class Tombstones {
 
   /** True when the order of this PLACE or REPLACE is refused at its time. */
   has(words: Uint32Array, word: number): boolean {
-    if (this.#entries.size === 0 || !this.#firstWords.has(words[word + COMMAND.PLACE.hash])) return false;
+    if (this.#entries.size === 0 || !this.#places.has(this.#keyed.of(words, word + COMMAND.PLACE.hash))) return false;
     const account = words[word + ANY_COMMAND.account];
     const nowMs = readSafe(words, word + ANY_COMMAND.timeMs);
     const entry = this.#entries.get(keyOf(account, words, word + COMMAND.PLACE.hash));
     return entry !== undefined && entry.untilMs > nowMs;
   }
 
-  /** True when one more may be added at this time (TOMBSTONES-2). */
+  /** True when one more may be added at this time (TOMBSTONES-2). An entry is looked at once. */
   hasRoom(account: number, nowMs: number): boolean {
-    let over = 0;
-    let overOfAccount = 0;
-    for (const entry of this.#entries.values()) {
-      if (entry.untilMs > nowMs) break;
-      over++;
-      if (entry.account === account) overOfAccount++;
+    for (; this.#next !== undefined && this.#next.untilMs <= nowMs; this.#next = this.#later.next().value) {
+      this.#over++;
+      count(this.#overOf, this.#next.account, 1);
     }
-    const ofAccount = (this.#perAccount.get(account) ?? 0) - overOfAccount;
-    return this.#entries.size - over < MOST_ENTRIES && ofAccount < MOST_OF_ACCOUNT;
+    const ofAccount = (this.#perAccount.get(account) ?? 0) - (this.#overOf.get(account) ?? 0);
+    const alive = this.#entries.size - this.#over;
+    const left = MOST_ENTRIES - (alive - ofAccount);
+    const most = Math.max(1, Math.floor((left * left * left) / CUBE_PER_TOMBSTONE));
+    return alive < MOST_ENTRIES && ofAccount < most;
   }
 
   /** Adds one, or starts its time anew. @returns the end of its time. */
@@ -71,6 +87,7 @@ export class Tombstones {
     if (before !== undefined) this.#remove(key, before);
     const untilMs = nowMs + TOMBSTONE_MS;
     this.#insert(key, { account, hash: words.slice(word, word + HASH_WORDS), untilMs });
+    this.#startLooking();
     return untilMs;
   }
 
@@ -92,6 +109,9 @@ export class Tombstones {
       assert(own <= MOST_OF_ACCOUNT, 'TOMBSTONES-2: the tombstones of an account are bounded');
       assert(this.#perAccount.get(account) === own, 'TOMBSTONES-2: the tombstones of an account are counted');
     }
+    let over = 0;
+    for (const own of this.#overOf.values()) over += own;
+    assert(over === this.#over, 'TOMBSTONES-3: what is over is counted by account');
     assert(this.#perAccount.size === perAccount.size, 'TOMBSTONES-2: no account without a tombstone is counted');
   }
 
@@ -109,6 +129,15 @@ export class Tombstones {
       const hash = hashes.slice(index * HASH_WORDS, (index + 1) * HASH_WORDS);
       this.#insert(keyOf(account, hash, 0), { account, hash, untilMs: untilMs[index] });
     }
+    this.#startLooking();
+  }
+
+  /** TOMBSTONES-3, from the oldest entry on. */
+  #startLooking(): void {
+    this.#over = 0;
+    this.#overOf.clear();
+    this.#later = this.#entries.values();
+    this.#next = this.#later.next().value;
   }
 
   #insert(key: string, entry: Entry): void {
@@ -117,7 +146,7 @@ export class Tombstones {
     assert(hash.length === HASH_WORDS, 'TOMBSTONES-1: a tombstone has a whole hash');
     this.#entries.set(key, entry);
     assert(this.#entries.size <= MOST_ENTRIES, 'TOMBSTONES-2: the tombstones are bounded');
-    count(this.#firstWords, hash[0], 1);
+    count(this.#places, this.#keyed.of(hash, 0), 1);
     count(this.#perAccount, account, 1);
     this.#digest.tombstone(account, hash, untilMs, 1);
   }
@@ -125,7 +154,7 @@ export class Tombstones {
   #remove(key: string, { account, hash, untilMs }: Entry): void {
     const isDeleted = this.#entries.delete(key);
     assert(isDeleted, 'TOMBSTONES-1: a tombstone that goes was there');
-    count(this.#firstWords, hash[0], -1);
+    count(this.#places, this.#keyed.of(hash, 0), -1);
     count(this.#perAccount, account, -1);
     this.#digest.tombstone(account, hash, untilMs, -1);
   }

@@ -514,6 +514,13 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/engine/core/admission.test.ts',
   },
   {
+    name: 'sixteen accounts may take all tombstones',
+    file: 'engine/core/tombstones.ts',
+    search: 'Math.floor((left * left * left) / CUBE_PER_TOMBSTONE)',
+    replace: 'MOST_OF_ACCOUNT',
+    caughtBy: 'test/hostile/tombstones.test.ts',
+  },
+  {
     name: 'the order-hash index has no secret',
     file: 'engine/book/hashIndex.ts',
     search: 'this.#lastTag = this.#place.of(last, 0);',

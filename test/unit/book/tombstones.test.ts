@@ -112,6 +112,30 @@ describe('the memory of tombstones', () => {
     assert.equal(x.engine.state.tombstones.size, 1, 'what is over is gone');
   });
 
+  it('is shared: the less the others leave, the less an account may have', () => {
+    const x = new Scenario();
+    const { tombstones } = x.engine.state;
+    const hash = Uint32Array.from(HASH);
+    const fill = (account: number): number => {
+      for (let own = 0; ; own++, hash[0]++) {
+        if (!tombstones.hasRoom(account, x.nowMs)) return own;
+        tombstones.add(account, hash, 0, x.nowMs);
+      }
+    };
+    assert.deepEqual([fill(11), fill(12), fill(13)], [4096, 3375, 2848]);
+    for (let account = 14; account < 27; account++) fill(account);
+    assert.equal(fill(100), 747, 'what sixteen accounts leave for another');
+    for (let account = 101; tombstones.size < 61_440; account++) fill(account);
+    assert.equal(fill(10_000), 1, 'a last one for everybody');
+    tombstones.validate();
+    x.nowMs += MINUTE_MS;
+    assert.ok(tombstones.hasRoom(11, x.nowMs), 'what is over counts for nothing');
+    tombstones.validate();
+    assert.equal(tombstones.add(11, hash, 0, x.nowMs), x.nowMs + MINUTE_MS);
+    assert.equal(tombstones.size, 1);
+    tombstones.validate();
+  });
+
   it('is part of the digest, and nothing of it stays there when it is gone', () => {
     const other = Uint32Array.from(HASH).reverse();
     const digestOf = (buriesFirst: boolean): number[] => {
