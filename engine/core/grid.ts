@@ -24,9 +24,16 @@ export function toGrid(
 ): number {
   const usdcMicro = side === SIDE.BUY ? makerAmount : takerAmount;
   const tokensAtomic = side === SIDE.BUY ? takerAmount : makerAmount;
-  // A price of one or more is on no tick; refused first, so the quotients below are at most ticksPerUnit.
-  if (usdcMicro >= tokensAtomic) return E.INVALID_TICK;
   const quantityLots = divFloor(tokensAtomic, ticksPerUnit);
+  const isResting = timeInForce === TIME_IN_FORCE.GTC || timeInForce === TIME_IN_FORCE.GTD;
+  // A price of one or more is on no tick; decided first, so the quotients below are at most ticksPerUnit. A buyer who
+  // would pay that much at once also pays any price there is.
+  if (usdcMicro >= tokensAtomic) {
+    if (isResting || side === SIDE.SELL) return E.INVALID_TICK;
+    result.limitTicks = ticksPerUnit - 1;
+    result.quantityLots = quantityLots;
+    return OK;
+  }
   const product = usdcMicro * ticksPerUnit;
   let floorTicks: number;
   let ceilTicks: number;
@@ -39,7 +46,7 @@ export function toGrid(
     floorTicks = mulDivFloor(usdcMicro, ticksPerUnit, tokensAtomic);
     ceilTicks = mulDivCeil(usdcMicro, ticksPerUnit, tokensAtomic);
   }
-  if (timeInForce === TIME_IN_FORCE.GTC || timeInForce === TIME_IN_FORCE.GTD) {
+  if (isResting) {
     if (floorTicks !== ceilTicks || floorTicks < 1) return E.INVALID_TICK;
     if (quantityLots * ticksPerUnit !== tokensAtomic) return E.INVALID_LOT;
   }

@@ -11,6 +11,7 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 import { MAX_ORDER_AMOUNT } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, HASH_BYTES, isUint256, tryParseHex, uuidToBytes } from '../../shared/base/hex.ts';
+import { withZone } from '../../shared/base/time.ts';
 import { parseStrictJson } from './body.ts';
 import type { Call } from './call.ts';
 import { RecentlyUsed } from './recentlyUsed.ts';
@@ -47,7 +48,9 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   /** Atomic units of an order, 1 … 10^15. */
   amount: (text) => /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= MAX_ORDER_AMOUNT,
   /** ISO 8601 with a zone, as responses write it. */
-  'date-time': (text) => DATE_TIME_FORM.test(text) && !Number.isNaN(Date.parse(text)) && isDayOfCalendar(text),
+  'date-time': isDateTime,
+  /** The same, or without a zone in UTC: `toMs` reads both. */
+  'date-time-or-utc': (text) => isDateTime(withZone(text)),
 };
 
 /** Up to the year 5138, so that a time in microseconds is not read as a far one in milliseconds. */
@@ -56,14 +59,20 @@ const UNIX_MS_FORM = /^[1-9][0-9]{0,13}$/;
 /** The compiled schemas of a route. */
 export type Validation = { readonly checkBody: BodyCheck | null; readonly checkQuery: QueryCheck | null };
 
+/** The keyword of a parameter that means nothing beside a flag, in the document as well. */
+const IGNORED_WITH = 'x-ignored-with';
+const NO_QUERY: JsonSchema = { type: 'object', properties: {} };
+
 const bodies = makeAjv(false);
 const queries = makeAjv(true);
 
-export function compileRoute({ access, body, query }: RouteSpec): Validation {
+export function compileRoute({ access, method, body, query }: RouteSpec): Validation {
+  // A misspelt filter of an account's own data would answer something else than was asked for.
+  const isStrict = method === 'GET' && access !== 'public' && access !== 'operator';
   const compile = access.startsWith('trade:') ? compileBody : compileBodyLater;
   return {
     checkBody: body === undefined ? null : compile(body),
-    checkQuery: query === undefined ? null : compileQuery(query),
+    checkQuery: query === undefined && !isStrict ? null : compileQuery(query ?? NO_QUERY, isStrict || undefined),
   };
 }
 
@@ -95,6 +104,10 @@ function refuseInvalid(call: Call, { message, details }: Invalid): false {
   return false;
 }
 
+function isDateTime(text: string): boolean {
+  return DATE_TIME_FORM.test(text) && !Number.isNaN(Date.parse(text)) && isDayOfCalendar(text);
+}
+
 /** Date.parse reads 31 February as a day in March. */
 function isDayOfCalendar(text: string): boolean {
   const day = text.slice(0, 10);
@@ -118,13 +131,19 @@ function compileBodyLater(schema: JsonSchema): BodyCheck {
   };
 }
 
-export function compileQuery(schema: JsonSchema): QueryCheck {
+/** @param refusesUnknown parameters that the schema does not have; it may say so itself. */
+export function compileQuery(
+  schema: JsonSchema,
+  refusesUnknown = schema['additionalProperties'] === false,
+): QueryCheck {
   const check = queries.compile(schema as AnySchemaObject);
   const types = new Map<string, string>();
+  /** A parameter that means nothing beside a flag, and the flag: beside it, it may have any value. */
+  const ignored = new Map<string, string>();
   for (const [name, property] of Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>)) {
     types.set(name, String(property['type']));
+    if (IGNORED_WITH in property) ignored.set(name, String(property[IGNORED_WITH]));
   }
-  const refusesUnknown = schema['additionalProperties'] === false;
 
   const read = (raw: string): QueryResult => {
     const query: Record<string, string | number | boolean> = {};
@@ -138,6 +157,8 @@ export function compileQuery(schema: JsonSchema): QueryCheck {
         return { ok: false, invalid: name === null ? invalid('query', 'encoding') : unknownField(name, name) };
       }
       const text = at < 0 ? '' : decode(pair.slice(at + 1));
+      const flag = ignored.get(name);
+      if (flag !== undefined && hasFlag(raw, flag)) continue;
       if (Object.hasOwn(query, name)) return { ok: false, invalid: invalid(name, 'unique') };
       const value = text === null ? null : toTyped(text, type);
       if (value === null) return { ok: false, invalid: invalid(name, 'type', text ?? undefined) };
@@ -160,6 +181,7 @@ function makeAjv(useDefaults: boolean): Ajv {
   const options = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false } as const;
   const ajv = new Ajv({ ...options, allErrors: false, coerceTypes: false, useDefaults, verbose: true });
   for (const [name, check] of Object.entries(FORMATS)) ajv.addFormat(name, check);
+  ajv.addKeyword(IGNORED_WITH);
   return ajv;
 }
 
@@ -178,6 +200,10 @@ function toTyped(text: string, type: string): string | number | boolean | null {
     default:
       return text;
   }
+}
+
+function hasFlag(raw: string, flag: string): boolean {
+  return raw.split('&').some((pair) => pair === `${flag}=1` || pair === `${flag}=true`);
 }
 
 /** Null when the percent encoding is broken. */

@@ -4,7 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
-import { bytesToUuid, toHex } from '../../shared/base/hex.ts';
+import { bytesToUuid } from '../../shared/base/hex.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { ORDER_KEYS } from '../../shared/tables/orderKeys.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
@@ -102,21 +102,12 @@ export class KeyQueries {
       remainingLots === 0 ? ORDER_STATUS.FILLED : filledLots > 0 ? ORDER_STATUS.PARTIALLY_FILLED : ORDER_STATUS.OPEN;
     const status = isCancelled && filledLots === 0 ? ORDER_STATUS.CANCELLED : standing;
     const filledNotionalMicro = fills.reduce((sum, fill) => sum + fill.lots * fill.ownTicks, 0);
-    const finalStatus = isCancelled ? ORDER_STATUS.CANCELLED : status;
+    const isAmend = order.route === EXT_ROUTE.AMEND;
     return {
-      id: facts.id,
-      hash: toHex(facts.hash),
+      facts: { ...facts, remainingLots, filledNotionalMicro, status: isCancelled ? ORDER_STATUS.CANCELLED : status },
       status,
-      ticksPerUnit: facts.ticksPerUnit,
       fills,
-      replaced:
-        order.route === EXT_ROUTE.AMEND
-          ? {
-              facts: { ...facts, remainingLots, filledNotionalMicro, status: finalStatus },
-              keptPriority: row.kept_place === 1,
-              changedPrice: row.changed_price === 1,
-            }
-          : null,
+      replaced: isAmend ? { keptPriority: row.kept_place === 1, changedPrice: row.changed_price === 1 } : null,
     };
   }
 

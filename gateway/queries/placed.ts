@@ -6,18 +6,13 @@
 import type { OrderFacts } from '../../shared/base/orderMath.ts';
 
 export type Placed = {
-  readonly id: string;
-  readonly hash: string;
+  /** The order in its record, where its status is cancelled when its remainder was. */
+  readonly facts: OrderFacts;
   /** ORDER_STATUS, as a placement answers it. */
   readonly status: number;
-  readonly ticksPerUnit: number;
   readonly fills: readonly PlacedFill[];
-  /** Of an amend only: the whole order, and how it compares with the one it replaced. */
-  readonly replaced: {
-    readonly facts: OrderFacts;
-    readonly keptPriority: boolean;
-    readonly changedPrice: boolean;
-  } | null;
+  /** Of an amend only: how the order compares with the one it replaced. */
+  readonly replaced: { readonly keptPriority: boolean; readonly changedPrice: boolean } | null;
 };
 
 /** Ticks are in terms of the placed order's own outcome (RULES.md 2). */

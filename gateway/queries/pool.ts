@@ -19,7 +19,7 @@ import type { Page } from './page.ts';
 import type { Placed } from './placed.ts';
 import type { PrivateTailPage } from './privateTail.ts';
 import type { TradeFilters, TradeRecord } from './trades.ts';
-import type { MarketVolume } from './volumes.ts';
+import type { MarketVolumes } from './volumes.ts';
 import type * as worker from './worker.ts';
 
 type QueryPoolOptions = {
@@ -93,10 +93,10 @@ export class QueryPool {
     return this.#pool.run({ sinceMs, after }, { name: 'journaledKeys' });
   }
 
-  /** Volumes of all markets; empty before the projector has started. */
-  async marketVolumes(): Promise<readonly MarketVolume[]> {
+  /** Volumes of all markets; null before the projector has started. */
+  async marketVolumes(): Promise<MarketVolumes | null> {
     for (let shard = 0; shard < this.#progress.shards; shard++) {
-      if (this.#progress.projected(shard) === NOT_KNOWN) return [];
+      if (this.#progress.projected(shard) === NOT_KNOWN) return null;
     }
     return this.#pool.run(undefined, { name: 'marketVolumes' });
   }

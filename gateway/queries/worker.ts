@@ -12,7 +12,7 @@ import type { Page } from './page.ts';
 import type { Placed } from './placed.ts';
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
 import { type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
-import type { MarketVolume } from './volumes.ts';
+import type { MarketVolumes } from './volumes.ts';
 
 export type QueryWorkerData = { readonly readDbPath: string };
 
@@ -38,7 +38,7 @@ export function userTrades(task: { account: number; filters: TradeFilters }): Pa
   return queries().trades.list(task.account, task.filters);
 }
 
-export function marketVolumes(): MarketVolume[] {
+export function marketVolumes(): MarketVolumes {
   return queries().markets.volumes();
 }
 

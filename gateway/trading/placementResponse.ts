@@ -1,7 +1,7 @@
 /** The answers to orders that were accepted (RULES.md 2.9, 7.3, 7.10). */
 import type { AmendResponse, Fill, PlacedRow, PlacementBody, PlacementResponse } from '../../shared/api/orders.ts';
-import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES } from '../../shared/base/codes.ts';
-import { HASH_BYTES, toHex } from '../../shared/base/hex.ts';
+import { MATCH_TYPE_NAMES, ORDER_STATUS, ORDER_STATUS_NAMES } from '../../shared/base/codes.ts';
+import { toHex } from '../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
 import { limitPrice, type OrderFacts, remainingAmount } from '../../shared/base/orderMath.ts';
 import { tickToPrice } from '../../shared/base/units.ts';
@@ -16,50 +16,60 @@ import type { RecordResult } from '../views/recordResult.ts';
 export function placedNow(views: Views, reply: ShardReply, body: PlacementBody, isAmend: boolean): Placed {
   const { shard, result, a, b } = reply;
   const orders = views.orders[shard];
-  const { slot } = result;
-  const ticksPerUnit = views.markets.ticksPerUnit(orders.marketOf(slot));
+  const facts = placedFacts(views, reply, body);
   const fills: PlacedFill[] = [];
-  for (let at = 0; at < result.fills; at++) fills.push(fillAt(orders, result, at, ticksPerUnit));
+  for (let at = 0; at < result.fills; at++) fills.push(fillAt(orders, result, at, facts.ticksPerUnit));
   return {
-    id: orders.orderId(slot),
-    hash: toHex(new Uint8Array(orders.hash.buffer, slot * HASH_BYTES, HASH_BYTES)),
+    facts,
     status: result.status(),
-    ticksPerUnit,
     fills,
-    replaced: isAmend ? { facts: placedFacts(views, reply, body), keptPriority: a === 1, changedPrice: b === 1 } : null,
+    replaced: isAmend ? { keptPriority: a === 1, changedPrice: b === 1 } : null,
   };
 }
 
 export function placementResponse(placed: Placed, body: PlacementBody): PlacementResponse {
   const fills = renderedFills(placed);
-  return { ...nameOf(placed, body), matches: fills.length, fills };
+  return { ...nameOf(placed, body), matches: fills.length, fills, ...remainderOf(placed) };
 }
 
 /** The response inside a row of a batch, where `matches` are the fills themselves. */
 export function nestedResponse(placed: Placed, body: PlacementBody): PlacedRow['response'] {
-  return { ...nameOf(placed, body), matches: renderedFills(placed) };
+  return { ...nameOf(placed, body), matches: renderedFills(placed), ...remainderOf(placed) };
 }
 
 /** The response to an amend, about the order that replaced another one. */
 export function amendResponse(placed: Placed, body: PlacementBody): AmendResponse {
-  const { facts, keptPriority, changedPrice } = placed.replaced!;
+  const { facts } = placed;
+  const { keptPriority, changedPrice } = placed.replaced!;
   return {
     ...placementResponse(placed, body),
     price: limitPrice(facts),
     maker_amount: body.maker_amount,
     taker_amount: body.taker_amount,
-    remaining: String(remainingAmount(facts)),
     time_priority: keptPriority,
     price_changed: changedPrice,
   };
 }
 
-function nameOf({ id, hash, status }: Placed, { client_order_id, order_group }: PlacementBody) {
-  // Undefined members are left out of the JSON.
-  return { order_id: id, order_hash: hash, client_order_id, order_group, status: ORDER_STATUS_NAMES[status] };
+/** The remainder is in the maker's asset; its status says what became of it (RULES.md 2.9). */
+function remainderOf({ facts }: Placed): Pick<PlacementResponse, 'remaining' | 'remaining_status'> {
+  const isCancelled = facts.status === ORDER_STATUS.CANCELLED;
+  const remaining_status = facts.remainingLots === 0 ? 'none' : isCancelled ? 'cancelled' : 'open';
+  return { remaining: String(remainingAmount(facts)), remaining_status };
 }
 
-function renderedFills({ fills, ticksPerUnit }: Placed): Fill[] {
+function nameOf({ facts, status }: Placed, { client_order_id, order_group }: PlacementBody) {
+  // Undefined members are left out of the JSON.
+  return {
+    order_id: facts.id,
+    order_hash: toHex(facts.hash),
+    client_order_id,
+    order_group,
+    status: ORDER_STATUS_NAMES[status],
+  };
+}
+
+function renderedFills({ fills, facts: { ticksPerUnit } }: Placed): Fill[] {
   return fills.map(({ tradeId, makerOrderId, matchType, lots, ownTicks }) => ({
     trade_id: tradeId,
     price: tickToPrice(ownTicks, ticksPerUnit),

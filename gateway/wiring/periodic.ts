@@ -24,8 +24,8 @@ type PeriodicTaskOptions = {
 
 /** Bounds how late an order expires or a market opens while no commands come. */
 const TICK_MS = 250;
-/** The greatest age of the volumes in a list; clients may keep its answers for a minute anyway. */
-const VOLUMES_MS = 5000;
+/** Volumes in answers are at most one second old (RULES.md 9.4), of which the read model may take its part. */
+const VOLUMES_MS = 400;
 /** Time between two reports on the administrator's feed. */
 const STATS_MS = 1000;
 /** Time between two deletions of old answers. It also bounds how much is looked up in the read model after a crash. */

@@ -136,7 +136,7 @@ export const MARKETS_QUERY = {
     deploy_status: FILTER,
     search: FILTER,
     sort: { ...FILTER, default: 'created_at' },
-    order: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
+    order: { type: 'string', pattern: '^(?:[aA][sS][cC]|[dD][eE][sS][cC])$', default: 'desc', examples: ['asc'] },
     ...CATALOG_PAGE,
     cursor: FILTER,
   },
@@ -188,7 +188,7 @@ export const ANY_BOOK = { anyOf: [BOOK, BOTH_BOOKS, BOOK_OF_ORDERS, BOTH_BOOKS_O
 export const BOOK_QUERY = {
   type: 'object',
   properties: {
-    outcome_index: { ...OUTCOME_INDEX, default: OUTCOME.YES },
+    outcome_index: { ...OUTCOME_INDEX, default: OUTCOME.YES, 'x-ignored-with': 'both' },
     levels: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
     both: { type: 'boolean', default: false },
     l3: { type: 'boolean', default: false },

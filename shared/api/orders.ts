@@ -2,7 +2,6 @@
 import {
   MATCH_TYPE_NAMES,
   ORDER_STATUS_NAMES,
-  OUTCOME,
   SELF_TRADE_NAMES,
   type SIDE_NAMES,
   TIME_IN_FORCE_NAMES,
@@ -18,7 +17,6 @@ import {
   HASH,
   MARKET_SEQUENCE,
   MESSAGE_TEXT,
-  OFFSET,
   OUTCOME_INDEX,
   PRICE,
   SIDE_FIELD,
@@ -160,6 +158,9 @@ export const CANCEL_MARKET = {
   properties: { market_id: UUID, outcome_index: OUTCOME_INDEX },
 } as const;
 
+/** Of requests that say everything in their path. */
+export const NO_BODY = { type: 'object', additionalProperties: false, properties: {} } as const;
+
 export const TOMBSTONE_QUERY = {
   type: 'object',
   additionalProperties: false,
@@ -177,25 +178,29 @@ const FILL = object({
 export type Fill = FromSchema<typeof FILL>;
 
 const ORDER_STATUS_FIELD = { type: 'string', enum: ORDER_STATUS_NAMES } as const;
-const TAGS = { client_order_id: CLIENT_ORDER_ID, order_group: GROUP_NAME } as const;
+export const TAGS = { client_order_id: CLIENT_ORDER_ID, order_group: GROUP_NAME } as const;
 const PLACED_FIELDS = { order_id: UUID, order_hash: HASH, status: ORDER_STATUS_FIELD } as const;
 
-export const PLACEMENT_RESPONSE = object({ ...PLACED_FIELDS, matches: COUNT, fills: arrayOf(FILL) }, TAGS);
+/** `open` rests, `cancelled` was cancelled or killed at once, `none` was left by an order that is filled. */
+const REMAINDER = {
+  remaining: described(UNITS, 'What is left to be filled, in the asset of the maker.'),
+  remaining_status: { type: 'string', enum: ['open', 'cancelled', 'none'] },
+} as const;
+
+const PLACED_ORDER = { ...PLACED_FIELDS, matches: COUNT, fills: arrayOf(FILL), ...REMAINDER } as const;
+export const PLACEMENT_RESPONSE = object(PLACED_ORDER, TAGS);
 export type PlacementResponse = FromSchema<typeof PLACEMENT_RESPONSE>;
 
 export const CANCEL_REPLACE_RESPONSE = object({ cancelled_order_hash: HASH, order: PLACEMENT_RESPONSE });
 export type CancelReplaceResponse = FromSchema<typeof CANCEL_REPLACE_RESPONSE>;
 
-/** Amounts as signed; `remaining` in the maker's asset. */
+/** Amounts as signed. */
 export const AMEND_RESPONSE = object(
   {
-    ...PLACED_FIELDS,
-    matches: COUNT,
-    fills: arrayOf(FILL),
+    ...PLACED_ORDER,
     price: PRICE,
     maker_amount: UNITS,
     taker_amount: UNITS,
-    remaining: UNITS,
     time_priority: FLAG,
     price_changed: FLAG,
   },
@@ -217,7 +222,7 @@ const PLACED_ROW = object({
   status: { const: 'success' },
   order_hash: HASH,
   order_id: UUID,
-  response: object({ ...PLACED_FIELDS, matches: arrayOf(FILL) }, TAGS),
+  response: object({ ...PLACED_FIELDS, matches: arrayOf(FILL), ...REMAINDER }, TAGS),
 });
 export type PlacedRow = FromSchema<typeof PLACED_ROW>;
 export const BATCH_PLACE_RESPONSE = object({
@@ -291,7 +296,7 @@ export const ORDER_GROUP = object({
 export type OrderGroup = FromSchema<typeof ORDER_GROUP>;
 export const ORDER_GROUPS = object({ order_groups: arrayOf(ORDER_GROUP) });
 
-const ORDER_FIELDS = {
+export const ORDER_FIELDS = {
   id: UUID,
   order_hash: HASH,
   market_id: UUID,
@@ -327,73 +332,3 @@ export const OPEN_ORDERS_QUERY = {
   },
 } as const;
 export type OpenOrdersQuery = FromSchema<typeof OPEN_ORDERS_QUERY>;
-
-const USER_ORDER = object(
-  {
-    ...ORDER_FIELDS,
-    initial_limit_notional_usdc_micro: orNull(UNITS),
-    filled_limit_notional_usdc_micro: orNull(UNITS),
-    remaining_limit_notional_usdc_micro: orNull(UNITS),
-  },
-  TAGS,
-);
-export type UserOrder = FromSchema<typeof USER_ORDER>;
-
-const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
-const FLOOR = { count_is_estimate: described(FLAG, 'True: there are at least `total`. Otherwise absent.') } as const;
-export type Page = { total: number; limit: number; offset: number; count_is_estimate?: boolean };
-export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE }, FLOOR);
-export type UserOrders = FromSchema<typeof USER_ORDERS>;
-
-const USER_TRADE = object({
-  id: UUID,
-  market_id: UUID,
-  taker_order_id: UUID,
-  maker_order_id: UUID,
-  price: PRICE,
-  amount: { type: 'string', examples: ['10.5'] },
-  taker_side: SIDE_FIELD,
-  outcome_index: OUTCOME_INDEX,
-  role: { type: 'string', enum: ['taker', 'maker'] },
-  party_order_id: UUID,
-  party_side: SIDE_FIELD,
-  party_outcome_index: OUTCOME_INDEX,
-  notional_usdc_micro: UNITS,
-  token_quantity_atomic: UNITS,
-  settlement_status: { const: 'settled' },
-  matched_at: TIME,
-});
-export type UserTrade = FromSchema<typeof USER_TRADE>;
-export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE }, FLOOR);
-export type UserTrades = FromSchema<typeof USER_TRADES>;
-
-const HISTORY_LIMIT = 50;
-const STATUS_WORD = `(?:${ORDER_STATUS_NAMES.join('|')})`;
-
-export const USER_ORDERS_QUERY = {
-  type: 'object',
-  properties: {
-    status: { type: 'string', pattern: `^${STATUS_WORD}(?:,${STATUS_WORD})*$`, examples: ['open,filled'] },
-    side: SIDE_FIELD,
-    outcome: { type: 'integer', minimum: OUTCOME.YES, maximum: OUTCOME.NO },
-    since: TIME,
-    sort: { type: 'string', enum: ['created_at', 'updated_at'], default: 'updated_at' },
-    limit: { type: 'integer', minimum: 1, maximum: 200, default: HISTORY_LIMIT },
-    offset: OFFSET,
-  },
-} as const;
-
-export const USER_TRADES_QUERY = {
-  type: 'object',
-  properties: {
-    market_id: UUID,
-    side: described(SIDE_FIELD, 'The side of the taker.'),
-    since: TIME,
-    limit: { type: 'integer', minimum: 1, maximum: 100, default: HISTORY_LIMIT },
-    offset: OFFSET,
-  },
-} as const;
-
-/** Queries as clients write them: what has a default may be left out. */
-export type UserOrdersQuery = Partial<FromSchema<typeof USER_ORDERS_QUERY>>;
-export type UserTradesQuery = Partial<FromSchema<typeof USER_TRADES_QUERY>>;

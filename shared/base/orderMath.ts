@@ -120,8 +120,9 @@ export function filledTokens(order: OrderAmounts): number {
   return mulSafe(order.quantityLots - order.remainingLots, order.ticksPerUnit);
 }
 
-/** In the maker's asset: USDC of a BUY, tokens of a SELL. */
+/** In the maker's asset: USDC of a BUY, tokens of a SELL. What lies below a lot of a filled order counts as filled. */
 export function filledAmount(order: OrderAmounts): number {
+  if (order.status === ORDER_STATUS.FILLED) return order.makerAmount;
   const tokens = filledTokens(order);
   return order.side === SIDE.BUY ? mulDivFloor(order.makerAmount, tokens, order.takerAmount) : tokens;
 }
@@ -132,6 +133,7 @@ export function remainingAmount(order: OrderAmounts): number {
 }
 
 export function filledLimitNotional(order: OrderFacts): number {
+  if (order.status === ORDER_STATUS.FILLED) return signedNotional(order);
   return mulDivFloor(signedNotional(order), filledTokens(order), signedTokens(order));
 }
 

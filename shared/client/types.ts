@@ -26,6 +26,15 @@ export type {
 } from '../api/accounts.ts';
 export type { AuditPage, AuditQuery, AuditRecord } from '../api/audit.ts';
 export type {
+  Page,
+  UserOrder,
+  UserOrders,
+  UserOrdersQuery,
+  UserTrade,
+  UserTrades,
+  UserTradesQuery,
+} from '../api/history.ts';
+export type {
   Bbo,
   Book,
   BookLevel,
@@ -64,7 +73,6 @@ export type {
   OrderGroupSettings,
   OrderRecord,
   OrderStatusName,
-  Page,
   PlacedRow,
   PlacementBody,
   PlacementResponse,
@@ -73,12 +81,6 @@ export type {
   SideName,
   TimeInForceName,
   TombstoneResponse,
-  UserOrder,
-  UserOrders,
-  UserOrdersQuery,
-  UserTrade,
-  UserTrades,
-  UserTradesQuery,
 } from '../api/orders.ts';
 export type {
   DrillName,

@@ -61,6 +61,8 @@ describe('placing a batch', () => {
             maker_order_id: resting.order_id,
           },
         ],
+        remaining: '1200000',
+        remaining_status: 'open',
       },
     );
     assert.deepEqual([named.response.client_order_id, named.response.matches], ['four', []]);

@@ -85,7 +85,13 @@ test('both kinds of order stand in one queue per price, and the mirror shows the
 
 test('with both set to 1 or true the outcome is ignored, with 0 or false it is not', async () => {
   const market = await makeMarket(server);
-  for (const query of ['both=1', 'both=true', 'both=1&outcome_index=1']) {
+  for (const query of [
+    'both=1',
+    'both=true',
+    'both=1&outcome_index=1',
+    'outcome_index=7&both=1',
+    'both=1&outcome_index=x',
+  ]) {
     const { body } = await server.request('GET', `/v1/orders/book/${market.id}?${query}`);
     assert.deepEqual(Object.keys(body).sort(), ['market_id', 'outcome_0', 'outcome_1', 'sequence', 'timestamp']);
   }
@@ -124,6 +130,7 @@ test('a query that means nothing is refused by name', async () => {
     ['outcome_index=2', 'invalid outcome_index'],
     ['outcome_index=-1', 'invalid outcome_index'],
     ['outcome_index=yes', 'invalid outcome_index'],
+    ['outcome_index=2&both=0', 'invalid outcome_index'],
     ['both=2', 'invalid both'],
     ['both=yes', 'invalid both'],
   ];

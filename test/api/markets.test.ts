@@ -297,7 +297,7 @@ describe('the list of markets', async () => {
     assert.deepEqual(titles(seconds), ['A fourth', 'A second', 'B first', 'C third']);
     assert.deepEqual(titles((await list({ sort: 'title' })).markets), titles(seconds.toReversed()));
     assert.deepEqual(titles((await list({ sort: 'trading_ends_at' })).markets), titles(made));
-    assert.deepEqual(titles((await list({ sort: 'created_at', order: 'asc' })).markets), titles(made));
+    assert.deepEqual(titles((await list({ sort: 'created_at', order: 'Asc' })).markets), titles(made));
     for (const sort of ['no such order', 'constructor']) {
       assert.deepEqual(titles((await list({ sort })).markets), titles(made.toReversed()));
     }

@@ -23,7 +23,15 @@ describe('placing', () => {
     assert.match(placed.order_hash, HASH);
     assert.deepEqual(
       { ...placed, order_id: '', order_hash: '' },
-      { order_id: '', order_hash: '', status: 'open', matches: 0, fills: [] },
+      {
+        order_id: '',
+        order_hash: '',
+        status: 'open',
+        matches: 0,
+        fills: [],
+        remaining: '6500000',
+        remaining_status: 'open',
+      },
     );
     assert.deepEqual(await alice.holdings(market), { usdc: 993_500_000, reserved: 6_500_000, yes: 0, no: 0 });
     const record = await alice.client.getOrder(placed.order_hash);
@@ -46,6 +54,26 @@ describe('placing', () => {
     };
     assert.deepEqual(record, expected);
     assert.deepEqual(await alice.client.openOrders(market.id), [expected]);
+  });
+
+  test('an unknown query parameter is refused by name on a read with a key, ignored on a public one', async () => {
+    const [market, alice] = [await makeMarket(server), await makeTrader(server)];
+    for (const path of [`/v1/orders/open/${market.id}`, '/v1/user/orders/v2', '/v1/user/balances', '/v1/rate-limits']) {
+      const answer = await alice.send('GET', `${path}?limt=5`);
+      assertRefused(answer, 400, 'VALIDATION_ERROR', 'unknown field: limt');
+    }
+    assert.equal((await server.request('GET', `/v1/orders/book/${market.id}?limt=5`)).status, 200);
+  });
+
+  test('a body that a cancel does not know is refused by name, and nothing is cancelled', async () => {
+    const [market, alice] = [await makeMarket(server), await makeTrader(server)];
+    const { order_hash } = await alice.place(market, { price: '0.65', size: '10' });
+    for (const path of [`/v1/orders/${order_hash}`, '/v1/orders/cancel-all', '/v1/orders/by-client-id/mine']) {
+      const answer = await alice.send('DELETE', path, { market_id: market.id });
+      assertRefused(answer, 400, 'VALIDATION_ERROR', 'unknown field: market_id');
+    }
+    assert.equal((await alice.client.openOrders(market.id)).length, 1);
+    assert.equal((await alice.send('DELETE', `/v1/orders/${order_hash}`, {})).status, 200);
   });
 
   test('the hash of a placement is the EIP-712 digest the signer computed', async () => {
@@ -204,6 +232,8 @@ describe('placing', () => {
     const resting = await alice.place(market, { price: '0.60', size: '5' });
     const stopped = await alice.place(market, { outcomeIndex: 1, price: '0.50', size: '5' });
     assert.deepEqual([stopped.status, stopped.matches], ['cancelled', 0]);
+    // RULES.md 2.9: without this it would look like an order that rests.
+    assert.equal(stopped.remaining_status, 'cancelled');
     assert.equal((await alice.client.getOrder(stopped.order_hash)).status, 'cancelled');
     assert.equal((await alice.client.getOrder(resting.order_hash)).status, 'open');
     const oldest = await alice.place(market, {
@@ -230,6 +260,7 @@ describe('time in force', () => {
     assert.deepEqual(await bob.holdings(market), before);
     const fits = await bob.place(market, { outcomeIndex: 1, price: '0.40', size: '10', timeInForce: 'FOK' });
     assert.deepEqual([fits.status, fits.matches], ['filled', 1]);
+    assert.deepEqual([fits.remaining, fits.remaining_status], ['0', 'none']);
   });
 
   test('a FAK takes what is there and its rest is killed with nothing remaining', async () => {
@@ -240,6 +271,7 @@ describe('time in force', () => {
     await alice.place(market, { price: '0.60', size: '4' });
     const placed = await bob.place(market, { outcomeIndex: 1, price: '0.40', size: '10', timeInForce: 'FAK' });
     assert.deepEqual([placed.status, placed.matches], ['partially_filled', 1]);
+    assert.deepEqual([placed.remaining, placed.remaining_status], ['0', 'cancelled']);
     const record = await bob.client.getOrder(placed.order_hash);
     assert.deepEqual(
       [record.status, record.remaining, record.filled_amount, record.time_in_force],

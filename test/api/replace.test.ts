@@ -45,7 +45,15 @@ describe('cancel-replace', () => {
     assert.equal(cancelled_order_hash, old.order_hash);
     assert.deepEqual(
       { ...order, order_id: '' },
-      { order_id: '', order_hash: hashOf(alice, body), status: 'open', matches: 0, fills: [] },
+      {
+        order_id: '',
+        order_hash: hashOf(alice, body),
+        status: 'open',
+        matches: 0,
+        fills: [],
+        remaining: '5000000',
+        remaining_status: 'open',
+      },
     );
     assert.equal((await alice.client.getOrder(old.order_hash)).status, 'cancelled');
     assert.deepEqual(await alice.holdings(market), { usdc: 0, reserved: 5_000_000, yes: 0, no: 0 });
@@ -156,6 +164,7 @@ describe('amend', () => {
       maker_amount: '2000000',
       taker_amount: '4000000',
       remaining: '2000000',
+      remaining_status: 'open',
       time_priority: true,
       price_changed: false,
     });

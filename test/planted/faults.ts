@@ -276,6 +276,20 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/queries/fairQueue.test.ts',
   },
   {
+    name: 'a buyer who would pay a whole unit is refused',
+    file: 'engine/core/grid.ts',
+    search: 'if (isResting || side === SIDE.SELL) return E.INVALID_TICK;',
+    replace: 'return E.INVALID_TICK;',
+    caughtBy: 'test/unit/engine/core/grid.test.ts',
+  },
+  {
+    name: 'the dust of a filled order is not reported as filled',
+    file: 'shared/base/orderMath.ts',
+    search: 'if (order.status === ORDER_STATUS.FILLED) return order.makerAmount;\n',
+    replace: '',
+    caughtBy: 'test/unit/shared/base/orderMath.test.ts',
+  },
+  {
     name: 'a long answer is written in one turn',
     file: 'gateway/http/longAnswers.ts',
     search: 'for (let row = 0; row < PIECE_ROWS; row++) {',

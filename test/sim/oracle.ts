@@ -657,9 +657,11 @@ function onGrid(p: Placement, d: bigint): [bigint, bigint, number] {
   const [usdc, tokens] = p.side === SIDE.BUY ? [p.makerAmount, p.takerAmount] : [p.takerAmount, p.makerAmount];
   const [u, t] = [BigInt(usdc), BigInt(tokens)];
   const rest = (u * d) % t;
-  const ticks = (u * d - rest) / t + (rest > 0n && p.side === SIDE.SELL ? 1n : 0n);
+  const isResting = p.timeInForce === TIME_IN_FORCE.GTC || p.timeInForce === TIME_IN_FORCE.GTD;
+  const whole = (u * d - rest) / t + (rest > 0n && p.side === SIDE.SELL ? 1n : 0n);
+  const ticks = whole >= d && p.side === SIDE.BUY && !isResting ? d - 1n : whole;
   if (ticks < 1n || ticks >= d) return [0n, 0n, E.INVALID_TICK];
-  if (p.timeInForce === TIME_IN_FORCE.GTC || p.timeInForce === TIME_IN_FORCE.GTD) {
+  if (isResting) {
     if (rest > 0n) return [0n, 0n, E.INVALID_TICK];
     if (t % d > 0n) return [0n, 0n, E.INVALID_LOT];
   }

@@ -498,7 +498,9 @@ function isOpen({ status }: OrderRecord): boolean {
 
 /** An order whose answer was lost, as its record shows it. */
 function resolved(record: OrderRecord): PlacementResponse {
-  return { order_id: record.id, order_hash: record.order_hash, status: record.status, matches: 0, fills: [] };
+  const { id, order_hash, status, remaining } = record;
+  const remaining_status = isOpen(record) ? 'open' : status === 'filled' ? 'none' : 'cancelled';
+  return { order_id: id, order_hash, status, matches: 0, fills: [], remaining, remaining_status };
 }
 
 function tokensOf({ side, maker_amount, taker_amount }: PlacementBody): number {

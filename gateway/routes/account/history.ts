@@ -1,7 +1,8 @@
 /** An account's past: its orders and trades, page by page from read.db (RULES.md 7.1, 7.4). */
-import { USER_ORDERS, USER_ORDERS_QUERY, USER_TRADES, USER_TRADES_QUERY } from '../../../shared/api/orders.ts';
+import { USER_ORDERS, USER_ORDERS_QUERY, USER_TRADES, USER_TRADES_QUERY } from '../../../shared/api/history.ts';
 import { ORDER_STATUS, SIDE } from '../../../shared/base/codes.ts';
 import { UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
+import { withZone } from '../../../shared/base/time.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -90,7 +91,7 @@ function sideMask(side: string | undefined): number {
 }
 
 function sinceMs(since: string | undefined): number {
-  return since === undefined ? SINCE_EVER : Date.parse(since);
+  return since === undefined ? SINCE_EVER : Date.parse(withZone(since));
 }
 
 function uuidBytes(uuid: string): Uint8Array {

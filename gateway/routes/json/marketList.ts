@@ -36,7 +36,7 @@ export function listMarkets(catalog: Catalog, responses: MarketResponses, query:
   const matching = catalog.markets.filter((market) => matches(market, responses, query));
   const found = inOrder(matching, responses, query);
   // An unknown sort falls back to created_at.
-  const hasCursor = !SORT_KEYS.has(query.sort) && query.order !== 'asc';
+  const hasCursor = !SORT_KEYS.has(query.sort) && !isAscending(query);
   let start = Math.min(query.offset, found.length);
   if (hasCursor && query.cursor !== undefined) {
     const last = readCursor(catalog, query.cursor);
@@ -60,13 +60,18 @@ function matches(market: MarketEntry, responses: MarketResponses, query: MarketQ
 }
 
 function inOrder(markets: MarketEntry[], responses: MarketResponses, query: MarketQuery): MarketEntry[] {
-  const direction = query.order === 'asc' ? 1 : -1;
+  const direction = isAscending(query) ? 1 : -1;
   const keyOf = SORT_KEYS.get(query.sort);
   // Creation never ties and is the order they come in.
   if (keyOf === undefined) return direction === 1 ? markets : markets.reverse();
   const keyed = markets.map((market) => ({ market, key: keyOf(market, responses) }));
   keyed.sort((a, b) => direction * (compare(a.key, b.key) || compare(a.market.id, b.market.id)));
   return keyed.map(({ market }) => market);
+}
+
+/** `order` is in any case. */
+function isAscending({ order }: MarketQuery): boolean {
+  return order.toLowerCase() === 'asc';
 }
 
 function compare(a: SortValue, b: SortValue): number {

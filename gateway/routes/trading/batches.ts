@@ -121,8 +121,8 @@ class RowTask extends OrderTask {
   }
 
   placed(placed: Placed): void {
-    const { hash: order_hash, id: order_id } = placed;
     const response = nestedResponse(placed, this.body);
+    const { order_hash, order_id } = response;
     this.#rows.succeed(this.row, { index: this.row, status: 'success', order_hash, order_id, response });
   }
 

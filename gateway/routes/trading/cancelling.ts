@@ -5,6 +5,7 @@ import {
   CANCEL_MARKET,
   CANCEL_MARKET_RESPONSE,
   MESSAGE,
+  NO_BODY,
   TOMBSTONE_QUERY,
   TOMBSTONE_RESPONSE,
 } from '../../../shared/api/orders.ts';
@@ -34,13 +35,21 @@ const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_FORM);
 const ORDER_CANCELLED = JSON.stringify({ message: 'order cancelled' });
 const ACCEPTED = 202;
 
-const ONE = { method: 'DELETE', access: 'trade:orders', limit: 'cancelOrder' } as const;
+const ONE = {
+  method: 'DELETE',
+  access: 'trade:orders',
+  limit: 'cancelOrder',
+  body: NO_BODY,
+  bodyOptional: true,
+} as const;
 const MANY = { method: 'DELETE', access: 'trade:bulk', limit: 'massCancel' } as const;
 
 const CANCEL_ALL = {
   ...MANY,
   path: '/v1/orders/cancel-all',
   summary: 'Cancels all open orders of the account.',
+  body: NO_BODY,
+  bodyOptional: true,
   answers: { 200: CANCEL_ALL_RESPONSE },
   errors: ['OUTCOME_UNKNOWN'],
 } as const satisfies RouteSpec;

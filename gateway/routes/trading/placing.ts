@@ -56,7 +56,9 @@ const AMEND_ORDER = {
   ...PLACING,
   method: 'PUT',
   path: '/v1/orders/:hash/amend',
-  summary: 'Replaces an order on its side of its outcome; a smaller quantity at the same price keeps time priority.',
+  summary:
+    'Replaces an order by one for what is still to be filled: of 10, of which 6 are filled, an amend to 4 keeps all ' +
+    'that is left, with its time priority, and one to 10 asks for 10 more.',
   idempotency: EXT_ROUTE.AMEND,
   params: HASH_PARAM,
   body: AMEND,

@@ -102,7 +102,7 @@ describe('FOK and FAK may carry any ratio', () => {
     const sell = (makerAmount: number, takerAmount: number): string[] =>
       x.order(ALICE, 'SELL Yes 0 @ 0', { ...signed, makerAmount, takerAmount });
     assert.deepEqual(buy(9_999, 1_000_000), ['refused INVALID_TICK']); // 0.9999 of a tick, down to 0
-    assert.deepEqual(buy(1_000_000, 1_000_000), ['refused INVALID_TICK']);
+    assert.deepEqual(buy(1_000_000, 1_000_000), ['refused FAK_NO_FILL']); // any price will do: down to the last tick
     assert.deepEqual(sell(1_000_000, 990_001), ['refused INVALID_TICK']); // 99.0001 ticks, up to 100
     assert.deepEqual(buy(10_000, 1_000_000), ['refused FAK_NO_FILL']);
     assert.deepEqual(sell(1_000_000, 990_000), ['refused FAK_NO_FILL']);

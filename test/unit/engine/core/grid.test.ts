@@ -21,7 +21,9 @@ function byRule(side: number, timeInForce: number, usdc: number, tokens: number,
   const [u, t, d] = [BigInt(usdc), BigInt(tokens), BigInt(ticksPerUnit)];
   const isExact = (u * d) % t === 0n;
   const below = (u * d) / t;
-  const ticks = side === BUY || isExact ? below : below + 1n;
+  const isImmediate = timeInForce === FOK || timeInForce === FAK;
+  const whole = side === BUY || isExact ? below : below + 1n;
+  const ticks = isImmediate && side === BUY && whole >= d ? d - 1n : whole;
   if (ticks < 1n || ticks > d - 1n) return 'INVALID_TICK';
   if (timeInForce === GTC || timeInForce === GTD) {
     if (!isExact) return 'INVALID_TICK';
@@ -42,7 +44,9 @@ describe('an order on the grid', () => {
             }
           }
           for (const ticks of [0, ticksPerUnit, ticksPerUnit + 1]) {
-            assert.equal(grid(side, timeInForce, 7 * ticks, 7 * ticksPerUnit, ticksPerUnit), 'INVALID_TICK');
+            const isAnyPrice = side === BUY && ticks > 0 && (timeInForce === FOK || timeInForce === FAK);
+            const told = isAnyPrice ? `${ticksPerUnit - 1} x 7` : 'INVALID_TICK';
+            assert.equal(grid(side, timeInForce, 7 * ticks, 7 * ticksPerUnit, ticksPerUnit), told);
           }
         }
       }
@@ -71,6 +75,9 @@ describe('a FOK or FAK off the grid', () => {
     assert.equal(grid(SELL, FOK, MAX_ORDER_AMOUNT - 1, MAX_ORDER_AMOUNT, 10_000), 'INVALID_TICK');
     assert.equal(grid(SELL, FOK, 1, MAX_ORDER_AMOUNT, 10_000), '1 x 100000000000');
     assert.equal(grid(BUY, FOK, 1, MAX_ORDER_AMOUNT, 10_000), 'INVALID_TICK');
+    assert.equal(grid(BUY, FAK, 10_000_050, 10_000_050, 100), '99 x 100000');
+    assert.equal(grid(BUY, FOK, MAX_ORDER_AMOUNT, 1_000_000, 100), '99 x 10000');
+    assert.equal(grid(SELL, FAK, 10_000_051, 10_000_050, 100), 'INVALID_TICK');
   });
 });
 
