@@ -1,11 +1,12 @@
 /** The server process: reads its settings, starts the exchange, prints its URL, and stops in order on a signal. */
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../shared/base/clock.ts';
+import { binaryProblem } from './process/binaries.ts';
 import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { createLogger, type Logger } from './process/log.ts';
 import { StartError } from './process/startError.ts';
 import { banner } from './wiring/banner.ts';
-import { Exchange } from './wiring/exchange.ts';
+import type { Exchange } from './wiring/exchange.ts';
 
 /** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
 const EXIT_SOFTWARE = 70;
@@ -20,7 +21,11 @@ async function main(): Promise<void> {
   // Files of the exchange are for its own user only.
   process.umask(0o077);
   const config = parseConfig(process.env, availableParallelism());
+  const problem = binaryProblem();
+  if (problem !== null) throw new ConfigError(problem);
   const log = createLogger(config.logLevel);
+  // Not before the check: whatever is imported here loads the binaries.
+  const { Exchange } = await import('./wiring/exchange.ts');
   const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
   stopOnSignals(exchange, log);
   const opened = config.demo ? await (await import('./wiring/demo.ts')).openDemo(exchange, log) : null;

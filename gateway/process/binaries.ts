@@ -1,0 +1,45 @@
+/**
+ * Machine code that comes in packages: before the first of it is loaded, its files are compared with the SHA-256 that
+ * data/binaries.json pins for this platform (RULES.md 10.13). The lock file protects the download; this protects what
+ * lies on the disk since.
+ */
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** By platform, the SHA-256 of each file below node_modules. */
+export type PinnedBinaries = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Packages that prefer a binary compiled here to the one they brought, and where that would be. */
+const COMPILED = ['better-sqlite3', 'secp256k1'].flatMap((name) => [`${name}/build/Release`, `${name}/build/Debug`]);
+
+/** The reason, in one line, why this process must not load its binaries; null when all are the pinned ones. */
+export function binaryProblem(): string | null {
+  const pinned = JSON.parse(readFileSync(join(ROOT, 'data/binaries.json'), 'utf8'));
+  return binaryProblemIn(join(ROOT, 'node_modules'), pinned, `${process.platform}-${process.arch}`);
+}
+
+/** A file that is missing is no problem here: what it belongs to is optional, or says itself that it is not there. */
+export function binaryProblemIn(directory: string, pinned: PinnedBinaries, platform: string): string | null {
+  const expected = pinned[platform];
+  if (expected === undefined) return `data/binaries.json pins no binaries for ${platform}`;
+  for (const file of [...Object.keys(expected), ...compiledIn(directory)]) {
+    const path = join(directory, file);
+    if (!existsSync(path)) continue;
+    const found = hash('sha256', readFileSync(path), 'hex');
+    if (found === expected[file]) continue;
+    const wanted = expected[file] === undefined ? 'it is not pinned' : `${expected[file]} is pinned`;
+    return `${path} has the SHA-256 ${found}, but ${wanted} in data/binaries.json; run npm ci, or pin it on purpose`;
+  }
+  return null;
+}
+
+function compiledIn(directory: string): string[] {
+  return COMPILED.filter((folder) => existsSync(join(directory, folder))).flatMap((folder) => {
+    return readdirSync(join(directory, folder))
+      .filter((name) => name.endsWith('.node'))
+      .map((name) => `${folder}/${name}`);
+  });
+}
