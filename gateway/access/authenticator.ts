@@ -1,7 +1,8 @@
 /**
  * Finds the key that signed a request (RULES.md 4). Checks run cheapest first and stop at the first failure: headers,
  * version, key known, key in force, timestamp, passphrase, signature, and the nonce only once the signature is valid,
- * so that the nonces of a key cannot be used up without its secret.
+ * so that the nonces of a key cannot be used up without its secret. Those before the signature need only the headers:
+ * they are made before a body is accepted.
  *
  * Each step has its own documented message, so a caller can distinguish an unknown key from a wrong passphrase;
  * equalising their time would therefore hide nothing. Comparisons with a secret take constant time.
@@ -24,15 +25,28 @@ export type Credentials = {
   readonly nonce: string;
 };
 
-export type Authentication =
-  | { readonly ok: true; readonly key: ApiKey }
-  | { readonly ok: false; readonly row: ErrorRow; readonly details: AuthenticationDetails };
+type Authentication = { readonly ok: true; readonly key: ApiKey } | Unauthenticated;
+export type Unauthenticated = {
+  readonly ok: false;
+  readonly row: ErrorRow;
+  readonly details: AuthenticationDetails;
+};
 
-/** The step that failed and, if the clocks differ, the server's time. */
-type AuthenticationDetails = { readonly step: string; readonly server_time?: number };
+type AuthenticationDetails = {
+  /** The step that failed. */
+  readonly step: string;
+  /** If the clocks differ. */
+  readonly server_time?: number;
+  /** Why a timestamp that is current is refused, and what a client does about it. */
+  readonly reason?: string;
+  readonly sign_after?: number;
+  readonly action?: string;
+};
 
 const MAX_SKEW_SEC = 30;
 const NO_BODY = new Uint8Array(0);
+/** The first character of a JSON object or array, or the white space before it. */
+const STARTS_BODY = /[{[ \t\r\n]/;
 const TIMESTAMP_FORM = /^[0-9]{1,15}$/;
 
 export class Authenticator {
@@ -44,8 +58,8 @@ export class Authenticator {
     this.#nonces = nonces;
   }
 
-  /** `target` is the path with its query exactly as sent. */
-  check(credentials: Credentials, method: string, target: string, body: Uint8Array, nowMs: number): Authentication {
+  /** The checks that need only the headers. */
+  admit(credentials: Credentials, nowMs: number): Authentication {
     if (isIncomplete(credentials)) return refuse(ERRORS.MISSING_API_KEY_HEADERS, 'headers');
     const version = toVersion(credentials.version);
     if (version === 0) return refuse(ERRORS.UNSUPPORTED_SIGNING_VERSION, 'signing_version');
@@ -62,24 +76,58 @@ export class Authenticator {
     const nowSec = Math.floor(nowMs / 1000);
     if (!TIMESTAMP_FORM.test(credentials.timestamp)) return refuse(ERRORS.INVALID_TIMESTAMP, 'timestamp', nowSec);
     const timestampSec = Number(credentials.timestamp);
-    const isCurrent = Math.abs(timestampSec - nowSec) <= MAX_SKEW_SEC;
-    if (!isCurrent || (version === 2 && !this.#nonces.covers(key.keyId, timestampSec))) {
+    if (Math.abs(timestampSec - nowSec) > MAX_SKEW_SEC) {
       return refuse(ERRORS.TIMESTAMP_OUTSIDE_WINDOW, 'timestamp', nowSec);
     }
+    const unknownUntilSec = this.#nonces.unknownUntilSec(key.keyId);
+    if (timestampSec <= unknownUntilSec) return refuseEarly(nowSec, unknownUntilSec);
 
     if (!key.passphrase.accepts(credentials.passphrase)) return refuse(ERRORS.INVALID_PASSPHRASE, 'passphrase');
-    const isSigned =
-      version === 2
-        ? key.secret.accepts(credentials.signature, textV2(credentials, method, target, body), NO_BODY)
-        : key.secret.accepts(credentials.signature, stringToSignV1(credentials.timestamp, method, target), body);
-    if (!isSigned) return refuse(ERRORS.INVALID_HMAC_SIGNATURE, 'signature');
-
-    if (version === 2) {
-      if (!NONCE_FORM.test(credentials.nonce)) return refuse(ERRORS.INVALID_NONCE, 'nonce');
-      if (!this.#nonces.tryUse(key.keyId, credentials.nonce, timestampSec, nowMs))
-        return refuse(ERRORS.NONCE_USED, 'nonce');
-    }
     return { ok: true, key };
+  }
+
+  /**
+   * The checks that need the whole request. `target` is the path with its query exactly as sent.
+   * @param admitted the key that `admit` found in these credentials.
+   */
+  verify(
+    admitted: ApiKey,
+    credentials: Credentials,
+    method: string,
+    target: string,
+    body: Uint8Array,
+    nowMs: number,
+  ): Authentication {
+    // The body may have been long on its way, and the key was changed or revoked meanwhile.
+    const key = this.#keys.find(admitted.keyId);
+    if (key !== admitted) return this.check(credentials, method, target, body, nowMs);
+    const isSigned =
+      credentials.version === '2'
+        ? key.secret.accepts(credentials.signature, textV2(credentials, method, target, body), NO_BODY)
+        : hasOneBorder(target, body) &&
+          key.secret.accepts(credentials.signature, stringToSignV1(credentials.timestamp, method, target), body);
+    if (!isSigned) return refuse(ERRORS.INVALID_HMAC_SIGNATURE, 'signature');
+    return this.#useOnce(key, credentials, nowMs);
+  }
+
+  /** All checks at once. */
+  check(credentials: Credentials, method: string, target: string, body: Uint8Array, nowMs: number): Authentication {
+    const admitted = this.admit(credentials, nowMs);
+    return admitted.ok ? this.verify(admitted.key, credentials, method, target, body, nowMs) : admitted;
+  }
+
+  /** The request was authenticated and then refused before it had any effect: it may be sent again as it is. */
+  giveBack(key: ApiKey, credentials: Credentials): void {
+    this.#nonces.giveBack(key.keyId, onceOf(credentials));
+  }
+
+  #useOnce(key: ApiKey, credentials: Credentials, nowMs: number): Authentication {
+    const isV2 = credentials.version === '2';
+    if (isV2 && !NONCE_FORM.test(credentials.nonce)) return refuse(ERRORS.INVALID_NONCE, 'nonce');
+    if (this.#nonces.tryUse(key.keyId, onceOf(credentials), Number(credentials.timestamp), nowMs)) {
+      return { ok: true, key };
+    }
+    return isV2 ? refuse(ERRORS.NONCE_USED, 'nonce') : refuse(ERRORS.SIGNATURE_USED, 'signature');
   }
 }
 
@@ -99,12 +147,44 @@ function toVersion(header: string): 0 | 1 | 2 {
   return header === '' || header === '1' ? 1 : 0;
 }
 
+/** The part of the credentials that a key uses once. No nonce looks like a signature with its mark. */
+function onceOf({ version, nonce, signature }: Credentials): string {
+  return version === '2' ? nonce : `v1 ${inOneSpelling(signature)}`;
+}
+
+/** Base64 has several for the same bytes: two alphabets, padding or not, and unused bits at the end. */
+function inOneSpelling(signature: string): string {
+  return Buffer.from(signature, 'base64').toString('base64url');
+}
+
+/**
+ * Version 1 signs target and body without anything between them, so the same signature would fit where a part of one is
+ * moved into the other. JSON starts with a character that no target of this exchange contains: if the body starts with
+ * one of them, and the target contains none, there is only one border.
+ */
+function hasOneBorder(target: string, body: Uint8Array): boolean {
+  if (STARTS_BODY.test(target)) return false;
+  return body.length === 0 || STARTS_BODY.test(String.fromCharCode(body[0]));
+}
+
 function textV2(sent: Credentials, method: string, target: string, body: Uint8Array): string {
   const bodyHash = body.length === 0 ? EMPTY_BODY_SHA256 : hash('sha256', body, 'hex');
   return stringToSignV2(sent.timestamp, sent.nonce, method, target, bodyHash);
 }
 
-function refuse(row: ErrorRow, step: string, serverTimeSec?: number): Authentication {
+/** The requests that an earlier process accepted are not known to this one, so it accepts only later ones. */
+function refuseEarly(nowSec: number, unknownUntilSec: number): Unauthenticated {
+  const details = {
+    step: 'timestamp',
+    server_time: nowSec,
+    reason: 'signed_before_start',
+    sign_after: unknownUntilSec,
+    action: 'the exchange has restarted: sign the request again, with a timestamp after sign_after',
+  };
+  return { ok: false, row: ERRORS.TIMESTAMP_OUTSIDE_WINDOW, details };
+}
+
+function refuse(row: ErrorRow, step: string, serverTimeSec?: number): Unauthenticated {
   const details = serverTimeSec === undefined ? { step } : { step, server_time: serverTimeSec };
   return { ok: false, row, details };
 }

@@ -1,12 +1,15 @@
 /**
- * The nonces that each key has used recently, in memory. Owner: the gateway thread.
+ * The nonces that each key has used recently, in memory, and the signatures of version 1, which has no nonce: there the
+ * signature itself must not come twice. Owner: the gateway thread.
  *
  * Invariants:
  *   NONCES-1  A nonce is refused for at least PERIOD_MS after its use. A timestamp is acceptable for at most 60 s (30 s
  *             of skew either way), so a nonce is forgotten only when its own timestamp is not acceptable any more.
  *   NONCES-2  Nonces from before the start are unknown, so timestamps up to `floorSec` are not covered. The floor rises
  *             with every dropped generation, which keeps NONCES-1 when the wall clock is set back.
- *   NONCES-3  A generation holds at most MAX_PER_KEY nonces of a key; a full one refuses, it never forgets early.
+ *   NONCES-3  A generation holds at most MAX_PER_KEY nonces of a key, and about twice MAX_NONCES of all keys: from
+ *             MAX_NONCES on only keys that have used fewer than the average may add one. A full one refuses, it never
+ *             forgets early.
  *   NONCES-4  A timestamp ahead of this clock is stored durably, per key, before it is accepted: after a restart it may
  *             still be current, and the floor alone would accept it a second time.
  */
@@ -23,30 +26,37 @@ const PERIOD_MS = 90_000;
 const MAX_SKEW_SEC = 30;
 /** Reached by one key with over 11,000 signed requests a second for a whole period. */
 const MAX_PER_KEY = 1 << 20;
+/** Some hundred bytes each; reached by 46,000 admitted requests a second for a whole period. */
+const MAX_NONCES = 1 << 22;
 
 type Generation = Map<string, Set<string>>;
 
 export class NonceMemory {
   readonly #ahead: AheadTimestamps;
   readonly #maxPerKey: number;
+  readonly #maxNonces: number;
   #current: Generation = new Map();
+  /** The nonces in #current. */
+  #count = 0;
   #previous: Generation = new Map();
   #startedMs: number;
   #floorSec: number;
 
   /** `floorSec` is the second in which the process started: nonces signed until then may have been used before. */
-  constructor(floorSec: number, ahead: AheadTimestamps, maxPerKey = MAX_PER_KEY) {
+  constructor(floorSec: number, ahead: AheadTimestamps, maxPerKey = MAX_PER_KEY, maxNonces = MAX_NONCES) {
     this.#ahead = ahead;
     this.#floorSec = floorSec;
     this.#startedMs = floorSec * 1000;
     this.#maxPerKey = maxPerKey;
+    this.#maxNonces = maxNonces;
   }
 
-  covers(keyId: string, timestampSec: number): boolean {
-    return timestampSec > this.#floorSec && timestampSec > this.#ahead.aheadBeforeStart(keyId);
+  /** The latest timestamp that this process cannot accept from the key: it does not know what was signed until then. */
+  unknownUntilSec(keyId: string): number {
+    return Math.max(this.#floorSec, this.#ahead.aheadBeforeStart(keyId));
   }
 
-  /** Call only with a covered timestamp and a valid signature. */
+  /** Call only with a valid signature of a timestamp after `unknownUntilSec`. */
   tryUse(keyId: string, nonce: string, timestampSec: number, nowMs: number): boolean {
     if (nowMs - this.#startedMs >= PERIOD_MS) this.#rotate(nowMs);
     if (this.#previous.get(keyId)?.has(nonce)) return false;
@@ -57,11 +67,24 @@ export class NonceMemory {
     }
     const known = used.size;
     if (known >= this.#maxPerKey) return false;
+    if (this.#count >= this.#maxNonces && known >= this.#maxNonces / this.#current.size) return false;
     // One look-up checks that the nonce is new and stores it.
     used.add(nonce);
     if (used.size === known) return false;
+    this.#count++;
     if (timestampSec > Math.floor(nowMs / 1000)) this.#ahead.acceptedAhead(keyId, timestampSec);
     return true;
+  }
+
+  /** The request that used the nonce was not admitted after all: it may come again. */
+  giveBack(keyId: string, nonce: string): void {
+    if (this.#current.get(keyId)?.delete(nonce)) this.#count--;
+    else this.#previous.get(keyId)?.delete(nonce);
+  }
+
+  /** The nonces that are remembered of the key. */
+  known(keyId: string): number {
+    return (this.#current.get(keyId)?.size ?? 0) + (this.#previous.get(keyId)?.size ?? 0);
   }
 
   /** Whole generations are dropped at once, so forgetting costs nothing per nonce, and idle keys use no memory. */
@@ -70,6 +93,7 @@ export class NonceMemory {
     this.#floorSec = Math.max(this.#floorSec, Math.floor(this.#startedMs / 1000) + MAX_SKEW_SEC);
     this.#previous = this.#current;
     this.#current = new Map();
+    this.#count = 0;
     this.#startedMs = nowMs;
   }
 }

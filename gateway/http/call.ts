@@ -10,7 +10,7 @@
  */
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import type { Credentials } from '../access/authenticator.ts';
-import { ANONYMOUS, type Principal } from '../access/principal.ts';
+import { ANONYMOUS, type ApiKey, type Principal } from '../access/principal.ts';
 import type { KeptFor } from '../limits/connectionLimits.ts';
 import type { IdempotencyHold } from './hold.ts';
 import type { RouteSpec } from './spec.ts';
@@ -53,8 +53,10 @@ export class Call {
 
   route: RouteSpec | null = null;
   forwardedFor = '';
-  /** Null when no key was offered. */
+  /** Null when no key was offered, and where a refused one counts as none. */
   credentials: Credentials | null = null;
+  /** The key of the credentials, whose signature is not verified yet; null without credentials. */
+  offeredKey: ApiKey | null = null;
   /** The Idempotency-Key header as sent, empty when absent; in lower case once its stage has passed it. */
   idempotencyKey = '';
   /** The X-SVC-DEADLINE header as sent, empty when absent. */

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import type { Authentication, Authenticator, Credentials } from '../access/authenticator.ts';
+import type { Authenticator, Credentials, Unauthenticated } from '../access/authenticator.ts';
 import type { ApiKey } from '../access/principal.ts';
 import { clientAddress, clientSubject, isLoopback, peerSubject } from '../limits/clientAddress.ts';
 import type { ConnectionLimits } from '../limits/connectionLimits.ts';
@@ -31,7 +31,7 @@ type IdentityOptions = {
 };
 
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
-const BLOCKED: Authentication = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
+const BLOCKED: Unauthenticated = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
 
 export class IdentityStage {
   readonly #options: IdentityOptions;
@@ -40,25 +40,51 @@ export class IdentityStage {
     this.#options = options;
   }
 
-  /** For a call that offers a key, once its body is complete. @param scope the bits that the key must have. */
-  identify(call: Call, route: RouteSpec, scope: number, credentials: Credentials): Passage {
-    const { method, target, bodyBytes, startedMs } = call;
-    const checked = this.#options.authenticator.check(credentials, method, target, bodyBytes, startedMs);
-    const result = checked.ok && !this.#isAllowedFrom(call, checked.key) ? BLOCKED : checked;
-    if (!result.ok) {
-      // Public data needs no key: an invalid one, or a clock that is wrong, must not prevent a client from requesting
-      // the time.
-      if (route.access === 'public' && !route.strictKey) return this.countAddress(call, route);
-      this.refuse(call, route, result);
-      return false;
+  /**
+   * For a call that offers a key, before its body is received: a body is received only for a key that is known and in
+   * force. @returns false when the call is refused.
+   */
+  admit(call: Call, route: RouteSpec, credentials: Credentials): boolean {
+    const admitted = this.#options.authenticator.admit(credentials, call.startedMs);
+    if (admitted.ok) {
+      call.credentials = credentials;
+      call.offeredKey = admitted.key;
+      return true;
     }
-    call.principal = result.key;
-    this.#noteSigner(call, result.key);
-    if ((result.key.scopes & scope) !== scope) {
+    if (needsKey(route)) this.refuse(call, route, admitted);
+    else call.addressPassage = this.countAddress(call, route);
+    return !needsKey(route);
+  }
+
+  /** For a call whose key was admitted, once its body is complete. @param scope the bits that the key must have. */
+  identify(call: Call, route: RouteSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
+    const { method, target, bodyBytes, startedMs } = call;
+    const { authenticator, limiter } = this.#options;
+    const result = authenticator.verify(offered, credentials, method, target, bodyBytes, startedMs);
+    if (!result.ok) return this.#unidentified(call, route, result);
+    const { key } = result;
+    // A request that is refused from here on had no effect: it does not use up its nonce, and leaves nothing behind.
+    if (!this.#isAllowedFrom(call, key)) {
+      authenticator.giveBack(key, credentials);
+      return this.#unidentified(call, route, BLOCKED);
+    }
+    call.principal = key;
+    this.#noteSigner(call, key);
+    if ((key.scopes & scope) !== scope) {
+      authenticator.giveBack(key, credentials);
       this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE });
       return false;
     }
-    return this.#pass(call, this.#options.limiter?.countKey(result.key, route, startedMs) ?? null);
+    const passage = this.#pass(call, limiter?.countKey(key, route, startedMs) ?? null);
+    if (passage === true) return true;
+    if (passage === false) authenticator.giveBack(key, credentials);
+    else {
+      return passage.then((isPassed) => {
+        if (!isPassed) authenticator.giveBack(key, credentials);
+        return isPassed;
+      });
+    }
+    return false;
   }
 
   /** For a call that offers no key. */
@@ -80,6 +106,12 @@ export class IdentityStage {
       limiter === null || this.#pass(call, limiter.countFailure(this.#subjectOf(call), route, call.startedMs));
     if (passage === true) refuse(call, refusal);
     else if (passage !== false) void passage.then((isPassed) => isPassed && refuse(call, refusal));
+  }
+
+  #unidentified(call: Call, route: RouteSpec, refusal: Unauthenticated): Passage {
+    if (!needsKey(route)) return this.countAddress(call, route);
+    this.refuse(call, route, refusal);
+    return false;
   }
 
   #subjectOf(call: Call): string {
@@ -125,6 +157,11 @@ export class IdentityStage {
     }
     return false;
   }
+}
+
+/** Public data needs none: an invalid key, or a wrong clock, must not prevent a client from requesting the time. */
+function needsKey({ access, strictKey }: RouteSpec): boolean {
+  return access !== 'public' || strictKey === true;
 }
 
 /** True for a socket opened on this machine. */

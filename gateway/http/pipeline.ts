@@ -3,6 +3,7 @@
  *
  *   transport      size, path, method and framing; readiness; a browser's preflight is answered here
  *   address limit  calls without a key, before their body is read
+ *   key            known, in force, signed lately, with its passphrase: before the body of its call is read
  *   identity       the signature of the key, or the administrator's token (never limited) before the body is read
  *   scope          the rights of the key
  *   key limit      the quota of the key
@@ -177,7 +178,7 @@ export class Pipeline {
     if (isForOperators(route)) {
       if (!this.#isOperator(call, route, headers)) return;
     } else if (route.access !== 'public' || headers.offersKey) {
-      call.credentials = headers;
+      if (!this.#identity.admit(call, route, headers)) return;
     } else {
       call.addressPassage = this.#identity.countAddress(call, route);
     }
@@ -281,9 +282,11 @@ export class Pipeline {
 
   /** The stages after the body; each has answered the call when the next one is not reached. */
   #pass(call: Call, row: Row): void {
-    const { credentials } = call;
+    const { credentials, offeredKey } = call;
     const passage =
-      credentials === null ? call.addressPassage : this.#identity.identify(call, row.route, row.scope, credentials);
+      credentials === null || offeredKey === null
+        ? call.addressPassage
+        : this.#identity.identify(call, row.route, row.scope, offeredKey, credentials);
     if (passage === true) this.#proceed(call, row);
     else if (passage !== false) this.#proceedLater(call, row, passage);
   }

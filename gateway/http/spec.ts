@@ -50,7 +50,7 @@ export type RouteSpec = Readonly<{
   params?: Readonly<Record<string, JsonSchema>>;
   /** An object schema whose properties have one scalar type each; without it the query string is ignored. */
   query?: JsonSchema;
-  /** Without it a body is counted and signed but not read. */
+  /** Without it a body is refused, unless it is the empty object of a request that is no GET. */
   body?: JsonSchema;
   /** The schema in the document instead of `body`, if the handler checks more than the schema. */
   documentedBody?: JsonSchema;

@@ -103,7 +103,7 @@ async function makeAccount({ stores, trading, clock }: Exchange, name: string): 
       scopes: toScopeMask(SCOPE_NAMES),
       tier: 'market_maker',
       rateLimitOverride: null,
-      requireSigningVersion: null,
+      requireSigningVersion: 2,
       selfTradePrevention: SELF_TRADE.NONE,
     },
     null,

@@ -41,6 +41,7 @@ export const ERRORS = {
   INVALID_HMAC_SIGNATURE: row(207, 'UNAUTHORIZED', 401, 'invalid signature'),
   INVALID_NONCE: row(208, 'UNAUTHORIZED', 401, 'invalid nonce'),
   NONCE_USED: row(209, 'UNAUTHORIZED', 401, 'nonce already used'),
+  SIGNATURE_USED: row(214, 'UNAUTHORIZED', 401, 'signature already used'),
   INVALID_ADMIN_TOKEN: row(210, 'UNAUTHORIZED', 401, 'invalid admin token'),
   IP_BLOCKED: row(212, 'FORBIDDEN', 403, 'this address is not allowed for the API key'),
   INSUFFICIENT_SCOPE: row(211, 'INSUFFICIENT_SCOPE', 403, 'API key lacks the required scope'),

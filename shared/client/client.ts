@@ -4,7 +4,14 @@ import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
-import { type Credentials, type PreparedRequest, prepareRequest, RequestSigner, withQuery } from './request.ts';
+import {
+  type Credentials,
+  type HeaderFields,
+  type PreparedRequest,
+  prepareRequest,
+  RequestSigner,
+  withQuery,
+} from './request.ts';
 import type {
   AmendResponse,
   Balances,
@@ -287,16 +294,27 @@ export class ExchangeClient {
     return prepareRequest(method, path, payload, (...parts) => signer.headers(...parts));
   }
 
-  async #sendPlacing<T>(method: string, path: string, payload: unknown, options: PlacingOptions = {}): Promise<T> {
-    const request = this.prepareSigned(method, path, payload);
+  #sendPlacing<T>(method: string, path: string, payload: unknown, options: PlacingOptions = {}): Promise<T> {
     const { idempotencyKey, deadlineMs } = options;
-    if (idempotencyKey !== undefined) request.headers['idempotency-key'] = idempotencyKey;
-    if (deadlineMs !== undefined) request.headers['x-svc-deadline'] = String(deadlineMs);
-    return this.#send(request);
+    return this.#sendSigned(method, path, payload, {
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...(deadlineMs === undefined ? {} : { 'x-svc-deadline': String(deadlineMs) }),
+    });
   }
 
-  async #sendSigned<T>(method: string, path: string, payload?: unknown): Promise<T> {
-    return this.#send(this.prepareSigned(method, path, payload));
+  /** A request that is refused because the exchange restarted after it was signed is signed again, once. */
+  async #sendSigned<T>(method: string, path: string, payload?: unknown, headers: HeaderFields = {}): Promise<T> {
+    const send = (): Promise<T> => {
+      const request = this.prepareSigned(method, path, payload);
+      Object.assign(request.headers, headers);
+      return this.#send(request);
+    };
+    try {
+      return await send();
+    } catch (error) {
+      if (!isSignedBeforeStart(error)) throw error;
+      return send();
+    }
   }
 
   #sendPublic<T>(path: string): Promise<T> {
@@ -306,6 +324,11 @@ export class ExchangeClient {
   #send<T>(request: PreparedRequest): Promise<T> {
     return sendRequest(this.#origin, request, this.#timeoutMs);
   }
+}
+
+function isSignedBeforeStart(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.status !== 401) return false;
+  return (error.details as { reason?: unknown } | undefined)?.reason === 'signed_before_start';
 }
 
 /** Encodes a path segment, so that a value from outside cannot address another route. */

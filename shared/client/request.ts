@@ -32,7 +32,10 @@ export class RequestSigner {
     return { ...this.#sign(timestamp, text), [AUTH_HEADER.VERSION]: '2', [AUTH_HEADER.NONCE]: nonce };
   }
 
-  /** Version 1, for keys that still use it: without a nonce a request can be repeated while its timestamp is valid. */
+  /**
+   * Version 1, for keys that were issued for it. It has no nonce, so the exchange accepts the same request once a
+   * second: another one would have the same signature.
+   */
   headersV1(method: string, path: string, body: string): HeaderFields {
     const timestamp = this.#timestamp();
     return this.#sign(timestamp, stringToSignV1(timestamp, method, path) + body);

@@ -216,7 +216,7 @@ function issueKey(call: CallOf<typeof ISSUE_KEY>, { accounts, keys, clock }: Adm
       scopes: toScopeMask(body.scopes),
       tier: body.tier ?? 'standard',
       rateLimitOverride: override === null ? null : { requests: override.requests, windowSec: override.window_seconds },
-      requireSigningVersion: body.require_signing_version ?? null,
+      requireSigningVersion: body.require_signing_version === undefined ? 2 : body.require_signing_version,
       selfTradePrevention: toSelfTrade(body.self_trade_prevention),
       allowedIps,
     },

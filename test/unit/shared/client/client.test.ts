@@ -283,6 +283,20 @@ test('a refusal is an ApiError with status, code, message, details and the secon
   });
 });
 
+test('a request that was signed before the exchange restarted is signed again, once', async () => {
+  const client = new ExchangeClient({ baseUrl, credentials: CREDENTIALS });
+  const details = { step: 'timestamp', reason: 'signed_before_start', sign_after: NOW_SEC };
+  const early = { error: 'timestamp outside acceptable window', code: 'UNAUTHORIZED', details };
+  answers['POST /v1/orders/heartbeat'] = { status: 401, body: early };
+  await assert.rejects(client.heartbeat(), { code: 'UNAUTHORIZED' });
+  const nonces = received.map(({ headers }) => headers[AUTH_HEADER.NONCE]);
+  assert.deepEqual([nonces.length, new Set(nonces).size], [2, 2]);
+  received = [];
+  answers['POST /v1/orders/heartbeat'] = { status: 401, body: { ...early, details: { step: 'timestamp' } } };
+  await assert.rejects(client.heartbeat(), { code: 'UNAUTHORIZED' });
+  assert.equal(received.length, 1, 'a clock that is wrong stays wrong');
+});
+
 test('an answer that is not JSON is an ApiError, whatever its status', async () => {
   for (const status of [200, 502]) {
     answers['GET /health'] = { status, body: '<html>' };
