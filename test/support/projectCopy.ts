@@ -9,11 +9,13 @@ import { temporaryDirectory } from './directory.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Everything that the tests load. */
 const COPIED = [
+  '.env.example',
   'package.json',
   'tsconfig.json',
-  'data/schema',
-  'data/demo',
   'bench',
+  'data/demo',
+  'data/docs',
+  'data/schema',
   'engine',
   'gateway',
   'shared',
