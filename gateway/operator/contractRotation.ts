@@ -60,6 +60,12 @@ export class ContractRotation {
     return this.#ask(true);
   }
 
+  /** These contracts are in force or being changed to: asking for them again changes nothing. */
+  isKnown(target: Contracts): boolean {
+    const { current, pending } = this.#options.contracts;
+    return isSame(pending ?? current, target);
+  }
+
   /** Finishes a change that was started before. If that fails, `tick` tries again. */
   async finish(): Promise<void> {
     const { contracts, log } = this.#options;

@@ -55,6 +55,12 @@ export class Funding {
     return result.finally(() => this.#underWay.delete(key));
   }
 
+  /** The movement was carried out or is pending: a repeat changes nothing. */
+  isKnown(account: number, kind: FundKind, reference: string): boolean {
+    const earlier = this.#movements.find(account, kind, reference);
+    return earlier !== undefined && earlier.status !== 'refused';
+  }
+
   /** A shard is READY: sends the pending movements again. Those of a shard that is not READY stay pending. */
   async resumePending(): Promise<void> {
     for (const { account, kind, amountMicro, reference } of this.#movements.pending()) {

@@ -56,6 +56,8 @@ export type Config = Readonly<{
   adminToken: string | null;
   /** Null: a random one is made in the data directory. */
   masterKey: Buffer | null;
+  /** A withdrawal of more needs a second operator's approval. */
+  approvalAboveMicro: number;
   chainId: number;
   contracts: ContractAddresses;
   feeBps: number;
@@ -122,6 +124,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     journalReserveBytes: read.integer('JOURNAL_RESERVE_MB', 16, 0, 512) * BYTES_PER_MB,
     adminToken: read.token('ADMIN_TOKEN'),
     masterKey: read.masterKey('MASTER_KEY'),
+    approvalAboveMicro: read.integer('APPROVAL_ABOVE_MICRO', 10_000_000_000, 0, Number.MAX_SAFE_INTEGER),
     chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),
     contracts: Object.freeze({
       exchange: read.address('EXCHANGE_ADDRESS', DEFAULT_EXCHANGE),

@@ -6,6 +6,7 @@ import { AuditReader } from '../audit/reader.ts';
 import type { Call } from '../http/call.ts';
 import type { Route } from '../http/route.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { FourEyes } from '../operator/approvals.ts';
 import type { ContractRotation } from '../operator/contractRotation.ts';
 import type { Drills } from '../operator/drills.ts';
 import type { AdminFeed } from '../operator/feed.ts';
@@ -28,6 +29,7 @@ import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
+import { adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { adminEventRoutes } from './admin/feed.ts';
@@ -66,6 +68,7 @@ type RouteTableDeps = {
   readonly badSignatures: BadSignatures | null;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
+  readonly fourEyes: FourEyes;
   readonly drills: Drills;
   readonly feed: AdminFeed;
   /** Made after the server that has this table, whose requests they count. */
@@ -81,6 +84,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   const { config, clock, control, marketCommands, groups, views, engine, queries, volumes, isDiskLow } = deps;
   const { accounts, accountStates, catalog, contracts, keys, openOrderBounds, operators, platform } = control;
   const responses = new MarketResponses(views, volumes);
+  const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
   const routes: Route[] = [
     ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness: deps.readiness }),
     ...metricsRoutes(deps.metrics),
@@ -96,10 +100,18 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
     ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions }),
-    ...adminFundRoutes({ accounts, funding: deps.funding, catalog, views }),
+    ...adminFundRoutes({
+      ...approvalDeps,
+      accounts,
+      funding: deps.funding,
+      catalog,
+      views,
+      approvalAboveMicro: config.approvalAboveMicro,
+    }),
     ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
-    ...adminResolutionRoutes({ catalog, views, marketCommands, responses }),
+    ...adminResolutionRoutes({ ...approvalDeps, catalog, views, marketCommands, responses }),
     ...adminPlatformRoutes({
+      ...approvalDeps,
       platform,
       contracts,
       rotation: deps.rotation,
@@ -109,6 +121,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       isDiskLow,
       feed: deps.feed,
     }),
+    ...adminApprovalRoutes(approvalDeps),
     ...adminOperatorRoutes({ operators, clock }),
     ...adminAuditRoutes({ reader: new AuditReader(deps.audit.path, deps.audit), log: deps.audit }),
     ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),

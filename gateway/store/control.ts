@@ -7,6 +7,7 @@ import { MASTER_KEY_FILE } from '../../shared/crypto/masterKey.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import { AccountStates } from './accountStates.ts';
 import { Accounts } from './accounts.ts';
+import { Approvals } from './approvals.ts';
 import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
 import { ContractStore } from './contracts.ts';
@@ -35,6 +36,7 @@ export type Control = {
   readonly adminToken: { readonly token: string; readonly isNew: boolean };
   readonly auditKey: AuditKey;
   readonly operators: Operators;
+  readonly approvals: Approvals;
   readonly accounts: Accounts;
   readonly accountStates: AccountStates;
   readonly keys: ApiKeys;
@@ -73,6 +75,7 @@ export function openControl(config: Config): Control {
       adminToken: openAdminToken(config, masterKey, platform),
       auditKey: deriveAuditKey(masterKey),
       operators: new Operators(database),
+      approvals: new Approvals(database),
       accounts,
       accountStates: new AccountStates(database),
       keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),

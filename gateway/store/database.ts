@@ -18,6 +18,7 @@ const MIGRATIONS = [
   'control-004.sql',
   'control-005.sql',
   'control-006.sql',
+  'control-007.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -79,6 +79,10 @@ export class Operators implements OperatorTokens {
     return this.#operators.get(id);
   }
 
+  nameOf(operatorId: string): string {
+    return this.#operators.get(operatorId)?.name ?? BOOTSTRAP.name;
+  }
+
   isNameUsed(name: string): boolean {
     return this.#names.has(name);
   }

@@ -207,7 +207,7 @@ export class Edge {
   #routes(): Route[] {
     const { config, clock, stores, trading, feed, onError } = this.#options;
     const { control, views, queries, volumes } = stores;
-    const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, rotation } = trading;
+    const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, rotation, fourEyes } = trading;
     return routeTable({
       config,
       clock,
@@ -226,6 +226,7 @@ export class Edge {
       badSignatures: this.#badSignatures,
       deadMansSwitch,
       rotation,
+      fourEyes,
       drills: this.#drills,
       feed,
       metrics: () => this.#metrics,

@@ -114,6 +114,7 @@ export class Exchange {
         this.trading.deadMansSwitch,
         this.trading.rotation,
         this.trading.restrictions,
+        this.trading.fourEyes,
         stores.audit,
         this.#edge.refusedLogins,
       ],

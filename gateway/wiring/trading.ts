@@ -5,6 +5,8 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import { FourEyes } from '../operator/approvals.ts';
+import { approvedChanges } from '../operator/approvedChanges.ts';
 import { ContractRotation } from '../operator/contractRotation.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Funding } from '../operator/funding.ts';
@@ -43,6 +45,7 @@ export class Trading {
   readonly groups: GroupCommands;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
+  readonly fourEyes: FourEyes;
   readonly #log: Logger;
   readonly #feed: AdminFeed;
 
@@ -92,6 +95,7 @@ export class Trading {
         feed.publish('contracts_changed', contractsOf(contracts));
       },
     });
+    this.fourEyes = this.#makeFourEyes(stores, clock);
     views.markets.statusChanged.subscribe(({ market, status }) => {
       feed.publish('market_status', { market_id: views.markets.id(market), status: MARKET_STATUS_NAMES[status] });
     });
@@ -106,6 +110,25 @@ export class Trading {
     await this.marketCommands.openMissing(shard);
     await this.funding.resumePending();
     await this.groups.reconcile();
+    await this.fourEyes.resume();
+  }
+
+  #makeFourEyes({ control, views, audit }: Stores, clock: Clock): FourEyes {
+    const { accounts, approvals, catalog, operators } = control;
+    const { funding, marketCommands, rotation } = this;
+    const log = this.#log;
+    return new FourEyes({
+      approvals,
+      operators,
+      carryOut: approvedChanges({ accounts, catalog, views, funding, marketCommands, rotation }),
+      clock,
+      log,
+      onFinishedLater: ({ id, request, status, failure, decidedBy }) => {
+        const approval = { id, kind: request.kind, status, failure };
+        const record = { event: 'approval_finished', operator: operators.nameOf(decidedBy!), approval };
+        audit.append(record, true).catch((error) => log.error({ err: error }, 'the audit log owes a record'));
+      },
+    });
   }
 
   /** A shard is READY again. Should it be lost once more before this is done, its next return tries again. */

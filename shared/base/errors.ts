@@ -133,6 +133,7 @@ export const ERRORS = {
   NO_ACTIVE_TIMEOUT: row(607, 'NO_ACTIVE_TIMEOUT', 404, 'no active timeout'),
   INSUFFICIENT_BALANCE: row(602, 'INSUFFICIENT_BALANCE', 400, 'insufficient balance'),
   INVALID_TRANSITION: row(603, 'CONFLICT', 409, 'market status does not allow this'),
+  SECOND_OPERATOR_REQUIRED: row(620, 'SECOND_OPERATOR_REQUIRED', 403, 'another operator has to decide this'),
   NOTHING_TO_CLAIM: row(604, 'NOT_FOUND', 404, 'nothing to claim'),
 
   // 700 matching

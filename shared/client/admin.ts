@@ -4,6 +4,9 @@ import { prepareRequest } from './request.ts';
 import type {
   AccountStateName,
   ApiKeyList,
+  Approval,
+  Approvals,
+  ApprovalsQuery,
   AuditPage,
   AuditQuery,
   Delegate,
@@ -35,6 +38,17 @@ import type {
   UserPage,
   Wallets,
 } from './types.ts';
+
+/** The change waits for a second operator: nothing has happened yet. */
+export class ApprovalNeededError extends Error {
+  override readonly name = 'ApprovalNeededError';
+  readonly approval: Approval;
+
+  constructor(approval: Approval) {
+    super(`${approval.kind} ${approval.id} waits for the approval of a second operator`);
+    this.approval = approval;
+  }
+}
 
 export class AdminClient {
   readonly #origin: string;
@@ -110,8 +124,9 @@ export class AdminClient {
     return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/deposits`, movement);
   }
 
+  /** Throws ApprovalNeededError when the amount needs a second operator. */
   withdraw(userId: string, movement: NewMovement): Promise<FundMovement> {
-    return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/withdrawals`, movement);
+    return this.#sendOrAsk('POST', `/admin/users/${encodeURIComponent(userId)}/withdrawals`, movement);
   }
 
   createEvent(event: NewEvent): Promise<MarketEvent> {
@@ -126,14 +141,14 @@ export class AdminClient {
     return this.#send('PATCH', `/admin/markets/${encodeURIComponent(marketId)}`, patch);
   }
 
-  /** Cancels every open order of the market; holders may claim afterwards. */
+  /** Cancels every open order of the market; holders may claim afterwards. Throws ApprovalNeededError, as withdraw. */
   resolveMarket(marketId: string, resolution: Resolution): Promise<Market> {
-    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/resolve`, resolution);
+    return this.#sendOrAsk('POST', `/admin/markets/${encodeURIComponent(marketId)}/resolve`, resolution);
   }
 
   /** Ends a market whose question has no answer: without `payouts`, every token pays half a USDC. */
   cancelMarket(marketId: string, payouts?: Payouts): Promise<Market> {
-    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/cancel`, { payouts });
+    return this.#sendOrAsk('POST', `/admin/markets/${encodeURIComponent(marketId)}/cancel`, { payouts });
   }
 
   /** Pays every holder that has not claimed. */
@@ -155,7 +170,7 @@ export class AdminClient {
 
   /** Orders signed for the contracts before are cancelled; new ones are signed for these once the answer is there. */
   changeContracts(contracts: NewContracts): Promise<PlatformContracts> {
-    return this.#send('POST', '/admin/platform/contracts', contracts);
+    return this.#sendOrAsk('POST', '/admin/platform/contracts', contracts);
   }
 
   /** While a drill is enabled, placing is refused with its error. A restart ends all drills. */
@@ -163,11 +178,27 @@ export class AdminClient {
     return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
   }
 
+  /** Changes that wait for a second operator or were decided by one, the newest first. */
+  approvals(query: ApprovalsQuery = {}): Promise<Approvals> {
+    return this.#send('GET', `/admin/approvals${searchOf(query)}`);
+  }
+
+  approval(approvalId: string): Promise<Approval> {
+    return this.#send('GET', `/admin/approvals/${encodeURIComponent(approvalId)}`);
+  }
+
+  /** Carries out what another operator has asked for. */
+  approve(approvalId: string): Promise<Approval> {
+    return this.#send('POST', `/admin/approvals/${encodeURIComponent(approvalId)}/approve`);
+  }
+
+  reject(approvalId: string): Promise<Approval> {
+    return this.#send('POST', `/admin/approvals/${encodeURIComponent(approvalId)}/reject`);
+  }
+
   /** The newest records first; `next_cursor` of a page is the cursor of the next one. */
   audit(query: AuditQuery = {}): Promise<AuditPage> {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-    return this.#send('GET', `/admin/audit?${search}`);
+    return this.#send('GET', `/admin/audit${searchOf(query)}`);
   }
 
   /** The only answer that contains the token of the operator. */
@@ -187,8 +218,21 @@ export class AdminClient {
     return this.#send('GET', '/admin/ledger');
   }
 
+  /** A change that was only asked for must not be taken for one that was made, so it is no result. */
+  async #sendOrAsk<T extends object>(method: string, path: string, payload: unknown): Promise<T> {
+    const answer = await this.#send<T | Approval>(method, path, payload);
+    if ('requested_by' in answer) throw new ApprovalNeededError(answer);
+    return answer;
+  }
+
   #send<T>(method: string, path: string, payload?: unknown): Promise<T> {
     const request = prepareRequest(method, path, payload, () => ({ authorization: `Bearer ${this.#token}` }));
     return sendRequest(this.#origin, request, this.#timeoutMs);
   }
+}
+
+function searchOf(query: object): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? '' : `?${search}`;
 }

@@ -1,7 +1,7 @@
 /** The typed client of the exchange, imported as `open-prediction-exchange/client`. */
 export { type Eip712Domain, orderDigest, type SignableOrder } from '../crypto/eip712.ts';
 export { createKeccak, type Keccak256 } from '../crypto/keccak.ts';
-export { AdminClient } from './admin.ts';
+export { AdminClient, ApprovalNeededError } from './admin.ts';
 export { type ClientOptions, ExchangeClient, type PlacingOptions } from './client.ts';
 export { ApiError, sendRequest } from './http.ts';
 export {

@@ -24,6 +24,7 @@ export type {
   UserPage,
   Wallets,
 } from '../api/accounts.ts';
+export type { Approval, Approvals, ApprovalsQuery } from '../api/approvals.ts';
 export type { AuditPage, AuditQuery, AuditRecord } from '../api/audit.ts';
 export type {
   Page,

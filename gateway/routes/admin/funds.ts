@@ -8,24 +8,28 @@ import {
   NEW_MOVEMENT,
   type FundMovement as ShownMovement,
 } from '../../../shared/api/accounts.ts';
+import { APPROVAL } from '../../../shared/api/approvals.ts';
 import { MOVEMENT, MOVEMENT_NAMES } from '../../../shared/base/codes.ts';
 import { ERRORS, errorRow } from '../../../shared/base/errors.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Funding } from '../../operator/funding.ts';
-import type { Accounts } from '../../store/accounts.ts';
+import type { Accounts, User } from '../../store/accounts.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { FundKind, FundMovement } from '../../store/movements.ts';
 import type { Views } from '../../views/index.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
+import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 import { requireUser } from './users.ts';
 
-type AdminFundDeps = {
+type AdminFundDeps = ApprovalDeps & {
   readonly accounts: Accounts;
   readonly funding: Funding;
   readonly catalog: Catalog;
   readonly views: Views;
+  /** Withdrawals above it need a second operator. */
+  readonly approvalAboveMicro: number;
 };
 
 const MOVE = {
@@ -34,7 +38,6 @@ const MOVE = {
   method: 'POST',
   params: ID_PARAM,
   body: NEW_MOVEMENT,
-  answers: { 201: FUND_MOVEMENT },
 } as const;
 
 const DEPOSIT = {
@@ -42,6 +45,7 @@ const DEPOSIT = {
   path: '/admin/users/:id/deposits',
   summary: 'Credits USDC; repeating a reference returns the first deposit.',
   storing: true,
+  answers: { 201: FUND_MOVEMENT },
   errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT', 'OUTCOME_UNKNOWN'],
 } as const satisfies RouteSpec;
 
@@ -49,6 +53,7 @@ const WITHDRAW = {
   ...MOVE,
   path: '/admin/users/:id/withdrawals',
   summary: 'Debits available USDC; repeating a reference returns the first withdrawal.',
+  answers: { 201: FUND_MOVEMENT, 202: APPROVAL },
   errors: [
     'VALIDATION_ERROR',
     'RESOURCE_NOT_FOUND',
@@ -70,26 +75,61 @@ const SHOW_LEDGER = {
 
 type MovementCall = CallOf<typeof DEPOSIT | typeof WITHDRAW>;
 
+type NewMovement = { readonly user: User; readonly amountMicro: number; readonly reference: string };
+
 export function adminFundRoutes(deps: AdminFundDeps): Route[] {
   return [
-    route(DEPOSIT, (call) => move(call, deps, MOVEMENT.DEPOSIT)),
-    route(WITHDRAW, (call) => move(call, deps, MOVEMENT.WITHDRAWAL)),
+    route(DEPOSIT, (call) => deposit(call, deps)),
+    route(WITHDRAW, (call) => withdraw(call, deps)),
     route(SHOW_LEDGER, (call) => showLedger(call, deps)),
   ];
 }
 
-async function move(call: MovementCall, { accounts, funding }: AdminFundDeps, kind: FundKind): Promise<void> {
+async function deposit(call: CallOf<typeof DEPOSIT>, deps: AdminFundDeps): Promise<void> {
+  const movement = readMovement(call, deps);
+  if (movement !== null) await carryOut(call, deps, MOVEMENT.DEPOSIT, movement);
+}
+
+async function withdraw(call: CallOf<typeof WITHDRAW>, deps: AdminFundDeps): Promise<void> {
+  const movement = readMovement(call, deps);
+  if (movement === null) return;
+  const { user, amountMicro, reference } = movement;
+  const isLarge = amountMicro > deps.approvalAboveMicro;
+  if (isLarge && !deps.funding.isKnown(user.index, MOVEMENT.WITHDRAWAL, reference)) {
+    const request = {
+      kind: 'withdrawal',
+      user_id: user.id,
+      amount_usdc_micro: String(amountMicro),
+      reference,
+    } as const;
+    if (waitsForSecond(call, deps, `withdrawal ${user.id} ${reference}`, request)) return;
+  }
+  await carryOut(call, deps, MOVEMENT.WITHDRAWAL, movement);
+}
+
+/** Null when the call was refused. */
+function readMovement(call: MovementCall, { accounts }: AdminFundDeps): NewMovement | null {
   const user = requireUser(call, accounts);
-  if (user === null) return;
+  if (user === null) return null;
   const { body } = call;
   const amountMicro = Number(body.amount_usdc_micro);
   if (!Number.isSafeInteger(amountMicro)) {
     const details = { field: 'amount_usdc_micro', rule: 'maximum', value: body.amount_usdc_micro };
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid amount_usdc_micro', details });
-    return;
+    return null;
   }
   // Without a reference every request is a movement of its own; the one it gets can repeat it.
-  const result = await funding.move(user.index, kind, amountMicro, body.reference ?? randomUUID());
+  return { user, amountMicro, reference: body.reference ?? randomUUID() };
+}
+
+async function carryOut(
+  call: MovementCall,
+  { funding, views }: AdminFundDeps,
+  kind: FundKind,
+  { user, amountMicro, reference }: NewMovement,
+): Promise<void> {
+  call.before = { available_usdc_micro: String(views.accounts.availableMicro(user.index)) };
+  const result = await funding.move(user.index, kind, amountMicro, reference);
   if (result.movement !== null) ok(call, movementOf(result.movement), 201);
   else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
 }

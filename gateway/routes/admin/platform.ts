@@ -3,6 +3,7 @@
  * (RULES.md 9).
  */
 
+import { APPROVAL } from '../../../shared/api/approvals.ts';
 import { MESSAGE } from '../../../shared/api/orders.ts';
 import {
   ACTIVE_DRILLS,
@@ -23,8 +24,9 @@ import type { AdminFeed } from '../../operator/feed.ts';
 import type { ContractStore, Contracts } from '../../store/contracts.ts';
 import type { Platform } from '../../store/platform.ts';
 import { contractsOf } from '../public/platform.ts';
+import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
-type AdminPlatformDeps = {
+type AdminPlatformDeps = ApprovalDeps & {
   readonly platform: Platform;
   readonly contracts: ContractStore;
   readonly rotation: ContractRotation;
@@ -77,7 +79,7 @@ const CHANGE_CONTRACTS = {
   path: '/admin/platform/contracts',
   summary: 'Changes the contracts that orders are signed for, in every shard or in none.',
   body: NEW_CONTRACTS,
-  answers: { 200: PLATFORM_CONTRACTS },
+  answers: { 200: PLATFORM_CONTRACTS, 202: APPROVAL },
   errors: ['VALIDATION_ERROR', 'CONFLICT', 'OUTCOME_UNKNOWN'],
 } as const satisfies RouteSpec;
 
@@ -119,10 +121,8 @@ function statusOf({ platform, contracts, drills, shards, isShardReady, isDiskLow
   };
 }
 
-async function changeContracts(
-  call: CallOf<typeof CHANGE_CONTRACTS>,
-  { contracts, rotation }: AdminPlatformDeps,
-): Promise<void> {
+async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: AdminPlatformDeps): Promise<void> {
+  const { contracts, rotation } = deps;
   const target = targetOf(call.body, contracts.pending ?? contracts.current);
   // The zero address is the sign of a setting that was forgotten.
   if (/^0x0{40}$/.test(target.exchange)) {
@@ -130,6 +130,8 @@ async function changeContracts(
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid exchange_address', details });
     return;
   }
+  const isKnown = rotation.isKnown(target);
+  if (!isKnown && waitsForSecond(call, deps, 'contracts', { kind: 'contracts', ...contractsOf(target) })) return;
   call.before = contractsOf(contracts.current);
   const code = await rotation.rotate(target);
   if (code === OK) ok(call, contractsOf(contracts.current));

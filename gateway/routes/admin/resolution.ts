@@ -1,6 +1,7 @@
 /** The administrator's routes for the end of a market: resolve, cancel, settle (RULES.md 9.6). */
+import { APPROVAL } from '../../../shared/api/approvals.ts';
 import { CANCELLATION, MARKET, type Payouts, RESOLUTION, type Resolution } from '../../../shared/api/markets.ts';
-import { MARKET_STATUS, OUTCOME } from '../../../shared/base/codes.ts';
+import { MARKET_STATUS, type MarketStatus, OUTCOME } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { PPM } from '../../../shared/base/payout.ts';
 import type { Refusal } from '../../http/refusal.ts';
@@ -11,12 +12,15 @@ import type { MarketCommands } from '../../operator/markets.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
 import type { MarketResponses } from '../json/market.ts';
 import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
-type AdminResolutionDeps = MarketDeps & {
-  readonly marketCommands: MarketCommands;
-  readonly responses: MarketResponses;
-};
+type AdminResolutionDeps = MarketDeps &
+  ApprovalDeps & {
+    readonly marketCommands: MarketCommands;
+    readonly responses: MarketResponses;
+  };
 
+const DECIDED: readonly MarketStatus[] = [MARKET_STATUS.RESOLVED, MARKET_STATUS.CANCELLED, MARKET_STATUS.SETTLED];
 const REFUND: Payouts = [PPM / 2, PPM / 2];
 
 const STEP = {
@@ -24,7 +28,7 @@ const STEP = {
   limit: 'unlisted',
   method: 'POST',
   params: ID_PARAM,
-  answers: { 200: MARKET },
+  answers: { 200: MARKET, 202: APPROVAL },
   errors: ['VALIDATION_ERROR', 'MARKET_NOT_FOUND', 'INVALID_TRANSITION', 'OUTCOME_UNKNOWN'],
 } as const;
 
@@ -48,6 +52,7 @@ const SETTLE = {
   ...STEP,
   path: '/admin/markets/:id/settle',
   summary: 'Pays every holder who has not claimed.',
+  answers: { 200: MARKET },
 } as const satisfies RouteSpec;
 
 type MarketCall = CallOf<typeof RESOLVE | typeof CANCEL | typeof SETTLE>;
@@ -81,7 +86,18 @@ async function decide(
     });
     return;
   }
-  await end(call, deps, (market) => deps.marketCommands.decide(market, status, yes));
+  const market = requireMarket(call, deps, call.params.id);
+  if (market === null) return;
+  const request = {
+    kind: 'resolution',
+    market_id: market.id,
+    status: status === MARKET_STATUS.RESOLVED ? 'resolved' : 'cancelled',
+    payouts: [yes, no],
+  } as const;
+  // A market that is decided already is refused at once.
+  const isDecided = DECIDED.includes(deps.views.markets.status(market.index));
+  if (!isDecided && waitsForSecond(call, deps, `resolution ${market.id}`, request)) return;
+  await end(call, deps, (known) => deps.marketCommands.decide(known, status, yes));
 }
 
 async function end(

@@ -1,0 +1,71 @@
+/** Carries out the changes that a second operator has approved (RULES.md 9.17). Each may be repeated after a crash. */
+import { MARKET_STATUS, MOVEMENT } from '../../shared/base/codes.ts';
+import { ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
+import type { Refusal } from '../http/refusal.ts';
+import type { Accounts } from '../store/accounts.ts';
+import type { ApprovalRequest } from '../store/approvals.ts';
+import type { Catalog } from '../store/catalog.ts';
+import type { Views } from '../views/index.ts';
+import type { CarryOut } from './approvals.ts';
+import type { ContractRotation } from './contractRotation.ts';
+import type { Funding } from './funding.ts';
+import type { MarketCommands } from './markets.ts';
+
+type ApprovedChangesDeps = {
+  readonly accounts: Accounts;
+  readonly catalog: Catalog;
+  readonly views: Views;
+  readonly funding: Funding;
+  readonly marketCommands: MarketCommands;
+  readonly rotation: ContractRotation;
+};
+
+type RequestOf<K extends ApprovalRequest['kind']> = Extract<ApprovalRequest, { readonly kind: K }>;
+
+export function approvedChanges(deps: ApprovedChangesDeps): CarryOut {
+  return (request) => {
+    switch (request.kind) {
+      case 'withdrawal':
+        return withdraw(request, deps);
+      case 'resolution':
+        return decide(request, deps);
+      case 'contracts':
+        return rotate(request, deps);
+    }
+  };
+}
+
+async function withdraw(
+  { user_id, amount_usdc_micro, reference }: RequestOf<'withdrawal'>,
+  { accounts, funding }: ApprovedChangesDeps,
+): Promise<Refusal | null> {
+  const user = accounts.byId(user_id);
+  if (user === undefined) return { row: ERRORS.RESOURCE_NOT_FOUND, message: 'user not found' };
+  const result = await funding.move(user.index, MOVEMENT.WITHDRAWAL, Number(amount_usdc_micro), reference);
+  return result.movement !== null ? null : { row: errorRow(result.code), message: result.message };
+}
+
+async function decide(
+  { market_id, status, payouts }: RequestOf<'resolution'>,
+  { catalog, views, marketCommands }: ApprovedChangesDeps,
+): Promise<Refusal | null> {
+  const market = catalog.byId(market_id);
+  if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
+  const wanted = status === 'resolved' ? MARKET_STATUS.RESOLVED : MARKET_STATUS.CANCELLED;
+  const refusal = await marketCommands.decide(market, wanted, payouts[0]);
+  // After a crash the shard may have decided it already, in just this way.
+  const isDecided = refusal?.row === ERRORS.INVALID_TRANSITION && views.markets.status(market.index) === wanted;
+  return isDecided && views.markets.payoutYesPpm(market.index) === payouts[0] ? null : refusal;
+}
+
+async function rotate(request: RequestOf<'contracts'>, { rotation }: ApprovedChangesDeps): Promise<Refusal | null> {
+  const code = await rotation.rotate({
+    chainId: request.chain_id,
+    exchange: request.exchange_address,
+    marketFactory: request.market_factory_address,
+    usdc: request.usdc_address,
+    ctf: request.ctf_address,
+    feeSweeper: request.fee_sweeper_address,
+  });
+  return code === OK ? null : { row: errorRow(code) };
+}
