@@ -3,13 +3,16 @@
  * Owner: the gateway thread.
  */
 import type { ControlDatabase } from './database.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 export class ArmedSwitches {
+  readonly #changes: Changes;
   readonly #select;
   readonly #insert;
   readonly #delete;
 
-  constructor(database: ControlDatabase) {
+  constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
+    this.#changes = changes;
     this.#select = database.prepare<[], number>('SELECT account_index FROM armed_switches').pluck();
     this.#insert = database.prepare<[number, number]>(
       'INSERT OR IGNORE INTO armed_switches (account_index, armed_ms) VALUES (?, ?)',
@@ -22,10 +25,15 @@ export class ArmedSwitches {
   }
 
   arm(account: number, nowMs: number): void {
-    this.#insert.run(account, nowMs);
+    this.#changes.write(() => this.#insert.run(account, nowMs));
   }
 
   disarm(account: number): void {
-    this.#delete.run(account);
+    this.#changes.write(() => this.#delete.run(account));
+  }
+
+  /** Null when every change so far is durable; otherwise resolves when it is. */
+  durable(): Promise<void> | null {
+    return this.#changes.isDurable ? null : this.#changes.durable();
   }
 }

@@ -16,6 +16,7 @@ import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { JournalHeads } from './journalHeads.ts';
 import { openJournalKey } from './journalKey.ts';
 import { ApiKeys } from './keys.ts';
+import { LaterSync } from './laterSync.ts';
 import { Movements } from './movements.ts';
 import { OpenOrderBoundsStore } from './openOrderBounds.ts';
 import { Operators } from './operators.ts';
@@ -28,6 +29,8 @@ export type Control = {
   readonly database: ControlDatabase;
   /** Room for withdrawals on a full disk. */
   readonly reserve: WalReserve;
+  /** The changes that clients ask for. */
+  readonly changes: LaterSync;
   readonly platform: Platform;
   readonly contracts: ContractStore;
   readonly shards: number;
@@ -58,6 +61,7 @@ export function openControl(config: Config): Control {
     const options = { reserveBytes: config.journalReserveBytes, cycleBytes: WAL_CYCLE_BYTES };
     const reserve = new WalReserve(database, path, options);
     reserve.refill();
+    const changes = new LaterSync({ database, walPath: `${path}-wal` });
     const platform = new Platform(database);
     const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
     const shards = openShards(config, platform);
@@ -67,6 +71,7 @@ export function openControl(config: Config): Control {
     return {
       database,
       reserve,
+      changes,
       platform,
       contracts,
       shards,
@@ -81,9 +86,9 @@ export function openControl(config: Config): Control {
       keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),
       catalog: new Catalog(database, shards),
       movements: new Movements(database),
-      armedSwitches: new ArmedSwitches(database),
-      tradingTimeouts: new TradingTimeouts(database),
-      orderGroups: new OrderGroups(database),
+      armedSwitches: new ArmedSwitches(database, changes),
+      tradingTimeouts: new TradingTimeouts(database, changes),
+      orderGroups: new OrderGroups(database, changes),
       openOrderBounds: new OpenOrderBoundsStore(database, config.openOrders),
     };
   } catch (error) {

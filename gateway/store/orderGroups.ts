@@ -8,6 +8,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { ControlDatabase } from './database.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 export type GroupSettings = { readonly windowSec: number; readonly maxAtomic: number };
 
@@ -31,10 +32,12 @@ export class OrderGroups {
   readonly #byIndex = new Map<number, OrderGroup>();
   /** In the order of creation. */
   readonly #byAccount = new Map<number, Map<string, OrderGroup>>();
+  readonly #changes: Changes;
   readonly #insert;
   readonly #update;
 
-  constructor(database: ControlDatabase) {
+  constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
+    this.#changes = changes;
     const select = database.prepare<[], GroupRow>('SELECT * FROM order_groups ORDER BY group_index');
     for (const { group_index: index, account_index: account, name, window_sec, max_atomic } of select.iterate()) {
       const isSet = window_sec !== null && max_atomic !== null;
@@ -73,14 +76,19 @@ export class OrderGroups {
   make(account: number, name: string): OrderGroup {
     assert(this.find(account, name) === undefined, 'ORDERGROUPS-1: a name is given once');
     const group: OrderGroup = { index: this.#byIndex.size + 1, account, name, settings: null };
-    this.#insert.run(group.index, account, name);
+    this.#changes.write(() => this.#insert.run(group.index, account, name));
     this.#keep(group);
     return group;
   }
 
   set(group: OrderGroup, settings: GroupSettings): void {
-    this.#update.run(settings.windowSec, settings.maxAtomic, group.index);
+    this.#changes.write(() => this.#update.run(settings.windowSec, settings.maxAtomic, group.index));
     group.settings = settings;
+  }
+
+  /** Resolves when every change so far is durable. */
+  durable(): Promise<void> {
+    return this.#changes.durable();
   }
 
   #keep(group: OrderGroup): void {

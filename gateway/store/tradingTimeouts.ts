@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
 import type { ControlDatabase } from './database.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 export const DURATION_HOURS = { '24h': 24, '7d': 7 * 24, '30d': 30 * 24 } as const;
 export type DurationLabel = keyof typeof DURATION_HOURS | 'custom';
@@ -47,11 +48,13 @@ export class TradingTimeouts {
   readonly #preferences = new Map<number, ReminderPreferences>();
   /** The last timeout of each account that was not cancelled; it may have ended. */
   readonly #timeouts = new Map<number, TradingTimeout>();
+  readonly #changes: Changes;
   readonly #writePreferences;
   readonly #insertTimeout;
   readonly #cancelTimeout;
 
-  constructor(database: ControlDatabase) {
+  constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
+    this.#changes = changes;
     for (const row of database.prepare<[], PreferenceRow>('SELECT * FROM gaming_preferences').iterate()) {
       this.#preferences.set(row.account_index, {
         realityCheckMinutes: row.reality_check_minutes,
@@ -87,8 +90,13 @@ export class TradingTimeouts {
 
   setPreferences(account: number, preferences: ReminderPreferences): void {
     const { realityCheckMinutes, sessionTimeoutMinutes } = preferences;
-    this.#writePreferences.run(account, realityCheckMinutes, sessionTimeoutMinutes);
+    this.#changes.write(() => this.#writePreferences.run(account, realityCheckMinutes, sessionTimeoutMinutes));
     this.#preferences.set(account, preferences);
+  }
+
+  /** Resolves when every change so far is durable (TIMEOUT-2). */
+  durable(): Promise<void> {
+    return this.#changes.durable();
   }
 
   activeTimeout(account: number, nowMs: number): TradingTimeout | null {
@@ -99,7 +107,8 @@ export class TradingTimeouts {
   startTimeout(account: number, durationLabel: DurationLabel, hours: number, nowMs: number): TradingTimeout {
     assert(this.activeTimeout(account, nowMs) === null, 'TIMEOUT-1: one timeout at a time');
     const timeout = { id: randomUUID(), durationLabel, startedMs: nowMs, endsMs: nowMs + hours * MS_PER_HOUR };
-    this.#insertTimeout.run(timeout.id, account, durationLabel, timeout.startedMs, timeout.endsMs);
+    const { id, startedMs, endsMs } = timeout;
+    this.#changes.write(() => this.#insertTimeout.run(id, account, durationLabel, startedMs, endsMs));
     this.#timeouts.set(account, timeout);
     return timeout;
   }
@@ -108,7 +117,7 @@ export class TradingTimeouts {
   cancelTimeout(account: number, nowMs: number): TradingTimeout | null {
     const timeout = this.activeTimeout(account, nowMs);
     if (timeout === null) return null;
-    this.#cancelTimeout.run(nowMs, timeout.id);
+    this.#changes.write(() => this.#cancelTimeout.run(nowMs, timeout.id));
     this.#timeouts.delete(account);
     return timeout;
   }

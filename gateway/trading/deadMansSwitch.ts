@@ -29,7 +29,7 @@ export type MassCancelEngine = {
 type DeadMansSwitchOptions = {
   readonly shards: number;
   readonly engine: MassCancelEngine;
-  readonly store: Pick<ArmedSwitches, 'all' | 'arm' | 'disarm'>;
+  readonly store: Pick<ArmedSwitches, 'all' | 'arm' | 'disarm' | 'durable'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** True while heartbeats are accepted. */
@@ -66,13 +66,14 @@ export class DeadMansSwitch {
     for (const account of this.#options.store.all()) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
   }
 
-  /** Records a heartbeat of the account. */
-  beat(account: number): void {
+  /** Records a heartbeat of the account. @returns what its answer has to wait for, if anything (DEADMAN-2). */
+  beat(account: number): Promise<void> | null {
     const { store, clock } = this.#options;
     const nowMs = clock.nowMs();
     const isKept = this.#deadlines.delete(account) || this.#cancels.isOpen(account);
     if (!isKept) store.arm(account, nowMs);
     this.#deadlines.set(account, this.#servedMs + withinGap(nowMs - this.#lookedMs) + WINDOW_MS);
+    return store.durable();
   }
 
   /** Called several times a second. */

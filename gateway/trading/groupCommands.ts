@@ -71,9 +71,12 @@ export class GroupCommands {
   /** Makes or changes a group. @returns OK or the number of the error. */
   async set(account: number, name: string, settings: GroupSettings): Promise<number> {
     const group = this.#groups.find(account, name) ?? this.#groups.make(account, name);
+    // ORDERGROUPS-1
+    await this.#groups.durable();
     const code = await this.#engine.setGroup(account, group.index, settings.windowSec, settings.maxAtomic);
     // If it is unknown which shards have the setting, it is sent to all of them again.
     if (code === OK || code === E.OUTCOME_UNKNOWN) this.#groups.set(group, settings);
+    await this.#groups.durable();
     return code;
   }
 

@@ -122,7 +122,7 @@ export class Exchange {
       feed,
       stats: () => this.#edge.stats(),
       answers: this.#edge.answers,
-      reserve: stores.control.reserve,
+      control: stores.control,
       journalHeads: stores.control.journalHeads,
       log,
     });

@@ -7,6 +7,7 @@ import type { Answers } from '../idempotency/answers.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import type { Logger } from '../process/log.ts';
 import type { Volumes } from '../queries/volumes.ts';
+import type { Control } from '../store/control.ts';
 import type { JournalHeads } from '../store/journalHeads.ts';
 
 type PeriodicTaskOptions = {
@@ -16,8 +17,7 @@ type PeriodicTaskOptions = {
   readonly feed: AdminFeed;
   readonly stats: () => object;
   readonly answers: Answers;
-  /** Room of control.db for a full disk. */
-  readonly reserve: { refill(): void };
+  readonly control: Pick<Control, 'reserve' | 'changes'>;
   readonly journalHeads: JournalHeads;
   readonly log: Logger;
 };
@@ -30,8 +30,8 @@ const VOLUMES_MS = 400;
 const STATS_MS = 1000;
 /** Time between two deletions of old answers. It also bounds how much is looked up in the read model after a crash. */
 const ANSWERS_MS = 10_000;
-/** Time between two looks at the room of control.db. */
-const RESERVE_MS = 60_000;
+/** Time between two looks at the write-ahead log of control.db. */
+const CONTROL_MS = 5000;
 /** Time between two notes in control.db of how far the journals go, which shards say every ten seconds. */
 const HEADS_MS = 30_000;
 
@@ -44,7 +44,7 @@ export class PeriodicTasks {
   }
 
   start(): void {
-    const { ticking, feed, stats, answers, reserve } = this.#options;
+    const { ticking, feed, stats, answers, control } = this.#options;
     this.#timers = [
       setInterval(() => {
         for (const each of ticking) each.tick();
@@ -52,7 +52,10 @@ export class PeriodicTasks {
       setInterval(() => this.refreshVolumes(), VOLUMES_MS),
       setInterval(() => feed.report('stats', stats), STATS_MS),
       setInterval(() => answers.tick(), ANSWERS_MS),
-      setInterval(() => reserve.refill(), RESERVE_MS),
+      setInterval(() => {
+        control.changes.checkpoint();
+        control.reserve.refill();
+      }, CONTROL_MS),
       setInterval(() => this.saveHeads(), HEADS_MS),
     ];
   }

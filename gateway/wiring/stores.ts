@@ -61,6 +61,7 @@ export class Stores {
   async close(): Promise<void> {
     await this.queries.close();
     await this.audit.stop();
+    this.control.changes.close();
     this.control.database.close();
   }
 }

@@ -653,4 +653,11 @@ export const FAULTS: readonly Fault[] = [
     replace: 'if (passage === false) authenticator.giveBack(key, { ...credentials, nonce: key.keyId });',
     caughtBy: 'test/hostile/replay.test.ts',
   },
+  {
+    name: 'a change counts as durable after a sync that began before it',
+    file: 'gateway/store/laterSync.ts',
+    search: 'this.#durableChanges = changes;',
+    replace: 'this.#durableChanges = this.#changes;',
+    caughtBy: 'test/unit/gateway/store/laterSync.test.ts',
+  },
 ];

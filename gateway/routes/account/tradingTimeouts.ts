@@ -99,7 +99,10 @@ function preferencesJson(tradingTimeouts: TradingTimeouts, account: number): obj
 }
 
 /** A field that is left out stays as it is. */
-function setPreferences(call: CallOf<typeof SET_PREFERENCES>, { tradingTimeouts }: TradingTimeoutDeps): void {
+async function setPreferences(
+  call: CallOf<typeof SET_PREFERENCES>,
+  { tradingTimeouts }: TradingTimeoutDeps,
+): Promise<void> {
   const { body } = call;
   if (!hasOnly(call, body, ['reality_check_interval_minutes', 'session_timeout_minutes'])) return;
   const account = call.principal.accountIndex;
@@ -113,7 +116,9 @@ function setPreferences(call: CallOf<typeof SET_PREFERENCES>, { tradingTimeouts 
       realityCheckMinutes: 'reality_check_interval_minutes' in body ? realityCheckMinutes : old.realityCheckMinutes,
       sessionTimeoutMinutes: 'session_timeout_minutes' in body ? sessionTimeoutMinutes : old.sessionTimeoutMinutes,
     });
-    ok(call, preferencesJson(tradingTimeouts, account));
+    const preferences = preferencesJson(tradingTimeouts, account);
+    await tradingTimeouts.durable();
+    ok(call, preferences);
   }
 }
 
@@ -122,7 +127,10 @@ function showTimeout(call: CallOf<typeof SHOW_TIMEOUT>, { tradingTimeouts, clock
   ok(call, timeout === null ? 'null' : timeoutJson(timeout));
 }
 
-function startTimeout(call: CallOf<typeof START_TIMEOUT>, { tradingTimeouts, clock }: TradingTimeoutDeps): void {
+async function startTimeout(
+  call: CallOf<typeof START_TIMEOUT>,
+  { tradingTimeouts, clock }: TradingTimeoutDeps,
+): Promise<void> {
   const { body } = call;
   if (!hasOnly(call, body, ['duration_label', 'custom_hours'])) return;
   const label = body.duration_label;
@@ -137,15 +145,27 @@ function startTimeout(call: CallOf<typeof START_TIMEOUT>, { tradingTimeouts, clo
   }
   const account = call.principal.accountIndex;
   const nowMs = clock.nowMs();
-  if (tradingTimeouts.activeTimeout(account, nowMs) !== null) refuse(call, { row: ERRORS.TIMEOUT_ALREADY_ACTIVE });
-  else ok(call, timeoutJson(tradingTimeouts.startTimeout(account, label, hours, nowMs)), CREATED);
+  if (tradingTimeouts.activeTimeout(account, nowMs) !== null) {
+    refuse(call, { row: ERRORS.TIMEOUT_ALREADY_ACTIVE });
+    return;
+  }
+  const timeout = tradingTimeouts.startTimeout(account, label, hours, nowMs);
+  await tradingTimeouts.durable();
+  ok(call, timeoutJson(timeout), CREATED);
 }
 
-function cancelTimeout(call: CallOf<typeof CANCEL_TIMEOUT>, { tradingTimeouts, clock }: TradingTimeoutDeps): void {
+async function cancelTimeout(
+  call: CallOf<typeof CANCEL_TIMEOUT>,
+  { tradingTimeouts, clock }: TradingTimeoutDeps,
+): Promise<void> {
   const nowMs = clock.nowMs();
   const timeout = tradingTimeouts.cancelTimeout(call.principal.accountIndex, nowMs);
-  if (timeout === null) refuse(call, { row: ERRORS.NO_ACTIVE_TIMEOUT });
-  else ok(call, { ...timeoutJson(timeout), cancelled_at: new Date(nowMs).toISOString() });
+  if (timeout === null) {
+    refuse(call, { row: ERRORS.NO_ACTIVE_TIMEOUT });
+    return;
+  }
+  await tradingTimeouts.durable();
+  ok(call, { ...timeoutJson(timeout), cancelled_at: new Date(nowMs).toISOString() });
 }
 
 function timeoutJson({ id, startedMs, endsMs, durationLabel }: TradingTimeout) {

@@ -21,8 +21,10 @@ const HEARTBEAT = {
 export function heartbeatRoutes(deadMansSwitch: DeadMansSwitch): Route[] {
   return [
     route(HEARTBEAT, (call) => {
-      deadMansSwitch.beat(call.principal.accountIndex);
-      ok(call, { status: 'ok', server_time: Math.floor(call.startedMs / 1000) });
+      const answer = (): void => ok(call, { status: 'ok', server_time: Math.floor(call.startedMs / 1000) });
+      const armed = deadMansSwitch.beat(call.principal.accountIndex);
+      if (armed !== null) return armed.then(answer);
+      answer();
     }),
   ];
 }

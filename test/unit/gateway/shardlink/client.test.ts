@@ -128,7 +128,12 @@ test('silence cancels what an account has open and nothing else, on a lost shard
   const deadMansSwitch = new DeadMansSwitch({
     shards: 2,
     engine: rig.client,
-    store: { all: () => [...kept], arm: (account) => kept.add(account), disarm: (account) => kept.delete(account) },
+    store: {
+      all: () => [...kept],
+      arm: (account) => kept.add(account),
+      disarm: (account) => kept.delete(account),
+      durable: () => null,
+    },
     clock: rig.clock,
     log: createLogger('silent'),
     isServing: () => true,
