@@ -7,11 +7,14 @@
  *   LEVELS-2  totalLots[tick] is the sum of remaining lots of the queue at that tick, count[tick] its length.
  *   LEVELS-3  Inside a queue, order priority strictly increases from head to tail (time priority).
  *   LEVELS-4  bestTick is the best set bit (highest bid, lowest ask), or NO_TICK when the side is empty.
+ *   LEVELS-5  groupedOrders[tick] is the number of orders in the queue at that tick that have an order group.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { addSafe } from '../../shared/base/int.ts';
+import { NO_GROUP } from '../../shared/wire/commands.ts';
 import * as rows from './orders.ts';
 import { NONE, type Orders } from './orders.ts';
+import { NO_TAG } from './tags.ts';
 
 // V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { WORD_AT, DOUBLE_AT, DOUBLE_SHIFT, WORD_SHIFT } = rows;
@@ -23,6 +26,7 @@ export class Levels {
   readonly tail: Int32Array;
   readonly count: Int32Array;
   readonly totalLots: Float64Array;
+  readonly groupedOrders: Int32Array;
   bestTick = NO_TICK;
   readonly #isBid: boolean;
   readonly #occupied: Uint32Array;
@@ -35,6 +39,7 @@ export class Levels {
     this.tail = new Int32Array(ticksPerUnit).fill(NONE);
     this.count = new Int32Array(ticksPerUnit);
     this.totalLots = new Float64Array(ticksPerUnit);
+    this.groupedOrders = new Int32Array(ticksPerUnit);
     this.#occupied = new Uint32Array((ticksPerUnit + 31) >>> 5);
   }
 
@@ -69,6 +74,7 @@ export class Levels {
     if (after === NONE) this.tail[tick] = slot;
     else words[(after << WORD_SHIFT) | WORD_AT.PREVIOUS] = slot;
     this.totalLots[tick] = addSafe(this.totalLots[tick], doubles[(slot << DOUBLE_SHIFT) | DOUBLE_AT.REMAINING_LOTS]);
+    if (words[row | WORD_AT.TAG] !== NO_TAG && this.#orders.groupOf(slot) !== NO_GROUP) this.groupedOrders[tick]++;
     if (this.count[tick]++ === 0) this.#occupy(tick);
   }
 
@@ -84,6 +90,7 @@ export class Levels {
     words[row | WORD_AT.NEXT] = NONE;
     words[row | WORD_AT.PREVIOUS] = NONE;
     this.reduce(tick, doubles[(slot << DOUBLE_SHIFT) | DOUBLE_AT.REMAINING_LOTS]);
+    if (words[row | WORD_AT.TAG] !== NO_TAG && this.#orders.groupOf(slot) !== NO_GROUP) this.groupedOrders[tick]--;
     const left = this.count[tick] - 1;
     assert(left >= 0, 'LEVELS-2: an order leaves a level that counts it');
     this.count[tick] = left;
@@ -147,6 +154,7 @@ export class Levels {
     for (let tick = 0; tick < this.head.length; tick++) {
       let lots = 0;
       let count = 0;
+      let grouped = 0;
       let before: number = NONE;
       for (let slot = this.head[tick]; slot !== NONE; slot = orders.next[slot << WORD_SHIFT]) {
         assert(orders.previous[slot << WORD_SHIFT] === before, 'LEVELS-3: a queue is linked both ways');
@@ -155,11 +163,13 @@ export class Levels {
         assert(orders.isBid[slot << WORD_SHIFT] === (this.#isBid ? 1 : 0), 'LEVELS-3: an order waits on its own side');
         lots += orders.remainingLots[slot << DOUBLE_SHIFT];
         count++;
+        if (orders.groupOf(slot) !== NO_GROUP) grouped++;
         before = slot;
       }
       assert(this.tail[tick] === before, 'LEVELS-3: a queue ends at its tail');
       assert(this.totalLots[tick] === lots, 'LEVELS-2: the total of a level is the sum of its queue');
       assert(this.count[tick] === count, 'LEVELS-2: the count of a level is the length of its queue');
+      assert(this.groupedOrders[tick] === grouped, 'LEVELS-5: the orders of groups are counted');
       assert(this.isOccupied(tick) === count > 0, 'LEVELS-1: the bit is set when the queue is not empty');
       if (count > 0 && (best === NO_TICK || this.#isBid)) best = tick;
     }

@@ -117,10 +117,10 @@ export class Groups {
     group.trialAtomic = this.#triedAtomic(group) + atomic;
   }
 
-  /** True when the fills of the trial so far would have tripped the group. */
-  wouldTrip(index: number): boolean {
+  /** True when the fills of the trial so far, and this one, would have tripped the group. */
+  wouldTrip(index: number, atomic = 0): boolean {
     const group = this.get(index);
-    return this.#triedAtomic(group) >= group.maxAtomic;
+    return this.#triedAtomic(group) + atomic >= group.maxAtomic;
   }
 
   /** Asserts the windows, and the part of GROUPS-1 that needs no orders. */

@@ -2,14 +2,18 @@
  * The look-ahead that decides FOK, FAK and minimum net before anything changes: how much of an order the book would
  * fill at once. It changes nothing but the trial counts of order groups. Owner: the shard thread.
  *
- * Levels are added up whole. Single orders are walked only for self-trade prevention, and where there are order groups:
- * a maker's group that trips cancels its other orders, and the order's own group stops the order once it trips.
+ * Levels are added up whole. The orders of a level are walked one by one only where one of them can make a difference:
+ * one of a group, whose trip cancels the group's other orders; one of the same account, with self-trade prevention; the
+ * fill that trips the incoming order's own group. A FOK order for more than the levels hold is refused before any walk,
+ * and a FAK order needs a single lot. What is walked for an order is therefore no more than it would be filled with,
+ * except for what groups and self-trade prevention take away: others' orders are walked only for an account that
+ * has the money to trade with them.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
-import { NO_TICK } from '../book/levels.ts';
+import { type Levels, NO_TICK } from '../book/levels.ts';
 import type { Market } from '../book/market.ts';
 import type { Groups } from '../book/orderGroups.ts';
 import type { Orders } from '../book/orders.ts';
@@ -18,47 +22,69 @@ import type { Admitted } from './admitted.ts';
 import { groupIn, isBidInYes, selfTradeMode } from './orderCommand.ts';
 
 // V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
-const { OUTCOME, SELF_TRADE } = codes;
-const { ANY_COMMAND, COMMAND, NO_GROUP, kindOutcome } = commands;
+const { OUTCOME, SELF_TRADE, TIME_IN_FORCE } = codes;
+const { ANY_COMMAND, COMMAND, NO_GROUP, kindOutcome, kindTimeInForce } = commands;
 const { PLACE } = COMMAND;
-const { DOUBLE_SHIFT, NONE, WORD_SHIFT } = rows;
+const { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } = rows;
+
+/** Own orders that are looked for by their levels; with more of them every level counts as one that has some. */
+const MOST_OWN_LOOKED_FOR = 256;
+const MOST_TICKS = 10_000;
 
 export class LookAhead {
   readonly #orders: Orders;
   readonly #groups: Groups;
+  /** By tick: number of the run that found an own order there. */
+  readonly #ownAt = new Uint32Array(MOST_TICKS);
+  #run = 0;
   /** True when the last `#walk` came to an order, or to a fill, that stops the incoming order. */
   #isStopped = false;
+
+  // The order at hand, as the functions below need it.
+  #account = 0;
+  #mode: number = SELF_TRADE.NONE;
+  #group: number = NO_GROUP;
+  #ticksPerUnit = 0;
+  #isBid = 0;
+  #limitYesTicks = 0;
+  #hasManyOwn = false;
 
   constructor(orders: Orders, groups: Groups) {
     this.#orders = orders;
     this.#groups = groups;
   }
 
-  /** Fills in `reachableLots` and `reachableNotionalMicro` for the order of a PLACE or REPLACE. */
+  /**
+   * Fills in `reachableLots` and `reachableNotionalMicro` for the order of a PLACE or REPLACE: of a FAK order without a
+   * minimum net only up to one lot, of a FOK order that cannot be filled an upper bound below its quantity.
+   */
   run(market: Market, words: Uint32Array, word: number, admitted: Admitted): void {
     const kind = words[word + PLACE.kind];
-    const account = words[word + ANY_COMMAND.account];
-    const group = groupIn(words, word);
-    const mode = selfTradeMode(kind);
-    const isBid = isBidInYes(kind);
     const isYes = kindOutcome(kind) === OUTCOME.YES;
+    const isFak = kindTimeInForce(kind) === TIME_IN_FORCE.FAK;
     const { limitTicks, quantityLots } = admitted;
     const { ticksPerUnit } = market;
-    const limitYesTicks = isYes ? limitTicks : ticksPerUnit - limitTicks;
-    const levels = market.book.opposite(isBid);
-    const walksOrders = mode !== SELF_TRADE.NONE || this.#groups.count > 0;
-    if (walksOrders) this.#groups.startTrial(readSafe(words, word + ANY_COMMAND.timeMs));
+    this.#account = words[word + ANY_COMMAND.account];
+    this.#group = groupIn(words, word);
+    this.#ticksPerUnit = ticksPerUnit;
+    this.#isBid = isBidInYes(kind);
+    this.#limitYesTicks = isYes ? limitTicks : ticksPerUnit - limitTicks;
+    const levels = market.book.opposite(this.#isBid);
+    const wanted = isFak && readSafe(words, word + PLACE.minTakerNet) === 0 ? 1 : quantityLots;
+    this.#mode = this.#orders.firstOf(this.#account) === NONE ? SELF_TRADE.NONE : selfTradeMode(kind);
+    if (!isFak && !this.#mayFill(levels, wanted)) {
+      admitted.reachableLots = 0;
+      admitted.reachableNotionalMicro = 0;
+      return;
+    }
+    if (this.#mode !== SELF_TRADE.NONE) this.#findOwn(market.index);
+    if (this.#groups.count > 0) this.#groups.startTrial(readSafe(words, word + ANY_COMMAND.timeMs));
     this.#isStopped = false;
     let lots = 0;
     let notionalMicro = 0;
     let tick = levels.bestTick;
-    while (tick !== NO_TICK && lots < quantityLots && !this.#isStopped) {
-      if (isBid === 1 ? tick > limitYesTicks : tick < limitYesTicks) break;
-      const wanted = quantityLots - lots;
-      const here = walksOrders
-        ? this.#walk(levels.head[tick], wanted, account, mode, group, ticksPerUnit)
-        : levels.totalLots[tick];
-      const taken = Math.min(here, wanted);
+    while (this.#isInReach(tick) && lots < wanted && !this.#isStopped) {
+      const taken = this.#takenAt(levels, tick, wanted - lots);
       lots += taken;
       notionalMicro += taken * (isYes ? tick : ticksPerUnit - tick);
       tick = levels.worseThan(tick);
@@ -69,14 +95,54 @@ export class LookAhead {
     admitted.reachableNotionalMicro = notionalMicro;
   }
 
+  #isInReach(tick: number): boolean {
+    if (tick === NO_TICK) return false;
+    return this.#isBid === 1 ? tick <= this.#limitYesTicks : tick >= this.#limitYesTicks;
+  }
+
+  /** False when the levels hold less than is wanted, whatever their orders are. */
+  #mayFill(levels: Levels, wanted: number): boolean {
+    let lots = 0;
+    for (let tick = levels.bestTick; this.#isInReach(tick) && lots < wanted; tick = levels.worseThan(tick))
+      lots += levels.totalLots[tick];
+    return lots >= wanted;
+  }
+
+  /** Marks the levels at which orders of the account wait that the incoming order would meet. */
+  #findOwn(market: number): void {
+    const orders = this.#orders;
+    this.#run++;
+    let found = 0;
+    let slot = orders.firstOf(this.#account);
+    for (; slot !== NONE && found < MOST_OWN_LOOKED_FOR; slot = orders.accountNext[slot << WORD_SHIFT], found++) {
+      const row = slot << WORD_SHIFT;
+      const isMet = orders.market[row] === market && orders.isBid[row] !== this.#isBid;
+      if (isMet && orders.state[row] === SLOT_STATE.RESTING) this.#ownAt[orders.yesTicks[row]] = this.#run;
+    }
+    this.#hasManyOwn = slot !== NONE;
+  }
+
+  /** Lots of a level that the order would be filled with, up to those it still wants. */
+  #takenAt(levels: Levels, tick: number, wanted: number): number {
+    const hasOwn = this.#mode !== SELF_TRADE.NONE && (this.#hasManyOwn || this.#ownAt[tick] === this.#run);
+    const taken = Math.min(levels.totalLots[tick], wanted);
+    if (hasOwn || levels.groupedOrders[tick] > 0) return this.#walk(levels.head[tick], wanted);
+    if (this.#group === NO_GROUP) return taken;
+    const atomic = taken * this.#ticksPerUnit;
+    if (this.#groups.wouldTrip(this.#group, atomic)) return this.#walk(levels.head[tick], wanted);
+    this.#groups.tryFill(this.#group, atomic);
+    return taken;
+  }
+
   /** Walks a level's queue from its head, order by order. @returns the lots that would be filled there. */
-  #walk(head: number, wanted: number, account: number, mode: number, group: number, ticksPerUnit: number): number {
+  #walk(head: number, wanted: number): number {
     const orders = this.#orders;
     const groups = this.#groups;
+    const ticksPerUnit = this.#ticksPerUnit;
     let lots = 0;
     for (let slot = head; slot !== NONE && lots < wanted; slot = orders.next[slot << WORD_SHIFT]) {
-      if (mode !== SELF_TRADE.NONE && orders.account[slot << WORD_SHIFT] === account) {
-        if (mode === SELF_TRADE.CANCEL_OLDEST) continue;
+      if (this.#mode !== SELF_TRADE.NONE && orders.account[slot << WORD_SHIFT] === this.#account) {
+        if (this.#mode === SELF_TRADE.CANCEL_OLDEST) continue;
         this.#isStopped = true;
         return lots;
       }
@@ -86,9 +152,9 @@ export class LookAhead {
       assert(taken > 0, 'ORDERS-3: an open order has something left');
       lots += taken;
       if (makerGroup !== NO_GROUP) groups.tryFill(makerGroup, taken * ticksPerUnit);
-      if (group === NO_GROUP) continue;
-      groups.tryFill(group, taken * ticksPerUnit);
-      if (!groups.wouldTrip(group)) continue;
+      if (this.#group === NO_GROUP) continue;
+      groups.tryFill(this.#group, taken * ticksPerUnit);
+      if (!groups.wouldTrip(this.#group)) continue;
       this.#isStopped = true;
       return lots;
     }

@@ -535,6 +535,20 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/hostile/tombstones.test.ts',
   },
   {
+    name: 'the look-ahead takes orders of groups for any others',
+    file: 'engine/core/lookAhead.ts',
+    search: 'if (hasOwn || levels.groupedOrders[tick] > 0)',
+    replace: 'if (hasOwn)',
+    caughtBy: 'test/unit/book/groups.test.ts',
+  },
+  {
+    name: 'the look-ahead walks every order of a level',
+    file: 'engine/core/lookAhead.ts',
+    search: 'if (hasOwn || levels.groupedOrders[tick] > 0)',
+    replace: 'if (wanted > 0)',
+    caughtBy: 'test/hostile/lookAhead.test.ts',
+  },
+  {
     name: 'the order-hash index has no secret',
     file: 'engine/book/hashIndex.ts',
     search: 'this.#lastTag = this.#place.of(last, 0);',
