@@ -52,6 +52,20 @@ export function okInRows(call: Call, rows: Iterator<string>): void {
   else startLongAnswer(call, text, rows);
 }
 
+/** Answers with an array of any length, which must not change while it is written. */
+export function okArray(call: Call, elements: Iterable<object>): void {
+  okInRows(call, rowsOf(elements));
+}
+
+function* rowsOf(elements: Iterable<object>): Generator<string> {
+  let separator = '[';
+  for (const element of elements) {
+    yield separator + JSON.stringify(element);
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
 export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }

@@ -9,7 +9,8 @@ import { after, test } from 'node:test';
 import { PIECE_ROWS } from '../../gateway/http/longAnswers.ts';
 import { TURN_BOUNDS_MS } from '../../gateway/http/turnTimes.ts';
 import { orderReadRoutes } from '../../gateway/routes/account/orders.ts';
-import { MOVEMENT, SIDE } from '../../shared/base/codes.ts';
+import { bookRoutes } from '../../gateway/routes/public/books.ts';
+import { MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { ClientRig } from '../support/clientRig.ts';
 import { eventually } from '../support/eventually.ts';
 import { catalogOf, HttpRig } from '../support/httpRig.ts';
@@ -36,16 +37,16 @@ for (const account of [ATTACKER, VICTIM]) {
 }
 await placeAll();
 await placeMany(VICTIM, 1);
-const rig = await HttpRig.start(
-  { after },
-  client,
-  orderReadRoutes({
+const rig = await HttpRig.start({ after }, client, [
+  ...orderReadRoutes({
     views,
     catalog: catalogOf(views),
     groups: { named: (record) => record },
     queries: { orderByHash: () => assert.fail('every order of the test is open') },
   }),
-);
+  ...bookRoutes({ views, catalog: catalogOf(views), clock: client.clock }),
+]);
+const book = `/v1/orders/book/${rig.marketId()}`;
 const target = `/v1/orders/open/${rig.marketId()}`;
 
 async function placeAll(): Promise<void> {
@@ -53,7 +54,10 @@ async function placeAll(): Promise<void> {
 }
 
 async function placeMany(account: number, count: number): Promise<void> {
-  const placing = Array.from({ length: count }, () => client.place(client.record(SIDE.BUY, 40), account));
+  // A deep book of both sides: bids of both outcomes, which never meet.
+  const placing = Array.from({ length: count }, (_, index) => {
+    return client.place(client.record(SIDE.BUY, 1 + (index % 45), index % 2 === 0 ? OUTCOME.YES : OUTCOME.NO), account);
+  });
   client.step();
   await Promise.all(placing);
 }
@@ -66,11 +70,11 @@ async function orders(account: number, query = ''): Promise<Order[]> {
 }
 
 /** A client that asks for all orders of the attacker and has not read anything of the answer yet. */
-async function ask(): Promise<Socket> {
+async function ask(path = target): Promise<Socket> {
   const socket = connect({ port: rig.port, host: '127.0.0.1' });
   socket.pause();
   await new Promise((resolve) => socket.once('connect', resolve));
-  const bytes = requestBytes('GET', target, Object.entries(rig.signed(ATTACKER, target)), Buffer.alloc(0));
+  const bytes = requestBytes('GET', path, Object.entries(rig.signed(ATTACKER, path)), Buffer.alloc(0));
   socket.write(bytes);
   return socket;
 }
@@ -98,6 +102,15 @@ test('an answer with all orders is written in pieces, each in a turn of its own'
   // The first piece is written with the headers, in the turn of the request.
   assert.equal(rig.server.longAnswers.pieces - piecesBefore, chunks.length - 1);
   assert.equal((JSON.parse(chunks.join('')) as Order[]).length, ORDERS);
+});
+
+test('a deep book order by order is written in pieces as well', async () => {
+  const chunks = await chunksOf(await ask(`${book}?l3=1&both=1&levels=100`));
+  for (const chunk of chunks) assert.ok(chunk.split('"id"').length - 1 <= PIECE_ROWS);
+  const { outcome_0, outcome_1 } = JSON.parse(chunks.join('')) as Record<string, { bids: object[]; asks: object[] }>;
+  const shown = [outcome_0!.bids.length, outcome_0!.asks.length];
+  assert.ok(shown.every((count) => count >= Math.min(ORDERS / 2, 2000)));
+  assert.deepEqual([outcome_1!.asks.length, outcome_1!.bids.length], shown);
 });
 
 test('all rows of an answer are of the moment of its request, whatever happens while it is written', async () => {
@@ -156,7 +169,11 @@ test('clients that do not read hold up nobody, and an account has a bounded numb
   assert.equal((await orders(ATTACKER, `?limit=${PIECE_ROWS / 2}`)).length, PIECE_ROWS / 2);
   await measureVictim(t, {
     send: async () => assert.equal((await orders(VICTIM)).length, 1),
-    attack: () => Promise.all(idle.map(chunksOf)),
+    attack: async () => {
+      const books = Array.from({ length: UNDERWAY_PER_ACCOUNT }, () => [`${book}?l3=1&both=1`, `${book}?levels=100`]);
+      await Promise.all(idle.map(chunksOf));
+      await Promise.all(books.flat().map(async (path) => (await rig.get(VICTIM, path)).text()));
+    },
     samples: SAMPLES,
   });
   for (const socket of idle) socket.destroy();

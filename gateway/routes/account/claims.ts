@@ -7,7 +7,7 @@ import { toHex } from '../../../shared/base/hex.ts';
 import { PPM, payoutMicro } from '../../../shared/base/payout.ts';
 import { unitsToDecimal } from '../../../shared/base/units.ts';
 import { keccak256 } from '../../../shared/crypto/keccak.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, okArray, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
@@ -53,7 +53,7 @@ const CLAIM = {
 
 export function claimRoutes(deps: ClaimDeps): Route[] {
   return [
-    route(SHOW_REDEEMABLE, (call) => ok(call, redeemableOf(call.principal.accountIndex, deps))),
+    route(SHOW_REDEEMABLE, (call) => okArray(call, redeemableOf(call.principal.accountIndex, deps))),
     route(CLAIM, claimHandler(deps)),
   ];
 }
@@ -81,32 +81,35 @@ function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
   };
 }
 
-/** One row per outcome that pays. The rows of a market add up to what its claim pays: their sum is what is rounded. */
-function redeemableOf(account: number, { views, catalog }: ClaimDeps): Redeemable[] {
+/**
+ * One row per outcome that pays. The rows of a market add up to what its claim pays: their sum is what is rounded. A
+ * market that is decided stays as it is, so its rows can be made while the answer is written.
+ */
+function redeemableOf(account: number, { views, catalog }: ClaimDeps): Iterable<Redeemable> {
   const { accounts, markets } = views;
-  const rows: Redeemable[] = [];
-  let yes = { market: -1, atomic: 0 };
-  for (const { market, outcome, availableAtomic: atomic } of accounts.allTokens(account)) {
-    if (!isDecided(markets.status(market))) continue;
-    const payoutYes = markets.payoutYesPpm(market);
-    if (outcome === OUTCOME.YES) yes = { market, atomic };
-    const yesAtomic = yes.market === market ? yes.atomic : 0;
-    const micro =
-      outcome === OUTCOME.YES
-        ? payoutMicro(yesAtomic, 0, payoutYes)
-        : payoutMicro(yesAtomic, atomic, payoutYes) - payoutMicro(yesAtomic, 0, payoutYes);
-    if (micro <= 0) continue;
-    const { id, details } = catalog.byIndex(market);
-    rows.push({
-      market_id: id,
-      outcome_index: outcome,
-      quantity: String(atomic),
-      payout: String(micro),
-      resolution: resolutionOf(details.outcomes, payoutYes),
-      resolved_at: new Date(markets.resolvedMs(market)).toISOString(),
-    });
-  }
-  return rows;
+  const decided = accounts.allTokens(account).filter(({ market }) => isDecided(markets.status(market)));
+  return (function* (): Generator<Redeemable> {
+    let yes = { market: -1, atomic: 0 };
+    for (const { market, outcome, availableAtomic: atomic } of decided) {
+      const payoutYes = markets.payoutYesPpm(market);
+      if (outcome === OUTCOME.YES) yes = { market, atomic };
+      const yesAtomic = yes.market === market ? yes.atomic : 0;
+      const micro =
+        outcome === OUTCOME.YES
+          ? payoutMicro(yesAtomic, 0, payoutYes)
+          : payoutMicro(yesAtomic, atomic, payoutYes) - payoutMicro(yesAtomic, 0, payoutYes);
+      if (micro <= 0) continue;
+      const { id, details } = catalog.byIndex(market);
+      yield {
+        market_id: id,
+        outcome_index: outcome,
+        quantity: String(atomic),
+        payout: String(micro),
+        resolution: resolutionOf(details.outcomes, payoutYes),
+        resolved_at: new Date(markets.resolvedMs(market)).toISOString(),
+      };
+    }
+  })();
 }
 
 /** The label of the outcome that won, or "Yes 0.25, No 0.75" where both are paid. */

@@ -1,8 +1,8 @@
 /** Balances of an account, and the conversion of USDC into full sets of tokens and back (RULES.md 3). */
-import { BALANCES, type Balances, CONVERSION, FULL_SETS } from '../../../shared/api/accounts.ts';
+import { BALANCES, CONVERSION, FULL_SETS } from '../../../shared/api/accounts.ts';
 import { MOVEMENT } from '../../../shared/base/codes.ts';
 import { errorRow, OK } from '../../../shared/base/errors.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, okInRows, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
@@ -57,7 +57,7 @@ export function fundRoutes(deps: FundDeps): Route[] {
   return [
     route(SPLIT, convertHandler(deps, MOVEMENT.SPLIT, 'split')),
     route(MERGE, convertHandler(deps, MOVEMENT.MERGE, 'merged')),
-    route(SHOW_BALANCES, (call) => ok(call, balancesOf(call.principal.accountIndex, deps))),
+    route(SHOW_BALANCES, (call) => okInRows(call, balancesOf(call.principal.accountIndex, deps))),
   ];
 }
 
@@ -85,17 +85,20 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
   };
 }
 
-function balancesOf(account: number, { views }: FundDeps): Balances {
-  return {
-    usdc: {
-      available: String(views.accounts.availableMicro(account)),
-      reserved: String(views.accounts.reservedMicro(account)),
-    },
-    tokens: views.accounts.allTokens(account).map((balance) => ({
-      market_id: views.markets.id(balance.market),
-      outcome_index: balance.outcome,
-      available: String(balance.availableAtomic),
-      reserved: String(balance.reservedAtomic),
-    })),
+/** The rows of an account with tokens of thousands of markets are made as they are written, from one moment's state. */
+function balancesOf(account: number, { views }: FundDeps): Iterator<string> {
+  const { accounts, markets } = views;
+  const tokens = accounts.allTokens(account);
+  const usdc = {
+    available: String(accounts.availableMicro(account)),
+    reserved: String(accounts.reservedMicro(account)),
   };
+  return (function* (): Generator<string> {
+    yield `{"usdc":${JSON.stringify(usdc)},"tokens":[`;
+    for (const [row, { market, outcome, availableAtomic, reservedAtomic }] of tokens.entries()) {
+      const amounts = `"available":"${availableAtomic}","reserved":"${reservedAtomic}"`;
+      yield `${row === 0 ? '' : ','}{"market_id":"${markets.id(market)}","outcome_index":${outcome},${amounts}}`;
+    }
+    yield ']}';
+  })();
 }

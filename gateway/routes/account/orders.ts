@@ -10,7 +10,7 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import { HASH_BYTES } from '../../../shared/base/hex.ts';
 import { productToString } from '../../../shared/base/int.ts';
 import { type OrderRecord, orderRecord } from '../../../shared/base/orderMath.ts';
-import { ok, okInRows, refuse } from '../../http/respond.ts';
+import { ok, okArray, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { QueryPool } from '../../queries/pool.ts';
@@ -158,14 +158,10 @@ function showOpenOrders(call: CallOf<typeof LIST_OPEN_ORDERS>, deps: OrderReadDe
   const { limit, cursor } = call.query;
   const pair = deps.views.pairs.find(call.principal.accountIndex, market.index);
   const slots = pair === NONE ? [] : orders.openAfter(pair, cursor ?? 0, limit ?? Number.POSITIVE_INFINITY);
-  okInRows(call, rowsOf(new OrderCopies(orders, market.index, slots), deps));
+  okArray(call, recordsOf(new OrderCopies(orders, market.index, slots), deps));
 }
 
-/** An array of records, all of the moment at which they were copied. */
-function* rowsOf(copies: OrderCopies, deps: OrderReadDeps): Generator<string> {
-  yield '[';
-  for (let row = 0; row < copies.count; row++) {
-    yield (row === 0 ? '' : ',') + JSON.stringify(recordOf(deps, copies, row));
-  }
-  yield ']';
+/** All of the moment at which they were copied. */
+function* recordsOf(copies: OrderCopies, deps: OrderReadDeps): Generator<OrderRecord> {
+  for (let row = 0; row < copies.count; row++) yield recordOf(deps, copies, row);
 }

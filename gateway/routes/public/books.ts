@@ -3,12 +3,12 @@ import { ANY_BOOK, BOOK_QUERY } from '../../../shared/api/markets.ts';
 import type { FromSchema } from '../../../shared/api/schema.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { OUTCOME, type Outcome } from '../../../shared/base/codes.ts';
-import { ok } from '../../http/respond.ts';
+import { ok, okInRows } from '../../http/respond.ts';
 import { type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Catalog, MarketEntry } from '../../store/catalog.ts';
 import { bookLevels } from '../../views/bookLevels.ts';
-import { bookOrders } from '../../views/bookOrders.ts';
+import { BookOrders } from '../../views/bookOrders.ts';
 import type { Views } from '../../views/index.ts';
 import { MARKET_ID_PARAM, requireMarket } from '../json/pathParams.ts';
 import { RenderedBooks } from './renderedBooks.ts';
@@ -17,10 +17,9 @@ type BookDeps = { readonly views: Views; readonly catalog: Catalog; readonly clo
 
 type BookQuery = FromSchema<typeof BOOK_QUERY>;
 
-/** Books of one depth: each outcome and both together, by level and by order. */
-const BOOKS_PER_DEPTH = 6;
+/** Books of one depth: each outcome and both together. */
+const BOOKS_PER_DEPTH = 3;
 const BOTH_BOOKS = 2;
-const BY_ORDER = 3;
 
 const SHOW_BOOK = {
   method: 'GET',
@@ -45,21 +44,48 @@ function bookHandler({ catalog, views, clock }: BookDeps): Handler<typeof SHOW_B
     if (market === null) return;
     const { query } = call;
     const sequence = views.markets.sequence(market.index);
+    if (query.l3) {
+      okInRows(call, rowsOf(views, market, query, sequence, clock.nowMs()));
+      return;
+    }
     const render = (): object => bookAnswer(views, market, query, sequence);
     ok(call, rendered.show(market.index, variantOf(query), sequence, clock.nowMs(), render));
   };
 }
 
-function variantOf({ outcome_index, levels, both, l3 }: BookQuery): number {
-  return levels * BOOKS_PER_DEPTH + (both ? BOTH_BOOKS : outcome_index) + (l3 ? BY_ORDER : 0);
+function variantOf({ outcome_index, levels, both }: BookQuery): number {
+  return levels * BOOKS_PER_DEPTH + (both ? BOTH_BOOKS : outcome_index);
 }
 
 function bookAnswer(views: Views, market: MarketEntry, query: BookQuery, sequence: number): object {
-  const { outcome_index, levels, both, l3 } = query;
+  const { outcome_index, levels, both } = query;
   const book = views.books.of(market.index);
-  const orders = views.orders[market.shard];
-  const bookOf = (outcome: Outcome): object =>
-    l3 ? bookOrders(book, orders, outcome, levels) : bookLevels(book, outcome, levels);
+  const bookOf = (outcome: Outcome): object => bookLevels(book, outcome, levels);
   if (!both) return { market_id: market.id, outcome_index, ...bookOf(outcome_index), sequence };
   return { market_id: market.id, outcome_0: bookOf(OUTCOME.YES), outcome_1: bookOf(OUTCOME.NO), sequence };
+}
+
+/** A book order by order, as long as it may be: it is written in pieces, and not kept as the shorter ones are. */
+function rowsOf(
+  views: Views,
+  market: MarketEntry,
+  { outcome_index, levels, both }: BookQuery,
+  sequence: number,
+  timestamp: number,
+): Iterator<string> {
+  // The copy is made now, the texts only as they are written.
+  const orders = new BookOrders(views.books.of(market.index), views.orders[market.shard], levels);
+  return (function* (): Generator<string> {
+    if (both) {
+      yield `{"market_id":"${market.id}","outcome_0":{`;
+      yield* orders.members(OUTCOME.YES);
+      yield '},"outcome_1":{';
+      yield* orders.members(OUTCOME.NO);
+      yield '}';
+    } else {
+      yield `{"market_id":"${market.id}","outcome_index":${outcome_index},`;
+      yield* orders.members(outcome_index);
+    }
+    yield `,"sequence":${sequence},"timestamp":${timestamp}}`;
+  })();
 }

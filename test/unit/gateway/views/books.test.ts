@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bestTicks, bookLevels } from '../../../../gateway/views/bookLevels.ts';
-import { bookOrders, MAX_ORDERS_SHOWN } from '../../../../gateway/views/bookOrders.ts';
+import { BookOrders, MAX_ORDERS_SHOWN } from '../../../../gateway/views/bookOrders.ts';
 import { Book, BookSide, NO_TICK } from '../../../../gateway/views/books.ts';
 import { OpenOrders } from '../../../../gateway/views/orders.ts';
 import { PairIndex } from '../../../../gateway/views/pairIndex.ts';
@@ -212,6 +212,12 @@ test('a place in the queue is counted from the nearer end, and not at all in the
   assert.equal(queuePosition(book, pool.orders, slots[2], 1).levelLots, 56);
 });
 
+type Shown = { bids: { price: string }[]; asks: { price: string }[]; has_more: boolean };
+
+function shownOrders(book: Book | undefined, from: OpenOrders, outcome: Outcome, levels: number): Shown {
+  return JSON.parse(`{${[...new BookOrders(book, from, levels).members(outcome)].join('')}}`);
+}
+
 test('a book order by order has the levels asked for, best first, and says when it is not all of them', () => {
   const pool = new Pool();
   const book = new Book(100);
@@ -226,19 +232,19 @@ test('a book order by order has the levels asked for, best first, and says when 
     return { id, price, remaining_token_quantity_atomic: String(lots * 100) };
   };
   const best = [order(first, '0.41', 5), order(second, '0.41', 7)];
-  assert.deepEqual(bookOrders(book, pool.orders, OUTCOME.YES, 2), {
+  assert.deepEqual(shownOrders(book, pool.orders, OUTCOME.YES, 2), {
     bids: [...best, order(low, '0.4', 3)],
     asks: [order(ask, '0.5', 2)],
     has_more: false,
   });
-  assert.deepEqual(bookOrders(book, pool.orders, OUTCOME.YES, 1).bids, best);
-  const mirrored = bookOrders(book, pool.orders, OUTCOME.NO, 1);
+  assert.deepEqual(shownOrders(book, pool.orders, OUTCOME.YES, 1).bids, best);
+  const mirrored = shownOrders(book, pool.orders, OUTCOME.NO, 1);
   assert.deepEqual(
     mirrored.asks.map(({ price }) => price),
     ['0.59', '0.59'],
   );
   for (let count = 0; count < MAX_ORDERS_SHOWN; count++) add(30, 1);
-  const cut = bookOrders(book, pool.orders, OUTCOME.YES, 100);
+  const cut = shownOrders(book, pool.orders, OUTCOME.YES, 100);
   assert.deepEqual([cut.bids.length, cut.has_more], [MAX_ORDERS_SHOWN, true]);
-  assert.deepEqual(bookOrders(undefined, pool.orders, OUTCOME.YES, 1), { bids: [], asks: [], has_more: false });
+  assert.deepEqual(shownOrders(undefined, pool.orders, OUTCOME.YES, 1), { bids: [], asks: [], has_more: false });
 });
