@@ -147,7 +147,7 @@ async function run(number: number, file: string, place: Place): Promise<Result> 
       const result = failure.isTimeout ? 'timed out' : 'caught';
       return { ...mutant, result, by: test, message: failure.message };
     }
-    passed.push(test);
+    if (failure === null) passed.push(test);
   }
   return { ...mutant, result: 'survived', by: passed.join(' ') };
 }

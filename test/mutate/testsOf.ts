@@ -30,6 +30,7 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
   ['gateway/access', ['api/edge', 'api/allowList', 'api/independent']],
   ['gateway/http/openapi.ts', ['api/openapi']],
   ['gateway/http/cors.ts', ['api/transport']],
+  ['gateway/http/requestCounts.ts', ['api/metrics']],
   ['gateway/http', ['api/transport', 'api/edge', 'api/pipelining']],
   ['gateway/idempotency', ['api/idempotency', 'fault/idempotency']],
   ['gateway/limits/redisCounterStore.ts', ['fault/redis']],

@@ -7,20 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from './directory.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Everything that the tests load. */
-const COPIED = [
-  '.env.example',
-  'package.json',
-  'tsconfig.json',
-  'bench',
-  'data/demo',
-  'data/docs',
-  'data/schema',
-  'engine',
-  'gateway',
-  'shared',
-  'test',
-];
+/** Everything that the tests load; without the state of an exchange that runs here. */
+const COPIED = ['.env.example', 'package.json', 'package-lock.json', 'tsconfig.json'];
+const COPIED_FOLDERS = ['bench', 'data', 'engine', 'gateway', 'shared', 'test'];
+const LIVE = join(ROOT, 'data/live');
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=tap'];
 /** The runner ends a test at its limit; failing that, the runner is ended itself so much later. */
 const GRACE_MS = 30_000;
@@ -40,7 +30,8 @@ export class ProjectCopy {
   readonly root = temporaryDirectory();
 
   constructor() {
-    for (const name of COPIED) cpSync(join(ROOT, name), join(this.root, name), { recursive: true });
+    const options = { recursive: true, filter: (path: string) => path !== LIVE };
+    for (const name of [...COPIED, ...COPIED_FOLDERS]) cpSync(join(ROOT, name), join(this.root, name), options);
     symlinkSync(join(ROOT, 'node_modules'), join(this.root, 'node_modules'));
   }
 
