@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
+import { parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
 import { adopt } from './adopt.ts';
@@ -16,6 +17,7 @@ import { AdminError, listShards, RunningError, type ShardFile, withExclusiveDire
 import { exportHistory } from './export.ts';
 import { saveHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
+import { rotateMasterKey } from './keyRotation.ts';
 import { type Plan, planRepair } from './plan.ts';
 import { carryOut } from './repair.ts';
 import { describeShards, howToProceed } from './verify.ts';
@@ -29,6 +31,9 @@ const USAGE = `Usage:
       the history, a line per event, from record N of each shard on; the exchange may be running
   npm run admin -- journal adopt [--data DIR]
       makes a new journal.key and vouches for the records there are: after an upgrade from a version without one
+  npm run admin -- keys rotate [--data DIR]
+      seals all secrets under a new master key: NEW_MASTER_KEY, or a random one where the key is a file of DIR; the
+      exchange must be stopped; after an interruption the same command finishes the rotation
   npm run admin -- audit [--data DIR]
       adds up every balance from the journals alone and compares; the exchange may be running, but only of one that is
       stopped deposits and withdrawals are compared with control.db
@@ -59,6 +64,7 @@ const COMMANDS: Record<string, { options: readonly OptionName[]; run: (options: 
   'journal repair': { options: ['shard', 'accept-loss'], run: repair },
   'journal export': { options: ['market', 'from', 'format'], run: exportJournals },
   'journal adopt': { options: [], run: adoptJournals },
+  'keys rotate': { options: [], run: rotateKeys },
   audit: { options: [], run: audit },
 };
 
@@ -162,6 +168,24 @@ async function adoptJournals(options: Options): Promise<boolean> {
     console.log(text);
     return isBalanced;
   });
+}
+
+async function rotateKeys(options: Options): Promise<boolean> {
+  const directory = dataDir(options);
+  return withExclusiveDirectory(directory, (control) => {
+    if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
+    const keys = { given: masterKeyFrom('MASTER_KEY'), next: masterKeyFrom('NEW_MASTER_KEY') };
+    for (const line of rotateMasterKey(directory, control, keys)) console.log(line);
+    return true;
+  });
+}
+
+/** Null when the variable is not set. */
+function masterKeyFrom(variable: string): Uint8Array | null {
+  const text = (process.env[variable] ?? '').trim();
+  const key = text === '' ? null : parseMasterKey(text);
+  if (text !== '' && key === null) throw new AdminError(`${variable}: not a master key`);
+  return key;
 }
 
 function dataDir(options: Options): string {

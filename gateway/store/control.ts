@@ -1,9 +1,11 @@
 /** Opens control.db and every store in it, in the order in which one needs the other. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JournalKey } from '../../shared/base/journalKey.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
 import { type AuditKey, deriveAuditKey } from '../../shared/crypto/auditChain.ts';
-import { MASTER_KEY_FILE } from '../../shared/crypto/masterKey.ts';
+import { JOURNAL_KEY_FILE } from '../../shared/crypto/journalKeyFile.ts';
+import { MASTER_KEY_FILE, NEXT } from '../../shared/crypto/masterKey.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import { AccountStates } from './accountStates.ts';
 import { Accounts } from './accounts.ts';
@@ -63,6 +65,7 @@ export function openControl(config: Config): Control {
     reserve.refill();
     const changes = new LaterSync({ database, walPath: `${path}-wal` });
     const platform = new Platform(database);
+    requireNoRotation(config.dataDir);
     const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
     const shards = openShards(config, platform);
     const areNew = !platform.hasJournals;
@@ -95,6 +98,13 @@ export function openControl(config: Config): Control {
     database.close();
     throw error;
   }
+}
+
+/** ROTATE-1 in engine/admin/keyRotation.ts. */
+function requireNoRotation(dataDir: string): void {
+  const left = [MASTER_KEY_FILE, JOURNAL_KEY_FILE].find((name) => existsSync(join(dataDir, name + NEXT)));
+  if (left === undefined) return;
+  throw new ConfigError(`${left}${NEXT}: a rotation was interrupted; finish it with: npm run admin -- keys rotate`);
 }
 
 /**

@@ -5,14 +5,16 @@
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import { MASTER_KEY_BYTES, readMasterKey } from '../../shared/crypto/masterKey.ts';
+import {
+  MASTER_KEY_BYTES,
+  MASTER_KEY_CHECK,
+  readMasterKey,
+  SEALED_ADMIN_TOKEN,
+} from '../../shared/crypto/masterKey.ts';
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import type { Platform } from './platform.ts';
 
-/** An empty sealed text: it opens only with the master key that all other texts are sealed under. */
-const MASTER_KEY_CHECK = 'master_key_check';
-const SEALED_ADMIN_TOKEN = 'sealed_admin_token';
 const TOKEN_BYTES = 24;
 
 export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, platform: Platform): Uint8Array {

@@ -9,19 +9,22 @@ import { assert } from '../base/assert.ts';
 import type { JournalKey } from '../base/journalKey.ts';
 import { openSecret, sealSecret } from './secretBox.ts';
 
-const NAME = 'journal.key';
+export const JOURNAL_KEY_FILE = 'journal.key';
 const OWNER = 'journal_key';
 const SECRET_BYTES = 32;
 
 type Content = { readonly secret: string; readonly keyed_from: readonly number[] };
 
 export function hasJournalKey(dataDir: string): boolean {
-  return existsSync(join(dataDir, NAME));
+  return existsSync(join(dataDir, JOURNAL_KEY_FILE));
 }
 
-/** Throws when the file is missing or damaged, or was sealed under another master key. */
-export function readJournalKey(dataDir: string, masterKey: Uint8Array): JournalKey {
-  const sealed = Buffer.from(readFileSync(join(dataDir, NAME), 'utf8').trim(), 'base64');
+/**
+ * Throws when the file is missing or damaged, or was sealed under another master key.
+ * @param suffix of the file's name
+ */
+export function readJournalKey(dataDir: string, masterKey: Uint8Array, suffix = ''): JournalKey {
+  const sealed = Buffer.from(readFileSync(join(dataDir, JOURNAL_KEY_FILE + suffix), 'utf8').trim(), 'base64');
   const content: Content = JSON.parse(openSecret(masterKey, OWNER, sealed).toString());
   return { secret: Buffer.from(content.secret, 'hex'), keyedFrom: content.keyed_from };
 }
@@ -32,11 +35,16 @@ export function makeJournalKey(keyedFrom: readonly number[]): JournalKey {
 }
 
 /** After a crash at any moment the file is the old one or the new one. */
-export function writeJournalKey(dataDir: string, masterKey: Uint8Array, { secret, keyedFrom }: JournalKey): void {
+export function writeJournalKey(
+  dataDir: string,
+  masterKey: Uint8Array,
+  { secret, keyedFrom }: JournalKey,
+  suffix = '',
+): void {
   assert(secret.length === SECRET_BYTES, 'journal key: the secret has its length');
   const content: Content = { secret: Buffer.from(secret).toString('hex'), keyed_from: keyedFrom };
   const sealed = sealSecret(masterKey, OWNER, Buffer.from(JSON.stringify(content)));
-  const path = join(dataDir, NAME);
+  const path = join(dataDir, JOURNAL_KEY_FILE + suffix);
   const fd = openSync(`${path}.new`, 'w', 0o600);
   try {
     writeSync(fd, `${sealed.toString('base64')}\n`);

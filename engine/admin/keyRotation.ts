@@ -1,0 +1,158 @@
+/**
+ * `admin keys rotate`: seals everything that is sealed under the master key under a new one. The exchange must be
+ * stopped; the caller holds its lock.
+ *
+ *   next files written ──► control.db, one transaction ──► next files take their names
+ *                          └─ from here on the new key holds
+ *
+ * Invariants:
+ *   ROTATE-1  At every moment one master key opens everything: the old one until the transaction, the new one after
+ *             it, with the files named `.next` where they exist. The command, run again, finishes what was interrupted.
+ *             Until then the exchange does not start, because it would not know which files hold.
+ *   ROTATE-2  Before the transaction ends, everything has been opened under the new key once.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import { JOURNAL_HEADS } from '../../shared/crypto/journalHeads.ts';
+import { JOURNAL_KEY_FILE, readJournalKey, writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import {
+  MASTER_KEY_BYTES,
+  MASTER_KEY_CHECK,
+  MASTER_KEY_FILE,
+  NEXT,
+  readMasterKey,
+  SEALED_ADMIN_TOKEN,
+} from '../../shared/crypto/masterKey.ts';
+import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
+import { syncDirectory } from '../base/syncDirectory.ts';
+import { AdminError } from './directory.ts';
+
+/** The rows of the table `platform` that are sealed, as base64. The check has to be there. */
+const SEALED_ROWS = [MASTER_KEY_CHECK, SEALED_ADMIN_TOKEN, JOURNAL_HEADS];
+
+export type MasterKeys = {
+  /** MASTER_KEY, or null: the file in the data directory. */
+  readonly given: Uint8Array | null;
+  /** NEW_MASTER_KEY, or null: a random one in the file. */
+  readonly next: Uint8Array | null;
+};
+
+/** @returns what was done, a line each. */
+export function rotateMasterKey(directory: string, control: Database.Database, keys: MasterKeys): string[] {
+  const interrupted = finishInterrupted(directory, control, keys);
+  if (interrupted !== null) return interrupted;
+  const old = keys.given ?? readMasterKey(join(directory, MASTER_KEY_FILE));
+  assert(old !== null && opensCheck(control, old), 'ROTATE-1: a master key opens everything');
+  if (keys.next === null && keys.given !== null) {
+    throw new AdminError('NEW_MASTER_KEY: set it to the key that MASTER_KEY is to be, such as `openssl rand -hex 32`');
+  }
+  const fresh = keys.next ?? randomBytes(MASTER_KEY_BYTES);
+  if (Buffer.compare(fresh, old) === 0) throw new AdminError('NEW_MASTER_KEY: it is the key there is');
+  const journalKey = readJournalKey(directory, old);
+  if (keys.next === null) {
+    const path = join(directory, MASTER_KEY_FILE + NEXT);
+    writeFileSync(path, `${Buffer.from(fresh).toString('hex')}\n`, { mode: 0o600, flush: true });
+  }
+  writeJournalKey(directory, fresh, journalKey, NEXT);
+  const count = reseal(control, old, fresh);
+  rename(directory, keys.next !== null);
+  return [`sealed anew: journal.key and ${count} secrets of control.db`, nextStep(keys)];
+}
+
+/** Null when no rotation was under way; leftovers of one that had changed nothing yet are removed. */
+function finishInterrupted(directory: string, control: Database.Database, keys: MasterKeys): string[] | null {
+  const file = join(directory, MASTER_KEY_FILE);
+  const fromFile = existsSync(file) ? readMasterKey(file) : null;
+  const fromNext = existsSync(file + NEXT) ? readMasterKey(file + NEXT) : null;
+  const candidates = [keys.given ?? fromFile, keys.next, fromNext];
+  const valid = candidates.find((key) => key !== null && opensCheck(control, key));
+  if (valid == null) throw new AdminError('MASTER_KEY: not the key this data directory was made with');
+  const journalKeyPath = join(directory, JOURNAL_KEY_FILE);
+  const isCommitted = existsSync(journalKeyPath + NEXT) && !opensJournalKey(directory, valid, '');
+  if (!isCommitted && valid === candidates[0]) {
+    for (const path of [journalKeyPath, file]) rmSync(path + NEXT, { force: true });
+    return null;
+  }
+  if (isCommitted && !opensJournalKey(directory, valid, NEXT)) throw new AdminError(`${journalKeyPath} is damaged`);
+  rename(directory, fromNext === null || Buffer.compare(fromNext, valid) !== 0);
+  return ['a rotation that was interrupted is finished', nextStep(keys)];
+}
+
+/** @param isKeyElsewhere the new key is not in the data directory, so the file of the old one is of no use any more. */
+function rename(directory: string, isKeyElsewhere: boolean): void {
+  const master = join(directory, MASTER_KEY_FILE);
+  const journal = join(directory, JOURNAL_KEY_FILE);
+  if (existsSync(journal + NEXT)) renameSync(journal + NEXT, journal);
+  if (isKeyElsewhere) for (const path of [master, master + NEXT]) rmSync(path, { force: true });
+  else if (existsSync(master + NEXT)) renameSync(master + NEXT, master);
+  syncDirectory(directory);
+}
+
+/** @returns how many secrets there were. */
+function reseal(control: Database.Database, old: Uint8Array, fresh: Uint8Array): number {
+  // The old ciphertexts are overwritten and not only released.
+  control.pragma('secure_delete = ON');
+  const count = control.transaction(() => resealRows(control, old, fresh) + resealKeys(control, old, fresh))();
+  control.pragma('wal_checkpoint(TRUNCATE)');
+  return count;
+}
+
+function resealRows(control: Database.Database, old: Uint8Array, fresh: Uint8Array): number {
+  const write = control.prepare<[string, string]>('UPDATE platform SET value = ? WHERE key = ?');
+  const sealed = SEALED_ROWS.flatMap((name) => {
+    const text = readRow(control, name);
+    return text === undefined ? [] : [{ name, box: Buffer.from(text, 'base64') }];
+  });
+  for (const { name, box } of sealed) write.run(resealed(box, name, old, fresh).toString('base64'), name);
+  return sealed.length;
+}
+
+function resealKeys(control: Database.Database, old: Uint8Array, fresh: Uint8Array): number {
+  const rows = control
+    .prepare<[], { key_id: string; sealed_secret: Buffer }>('SELECT key_id, sealed_secret FROM api_keys')
+    .all();
+  const write = control.prepare<[Buffer, string]>('UPDATE api_keys SET sealed_secret = ? WHERE key_id = ?');
+  for (const { key_id, sealed_secret } of rows) write.run(resealed(sealed_secret, key_id, old, fresh), key_id);
+  return rows.length;
+}
+
+/** ROTATE-2. */
+function resealed(box: Uint8Array, owner: string, old: Uint8Array, fresh: Uint8Array): Buffer {
+  const secret = openSecret(old, owner, box);
+  const result = sealSecret(fresh, owner, secret);
+  assert(openSecret(fresh, owner, result).equals(secret), 'ROTATE-2: what was sealed opens again');
+  return result;
+}
+
+function opensCheck(control: Database.Database, key: Uint8Array): boolean {
+  const check = readRow(control, MASTER_KEY_CHECK);
+  if (check === undefined) throw new AdminError('control.db knows no master key: the exchange was never started on it');
+  try {
+    openSecret(key, MASTER_KEY_CHECK, Buffer.from(check, 'base64'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function opensJournalKey(directory: string, key: Uint8Array, suffix: string): boolean {
+  try {
+    readJournalKey(directory, key, suffix);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readRow(control: Database.Database, name: string): string | undefined {
+  return control.prepare<[string], string>('SELECT value FROM platform WHERE key = ?').pluck().get(name);
+}
+
+function nextStep({ next }: MasterKeys): string {
+  return next === null
+    ? `the new key is in ${MASTER_KEY_FILE} of the data directory`
+    : 'set MASTER_KEY to the value of NEW_MASTER_KEY before the next start';
+}
