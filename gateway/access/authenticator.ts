@@ -58,6 +58,11 @@ export class Authenticator {
     this.#nonces = nonces;
   }
 
+  /** Asked again when a shared counter has been waited for: a key may have been revoked meanwhile. */
+  isInForce({ keyId }: ApiKey): boolean {
+    return this.#keys.find(keyId)?.revoked === false;
+  }
+
   /** The checks that need only the headers. */
   admit(credentials: Credentials, nowMs: number): Authentication {
     if (isIncomplete(credentials)) return refuse(ERRORS.MISSING_API_KEY_HEADERS, 'headers');

@@ -75,7 +75,8 @@ export class IdentityStage {
       this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE });
       return false;
     }
-    const passage = this.#pass(call, limiter?.countKey(key, route, startedMs) ?? null);
+    const counted = limiter?.countKey(key, route, startedMs) ?? null;
+    const passage = counted instanceof Promise ? this.#passLate(call, key, counted) : this.#pass(call, counted);
     if (passage === true) return true;
     if (passage === false) authenticator.giveBack(key, credentials);
     else {
@@ -143,6 +144,13 @@ export class IdentityStage {
   #pass(call: Call, result: LimitResult | Promise<LimitResult> | null): Passage {
     if (result === null) return true;
     return result instanceof Promise ? result.then((late) => this.#apply(call, late)) : this.#apply(call, result);
+  }
+
+  async #passLate(call: Call, key: ApiKey, counted: Promise<LimitResult>): Promise<boolean> {
+    const result = await counted;
+    if (this.#options.authenticator.isInForce(key)) return this.#apply(call, result);
+    refuse(call, { row: ERRORS.API_KEY_REVOKED, details: { step: 'api_key' } });
+    return false;
   }
 
   #apply(call: Call, result: LimitResult): boolean {

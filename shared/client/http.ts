@@ -24,7 +24,8 @@ export class ApiError extends Error {
 /**
  * Resolves to the parsed body of a 2xx answer. Any other answer rejects with an ApiError. Without an answer (connection
  * refused or lost, timeout) it rejects with the error of `fetch`; an order may have been placed then, which a request
- * for its hash finds out.
+ * for its hash finds out. `fetch` keeps connections open no longer than the `Keep-Alive` of their last answer allows,
+ * so that no request meets the close of an idle connection.
  */
 export async function sendRequest<T>(
   origin: string,

@@ -94,6 +94,31 @@ test('a client that comes back with its last sequence gets exactly the frames af
   whole.assertShown(rig.shown());
 });
 
+test('a replay with checksums skips no frame that was kept without: a book follows (RULES.md 8.7)', async (t) => {
+  const rig = await StreamRig.start(t, SEED + 12);
+  const id = rig.marketId(0);
+  const plain = await StreamClient.open(t, rig.baseUrl);
+  await plain.subscribe({ markets: [id], from_sequence: { [id]: 0 } });
+  await rig.runBatches(20, 10);
+  const first = await StreamClient.open(t, rig.baseUrl);
+  await first.subscribe({ markets: [id], from_sequence: { [id]: 0 }, checksum: true });
+  await rig.runBatches(5, 10);
+  const second = await StreamClient.open(t, rig.baseUrl);
+  await second.subscribe({ markets: [id], from_sequence: { [id]: 0 }, checksum: true });
+  for (const client of [plain, first, second]) await client.settle();
+  const sequences = (client: StreamClient): number[] => client.frames.filter(isSequenced).map((row) => row.sequence);
+  assert.ok(plain.of('trade').length > 0, `seed ${SEED + 12}`);
+  for (const client of [first, second]) {
+    assert.deepEqual(sequences(client), sequences(plain));
+    assert.equal(client.of('book').length, 1);
+    const at = client.frames.findIndex(({ channel }) => channel === 'book');
+    const book = new StreamBook(id);
+    book.follow(client.frames.slice(at));
+    book.assertShown(rig.shown());
+    assert.ok(client.frames.slice(at).every((row) => row.channel !== 'book_delta' || row.data.checksum !== undefined));
+  }
+});
+
 test('a sequence that is no longer kept, or not there yet, is answered with the book (RULES.md 8.7)', async (t) => {
   const rig = await StreamRig.start(t, SEED + 3);
   rig.run(50);

@@ -598,6 +598,27 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/hostile/fullRing.test.ts',
   },
   {
+    name: 'a replay with checksums has frames without, and no book after them',
+    file: 'gateway/stream/socket/subscriptions.ts',
+    search: 'if (this.#isLive && this.#lacksChecksum) this',
+    replace: 'if (!this.#isLive && this.#lacksChecksum) this',
+    caughtBy: 'test/api/streamFlow.test.ts',
+  },
+  {
+    name: 'the replays of an address have no budget',
+    file: 'gateway/stream/socket/replayBudgets.ts',
+    search: 'budget.leftBytes -= bytes;',
+    replace: 'budget.leftBytes -= 0 * bytes;',
+    caughtBy: 'test/unit/gateway/stream/socket/catchUps.test.ts',
+  },
+  {
+    name: 'a turn sends replays without end',
+    file: 'gateway/stream/socket/catchUps.ts',
+    search: '      this.#stepsLeft--;\n',
+    replace: '',
+    caughtBy: 'test/unit/gateway/stream/socket/catchUps.test.ts',
+  },
+  {
     name: 'a WebSocket that has closed is still counted',
     file: 'gateway/http/door.ts',
     search: '        this.#onConnection(null, -1);\n',

@@ -175,10 +175,14 @@ export class MarketChannel {
     return OUTCOMES.map((outcome) => toFrame(bboFrame(this.market, this.log.last, timeMs, this.#bookOf(), outcome)));
   }
 
-  /** True when every frame after `sequence` is kept, with its checksum if that is wanted. */
-  canReplay(sequence: number, withChecksum: boolean): boolean {
-    if (sequence > this.log.last || sequence + 1 < this.log.first) return false;
-    return !withChecksum || sequence === this.log.last || sequence + 1 >= this.checksumFrom;
+  /** True when every frame after `sequence` is kept. */
+  canReplay(sequence: number): boolean {
+    return sequence <= this.log.last && sequence + 1 >= this.log.first;
+  }
+
+  /** True when every delta after `sequence` was kept with its checksum. */
+  isChecked(sequence: number): boolean {
+    return sequence === this.log.last || sequence + 1 >= this.checksumFrom;
   }
 
   replayFrame(sequence: number, withChecksum: boolean): Buffer {

@@ -14,6 +14,7 @@ import type { ErrorRow } from '../../../shared/base/errors.ts';
 import type { ApiKey } from '../../access/principal.ts';
 import type { Refusal } from '../../http/refusal.ts';
 import { toFrame } from '../market/channel.ts';
+import type { CatchingUp } from './catchUps.ts';
 import { CLOSE, MAX_BUFFERED_BYTES, MAX_MESSAGES_PER_SECOND, PACED_BUFFERED_BYTES } from './limits.ts';
 import type { RequestId } from './requests.ts';
 import type { FrameSink, MarketSubscription, Subscription, UserSubscription } from './subscriptions.ts';
@@ -29,11 +30,18 @@ type Socket = Pick<WebSocket<SocketData>, 'send' | 'end' | 'close' | 'ping' | 'c
 const LOOK_EVERY_BYTES = 65_536;
 /** Result of `send`: uWebSockets.js has dropped the frame and closes the connection. */
 const DROPPED = 2;
-/** Replay steps in one turn of the loop: a client that reads fast must not keep the others waiting. */
-const STEPS_A_TURN = 16;
 const SECOND_MS = 1000;
 
-export class Connection implements FrameSink {
+/** The stream, as its connections see it. */
+export type ConnectionHost = {
+  nowMs(): number;
+  /** Frames start to wait for a `flush`. */
+  pushed(connection: Connection): void;
+  /** So many bytes wait for the client. */
+  buffered(connection: Connection, bytes: number): void;
+};
+
+export class Connection implements FrameSink, CatchingUp {
   /** Null: an anonymous connection. */
   readonly key: ApiKey | null;
   /** An anonymous connection counts towards the limit of this address. */
@@ -44,24 +52,28 @@ export class Connection implements FrameSink {
   lastReceivedMs: number;
   nextPingMs = 0;
   nextHeartbeatMs = 0;
-  readonly #onPushed: (connection: Connection) => void;
+  readonly #host: ConnectionHost;
   #socket: Socket | null = null;
   #outbox: Buffer[] = [];
   /** Subscriptions that are not live, in the order in which they are served. */
   readonly #catchingUp = new Set<Subscription>();
-  #turn: NodeJS.Immediate | null = null;
   /** The times of the last messages; the oldest is at the cursor. */
   readonly #messageMs = new Float64Array(MAX_MESSAGES_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
   #messageCursor = 0;
-  readonly #nowMs: () => number;
 
-  /** @param onPushed called when frames start to wait for a `flush`. */
-  constructor(key: ApiKey | null, address: string, nowMs: () => number, onPushed: (connection: Connection) => void) {
+  constructor(key: ApiKey | null, address: string, host: ConnectionHost) {
     this.key = key;
     this.address = address;
-    this.#nowMs = nowMs;
-    this.#onPushed = onPushed;
-    this.lastReceivedMs = nowMs();
+    this.#host = host;
+    this.lastReceivedMs = host.nowMs();
+  }
+
+  get isAnonymous(): boolean {
+    return this.key === null;
+  }
+
+  get owner(): string {
+    return this.key === null ? `address ${this.address}` : this.key.keyId;
   }
 
   get isOpen(): boolean {
@@ -77,8 +89,6 @@ export class Connection implements FrameSink {
   closed(): void {
     this.#socket = null;
     this.#outbox = [];
-    if (this.#turn !== null) clearImmediate(this.#turn);
-    this.#turn = null;
     this.#catchingUp.clear();
     for (const subscription of this.markets.values()) subscription.end();
     this.markets.clear();
@@ -88,7 +98,7 @@ export class Connection implements FrameSink {
 
   /** @returns whether the client may send another message now. */
   countMessage(): boolean {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#host.nowMs();
     const isOver = nowMs - this.#messageMs[this.#messageCursor] < SECOND_MS;
     this.#messageMs[this.#messageCursor] = nowMs;
     this.#messageCursor = (this.#messageCursor + 1) % MAX_MESSAGES_PER_SECOND;
@@ -97,7 +107,7 @@ export class Connection implements FrameSink {
 
   push(frame: Buffer): void {
     if (this.#socket === null) return;
-    if (this.#outbox.length === 0) this.#onPushed(this);
+    if (this.#outbox.length === 0) this.#host.pushed(this);
     this.#outbox.push(frame);
   }
 
@@ -140,33 +150,47 @@ export class Connection implements FrameSink {
     const outbox = this.#outbox;
     if (socket === null || outbox.length === 0) return;
     this.#outbox = [];
-    let isSlow = false;
-    socket.cork(() => {
-      isSlow = !sendAll(socket, outbox);
-    });
+    // The bytes that this flush adds show at the next one, or when the socket drains.
+    const bufferedBytes = socket.getBufferedAmount();
+    this.#host.buffered(this, bufferedBytes);
+    let isSlow = bufferedBytes > MAX_BUFFERED_BYTES;
+    if (!isSlow) {
+      socket.cork(() => {
+        isSlow = !sendAll(socket, outbox);
+      });
+    }
     if (isSlow) this.end(CLOSE.TRY_AGAIN_LATER, 'slow consumer');
   }
 
-  /** The socket has drained, or a subscription has to catch up: sends more of the missing frames. */
-  catchUp(): void {
-    if (this.#turn !== null) return;
-    for (let step = 0; this.#catchingUp.size > 0 && step < STEPS_A_TURN; step++) {
-      if (this.#socket === null || this.#socket.getBufferedAmount() > PACED_BUFFERED_BYTES) return;
-      const [subscription] = this.#catchingUp;
-      if (subscription!.catchUp(this.#nowMs())) this.#catchingUp.delete(subscription!);
-      this.flush();
-    }
-    if (this.#catchingUp.size === 0) return;
-    this.#turn = setImmediate(() => {
-      this.#turn = null;
-      this.catchUp();
-    });
+  /** The socket has sent what waited for its client, or a part of it. */
+  drained(): void {
+    if (this.#socket !== null) this.#host.buffered(this, this.#socket.getBufferedAmount());
+  }
+
+  /** Closes without a word, and frees what waits for the client. */
+  cut(): void {
+    this.#socket?.close();
+  }
+
+  get canStep(): boolean {
+    if (this.#socket === null || this.#catchingUp.size === 0) return false;
+    return this.#socket.getBufferedAmount() <= PACED_BUFFERED_BYTES;
+  }
+
+  /** Sends some of the missing frames of the subscription that is next. */
+  step(): number {
+    const [subscription] = this.#catchingUp;
+    if (subscription!.catchUp(this.#host.nowMs())) this.#catchingUp.delete(subscription!);
+    let bytes = 0;
+    for (const frame of this.#outbox) bytes += frame.length;
+    this.flush();
+    return bytes;
   }
 }
 
 /** CONNECTION-2. @returns whether the client keeps up. */
 function sendAll(socket: Socket, frames: readonly Buffer[]): boolean {
-  let unseenBytes = LOOK_EVERY_BYTES;
+  let unseenBytes = 0;
   for (const frame of frames) {
     if (unseenBytes >= LOOK_EVERY_BYTES) {
       if (socket.getBufferedAmount() > MAX_BUFFERED_BYTES) return false;

@@ -26,9 +26,11 @@ import { MassCancels } from '../../trading/massCancels.ts';
 import type { Views } from '../../views/index.ts';
 import type { StreamFeeds } from '../feeds.ts';
 import { MAX_MARKETS } from '../frames.ts';
-import { Connection, type SocketData } from './connection.ts';
+import { CatchUps } from './catchUps.ts';
+import { Connection, type ConnectionHost, type SocketData } from './connection.ts';
 import * as limits from './limits.ts';
 import { parseRequest, type Request, type SubscribeData, type UnsubscribeData } from './requests.ts';
+import { SendBuffers } from './sendBuffers.ts';
 import { MarketSubscription, UserSubscription } from './subscriptions.ts';
 
 type StreamOptions = {
@@ -38,6 +40,8 @@ type StreamOptions = {
   readonly catalog: Pick<Catalog, 'byId'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Bytes that may wait for all clients together. */
+  readonly maxBufferedBytes?: number;
 };
 
 const TICK_MS = 1000;
@@ -59,11 +63,20 @@ export class Stream {
   readonly #byOwner = new Map<string, Set<Connection>>();
   /** Connections with frames in their outbox. */
   readonly #pushed = new Set<Connection>();
+  readonly #sendBuffers: SendBuffers;
+  readonly #catchUps: CatchUps;
+  readonly #host: ConnectionHost = {
+    nowMs: () => this.#options.clock.nowMs(),
+    pushed: (connection) => this.#pushed.add(connection),
+    buffered: (connection, bytes) => this.#sendBuffers.note(connection, bytes),
+  };
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: StreamOptions) {
     const { views, engine, feeds } = options;
     this.#options = options;
+    this.#sendBuffers = new SendBuffers(options.maxBufferedBytes);
+    this.#catchUps = new CatchUps(this.#host.nowMs);
     this.#cancels = new MassCancels({
       shards: views.orders.length,
       send: (shard, account, onReply, part) =>
@@ -80,6 +93,7 @@ export class Stream {
   /** Closes every connection. The server accepts no more. */
   close(): void {
     clearInterval(this.#timer);
+    this.#catchUps.stop();
     for (const connection of [...this.#connections]) connection.end(limits.CLOSE.GOING_AWAY, 'server is stopping');
   }
 
@@ -100,12 +114,7 @@ export class Stream {
   }
 
   connection(key: ApiKey | null, address: string): Connection {
-    return new Connection(
-      key,
-      address,
-      () => this.#options.clock.nowMs(),
-      (connection) => this.#pushed.add(connection),
-    );
+    return new Connection(key, address, this.#host);
   }
 
   readonly behavior: WebSocketBehavior<SocketData> = {
@@ -131,13 +140,18 @@ export class Stream {
     pong: (socket) => {
       socket.getUserData().connection.lastReceivedMs = this.#options.clock.nowMs();
     },
-    drain: (socket) => socket.getUserData().connection.catchUp(),
+    drain: (socket) => {
+      const { connection } = socket.getUserData();
+      connection.drained();
+      this.#catchUps.serve(connection);
+    },
     close: (socket) => this.#closed(socket.getUserData().connection),
   };
 
   /** Sends pings and heartbeats, and closes connections that are idle or whose key has expired. */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
+    this.#catchUps.tick();
     this.#cancels.send();
     for (const connection of [...this.#connections]) {
       if (nowMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
@@ -180,7 +194,7 @@ export class Stream {
     connection.nextPingMs = nowMs + limits.PING_EVERY_MS;
     connection.nextHeartbeatMs = nowMs + limits.HEARTBEAT_EVERY_MS;
     this.#connections.add(connection);
-    const owner = ownerOf(connection);
+    const { owner } = connection;
     const most = connection.key === null ? limits.MAX_CONNECTIONS_PER_ADDRESS : limits.MAX_CONNECTIONS_PER_KEY;
     const others = this.#byOwner.get(owner) ?? new Set();
     this.#byOwner.set(owner, others.add(connection));
@@ -191,7 +205,9 @@ export class Stream {
   #closed(connection: Connection): void {
     this.#connections.delete(connection);
     this.#pushed.delete(connection);
-    const owner = ownerOf(connection);
+    this.#catchUps.forget(connection);
+    this.#sendBuffers.note(connection, 0);
+    const { owner } = connection;
     const others = this.#byOwner.get(owner);
     others?.delete(connection);
     if (others?.size === 0) this.#byOwner.delete(owner);
@@ -212,7 +228,7 @@ export class Stream {
       connection.end(limits.CLOSE.INTERNAL, ERRORS.INTERNAL_ERROR.message);
     }
     this.#flushPushed();
-    connection.catchUp();
+    this.#catchUps.serve(connection);
   }
 
   #handle(connection: Connection, bytes: Buffer, isBinary: boolean): void {
@@ -324,11 +340,8 @@ export class Stream {
   #flushPushed(): void {
     for (const connection of this.#pushed) connection.flush();
     this.#pushed.clear();
+    this.#sendBuffers.enforce();
   }
-}
-
-function ownerOf({ key, address }: Connection): string {
-  return key === null ? `address ${address}` : key.keyId;
 }
 
 function hasExpired({ expiresAtMs }: ApiKey, nowMs: number): boolean {

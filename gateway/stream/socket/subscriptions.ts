@@ -35,6 +35,8 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
   #isLive = true;
   /** While not live: the last sequence sent, or NEEDS_BOOK. */
   #cursor = 0;
+  /** Frames of this replay were kept without the checksum that they should have: a book follows them. */
+  #lacksChecksum = false;
 
   constructor(channel: MarketChannel, sink: FrameSink, wantsChecksum: boolean) {
     this.channel = channel;
@@ -76,6 +78,7 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
   startAfter(sequence: number): void {
     this.#isLive = false;
     this.#cursor = sequence;
+    this.#lacksChecksum = false;
   }
 
   push(frame: Buffer): void {
@@ -84,7 +87,7 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
 
   catchUp(nowMs: number): boolean {
     const { channel } = this;
-    if (this.#cursor === NEEDS_BOOK || !channel.canReplay(this.#cursor, this.#wantsChecksum)) {
+    if (this.#cursor === NEEDS_BOOK || !channel.canReplay(this.#cursor)) {
       this.#sink.push(channel.bookFrame(nowMs));
       this.#isLive = true;
       return true;
@@ -93,8 +96,10 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
     const end = Math.min(last, this.#cursor + FRAMES_A_TURN);
     assert(this.#cursor <= last, 'SUBSCRIPTION-1: a subscription is never ahead of its channel');
     const hasReplayed = this.#cursor < last;
+    if (this.#wantsChecksum && !channel.isChecked(this.#cursor)) this.#lacksChecksum = true;
     while (this.#cursor < end) this.#sink.push(channel.replayFrame(++this.#cursor, this.#wantsChecksum));
     this.#isLive = this.#cursor === last;
+    if (this.#isLive && this.#lacksChecksum) this.#sink.push(channel.bookFrame(nowMs));
     // `bbo` frames are not replayed: one for each outcome shows the current best prices.
     if (this.#isLive && hasReplayed) for (const frame of channel.bestFrames(nowMs)) this.#sink.push(frame);
     return this.#isLive;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -530,3 +530,21 @@ function bytesOf(hex: string): Uint8Array {
   assert.ok(tryParseHex(hex, out.length, out, 0));
   return out;
 }
+
+test('a connection is not used for longer than its last answer allowed: a request cannot meet its close', async () => {
+  const connections = async (headers: Record<string, string>): Promise<number> => {
+    const used = new Set<Socket>();
+    const note = (request: { socket: Socket }): unknown => used.add(request.socket);
+    server.on('request', note);
+    // Otherwise the server would send a line of its own.
+    server.keepAliveTimeout = 0;
+    answers = { 'GET /v1/time': { headers, body: { time: 1 } } };
+    const client = new ExchangeClient({ baseUrl });
+    for (let count = 0; count < 6; count++) await client.time();
+    server.off('request', note);
+    return used.size;
+  };
+  assert.ok((await connections({ 'Keep-Alive': 'timeout=60' })) < 6);
+  // Less than the margin that the client keeps.
+  assert.equal(await connections({ 'Keep-Alive': 'timeout=1' }), 6);
+});
