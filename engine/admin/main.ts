@@ -13,6 +13,7 @@ import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
 import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
+import { AuditLogCheck } from './auditLog.ts';
 import { AdminError, listShards, RunningError, type ShardFile, withExclusiveDirectory } from './directory.ts';
 import { exportHistory } from './export.ts';
 import { saveHeads } from './heads.ts';
@@ -37,6 +38,9 @@ const USAGE = `Usage:
   npm run admin -- audit [--data DIR]
       adds up every balance from the journals alone and compares; the exchange may be running, but only of one that is
       stopped deposits and withdrawals are compared with control.db
+  npm run admin -- audit-log [--data DIR] [--from N]
+      writes the audit log from record N on, a line of JSON per record, and says on standard error whether its chain is
+      whole; the exchange may be running
 
 DIR is DATA_DIR or data/live. MASTER_KEY is needed where the exchange was started with it.`;
 
@@ -66,6 +70,7 @@ const COMMANDS: Record<string, { options: readonly OptionName[]; run: (options: 
   'journal adopt': { options: [], run: adoptJournals },
   'keys rotate': { options: [], run: rotateKeys },
   audit: { options: [], run: audit },
+  'audit-log': { options: ['from'], run: auditLog },
 };
 
 function parse(args: string[]) {
@@ -132,12 +137,7 @@ async function exportJournals(options: Options): Promise<boolean> {
   if (options.format !== undefined && options.format !== 'ndjson') throw new UsageError('--format: only ndjson');
   const from = integerOf('from', options.from, 1) ?? 1;
   const chunks = exportHistory(await listShards(dataDir(options)), { market, from });
-  try {
-    await pipeline(Readable.from(chunks), process.stdout, { end: false });
-  } catch (error) {
-    // The reader has closed the pipe, as `| head` does after a few lines.
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-  }
+  await print(chunks);
   return true;
 }
 
@@ -186,6 +186,23 @@ function masterKeyFrom(variable: string): Uint8Array | null {
   const key = text === '' ? null : parseMasterKey(text);
   if (text !== '' && key === null) throw new AdminError(`${variable}: not a master key`);
   return key;
+}
+
+async function auditLog(options: Options): Promise<boolean> {
+  const check = await AuditLogCheck.of(dataDir(options));
+  await print(check.lines(integerOf('from', options.from, 1) ?? 1));
+  const { lines, isSound } = check.report();
+  for (const line of lines) console.error(line);
+  return isSound;
+}
+
+async function print(chunks: Iterable<string> | AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(Readable.from(chunks), process.stdout, { end: false });
+  } catch (error) {
+    // The reader has closed the pipe, as `| head` does after a few lines.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  }
 }
 
 function dataDir(options: Options): string {

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { AuditQuery, AuditRecord } from '../../shared/client/types.ts';
-import { deriveAuditKey, follows, NO_RECORDS, readLine } from '../../shared/crypto/auditChain.ts';
+import { chainLine, deriveAuditKey, follows, NO_RECORDS, readLine } from '../../shared/crypto/auditChain.ts';
 import { startServer } from '../support/server.ts';
+
+const ADMIN = fileURLToPath(new URL('../../engine/admin/main.ts', import.meta.url));
 
 const server = await startServer({ after });
 
@@ -160,5 +164,83 @@ describe('the audit log', () => {
     const made = (body.events as { slug: string }[]).filter(({ slug }) => /^event-\d+$/.test(slug));
     assert.ok(made.length >= answered.length);
     for (const { slug } of made) assert.ok(slugsOf(attempts).includes(slug), `${slug} was made`);
+  });
+});
+
+describe('npm run admin -- audit-log', () => {
+  const path = join(server.dataDir, 'audit.log');
+
+  type Ran = { status: number | null; records: AuditRecord[]; verdict: string[] };
+  function exported(...args: string[]): Ran {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', ADMIN, 'audit-log', ...args],
+      { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', DATA_DIR: server.dataDir } },
+    );
+    const records = stdout.split('\n').filter((line) => line.startsWith('{'));
+    return { status, records: records.map((line) => JSON.parse(line)), verdict: stderr.trimEnd().split('\n') };
+  }
+
+  test('exports what a running exchange has written, and verifies it', async () => {
+    await server.admin.pause();
+    await server.admin.resume();
+    const { status, records, verdict } = exported();
+    assert.equal(status, 0, verdict.join('\n'));
+    assert.equal(verdict.at(-1), 'the chain is whole');
+    assert.match(verdict.join('\n'), /the exchange is running/);
+    assert.deepEqual(records.toReversed(), await recordsOf());
+    assert.equal(exported('--from', '5').records[0]!.sequence, 5);
+  });
+
+  test('finds, in the files of a stopped one, whatever was changed in them', async () => {
+    await server.stop();
+    const whole = readFileSync(path, 'utf8');
+    const lines = whole.split('\n').slice(0, -1);
+    const middle = lines.length >> 1;
+    const forged = chainLine(readLine(lines[middle - 1]!, null)!, { event: 'stop' }, deriveAuditKey(Buffer.alloc(32)));
+    const changes: [string, string[], RegExp][] = [
+      ['nothing', lines, /^the chain is whole$/],
+      ['one digit of a record', lines.with(middle, lines[middle]!.replace('":"2', '":"3')), /is not as it was written/],
+      [
+        'a record is removed',
+        lines.toSpliced(middle, 1),
+        new RegExp(`records ${middle + 1} to ${middle + 1} are missing`),
+      ],
+      ['two records change places', lines.with(3, lines[4]!).with(4, lines[3]!), /stands after record|are missing/],
+      ['the last record is removed', lines.slice(0, -1), /which control.db knows, is missing/],
+      ['the first record is removed', lines.slice(1), /records 1 to 1 are missing/],
+      ['everything is removed', [], /which control.db knows, is missing/],
+      ['a record is added', [...lines, lines[middle]!], /stands after record/],
+      ['the end is written anew', [...lines.slice(0, middle), forged.line], /which control.db knows, is missing/],
+    ];
+    for (const [what, changed, verdict] of changes) {
+      writeFileSync(path, changed.map((line) => `${line}\n`).join(''));
+      const ran = exported();
+      assert.equal(ran.status, what === 'nothing' ? 0 : 1, what);
+      assert.ok(
+        ran.verdict.some((line) => verdict.test(line)),
+        `${what}: ${ran.verdict.join('\n')}`,
+      );
+    }
+    writeFileSync(path, whole);
+  });
+
+  test('a cut that the exchange has gone on after is still found', async () => {
+    const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
+    writeFileSync(
+      path,
+      lines
+        .slice(0, -3)
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
+    await server.restart();
+    await server.admin.pause();
+    const { status, verdict } = exported();
+    assert.equal(status, 1);
+    assert.ok(
+      verdict.some((line) => line.includes('are missing: the exchange found the log cut')),
+      verdict.join('\n'),
+    );
   });
 });

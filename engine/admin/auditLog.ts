@@ -1,0 +1,138 @@
+/**
+ * `admin audit-log`: writes the audit log and checks its chain, from the file alone (RULES.md 9.14). Of an exchange
+ * that is stopped the end of the log is compared with what control.db knows, so that a log that was cut is found too.
+ */
+import { createReadStream, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import {
+  type AuditHead,
+  type AuditKey,
+  type AuditLine,
+  deriveAuditKey,
+  follows,
+  NO_RECORDS,
+  readLine,
+} from '../../shared/crypto/auditChain.ts';
+import { AdminError, openMasterKey, RunningError, withExclusiveDirectory } from './directory.ts';
+
+type AuditLogReport = { readonly lines: readonly string[]; readonly isSound: boolean };
+
+/** The end of the log that control.db knows; `running` while a server holds the file. */
+type KnownEnd = AuditHead | null | 'running';
+
+/** The first problem usually causes others. */
+const SHOWN_PROBLEMS = 20;
+
+export class AuditLogCheck {
+  readonly #path: string;
+  readonly #key: AuditKey | null;
+  readonly #known: KnownEnd;
+  readonly #problems: string[] = [];
+  #head = NO_RECORDS;
+  #records = 0;
+  #unknownMacs = 0;
+  #hasKnownEnd = false;
+
+  static async of(directory: string): Promise<AuditLogCheck> {
+    const path = join(directory, 'audit.log');
+    if (!existsSync(path)) throw new AdminError(`${path} does not exist`);
+    return new AuditLogCheck(path, openKey(directory), await knownEnd(directory));
+  }
+
+  private constructor(path: string, key: AuditKey | null, known: KnownEnd) {
+    this.#path = path;
+    this.#key = key;
+    this.#known = known;
+  }
+
+  /** Every line from record `from` on; all lines are checked. */
+  async *lines(from: number): AsyncGenerator<string> {
+    const input = createReadStream(this.#path);
+    let number = 0;
+    for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      number++;
+      // A record that is just being written, or that a crash broke off: the exchange answered nothing over it.
+      if (text.startsWith('{') && !text.endsWith('}')) continue;
+      const sequence = this.#check(number, text);
+      if (sequence >= from) yield `${text}\n`;
+    }
+  }
+
+  report(): AuditLogReport {
+    this.#compareEnd();
+    const problems = this.#problems.slice(0, SHOWN_PROBLEMS);
+    const more = this.#problems.length - problems.length;
+    const lines = [
+      ...problems,
+      ...(more > 0 ? [`and ${more} more problems`] : []),
+      ...this.#notes(),
+      `${this.#records} records, the last is ${this.#head.sequence} with the hash ${this.#head.hash}`,
+      this.#problems.length === 0 ? 'the chain is whole' : 'the log was changed, cut or damaged',
+    ];
+    return { lines, isSound: this.#problems.length === 0 };
+  }
+
+  /** @returns the number of the record, or Infinity for a line that is none, which is always shown. */
+  #check(number: number, text: string): number {
+    const line = readLine(text, this.#key);
+    if (line === null) {
+      this.#problems.push(`line ${number} is not as it was written`);
+      return Number.POSITIVE_INFINITY;
+    }
+    if (!follows(line, this.#head)) this.#problems.push(breakBefore(line, this.#head, number));
+    if (line.mac === 'invalid') this.#problems.push(`record ${line.sequence} was not written with this master key`);
+    if (line.mac === 'unknown') this.#unknownMacs++;
+    if (this.#known !== null && this.#known !== 'running' && line.hash === this.#known.hash) this.#hasKnownEnd = true;
+    this.#records++;
+    this.#head = { sequence: line.sequence, hash: line.hash };
+    return line.sequence;
+  }
+
+  #compareEnd(): void {
+    if (this.#known === null || this.#known === 'running' || this.#hasKnownEnd) return;
+    this.#problems.push(
+      `record ${this.#known.sequence}, which control.db knows, is missing: the log was cut or replaced`,
+    );
+  }
+
+  #notes(): string[] {
+    const notes: string[] = [];
+    if (this.#known === 'running') notes.push('the exchange is running: the end was not compared with control.db');
+    if (this.#unknownMacs > 0) {
+      const reason = this.#key === null ? 'no master key is at hand' : 'they were written under another master key';
+      notes.push(`of ${this.#unknownMacs} records only the hashes were checked: ${reason}`);
+    }
+    return notes;
+  }
+}
+
+function breakBefore({ sequence, event }: AuditLine, head: AuditHead, number: number): string {
+  const [first, last] = [head.sequence + 1, sequence - 1];
+  if (sequence === first) return `line ${number}: record ${sequence} does not follow the one before, which was changed`;
+  if (last < first) return `line ${number}: record ${sequence} stands after record ${head.sequence}`;
+  const why = event === 'gap' ? ': the exchange found the log cut when it started' : '';
+  return `line ${number}: records ${first} to ${last} are missing${why}`;
+}
+
+/** Null without a master key: the hashes can be checked all the same. */
+function openKey(directory: string): AuditKey | null {
+  try {
+    return deriveAuditKey(openMasterKey(directory));
+  } catch (error) {
+    if (error instanceof AdminError) return null;
+    throw error;
+  }
+}
+
+async function knownEnd(directory: string): Promise<KnownEnd> {
+  try {
+    return await withExclusiveDirectory(directory, (control) => {
+      const text = control?.prepare<[], string>(`SELECT value FROM platform WHERE key = 'audit_head'`).pluck().get();
+      return text === undefined ? null : (JSON.parse(text) as AuditHead);
+    });
+  } catch (error) {
+    if (error instanceof RunningError) return 'running';
+    throw error;
+  }
+}
