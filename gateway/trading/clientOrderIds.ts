@@ -21,8 +21,8 @@ export class ClientOrderIds {
   readonly #engine: Pick<ShardClient, 'isReady'>;
   /** By claimed id: the functions to call when its order was answered. */
   readonly #onTheirWay = new Map<string, (() => void)[]>();
-  /** Ids of orders that were sent to a lost shard, with that shard (CLIENTIDS-2). */
-  readonly #unknown = new Map<string, number>();
+  /** By lost shard: ids of orders that were sent to it (CLIENTIDS-2). Thousands may be on their way when it is lost. */
+  readonly #unknown = new Map<number, Set<string>>();
 
   constructor(views: Pick<Views, 'findByClientId'>, engine: Pick<ShardClient, 'isReady'>) {
     this.#views = views;
@@ -47,7 +47,10 @@ export class ClientOrderIds {
     const key = keyOf(account, clientId);
     const waiting = this.#onTheirWay.get(key)!;
     this.#onTheirWay.delete(key);
-    if (code === E.OUTCOME_UNKNOWN) this.#unknown.set(key, shard);
+    if (code === E.OUTCOME_UNKNOWN) {
+      const lost = this.#unknown.get(shard) ?? new Set();
+      this.#unknown.set(shard, lost.add(key));
+    }
     for (const notify of waiting) notify();
   }
 
@@ -57,8 +60,11 @@ export class ClientOrderIds {
   stateOf(account: number, clientId: string): IdState {
     const key = keyOf(account, clientId);
     if (this.#onTheirWay.has(key)) return 'onItsWay';
-    for (const [lost, shard] of this.#unknown) if (this.#engine.isReady(shard)) this.#unknown.delete(lost);
-    return this.#unknown.has(key) ? 'unknown' : 'free';
+    for (const [shard, lost] of this.#unknown) {
+      if (this.#engine.isReady(shard)) this.#unknown.delete(shard);
+      else if (lost.has(key)) return 'unknown';
+    }
+    return 'free';
   }
 
   /** Calls back once the order that claimed this id was answered. */

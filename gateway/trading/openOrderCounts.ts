@@ -19,8 +19,7 @@ import type { Views } from '../views/index.ts';
 
 const FIRST_ACCOUNTS = 1024;
 
-/** An order that a lost shard may have accepted. */
-type Unknown = { readonly account: number; readonly market: number; readonly shard: number };
+type Counted = { readonly account: number; readonly market: number };
 
 export class OpenOrderCounts {
   readonly #views: Pick<Views, 'orders' | 'pairs'>;
@@ -30,8 +29,8 @@ export class OpenOrderCounts {
   #ofAccount = new Uint32Array(FIRST_ACCOUNTS);
   #ofPair = new Uint32Array(FIRST_ACCOUNTS);
   readonly #pairs = new PairTable();
-  /** OPENCOUNT-2. */
-  #unknown: Unknown[] = [];
+  /** By lost shard: the orders that it may have accepted (OPENCOUNT-2). */
+  readonly #unknown = new Map<number, Counted[]>();
 
   constructor(
     views: Pick<Views, 'orders' | 'pairs'>,
@@ -48,7 +47,7 @@ export class OpenOrderCounts {
    * @param replaced hash of the order that it replaces, which counts as closed
    */
   tryClaim(account: number, market: number, shard: number, replaced: Uint32Array | null): boolean {
-    if (this.#unknown.length > 0) this.#releaseFound();
+    if (this.#unknown.size > 0) this.#releaseFound();
     const { orders, pairs } = this.#views;
     const { inAll, inMarket } = this.#bounds.of(account);
     this.#ofAccount = grown(this.#ofAccount, account + 1);
@@ -71,8 +70,13 @@ export class OpenOrderCounts {
 
   /** Called when the order was answered by its shard with this code, or was not sent. */
   release(account: number, market: number, code: number, shard: number): void {
-    if (code === E.OUTCOME_UNKNOWN) this.#unknown.push({ account, market, shard });
-    else this.#release(account, market);
+    if (code !== E.OUTCOME_UNKNOWN) {
+      this.#release(account, market);
+      return;
+    }
+    const lost = this.#unknown.get(shard) ?? [];
+    lost.push({ account, market });
+    this.#unknown.set(shard, lost);
   }
 
   #release(account: number, market: number): void {
@@ -83,10 +87,11 @@ export class OpenOrderCounts {
   }
 
   #releaseFound(): void {
-    const found = this.#unknown.filter(({ shard }) => this.#engine.isReady(shard));
-    if (found.length === 0) return;
-    this.#unknown = this.#unknown.filter(({ shard }) => !this.#engine.isReady(shard));
-    for (const { account, market } of found) this.#release(account, market);
+    for (const [shard, lost] of this.#unknown) {
+      if (!this.#engine.isReady(shard)) continue;
+      this.#unknown.delete(shard);
+      for (const { account, market } of lost) this.#release(account, market);
+    }
   }
 
   /** The replaced order is the account's, open, and in the market of the new one: otherwise its shard refuses. */

@@ -523,8 +523,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'an order lost with its shard counts no longer as open',
     file: 'gateway/trading/openOrderCounts.ts',
-    search: 'if (code === E.OUTCOME_UNKNOWN) this.#unknown.push',
-    replace: 'if (code === E.INTERNAL_ERROR) this.#unknown.push',
+    search: 'if (code !== E.OUTCOME_UNKNOWN) {',
+    replace: 'if (code !== E.INTERNAL_ERROR) {',
     caughtBy: 'test/unit/gateway/trading/openOrderCounts.test.ts',
   },
   {
