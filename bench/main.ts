@@ -30,6 +30,7 @@ const BENCHES = [
   'streaming',
   'scaling',
   'memory',
+  'hostile',
 ] as const;
 
 /** The hot paths: the benches to compare before and after a change that should not cost anything. */
