@@ -6,7 +6,7 @@
  * The USDC of an account is spread over the shards. The net of a single shard may be negative; the sum over all shards
  * is what is available.
  */
-import { FEE_ACCOUNT, MOVEMENT, OUTCOME, type Outcome } from '../../shared/base/codes.ts';
+import { MOVEMENT, OUTCOME, type Outcome } from '../../shared/base/codes.ts';
 import { addSafe } from '../../shared/base/int.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
@@ -15,7 +15,6 @@ import { grown, NONE } from './growingColumn.ts';
 import type { PairIndex } from './pairIndex.ts';
 
 const FIRST_ACCOUNTS = 256;
-const REFERENCE_WORDS = 8;
 
 /** One shard's part of every account, by account index. */
 export class ShardFunds {
@@ -108,17 +107,14 @@ export class AccountViews {
   }
 
   /**
-   * Adds a movement to its sum. A shard that recovers sends each sum as one movement of the fee account without a
-   * reference. Splits, merges and claims turn USDC into collateral and back: they are no movements in or out.
+   * Adds a movement to its sum. A shard that recovers sends each sum as one movement; its sums start from nothing then
+   * (VIEWS-3). Splits, merges and claims turn USDC into collateral and back: they are no movements in or out.
    */
   applyFunds(funds: ShardFunds, words: Uint32Array, word: number): void {
-    const movement = words[word + EVENT.FUNDS.movement];
-    if (movement !== MOVEMENT.DEPOSIT && movement !== MOVEMENT.WITHDRAWAL) return;
     const amount = BigInt(readSafe(words, word + EVENT.FUNDS.amount));
-    const isRecoveredSum =
-      words[word + ANY_EVENT.account] === FEE_ACCOUNT && !hasReference(words, word + EVENT.FUNDS.reference);
-    if (movement === MOVEMENT.DEPOSIT) funds.depositsMicro = (isRecoveredSum ? 0n : funds.depositsMicro) + amount;
-    else funds.withdrawalsMicro = (isRecoveredSum ? 0n : funds.withdrawalsMicro) + amount;
+    const movement = words[word + EVENT.FUNDS.movement];
+    if (movement === MOVEMENT.DEPOSIT) funds.depositsMicro += amount;
+    else if (movement === MOVEMENT.WITHDRAWAL) funds.withdrawalsMicro += amount;
   }
 
   #tokensOf(pair: number, outcome: Outcome): TokenBalance {
@@ -138,9 +134,4 @@ export class AccountViews {
     this.noAvailable = grown(this.noAvailable, pairs);
     this.noReserved = grown(this.noReserved, pairs);
   }
-}
-
-function hasReference(words: Uint32Array, word: number): boolean {
-  for (let i = 0; i < REFERENCE_WORDS; i++) if (words[word + i] !== 0) return true;
-  return false;
 }
