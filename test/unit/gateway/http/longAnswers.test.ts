@@ -1,0 +1,126 @@
+/** Long answers without sockets: whose turn it is, and what ends one (RULES.md 7.4 has the answers). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LongAnswers, PIECE_ROWS } from '../../../../gateway/http/longAnswers.ts';
+import { TurnTimes } from '../../../../gateway/http/turnTimes.ts';
+import { TestCall } from '../../../support/calls.ts';
+
+const STALLED_MS = 20_000;
+const [ANN, BOB] = [1, 2];
+
+/** Answers under way, and the names of those that wrote a piece or ended, in order. */
+class Desk {
+  readonly written: string[] = [];
+  readonly errors: unknown[] = [];
+  readonly answers = new LongAnswers(new TurnTimes(), (error) => this.errors.push(error));
+
+  /** An answer of so many pieces; its client reads at once while `reads` says so. */
+  open(name: string, account: number, pieces: number, reads = true) {
+    const { call } = new TestCall({ method: 'GET', path: '/long', account });
+    const client = { call, reads, isClosed: false, read: () => {} };
+    Object.assign(call.response, {
+      write: () => {
+        this.written.push(name);
+        return client.reads;
+      },
+      end: () => this.written.push(`${name} ends`),
+      onWritable: (handler: () => boolean) => {
+        client.read = handler;
+      },
+      close: () => {
+        client.isClosed = true;
+        call.onGone?.();
+      },
+    });
+    this.answers.continue(call, rowsOf(pieces), reads);
+    return client;
+  }
+
+  async turns(count: number): Promise<string[]> {
+    for (let turn = 0; turn < count; turn++) await nextTurn();
+    return this.written.splice(0);
+  }
+}
+
+function* rowsOf(pieces: number): Generator<string> {
+  for (let row = 0; row < PIECE_ROWS * (pieces - 1) + 1; row++) yield 'x';
+}
+
+test('accounts take turns, and so do the answers of one account, a piece each', async () => {
+  const desk = new Desk();
+  desk.open('a1', ANN, 3);
+  desk.open('a2', ANN, 3);
+  desk.open('b', BOB, 3);
+  assert.deepEqual(await desk.turns(6), ['a1', 'b', 'a2', 'b', 'a1', 'b ends']);
+  assert.deepEqual(await desk.turns(6), ['a2', 'a1 ends', 'a2 ends']);
+  assert.equal(desk.answers.underway, 0);
+  assert.equal(desk.answers.pieces, 9);
+});
+
+test('an answer whose client goes away leaves the others of its account going on', async () => {
+  const desk = new Desk();
+  const gone = desk.open('gone', ANN, 5);
+  desk.open('stays', ANN, 2);
+  desk.open('b', BOB, 1);
+  gone.call.onGone!();
+  assert.equal(desk.answers.underway, 2);
+  assert.deepEqual(await desk.turns(6), ['stays', 'b ends', 'stays ends']);
+  assert.equal(desk.answers.underway, 0);
+});
+
+test('a client that does not read gets its next piece when it has read the last one', async () => {
+  const desk = new Desk();
+  const slow = desk.open('slow', ANN, 3, false);
+  assert.deepEqual(await desk.turns(3), []);
+  slow.read();
+  assert.deepEqual(await desk.turns(3), ['slow']);
+  slow.reads = true;
+  slow.read();
+  assert.deepEqual(await desk.turns(3), ['slow', 'slow ends']);
+});
+
+test('a client that has read nothing for 20 seconds is cut off, a slow reader is not', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const desk = new Desk();
+  const slow = desk.open('slow', ANN, 9, false);
+  for (let piece = 0; piece < 3; piece++) {
+    t.mock.timers.tick(STALLED_MS - 1);
+    slow.read();
+    assert.deepEqual(await desk.turns(2), ['slow']);
+  }
+  t.mock.timers.tick(STALLED_MS - 1);
+  assert.equal(slow.isClosed, false);
+  t.mock.timers.tick(1);
+  assert.deepEqual([slow.isClosed, desk.answers.underway], [true, 0]);
+});
+
+test('an account has eight answers under way, and another account is not held up by it', () => {
+  const desk = new Desk();
+  const first = desk.open('0', ANN, 9);
+  for (let n = 1; n < 8; n++) {
+    assert.ok(desk.answers.admits(first.call), `${n}`);
+    desk.open(`${n}`, ANN, 9);
+  }
+  assert.ok(!desk.answers.admits(first.call));
+  assert.ok(desk.answers.admits(new TestCall({ method: 'GET', path: '/long', account: BOB }).call));
+  first.call.onGone!();
+  assert.ok(desk.answers.admits(first.call));
+});
+
+test('an answer whose rows fail is cut off, so that its client sees that it is not whole', async () => {
+  const desk = new Desk();
+  const failing = desk.open('fails', ANN, 3);
+  const failure = new Error('no row');
+  const rows = {
+    next: (): never => {
+      throw failure;
+    },
+  };
+  const broken = desk.open('broken', BOB, 1, false);
+  broken.call.onGone!();
+  desk.answers.continue(broken.call, rows, true);
+  assert.deepEqual(await desk.turns(6), ['fails', 'fails', 'fails ends']);
+  assert.deepEqual([desk.errors, broken.isClosed, failing.isClosed], [[failure], true, false]);
+  assert.equal(desk.answers.underway, 0);
+});
