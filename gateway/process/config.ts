@@ -155,7 +155,11 @@ export function parseConfig(env: Environment, cores: number): Config {
     rpcUrl: read.url('RPC_URL'),
     natsUrl: read.url('NATS_URL'),
   });
-  const problem = exposureProblem(config, read.list('TRUST_PROXY'));
+  const proxies = read.list('TRUST_PROXY');
+  const problem =
+    exposureProblem(config, proxies) ??
+    // The door of administrators may be reached by others when the one for everyone is not.
+    (config.adminDoor === null ? null : exposureProblem({ ...config, ...config.adminDoor }, proxies));
   if (problem !== null) throw new ConfigError(problem);
   return config;
 }

@@ -714,6 +714,22 @@ describe('transport', () => {
       });
     });
 
+    it('refuse a key that is revoked while they are asked', async () => {
+      let key = KEY;
+      const nonces = new NonceMemory(START_MS / 1000 - 60, { aheadBeforeStart: () => 0, acceptedAhead: () => {} });
+      const { asked, ...changes } = lateStore();
+      const authenticator = new Authenticator({ find: () => key }, nonces);
+      await withOwnServer({ ...changes, authenticator }, async () => {
+        const path = '/v1/orders/0xab';
+        const answer = call('GET', path, undefined, sign('GET', path));
+        const decide = await asked();
+        key = { ...KEY, revoked: true };
+        decide(ALLOWED);
+        const { status, json } = await answer;
+        assert.deepEqual([status, json.error], [401, 'API key is revoked or expired']);
+      });
+    });
+
     it('hold up the end of the server no longer than they take', async () => {
       await withLateStore(async (asked) => {
         const answer = call('GET', '/v1/time');

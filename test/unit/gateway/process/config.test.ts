@@ -247,6 +247,18 @@ describe('config', () => {
       });
     }
 
+    it('lets administrators in from elsewhere over TLS alone, and then refuses what HOST there would refuse', () => {
+      const door = { ADMIN_PORT: '9000', ADMIN_HOST: '0.0.0.0', DEMO: 'off' };
+      const files = { TLS_CERT: 'c', TLS_KEY: 'k' };
+      assert.match(assertThrows(() => parseConfig(door, CORES)).message, /^ADMIN_HOST: needs TLS_CERT and TLS_KEY/);
+      assert.match(assertThrows(() => parseConfig({ ...door, ...files, DEMO: 'on' }, CORES)).message, /^DEMO: /);
+      const tls = { certFile: 'c', keyFile: 'k' };
+      const elsewhere = parseConfig({ ...door, ...files }, CORES).adminDoor;
+      assert.deepEqual(elsewhere, { host: '0.0.0.0', port: 9000, tls });
+      const here = parseConfig({ ADMIN_PORT: '9000', ...files }, CORES).adminDoor;
+      assert.deepEqual(here, { host: '127.0.0.1', port: 9000, tls: null });
+    });
+
     it('takes what a careful operator sets', () => {
       const token = 'x'.repeat(32);
       const proxied = parseConfig(exposed({ ADMIN_TOKEN: token, TRUST_PROXY: '10.0.0.0/8, 2001:db8::/32' }), CORES);
