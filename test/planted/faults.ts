@@ -716,4 +716,25 @@ export const FAULTS: readonly Fault[] = [
     replace: 'this.#durableChanges = this.#changes;',
     caughtBy: 'test/unit/gateway/store/laterSync.test.ts',
   },
+  {
+    name: 'an answer whose client goes away takes the others of its account along',
+    file: 'gateway/http/longAnswers.ts',
+    search: 'if (ofAccount?.size === 0) this.#ready.delete(answer.account);',
+    replace: 'this.#ready.delete(answer.account);',
+    caughtBy: 'test/unit/gateway/http/longAnswers.test.ts',
+  },
+  {
+    name: 'a batch cancel carries its key in the wrong field',
+    file: 'gateway/shardlink/client.ts',
+    search: 'words.set(key.key, word + KEYED_CANCEL.key);',
+    replace: 'words.set(key.key, word + KEYED_CANCEL.fingerprint);',
+    caughtBy: 'test/unit/gateway/shardlink/client.test.ts',
+  },
+  {
+    name: 'a replay that a client may still ask for has lost its last checksum',
+    file: 'gateway/stream/market/channel.ts',
+    search: 'this.log.last - this.#checksumUnusedFrom > REPLAY_FRAMES',
+    replace: 'this.log.last - this.#checksumUnusedFrom >= REPLAY_FRAMES',
+    caughtBy: 'test/unit/gateway/stream/market/channel.test.ts',
+  },
 ];
