@@ -76,17 +76,18 @@ export class ProjectCopy {
     clearTimeout(timer);
     process.off('exit', endGroup);
     endGroup();
-    return code === 0 ? null : describe(output);
+    return code === 0 ? null : describe(output, code === null);
   }
 }
 
-/** The first line of a failing test's message. */
-function describe(output: string): Failure {
-  const [, oneLine, firstOfMany] = /^ *error: (?:'(.*)'|\|-\n *(.*))$/m.exec(output) ?? [];
-  const message = (oneLine ?? firstOfMany)?.slice(0, KEPT_COLUMNS);
+/** The first line of a failing test's message. @param wasEnded its runner had to be ended */
+function describe(output: string, wasEnded: boolean): Failure {
+  const [, quoted, firstOfMany] = /^ *error: (?:(?:'|")(.*)(?:'|")|\|-\n *(.*))$/m.exec(output) ?? [];
+  const isTimeout = wasEnded || /failureType: 'testTimeoutFailure'/.test(output);
+  const silent = isTimeout ? 'it did not end' : 'it failed without a word';
   return {
-    message: message ?? 'it did not end',
-    isTimeout: message === undefined || /failureType: 'testTimeoutFailure'/.test(output),
+    message: (quoted ?? firstOfMany ?? silent).slice(0, KEPT_COLUMNS),
+    isTimeout,
     isNoProgram: NO_PROGRAM.test(output),
   };
 }
