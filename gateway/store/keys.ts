@@ -3,7 +3,7 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   KEYS-1  Secret and passphrase leave this file once, in the answer of `issue`.
+ *   KEYS-1  Secret and passphrase leave this file once, in the answer of `issue` or `rotate`.
  *   KEYS-2  A revoked key stays known, so its use is answered as revoked and not as unknown.
  */
 import { randomBytes } from 'node:crypto';
@@ -67,12 +67,13 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   /** By key: the largest timestamp that earlier processes accepted; the nonces of this process cover the later ones. */
   readonly #aheadBefore = new Map<string, number>();
   readonly #ahead = new Map<string, number>();
-  /** A key is no longer in force: its id. */
+  /** A key is no longer in force, or its secret is not: its id. */
   readonly revoked = new Signal<string>();
   readonly #insert;
   readonly #revoke;
   readonly #raiseAhead;
   readonly #listOf;
+  readonly #replaceSecret;
 
   /** Throws when the master key is not the one the secrets were sealed with. */
   constructor(database: ControlDatabase, masterKey: Uint8Array, idOf: (accountIndex: number) => string) {
@@ -82,6 +83,9 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
          $revoked_ms, $created_ms, $ahead_sec)`,
     );
     this.#revoke = database.prepare<[number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?');
+    this.#replaceSecret = database.prepare<[Buffer, Buffer, string]>(
+      'UPDATE api_keys SET sealed_secret = ?, passphrase_hash = ? WHERE key_id = ?',
+    );
     this.#listOf = database.prepare<[number], KeyRow>(
       'SELECT * FROM api_keys WHERE account_index = ? ORDER BY created_ms, key_id',
     );
@@ -124,6 +128,23 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     };
     this.#insert.run(row);
     return { key: this.#add(row, secret, user.id), secret: secret.toString('base64url'), passphrase };
+  }
+
+  /**
+   * Gives the key another secret and passphrase; the former ones are void from the next request on, and what was opened
+   * with them is closed. The key is in force.
+   */
+  rotate(keyId: string): IssuedKey {
+    const former = this.#keys.get(keyId);
+    assert(former !== undefined && !former.revoked, 'KEYS-2: only a key in force gets another secret');
+    const secret = randomBytes(SECRET_BYTES);
+    const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url');
+    const sealedPassphrase = sealPassphrase(passphrase);
+    this.#replaceSecret.run(sealSecret(this.#masterKey, keyId, secret), sealedPassphrase, keyId);
+    const key = { ...former, secret: new HmacKey(secret), passphrase: new Passphrase(sealedPassphrase) };
+    this.#keys.set(keyId, key);
+    this.revoked.notify(keyId);
+    return { key, secret: secret.toString('base64url'), passphrase };
   }
 
   /** From the next request on the key is refused. Revoking it again changes nothing. */

@@ -270,16 +270,21 @@ export const KNOWN_API_KEY = object({ ...KEY_FIELDS, created_at: TIME, revoked_a
 export const API_KEYS = object({ api_keys: arrayOf(KNOWN_API_KEY) });
 export type ApiKeyList = FromSchema<typeof API_KEYS>;
 
-export const ISSUED_API_KEY = object({
-  ...KEY_FIELDS,
+const SECRET_FIELDS = {
   secret: {
     type: 'string',
     description: 'Shown this once.',
     examples: ['c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ'],
   },
   passphrase: { type: 'string', description: 'Shown this once.', examples: ['cGFzc3BocmFzZS1wYXNzcGhyYXNl'] },
+} as const;
+export const ISSUED_API_KEY = object({
+  ...KEY_FIELDS,
+  ...SECRET_FIELDS,
 });
 export type IssuedApiKey = FromSchema<typeof ISSUED_API_KEY>;
+export const ROTATED_API_KEY = object({ key_id: KEY_FIELDS.key_id, ...SECRET_FIELDS });
+export type RotatedApiKey = FromSchema<typeof ROTATED_API_KEY>;
 
 const REFERENCE = { type: 'string', pattern: '^[ -~]{1,128}$', examples: ['wire 2026-10-01 17'] } as const;
 /** A reference is unique: repeating it answers the first movement again instead of moving money twice. */

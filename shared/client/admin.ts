@@ -35,6 +35,7 @@ import type {
   Profile,
   Resolution,
   Restricted,
+  RotatedApiKey,
   UserPage,
   Wallets,
 } from './types.ts';
@@ -114,6 +115,11 @@ export class AdminClient {
   /** The only answer that contains the secret and the passphrase. */
   createApiKey(userId: string, key: NewApiKey): Promise<IssuedApiKey> {
     return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/api-keys`, key);
+  }
+
+  /** Another secret and passphrase; the former ones are void at once, and sockets opened with them are closed. */
+  rotateApiKey(keyId: string): Promise<RotatedApiKey> {
+    return this.#send('POST', `/admin/api-keys/${encodeURIComponent(keyId)}/rotate`);
   }
 
   revokeApiKey(keyId: string): Promise<Message> {

@@ -19,6 +19,7 @@ export type {
   RateLimits,
   Redeemable,
   Restricted,
+  RotatedApiKey,
   Scope,
   TierName,
   UserPage,

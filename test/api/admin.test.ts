@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import WebSocket from 'ws';
 import { openControlDatabase } from '../../gateway/store/database.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
@@ -87,6 +89,7 @@ describe('users', () => {
       wallet_address: wallet,
       linked_wallets: [wallet],
       role: 'user',
+      state: 'active',
     });
     const shown = await server.adminRequest('GET', `/admin/users/${id}`);
     assert.deepEqual(shown.body, { ...answer.body, usdc: { available: '0', reserved: '0' } });
@@ -202,6 +205,36 @@ describe('API keys', () => {
     await assert.rejects(client.balances(), { status: 401, code: 'API_KEY_UNAUTHORIZED' });
     // Saying it twice is not an error.
     await server.admin.revokeApiKey(key.key_id);
+  });
+
+  test('a key that got another secret is refused with the former one, and its socket is closed', async () => {
+    const key = await server.admin.createApiKey(await newUser(), { scopes: [...ALL_SCOPES, 'stream:user'] });
+    const former = clientFor(key);
+    await former.balances();
+    const { headers } = former.prepareSigned('GET', '/v1/ws');
+    const socket = new WebSocket(`${server.baseUrl.replace('http', 'ws')}/v1/ws`, { headers });
+    await once(socket, 'open');
+    const closed = once(socket, 'close');
+    const rotated = await server.admin.rotateApiKey(key.key_id);
+    await closed;
+    assert.equal(rotated.key_id, key.key_id);
+    await assert.rejects(former.balances(), { status: 401, code: 'UNAUTHORIZED' });
+    const mixed = clientFor({ ...key, passphrase: rotated.passphrase });
+    await assert.rejects(mixed.balances(), { status: 401, code: 'UNAUTHORIZED' });
+    await clientFor({ ...key, ...rotated }).balances();
+    await server.kill();
+    await server.start();
+    await assert.rejects(clientFor(key).balances(), { status: 401, code: 'UNAUTHORIZED' });
+    await clientFor({ ...key, ...rotated }).balances();
+  });
+
+  test('a revoked or an unknown key gets no other secret', async () => {
+    const key = await server.admin.createApiKey(await newUser(), { scopes: ALL_SCOPES });
+    await server.admin.revokeApiKey(key.key_id);
+    const path = (id: string): string => `/admin/api-keys/${id}/rotate`;
+    assert.deepEqual(await refusal('POST', path(key.key_id)), [409, 'CONFLICT', 'API key is revoked']);
+    assert.deepEqual(await refusal('POST', path('key_none')), [404, 'NOT_FOUND', 'API key not found']);
+    assert.equal((await server.request('POST', path(key.key_id))).status, 401);
   });
 
   test('revoking an unknown key is 404', async () => {

@@ -8,6 +8,7 @@ import {
   PROFILE,
   PROFILE_WITH_BALANCE,
   type Profile,
+  ROTATED_API_KEY,
   WALLET,
 } from '../../../shared/api/accounts.ts';
 import { MESSAGE } from '../../../shared/api/orders.ts';
@@ -108,6 +109,17 @@ const REVOKE_KEY = {
   errors: ['RESOURCE_NOT_FOUND'],
 } as const satisfies RouteSpec;
 
+const ROTATE_KEY = {
+  ...ADMIN,
+  access: 'treasury',
+  method: 'POST',
+  path: '/admin/api-keys/:key_id/rotate',
+  summary: 'Gives an API key another secret and passphrase, shown this once; the former ones are void at once.',
+  params: { key_id: { type: 'string', examples: ['key_Zm9vYmFyYmF6cXV1'] } },
+  answers: { 200: ROTATED_API_KEY },
+  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT'],
+} as const satisfies RouteSpec;
+
 export function adminUserRoutes(deps: AdminUserDeps): Route[] {
   return [
     route(CREATE_USER, (call) => createUser(call, deps)),
@@ -116,6 +128,7 @@ export function adminUserRoutes(deps: AdminUserDeps): Route[] {
     route(ADD_DELEGATE, (call) => addDelegate(call, deps)),
     route(ISSUE_KEY, (call) => issueKey(call, deps)),
     route(REVOKE_KEY, (call) => revokeKey(call, deps)),
+    route(ROTATE_KEY, (call) => rotateKey(call, deps)),
   ];
 }
 
@@ -234,6 +247,17 @@ function revokeKey(call: CallOf<typeof REVOKE_KEY>, { keys, clock }: AdminUserDe
   }
   keys.revoke(keyId, clock.nowMs());
   ok(call, { message: 'API key revoked' });
+}
+
+function rotateKey(call: CallOf<typeof ROTATE_KEY>, { keys }: AdminUserDeps): void {
+  const keyId = call.params.key_id;
+  const key = keys.find(keyId);
+  if (key === undefined) refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'API key not found' });
+  else if (key.revoked) refuse(call, { row: ERRORS.CONFLICT, message: 'API key is revoked' });
+  else {
+    const { secret, passphrase } = keys.rotate(keyId);
+    ok(call, { key_id: keyId, secret, passphrase });
+  }
 }
 
 function refuseWallet(call: Call): void {
