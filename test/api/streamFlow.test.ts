@@ -201,6 +201,20 @@ test('a reader that does not read is closed with 1013 while the others miss noth
   await again.until(({ channel, market_id }) => channel === 'book' && market_id === ids[1]);
 });
 
+test('beyond a total those for whom most waits are cut, and a reader misses nothing (RULES.md 8.11)', async (t) => {
+  const rig = await StreamRig.start(t, SEED + 13, 1024 * 1024);
+  const id = rig.marketId(0);
+  const [fast, ...slow] = await Promise.all(Array.from({ length: 4 }, () => StreamClient.open(t, rig.baseUrl)));
+  for (const client of [fast!, ...slow]) await client.subscribe({ markets: [id], snapshot: true });
+  for (const client of slow) client.socket.pause();
+  for (let i = 0; i < 400 && rig.stream.connectionCount > 3; i++) await rig.runBatches(10, 40);
+  assert.equal(rig.stream.connectionCount, 3, 'no more than it takes');
+  await fast!.settle();
+  const book = new StreamBook(id);
+  book.follow(fast!.frames);
+  book.assertShown(rig.shown());
+});
+
 test('a replay far larger than what may wait is read at the pace of its client (RULES.md 8.11)', async (t) => {
   const rig = await StreamRig.start(t, SEED + 6);
   await rig.runBatches(400, 50);

@@ -58,8 +58,9 @@ export class StreamRig {
   readonly #server: HttpServer;
   readonly #directory = temporaryDirectory();
 
-  static async start(scope: Scope, seed: number): Promise<StreamRig> {
-    const rig = new StreamRig(seed);
+  /** @param maxBufferedBytes what may wait for all clients together. */
+  static async start(scope: Scope, seed: number, maxBufferedBytes?: number): Promise<StreamRig> {
+    const rig = new StreamRig(seed, maxBufferedBytes);
     rig.baseUrl = `http://127.0.0.1:${await rig.#server.listen()}`;
     scope.after(async () => {
       await rig.#server.stop(0);
@@ -75,7 +76,7 @@ export class StreamRig {
     return rig;
   }
 
-  private constructor(seed: number) {
+  private constructor(seed: number, maxBufferedBytes?: number) {
     this.#seed = seed;
     this.flow = new CommandFlow(this.#shard.commandRing, seed);
     const { clock, views } = this;
@@ -92,6 +93,7 @@ export class StreamRig {
       log,
     });
     this.stream = new Stream({
+      ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
       feeds: this.feeds,
       views,
       engine: {
