@@ -86,9 +86,11 @@ describe('a data directory that is not whole', async () => {
 describe('stopping', () => {
   test('a body that never ends is answered 503 and holds nothing up', async (t) => {
     const server = await startServer(t);
+    const { headers } = (await makeTrader(server)).client.prepareSigned('POST', '/v1/orders', {});
     const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1');
     t.after(() => void socket.destroy());
-    socket.write('POST /v1/orders HTTP/1.1\r\nHost: a\r\nX-SVC-API-KEY: k\r\nContent-Length: 50\r\n\r\n{"side":');
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`POST /v1/orders HTTP/1.1\r\nHost: a\r\n${lines.join('')}Content-Length: 50\r\n\r\n{"side":`);
     // A server that has answered this has read what came before it.
     assert.equal((await server.request('GET', '/ready')).status, 200);
     const received = readAll(socket);

@@ -11,6 +11,7 @@ import { after, type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { temporaryDirectory } from '../support/directory.ts';
 import { startServer, type TestServer } from '../support/server.ts';
+import { makeTrader } from '../support/traders.ts';
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -155,8 +156,10 @@ test('413 reaches a client that is still sending, and its connection stays usabl
       sent.end();
     });
   const tooLarge = '413 {"error":"request body too large","code":"PAYLOAD_TOO_LARGE"}';
+  const { client } = await makeTrader(plainServer);
+  const signed = () => client.prepareSigned('POST', '/v1/orders', {}).headers;
   assert.equal(await send(5_000_000, { 'content-length': 5_000_000 }), tooLarge);
-  assert.equal(await send(5_000_000, { 'transfer-encoding': 'chunked' }), tooLarge);
+  assert.equal(await send(5_000_000, { ...signed(), 'transfer-encoding': 'chunked' }), tooLarge);
   assert.equal(await send(0, {}), '200 {"status":"ok"}');
   assert.equal(ports.size, 1, 'all of it on one connection');
   assert.equal((await plainServer.request('GET', '/health')).status, 200);

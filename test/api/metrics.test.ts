@@ -44,8 +44,10 @@ const server = await startServer(
 test('a request whose client went away before it was answered is counted as aborted', async () => {
   const sample = 'exchange_requests_total{method="POST",route="/v1/orders",status="aborted"}';
   const before = (await scrape()).get(sample) ?? 0;
+  const { headers } = (await makeTrader(server)).client.prepareSigned('POST', '/v1/orders', {});
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1');
-  socket.end('POST /v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"market_id"');
+  socket.end(`POST /v1/orders HTTP/1.1\r\nHost: x\r\n${lines.join('')}Content-Length: 100\r\n\r\n{"market_id"`);
   await eventually('its count', async () => (await scrape()).get(sample) === before + 1);
   socket.destroy();
 });

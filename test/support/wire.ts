@@ -14,9 +14,10 @@ export function onWire(port: number, bytes: Buffer, until: 'first' | 'all'): Pro
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     const chunks: Buffer[] = [];
+    const isHead = bytes.toString('latin1', 0, 5) === 'HEAD ';
     const finish = (): void => {
       socket.destroy();
-      resolve(answersIn(Buffer.concat(chunks)));
+      resolve(answersIn(Buffer.concat(chunks), isHead));
     };
     // A reset is an answer, too: what came before it counts.
     socket.on('error', () => {});
@@ -24,22 +25,23 @@ export function onWire(port: number, bytes: Buffer, until: 'first' | 'all'): Pro
     socket.on('end', finish);
     socket.on('data', (chunk) => {
       chunks.push(chunk);
-      if (until === 'first' && answersIn(Buffer.concat(chunks)).length > 0) finish();
+      if (until === 'first' && answersIn(Buffer.concat(chunks), isHead).length > 0) finish();
     });
     if (until === 'all') socket.end(bytes);
     else socket.write(bytes);
   });
 }
 
-/** Every whole answer in what was received. */
-function answersIn(received: Buffer): WireAnswer[] {
+/** Every whole answer in what was received. The one to HEAD names the length of a body that does not follow. */
+function answersIn(received: Buffer, isHead: boolean): WireAnswer[] {
   const text = received.toString('latin1');
   const answers: WireAnswer[] = [];
   for (let at = 0; ; ) {
     const headEnd = text.indexOf('\r\n\r\n', at);
     if (headEnd < 0) return answers;
     const head = text.slice(at, headEnd);
-    const length = Number(/\r\ncontent-length: *([0-9]+)/i.exec(head)?.[1] ?? 0);
+    const hasBody = !isHead || at > 0;
+    const length = !hasBody ? 0 : Number(/\r\ncontent-length: *([0-9]+)/i.exec(head)?.[1] ?? 0);
     const bodyAt = headEnd + 4;
     if (text.length < bodyAt + length) return answers;
     const body = received.toString('utf8', bodyAt, bodyAt + length);
