@@ -1,9 +1,11 @@
 /**
- * The file of the audit log: opened at its end, appended to, cut back after a failed write.
+ * The file of the audit log: opened at its end, appended to, cleared again after a failed write.
+ *
+ *   file   record ⏎ record ⏎ … record ⏎ | spaces: the next record overwrites them
  *
  * A write that a crash or a full disk broke off leaves bytes without a line break at the end; no answer was sent over
- * them, so the next start cuts them off. To go on when the disk is full, a second file holds RESERVE_BYTES that are
- * given up for the log then, and made again once there is room.
+ * them, so the next start clears them. To go on when the disk is full, the file is ahead of its records by up to
+ * RESERVE_BYTES of spaces, which no other file can take and readers of JSON lines ignore. A stop cuts them off.
  */
 import {
   closeSync,
@@ -14,10 +16,9 @@ import {
   ftruncateSync,
   openSync,
   readSync,
-  rmSync,
   statfsSync,
   write,
-  writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,9 +41,10 @@ type OpenedAuditFile = {
 
 /** Some thousand records: more than an emergency needs. */
 const RESERVE_BYTES = 1024 * 1024;
-/** With less room on the disk the reserve is not made again: others need it more. */
+/** With less free on the disk no room is taken: others need it more. */
 const ROOM_BYTES = 16 * RESERVE_BYTES;
 const LINE_BREAK = 0x0a;
+const SPACES = Buffer.alloc(CHUNK_BYTES, ' ');
 const MODE = 0o600;
 
 /** The end of a file whose last line is not as it was written. */
@@ -56,21 +58,24 @@ export function openAuditFile(path: string): OpenedAuditFile {
   const fd = openSync(path, isNew ? 'wx+' : 'r+', MODE);
   if (isNew) syncDirectoryOf(path);
   const lengthBytes = endOfLastLine(fd);
-  ftruncateSync(fd, lengthBytes);
-  const file = new RealAuditFile(fd, lengthBytes, `${path}.reserve`);
+  const file = new RealAuditFile(fd, lengthBytes, dirname(path));
   return { file, ...readLastRun(fd, lengthBytes) };
 }
 
 class RealAuditFile implements AuditFile {
   readonly #fd: number;
-  readonly #reservePath: string;
+  readonly #directory: string;
   #lengthBytes: number;
+  /** Of the file, with the spaces after the last record. */
+  #sizeBytes: number;
 
-  constructor(fd: number, lengthBytes: number, reservePath: string) {
+  constructor(fd: number, lengthBytes: number, directory: string) {
     this.#fd = fd;
+    this.#directory = directory;
     this.#lengthBytes = lengthBytes;
-    this.#reservePath = reservePath;
-    this.#makeReserve();
+    this.#sizeBytes = Math.min(fstatSync(fd).size, lengthBytes + RESERVE_BYTES);
+    this.#clear();
+    this.#takeRoom();
   }
 
   get lengthBytes(): number {
@@ -79,44 +84,42 @@ class RealAuditFile implements AuditFile {
 
   async append(bytes: Uint8Array): Promise<void> {
     try {
-      await this.#tryAppend(bytes);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC' || !this.#giveUpReserve()) throw error;
-      await this.#tryAppend(bytes);
-      return;
-    }
-    this.#makeReserve();
-  }
-
-  async close(): Promise<void> {
-    closeSync(this.#fd);
-  }
-
-  async #tryAppend(bytes: Uint8Array): Promise<void> {
-    try {
       for (let done = 0; done < bytes.length; ) {
         const { bytesWritten } = await writeAt(this.#fd, bytes, done, bytes.length - done, this.#lengthBytes + done);
         done += bytesWritten;
       }
       await datasync(this.#fd);
     } catch (error) {
-      // Should this fail as well, the next record is written over the remains, and a start cuts them off.
-      tryTo(() => ftruncateSync(this.#fd, this.#lengthBytes));
+      // Should this fail as well, the next record is written over the remains, and a start clears them.
+      tryTo(() => this.#clear());
       throw error;
     }
     this.#lengthBytes += bytes.length;
+    this.#sizeBytes = Math.max(this.#sizeBytes, this.#lengthBytes);
+    this.#takeRoom();
+  }
+
+  async close(): Promise<void> {
+    tryTo(() => ftruncateSync(this.#fd, this.#lengthBytes));
+    closeSync(this.#fd);
+  }
+
+  /** After the last record there are only spaces, up to the size the file had. */
+  #clear(): void {
+    this.#writeSpaces(this.#lengthBytes, this.#sizeBytes);
+    ftruncateSync(this.#fd, this.#sizeBytes);
   }
 
   /** Written in full and not only extended, because a hole in a file reserves nothing. */
-  #makeReserve(): void {
-    if (existsSync(this.#reservePath) || freeBytes(dirname(this.#reservePath)) < ROOM_BYTES) return;
-    const bytes = Buffer.alloc(RESERVE_BYTES);
-    const isMade = tryTo(() => writeFileSync(this.#reservePath, bytes, { mode: MODE, flush: true }));
-    if (!isMade) tryTo(() => rmSync(this.#reservePath));
+  #takeRoom(): void {
+    const end = this.#lengthBytes + RESERVE_BYTES;
+    if (this.#sizeBytes - this.#lengthBytes >= RESERVE_BYTES / 2 || freeBytes(this.#directory) < ROOM_BYTES) return;
+    tryTo(() => this.#writeSpaces(this.#sizeBytes, end));
+    this.#sizeBytes = fstatSync(this.#fd).size;
   }
 
-  #giveUpReserve(): boolean {
-    return existsSync(this.#reservePath) && tryTo(() => rmSync(this.#reservePath));
+  #writeSpaces(from: number, end: number): void {
+    for (let at = from; at < end; ) at += writeSync(this.#fd, SPACES, 0, Math.min(SPACES.length, end - at), at);
   }
 }
 

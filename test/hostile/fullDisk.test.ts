@@ -17,9 +17,9 @@ import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } fr
 const DISK_MB = 112;
 const RESERVE_MB = 16;
 const MB = 1_000_000;
-const ATTACKS = timesOf({ suite: 20, soak: 4000 });
-const ORDERS = timesOf({ suite: 120, soak: 1000 });
-const WITHDRAWALS = timesOf({ suite: 15, soak: 150 });
+const ATTACKS = timesOf({ suite: 10, soak: 4000 });
+const ORDERS = timesOf({ suite: 60, soak: 1000 });
+const WITHDRAWALS = timesOf({ suite: 10, soak: 150 });
 const DEPOSIT_MICRO = 1_000_000_000;
 const BATCH = '/v1/orders/batch';
 

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type AuditFile, openAuditFile } from '../../../../gateway/audit/file.ts';
@@ -207,4 +217,25 @@ test('a log that was written anew from some record on fits by its hashes, and is
   assert.equal(readLine(line, KEY)?.mac, 'invalid');
   assert.equal(readLine(line, null)?.mac, 'unknown');
   assert.ok(follows(readLine(line, null)!, first));
+});
+
+test('the file is ahead of its records by spaces, which records overwrite and a stop cuts off', async () => {
+  const rig = new Rig();
+  const log = rig.open();
+  await log.append({ event: 'change' });
+  const size = statSync(rig.path).size;
+  assert.ok(size > 1_000_000 && rig.lines().length === 2);
+  assert.match(readFileSync(rig.path, 'utf8').slice(log.lengthBytes), /^ +$/);
+  const { length } = await log.append({ event: 'change', text: 'x'.repeat(1000) }).then(() => rig.lines().at(-1)!);
+  assert.ok(length > 1000);
+  assert.equal(statSync(rig.path).size, size);
+  // A crash left the start of a record in the room.
+  const fd = openSync(rig.path, 'r+');
+  writeSync(fd, '{"sequence":4', log.lengthBytes);
+  closeSync(fd);
+  const again = rig.open();
+  await again.append({ event: 'logins_refused' });
+  await again.stop();
+  assert.equal(statSync(rig.path).size, again.lengthBytes);
+  assert.deepEqual(rig.events().slice(-3), ['start', 'logins_refused', 'stop']);
 });
