@@ -36,7 +36,11 @@ const DAMAGES: readonly [name: string, label: RegExp, damage: (state: ShardState
     },
   ],
   ['the heap of expirations', /EXPIRY-1/, ({ orders }, [slot]) => (orders.expirationSec[slot << DOUBLE_SHIFT] = 9)],
-  ['a tag', /TAGS-2/, ({ orders }, [, , third]) => (orders.tags.group[orders.tag[third << WORD_SHIFT]] = 0)],
+  [
+    'a tag',
+    /TAGS-2/,
+    ({ orders }, [, , third]) => (orders.tags.priority[orders.tag[third << WORD_SHIFT]] = Number.MAX_SAFE_INTEGER),
+  ],
   ['a group', /GROUPS-1/, ({ groups }) => (groups.get(1).isTripped = true)],
   ['a group window', /WINDOW-1/, ({ groups }) => groups.get(1).window.sumAtomic++],
   ['reserved USDC', /LEDGER-2/, ({ ledger }) => ledger.reservedMicro[ALICE]++],
