@@ -65,6 +65,8 @@ function stopOnSignals(exchange: Exchange, log: Logger): void {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Without TLS a closed terminal ends the process, as it does by default.
+  if (exchange.config.tls !== null) process.on('SIGHUP', () => void exchange.reloadTls());
 }
 
 /** Requests in flight are answered OUTCOME_UNKNOWN; one more turn of the loop sends these answers. */

@@ -48,19 +48,24 @@ type DoorOptions = {
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package's types leave out: without it two servers would share a port. */
 const EXCLUSIVE_PORT = 1;
 
+/** The door does not listen any more: the exchange has to be started again. */
+export class DoorClosedError extends Error {
+  override readonly name = 'DoorClosedError';
+}
+
 export class Door {
   readonly #options: DoorOptions;
-  readonly #app: TemplatedApp;
+  #app: TemplatedApp;
+  /** Apps with former certificates, which serve the connections that they have accepted. */
+  readonly #former: TemplatedApp[] = [];
+  #port: number;
   #listenSocket: us_listen_socket | null = null;
   #connections = 0;
 
   constructor(options: DoorOptions) {
     this.#options = options;
-    const { webSocket, onRequest } = options;
-    this.#app = makeApp(options.tls);
-    this.#app.filter(this.#onConnection);
-    if (webSocket !== undefined) this.#addWebSocket(webSocket);
-    this.#app.any('/*', (response, request) => onRequest(response, request, null));
+    this.#port = options.port;
+    this.#app = this.#makeApp();
   }
 
   get connections(): number {
@@ -69,7 +74,8 @@ export class Door {
 
   /** Starts to listen. Resolves to the port. */
   listen(): Promise<number> {
-    const { host, port } = this.#options;
+    const { host } = this.#options;
+    const port = this.#port;
     return new Promise((resolve, reject) => {
       const onListen = (socket: us_listen_socket | false) => {
         if (socket === false) {
@@ -77,10 +83,34 @@ export class Door {
           return;
         }
         this.#listenSocket = socket;
-        resolve(us_socket_local_port(socket));
+        this.#port = us_socket_local_port(socket);
+        resolve(this.#port);
       };
       (this.#app as unknown as ExclusiveListener).listen(host, port, EXCLUSIVE_PORT, onListen);
     });
+  }
+
+  /**
+   * Reads certificate and key again, for the connections from now on; open ones keep theirs. An app of uWebSockets.js
+   * cannot change its files, so a new one listens in place of the other, in the same turn of the event loop: only a
+   * connection that the system has and the app has not accepted in that moment is reset.
+   * Throws a ConfigError, and changes nothing, when the files cannot be used; a DoorClosedError when another program
+   * has taken the port in between.
+   */
+  async reloadTls(): Promise<void> {
+    if (this.#options.tls === null || this.#listenSocket === null) return;
+    // The system gives a port that it chose only to the socket that it chose it for.
+    if (this.#options.port === 0) throw new ConfigError('PORT: only a port that is set can get another certificate');
+    const fresh = this.#makeApp();
+    const former = this.#app;
+    this.stopListening();
+    this.#app = fresh;
+    try {
+      await this.listen();
+      this.#former.push(former);
+    } catch (error) {
+      throw new DoorClosedError('no connections are accepted any more', { cause: error });
+    }
   }
 
   /** Accepts no more connections. */
@@ -91,12 +121,20 @@ export class Door {
 
   /** Cuts every connection. */
   close(): void {
-    this.#app.close();
+    for (const app of [...this.#former, this.#app]) app.close();
   }
 
-  #addWebSocket({ path, behavior }: WebSocketEndpoint): void {
+  #makeApp(): TemplatedApp {
+    const { tls, webSocket, onRequest } = this.#options;
+    const app = makeApp(tls);
+    app.filter(this.#onConnection);
+    if (webSocket !== undefined) this.#addWebSocket(app, webSocket);
+    return app.any('/*', (response, request) => onRequest(response, request, null));
+  }
+
+  #addWebSocket(app: TemplatedApp, { path, behavior }: WebSocketEndpoint): void {
     const { onRequest } = this.#options;
-    this.#app.ws(path, {
+    app.ws(path, {
       ...behavior,
       upgrade: (response, request, context) => onRequest(response, request, readUpgrade(request, context)),
       close: (socket, code, message) => {

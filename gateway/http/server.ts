@@ -93,6 +93,12 @@ export class HttpServer {
     return port;
   }
 
+  /** Reads the certificate again, for new connections at every door. Throws when its files cannot be used. */
+  async reloadTls(): Promise<void> {
+    await this.#publicDoor.reloadTls();
+    await this.#adminDoor?.reloadTls();
+  }
+
   /** Stops accepting, waits for the calls in flight and closes every connection. False: the deadline passed first. */
   async stop(deadlineMs: number): Promise<boolean> {
     clearInterval(this.#timer);

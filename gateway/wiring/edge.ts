@@ -122,6 +122,10 @@ export class Edge {
     return this.#server.adminPort;
   }
 
+  reloadTls(): Promise<void> {
+    return this.#server.reloadTls();
+  }
+
   /** The state of the exchange as one object, for the administrator's feed. */
   stats(): object {
     const { stores, trading, clock } = this.#options;

@@ -20,7 +20,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { Call } from '../http/call.ts';
-import { requireTls } from '../http/door.ts';
+import { DoorClosedError, requireTls } from '../http/door.ts';
 import { refuse } from '../http/respond.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { AdminFeed } from '../operator/feed.ts';
@@ -50,6 +50,7 @@ export class Exchange {
   readonly trading: Trading;
   port = 0;
   readonly #log: Logger;
+  readonly #onFatal: ExchangeOptions['onFatal'];
   readonly #lifecycle = new Lifecycle();
   readonly #feed = new AdminFeed();
   readonly #threads: EngineThreads;
@@ -74,6 +75,7 @@ export class Exchange {
     this.config = config;
     this.clock = clock;
     this.#log = log;
+    this.#onFatal = onFatal;
     this.stores = stores;
     const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
     this.trading = new Trading({
@@ -139,6 +141,17 @@ export class Exchange {
   /** Null without a door for administrators. */
   get adminPort(): number | null {
     return this.#edge.adminPort;
+  }
+
+  /** The files of TLS have changed. When they cannot be used, the former certificate stays in use. */
+  async reloadTls(): Promise<void> {
+    try {
+      await this.#edge.reloadTls();
+      this.#log.info('new connections get the certificate that is in the files now');
+    } catch (error) {
+      if (error instanceof DoorClosedError) this.#onFatal(error);
+      else this.#log.error({ err: error }, 'the certificate was not changed');
+    }
   }
 
   /** Answers the requests in flight, lets the shards finish their commands, and ends every thread. */

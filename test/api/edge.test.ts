@@ -1,15 +1,13 @@
 /** The edge of a real server: TLS, connections, slow and large senders, browsers (RULES.md 6.4, 6.9). */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { get as getOverTls } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { temporaryDirectory } from '../support/directory.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
 
@@ -38,16 +36,6 @@ function answerTo(socket: Socket, bytes: string): Promise<string | null> {
     socket.once('close', () => resolve(null));
     socket.write(bytes);
   });
-}
-
-/** A certificate for localhost that signs itself. */
-function makeCertificate(): { cert: string; key: string } {
-  const directory = temporaryDirectory();
-  const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  execFileSync('openssl', ['req', ...made, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' });
-  return { cert, key };
 }
 
 test('TLS_CERT and TLS_KEY: it speaks TLS and nothing else, also while it turns connections away', async (t) => {
