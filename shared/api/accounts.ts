@@ -242,7 +242,11 @@ export const NEW_API_KEY = {
       },
     },
     expires_at: { type: ['string', 'null'], format: 'date-time', examples: [null] },
-    require_signing_version: { type: ['integer', 'null'], enum: [1, 2, null] },
+    require_signing_version: {
+      type: ['integer', 'null'],
+      enum: [1, 2, null],
+      description: '2 when left out; null admits both.',
+    },
     self_trade_prevention: { type: 'string', enum: SELF_TRADE_NAMES },
     allowed_ips: {
       type: ['array', 'null'],

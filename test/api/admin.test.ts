@@ -7,6 +7,7 @@ import { openControlDatabase } from '../../gateway/store/database.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
+import { RequestSigner } from '../../shared/client/request.ts';
 import type { IssuedApiKey, PlacementBody, Scope } from '../../shared/client/types.ts';
 import { type Json, startServer } from '../support/server.ts';
 
@@ -195,6 +196,26 @@ describe('API keys', () => {
     await server.admin.deposit(userId, { amount_usdc_micro: '7000000' });
     const { usdc } = await clientFor(key).balances();
     assert.deepEqual(usdc, { available: '7000000', reserved: '0' });
+  });
+
+  test('a key is for version 2 unless it is issued for version 1 or for both', async () => {
+    const userId = await newUser();
+    const issued = async (version?: 1 | 2 | null) => {
+      const asked = version === undefined ? {} : { require_signing_version: version };
+      return server.admin.createApiKey(userId, { scopes: ['read:account'], ...asked });
+    };
+    const path = '/v1/user/balances';
+    for (const [key, version, statusV1, statusV2] of [
+      [await issued(), 2, 401, 200],
+      [await issued(1), 1, 200, 401],
+      [await issued(null), null, 200, 200],
+    ] as const) {
+      assert.equal(key.require_signing_version, version);
+      const signer = new RequestSigner({ keyId: key.key_id, secret: key.secret, passphrase: key.passphrase });
+      const v1 = await server.request('GET', path, undefined, signer.headersV1('GET', path, ''));
+      const v2 = await server.request('GET', path, undefined, signer.headers('GET', path, ''));
+      assert.deepEqual([v1.status, v2.status], [statusV1, statusV2], `issued for ${version}`);
+    }
   });
 
   test('a revoked key is refused from the next request on', async () => {
