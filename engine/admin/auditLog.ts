@@ -31,7 +31,8 @@ export class AuditLogCheck {
   readonly #problems: string[] = [];
   #head = NO_RECORDS;
   #records = 0;
-  #unknownMacs = 0;
+  /** Records since the last one whose MAC is valid. */
+  #unauthenticated = 0;
   #hasKnownEnd = false;
 
   static async of(directory: string): Promise<AuditLogCheck> {
@@ -63,6 +64,9 @@ export class AuditLogCheck {
 
   report(): AuditLogReport {
     this.#compareEnd();
+    if (this.#key !== null && this.#unauthenticated > 0) {
+      this.#problems.push(`the last ${this.#unauthenticated} records were not written with this master key`);
+    }
     const problems = this.#problems.slice(0, SHOWN_PROBLEMS);
     const more = this.#problems.length - problems.length;
     const lines = [
@@ -83,8 +87,8 @@ export class AuditLogCheck {
       return Number.POSITIVE_INFINITY;
     }
     if (!follows(line, this.#head)) this.#problems.push(breakBefore(line, this.#head, number));
-    if (line.mac === 'invalid') this.#problems.push(`record ${line.sequence} was not written with this master key`);
-    if (line.mac === 'unknown') this.#unknownMacs++;
+    // A valid MAC is over the hash of the record before, and so over all before it.
+    this.#unauthenticated = line.mac === 'valid' ? 0 : this.#unauthenticated + 1;
     if (this.#known !== null && this.#known !== 'running' && line.hash === this.#known.hash) this.#hasKnownEnd = true;
     this.#records++;
     this.#head = { sequence: line.sequence, hash: line.hash };
@@ -101,10 +105,7 @@ export class AuditLogCheck {
   #notes(): string[] {
     const notes: string[] = [];
     if (this.#known === 'running') notes.push('the exchange is running: the end was not compared with control.db');
-    if (this.#unknownMacs > 0) {
-      const reason = this.#key === null ? 'no master key is at hand' : 'they were written under another master key';
-      notes.push(`of ${this.#unknownMacs} records only the hashes were checked: ${reason}`);
-    }
+    if (this.#key === null) notes.push('no master key is at hand: only the hashes were checked');
     return notes;
   }
 }

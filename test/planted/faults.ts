@@ -737,4 +737,33 @@ export const FAULTS: readonly Fault[] = [
     replace: 'this.log.last - this.#checksumUnusedFrom >= REPLAY_FRAMES',
     caughtBy: 'test/unit/gateway/stream/market/channel.test.ts',
   },
+  {
+    name: 'an administrator changes something before it is recorded',
+    file: 'gateway/audit/stage.ts',
+    search:
+      "refuse(call, { row: ERRORS.ENGINE_BUSY, message: 'the audit log cannot be written' });\n      return false;",
+    replace: 'return true;',
+    caughtBy: 'test/unit/gateway/audit/stage.test.ts',
+  },
+  {
+    name: 'the result of a change is given up when the disk is full',
+    file: 'gateway/audit/log.ts',
+    search: 'const owed = batch.filter(({ isOwed }) => isOwed);',
+    replace: 'const owed = batch.filter(({ isOwed }) => !isOwed && isOwed);',
+    caughtBy: 'test/unit/gateway/audit/log.test.ts',
+  },
+  {
+    name: 'an operator approves for the one that it made',
+    file: 'gateway/operator/approvals.ts',
+    search: 'return operators.branchOf(operatorId) !== operators.branchOf(requestedBy);',
+    replace: 'return operators.branchOf(operatorId) !== requestedBy;',
+    caughtBy: 'test/api/approvals.test.ts',
+  },
+  {
+    name: 'a revoked token is good as long as the process runs',
+    file: 'gateway/store/operators.ts',
+    search: 'return isSame && operator?.revokedMs === null ? operator : null;',
+    replace: 'return isSame ? operator! : null;',
+    caughtBy: 'test/api/operators.test.ts',
+  },
 ];

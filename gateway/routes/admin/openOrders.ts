@@ -48,6 +48,7 @@ export function adminOpenOrderRoutes({ accounts, openOrderBounds }: AdminOpenOrd
       const user = requireUser(call, accounts);
       if (user === null) return;
       const { max_open_orders: inAll, max_open_orders_per_market: inMarket } = call.body;
+      call.before = boundsOf(user.index);
       openOrderBounds.set(user.index, { inAll, inMarket });
       ok(call, boundsOf(user.index));
     }),
