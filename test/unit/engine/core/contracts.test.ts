@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { CLOSE_REASON } from '../../../../shared/base/codes.ts';
 import { ADDRESS_BYTES, toHex, tryParseHex } from '../../../../shared/base/hex.ts';
 import { orderDigest } from '../../../../shared/crypto/eip712.ts';
-import { EVENT } from '../../../../shared/wire/events.ts';
+import { decodeEvents, EVENT } from '../../../../shared/wire/events.ts';
 import { DOMAIN, errorKey, stateOf } from '../../../support/engine.ts';
 import { closedOf, type EngineRig } from '../../../support/engineRig.ts';
 import { ALICE, BOB, Scenario } from '../../../support/scenario.ts';
@@ -75,4 +75,22 @@ it('the latest ones hold after a replay, whatever the shard was started with', (
   assert.deepEqual(stateOf(x.replayed()), stateOf(x.engine));
   const again = x.recovered();
   assert.equal(hashOf(again, 901), expectedHash(901, CHAIN, toHex(NEXT)));
+});
+
+it('a shard that describes itself names the contracts once they have changed, and not before', () => {
+  const x = new Scenario();
+  const described = (): { chainId: number }[] => {
+    const found: { chainId: number }[] = [];
+    x.engine.describe(() => {
+      const { out } = x.engine;
+      for (const event of decodeEvents(out.words, 0, out.lengthBytes >>> 2)) {
+        if (event.name === 'CONTRACTS') found.push({ chainId: event.chainId });
+      }
+      out.clear();
+    });
+    return found;
+  };
+  assert.deepEqual(described(), []);
+  x.contracts(CHAIN, NEXT);
+  assert.deepEqual(described(), [{ chainId: CHAIN }]);
 });
