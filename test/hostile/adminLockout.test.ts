@@ -16,9 +16,10 @@ import { timesOf } from '../support/seeds.ts';
 
 const KEY = apiKey(1, { scopes: SCOPE['read:account'] });
 const PUBLIC = { method: 'GET', path: '/v1/time', access: 'public', limit: 'unlisted' } as const;
+const STREAM = { method: 'GET', path: '/v1/ws', access: 'public', limit: 'unlisted', strictKey: true } as const;
 const ADMIN = { method: 'GET', path: '/admin/ledger', access: 'viewer', limit: 'unlisted' } as const;
 const ACCOUNT = { method: 'GET', path: '/v1/user/balances', access: 'read:account', limit: 'unlisted' } as const;
-const ROUTES: Route[] = [PUBLIC, ADMIN, ACCOUNT].map((spec) => ({
+const ROUTES: Route[] = [PUBLIC, STREAM, ADMIN, ACCOUNT].map((spec) => ({
   ...spec,
   summary: '',
   answers: {},
@@ -60,6 +61,16 @@ describe('an address that guesses', () => {
       headers: signer.headers('GET', ACCOUNT.path, ''),
     });
     assert.deepEqual([status, headers['x-ratelimit-remaining']], [200, '9']);
+  });
+
+  test('keys where none is needed uses up nothing of what the address may do without one', async (t) => {
+    const edge = await startGuarded(t);
+    const headers = { 'x-svc-api-key': 'key_unknown' };
+    for (let index = 0; index < GUESSES; index++) {
+      assert.equal((await edge.send('GET', STREAM.path, { headers })).status, index < 30 ? 401 : 429);
+    }
+    const { status, headers: answered } = await edge.send('GET', STREAM.path);
+    assert.deepEqual([status, answered['x-ratelimit-remaining']], [200, '29']);
   });
 });
 
