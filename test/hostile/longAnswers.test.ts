@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PIECE_ROWS } from '../../gateway/http/longAnswers.ts';
 import { TURN_BOUNDS_MS } from '../../gateway/http/turnTimes.ts';
 import { orderReadRoutes } from '../../gateway/routes/account/orders.ts';
@@ -25,6 +26,8 @@ const SAMPLES = timesOf({ suite: 20, soak: 500 });
 const PLACED_TOGETHER = 100;
 /** LONGANSWER-3. */
 const UNDERWAY_PER_ACCOUNT = 8;
+
+const MOST_TURNS = 1_000_000;
 
 type Order = { readonly order_hash: string; readonly sequence: number; readonly remaining: string };
 
@@ -79,6 +82,15 @@ async function ask(path = target): Promise<Socket> {
   return socket;
 }
 
+/** Looks in every turn of the loop: the sockets of this machine take a whole answer within a few milliseconds. */
+async function untilUnderway(count: number): Promise<void> {
+  const { longAnswers } = rig.server;
+  for (let turn = 0; longAnswers.underway !== count; turn++) {
+    assert.ok(turn < MOST_TURNS, `${count} answers are underway`);
+    await nextTurn();
+  }
+}
+
 /** The chunks of the answer, read to the end. */
 async function chunksOf(socket: Socket): Promise<string[]> {
   let text = '';
@@ -116,7 +128,7 @@ test('a deep book order by order is written in pieces as well', async () => {
 test('all rows of an answer are of the moment of its request, whatever happens while it is written', async () => {
   const before = await orders(ATTACKER);
   const answer = ask();
-  await eventually('the answer is underway', async () => rig.server.longAnswers.underway === 1);
+  await untilUnderway(1);
   await client.ask((handler) => {
     const code = client.client.cancelMarket(0, ATTACKER, 0, 2, handler, null);
     client.step();
@@ -162,7 +174,7 @@ async function cancel({ order_hash }: Order): Promise<void> {
 test('clients that do not read hold up nobody, and an account has a bounded number of answers underway', async (t) => {
   const { longAnswers, turns } = rig.server;
   const idle = await Promise.all(Array.from({ length: UNDERWAY_PER_ACCOUNT }, ask));
-  await eventually('all answers are underway', async () => longAnswers.underway === UNDERWAY_PER_ACCOUNT);
+  await untilUnderway(UNDERWAY_PER_ACCOUNT);
   const refused = await rig.get(ATTACKER, target);
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1']);
   // Pages of one piece, and everything of other accounts, go on.
@@ -185,8 +197,10 @@ test('clients that do not read hold up nobody, and an account has a bounded numb
 
 test('a client that goes away in the middle of its answer ends it', async () => {
   const { longAnswers } = rig.server;
+  const piecesBefore = longAnswers.pieces;
   const socket = await ask();
-  await eventually('the answer is underway', async () => longAnswers.underway === 1);
+  await untilUnderway(1);
   socket.destroy();
   await eventually('none is underway', async () => longAnswers.underway === 0);
+  assert.ok(longAnswers.pieces - piecesBefore < ORDERS / PIECE_ROWS - 1, 'the answer was not written to its end');
 });

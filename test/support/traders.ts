@@ -25,6 +25,8 @@ let wallets = 0;
 export type TraderOptions = {
   depositMicro?: number;
   scopes?: Scope[];
+  /** In place of the limit of the key's tier, on every endpoint. */
+  requestsPerSecond?: number;
   selfTradePrevention?: 'none' | 'cancel_newest' | 'cancel_oldest' | 'cancel_both';
 };
 
@@ -114,6 +116,9 @@ export async function makeTrader(server: TestServer, options: TraderOptions = {}
   if (depositMicro > 0) await server.admin.deposit(user.id, { amount_usdc_micro: String(depositMicro) });
   const key = await server.admin.createApiKey(user.id, {
     scopes: options.scopes ?? ALL_SCOPES,
+    ...(options.requestsPerSecond === undefined
+      ? {}
+      : { rate_limit_override: { requests: options.requestsPerSecond, window_seconds: 1 } }),
     ...(options.selfTradePrevention === undefined ? {} : { self_trade_prevention: options.selfTradePrevention }),
   });
   const credentials = { keyId: key.key_id, secret: key.secret, passphrase: key.passphrase };

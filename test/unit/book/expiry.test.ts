@@ -74,5 +74,5 @@ it('a FOK or FAK with an expiration leaves nothing to expire', () => {
   x.order(BOB, 'SELL Yes 1 @ 60');
   x.order(ALICE, 'BUY Yes 2 @ 60 FAK', { expirationSec: x.nowMs / 1000 + 5 });
   x.nowMs += 5_000;
-  assert.deepEqual(x.tick().types, []);
+  assert.deepEqual(x.tell(x.tick()), []);
 });
