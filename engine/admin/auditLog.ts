@@ -34,6 +34,7 @@ export class AuditLogCheck {
   /** Records since the last one whose MAC is valid. */
   #unauthenticated = 0;
   #hasKnownEnd = false;
+  #isRead = false;
 
   static async of(directory: string): Promise<AuditLogCheck> {
     const path = join(directory, 'audit.log');
@@ -60,9 +61,11 @@ export class AuditLogCheck {
       const sequence = this.#check(number, text);
       if (sequence >= from) yield `${text}\n`;
     }
+    this.#isRead = true;
   }
 
   report(): AuditLogReport {
+    if (!this.#isRead) return { lines: ['the rest was not read: nothing is known of the chain'], isSound: false };
     this.#compareEnd();
     if (this.#key !== null && this.#unauthenticated > 0) {
       this.#problems.push(`the last ${this.#unauthenticated} records were not written with this master key`);

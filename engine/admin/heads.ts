@@ -6,16 +6,22 @@ import { markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
 import { openMasterKey, type ShardFile } from './directory.ts';
 
+/** Before journals are cut: a cut that is interrupted must not leave a head in control.db that no journal has. */
+export function forgetHeads(control: Database.Database, files: readonly ShardFile[], cut: readonly ShardFile[]): void {
+  saveHeads(control, files, cut, () => NO_ROWS);
+}
+
 /** @param changed the journals whose ends are taken as they are; of the others control.db keeps what it knows. */
 export function saveHeads(
   control: Database.Database,
   files: readonly ShardFile[],
   changed: readonly ShardFile[],
+  headOf = endOf,
 ): void {
   const [{ directory }] = files as [ShardFile];
   const masterKey = openMasterKey(directory);
   const known = readHeads(control, masterKey);
-  const heads = files.map((file) => (changed.includes(file) ? null : known[file.shard]) ?? endOf(file));
+  const heads = files.map((file) => (changed.includes(file) ? null : known[file.shard]) ?? headOf(file));
   control
     .prepare('INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value')
     .run(JOURNAL_HEADS, sealHeads(masterKey, heads));

@@ -58,7 +58,7 @@ export function rotateMasterKey(directory: string, control: Database.Database, k
   }
   writeJournalKey(directory, fresh, journalKey, NEXT);
   const count = reseal(control, old, fresh);
-  rename(directory, keys.next !== null);
+  takeNames(directory, fresh);
   return [`sealed anew: journal.key and ${count} secrets of control.db`, nextStep(keys)];
 }
 
@@ -77,17 +77,22 @@ function finishInterrupted(directory: string, control: Database.Database, keys: 
     return null;
   }
   if (isCommitted && !opensJournalKey(directory, valid, NEXT)) throw new AdminError(`${journalKeyPath} is damaged`);
-  rename(directory, fromNext === null || Buffer.compare(fromNext, valid) !== 0);
+  takeNames(directory, valid);
   return ['a rotation that was interrupted is finished', nextStep(keys)];
 }
 
-/** @param isKeyElsewhere the new key is not in the data directory, so the file of the old one is of no use any more. */
-function rename(directory: string, isKeyElsewhere: boolean): void {
+/** @param key the one that holds: a file of it is never removed, those of other master keys are of no use any more. */
+function takeNames(directory: string, key: Uint8Array): void {
   const master = join(directory, MASTER_KEY_FILE);
   const journal = join(directory, JOURNAL_KEY_FILE);
+  const holds = (path: string): boolean => {
+    const found = existsSync(path) ? readMasterKey(path) : null;
+    return found !== null && Buffer.compare(found, key) === 0;
+  };
   if (existsSync(journal + NEXT)) renameSync(journal + NEXT, journal);
-  if (isKeyElsewhere) for (const path of [master, master + NEXT]) rmSync(path, { force: true });
-  else if (existsSync(master + NEXT)) renameSync(master + NEXT, master);
+  if (holds(master + NEXT)) renameSync(master + NEXT, master);
+  rmSync(master + NEXT, { force: true });
+  if (!holds(master)) rmSync(master, { force: true });
   syncDirectory(directory);
 }
 

@@ -16,7 +16,7 @@ import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
 import { AdminError, listShards, RunningError, type ShardFile, withExclusiveDirectory } from './directory.ts';
 import { exportHistory } from './export.ts';
-import { saveHeads } from './heads.ts';
+import { forgetHeads, saveHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { rotateMasterKey } from './keyRotation.ts';
 import { type Plan, planRepair } from './plan.ts';
@@ -117,11 +117,12 @@ async function repair(options: Options): Promise<boolean> {
       return false;
     }
     const time = new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
+    const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
+    if (control !== null && shortened.length > 0) forgetHeads(control, files, shortened);
     for (const plan of plans) {
       for (const effect of plan.effects) console.log(`shard ${plan.findings.file.shard}: ${effect}`);
       carryOut(plan, time);
     }
-    const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
     if (control !== null && shortened.length > 0) saveHeads(control, files, shortened);
     if (plans.length === 0) console.log('nothing to repair');
     else console.log(`what was replaced has the end .damaged-${time}`);

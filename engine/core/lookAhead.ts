@@ -30,12 +30,13 @@ const { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } = rows;
 /** Own orders that are looked for by their levels; with more of them every level counts as one that has some. */
 const MOST_OWN_LOOKED_FOR = 256;
 const MOST_TICKS = 10_000;
+const LAST_RUN = 0xff;
 
 export class LookAhead {
   readonly #orders: Orders;
   readonly #groups: Groups;
-  /** By tick: number of the run that found an own order there. */
-  readonly #ownAt = new Uint32Array(MOST_TICKS);
+  /** By tick: number of the run that found an own order there. Runs are counted up to what a cell holds, then anew. */
+  readonly #ownAt = new Uint8Array(MOST_TICKS);
   #run = 0;
   /** True when the last `#walk` came to an order, or to a fill, that stops the incoming order. */
   #isStopped = false;
@@ -111,6 +112,10 @@ export class LookAhead {
   /** Marks the levels at which orders of the account wait that the incoming order would meet. */
   #findOwn(market: number): void {
     const orders = this.#orders;
+    if (this.#run === LAST_RUN) {
+      this.#ownAt.fill(0);
+      this.#run = 0;
+    }
     this.#run++;
     let found = 0;
     let slot = orders.firstOf(this.#account);

@@ -118,6 +118,14 @@ describe('orders that must fill at once look past or stop at their own', () => {
     assert.deepEqual(newest.order(ALICE, 'BUY Yes 2 @ 61 FOK cancel_newest').at(-1), 'alice filled');
   });
 
+  it('an own order is found however many orders were looked ahead for before', () => {
+    const x = new Scenario({ feeBps: 0 });
+    x.order(BOB, 'SELL Yes 5 @ 61');
+    x.order(ALICE, 'SELL Yes 5 @ 62');
+    for (let i = 0; i < 600; i++)
+      assert.deepEqual(x.order(ALICE, 'BUY Yes 9 @ 62 FOK cancel_oldest'), ['refused FOK_NOT_FILLED'], `order ${i}`);
+  });
+
   it('a FOK stopped by its own order does not count what lies behind it', () => {
     for (const mode of ['cancel_newest', 'cancel_both']) {
       const x = new Scenario({ feeBps: 0 });

@@ -1,20 +1,26 @@
 /** Findings of `journal verify` in a data directory, and the repairs of `journal repair`. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { AdminError, listShards, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
+import { saveHeads } from '../../../../engine/admin/heads.ts';
 import { type Findings, inspectShard } from '../../../../engine/admin/inspect.ts';
 import { type Plan, planRepair } from '../../../../engine/admin/plan.ts';
 import { carryOut } from '../../../../engine/admin/repair.ts';
 import { describeShards, isSound } from '../../../../engine/admin/verify.ts';
 import { Journal } from '../../../../engine/journal/journal.ts';
 import { recover } from '../../../../engine/shard/recovery.ts';
+import { openHeads } from '../../../../shared/crypto/journalHeads.ts';
+import { MASTER_KEY_FILE, readMasterKey } from '../../../../shared/crypto/masterKey.ts';
 import { engineWith } from '../../../support/engine.ts';
 import { flipByte, JournaledShard } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
+const MAIN = fileURLToPath(new URL('../../../../engine/admin/main.ts', import.meta.url));
 const TIME = '20270115T080000Z';
 
 function shardOf(commands = 60): JournaledShard {
@@ -344,6 +350,35 @@ describe('a data directory', () => {
     for (const name of readdirSync(directory)) if (name.startsWith('journal')) rmSync(join(directory, name));
     await assert.rejects(listShards(directory), AdminError);
     await assert.rejects(listShards(join(directory, 'nowhere')), /does not exist/);
+  });
+
+  it('that accepts a loss and is interrupted leaves no head in control.db that no journal has', () => {
+    const shard = shardOf();
+    shard.close();
+    const { directory, journalPath } = shard.file;
+    let control = new Database(join(directory, 'control.db'));
+    control.exec('CREATE TABLE platform (key TEXT PRIMARY KEY, value TEXT)');
+    saveHeads(control, [shard.file], [shard.file]);
+    const knownHead = () => {
+      const [sealed] = control.prepare<[], string>('SELECT value FROM platform').pluck().all();
+      return openHeads(readMasterKey(join(directory, MASTER_KEY_FILE))!, sealed!)[0]!;
+    };
+    assert.equal(knownHead().sequence, shard.last);
+    shard.damageRecord(20);
+    control.close();
+    // Stands in the way of the new journal.
+    mkdirSync(`${journalPath}.part`);
+    const repair = () =>
+      spawnSync(process.execPath, [MAIN, 'journal', 'repair', '--accept-loss', '--data', directory]).status;
+    assert.notEqual(repair(), 0);
+    rmSync(`${journalPath}.part`, { recursive: true });
+    control = new Database(join(directory, 'control.db'));
+    assert.equal(knownHead().sequence, 0);
+    control.close();
+    assert.equal(repair(), 0);
+    control = new Database(join(directory, 'control.db'));
+    assert.equal(knownHead().sequence, 19);
+    control.close();
   });
 
   it('is one repair at a time, and none beside a server', async () => {

@@ -1,7 +1,7 @@
 /** A new master key for a data directory, and what an interruption at any step leaves (RULES.md 10.14). */
 import assert from 'node:assert/strict';
 import { execSync } from 'node:child_process';
-import { copyFileSync, cpSync, existsSync, readFileSync, renameSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -121,6 +121,18 @@ describe('a rotation of the master key', () => {
       }
     });
   }
+
+  test('whose key already has its name is finished without that key going away', async () => {
+    const before = made();
+    const { dataDir } = before;
+    const old = readFileSync(join(dataDir, 'journal.key'));
+    await rotate(dataDir, FROM_FILES);
+    // As an operator leaves it who renames only one of the two files, or a disk that keeps only the later rename.
+    renameSync(join(dataDir, 'journal.key'), join(dataDir, 'journal.key.next'));
+    writeFileSync(join(dataDir, 'journal.key'), old);
+    assert.match((await rotate(dataDir, FROM_FILES))[0], /interrupted is finished/);
+    assertWhole(before);
+  });
 
   test('leaves out nothing: these are all the files that seal something', () => {
     const found = execSync('grep -rlE "sealSecret\\(" gateway engine shared --include=*.ts', { cwd: ROOT }).toString();

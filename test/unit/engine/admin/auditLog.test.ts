@@ -1,0 +1,38 @@
+/** The verdict over an audit log (RULES.md 9.14); test/api/audit.test.ts asks for it on the command line. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { AuditLogCheck } from '../../../../engine/admin/auditLog.ts';
+import { chainLine, deriveAuditKey, NO_RECORDS } from '../../../../shared/crypto/auditChain.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+
+/** A log whose records say something that readers of lines might take for the end of one. */
+function directoryWithLog(records: number): string {
+  const directory = temporaryDirectory();
+  const key = deriveAuditKey(Buffer.alloc(32, 1));
+  let head = NO_RECORDS;
+  let text = '';
+  for (let i = 0; i < records; i++) {
+    const next = chainLine(head, { event: 'start', note: 'a\n\r\u0085\u2028\u2029b' }, key);
+    text += `${next.line}\n`;
+    ({ head } = next);
+  }
+  writeFileSync(join(directory, 'audit.log'), text);
+  return directory;
+}
+
+test('a record is one line whatever it says', async () => {
+  const check = await AuditLogCheck.of(directoryWithLog(20));
+  let count = 0;
+  for await (const _ of check.lines(1)) count++;
+  assert.equal(count, 20);
+  assert.deepEqual(check.report().isSound, true, check.report().lines.join('\n'));
+});
+
+test('a log that its reader did not read to the end is neither whole nor cut', async () => {
+  const check = await AuditLogCheck.of(directoryWithLog(20));
+  for await (const _ of check.lines(1)) break;
+  const { lines, isSound } = check.report();
+  assert.deepEqual([lines, isSound], [['the rest was not read: nothing is known of the chain'], false]);
+});
