@@ -129,6 +129,16 @@ describe('roles', () => {
     }
   });
 
+  test('only a superuser can make it possible to act for an account', async () => {
+    const user = '/admin/users/{id}';
+    const granting = [`${user}/wallets`, `${user}/delegates`, `${user}/api-keys`, '/admin/api-keys/{key_id}/rotate'];
+    const roles = (await adminRoutes()).filter(({ method, path }) => method === 'POST' && granting.includes(path));
+    assert.deepEqual(
+      roles.map(({ role }) => role),
+      granting.map(() => 'superuser'),
+    );
+  });
+
   test('what changes something needs more than a viewer', async () => {
     const open = (await adminRoutes()).filter(({ method, role }) => method !== 'GET' && role === 'viewer');
     // The role follows from the kind of what is decided: test/api/approvals.test.ts.

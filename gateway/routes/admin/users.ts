@@ -111,7 +111,6 @@ const REVOKE_KEY = {
 
 const ROTATE_KEY = {
   ...ADMIN,
-  access: 'treasury',
   method: 'POST',
   path: '/admin/api-keys/:key_id/rotate',
   summary: 'Gives an API key another secret and passphrase, shown this once; the former ones are void at once.',
