@@ -119,7 +119,8 @@ export class FourEyes {
     this.#retryAtMs = clock.nowMs() + RETRY_MS;
     this.#hasUndecided = false;
     for (const approval of approvals.approved()) {
-      if (this.#underWay.has(approval.id)) continue;
+      // While the one before was carried out, a request or another shard's return may have taken this one up.
+      if (this.#underWay.has(approval.id) || approvals.find(approval.id)?.status !== 'approved') continue;
       try {
         const decided = await this.#finish(approval);
         if ('approval' in decided) onFinishedLater(decided.approval);

@@ -61,10 +61,11 @@ export class Restrictions {
 
   setState(account: number, state: AccountState): Promise<Swept> {
     const { clock, states } = this.#options;
+    // First: when it cannot be written the former state stays, and so does its sweep.
+    states.set(account, state, clock.nowMs());
     const former = this.#ofState.get(account);
     if (former !== undefined) this.#sweeps.delete(former);
     this.#ofState.delete(account);
-    states.set(account, state, clock.nowMs());
     return state === ACCOUNT_STATE.ACTIVE ? Promise.resolve(NOTHING) : this.#run([this.#addState(account)]);
   }
 

@@ -43,10 +43,10 @@ export class AccountStates {
   }
 
   set(account: number, state: AccountState, nowMs: number): void {
-    this.#unswept.delete(account);
     if (state === ACTIVE) {
       this.#delete.run(account);
       this.#states.delete(account);
+      this.#unswept.delete(account);
       return;
     }
     this.#write.run({ account_index: account, state, since_ms: nowMs, is_swept: 0 });

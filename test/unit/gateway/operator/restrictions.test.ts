@@ -96,6 +96,21 @@ describe('a state', () => {
     assert.deepEqual(third.sent, [], 'every shard has answered once');
   });
 
+  test('that cannot be written leaves the former one, and its orders are still cancelled', async (t) => {
+    const database = openDatabase(t);
+    const { restrictions, states, sent } = boot(database, [[E.ENGINE_BUSY], []]);
+    await restrictions.setState(1, FROZEN);
+    database.pragma('query_only = ON');
+    for (const state of [ACTIVE, CLOSE_ONLY]) assert.throws(() => restrictions.setState(1, state), /readonly/);
+    database.pragma('query_only = OFF');
+    assert.equal(states.of(1), FROZEN);
+    assert.deepEqual(states.unswept(), [1]);
+    restrictions.tick();
+    await new Promise(setImmediate);
+    assert.deepEqual(sent.at(-1), [0, 1, BOTH_SIDES, 0]);
+    assert.equal(sent.length, 3);
+  });
+
   test('is tried again while a ring is full, once at a time, and not after it was lifted', async (t) => {
     const { restrictions, sent } = boot(openDatabase(t), [[E.ENGINE_BUSY, E.ENGINE_BUSY, E.ENGINE_BUSY], []]);
     await restrictions.setState(1, FROZEN);
