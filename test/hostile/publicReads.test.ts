@@ -21,8 +21,9 @@ test('an address that floods public reads is refused, while a trader at the same
   };
   await measureVictim(t, {
     send: async () => {
-      const { status } = await trader.place(market, { price: '0.40', size: '10' });
+      const { status, order_hash } = await trader.place(market, { price: '0.40', size: '10' });
       assert.equal(status, 'open');
+      await trader.client.cancelOrder(order_hash);
     },
     attack: () => Promise.all(Array.from({ length: CONNECTIONS }, flood)),
     samples: SAMPLES,
