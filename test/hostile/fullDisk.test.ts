@@ -14,11 +14,11 @@ import { type Answer, startServer, type TestServer } from '../support/server.ts'
 import { SmallDisk } from '../support/smallDisk.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const DISK_MB = 112;
+const DISK_MB = timesOf({ suite: 112, soak: 192 });
 const RESERVE_MB = 16;
 const MB = 1_000_000;
-const ATTACKS = timesOf({ suite: 10, soak: 4000 });
-const ORDERS = timesOf({ suite: 60, soak: 1000 });
+const ATTACKS = timesOf({ suite: 10, soak: 1500 });
+const ORDERS = timesOf({ suite: 60, soak: 400 });
 const WITHDRAWALS = timesOf({ suite: 10, soak: 150 });
 const DEPOSIT_MICRO = 1_000_000_000;
 const BATCH = '/v1/orders/batch';

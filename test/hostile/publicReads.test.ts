@@ -7,7 +7,7 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 import { measureVictim } from '../support/victim.ts';
 
 const server = await startServer({ after }, { RATE_LIMITS: 'on' });
-const REQUESTS = timesOf({ suite: 200, soak: 20_000 });
+const REQUESTS = timesOf({ suite: 200, soak: 5_000 });
 const CONNECTIONS = 20;
 const SAMPLES = timesOf({ suite: 5, soak: 50 });
 

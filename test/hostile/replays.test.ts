@@ -15,9 +15,9 @@ import { measureVictim } from '../support/victim.ts';
 
 const SEED = 30;
 const SOCKETS = 20;
-const ROUNDS = timesOf({ suite: 3, soak: 18 });
-const COMMANDS = timesOf({ suite: 2500, soak: 60_000 });
-const SAMPLES = timesOf({ suite: 3, soak: 20 });
+const ROUNDS = timesOf({ suite: 3, soak: 10 });
+const COMMANDS = timesOf({ suite: 2500, soak: 10_000 });
+const SAMPLES = timesOf({ suite: 3, soak: 5 });
 /** More than a step may exceed the budget by, for each socket. */
 const SLACK_BYTES = SOCKETS * 64 * 1024;
 
