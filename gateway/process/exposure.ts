@@ -5,13 +5,16 @@
 
 import type { BlockList } from 'node:net';
 import { isIP } from 'node:net';
-import { isWithin } from './networks.ts';
+import { isWithin, tryParseNetworks } from './networks.ts';
 
 /** Shorter tokens can be guessed, or were chosen by a person. */
 const ADMIN_TOKEN_CHARACTERS = 32;
 /** The largest network of private addresses is 10.0.0.0/8; no proxies of one operator fill a larger one. */
 const WIDEST_IPV4_BITS = 8;
 const WIDEST_IPV6_BITS = 16;
+/** The IPv6 network that has every IPv4 address. */
+const MAPPED_BITS = 96;
+const MAPPED = tryParseNetworks([`::ffff:0:0/${MAPPED_BITS}`])!;
 /** Public addresses far apart from each other: a list that has both is a list of everybody. */
 const STRANGERS = ['8.8.8.8', '203.0.113.1'] as const;
 
@@ -57,5 +60,7 @@ function trustsEverybody(trustProxy: BlockList, proxies: readonly string[]): boo
 function isTooWide(entry: string): boolean {
   const [address, bits] = entry.split('/');
   if (bits === undefined) return false;
+  const isMapped = isIP(address!) === 6 && Number(bits) >= MAPPED_BITS && isWithin(MAPPED, address!);
+  if (isMapped) return Number(bits) - MAPPED_BITS < WIDEST_IPV4_BITS;
   return Number(bits) < (isIP(address!) === 4 ? WIDEST_IPV4_BITS : WIDEST_IPV6_BITS);
 }

@@ -237,6 +237,7 @@ describe('config', () => {
       ['a proxy anywhere, IPv6', { TRUST_PROXY: '10.0.0.1, ::/0' }, /^TRUST_PROXY: names the whole internet/],
       ['a proxy anywhere in two halves', { TRUST_PROXY: '0.0.0.0/1,128.0.0.0/1' }, /^TRUST_PROXY: /],
       ['a proxy at any mapped address', { TRUST_PROXY: '::ffff:0:0/96' }, /^TRUST_PROXY: /],
+      ['a proxy at every second mapped address', { TRUST_PROXY: '::ffff:0.0.0.0/97' }, /^TRUST_PROXY: /],
     ];
     for (const [name, env, message] of dangerous) {
       it(`refuses ${name}, which loopback allows`, () => {
@@ -261,7 +262,10 @@ describe('config', () => {
 
     it('takes what a careful operator sets', () => {
       const token = 'x'.repeat(32);
-      const proxied = parseConfig(exposed({ ADMIN_TOKEN: token, TRUST_PROXY: '10.0.0.0/8, 2001:db8::/32' }), CORES);
+      const proxied = parseConfig(
+        exposed({ ADMIN_TOKEN: token, TRUST_PROXY: '10.0.0.0/8, ::ffff:10.0.0.0/104, 2001:db8::/32' }),
+        CORES,
+      );
       assert.equal(proxied.adminToken, token);
       assert.equal(parseConfig(exposed({ TRUST_PROXY: '', TLS_CERT: 'c', TLS_KEY: 'k' }), CORES).demo, false);
     });
