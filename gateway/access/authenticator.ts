@@ -58,9 +58,9 @@ export class Authenticator {
     this.#nonces = nonces;
   }
 
-  /** Asked again when a shared counter has been waited for: a key may have been revoked meanwhile. */
-  isInForce({ keyId }: ApiKey): boolean {
-    return this.#keys.find(keyId)?.revoked === false;
+  /** Asked again when a shared counter has been waited for: a key may have been revoked or changed meanwhile. */
+  isInForce(key: ApiKey): boolean {
+    return !key.revoked && this.#keys.find(key.keyId) === key;
   }
 
   /** The checks that need only the headers. */

@@ -7,8 +7,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Administrators } from '../../gateway/access/administrators.ts';
 import { AdminToken } from '../../gateway/access/adminToken.ts';
 import { Authenticator } from '../../gateway/access/authenticator.ts';
+import { HmacKey } from '../../gateway/access/hmacKey.ts';
 import { NonceMemory } from '../../gateway/access/nonces.ts';
-import { isAccount } from '../../gateway/access/principal.ts';
+import { type ApiKey, isAccount } from '../../gateway/access/principal.ts';
 import { SCOPE } from '../../gateway/access/scopes.ts';
 import type { Call } from '../../gateway/http/call.ts';
 import { ok, refuse } from '../../gateway/http/respond.ts';
@@ -715,21 +716,26 @@ describe('transport', () => {
       });
     });
 
-    it('refuse a key that is revoked while they are asked', async () => {
-      let key = KEY;
-      const nonces = new NonceMemory(START_MS / 1000 - 60, { aheadBeforeStart: () => 0, acceptedAhead: () => {} });
-      const { asked, ...changes } = lateStore();
-      const authenticator = new Authenticator({ find: () => key }, nonces);
-      await withOwnServer({ ...changes, authenticator }, async () => {
-        const path = '/v1/orders/0xab';
-        const answer = call('GET', path, undefined, sign('GET', path));
-        const decide = await asked();
-        key = { ...KEY, revoked: true };
-        decide(ALLOWED);
-        const { status, json } = await answer;
-        assert.deepEqual([status, json.error], [401, 'API key is revoked or expired']);
+    const changedKeys: [string, () => ApiKey][] = [
+      ['is revoked', () => ({ ...KEY, revoked: true })],
+      ['gets another secret', () => ({ ...KEY, secret: new HmacKey(Buffer.alloc(32)) })],
+    ];
+    for (const [what, changed] of changedKeys)
+      it(`refuse a key that ${what} while they are asked`, async () => {
+        let key = KEY;
+        const nonces = new NonceMemory(START_MS / 1000 - 60, { aheadBeforeStart: () => 0, acceptedAhead: () => {} });
+        const { asked, ...changes } = lateStore();
+        const authenticator = new Authenticator({ find: () => key }, nonces);
+        await withOwnServer({ ...changes, authenticator }, async () => {
+          const path = '/v1/orders/0xab';
+          const answer = call('GET', path, undefined, sign('GET', path));
+          const decide = await asked();
+          key = changed();
+          decide(ALLOWED);
+          const { status, json } = await answer;
+          assert.deepEqual([status, json.error], [401, 'API key is revoked or expired']);
+        });
       });
-    });
 
     it('hold up the end of the server no longer than they take', async () => {
       await withLateStore(async (asked) => {
