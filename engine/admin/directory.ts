@@ -5,7 +5,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { JournalKey } from '../../shared/base/journalKey.ts';
+import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
 import { hasJournalKey, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { MASTER_KEY_FILE, parseMasterKey, readMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ShardKey } from '../journal/shardKey.ts';
@@ -24,6 +24,8 @@ export type ShardFile = {
   readonly directory: string;
   readonly journalPath: string;
   readonly key: ShardKey;
+  /** The newest row that control.db knows of; without it only the mark says how far the journal goes. */
+  readonly known?: KnownHead;
 };
 
 /**

@@ -1,10 +1,28 @@
-/** Writes into control.db how far the journals go, after a command that the operator let change their ends. */
+/**
+ * The end of each journal as control.db knows it: checks compare it with the journal, and a command that the operator
+ * let change a journal's end writes it anew.
+ */
 import type Database from 'better-sqlite3';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
 import { JOURNAL_HEADS, NO_ROWS, openHeads, sealHeads } from '../../shared/crypto/journalHeads.ts';
 import { markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
-import { openMasterKey, type ShardFile } from './directory.ts';
+import { AdminError, openMasterKey, RunningError, type ShardFile, withExclusiveDirectory } from './directory.ts';
+
+/** The journals, each with the head that control.db knows; without one while an exchange runs on them. */
+export async function withKnownHeads(files: readonly ShardFile[]): Promise<ShardFile[]> {
+  const [{ directory }] = files as [ShardFile];
+  const read = (control: Database.Database | null): readonly KnownHead[] =>
+    control === null ? [] : readHeads(control, openMasterKey(directory));
+  try {
+    // Not held for the check that follows: a journal that goes on meanwhile still has what was known before.
+    const heads = await withExclusiveDirectory(directory, read);
+    return files.map((file) => ({ ...file, known: heads[file.shard] ?? NO_ROWS }));
+  } catch (error) {
+    if (error instanceof RunningError) return [...files];
+    throw error;
+  }
+}
 
 /** Before journals are cut: a cut that is interrupted must not leave a head in control.db that no journal has. */
 export function forgetHeads(control: Database.Database, files: readonly ShardFile[], cut: readonly ShardFile[]): void {
@@ -33,7 +51,12 @@ function readHeads(control: Database.Database, masterKey: Uint8Array): readonly 
     .prepare<[string], string>('SELECT value FROM platform WHERE key = ?')
     .pluck()
     .get(JOURNAL_HEADS);
-  return sealed === undefined ? [] : openHeads(masterKey, sealed);
+  if (sealed === undefined) return [];
+  try {
+    return openHeads(masterKey, sealed);
+  } catch {
+    throw new AdminError('control.db: what it says of the journals was changed: put a backup in its place');
+  }
 }
 
 function endOf({ journalPath, shard }: ShardFile): KnownHead {

@@ -23,8 +23,8 @@ import { makeReplica, readBatch, restore } from './replica.ts';
  * record      a record is damaged, missing or does not follow the one before; `checkedTo` is the last good one
  * replay      the record is whole, but its replay by this program gives other events than the stored ones
  * base        the records are whole, but the state before the first one is unknown
- * end         the journal ends before its mark
- * foreign     the mark was written for another history
+ * end         the journal ends before its mark, or before the last record that control.db knows of
+ * foreign     the mark, or what control.db knows, was written for another history
  * mark        the mark is missing or damaged
  * trimmed     the running shard trimmed the records while they were read
  */
@@ -110,6 +110,8 @@ class Inspection {
   readonly #file: ShardFile;
   readonly #reader: JournalReader;
   readonly #mark: JournalHead | null;
+  /** Heads that the journal must pass through, in the order in which it does. */
+  readonly #witnesses: readonly Witness[];
   readonly #first: number;
   readonly #last: number;
   readonly #snapshots: SnapshotFinding[] = [];
@@ -121,6 +123,7 @@ class Inspection {
     this.#file = file;
     this.#reader = reader;
     this.#mark = mark;
+    this.#witnesses = witnessesOf(mark, file);
     this.#first = first;
     this.#last = last;
     this.#head = new JournalHead(first - 1, 0, 0);
@@ -137,7 +140,7 @@ class Inspection {
       mark: this.#mark,
       snapshots: this.#snapshots,
       replayedFrom: this.#replayedFrom,
-      problem: problem ?? this.#checkMarkAtEnd(),
+      problem: problem ?? this.#checkEnd(),
     };
   }
 
@@ -167,13 +170,12 @@ class Inspection {
   }
 
   #readTo(sequence: number): Problem | null {
-    const mark = this.#mark;
-    if (mark !== null && mark.sequence >= this.#head.sequence && mark.sequence <= sequence) {
-      this.#advance(mark.sequence);
-      if (!this.#head.equals(mark)) {
-        const text = `journal ${this.#file.journalPath}: sequence ${mark.sequence}: not what its mark says was written`;
-        return { kind: 'foreign', text };
-      }
+    for (const { head, name } of this.#witnesses) {
+      if (head.sequence < this.#head.sequence || head.sequence > sequence) continue;
+      this.#advance(head.sequence);
+      if (this.#head.equals(head)) continue;
+      const text = `journal ${this.#file.journalPath}: sequence ${head.sequence}: not what ${name} says was written`;
+      return { kind: 'foreign', text };
     }
     this.#advance(sequence);
     return null;
@@ -223,12 +225,13 @@ class Inspection {
     this.#replayedFrom = sequence;
   }
 
-  #checkMarkAtEnd(): Problem | null {
+  #checkEnd(): Problem | null {
     const path = this.#file.journalPath;
     const mark = this.#mark;
     if (mark === null) return { kind: 'mark', text: `journal ${path}: its high-water mark is missing or damaged` };
-    if (mark.sequence <= this.#last) return null;
-    const text = `sequence ${this.#last + 1}: missing, the mark says that ${mark.sequence} was written`;
+    const beyond = this.#witnesses.findLast(({ head }) => head.sequence > this.#last);
+    if (beyond === undefined) return null;
+    const text = `sequence ${this.#last + 1}: missing, ${beyond.name} says that ${beyond.head.sequence} was written`;
     return { kind: 'end', text: `journal ${path}: ${text}` };
   }
 
@@ -246,6 +249,17 @@ class Inspection {
     const reason = reasonOf(error).replace(`journal ${path}: `, '').replace(`sequence ${next}: `, '');
     return { kind: 'record', text: `journal ${path}: sequence ${next}: ${reason}` };
   }
+}
+
+type Witness = { readonly head: JournalHead; readonly name: string };
+
+function witnessesOf(mark: JournalHead | null, { known }: ShardFile): Witness[] {
+  const witnesses: Witness[] = [];
+  if (mark !== null) witnesses.push({ head: mark, name: 'its mark' });
+  if (known !== undefined && known.sequence > 0) {
+    witnesses.push({ head: new JournalHead(known.sequence, known.chainLow, known.chainHigh), name: 'control.db' });
+  }
+  return witnesses.toSorted((a, b) => a.head.sequence - b.head.sequence);
 }
 
 function isSameState(a: Engine, b: Engine): boolean {

@@ -16,7 +16,7 @@ import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
 import { AdminError, listShards, RunningError, type ShardFile, withExclusiveDirectory } from './directory.ts';
 import { exportHistory } from './export.ts';
-import { forgetHeads, saveHeads } from './heads.ts';
+import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { rotateMasterKey } from './keyRotation.ts';
 import { type Plan, planRepair } from './plan.ts';
@@ -98,14 +98,15 @@ async function run(args: string[]): Promise<boolean> {
 }
 
 async function verify(options: Options): Promise<boolean> {
-  const report = describeShards((await listShards(dataDir(options))).map(inspectShard));
+  const files = await withKnownHeads(await listShards(dataDir(options)));
+  const report = describeShards(files.map(inspectShard));
   console.log(report.text);
   return report.isSound;
 }
 
 async function repair(options: Options): Promise<boolean> {
   const directory = dataDir(options);
-  const files = await listShards(directory);
+  const files = await withKnownHeads(await listShards(directory));
   const chosen = chooseShards(files, options.shard);
   return withExclusiveDirectory(directory, (control) => {
     const plans = chosen.map((file) => planRepair(inspectShard(file))).filter(isNeeded);
@@ -126,7 +127,10 @@ async function repair(options: Options): Promise<boolean> {
     if (control !== null && shortened.length > 0) saveHeads(control, files, shortened);
     if (plans.length === 0) console.log('nothing to repair');
     else console.log(`what was replaced has the end .damaged-${time}`);
-    const report = describeShards(chosen.map(inspectShard));
+    const isShortened = (file: ShardFile): boolean => shortened.includes(file);
+    const report = describeShards(
+      chosen.map((file) => inspectShard(isShortened(file) ? { ...file, known: undefined } : file)),
+    );
     console.log(report.text);
     return report.isSound;
   });

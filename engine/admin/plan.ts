@@ -83,7 +83,7 @@ function planCut(findings: Findings): Plan {
   const hasNothingLeft = checkedTo < first && first > 1;
   if (findings.replayedFrom === null || hasNothingLeft) return hopeless(findings, RESTORE);
   const keep = { from: first, to: checkedTo };
-  if (mark !== null && checkedTo >= mark.sequence) {
+  if (mark !== null && checkedTo >= Math.max(mark.sequence, file.known?.sequence ?? 0)) {
     const effects = [
       `records ${checkedTo + 1} to ${last} are dropped: they follow the mark, so none of them was acknowledged ` +
         '(unless the machine, not only the process, went down while they were written)',
@@ -94,10 +94,10 @@ function planCut(findings: Findings): Plan {
   return planOf(findings, { keep, rewritesMark: true, needsConsent: true, effects });
 }
 
-function gaveUp({ last, mark }: Findings, keptTo: number): string {
-  const lost = Math.max(mark?.sequence ?? 0, last);
-  const acknowledged = mark === null ? `at most ${lost - keptTo}` : `${mark.sequence - keptTo}`;
-  return `${acknowledged} acknowledged records are given up: ${keptTo + 1} to ${mark?.sequence ?? lost}`;
+function gaveUp({ file, last, mark }: Findings, keptTo: number): string {
+  const known = Math.max(mark?.sequence ?? 0, file.known?.sequence ?? 0);
+  const to = mark === null ? Math.max(known, last) : known;
+  return `${mark === null ? 'at most ' : ''}${to - keptTo} acknowledged records are given up: ${keptTo + 1} to ${to}`;
 }
 
 function planOf(findings: Findings, parts: Partial<Plan>): Plan {

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { AdminError, listShards, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
-import { saveHeads } from '../../../../engine/admin/heads.ts';
+import { saveHeads, withKnownHeads } from '../../../../engine/admin/heads.ts';
 import { type Findings, inspectShard } from '../../../../engine/admin/inspect.ts';
 import { type Plan, planRepair } from '../../../../engine/admin/plan.ts';
 import { carryOut } from '../../../../engine/admin/repair.ts';
@@ -126,7 +126,7 @@ describe('journal verify', () => {
     copyFileSync(other.file.journalPath, shard.file.journalPath);
     assert.ok(isSound(inspectShard(shard.file)));
     shard.run(`DELETE FROM journal WHERE sequence = ${last}`);
-    assert.match(inspectShard(shard.file).problem!.text, new RegExp(`sequence ${last}: missing, the mark says`));
+    assert.match(inspectShard(shard.file).problem!.text, new RegExp(`sequence ${last}: missing, its mark says`));
     rmSync(shard.markPath);
     assert.equal(inspectShard(shard.file).problem?.kind, 'mark');
   });
@@ -350,6 +350,33 @@ describe('a data directory', () => {
     for (const name of readdirSync(directory)) if (name.startsWith('journal')) rmSync(join(directory, name));
     await assert.rejects(listShards(directory), AdminError);
     await assert.rejects(listShards(join(directory, 'nowhere')), /does not exist/);
+  });
+
+  it('accepts, where it is told to, that records are gone of which only control.db knows', async () => {
+    const shard = shardOf();
+    shard.close();
+    const { directory } = shard.file;
+    const control = new Database(join(directory, 'control.db'));
+    control.exec('CREATE TABLE platform (key TEXT PRIMARY KEY, value TEXT)');
+    saveHeads(control, [shard.file], [shard.file]);
+    control.close();
+    const admin = (...args: string[]) => {
+      const { status, stdout } = spawnSync(process.execPath, [MAIN, 'journal', ...args, '--data', directory]);
+      return { status, text: stdout.toString() };
+    };
+    assert.equal(admin('verify').status, 0);
+    const { last } = shard;
+    shard.run(`DELETE FROM journal WHERE sequence > ${last - 3}`);
+    rmSync(shard.markPath);
+    // It does not know any better than to write the mark for the records there are.
+    assert.match(admin('repair').text, new RegExp(`sequence ${last - 2}: missing, control\\.db says that ${last} was`));
+    assert.equal(admin('verify').status, 1);
+    const refused = admin('repair');
+    assert.equal(refused.status, 1);
+    assert.match(refused.text, new RegExp(`3 acknowledged records are given up: ${last - 2} to ${last}\n`));
+    assert.equal(admin('repair', '--accept-loss').status, 0);
+    assert.equal(admin('verify').status, 0);
+    assert.equal((await withKnownHeads([shard.file]))[0]!.known!.sequence, last - 3);
   });
 
   it('that accepts a loss and is interrupted leaves no head in control.db that no journal has', () => {
