@@ -178,6 +178,8 @@ export class RowReader {
   }
 
   #check(row: Row): void {
+    // A flipped bit in SQLite's own header of a row can give its column another type.
+    if (!(row.bytes instanceof Uint8Array)) throw this.#error(row.sequence, 'holds no bytes');
     const rowBytes = row.bytes.byteLength;
     if (rowBytes < JOURNAL_ROW.tag * 4 || rowBytes % 8 !== 0) throw this.#error(row.sequence, 'cut short');
     const scratch = this.#scratch;

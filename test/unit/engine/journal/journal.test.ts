@@ -7,7 +7,7 @@ import { type JournalOptions, markPath } from '../../../../engine/journal/file.t
 import { Journal } from '../../../../engine/journal/journal.ts';
 import { Mark, readMark } from '../../../../engine/journal/mark.ts';
 import { JournalReader } from '../../../../engine/journal/reader.ts';
-import { JournalHead } from '../../../../engine/journal/row.ts';
+import { JournalHead, RowReader } from '../../../../engine/journal/row.ts';
 import { RowView } from '../../../../engine/journal/rowView.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -261,6 +261,14 @@ describe('damage to a journal', () => {
     const opened = journalOf(3);
     tamper(opened, 'UPDATE journal SET bytes = substr(bytes, 1, 24) WHERE sequence = 2');
     assertReplayFails(opened, /sequence 2: cut short/);
+  });
+
+  it('that gave the bytes of a row another type is named', () => {
+    const reader = new RowReader('journal-0.db', TEST_KEY);
+    for (const bytes of [null, 7, 'text']) {
+      const row = { sequence: 1, bytes: bytes as never };
+      assert.throws(() => reader.load(row, new JournalHead(0, 0, 0)), /journal-0.db: sequence 1: holds no bytes/);
+    }
   });
 
   it('that put one row in the place of another is named', () => {
