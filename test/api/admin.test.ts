@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import WebSocket from 'ws';
 import { openControlDatabase } from '../../gateway/store/database.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
 import { RequestSigner } from '../../shared/client/request.ts';
-import type { IssuedApiKey, PlacementBody, Scope } from '../../shared/client/types.ts';
+import type { IssuedApiKey, Market, PlacementBody, Scope } from '../../shared/client/types.ts';
 import { type Json, startServer } from '../support/server.ts';
 
 const ALL_SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
@@ -243,10 +243,6 @@ describe('API keys', () => {
     const mixed = clientFor({ ...key, passphrase: rotated.passphrase });
     await assert.rejects(mixed.balances(), { status: 401, code: 'UNAUTHORIZED' });
     await clientFor({ ...key, ...rotated }).balances();
-    await server.kill();
-    await server.start();
-    await assert.rejects(clientFor(key).balances(), { status: 401, code: 'UNAUTHORIZED' });
-    await clientFor({ ...key, ...rotated }).balances();
   });
 
   test('a revoked or an unknown key gets no other secret', async () => {
@@ -352,31 +348,56 @@ describe('deposits and withdrawals', () => {
   }
 });
 
-describe('pause', () => {
-  test('while paused no order is placed, also after a restart, and reading goes on', async () => {
-    const { key, body } = await trader();
-    const paused = { status: 503, code: 'PLATFORM_PAUSED', retryAfter: 1 };
-    await server.admin.pause();
-    await assert.rejects(clientFor(key).placeOrder(body), paused);
-    assert.equal((await server.request('GET', '/v1/platform/config')).body.paused, true);
-    await server.restart();
-    await assert.rejects(clientFor(key).placeOrder(body), paused);
-    assert.equal((await clientFor(key).balances()).usdc.available, '10000000');
-    await server.admin.resume();
-    assert.equal((await clientFor(key).placeOrder(body)).status, 'open');
-  });
-});
+describe('over one kill -9, with a pause', () => {
+  const leftOver = '0190a0b0-c0d0-7000-8000-0000000000a1';
+  const tooMuch = '0190a0b0-c0d0-7000-8000-0000000000a2';
+  const paused = { status: 503, code: 'PLATFORM_PAUSED', retryAfter: 1 };
+  let owner: Awaited<ReturnType<typeof trader>>;
+  let waiting: Awaited<ReturnType<typeof trader>>;
+  let market: Market;
+  let [noted, done] = ['', ''];
+  let former: IssuedApiKey;
+  let rotated: Awaited<ReturnType<typeof server.admin.rotateApiKey>>;
 
-describe('after kill -9', () => {
-  test('users, keys, money and markets are there again and the ledger closes', async () => {
-    const { key, body, userId } = await trader();
-    await clientFor(key).placeOrder(body);
-    const market = await clientFor(key).market(body.market_id);
+  before(async () => {
+    owner = await trader();
+    await clientFor(owner.key).placeOrder(owner.body);
+    market = await clientFor(owner.key).market(owner.body.market_id);
+    former = await server.admin.createApiKey(await newUser(), { scopes: ALL_SCOPES });
+    rotated = await server.admin.rotateApiKey(former.key_id);
+    noted = await newUser();
+    done = await newUser();
+    await server.admin.deposit(done, { amount_usdc_micro: '70', reference: 'done' });
+    waiting = await trader();
+    await server.admin.pause();
+    await assert.rejects(clientFor(waiting.key).placeOrder(waiting.body), paused);
+    assert.equal((await server.request('GET', '/v1/platform/config')).body.paused, true);
+
     await server.kill();
-    await server.restart();
-    assert.deepEqual((await clientFor(key).balances()).usdc, { available: '9500000', reserved: '500000' });
-    assert.deepEqual(await clientFor(key).market(body.market_id), market);
-    assert.deepEqual(await usdcOf(userId), { available: '9500000', reserved: '500000' });
+    const database = openControlDatabase(join(server.dataDir, 'control.db'));
+    const insert = database.prepare(
+      `INSERT INTO movements SELECT ?, account_index, ?, ?, ?, 'pending', 1 FROM users WHERE id = ?`,
+    );
+    insert.run(leftOver, MOVEMENT.DEPOSIT, 400, 'left over', noted);
+    insert.run(tooMuch, MOVEMENT.WITHDRAWAL, 500, 'too much', noted);
+    database.exec(`UPDATE movements SET status = 'pending' WHERE reference = 'done'`);
+    database.close();
+    await server.start();
+  });
+
+  test('while paused no order is placed, also after the start, and reading goes on', async () => {
+    const client = clientFor(waiting.key);
+    await assert.rejects(client.placeOrder(waiting.body), paused);
+    assert.equal((await client.balances()).usdc.available, '10000000');
+    await server.admin.resume();
+    assert.equal((await client.placeOrder(waiting.body)).status, 'open');
+  });
+
+  test('users, keys, money and markets are there again and the ledger closes', async () => {
+    const held = { available: '9500000', reserved: '500000' };
+    assert.deepEqual((await clientFor(owner.key).balances()).usdc, held);
+    assert.deepEqual(await clientFor(owner.key).market(owner.body.market_id), market);
+    assert.deepEqual(await usdcOf(owner.userId), held);
     const ledger = await server.admin.ledger();
     assert.equal(ledger.balanced, true);
     assert.equal(
@@ -385,34 +406,22 @@ describe('after kill -9', () => {
     );
   });
 
-  test('a movement that was noted and not sent is carried out by the next start, once', async () => {
-    const { id } = await server.admin.createUser({ wallet_address: freshWallet() });
-    await server.kill();
-    const database = openControlDatabase(join(server.dataDir, 'control.db'));
-    const insert = database.prepare(
-      `INSERT INTO movements SELECT ?, account_index, ?, ?, ?, 'pending', 1 FROM users WHERE id = ?`,
-    );
-    insert.run('0190a0b0-c0d0-7000-8000-0000000000a1', MOVEMENT.DEPOSIT, 400, 'left over', id);
-    insert.run('0190a0b0-c0d0-7000-8000-0000000000a2', MOVEMENT.WITHDRAWAL, 500, 'too much', id);
-    database.close();
-    await server.restart();
-    assert.deepEqual(await usdcOf(id), { available: '400', reserved: '0' });
-    const repeat = await server.admin.deposit(id, { amount_usdc_micro: '400', reference: 'left over' });
-    assert.deepEqual([repeat.id, repeat.status], ['0190a0b0-c0d0-7000-8000-0000000000a1', 'completed']);
-    assert.deepEqual(await usdcOf(id), { available: '400', reserved: '0' });
+  test('a key that got another secret is still refused with the former one', async () => {
+    await assert.rejects(clientFor(former).balances(), { status: 401, code: 'UNAUTHORIZED' });
+    await clientFor({ ...former, ...rotated }).balances();
+  });
+
+  test('a movement that was noted and not sent is carried out by the start, once', async () => {
+    assert.deepEqual(await usdcOf(noted), { available: '400', reserved: '0' });
+    const repeat = await server.admin.deposit(noted, { amount_usdc_micro: '400', reference: 'left over' });
+    assert.deepEqual([repeat.id, repeat.status], [leftOver, 'completed']);
+    assert.deepEqual(await usdcOf(noted), { available: '400', reserved: '0' });
     // The refused one is open for another try.
-    await server.admin.withdraw(id, { amount_usdc_micro: '300', reference: 'too much' });
+    await server.admin.withdraw(noted, { amount_usdc_micro: '300', reference: 'too much' });
   });
 
   test('a movement whose completion was not noted is not carried out twice', async () => {
-    const { id } = await server.admin.createUser({ wallet_address: freshWallet() });
-    await server.admin.deposit(id, { amount_usdc_micro: '70', reference: 'done' });
-    await server.kill();
-    const database = openControlDatabase(join(server.dataDir, 'control.db'));
-    database.exec(`UPDATE movements SET status = 'pending' WHERE reference = 'done'`);
-    database.close();
-    await server.restart();
-    assert.deepEqual(await usdcOf(id), { available: '70', reserved: '0' });
+    assert.deepEqual(await usdcOf(done), { available: '70', reserved: '0' });
   });
 });
 
