@@ -5,7 +5,8 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
+import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startServer } from '../support/server.ts';
 import { SmallDisk } from '../support/smallDisk.ts';
@@ -16,14 +17,18 @@ const RESERVE_MB = 16;
 const MB = 1_000_000;
 const BUSY = 'the engine is busy';
 
+const disk = SmallDisk.mount({ after }, DISK_MB);
+const server = await startServer(
+  { after },
+  { DATA_DIR: join(disk?.path ?? temporaryDirectory(), 'data'), DISK_RESERVE_MB: String(RESERVE_MB) },
+);
+const market = await makeMarket(server);
+
 test('a disk that fills up refuses what is new, lets everybody leave, and is forgotten when it has room', async (t) => {
-  const disk = SmallDisk.mount(t, DISK_MB);
   if (disk === null) {
     t.skip('needs the right to mount a file system');
     return;
   }
-  const server = await startServer(t, { DATA_DIR: join(disk.path, 'data'), DISK_RESERVE_MB: String(RESERVE_MB) });
-  const market = await makeMarket(server);
   const trader = await makeTrader(server, { depositMicro: 100_000_000 });
   const placed: string[] = [];
   for (let i = 0; i < 10; i++) placed.push((await trader.place(market, { price: '0.1', size: '10' })).order_hash);
@@ -80,9 +85,7 @@ test('a disk that fills up refuses what is new, lets everybody leave, and is for
   assert.equal(told.length, 2, told.join('\n'));
 });
 
-test('a reserve larger than the disk still lets orders be cancelled and money leave', async (t) => {
-  const server = await startServer(t);
-  const market = await makeMarket(server);
+test('a reserve larger than the disk still lets orders be cancelled and money leave', async () => {
   const trader = await makeTrader(server);
   const { order_hash } = await trader.place(market, { price: '0.1', size: '10' });
   await server.restart({ DISK_RESERVE_MB: '1000000000' });

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { seedOr } from '../support/seeds.ts';
-import { startServer, type TestServer } from '../support/server.ts';
+import { startServer } from '../support/server.ts';
 import { Witness } from '../support/witness.ts';
 
 const SEED = seedOr(20_261_124);
@@ -15,12 +15,13 @@ const IDLE_CONNECTIONS = 1000;
 const HALF_BODIES = 50;
 const HALF_A_BODY = 'POST /v1/orders HTTP/1.1\r\nHost: test\r\nContent-Length: 500\r\n\r\n{"side":"BUY",';
 
+const server = await startServer({ after });
+const witness = await Witness.create(server, SEED);
+
 test('clients that send half a body, or nothing, keep nobody from trading', async (t) => {
-  const server = await startServer(t);
-  const witness = await Witness.create(server, SEED);
   const sockets = await Promise.all([
-    ...Array.from({ length: IDLE_CONNECTIONS }, () => openSocket(t, server, '')),
-    ...Array.from({ length: HALF_BODIES }, () => openSocket(t, server, HALF_A_BODY)),
+    ...Array.from({ length: IDLE_CONNECTIONS }, () => openSocket(t, '')),
+    ...Array.from({ length: HALF_BODIES }, () => openSocket(t, HALF_A_BODY)),
   ]);
   await witness.trade({ commands: 200, onSilence: () => assert.fail('every command is answered') });
   for (const [index, socket] of sockets.entries()) index % 2 === 0 ? socket.destroy() : socket.resetAndDestroy();
@@ -29,9 +30,7 @@ test('clients that send half a body, or nothing, keep nobody from trading', asyn
 });
 
 test(`a stop under load answers what was sent before it, within 10 s, and loses nothing (SEED=${SEED})`, async (t) => {
-  const server = await startServer(t);
-  const witness = await Witness.create(server, SEED);
-  for (let i = 0; i < HALF_BODIES; i++) await openSocket(t, server, HALF_A_BODY);
+  for (let i = 0; i < HALF_BODIES; i++) await openSocket(t, HALF_A_BODY);
   let stopped: Promise<number | null> | undefined;
   let stoppedMs = Number.POSITIVE_INFINITY;
   await witness.trade({
@@ -49,7 +48,7 @@ test(`a stop under load answers what was sent before it, within 10 s, and loses 
   await witness.check();
 });
 
-async function openSocket(t: TestContext, server: TestServer, text: string): Promise<Socket> {
+async function openSocket(t: TestContext, text: string): Promise<Socket> {
   const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1');
   socket.on('error', () => {});
   t.after(() => socket.destroy());

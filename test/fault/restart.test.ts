@@ -9,11 +9,11 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { PlacementResponse } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Answer, type Scope, startServer, type TestServer } from '../support/server.ts';
+import { type Answer, startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 
 const skip = spawnSync('prlimit', ['--version']).status === 0 ? false : 'needs prlimit of util-linux';
@@ -23,17 +23,15 @@ const SHARD_1 = 'journal-1.db-wal';
 const CONTROL = 'control.db-wal';
 const READ_MODEL = 'read.db-wal';
 
-type Rig = { server: TestServer; trader: Trader; failing: OrderMarket; other: OrderMarket };
-
+const server = await startServer({ after });
 /** Shard 0 has `failing`, shard 1 has `other`. */
-async function makeRig(t: Scope): Promise<Rig> {
-  const server = await startServer(t);
-  const markets = await marketPerShard(server, 2);
-  const [failing, other] = markets as [OrderMarket, OrderMarket];
-  return { server, trader: await makeTrader(server, { depositMicro: DEPOSIT_MICRO }), failing, other };
+const [failing, other] = (await marketPerShard(server, 2)) as [OrderMarket, OrderMarket];
+
+function newTrader(): Promise<Trader> {
+  return makeTrader(server, { depositMicro: DEPOSIT_MICRO });
 }
 
-function sizeOf(server: TestServer, name: string): number {
+function sizeOf(name: string): number {
   return statSync(join(server.dataDir, name)).size;
 }
 
@@ -42,36 +40,36 @@ function sizeOf(server: TestServer, name: string): number {
  * gives it a transaction of its own in the read model, which otherwise takes many at once.
  */
 async function placeUntilLonger(
-  { server, trader }: Rig,
+  trader: Trader,
   market: OrderMarket,
   name: string,
   others: string[],
 ): Promise<PlacementResponse[]> {
   const placed: PlacementResponse[] = [];
-  while (others.some((other) => sizeOf(server, name) < 1.5 * sizeOf(server, other))) {
+  while (others.some((other) => sizeOf(name) < 1.5 * sizeOf(other))) {
     placed.push(await trader.place(market, { price: '0.1', size: '10' }));
     if (name === READ_MODEL) await trader.send('GET', '/v1/user/orders/v2');
   }
   return placed;
 }
 
-function limitFiles(server: TestServer, bytes: number | 'unlimited'): void {
+function limitFiles(bytes: number | 'unlimited'): void {
   execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:`]);
 }
 
 /** From its next commit on shard 0 fails, and shard 1 not for many. @returns what was placed to get there. */
-async function failShard0(rig: Rig): Promise<PlacementResponse[]> {
-  const placed = await placeUntilLonger(rig, rig.failing, SHARD_0, [SHARD_1, CONTROL]);
-  limitFiles(rig.server, sizeOf(rig.server, SHARD_0));
+async function failShard0(trader: Trader): Promise<PlacementResponse[]> {
+  const placed = await placeUntilLonger(trader, failing, SHARD_0, [SHARD_1, CONTROL]);
+  limitFiles(sizeOf(SHARD_0));
   return placed;
 }
 
-async function readiness(server: TestServer): Promise<{ status: string; reason?: string }> {
+async function readiness(): Promise<{ status: string; reason?: string }> {
   return (await server.request('GET', '/ready')).body;
 }
 
-function isReady(server: TestServer): Promise<boolean> {
-  return eventually('a server that is ready', async () => (await readiness(server)).status === 'ready');
+function isReady(): Promise<boolean> {
+  return eventually('a server that is ready', async () => (await readiness()).status === 'ready');
 }
 
 async function assertAllThere(trader: Trader, placed: PlacementResponse[], markets: OrderMarket[]): Promise<void> {
@@ -85,10 +83,9 @@ async function assertAllThere(trader: Trader, placed: PlacementResponse[], marke
 
 test('a shard that cannot write is rebuilt while the other trades on, and nothing acknowledged is lost', {
   skip,
-}, async (t) => {
-  const rig = await makeRig(t);
-  const { server, trader, failing, other } = rig;
-  const placed = await failShard0(rig);
+}, async () => {
+  const trader = await newTrader();
+  const placed = await failShard0(trader);
 
   const bodies = Array.from({ length: 8 }, () => trader.body(failing, { price: '0.2', size: '10' }));
   const failed = await Promise.all(bodies.map((body) => trader.post(body)));
@@ -100,8 +97,8 @@ test('a shard that cannot write is rebuilt while the other trades on, and nothin
   assert.ok(failed.some(({ body }) => body.code === 'OUTCOME_UNKNOWN'));
   for (let i = 0; i < 20; i++) placed.push(await trader.place(other, { price: '0.3', size: '10' }));
 
-  limitFiles(server, 'unlimited');
-  await isReady(server);
+  limitFiles('unlimited');
+  await isReady();
   for (const body of bodies) placed.push(await trader.client.placeOrder(body));
   for (const body of bodies) assertRefused(await trader.post(body), 409, 'ORDER_PLACEMENT_FAILED', 'duplicate order');
   await assertAllThere(trader, placed, [failing, other]);
@@ -124,20 +121,38 @@ function spend(trader: Trader, market: OrderMarket, micro: number): Promise<Answ
   return trader.post(trader.bodyOf(market, { price: '0.01', size: '1' }, micro, 100 * micro));
 }
 
+test('trading goes on without the projector, which catches up when it can write again', { skip }, async () => {
+  const trader = await newTrader();
+  const { order_hash } = await trader.place(failing, { price: '0.2', size: '10' });
+  await placeUntilLonger(trader, failing, READ_MODEL, [SHARD_0, SHARD_1, CONTROL]);
+  limitFiles(sizeOf(READ_MODEL));
+  await trader.client.cancelOrder(order_hash);
+  // A query waits for the events its account was notified of, and then fails.
+  assertRefused(await trader.send('GET', `/v1/orders/${order_hash}`), 503, 'ENGINE_BUSY', 'the engine is busy');
+  await trader.place(failing, { price: '0.3', size: '10' });
+  assert.deepEqual(await readiness(), { status: 'ready' });
+
+  limitFiles('unlimited');
+  const record = await eventually('the cancelled order', async () => {
+    const { status, body } = await trader.send('GET', `/v1/orders/${order_hash}`);
+    return status === 200 && body;
+  });
+  assert.equal(record.status, 'cancelled');
+});
+
 test('a shard whose journal is damaged stays down, the others trade on, and without any the process ends', {
   skip,
-}, async (t) => {
-  const rig = await makeRig(t);
-  const { server, trader, failing, other } = rig;
-  const placed = await failShard0(rig);
+}, async () => {
+  const trader = await newTrader();
+  const placed = await failShard0(trader);
   rmSync(join(server.dataDir, 'journal-0.mark'));
   const body = trader.body(failing, { price: '0.2', size: '10' });
   assertRefused(await trader.post(body), 503, 'OUTCOME_UNKNOWN', 'the outcome is unknown; retry with the same request');
-  limitFiles(server, 'unlimited');
+  limitFiles('unlimited');
 
   const reason = 'shard 0 is down, the log says why';
-  await eventually(reason, async () => (await readiness(server)).reason === reason);
-  assert.deepEqual(await readiness(server), { status: 'degraded', reason });
+  await eventually(reason, async () => (await readiness()).reason === reason);
+  assert.deepEqual(await readiness(), { status: 'degraded', reason });
   const logged = await eventually('its log', async () => server.stdout.find((line) => line.includes('shard is down')));
   assert.match(logged, /journal-0\.db: its high-water mark is missing or damaged/);
 
@@ -155,33 +170,13 @@ test('a shard whose journal is damaged stays down, the others trade on, and with
 
   const ended = server.expectEnd();
   rmSync(join(server.dataDir, 'journal-1.mark'));
-  limitFiles(server, 0);
+  limitFiles(0);
   await trader.post(trader.body(other, { price: '0.3', size: '10' })).catch(() => undefined);
-  limitFiles(server, 'unlimited');
+  limitFiles('unlimited');
   assert.equal(await ended, 70);
 
   server.stdout.length = 0;
   const start = server.start();
   void server.expectEnd();
   await assert.rejects(start, /journal-[01]\.db: its high-water mark is missing or damaged/);
-});
-
-test('trading goes on without the projector, which catches up when it can write again', { skip }, async (t) => {
-  const rig = await makeRig(t);
-  const { server, trader, other } = rig;
-  const { order_hash } = await trader.place(other, { price: '0.2', size: '10' });
-  await placeUntilLonger(rig, other, READ_MODEL, [SHARD_0, SHARD_1, CONTROL]);
-  limitFiles(server, sizeOf(server, READ_MODEL));
-  await trader.client.cancelOrder(order_hash);
-  // A query waits for the events its account was notified of, and then fails.
-  assertRefused(await trader.send('GET', `/v1/orders/${order_hash}`), 503, 'ENGINE_BUSY', 'the engine is busy');
-  await trader.place(other, { price: '0.3', size: '10' });
-  assert.deepEqual(await readiness(server), { status: 'ready' });
-
-  limitFiles(server, 'unlimited');
-  const record = await eventually('the cancelled order', async () => {
-    const { status, body } = await trader.send('GET', `/v1/orders/${order_hash}`);
-    return status === 200 && body;
-  });
-  assert.equal(record.status, 'cancelled');
 });
