@@ -58,6 +58,16 @@ async function allowances(of: { send(method: string, path: string): Promise<Answ
 
 const market = await makeMarket(server);
 
+test('more than one heartbeat a second is refused, by keys of every tier', async () => {
+  const fast = await trader({ tier: 'market_maker' }, ['trade:orders']);
+  const path = '/v1/orders/heartbeat';
+  const answers = await Promise.all([fast.send('POST', path, {}), fast.send('POST', path, {})]);
+  const refused = answers.find(({ status }) => status === 429)!;
+  assert.ok(answers.some(({ status }) => status === 200));
+  assertRefused(refused, 429, 'RATE_LIMITED', 'rate limit exceeded');
+  assert.equal(refused.headers.get('x-ratelimit-limit'), '1');
+});
+
 describe('limits per address', async () => {
   const endpoints = (await allowances(await trader())).map(({ method, path }) => `${method} ${path}`);
   const admin = [

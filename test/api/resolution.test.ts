@@ -237,25 +237,41 @@ describe('claiming', () => {
 });
 
 test('a market stays as decided, and a holder as paid, over kill -9 at every step', async () => {
-  const { market, alice, bob } = await bet('0.0005');
-  const restart = async (): Promise<[Trader, Trader]> => {
-    await server.kill();
-    await server.start();
-    await assertBalanced(server);
-    return [alice.reconnected(), bob.reconnected()];
+  const payouts = { payouts: [333_333, 666_667] } as const;
+  const [decided, claimed, over] = [await bet('0.0005'), await bet('0.0005'), await bet('0.0005')];
+  const resolved = await server.admin.resolveMarket(decided.market.id, payouts);
+  await server.admin.resolveMarket(claimed.market.id, payouts);
+  const redeemable = await claimed.bob.client.redeemable();
+  await claimed.alice.client.claim(claimed.market.id);
+  await server.admin.resolveMarket(over.market.id, payouts);
+  await over.alice.client.claim(over.market.id);
+  const settled = await server.admin.settleMarket(over.market.id);
+  const assertPaid = async ({ alice, market }: typeof over): Promise<void> => {
+    assert.equal(await usdcOf(alice.reconnected()), START - 300 + 166);
+    assertRefused(await alice.reconnected().send('POST', claimPath(market)), ...NOTHING);
   };
-  const resolved = await server.admin.resolveMarket(market.id, { payouts: [333_333, 666_667] });
-  let [a, b] = await restart();
-  assert.deepEqual(standing(await a.client.market(market.id)), standing(resolved));
-  const redeemable = await b.client.redeemable();
-  await a.client.claim(market.id);
-  [a, b] = await restart();
-  assert.equal(await usdcOf(a), START - 300 + 166);
-  assertRefused(await a.send('POST', claimPath(market)), ...NOTHING);
-  assert.deepEqual(await b.client.redeemable(), redeemable);
-  const settled = await server.admin.settleMarket(market.id);
-  [a, b] = await restart();
-  assert.deepEqual(standing(await b.client.market(market.id)), standing(settled));
-  assert.equal(await usdcOf(b), START - 200 + 333);
-  assertRefused(await server.adminRequest('POST', adminPath(market, 'settle')), ...NOT_ALLOWED);
+  const assertSettled = async ({ alice, bob, market }: typeof over, as: Market): Promise<void> => {
+    assert.deepEqual(standing(await bob.reconnected().client.market(market.id)), standing(as));
+    await assertPaid({ alice, bob, market });
+    assert.equal(await usdcOf(bob.reconnected()), START - 200 + 333);
+    assertRefused(await server.adminRequest('POST', adminPath(market, 'settle')), ...NOT_ALLOWED);
+  };
+
+  await server.kill();
+  await server.start();
+  await assertBalanced(server);
+  const alice = decided.alice.reconnected();
+  assert.deepEqual(standing(await alice.client.market(decided.market.id)), standing(resolved));
+  assert.equal(await usdcOf(alice), START - 300);
+  await assertPaid(claimed);
+  assert.deepEqual(await claimed.bob.reconnected().client.redeemable(), redeemable);
+  await assertSettled(over, settled);
+
+  // Those that a kill came upon half way go on from there.
+  await alice.client.claim(decided.market.id);
+  await assertPaid(decided);
+  for (const half of [decided, claimed]) {
+    await assertSettled(half, await server.admin.settleMarket(half.market.id));
+  }
+  await assertBalanced(server);
 });

@@ -14,8 +14,6 @@ const SEED = 77;
 const STREAM_SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
 
 const server = await startServer({ after });
-/** The tests that end their server share this one. */
-const mortal = await startServer({ after });
 const streamer = () => makeTrader(server, { scopes: [...STREAM_SCOPES] });
 const signed = (trader: Trader) => trader.client.prepareSigned('GET', '/v1/ws').headers;
 
@@ -25,6 +23,30 @@ async function keepsBook(client: StreamClient, marketId: string): Promise<Stream
   book.follow(client.frames);
   return book;
 }
+
+// The first test, so that nobody else's connections are counted.
+test('a sixth connection of a key, a 21st without one: error, then 1008 (RULES.md 8.2)', async (t) => {
+  const alice = await streamer();
+  for (const [most, headersOf] of [
+    [5, () => signed(alice)],
+    [20, () => ({})],
+  ] as const) {
+    const open = () => StreamClient.open(t, server.baseUrl, headersOf());
+    const clients: StreamClient[] = [];
+    for (let i = 0; i < most; i++) clients.push(await open());
+    await assertClosed(await open(), 'RATE_LIMITED');
+    for (const client of clients) await client.settle();
+    clients[0].end();
+    await clients[0].closed;
+    await eventually('room for another', async () => {
+      const next = await open();
+      return next.ask('ping').then(
+        () => true,
+        () => false,
+      );
+    });
+  }
+});
 
 test('the upgrade is signed like any GET; a bad credential refuses it with 401 (RULES.md 8.1)', async (t) => {
   const alice = await streamer();
@@ -130,13 +152,13 @@ test('a mint is a trade, a delta of the maker, and a fill for each of the two (R
 });
 
 test('every private frame has the names its order was placed with, again after kill -9 (RULES.md 8.9)', async (t) => {
-  const market = await makeMarket(mortal);
+  const market = await makeMarket(server);
   const [alice, bob] = [
-    await makeTrader(mortal, { scopes: [...STREAM_SCOPES] }),
-    await makeTrader(mortal, { scopes: [...STREAM_SCOPES] }),
+    await makeTrader(server, { scopes: [...STREAM_SCOPES] }),
+    await makeTrader(server, { scopes: [...STREAM_SCOPES] }),
   ];
   await alice.client.setOrderGroup('quotes', { window_seconds: 60, max_token_quantity_atomic: '900000000' });
-  const live = await StreamClient.open(t, mortal.baseUrl, signed(alice));
+  const live = await StreamClient.open(t, server.baseUrl, signed(alice));
   await live.subscribe({ user: true });
   const clientOrderId = 'a "b" \\ ~';
   await alice.place(market, { price: '0.40', size: '4', clientOrderId, orderGroup: 'quotes' });
@@ -157,15 +179,15 @@ test('every private frame has the names its order was placed with, again after k
   ];
   const sent = privateOf(live);
   assert.deepEqual(sent.map(namesOf), expected);
-  const replayed = await StreamClient.open(t, mortal.baseUrl, signed(alice));
+  const replayed = await StreamClient.open(t, server.baseUrl, signed(alice));
   await replayed.subscribe({ user: true, user_since: 0 });
   await replayed.until(({ user_sequence }) => user_sequence === 6);
   assert.deepEqual(privateOf(replayed), sent);
 
-  await mortal.kill();
-  await mortal.start();
+  await server.kill();
+  await server.start();
   const back = alice.reconnected();
-  const client = await StreamClient.open(t, mortal.baseUrl, signed(back));
+  const client = await StreamClient.open(t, server.baseUrl, signed(back));
   await client.subscribe({ user: true, user_since: 0 });
   await client.until(({ user_sequence }) => user_sequence === 6);
   assert.deepEqual(privateOf(client), sent);
@@ -227,30 +249,6 @@ test('under random orders the book of the stream is that of GET /v1/orders/book 
   }
 });
 
-test('a sixth connection of a key, a 21st without one: error, then 1008 (RULES.md 8.2)', async (t) => {
-  const own = await startServer(t);
-  const alice = await makeTrader(own, { scopes: [...STREAM_SCOPES] });
-  for (const [most, headersOf] of [
-    [5, () => signed(alice)],
-    [20, () => ({})],
-  ] as const) {
-    const open = () => StreamClient.open(t, own.baseUrl, headersOf());
-    const clients: StreamClient[] = [];
-    for (let i = 0; i < most; i++) clients.push(await open());
-    await assertClosed(await open(), 'RATE_LIMITED');
-    for (const client of clients) await client.settle();
-    clients[0].end();
-    await clients[0].closed;
-    await eventually('room for another', async () => {
-      const next = await open();
-      return next.ask('ping').then(
-        () => true,
-        () => false,
-      );
-    });
-  }
-});
-
 test('too many markets, too large a message, too many messages: error, then 1008 (RULES.md 8.2)', async (t) => {
   const large = await StreamClient.open(t, server.baseUrl);
   large.send({ channel: 'ping', id: 'x'.repeat(16_384) });
@@ -300,33 +298,33 @@ test('a connection that ends takes the orders of its account with it, if it said
 });
 
 test('SIGTERM closes every socket with 1001 and cancels for those who asked (RULES.md 8.2, 8.10)', async (t) => {
-  const market = await makeMarket(mortal);
-  const alice = await makeTrader(mortal, { scopes: [...STREAM_SCOPES] });
+  const market = await makeMarket(server);
+  const alice = await makeTrader(server, { scopes: [...STREAM_SCOPES] });
   const { order_hash } = await alice.place(market, { price: '0.65', size: '10' });
-  const client = await StreamClient.open(t, mortal.baseUrl, signed(alice));
+  const client = await StreamClient.open(t, server.baseUrl, signed(alice));
   await client.subscribe({ user: true, cancel_on_disconnect: true });
-  assert.equal(await mortal.stop(), 0);
+  assert.equal(await server.stop(), 0);
   assert.deepEqual(await client.closed, { code: 1001, reason: 'server is stopping' });
-  await mortal.start();
+  await server.start();
   assert.equal((await alice.reconnected().client.getOrder(order_hash)).status, 'cancelled');
 });
 
 test('a market goes on counting where it was after kill -9 in the middle of a flow (RULES.md 8.3)', async (t) => {
-  const market = await makeMarket(mortal);
-  const alice = await makeTrader(mortal, { scopes: [...STREAM_SCOPES] });
-  const before = await StreamClient.open(t, mortal.baseUrl);
+  const market = await makeMarket(server);
+  const alice = await makeTrader(server, { scopes: [...STREAM_SCOPES] });
+  const before = await StreamClient.open(t, server.baseUrl);
   await before.subscribe({ markets: [market.id], snapshot: true, checksum: true });
   const bodies = Array.from({ length: 40 }, (_, at) => alice.body(market, { price: `0.${10 + at}`, size: '2' }));
   const answers = Promise.allSettled(bodies.map((body) => alice.post(body)));
   await before.until(({ sequence }) => sequence >= 5);
-  await mortal.kill();
+  await server.kill();
   await answers;
   const sent = new StreamBook(market.id);
   sent.follow(before.frames);
 
-  await mortal.start();
+  await server.start();
   const back = alice.reconnected();
-  const client = await StreamClient.open(t, mortal.baseUrl);
+  const client = await StreamClient.open(t, server.baseUrl);
   await client.subscribe({ markets: [market.id], from_sequence: { [market.id]: sent.sequence }, checksum: true });
   await back.place(market, { price: '0.95', size: '2' });
   await client.settle();
