@@ -20,6 +20,13 @@ function portOf(server: TestServer): number {
 /** For the tests that need no setting of their own. */
 const plainServer = await startServer({ after });
 
+const ORIGIN = 'https://app.example.org';
+/** With settings that do not meet; the connections are counted first. */
+const setServer = await startServer(
+  { after },
+  { MAX_CONNECTIONS: '20', CORS_ORIGINS: `${ORIGIN}, http://localhost:3000` },
+);
+
 /** Resolves when the connection is made; a reset after that is the server's right. */
 async function open(server: TestServer, t: TestContext): Promise<Socket> {
   const socket = connect(portOf(server), '127.0.0.1');
@@ -70,7 +77,7 @@ test('TLS_CERT and TLS_KEY: it speaks TLS and nothing else, also while it turns 
 });
 
 test('MAX_CONNECTIONS: one more is closed at once, those there go on, and one that leaves makes room', async (t) => {
-  const server = await startServer(t, { MAX_CONNECTIONS: '20' });
+  const server = setServer;
   const sockets = await Promise.all(Array.from({ length: 20 }, () => open(server, t)));
   // Their requests have been answered, so all of them have been counted.
   for (const socket of sockets) assert.equal(await answerTo(socket, HEALTH), 'HTTP/1.1 200 OK');
@@ -154,7 +161,7 @@ test('413 reaches a client that is still sending, and its connection stays usabl
 });
 
 test('no page of another origin reads answers by default; nobody embeds or sniffs them', async () => {
-  const origin = 'https://app.example.org';
+  const origin = ORIGIN;
   const { headers } = await plainServer.request('GET', '/v1/time', undefined, { origin });
   assert.equal(headers.get('access-control-allow-origin'), null);
   assert.equal(headers.get('vary'), null);
@@ -165,9 +172,8 @@ test('no page of another origin reads answers by default; nobody embeds or sniff
   assert.equal((await plainServer.request('OPTIONS', '/v1/orders', undefined, asked)).status, 405);
 });
 
-test('CORS_ORIGINS: named pages ask first and read answers, errors too; never of admin routes', async (t) => {
-  const origin = 'https://app.example.org';
-  const server = await startServer(t, { CORS_ORIGINS: `${origin}, http://localhost:3000` });
+test('CORS_ORIGINS: named pages ask first and read answers, errors too; never of admin routes', async () => {
+  const [origin, server] = [ORIGIN, setServer];
   const ask = (path: string, method: string, from = origin) =>
     server.request('OPTIONS', path, undefined, { origin: from, 'access-control-request-method': method });
   const preflight = await ask('/v1/orders', 'POST');
