@@ -104,6 +104,8 @@ export class HttpServer {
     clearInterval(this.#timer);
     const doors = this.#adminDoor === null ? [this.#publicDoor] : [this.#publicDoor, this.#adminDoor];
     const drained = this.#pipeline.drain(deadlineMs);
+    // Clients that wait to be let in would be cut off.
+    await allRead();
     for (const door of doors) door.stopListening();
     await drained;
     const isDrained = this.#pipeline.isIdle;
@@ -111,6 +113,8 @@ export class HttpServer {
     // Requests that clients sent before they could know of the stop are still on their way; they are refused, not cut
     // off.
     await new Promise((resolve) => setTimeout(resolve, LINGER_MS));
+    // On a busy machine the time may pass with none of them read.
+    await allRead();
     for (const door of doors) door.close();
     return isDrained;
   }
@@ -154,4 +158,9 @@ export class HttpServer {
     if (!limits!.isCrowded) return;
     call.keptFor = peer.length === 0 ? 'nobody' : limits!.keptFor(peer);
   }
+}
+
+/** Resolves when the loop has been through everything that has arrived: two turns, for it may be in one's middle. */
+async function allRead(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
