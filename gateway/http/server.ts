@@ -108,13 +108,13 @@ export class HttpServer {
     await allRead();
     for (const door of doors) door.stopListening();
     await drained;
-    const isDrained = this.#pipeline.isIdle;
     this.#options.webSocket?.close();
     // Requests that clients sent before they could know of the stop are still on their way; they are refused, not cut
     // off.
     await new Promise((resolve) => setTimeout(resolve, LINGER_MS));
     // On a busy machine the time may pass with none of them read.
     await allRead();
+    const isDrained = this.#pipeline.isIdle;
     for (const door of doors) door.close();
     return isDrained;
   }
