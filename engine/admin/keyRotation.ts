@@ -16,6 +16,7 @@ import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { JOURNAL_HEADS } from '../../shared/crypto/journalHeads.ts';
 import { JOURNAL_KEY_FILE, readJournalKey, writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import {
@@ -27,7 +28,6 @@ import {
   SEALED_ADMIN_TOKEN,
 } from '../../shared/crypto/masterKey.ts';
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
-import { syncDirectory } from '../base/syncDirectory.ts';
 import { AdminError } from './directory.ts';
 
 /** The rows of the table `platform` that are sealed, as base64. The check has to be there. */

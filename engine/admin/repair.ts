@@ -9,7 +9,7 @@
  *             good.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
-import { syncDirectory } from '../base/syncDirectory.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { markPath } from '../journal/file.ts';
 import { Journal } from '../journal/journal.ts';
 import { Mark } from '../journal/mark.ts';

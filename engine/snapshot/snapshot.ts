@@ -16,8 +16,8 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { SnapshotError, type SnapshotIo, SnapshotReader, SnapshotWriter } from '../base/snapshotIo.ts';
-import { syncDirectory } from '../base/syncDirectory.ts';
 import type { ShardState } from '../core/state.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';

@@ -12,7 +12,6 @@ import {
   existsSync,
   fdatasync,
   fstatSync,
-  fsyncSync,
   ftruncateSync,
   openSync,
   readSync,
@@ -22,6 +21,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { type AuditHead, type AuditLine, NO_RECORDS, readLine } from '../../shared/crypto/auditChain.ts';
 import { BackwardLines, CHUNK_BYTES } from './lines.ts';
 
@@ -56,7 +56,7 @@ const writeAt = promisify(write);
 export function openAuditFile(path: string): OpenedAuditFile {
   const isNew = !existsSync(path);
   const fd = openSync(path, isNew ? 'wx+' : 'r+', MODE);
-  if (isNew) syncDirectoryOf(path);
+  if (isNew) syncDirectory(dirname(path));
   const lengthBytes = endOfLastLine(fd);
   const file = new RealAuditFile(fd, lengthBytes, dirname(path));
   return { file, ...readLastRun(fd, lengthBytes) };
@@ -169,15 +169,6 @@ function endOfLastLine(fd: number): number {
 function freeBytes(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;
-}
-
-function syncDirectoryOf(path: string): void {
-  const directory = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
 }
 
 function tryTo(action: () => void): boolean {

@@ -4,9 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { assert } from '../base/assert.ts';
 import type { JournalKey } from '../base/journalKey.ts';
+import { syncDirectory } from '../base/syncDirectory.ts';
 import { openSecret, sealSecret } from './secretBox.ts';
 
 export const JOURNAL_KEY_FILE = 'journal.key';
@@ -53,7 +54,5 @@ export function writeJournalKey(
     closeSync(fd);
   }
   renameSync(`${path}.new`, path);
-  const directory = openSync(dirname(path), 'r');
-  fsyncSync(directory);
-  closeSync(directory);
+  syncDirectory(dataDir);
 }

@@ -22,18 +22,11 @@ import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, readdirS
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { assert } from '../../../shared/base/assert.ts';
+import { syncDirectory } from '../../../shared/base/syncDirectory.ts';
 import * as prv from '../../../shared/wire/privateRecord.ts';
 import { readSafe, writeSafe } from '../../../shared/wire/record.ts';
 import { grown } from '../../views/growingColumn.ts';
-import {
-  type AccountEnd,
-  entryCrc,
-  firstOfName,
-  LOG_ENTRY,
-  type LoggedRecord,
-  Segment,
-  syncDirectory,
-} from './segment.ts';
+import { type AccountEnd, entryCrc, firstOfName, LOG_ENTRY, type LoggedRecord, Segment } from './segment.ts';
 
 /** Private frames of an account that a client may ask for again. */
 export const REPLAY_PRIVATE = 10_000;

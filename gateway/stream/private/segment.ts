@@ -10,10 +10,11 @@
  *
  * Entries of version 1 have frames without client order id and group. They are read, but no longer written.
  */
-import { closeSync, fdatasyncSync, fsyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '../../../shared/base/assert.ts';
 import { crc32c } from '../../../shared/base/crc32c.ts';
+import { syncDirectory } from '../../../shared/base/syncDirectory.ts';
 import { bytes, decode, record, safe, u32, unused } from '../../../shared/wire/layout.ts';
 import { PRIVATE_FRAME } from '../../../shared/wire/privateRecord.ts';
 import { writeSafe } from '../../../shared/wire/record.ts';
@@ -223,13 +224,4 @@ function readHead(fd: number, first: number, shards: number): Head | null {
     decode(ACCOUNT_END, words, headWords(shards, 0) + index * ACCOUNT_END.WORDS),
   );
   return { first, logged, ends, headBytes: bytes.byteLength, version };
-}
-
-export function syncDirectory(directory: string): void {
-  const fd = openSync(directory, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
