@@ -110,9 +110,9 @@ export class LongAnswers {
     try {
       this.#write(answer);
     } catch (error) {
-      // A part of the answer has been sent: the client has to see that it is not whole.
+      // A part of the answer has been sent: the client has to see that it is not whole. One that is over is left alone.
       this.#onError(error, answer.call);
-      answer.call.response.close();
+      if (answer.call.onGone !== null) answer.call.response.close();
     }
     this.#turns.end(answer.call.route, startedMs);
   };
