@@ -1,79 +1,154 @@
 /**
- * What does an attack cost a bystander? A trader places one order after the other, first alone and then while an
- * attacker in a process of its own does one thing as fast as it is let: it holds connections, asks for all that its
- * 2,000 open orders make long, sends orders with wrong signatures, or lets 20 sockets replay a market. Both are on one
- * machine with the server, so a part of what the bystander pays is the attacker's own processor time.
+ * What does an attack cost a bystander? A trader places one order after the other, in turns:
+ *
+ *   alone      nothing else happens
+ *   attacked   an attacker in a process of its own does one thing as fast as it is let: it holds connections, asks for
+ *              all that its 2,000 open orders make long, sends orders with wrong signatures, or lets 20 sockets replay
+ *              a market
+ *   beside     the attacker sends the same at the same moments to a sink, which answers with as many bytes
+ *
+ * All of them share the processors of one machine. What the attacker's own programs take from the bystander, which they
+ * would not from far away, is in `beside` too: attacked / beside is what the exchange lets the attack cost.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../shared/base/assert.ts';
 import type { Credentials } from '../shared/client/request.ts';
+import { eventually } from '../test/support/eventually.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../test/support/traders.ts';
-import type { Attack, AttackOptions } from './hostileLoad.ts';
-import { atMost, type Goal, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+import type { Attack, AttackCommand, AttackReply } from './hostileLoad.ts';
+import { processSeconds, threadSeconds } from './processStat.ts';
+import { atLeast, atMost, type Goal, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
 const ATTACKS: readonly Attack[] = ['none', 'connections', 'open orders', 'bad signatures', 'replays'];
 const OPEN_ORDERS = 2000;
 const BATCH = 15;
-const PART_MS = 6000;
+/** The parts take turns, so that what else the machine does meets all of them. */
+const ROUNDS = 3;
+const PART_MS = 4000;
 const WARM_UP = 30;
 const MOST_TIMES = 1.5;
+const MAX_CONNECTIONS = 2000;
+const CROWDED_SHARE = 0.5;
 
 type Market = Awaited<ReturnType<typeof makeMarket>>;
-type Part = { readonly p50: number; readonly p99: number; readonly orders: number };
+type Names = 'alone' | 'attacked' | 'beside';
+
+/** The bystander's orders of all rounds of a part, and the processor time of the gateway and its shard meanwhile. */
+class Part {
+  readonly timesMs: number[] = [];
+  gatewaySeconds = 0;
+  otherSeconds = 0;
+
+  quantile(share: number): number {
+    const sorted = this.timesMs.toSorted((a, b) => a - b);
+    return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
+  }
+}
 
 export async function run(): Promise<Report> {
   const rows: Row[] = [];
   const goals: Goal[] = [];
   for (const attack of ATTACKS) {
-    const { row, times } = await measure(attack);
-    rows.push(row);
-    if (attack !== 'none') goals.push(atMost(`p99 under attack / alone, ${attack}`, times, MOST_TIMES));
+    const measured = await measure(attack);
+    rows.push(measured.row);
+    if (attack !== 'none') goals.push(atMost(`p99 attacked / beside, ${attack}`, measured.times, MOST_TIMES));
+    if (attack === 'connections') {
+      goals.push(atLeast('connections taken, of all, connections', measured.taken / MAX_CONNECTIONS, CROWDED_SHARE));
+    }
   }
+  const turns = `${ROUNDS} x ${PART_MS / 1000} s each of alone, attacked, beside`;
   return {
     bench: 'hostile',
-    settings: `one shard, rate limits on, one order after the other for ${PART_MS / 1000} s each, synchronous FULL`,
+    settings: `one shard, rate limits on, one order after the other, ${turns}, synchronous FULL`,
     rows,
     goals,
   };
 }
 
+type Measured = { readonly row: Row; readonly times: number; readonly taken: number };
+
 /** The attacker is a standard account; the bystander's key is not limited, so that its orders come close together. */
-async function measure(attack: Attack): Promise<{ row: Row; times: number }> {
+async function measure(attack: Attack): Promise<Measured> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   try {
-    const env = { SHARDS: '1', RATE_LIMITS: 'on', ...(attack === 'bad signatures' ? { VERIFIER: 'noble' } : {}) };
+    const env = {
+      SHARDS: '1',
+      RATE_LIMITS: 'on',
+      MAX_CONNECTIONS: String(MAX_CONNECTIONS),
+      ...(attack === 'bad signatures' ? { VERIFIER: 'noble' } : {}),
+    };
     const server = await startServer({ after: (cleanUp) => cleanUps.push(cleanUp) }, env);
     const market = await makeMarket(server);
     const [hostile, bystander] = [await makeTrader(server), await withWideKey(server, await makeTrader(server))];
     if (attack === 'open orders' || attack === 'replays') await fill(server, market, hostile);
-    const load = fork(fileURLToPath(new URL('./hostileLoad.ts', import.meta.url)));
-    cleanUps.unshift(() => void load.kill());
+    const attacker = new Attacker();
+    const sink = fork(fileURLToPath(new URL('./hostileSink.ts', import.meta.url)));
+    cleanUps.unshift(
+      () => void attacker.process.kill(),
+      () => void sink.kill(),
+    );
+    const [sinkPort] = await once(sink, 'message');
     await place(bystander, market, WARM_UP);
+
     const steal = new StealMeter();
-    const alone = await placeFor(bystander, market);
+    const parts: Record<Names, Part> = { alone: new Part(), attacked: new Part(), beside: new Part() };
     const { credentials } = hostile;
     const order = hostile.body(market, { price: '0.40', size: '1' });
-    await begin(load, { attack, baseUrl: server.baseUrl, credentials, marketId: market.id, order });
-    const attacked = await placeFor(bystander, market);
-    const times = attacked.p99 / alone.p99;
+    const options = { attack, baseUrl: server.baseUrl, credentials, marketId: market.id, order };
+    const placeInto = (part: Part): Promise<void> => placeFor(server, bystander, market, part);
+    let requests = 0;
+    let taken = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < ROUNDS; round++) {
+      await placeInto(parts.alone);
+      await attacker.carryOut({ do: 'attack', options });
+      if (attack === 'connections') await untilTaken(server, (count) => count > MAX_CONNECTIONS * CROWDED_SHARE);
+      await attacker.carryOut({ do: 'note' });
+      await placeInto(parts.attacked);
+      taken = Math.min(taken, await metric(server, 'exchange_connections'));
+      requests += await attacker.carryOut({ do: 'stop' });
+      if (attack === 'connections') await untilTaken(server, (count) => count < MAX_CONNECTIONS / 10);
+      await attacker.carryOut({ do: 'play', sinkUrl: `http://127.0.0.1:${sinkPort}` });
+      await placeInto(parts.beside);
+      await attacker.carryOut({ do: 'stop' });
+    }
+    const times = parts.attacked.quantile(0.99) / parts.beside.quantile(0.99);
     const row = {
       attack,
-      'alone p50 ms': alone.p50,
-      'alone p99 ms': alone.p99,
-      'attacked p50 ms': attacked.p50,
-      'attacked p99 ms': attacked.p99,
-      'p99 times': times,
-      orders: alone.orders + attacked.orders,
-      'longest turn ms': await longestTurnMs(server),
+      ...latencies(parts),
+      'attacked / alone': parts.attacked.quantile(0.99) / parts.alone.quantile(0.99),
+      'attacked / beside': times,
+      orders: parts.alone.timesMs.length + parts.attacked.timesMs.length + parts.beside.timesMs.length,
+      'requests a second': (1000 * requests) / (ROUNDS * PART_MS),
+      ...costs(parts, requests),
+      'longest turn ms': 1000 * (await metric(server, 'exchange_request_turn_worst_seconds')),
       [STOLEN]: steal.percent(),
     };
-    return { row, times };
+    return { row, times, taken };
   } finally {
     for (const cleanUp of cleanUps) await cleanUp();
   }
+}
+
+function latencies(parts: Record<Names, Part>): Row {
+  const names: Names[] = ['alone', 'attacked', 'beside'];
+  const columns = [0.5, 0.99].flatMap((share) =>
+    names.map((name): [string, number] => [`${name} p${100 * share} ms`, parts[name].quantile(share)]),
+  );
+  return Object.fromEntries(columns);
+}
+
+/** Processor time that the exchange spends on one request of the attacker, by what it spends on the bystander alone. */
+function costs({ alone, attacked }: Record<Names, Part>, requests: number): Row {
+  const orders = attacked.timesMs.length / alone.timesMs.length;
+  const us = (attackedSeconds: number, aloneSeconds: number): number =>
+    requests === 0 ? 0 : Math.max((1e6 * (attackedSeconds - orders * aloneSeconds)) / requests, 0);
+  return {
+    'gateway us a request': us(attacked.gatewaySeconds, alone.gatewaySeconds),
+    'other threads us': us(attacked.otherSeconds, alone.otherSeconds),
+  };
 }
 
 async function withWideKey(server: TestServer, trader: Trader): Promise<Trader> {
@@ -101,10 +176,23 @@ async function fill(server: TestServer, market: Market, hostile: Trader): Promis
   }
 }
 
-async function begin(load: ChildProcess, options: AttackOptions): Promise<void> {
-  const begun = once(load, 'message');
-  load.send(options);
-  await begun;
+class Attacker {
+  readonly process: ChildProcess = fork(fileURLToPath(new URL('./hostileLoad.ts', import.meta.url)));
+
+  /** @returns the requests of its trace. */
+  async carryOut(command: AttackCommand): Promise<number> {
+    const replied = once(this.process, 'message');
+    this.process.send(command);
+    const [{ done, requests }] = (await replied) as [AttackReply];
+    assert(done === command.do, 'hostile: the attacker does one thing after the other');
+    return requests;
+  }
+}
+
+async function untilTaken(server: TestServer, isReached: (connections: number) => boolean): Promise<void> {
+  await eventually('the connections of the attack', async () =>
+    isReached(await metric(server, 'exchange_connections')),
+  );
 }
 
 /** Places orders and cancels them again, so that the bound on open orders is never reached. */
@@ -120,19 +208,20 @@ async function place(trader: Trader, market: Market, count: number): Promise<num
   return timesMs;
 }
 
-async function placeFor(trader: Trader, market: Market): Promise<Part> {
-  const timesMs: number[] = [];
+async function placeFor(server: TestServer, trader: Trader, market: Market, part: Part): Promise<void> {
+  const pid = server.pid!;
+  const [gatewayBefore, allBefore] = [threadSeconds(pid).get(pid)!, processSeconds(pid)];
   for (const endMs = performance.now() + PART_MS; performance.now() < endMs; ) {
-    timesMs.push(...(await place(trader, market, 1)));
+    part.timesMs.push(...(await place(trader, market, 1)));
   }
-  timesMs.sort((a, b) => a - b);
-  const at = (share: number): number => timesMs[Math.ceil(share * timesMs.length) - 1]!;
-  return { p50: at(0.5), p99: at(0.99), orders: timesMs.length };
+  const gatewaySeconds = threadSeconds(pid).get(pid)! - gatewayBefore;
+  part.gatewaySeconds += gatewaySeconds;
+  part.otherSeconds += processSeconds(pid) - allBefore - gatewaySeconds;
 }
 
-/** By the server's own metric: the longest that one request has held the gateway thread at a time. */
-async function longestTurnMs(server: TestServer): Promise<number> {
+/** The highest of a metric's values, by the server itself. */
+async function metric(server: TestServer, name: string): Promise<number> {
   const text = await (await fetch(`${server.baseUrl}/metrics`)).text();
-  const turns = [...text.matchAll(/^exchange_request_turn_worst_seconds\{[^}]*\} (.*)$/gm)];
-  return Math.max(...turns.map(([, seconds]) => Number(seconds) * 1000));
+  const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (.*)$`, 'gm'))];
+  return Math.max(...values.map(([, value]) => Number(value)));
 }

@@ -1,15 +1,17 @@
 /**
- * Process entry of the hostile bench: one attacker, who goes on until the process ends. It reports when the attack has
- * begun, and asks for nothing that a stranger or an account without privileges could not ask for.
+ * Process entry of the hostile bench: one attacker, who asks for nothing that a stranger or an account without
+ * privileges could not ask for. It attacks the exchange until it is stopped, and then plays what it did once more to a
+ * sink, at the same moments and with answers of the same size.
  */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import WebSocket from 'ws';
 import { type Credentials, RequestSigner } from '../shared/client/request.ts';
 import type { PlacementBody } from '../shared/client/types.ts';
+import { ANSWER_BYTES_HEADER, Trace } from './hostileTrace.ts';
 
 export type Attack = 'none' | 'connections' | 'open orders' | 'bad signatures' | 'replays';
-export type AttackOptions = {
+type AttackOptions = {
   readonly attack: Attack;
   readonly baseUrl: string;
   readonly credentials: Credentials;
@@ -17,97 +19,196 @@ export type AttackOptions = {
   /** A signed order; with another salt its signature is wrong. */
   readonly order: PlacementBody;
 };
+/** `note` begins a new trace, `play` repeats the last one. */
+export type AttackCommand =
+  | { readonly do: 'attack'; readonly options: AttackOptions }
+  | { readonly do: 'note' }
+  | { readonly do: 'stop' }
+  | { readonly do: 'play'; readonly sinkUrl: string };
+/** @param requests of the trace so far. */
+export type AttackReply = { readonly done: AttackCommand['do']; readonly requests: number };
 
 const LOOPS = 20;
-const CONNECTIONS = 3000;
 const BATCH = 15;
 /** A refused attacker asks again, but not so fast that the bench measures its own process. */
 const PAUSE_MS = 2;
+const ASK_AGAIN_MS = 150;
+const ADDRESSES = 64;
+const CONNECTIONS_EACH = 24;
+const REOPEN_MS = 100;
+const SETTLE_MS = 100;
+const HEALTH = 'GET /health HTTP/1.1\r\nHost: bench\r\n\r\n';
 
+let options: AttackOptions;
+let trace = new Trace();
 let salt = 0;
+/** Every attack of this kind comes from another address, for one may open only so many sockets a minute. */
+let streamAddress = 0;
+/** Set while an attack or its repetition goes on; the next one has another. */
+let running: { isOver: boolean } = { isOver: true };
+const ends = new Set<() => void>();
 
-async function send({ baseUrl, credentials }: AttackOptions, method: string, path: string, body = ''): Promise<void> {
-  const headers = { ...new RequestSigner(credentials).headers(method, path, body) };
+async function send(baseUrl: string, method: string, path: string, more: Record<string, string> = {}): Promise<number> {
+  const body = method === 'POST' ? wrongBatch() : '';
+  const headers = { ...new RequestSigner(options.credentials).headers(method, path, body), ...more };
   const response = await fetch(baseUrl + path, { method, headers, ...(body === '' ? {} : { body }) });
-  await response.arrayBuffer();
-  await sleep(PAUSE_MS);
+  return (await response.arrayBuffer()).byteLength;
+}
+
+function wrongBatch(): string {
+  const orders = Array.from({ length: BATCH }, () => ({ ...options.order, salt: String(++salt) }));
+  return JSON.stringify({ orders });
 }
 
 /** All open orders, the whole book order by order, and searches of the history that find nothing. */
-async function read(options: AttackOptions, loop: number): Promise<void> {
+async function read(run: typeof running, loop: number): Promise<void> {
   const paths = [
     `/v1/orders/open/${options.marketId}`,
     `/v1/orders/book/${options.marketId}?l3=1&both=1&levels=100`,
     '/v1/user/orders/v2?limit=200&status=expired',
   ];
-  for (let turn = loop; ; turn++) await send(options, 'GET', paths[turn % paths.length]!);
+  for (let turn = loop; !run.isOver; turn++) await ask('GET', paths[turn % paths.length]!);
 }
 
-async function placeWrongly(options: AttackOptions): Promise<void> {
-  const { signature, ...signed } = options.order;
-  for (;;) {
-    const orders = Array.from({ length: BATCH }, () => ({ ...signed, salt: String(++salt), signature }));
-    await send(options, 'POST', '/v1/orders/batch', JSON.stringify({ orders }));
-  }
+async function placeWrongly(run: typeof running): Promise<void> {
+  while (!run.isOver) await ask('POST', '/v1/orders/batch');
 }
 
-/** Holds as many connections as it gets, and opens each again that is closed. */
-function hold(baseUrl: string): void {
+async function ask(method: string, path: string): Promise<void> {
+  const { nowMs: atMs, asked } = trace;
+  const answerBytes = await send(options.baseUrl, method, path);
+  asked.push({ atMs, method, path, answerBytes });
+  await sleep(PAUSE_MS);
+}
+
+/** Opens a connection and every one that has to take its place; each second one sends a request first. */
+function hold(run: typeof running, address: string, isAsking: boolean): void {
+  if (run.isOver) return;
+  let noted = trace;
+  let atMs = trace.nowMs;
+  const end = openConnection(options.baseUrl, address, isAsking, () => {
+    ends.delete(end);
+    // A connection that was open when the trace began is opened at its beginning when it is played.
+    if (noted !== trace) [noted, atMs] = [trace, 0];
+    noted.held.push({ atMs, forMs: trace.nowMs - atMs, address, isAsking });
+    setTimeout(hold, REOPEN_MS, run, address, !isAsking);
+  });
+  ends.add(end);
+}
+
+/** @returns closes it. */
+function openConnection(baseUrl: string, localAddress: string, isAsking: boolean, onClose: () => void): () => void {
   const { hostname, port } = new URL(baseUrl);
-  const socket = connect(Number(port), hostname);
-  const request = (): boolean => socket.write('GET /health HTTP/1.1\r\nHost: bench\r\n\r\n');
-  const repeating = setInterval(request, 5000);
-  socket.on('connect', request);
+  const socket = connect({ host: hostname, port: Number(port), localAddress });
+  if (isAsking) socket.write(HEALTH);
   socket.on('data', () => undefined);
   socket.on('error', () => undefined);
-  socket.on('close', () => {
-    clearInterval(repeating);
-    setTimeout(hold, 1000, baseUrl);
-  });
+  socket.on('close', onClose);
+  return () => void socket.destroy();
 }
 
 /** Asks for every frame of the market again as soon as it has them. */
-function replay(options: AttackOptions): void {
+function replay(run: typeof running, index: number): void {
+  if (run.isOver) return;
   const { baseUrl, marketId } = options;
-  const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { perMessageDeflate: false });
+  const socket = openSocket(baseUrl);
+  let [frames, bytes] = [0, 0];
   const say = (channel: string, data: object): void => socket.send(JSON.stringify({ channel, data }));
-  const ask = (): void => {
+  const repeating = setInterval(() => {
     if (socket.readyState !== WebSocket.OPEN) return;
+    trace.streamed.push({ atMs: trace.nowMs, socket: index, frames, bytes });
+    [frames, bytes] = [0, 0];
     say('unsubscribe', { markets: [marketId] });
     say('subscribe', { markets: [marketId], from_sequence: { [marketId]: 0 } });
-  };
-  let repeating: NodeJS.Timeout | undefined;
-  socket.on('open', () => {
-    repeating = setInterval(ask, 150);
+  }, ASK_AGAIN_MS);
+  socket.on('message', (frame: Buffer) => {
+    frames++;
+    bytes += frame.length;
   });
-  socket.on('message', () => undefined);
-  socket.on('error', () => undefined);
   socket.on('close', () => {
     clearInterval(repeating);
-    setTimeout(replay, 1000, options);
+    setTimeout(replay, 1000, run, index);
   });
 }
 
-async function attack(options: AttackOptions): Promise<void> {
-  const loops = Array.from({ length: LOOPS }, (_, loop) => loop);
-  switch (options.attack) {
-    case 'connections':
-      for (let count = 0; count < CONNECTIONS; count++) hold(options.baseUrl);
-      break;
-    case 'open orders':
-      await Promise.all(loops.map((loop) => read(options, loop)));
-      break;
-    case 'bad signatures':
-      await Promise.all(loops.map(() => placeWrongly(options)));
-      break;
-    case 'replays':
-      for (const _ of loops) replay(options);
-      break;
-    default:
+function openSocket(baseUrl: string): WebSocket {
+  const localAddress = `127.0.2.${streamAddress}`;
+  const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { perMessageDeflate: false, localAddress });
+  socket.on('error', () => undefined);
+  ends.add(() => socket.terminate());
+  return socket;
+}
+
+function attack(run: typeof running): void {
+  for (let loop = 0; loop < LOOPS; loop++) {
+    if (options.attack === 'open orders') void read(run, loop);
+    else if (options.attack === 'bad signatures') void placeWrongly(run);
+    else if (options.attack === 'replays') replay(run, loop);
+  }
+  if (options.attack !== 'connections') return;
+  for (let count = 0; count < ADDRESSES * CONNECTIONS_EACH; count++) {
+    hold(run, `127.0.1.${1 + (count % ADDRESSES)}`, count % 2 === 0);
   }
 }
 
-process.on('message', (options: AttackOptions) => {
-  process.send!('begun');
-  void attack(options);
+/** The same requests at the same moments. */
+async function play(run: typeof running, played: Trace, sinkUrl: string): Promise<void> {
+  const sockets = options.attack === 'replays' ? Array.from({ length: LOOPS }, () => openSocket(sinkUrl)) : [];
+  for (const socket of sockets) socket.on('message', () => undefined);
+  const steps: { readonly atMs: number; readonly repeat: () => void }[] = [];
+  for (const { atMs, method, path, answerBytes } of played.asked) {
+    const more = { [ANSWER_BYTES_HEADER]: String(answerBytes) };
+    steps.push({ atMs, repeat: () => void send(sinkUrl, method, path, more).catch(() => undefined) });
+  }
+  for (const { atMs, forMs, address, isAsking } of played.held) {
+    const repeat = (): void => {
+      const end = openConnection(sinkUrl, address, isAsking, () => ends.delete(end));
+      ends.add(end);
+      setTimeout(end, forMs);
+    };
+    steps.push({ atMs, repeat });
+  }
+  for (const { atMs, socket, frames, bytes } of played.streamed) {
+    const repeat = (): void => {
+      if (sockets[socket]!.readyState === WebSocket.OPEN) sockets[socket]!.send(`${frames} ${bytes}`);
+    };
+    steps.push({ atMs, repeat });
+  }
+  steps.sort((a, b) => a.atMs - b.atMs);
+  const startedMs = performance.now();
+  for (const { atMs, repeat } of steps) {
+    const earlyMs = startedMs + atMs - performance.now();
+    if (earlyMs >= 1) await sleep(earlyMs);
+    if (run.isOver) return;
+    repeat();
+  }
+}
+
+/** Resolves when the trace has the last of it. */
+async function stop(): Promise<void> {
+  running.isOver = true;
+  for (const end of ends) end();
+  ends.clear();
+  await sleep(SETTLE_MS);
+}
+
+process.on('message', async (command: AttackCommand) => {
+  if (command.do === 'attack') {
+    options = command.options;
+    streamAddress++;
+    running = { isOver: false };
+    attack(running);
+  } else if (command.do === 'note') {
+    trace = new Trace();
+  } else if (command.do === 'stop') {
+    await stop();
+  } else {
+    running = { isOver: false };
+    const played = trace;
+    trace = new Trace();
+    void play(running, played, command.sinkUrl);
+  }
+  const reply: AttackReply = { done: command.do, requests: trace.length };
+  process.send!(reply);
 });
+process.once('disconnect', () => process.exit(0));

@@ -12,7 +12,6 @@ import { createVerifier } from '../engine/verify/createVerifier.ts';
 import type { Verifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/base/assert.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
-import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { OrderSigner } from '../shared/client/order.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
@@ -33,6 +32,7 @@ import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
 import { createRingBuffer } from '../shared/wire/ringLayout.ts';
 import type { VerifierOptions } from '../shared/wire/threads.ts';
 import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+import { type SignedOrder, signOrder, TOKENS, USDC } from './signedOrders.ts';
 
 const ORDERS = 2000;
 const ROUNDS = 5;
@@ -40,9 +40,7 @@ const RING_BYTES = 1 << 20;
 const ACCOUNT = 1;
 const NOW_MS = 1_800_000_000_000;
 const CANCEL_EVERY = 20;
-const SIGNATURE_BYTES = 65;
 const DOMAIN = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId: 137, verifyingContract: ZERO_ADDRESS };
-const [TOKENS, USDC] = [1_000_000, 500_000];
 
 const CPU = 'shard us/order';
 
@@ -52,7 +50,7 @@ const keccak = await createKeccak();
 
 export async function run(): Promise<Report> {
   const signer = new OrderSigner(`0x${'11'.repeat(32)}`, DOMAIN, keccak);
-  const orders = Array.from({ length: ORDERS }, (_, salt) => sign(signer, salt));
+  const orders = Array.from({ length: ORDERS }, (_, salt) => signOrder(signer, salt));
   const board = createCheckBoard(1);
   const workerData: VerifierOptions = { checkBoard: board, signerTables: null, verifier: 'auto' };
   const alone: Run[] = [];
@@ -101,7 +99,7 @@ class HotShard {
   readonly #producer: RingProducer;
   readonly #engine: Engine;
 
-  constructor(orders: Order[], board: SharedArrayBuffer | null, wrap: Wrap = asItIs) {
+  constructor(orders: SignedOrder[], board: SharedArrayBuffer | null, wrap: Wrap = asItIs) {
     const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
     const hasher = hasherFor(DOMAIN, keccak);
     const own = wrap(createVerifier('auto', keccak));
@@ -165,7 +163,7 @@ class HotShard {
     this.#producer.publish();
   }
 
-  #place({ salt, maker, signature }: Order): void {
+  #place({ salt, maker, signature }: SignedOrder): void {
     const word = claimCommand(this.#producer, COMMAND.PLACE.TYPE, 1, ACCOUNT, NOW_MS, 0, 0);
     assert(word >= 0, 'hotMarket: all orders fit into the ring');
     const { words, bytes } = this.#producer;
@@ -202,7 +200,7 @@ function best(runs: readonly Run[]): Run {
 }
 
 /** The most checks that end between a cancel's arrival, in the middle of one, and the moment it runs. */
-function cancelWaits(orders: Order[]): number {
+function cancelWaits(orders: SignedOrder[]): number {
   let checks = 0;
   let arrivedAt = -1;
   let most = 0;
@@ -226,27 +224,4 @@ function cancelWaits(orders: Order[]): number {
   shard.drain();
   assert(cancels === Math.ceil(ORDERS / CANCEL_EVERY), 'hotMarket: every cancel has run');
   return most;
-}
-
-type Order = { readonly salt: number; readonly maker: Uint8Array; readonly signature: Uint8Array };
-
-function sign(signer: OrderSigner, salt: number): Order {
-  const draft = {
-    market_id: '',
-    token_id: '7',
-    side: 'BUY',
-    maker_amount: String(USDC),
-    taker_amount: String(TOKENS),
-    nonce: 0,
-    fee_rate_bps: 0,
-    outcome_index: 0,
-  } as const;
-  const { body } = signer.sign(draft, { salt: String(salt) });
-  return { salt, maker: bytesOf(signer.address, ADDRESS_BYTES), signature: bytesOf(body.signature, SIGNATURE_BYTES) };
-}
-
-function bytesOf(hex: string, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  assert(tryParseHex(hex, length, bytes, 0), 'hotMarket: hex of the stated length');
-  return bytes;
 }

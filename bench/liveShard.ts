@@ -23,16 +23,17 @@ const ACCOUNT = 1;
 export class LiveShard {
   readonly #directory = mkdtempSync(join(tmpdir(), 'exchange-bench-'));
   readonly #worker: Worker;
-  readonly #link = new ShardLink({
+  readonly views = new Views(1);
+  readonly link = new ShardLink({
     shards: 1,
-    views: new Views(1),
+    views: this.views,
     follower: null,
     waitingPlacements: 4096,
     clock: systemClock,
     onHandlerError: rethrow,
     onFatal: rethrow,
   });
-  readonly #engine = new ShardClient(this.#link);
+  readonly engine = new ShardClient(this.link);
   readonly #ready: Promise<void>;
   /** Keeps the event loop alive, as sockets do in a server: waiting for shared memory does not. */
   readonly #alive = setInterval(() => undefined, 1000);
@@ -57,7 +58,7 @@ export class LiveShard {
       directory: this.#directory,
       journalSync: 'full',
       journalReserveBytes: 0,
-      verifier: 'noble',
+      verifier: 'auto',
       checkBoard: null,
       signerTables: null,
       chainId: 1,
@@ -66,7 +67,7 @@ export class LiveShard {
       postOnlyMs: 0,
       maxOrdersEver: 100_000_000,
     };
-    this.#ready = this.#link.attach(0, workerData.commandRing, workerData.eventRing);
+    this.#ready = this.link.attach(0, workerData.commandRing, workerData.eventRing);
     this.#worker = new Worker(new URL('../engine/shard/main.ts', import.meta.url), {
       workerData,
       execArgv: STRIPPED_BEFORE,
@@ -76,15 +77,15 @@ export class LiveShard {
 
   /** Resolves with the reply, accepted or refused. */
   cancel(hash: Uint32Array): Promise<void> {
-    return new Promise((resolve) => this.#engine.cancel(0, ACCOUNT, hash, () => resolve(), null));
+    return new Promise((resolve) => this.engine.cancel(0, ACCOUNT, hash, () => resolve(), null));
   }
 
   async stop(): Promise<void> {
     const ended = once(this.#worker, 'exit');
     this.#worker.postMessage('stop');
-    this.#link.tick();
+    this.link.tick();
     await ended;
-    this.#link.stop();
+    this.link.stop();
     clearInterval(this.#alive);
     rmSync(this.#directory, { recursive: true });
   }

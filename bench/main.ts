@@ -1,7 +1,7 @@
 /**
  * Runs the benches one after the other and prints a table each, or compares this checkout with another one:
  *
- *   npm run bench -- [--only NAME]... [--json FILE] [--html FILE]
+ *   npm run bench -- [--only NAME]... [--full] [--trades COUNT] [--json FILE] [--html FILE]
  *   npm run bench -- --beside DIRECTORY [--only NAME]... [--rounds COUNT]
  *
  * A goal that is not reached is reported and does not fail the run: on a shared machine a figure needs a reader. A
@@ -18,10 +18,12 @@ import { type Conditions, type Finished, formatReport, type Report, readConditio
 const BENCHES = [
   'matching',
   'recovery',
+  'resolution',
   'snapshots',
   'ring',
   'journal',
   'projector',
+  'catalogue',
   'signatures',
   'hotMarket',
   'gateway',
@@ -36,11 +38,14 @@ const BENCHES = [
 /** The hot paths: the benches to compare before and after a change that should not cost anything. */
 const COMPARED = ['matching', 'ring', 'gateway'];
 
-type Bench = { run(): Promise<Report> };
+/** `--full` and `--trades` are for the benches that are small otherwise. */
+type Bench = { run(options: { readonly isFull: boolean; readonly trades?: number | undefined }): Promise<Report> };
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
+    full: { type: 'boolean', default: false },
+    trades: { type: 'string' },
     json: { type: 'string' },
     html: { type: 'string' },
     beside: { type: 'string' },
@@ -82,7 +87,10 @@ async function runOne(name: string): Promise<Finished> {
   const steal = new StealMeter();
   const start = performance.now();
   const bench = (await import(`./${name}.bench.ts`)) as Bench;
-  const report = await bench.run();
+  const report = await bench.run({
+    isFull: values.full,
+    trades: values.trades === undefined ? undefined : Number(values.trades),
+  });
   const seconds = (performance.now() - start) / 1000;
   const stolen = steal.percent();
   const share = typeof stolen === 'number' ? `${stolen.toFixed(1)} %` : stolen;

@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Projector } from '../engine/projector/projector.ts';
-import { CLOSE_REASON, OUTCOME } from '../shared/base/codes.ts';
+import { CLOSE_REASON, OUTCOME, SIDE } from '../shared/base/codes.ts';
 import { Progress } from '../shared/wire/progress.ts';
 import { TEST_KEY } from '../test/support/journalKey.ts';
 import { seededRandom } from '../test/support/random.ts';
@@ -22,10 +22,12 @@ const SEED = 7;
 /** Orders that are open at a time, if they are cancelled again. */
 const OPEN = 5000;
 const T0 = Date.UTC(2026, 0, 1);
-const MARKET = '11111111-1111-4111-8111-111111111111';
+/** Of the orders that are filled; all others are in one. */
+const MARKETS = 100;
 const FLOWS = [
-  { name: 'placed, one account', accounts: 1, areCancelled: false },
-  { name: 'placed and cancelled, 300 accounts', accounts: 300, areCancelled: true },
+  { name: 'placed, one account', accounts: 1, end: 'none' },
+  { name: 'placed and cancelled, 300 accounts', accounts: 300, end: 'cancelled' },
+  { name: 'filled, 300 accounts in 100 markets', accounts: 300, end: 'filled' },
 ] as const;
 const BATCHES = [
   { records: 225, arePublished: false },
@@ -43,7 +45,7 @@ export async function run(): Promise<Report> {
   try {
     for (const [index, flow] of FLOWS.entries()) {
       const journalPath = join(directory, `journal-${index}.db`);
-      const last = write(journalPath, flow.accounts, flow.areCancelled);
+      const last = flow.end === 'filled' ? writeTrades(journalPath, flow.accounts) : write(journalPath, flow);
       for (const { records, arePublished } of BATCHES) {
         const steal = new StealMeter();
         const { seconds, bytes } = follow(journalPath, join(directory, 'read.db'), last, records, arePublished);
@@ -71,12 +73,12 @@ export async function run(): Promise<Report> {
 }
 
 /** @returns the last record. */
-function write(journalPath: string, accounts: number, areCancelled: boolean): number {
+function write(journalPath: string, { accounts, end }: { accounts: number; end: string }): number {
   const script = new JournalScript(journalPath);
   const random = seededRandom(SEED);
   const free: number[] = [];
   const open: { slot: number; account: number }[] = [];
-  script.record(T0, (events) => events.market(0, MARKET));
+  script.record(T0, (events) => events.market(0, marketId(0)));
   const lots = 10_000;
   for (let order = 0; order < ORDERS; order++) {
     const timeMs = T0 + Math.floor(order / 5);
@@ -85,7 +87,7 @@ function write(journalPath: string, accounts: number, areCancelled: boolean): nu
     const outcome = order % 2 === 0 ? OUTCOME.YES : OUTCOME.NO;
     script.record(timeMs, (events) => events.place({ ...placed, market: 0, limitTicks: 40, lots, outcome, hash }));
     open.push(placed);
-    if (!areCancelled || open.length <= OPEN) continue;
+    if (end !== 'cancelled' || open.length <= OPEN) continue;
     const [gone] = open.splice(Math.floor(random() * open.length), 1);
     script.record(timeMs, (events) => events.closed(gone!.slot, CLOSE_REASON.USER));
     free.push(gone!.slot);
@@ -93,6 +95,43 @@ function write(journalPath: string, accounts: number, areCancelled: boolean): nu
   const last = script.journal.lastSequence;
   script.journal.close();
   return last;
+}
+
+/** Every second order fills the one before it. @returns the last record. */
+function writeTrades(journalPath: string, accounts: number): number {
+  const script = new JournalScript(journalPath);
+  const random = seededRandom(SEED);
+  script.record(T0, (events) => {
+    for (let market = 0; market < MARKETS; market++) events.market(market, marketId(market));
+  });
+  const lots = 10_000;
+  for (let trade = 0; trade < ORDERS / 2; trade++) {
+    const timeMs = T0 + Math.floor(trade / 2);
+    const [maker, taker] = [1 + Math.floor(random() * accounts), 1 + Math.floor(random() * accounts)];
+    const order = { market: Math.floor(random() * MARKETS), lots, limitTicks: 40 + Math.floor(random() * 20) };
+    const hash = (side: string): Uint8Array =>
+      new Uint8Array(
+        createHash('sha256')
+          .update(side + trade)
+          .digest(),
+      );
+    const resting = { ...order, slot: 0, account: maker, side: SIDE.BUY, hash: hash('buy') };
+    const incoming = { ...order, slot: 1, account: taker, side: SIDE.SELL, hash: hash('sell') };
+    script.record(timeMs, (events) => events.place(resting));
+    script.record(timeMs, (events) => {
+      events.order(incoming);
+      events.fill({ maker: 0, taker: 1, yesTicks: order.limitTicks, lots, makerFee: 5000, takerFee: 2000 });
+      events.filled(0);
+      events.filled(1);
+    });
+  }
+  const last = script.journal.lastSequence;
+  script.journal.close();
+  return last;
+}
+
+function marketId(market: number): string {
+  return `11111111-1111-4111-8111-${String(market).padStart(12, '0')}`;
 }
 
 /** Cost of the second half. */

@@ -24,6 +24,7 @@ async function main(): Promise<void> {
   const problem = binaryProblem();
   if (problem !== null) throw new ConfigError(problem);
   const log = createLogger(config.logLevel);
+  if (config.unused.length > 0) log.warn({ settings: config.unused }, 'these settings have no effect');
   // Not before the check: whatever is imported here loads the binaries.
   const { Exchange } = await import('./wiring/exchange.ts');
   const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
@@ -65,8 +66,8 @@ function stopOnSignals(exchange: Exchange, log: Logger): void {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  // Without TLS a closed terminal ends the process, as it does by default.
-  if (exchange.config.tls !== null) process.on('SIGHUP', () => void exchange.reloadTls());
+  // Without files to read again a closed terminal ends the process, as it does by default.
+  if (exchange.isReloadable) process.on('SIGHUP', () => void exchange.reload());
 }
 
 /** Requests in flight are answered OUTCOME_UNKNOWN; one more turn of the loop sends these answers. */

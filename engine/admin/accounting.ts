@@ -18,6 +18,8 @@ type MarketBooks = {
   readonly ticksPerUnit: bigint;
   collateral: bigint;
   payoutYesPpm: bigint;
+  /** Its holders are being paid, some in each record. */
+  isSettling: boolean;
   /** Purses by account: Yes at index 0, No at index 1. */
   readonly tokens: Map<number, readonly [Purse, Purse]>;
 };
@@ -69,8 +71,10 @@ export class Accounting {
   record({ sequence, command, events }: RowView): void {
     this.#sequence = sequence;
     this.#incoming = null;
-    this.#command(decodeCommand(command.words, command.word));
-    for (const event of decodeEvents(events.words, events.word, events.end)) this.#event(event);
+    const { name } = this.#command(decodeCommand(command.words, command.word));
+    const decoded = decodeEvents(events.words, events.word, events.end);
+    if (name === 'SETTLE' || name === 'STEP') this.#payHolders(decoded);
+    for (const event of decoded) this.#event(event);
   }
 
   purse(account: number): Purse {
@@ -100,7 +104,7 @@ export class Accounting {
     return held[outcome as 0 | 1];
   }
 
-  #command(command: Command): void {
+  #command(command: Command): Command {
     const { account, market } = command;
     switch (command.name) {
       case 'PLACE':
@@ -123,7 +127,8 @@ export class Accounting {
         this.#payOut(this.market(market), account);
         break;
       case 'SETTLE':
-        this.#settle(this.market(market));
+        this.#same('a market is settled once', this.market(market).isSettling, false);
+        this.market(market).isSettling = true;
         break;
       case 'CANCEL':
       case 'CANCEL_MANY':
@@ -134,10 +139,12 @@ export class Accounting {
       case 'GROUP_RESET':
       case 'GROUP_TRIP':
       case 'CONTRACTS':
-        break; // money moves only where their CLOSED events say that an order ended
+      case 'STEP':
+        break; // money moves only where their events say that an order ended or whose turn to be paid it was
       default:
         command satisfies never; // a new command is a new case here
     }
+    return command;
   }
 
   #place(command: CommandOf<'PLACE' | 'REPLACE'>): void {
@@ -190,6 +197,7 @@ export class Accounting {
       ticksPerUnit: BigInt(ticksPerUnit),
       collateral: 0n,
       payoutYesPpm: 0n,
+      isSettling: false,
       tokens: new Map(),
     });
   }
@@ -207,10 +215,27 @@ export class Accounting {
     this.purse(account).available += micro;
   }
 
-  #settle(market: MarketBooks): void {
-    for (const account of market.tokens.keys()) this.#payOut(market, account);
+  /** The events say only whose turn it was. Every holder had one once they say that the market is settled. */
+  #payHolders(events: readonly Event[]): void {
+    for (const event of events) {
+      if (event.name !== 'ACCOUNT' || event.market === NO_MARKET) continue;
+      const market = this.market(event.market);
+      if (market.isSettling) this.#payOut(market, event.account);
+    }
+    for (const event of events) {
+      if (event.name === 'MARKET' && event.settledMs > 0) this.#settled(event.market);
+    }
+  }
+
+  #settled(index: number): void {
+    const market = this.market(index);
+    for (const [account, purses] of market.tokens) {
+      const left = purses.some(({ available, reserved }) => available !== 0n || reserved !== 0n);
+      this.#same(`account ${account} is paid before market ${index} is settled`, left, false);
+    }
     this.purse(FEE_ACCOUNT).available += market.collateral;
     market.collateral = 0n;
+    market.isSettling = false;
   }
 
   #event(event: Event): void {

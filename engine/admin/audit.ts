@@ -104,11 +104,13 @@ function copyBalances(accounting: Accounting, { state }: Engine): void {
   const { markets, orders, totals } = state;
   accounting.deposited = BigInt(totals.depositedMicro);
   accounting.withdrawn = BigInt(totals.withdrawnMicro);
-  for (const { index, ticksPerUnit, collateralMicro, payoutYesPpm } of markets.all()) {
+  for (const market of markets.all()) {
+    const { collateralMicro, decisionYesPpm, index, isSettling, payoutYesPpm, ticksPerUnit } = market;
     accounting.markets.set(index, {
       ticksPerUnit: BigInt(ticksPerUnit),
       collateral: BigInt(collateralMicro),
-      payoutYesPpm: BigInt(payoutYesPpm),
+      payoutYesPpm: BigInt(payoutYesPpm || decisionYesPpm),
+      isSettling,
       tokens: new Map(),
     });
   }

@@ -26,12 +26,13 @@ import {
   NEXT,
   readMasterKey,
   SEALED_ADMIN_TOKEN,
+  SEALED_PSEUDONYM_SECRET,
 } from '../../shared/crypto/masterKey.ts';
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
 import { AdminError } from './directory.ts';
 
 /** The rows of the table `platform` that are sealed, as base64. The check has to be there. */
-const SEALED_ROWS = [MASTER_KEY_CHECK, SEALED_ADMIN_TOKEN, JOURNAL_HEADS];
+const SEALED_ROWS = [MASTER_KEY_CHECK, SEALED_ADMIN_TOKEN, SEALED_PSEUDONYM_SECRET, JOURNAL_HEADS];
 
 export type MasterKeys = {
   /** MASTER_KEY, or null: the file in the data directory. */

@@ -1,13 +1,18 @@
 /**
- * `npm run admin`: checks and repairs a data directory, exports its history and audits its money. The exit code is 1
- * when the directory is damaged or out of balance, and 64, with the usage, when the command line is not understood.
+ * `npm run admin`: checks and repairs a data directory, exports its history and audits its money; imports and exports
+ * the catalogue of a running exchange. The exit code is 1 when the directory is damaged or out of balance, or a line of
+ * an import has failed, and 64, with the usage, when the command line is not understood.
  */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
+import { AdminClient } from '../../shared/client/admin.ts';
+import { exportFile, importFile } from '../../shared/client/cli/catalogue.ts';
 import { parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
@@ -41,7 +46,14 @@ const USAGE = `Usage:
   npm run admin -- audit-log [--data DIR] [--from N]
       writes the audit log from record N on, a line of JSON per record, and says on standard error whether its chain is
       whole; the exchange may be running
+  npm run admin -- catalogue import FILE [--data DIR] [--url URL]
+      sends the events and markets of FILE, a line of JSON each, to a running exchange; what is there already stays as
+      it is, so after an interruption the same command goes on; lines that fail are named on standard error
+  npm run admin -- catalogue export FILE [--data DIR] [--url URL]
+      writes all events and markets of a running exchange to FILE, in the form that import reads
 
+FILE may be - for standard input or output. URL is BASE_URL or http://127.0.0.1:8080; the token is ADMIN_TOKEN or that
+in DIR/admin.token.
 DIR is DATA_DIR or data/live. MASTER_KEY is needed where the exchange was started with it.`;
 
 const OPTIONS = {
@@ -50,12 +62,14 @@ const OPTIONS = {
   market: { type: 'string' },
   from: { type: 'string' },
   format: { type: 'string' },
+  url: { type: 'string' },
   'accept-loss': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 type Options = ReturnType<typeof parse>['values'];
 type OptionName = keyof typeof OPTIONS;
 
+const DEFAULT_URL = 'http://127.0.0.1:8080';
 const EXIT_WRONG = 1;
 const EXIT_USAGE = 64;
 
@@ -63,7 +77,14 @@ class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-const COMMANDS: Record<string, { options: readonly OptionName[]; run: (options: Options) => Promise<boolean> }> = {
+type Command = {
+  readonly options: readonly OptionName[];
+  /** The name of a file follows the name of the command. */
+  readonly takesFile?: boolean;
+  readonly run: (options: Options, file: string) => Promise<boolean>;
+};
+
+const COMMANDS: Record<string, Command> = {
   'journal verify': { options: [], run: verify },
   'journal repair': { options: ['shard', 'accept-loss'], run: repair },
   'journal export': { options: ['market', 'from', 'format'], run: exportJournals },
@@ -71,6 +92,8 @@ const COMMANDS: Record<string, { options: readonly OptionName[]; run: (options: 
   'keys rotate': { options: [], run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
+  'catalogue import': { options: ['url'], takesFile: true, run: importCatalogue },
+  'catalogue export': { options: ['url'], takesFile: true, run: exportCatalogue },
 };
 
 function parse(args: string[]) {
@@ -87,14 +110,16 @@ async function run(args: string[]): Promise<boolean> {
     console.log(USAGE);
     return true;
   }
-  const name = positionals.join(' ');
+  const takesFile = COMMANDS[positionals.slice(0, 2).join(' ')]?.takesFile === true;
+  const [name, file = ''] = takesFile ? [positionals.slice(0, 2).join(' '), positionals[2]] : [positionals.join(' ')];
   const command = COMMANDS[name];
   if (command === undefined) throw new UsageError(name === '' ? 'a command is missing' : `unknown command: ${name}`);
+  if (takesFile && (file === '' || positionals.length > 3)) throw new UsageError(`${name} needs one file`);
   for (const option of Object.keys(values)) {
     const isKnown = option === 'data' || command.options.includes(option as OptionName);
     if (!isKnown) throw new UsageError(`${name} has no option --${option}`);
   }
-  return command.run(values);
+  return command.run(values, file);
 }
 
 async function verify(options: Options): Promise<boolean> {
@@ -199,6 +224,37 @@ async function auditLog(options: Options): Promise<boolean> {
   const { lines, isSound } = check.report();
   for (const line of lines) console.error(line);
   return isSound;
+}
+
+async function importCatalogue(options: Options, file: string): Promise<boolean> {
+  return explained(importFile(administratorOf(options), file, process.stdout, process.stderr));
+}
+
+async function exportCatalogue(options: Options, file: string): Promise<boolean> {
+  await explained(exportFile(administratorOf(options), file, process.stdout));
+  return true;
+}
+
+function administratorOf(options: Options): AdminClient {
+  const baseUrl = options.url ?? process.env['BASE_URL'] ?? DEFAULT_URL;
+  if (!URL.canParse(baseUrl)) throw new UsageError('--url: not a URL');
+  const path = join(dataDir(options), 'admin.token');
+  const given = process.env['ADMIN_TOKEN'] ?? '';
+  const token = given === '' && existsSync(path) ? readFileSync(path, 'utf8').trim() : given;
+  if (token === '') throw new AdminError(`no token: set ADMIN_TOKEN (there is no ${path})`);
+  return new AdminClient({ baseUrl, token });
+}
+
+/** A refusal and a file or exchange that is not there are no bugs. */
+async function explained<T>(done: Promise<T>): Promise<T> {
+  try {
+    return await done;
+  } catch (error) {
+    const { name, message, code, cause } = error as Error & { code?: string };
+    const isKnown = name === 'ApiError' || name === 'TimeoutError' || code !== undefined || cause !== undefined;
+    if (!isKnown) throw error;
+    throw new AdminError(cause instanceof Error ? `${message}: ${cause.message}` : message);
+  }
 }
 
 async function print(chunks: Iterable<string> | AsyncIterable<string>): Promise<void> {

@@ -11,7 +11,6 @@ import { Levels, NO_TICK } from './levels.ts';
 import * as rows from './orders.ts';
 import { NONE, type Orders, SLOT_STATE } from './orders.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { WORD_AT, WORD_SHIFT } = rows;
 
 export class Book {

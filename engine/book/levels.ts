@@ -16,7 +16,6 @@ import * as rows from './orders.ts';
 import { NONE, type Orders } from './orders.ts';
 import { NO_TAG } from './tags.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { WORD_AT, DOUBLE_AT, DOUBLE_SHIFT, WORD_SHIFT } = rows;
 
 export const NO_TICK = -1;

@@ -9,11 +9,22 @@
  *             collateralMicro * PPM = yes * payoutYesPpm + no * (PPM - payoutYesPpm) + roundingPpm.
  *   MARKET-3  Once it is settled, there are no tokens, no collateral, and roundingPpm is 0.
  *   MARKET-4  openOrders is the number of resting and dormant orders of the market.
+ *   MARKET-5  A market that is closing trades nothing, and is locked or resolving; one that waits for its decision to
+ *             take effect is closing and resolving.
+ *   MARKET-6  A market that is settling is decided and not settled yet, and the holders before its cursor have no
+ *             tokens.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { isDecided, MARKET_STATUS } from '../../shared/base/codes.ts';
 import { Book } from './book.ts';
 import type { Orders } from './orders.ts';
+
+/** No status: DRAFT is never decided upon. */
+export const UNDECIDED: number = MARKET_STATUS.DRAFT;
+/** The cursor of a market that is not being settled. */
+const NO_CURSOR = -1;
+/** The heap index of a market that time alone does not change. */
+export const NOT_DUE = -1;
 
 export class Market {
   readonly index: number;
@@ -29,8 +40,15 @@ export class Market {
   /** Sequence of the market's last public frame; grows by one a frame and never resets. */
   sequence = 0;
   openOrders = 0;
-  /** The book was closed at endMs, so no order is left to cancel. */
+  /** The book was closed at endMs: once its orders are closed, none is left to cancel. */
   isClosed = false;
+  /** Its open orders are being closed, some in each record. */
+  isClosing = false;
+  /** RESOLVED or CANCELLED: what the market becomes, with this payout, once its last order is closed. */
+  decision: number = UNDECIDED;
+  decisionYesPpm = 0;
+  /** While holders are being paid: the row of the next one (money/positions.ts). */
+  cursor: number = NO_CURSOR;
   /** Payout of a Yes token once the market is decided; a No token pays PPM less that. */
   payoutYesPpm = 0;
   /** Time of the decision (resolved or cancelled), and of the payment of every holder; 0 before. */
@@ -42,6 +60,11 @@ export class Market {
   touched = 0;
   /** The market is in the list of those that may have changed since the last digest (markets.ts). */
   isDirty = false;
+  /** Its number in the order of opening (markets.ts). */
+  ordinal = 0;
+  /** Its index in the heap of transitions, and the time under which it is there (transitions.ts). */
+  heapIndex: number = NOT_DUE;
+  dueMs = 0;
 
   constructor(
     orders: Orders,
@@ -68,6 +91,15 @@ export class Market {
     this.book = new Book(orders, ticksPerUnit);
   }
 
+  get isSettling(): boolean {
+    return this.cursor !== NO_CURSOR;
+  }
+
+  /** Orders are still to be closed, or holders to be paid. */
+  get isEnding(): boolean {
+    return this.isClosing || this.isSettling;
+  }
+
   /** The next time at which time alone changes this market, or Infinity. */
   nextTransitionMs(): number {
     if (this.isClosed) return Number.POSITIVE_INFINITY;
@@ -89,8 +121,13 @@ export function mayMove(from: number, to: number): boolean {
   return from === to || (MOVES[from]?.includes(to) ?? false);
 }
 
-/** A market is resolved once it has traded, and cancelled at any time before that. */
-export function mayDecide(from: number, to: number): boolean {
-  if (isDecided(from)) return false;
-  return to === MARKET_STATUS.CANCELLED || (to === MARKET_STATUS.RESOLVED && from >= MARKET_STATUS.ACTIVE);
+/** A market is resolved once it has traded, and cancelled at any time before that. It is decided once. */
+export function mayDecide({ decision, status }: Market, to: number): boolean {
+  if (isDecided(status) || decision !== UNDECIDED) return false;
+  return to === MARKET_STATUS.CANCELLED || (to === MARKET_STATUS.RESOLVED && status >= MARKET_STATUS.ACTIVE);
+}
+
+/** A decided market is settled once. */
+export function maySettle({ isSettling, settledMs, status }: Market): boolean {
+  return isDecided(status) && settledMs === 0 && !isSettling;
 }

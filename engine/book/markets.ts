@@ -1,20 +1,25 @@
 /**
- * The markets of one shard, those of them that the current command changed, and the next time at which time alone
- * changes one.
+ * The markets of one shard: those that the current command changed, those that time will change, and those that are
+ * being ended.
  * Owner: the shard thread.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
+import { Endings } from './endings.ts';
 import { Market } from './market.ts';
 import type { Orders } from './orders.ts';
+import { Transitions } from './transitions.ts';
+
+/** The first version of snapshots with markets that are being ended. */
+const ENDINGS_VERSION = 8;
 
 export class Markets {
   /** Markets that the current command changed, for the MARKET events. */
   readonly touched: Market[] = [];
   /** Markets that may have changed since the last digest: a command looked them up. */
   readonly dirty: Market[] = [];
-  /** The next time at which a market starts or closes by itself, or Infinity. */
-  nextTransitionMs = Number.POSITIVE_INFINITY;
+  readonly transitions = new Transitions();
+  readonly endings = new Endings();
   readonly #byIndex = new Map<number, Market>();
   /** The same markets as a dense array, for the hot look-up: every command looks up its market, most of them twice. */
   readonly #at: (Market | undefined)[] = [];
@@ -34,6 +39,7 @@ export class Markets {
 
   add(market: Market): void {
     assert(!this.#byIndex.has(market.index), 'markets: a market is opened once');
+    market.ordinal = this.#byIndex.size;
     this.#byIndex.set(market.index, market);
     while (this.#at.length <= market.index) this.#at.push(undefined);
     this.#at[market.index] = market;
@@ -90,28 +96,23 @@ export class Markets {
       market.resolvedMs = io.number(market.resolvedMs);
       market.settledMs = io.number(market.settledMs);
       market.roundingPpm = io.number(market.roundingPpm);
-      if (old === undefined) this.add(market);
+      if (io.version >= ENDINGS_VERSION) persistEnding(io, market);
+      if (old !== undefined) continue;
+      this.add(market);
+      this.transitions.plan(market);
     }
-    this.planTransition();
+    if (io.version >= ENDINGS_VERSION) this.endings.persist(io, (index) => this.#byIndex.get(index));
   }
 
-  /** To be called when a status or a time of a market changed. */
-  planTransition(): void {
-    let next = Number.POSITIVE_INFINITY;
-    for (const market of this.#byIndex.values()) next = Math.min(next, market.nextTransitionMs());
-    this.nextTransitionMs = next;
-  }
-
-  /** Asserts that the two forms of the list agree and that the next transition is the earliest. */
+  /** Asserts that the two forms of the list agree, and what the parts of this list promise. */
   validate(): void {
     const dirty = new Set(this.dirty);
-    let next = Number.POSITIVE_INFINITY;
+    this.transitions.validate(this.#byIndex.values());
+    this.endings.validate(this.#byIndex.values());
     for (const market of this.#byIndex.values()) {
       assert(this.#at[market.index] === market, 'markets: both look-ups lead to the market');
       assert(market.isDirty === dirty.has(market), 'markets: a dirty market is in the list');
-      next = Math.min(next, market.nextTransitionMs());
     }
-    assert(this.nextTransitionMs === next, 'markets: the next transition is the earliest');
   }
 
   #markDirty(market: Market): void {
@@ -119,4 +120,11 @@ export class Markets {
     market.isDirty = true;
     this.dirty.push(market);
   }
+}
+
+function persistEnding(io: SnapshotIo, market: Market): void {
+  market.isClosing = io.number(market.isClosing ? 1 : 0) === 1;
+  market.decision = io.number(market.decision);
+  market.decisionYesPpm = io.number(market.decisionYesPpm);
+  market.cursor = io.number(market.cursor);
 }

@@ -14,7 +14,7 @@ import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { MOST_HASHES, NO_ENTRY } from '../book/hashIndex.ts';
-import { type Market, mayDecide, mayMove } from '../book/market.ts';
+import { type Market, mayDecide, mayMove, maySettle } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
 import { placeDigest } from '../verify/placeDigest.ts';
 import type { Verifier } from '../verify/verifier.ts';
@@ -26,7 +26,6 @@ import { groupIn, isBidInYes } from './orderCommand.ts';
 import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const {
   ANY_COMMAND,
@@ -358,7 +357,9 @@ export class Admission {
     if (status !== UNCHANGED && !mayMove(market.status, status)) return E.INVALID_TRANSITION;
     // A market past its end would be closed again by the next command, or never if it was closed before.
     const isOver = readSafe(words, word + MARKET_PATCH.endMs) <= readSafe(words, word + ANY_COMMAND.timeMs);
-    return status === MARKET_STATUS.ACTIVE && isOver ? E.INVALID_TRANSITION : OK;
+    if (status !== MARKET_STATUS.ACTIVE) return OK;
+    if (isOver) return E.INVALID_TRANSITION;
+    return market.isClosing ? E.ENGINE_BUSY : OK; // a moment later its orders are closed
   }
 
   #marketEnd(type: number, words: Uint32Array, word: number): number {
@@ -366,9 +367,9 @@ export class Admission {
     if (market === undefined) return E.MARKET_NOT_FOUND;
     switch (type) {
       case RESOLVE.TYPE:
-        return mayDecide(market.status, words[word + RESOLVE.status]) ? OK : E.INVALID_TRANSITION;
+        return mayDecide(market, words[word + RESOLVE.status]) ? OK : E.INVALID_TRANSITION;
       case SETTLE.TYPE:
-        return isDecided(market.status) && market.settledMs === 0 ? OK : E.INVALID_TRANSITION;
+        return maySettle(market) ? OK : E.INVALID_TRANSITION;
       default:
         if (!isDecided(market.status)) return E.INVALID_TRANSITION;
         return claimableMicro(this.#state, market, words[word + ANY_COMMAND.account]) > 0 ? OK : E.NOTHING_TO_CLAIM;

@@ -14,7 +14,6 @@ import * as rows from '../book/orders.ts';
 import { toGrid } from './grid.ts';
 import type { ShardState } from './state.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { CLOSE_REASON, SIDE } = codes;
 const { ANY_COMMAND, COMMAND, kindSide, kindTimeInForce } = commands;
 const { CANCEL, PLACE, REPLACE } = COMMAND;

@@ -18,11 +18,11 @@ import { NONE, SLOT_STATE } from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import { moveFee } from './dormancy.ts';
 import { Placing } from './placing.ts';
-import { closeBook, decide, payClaim, settle } from './resolution.ts';
+import * as resolution from './resolution.ts';
 import type { ShardState } from './state.ts';
+import { ALL_ROWS, goOn, nextDueMs, rowsOf, step, tick } from './steps.ts';
 import { sweep } from './sweeping.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME } = codes;
 const { ANY_COMMAND, BOTH_OUTCOMES, CANCEL_TOMBSTONE, COMMAND, NO_MARKET, UNCHANGED, kindOutcome } = commands;
 const {
@@ -41,6 +41,7 @@ const {
   REPLACE,
   RESOLVE,
   SETTLE,
+  STEP,
   SWEEP,
   TICK,
 } = COMMAND;
@@ -57,7 +58,7 @@ export class Apply {
 
   /** The next time at which time alone changes something: a command at or after it is preceded by a TICK. */
   nextDueMs(): number {
-    return Math.min(this.#state.markets.nextTransitionMs, this.#state.expiry.firstMs());
+    return nextDueMs(this.#state);
   }
 
   /**
@@ -97,10 +98,12 @@ export class Apply {
       case RESOLVE.TYPE:
         return this.#resolve(words, word);
       case CLAIM.TYPE:
-        payClaim(this.#state, this.#market(words, word), words[word + ANY_COMMAND.account]);
+        resolution.payClaim(this.#state, this.#market(words, word), words[word + ANY_COMMAND.account]);
         return OK;
       case SETTLE.TYPE:
-        settle(this.#state, this.#market(words, word), commandTimeMs(words, word));
+        return this.#settle(words, word);
+      case STEP.TYPE:
+        step(this.#state, rowsOf(words[word + STEP.rows]), commandTimeMs(words, word));
         return OK;
       case GROUP_SET.TYPE:
         return this.#groupSet(words, word);
@@ -112,7 +115,8 @@ export class Apply {
         return this.#setContracts(words, word, admitted);
       default:
         assert(type === TICK.TYPE, 'apply: a command type is known');
-        return this.#tick(commandTimeMs(words, word));
+        tick(this.#state, rowsOf(words[word + TICK.rows]), commandTimeMs(words, word));
+        return OK;
     }
   }
 
@@ -203,7 +207,7 @@ export class Apply {
     );
     markets.add(market);
     markets.touch(market);
-    markets.planTransition();
+    markets.transitions.plan(market);
     return OK;
   }
 
@@ -212,25 +216,42 @@ export class Apply {
     const market = this.#market(words, word);
     const status = words[word + MARKET_PATCH.status];
     const feeBps = words[word + MARKET_PATCH.feeBps];
-    if (status === MARKET_STATUS.RESOLVING) closeBook(this.#state, market); // it never trades again
+    const nowMs = commandTimeMs(words, word);
     assert(status === UNCHANGED || mayMove(market.status, status), 'apply: an accepted move of a market is allowed');
+    assert(status !== MARKET_STATUS.ACTIVE || !market.isClosing, 'MARKET-5: a market that is closing does not trade');
     if (status !== UNCHANGED) market.status = status;
+    if (status === MARKET_STATUS.RESOLVING && !market.isClosing) {
+      resolution.startClosing(this.#state, market); // it never trades again
+      goOn(this.#state, market, rowsOf(words[word + MARKET_PATCH.rows]), nowMs);
+    }
     market.startMs = readSafe(words, word + MARKET_PATCH.startMs);
     market.endMs = readSafe(words, word + MARKET_PATCH.endMs);
-    if (market.endMs > commandTimeMs(words, word)) market.isClosed = false;
+    if (market.endMs > nowMs) market.isClosed = false;
     if (feeBps !== UNCHANGED && feeBps !== market.feeBps) {
       market.feeBps = feeBps;
       moveFee(market, orders, digest, emit);
     }
     markets.touch(market);
-    markets.planTransition();
+    markets.transitions.plan(market);
     return OK;
   }
 
   #resolve(words: Uint32Array, word: number): number {
-    const status = words[word + RESOLVE.status];
-    const payoutYesPpm = words[word + RESOLVE.payoutYesPpm];
-    decide(this.#state, this.#market(words, word), status, payoutYesPpm, commandTimeMs(words, word));
+    const market = this.#market(words, word);
+    const rows = rowsOf(words[word + RESOLVE.rows]);
+    resolution.decide(this.#state, market, words[word + RESOLVE.status], words[word + RESOLVE.payoutYesPpm]);
+    goOn(this.#state, market, rows, commandTimeMs(words, word));
+    return OK;
+  }
+
+  #settle(words: Uint32Array, word: number): number {
+    const market = this.#market(words, word);
+    const rows = words[word + SETTLE.rows];
+    if (rows === ALL_ROWS) resolution.payAllHolders(this.#state, market, commandTimeMs(words, word));
+    else {
+      resolution.startSettling(this.#state, market);
+      goOn(this.#state, market, rows, commandTimeMs(words, word));
+    }
     return OK;
   }
 
@@ -288,36 +309,6 @@ export class Apply {
     admitted.detailA = open.length;
     emit.contracts(contracts);
     return OK;
-  }
-
-  /** Everything due by time alone, in order of time; at one moment markets come first, so a close beats an expiry. */
-  #tick(timeMs: number): number {
-    const { closing, expiry, markets } = this.#state;
-    for (let dueMs = this.nextDueMs(); dueMs <= timeMs; dueMs = this.nextDueMs()) {
-      if (markets.nextTransitionMs === dueMs) this.#moveMarkets(dueMs);
-      else closing.close(this.#marketOf(expiry.first()), expiry.first(), CLOSE_REASON.EXPIRED);
-    }
-    return OK;
-  }
-
-  #moveMarkets(dueMs: number): void {
-    const { markets } = this.#state;
-    for (const market of markets.all()) {
-      assert(market.nextTransitionMs() >= dueMs, 'ENGINE-3: no market was due earlier');
-      if (market.nextTransitionMs() > dueMs) continue;
-      if (market.status === MARKET_STATUS.PENDING && market.startMs <= dueMs) {
-        market.status = MARKET_STATUS.ACTIVE;
-        markets.touch(market);
-      } else this.#closeMarket(market);
-    }
-    markets.planTransition();
-  }
-
-  #closeMarket(market: Market): void {
-    closeBook(this.#state, market);
-    market.status = MARKET_STATUS.LOCKED;
-    market.isClosed = true;
-    this.#state.markets.touch(market);
   }
 
   #emitGroups(): void {

@@ -11,7 +11,6 @@ import type { Digest } from '../output/digest.ts';
 import type { EventWriter } from '../output/emit.ts';
 import type { ExpiryHeap } from './expiry.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { CLOSE_REASON } = codes;
 const { DOUBLE_AT, DOUBLE_SHIFT, SLOT_STATE, WORD_AT, WORD_SHIFT } = rows;
 

@@ -5,7 +5,8 @@
  * Invariants:
  *   ENGINE-1  A refused command has no effect: no event but its reply, no journal record, no changed state.
  *   ENGINE-2  Time never runs backwards: a command's time is the largest seen so far.
- *   ENGINE-3  What is due by time happens in a TICK record of its own before the command that noticed it.
+ *   ENGINE-3  What is due by time happens in TICK records of its own before the command that noticed it; a cancel that
+ *             overtakes waits for one of them only.
  *   ENGINE-4  Replaying a record gives, byte for byte, the events that are stored after it.
  *   ENGINE-5  Every DIGEST_EVERY records the digest of the whole state is among those events, so a replay
  *             that went astray in something no event shows is noticed as well.
@@ -30,10 +31,10 @@ import { Admitted, readmit } from './admitted.ts';
 import { Apply } from './apply.ts';
 import { collectResting } from './dormancy.ts';
 import { ShardState } from './state.ts';
+import { ROWS_OF_RECORD } from './steps.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
-const { ANY_COMMAND, assertCommand, COMMAND, COMMAND_VERSION } = commands;
-const { CONTRACTS, TICK } = COMMAND;
+const { ANY_COMMAND, assertCommand, COMMAND, COMMAND_VERSION, NO_MARKET } = commands;
+const { CONTRACTS, MARKET_PATCH, RESOLVE, SETTLE, STEP, TICK } = COMMAND;
 
 const DIGEST_EVERY = 1024;
 const RECORD_EVENT_BYTES = EVENT.RECORD.BYTES;
@@ -53,6 +54,8 @@ type EngineParts = {
   readonly hasher: OrderHasher;
   readonly verifier: Verifier;
   readonly journal: Pick<JournalStore, 'append'>;
+  /** Orders and holders that one record may close and pay. */
+  readonly rowsOfRecord?: number | undefined;
 };
 
 export class Engine {
@@ -71,6 +74,8 @@ export class Engine {
   /** The row that is handed to the journal; used for every one. */
   readonly #row = new RowView();
   readonly #tickCommand = new RecordBuffer(TICK.BYTES);
+  readonly #stepCommand = new RecordBuffer(STEP.BYTES);
+  readonly #rowsOfRecord: number;
 
   constructor(parts: EngineParts) {
     this.state = new ShardState(parts.balances, parts.collateralCheck);
@@ -79,7 +84,39 @@ export class Engine {
     this.#apply = new Apply(this.state);
     this.#hasher = parts.hasher;
     this.#journal = parts.journal;
-    this.#tickCommand.append(TICK.BYTES, TICK.TYPE | (COMMAND_VERSION << 16));
+    this.#rowsOfRecord = parts.rowsOfRecord ?? ROWS_OF_RECORD;
+    assert(this.#rowsOfRecord > 0, 'STEPS-2: a record may do something');
+    for (const [command, type] of [
+      [this.#tickCommand, TICK.TYPE],
+      [this.#stepCommand, STEP.TYPE],
+    ] as const) {
+      command.append(ANY_COMMAND.BYTES, type | (COMMAND_VERSION << 16));
+      command.words[ANY_COMMAND.market] = NO_MARKET;
+      command.words[ANY_COMMAND.flags] = this.#rowsOfRecord;
+    }
+  }
+
+  /** True while markets are being ended: the shard runs steps between its commands. */
+  get hasSteps(): boolean {
+    return !this.state.markets.endings.isEmpty;
+  }
+
+  /** Goes on with the markets that are being ended, at the time of the last command. */
+  step(): void {
+    assert(this.hasSteps, 'STEPS-2: a step is only run when there is something to do');
+    this.#runOwn(STEP.TYPE, this.#stepCommand.words, this.nowMs);
+  }
+
+  /** True when a command of this time has to wait until `tick` has done what is due by then. */
+  isDue(timeMs: number): boolean {
+    return timeMs >= this.#apply.nextDueMs();
+  }
+
+  /** Does a part of what is due by this time: as much as one record may. */
+  tick(timeMs: number): void {
+    this.nowMs = Math.max(this.nowMs, timeMs);
+    assert(this.isDue(this.nowMs), 'ENGINE-3: a tick is only due when something happens');
+    this.#runOwn(TICK.TYPE, this.#tickCommand.words, this.nowMs);
   }
 
   /** The arrival of the commands that follow, by the shard's own clock: deadlines are compared with it. */
@@ -87,11 +124,17 @@ export class Engine {
     this.#admission.arrivedMs = nowMs;
   }
 
-  /** Runs one live command. `words` and `bytes` are two views of the same memory, which must not be shared. */
-  submit(words: Uint32Array, bytes: Uint8Array, word: number): void {
+  /**
+   * Runs one live command. `words` and `bytes` are two views of the same memory, which must not be shared.
+   * @param isOvertaking for a cancel that runs before others: the orders that are due may be open still.
+   */
+  submit(words: Uint32Array, bytes: Uint8Array, word: number, isOvertaking = false): void {
     const timeMs = Math.max(this.nowMs, readSafe(words, word + ANY_COMMAND.timeMs));
     this.nowMs = timeMs;
-    if (timeMs >= this.#apply.nextDueMs()) this.#tick(timeMs);
+    if (timeMs >= this.#apply.nextDueMs()) {
+      this.tick(timeMs);
+      while (!isOvertaking && this.isDue(timeMs)) this.tick(timeMs);
+    }
     const type = words[word + ANY_COMMAND.type] & 0xffff;
     const requestId = words[word + ANY_COMMAND.requestId];
     if (type === TICK.TYPE) {
@@ -99,6 +142,8 @@ export class Engine {
       return;
     }
     writeSafe(words, word + ANY_COMMAND.timeMs, timeMs);
+    if (type === MARKET_PATCH.TYPE || type === RESOLVE.TYPE || type === SETTLE.TYPE)
+      words[word + ANY_COMMAND.flags] = this.#rowsOfRecord;
 
     const { emit } = this.state;
     let code = this.#admission.check(type, words, bytes, word, this.#admitted);
@@ -207,15 +252,14 @@ export class Engine {
     flush();
   }
 
-  #tick(timeMs: number): void {
+  /** Runs a command that the shard writes itself. It has no reply. */
+  #runOwn(type: number, words: Uint32Array, timeMs: number): void {
     const start = this.out.lengthBytes;
-    const { words } = this.#tickCommand;
     writeSafe(words, ANY_COMMAND.timeMs, timeMs);
     this.state.emit.record(this.sequence + 1, words, 0);
     this.#admitted.clear();
-    this.#apply.run(TICK.TYPE, words, 0, this.#admitted);
-    assert(this.out.lengthBytes > start + RECORD_EVENT_BYTES, 'ENGINE-3: a tick is only due when something happens');
-    assert(this.#apply.nextDueMs() > timeMs, 'ENGINE-3: after a tick nothing is due any more');
+    this.#apply.run(type, words, 0, this.#admitted);
+    assert(this.out.lengthBytes > start + RECORD_EVENT_BYTES, 'ENGINE-3: a record of its own changes something');
     this.#emitDigest(this.sequence + 1);
     this.#append(words, 0, start);
   }

@@ -21,7 +21,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
-import { extend } from '../base/columns.ts';
+import { larger } from '../base/columns.ts';
 import type { Ledger } from '../money/ledger.ts';
 
 /** Below 2^53 - 1, so that also the sums over all shards are exact. */
@@ -66,7 +66,7 @@ export class ExactBound {
   }
 
   #account(account: number): void {
-    if (account >= this.#accounts.length) this.#accounts = larger(this.#accounts, account);
+    if (account >= this.#accounts.length) this.#accounts = larger(this.#accounts, account, newColumn);
     const { netMicro, reservedMicro } = this.#ledger;
     const now = Math.abs(netMicro[account]) + reservedMicro[account];
     this.total += now - this.#accounts[account];
@@ -74,7 +74,7 @@ export class ExactBound {
   }
 
   #row(row: number): void {
-    if (row >= this.#rows.length) this.#rows = larger(this.#rows, row);
+    if (row >= this.#rows.length) this.#rows = larger(this.#rows, row, newColumn);
     const { available, reserved } = this.#ledger.positions;
     let now = 0;
     for (let cell = row * 2; cell < row * 2 + 2; cell++) now += Math.abs(available[cell]) + reserved[cell];
@@ -83,8 +83,6 @@ export class ExactBound {
   }
 }
 
-function larger(column: Float64Array, index: number): Float64Array<ArrayBuffer> {
-  let n = column.length * 2;
-  while (n <= index) n *= 2;
-  return extend(column, new Float64Array(n));
+function newColumn(length: number): Float64Array<ArrayBuffer> {
+  return new Float64Array(length);
 }

@@ -11,7 +11,6 @@ import { assert } from '../../shared/base/assert.ts';
 import * as rows from '../book/orders.ts';
 import { NONE, type Orders } from '../book/orders.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { DOUBLE_SHIFT, WORD_SHIFT } = rows;
 
 export class ExpiryHeap {

@@ -7,12 +7,13 @@
  * processor time, a fifth of what loading them from a snapshot takes.
  */
 import { AssertionError, assert } from '../../shared/base/assert.ts';
-import { isDecided, SIDE } from '../../shared/base/codes.ts';
+import { isDecided, MARKET_STATUS, SIDE } from '../../shared/base/codes.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
+import { NO_ROW } from '../../shared/base/pairTable.ts';
 import { PPM } from '../../shared/base/payout.ts';
 import { kindOutcome, kindSide, NO_GROUP } from '../../shared/wire/commands.ts';
 import { NO_ENTRY } from '../book/hashIndex.ts';
-import type { Market } from '../book/market.ts';
+import { type Market, UNDECIDED } from '../book/market.ts';
 import { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
 import { NO_TAG } from '../book/tags.ts';
 import { Digest } from '../output/digest.ts';
@@ -36,6 +37,7 @@ export function checkInvariants(state: ShardState): void {
   for (const market of markets.all()) {
     assert(market.book.validate(market.feeBps) === market.openOrders, 'MARKET-4: a market counts its open orders');
     waiting += market.openOrders;
+    checkEnding(state, market);
   }
   assert(waiting === orders.openCount, 'ORDERS-1: every open order is in exactly one queue or dormant list');
   checkOrders(state);
@@ -187,6 +189,24 @@ function checkCollateral(market: Market, yes: bigint, no: bigint): void {
   if (market.settledMs === 0) return;
   assert(yes === 0n && no === 0n, 'MARKET-3: a settled market has no tokens left');
   assert(collateral === 0n && rounding === 0n, 'MARKET-3: a settled market has paid every holder');
+}
+
+/** MARKET-5, MARKET-6. */
+function checkEnding({ ledger: { positions } }: ShardState, market: Market): void {
+  const isResolving = market.status === MARKET_STATUS.RESOLVING;
+  const mayClose = isResolving || market.status === MARKET_STATUS.LOCKED;
+  assert(!market.isClosing || mayClose, 'MARKET-5: a market that is closing is locked or resolving');
+  const isWaiting = market.decision !== UNDECIDED;
+  assert(!isWaiting || (market.isClosing && isResolving), 'MARKET-5: a decision waits for the last order');
+  if (!market.isSettling) return;
+  const isUnsettled = isDecided(market.status) && market.settledMs === 0;
+  assert(isUnsettled && !market.isClosing, 'MARKET-6: a market that is settling is decided');
+  let row = positions.firstOf(market.index);
+  for (; row !== NO_ROW && row < market.cursor; row = positions.nextOf(row)) {
+    const held = [positions.available[row * 2], positions.available[row * 2 + 1]];
+    assert(held[0] === 0 && held[1] === 0, 'MARKET-6: the holders before the cursor have no tokens');
+  }
+  assert(row === market.cursor, 'MARKET-6: the cursor is at a holder of the market');
 }
 
 /** BOUND-1. */

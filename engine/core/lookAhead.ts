@@ -21,7 +21,6 @@ import * as rows from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import { groupIn, isBidInYes, selfTradeMode } from './orderCommand.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { OUTCOME, SELF_TRADE, TIME_IN_FORCE } = codes;
 const { ANY_COMMAND, COMMAND, NO_GROUP, kindOutcome, kindTimeInForce } = commands;
 const { PLACE } = COMMAND;

@@ -27,7 +27,6 @@ import type { Closing } from './closing.ts';
 import type { GroupLimits } from './groupLimits.ts';
 import { selfTradeMode } from './orderCommand.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { CLOSE_REASON, MATCH_TYPE, OUTCOME, SELF_TRADE, SIDE } = codes;
 const { kindOutcome, kindSide, NO_GROUP } = commands;
 const { DOUBLE_AT, DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_AT, WORD_SHIFT } = rows;

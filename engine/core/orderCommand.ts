@@ -2,7 +2,6 @@
 import * as codes from '../../shared/base/codes.ts';
 import * as commands from '../../shared/wire/commands.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { OUTCOME, SIDE } = codes;
 const {
   COMMAND,

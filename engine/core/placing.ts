@@ -14,7 +14,6 @@ import { NOT_STOPPED } from './matcher.ts';
 import { isBidInYes } from './orderCommand.ts';
 import type { ShardState } from './state.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const {
   ANY_COMMAND,

@@ -1,42 +1,79 @@
 /**
- * The end of a market (RULES.md 3.4, 9.6). The decision fixes the payout of its tokens; holders who claim are paid out
- * of its collateral; the settlement pays all the others, the fee account included. Owner: the shard thread.
+ * The end of a market (RULES.md 3.4, 9.5, 9.6): its book is closed, its tokens get a payout, its holders are paid.
+ * Owner: the shard thread.
  *
- *   active, locked, resolving ──decide──► resolved  ──settle──► settled
- *   any of them, draft, pending ─decide─► cancelled ──settle──► cancelled, all paid
+ *   active, locked ──decide──► resolving ──last order closed──► resolved  ──settle, last holder paid──► settled
+ *   any before resolved ─────► resolving ──last order closed──► cancelled ──settle, last holder paid──► cancelled
+ *
+ * A command changes the status and closes orders or pays holders as far as its record may; what is left is done in the
+ * records of later steps (steps.ts). A market whose orders fit the first record is never seen resolving.
  *
  * Each payout is rounded down once. The rounded-off parts stay in the collateral, counted to the millionth of a micro
- * (MARKET-2 in market.ts), until the settlement gives them to the fee account: then they are whole micros.
+ * (MARKET-2 in market.ts), until the last holder is paid: then they are whole micros, and the fee account's.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { CLOSE_REASON, FEE_ACCOUNT, isDecided, MARKET_STATUS, MOVEMENT, OUTCOME } from '../../shared/base/codes.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
+import { NO_ROW } from '../../shared/base/pairTable.ts';
 import { PPM, payoutMicro, roundingPpm } from '../../shared/base/payout.ts';
-import { type Market, mayDecide } from '../book/market.ts';
-import { NONE, WORD_SHIFT } from '../book/orders.ts';
-import { collectResting } from './dormancy.ts';
+import { NO_TICK } from '../book/levels.ts';
+import { type Market, mayDecide, maySettle, UNDECIDED } from '../book/market.ts';
+import { NONE } from '../book/orders.ts';
 import type { ShardState } from './state.ts';
 
-/** Ends every open order of a market, the dormant ones too. */
-export function closeBook({ closing, orders }: ShardState, market: Market): void {
-  const open: number[] = [];
-  collectResting(market.book.bids, orders, open);
-  collectResting(market.book.asks, orders, open);
-  for (let slot = market.book.dormantHead; slot !== NONE; slot = orders.next[slot << WORD_SHIFT]) open.push(slot);
-  for (const slot of open) closing.close(market, slot, CLOSE_REASON.MARKET_CLOSED);
-  assert(market.openOrders === 0, 'MARKET-4: a market whose book was closed has no open order');
+/** From here on every open order of the market, the dormant ones too, is being closed. */
+export function startClosing({ markets }: ShardState, market: Market): void {
+  assert(market.status !== MARKET_STATUS.ACTIVE, 'MARKET-5: a market that is being closed trades nothing');
+  assert(!market.isSettling, 'MARKET-6: a market that is being settled is closed');
+  markets.touch(market);
+  if (market.isClosing) return;
+  market.isClosing = true;
+  markets.endings.add(market);
 }
 
-/** @param status RESOLVED or CANCELLED. */
-export function decide(state: ShardState, market: Market, status: number, payoutYesPpm: number, timeMs: number): void {
-  assert(mayDecide(market.status, status), 'MARKET-2: a market is decided once');
+/** Closes up to `most` orders, and when none is left lets the decision take effect. @returns how many. */
+export function closeOrders(state: ShardState, market: Market, most: number, timeMs: number): number {
+  const { closing, markets } = state;
+  assert(market.isClosing, 'MARKET-5: only a market that is closing loses all its orders');
+  let closed = 0;
+  while (market.openOrders > 0 && closed < most) {
+    closing.close(market, firstToClose(market), CLOSE_REASON.MARKET_CLOSED);
+    closed++;
+  }
+  markets.touch(market);
+  if (market.openOrders > 0) return closed;
+  market.isClosing = false;
+  markets.endings.remove(market);
+  if (market.decision !== UNDECIDED) takeEffect(market, timeMs);
+  return closed;
+}
+
+/** Bids before asks, best level first, in queue order; then the dormant ones by priority. */
+function firstToClose({ book: { asks, bids, dormantHead } }: Market): number {
+  if (bids.bestTick !== NO_TICK) return bids.head[bids.bestTick];
+  if (asks.bestTick !== NO_TICK) return asks.head[asks.bestTick];
+  assert(dormantHead !== NONE, 'MARKET-4: an open order rests or is dormant');
+  return dormantHead;
+}
+
+/** @param status RESOLVED or CANCELLED, which the market becomes as soon as its last order is closed. */
+export function decide(state: ShardState, market: Market, status: number, payoutYesPpm: number): void {
+  assert(mayDecide(market, status), 'MARKET-2: a market is decided once');
   assert(payoutYesPpm <= PPM, 'MARKET-2: a set pays one USDC');
-  closeBook(state, market);
-  market.status = status;
-  market.payoutYesPpm = payoutYesPpm;
+  market.decision = status;
+  market.decisionYesPpm = payoutYesPpm;
+  market.status = MARKET_STATUS.RESOLVING;
+  startClosing(state, market);
+  state.markets.transitions.plan(market);
+}
+
+function takeEffect(market: Market, timeMs: number): void {
+  assert(market.openOrders === 0, 'MARKET-2: a decided market has no open order');
+  market.status = market.decision;
+  market.payoutYesPpm = market.decisionYesPpm;
   market.resolvedMs = timeMs;
-  state.markets.touch(market);
-  state.markets.planTransition();
+  market.decision = UNDECIDED;
+  market.decisionYesPpm = 0;
 }
 
 /** The payout for the account's tokens of a decided market. */
@@ -66,23 +103,58 @@ export function payClaim(state: ShardState, market: Market, account: number): vo
   emit.funds(account, market.index, MOVEMENT.CLAIM, micro);
 }
 
-/** Pays the remaining holders by account number, and gives the fee account the rounded-off parts. */
-export function settle(state: ShardState, market: Market, timeMs: number): void {
-  assert(isDecided(market.status) && market.settledMs === 0, 'MARKET-3: a decided market is settled once');
-  const { accounts, markets, count } = state.ledger.positions.pairs;
+/** From here on every holder who does not claim is being paid. */
+export function startSettling({ ledger, markets }: ShardState, market: Market): void {
+  assert(maySettle(market), 'MARKET-3: a decided market is settled once');
+  assert(!market.isClosing, 'MARKET-5: a decided market is closed');
+  markets.touch(market);
+  market.cursor = ledger.positions.firstOf(market.index);
+  if (market.isSettling) markets.endings.add(market);
+  else assert(market.collateralMicro === 0, 'MARKET-1: without holders there is no collateral');
+}
+
+/**
+ * Pays up to `most` holders, in the order in which they first had or sold tokens of the market. After the last one the
+ * fee account gets what rounding kept back, and the market is settled. @returns how many; some had claimed before.
+ */
+export function payHolders(state: ShardState, market: Market, most: number, timeMs: number): number {
+  const { ledger, markets } = state;
+  const { positions } = ledger;
+  const hasHolders = market.isSettling;
+  markets.touch(market);
+  let passed = 0;
+  while (market.cursor !== NO_ROW && passed < most) {
+    payClaim(state, market, positions.pairs.accounts[market.cursor]);
+    market.cursor = positions.nextOf(market.cursor);
+    passed++;
+  }
+  if (market.isSettling) return passed;
+  if (hasHolders) markets.endings.remove(market);
+  finishSettling(state, market, timeMs);
+  return passed;
+}
+
+/** As journals from before the steps have it: every holder in one record, by account number. */
+export function payAllHolders(state: ShardState, market: Market, timeMs: number): void {
+  const { positions } = state.ledger;
   const holders: number[] = [];
-  for (let row = 0; row < count; row++) if (markets[row] === market.index) holders.push(accounts[row]);
+  for (let row = positions.firstOf(market.index); row !== NO_ROW; row = positions.nextOf(row))
+    holders.push(positions.pairs.accounts[row]);
   holders.sort((a, b) => a - b);
   for (const holder of holders) payClaim(state, market, holder);
+  finishSettling(state, market, timeMs);
+}
 
+function finishSettling(state: ShardState, market: Market, timeMs: number): void {
+  const { emit, ledger, markets } = state;
   const roundedOff = market.collateralMicro;
   assert(mulSafe(roundedOff, PPM) === market.roundingPpm, 'MARKET-2: the collateral left is what rounding kept back');
   assert(roundedOff >= 0, 'MARKET-2: rounding never pays more than the collateral');
   market.collateralMicro = 0;
   market.roundingPpm = 0;
-  state.ledger.credit(FEE_ACCOUNT, roundedOff);
-  if (roundedOff > 0) state.emit.funds(FEE_ACCOUNT, market.index, MOVEMENT.CLAIM, roundedOff);
+  ledger.credit(FEE_ACCOUNT, roundedOff);
+  if (roundedOff > 0) emit.funds(FEE_ACCOUNT, market.index, MOVEMENT.CLAIM, roundedOff);
   if (market.status === MARKET_STATUS.RESOLVED) market.status = MARKET_STATUS.SETTLED;
   market.settledMs = timeMs;
-  state.markets.touch(market);
+  markets.touch(market);
 }

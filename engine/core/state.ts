@@ -67,7 +67,7 @@ export class ShardState {
     groups.dirty.clear();
     const counters = [this.orderSequence, matcher.tradeSequence, hashes.size, references.size];
     const moved = [totals.depositedMicro, totals.withdrawnMicro];
-    digest.write([...counters, ...moved, ...contracts.facts()], into, word);
+    digest.write([...counters, ...moved, ...contracts.facts(), ...markets.endings.facts()], into, word);
   }
 
   /**

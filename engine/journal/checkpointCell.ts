@@ -27,9 +27,15 @@ export class CheckpointCell {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
   readonly #message: Uint8Array;
+  #onFirstRequest: (() => void) | null;
 
-  constructor(buffer = new SharedArrayBuffer(HEADER_BYTES + MOST_MESSAGE_BYTES)) {
+  /** @param onFirstRequest given by the writer's side: starts the checkpointer. */
+  constructor(
+    buffer = new SharedArrayBuffer(HEADER_BYTES + MOST_MESSAGE_BYTES),
+    onFirstRequest: (() => void) | null = null,
+  ) {
     this.buffer = buffer;
+    this.#onFirstRequest = onFirstRequest;
     this.#words = new Int32Array(buffer, 0, HEADER_BYTES / 4);
     this.#message = new Uint8Array(buffer, HEADER_BYTES);
   }
@@ -48,6 +54,8 @@ export class CheckpointCell {
   /** Writer, in IDLE. */
   request(): void {
     this.#leave(CHECKPOINT.IDLE, CHECKPOINT.DUE);
+    this.#onFirstRequest?.();
+    this.#onFirstRequest = null;
   }
 
   /** Writer, in RESTART_DUE, after it has copied the last pages. */

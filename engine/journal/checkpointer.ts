@@ -2,7 +2,8 @@
  * Copies a journal's committed pages out of its WAL into the file while the shard goes on committing. A checkpoint
  * writes thousands of pages and syncs twice; inside the shard it would hold up one commit in a few hundred for 4-25 ms
  * (journal.bench.ts measures both).
- * Owner: one thread for each shard (checkpointMain.ts), started and ended by the shard's thread.
+ * Owner: one thread for each shard (checkpointMain.ts), started by the shard's thread at the first request, which many
+ * runs never make, and ended by it.
  *
  * It never writes a row: its connection is query_only. A PASSIVE checkpoint waits for no other connection and holds up
  * none. But a writer that never pauses adds pages during the copying, so the WAL would never be copied to its end and
@@ -31,27 +32,26 @@ const MOST_PASSES = 8;
 assert(FEW_PAGES < RESTART_DUE_PAGES, 'checkpointer: what is left to the writer is a small part');
 
 export class Checkpointer {
-  readonly cell = new CheckpointCell();
-  readonly #worker: Worker;
+  readonly cell: CheckpointCell;
+  #worker: Worker | null = null;
 
   /** For a journal that is open already. */
   constructor(journalPath: string) {
-    const workerData: CheckpointOptions = { journalPath, cell: this.cell.buffer };
-    this.#worker = new Worker(new URL('./checkpointMain.ts', import.meta.url), {
-      workerData,
-      name: 'checkpoints',
-      // Not the arguments of the shard: this thread needs none of its hooks.
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-    });
-    // Failures are reported through the cell: the shard sleeps in Atomics.wait and receives no events.
-    this.#worker.on('error', () => undefined);
+    this.cell = new CheckpointCell(undefined, () => this.#start(journalPath));
   }
 
   /** Resolves when the connection is closed. */
   async end(): Promise<void> {
-    const ended = this.#worker.threadId < 0 ? null : once(this.#worker, 'exit');
+    const ended = this.#worker === null || this.#worker.threadId < 0 ? null : once(this.#worker, 'exit');
     this.cell.end();
     await ended;
+  }
+
+  #start(journalPath: string): void {
+    const workerData: CheckpointOptions = { journalPath, cell: this.cell.buffer };
+    this.#worker = new Worker(new URL('./checkpointMain.ts', import.meta.url), { workerData, name: 'checkpoints' });
+    // Failures are reported through the cell: the shard sleeps in Atomics.wait and receives no events.
+    this.#worker.on('error', () => undefined);
   }
 }
 
@@ -76,7 +76,7 @@ export function keepCheckpointed({ journalPath, cell }: CheckpointOptions): void
 }
 
 /** @returns whether the writer should copy the last pages, so that the WAL starts anew. */
-export function copy(db: Pick<Database.Database, 'pragma'>): boolean {
+export function copy(db: Pick<Database.Database, 'name' | 'pragma'>): boolean {
   let pagesBefore = 0;
   for (let pass = 0; pass < MOST_PASSES; pass++) {
     const pages = tryCheckpoint(db);

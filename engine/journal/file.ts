@@ -1,5 +1,6 @@
 /** The SQLite file around a journal's rows: its schema and its shard, the required library, and its error messages. */
 import Database from 'better-sqlite3';
+import { isDiskFull } from '../../shared/base/diskFull.ts';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
 import { JournalError } from './row.ts';
@@ -42,12 +43,12 @@ export function markPath(journalPath: string): string {
  * @returns the number of pages in the WAL, -1 when another connection is copying them at this moment, or null when the
  * disk is too full to copy them.
  */
-export function tryCheckpoint(db: Pick<Database.Database, 'pragma'>): number | null {
+export function tryCheckpoint(db: Pick<Database.Database, 'name' | 'pragma'>): number | null {
   try {
     const [result] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number }[];
     return result!.log;
   } catch (error) {
-    if (error instanceof Database.SqliteError && error.code === 'SQLITE_FULL') return null;
+    if (isDiskFull(error, db.name)) return null;
     throw error;
   }
 }

@@ -20,7 +20,6 @@ import type { Orders } from '../book/orders.ts';
 import * as rows from '../book/orders.ts';
 import type { Ledger } from './ledger.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { FEE_ACCOUNT, SIDE } = codes;
 const { kindOutcome, kindSide } = commands;
 const { WORD_AT, DOUBLE_AT, DOUBLE_SHIFT, WORD_SHIFT } = rows;

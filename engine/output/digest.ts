@@ -17,7 +17,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
-import { extend } from '../base/columns.ts';
+import { larger } from '../base/columns.ts';
 import { DirtyRows } from '../base/dirtyRows.ts';
 import type { Market } from '../book/market.ts';
 import type { Group } from '../book/orderGroups.ts';
@@ -27,7 +27,6 @@ import { SLOT_STATE } from '../book/orders.ts';
 import { CLIENT_ID_WORDS, NO_TAG } from '../book/tags.ts';
 import type { Ledger } from '../money/ledger.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { DOUBLE_SHIFT, WORD_SHIFT } = rows;
 
 const TWO_32 = 4_294_967_296;
@@ -100,7 +99,7 @@ export class Digest {
     const o = this.#orders;
     assert(slot < o.capacity, 'DIGEST-1: an order of the digest is in the pool');
     assert(o.state[slot << WORD_SHIFT] !== SLOT_STATE.INCOMING, 'DIGEST-1: a digest is taken between commands');
-    if (slot * 2 >= this.#orderLanes.length) this.#orderLanes = larger(this.#orderLanes, slot * 2);
+    if (slot * 2 >= this.#orderLanes.length) this.#orderLanes = larger(this.#orderLanes, slot * 2 + 1, newLanes);
     if (o.state[slot << WORD_SHIFT] === SLOT_STATE.FREE) {
       this.#replace(this.#orderLanes, slot, 0, 0);
       return;
@@ -144,7 +143,8 @@ export class Digest {
     assert(account < this.#ledger.accountCapacity, 'DIGEST-1: an account of the digest is in the ledger');
     const net = this.#ledger.netMicro[account];
     const reserved = this.#ledger.reservedMicro[account];
-    if (account * 2 >= this.#accountLanes.length) this.#accountLanes = larger(this.#accountLanes, account * 2);
+    if (account * 2 >= this.#accountLanes.length)
+      this.#accountLanes = larger(this.#accountLanes, account * 2 + 1, newLanes);
     if (net === 0 && reserved === 0) {
       this.#replace(this.#accountLanes, account, 0, 0);
       return;
@@ -157,7 +157,7 @@ export class Digest {
   position(row: number): void {
     const p = this.#ledger.positions;
     assert(row < p.count, 'DIGEST-1: a position of the digest is in the ledger');
-    if (row * 2 >= this.#positionLanes.length) this.#positionLanes = larger(this.#positionLanes, row * 2);
+    if (row * 2 >= this.#positionLanes.length) this.#positionLanes = larger(this.#positionLanes, row * 2 + 1, newLanes);
     const account = p.pairs.accounts[row];
     const market = p.pairs.markets[row];
     let a = mixA(mixA(POSITION, account), market);
@@ -176,7 +176,7 @@ export class Digest {
 
   market(market: Market): void {
     const { index } = market;
-    if (index * 2 >= this.#marketLanes.length) this.#marketLanes = larger(this.#marketLanes, index * 2);
+    if (index * 2 >= this.#marketLanes.length) this.#marketLanes = larger(this.#marketLanes, index * 2 + 1, newLanes);
     const facts = this.#facts;
     facts[0] = index;
     facts[1] = market.status;
@@ -193,12 +193,25 @@ export class Digest {
     facts[12] = market.resolvedMs;
     facts[13] = market.settledMs;
     facts[14] = market.roundingPpm;
-    this.#replace(this.#marketLanes, index, mixAll(mixA, MARKET, facts), mixAll(mixB, MARKET, facts));
+    let a = mixAll(mixA, MARKET, facts);
+    let b = mixAll(mixB, MARKET, facts);
+    if (market.isEnding) {
+      const ending = this.#endingFacts(market);
+      a = mixAll(mixA, a, ending);
+      b = mixAll(mixB, b, ending);
+    }
+    this.#replace(this.#marketLanes, index, a, b);
+  }
+
+  /** Of a market that is being ended; others, as in journals of before, have none. */
+  #endingFacts({ cursor, decision, decisionYesPpm, isClosing, isSettling }: Market): number[] {
+    const next = isSettling ? this.#ledger.positions.pairs.accounts[cursor] : 0;
+    return [isClosing ? 1 : 0, decision, decisionYesPpm, isSettling ? 1 : 0, next];
   }
 
   group(group: Group): void {
     const { row, index, account, windowSec, maxAtomic, window } = group;
-    if (row * 2 >= this.#groupLanes.length) this.#groupLanes = larger(this.#groupLanes, row * 2);
+    if (row * 2 >= this.#groupLanes.length) this.#groupLanes = larger(this.#groupLanes, row * 2 + 1, newLanes);
     const facts = [index, account, windowSec, maxAtomic, group.isTripped ? 1 : 0, window.sumAtomic];
     for (let i = 0; i < window.count; i++) facts.push(window.timesMs[i], window.atomic[i]);
     this.#replace(this.#groupLanes, row, mixAll(mixA, GROUP, facts), mixAll(mixB, GROUP, facts));
@@ -253,8 +266,6 @@ function mixAll(mix: typeof mixA, start: number, values: ArrayLike<number>): num
   return lane;
 }
 
-function larger(lanes: Int32Array, index: number): Int32Array<ArrayBuffer> {
-  let n = lanes.length * 2;
-  while (n <= index + 1) n *= 2;
-  return extend(lanes, new Int32Array(n));
+function newLanes(length: number): Int32Array<ArrayBuffer> {
+  return new Int32Array(length);
 }

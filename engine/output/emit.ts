@@ -17,11 +17,6 @@ import { SLOT_STATE } from '../book/orders.ts';
 import { CLIENT_ID_WORDS } from '../book/tags.ts';
 import type { Ledger } from '../money/ledger.ts';
 
-/**
- * V8 folds a constant of the module itself into the machine code; an imported binding it loads and checks at every use.
- * Writing events is little more than such uses. The hot files of the engine therefore bind imported constants again, as
- * below, which saves a tenth of the time of a command (bench/matching.bench.ts).
- */
 const { ANY_EVENT, EVENT, EVENT_BYTES, EVENT_VERSION } = events;
 const {
   ACCOUNT,

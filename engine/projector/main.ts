@@ -1,9 +1,9 @@
 /**
  * Entry point of the projector thread. It may end at any moment: a batch is in read.db with its cursor or not at all.
  */
-import { workerData } from 'node:worker_threads';
+import { receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
-import type { ProjectorOptions } from '../../shared/wire/threads.ts';
+import type { ProjectorOptions, ProjectorPort } from '../../shared/wire/threads.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { BATCH_ROWS, Projector } from './projector.ts';
 
@@ -23,14 +23,20 @@ const LINGER_MS = 400;
 const LOOK_MS = 50;
 
 stepBack(NICE_FOLLOWER);
-const projector = new Projector(await ShardKey.forAll(workerData as ProjectorOptions));
+const options = workerData as ProjectorOptions & ProjectorPort;
+const { catalogPort } = options;
+// The loop below never ends a turn, so the port's events would never come.
+const projector = new Projector(await ShardKey.forAll(options), {
+  ask: (question) => catalogPort.postMessage(question),
+  receive: () => receiveMessageOnPort(catalogPort)?.message ?? null,
+});
 const { progress } = projector;
 for (;;) {
   const bell = progress.commitBell();
   projector.step(progress.isAwaited());
   if (projector.behind() === 0) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
   for (let passedMs = 0; passedMs < LINGER_MS; passedMs += LOOK_MS) {
-    if (progress.isAwaited() || projector.behind() >= BATCH_ROWS) break;
+    if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_ROWS) break;
     progress.lingerUnlessAwaited(LOOK_MS);
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Follows the journals of all shards into read.db, so that queries about the past never reach a shard.
+ * Follows the journals of all shards, and the catalogue, into read.db, so that queries about the past and lists never
+ * reach a shard.
  * Owner: the projector thread, the only writer of read.db.
  *
  * Invariants:
@@ -23,11 +24,13 @@ import { JournalReader } from '../journal/reader.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import type { RowVisitor } from '../journal/rowView.ts';
 import type { Keyed, ShardKey } from '../journal/shardKey.ts';
+import { CatalogProjection, type CatalogSource } from './catalog.ts';
 import { KeyProjection } from './keys.ts';
 import { MarketProjection } from './markets.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
 import { PrivateTail } from './privateTail.ts';
 import { Cursors, clearReadDb, openReadDb } from './readDb.ts';
+import { Stats } from './stats.ts';
 import { TradeProjection } from './trades.ts';
 
 /**
@@ -43,14 +46,17 @@ export class Projector {
   readonly #db: Database.Database;
   /** By shard; null until the shard has recovered and its journal was found to continue read.db. */
   readonly #readers: (JournalReader | null)[];
+  readonly #catalog: CatalogSource | null;
   readonly #follow: (shard: number, reader: JournalReader, rows: number) => void;
   readonly #visit: RowVisitor;
   /** By shard: the last committed sequence at the step before. */
   readonly #committedBefore: number[];
   readonly #record: RecordContext = { shard: 0, shardSequence: 0, timeMs: 0 };
   #state: ReadState;
+  #catalogHasMore = false;
 
-  constructor(options: Keyed<ProjectorOptions>) {
+  /** @param catalog null: the catalogue is not followed, and nothing is listed */
+  constructor(options: Keyed<ProjectorOptions>, catalog: CatalogSource | null = null) {
     this.progress = new Progress(options.progress);
     assert(this.progress.shards === options.journalPaths.length, 'projector: one journal per shard');
     this.#journalPaths = options.journalPaths;
@@ -59,6 +65,8 @@ export class Projector {
     this.#readers = options.journalPaths.map(() => null);
     this.#committedBefore = options.journalPaths.map(() => 0);
     this.#state = new ReadState(this.#db, options.journalPaths.length);
+    this.#catalog = catalog;
+    this.#askForCatalog();
     this.#visit = ({ sequence, timeMs, command, events }) => {
       this.#record.shardSequence = sequence;
       this.#record.timeMs = timeMs;
@@ -68,7 +76,7 @@ export class Projector {
       keys.endRecord(this.#record);
     };
     const follow = this.#db.transaction((shard: number, reader: JournalReader, rows: number) => {
-      const { heads, keys, markets, orders, trades, cursors, privateTail } = this.#state;
+      const { catalog, heads, keys, markets, orders, trades, stats, cursors, privateTail } = this.#state;
       this.#record.shard = shard;
       const end = heads[shard].sequence + rows;
       privateTail.startBatch(shard, this.progress.logged(shard));
@@ -77,7 +85,8 @@ export class Projector {
       assert(heads[shard].sequence === end, 'PROJECTOR-1: the cursor stands after the rows');
       orders.flush();
       trades.flush();
-      markets.flush();
+      stats.flush();
+      markets.flush((changed, traded) => catalog.follow(changed, traded));
       privateTail.flush();
       keys.flush();
       cursors.save(shard, heads[shard]);
@@ -92,7 +101,7 @@ export class Projector {
    * @returns whether any record was followed.
    */
   step(isAwaited: boolean): boolean {
-    let hasMoved = false;
+    let hasMoved = this.#followCatalog();
     for (let shard = 0; shard < this.#readers.length; shard++) {
       const committed = this.progress.committed(shard);
       if (committed === NOT_KNOWN) continue;
@@ -116,6 +125,11 @@ export class Projector {
       most = Math.max(most, this.progress.committed(shard) - sequence);
     }
     return most;
+  }
+
+  /** True while the gateway is about to send more of the catalogue. */
+  get isReadingCatalog(): boolean {
+    return this.#catalogHasMore;
   }
 
   close(): void {
@@ -151,10 +165,27 @@ export class Projector {
       'PROJECTOR-2: an emptied read.db follows the journals from their start',
     );
     for (const [shard, reader] of this.#readers.entries()) if (reader !== null) this.progress.setProjected(shard, 0);
+    this.#askForCatalog();
+  }
+
+  #askForCatalog(): void {
+    const { revision } = this.#state.catalog;
+    this.progress.setCatalogRevision(revision);
+    this.#catalog?.ask({ after: revision });
+  }
+
+  /** Applies the page of the catalogue that has come, if there is one, and asks for the next. */
+  #followCatalog(): boolean {
+    const page = this.#catalog?.receive() ?? null;
+    if (page === null) return false;
+    this.#db.transaction(() => this.#state.catalog.apply(page)).immediate();
+    this.#catalogHasMore = page.hasMore;
+    this.#askForCatalog();
+    return true;
   }
 
   #apply(words: Uint32Array, start: number, end: number): void {
-    const { markets } = this.#state;
+    const { markets, stats } = this.#state;
     for (let word = start; word < end; word += words[word] >>> 2) {
       assertEvent(words, word);
       switch (typeOf(words[word + ANY_EVENT.type])) {
@@ -169,9 +200,15 @@ export class Projector {
           break;
         case EVENT.MARKET.TYPE:
           markets.apply(words, word);
+          stats.market(words, word, this.#record);
           break;
-        // An ORDER_TAG is read with its ORDER. All other events change only what the gateway's views answer: balances
-        // and the book.
+        case EVENT.ACCOUNT.TYPE:
+          stats.has(words, word, this.#record);
+          break;
+        case EVENT.FUNDS.TYPE:
+          stats.moved(words, word, this.#record);
+          break;
+        // An ORDER_TAG is read with its ORDER. All other events change only what the gateway's views answer.
       }
     }
   }
@@ -198,7 +235,7 @@ export class Projector {
   }
 
   #applyFill(words: Uint32Array, word: number): void {
-    const { markets, orders, privateTail, trades } = this.#state;
+    const { markets, orders, privateTail, stats, trades } = this.#state;
     const record = this.#record;
     const maker = orders.at(record.shard, words[word + ANY_EVENT.slot]);
     const taker = orders.at(record.shard, words[word + EVENT.FILL.takerSlot]);
@@ -214,27 +251,32 @@ export class Projector {
     orders.fill(taker, lots, takerRemaining, takerTicks, record);
     markets.addVolume(market, mulSafe(lots, takerTicks));
     trades.add(words, word, maker, taker, record);
+    stats.filled(words, word, maker, taker, record);
     privateTail.filled(maker, taker, words, word, record);
   }
 }
 
 /** The projector's memory of read.db. It is made again when read.db is. */
 class ReadState {
+  readonly catalog: CatalogProjection;
   readonly cursors: Cursors;
   readonly heads: readonly JournalHead[];
   readonly keys: KeyProjection;
   readonly markets: MarketProjection;
   readonly orders: OrderProjection;
   readonly trades: TradeProjection;
+  readonly stats: Stats;
   readonly privateTail: PrivateTail;
 
   constructor(db: Database.Database, shards: number) {
+    this.catalog = new CatalogProjection(db);
     this.cursors = new Cursors(db);
     this.heads = Array.from({ length: shards }, (_, shard) => this.cursors.load(shard));
     this.keys = new KeyProjection(db);
     this.markets = new MarketProjection(db);
     this.orders = new OrderProjection(db, shards);
     this.trades = new TradeProjection(db);
+    this.stats = new Stats(db, shards);
     this.privateTail = new PrivateTail(db);
   }
 }

@@ -53,15 +53,21 @@ function keepCopy(db: Database.Database, path: string): void {
 /** Empties the database in place and in one transaction: queries have it open and must never see a part of it. */
 export function clearReadDb(db: Database.Database): void {
   db.transaction(() => {
+    // A full-text index takes its own tables with it, so it goes before they would be found.
+    dropAll(db, "sql LIKE 'CREATE VIRTUAL TABLE%'");
     // Latest first, so that a table is dropped before the one it references.
-    const tables = db
-      .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid DESC")
-      .pluck()
-      .all();
-    for (const table of tables) db.exec(`DROP TABLE "${table}"`);
+    dropAll(db, "type = 'table'");
     db.exec(READ_DB_SCHEMA);
     db.pragma(`user_version = ${READ_DB_VERSION}`);
   }).immediate();
+}
+
+function dropAll(db: Database.Database, condition: string): void {
+  const tables = db
+    .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE ${condition} ORDER BY rowid DESC`)
+    .pluck()
+    .all();
+  for (const table of tables) db.exec(`DROP TABLE "${table}"`);
 }
 
 /** One cursor per shard, written in the transaction of the rows before it. */

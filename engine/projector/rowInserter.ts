@@ -13,6 +13,8 @@ import { insertMany, type NewRowOf, type Table } from '../../shared/tables/table
 const ROWS_PER_RUN = 16;
 /** SQLITE_MAX_VARIABLE_NUMBER. */
 const MOST_VALUES = 32_766;
+/** In place of a row with the same key. */
+export const REPLACE = 'OR REPLACE';
 /** A row that cannot be written ends the thread and its transaction, so SQLite need not undo the statement alone. */
 const CONFLICT = 'OR FAIL';
 
@@ -25,12 +27,12 @@ export class RowInserter<T extends Table> {
   /** The number of values in it that belong to waiting rows. */
   #count = 0;
 
-  constructor(db: Database.Database, table: T) {
+  constructor(db: Database.Database, table: T, conflict = CONFLICT) {
     assert(ROWS_PER_RUN * table.inserted.length <= MOST_VALUES, 'INSERTER-1: a run has room for every value');
     this.#columns = table.inserted as readonly (keyof NewRowOf<T>)[];
     this.#values = new Array(ROWS_PER_RUN * table.inserted.length).fill(null);
-    this.#one = db.prepare(insertMany(table, 1, CONFLICT));
-    this.#many = db.prepare(insertMany(table, ROWS_PER_RUN, CONFLICT));
+    this.#one = db.prepare(insertMany(table, 1, conflict));
+    this.#many = db.prepare(insertMany(table, ROWS_PER_RUN, conflict));
   }
 
   /** Bytes in the row must not change before the next `flush`. */

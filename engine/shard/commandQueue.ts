@@ -14,7 +14,6 @@ import { CLOSE_REASON } from '../../shared/base/codes.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import type { RecordMemory } from '../../shared/wire/record.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { ANY_COMMAND, COMMAND, NO_MARKET } = commands;
 const { CANCEL, CANCEL_MANY, PLACE, REPLACE } = COMMAND;
 

@@ -27,6 +27,10 @@
  *   LOOP-6  A held cancel's barrier is the ordinal of a queued command: the last one it must not overtake. It runs as
  *           soon as that command has run, so it is never held without a reason.
  *   LOOP-7  A batch is committed with exactly the records that the engine applied in it.
+ *   LOOP-8  What is due by time before a command is done in turns of bounded length: cancels overtake between them.
+ *   LOOP-9  While markets are being ended a batch without commands is one step, and of batches with commands at most
+ *           COMMANDS_FIRST in a row go without one. So markets end under any load, and mostly a command waits for no
+ *           other step than the one that runs when it comes.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -40,12 +44,13 @@ import type { JournalStore } from '../journal/journal.ts';
 import type { OfferedChecks } from '../verify/checkBoard.ts';
 import { CommandQueue, NO_BARRIER } from './commandQueue.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { ANY_COMMAND, assertCommand, COMMAND } = commands;
 const { CANCEL, CANCEL_MANY, PLACE } = COMMAND;
 
 /** Commands that one commit waits for at most: about 2 ms of signature checks. */
 const BATCH_COMMANDS = 32;
+/** Batches with commands that may go without a step: under full load one comes every ten milliseconds or so. */
+const COMMANDS_FIRST = 4;
 
 /** The checks of a shorter queue are made by the shard before a verifier thread has woken up. */
 const OFFERED_FROM_LENGTH = 4;
@@ -82,6 +87,8 @@ export class ShardLoop {
   inOrderCount = 0;
   /** True if the shard made a signature check in this batch for a command after the first of the queue. */
   #hasCheckedAnother = false;
+  /** LOOP-9. The last batches that had no step while there was one to run. */
+  #batchesWithoutStep = 0;
   readonly #shard: number;
   readonly #engine: Engine;
   readonly #journal: JournalStore;
@@ -144,12 +151,41 @@ export class ShardLoop {
       }
       this.#checks.withdraw(first);
     }
-    this.#copy(queue.wordOf(first));
+    const word = queue.wordOf(first);
+    this.inOrderCount++;
+    if (this.#tickBefore(word)) return;
+    this.#copy(word);
     this.#engine.arrivedAt(this.#clock.nowMs());
     this.#submit();
-    this.inOrderCount++;
     queue.shift();
     if (this.#held.length > 0 && queue.isSigned(first)) this.#runFreedCancels();
+  }
+
+  /** LOOP-8. Does what is due before the command, some of it in each turn. @returns whether this turn is used up. */
+  #tickBefore(word: number): boolean {
+    const timeMs = readSafe(this.#commands.words, word + ANY_COMMAND.timeMs);
+    if (!this.#engine.isDue(timeMs)) return false;
+    this.#engine.tick(timeMs);
+    if (!this.#engine.isDue(timeMs)) return false;
+    this.ranCount++;
+    return true;
+  }
+
+  /** True while markets are being ended. */
+  get hasSteps(): boolean {
+    return this.#engine.hasSteps;
+  }
+
+  /** LOOP-9. To be asked once in each batch, when its commands have run. */
+  get isStepDue(): boolean {
+    return this.hasSteps && (this.ranCount === 0 || this.#batchesWithoutStep >= COMMANDS_FIRST);
+  }
+
+  /** Goes on with the markets that are being ended. */
+  step(): void {
+    assert(this.isStepDue, 'LOOP-9: commands go first');
+    this.#engine.step();
+    this.#batchesWithoutStep = -1; // this batch has one
   }
 
   /**
@@ -171,6 +207,7 @@ export class ShardLoop {
     this.ranCount = 0;
     this.inOrderCount = 0;
     this.#hasCheckedAnother = false;
+    this.#batchesWithoutStep = this.hasSteps ? this.#batchesWithoutStep + 1 : 0;
     this.#commands.release(this.#queue.isEmpty ? undefined : this.#queue.wordOf(this.#queue.first));
     if (!this.#journal.isStaged) return false;
     assert(this.#journal.lastSequence === this.#engine.sequence, 'LOOP-7: the journal holds every applied record');
@@ -287,7 +324,7 @@ export class ShardLoop {
       const firstMs = readSafe(this.#commands.words, this.#queue.wordOf(this.#queue.first) + ANY_COMMAND.timeMs);
       if (readSafe(words, ANY_COMMAND.timeMs) > firstMs) writeSafe(words, ANY_COMMAND.timeMs, firstMs);
     }
-    this.#submit();
+    this.#submit(true);
   }
 
   #copy(word: number): void {
@@ -296,8 +333,8 @@ export class ShardLoop {
     this.#command.appendRecords(words, word, words[word]);
   }
 
-  #submit(): void {
-    this.#engine.submit(this.#command.words, this.#command.bytes, 0);
+  #submit(isOvertaking = false): void {
+    this.#engine.submit(this.#command.words, this.#command.bytes, 0, isOvertaking);
     this.ranCount++;
   }
 }

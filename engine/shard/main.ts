@@ -39,6 +39,9 @@ const BATCHES_PER_HOUSEKEEPING = 64;
 const POST_HEAD_MS = 10_000;
 /** A longer commit counts as this long where the loop waits half a commit after a large batch. */
 const LONG_COMMIT_MS = 1;
+/** The pause before a step of a shard that has nothing else to do: so many commits long, and at most this long. */
+const PAUSE_COMMITS = 3;
+const STEP_PAUSE_MS = 10;
 assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for commands');
 
 /** A cell that no thread notifies: waiting for it is a sleep. */
@@ -116,6 +119,7 @@ function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer, afte
   let hasMoreHousekeeping = false;
   let commitMs = 0;
   let lastCount = 0;
+  let hasPaused = false;
   for (;;) {
     runBatch(loop, commitMs);
     if (loop.ranCount > 0 && loop.ranCount * 2 < lastCount) {
@@ -123,9 +127,11 @@ function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer, afte
       Atomics.wait(sleeper, 0, 0, Math.min(commitMs, LONG_COMMIT_MS) / 2);
       runBatch(loop, commitMs);
     }
-    if (loop.ranCount === 0) {
-      if (parentPort !== null && receiveMessageOnPort(parentPort)?.message === 'stop') return;
-      const waitMs = batchesSinceHousekeeping > 0 ? QUIET_MS : STOP_POLL_MS;
+    const hasRun = loop.ranCount > 0;
+    if (!hasRun && parentPort !== null && receiveMessageOnPort(parentPort)?.message === 'stop') return;
+    const isStepping = loop.hasSteps && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING;
+    if (!hasRun && !isStepping) {
+      const waitMs = loop.hasSteps ? 0 : batchesSinceHousekeeping > 0 ? QUIET_MS : STOP_POLL_MS;
       const isQuiet = hasMoreHousekeeping || !commands.waitSync(waitMs);
       if (!isQuiet && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING) continue;
       hasMoreHousekeeping = loop.idle();
@@ -133,6 +139,13 @@ function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer, afte
       batchesSinceHousekeeping = 0;
       continue;
     }
+    if (!hasRun && !hasPaused) {
+      // Between two steps alone the disk is mostly idle: a command that comes then has a commit of its own.
+      hasPaused = true;
+      if (commands.waitSync(Math.min(PAUSE_COMMITS * commitMs, STEP_PAUSE_MS))) continue;
+    }
+    hasPaused = false;
+    if (loop.isStepDue) loop.step();
     lastCount = loop.ranCount;
     const commitStartMs = performance.now();
     if (loop.commit()) loop.credit();

@@ -21,14 +21,13 @@ import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { Keyed } from '../journal/shardKey.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
+import { rowsDue } from './due.ts';
 import { listSnapshots, loadSnapshot, saveSnapshot } from './snapshot.ts';
 
 const SLICE_ROWS = 1000;
 /** About nine times as long as a slice takes. */
 const PAUSE_MS = 30;
 const KEPT_SNAPSHOTS = 2;
-/** Rows from which a snapshot at the stop is worth its time: it saves the next start their replay. */
-const WORTH_AT_STOP = 1000;
 
 assert(KEPT_SNAPSHOTS === 2, 'SNAPMAKER-1: rows are trimmed up to the older of two snapshots');
 
@@ -49,7 +48,7 @@ export class SnapshotMaker {
   /** Makes the snapshots that are due. @param isStopping then also smaller ones, and without pauses. */
   makeDue(isStopping: boolean): void {
     const { journalPaths, everyRecords } = this.#options;
-    const due = isStopping ? Math.min(WORTH_AT_STOP, everyRecords) : everyRecords;
+    const due = rowsDue(everyRecords, isStopping);
     for (let shard = 0; shard < journalPaths.length; shard++) {
       if (this.#progress.committed(shard) - this.#newest[shard] >= due) this.#make(shard, isStopping);
     }

@@ -29,7 +29,6 @@ import { placeDigest } from './placeDigest.ts';
 import { SIGNATURE_BYTES } from './signature.ts';
 import type { Verifier } from './verifier.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT, CHECK_SLOTS, GENERATION } = layout;
 const { QUESTION_BYTES, SHARD_WORDS, STATE, STATE_MASK } = layout;
 

@@ -4,7 +4,6 @@ import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { COMMAND, kindSide } = commands;
 const { PLACE } = COMMAND;
 

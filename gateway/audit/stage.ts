@@ -71,7 +71,8 @@ export class AuditStage {
 }
 
 /** Of a refusal its error, of a change the state before, where the handler knows one, and after. */
-function statesOf({ before }: Call, status: number, json: string): object {
+function statesOf({ before, recordedAnswer }: Call, status: number, json: string): object {
+  if (recordedAnswer !== null && status < FIRST_ERROR_STATUS) return { after: recordedAnswer };
   const answer = toDetail(json);
   if (status >= FIRST_ERROR_STATUS) return { code: answer?.['code'], error: answer?.['error'] };
   const earlier = before === null ? null : toDetail(typeof before === 'string' ? before : JSON.stringify(before));

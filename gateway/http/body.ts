@@ -35,9 +35,9 @@ type StrictJson =
     };
 
 /**
- * Calls `onBody` once with `call.bodyBytes` set, or `onTooLarge` as soon as the limit is passed. The chunks are copied,
- * because their memory is reused after the callback. The buffer grows with the received bytes, not with the announced
- * ones.
+ * Calls `onBody` once with `call.bodyBytes` set, or `onTooLarge` as soon as the limit is passed. A body that arrives in
+ * one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Of several chunks the memory is reused
+ * after each, so they are copied, into a buffer that grows with the received bytes and not with the announced ones.
  */
 export function collectBody(
   call: Call,
@@ -54,7 +54,7 @@ export function collectBody(
       return;
     }
     if (collected === null && isLast) {
-      call.bodyBytes = Buffer.from(Buffer.from(chunk));
+      call.bodyBytes = Buffer.from(chunk);
       onBody(call);
       return;
     }

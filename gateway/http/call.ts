@@ -7,6 +7,8 @@
  *           is copied before.
  *   CALL-2  A call is answered once. `answered` turns true with the answer, whether or not it could still be written.
  *   CALL-3  After `aborted` the response is never touched: uWebSockets.js throws on it.
+ *   CALL-4  The bytes of the body belong to uWebSockets.js and are valid in the turn in which the body was complete; a
+ *           call that waits before its validation keeps a copy.
  */
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import type { Credentials } from '../access/authenticator.ts';
@@ -70,7 +72,7 @@ export class Call {
 
   /** Bytes of the body as the headers announce it, or CHUNKED or MALFORMED. */
   announcedBytes = 0;
-  /** The body exactly as it was received and signed. */
+  /** The body exactly as it was received and signed (CALL-4). */
   bodyBytes: Buffer = NO_BYTES;
 
   // The following four have the types that the route's declaration gives them in its handler (route.ts).
@@ -85,6 +87,8 @@ export class Call {
   address = '';
   /** The state that an administrator's call replaces, as an object or as JSON; null when the handler knows none. */
   before: object | string | null = null;
+  /** Kept in the audit log in place of the answer; null: the answer itself is. */
+  recordedAnswer: object | null = null;
   /** Records the result of an administrator's change before it is sent; null for every other call. */
   recordResult: RecordResult | null = null;
 

@@ -21,13 +21,15 @@ import type { Refusal } from './refusal.ts';
 import { refuse } from './respond.ts';
 import type { RouteSpec } from './spec.ts';
 
-type IdentityOptions = {
+export type IdentityOptions = {
   readonly config: Pick<Config, 'trustProxy'>;
   readonly authenticator: Authenticator;
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
   readonly connectionLimits?: ConnectionLimits;
   readonly clock: Clock;
+  /** A request of the account has arrived, with a valid signature. */
+  readonly onSigned?: (account: number, nowMs: number) => void;
 };
 
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
@@ -69,6 +71,7 @@ export class IdentityStage {
       return this.#unidentified(call, route, BLOCKED);
     }
     call.principal = key;
+    this.#options.onSigned?.(key.accountIndex, call.startedMs);
     this.#noteSigner(call, key);
     if ((key.scopes & scope) !== scope) {
       authenticator.giveBack(key, credentials);
@@ -106,7 +109,10 @@ export class IdentityStage {
     const passage =
       limiter === null || this.#pass(call, limiter.countFailure(this.#subjectOf(call), route, call.startedMs));
     if (passage === true) refuse(call, refusal);
-    else if (passage !== false) void passage.then((isPassed) => isPassed && refuse(call, refusal));
+    else if (passage !== false) {
+      // The refusal stands, whatever has become of the count.
+      passage.then((isPassed) => isPassed && refuse(call, refusal)).catch(() => refuse(call, refusal));
+    }
   }
 
   #unidentified(call: Call, route: RouteSpec, refusal: Unauthenticated): Passage {

@@ -1,22 +1,27 @@
 /**
  * Answers with many rows, written a piece in each turn of the event loop: however long an answer is, other requests are
- * served between its pieces. Accounts take turns, and so do the answers of one account. A client that reads slowly gets
- * its next piece when it has read the last ones, so that no more than a piece or two wait for it.
+ * served between its pieces, orders first (process/spareTurns.ts). Accounts take turns, and so do the answers of one
+ * account. A client that reads slowly gets its next piece when it has read the last ones, so that no more than a piece
+ * or two wait for it. Pieces are bounded by their time as well, because an order may meet one in each of its turns.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   LONGANSWER-1  A turn of the event loop writes one piece of one answer, of at most PIECE_ROWS rows.
+ *   LONGANSWER-1  A turn of the event loop writes one piece of one answer, of at most PIECE_ROWS rows; after the first
+ *                 piece of an answer, no further row of one that has taken PIECE_MS.
  *   LONGANSWER-2  An answer is over exactly once: with its last row, or when its client has gone away.
  *   LONGANSWER-3  An account has at most UNDERWAY_PER_ACCOUNT answers underway, and requests without one at most
  *                 UNDERWAY_ANONYMOUS: what their rows are made from is kept until they have been read.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { isAccount } from '../access/principal.ts';
+import { SpareTurns } from '../process/spareTurns.ts';
 import type { Call } from './call.ts';
 import type { TurnTimes } from './turnTimes.ts';
 
-/** Writing a row takes up to about ten microseconds, so a piece holds the thread for well under a millisecond. */
+/** Writing a row takes up to about ten microseconds, so a first piece holds the thread for well under a millisecond. */
 export const PIECE_ROWS = 64;
+/** Ten times the cost of sending a piece. */
+export const PIECE_MS = 0.2;
 const UNDERWAY_PER_ACCOUNT = 8;
 const UNDERWAY_ANONYMOUS = 256;
 /** A client that has not read anything for so long is cut off. */
@@ -38,15 +43,23 @@ export class LongAnswers {
   /** Pieces written since the start. */
   pieces = 0;
   readonly #turns: TurnTimes;
+  readonly #nowMs: () => number;
+  readonly #spareTurns: SpareTurns;
   readonly #onError: (error: unknown, call: Call) => void;
   readonly #underway = new Map<number, number>();
   /** Answers whose next piece can be written, by account; the first of the first account is next. */
   readonly #ready = new Map<number, Set<LongAnswer>>();
-  #isScheduled = false;
 
-  constructor(turns: TurnTimes, onError: (error: unknown, call: Call) => void) {
+  constructor(
+    turns: TurnTimes,
+    onError: (error: unknown, call: Call) => void,
+    areOrdersUnderway: () => boolean = () => false,
+    nowMs: () => number = () => performance.now(),
+  ) {
     this.#turns = turns;
+    this.#nowMs = nowMs;
     this.#onError = onError;
+    this.#spareTurns = new SpareTurns(this.#turn, areOrdersUnderway);
   }
 
   /** Answers that are being written. */
@@ -86,18 +99,11 @@ export class LongAnswers {
       this.#ready.set(answer.account, ofAccount);
     }
     ofAccount.add(answer);
-    this.#schedule();
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(this.#turn);
+    this.#spareTurns.request();
   }
 
   /** LONGANSWER-1. What has had its turn goes to the end: the answer among those of its account, and the account. */
   readonly #turn = (): void => {
-    this.#isScheduled = false;
     const next = this.#ready.entries().next().value;
     if (next === undefined) return;
     const [account, answers] = next;
@@ -105,7 +111,7 @@ export class LongAnswers {
     this.#ready.delete(account);
     answers.delete(answer);
     if (answers.size > 0) this.#ready.set(account, answers);
-    if (this.#ready.size > 0) this.#schedule();
+    if (this.#ready.size > 0) this.#spareTurns.request();
     const startedMs = performance.now();
     try {
       this.#write(answer);
@@ -120,7 +126,7 @@ export class LongAnswers {
   #write(answer: LongAnswer): void {
     const { call, rows } = answer;
     const { response } = call;
-    const { text, isLast } = takePiece(rows);
+    const { text, isLast } = this.#takePiece(rows);
     this.pieces++;
     let isRead = true;
     response.cork(() => {
@@ -130,6 +136,12 @@ export class LongAnswers {
     if (isLast) this.#end(answer);
     else if (isRead) this.#makeReady(answer);
     else this.#awaitReader(answer);
+  }
+
+  /** LONGANSWER-1. */
+  #takePiece(rows: Iterator<string>): Piece {
+    const endMs = this.#nowMs() + PIECE_MS;
+    return takePiece(rows, () => this.#nowMs() < endMs);
   }
 
   #awaitReader(answer: LongAnswer): void {
@@ -155,10 +167,10 @@ export class LongAnswers {
   }
 }
 
-/** The next rows, as many as one turn writes. */
-export function takePiece(rows: Iterator<string>): Piece {
+/** The next rows, as many as one turn writes: at least one, and more while there is time. */
+export function takePiece(rows: Iterator<string>, hasTime: () => boolean = () => true): Piece {
   let text = '';
-  for (let row = 0; row < PIECE_ROWS; row++) {
+  for (let row = 0; row < PIECE_ROWS && (row === 0 || hasTime()); row++) {
     const { value, done } = rows.next();
     if (done) return { text, isLast: true };
     text += value;

@@ -198,7 +198,7 @@ function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[
 function requestBody(route: RouteSpec, body: JsonSchema, writer: SchemaWriter): Document {
   return {
     required: !route.bodyOptional,
-    content: { [JSON_TYPE]: { schema: writer.write(body), example: exampleOf(body) } },
+    content: { [route.bodyType ?? JSON_TYPE]: { schema: writer.write(body), example: exampleOf(body) } },
   };
 }
 

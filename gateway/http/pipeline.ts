@@ -37,7 +37,7 @@ import { collectBody, MAX_BODY_BYTES } from './body.ts';
 import type { Call } from './call.ts';
 import type { Cors } from './cors.ts';
 import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
-import { IdentityStage, isFromHere } from './identity.ts';
+import { type IdentityOptions, IdentityStage, isFromHere } from './identity.ts';
 import { LongAnswers } from './longAnswers.ts';
 import { RequestCounts } from './requestCounts.ts';
 import { ok, refuse } from './respond.ts';
@@ -47,7 +47,7 @@ import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './s
 import { TurnTimes } from './turnTimes.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
 
-export type PipelineOptions = {
+export type PipelineOptions = Pick<IdentityOptions, 'onSigned'> & {
   readonly config: Pick<Config, 'trustProxy'>;
   readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
@@ -66,6 +66,7 @@ export type PipelineOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly isReady: () => boolean;
+  readonly areOrdersUnderway?: () => boolean;
   readonly isPaused: () => boolean;
   /** The error of the active drill, which every placing request is refused with; null without one. */
   readonly drill: () => ErrorRow | null;
@@ -99,7 +100,7 @@ const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 export class Pipeline {
   readonly requests = new RequestCounts();
   readonly turns = new TurnTimes();
-  readonly longAnswers = new LongAnswers(this.turns, (error, call) => this.#logFailure(call, error));
+  readonly longAnswers: LongAnswers;
   readonly #options: PipelineOptions;
   readonly #router = new Router<Row>();
   readonly #identity: IdentityStage;
@@ -111,6 +112,7 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.longAnswers = new LongAnswers(this.turns, this.#logFailure, options.areOrdersUnderway);
     for (const route of options.routes)
       this.#router.add(route.method, route.path, toRow(route), route.hasEncodedParams);
     this.#identity = new IdentityStage(options);
@@ -291,7 +293,9 @@ export class Pipeline {
     else if (passage !== false) this.#proceedLater(call, row, passage);
   }
 
+  /** CALL-4. */
   #proceedLater(call: Call, row: Row, passage: Promise<boolean>): void {
+    if (call.bodyBytes.length > 0) call.bodyBytes = Buffer.from(call.bodyBytes);
     const proceed = (isPassed: boolean): void => {
       if (isPassed && !call.answered) this.#proceed(call, row);
     };
@@ -366,13 +370,13 @@ export class Pipeline {
   }
 
   #crash(call: Call, error: unknown): void {
-    this.#logFailure(call, error);
+    this.#logFailure(error, call);
     refuse(call, { row: ERRORS.INTERNAL_ERROR });
   }
 
-  #logFailure(call: Call, error: unknown): void {
+  readonly #logFailure = (error: unknown, call: Call): void => {
     this.#options.log.error({ err: error, method: call.method, route: call.route?.path }, 'request failed');
-  }
+  };
 }
 
 function toRow(route: Route): Row {

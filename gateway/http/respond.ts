@@ -4,6 +4,7 @@
  * as the value of the first one: uWebSockets.js copies a value as it is, so the lines after the first cost no call of
  * their own.
  */
+import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
 import type { Call } from './call.ts';
 import { takePiece } from './longAnswers.ts';
@@ -17,6 +18,9 @@ type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
   /** The answer to GET would be written in pieces, so its length is not known. */
   readonly isInPieces?: boolean;
 };
+
+/** A text, or its bytes. */
+type Body = string | Buffer;
 
 /** An answer is data: a browser that navigates to one must not show, run or embed anything. */
 const COMMON_HEADERS = [
@@ -32,7 +36,6 @@ const KEPT_JSON_HEADERS = `application/json\r\n${KEPT_HEADERS}`;
 const DEFAULT_RETRY_AFTER_SEC = 1;
 const SERVICE_UNAVAILABLE = 503;
 const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
-const IN_PIECES: AnswerOptions = Object.freeze({ isInPieces: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});
 
 /** @param body a string is JSON already. */
@@ -40,16 +43,24 @@ export function ok(call: Call, body: string | object, status = 200): void {
   answer(call, status, typeof body === 'string' ? body : JSON.stringify(body), NO_OPTIONS);
 }
 
+/** Answers with JSON that is kept as bytes and sent as it is. Such an answer is neither recorded nor stored. */
+export function okBytes(call: Call, body: Buffer): void {
+  assert(call.recordResult === null && call.idempotencyHold === null, 'respond: only a read is answered with bytes');
+  if (call.answered) return;
+  call.answered = true;
+  send(call, 200, body, NO_OPTIONS);
+}
+
 /**
  * Answers with a body of many rows, whose texts follow each other. A body of one piece is sent at once; a longer one is
  * written a piece in each turn of the event loop, from rows that must not change meanwhile.
  */
-export function okInRows(call: Call, rows: Iterator<string>): void {
+export function okInRows(call: Call, rows: Iterator<string>, contentType?: string): void {
   const { text, isLast } = takePiece(rows);
-  if (isLast) ok(call, text);
-  else if (call.method === 'HEAD') answer(call, 200, '', IN_PIECES);
+  if (isLast) answer(call, 200, text, { contentType });
+  else if (call.method === 'HEAD') answer(call, 200, '', { contentType, isInPieces: true });
   else if (!call.host.longAnswers.admits(call)) refuse(call, { row: ERRORS.ENGINE_BUSY });
-  else startLongAnswer(call, text, rows);
+  else startLongAnswer(call, text, rows, contentType);
 }
 
 /** Answers with an array of any length, which must not change while it is written. */
@@ -57,10 +68,23 @@ export function okArray(call: Call, elements: Iterable<object>): void {
   okInRows(call, rowsOf(elements));
 }
 
-function* rowsOf(elements: Iterable<object>): Generator<string> {
+/** Answers with an object of two parts: such an array under this name, and the other members. */
+export function okPage(call: Call, name: string, elements: Iterable<object | string>, rest: object): void {
+  okInRows(call, pageRows(name, elements, rest));
+}
+
+function* pageRows(name: string, elements: Iterable<object | string>, rest: object): Generator<string> {
+  yield `{"${name}":`;
+  yield* rowsOf(elements);
+  const members = JSON.stringify(rest);
+  yield members === '{}' ? '}' : `,${members.slice(1)}`;
+}
+
+/** A string is JSON already. */
+function* rowsOf(elements: Iterable<object | string>): Generator<string> {
   let separator = '[';
   for (const element of elements) {
-    yield separator + JSON.stringify(element);
+    yield separator + (typeof element === 'string' ? element : JSON.stringify(element));
     separator = ',';
   }
   yield separator === '[' ? '[]' : ']';
@@ -70,7 +94,7 @@ export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }
 
-function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>): void {
+function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>, contentType?: string): void {
   if (call.answered) return;
   call.answered = true;
   call.status = 200;
@@ -82,7 +106,7 @@ function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>)
   const { response } = call;
   let isRead = true;
   response.cork(() => {
-    response.writeHeader('Content-Type', headersOf(undefined, call.isKeptAlive && !call.closesConnection));
+    response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
     isRead = response.write(firstPiece);
@@ -117,6 +141,12 @@ export function refuse(call: Call, refusal: Refusal): void {
   const body = isPlain ? plainBody(row) : JSON.stringify(errorFields(refusal));
   // A client can have requests refused without a shard as often as it likes, so message and details are not kept.
   answer(call, row.status, body, refusal, row.storable, refusal.isOfShard ? body : plainBody(row));
+}
+
+/** Refuses a field that is well-formed, for a reason that no schema can express. */
+export function refuseField(call: Call, field: string, rule: string, value?: string): null {
+  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: `invalid ${field}`, details: { field, rule, value } });
+  return null;
 }
 
 /** Sends the stored answer of an earlier request with the same key (RULES.md 6.7). */
@@ -154,7 +184,7 @@ function sendIf(isDurable: boolean, call: Call, status: number, body: string, op
   else send(call, ERRORS.OUTCOME_UNKNOWN.status, plainBody(ERRORS.OUTCOME_UNKNOWN), NO_OPTIONS);
 }
 
-function send(call: Call, status: number, body: string, options: AnswerOptions): void {
+function send(call: Call, status: number, body: Body, options: AnswerOptions): void {
   call.status = status;
   call.closesConnection ||= isUnwelcome(call);
   // When the buffer being read already contains the next request, uWebSockets.js does not close the connection after an
@@ -169,7 +199,7 @@ function isUnwelcome({ keptFor, principal }: Call): boolean {
   return keptFor === 'nobody' || (keptFor === 'signers' && principal.kind === 'anonymous');
 }
 
-function finish(call: Call, status: number, body: string, options: AnswerOptions): void {
+function finish(call: Call, status: number, body: Body, options: AnswerOptions): void {
   try {
     if (!call.aborted) write(call, status, body, options);
   } finally {
@@ -177,7 +207,7 @@ function finish(call: Call, status: number, body: string, options: AnswerOptions
   }
 }
 
-function write(call: Call, status: number, body: string, options: AnswerOptions): void {
+function write(call: Call, status: number, body: Body, options: AnswerOptions): void {
   const { response } = call;
   const retryAfterSec = options.retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
   const { contentType } = options;
@@ -199,7 +229,7 @@ function write(call: Call, status: number, body: string, options: AnswerOptions)
  * A body after HEAD would be read as the start of the next response; its length is that of the answer to GET. It is not
  * an argument, because uWebSockets.js would then wait for that body; nor can it close the connection without a length.
  */
-function endHead({ response, closesConnection }: Call, body: string | null): void {
+function endHead({ response, closesConnection }: Call, body: Body | null): void {
   if (closesConnection) {
     response.end('', true);
     return;

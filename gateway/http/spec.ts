@@ -54,6 +54,11 @@ export type RouteSpec = Readonly<{
   body?: JsonSchema;
   /** The schema in the document instead of `body`, if the handler checks more than the schema. */
   documentedBody?: JsonSchema;
+  /**
+   * The type of a body that is not one JSON value: it must not be empty, and the handler reads it from `bodyBytes`.
+   * What one line of it looks like is in `documentedBody`.
+   */
+  bodyType?: string;
   /** A request without a body is a request with the empty object. */
   bodyOptional?: boolean;
   /** The schema of the body, by status; an empty schema is an answer without a body. */

@@ -87,6 +87,14 @@ export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }
     if (!result.ok) return refuseInvalid(call, result.invalid);
     call.query = result.query;
   }
+  if (route.bodyType !== undefined) {
+    if (call.bodyBytes.length === 0) {
+      return refuseInvalid(call, { message: 'missing body', details: { field: 'body', rule: 'required' } });
+    }
+    // CALL-4: the handler reads it after the record of the attempt, in another turn.
+    call.bodyBytes = Buffer.from(call.bodyBytes);
+    return true;
+  }
   if (route.bodyOptional && call.bodyBytes.length === 0) {
     call.body = {};
   } else if (checkBody !== null) {
@@ -132,9 +140,9 @@ export function compileBody(schema: JsonSchema): BodyCheck {
 
 /**
  * The same for bodies outside of trading: compiling dozens of schemas would slow down the start, so each is compiled
- * when it is first used.
+ * when it is first used, like those of queries.
  */
-function compileBodyLater(schema: JsonSchema): BodyCheck {
+export function compileBodyLater(schema: JsonSchema): BodyCheck {
   let check: BodyCheck | undefined;
   return (value) => {
     check ??= compileBody(schema);
@@ -147,7 +155,7 @@ export function compileQuery(
   schema: JsonSchema,
   refusesUnknown = schema['additionalProperties'] === false,
 ): QueryCheck {
-  const check = queries.compile(schema as AnySchemaObject);
+  let check: ValidateFunction | undefined;
   const types = new Map<string, string>();
   /** A parameter that means nothing beside a flag, and the flag: beside it, it may have any value. */
   const ignored = new Map<string, string>();
@@ -175,6 +183,7 @@ export function compileQuery(
       if (value === null) return { ok: false, invalid: invalid(name, 'type', text ?? undefined) };
       query[name] = value;
     }
+    check ??= queries.compile(schema as AnySchemaObject);
     return check(query) ? { ok: true, query } : { ok: false, invalid: describe(firstError(check)) };
   };
   const recent = new RecentlyUsed<QueryResult>();

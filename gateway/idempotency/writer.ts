@@ -4,8 +4,8 @@
  * sent again later. Any other error ends the thread, and the next one gets the batch again.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import Sqlite from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { isDiskFull } from '../../shared/base/diskFull.ts';
 import type { JournalSync } from '../../shared/wire/threads.ts';
 import { type AnswerBatch, AnswerWriter, type KeptAnswers } from './answerDb.ts';
 
@@ -32,7 +32,7 @@ function tryWrite(batch: AnswerBatch): WriterMessage {
   try {
     writer.write(batch);
   } catch (error) {
-    if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL') return 'full';
+    if (isDiskFull(error, path)) return 'full';
     throw error;
   }
   return writer.kept(batch.nowMs);

@@ -34,6 +34,7 @@ export const LIMIT_CLASSES = {
   /** cancel-all and cancel-market. */
   massCancel: perSecond(2),
   heartbeat: perSecond(1),
+  deployMarket: perMinute(20),
   createMarket: perMinute(10),
   resolveMarket: perMinute(5),
 } as const satisfies Record<string, Limit | null>;

@@ -46,8 +46,9 @@ const CAPACITY = 100_000;
 const WATCHED_SHARE = 3 / 8;
 const CROWDED_SHARE = 1 / 2;
 const RESERVED_SHARE = 1 / 10;
-/** Time between two counts. */
+/** Time from one count to the next, at least; and at least so many times what the one took. */
 const COUNT_EVERY_MS = 250;
+const REST_TIMES = 10;
 const NO_HOLDERS: Holders = new Map();
 
 export class ConnectionLimits {
@@ -59,7 +60,8 @@ export class ConnectionLimits {
   #openedSince = new Map<string, number>();
   /** Null while no count is under way. */
   #openedSinceNext: Map<string, number> | null = null;
-  #countedMs = Number.NEGATIVE_INFINITY;
+  /** No count begins before this. */
+  #nextCountMs = Number.NEGATIVE_INFINITY;
   #open = 0;
   /** Connections that were closed at once, since the start. */
   refused = 0;
@@ -113,12 +115,14 @@ export class ConnectionLimits {
       this.#openedSince.clear();
       return;
     }
-    if (clock.nowMs() - this.#countedMs < COUNT_EVERY_MS) return;
-    this.#countedMs = clock.nowMs();
+    const startedMs = clock.nowMs();
+    if (startedMs < this.#nextCountMs) return;
     const openedSince = new Map<string, number>();
     this.#openedSinceNext = openedSince;
     const held = await holders(port);
     this.#openedSinceNext = null;
+    const tookMs = clock.nowMs() - startedMs;
+    this.#nextCountMs = startedMs + Math.max(COUNT_EVERY_MS, REST_TIMES * tookMs);
     // Where nothing can be counted, an address may open as many as this between two counts.
     this.#held = held ?? NO_HOLDERS;
     this.#openedSince = openedSince;

@@ -19,6 +19,8 @@ const NETWORK_DIGITS = 16;
 const IPV4_MAPPED = '0000000000000000FFFF0000';
 const LISTENING = '0A';
 const NO_INODE = '0';
+/** `sl: local:port remote:port state tx:rx tr:when retransmits uid timeout inode`, after one line of titles. */
+const LINE = /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):[0-9A-F]{4} ([0-9A-F]{2}) +\S+ +\S+ +\S+ +\S+ +\S+ +(\d+)/;
 
 /** Resolves to null where the system has no such list. */
 export async function holdersOf(port: number): Promise<Holders | null> {
@@ -55,12 +57,12 @@ async function readTable(path: string, port: number, byNetwork: Map<string, numb
   }
 }
 
-/** `sl local:port remote:port state tx:rx tr:when retransmits uid timeout inode`, after one line of titles. */
 export function countLine(line: string, port: number, byNetwork: Map<string, number>): void {
-  const [, local, remote, state, , , , , , inode] = line.trim().split(/ +/);
-  if (inode === undefined || inode === NO_INODE || state === LISTENING) return;
-  if (Number.parseInt(local!.slice(local!.indexOf(':') + 1), 16) !== port) return;
-  const network = networkOf(remote!.slice(0, remote!.indexOf(':')));
+  const fields = LINE.exec(line);
+  if (fields === null) return;
+  const [, localPort, remote, state, inode] = fields;
+  if (inode === NO_INODE || state === LISTENING || Number.parseInt(localPort!, 16) !== port) return;
+  const network = networkOf(remote!);
   byNetwork.set(network, (byNetwork.get(network) ?? 0) + 1);
 }
 

@@ -53,9 +53,13 @@ async function decide(
   if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
   const wanted = status === 'resolved' ? MARKET_STATUS.RESOLVED : MARKET_STATUS.CANCELLED;
   const refusal = await marketCommands.decide(market, wanted, payouts[0]);
-  // After a crash the shard may have decided it already, in just this way.
-  const isDecided = refusal?.row === ERRORS.INVALID_TRANSITION && views.markets.status(market.index) === wanted;
-  return isDecided && views.markets.payoutYesPpm(market.index) === payouts[0] ? null : refusal;
+  if (refusal?.row !== ERRORS.INVALID_TRANSITION) return refusal;
+  // After a crash the shard may have decided it already, in just this way. While the last orders are being cancelled
+  // (9.18) the views do not say how: the change is tried again.
+  const found = views.markets.status(market.index);
+  if (found === MARKET_STATUS.RESOLVING) return { row: ERRORS.ENGINE_BUSY };
+  const isInThisWay = found === wanted || (found === MARKET_STATUS.SETTLED && wanted === MARKET_STATUS.RESOLVED);
+  return isInThisWay && views.markets.payoutYesPpm(market.index) === payouts[0] ? null : refusal;
 }
 
 async function rotate(request: RequestOf<'contracts'>, { rotation }: ApprovedChangesDeps): Promise<Refusal | null> {

@@ -28,3 +28,19 @@ export function completeEventDetails(given: GivenEventDetails, nowMs: number): E
     ...given,
   };
 }
+
+/** "Who wins, really?" is "who-wins-really". */
+export function toSlug(title: string): string {
+  const words =
+    title
+      .toLowerCase()
+      .normalize('NFKD')
+      .match(/[a-z0-9]+/g) ?? [];
+  return words.join('-').slice(0, 100).replace(/-$/, '');
+}
+
+/** Null removes a field of a market; as undefined it is left out of the JSON. */
+export function withoutNulls<T extends Record<string, unknown>>(details: T): { [K in keyof T]: Exclude<T[K], null> } {
+  const entries = Object.entries(details).map(([name, value]) => [name, value ?? undefined]);
+  return Object.fromEntries(entries);
+}

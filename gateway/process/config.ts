@@ -25,6 +25,8 @@ const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 const MAX_SHARDS = 64;
 const MAX_VERIFY_THREADS = 64;
 const BYTES_PER_MB = 1_000_000;
+/** URLs of services that no part of the exchange uses yet; their form is checked. */
+const UNUSED = ['RPC_URL', 'NATS_URL'] as const;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -54,6 +56,8 @@ export type Config = Readonly<{
   journalReserveBytes: number;
   /** Null: a random one is made at the first start and printed once. */
   adminToken: string | null;
+  /** The file that has it instead, and can be read again; null: none. */
+  adminTokenFile: string | null;
   /** Null: a random one is made in the data directory. */
   masterKey: Buffer | null;
   /** A withdrawal of more needs a second operator's approval. */
@@ -68,6 +72,8 @@ export type Config = Readonly<{
   maxOrdersEver: number;
   /** Open orders that an account may have: in all markets, and in each. */
   openOrders: Readonly<{ inAll: number; inMarket: number }>;
+  /** Where the quotes of lists come from: the exchange's own books, or nowhere. */
+  quoteProvider: 'book' | 'none';
   demo: boolean;
   logLevel: LogLevel;
   /** Proxies whose X-Forwarded-For is trusted; null: none. */
@@ -83,8 +89,8 @@ export type Config = Readonly<{
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
   redisUrl: string | null;
-  rpcUrl: string | null;
-  natsUrl: string | null;
+  /** Settings that are given and have no effect. */
+  unused: readonly string[];
 }>;
 
 export type ContractAddresses = Readonly<{
@@ -123,6 +129,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     diskReserveBytes: read.integer('DISK_RESERVE_MB', 64, 0, 1_000_000_000) * BYTES_PER_MB,
     journalReserveBytes: read.integer('JOURNAL_RESERVE_MB', 16, 0, 512) * BYTES_PER_MB,
     adminToken: read.token('ADMIN_TOKEN'),
+    adminTokenFile: read.has('ADMIN_TOKEN_FILE') ? read.text('ADMIN_TOKEN_FILE', '') : null,
     masterKey: read.masterKey('MASTER_KEY'),
     approvalAboveMicro: read.integer('APPROVAL_ABOVE_MICRO', 10_000_000_000, 0, Number.MAX_SAFE_INTEGER),
     chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),
@@ -142,6 +149,7 @@ export function parseConfig(env: Environment, cores: number): Config {
       inAll: read.integer('MAX_OPEN_ORDERS', 10_000, 1, MAX_OPEN_ORDERS),
       inMarket: read.integer('MAX_OPEN_ORDERS_PER_MARKET', 2000, 1, MAX_OPEN_ORDERS),
     }),
+    quoteProvider: read.choice('QUOTE_PROVIDER', ['book', 'none'] as const, 'book'),
     demo: read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host)),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),
@@ -152,9 +160,11 @@ export function parseConfig(env: Environment, cores: number): Config {
     tls: readTls(read),
     adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
-    rpcUrl: read.url('RPC_URL'),
-    natsUrl: read.url('NATS_URL'),
+    unused: Object.freeze(UNUSED.filter((name) => read.url(name) !== null)),
   });
+  if (config.adminToken !== null && config.adminTokenFile !== null) {
+    throw new ConfigError('ADMIN_TOKEN and ADMIN_TOKEN_FILE: set one of them');
+  }
   const proxies = read.list('TRUST_PROXY');
   const problem =
     exposureProblem(config, proxies) ??

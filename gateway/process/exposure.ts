@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import { isWithin, tryParseNetworks } from './networks.ts';
 
 /** Shorter tokens can be guessed, or were chosen by a person. */
-const ADMIN_TOKEN_CHARACTERS = 32;
+export const ADMIN_TOKEN_CHARACTERS = 32;
 /** The largest network of private addresses is 10.0.0.0/8; no proxies of one operator fill a larger one. */
 const WIDEST_IPV4_BITS = 8;
 const WIDEST_IPV6_BITS = 16;

@@ -57,7 +57,7 @@ export type OrderRow = SelectedBy<typeof ORDER> & SelectedBy<typeof MARKET>;
 type ListParameters = Omit<OrderFilters, 'sort'> & { readonly account: number; readonly firstId: Uint8Array };
 
 const FILTER = `
-  account = @account AND (@statuses >> status) & 1 AND (@sides >> side) & 1 AND (@outcomes >> outcome) & 1`;
+  account = @account AND (@statuses >> orders.status) & 1 AND (@sides >> side) & 1 AND (@outcomes >> outcome) & 1`;
 const CREATED = `${FILTER} AND id >= @firstId`;
 const PAGE = 'LIMIT @limit OFFSET @offset';
 

@@ -18,6 +18,7 @@ import type { OrderFilters, StoredOrder } from './orders.ts';
 import type { Page } from './page.ts';
 import type { Placed } from './placed.ts';
 import type { PrivateTailPage } from './privateTail.ts';
+import type { WindowTask } from './statsExchange.ts';
 import type { TradeFilters, TradeRecord } from './trades.ts';
 import type { MarketVolumes } from './volumes.ts';
 import type * as worker from './worker.ts';
@@ -27,21 +28,45 @@ type QueryPoolOptions = {
   readonly progress: SharedArrayBuffer;
   /** The last record of a shard that may have been acknowledged to an account. */
   readonly lastAcknowledged: (account: number, shard: number) => number;
+  /** The last record of a shard that may have changed the status of a market. */
+  readonly lastMarketChange: (shard: number) => number;
   /** A record with the name of the group its order is in. */
   readonly inGroup: <R extends object>(record: R, group: number) => R;
   /** The longest wait of a query for the projector. */
   readonly waitMs?: number;
 };
 
+/** Queries of public data. */
+type PublicQueries = Pick<
+  typeof worker,
+  | 'browse'
+  | 'catalogMetadata'
+  | 'lastTicks'
+  | 'leaderboardPart'
+  | 'listEvents'
+  | 'listMarkets'
+  | 'marketTrades'
+  | 'priceHistory'
+  | 'pulse'
+  | 'recentFills'
+  | 'sportsTaxonomy'
+  | 'spotlight'
+>;
+
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
 
+/** Stands for the account of all public queries: together they have the turn of one account. */
+const PUBLIC = 0;
 const MAX_THREADS = 2;
+/** The second thread stays for so long: starting one takes more processor time than hundreds of queries. */
+const IDLE_MS = 60_000;
 const DEFAULT_WAIT_MS = 2000;
 const BUSY = { ok: false, row: ERRORS.ENGINE_BUSY } as const;
 
 export class QueryPool {
   readonly #progress: Progress;
   readonly #lastAcknowledged: QueryPoolOptions['lastAcknowledged'];
+  readonly #lastMarketChange: QueryPoolOptions['lastMarketChange'];
   readonly #inGroup: QueryPoolOptions['inGroup'];
   readonly #waitMs: number;
   readonly #queue = new FairQueue(MAX_THREADS);
@@ -50,6 +75,7 @@ export class QueryPool {
   constructor(options: QueryPoolOptions) {
     this.#progress = new Progress(options.progress);
     this.#lastAcknowledged = options.lastAcknowledged;
+    this.#lastMarketChange = options.lastMarketChange;
     this.#inGroup = options.inGroup;
     this.#waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
     const workerData: worker.QueryWorkerData = { readDbPath: options.readDbPath };
@@ -57,6 +83,7 @@ export class QueryPool {
       filename: fileURLToPath(new URL('./worker.ts', import.meta.url)),
       minThreads: 1,
       maxThreads: MAX_THREADS,
+      idleTimeout: IDLE_MS,
       workerData,
       recordTiming: false,
     });
@@ -95,10 +122,12 @@ export class QueryPool {
 
   /** Volumes of all markets; null before the projector has started. */
   async marketVolumes(): Promise<MarketVolumes | null> {
-    for (let shard = 0; shard < this.#progress.shards; shard++) {
-      if (this.#progress.projected(shard) === NOT_KNOWN) return null;
-    }
-    return this.#pool.run(undefined, { name: 'marketVolumes' });
+    return this.#hasStarted() ? this.#pool.run(undefined, { name: 'marketVolumes' }) : null;
+  }
+
+  /** By market; null before the projector has started. */
+  async volumesBetween(window: WindowTask): Promise<BigInt64Array | null> {
+    return this.#hasStarted() ? this.#pool.run(window, { name: 'volumesBetween' }) : null;
   }
 
   /** Waits for the projector as a query does; null when it does not get there in time. */
@@ -107,9 +136,43 @@ export class QueryPool {
     return isThere ? this.#pool.run({ shard, from, through }, { name: 'privateTail' }) : null;
   }
 
+  /**
+   * A query of public data. It does not wait for the projector, but a read.db that does not follow every shard is no
+   * answer: it would show an exchange without a past.
+   */
+  async ofPublic<N extends keyof PublicQueries>(
+    name: N,
+    task: Parameters<PublicQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<PublicQueries[N]>>> {
+    if (!this.#hasStarted()) return BUSY;
+    const turn = this.#queue.run<ReturnType<PublicQueries[N]>>(PUBLIC, () => this.#pool.run(task, { name }));
+    return turn === null ? BUSY : { ok: true, value: await turn };
+  }
+
+  /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
+  async ofCatalog<N extends keyof PublicQueries>(
+    revision: number,
+    name: N,
+    task: Parameters<PublicQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<PublicQueries[N]>>> {
+    const isThere = await Promise.all([
+      this.#progress.awaitCatalog(revision, this.#waitMs),
+      this.#awaitProjected(this.#lastMarketChange),
+    ]);
+    return isThere.every(Boolean) ? this.ofPublic(name, task) : BUSY;
+  }
+
   /** Queries still running are given up. */
   close(): Promise<void> {
     return this.#pool.destroy();
+  }
+
+  /** True once the projector has opened read.db for every shard. */
+  #hasStarted(): boolean {
+    for (let shard = 0; shard < this.#progress.shards; shard++) {
+      if (this.#progress.projected(shard) === NOT_KNOWN) return false;
+    }
+    return true;
   }
 
   #named<R extends object>({ record, group }: StoredOrder<R>): R {
@@ -121,15 +184,16 @@ export class QueryPool {
     account: number,
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
-    if (!(await this.#awaitOwnWrites(account))) return BUSY;
+    if (!(await this.#awaitProjected((shard) => this.#lastAcknowledged(account, shard)))) return BUSY;
     const turn = this.#queue.run<ReturnType<F>>(account, () => this.#pool.run(task, { name }));
     return turn === null ? BUSY : { ok: true, value: await turn };
   }
 
-  async #awaitOwnWrites(account: number): Promise<boolean> {
+  /** Waits until the projector has passed a record of every shard. */
+  async #awaitProjected(recordOf: (shard: number) => number): Promise<boolean> {
     const waits: Promise<boolean>[] = [];
     for (let shard = 0; shard < this.#progress.shards; shard++) {
-      waits.push(this.#progress.awaitProjected(shard, this.#lastAcknowledged(account, shard), this.#waitMs));
+      waits.push(this.#progress.awaitProjected(shard, recordOf(shard), this.#waitMs));
     }
     return (await Promise.all(waits)).every(Boolean);
   }

@@ -3,11 +3,16 @@ import type { Readiness } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { AuditReader } from '../audit/reader.ts';
+import { mirrorPair } from '../catalogue/mirrorPairs.ts';
 import type { Call } from '../http/call.ts';
+import type { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
+import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { FourEyes } from '../operator/approvals.ts';
+import type { CatalogueImport } from '../operator/catalogueImport.ts';
 import type { ContractRotation } from '../operator/contractRotation.ts';
+import type { Deployment } from '../operator/deployment.ts';
 import type { Drills } from '../operator/drills.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import type { Funding } from '../operator/funding.ts';
@@ -15,6 +20,7 @@ import type { MarketCommands } from '../operator/markets.ts';
 import type { Metrics } from '../operator/metrics.ts';
 import type { Restrictions } from '../operator/restrictions.ts';
 import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
 import type { QueryPool } from '../queries/pool.ts';
 import type { Volumes } from '../queries/volumes.ts';
 import type { ShardClient } from '../shardlink/client.ts';
@@ -27,11 +33,13 @@ import type { Views } from '../views/index.ts';
 import { claimRoutes } from './account/claims.ts';
 import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
+import { publicProfileRoutes } from './account/publicProfile.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
 import { adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
+import { catalogueFileRoutes } from './admin/catalogueFiles.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFundRoutes } from './admin/funds.ts';
 import { adminOpenOrderRoutes } from './admin/openOrders.ts';
@@ -39,23 +47,36 @@ import { adminOperatorRoutes } from './admin/operators.ts';
 import { adminPlatformRoutes } from './admin/platform.ts';
 import { adminResolutionRoutes } from './admin/resolution.ts';
 import { adminRestrictionRoutes } from './admin/restrictions.ts';
+import { adminScoreRoutes } from './admin/scores.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import { MarketResponses } from './json/market.ts';
+import { browseRoutes } from './public/browse.ts';
+import { catalogListRoutes } from './public/catalogLists.ts';
+import { eventViewRoutes } from './public/eventView.ts';
 import { marketDataRoutes } from './public/marketData.ts';
 import { marketRoutes } from './public/markets.ts';
 import { metricsRoutes } from './public/metrics.ts';
 import { openApiRoutes } from './public/openapi.ts';
 import { platformRoutes } from './public/platform.ts';
+import { probabilityRoutes } from './public/probabilities.ts';
+import { relatedRoutes } from './public/related.ts';
+import { exchangeStatisticsRoutes } from './public/statisticsExchange.ts';
+import { recentFillRoutes } from './public/statisticsFills.ts';
+import { leaderboardRoutes } from './public/statisticsLeaderboard.ts';
+import { marketHistoryRoutes } from './public/statisticsMarkets.ts';
 import { streamRoutes } from './public/stream.ts';
+import { deployRoutes } from './trading/deploying.ts';
 import { heartbeatRoutes } from './trading/heartbeat.ts';
 import { orderRoutes } from './trading/orders.ts';
 
 type RouteTableDeps = {
   readonly config: Config;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly control: Control;
   readonly audit: AuditLog;
   readonly marketCommands: MarketCommands;
+  readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
   readonly groups: GroupCommands;
@@ -63,11 +84,15 @@ type RouteTableDeps = {
   readonly engine: ShardClient;
   readonly queries: QueryPool;
   readonly volumes: Volumes;
+  /** Every answer that the contract lets be some seconds old. */
+  readonly sharedAnswers: SharedAnswers;
+  readonly texts: TextsInTurns;
   readonly stream: Stream;
   readonly limiter: Limiter | null;
   readonly badSignatures: BadSignatures | null;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
+  readonly deployment: Deployment;
   readonly fourEyes: FourEyes;
   readonly drills: Drills;
   readonly feed: AdminFeed;
@@ -81,17 +106,36 @@ type RouteTableDeps = {
 };
 
 export function routeTable(deps: RouteTableDeps): Route[] {
-  const { config, clock, control, marketCommands, groups, views, engine, queries, volumes, isDiskLow } = deps;
-  const { accounts, accountStates, catalog, contracts, keys, openOrderBounds, operators, platform } = control;
-  const responses = new MarketResponses(views, volumes);
+  const { config, clock, control, marketCommands, groups, views, engine, queries, volumes, texts, isDiskLow } = deps;
+  const { accounts, accountStates, catalog, contracts, keys, liveScores, openOrderBounds, operators, platform } =
+    control;
+  const responses = new MarketResponses({
+    catalog,
+    contracts,
+    views,
+    volumes,
+    findPair: mirrorPair,
+    onPairFailed: (error) => deps.log.error({ err: error }, 'markets are answered without their mirror pair'),
+  });
   const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
   const routes: Route[] = [
     ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness: deps.readiness }),
     ...metricsRoutes(deps.metrics),
+    ...catalogListRoutes({ catalog, views, responses, queries, sharedAnswers: deps.sharedAnswers, texts }),
     ...marketRoutes({ catalog, views, responses }),
+    ...browseRoutes({ ...deps, catalog, indications: control.indications, responses, texts }),
+    ...eventViewRoutes({ catalog, responses, liveScores }),
+    ...relatedRoutes({ catalog, views, responses }),
+    ...probabilityRoutes({ catalog, views, sharedAnswers: deps.sharedAnswers, texts }),
     ...marketDataRoutes({ catalog, views, clock }),
+    ...marketHistoryRoutes({ catalog, views, queries }),
+    ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
+    ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
+    ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),
+    ...publicProfileRoutes({ profiles: control.publicProfiles }),
     ...orderRoutes({ ...deps, accounts, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
+    ...deployRoutes({ catalog, views, deployment: deps.deployment }),
     ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
     ...fundRoutes({ engine, views, catalog, accountStates }),
     ...claimRoutes({ engine, views, catalog, accountStates }),
@@ -101,6 +145,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
     ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions }),
     ...adminFundRoutes({
+      texts,
       ...approvalDeps,
       accounts,
       funding: deps.funding,
@@ -109,6 +154,8 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       approvalAboveMicro: config.approvalAboveMicro,
     }),
     ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
+    ...adminScoreRoutes({ catalog, views, liveScores, indications: control.indications, clock }),
+    ...catalogueFileRoutes({ catalog, views, catalogueImport: deps.catalogueImport }),
     ...adminResolutionRoutes({ ...approvalDeps, catalog, views, marketCommands, responses }),
     ...adminPlatformRoutes({
       ...approvalDeps,

@@ -302,6 +302,7 @@ export class ShardClient {
 }
 
 function writeCancel(words: Uint32Array, word: number, hash: Uint32Array, key?: CommandKey): void {
+  assert(hash.length === HASH_BYTES / 4, 'shard client: a cancel names an order by its hash');
   words.set(hash, word + COMMAND.CANCEL.hash);
   if (key === undefined) return;
   words.set(key.key, word + KEYED_CANCEL.key);

@@ -16,6 +16,17 @@ import { PlacementShares } from './placementShares.ts';
 /** The result of `claim` when nothing can be enqueued. */
 export const NO_ROOM = -1;
 
+/** The records that wait between the gateway and a shard. */
+export type ShardLoad = {
+  readonly commandBytes: number;
+  readonly commandCapacity: number;
+  readonly eventBytes: number;
+  /** Commands without a reply. */
+  readonly unanswered: number;
+};
+
+export const NO_LOAD: ShardLoad = { commandBytes: 0, commandCapacity: 0, eventBytes: 0, unanswered: 0 };
+
 export class Lane {
   readonly shard: number;
   readonly commands: RingProducer;
@@ -24,6 +35,8 @@ export class Lane {
   readonly shares: PlacementShares;
   isReady = false;
   isLost = false;
+  /** LINK-8. The last turn of the pump has left events. */
+  hasMoreEvents = false;
   /** Order groups that have tripped in other shards and are still to be tripped in this one: group to account. */
   readonly #pendingTrips = new Map<number, number>();
 
@@ -39,6 +52,12 @@ export class Lane {
     this.commands = new RingProducer(commandRing);
     this.events = new RingConsumer(eventRing);
     this.onReady = onReady;
+  }
+
+  load(unanswered: number): ShardLoad {
+    const { commands, events } = this;
+    const commandBytes = commands.usedBytes();
+    return { commandBytes, commandCapacity: commands.capacity, eventBytes: events.usedBytes(), unanswered };
   }
 
   /** LINK-7. */

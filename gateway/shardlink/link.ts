@@ -16,7 +16,10 @@
  *           as soon as it has, and when a shard comes back.
  *   LINK-6  Each thread of a shard has rings of its own: a record that a dead thread left half written is never read.
  *   LINK-7  No account has more placements waiting for a shard than its share (placementShares.ts).
+ *   LINK-8  A turn of the pump ends between two records once it has applied MOST_EVENTS_PER_TURN events: a shard with
+ *           much to say does not starve the sockets, and no reader sees a part of a record.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
@@ -34,8 +37,11 @@ import { readSafe } from '../../shared/wire/record.ts';
 import type { RingProducer } from '../../shared/wire/ring.ts';
 import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
-import { hasRoomForCancel, Lane, NO_ROOM } from './lane.ts';
+import { hasRoomForCancel, Lane, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
 import { type CommandResult, PendingReply, type ReplyHandler, type ShardReply } from './reply.ts';
+
+/** About a millisecond of applying. */
+const MOST_EVENTS_PER_TURN = 1024;
 
 export type ShardLinkOptions = {
   readonly shards: number;
@@ -49,15 +55,6 @@ export type ShardLinkOptions = {
   readonly onHandlerError: (error: unknown, context: unknown) => void;
   /** The views can no longer be trusted: the process has to end and recover. */
   readonly onFatal: (error: unknown) => void;
-};
-
-/** The records that wait between the gateway and a shard. */
-type ShardLoad = {
-  readonly commandBytes: number;
-  readonly commandCapacity: number;
-  readonly eventBytes: number;
-  /** Commands without a reply. */
-  readonly unanswered: number;
 };
 
 export class ShardLink {
@@ -98,12 +95,10 @@ export class ShardLink {
   /** For gauges; walks all requests in flight. */
   load(shard: number): ShardLoad {
     const lane = this.#lanes[shard];
-    if (lane === undefined) return { commandBytes: 0, commandCapacity: 0, eventBytes: 0, unanswered: 0 };
+    if (lane === undefined) return NO_LOAD;
     let unanswered = 0;
     for (const pending of this.#pending) if (pending.handler !== null && pending.shard === shard) unanswered++;
-    const { commands, events } = lane;
-    const commandBytes = commands.usedBytes();
-    return { commandBytes, commandCapacity: commands.capacity, eventBytes: events.usedBytes(), unanswered };
+    return lane.load(unanswered);
   }
 
   /** Commands without a reply. */
@@ -133,7 +128,7 @@ export class ShardLink {
   /** LINK-4. The thread of the shard has ended. @returns whether it had become READY. */
   shardLost(shard: number): boolean {
     const lane = this.#lanes[shard];
-    this.#drainOrEnd(lane);
+    while (this.#drainOrEnd(lane) && lane.hasMoreEvents);
     const wasReady = lane.isReady;
     lane.isLost = true;
     lane.isReady = false;
@@ -288,12 +283,10 @@ export class ShardLink {
     this.#call(fanOut.handler, fanOut.context);
   }
 
-  /**
-   * Only commands of this thread cause events. A pump that keeps finding more therefore cannot starve the sockets for
-   * long: while it runs no commands are added, and the ring runs dry.
-   */
   async #pump(lane: Lane): Promise<void> {
-    while (!this.#isStopped && !lane.isLost && this.#drainOrEnd(lane)) await lane.events.waitAsync();
+    while (!this.#isStopped && !lane.isLost && this.#drainOrEnd(lane)) {
+      await (lane.hasMoreEvents ? nextTurn() : lane.events.waitAsync());
+    }
   }
 
   /** @returns false when the views can no longer be trusted, which ends the process. */
@@ -307,13 +300,15 @@ export class ShardLink {
     }
   }
 
-  /** Space is released once, at the end: until then the shard cannot write more than the ring holds. */
+  /** LINK-8. Space is released once, at the end: until then the shard cannot write more than the ring holds. */
   #drain(lane: Lane): void {
     const { words } = lane.events;
+    lane.hasMoreEvents = false;
     let word = lane.events.next();
     if (word < 0) return;
-    for (; word >= 0; word = lane.events.next()) {
-      switch (typeOf(words[word + ANY_EVENT.type])) {
+    for (let count = 1; word >= 0; word = lane.events.next(), count++) {
+      const type = typeOf(words[word + ANY_EVENT.type]);
+      switch (type) {
         case EVENT.REPLY.TYPE:
           this.#handleReply(lane, words, word);
           break;
@@ -327,6 +322,9 @@ export class ShardLink {
         default:
           this.#apply(lane, words, word);
       }
+      // The events of a record come between its RECORD and its REPLY, or the next RECORD.
+      lane.hasMoreEvents = count >= MOST_EVENTS_PER_TURN && (type === EVENT.RECORD.TYPE || type === EVENT.REPLY.TYPE);
+      if (lane.hasMoreEvents) break;
     }
     lane.events.release();
     this.#follower?.flush();
@@ -374,7 +372,7 @@ export class ShardLink {
     pending.handler = null;
     pending.context = null;
     this.#free.push(request);
-    if (sharedBy !== 0) this.#lanes[pending.shard].shares.remove(sharedBy);
+    if (sharedBy !== 0) this.#lanes[pending.shard].shares.remove(sharedBy, this.#reply.code);
     this.#call(handler, context);
   }
 

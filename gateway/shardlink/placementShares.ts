@@ -2,34 +2,44 @@
  * Fair shares of a shard: how many placements of one account may wait for it. Checking a signature is the slowest part
  * of an order, and a shard decides orders in the order of their arrival, so an account that could enqueue without end
  * would make all others wait. An account may have as many waiting as there is room for more: alone it gets half of the
- * room, beside another that wants all a third, and an account that had nothing waiting always finds room.
+ * room, beside another that wants all a third, and an account that had nothing waiting always finds room. An account
+ * whose signature was wrong is checked behind the others: it has a sixty-fourth of the room, which is one order where
+ * signatures are slow, until the shard has accepted an order of it.
  * Owner: the gateway thread, one for each thread of a shard.
  *
  * Invariants:
  *   SHARES-1  `waiting` is the sum of what the accounts have waiting.
- *   SHARES-2  An account that has fewer than ALWAYS waiting is never refused here; one with more has at most as many
- *             waiting as `most` leaves free.
+ *   SHARES-2  An account that is no suspect and has fewer than ALWAYS waiting is never refused here; one with more has
+ *             at most as many waiting as `most` leaves free.
+ *   SHARES-3  A suspect is an account whose last order that was accepted or refused for its signature was refused.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { E, OK } from '../../shared/base/errors.ts';
 
 /** The largest batch of orders and one more: a request of an account with nothing waiting is carried out whole. */
 const ALWAYS = 16;
+const SUSPECTS_SHARE = 1 / 64;
 const FIRST_ACCOUNTS = 64;
 
 export class PlacementShares {
   /** Placements that were sent to the shard and have no reply yet. */
   waiting = 0;
   readonly #most: number;
+  readonly #mostOfSuspect: number;
+  /** SHARES-3. At most as many as there are accounts. */
+  readonly #suspects = new Set<number>();
   /** By account. */
   #waitingOf = new Uint32Array(FIRST_ACCOUNTS);
 
   /** @param most the placements that should wait at once: what the shard checks in an acceptable time. */
   constructor(most: number) {
     this.#most = most;
+    this.#mostOfSuspect = Math.max(1, Math.floor(most * SUSPECTS_SHARE));
   }
 
   admits(account: number): boolean {
     const own = account < this.#waitingOf.length ? this.#waitingOf[account] : 0;
+    if (this.#suspects.has(account) && own >= this.#mostOfSuspect) return false;
     return own < ALWAYS || own < this.#most - this.waiting;
   }
 
@@ -39,10 +49,13 @@ export class PlacementShares {
     this.waiting++;
   }
 
-  remove(account: number): void {
+  /** @param code of the reply. */
+  remove(account: number, code: number): void {
     assert(this.#waitingOf[account] > 0, 'SHARES-1: what has a reply was waiting');
     this.#waitingOf[account]--;
     this.waiting--;
+    if (code === E.INVALID_SIGNATURE) this.#suspects.add(account);
+    else if (code === OK && this.#suspects.size > 0) this.#suspects.delete(account);
   }
 
   #grow(account: number): void {

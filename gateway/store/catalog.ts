@@ -10,154 +10,67 @@
  *   CATALOG-2  A token id belongs to one outcome of one market.
  *   CATALOG-3  created_at strictly increases from one market to the next: the order of indexes is the order of
  *              creation.
+ *   CATALOG-4  What is in memory is in control.db: a change whose row cannot be written changes nothing here. It
+ *              survives a power cut once `durable` has resolved; nothing that follows from it is sent before.
  */
 import { randomUUID } from 'node:crypto';
-import type { Market, MarketEvent } from '../../shared/api/markets.ts';
 import { assert } from '../../shared/base/assert.ts';
-import type { MarketStatus } from '../../shared/base/codes.ts';
-import { UUID_BYTES, uint256ToDecimal, uuidToBytes } from '../../shared/base/hex.ts';
 import { shardOfMarket } from '../../shared/base/sharding.ts';
-import { keccak256 } from '../../shared/crypto/keccak.ts';
+import type { EventDetails, EventEntry, MarketDetails, MarketEntry, NewMarket } from './catalogEntries.ts';
+import { CatalogRevisions } from './catalogRevisions.ts';
+import { type EventRow, fromMarketRow, type MarketRow, type Revised, toMarketRow } from './catalogRows.ts';
 import type { ControlDatabase } from './database.ts';
+import { DeploymentRows } from './deployments.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
+import { derivedTokenIds, toIdBytes } from './marketTokens.ts';
+import { SeriesIndex } from './seriesIndex.ts';
 
-/** The description of a market, in the form of a MarketResponse. The exchange only repeats it. */
-export type MarketDetails = Pick<
-  Market,
-  | 'title'
-  | 'subtitle'
-  | 'description'
-  | 'outcomes'
-  | 'outcome_probabilities'
-  | 'previous_outcome_probabilities'
-  | 'category'
-  | 'subcategories'
-  | 'external_source'
-  | 'external_event_id'
-  | 'external_market_type'
-  | 'series_ticker'
-  | 'player_name'
-  | 'player_team_abbrev'
-  | 'stat_category'
-  | 'period'
-  | 'line'
-  | 'resolution_source'
-  | 'settlement_sources'
-  | 'open_interest'
-  | 'volume_24h'
-  | 'contract_address'
-  | 'condition_id'
-  | 'question_id'
->;
-
-export type EventDetails = Omit<MarketEvent, 'id' | 'slug' | 'market_count' | 'created_at' | 'updated_at'>;
-
-export type MarketEntry = {
-  readonly index: number;
-  readonly id: string;
-  readonly idBytes: Uint8Array;
-  readonly shard: number;
-  readonly ticksPerUnit: number;
-  readonly minOrderAtomic: number;
-  readonly yesTokenId: string;
-  readonly noTokenId: string;
-  readonly opening: MarketOpening;
-  readonly createdMs: number;
-  eventId: string | null;
-  details: MarketDetails;
-  updatedMs: number;
-};
-
-type MarketOpening = {
-  readonly status: MarketStatus;
-  readonly feeBps: number;
-  readonly startMs: number;
-  readonly endMs: number;
-};
-
-export type NewMarket = {
-  readonly eventId: string | null;
-  readonly ticksPerUnit: number;
-  readonly minOrderAtomic: number;
-  /** Null: derived from the market's id. */
-  readonly tokenIds: readonly [yes: string, no: string] | null;
-  readonly opening: MarketOpening;
-  readonly details: MarketDetails;
-};
-
-export type EventEntry = {
-  readonly index: number;
-  readonly id: string;
-  readonly slug: string;
-  readonly createdMs: number;
-  /** In the order of creation. */
-  readonly markets: MarketEntry[];
-  details: EventDetails;
-  updatedMs: number;
-};
-
-type MarketRow = {
-  market_index: number;
-  id: string;
-  event_id: string | null;
-  ticks_per_unit: number;
-  min_order_atomic: number;
-  yes_token_id: string;
-  no_token_id: string;
-  status: MarketStatus;
-  fee_bps: number;
-  start_ms: number;
-  end_ms: number;
-  details: string;
-  created_ms: number;
-  updated_ms: number;
-};
-
-type EventRow = {
-  event_index: number;
-  id: string;
-  slug: string;
-  details: string;
-  created_ms: number;
-  updated_ms: number;
-};
+export type { EventDetails, EventEntry, MarketDetails, MarketEntry, NewMarket };
 
 export class Catalog {
   /** By market index (CATALOG-1), which is also the order of creation (CATALOG-3). */
   readonly markets: readonly MarketEntry[];
   /** In the order of creation. */
   readonly events: readonly EventEntry[];
+  readonly revisions: CatalogRevisions;
   readonly #database: ControlDatabase;
   readonly #shards: number;
+  readonly #changes: Changes;
   readonly #markets: MarketEntry[] = [];
   readonly #events: EventEntry[] = [];
   readonly #marketById = new Map<string, MarketEntry>();
   readonly #marketByToken = new Map<string, MarketEntry>();
+  readonly #series = new SeriesIndex();
   readonly #eventById = new Map<string, EventEntry>();
   readonly #eventBySlug = new Map<string, EventEntry>();
+  readonly #deployments: DeploymentRows;
   readonly #insertMarket;
   readonly #updateMarket;
   readonly #deleteMarket;
   readonly #insertEvent;
   readonly #updateEvent;
 
-  constructor(database: ControlDatabase, shards: number) {
+  constructor(database: ControlDatabase, shards: number, changes: Changes = SYNCED_AT_ONCE) {
     this.markets = this.#markets;
     this.events = this.#events;
     this.#database = database;
     this.#shards = shards;
-    this.#insertMarket = database.prepare<MarketRow>(
+    this.#changes = changes;
+    this.revisions = new CatalogRevisions(database);
+    this.#deployments = new DeploymentRows(database);
+    this.#insertMarket = database.prepare<MarketRow & Revised>(
       `INSERT INTO markets VALUES ($market_index, $id, $event_id, $ticks_per_unit, $min_order_atomic, $yes_token_id,
-         $no_token_id, $status, $fee_bps, $start_ms, $end_ms, $details, $created_ms, $updated_ms)`,
+         $no_token_id, $status, $fee_bps, $start_ms, $end_ms, $details, $created_ms, $updated_ms, $revision)`,
     );
-    this.#updateMarket = database.prepare<[string | null, string, number, number]>(
-      'UPDATE markets SET event_id = ?, details = ?, updated_ms = ? WHERE market_index = ?',
+    this.#updateMarket = database.prepare<[string | null, string, number, number, number]>(
+      'UPDATE markets SET event_id = ?, details = ?, updated_ms = ?, revision = ? WHERE market_index = ?',
     );
     this.#deleteMarket = database.prepare<[number]>('DELETE FROM markets WHERE market_index = ?');
-    this.#insertEvent = database.prepare<EventRow>(
-      'INSERT INTO events VALUES ($event_index, $id, $slug, $details, $created_ms, $updated_ms)',
+    this.#insertEvent = database.prepare<EventRow & Revised>(
+      'INSERT INTO events VALUES ($event_index, $id, $slug, $details, $created_ms, $updated_ms, $revision)',
     );
-    this.#updateEvent = database.prepare<[string, number, number]>(
-      'UPDATE events SET details = ?, updated_ms = ? WHERE event_index = ?',
+    this.#updateEvent = database.prepare<[string, number, number, number]>(
+      'UPDATE events SET details = ?, updated_ms = ?, revision = ? WHERE event_index = ?',
     );
     this.#load();
   }
@@ -178,24 +91,52 @@ export class Catalog {
     return this.#marketByToken.get(tokenId);
   }
 
+  /** In the order of creation. */
+  inSeries(series: string): readonly MarketEntry[] {
+    return this.#series.markets(series);
+  }
+
+  /** In upper case it is the same id, as it is of a market. */
   eventById(id: string): EventEntry | undefined {
-    return this.#eventById.get(id);
+    return this.#eventById.get(id) ?? this.#eventById.get(id.toLowerCase());
   }
 
   eventBySlug(slug: string): EventEntry | undefined {
     return this.#eventBySlug.get(slug);
   }
 
-  /**
-   * Durable when it returns; the shard opens the market afterwards. The caller has checked that the tokens are free.
-   */
+  /** CATALOG-4. Resolves when every change so far survives a power cut. */
+  durable(): Promise<void> {
+    return this.#changes.durable();
+  }
+
+  /** The shard opens the market once this is durable. The caller has checked that the tokens are free. */
   createMarket(fields: NewMarket, nowMs: number): MarketEntry {
-    const id = randomUUID();
+    return this.createMarkets([fields], nowMs)[0];
+  }
+
+  /** The same for several, in one transaction: all of them are made or none. */
+  createMarkets(fields: readonly NewMarket[], nowMs: number): MarketEntry[] {
+    let createdMs = this.#markets.at(-1)?.createdMs ?? 0;
+    const made = fields.map((each, offset) => {
+      createdMs = Math.max(nowMs, createdMs + 1);
+      return this.#toEntry(each, this.#markets.length + offset, createdMs);
+    });
+    const rows = made.map(toMarketRow);
+    this.#write(() => {
+      for (const row of rows) this.#insertMarket.run({ ...row, revision: this.revisions.next() });
+    });
+    for (const market of made) this.#addMarket(market);
+    this.revisions.publish();
+    return made;
+  }
+
+  #toEntry(fields: NewMarket, index: number, createdMs: number): MarketEntry {
+    const id = fields.id ?? randomUUID();
     const idBytes = toIdBytes(id);
-    const [yesTokenId, noTokenId] = fields.tokenIds ?? [deriveTokenId(idBytes, 0), deriveTokenId(idBytes, 1)];
-    const createdMs = Math.max(nowMs, (this.#markets.at(-1)?.createdMs ?? 0) + 1);
-    const market: MarketEntry = {
-      index: this.#markets.length,
+    const [yesTokenId, noTokenId] = fields.tokenIds ?? derivedTokenIds(idBytes);
+    return {
+      index,
       id,
       idBytes,
       shard: shardOfMarket(idBytes, this.#shards),
@@ -207,64 +148,91 @@ export class Catalog {
       createdMs,
       eventId: fields.eventId,
       details: fields.details,
+      deployment: null,
       updatedMs: createdMs,
     };
-    this.#insertMarket.run(toMarketRow(market));
-    this.#addMarket(market);
-    return market;
   }
 
   /** Removes the newest market, which no shard has opened. */
   removeNewest(market: MarketEntry): void {
     assert(market === this.#markets.at(-1), 'CATALOG-1: only the newest market leaves no hole');
-    this.#deleteMarket.run(market.index);
+    this.#write(() => {
+      this.revisions.next();
+      this.#deleteMarket.run(market.index);
+    });
     this.#markets.pop();
     this.#marketById.delete(market.id);
     this.#marketByToken.delete(market.yesTokenId);
     this.#marketByToken.delete(market.noTokenId);
     this.#leaveEvent(market);
+    this.#series.leave(market);
+    this.revisions.publish();
   }
 
-  updateMarket(market: MarketEntry, eventId: string | null, details: MarketDetails, nowMs: number): void {
+  updateMarket(
+    market: MarketEntry,
+    eventId: string | null,
+    details: MarketDetails,
+    nowMs: number,
+    deployment = market.deployment,
+  ): void {
     const updatedMs = Math.max(nowMs, market.updatedMs + 1);
-    this.#updateMarket.run(eventId, JSON.stringify(details), updatedMs, market.index);
+    const row = JSON.stringify(details);
+    this.#write(() => {
+      this.#updateMarket.run(eventId, row, updatedMs, this.revisions.next(), market.index);
+      if (deployment !== market.deployment) this.#deployments.set(market.index, deployment);
+    });
+    market.deployment = deployment;
     if (eventId !== market.eventId) {
       this.#leaveEvent(market);
       market.eventId = eventId;
       this.#joinEvent(market);
     }
+    const isOtherSeries = details.series_ticker !== market.details.series_ticker;
+    if (isOtherSeries) this.#series.leave(market);
     market.details = details;
+    if (isOtherSeries) this.#series.join(market);
     market.updatedMs = updatedMs;
+    this.revisions.publish();
   }
 
-  /** The caller has checked that the slug is free. */
-  createEvent(slug: string, details: EventDetails, nowMs: number): EventEntry {
+  /** The caller has checked that the slug is free, and so is the id, if one is given. */
+  createEvent(slug: string, details: EventDetails, nowMs: number, id: string = randomUUID()): EventEntry {
     const event: EventEntry = {
       index: this.#events.length,
-      id: randomUUID(),
+      id,
       slug,
       createdMs: nowMs,
       markets: [],
       details,
       updatedMs: nowMs,
     };
-    this.#insertEvent.run({
+    const row: EventRow = {
       event_index: event.index,
       id: event.id,
       slug,
       details: JSON.stringify(details),
       created_ms: nowMs,
       updated_ms: nowMs,
-    });
+    };
+    this.#write(() => this.#insertEvent.run({ ...row, revision: this.revisions.next() }));
     this.#addEvent(event);
+    this.revisions.publish();
     return event;
   }
 
   updateEvent(event: EventEntry, details: EventDetails, nowMs: number): void {
     const updatedMs = Math.max(nowMs, event.updatedMs + 1);
-    this.#updateEvent.run(JSON.stringify(details), updatedMs, event.index);
+    const row = JSON.stringify(details);
+    this.#write(() => this.#updateEvent.run(row, updatedMs, this.revisions.next(), event.index));
     event.details = details;
     event.updatedMs = updatedMs;
+    this.revisions.publish();
+  }
+
+  /** CATALOG-4. */
+  #write(change: () => void): void {
+    this.#changes.write(this.#database.transaction(change));
   }
 
   #load(): void {
@@ -282,6 +250,9 @@ export class Catalog {
     }
     const markets = this.#database.prepare<[], MarketRow>('SELECT * FROM markets ORDER BY market_index').all();
     for (const row of markets) this.#addMarket(fromMarketRow(row, this.#shards));
+    for (const { market_index, status, retries } of this.#deployments.all()) {
+      this.#markets[market_index].deployment = { status, retries };
+    }
   }
 
   #addMarket(market: MarketEntry): void {
@@ -297,6 +268,7 @@ export class Catalog {
       this.#marketByToken.set(token, market);
     }
     this.#joinEvent(market);
+    this.#series.join(market);
   }
 
   #addEvent(event: EventEntry): void {
@@ -309,8 +281,9 @@ export class Catalog {
     if (market.eventId === null) return;
     const event = this.#eventById.get(market.eventId);
     assert(event !== undefined, 'catalog: a market belongs to an event that exists');
+    const last = event.markets.at(-1);
     event.markets.push(market);
-    event.markets.sort((a, b) => a.index - b.index);
+    if (last !== undefined && last.index > market.index) event.markets.sort((a, b) => a.index - b.index);
   }
 
   #leaveEvent(market: MarketEntry): void {
@@ -318,60 +291,4 @@ export class Catalog {
     const siblings = this.#eventById.get(market.eventId)!.markets;
     siblings.splice(siblings.indexOf(market), 1);
   }
-}
-
-/**
- * The token id of an outcome: keccak-256 of the market's id and the outcome, as a 256-bit number. Two markets never
- * share one, and anyone can compute it, as on a chain.
- */
-function deriveTokenId(idBytes: Uint8Array, outcome: 0 | 1): string {
-  const preimage = new Uint8Array(UUID_BYTES + 1);
-  preimage.set(idBytes);
-  preimage[UUID_BYTES] = outcome;
-  return uint256ToDecimal(keccak256(preimage));
-}
-
-function toIdBytes(id: string): Uint8Array {
-  const bytes = new Uint8Array(UUID_BYTES);
-  const isUuid = uuidToBytes(id, bytes, 0);
-  assert(isUuid, 'catalog: a market id is a UUID');
-  return bytes;
-}
-
-function toMarketRow(market: MarketEntry): MarketRow {
-  return {
-    market_index: market.index,
-    id: market.id,
-    event_id: market.eventId,
-    ticks_per_unit: market.ticksPerUnit,
-    min_order_atomic: market.minOrderAtomic,
-    yes_token_id: market.yesTokenId,
-    no_token_id: market.noTokenId,
-    status: market.opening.status,
-    fee_bps: market.opening.feeBps,
-    start_ms: market.opening.startMs,
-    end_ms: market.opening.endMs,
-    details: JSON.stringify(market.details),
-    created_ms: market.createdMs,
-    updated_ms: market.updatedMs,
-  };
-}
-
-function fromMarketRow(row: MarketRow, shards: number): MarketEntry {
-  const idBytes = toIdBytes(row.id);
-  return {
-    index: row.market_index,
-    id: row.id,
-    idBytes,
-    shard: shardOfMarket(idBytes, shards),
-    ticksPerUnit: row.ticks_per_unit,
-    minOrderAtomic: row.min_order_atomic,
-    yesTokenId: row.yes_token_id,
-    noTokenId: row.no_token_id,
-    opening: { status: row.status, feeBps: row.fee_bps, startMs: row.start_ms, endMs: row.end_ms },
-    createdMs: row.created_ms,
-    eventId: row.event_id,
-    details: JSON.parse(row.details),
-    updatedMs: row.updated_ms,
-  };
 }

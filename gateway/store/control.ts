@@ -14,17 +14,22 @@ import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
 import { ContractStore } from './contracts.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
+import { Indications } from './indications.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { JournalHeads } from './journalHeads.ts';
 import { openJournalKey } from './journalKey.ts';
 import { ApiKeys } from './keys.ts';
 import { LaterSync } from './laterSync.ts';
+import { LiveScores } from './liveScores.ts';
 import { Movements } from './movements.ts';
+import { OnlineAccounts } from './onlineAccounts.ts';
 import { OpenOrderBoundsStore } from './openOrderBounds.ts';
 import { Operators } from './operators.ts';
 import { OrderGroups } from './orderGroups.ts';
 import { Platform } from './platform.ts';
-import { openAdminToken, openMasterKey } from './secrets.ts';
+import { Pseudonyms } from './pseudonyms.ts';
+import { PublicProfiles } from './publicProfiles.ts';
+import { openAdminToken, openMasterKey, openPseudonymSecret } from './secrets.ts';
 import { TradingTimeouts } from './tradingTimeouts.ts';
 
 export type Control = {
@@ -46,11 +51,15 @@ export type Control = {
   readonly accountStates: AccountStates;
   readonly keys: ApiKeys;
   readonly catalog: Catalog;
+  readonly liveScores: LiveScores;
+  readonly indications: Indications;
   readonly movements: Movements;
   readonly armedSwitches: ArmedSwitches;
   readonly tradingTimeouts: TradingTimeouts;
   readonly orderGroups: OrderGroups;
   readonly openOrderBounds: OpenOrderBoundsStore;
+  readonly publicProfiles: PublicProfiles;
+  readonly onlineAccounts: OnlineAccounts;
 };
 
 /** SQLite copies the WAL into the file whenever it has so many bytes. */
@@ -71,6 +80,8 @@ export function openControl(config: Config): Control {
     const areNew = !platform.hasJournals;
     const contracts = new ContractStore(config, platform);
     const accounts = new Accounts(database);
+    const idOf = (accountIndex: number): string => accounts.idOf(accountIndex);
+    const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform));
     return {
       database,
       reserve,
@@ -86,13 +97,17 @@ export function openControl(config: Config): Control {
       approvals: new Approvals(database),
       accounts,
       accountStates: new AccountStates(database),
-      keys: new ApiKeys(database, masterKey, (accountIndex) => accounts.idOf(accountIndex)),
-      catalog: new Catalog(database, shards),
+      keys: new ApiKeys(database, masterKey, idOf),
+      catalog: new Catalog(database, shards, changes),
+      liveScores: new LiveScores(database, changes),
+      indications: new Indications(database, changes),
       movements: new Movements(database),
       armedSwitches: new ArmedSwitches(database, changes),
       tradingTimeouts: new TradingTimeouts(database, changes),
       orderGroups: new OrderGroups(database, changes),
       openOrderBounds: new OpenOrderBoundsStore(database, config.openOrders),
+      publicProfiles: new PublicProfiles(database, pseudonyms, idOf, changes),
+      onlineAccounts: new OnlineAccounts(database, changes),
     };
   } catch (error) {
     database.close();

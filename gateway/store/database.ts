@@ -19,6 +19,10 @@ const MIGRATIONS = [
   'control-005.sql',
   'control-006.sql',
   'control-007.sql',
+  'control-008.sql',
+  'control-009.sql',
+  'control-010.sql',
+  'control-011.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -1,7 +1,8 @@
 /**
- * The two secrets of the server: the master key, under which other secrets are sealed, and the administrator's token.
- * Both may come from the environment. One that is not given is made at the first start: the master key is kept in a
- * file of the data directory, the token in control.db, sealed under the master key.
+ * The secrets of the server: the master key, under which the others are sealed, the administrator's token, and what
+ * pseudonyms follow from. The first two may come from the environment, the token also from a file that it names. One
+ * that is not given is made at the first start: the master key is kept in a file of the data directory, the others in
+ * control.db, sealed under the master key.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -10,12 +11,15 @@ import {
   MASTER_KEY_CHECK,
   readMasterKey,
   SEALED_ADMIN_TOKEN,
+  SEALED_PSEUDONYM_SECRET,
 } from '../../shared/crypto/masterKey.ts';
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
+import { readAdminToken } from '../process/adminTokenFile.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import type { Platform } from './platform.ts';
 
 const TOKEN_BYTES = 24;
+const PSEUDONYM_SECRET_BYTES = 32;
 
 export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, platform: Platform): Uint8Array {
   const check = platform.read(MASTER_KEY_CHECK);
@@ -38,16 +42,28 @@ export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, p
 
 /** `isNew`: the token was made by this call, and this is the only time to show it. */
 export function openAdminToken(
-  config: Pick<Config, 'adminToken'>,
+  config: Pick<Config, 'adminToken' | 'adminTokenFile' | 'host' | 'adminDoor'>,
   masterKey: Uint8Array,
   platform: Platform,
 ): { readonly token: string; readonly isNew: boolean } {
-  if (config.adminToken !== null) return { token: config.adminToken, isNew: false };
+  const given = config.adminToken ?? readAdminToken(config);
+  if (given !== null) return { token: given, isNew: false };
   const sealed = platform.read(SEALED_ADMIN_TOKEN);
   if (sealed !== undefined) return { token: open(masterKey, SEALED_ADMIN_TOKEN, sealed), isNew: false };
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   platform.write(SEALED_ADMIN_TOKEN, seal(masterKey, SEALED_ADMIN_TOKEN, token));
   return { token, isNew: true };
+}
+
+/** The secret that pseudonyms follow from. It is made at the first start and never changes. */
+export function openPseudonymSecret(masterKey: Uint8Array, platform: Platform): Buffer {
+  const sealed = platform.read(SEALED_PSEUDONYM_SECRET);
+  if (sealed !== undefined) {
+    return openSecret(masterKey, SEALED_PSEUDONYM_SECRET, Buffer.from(sealed, 'base64'));
+  }
+  const secret = randomBytes(PSEUDONYM_SECRET_BYTES);
+  platform.write(SEALED_PSEUDONYM_SECRET, sealSecret(masterKey, SEALED_PSEUDONYM_SECRET, secret).toString('base64'));
+  return secret;
 }
 
 function makeMasterKey(path: string): Buffer {

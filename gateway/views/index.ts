@@ -19,7 +19,7 @@ import { AccountViews, ShardFunds } from './accounts.ts';
 import { Books } from './books.ts';
 import { GroupViews } from './groups.ts';
 import { NONE } from './growingColumn.ts';
-import { type LedgerTotals, ledgerTotals } from './ledger.ts';
+import { LedgerCopy } from './ledger.ts';
 import { MarketViews } from './markets.ts';
 import { OpenOrders, ORDER_STATE } from './orders.ts';
 import { PairIndex } from './pairIndex.ts';
@@ -53,6 +53,8 @@ export class Views {
   readonly accounts: AccountViews;
   /** By shard: shardSequence at its last READY. Everything acknowledged before has this sequence or a lower one. */
   readonly #recoveredSequences: Float64Array;
+  /** By shard: shardSequence of the last record that changed the status or the times of a market, in this process. */
+  readonly #marketSequences: Float64Array;
   /** By shard: what the record whose events are passing did to the order it placed. */
   readonly #results: RecordResult[];
   /** By shard; null once it is READY. */
@@ -64,6 +66,7 @@ export class Views {
     this.accounts = new AccountViews(shards, this.pairs);
     this.contracts = this.orders.map(() => null);
     this.#recoveredSequences = new Float64Array(shards);
+    this.#marketSequences = new Float64Array(shards);
     this.#recoveries = this.orders.map(() => null);
   }
 
@@ -81,8 +84,9 @@ export class Views {
     return null;
   }
 
-  ledger(): LedgerTotals {
-    return ledgerTotals(this.accounts, this.markets);
+  /** All money as it is now, to be added up later. */
+  ledger(): LedgerCopy {
+    return new LedgerCopy(this.accounts, this.markets);
   }
 
   /** Applies one event; REPLY and READY are not state and belong to the shard link. */
@@ -124,7 +128,7 @@ export class Views {
         this.accounts.applyAccount(this.#funds(shard), result.shardSequence, words, word);
         break;
       case EVENT.MARKET.TYPE:
-        this.markets.apply(shard, words, word);
+        this.#applyMarket(shard, words, word);
         break;
       case EVENT.FUNDS.TYPE:
         this.accounts.applyFunds(this.#funds(shard), words, word);
@@ -183,6 +187,11 @@ export class Views {
     return Math.max(this.#recoveredSequences[shard], this.accounts.lastSequence(account, shard));
   }
 
+  /** The last record of a shard that may have changed the status or the times of a market: the same for lists. */
+  lastMarketChange(shard: number): number {
+    return Math.max(this.#recoveredSequences[shard], this.#marketSequences[shard]);
+  }
+
   /** The result of the record whose events were applied last: valid until its reply has been handled. */
   resultOf(shard: number): RecordResult {
     return this.#results[shard];
@@ -191,6 +200,12 @@ export class Views {
   /** The reply to a shard's record has been handled. A refusal that follows has no record and must not see this one. */
   replied(shard: number): void {
     this.#results[shard].clear();
+  }
+
+  #applyMarket(shard: number, words: Uint32Array, word: number): void {
+    const { listChanges } = this.markets;
+    this.markets.apply(shard, words, word);
+    if (this.markets.listChanges !== listChanges) this.#marketSequences[shard] = this.#results[shard].shardSequence;
   }
 
   #mustRecover(shard: number): Recovery {

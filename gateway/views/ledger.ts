@@ -1,6 +1,8 @@
 /**
- * The totals of all money: deposits less withdrawals, and where that money is now. Computed by walking the views when
- * the administrator asks. Sums over all accounts may exceed the safe integers, so they are bigint.
+ * The totals of all money: deposits less withdrawals, and where that money is now. The administrator asks for them
+ * while the exchange trades, so the columns are copied at one moment, which takes about a millisecond for a hundred
+ * thousand positions, and added up afterwards in steps. Sums over all accounts may exceed the safe integers, so they
+ * are bigint.
  */
 import { FEE_ACCOUNT, isDecided } from '../../shared/base/codes.ts';
 import { PPM } from '../../shared/base/payout.ts';
@@ -17,64 +19,106 @@ export type LedgerTotals = {
   readonly feesMicro: bigint;
   /** USDC locked for the tokens of all markets. */
   readonly collateralMicro: bigint;
-  readonly sets: readonly MarketSets[];
+  /** All tokens, by market index. */
+  readonly yesAtomic: Float64Array;
+  readonly noAtomic: Float64Array;
 };
 
-type MarketSets = { readonly market: number; readonly yesAtomic: bigint; readonly noAtomic: bigint };
+/** Cells that one step adds up: some ten microseconds. */
+const CELLS_A_STEP = 1024;
 
-export function ledgerTotals(accounts: AccountViews, markets: MarketViews): LedgerTotals {
-  let totalMicro = 0n;
-  const usersMicro = new ExactSum();
-  const feesMicro = new ExactSum();
-  for (const shard of accounts.shards) {
-    totalMicro += shard.depositsMicro - shard.withdrawalsMicro;
-    for (let account = 0; account < shard.netMicro.length; account++) {
-      const sum = account === FEE_ACCOUNT ? feesMicro : usersMicro;
-      sum.add(shard.netMicro[account]);
-      sum.add(shard.reservedMicro[account]);
+export class LedgerCopy {
+  readonly #totalMicro: bigint;
+  /** Columns by account, of each shard. */
+  readonly #usdc: readonly Float64Array[];
+  /** By position: its market, and the tokens. */
+  readonly #positionMarkets: Uint32Array;
+  readonly #yes: readonly Float64Array[];
+  readonly #no: readonly Float64Array[];
+  readonly #positions: number;
+  /** By market. */
+  readonly #collateralMicro: Float64Array;
+  readonly #roundingPpm: Float64Array;
+  readonly #markets: MarketViews;
+
+  constructor(accounts: AccountViews, markets: MarketViews) {
+    const { shards, pairs } = accounts;
+    this.#totalMicro = shards.reduce((sum, shard) => sum + shard.depositsMicro - shard.withdrawalsMicro, 0n);
+    this.#usdc = shards.flatMap(({ netMicro, reservedMicro }) => [netMicro.slice(), reservedMicro.slice()]);
+    // Pairs without a position yet may lie beyond the columns: they hold nothing.
+    this.#positions = Math.min(pairs.count, accounts.yesAvailable.length);
+    this.#positionMarkets = pairs.markets.slice(0, this.#positions);
+    const ofPositions = (column: Float64Array): Float64Array => column.slice(0, this.#positions);
+    this.#yes = [accounts.yesAvailable, accounts.yesReserved].map(ofPositions);
+    this.#no = [accounts.noAvailable, accounts.noReserved].map(ofPositions);
+    this.#collateralMicro = markets.collateralMicro.slice(0, markets.count);
+    this.#roundingPpm = markets.roundingPpm.slice(0, markets.count);
+    this.#markets = markets;
+  }
+
+  /** Adds up, a part in each step. */
+  *add(): Generator<void, LedgerTotals> {
+    const users = new ExactSum();
+    const fees = new ExactSum();
+    for (const column of this.#usdc) {
+      fees.add(column[FEE_ACCOUNT]!);
+      for (const [from, to] of stepsOf(FEE_ACCOUNT + 1, column.length)) {
+        for (let account = from; account < to; account++) users.add(column[account]!);
+        yield;
+      }
     }
+    const yes = yield* this.#supply(this.#yes);
+    const no = yield* this.#supply(this.#no);
+    const collateral = new ExactSum();
+    let areSetsCovered = true;
+    for (const [from, to] of stepsOf(0, yes.length)) {
+      for (let market = from; market < to; market++) {
+        collateral.add(this.#collateralMicro[market]!);
+        areSetsCovered &&= this.#isCovered(market, yes[market]!, no[market]!);
+      }
+      yield;
+    }
+    const sum = users.total + fees.total + collateral.total;
+    return {
+      balanced: areSetsCovered && sum === this.#totalMicro,
+      totalMicro: this.#totalMicro,
+      accountsMicro: users.total,
+      feesMicro: fees.total,
+      collateralMicro: collateral.total,
+      yesAtomic: yes,
+      noAtomic: no,
+    };
   }
-  const sets = tokenSupply(accounts, markets);
-  let collateralMicro = 0n;
-  let areSetsCovered = true;
-  for (const set of sets) {
-    collateralMicro += BigInt(markets.collateralMicro(set.market));
-    areSetsCovered &&= isCovered(set, markets);
+
+  /** By market. All tokens of a market, owed or owned, add up to a safe integer (RULES.md 3.2 and 3.5). */
+  *#supply(columns: readonly Float64Array[]): Generator<void, Float64Array> {
+    const supply = new Float64Array(this.#collateralMicro.length);
+    for (const column of columns) {
+      for (const [from, to] of stepsOf(0, this.#positions)) {
+        for (let pair = from; pair < to; pair++) supply[this.#positionMarkets[pair]!] += column[pair]!;
+        yield;
+      }
+    }
+    return supply;
   }
-  const balanced = areSetsCovered && usersMicro.total + feesMicro.total + collateralMicro === totalMicro;
-  return {
-    balanced,
-    totalMicro,
-    accountsMicro: usersMicro.total,
-    feesMicro: feesMicro.total,
-    collateralMicro,
-    sets,
-  };
+
+  /**
+   * RULES.md 9.8: a full set is one USDC until the market is decided, from then on each token is worth what it pays. A
+   * market that was decided after the copy had full sets only, which pay one USDC as well.
+   */
+  #isCovered(market: number, yesAtomic: number, noAtomic: number): boolean {
+    const markets = this.#markets;
+    const collateralMicro = this.#collateralMicro[market]!;
+    const isPaying = markets.has(market) && isDecided(markets.status(market));
+    if (!isPaying) return yesAtomic === collateralMicro && noAtomic === collateralMicro;
+    const payoutYes = BigInt(markets.payoutYesPpm(market));
+    const worth = BigInt(yesAtomic) * payoutYes + BigInt(noAtomic) * (BigInt(PPM) - payoutYes);
+    return BigInt(collateralMicro) * BigInt(PPM) === worth + BigInt(this.#roundingPpm[market]!);
+  }
 }
 
-/** RULES.md 9.8: a full set is one USDC until the market is decided, from then on each token is worth what it pays. */
-function isCovered({ market, yesAtomic, noAtomic }: MarketSets, markets: MarketViews): boolean {
-  const collateral = BigInt(markets.collateralMicro(market));
-  const isPaying = markets.has(market) && isDecided(markets.status(market));
-  if (!isPaying) return yesAtomic === collateral && noAtomic === collateral;
-  const payoutYes = BigInt(markets.payoutYesPpm(market));
-  const worth = yesAtomic * payoutYes + noAtomic * (BigInt(PPM) - payoutYes);
-  return collateral * BigInt(PPM) === worth + BigInt(markets.roundingPpm(market));
-}
-
-function tokenSupply(accounts: AccountViews, markets: MarketViews): MarketSets[] {
-  const yes = Array.from({ length: markets.count }, () => new ExactSum());
-  const no = Array.from({ length: markets.count }, () => new ExactSum());
-  // Pairs without a position yet may lie beyond the columns: they hold nothing.
-  const rows = Math.min(accounts.pairs.count, accounts.yesAvailable.length);
-  for (let pair = 0; pair < rows; pair++) {
-    const market = accounts.pairs.markets[pair];
-    yes[market].add(accounts.yesAvailable[pair]);
-    yes[market].add(accounts.yesReserved[pair]);
-    no[market].add(accounts.noAvailable[pair]);
-    no[market].add(accounts.noReserved[pair]);
-  }
-  return yes.map((sum, market) => ({ market, yesAtomic: sum.total, noAtomic: no[market].total }));
+function* stepsOf(start: number, end: number): Generator<readonly [from: number, to: number]> {
+  for (let from = start; from < end; from += CELLS_A_STEP) yield [from, Math.min(from + CELLS_A_STEP, end)];
 }
 
 /**

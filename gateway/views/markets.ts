@@ -9,6 +9,9 @@ import { bytesToUuid, UUID_BYTES } from '../../shared/base/hex.ts';
 import { Signal } from '../../shared/base/signal.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
+import { grown } from './growingColumn.ts';
+
+const FIRST_MARKETS = 256;
 
 type MarketView = {
   readonly shard: number;
@@ -18,18 +21,22 @@ type MarketView = {
   feeBps: number;
   startMs: number;
   endMs: number;
-  collateralMicro: number;
   payoutYesPpm: number;
   resolvedMs: number;
   settledMs: number;
-  roundingPpm: number;
   sequence: number;
   /** The last public sequence according to the newest MARKET event; at recovery the orders of its frames come later. */
   announcedSequence: number;
 };
 
 export class MarketViews {
+  /** Changes of any market by which lists may differ: of its status or its times, its opening included. */
+  listChanges = 0;
   readonly statusChanged = new Signal<{ readonly market: number; readonly status: MarketStatus }>();
+  /** USDC locked for the market's tokens, by market index; 0 for an index without a market. */
+  collateralMicro = new Float64Array(FIRST_MARKETS);
+  /** The part of a decided market's collateral that belongs to no token, in millionths of a micro-USDC; by index. */
+  roundingPpm = new Float64Array(FIRST_MARKETS);
   readonly #markets: (MarketView | undefined)[] = [];
 
   /** Every market that a shard has opened has an index below this. */
@@ -75,11 +82,6 @@ export class MarketViews {
     return this.#of(market).endMs;
   }
 
-  /** USDC locked for the market's tokens; 0 for an index without a market. */
-  collateralMicro(market: number): number {
-    return this.#markets[market]?.collateralMicro ?? 0;
-  }
-
   /** The payout of a Yes token of a decided market, in PPM; a No token pays the remainder to PPM. */
   payoutYesPpm(market: number): number {
     return this.#of(market).payoutYesPpm;
@@ -93,11 +95,6 @@ export class MarketViews {
   /** The time at which every holder had been paid; 0 before. */
   settledMs(market: number): number {
     return this.#of(market).settledMs;
-  }
-
-  /** The part of a decided market's collateral that belongs to no token, in millionths of a micro-USDC. */
-  roundingPpm(market: number): number {
-    return this.#of(market).roundingPpm;
   }
 
   /** The last public sequence: the views contain the effects of every frame up to it. */
@@ -114,19 +111,21 @@ export class MarketViews {
 
   apply(shard: number, words: Uint32Array, word: number): void {
     const market = words[word + ANY_EVENT.market];
-    const before = this.#markets[market]?.status;
+    const { status: before, startMs, endMs } = this.#markets[market] ?? {};
     const known = this.#markets[market] ?? this.#open(shard, market, words, word);
     known.status = words[word + EVENT.MARKET.status] as MarketStatus;
     known.feeBps = words[word + EVENT.MARKET.feeBps];
     known.startMs = readSafe(words, word + EVENT.MARKET.startMs);
     known.endMs = readSafe(words, word + EVENT.MARKET.endMs);
-    known.collateralMicro = readSigned(words, word + EVENT.MARKET.collateralMicro);
+    this.collateralMicro[market] = readSigned(words, word + EVENT.MARKET.collateralMicro);
     known.payoutYesPpm = words[word + EVENT.MARKET.payoutYesPpm];
     known.resolvedMs = readSafe(words, word + EVENT.MARKET.resolvedMs);
     known.settledMs = readSafe(words, word + EVENT.MARKET.settledMs);
-    known.roundingPpm = readSafe(words, word + EVENT.MARKET.roundingPpm);
+    this.roundingPpm[market] = readSafe(words, word + EVENT.MARKET.roundingPpm);
     known.announcedSequence = readSafe(words, word + EVENT.MARKET.lastMarketSequence);
-    if (known.status !== before) this.statusChanged.notify({ market, status: known.status });
+    const hasOtherStatus = known.status !== before;
+    if (hasOtherStatus || known.startMs !== startMs || known.endMs !== endMs) this.listChanges++;
+    if (hasOtherStatus) this.statusChanged.notify({ market, status: known.status });
   }
 
   /** Called when the views hold all orders of a shard that has recovered. */
@@ -142,6 +141,8 @@ export class MarketViews {
 
   #open(shard: number, market: number, words: Uint32Array, word: number): MarketView {
     while (this.#markets.length < market) this.#markets.push(undefined);
+    this.collateralMicro = grown(this.collateralMicro, market + 1);
+    this.roundingPpm = grown(this.roundingPpm, market + 1);
     const uuid = new Uint8Array(UUID_BYTES);
     new Uint32Array(uuid.buffer).set(
       words.subarray(word + EVENT.MARKET.uuid, word + EVENT.MARKET.uuid + UUID_BYTES / 4),
@@ -154,11 +155,9 @@ export class MarketViews {
       feeBps: 0,
       startMs: 0,
       endMs: 0,
-      collateralMicro: 0,
       payoutYesPpm: 0,
       resolvedMs: 0,
       settledMs: 0,
-      roundingPpm: 0,
       sequence: 0,
       announcedSequence: 0,
     };

@@ -1,25 +1,20 @@
 /**
  * The demo: the first start fills an empty data directory with it, so that the exchange can be tried at once. It has a
- * small catalogue (data/demo/catalogue.json), two funded accounts, and two-sided books in some of the markets, which
- * one of the accounts quotes over HTTP like any other client.
+ * catalogue (data/demo/), imported like any other, two funded accounts, and two-sided books in some of the markets,
+ * which one of the accounts quotes over HTTP like any other client.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCOPE_NAMES } from '../../shared/api/accounts.ts';
-import { MARKET_STATUS, MOVEMENT, OUTCOME, type Outcome, SELF_TRADE } from '../../shared/base/codes.ts';
+import { MOVEMENT, OUTCOME, type Outcome, SELF_TRADE } from '../../shared/base/codes.ts';
 import { tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
 import { toScopeMask } from '../access/scopes.ts';
-import {
-  completeEventDetails,
-  completeMarketDetails,
-  DEFAULT_MIN_ORDER_ATOMIC,
-  DEFAULT_TICKS_PER_UNIT,
-} from '../operator/marketDetails.ts';
 import type { Logger } from '../process/log.ts';
-import type { EventDetails, MarketDetails, MarketEntry } from '../store/catalog.ts';
+import type { MarketEntry } from '../store/catalog.ts';
+import { demoCatalogue, readDemoFile } from './demoCatalogue.ts';
 import type { Exchange } from './exchange.ts';
 
 /** data/live/demo.json, readable by the owner alone: `npm run order` signs with it. */
@@ -42,31 +37,11 @@ type DemoAccount = {
 
 export type OpenedDemo = { readonly demo: Demo; readonly isNew: boolean };
 
-type CatalogueEvent = Partial<EventDetails> & {
-  slug: string;
-  title: string;
-  category: string;
-  starts_in_hours: number;
-  markets: CatalogueMarket[];
-};
-
-type CatalogueMarket = Partial<MarketDetails> & {
-  title: string;
-  description: string;
-  trading_starts_in_hours?: number;
-  ends_in_hours: number;
-  ticks_per_unit?: number;
-  min_order_size_atomic?: string;
-  book?: DemoBook;
-};
-
 /** Price and size of each level, in Yes terms. */
 type DemoBook = { bids: [price: string, size: string][]; asks: [price: string, size: string][] };
 
 type DemoMarket = { readonly market: MarketEntry; readonly book: DemoBook };
 
-const CATALOGUE_URL = new URL('../../data/demo/catalogue.json', import.meta.url);
-const HOUR_MS = 3_600_000;
 const FUNDS_MICRO = 10_000_000_000;
 /** The printed order bids 0.55 for Yes; the first market of this event has an offer at that price. */
 const EXAMPLE_EVENT = 'general-election';
@@ -123,45 +98,20 @@ async function makeAccount({ stores, trading, clock }: Exchange, name: string): 
 }
 
 /** @returns the markets that get a book. */
-async function makeCatalogue(exchange: Exchange): Promise<DemoMarket[]> {
-  const { events } = JSON.parse(readFileSync(CATALOGUE_URL, 'utf8')) as { events: CatalogueEvent[] };
-  const quoted: DemoMarket[] = [];
-  for (const { slug, starts_in_hours, markets, ...details } of events) {
-    const nowMs = exchange.clock.nowMs();
-    const startsAt = new Date(nowMs + starts_in_hours * HOUR_MS).toISOString();
-    const complete = completeEventDetails({ ...details, start_time: startsAt }, nowMs);
-    const event = exchange.stores.control.catalog.createEvent(slug, complete, nowMs);
-    for (const fields of markets) {
-      const market = await makeMarket(exchange, event.id, details.category, fields);
-      if (fields.book !== undefined) quoted.push({ market, book: fields.book });
-    }
-  }
-  return quoted;
-}
-
-async function makeMarket(
-  { trading, clock, config }: Exchange,
-  eventId: string,
-  category: string,
-  fields: CatalogueMarket,
-): Promise<MarketEntry> {
-  const { trading_starts_in_hours, ends_in_hours, ticks_per_unit, min_order_size_atomic, book: _, ...details } = fields;
-  const nowMs = clock.nowMs();
-  const opened = await trading.marketCommands.open({
-    eventId,
-    ticksPerUnit: ticks_per_unit ?? DEFAULT_TICKS_PER_UNIT,
-    minOrderAtomic: Number(min_order_size_atomic ?? DEFAULT_MIN_ORDER_ATOMIC),
-    tokenIds: null,
-    opening: {
-      status: trading_starts_in_hours === undefined ? MARKET_STATUS.ACTIVE : MARKET_STATUS.PENDING,
-      feeBps: config.feeBps,
-      startMs: nowMs + (trading_starts_in_hours ?? 0) * HOUR_MS,
-      endMs: nowMs + ends_in_hours * HOUR_MS,
-    },
-    details: completeMarketDetails({ ...details, category }),
+async function makeCatalogue({ stores, trading, clock }: Exchange): Promise<DemoMarket[]> {
+  const { catalog, liveScores } = stores.control;
+  const { lines, scores } = demoCatalogue(clock.nowMs());
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const report = await trading.catalogueImport.run(Buffer.from(text));
+  const failed = report.lines.find(({ result }) => result === 'failed');
+  if (failed !== undefined) throw new Error(`demo: line ${failed.line} of the catalogue: ${failed.error}`);
+  for (const [slug, score] of scores) liveScores.set(catalog.eventBySlug(slug)!.index, score, clock.nowMs());
+  await liveScores.durable();
+  const books = readDemoFile<Record<string, DemoBook>>('books.json');
+  return catalog.markets.flatMap((market) => {
+    const book = books[market.details.external_event_id ?? ''];
+    return book === undefined ? [] : [{ market, book }];
   });
-  if (!('market' in opened)) throw new Error(`demo: ${details.title} could not be opened`);
-  return opened.market;
 }
 
 /** An offer of Yes at p is a bid for No at 1 - p, so both sides can be quoted with USDC alone. */

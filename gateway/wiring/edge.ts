@@ -10,12 +10,15 @@ import { Administrators } from '../access/administrators.ts';
 import { AdminToken } from '../access/adminToken.ts';
 import { Authenticator } from '../access/authenticator.ts';
 import { NonceMemory } from '../access/nonces.ts';
+import { BOOTSTRAP } from '../access/principal.ts';
 import { RefusedLogins } from '../audit/refusedLogins.ts';
 import { AuditStage } from '../audit/stage.ts';
 import { Cors } from '../http/cors.ts';
+import { TextsInTurns } from '../http/pieces.ts';
 import type { AuditTrail } from '../http/pipeline.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
+import { SharedAnswers } from '../http/sharedAnswers.ts';
 import { Answers } from '../idempotency/answers.ts';
 import { KeysInFlight } from '../idempotency/keysInFlight.ts';
 import { IdempotencyStage } from '../idempotency/stage.ts';
@@ -65,6 +68,7 @@ export class Edge {
   readonly #options: EdgeOptions;
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
+  readonly #adminToken: AdminToken;
   readonly #limiter: Limiter | null;
   readonly #badSignatures: BadSignatures | null;
   readonly #connectionLimits: ConnectionLimits;
@@ -75,6 +79,7 @@ export class Edge {
     const { config, clock, log, stores, trading, feed } = options;
     const { catalog, keys, operators } = stores.control;
     this.#options = options;
+    this.#adminToken = new AdminToken(stores.control.adminToken.token);
     this.answers = new Answers({
       path: join(config.dataDir, 'idempotency.db'),
       sync: config.journalSync,
@@ -96,6 +101,7 @@ export class Edge {
       catalog,
       clock,
       log,
+      areOrdersUnderway: () => trading.link.inFlight > 0,
     });
     keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));
     operators.revoked.subscribe((operatorId) => feed.disconnectAll(operatorId));
@@ -126,6 +132,21 @@ export class Edge {
     return this.#server.reloadTls();
   }
 
+  /** A feed that was opened with the token before is closed. @returns false if it is the same. */
+  replaceAdminToken(token: string): boolean {
+    const isReplaced = this.#adminToken.replace(token);
+    if (isReplaced) this.#options.feed.disconnectAll(BOOTSTRAP.operatorId);
+    return isReplaced;
+  }
+
+  /** Accounts with an open socket are online, as those that make a request are. */
+  noteOnline(): void {
+    const { clock, stores } = this.#options;
+    const nowMs = clock.nowMs();
+    for (const account of this.stream.accounts()) stores.control.onlineAccounts.note(account, nowMs);
+    stores.control.onlineAccounts.save(nowMs);
+  }
+
   /** The state of the exchange as one object, for the administrator's feed. */
   stats(): object {
     const { stores, trading, clock } = this.#options;
@@ -148,13 +169,13 @@ export class Edge {
   }
 
   #makeServer(): HttpServer {
-    const { config, clock, log, stores, lifecycle, startedSec } = this.#options;
-    const { keys, adminToken, operators, platform, tradingTimeouts } = stores.control;
+    const { config, clock, log, stores, trading, lifecycle, startedSec } = this.#options;
+    const { keys, operators, platform, tradingTimeouts, onlineAccounts } = stores.control;
     return new HttpServer({
       config,
       routes: this.#routes(),
       authenticator: new Authenticator(keys, new NonceMemory(startedSec, keys)),
-      administrators: new Administrators(new AdminToken(adminToken.token), operators),
+      administrators: new Administrators(this.#adminToken, operators),
       audit: this.#auditTrail(),
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
       limiter: this.#limiter,
@@ -164,9 +185,11 @@ export class Edge {
       clock,
       log,
       isReady: () => lifecycle.isReady,
+      areOrdersUnderway: () => trading.link.inFlight > 0,
       isPaused: () => platform.paused,
       drill: () => this.#drills.refusal,
       isDiskLow: () => this.disk.isLow,
+      onSigned: (account, nowMs) => onlineAccounts.note(account, nowMs),
       timeoutEndMs: (account, nowMs) => tradingTimeouts.activeTimeout(account, nowMs)?.endsMs ?? 0,
       webSocket: {
         path: STREAM_PATH,
@@ -209,15 +232,18 @@ export class Edge {
   }
 
   #routes(): Route[] {
-    const { config, clock, stores, trading, feed, onError } = this.#options;
+    const { config, clock, log, stores, trading, feed, onError } = this.#options;
     const { control, views, queries, volumes } = stores;
-    const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, rotation, fourEyes } = trading;
+    const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, deployment, rotation, fourEyes } =
+      trading;
     return routeTable({
       config,
       clock,
+      log,
       control,
       audit: stores.audit,
       marketCommands,
+      catalogueImport: trading.catalogueImport,
       funding,
       restrictions,
       groups,
@@ -225,11 +251,14 @@ export class Edge {
       engine,
       queries,
       volumes,
+      sharedAnswers: new SharedAnswers(clock),
+      texts: new TextsInTurns(() => trading.link.inFlight > 0),
       stream: this.stream,
       limiter: this.#limiter,
       badSignatures: this.#badSignatures,
       deadMansSwitch,
       rotation,
+      deployment,
       fourEyes,
       drills: this.#drills,
       feed,

@@ -63,6 +63,7 @@ export class EngineThreads {
       journalPaths,
       journalKey,
       readDbPath,
+      catalogFeed: stores.catalogFeed,
       directory,
       progress,
       chainId,

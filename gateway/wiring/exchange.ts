@@ -24,6 +24,7 @@ import { DoorClosedError, requireTls } from '../http/door.ts';
 import { refuse } from '../http/respond.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { AdminFeed } from '../operator/feed.ts';
+import { readAdminToken } from '../process/adminTokenFile.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { Edge } from './edge.ts';
@@ -84,6 +85,7 @@ export class Exchange {
       log,
       feed,
       lifecycle,
+      defaultFeeBps: config.feeBps,
       waitingPlacements: waitingPlacements(isNative(config.verifier)),
       onHandlerError: onError,
       onFatal,
@@ -115,6 +117,7 @@ export class Exchange {
         this.trading.link,
         this.trading.deadMansSwitch,
         this.trading.rotation,
+        this.trading.deployment,
         this.trading.restrictions,
         this.trading.fourEyes,
         stores.audit,
@@ -126,6 +129,7 @@ export class Exchange {
       answers: this.#edge.answers,
       control: stores.control,
       journalHeads: stores.control.journalHeads,
+      noteOnline: () => this.#edge.noteOnline(),
       log,
     });
   }
@@ -143,8 +147,33 @@ export class Exchange {
     return this.#edge.adminPort;
   }
 
-  /** The files of TLS have changed. When they cannot be used, the former certificate stays in use. */
-  async reloadTls(): Promise<void> {
+  /** True if there are files that can be read again without a restart. */
+  get isReloadable(): boolean {
+    return this.config.tls !== null || this.config.adminTokenFile !== null;
+  }
+
+  /** Those files have changed. What cannot be used changes nothing. */
+  async reload(): Promise<void> {
+    this.#reloadAdminToken();
+    if (this.config.tls !== null) await this.#reloadTls();
+  }
+
+  /** RULES.md 9.50. */
+  #reloadAdminToken(): void {
+    try {
+      const token = readAdminToken(this.config);
+      if (token === null || !this.#edge.replaceAdminToken(token)) return;
+      this.#log.warn('the administrator token is the one that is in ADMIN_TOKEN_FILE now');
+      // A token that may be known to others is replaced at once, also while the log cannot be written.
+      this.stores.audit.append({ event: 'admin_token_replaced' }, true).catch((error) => {
+        this.#log.error({ err: error }, 'the audit log owes a record');
+      });
+    } catch (error) {
+      this.#log.error({ err: error }, 'the administrator token was not changed');
+    }
+  }
+
+  async #reloadTls(): Promise<void> {
     try {
       await this.#edge.reloadTls();
       this.#log.info('new connections get the certificate that is in the files now');
@@ -163,6 +192,7 @@ export class Exchange {
     await this.#edge.stop();
     await this.#threads.stopShards();
     this.#periodicTasks.saveHeads();
+    this.#periodicTasks.noteOnline();
     await this.trading.stop();
     await this.#threads.stopFollowers();
     await this.stores.close();
@@ -178,10 +208,13 @@ export class Exchange {
     await trading.rotation.finish();
     requireContracts(control.contracts, views.contracts);
     const isStopped = (): boolean => this.#lifecycle.isDraining;
+    const firstKeys = awaitFirstKeys({ answers: this.#edge.answers, queries, progress, isStopped, log: this.#log });
     await Promise.all([
       awaitNonceWindow(this.#startedSec, this.clock),
-      awaitReadModel(progress).then(() => this.#periodicTasks.refreshVolumes()),
-      awaitFirstKeys({ answers: this.#edge.answers, queries, progress, isStopped, log: this.#log }),
+      // One query after the other: for two at once the pool would start its second thread.
+      Promise.all([awaitReadModel(progress, control.catalog.revisions.current), firstKeys]).then(() =>
+        this.#periodicTasks.refreshAllVolumes(),
+      ),
       this.#edge.disk.start(),
     ]);
     await this.#catchUpTime();

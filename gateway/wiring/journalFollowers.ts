@@ -4,12 +4,14 @@
  * Owner: the gateway thread.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
-import type { ProjectorOptions, SnapshotOptions } from '../../shared/wire/threads.ts';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+import type { ProjectorOptions, ProjectorPort, SnapshotOptions } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import type { CatalogFeed } from './catalogFeed.ts';
 
-type JournalFollowersOptions = ProjectorOptions & SnapshotOptions & { readonly log: Logger };
+type JournalFollowersOptions = ProjectorOptions &
+  SnapshotOptions & { readonly catalogFeed: CatalogFeed; readonly log: Logger };
 
 /** A stop waits at most this long for last snapshots, which shorten the next start; its other steps need time too. */
 const LAST_SNAPSHOT_MS = 4000;
@@ -19,20 +21,19 @@ export class JournalFollowers {
   readonly #projector: SupervisedThread;
   readonly #snapshots: SupervisedThread;
 
-  constructor({ log, readDbPath, ...snapshots }: JournalFollowersOptions) {
+  constructor({ log, readDbPath, catalogFeed, ...snapshots }: JournalFollowersOptions) {
     const { journalPaths, journalKey, progress } = snapshots;
     this.#log = log;
-    this.#projector = this.#supervise('projector', '../../engine/projector/main.ts', {
-      journalPaths,
-      journalKey,
-      readDbPath,
-      progress,
-    } satisfies ProjectorOptions);
-    this.#snapshots = this.#supervise(
-      'snapshots',
-      '../../engine/snapshot/main.ts',
-      snapshots satisfies SnapshotOptions,
-    );
+    this.#projector = this.#supervise('projector', () => {
+      const catalogPort = catalogFeed.connect();
+      const options = { journalPaths, journalKey, readDbPath, progress, catalogPort };
+      const workerData = options satisfies ProjectorOptions & ProjectorPort;
+      return { entry: '../../engine/projector/main.ts', options: { workerData, transferList: [catalogPort] } };
+    });
+    this.#snapshots = this.#supervise('snapshots', () => {
+      const workerData = snapshots satisfies SnapshotOptions;
+      return { entry: '../../engine/snapshot/main.ts', options: { workerData } };
+    });
   }
 
   /** Called once the shards have stopped. */
@@ -41,10 +42,13 @@ export class JournalFollowers {
     await Promise.all([this.#snapshots.terminate(), this.#projector.terminate()]);
   }
 
-  #supervise(name: string, entry: string, workerData: ProjectorOptions | SnapshotOptions): SupervisedThread {
+  #supervise(name: string, prepare: () => { entry: string; options: WorkerOptions }): SupervisedThread {
     return new SupervisedThread({
       name,
-      launch: () => new Worker(new URL(entry, import.meta.url), { workerData, name }),
+      launch: () => {
+        const { entry, options } = prepare();
+        return new Worker(new URL(entry, import.meta.url), { ...options, name });
+      },
       onEnd: (error) => {
         if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);
         return true;

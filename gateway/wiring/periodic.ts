@@ -19,6 +19,8 @@ type PeriodicTaskOptions = {
   readonly answers: Answers;
   readonly control: Pick<Control, 'reserve' | 'changes'>;
   readonly journalHeads: JournalHeads;
+  /** Notes which accounts are there. */
+  readonly noteOnline: () => void;
   readonly log: Logger;
 };
 
@@ -34,6 +36,10 @@ const ANSWERS_MS = 10_000;
 const CONTROL_MS = 5000;
 /** Time between two notes in control.db of how far the journals go, which shards say every ten seconds. */
 const HEADS_MS = 30_000;
+/** The volumes of 24 hours in answers are at most ten seconds old (RULES.md 13.8). */
+const VOLUMES_24H_MS = 8000;
+/** Time between two notes of the accounts that have a socket open. */
+const ONLINE_MS = 60_000;
 
 export class PeriodicTasks {
   readonly #options: PeriodicTaskOptions;
@@ -50,6 +56,7 @@ export class PeriodicTasks {
         for (const each of ticking) each.tick();
       }, TICK_MS),
       setInterval(() => this.refreshVolumes(), VOLUMES_MS),
+      setInterval(() => this.refreshVolumes24h(), VOLUMES_24H_MS),
       setInterval(() => feed.report('stats', stats), STATS_MS),
       setInterval(() => answers.tick(), ANSWERS_MS),
       setInterval(() => {
@@ -57,6 +64,7 @@ export class PeriodicTasks {
         control.reserve.refill();
       }, CONTROL_MS),
       setInterval(() => this.saveHeads(), HEADS_MS),
+      setInterval(() => this.noteOnline(), ONLINE_MS),
     ];
   }
 
@@ -68,6 +76,26 @@ export class PeriodicTasks {
   async refreshVolumes(): Promise<void> {
     const { volumes, log } = this.#options;
     await volumes.refresh().catch((error) => log.warn({ err: error }, 'volumes could not be read'));
+  }
+
+  async refreshAllVolumes(): Promise<void> {
+    await this.refreshVolumes();
+    await this.refreshVolumes24h();
+  }
+
+  async refreshVolumes24h(): Promise<void> {
+    const { volumes, log } = this.#options;
+    await volumes.refresh24h().catch((error) => log.warn({ err: error }, 'volumes of 24 hours could not be read'));
+  }
+
+  /** When the disk is full, they are noted later. */
+  noteOnline(): void {
+    const { noteOnline, log } = this.#options;
+    try {
+      noteOnline();
+    } catch (error) {
+      log.warn({ err: error }, 'accounts that are online could not be noted in control.db');
+    }
   }
 
   /** When the disk is full, control.db keeps older heads: it then says less of the journals, but nothing wrong. */

@@ -46,9 +46,12 @@ export function awaitFirstKeys({ log, ...options }: CatchUpOptions & { readonly 
   return Promise.race([done, sleep(KEYS_WAIT_MS, undefined, { ref: false })]);
 }
 
-/** Waits until the read model shows what the shards have recovered, or until READ_MODEL_WAIT_MS have passed. */
-export async function awaitReadModel(progress: Progress): Promise<void> {
-  const waits: Promise<boolean>[] = [];
+/**
+ * Waits until the read model shows what the shards have recovered, and the catalogue up to this revision, or until
+ * READ_MODEL_WAIT_MS have passed.
+ */
+export async function awaitReadModel(progress: Progress, catalogRevision: number): Promise<void> {
+  const waits = [progress.awaitCatalog(catalogRevision, READ_MODEL_WAIT_MS)];
   for (let shard = 0; shard < progress.shards; shard++) {
     waits.push(progress.awaitProjected(shard, progress.committed(shard), READ_MODEL_WAIT_MS));
   }

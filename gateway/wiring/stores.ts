@@ -17,6 +17,7 @@ import { type Control, openControl } from '../store/control.ts';
 import { journalPath } from '../store/journalFiles.ts';
 import { PrivateLog } from '../stream/private/log.ts';
 import { Views } from '../views/index.ts';
+import { CatalogFeed } from './catalogFeed.ts';
 import { explain } from './readiness.ts';
 
 export class Stores {
@@ -28,6 +29,7 @@ export class Stores {
   readonly progressMemory: SharedArrayBuffer;
   readonly progress: Progress;
   readonly queries: QueryPool;
+  readonly catalogFeed: CatalogFeed;
   readonly volumes: Volumes;
   readonly privateLog: PrivateLog;
   /** By shard. */
@@ -52,9 +54,11 @@ export class Stores {
       readDbPath: this.readDbPath,
       progress: this.progressMemory,
       lastAcknowledged: (account, shard) => this.views.lastAcknowledged(account, shard),
+      lastMarketChange: (shard) => this.views.lastMarketChange(shard),
       inGroup: (record, group) => orderGroups.withGroupName(record, group),
     });
-    this.volumes = new Volumes(this.queries);
+    this.catalogFeed = new CatalogFeed(catalog, this.progress);
+    this.volumes = new Volumes(this.queries, clock);
     this.privateLog = new PrivateLog({ directory: join(dataDir, 'private'), shards });
   }
 

@@ -7,7 +7,9 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
 import { FourEyes } from '../operator/approvals.ts';
 import { approvedChanges } from '../operator/approvedChanges.ts';
+import { CatalogueImport } from '../operator/catalogueImport.ts';
 import { ContractRotation } from '../operator/contractRotation.ts';
+import { Deployment, ledgerDeployer } from '../operator/deployment.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Funding } from '../operator/funding.ts';
 import { MarketCommands } from '../operator/markets.ts';
@@ -28,6 +30,7 @@ type TradingOptions = {
   readonly log: Logger;
   readonly feed: AdminFeed;
   readonly lifecycle: Lifecycle;
+  readonly defaultFeeBps: number;
   /** The placements that should wait for one shard at once. */
   readonly waitingPlacements: number;
   /** A reply handler has failed: the request in `context` has to be answered. */
@@ -40,16 +43,19 @@ export class Trading {
   readonly link: ShardLink;
   readonly engine: ShardClient;
   readonly marketCommands: MarketCommands;
+  readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
   readonly groups: GroupCommands;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
+  readonly deployment: Deployment;
   readonly fourEyes: FourEyes;
   readonly #log: Logger;
   readonly #feed: AdminFeed;
 
-  constructor({ stores, clock, log, feed, lifecycle, waitingPlacements, onHandlerError, onFatal }: TradingOptions) {
+  constructor(options: TradingOptions) {
+    const { stores, clock, log, feed, lifecycle, defaultFeeBps, waitingPlacements, onHandlerError, onFatal } = options;
     const { control, views, queries, privateLog, progress } = stores;
     const { shards } = control;
     this.#log = log;
@@ -67,6 +73,14 @@ export class Trading {
     this.link = new ShardLink({ shards, views, follower, waitingPlacements, clock, onHandlerError, onFatal });
     this.engine = new ShardClient(this.link);
     this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock);
+    this.catalogueImport = new CatalogueImport({
+      catalog: control.catalog,
+      states: views.markets,
+      marketCommands: this.marketCommands,
+      checkpoint: () => control.changes.checkpoint(),
+      defaultFeeBps,
+      clock,
+    });
     this.funding = new Funding(control.movements, this.engine, control.accountStates, clock);
     this.restrictions = new Restrictions({
       shards,
@@ -94,6 +108,12 @@ export class Trading {
         log.warn(contractsOf(contracts), 'orders are signed for these now');
         feed.publish('contracts_changed', contractsOf(contracts));
       },
+    });
+    this.deployment = new Deployment({
+      catalog: control.catalog,
+      deployer: ledgerDeployer(() => control.contracts.current.marketFactory),
+      clock,
+      log,
     });
     this.fourEyes = this.#makeFourEyes(stores, clock);
     views.markets.statusChanged.subscribe(({ market, status }) => {

@@ -8,6 +8,7 @@ const AUDIT_EVENTS = [
   'interrupted',
   'logins_refused',
   'approval_finished',
+  'admin_token_replaced',
   'start',
   'stop',
   'gap',

@@ -29,6 +29,10 @@ export const UNITS = { type: 'string', pattern: '^(?:0|[1-9][0-9]*)$', examples:
 /** USDC per token, exact: "0.65". */
 export const PRICE = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]+)?$', examples: ['0.65'] } as const;
 export const TEXT = { type: 'string', examples: ['Will it rain tomorrow?'] } as const;
+/** Dollars, exact, in the shortest form. */
+export const USD = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]{1,6})?$', examples: ['6.5'] } as const;
+/** The public name of an account (RULES.md 13.3). */
+export const HANDLE = { type: 'string', examples: ['anon-K7QD'] } as const;
 export const MESSAGE_TEXT = { type: 'string', examples: ['done'] } as const;
 export const COUNT = { type: 'integer', minimum: 0, examples: [3] } as const;
 export const FLAG = { type: 'boolean' } as const;

@@ -1,6 +1,7 @@
 /** An account's past, page by page: its orders and its trades, and what they are asked for by. */
 import { ORDER_STATUS_NAMES, OUTCOME } from '../base/codes.ts';
-import { COUNT, FLAG, OFFSET, OUTCOME_INDEX, PRICE, SIDE_FIELD, SINCE, TIME, UNITS, UUID } from './fields.ts';
+import { COUNT, OFFSET, OUTCOME_INDEX, PRICE, SIDE_FIELD, SINCE, TIME, UNITS, UUID } from './fields.ts';
+import { COUNT_IS_ESTIMATE } from './markets.ts';
 import { ORDER_FIELDS, TAGS } from './orders.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
@@ -16,9 +17,8 @@ const USER_ORDER = object(
 export type UserOrder = FromSchema<typeof USER_ORDER>;
 
 const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
-const FLOOR = { count_is_estimate: described(FLAG, 'True: there are at least `total`. Otherwise absent.') } as const;
 export type Page = { total: number; limit: number; offset: number; count_is_estimate?: boolean };
-export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE }, FLOOR);
+export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE }, COUNT_IS_ESTIMATE);
 export type UserOrders = FromSchema<typeof USER_ORDERS>;
 
 const USER_TRADE = object({
@@ -40,7 +40,7 @@ const USER_TRADE = object({
   matched_at: TIME,
 });
 export type UserTrade = FromSchema<typeof USER_TRADE>;
-export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE }, FLOOR);
+export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE }, COUNT_IS_ESTIMATE);
 export type UserTrades = FromSchema<typeof USER_TRADES>;
 
 const HISTORY_LIMIT = 50;

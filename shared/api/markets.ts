@@ -1,8 +1,9 @@
-/** Markets, events, books and prices, and the administrator's commands for the catalogue. */
+/** Markets, books and prices, and the administrator's commands for markets. */
 import { MARKET_STATUS_NAMES, OUTCOME, TICKS_PER_UNIT } from '../base/codes.ts';
 import { MAX_SAFE } from '../base/int.ts';
 import { PPM } from '../base/payout.ts';
 import {
+  ADDRESS,
   AMOUNT,
   COUNT,
   FLAG,
@@ -26,13 +27,21 @@ const FEE_BPS = { type: 'integer', minimum: 0, maximum: 10_000, examples: [50] }
 const NUMBER = { type: 'number', examples: [0.5] } as const;
 const PERCENTAGES = arrayOf({ type: 'integer', minimum: 0, maximum: 100, examples: [65] });
 const SOURCES = arrayOf(object({ name: TEXT, url: { type: 'string', examples: ['https://weather.example'] } }));
-const MARKET_STATUS_FIELD = { type: 'string', enum: MARKET_STATUS_NAMES } as const;
+export const MARKET_STATUS_FIELD = { type: 'string', enum: MARKET_STATUS_NAMES } as const;
 /** Kinds of market that a provider may name; without a name it is `other`. */
 const MARKET_TYPES = ['player_prop', 'moneyline', 'spread', 'total', 'other'] as const;
-const EVENT_STATUSES = ['upcoming', 'live', 'ended', 'cancelled'] as const;
-const MARKET_TYPE_FIELD = { type: 'string', enum: MARKET_TYPES } as const;
-const EVENT_STATUS_FIELD = { type: 'string', enum: EVENT_STATUSES } as const;
-const SLUG = { type: 'string', examples: ['who-wins'] } as const;
+/** Of the market's contract; what the exchange trades does not depend on it. */
+const DEPLOY_STATUSES = [
+  'not_deployed',
+  'pending_deploy',
+  'deploying',
+  'deployed',
+  'failed',
+  'permanently_failed',
+] as const;
+export const MARKET_TYPE_FIELD = { type: 'string', enum: MARKET_TYPES } as const;
+
+export const DEPLOYMENT = object({ status: { type: 'string', enum: DEPLOY_STATUSES }, market_id: UUID });
 
 /** The midpoint price of an outcome, as a JSON number. */
 const CURRENT_PRICE = { type: 'number', minimum: 0, maximum: 1, examples: [0.65] } as const;
@@ -47,7 +56,7 @@ export const MARKET = object(
     category: { type: 'string', examples: ['Weather'] },
     external_source: { type: 'string', examples: ['native'] },
     resolution_type: { const: 'binary' },
-    deploy_status: { type: 'string', enum: ['deployed', 'not_deployed'] },
+    deploy_status: { type: 'string', enum: DEPLOY_STATUSES },
     yes_token_id: UINT256,
     no_token_id: UINT256,
     created_at: TIME,
@@ -73,57 +82,30 @@ export const MARKET = object(
     period: TEXT,
     line: NUMBER,
     resolution_source: TEXT,
-    settlement_sources: SOURCES,
+    settlement_sources: orNull(SOURCES),
     open_interest: COUNT,
     volume_24h: COUNT,
-    contract_address: { type: 'string', format: 'address' },
+    contract_address: ADDRESS,
     condition_id: HASH,
     question_id: HASH,
     resolved_at: TIME,
     settled_at: TIME,
+    canonical_sibling_market_id: UUID,
   },
 );
 export type Market = FromSchema<typeof MARKET>;
 
-const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
+export const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
 
-export const MARKETS = object({ markets: arrayOf(MARKET), ...PAGE, next_cursor: orNull(TEXT) });
+export const COUNT_IS_ESTIMATE = {
+  count_is_estimate: described(FLAG, 'True: there are at least `total`. Otherwise absent.'),
+} as const;
+
+export const MARKETS = object({ markets: arrayOf(MARKET), ...PAGE, next_cursor: orNull(TEXT) }, COUNT_IS_ESTIMATE);
 export type Markets = FromSchema<typeof MARKETS>;
 
-export const MARKET_EVENT = object({
-  id: UUID,
-  slug: SLUG,
-  title: TEXT,
-  description: TEXT,
-  status: EVENT_STATUS_FIELD,
-  category: TEXT,
-  sport_league: orNull(TEXT),
-  sport_teams: orNull(arrayOf(TEXT)),
-  image_url: orNull(TEXT),
-  start_time: TIME,
-  external_event_id: TEXT,
-  external_platform: TEXT,
-  external_event_subtitle: orNull(TEXT),
-  external_event_mutually_exclusive: FLAG,
-  market_count: COUNT,
-  created_at: TIME,
-  updated_at: TIME,
-});
-export type MarketEvent = FromSchema<typeof MARKET_EVENT>;
-export const MARKET_EVENTS = object({ events: arrayOf(MARKET_EVENT), ...PAGE });
-
-/** An event with all its markets, in every status, in the order of creation. */
-export const EVENT_WITH_MARKETS = object({
-  slug: SLUG,
-  title: TEXT,
-  status: EVENT_STATUS_FIELD,
-  markets: arrayOf(object({ id: UUID, title: TEXT, status: MARKET_STATUS_FIELD, outcomes: arrayOf(TEXT) })),
-  created_at: TIME,
-});
-export type EventWithMarkets = FromSchema<typeof EVENT_WITH_MARKETS>;
-
-const FILTER = { type: 'string', maxLength: 200 } as const;
-const CATALOG_PAGE = {
+export const FILTER = { type: 'string', maxLength: 200 } as const;
+export const CATALOG_PAGE = {
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   offset: OFFSET,
 } as const;
@@ -141,12 +123,30 @@ export const MARKETS_QUERY = {
     cursor: FILTER,
   },
 } as const;
-export type MarketsQuery = Partial<FromSchema<typeof MARKETS_QUERY>>;
 
-export const EVENTS_QUERY = {
-  type: 'object',
-  properties: { status: FILTER, category: FILTER, search: FILTER, ...CATALOG_PAGE },
-} as const;
+export const CATALOG_METADATA = object({
+  categories: arrayOf({ type: 'string', examples: ['Weather'] }),
+  total_markets: COUNT,
+  active_markets: COUNT,
+});
+export type CatalogMetadata = FromSchema<typeof CATALOG_METADATA>;
+
+export const SPORTS_TAXONOMY = object({
+  sports: arrayOf(
+    object({
+      name: { type: 'string', examples: ['Football'] },
+      leagues: arrayOf(
+        object({
+          name: { type: 'string', examples: ['NFL'] },
+          teams: arrayOf({ type: 'string', examples: ['Bears'] }),
+        }),
+      ),
+    }),
+  ),
+});
+export type SportsTaxonomy = FromSchema<typeof SPORTS_TAXONOMY>;
+
+export type MarketsQuery = Partial<FromSchema<typeof MARKETS_QUERY>>;
 
 /** A level of a book: all its orders at one price. */
 const BOOK_LEVEL = object({
@@ -250,10 +250,15 @@ export const FEE_RATE = object({
 export type FeeRate = FromSchema<typeof FEE_RATE>;
 
 /** Fields of the administrator's commands for the catalogue. A null removes a field. */
-const SHORT_TEXT = { type: 'string', minLength: 1, maxLength: 300, examples: ['Will it rain tomorrow?'] } as const;
-const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, examples: [null] } as const;
-const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
-const LINK = { type: ['string', 'null'], maxLength: 2000, examples: [null] } as const;
+export const SHORT_TEXT = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 300,
+  examples: ['Will it rain tomorrow?'],
+} as const;
+export const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, examples: [null] } as const;
+export const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
+export const LINK = { type: ['string', 'null'], maxLength: 2000, examples: [null] } as const;
 const OPTIONAL_COUNT = { type: ['integer', 'null'], minimum: 0, maximum: MAX_SAFE, examples: [null] } as const;
 const OPTIONAL_HASH = { type: ['string', 'null'], format: 'hash', examples: [null] } as const;
 const OPTIONAL_PERCENTAGES = {
@@ -302,7 +307,6 @@ const MARKET_DETAILS = {
   },
   open_interest: OPTIONAL_COUNT,
   volume_24h: OPTIONAL_COUNT,
-  contract_address: { type: ['string', 'null'], format: 'address', examples: [null] },
   condition_id: OPTIONAL_HASH,
   question_id: OPTIONAL_HASH,
 } as const;
@@ -337,39 +341,6 @@ export const MARKET_PATCH = {
   properties: { ...MARKET_DETAILS, ...MARKET_TERMS, status: MARKET_STATUS_FIELD },
 } as const;
 export type MarketPatch = FromSchema<typeof MARKET_PATCH>;
-
-const EVENT_DETAILS = {
-  title: SHORT_TEXT,
-  description: LONG_TEXT,
-  status: EVENT_STATUS_FIELD,
-  category: SHORT_TEXT,
-  sport_league: OPTIONAL_TEXT,
-  sport_teams: { type: ['array', 'null'], maxItems: 50, items: SHORT_TEXT },
-  image_url: LINK,
-  start_time: TIME,
-  external_event_id: { type: 'string', maxLength: 300, examples: [''] },
-  external_platform: SHORT_TEXT,
-  external_event_subtitle: OPTIONAL_TEXT,
-  external_event_mutually_exclusive: FLAG,
-} as const;
-
-export const NEW_EVENT = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['title'],
-  properties: {
-    ...EVENT_DETAILS,
-    slug: { type: 'string', maxLength: 100, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', examples: ['who-wins'] },
-  },
-} as const;
-export type NewEvent = FromSchema<typeof NEW_EVENT>;
-
-export const EVENT_PATCH = {
-  type: 'object',
-  additionalProperties: false,
-  minProperties: 1,
-  properties: EVENT_DETAILS,
-} as const;
 
 const PAYOUTS = {
   type: 'array',

@@ -77,6 +77,15 @@ export const MARKET_STATUS_NAMES = [
   'cancelled',
 ] as const;
 
+export const DEPLOY_STATUS_NAMES = [
+  'not_deployed',
+  'pending_deploy',
+  'deploying',
+  'deployed',
+  'failed',
+  'permanently_failed',
+] as const;
+
 /** True once the payouts of the outcomes are decided, which is final. */
 export function isDecided(status: number): boolean {
   return status >= MARKET_STATUS.RESOLVED;

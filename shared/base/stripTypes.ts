@@ -7,11 +7,11 @@
  */
 import { type LoadHook, stripTypeScriptTypes } from 'node:module';
 
-/** For `execArgv` of a worker: Node runs this file as its hooks, in their thread. Traces show the same lines. */
+/** For a process or `execArgv` of a worker: its files are stripped already, or Node runs this file as hooks for it. */
 export const STRIPPED_BEFORE = [
   '--disable-warning=ExperimentalWarning',
   '--import',
-  `data:text/javascript,import{register}from'node:module';register(${JSON.stringify(import.meta.url)})`,
+  new URL('./keptSources.mjs', import.meta.url).href,
 ];
 
 /** Called by Node, in the hooks thread. */

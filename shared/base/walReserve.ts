@@ -16,6 +16,7 @@
 import { closeSync, fdatasyncSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { assert } from './assert.ts';
+import { isDiskFull } from './diskFull.ts';
 
 type Connection = {
   readonly inTransaction: boolean;
@@ -40,8 +41,6 @@ const INDEX_BLOCK_FRAMES = 4096;
 const INDEX_HEAD_FRAMES = 34;
 /** Pages of the transaction that stay in its cache and out of the WAL. */
 const CACHE_PAGES = 16;
-/** Errors of a disk without room: for pages of the WAL, and for its index. */
-const NO_ROOM: ReadonlySet<string> = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE']);
 
 export class WalReserve {
   readonly #db: Connection;
@@ -81,7 +80,7 @@ export class WalReserve {
       db.exec('BEGIN IMMEDIATE; CREATE TABLE wal_room (bytes BLOB)');
       db.prepare('INSERT INTO wal_room VALUES (zeroblob(?))').run(bytes + CACHE_PAGES * PAGE_BYTES);
     } catch (error) {
-      if (!NO_ROOM.has(String((error as { code?: unknown }).code))) throw error;
+      if (!isDiskFull(error, this.#path)) throw error;
     } finally {
       if (db.inTransaction) db.exec('ROLLBACK');
       db.pragma(`cache_size = ${cache}`);

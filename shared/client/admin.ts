@@ -1,6 +1,7 @@
 /** The administrator's client: users, keys, deposits and withdrawals, the catalogue and the platform. */
-import { DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
-import { prepareRequest } from './request.ts';
+import { type ImportReport, NDJSON } from '../api/catalogue.ts';
+import { DEFAULT_TIMEOUT_MS, openBody, sendRequest } from './http.ts';
+import { type HeaderFields, prepareRequest } from './request.ts';
 import type {
   AccountStateName,
   ApiKeyList,
@@ -13,9 +14,11 @@ import type {
   Delegates,
   DrillName,
   FundMovement,
+  Indication,
   IssuedApiKey,
   IssuedOperator,
   Ledger,
+  LiveScore,
   Market,
   MarketEvent,
   MarketPatch,
@@ -23,9 +26,11 @@ import type {
   NewApiKey,
   NewContracts,
   NewEvent,
+  NewIndication,
   NewMarket,
   NewMovement,
   NewOperator,
+  NewScore,
   NewUser,
   Operator,
   Operators,
@@ -50,6 +55,9 @@ export class ApprovalNeededError extends Error {
     this.approval = approval;
   }
 }
+
+/** An import of the most lines that a request may have writes to several files and waits for their syncs. */
+const IMPORT_TIMEOUT_MS = 60_000;
 
 export class AdminClient {
   readonly #origin: string;
@@ -135,6 +143,16 @@ export class AdminClient {
     return this.#sendOrAsk('POST', `/admin/users/${encodeURIComponent(userId)}/withdrawals`, movement);
   }
 
+  /** The latest score of an event, in place of the one before. */
+  postScore(eventId: string, score: NewScore): Promise<LiveScore> {
+    return this.#send('POST', `/admin/events/${encodeURIComponent(eventId)}/score`, score);
+  }
+
+  /** The prices at which a desk says it would trade, until they expire. */
+  postIndication(marketId: string, indication: NewIndication): Promise<Indication> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/indications`, indication);
+  }
+
   createEvent(event: NewEvent): Promise<MarketEvent> {
     return this.#send('POST', '/admin/events', event);
   }
@@ -160,6 +178,19 @@ export class AdminClient {
   /** Pays every holder that has not claimed. */
   settleMarket(marketId: string): Promise<Market> {
     return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/settle`);
+  }
+
+  /** Lines of JSON, at most 1,000 and 1 MiB of them, each with an event or a market (RULES.md 9.40). */
+  importCatalogue(lines: string): Promise<ImportReport> {
+    const headers = { ...this.#authorization(), 'content-type': NDJSON };
+    const request = { method: 'POST', path: '/admin/catalogue/import', body: lines, headers };
+    return sendRequest(this.#origin, request, IMPORT_TIMEOUT_MS);
+  }
+
+  /** The whole catalogue as lines that `importCatalogue` reads. */
+  exportCatalogue(): Promise<ReadableStream<Uint8Array>> {
+    const request = prepareRequest('GET', '/admin/catalogue/export', undefined, () => this.#authorization());
+    return openBody(this.#origin, request);
   }
 
   pause(): Promise<Message> {
@@ -232,8 +263,12 @@ export class AdminClient {
   }
 
   #send<T>(method: string, path: string, payload?: unknown): Promise<T> {
-    const request = prepareRequest(method, path, payload, () => ({ authorization: `Bearer ${this.#token}` }));
+    const request = prepareRequest(method, path, payload, () => this.#authorization());
     return sendRequest(this.#origin, request, this.#timeoutMs);
+  }
+
+  #authorization(): HeaderFields {
+    return { authorization: `Bearer ${this.#token}` };
   }
 }
 

@@ -21,14 +21,21 @@ import type {
   Book,
   BookOfOrders,
   BothBooks,
+  BrowsedEvents,
+  BrowsedQuotes,
+  BrowseQuery,
   CancelAllResponse,
   CancelMarketResponse,
   CancelReplaceResponse,
+  CatalogMetadata,
   ClaimResponse,
+  EventsQuery,
+  EventView,
   FeeRate,
   FullSets,
   HeartbeatResponse,
   Market,
+  MarketEvents,
   Markets,
   MarketsQuery,
   Message,
@@ -42,6 +49,8 @@ import type {
   QueuePosition,
   RateLimits,
   Redeemable,
+  RelatedMarkets,
+  SportsTaxonomy,
   Status,
   TickSize,
   TombstoneResponse,
@@ -238,8 +247,37 @@ export class ExchangeClient {
     return this.#sendSigned('GET', `/v1/market-data/${segment(marketId)}/fee-rate`);
   }
 
+  /** Events with what a page about many of them shows; with `quotes_only` perhaps only the quotes of their markets. */
+  browseEvents(query: Partial<BrowseQuery> = {}): Promise<BrowsedEvents | BrowsedQuotes> {
+    return this.#sendPublic(withQuery('/v1/events/browse', query));
+  }
+
+  /** An event with everything that its page shows. */
+  eventView(slug: string): Promise<EventView> {
+    return this.#sendPublic(`/v1/events/${segment(slug)}/view`);
+  }
+
+  /** The other markets of the same event or series. */
+  relatedMarkets(marketId: string): Promise<RelatedMarkets> {
+    return this.#sendPublic(`/v1/markets/${segment(marketId)}/related`);
+  }
+
   markets(query: MarketsQuery = {}): Promise<Markets> {
     return this.#sendPublic(withQuery('/v1/markets', query));
+  }
+
+  /** The categories of the markets, and how many markets there are. */
+  marketsMetadata(): Promise<CatalogMetadata> {
+    return this.#sendPublic('/v1/markets/metadata');
+  }
+
+  /** The leagues of the events and their teams. */
+  sportsTaxonomy(): Promise<SportsTaxonomy> {
+    return this.#sendPublic('/v1/sports/taxonomy');
+  }
+
+  events(query: EventsQuery = {}): Promise<MarketEvents> {
+    return this.#sendPublic(withQuery('/v1/events', query));
   }
 
   market(marketId: string): Promise<Market> {

@@ -42,15 +42,15 @@ export async function sendRequest<T>(
   const text = await response.text();
   const value = parseJson(text);
   if (response.ok && value !== undefined) return value as T;
-  const { error, code, details } = (value ?? {}) as { error?: string; code?: string; details?: unknown };
-  const retryAfter = response.headers.get('retry-after');
-  throw new ApiError(
-    response.status,
-    code ?? 'UNKNOWN',
-    error ?? `unexpected answer with HTTP status ${response.status}`,
-    details,
-    retryAfter === null ? null : Number(retryAfter),
-  );
+  throw refusalOf(response, value);
+}
+
+/** The body of a 2xx answer as it arrives, for answers of any length; any other answer rejects with an ApiError. */
+export async function openBody(origin: string, request: PreparedRequest): Promise<ReadableStream<Uint8Array>> {
+  const { method, headers } = request;
+  const response = await fetch(origin + request.path, { method, headers, redirect: 'error' });
+  if (response.ok && response.body !== null) return response.body;
+  throw refusalOf(response, parseJson(await response.text()));
 }
 
 function parseJson(text: string): unknown {
@@ -59,4 +59,16 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function refusalOf({ status, headers }: Response, value: unknown): ApiError {
+  const { error, code, details } = (value ?? {}) as { error?: string; code?: string; details?: unknown };
+  const retryAfter = headers.get('retry-after');
+  return new ApiError(
+    status,
+    code ?? 'UNKNOWN',
+    error ?? `unexpected answer with HTTP status ${status}`,
+    details,
+    retryAfter === null ? null : Number(retryAfter),
+  );
 }

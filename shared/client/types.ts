@@ -27,6 +27,19 @@ export type {
 } from '../api/accounts.ts';
 export type { Approval, Approvals, ApprovalsQuery } from '../api/approvals.ts';
 export type { AuditPage, AuditQuery, AuditRecord } from '../api/audit.ts';
+export type { BrowsedEvents, BrowsedQuotes, BrowseQuery } from '../api/browse.ts';
+export type { CatalogueLine, ImportReport, LineReport } from '../api/catalogue.ts';
+export type {
+  EventsQuery,
+  EventView,
+  EventWithMarkets,
+  LiveScore,
+  MarketEvent,
+  MarketEvents,
+  NewEvent,
+  NewScore,
+  RelatedMarkets,
+} from '../api/events.ts';
 export type {
   Page,
   UserOrder,
@@ -44,18 +57,17 @@ export type {
   BookOrder,
   BookSides,
   BothBooks,
-  EventWithMarkets,
+  CatalogMetadata,
   FeeRate,
   Market,
-  MarketEvent,
   MarketPatch,
   MarketStatusName,
   Markets,
   MarketsQuery,
-  NewEvent,
   NewMarket,
   Payouts,
   Resolution,
+  SportsTaxonomy,
   TickSize,
 } from '../api/markets.ts';
 export type { IssuedOperator, NewOperator, Operator, OperatorRole, Operators } from '../api/operators.ts';
@@ -93,3 +105,4 @@ export type {
   Readiness,
   Status,
 } from '../api/platform.ts';
+export type { Indication, NewIndication } from '../api/quotes.ts';

@@ -1,10 +1,17 @@
-/** Markets: the UUID of a market index, the units its orders count in, and the volume it has traded. */
+/**
+ * Markets, as their shards opened them: the UUID of a market index, the units its orders count in, its status and times
+ * of trading, and the volume it has traded. Their descriptions are in catalogMarkets.ts.
+ */
 import { BIG_INTEGER, column, INTEGER, INTEGER_KEY, table } from './table.ts';
 
 export const MARKETS = table('markets', {
   market: INTEGER_KEY,
   uuid: column<Uint8Array>('BLOB NOT NULL UNIQUE'),
   ticks_per_unit: INTEGER,
+  /** MARKET_STATUS in shared/base/codes.ts. */
+  status: INTEGER,
+  start_ms: INTEGER,
+  end_ms: INTEGER,
   /** Of all trades of the market, at the taker's prices. */
   volume_micro: BIG_INTEGER,
 });

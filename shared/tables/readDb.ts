@@ -1,26 +1,31 @@
 /**
- * read.db: the contents of the journals, arranged for queries. The projector alone writes it and can rebuild it from
- * the journals at any time, so it has no migrations: a change of the schema needs a new READ_DB_VERSION, which causes a
- * rebuild.
+ * read.db: the contents of the journals and of the catalogue, arranged for queries. The projector alone writes it and
+ * can rebuild it from them at any time, so it has no migrations: a change of the schema needs a new READ_DB_VERSION,
+ * which causes a rebuild.
  *
  * Ids are the 16 bytes of a time-ordered UUID: comparing them compares times, so the primary keys of orders and trades
  * are also their order in time. Enumerations are the numbers of shared/base/codes.ts. Lots, ticks, *_micro and *_atomic
  * are the engine's integers, *_ms are Unix milliseconds.
  */
+import { CATALOG_EVENTS, EVENT_COUNTS, EVENT_NAMES, EVENT_SEARCH, SPORT_TEAMS } from './catalogEvents.ts';
+import { CATALOG_CURSOR, CATALOG_MARKETS, MARKET_COUNTS, MARKET_SEARCH } from './catalogMarkets.ts';
 import { CURSORS } from './cursors.ts';
 import { MARKETS } from './markets.ts';
 import { ORDER_HASH_TAIL, ORDER_HASHES } from './orderHashes.ts';
 import { ORDER_KEYS } from './orderKeys.ts';
 import { ORDERS } from './orders.ts';
+import { POSITION_DAYS, POSITION_HOURS, POSITIONS } from './positions.ts';
 import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from './privateTail.ts';
-import type { Table } from './table.ts';
+import { ACCOUNT_DAYS, ACCOUNT_HOURS, ACCOUNT_STATS } from './statsAccounts.ts';
+import { EXCHANGE_HOURS, EXCHANGE_SHARDS, TRADE_MAXIMA } from './statsExchange.ts';
+import { MARKET_DAYS, MARKET_HOURS, MARKET_STATS, PRICE_POINTS } from './statsMarkets.ts';
 import { TRADES } from './trades.ts';
 
 /** A new number for every change of the schema, or of what the projector writes into it. */
-export const READ_DB_VERSION = 7;
+export const READ_DB_VERSION = 13;
 
 /** A table follows those it references. */
-const TABLES: readonly Table[] = [
+const TABLES: readonly { readonly schema: string }[] = [
   CURSORS,
   MARKETS,
   ORDERS,
@@ -30,6 +35,28 @@ const TABLES: readonly Table[] = [
   PRIVATE_TAIL,
   PRIVATE_TAIL_STARTS,
   ORDER_KEYS,
+  POSITIONS,
+  POSITION_HOURS,
+  POSITION_DAYS,
+  ACCOUNT_STATS,
+  ACCOUNT_HOURS,
+  ACCOUNT_DAYS,
+  MARKET_STATS,
+  MARKET_HOURS,
+  MARKET_DAYS,
+  PRICE_POINTS,
+  EXCHANGE_HOURS,
+  EXCHANGE_SHARDS,
+  TRADE_MAXIMA,
+  CATALOG_CURSOR,
+  CATALOG_MARKETS,
+  MARKET_COUNTS,
+  MARKET_SEARCH,
+  CATALOG_EVENTS,
+  EVENT_COUNTS,
+  SPORT_TEAMS,
+  EVENT_SEARCH,
+  EVENT_NAMES,
 ];
 
 export const READ_DB_SCHEMA = TABLES.map(({ schema }) => schema).join('\n');

@@ -74,6 +74,18 @@ export function table<C extends Columns>(name: string, columns: C, options: Tabl
   return { name, columns, inserted, schema: statements.join('\n') };
 }
 
+/**
+ * A full-text index (FTS5): words without their case and accents, by the rowid of what they describe. It has no copy of
+ * the text.
+ */
+export function searchTable(
+  name: string,
+  columns: readonly string[],
+): { readonly name: string; readonly schema: string } {
+  const options = `content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2'`;
+  return { name, schema: `CREATE VIRTUAL TABLE ${name} USING fts5(${columns.join(', ')}, ${options});` };
+}
+
 /** Reads the named columns. */
 export function select<C extends Columns, const K extends readonly (keyof C & string)[]>(
   { name, columns }: Table<C>,

@@ -30,6 +30,7 @@ export const TRADES = table(
     indexes: [
       'INDEX trades_by_taker ON trades (taker_account, id)',
       'INDEX trades_by_maker ON trades (maker_account, id)',
+      'INDEX trades_by_market ON trades (market, id)',
     ],
   },
 );

@@ -75,6 +75,9 @@ const EXTENSION = {
 
 const GROUP = { group: u32() };
 
+/** Written by the shard before it journals the command. */
+const ROWS = alias('flags', u32('orders and holders handled in this record; 0, in older journals: all of them'));
+
 export const COMMAND = family(HEADER, {
   PLACE: member(1, 'Place an order.', ORDER),
   CANCEL: member(2, 'Cancel one order.', {
@@ -106,18 +109,20 @@ export const COMMAND = family(HEADER, {
     unused: unused(1),
   }),
   MARKET_PATCH: member(7, 'Change a market.', {
+    rows: ROWS,
     status: u32('or UNCHANGED'),
     feeBps: u32('or UNCHANGED'),
     startMs: safe('always given'),
     endMs: safe('always given'),
   }),
-  TICK: member(8, 'Time passes: nothing but the time.'),
+  TICK: member(8, 'Time passes: what is due happens, as much of it as one record may hold.', { rows: ROWS }),
   RESOLVE: member(9, 'Decide what the tokens of a market pay.', {
+    rows: ROWS,
     status: u32('RESOLVED or CANCELLED'),
     payoutYesPpm: u32('payout.ts'),
   }),
   CLAIM: member(10, 'Pay an account for its tokens of a decided market.'),
-  SETTLE: member(11, 'Pay every account for its tokens of a decided market.'),
+  SETTLE: member(11, 'Pay every account for its tokens of a decided market.', { rows: ROWS }),
   REPLACE: member(12, 'Place an order instead of another: an extended PLACE and the order that gives way.', {
     flags: u32('REPLACE_MODE | REPLACE_ELSEWHERE'),
     ...ORDER,
@@ -136,6 +141,9 @@ export const COMMAND = family(HEADER, {
     reason: alias('flags', u32('CLOSE_REASON')),
     side: u32('or BOTH_SIDES'),
     grant: u32('orders of unknown grants count as orders of this one; ANY_GRANT cancels those of all'),
+  }),
+  STEP: member(18, 'Written by the shard itself: closes and pays more of the markets that are being ended.', {
+    rows: ROWS,
   }),
 });
 /** The fields that every command has. */

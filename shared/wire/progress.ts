@@ -4,6 +4,7 @@
  * `trimmable` by the thread that makes snapshots, `logged` by the gateway; all threads read.
  *
  *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve: a 64-bit cell per shard in each
+ *            | catalogue: one 64-bit cell, written by the projector
  *
  * Invariants:
  *   PROGRESS-1  A cell only grows, except those of the reserve, and the projector's when read.db is rebuilt. It is
@@ -28,6 +29,7 @@ export const BELLS = record(
   'The words of the progress memory on which threads wait: the cells follow.',
 );
 const CELLS_BYTES = 40;
+const CATALOG_BYTES = 8;
 
 export class Progress {
   readonly shards: number;
@@ -37,15 +39,16 @@ export class Progress {
   readonly #trimmable: BigInt64Array;
   readonly #logged: BigInt64Array;
   readonly #reserve: BigInt64Array;
+  readonly #catalog: BigInt64Array;
 
   static create(shards: number): SharedArrayBuffer {
-    const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards);
+    const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards + CATALOG_BYTES);
     new BigInt64Array(buffer, BELLS.BYTES, 2 * shards).fill(BigInt(NOT_KNOWN));
     return buffer;
   }
 
   constructor(buffer: SharedArrayBuffer) {
-    this.shards = (buffer.byteLength - BELLS.BYTES) / CELLS_BYTES;
+    this.shards = (buffer.byteLength - BELLS.BYTES - CATALOG_BYTES) / CELLS_BYTES;
     assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds five cells per shard');
     this.#bells = new Int32Array(buffer, 0, BELLS.BYTES / 4);
     this.#committed = new BigInt64Array(buffer, BELLS.BYTES, this.shards);
@@ -53,6 +56,7 @@ export class Progress {
     this.#trimmable = new BigInt64Array(buffer, BELLS.BYTES + 16 * this.shards, this.shards);
     this.#logged = new BigInt64Array(buffer, BELLS.BYTES + 24 * this.shards, this.shards);
     this.#reserve = new BigInt64Array(buffer, BELLS.BYTES + 32 * this.shards, this.shards);
+    this.#catalog = new BigInt64Array(buffer, BELLS.BYTES + CELLS_BYTES * this.shards, 1);
   }
 
   committed(shard: number): number {
@@ -63,6 +67,11 @@ export class Progress {
   setCommitted(shard: number, shardSequence: number): void {
     const before = Atomics.exchange(this.#committed, shard, BigInt(shardSequence));
     assert(before <= shardSequence, 'PROGRESS-1: a shard never commits less than before');
+    this.ringProjector();
+  }
+
+  /** Wakes the projector if it sleeps: there is something to follow. */
+  ringProjector(): void {
     Atomics.add(this.#bells, BELLS.commit, 1);
     if (Atomics.load(this.#bells, BELLS.projectorAsleep) === 1) Atomics.notify(this.#bells, BELLS.commit);
   }
@@ -73,6 +82,20 @@ export class Progress {
 
   setProjected(shard: number, shardSequence: number): void {
     Atomics.store(this.#projected, shard, BigInt(shardSequence));
+    this.#ringReaders();
+  }
+
+  /** The catalogue's changes up to this revision are in the read model; 0 before the first. */
+  catalogRevision(): number {
+    return Number(Atomics.load(this.#catalog, 0));
+  }
+
+  setCatalogRevision(revision: number): void {
+    Atomics.store(this.#catalog, 0, BigInt(revision));
+    this.#ringReaders();
+  }
+
+  #ringReaders(): void {
     Atomics.add(this.#bells, BELLS.projection, 1);
     Atomics.notify(this.#bells, BELLS.projection);
   }
@@ -133,22 +156,31 @@ export class Progress {
   }
 
   /** Resolves to true once the projector has passed `shardSequence`, or to false after `timeoutMs`. */
-  async awaitProjected(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
-    if (this.projected(shard) >= shardSequence) return true;
+  awaitProjected(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
+    return this.#await(() => this.projected(shard) >= shardSequence, timeoutMs);
+  }
+
+  /** The same for the changes of the catalogue. */
+  awaitCatalog(revision: number, timeoutMs: number): Promise<boolean> {
+    return this.#await(() => this.catalogRevision() >= revision, timeoutMs);
+  }
+
+  async #await(isThere: () => boolean, timeoutMs: number): Promise<boolean> {
+    if (isThere()) return true;
     Atomics.add(this.#bells, BELLS.waiters, 1);
     Atomics.notify(this.#bells, BELLS.waiters);
     try {
-      return await this.#passes(shard, shardSequence, timeoutMs);
+      return await this.#passes(isThere, timeoutMs);
     } finally {
       Atomics.sub(this.#bells, BELLS.waiters, 1);
     }
   }
 
-  async #passes(shard: number, shardSequence: number, timeoutMs: number): Promise<boolean> {
+  async #passes(isThere: () => boolean, timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
       const seenBell = Atomics.load(this.#bells, BELLS.projection);
-      if (this.projected(shard) >= shardSequence) return true;
+      if (isThere()) return true;
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) return false;
       const waiting = Atomics.waitAsync(this.#bells, BELLS.projection, seenBell, leftMs);

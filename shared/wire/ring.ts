@@ -20,7 +20,6 @@
 import { assert } from '../base/assert.ts';
 import { PADDING_TYPE, RECORD_ALIGNMENT, RING, RING_RECORD } from './ringLayout.ts';
 
-// V8 folds the constants of this module, not imported ones: see engine/output/emit.ts.
 const { published: PUBLISHED, released: RELEASED, asleep: ASLEEP, wantsRoom: WANTS_ROOM, BYTES: DATA } = RING;
 const { length: LENGTH, type: TYPE } = RING_RECORD;
 

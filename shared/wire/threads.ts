@@ -1,5 +1,6 @@
 /** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
 
+import type { MessagePort } from 'node:worker_threads';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 
 export type JournalSync = 'full' | 'normal';
@@ -72,6 +73,9 @@ export type ProjectorOptions = {
   readonly readDbPath: string;
   readonly progress: SharedArrayBuffer;
 };
+
+/** The projector's end of its channel to the gateway (catalogPage.ts): transferred, so each run has one of its own. */
+export type ProjectorPort = { readonly catalogPort: MessagePort };
 
 export type VerifierOptions = {
   readonly checkBoard: SharedArrayBuffer;

@@ -10,6 +10,7 @@ import { listShards } from '../../engine/admin/directory.ts';
 import { exportHistory } from '../../engine/admin/export.ts';
 import { inspectShard } from '../../engine/admin/inspect.ts';
 import { describeShards } from '../../engine/admin/verify.ts';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { assertBalanced, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
@@ -24,11 +25,10 @@ const FIRST_ACCOUNT = 1;
 type Ran = { status: number | null; stdout: string; stderr: string };
 
 function admin(...args: string[]): Ran {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', MAIN, ...args],
-    { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', DATA_DIR: server.dataDir } },
-  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...STRIPPED_BEFORE, MAIN, ...args], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] ?? '', DATA_DIR: server.dataDir },
+  });
   return { status, stdout, stderr };
 }
 
@@ -143,7 +143,8 @@ describe('admin', () => {
       later,
       all.filter(({ shard_sequence }) => shard_sequence >= 4),
     );
-    const command = `"${process.execPath}" "${MAIN}" journal export --data "${server.dataDir}" | head -c 1`;
+    const node = `"${process.execPath}" "${STRIPPED_BEFORE.join('" "')}"`;
+    const command = `${node} "${MAIN}" journal export --data "${server.dataDir}" | head -c 1`;
     const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
     assert.equal(stdout, '{');
     assert.doesNotMatch(stderr, /EPIPE|error/);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { AuditLogCheck } from '../../engine/admin/auditLog.ts';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { AuditQuery, AuditRecord } from '../../shared/client/types.ts';
 import { chainLine, deriveAuditKey, follows, NO_RECORDS, readLine } from '../../shared/crypto/auditChain.ts';
 import { startServer } from '../support/server.ts';
@@ -161,11 +162,10 @@ describe('npm run admin -- audit-log', () => {
 
   type Ran = { status: number | null; records: AuditRecord[]; verdict: string[] };
   function exported(...args: string[]): Ran {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', ADMIN, 'audit-log', ...args],
-      { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', DATA_DIR: server.dataDir } },
-    );
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...STRIPPED_BEFORE, ADMIN, 'audit-log', ...args], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] ?? '', DATA_DIR: server.dataDir },
+    });
     const records = stdout.split('\n').filter((line) => line.startsWith('{'));
     return { status, records: records.map((line) => JSON.parse(line)), verdict: stderr.trimEnd().split('\n') };
   }

@@ -7,6 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { assertBalanced, makeTrader } from '../support/traders.ts';
@@ -32,11 +33,11 @@ async function refusedStart(server: TestServer, env: Record<string, string> = {}
   return server.stderr[0];
 }
 
-describe('a data directory that is not whole', async () => {
-  const server = await startServer({ after });
-  for (let trader = 0; trader < 2; trader++) await makeTrader(server);
-  await server.stop();
+const server = await startServer({ after });
+for (let trader = 0; trader < 2; trader++) await makeTrader(server);
+await server.stop();
 
+describe('a data directory that is not whole', () => {
   test('is refused without one of its journals', async () => {
     const path = join(server.dataDir, 'journal-1.db');
     await without(server, 'journal-1.db', async () => {
@@ -85,7 +86,6 @@ describe('a data directory that is not whole', async () => {
 
 describe('stopping', () => {
   test('a body that never ends is answered 503 and holds nothing up', async (t) => {
-    const server = await startServer(t);
     const { headers } = (await makeTrader(server)).client.prepareSigned('POST', '/v1/orders', {});
     const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1');
     t.after(() => void socket.destroy());
@@ -101,7 +101,7 @@ describe('stopping', () => {
 
   test('SIGTERM while the demo is being made is no failure', async () => {
     const dataDir = temporaryDirectory();
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
+    const child = spawn(process.execPath, [...STRIPPED_BEFORE, MAIN], {
       env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', DEMO: 'on' },
     });
     const exited = once(child, 'exit');

@@ -1,13 +1,16 @@
 /** The edge of a real server: TLS, connections, slow and large senders, browsers (RULES.md 6.4, 6.9). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { get as getOverTls } from 'node:https';
-import { connect, type Socket } from 'node:net';
-import { after, type TestContext, test } from 'node:test';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { after, describe, type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { makeCertificate } from '../support/certificate.ts';
+import { temporaryDirectory } from '../support/directory.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
 
@@ -45,10 +48,35 @@ function answerTo(socket: Socket, bytes: string): Promise<string | null> {
   });
 }
 
-test('TLS_CERT and TLS_KEY: it speaks TLS and nothing else, also while it turns connections away', async (t) => {
+async function freePort(): Promise<number> {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  holder.close();
+  await once(holder, 'close');
+  return port;
+}
+
+const FIRST_TOKEN = 'the-first-token-of-the-file-0123456789';
+const SECOND_TOKEN = 'the-second-token-of-the-file-012345678';
+
+describe('TLS_CERT, TLS_KEY and ADMIN_TOKEN_FILE', async () => {
   const { cert, key } = makeCertificate();
-  const server = await startServer(t, { TLS_CERT: cert, TLS_KEY: key, MAX_CONNECTIONS: '3' });
-  const ca = readFileSync(cert);
+  const tokenFile = join(temporaryDirectory(), 'token');
+  writeFileSync(tokenFile, `${FIRST_TOKEN}\n`);
+  const server = await startServer(
+    { after },
+    {
+      PORT: String(await freePort()),
+      TLS_CERT: cert,
+      TLS_KEY: key,
+      MAX_CONNECTIONS: '3',
+      ADMIN_PORT: '0',
+      ADMIN_TOKEN: '',
+      ADMIN_TOKEN_FILE: tokenFile,
+    },
+  );
+  let ca = readFileSync(cert);
   const health = (): Promise<string> =>
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port: portOf(server), path: '/health', ca, agent: false };
@@ -57,23 +85,66 @@ test('TLS_CERT and TLS_KEY: it speaks TLS and nothing else, also while it turns 
       });
       sent.on('error', reject);
     });
-  assert.equal(await health(), '200 {"status":"ok"}');
-  const plain = await open(server, t);
-  assert.equal(await answerTo(plain, HEALTH), null);
+  /** Sends SIGHUP and waits for a line of the log. */
+  const hangUp = async (logged: string): Promise<void> => {
+    const before = server.stdout.length;
+    process.kill(server.pid!, 'SIGHUP');
+    await eventually(logged, async () => server.stdout.slice(before).some((line) => line.includes(logged)));
+  };
+  const asAdmin = (token: string, path: string): Promise<Response> =>
+    fetch(server.adminUrl + path, { headers: { authorization: `Bearer ${token}` } });
+  const statuses = async (): Promise<number[]> => {
+    const answers = [FIRST_TOKEN, SECOND_TOKEN].map(async (token) => (await asAdmin(token, '/admin/platform')).status);
+    return Promise.all(answers);
+  };
 
-  const held = [1, 2, 3].map(() => connectTls({ host: '127.0.0.1', port: portOf(server), ca }));
-  await Promise.all(held.map((socket) => once(socket, 'secureConnect')));
-  for (let count = 0; count < 5; count++) await assert.rejects(health());
-  await Promise.all(
-    held.map((socket) =>
+  test('it speaks TLS and nothing else, also while it turns connections away', async (t) => {
+    assert.equal(await health(), '200 {"status":"ok"}');
+    const plain = await open(server, t);
+    assert.equal(await answerTo(plain, HEALTH), null);
+    const held = [1, 2, 3].map(() => connectTls({ host: '127.0.0.1', port: portOf(server), ca }));
+    await Promise.all(held.map((socket) => once(socket, 'secureConnect')));
+    for (let count = 0; count < 5; count++) await assert.rejects(health());
+    const end = (socket: Socket): Promise<unknown> =>
       once(
         socket.end().on('error', () => {}),
         'close',
-      ),
-    ),
-  );
-  assert.equal(await health(), '200 {"status":"ok"}');
-  assert.equal(await server.stop(), 0);
+      );
+    await Promise.all(held.map(end));
+    assert.equal(await health(), '200 {"status":"ok"}');
+  });
+
+  test('SIGHUP puts another certificate into use, and leaves the token of an unchanged file (10.15)', async () => {
+    const next = makeCertificate();
+    copyFileSync(next.cert, cert);
+    copyFileSync(next.key, key);
+    await hangUp('new connections get the certificate');
+    await assert.rejects(health(), 'it has another certificate now');
+    ca = readFileSync(cert);
+    assert.equal(await health(), '200 {"status":"ok"}');
+    assert.deepEqual(await statuses(), [200, 401]);
+  });
+
+  test('SIGHUP puts another token into use, closes the feed of the old one, and is recorded (9.50)', async () => {
+    const feed = (await asAdmin(FIRST_TOKEN, '/admin/events')).body!.getReader();
+    assert.equal((await feed.read()).done, false);
+    writeFileSync(tokenFile, 'two words');
+    await hangUp('the administrator token was not changed');
+    assert.deepEqual(await statuses(), [200, 401]);
+    writeFileSync(`${tokenFile}.new`, SECOND_TOKEN);
+    renameSync(`${tokenFile}.new`, tokenFile);
+    await hangUp('the administrator token is the one');
+    assert.deepEqual(await statuses(), [401, 200]);
+    const toItsEnd = async (): Promise<void> => {
+      while (!(await feed.read()).done);
+    };
+    await assert.rejects(toItsEnd(), 'it is cut off');
+    const answer = await asAdmin(SECOND_TOKEN, '/admin/audit?event=admin_token_replaced');
+    const { records } = (await answer.json()) as { records: { event: string }[] };
+    assert.equal(records.length, 1);
+    for (const token of [FIRST_TOKEN, SECOND_TOKEN]) assert.ok(!server.stdout.join().includes(token));
+    assert.equal(await server.stop(), 0);
+  });
 });
 
 test('MAX_CONNECTIONS: one more is closed at once, those there go on, and one that leaves makes room', async (t) => {

@@ -25,6 +25,7 @@ const LISTED: Readonly<Record<string, string>> = {
   'DELETE /v1/orders/cancel-all': '2/1',
   'DELETE /v1/orders/cancel-market': '2/1',
   'POST /v1/orders/heartbeat': '1/1',
+  'POST /v1/markets/:id/deploy': '20/60',
   'POST /admin/markets': '10/60',
   'POST /admin/markets/:id/resolve': '5/60',
 };

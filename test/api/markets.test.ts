@@ -61,6 +61,8 @@ describe('a new market', () => {
       external_source: 'native',
       trading_ends_at: FAR,
       total_volume: '0',
+      volume_24h: 0,
+      open_interest: 0,
       fee_bps: 50,
       deploy_status: 'not_deployed',
       current_prices: { 0: 0.5, 1: 0.5 },
@@ -318,12 +320,12 @@ describe('the list of markets', async () => {
     );
   });
 
-  test('is filtered by status, deploy status and text in either case', async () => {
+  test('is filtered by status, deploy status and words in either case', async () => {
     assert.deepEqual(titles((await list({ status: 'draft' })).markets), ['C third']);
     assert.deepEqual((await list({ status: 'settled' })).total, 0);
     assert.deepEqual((await list({ deploy_status: 'not_deployed' })).total, 4);
     assert.deepEqual((await list({ deploy_status: 'deployed' })).total, 0);
-    assert.deepEqual(titles((await list({ search: 'a f' })).markets), ['A fourth']);
+    assert.deepEqual(titles((await list({ search: 'a fou' })).markets), ['A fourth']);
     assert.deepEqual((await list({ search: 'YES IF' })).total, 4);
   });
 
@@ -350,6 +352,44 @@ describe('the list of markets', async () => {
     assert.deepEqual([bad.status, bad.body.error], [400, 'invalid cursor']);
     assert.equal((await list({ cursor: 'bm90aGluZw', sort: 'title' })).total, 4);
     assert.equal((await list({ sort: 'title', limit: '2' })).next_cursor, null);
+  });
+
+  test('is searched by words, and nothing that is typed is an error (RULES.md 12.4)', async () => {
+    assert.deepEqual(titles((await list({ search: 'fourth a' })).markets), ['A fourth']);
+    assert.deepEqual(titles((await list({ search: 'SEC' })).markets), ['A second']);
+    for (const search of ['', '  ']) assert.equal((await list({ search })).total, 4);
+    for (const search of ['"', 'no AND (', '*', "'; --", '🌧', `${'x'.repeat(199)}"`]) {
+      assert.deepEqual((await list({ search })).markets, [], search);
+    }
+    const tooLong = await server.request('GET', `/v1/markets?search=${'x'.repeat(201)}`);
+    assert.deepEqual([tooLong.status, tooLong.body.code], [400, 'VALIDATION_ERROR']);
+  });
+
+  test('shows a change of the administrator at once, in every list (RULES.md 12.9)', async () => {
+    const { id } = made[1]!;
+    const patch = (change: Record<string, unknown>) => server.adminRequest('PATCH', `/admin/markets/${id}`, change);
+    assert.equal((await list({ status: 'locked' })).total, 0);
+    await patch({ status: 'locked', title: 'A second, locked' });
+    assert.deepEqual(titles((await list({ status: 'locked' })).markets), ['A second, locked']);
+    assert.equal((await list({ search: 'locked' })).total, 1);
+    const ends = new Date(Date.parse(FAR) + DAY_MS).toISOString();
+    await patch({ status: 'active', title: 'A second', trading_ends_at: ends });
+    assert.equal((await list({ sort: 'trading_ends_at' })).markets[0].id, id);
+    await server.adminRequest('POST', `/admin/markets/${id}/resolve`, { outcome_index: 0 });
+    assert.equal((await list({ status: 'resolved' })).total, 1);
+  });
+
+  test('is shared for a while, with the prices of then (RULES.md 12.9)', async () => {
+    const trader = await makeTrader(server);
+    const market = await makeMarket(server);
+    const inList = async () => (await get('/v1/markets')).markets.find(({ id }: Market) => id === market.id);
+    assert.deepEqual((await inList()).current_prices, { 0: 0.5, 1: 0.5 });
+    await trader.place(market, { price: '0.30', size: '10' });
+    await trader.place(market, { outcomeIndex: 1, price: '0.40', size: '10' });
+    assert.deepEqual((await get(`/v1/markets/${market.id}`)).current_prices, { 0: 0.45, 1: 0.55 });
+    assert.deepEqual((await inList()).current_prices, { 0: 0.5, 1: 0.5 });
+    await create({ category, title: 'the next change' });
+    assert.deepEqual((await inList()).current_prices, { 0: 0.45, 1: 0.55 });
   });
 
   for (const query of ['limit=0', 'limit=101', 'limit=x', 'offset=-1', 'order=up', 'limit=1&limit=2']) {
@@ -395,6 +435,8 @@ describe('events', () => {
     ['no title', {}, 'missing field: title'],
     ['a title without a letter for the slug', { title: '???' }, 'invalid slug'],
     ['a slug with a space', { title: 'x', slug: 'a b' }, 'invalid slug'],
+    ['the path of a list as its slug', { title: 'x', slug: 'browse' }, 'invalid slug'],
+    ['a title that would make it one', { title: 'Browse!' }, 'invalid slug'],
     ['an unknown status', { title: 'x', status: 'over' }, 'invalid status'],
     ['a start that is no timestamp', { title: 'x', start_time: 'now' }, 'invalid start_time'],
     ['an unknown field', { title: 'x', colour: 'red' }, 'unknown field: colour'],
@@ -417,9 +459,10 @@ describe('events', () => {
 
   test('an event lists all its markets in the order of creation, drafts too', async () => {
     const event = await server.admin.createEvent({ slug: 'full', title: 'Full' });
-    const first = await create({ event_id: event.id, title: 'one', status: 'draft' });
+    const first = await create({ event_id: event.id.toUpperCase(), title: 'one', status: 'draft' });
     const second = await create({ title: 'two' });
-    await server.adminRequest('PATCH', `/admin/markets/${second.id}`, { event_id: event.id });
+    // In upper case it is the same id.
+    await server.adminRequest('PATCH', `/admin/markets/${second.id}`, { event_id: event.id.toUpperCase() });
     assert.deepEqual(await get('/v1/events/full'), {
       slug: 'full',
       title: 'Full',
@@ -450,7 +493,48 @@ describe('events', () => {
       get(`/v1/events?${new URLSearchParams({ category, ...query })}`);
     assert.deepEqual(titles((await list({})).events), ['list-c', 'list-b', 'list-a']);
     assert.deepEqual(titles((await list({ status: 'live', limit: '1', offset: '1' })).events), ['list-b']);
-    assert.deepEqual(titles((await list({ search: 'T-A' })).events), ['list-a']);
+    assert.deepEqual(titles((await list({ search: 'LIST (a)' })).events), ['list-a']);
+  });
+});
+
+describe('the catalogue as a whole', () => {
+  test('says how many markets there are and in which categories (RULES.md 12.7)', async () => {
+    const before = await get('/v1/markets/metadata');
+    const category = `whole ${randomUUID()}`;
+    await create({ category });
+    await create({ category, status: 'draft' });
+    const { categories, ...numbers } = await get('/v1/markets/metadata');
+    assert.deepEqual(numbers, {
+      total_markets: before.total_markets + 2,
+      active_markets: before.active_markets + 1,
+    });
+    assert.deepEqual(categories, [...before.categories, category].sort());
+    const every = await get('/v1/markets?limit=1');
+    assert.equal(every.total, numbers.total_markets);
+    assert.equal((await get('/v1/markets?status=active&limit=1')).total, numbers.active_markets);
+  });
+
+  test('has the leagues of its sports with their teams (RULES.md 12.8)', async () => {
+    const category = `sport ${randomUUID()}`;
+    const league = { category, sport_league: 'NFL' };
+    await server.admin.createEvent({ slug: 'game-1', title: 'Game 1', ...league, sport_teams: ['Lions', 'Bears'] });
+    const { id } = await server.admin.createEvent({
+      slug: 'game-2',
+      title: 'Game 2',
+      ...league,
+      sport_teams: ['Bears', 'Jets'],
+    });
+    await server.admin.createEvent({ slug: 'game-3', title: 'Game 3', category, sport_league: 'NBA' });
+    await server.admin.createEvent({ slug: 'no-game', title: 'No game', category, sport_teams: ['Nobody'] });
+    const ofSport = async () =>
+      (await get('/v1/sports/taxonomy')).sports.find(({ name }: { name: string }) => name === category);
+    const nba = { name: 'NBA', teams: [] };
+    assert.deepEqual(await ofSport(), {
+      name: category,
+      leagues: [nba, { name: 'NFL', teams: ['Bears', 'Jets', 'Lions'] }],
+    });
+    await server.adminRequest('PATCH', `/admin/events/${id}`, { sport_teams: null });
+    assert.deepEqual(await ofSport(), { name: category, leagues: [nba, { name: 'NFL', teams: ['Bears', 'Lions'] }] });
   });
 });
 

@@ -3,9 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Demo } from '../../gateway/wiring/demo.ts';
+import { demoCatalogue, readDemoFile } from '../../gateway/wiring/demoCatalogue.ts';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { startServer } from '../support/server.ts';
@@ -15,21 +18,21 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Runs the server to its end, for starts that must not succeed. */
 function runMain(env: Record<string, string>): { code: number | null; stdout: string; stderr: string } {
   const dataDir = temporaryDirectory();
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'gateway/main.ts'],
-    { cwd: ROOT, env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', ...env }, encoding: 'utf8' },
-  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...STRIPPED_BEFORE, 'gateway/main.ts'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', ...env },
+    encoding: 'utf8',
+  });
   return { code: status, stdout, stderr };
 }
 
 /** `npm run order` with only this data directory to know. */
 function runOrder(dataDir: string, ...args: string[]): { code: number | null; stdout: string } {
-  const { status, stdout } = spawnSync(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'shared/client/cli/order.ts', ...args],
-    { cwd: ROOT, env: { PATH: process.env['PATH'], DATA_DIR: dataDir }, encoding: 'utf8' },
-  );
+  const { status, stdout } = spawnSync(process.execPath, [...STRIPPED_BEFORE, 'shared/client/cli/order.ts', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+    encoding: 'utf8',
+  });
   return { code: status, stdout };
 }
 
@@ -156,10 +159,12 @@ describe('the demo', async () => {
 
   test('fills a new directory with markets, books and two accounts that can trade at once', async () => {
     const client = new ExchangeClient({ baseUrl: server.baseUrl });
-    const { markets, total } = await client.markets({ limit: 100 });
-    assert.equal(total, 12);
-    assert.deepEqual(new Set(markets.map(({ status }) => status)), new Set(['active', 'pending']));
-    assert.equal((await server.request('GET', '/v1/events')).body.total, 5);
+    const { lines } = demoCatalogue(Date.now());
+    const events = lines.filter(({ event }) => event !== undefined).length;
+    const { total } = (await server.request('GET', '/v1/events')).body;
+    assert.equal(total, events);
+    const catalogue = await text(await server.admin.exportCatalogue());
+    assert.equal(catalogue.split('\n').length - 1, lines.length);
 
     const path = join(server.dataDir, 'demo.json');
     assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -170,8 +175,15 @@ describe('the demo', async () => {
     });
     assert.deepEqual((await alice.balances()).usdc, { available: '10000000000', reserved: '0' });
     assert.ok(Number((await bob.balances()).usdc.reserved) > 0);
-    const books = await Promise.all(markets.map(({ id }) => client.book(id)));
-    assert.equal(books.filter(({ bids, asks }) => bids.length > 0 && asks.length > 0).length, 3);
+    const quoted = Object.keys(readDemoFile<object>('books.json')).map((key) => {
+      const line = catalogue.split('\n').find((each) => each.includes(`"external_event_id":"${key}"`));
+      return JSON.parse(line!).market.id;
+    });
+    assert.ok(quoted.includes(demo.market_id));
+    const books = await Promise.all(quoted.map((id) => client.book(id)));
+    assert.ok(books.every(({ bids, asks }) => bids.length === 3 && asks.length === 3));
+    const live = (await server.request('GET', '/v1/events/river-town-v-harbour-city/view')).body;
+    assert.deepEqual([live.status, live.live.home_score, live.live.away_score], ['live', 2, 1]);
     assert.equal((await server.admin.ledger()).balanced, true);
   });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { Market } from '../../shared/client/types.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -34,6 +35,47 @@ async function bet(size = '10'): Promise<{ market: OrderMarket; alice: Trader; b
   await bob.place(market, { outcomeIndex: 1, price: '0.40', size, feeRateBps: 0 });
   return { market, alice, bob };
 }
+
+describe('deploying (9.19)', () => {
+  const deployPath = (market: { id: string }): string => `/v1/markets/${market.id}/deploy`;
+
+  test('gives a market its condition and question, keeps its tokens, and is answered again', async () => {
+    const market = await makeMarket(server);
+    const { id } = market;
+    const trader = await makeTrader(server);
+    const before = await trader.client.market(id);
+    assert.equal(before.deploy_status, 'not_deployed');
+    const first = await trader.send('POST', deployPath({ id }));
+    assert.deepEqual([first.status, first.body], [200, { status: 'deploying', market_id: id }]);
+    const deployed = await eventually('a deployed market', async () => {
+      const shown = await trader.client.market(id);
+      return shown.deploy_status === 'deployed' && shown;
+    });
+    assert.match(`${deployed.condition_id} ${deployed.question_id}`, /^0x[0-9a-f]{64} 0x[0-9a-f]{64}$/);
+    assert.match(deployed.contract_address!, /^0x[0-9a-fA-F]{40}$/);
+    assert.deepEqual([deployed.yes_token_id, deployed.no_token_id], [before.yes_token_id, before.no_token_id]);
+    const again = await trader.send('POST', deployPath({ id }));
+    assert.deepEqual([again.status, again.body], [200, { status: 'deployed', market_id: id }]);
+    const after = await trader.client.market(id);
+    assert.deepEqual(after, deployed, 'a repeat changes nothing');
+    await trader.place(market, { price: '0.50', size: '10' });
+    await server.admin.cancelMarket(id);
+    assert.deepEqual((await trader.send('POST', deployPath({ id }))).body.status, 'deployed');
+  });
+
+  test('is refused for a decided market, an unknown one, and a key without the scope', async () => {
+    const market = await makeMarket(server);
+    const trader = await makeTrader(server);
+    await server.admin.cancelMarket(market.id);
+    assertRefused(await trader.send('POST', deployPath(market)), ...NOT_ALLOWED);
+    assert.equal((await trader.client.market(market.id)).deploy_status, 'not_deployed');
+    const unknown = await trader.send('POST', deployPath({ id: UNKNOWN_MARKET }));
+    assertRefused(unknown, 404, 'NOT_FOUND', 'market not found');
+    const reader = await makeTrader(server, { scopes: ['read:account'] });
+    assert.equal((await reader.send('POST', deployPath(market))).status, 403);
+    assert.equal((await server.request('POST', deployPath(market))).status, 401);
+  });
+});
 
 describe('resolving', () => {
   test('ends trading and the open orders, and says when', async () => {

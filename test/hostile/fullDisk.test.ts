@@ -89,6 +89,8 @@ test('with no byte free cancels and withdrawals go on, a start succeeds, and not
   const place = (who = trader): Promise<Answer> => who.post(who.body(market, { price: '0.1', size: '1' }));
   for (let i = 0; i < ORDERS; i++) placed.push((await place()).body.order_hash);
 
+  const bystander = await makeTrader(server);
+  assert.equal((await place(bystander)).status, 200);
   const kept = await attack(server, await makeTrader(server));
   t.diagnostic(`${ATTACKS} requests of 200 KB left ${kept.bytes} bytes in ${kept.rows} answers`);
 
@@ -107,6 +109,15 @@ test('with no byte free cancels and withdrawals go on, a start succeeds, and not
   const timeout = await trader.send('POST', '/v1/user/rg/timeout', { duration_label: '24h' });
   assertRefused(timeout, 503, 'ENGINE_BUSY', 'the engine is busy');
   assert.equal(disk.freeBytes, 0);
+  const history = ({ client }: Trader) => client.prepareSigned('GET', '/v1/user/orders/v2');
+  const read = async (who: Trader): Promise<Answer> => {
+    const { path, headers } = history(who);
+    return server.request('GET', path, undefined, { ...headers });
+  };
+  const past = await read(bystander);
+  assert.deepEqual([past.status, past.body.total], [200, 1], 'who has changed nothing since reads on');
+  assertRefused(await read(trader), 503, 'ENGINE_BUSY', 'the engine is busy');
+  assert.equal((await trader.client.getOrder(placed[0])).status, 'open');
 
   await server.kill();
   disk.fill();

@@ -1,6 +1,7 @@
 /** Attack: accounts send more orders than their shard can decide, so that the orders of others wait (RULES.md 5.9). */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { PlacementShares } from '../../gateway/shardlink/placementShares.ts';
 import { SIDE } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { ClientRig } from '../support/clientRig.ts';
@@ -66,4 +67,32 @@ test('a lost shard gives every share back', async (t) => {
   rig.link.shardLost(0);
   assert.equal(replies.length, MOST / 2);
   assert.ok(replies.every((code) => code === E.OUTCOME_UNKNOWN));
+});
+
+test('an account with a wrong signature has one order checked at a time, until one is accepted (SHARES-3)', () => {
+  const shares = new PlacementShares(MOST);
+  const waitingAfter = (code: number): number => {
+    shares.add(2);
+    shares.remove(2, code);
+    let waiting = 0;
+    while (shares.admits(2)) {
+      shares.add(2);
+      waiting++;
+    }
+    for (let left = waiting; left > 0; left--) shares.remove(2, E.OUTCOME_UNKNOWN);
+    return waiting;
+  };
+  assert.equal(waitingAfter(E.INSUFFICIENT_BALANCE), MOST / 2);
+  assert.equal(waitingAfter(E.INVALID_SIGNATURE), 1);
+  assert.ok(shares.admits(3), 'others have their share');
+  assert.equal(waitingAfter(E.INSUFFICIENT_BALANCE), 1, 'another refusal says nothing of its signatures');
+  assert.equal(waitingAfter(OK), MOST / 2);
+  const ofNative = new PlacementShares(4096);
+  ofNative.add(2);
+  ofNative.remove(2, E.INVALID_SIGNATURE);
+  for (let sent = 0; sent < 64; sent++) {
+    assert.ok(ofNative.admits(2));
+    ofNative.add(2);
+  }
+  assert.ok(!ofNative.admits(2));
 });

@@ -111,8 +111,10 @@ test('an answer with all orders is written in pieces, each in a turn of its own'
     ORDERS,
   );
   for (const chunk of chunks) assert.ok(rowsOf(chunk) <= PIECE_ROWS);
-  // The first piece is written with the headers, in the turn of the request.
-  assert.equal(rig.server.longAnswers.pieces - piecesBefore, chunks.length - 1);
+  // The first piece is written with the headers, in the turn of the request. The last one has no text, and so no chunk,
+  // when the time of the one before ended right behind the last row.
+  const later = rig.server.longAnswers.pieces - piecesBefore;
+  assert.ok(later === chunks.length - 1 || later === chunks.length, `${later} pieces, ${chunks.length} chunks`);
   assert.equal((JSON.parse(chunks.join('')) as Order[]).length, ORDERS);
 });
 

@@ -6,10 +6,13 @@
  *     --under gateway,shared/client    only in these folders or files
  *     --report mutants.jsonl           a line for each mutant; those that are in it are not run again
  *     --minutes 30                     stops after the mutant that is being run then
+ *     --coverage DIRECTORY             keeps what the tests execute from one run to the next
+ *     --quick                          asks no test over server processes
  *     --again mutants.jsonl            instead: runs the survivors of this report again, as far as they are still there
  *
  * A mutant that the compiler refuses is not counted, and another is drawn. A test that fails without the mutant as well
- * is left out. Ends with 1 when a mutant survived.
+ * is left out, and so is one that never executes the place of the mutant (coverage.ts). Ends with 1 when a mutant
+ * survived.
  */
 import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -18,8 +21,9 @@ import { parseArgs } from 'node:util';
 import { type Failure, ProjectCopy } from '../support/projectCopy.ts';
 import { Random } from '../support/random.ts';
 import { Compiler } from './compiler.ts';
+import { Coverage } from './coverage.ts';
 import type { Place } from './places.ts';
-import { TestMap } from './testsOf.ts';
+import { OVER_PROCESSES, TestMap } from './testsOf.ts';
 
 type Mutant = {
   readonly file: string;
@@ -39,9 +43,13 @@ type Result = Mutant & {
 };
 
 const MINUTE_MS = 60_000;
-/** A mutant may as well make a test wait for ever. */
-const TEST_LIMIT_MS = 120_000;
-const NICE = 10;
+/** A mutant may as well make a test wait for ever: it gets this, and so many times what it needs without a mutant. */
+const LEAST_LIMIT_MS = 20_000;
+const PATIENCE = 8;
+/** A machine that is busy now may have been idle when a test was timed. */
+const MOST_LIMIT_MS = 300_000;
+/** No priority that a thread of the exchange gives itself (shared/base/background.ts): a test compares those. */
+const NICE = 9;
 /** Entry points of the command line, which print: nothing but prose and exit codes. */
 const LEFT_OUT = /\/cli\/|^shared\/base\/stripTypes\.ts$/;
 
@@ -53,6 +61,8 @@ const { values } = parseArgs({
     report: { type: 'string', default: 'mutants.jsonl' },
     minutes: { type: 'string', default: '600' },
     again: { type: 'string' },
+    coverage: { type: 'string' },
+    quick: { type: 'boolean', default: false },
   },
 });
 
@@ -62,8 +72,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const copy = new ProjectCopy();
 const compiler = new Compiler(copy.root);
 const tests = new TestMap(copy.root);
-/** By test that has failed: whether it passes without a mutant. */
-const passesClean = new Map<string, boolean>();
+const coverage = new Coverage(copy, values.coverage ?? null);
 const endMs = performance.now() + Number(values.minutes) * MINUTE_MS;
 const results = values.again === undefined ? await runDrawn() : await runAgain(values.again);
 compiler.close();
@@ -75,7 +84,9 @@ async function runDrawn(): Promise<Result[]> {
   const draw = drawer(Number(values.seed));
   const found: Result[] = [];
   for (let number = 1; number <= Number(values.count); number++) {
-    const [place, file] = draw();
+    const drawn = draw();
+    if (drawn === null) break;
+    const [place, file] = drawn;
     const known = done.get(number);
     if (known !== undefined) {
       found.push(known);
@@ -102,7 +113,7 @@ async function runAgain(report: string): Promise<Result[]> {
 }
 
 /** Draws a file, an operator that it has places for, and one of those, none twice and none that does not compile. */
-function drawer(seed: number): () => readonly [Place, string] {
+function drawer(seed: number): () => readonly [Place, string] | null {
   const random = new Random(seed);
   const prefixes = values.under.split(',');
   const files = globSync('{engine,gateway,shared}/**/*.ts', { cwd: copy.root })
@@ -112,7 +123,7 @@ function drawer(seed: number): () => readonly [Place, string] {
   return () => {
     for (;;) {
       const candidates = [...left].filter(([, places]) => places.length > 0);
-      if (candidates.length === 0) throw new Error('every mutant was drawn');
+      if (candidates.length === 0) return null;
       const [file, places] = random.pick(candidates);
       const operator = random.pick([...new Set(places.map((place) => place.operator))].sort());
       const place = random.pick(places.filter((each) => each.operator === operator));
@@ -141,9 +152,12 @@ async function run(number: number, file: string, place: Place): Promise<Result> 
   const mutant = { number, ...describe(file, text, place) };
   const passed: string[] = [];
   for (const test of tests.testsOf(file)) {
-    if (passesClean.get(test) === false) continue;
-    const failure = await copy.with(file, withPlace(text, place), () => copy.failureOf(test, TEST_LIMIT_MS));
-    if (failure !== null && (await isBlamed(test, failure))) {
+    if (values.quick && OVER_PROCESSES.test(test)) continue;
+    const { passes, durationMs } = await coverage.of(test);
+    if (!passes || !(await coverage.executes(test, file, place.start))) continue;
+    const limitMs = Math.min(LEAST_LIMIT_MS + PATIENCE * durationMs, MOST_LIMIT_MS);
+    const failure = await copy.with(file, withPlace(text, place), () => copy.failureOf(test, limitMs));
+    if (failure !== null && (await isBlamed(test, failure, limitMs))) {
       const result = failure.isTimeout ? 'timed out' : 'caught';
       return { ...mutant, result, by: test, message: failure.message };
     }
@@ -152,16 +166,11 @@ async function run(number: number, file: string, place: Place): Promise<Result> 
   return { ...mutant, result: 'survived', by: passed.join(' ') };
 }
 
-/**
- * False when the test fails without the mutant, too. Over a process or at its limit it may fail on a loaded machine now
- * and not before, so it is asked each time; in its own thread it is sure.
- */
-async function isBlamed(test: string, { isTimeout }: Failure): Promise<boolean> {
-  const isSure = test.startsWith('test/unit/') && !isTimeout;
-  if (isSure && passesClean.get(test) === true) return true;
-  const failure = await copy.failureOf(test, TEST_LIMIT_MS);
-  if (failure !== null) console.log(`left out   ${test}: ${failure.message}`);
-  passesClean.set(test, failure === null);
+/** A test over a process, or at its limit, may fail on a loaded machine now and not before: it is asked each time. */
+async function isBlamed(test: string, { isTimeout }: Failure, limitMs: number): Promise<boolean> {
+  if (test.startsWith('test/unit/') && !isTimeout) return true;
+  const failure = await copy.failureOf(test, limitMs);
+  if (failure !== null) console.log(`fails also without it: ${test}: ${failure.message}`);
   return failure === null;
 }
 
@@ -185,7 +194,9 @@ function note(result: Result, report: string | null): Result {
   const { number, file, line, operator, before, after, by, message } = result;
   console.log(`${result.result.padEnd(10)} ${String(number).padStart(4)}  ${file}:${line}  ${operator}`);
   console.log(`                 ${before}\n              => ${after}`);
-  console.log(`                 ${result.result === 'survived' ? `passed: ${by}` : `${by}: ${message}`}`);
+  console.log(
+    `                 ${result.result === 'survived' ? `passed: ${by || 'none executes it'}` : `${by}: ${message}`}`,
+  );
   if (report !== null) appendFileSync(report, `${JSON.stringify(result)}\n`);
   return result;
 }

@@ -67,6 +67,8 @@ const SQL_PAIRS: readonly (readonly [RegExp, string])[] = [
 ];
 const SQL = /\b(?:SELECT|UPDATE|DELETE|INSERT|WHERE|ORDER BY)\b/;
 const UNWATCHED_CALL = /^(?:assert\w*|(?:.*\.)?log\.\w+|(?:.*\.)?#log\.\w+|console\.\w+)$/;
+/** Their arguments may stand in any order. */
+const COMMUTATIVE = /^Math\.(?:max|min|imul)\(/;
 /** Members whose values people read. */
 const PROSE = new Set(['summary', 'description', 'message', 'title', 'help', 'name', 'rule', 'examples', 'example']);
 
@@ -90,11 +92,17 @@ export function placesIn(source: SourceFile): Place[] {
 function isLeftAlone(node: Node, source: SourceFile): boolean {
   if (is.isTypeNode(node) || is.isImportDeclaration(node) || is.isThrowStatement(node)) return true;
   if (is.isInterfaceDeclaration(node) || is.isTypeAliasDeclaration(node)) return true;
-  if (is.isExpressionStatement(node))
-    return is.isCallExpression(node.expression) && isUnwatched(node.expression, source);
+  if (is.isExpressionStatement(node)) return isLog(node, source);
   if (is.isCallExpression(node)) return isUnwatched(node, source);
+  // A condition that only decides whether something is logged.
+  if (is.isIfStatement(node)) return node.elseStatement === undefined && isLog(node.thenStatement, source);
   if (is.isNewExpression(node)) return /Error$/.test(node.expression.getText(source));
   return is.isPropertyAssignment(node) && PROSE.has(node.name.getText(source));
+}
+
+function isLog(node: Node, source: SourceFile): boolean {
+  if (!is.isExpressionStatement(node)) return false;
+  return is.isCallExpression(node.expression) && isUnwatched(node.expression, source);
 }
 
 function isUnwatched({ expression }: CallExpression, source: SourceFile): boolean {
@@ -116,7 +124,7 @@ function slipsAt(node: Node, source: SourceFile): Slip[] {
   if (is.isConditionalExpression(node)) return [['condition', node.condition, negated(node.condition, source)]];
   if (is.isExpressionStatement(node)) return isRemovable(node.expression) ? [['statement', node, '{}']] : [];
   if (is.isAwaitExpression(node)) return [['await', node, node.expression.getText(source)]];
-  if (is.isCallExpression(node)) return swappedArguments(node, source);
+  if (is.isCallExpression(node)) return COMMUTATIVE.test(node.getText(source)) ? [] : swappedArguments(node, source);
   if (is.isNumericLiteral(node)) return [['number', node, oneMore(node.getText(source))]];
   if (node.kind === SyntaxKind.TrueKeyword) return [['boolean', node, 'false']];
   if (node.kind === SyntaxKind.FalseKeyword) return [['boolean', node, 'true']];

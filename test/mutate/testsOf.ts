@@ -11,6 +11,7 @@ const IMPORT = /^(?:import|export)\s(?!type\b)[^;]*?from\s+'(\.[^']+)'/gm;
 const THREAD = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g;
 /** A server reaches everything, so its edge would say nothing. */
 const SERVER = 'gateway/main.ts';
+export const OVER_PROCESSES = /^test\/(?!unit|sim)/;
 /** Steps of imports after which a test has little to do with a source. */
 const MOST_STEPS = 4;
 const MOST_DISTANT_TESTS = 4;
@@ -23,16 +24,17 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
   ['engine/journal', ['sim/crash', 'sim/durable', 'fault/kill']],
   ['engine/shard', ['sim/crash', 'api/shards', 'fault/restart']],
   ['engine/snapshot', ['sim/crash', 'fault/restart']],
+  ['engine/projector/catalog.ts', ['unit/engine/projector/catalog', 'api/markets']],
+  ['engine/projector/catalogEvents.ts', ['unit/engine/projector/catalog', 'api/markets']],
   ['engine/projector', ['api/orders', 'fault/privateStream']],
   ['engine/admin', ['api/admin-cli']],
   ['engine', ['sim/equivalence', 'sim/crash']],
   ['gateway/access/adminToken.ts', ['api/admin']],
   ['gateway/access', ['api/edge', 'api/allowList', 'api/independent']],
   ['gateway/http/openapi.ts', ['api/openapi']],
-  ['gateway/http/cors.ts', ['api/transport']],
-  ['gateway/http/requestCounts.ts', ['api/metrics']],
-  ['gateway/http', ['api/transport', 'api/edge', 'api/pipelining']],
-  ['gateway/idempotency', ['api/idempotency', 'fault/idempotency']],
+  ['gateway/http/requestCounts.ts', ['unit/gateway/http/pipeline']],
+  ['gateway/http', ['unit/gateway/http/pipeline', 'api/transport', 'api/edge', 'api/pipelining']],
+  ['gateway/idempotency', ['api/idempotency', 'fault/idempotency', 'fault/diskFull']],
   ['gateway/limits/redisCounterStore.ts', ['fault/redis']],
   ['gateway/limits', ['api/limits', 'api/edge']],
   ['gateway/operator/contractRotation.ts', ['api/contracts']],
@@ -80,8 +82,9 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
   ['gateway/trading', ['api/orders', 'api/replace']],
   ['gateway/views', ['api/book', 'api/orders', 'api/streamFlow']],
   ['gateway/wiring/demo.ts', ['api/platform']],
+  ['gateway/wiring', ['api/platform', 'api/shards', 'api/contracts', 'fault/restart']],
   ['gateway', ['api/platform', 'api/shards', 'fault/restart']],
-  ['shared/api', ['api/openapi', 'api/orders', 'api/markets']],
+  ['shared/api', ['unit/shared/api/bounds', 'unit/gateway/routes/table', 'api/openapi', 'api/orders', 'api/markets']],
   ['shared/client/admin.ts', ['api/admin']],
   ['shared/client/stream', ['api/clientStream', 'api/recording']],
   ['shared/client', ['api/orders', 'api/independent']],
@@ -114,7 +117,8 @@ export class TestMap {
     const ofArea = AREAS.find(([prefix]) => source.startsWith(prefix))?.[1] ?? [];
     const mirrors = direct.includes(mirror) ? [mirror] : [];
     const inThread = [...mirrors, ...direct, ...distant.slice(0, MOST_DISTANT_TESTS)];
-    return [...new Set([...inThread, ...ofArea, ...overProcesses.slice(0, MOST_PROCESS_TESTS)])];
+    const all = [...inThread, ...ofArea, ...overProcesses.slice(0, MOST_PROCESS_TESTS)];
+    return [...new Set(all.sort((a, b) => Number(OVER_PROCESSES.test(a)) - Number(OVER_PROCESSES.test(b))))];
   }
 
   #walk(test: string): void {

@@ -46,7 +46,8 @@ export class Conversation {
   readonly #sent: Sent[] = [];
   #ran = 0;
   #lastRequestId = 0;
-  /** Events since the last reply. */
+  /** The record whose events are being read, and these. */
+  #record: EventOf<'RECORD'> | undefined;
   readonly #heard = new RecordBuffer(1 << 12);
 
   constructor(oracle: Oracle, flow: Flow) {
@@ -101,10 +102,32 @@ export class Conversation {
   /** One record out of the event ring. */
   hear(words: Uint32Array, word: number): void {
     const event = this.overhear(words, word);
+    if (event.name === 'RECORD' || (event.name === 'REPLY' && isOwnRecord(this.#record))) this.#heardOwn();
+    if (event.name === 'RECORD') this.#record = event;
     this.#heard.appendRecords(words, word, words[word]);
     if (event.name !== 'REPLY') return;
     this.#answered(event);
     this.#heard.clear();
+    this.#record = undefined;
+  }
+
+  /** All events of a record that the shard wrote itself: time, and the steps of markets that are being ended. */
+  #heardOwn(): void {
+    if (this.#record === undefined) return;
+    const { command, shardSequence, timeMs } = this.#record;
+    assert.ok(isOwnRecord(this.#record), 'every event is followed by the reply of its command');
+    this.#doOwn(command, timeMs);
+    const events = this.events.read(this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
+    assert.deepEqual(inRuleOrder(events), inRuleOrder(this.#oracle.events), 'something else happened by itself');
+    this.oracleSequence = shardSequence;
+    this.#heard.clear();
+    this.#record = undefined;
+  }
+
+  #doOwn(type: number, timeMs: number): void {
+    this.#oracle.at(timeMs);
+    if (type === COMMAND.TICK.TYPE) this.#oracle.tick(timeMs);
+    else this.#oracle.step();
   }
 
   /** Only takes note of how far the shard says it is. */
@@ -117,6 +140,7 @@ export class Conversation {
   /** All events were read, and every command had its reply. */
   pause(): void {
     assert.equal(this.#sent.length, 0, 'every command is answered');
+    this.#heardOwn();
     assert.equal(this.#heard.lengthBytes, 0, 'every event is followed by the reply of its command');
     this.oracleSequence = this.publishedSequence;
   }
@@ -124,6 +148,7 @@ export class Conversation {
   /** The shard died and came back: the journal says what became of what was on its way. */
   resume(engine: Engine, journalPath: string): void {
     this.#heard.clear();
+    this.#record = undefined;
     const reader = new JournalReader(journalPath, TEST_KEY);
     try {
       const count = engine.sequence - this.oracleSequence;
@@ -170,9 +195,9 @@ export class Conversation {
 
   /** A record of the journal whose reply was lost. */
   #happened(timeMs: number, words: Uint32Array, commandWord: number, eventWord: number, end: number): void {
-    const isTick = (words[commandWord + ANY_COMMAND.type] & 0xffff) === COMMAND.TICK.TYPE;
+    const type = words[commandWord + ANY_COMMAND.type] & 0xffff;
     let command: Command = { kind: 'tick' };
-    if (isTick) this.#oracle.advance(timeMs);
+    if (isOwn(type)) this.#doOwn(type, timeMs);
     else {
       const requestId = words[commandWord + ANY_COMMAND.requestId];
       let one = this.#take();
@@ -197,7 +222,8 @@ export class Conversation {
   }
 
   #ask(one: Sent, timeMs: number): number {
-    this.#oracle.advance(timeMs);
+    this.#oracle.at(timeMs);
+    assert.ok(isCancel(one) || !this.#oracle.isDue, `ENGINE-3: what is due comes before ${show(one.command)}`);
     this.#oracle.elsewhere = one.othersMicro;
     this.#oracle.arrivedMs = one.arrivedMs;
     return ask(this.#oracle, one.command);
@@ -212,3 +238,5 @@ export class Conversation {
 
 const isUserClose = (event: OrderEvent): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
 const isCancel = ({ command }: Sent): boolean => ['cancel', 'cancelMany', 'bury'].includes(command.kind);
+const isOwn = (type: number): boolean => type === COMMAND.TICK.TYPE || type === COMMAND.STEP.TYPE;
+const isOwnRecord = (record: EventOf<'RECORD'> | undefined): boolean => record !== undefined && isOwn(record.command);

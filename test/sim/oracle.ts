@@ -25,6 +25,14 @@ type OracleMarket = {
   /** Its book was closed at its end. */
   isClosed: boolean;
   collateral: bigint;
+  /** Its orders are being closed, some in each record. */
+  isClosing: boolean;
+  /** The status and the payout of a Yes token that it gets once they are closed. */
+  decision: { status: number; yesPpm: bigint } | undefined;
+  /** Accounts that ever had or sold tokens of it, in that order. */
+  holders: number[];
+  /** While they are being paid: those whose turn is still to come. */
+  unpaid: number[] | undefined;
 };
 
 type OracleOrder = {
@@ -129,8 +137,12 @@ export class Oracle {
   #withdrawn = 0n;
   /** Of decided markets: what a Yes token pays, in millionths, and whether everybody was paid. */
   readonly #payouts = new Map<number, { yesPpm: bigint; isSettled: boolean }>();
+  /** RULES.md 9.18: orders and holders that a record closes and pays, and the markets whose turn comes again. */
+  readonly #rows: number;
+  readonly #endings: number[] = [];
 
-  constructor(collateralCheck: boolean, shards = 1) {
+  constructor(collateralCheck: boolean, rows: number, shards = 1) {
+    this.#rows = rows;
     this.#collateralCheck = collateralCheck;
     this.#mostGross = 9_000_000_000_000_000n / BigInt(shards);
   }
@@ -163,23 +175,71 @@ export class Oracle {
       .sort((a, b) => sign * Number(this.yesTicks(a) - this.yesTicks(b)) || a.turn - b.turn);
   }
 
-  openMarket(market: Omit<OracleMarket, 'isClosed' | 'collateral'>): void {
-    this.markets.push({ ...market, isClosed: false, collateral: 0n });
+  openMarket(
+    terms: Pick<OracleMarket, 'ticksPerUnit' | 'minOrderAtomic' | 'status' | 'feeBps' | 'startMs' | 'endMs'>,
+  ): void {
+    const ending = { isClosing: false, decision: undefined, holders: [], unpaid: undefined };
+    this.markets.push({ ...terms, isClosed: false, collateral: 0n, ...ending });
   }
 
-  /** RULES.md 2.8, 9.5: what time does by itself, in order of time; at one moment markets before orders. */
+  /** RULES.md 2.8, 9.5: what time does by itself, record by record, and all of it. */
   advance(nowMs: number): void {
+    this.at(nowMs);
+    while (this.isDue) this.tick(nowMs);
+  }
+
+  /** The time of the next command or record. */
+  at(nowMs: number): void {
     this.events = [];
     this.nowMs = Math.max(this.nowMs, nowMs);
-    for (;;) {
-      const marketDue = Math.min(...this.markets.map((market) => this.#dueMs(market)));
-      const expiring = this.open.filter((order) => order.expirationSec > 0);
-      const [first] = expiring.sort((a, b) => a.expirationSec - b.expirationSec || a.id - b.id);
-      const orderDue = first === undefined ? Number.POSITIVE_INFINITY : first.expirationSec * 1000;
-      if (Math.min(marketDue, orderDue) > this.nowMs) return;
-      if (marketDue > orderDue) this.#close(first!, CLOSE_REASON.EXPIRED);
-      else this.#moveMarket(this.markets.find((market) => this.#dueMs(market) === marketDue)!, marketDue);
+  }
+
+  /** Something is to be done by time alone. */
+  get isDue(): boolean {
+    return this.#firstDue() <= this.nowMs;
+  }
+
+  /** One record of it, in order of time; at one moment markets before orders. */
+  tick(nowMs: number): void {
+    this.nowMs = Math.max(this.nowMs, nowMs);
+    for (let left = this.#rows; left > 0; left--) {
+      const dueMs = this.#firstDue();
+      if (dueMs > this.nowMs) return;
+      const market = this.markets.find((candidate) => this.#dueMs(candidate) === dueMs);
+      if (market === undefined) this.#close(this.#firstExpiring()!, CLOSE_REASON.EXPIRED);
+      else left -= this.#moveMarket(market, dueMs, left - 1);
     }
+  }
+
+  get hasSteps(): boolean {
+    return this.#endings.length > 0;
+  }
+
+  /** RULES.md 9.18: a record in which the markets that are being ended have their turns. */
+  step(): void {
+    for (let left = this.#rows; left > 0 && this.hasSteps; ) {
+      const index = this.#endings[0];
+      left -= Math.max(1, this.#goOn(index, left));
+      if (this.#endings[0] === index) this.#endings.push(this.#endings.shift()!);
+    }
+  }
+
+  /** @returns how many orders were closed, or holders had their turn. */
+  #goOn(index: number, rows: number): number {
+    const market = this.markets[index];
+    const done = market.isClosing ? this.#closeSome(index, rows) : this.#paySome(index, rows);
+    if (!market.isClosing && market.unpaid === undefined) this.#endings.splice(this.#endings.indexOf(index), 1);
+    return done;
+  }
+
+  #firstExpiring(): OracleOrder | undefined {
+    const expiring = this.open.filter((order) => order.expirationSec > 0);
+    return expiring.sort((a, b) => a.expirationSec - b.expirationSec || a.id - b.id)[0];
+  }
+
+  #firstDue(): number {
+    const orderDue = (this.#firstExpiring()?.expirationSec ?? Number.POSITIVE_INFINITY) * 1000;
+    return Math.min(orderDue, ...this.markets.map((market) => this.#dueMs(market)));
   }
 
   patch(index: number, patch: Patch): number {
@@ -191,8 +251,12 @@ export class Oracle {
       if (!ARROWS.has(arrow)) return E.INVALID_TRANSITION;
     }
     if (patch.status === MARKET_STATUS.ACTIVE && endMs <= this.nowMs) return E.INVALID_TRANSITION;
-    if (patch.status === MARKET_STATUS.RESOLVING) this.#closeBook(index);
+    if (patch.status === MARKET_STATUS.ACTIVE && market.isClosing) return E.ENGINE_BUSY;
     if (patch.status !== undefined) market.status = patch.status;
+    if (patch.status === MARKET_STATUS.RESOLVING && !market.isClosing) {
+      this.#startClosing(index);
+      this.#goOn(index, this.#rows);
+    }
     market.endMs = endMs;
     if (endMs > this.nowMs) market.isClosed = false;
     if (patch.feeBps !== undefined) {
@@ -208,10 +272,12 @@ export class Oracle {
     if (market === undefined) return E.MARKET_NOT_FOUND;
     const { ACTIVE, LOCKED, RESOLVING, RESOLVED } = MARKET_STATUS;
     const mayResolve = market.status === ACTIVE || market.status === LOCKED || market.status === RESOLVING;
-    if (this.#payouts.has(index) || (status === RESOLVED && !mayResolve)) return E.INVALID_TRANSITION;
-    this.#closeBook(index);
-    market.status = status;
-    this.#payouts.set(index, { yesPpm: BigInt(payoutYesPpm), isSettled: false });
+    const isDecided = this.#payouts.has(index) || market.decision !== undefined;
+    if (isDecided || (status === RESOLVED && !mayResolve)) return E.INVALID_TRANSITION;
+    market.status = RESOLVING;
+    market.decision = { status, yesPpm: BigInt(payoutYesPpm) };
+    this.#startClosing(index);
+    this.#goOn(index, this.#rows);
     return OK;
   }
 
@@ -231,12 +297,22 @@ export class Oracle {
     const payout = this.#payouts.get(index);
     if (payout === undefined || payout.isSettled) return E.INVALID_TRANSITION;
     payout.isSettled = true;
-    const holders = [...this.#tokens.keys()].map((key) => key.split('/').map(Number));
-    for (const [account, held] of holders) if (held === index) this.#pay(account!, index);
+    market.unpaid = [...market.holders];
+    this.#endings.push(index);
+    this.#goOn(index, this.#rows);
+    return OK;
+  }
+
+  #paySome(index: number, rows: number): number {
+    const market = this.markets[index];
+    const turn = market.unpaid!.splice(0, rows);
+    for (const account of turn) this.#pay(account, index);
+    if (market.unpaid!.length > 0) return turn.length;
+    market.unpaid = undefined;
     this.usdc(FEES).available += market.collateral;
     market.collateral = 0n;
     if (market.status === MARKET_STATUS.RESOLVED) market.status = MARKET_STATUS.SETTLED;
-    return OK;
+    return turn.length;
   }
 
   funds(account: number, amount: bigint, isDeposit: boolean, reference: number): number {
@@ -267,6 +343,7 @@ export class Oracle {
       : yes.available >= amount && no.available >= amount;
     if (!isThere || (isSplit && this.#isTooMuch(3n * amount))) return E.INSUFFICIENT_BALANCE;
     const sets = isSplit ? amount : -amount;
+    this.#holds(account, index);
     mine.available -= sets;
     yes.available += sets;
     no.available += sets;
@@ -356,6 +433,7 @@ export class Oracle {
     if (refusal !== OK) return refusal;
 
     this.#accepted.set(signedText(p, this.domain), { account, id });
+    if (side === SIDE.SELL) this.#holds(account, p.market);
     purse.available -= reserve;
     purse.reserved += reserve;
     this.open.push(order);
@@ -562,7 +640,9 @@ export class Oracle {
       const fee = feeOn(tokensBefore + tokens, order) - feeOn(tokensBefore, order);
       mine.reserved -= lots * order.limitTicks;
       mine.available += lots * (order.limitTicks - price);
+      this.#holds(account, market);
       mineTokens.available += tokens - fee;
+      if (fee > 0n) this.#holds(FEES, market);
       this.tokens(FEES, market, outcome).available += fee;
       return fee;
     }
@@ -603,20 +683,47 @@ export class Oracle {
     return market.status === ACTIVE || market.status === LOCKED ? market.endMs : Number.POSITIVE_INFINITY;
   }
 
-  #moveMarket(market: OracleMarket, dueMs: number): void {
+  #moveMarket(market: OracleMarket, dueMs: number, rows: number): number {
     if (market.status === MARKET_STATUS.PENDING && market.startMs <= dueMs) {
       market.status = MARKET_STATUS.ACTIVE;
-      return;
+      return 0;
     }
-    this.#closeBook(this.markets.indexOf(market));
+    const index = this.markets.indexOf(market);
     market.status = MARKET_STATUS.LOCKED;
     market.isClosed = true;
+    this.#startClosing(index);
+    return this.#goOn(index, rows);
   }
 
-  #closeBook(index: number): void {
-    for (const order of this.open.filter((candidate) => candidate.market === index)) {
-      this.#close(order, CLOSE_REASON.MARKET_CLOSED);
-    }
+  #startClosing(index: number): void {
+    const market = this.markets[index];
+    if (!market.isClosing) this.#endings.push(index);
+    market.isClosing = true;
+  }
+
+  #closeSome(index: number, rows: number): number {
+    const market = this.markets[index];
+    const dormant = this.open.filter((order) => order.market === index && order.isDormant);
+    const inTurn = [
+      ...this.queue(index, true),
+      ...this.queue(index, false),
+      ...dormant.sort((a, b) => a.turn - b.turn),
+    ];
+    const turn = inTurn.slice(0, rows);
+    for (const order of turn) this.#close(order, CLOSE_REASON.MARKET_CLOSED);
+    if (turn.length < inTurn.length) return turn.length;
+    market.isClosing = false;
+    if (market.decision === undefined) return turn.length;
+    const { status, yesPpm } = market.decision;
+    market.status = status;
+    this.#payouts.set(index, { yesPpm, isSettled: false });
+    market.decision = undefined;
+    return turn.length;
+  }
+
+  #holds(account: number, index: number): void {
+    const { holders } = this.markets[index];
+    if (!holders.includes(account)) holders.push(account);
   }
 
   #worth(account: number, index: number): bigint {

@@ -47,6 +47,8 @@ import { Oracle } from './oracle.ts';
 
 /** Small, so that both are full now and then. */
 const RING_BYTES = 8192;
+/** Few, so that most markets take several records to end. */
+export const ROWS_OF_RECORD = 3;
 
 /** For engines that only replay: they never look at it. */
 const UNUSED_BALANCES = createBalances(2);
@@ -79,7 +81,7 @@ type Live = {
 };
 
 /** The next turn. */
-type Phase = 'readAhead' | 'run' | 'commit' | 'credit' | 'publish';
+type Phase = 'readAhead' | 'run' | 'step' | 'commit' | 'credit' | 'publish';
 
 /** It dies again while it recovers. */
 class Death extends Error {}
@@ -107,7 +109,7 @@ export class SimShard {
     this.#options = options;
     this.#random = random;
     this.journalPath = join(options.directory, `journal-${shard}.db`);
-    this.oracle = new Oracle(collateralCheck, shards);
+    this.oracle = new Oracle(collateralCheck, ROWS_OF_RECORD, shards);
     this.oracle.nowMs = nowMs;
     this.flow = new Flow({ random, oracle: this.oracle, shard, shards, nowMs, isRehearsal: !collateralCheck, keccak });
     this.conversation = new Conversation(this.oracle, this.flow);
@@ -123,7 +125,8 @@ export class SimShard {
 
   /** Nothing is on its way in either direction. */
   get isQuiet(): boolean {
-    const { commandsIn, eventsOut } = this.#alive();
+    const { commandsIn, eventsOut, loop } = this.#alive();
+    if (loop.hasSteps) return false;
     return this.phase === 'readAhead' && commandsIn.usedBytes() === 0 && eventsOut.isEmpty();
   }
 
@@ -141,7 +144,7 @@ export class SimShard {
     switch (this.phase) {
       case 'readAhead':
         if (loop.readAhead() && !this.#endsBatch()) this.phase = 'run';
-        else if (loop.ranCount > 0) this.phase = 'commit';
+        else if (loop.ranCount > 0 || loop.hasSteps) this.phase = 'step';
         else {
           loop.idle();
           this.#syncedMark = readFileSync(markPath(this.journalPath));
@@ -150,6 +153,10 @@ export class SimShard {
       case 'run':
         loop.run();
         this.phase = 'readAhead';
+        break;
+      case 'step':
+        if (loop.isStepDue) loop.step();
+        this.phase = 'commit';
         break;
       case 'commit':
         this.phase = loop.commit() ? 'credit' : 'publish';
@@ -261,10 +268,10 @@ export class SimShard {
     const eventsOut = new RingConsumer(eventRing);
     this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), eventsOut };
     const submit = engine.submit.bind(engine);
-    engine.submit = (words, bytes, word) => {
+    engine.submit = (words, bytes, word, isOvertaking) => {
       const timeMs = readSafe(words, word + ANY_COMMAND.timeMs);
       this.conversation.willRun(engine, words[word + ANY_COMMAND.requestId], timeMs, this.#arrivedMs);
-      submit(words, bytes, word);
+      submit(words, bytes, word, isOvertaking);
     };
     let described = 0;
     engine.describe(() => {
@@ -383,6 +390,7 @@ export class SimShard {
       hasher: hasherFor(DOMAIN, keccak),
       verifier,
       journal,
+      rowsOfRecord: ROWS_OF_RECORD,
     });
   }
 

@@ -32,8 +32,8 @@ export class TestCall {
         this.status = Number.parseInt(line, 10);
       },
       writeHeader: (name: string, value: string) => this.headers.set(name, value),
-      end: (text: string) => {
-        this.text = text;
+      end: (body: string | Uint8Array) => {
+        this.text = typeof body === 'string' ? body : Buffer.from(body).toString();
       },
     } as unknown as HttpResponse;
     this.status = 200;

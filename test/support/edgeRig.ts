@@ -10,7 +10,7 @@ import { Authenticator } from '../../gateway/access/authenticator.ts';
 import { NonceMemory } from '../../gateway/access/nonces.ts';
 import type { ApiKey } from '../../gateway/access/principal.ts';
 import type { Route } from '../../gateway/http/route.ts';
-import { HttpServer } from '../../gateway/http/server.ts';
+import { HttpServer, type ServerOptions } from '../../gateway/http/server.ts';
 import { IdempotencyStage } from '../../gateway/idempotency/stage.ts';
 import { Limiter } from '../../gateway/limits/limiter.ts';
 import { createLogger } from '../../gateway/process/log.ts';
@@ -28,6 +28,7 @@ type EdgeAnswer = { readonly status: number; readonly headers: Record<string, un
 type EdgeRig = {
   readonly clock: ManualClock;
   readonly port: number;
+  readonly server: HttpServer;
   readonly nonces: NonceMemory;
   /** A request from `address`, 203.0.113.1 by default. */
   send(method: string, path: string, sent?: Sent): Promise<EdgeAnswer>;
@@ -35,7 +36,12 @@ type EdgeRig = {
   asAdministrator(method: string, path: string, token?: string): Promise<EdgeAnswer>;
 };
 
-export async function startEdge(scope: Scope, routes: readonly Route[], keys: readonly ApiKey[]): Promise<EdgeRig> {
+export async function startEdge(
+  scope: Scope,
+  routes: readonly Route[],
+  keys: readonly ApiKey[],
+  options: Partial<ServerOptions> = {},
+): Promise<EdgeRig> {
   const clock = new ManualClock(EDGE_START_MS);
   const byId = new Map(keys.map((key) => [key.keyId, key]));
   const ahead = { aheadBeforeStart: () => 0, acceptedAhead: () => {} };
@@ -54,6 +60,7 @@ export async function startEdge(scope: Scope, routes: readonly Route[], keys: re
     drill: () => null,
     isDiskLow: () => false,
     timeoutEndMs: () => 0,
+    ...options,
   });
   const port = await http.listen();
   scope.after(async () => void (await http.stop(0)));
@@ -61,7 +68,7 @@ export async function startEdge(scope: Scope, routes: readonly Route[], keys: re
     exchange(port, method, path, { ...headers, 'x-forwarded-for': address }, body);
   const asAdministrator = (method: string, path: string, token = ADMIN_TOKEN) =>
     send(method, path, { headers: { authorization: `Bearer ${token}` } });
-  return { clock, port, nonces, send, asAdministrator };
+  return { clock, port, server: http, nonces, send, asAdministrator };
 }
 
 /** Unlike fetch, this sends bodies with any method. */

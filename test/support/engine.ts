@@ -58,7 +58,7 @@ export function stateOf(engine: Engine): Buffer {
     ...digest,
     state.orders.openCount,
     state.expiry.size,
-    state.markets.nextTransitionMs,
+    state.markets.transitions.firstMs,
   ];
   return Buffer.concat([...parts, Buffer.from(new Float64Array(counters).buffer)]);
 }
@@ -78,8 +78,9 @@ export function makeEngine(
   journal: Pick<JournalStore, 'append'>,
   collateralCheck: boolean,
   verifier: Verifier = acceptAll,
+  rowsOfRecord?: number,
 ): Engine {
-  return new Engine({ balances, collateralCheck, hasher: hasherFor(DOMAIN), verifier, journal });
+  return new Engine({ balances, collateralCheck, hasher: hasherFor(DOMAIN), verifier, journal, rowsOfRecord });
 }
 
 /** The name of a refusal by its number, so that a failed comparison reads FOK_NOT_FILLED and not 701. */

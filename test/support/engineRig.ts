@@ -77,6 +77,8 @@ type RigOptions = {
   mostOrders?: number;
   /** Starts from what another rig journaled. */
   journal?: MemoryJournal;
+  /** Orders and holders that one record may close and pay. */
+  rowsOfRecord?: number;
 };
 
 export class EngineRig {
@@ -104,7 +106,8 @@ export class EngineRig {
     const ring = createRingBuffer(1 << 16);
     this.#producer = new RingProducer(ring);
     this.#consumer = new RingConsumer(ring);
-    this.engine = makeEngine(this.balances, this.journal, options.collateralCheck ?? true, options.verifier);
+    const { collateralCheck = true, rowsOfRecord, verifier } = options;
+    this.engine = makeEngine(this.balances, this.journal, collateralCheck, verifier, rowsOfRecord);
     if (options.journal !== undefined) this.#replay(options.journal);
     this.engine.goLive(options.postOnlyUntilMs, options.mostOrders);
   }
@@ -117,7 +120,7 @@ export class EngineRig {
   }
 
   /** A rig that starts from this one's journal, as a shard does after a crash of the process or of its thread alone. */
-  recovered(options: Pick<RigOptions, 'balances' | 'journal' | 'postOnlyUntilMs' | 'mostOrders'> = {}): EngineRig {
+  recovered(options: Omit<RigOptions, 'collateralCheck' | 'verifier'> = {}): EngineRig {
     const rig = new EngineRig({ journal: this.journal, ...options });
     rig.nowMs = this.nowMs;
     rig.#salt = this.#salt;
@@ -272,6 +275,12 @@ export class EngineRig {
     return this.#run();
   }
 
+  /** The record that goes on with the markets that are being ended. */
+  step(): CommandResult {
+    this.engine.step();
+    return this.#ran();
+  }
+
   /** Of an open order, by its sequence number. */
   hashOf(order: number): Uint32Array {
     const { orders } = this.engine.state;
@@ -329,6 +338,10 @@ export class EngineRig {
     this.#consumer.release();
     this.engine.arrivedAt(this.clockMs ?? this.nowMs);
     this.engine.submit(this.#command.words, this.#command.bytes, 0);
+    return this.#ran();
+  }
+
+  #ran(): CommandResult {
     if (this.commitsAtOnce) this.commit();
     const result = this.#read();
     this.engine.out.clear();

@@ -11,9 +11,14 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COPIED = ['.env.example', 'package.json', 'package-lock.json', 'tsconfig.json'];
 const COPIED_FOLDERS = ['bench', 'data', 'engine', 'gateway', 'shared', 'test'];
 const LIVE = join(ROOT, 'data/live');
-const FLAGS = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=tap'];
-/** The runner ends a test at its limit; failing that, the runner is ended itself so much later. */
-const GRACE_MS = 30_000;
+/** The file itself and not `--test`, which would start a second process for it. */
+const FLAGS = [
+  '--disable-warning=ExperimentalWarning',
+  '--import=./shared/base/keptSources.mjs',
+  '--test-reporter=tap',
+];
+/** A test that failed, up to the end of what is said about it. */
+const FAILED = /^ *not ok [\s\S]*?^ *\.\.\.$/m;
 const KEPT_COLUMNS = 160;
 const NO_PROGRAM = /SyntaxError|ERR_MODULE_NOT_FOUND|ERR_INVALID_TYPESCRIPT|ERR_UNSUPPORTED_TYPESCRIPT/;
 
@@ -50,19 +55,21 @@ export class ProjectCopy {
     }
   }
 
-  /** Runs one test file. Whatever it started ends with it. @returns null when it passed. */
-  async failureOf(testPath: string, limitMs: number): Promise<Failure | null> {
-    const args = [...FLAGS, `--test-timeout=${limitMs}`, testPath];
+  /**
+   * Runs one test file, up to its first failure. Whatever it started ends with it.
+   * @param environment variables besides those of this process
+   * @returns null when it passed
+   */
+  async failureOf(testPath: string, limitMs: number, environment: NodeJS.ProcessEnv = {}): Promise<Failure | null> {
     // A group of its own: servers that a test leaves behind are ended with it.
-    const runner = spawn(process.execPath, args, {
+    const runner = spawn(process.execPath, [...FLAGS, testPath], {
       cwd: this.root,
       detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, ...environment },
     });
     let output = '';
-    runner.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
+    let wasEnded = false;
     const endGroup = (): void => {
       try {
         process.kill(-runner.pid!, 'SIGKILL');
@@ -70,17 +77,24 @@ export class ProjectCopy {
         // The group has ended.
       }
     };
-    const timer = setTimeout(endGroup, limitMs + GRACE_MS);
+    runner.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (FAILED.test(output)) endGroup();
+    });
+    const timer = setTimeout(() => {
+      wasEnded = true;
+      endGroup();
+    }, limitMs);
     process.once('exit', endGroup);
     const [code] = await once(runner, 'close');
     clearTimeout(timer);
     process.off('exit', endGroup);
     endGroup();
-    return code === 0 ? null : describe(output, code === null);
+    return code === 0 ? null : describe(output, wasEnded);
   }
 }
 
-/** The first line of a failing test's message. @param wasEnded its runner had to be ended */
+/** The first line of a failing test's message. @param wasEnded it had to be ended */
 function describe(output: string, wasEnded: boolean): Failure {
   const [, quoted, firstOfMany] = /^ *error: (?:(?:'|")(.*)(?:'|")|\|-\n *(.*))$/m.exec(output) ?? [];
   const isTimeout = wasEnded || /failureType: 'testTimeoutFailure'/.test(output);

@@ -47,6 +47,8 @@ type FillSpec = {
   takerFee?: number;
 };
 
+type MarketTerms = { readonly status: number; readonly startMs: number; readonly endMs: number };
+
 type OpenOrder = { readonly account: number; readonly market: number; remainingLots: number };
 
 /** EXT_ROUTE and the index in a batch, with the 16 bytes of the key and of its payload's fingerprint. */
@@ -74,6 +76,13 @@ export class JournalScript {
    * and the use of an idempotency key if there is one.
    */
   record(timeMs: number, write: (script: JournalScript) => void, keyUse?: KeyUse): number {
+    const sequence = this.add(timeMs, write, keyUse);
+    this.journal.commit();
+    return sequence;
+  }
+
+  /** The same as a row that is committed with the next ones: for histories of millions. */
+  add(timeMs: number, write: (script: JournalScript) => void, keyUse?: KeyUse): number {
     this.#timeMs = timeMs;
     this.#events.clear();
     write(this);
@@ -92,13 +101,15 @@ export class JournalScript {
     row.command.set(this.#command.words, 0, this.#command.lengthBytes);
     row.events.set(this.#events.words, 0, this.#events.lengthBytes);
     this.journal.append(row);
-    this.journal.commit();
     return row.sequence;
   }
 
-  market(market: number, uuid: string, ticksPerUnit = 100): void {
-    const word = this.#event(EVENT.MARKET.TYPE, 0, 0, market, 0);
+  market(market: number, uuid: string, ticksPerUnit = 100, terms: Partial<MarketTerms> = {}): void {
+    const { status = 0, startMs = 0, endMs = 0 } = terms;
+    const word = this.#event(EVENT.MARKET.TYPE, 0, 0, market, status);
     this.#events.words[word + EVENT.MARKET.ticksPerUnit] = ticksPerUnit;
+    writeSafe(this.#events.words, word + EVENT.MARKET.startMs, startMs);
+    writeSafe(this.#events.words, word + EVENT.MARKET.endMs, endMs);
     uuidToBytes(uuid, this.#events.bytes, (word + EVENT.MARKET.uuid) * 4);
   }
 

@@ -3,31 +3,37 @@
  * the AsyncAPI document that the server publishes.
  */
 import assert from 'node:assert/strict';
-import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv, type AnySchemaObject } from 'ajv';
 import WebSocket from 'ws';
 import type { HeaderFields } from '../../shared/client/request.ts';
 import type { Json, Scope } from './server.ts';
 
 type Closed = { code: number; reason: string };
+/** By name of a message, the schema of its payload. */
+type Payloads = ReadonlyMap<string, AnySchemaObject>;
 type Waiting = { matches: (frame: Json) => boolean; resolve: (frame: Json) => void; reject: (error: Error) => void };
 
 const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const checksByServer = new Map<string, Promise<Map<string, ValidateFunction>>>();
+const payloadsByServer = new Map<string, Promise<Payloads>>();
+/** A server that was started again sends the same document. */
+const payloadsByDocument = new Map<string, Payloads>();
+/** Compiles each schema once, when the first frame of its kind comes. */
+const ajv = new Ajv({ strict: true, formats: { uuid: UUID_FORM }, code: { optimize: false } });
 
 export class StreamClient {
   /** Everything that came, oldest first. */
   readonly frames: Json[] = [];
   readonly socket: WebSocket;
   readonly closed: Promise<Closed>;
-  readonly #checks: ReadonlyMap<string, ValidateFunction>;
+  readonly #payloads: Payloads;
   readonly #waiting = new Set<Waiting>();
   #problem: Error | null = null;
   #ids = 0;
 
   /** Resolves when the socket is open. Heartbeats and all else that comes is checked from the first frame on. */
   static async open(scope: Scope, baseUrl: string, headers: HeaderFields = {}): Promise<StreamClient> {
-    const checks = await checksOf(baseUrl);
-    const client = new StreamClient(new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { headers }), checks);
+    const payloads = await payloadsOf(baseUrl);
+    const client = new StreamClient(new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { headers }), payloads);
     scope.after(() => client.end());
     await new Promise((resolve, reject) => {
       client.socket.once('open', resolve);
@@ -53,9 +59,9 @@ export class StreamClient {
     });
   }
 
-  private constructor(socket: WebSocket, checks: ReadonlyMap<string, ValidateFunction>) {
+  private constructor(socket: WebSocket, payloads: Payloads) {
     this.socket = socket;
-    this.#checks = checks;
+    this.#payloads = payloads;
     socket.on('message', (data, isBinary) => this.#received(String(data), isBinary));
     this.closed = new Promise((resolve) => {
       socket.on('close', (code, reason) => {
@@ -114,7 +120,8 @@ export class StreamClient {
 
   #received(text: string, isBinary: boolean): void {
     const frame = JSON.parse(text);
-    const check = this.#checks.get(frame.channel);
+    const payload = this.#payloads.get(frame.channel);
+    const check = payload === undefined ? undefined : ajv.compile(payload);
     if (isBinary || check === undefined || !check(frame)) {
       this.#problem ??= new Error(`not in the document: ${text.slice(0, 500)} ${JSON.stringify(check?.errors)}`);
       this.socket.terminate();
@@ -129,22 +136,22 @@ export class StreamClient {
   }
 }
 
-function checksOf(baseUrl: string): Promise<Map<string, ValidateFunction>> {
-  const known = checksByServer.get(baseUrl) ?? readDocument(baseUrl);
-  checksByServer.set(baseUrl, known);
+function payloadsOf(baseUrl: string): Promise<Payloads> {
+  const known = payloadsByServer.get(baseUrl) ?? readDocument(baseUrl);
+  payloadsByServer.set(baseUrl, known);
   return known;
 }
 
-async function readDocument(baseUrl: string): Promise<Map<string, ValidateFunction>> {
+async function readDocument(baseUrl: string): Promise<Payloads> {
   const response = await fetch(`${baseUrl}/asyncapi.json`);
   assert.equal(response.status, 200);
-  const document: Json = await response.json();
-  const ajv = new Ajv({ strict: true, formats: { uuid: UUID_FORM } });
+  const text = await response.text();
+  const known = payloadsByDocument.get(text);
+  if (known !== undefined) return known;
+  const document: Json = JSON.parse(text);
   const sent: Json[] = document.operations.follow.messages;
-  return new Map(
-    sent.map(({ $ref }) => {
-      const name = $ref.split('/').at(-1);
-      return [name, ajv.compile(document.components.messages[name].payload)];
-    }),
-  );
+  const names = sent.map(({ $ref }) => $ref.split('/').at(-1));
+  const payloads = new Map(names.map((name) => [name, document.components.messages[name].payload]));
+  payloadsByDocument.set(text, payloads);
+  return payloads;
 }

@@ -67,8 +67,8 @@ type Traffic = {
   connections?: number;
   /** After every answer, with how many there have been in this round. */
   onAnswer?: (answered: number) => void;
-  /** For every command that got no answer at all, with the `performance.now()` at which it was sent. */
-  onSilence?: (sentMs: number) => void;
+  /** For every command that got no answer at all. */
+  onSilence?: () => void;
 };
 
 export class Witness {
@@ -118,12 +118,11 @@ export class Witness {
     const oneConnection = async (): Promise<void> => {
       while (!isGone && sent < commands) {
         sent++;
-        const sentMs = performance.now();
         const outcome = await this.#command();
         if (outcome === 'answered') onAnswer?.(++answered);
         if (outcome !== 'gone') continue;
         isGone = true;
-        onSilence?.(sentMs);
+        onSilence?.();
       }
     };
     await Promise.all(Array.from({ length: connections }, oneConnection));

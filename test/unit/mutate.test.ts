@@ -17,6 +17,7 @@ async function sum(from: number, to: number): Promise<number> {
   let total = 0;
   for (let at = from; at < to; at++) total += at;
   log.info('summed up to 9');
+  if (from > 5) log.info('much');
   await Promise.resolve();
   return from === to ? total : Math.pow(from, total);
 }

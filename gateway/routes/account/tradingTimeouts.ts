@@ -109,8 +109,9 @@ async function setPreferences(
   const old = tradingTimeouts.preferences(account);
   const realityCheckMinutes = body.reality_check_interval_minutes ?? null;
   const sessionTimeoutMinutes = body.session_timeout_minutes ?? null;
-  if (!isOneOf(REALITY_CHECK_MINUTES, realityCheckMinutes)) refuseField(call, body, 'reality_check_interval_minutes');
-  else if (!isOneOf(SESSION_TIMEOUT_MINUTES, sessionTimeoutMinutes)) refuseField(call, body, 'session_timeout_minutes');
+  if (!isOneOf(REALITY_CHECK_MINUTES, realityCheckMinutes)) refuseChoice(call, body, 'reality_check_interval_minutes');
+  else if (!isOneOf(SESSION_TIMEOUT_MINUTES, sessionTimeoutMinutes))
+    refuseChoice(call, body, 'session_timeout_minutes');
   else {
     tradingTimeouts.setPreferences(account, {
       realityCheckMinutes: 'reality_check_interval_minutes' in body ? realityCheckMinutes : old.realityCheckMinutes,
@@ -135,12 +136,12 @@ async function startTimeout(
   if (!hasOnly(call, body, ['duration_label', 'custom_hours'])) return;
   const label = body.duration_label;
   if (!isDurationLabel(label)) {
-    refuseField(call, body, 'duration_label');
+    refuseChoice(call, body, 'duration_label');
     return;
   }
   const hours = hoursOf(label, body.custom_hours ?? null);
   if (hours === null) {
-    refuseField(call, body, 'custom_hours');
+    refuseChoice(call, body, 'custom_hours');
     return;
   }
   const account = call.principal.accountIndex;
@@ -199,7 +200,7 @@ function hasOnly(call: Call, body: Body, fields: readonly string[]): boolean {
   return false;
 }
 
-function refuseField(call: Call, body: Body, field: string): void {
+function refuseChoice(call: Call, body: Body, field: string): void {
   const value = body[field];
   if (value === undefined) refuseInput(call, `missing field: ${field}`, { field, rule: 'required' });
   else refuseInput(call, `invalid ${field}`, { field, rule: 'range', value });

@@ -4,7 +4,7 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import type { Administrator } from '../../access/principal.ts';
 import type { Call } from '../../http/call.ts';
 import type { Refusal } from '../../http/refusal.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, okPage, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { FourEyes } from '../../operator/approvals.ts';
@@ -95,7 +95,12 @@ function listApprovals(call: CallOf<typeof LIST_APPROVALS>, deps: ApprovalDeps):
   const { limit, cursor } = call.query;
   const page = deps.approvals.page(limit, cursor);
   const next = page.length < limit ? null : page.at(-1)!.sequence;
-  ok(call, { approvals: page.map((each) => approvalOf(each, deps)), next_cursor: next });
+  okPage(
+    call,
+    'approvals',
+    page.values().map((each) => approvalOf(each, deps)),
+    { next_cursor: next },
+  );
 }
 
 function showApproval(call: CallOf<typeof SHOW_APPROVAL>, deps: ApprovalDeps): void {

@@ -3,7 +3,7 @@ import { AUDIT_PAGE, AUDIT_QUERY } from '../../../shared/api/audit.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import type { AuditLog } from '../../audit/log.ts';
 import type { AuditReader } from '../../audit/reader.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { okPage, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 
@@ -33,9 +33,8 @@ async function showAudit(call: CallOf<typeof SHOW_AUDIT>, { reader, log }: Admin
     return;
   }
   const { sequence, hash } = log.head;
-  const rest = JSON.stringify({ next_cursor: page.next, head: { sequence, hash } });
   // The lines are JSON already, and stay as they are in the file.
-  ok(call, `{"records":[${page.lines.join(',')}],${rest.slice(1)}`);
+  okPage(call, 'records', page.lines, { next_cursor: page.next, head: { sequence, hash } });
 }
 
 function toMs(time: string | undefined): number | undefined {

@@ -1,21 +1,17 @@
 /** The administrator's routes for the catalogue: events and markets (RULES.md 9). */
 
-import { EVENT_PATCH, MARKET, MARKET_EVENT, MARKET_PATCH, NEW_EVENT, NEW_MARKET } from '../../../shared/api/markets.ts';
+import { EVENT_PATCH, MARKET_EVENT, NEW_EVENT, RESERVED_SLUG } from '../../../shared/api/events.ts';
+import { MARKET, MARKET_PATCH, NEW_MARKET } from '../../../shared/api/markets.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import { MARKET_STATUS, MARKET_STATUS_NAMES, type MarketStatus } from '../../../shared/base/codes.ts';
+import { MARKET_STATUS_NAMES, type MarketStatus } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
-import type { Call } from '../../http/call.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import {
-  completeEventDetails,
-  completeMarketDetails,
-  DEFAULT_MIN_ORDER_ATOMIC,
-  DEFAULT_TICKS_PER_UNIT,
-} from '../../operator/marketDetails.ts';
+import { completeEventDetails, toSlug, withoutNulls } from '../../operator/marketDetails.ts';
 import type { MarketCommands } from '../../operator/markets.ts';
-import type { Catalog, NewMarket } from '../../store/catalog.ts';
+import { invalidField, readNewMarket } from '../../operator/newMarket.ts';
+import type { Catalog } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
 import { eventOf } from '../json/event.ts';
 import type { MarketResponses } from '../json/market.ts';
@@ -86,11 +82,11 @@ export function adminCatalogRoutes(deps: AdminCatalogDeps): Route[] {
   ];
 }
 
-function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }: AdminCatalogDeps): void {
+async function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }: AdminCatalogDeps): Promise<void> {
   const { slug: givenSlug, ...details } = call.body;
   const slug = givenSlug ?? toSlug(details.title);
-  if (slug === '') {
-    refuseField(call, 'slug', 'required');
+  if (slug === '' || slug === RESERVED_SLUG) {
+    refuse(call, invalidField('slug', slug === '' ? 'required' : `not ${RESERVED_SLUG}`));
     return;
   }
   if (catalog.eventBySlug(slug) !== undefined) {
@@ -99,10 +95,11 @@ function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }: Admi
   }
   const nowMs = clock.nowMs();
   const event = catalog.createEvent(slug, completeEventDetails(details, nowMs), nowMs);
+  await catalog.durable();
   ok(call, eventOf(event), 201);
 }
 
-function changeEvent(call: CallOf<typeof CHANGE_EVENT>, { catalog, clock }: AdminCatalogDeps): void {
+async function changeEvent(call: CallOf<typeof CHANGE_EVENT>, { catalog, clock }: AdminCatalogDeps): Promise<void> {
   const event = catalog.eventById(call.params.id);
   if (event === undefined) {
     refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
@@ -110,13 +107,24 @@ function changeEvent(call: CallOf<typeof CHANGE_EVENT>, { catalog, clock }: Admi
   }
   call.before = eventOf(event);
   catalog.updateEvent(event, { ...event.details, ...call.body }, clock.nowMs());
+  await catalog.durable();
   ok(call, eventOf(event));
 }
 
 async function createMarket(call: CallOf<typeof CREATE_MARKET>, deps: AdminCatalogDeps): Promise<void> {
-  const fields = readNewMarket(call, deps);
-  if (fields === null) return;
-  const opened = await deps.marketCommands.open(fields);
+  const { catalog, clock, defaultFeeBps } = deps;
+  const { event_id = null } = call.body;
+  const event = event_id === null ? null : catalog.eventById(event_id);
+  const read = readNewMarket(call.body, event?.id ?? null, { nowMs: clock.nowMs(), defaultFeeBps });
+  if ('refusal' in read) {
+    refuse(call, read.refusal);
+    return;
+  }
+  if (event === undefined) {
+    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
+    return;
+  }
+  const opened = await deps.marketCommands.open(read.market);
   if ('market' in opened) ok(call, deps.responses.toJson(opened.market), 201);
   else refuse(call, opened.refusal);
 }
@@ -126,7 +134,8 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
   if (market === null) return;
   const { catalog, marketCommands, responses } = deps;
   const { status, event_id, trading_starts_at, trading_ends_at, fee_bps, ...details } = call.body;
-  if (event_id != null && catalog.eventById(event_id) === undefined) {
+  const event = event_id == null ? event_id : catalog.eventById(event_id);
+  if (event_id != null && event === undefined) {
     refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
     return;
   }
@@ -136,87 +145,9 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
     feeBps: fee_bps,
     startMs: trading_starts_at === undefined ? undefined : Date.parse(trading_starts_at),
     endMs: trading_ends_at === undefined ? undefined : Date.parse(trading_ends_at),
-    eventId: event_id,
+    eventId: event === null ? null : event?.id,
     details: withoutNulls(details),
   });
   if (refusal === null) ok(call, responses.toJson(market));
   else refuse(call, refusal);
-}
-
-/** Null when the call has been refused. */
-function readNewMarket(
-  call: CallOf<typeof CREATE_MARKET>,
-  { catalog, clock, defaultFeeBps }: AdminCatalogDeps,
-): NewMarket | null {
-  const {
-    status,
-    event_id,
-    trading_starts_at,
-    trading_ends_at,
-    fee_bps,
-    ticks_per_unit,
-    min_order_size_atomic,
-    yes_token_id,
-    no_token_id,
-    ...details
-  } = call.body;
-  const nowMs = clock.nowMs();
-  const startMs = trading_starts_at === undefined ? nowMs : Date.parse(trading_starts_at);
-  const endMs = Date.parse(trading_ends_at);
-  const isPending = startMs > nowMs;
-  if (endMs <= Math.max(startMs, nowMs)) return refuseField(call, 'trading_ends_at', 'after trading_starts_at and now');
-  if (status === 'active' && isPending) return refuseField(call, 'status', 'active only once trading has started');
-  const ticksPerUnit = ticks_per_unit ?? DEFAULT_TICKS_PER_UNIT;
-  const minOrderAtomic = min_order_size_atomic === undefined ? DEFAULT_MIN_ORDER_ATOMIC : Number(min_order_size_atomic);
-  if (minOrderAtomic < ticksPerUnit) return refuseField(call, 'min_order_size_atomic', 'at least one lot');
-  if ((yes_token_id === undefined) !== (no_token_id === undefined)) {
-    return refuseField(call, yes_token_id === undefined ? 'yes_token_id' : 'no_token_id', 'both or neither');
-  }
-  if (yes_token_id !== undefined && yes_token_id === no_token_id) {
-    return refuseField(call, 'no_token_id', 'different from yes_token_id');
-  }
-  if (event_id != null && catalog.eventById(event_id) === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
-    return null;
-  }
-  return {
-    eventId: event_id ?? null,
-    ticksPerUnit,
-    minOrderAtomic,
-    tokenIds: yes_token_id === undefined ? null : [yes_token_id, no_token_id!],
-    opening: {
-      status: toOpeningStatus(status, isPending),
-      feeBps: fee_bps ?? defaultFeeBps,
-      startMs,
-      endMs,
-    },
-    details: completeMarketDetails(withoutNulls(details)),
-  };
-}
-
-/** A market that is requested as pending although its start time has passed opens at the next tick of its shard. */
-function toOpeningStatus(asked: string | undefined, isPending: boolean): MarketStatus {
-  if (asked === 'draft') return MARKET_STATUS.DRAFT;
-  return isPending || asked === 'pending' ? MARKET_STATUS.PENDING : MARKET_STATUS.ACTIVE;
-}
-
-/** "Who wins, really?" is "who-wins-really". */
-function toSlug(title: string): string {
-  const words =
-    title
-      .toLowerCase()
-      .normalize('NFKD')
-      .match(/[a-z0-9]+/g) ?? [];
-  return words.join('-').slice(0, 100).replace(/-$/, '');
-}
-
-/** Null removes a field of a market; as undefined it is left out of the JSON. */
-function withoutNulls<T extends Record<string, unknown>>(details: T): { [K in keyof T]: Exclude<T[K], null> } {
-  const entries = Object.entries(details).map(([name, value]) => [name, value ?? undefined]);
-  return Object.fromEntries(entries);
-}
-
-function refuseField(call: Call, field: string, rule: string): null {
-  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: `invalid ${field}`, details: { field, rule } });
-  return null;
 }

@@ -11,6 +11,7 @@ import {
 import { APPROVAL } from '../../../shared/api/approvals.ts';
 import { MOVEMENT, MOVEMENT_NAMES } from '../../../shared/base/codes.ts';
 import { ERRORS, errorRow } from '../../../shared/base/errors.ts';
+import { okKept, type TextsInTurns } from '../../http/pieces.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -19,6 +20,7 @@ import type { Accounts, User } from '../../store/accounts.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { FundKind, FundMovement } from '../../store/movements.ts';
 import type { Views } from '../../views/index.ts';
+import type { LedgerCopy } from '../../views/ledger.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 import { requireUser } from './users.ts';
@@ -28,6 +30,7 @@ type AdminFundDeps = ApprovalDeps & {
   readonly funding: Funding;
   readonly catalog: Catalog;
   readonly views: Views;
+  readonly texts: Pick<TextsInTurns, 'join'>;
   /** Withdrawals above it need a second operator. */
   readonly approvalAboveMicro: number;
 };
@@ -135,25 +138,36 @@ async function carryOut(
 }
 
 /** While a shard recovers, the views hold only part of its accounts, and the sums would not close. */
-function showLedger(call: CallOf<typeof SHOW_LEDGER>, { catalog, views }: AdminFundDeps): void {
+async function showLedger(call: CallOf<typeof SHOW_LEDGER>, { catalog, views, texts }: AdminFundDeps): Promise<void> {
   if (!views.isWhole) {
     refuse(call, { row: ERRORS.ENGINE_BUSY });
     return;
   }
-  const totals = views.ledger();
-  const ledger: Ledger = {
+  okKept(call, await texts.join(ledgerRows(views.ledger(), catalog)));
+}
+
+function* ledgerRows(copy: LedgerCopy, catalog: Catalog): Generator<string> {
+  const steps = copy.add();
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) yield '';
+  const { yesAtomic, noAtomic, ...totals } = step.value;
+  const sums: Omit<Ledger, 'sets'> = {
     balanced: totals.balanced,
     total_usdc_micro: String(totals.totalMicro),
     accounts_usdc_micro: String(totals.accountsMicro),
     fees_usdc_micro: String(totals.feesMicro),
     collateral_usdc_micro: String(totals.collateralMicro),
-    sets: totals.sets.map((set) => ({
-      market_id: catalog.byIndex(set.market).id,
-      yes_atomic: String(set.yesAtomic),
-      no_atomic: String(set.noAtomic),
-    })),
   };
-  ok(call, ledger);
+  yield `${JSON.stringify(sums).slice(0, -1)},"sets":[`;
+  for (const [market, yes] of yesAtomic.entries()) {
+    const set: Ledger['sets'][number] = {
+      market_id: catalog.byIndex(market).id,
+      yes_atomic: String(yes),
+      no_atomic: String(noAtomic[market]),
+    };
+    yield `${market === 0 ? '' : ','}${JSON.stringify(set)}`;
+  }
+  yield ']}';
 }
 
 function movementOf(movement: FundMovement): ShownMovement {

@@ -9,7 +9,7 @@ import {
 } from '../../../shared/api/operators.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, okPage, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { OperatorEntry, Operators } from '../../store/operators.ts';
@@ -51,7 +51,7 @@ const REVOKE_OPERATOR = {
 export function adminOperatorRoutes(deps: AdminOperatorDeps): Route[] {
   return [
     route(CREATE_OPERATOR, (call) => createOperator(call, deps)),
-    route(LIST_OPERATORS, (call) => ok(call, { operators: deps.operators.all().map(operatorOf) })),
+    route(LIST_OPERATORS, (call) => okPage(call, 'operators', deps.operators.all().values().map(operatorOf), {})),
     route(REVOKE_OPERATOR, (call) => revokeOperator(call, deps)),
   ];
 }

@@ -15,7 +15,7 @@ import { ACCOUNT_STATE_NAMES, type AccountState, SELF_TRADE_NAMES } from '../../
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { toScopeNames } from '../../access/scopes.ts';
 import type { Call } from '../../http/call.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, okPage, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Restrictions, Swept } from '../../operator/restrictions.ts';
@@ -98,11 +98,13 @@ export function adminRestrictionRoutes(deps: AdminRestrictionDeps): Route[] {
   return [
     route(LIST_USERS, (call) => listUsers(call, deps)),
     route(SET_STATE, (call) => setState(call, deps)),
-    route(LIST_WALLETS, (call) => listed(call, accounts, ({ wallets }) => ({ wallets }))),
+    route(LIST_WALLETS, (call) =>
+      listed(call, accounts, 'wallets', ({ wallets }) => wallets.map((wallet) => JSON.stringify(wallet))),
+    ),
     route(REMOVE_WALLET, (call) =>
       removed(call, deps, call.params.address, (maker) => restrictions.removeWallet(maker)),
     ),
-    route(LIST_DELEGATES, (call) => listed(call, accounts, (user) => ({ delegates: delegatesOf(user, accounts) }))),
+    route(LIST_DELEGATES, (call) => listed(call, accounts, 'delegates', (user) => delegatesOf(user, accounts))),
     route(REMOVE_DELEGATE, (call) => {
       const signer = call.params.signer.toLowerCase();
       return removed(call, deps, call.params.maker, (maker) => {
@@ -110,7 +112,7 @@ export function adminRestrictionRoutes(deps: AdminRestrictionDeps): Route[] {
       });
     }),
     route(LIST_KEYS, (call) => {
-      listed(call, accounts, ({ index }) => ({ api_keys: deps.keys.listOf(index).map(knownKeyOf) }));
+      listed(call, accounts, 'api_keys', ({ index }) => deps.keys.listOf(index).values().map(knownKeyOf));
     }),
   ];
 }
@@ -119,10 +121,8 @@ function listUsers(call: CallOf<typeof LIST_USERS>, { accounts, accountStates }:
   const { cursor, limit } = call.query;
   const page = accounts.list(cursor ?? 0, limit ?? DEFAULT_PAGE_USERS);
   const last = page.at(-1)?.index ?? accounts.count;
-  ok(call, {
-    users: page.map((user) => profileOf(user, accountStates)),
-    next_cursor: last < accounts.count ? last : null,
-  });
+  const profiles = page.values().map((user) => profileOf(user, accountStates));
+  okPage(call, 'users', profiles, { next_cursor: last < accounts.count ? last : null });
 }
 
 async function setState(call: CallOf<typeof SET_STATE>, deps: AdminRestrictionDeps): Promise<void> {
@@ -135,9 +135,11 @@ async function setState(call: CallOf<typeof SET_STATE>, deps: AdminRestrictionDe
 
 type UserCall = Call & { readonly params: { readonly id: string } };
 
-function listed(call: UserCall, accounts: Accounts, list: (user: User) => object): void {
+type Listing = (user: User) => Iterable<object | string>;
+
+function listed(call: UserCall, accounts: Accounts, name: string, list: Listing): void {
   const user = requireUser(call, accounts);
-  if (user !== null) ok(call, list(user));
+  if (user !== null) okPage(call, name, list(user), {});
 }
 
 /** @param remove returns null when there is nothing to remove. */

@@ -17,7 +17,7 @@ import { ACCOUNT_STATE_NAMES, SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } fro
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { toScopeMask, toScopeNames } from '../../access/scopes.ts';
 import type { Call } from '../../http/call.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import { tryParseNetworks } from '../../process/networks.ts';
@@ -261,11 +261,6 @@ function rotateKey(call: CallOf<typeof ROTATE_KEY>, { keys }: AdminUserDeps): vo
 
 function refuseWallet(call: Call): void {
   refuse(call, { row: ERRORS.CONFLICT, message: 'wallet belongs to another account' });
-}
-
-/** Refuses a field that is well-formed, for a reason that no schema can express. */
-function refuseField(call: Call, field: string, rule: string): void {
-  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: `invalid ${field}`, details: { field, rule } });
 }
 
 function toSelfTrade(name: NewApiKey['self_trade_prevention']): SelfTrade {

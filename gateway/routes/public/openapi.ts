@@ -1,9 +1,11 @@
 /** The document of the HTTP interface, made from the table of routes when it is first requested. */
 import * as accounts from '../../../shared/api/accounts.ts';
+import * as events from '../../../shared/api/events.ts';
 import * as history from '../../../shared/api/history.ts';
 import * as markets from '../../../shared/api/markets.ts';
 import * as orders from '../../../shared/api/orders.ts';
 import * as platform from '../../../shared/api/platform.ts';
+import * as quotes from '../../../shared/api/quotes.ts';
 import type { JsonSchema } from '../../../shared/api/schema.ts';
 import { type NamedSchemas, openApiDocument } from '../../http/openapi.ts';
 import { ok } from '../../http/respond.ts';
@@ -34,7 +36,15 @@ export function openApiRoutes(routes: readonly RouteSpec[]): Route[] {
 /** The exported object schemas: `PLACEMENT_RESPONSE` is "PlacementResponse". */
 function namedSchemas(): NamedSchemas {
   const names = new Map<JsonSchema, string>();
-  const exported: Readonly<Record<string, unknown>> = { ...accounts, ...history, ...markets, ...orders, ...platform };
+  const exported: Readonly<Record<string, unknown>> = {
+    ...accounts,
+    ...events,
+    ...history,
+    ...markets,
+    ...orders,
+    ...platform,
+    ...quotes,
+  };
   for (const [name, value] of Object.entries(exported)) {
     if (isObjectSchema(value)) names.set(value, toPascalCase(name));
   }

@@ -39,6 +39,8 @@ export type ConnectionHost = {
   pushed(connection: Connection): void;
   /** So many bytes wait for the client. */
   buffered(connection: Connection, bytes: number): void;
+  /** Frames that the connection needs cannot be made. */
+  failed(connection: Connection, error: unknown): void;
 };
 
 export class Connection implements FrameSink, CatchingUp {
@@ -170,6 +172,10 @@ export class Connection implements FrameSink, CatchingUp {
   /** Closes without a word, and frees what waits for the client. */
   cut(): void {
     this.#socket?.close();
+  }
+
+  failed(error: unknown): void {
+    this.#host.failed(this, error);
   }
 
   get canStep(): boolean {

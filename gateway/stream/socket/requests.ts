@@ -5,7 +5,7 @@
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { parseStrictJson } from '../../http/body.ts';
 import type { Refusal } from '../../http/refusal.ts';
-import { type BodyCheck, compileBody, type Invalid } from '../../http/validate.ts';
+import { type BodyCheck, compileBodyLater, type Invalid } from '../../http/validate.ts';
 import { CLIENT_MESSAGES, type ClientChannel } from '../frames.ts';
 
 export type RequestId = string | number;
@@ -31,13 +31,13 @@ type ParsedRequest =
   | { readonly ok: true; readonly request: Request }
   | { readonly ok: false; readonly id: RequestId | undefined; readonly refusal: Refusal };
 
-const checkChannel = compileBody({
+const checkChannel = compileBodyLater({
   type: 'object',
   required: ['channel'],
   properties: { channel: { type: 'string', enum: Object.keys(CLIENT_MESSAGES) } },
 });
 const checks = Object.fromEntries(
-  Object.entries(CLIENT_MESSAGES).map(([channel, { schema }]) => [channel, compileBody(schema)]),
+  Object.entries(CLIENT_MESSAGES).map(([channel, { schema }]) => [channel, compileBodyLater(schema)]),
 ) as Record<ClientChannel, BodyCheck>;
 
 export function parseRequest(bytes: Buffer): ParsedRequest {

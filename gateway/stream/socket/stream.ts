@@ -11,6 +11,7 @@
  *   STREAM-1  The frames of a pump batch are pushed at its end, and each connection sends its part at once.
  *   STREAM-2  A connection counts towards the limit of its key or address from its open to its close.
  *   STREAM-3  A connection's end ends its subscriptions, and cancels the orders of its account if it asked for that.
+ *   STREAM-4  Nothing thrown for one connection leaves this file: it closes that connection, and no other.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import type { Clock } from '../../../shared/base/clock.ts';
@@ -40,6 +41,8 @@ type StreamOptions = {
   readonly catalog: Pick<Catalog, 'byId'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Absent: books and replays give way to no orders. */
+  readonly areOrdersUnderway?: () => boolean;
   /** Bytes that may wait for all clients together. */
   readonly maxBufferedBytes?: number;
 };
@@ -69,6 +72,7 @@ export class Stream {
     nowMs: () => this.#options.clock.nowMs(),
     pushed: (connection) => this.#pushed.add(connection),
     buffered: (connection, bytes) => this.#sendBuffers.note(connection, bytes),
+    failed: (connection, error) => this.#fail(connection, error),
   };
   #timer: NodeJS.Timeout | undefined;
 
@@ -76,7 +80,7 @@ export class Stream {
     const { views, engine, feeds } = options;
     this.#options = options;
     this.#sendBuffers = new SendBuffers(options.maxBufferedBytes);
-    this.#catchUps = new CatchUps(this.#host.nowMs);
+    this.#catchUps = new CatchUps(this.#host.nowMs, options.areOrdersUnderway);
     this.#cancels = new MassCancels({
       shards: views.orders.length,
       send: (shard, account, onReply, part) =>
@@ -99,6 +103,11 @@ export class Stream {
 
   get connectionCount(): number {
     return this.#connections.size;
+  }
+
+  /** The accounts of open connections, each as often as it has one. */
+  *accounts(): Generator<number> {
+    for (const { key } of this.#connections) if (key !== null) yield key.accountIndex;
   }
 
   /** Closes the connections of a key that is no longer in force. */
@@ -142,7 +151,11 @@ export class Stream {
     },
     drain: (socket) => {
       const { connection } = socket.getUserData();
-      connection.drained();
+      try {
+        connection.drained();
+      } catch (error) {
+        this.#fail(connection, error);
+      }
       this.#catchUps.serve(connection);
     },
     close: (socket) => this.#closed(socket.getUserData().connection),
@@ -218,14 +231,18 @@ export class Stream {
     this.#cancels.send();
   }
 
-  /** A failure closes the connection it came from, and no other. */
+  /** STREAM-4. */
+  #fail(connection: Connection, error: unknown): void {
+    this.#options.log.error({ err: error }, 'the stream of a connection failed');
+    connection.end(limits.CLOSE.INTERNAL, ERRORS.INTERNAL_ERROR.message);
+  }
+
   #received(connection: Connection, bytes: Buffer, isBinary: boolean): void {
     connection.lastReceivedMs = this.#options.clock.nowMs();
     try {
       this.#handle(connection, bytes, isBinary);
     } catch (error) {
-      this.#options.log.error({ err: error }, 'stream message failed');
-      connection.end(limits.CLOSE.INTERNAL, ERRORS.INTERNAL_ERROR.message);
+      this.#fail(connection, error);
     }
     this.#flushPushed();
     this.#catchUps.serve(connection);
@@ -338,7 +355,13 @@ export class Stream {
 
   /** STREAM-1. A connection that ends in the course of this removes itself from the set. */
   #flushPushed(): void {
-    for (const connection of this.#pushed) connection.flush();
+    for (const connection of this.#pushed) {
+      try {
+        connection.flush();
+      } catch (error) {
+        this.#fail(connection, error);
+      }
+    }
     this.#pushed.clear();
     this.#sendBuffers.enforce();
   }

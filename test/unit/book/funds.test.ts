@@ -6,6 +6,7 @@ import { MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, OUTCOME, SIDE } from '../../
 import { E, OK } from '../../../shared/base/errors.ts';
 import { MAX_SAFE } from '../../../shared/base/int.ts';
 import { Balances, createBalances } from '../../../shared/wire/balances.ts';
+import { EVENT } from '../../../shared/wire/events.ts';
 import { stateOf } from '../../support/engine.ts';
 import { EngineRig, fillsOf } from '../../support/engineRig.ts';
 import { ALICE, BOB, FEES, Scenario } from '../../support/scenario.ts';
@@ -58,6 +59,32 @@ describe('reserving', () => {
     rig.place({ ticks: 90, feeBps: 0 });
     assert.deepEqual(rig.usdc(1), { available: 500_000, reserved: 0 });
     assert.equal(rig.place({ ticks: 50, feeBps: 0 }).reply.code, OK);
+  });
+
+  it('another shard that is faster between the check and the debit leaves a refusal with what is left', (t) => {
+    const cells = createBalances(2);
+    const [here, elsewhere] = [new Balances(cells, 0), new Balances(cells, 1)];
+    const rig = new EngineRig({ balances: here });
+    rig.market(0);
+    rig.fund(1, 600_000);
+    rig.commit();
+    const { sequence } = rig.engine;
+    const tryDebit = here.tryDebit.bind(here);
+    let takenMicro = 0;
+    t.mock.method(here, 'tryDebit', (account: number, micro: number) => {
+      assert.ok(elsewhere.tryDebit(account, takenMicro));
+      return tryDebit(account, micro);
+    });
+    takenMicro = 200_000;
+    const { reply, types } = rig.place({});
+    assert.deepEqual([reply.code, reply.sequence], [E.INSUFFICIENT_BALANCE, 0]);
+    assert.deepEqual([reply.a, reply.b], [500_000, 400_000]);
+    assert.deepEqual([rig.engine.sequence, types], [sequence, [EVENT.REPLY.TYPE]], 'nothing is journaled');
+    takenMicro = 300_000;
+    assert.equal(rig.convert(1, 0, 200_000).reply.code, E.INSUFFICIENT_BALANCE);
+    takenMicro = 0;
+    assert.equal(rig.convert(1, 0, 100_000).reply.code, OK);
+    assert.equal(rig.engine.sequence, sequence + 1);
   });
 
   it('orders of 10^15 are exact', () => {

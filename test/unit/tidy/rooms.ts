@@ -20,7 +20,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/output', own: 'base book money', shared: 'base wire' },
   { room: 'engine/core', own: 'base book journal money output verify', shared: 'base crypto wire' },
   { room: 'engine/snapshot', own: 'base core journal verify', shared: 'base crypto wire' },
-  { room: 'engine/admin', own: 'base book core journal snapshot', shared: 'base crypto wire' },
+  { room: 'engine/admin', own: 'base book core journal snapshot', shared: 'base client crypto wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/process', own: '', shared: 'base crypto wire' },
   { room: 'gateway/queries', own: '', shared: 'base tables wire' },
@@ -31,6 +31,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/store', own: 'access limits process', shared: 'api base crypto' },
   { room: 'gateway/audit', own: 'access http process', shared: 'base crypto' },
   { room: 'gateway/idempotency', own: 'access http process queries', shared: 'base wire' },
+  { room: 'gateway/catalogue', own: 'store', shared: 'base' },
   { room: 'gateway/shardlink', own: 'http store views', shared: 'base wire' },
   { room: 'gateway/trading', own: 'access http limits process queries shardlink store views', shared: 'api base wire' },
   {
@@ -42,7 +43,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },
   {
     room: 'gateway/routes',
-    own: 'access audit http limits operator process queries shardlink store stream trading views',
+    own: 'access audit catalogue http limits operator process queries shardlink store stream trading views',
     shared: 'api base crypto wire',
   },
   {

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import Database from 'better-sqlite3';
 import { AuditLogCheck } from '../../../../engine/admin/auditLog.ts';
+import { withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
 import { chainLine, deriveAuditKey, NO_RECORDS } from '../../../../shared/crypto/auditChain.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
@@ -28,6 +30,26 @@ test('a record is one line whatever it says', async () => {
   for await (const _ of check.lines(1)) count++;
   assert.equal(count, 20);
   assert.deepEqual(check.report().isSound, true, check.report().lines.join('\n'));
+});
+
+test('the end of the log is compared with control.db; while the exchange runs a note says why not', async () => {
+  const directory = directoryWithLog(3);
+  const control = new Database(join(directory, 'control.db'));
+  control.pragma('journal_mode = WAL');
+  control.exec(`CREATE TABLE platform (key TEXT PRIMARY KEY, value TEXT);
+    INSERT INTO platform VALUES ('audit_head', '{"sequence":4,"hash":"of a record that was cut off"}')`);
+  control.close();
+  const report = async () => {
+    const check = await AuditLogCheck.of(directory);
+    for await (const _ of check.lines(1));
+    return check.report();
+  };
+  const note = 'the exchange is running: the end was not compared with control.db';
+  const running = await withExclusiveDirectory(directory, report);
+  assert.deepEqual([running.lines.includes(note), running.isSound], [true, true], running.lines.join('\n'));
+  const stopped = await report();
+  assert.deepEqual([stopped.lines.includes(note), stopped.isSound], [false, false]);
+  assert.match(stopped.lines[0]!, /^record 4, which control\.db knows, is missing/);
 });
 
 test('a log that its reader did not read to the end is neither whole nor cut', async () => {

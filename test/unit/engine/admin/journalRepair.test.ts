@@ -11,9 +11,13 @@ import { saveHeads, withKnownHeads } from '../../../../engine/admin/heads.ts';
 import { type Findings, inspectShard } from '../../../../engine/admin/inspect.ts';
 import { type Plan, planRepair } from '../../../../engine/admin/plan.ts';
 import { carryOut } from '../../../../engine/admin/repair.ts';
+import { currentState } from '../../../../engine/admin/replica.ts';
 import { describeShards, isSound } from '../../../../engine/admin/verify.ts';
 import { Journal } from '../../../../engine/journal/journal.ts';
+import { JournalReader } from '../../../../engine/journal/reader.ts';
+import { JournalError } from '../../../../engine/journal/row.ts';
 import { recover } from '../../../../engine/shard/recovery.ts';
+import { STRIPPED_BEFORE } from '../../../../shared/base/stripTypes.ts';
 import { openHeads } from '../../../../shared/crypto/journalHeads.ts';
 import { MASTER_KEY_FILE, readMasterKey } from '../../../../shared/crypto/masterKey.ts';
 import { engineWith } from '../../../support/engine.ts';
@@ -155,6 +159,8 @@ describe('journal verify', () => {
     const findings = inspectShard(shard.file);
     assert.ok(isSound(findings));
     assert.deepEqual([findings.first, findings.replayedFrom, findings.checkedTo], [older - 4, older, shard.last]);
+    const { text } = describeShards([findings]);
+    assert.match(text, new RegExp(` ${older - 4}-${shard.last} .* ${older + 1}-${shard.last} +ok\\n`), text);
     for (const { path } of shard.snapshots) flipByte(path, 3000);
     assert.equal(inspectShard(shard.file).problem?.kind, 'base');
     assert.match(planFor(shard).hopeless!, /backup/);
@@ -182,6 +188,17 @@ describe('journal verify', () => {
       if (isSound(inspectShard(shard.file))) assert.deepEqual(shard.records(), records, `byte ${at}`);
       writeFileSync(journalPath, good);
     }
+  });
+
+  it('lets go of a journal whose end was read, and of one whose middle cannot be', (t) => {
+    const closed = t.mock.method(JournalReader.prototype, 'close').mock;
+    const shard = shardOf();
+    assert.equal(currentState(shard.file).head.sequence, shard.last);
+    assert.equal(closed.callCount(), 1);
+    shard.close();
+    shard.damageRecord(20);
+    assert.throws(() => currentState(shard.file), JournalError);
+    assert.equal(closed.callCount(), 2);
   });
 
   it('says of a file that is no journal that nothing in it can be believed', () => {
@@ -361,7 +378,14 @@ describe('a data directory', () => {
     saveHeads(control, [shard.file], [shard.file]);
     control.close();
     const admin = (...args: string[]) => {
-      const { status, stdout } = spawnSync(process.execPath, [MAIN, 'journal', ...args, '--data', directory]);
+      const { status, stdout } = spawnSync(process.execPath, [
+        ...STRIPPED_BEFORE,
+        MAIN,
+        'journal',
+        ...args,
+        '--data',
+        directory,
+      ]);
       return { status, text: stdout.toString() };
     };
     assert.equal(admin('verify').status, 0);
@@ -396,7 +420,8 @@ describe('a data directory', () => {
     // Stands in the way of the new journal.
     mkdirSync(`${journalPath}.part`);
     const repair = () =>
-      spawnSync(process.execPath, [MAIN, 'journal', 'repair', '--accept-loss', '--data', directory]).status;
+      spawnSync(process.execPath, [...STRIPPED_BEFORE, MAIN, 'journal', 'repair', '--accept-loss', '--data', directory])
+        .status;
     assert.notEqual(repair(), 0);
     rmSync(`${journalPath}.part`, { recursive: true });
     control = new Database(join(directory, 'control.db'));

@@ -1,10 +1,13 @@
 /** `checkInvariants` notices a damaged state of every kind, and names the invariant. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Market } from '../../../../engine/book/market.ts';
 import { DOUBLE_SHIFT, WORD_SHIFT } from '../../../../engine/book/orders.ts';
 import { brokenInvariant, checkInvariants } from '../../../../engine/core/invariants.ts';
 import type { ShardState } from '../../../../engine/core/state.ts';
-import { MAX_ORDER_AMOUNT, OUTCOME } from '../../../../shared/base/codes.ts';
+import { MARKET_STATUS, MAX_ORDER_AMOUNT, OUTCOME } from '../../../../shared/base/codes.ts';
+import { PPM } from '../../../../shared/base/payout.ts';
+import { EngineRig } from '../../../support/engineRig.ts';
 import { ALICE, BOB, Scenario } from '../../../support/scenario.ts';
 
 /** Three orders of Alice (two at one tick, one with a group and an expiration) and one of Bob. */
@@ -51,6 +54,39 @@ const DAMAGES: readonly [name: string, label: RegExp, damage: (state: ShardState
   ['a digest', /DIGEST-1/, ({ digest }) => digest.low++],
 ];
 
+/** Three holders of a market of which the first is paid, one in each record. */
+function settling(): { state: ShardState; market: Market } {
+  const rig = new EngineRig({ rowsOfRecord: 1 });
+  rig.market(0);
+  for (const account of [1, 2, 3]) {
+    rig.fund(account, 1_000_000);
+    rig.convert(account, 0, 1_000_000);
+  }
+  rig.resolve(0, PPM);
+  rig.settle();
+  const { state } = rig.engine;
+  return { state, market: state.markets.peek(0)! };
+}
+
+/** One of its three orders is cancelled so far. */
+function closing(): { state: ShardState; market: Market } {
+  const rig = new EngineRig({ rowsOfRecord: 1 });
+  rig.market(0);
+  rig.fund(1, 100_000_000);
+  for (const ticks of [40, 41, 42]) rig.place({ account: 1, ticks });
+  rig.resolve(0, PPM);
+  const { state } = rig.engine;
+  return { state, market: state.markets.peek(0)! };
+}
+
+const ENDINGS: readonly [name: string, make: typeof settling, label: RegExp, damage: (market: Market) => void][] = [
+  ['closes', closing, /MARKET-5/, (market) => (market.status = MARKET_STATUS.RESOLVED)],
+  ['closes', closing, /MARKET-5/, (market) => Object.assign(market, { status: MARKET_STATUS.LOCKED, isClosed: true })],
+  ['settles', settling, /MARKET-6/, (market) => (market.settledMs = 1)],
+  ['settles', settling, /MARKET-6/, (market) => (market.cursor = 2)],
+  ['settles', settling, /MARKET-6/, (market) => (market.cursor = 3)],
+];
+
 describe('the walk over all invariants', () => {
   it('finds nothing in a good state', () => {
     const { state } = richState();
@@ -63,6 +99,15 @@ describe('the walk over all invariants', () => {
       damage(state, slots);
       assert.throws(() => checkInvariants(state), label);
       assert.match(brokenInvariant(state) ?? '', label);
+    });
+  }
+
+  for (const [index, [name, make, label, damage]] of ENDINGS.entries()) {
+    it(`notices a market that ${name} and is not right (${index})`, () => {
+      const { state, market } = make();
+      assert.equal(brokenInvariant(state), null);
+      damage(market);
+      assert.throws(() => checkInvariants(state), label);
     });
   }
 });

@@ -171,7 +171,7 @@ describe('a checkpointer', () => {
   });
 
   it('has nothing to do while the writer makes a checkpoint itself', () => {
-    assert.equal(copy({ pragma: () => [{ busy: 1, log: -1, checkpointed: -1 }] }), false);
+    assert.equal(copy({ name: 'journal-0.db', pragma: () => [{ busy: 1, log: -1, checkpointed: -1 }] }), false);
   });
 
   it('ends when it is told to, whether it works or sleeps', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { markPath } from '../../../../engine/journal/file.ts';
 import type { Keyed } from '../../../../engine/journal/shardKey.ts';
@@ -24,6 +25,7 @@ const T0 = Date.UTC(2026, 0, 1);
 const ANN = 1;
 const BOB = 2;
 const DAY_MS = 86_400_000;
+const NO_ROWS = { markets: [], events: [] };
 
 let runs = 0;
 let open: { close(): void }[] = [];
@@ -536,8 +538,11 @@ describe('a projector', () => {
 
   it('follows as a thread of its own', async () => {
     const exchange = new Exchange();
+    const { port1: gatewayPort, port2: catalogPort } = new MessageChannel();
+    const question = once(gatewayPort, 'message');
     const worker = new Worker(new URL('../../../../engine/projector/main.ts', import.meta.url), {
-      workerData: { ...exchange.options, keys: undefined, journalKey: TEST_SECRET },
+      workerData: { ...exchange.options, keys: undefined, journalKey: TEST_SECRET, catalogPort },
+      transferList: [catalogPort],
     });
     const failed = new Promise<never>((_, reject) => worker.once('error', reject));
     exchange.commit();
@@ -545,7 +550,12 @@ describe('a projector', () => {
     const last = trade(exchange.script, 0);
     exchange.commit();
     assert.equal(await Promise.race([exchange.progress.awaitProjected(0, last, 30_000), failed]), true);
+    assert.deepEqual(await question, [{ after: 0 }]);
+    gatewayPort.postMessage({ after: 0, revision: 7, hasMore: false, startsOver: false, marketCount: 0, ...NO_ROWS });
+    exchange.progress.ringProjector();
+    assert.equal(await Promise.race([exchange.progress.awaitCatalog(7, 30_000), failed]), true);
     await worker.terminate();
+    gatewayPort.close();
     assert.equal(exchange.read('SELECT * FROM orders').length, 4);
   });
 });

@@ -170,12 +170,62 @@ test('room in the ring comes back as the front of the queue runs, and nothing th
   assert.equal(rig.allRan.length, sent + 50);
 });
 
+test('what is due before a command takes turns of its own, and cancels overtake between them', () => {
+  const rig = new Rig();
+  rig.place(ANN, 10).runAll();
+  rig.at(5000);
+  rig.ticksDue = 4;
+  rig.dueMs = 5000;
+  rig.place(BOB, 11).runs(2).cancel(ANN, 10);
+  assert.deepEqual(rig.runAll(), ['tick', 'tick', 'cancel 10', 'tick', 'tick', 'place 11']);
+});
+
+test('what is due later than a command does not hold it back', () => {
+  const rig = new Rig();
+  rig.ticksDue = 1;
+  rig.dueMs = 5000;
+  rig.at(4999).place(BOB, 11).at(5000).place(BOB, 12);
+  assert.deepEqual(rig.runAll(), ['place 11', 'tick', 'place 12']);
+});
+
+test('more that is due than one batch may do ends the batch, and goes on in the next', () => {
+  const rig = new Rig();
+  rig.ticksDue = 100;
+  rig.place(BOB, 11);
+  assert.deepEqual(rig.runAll(), [...Array(100).fill('tick'), 'place 11']);
+});
+
+test('while markets are being ended commands go first, and a step comes in every fifth batch at the latest', () => {
+  const rig = new Rig();
+  rig.stepsLeft = 3;
+  const batch = (order: number): string[] => {
+    rig.place(BOB, order).runs(1).stepIfDue();
+    rig.commit();
+    return rig.takeRan();
+  };
+  for (let order = 11; order < 15; order++) assert.deepEqual(batch(order), [`place ${order}`]);
+  assert.deepEqual(batch(15), ['place 15', 'step']);
+  for (let order = 16; order < 20; order++) assert.deepEqual(batch(order), [`place ${order}`]);
+  rig.stepIfDue();
+  rig.commit();
+  assert.deepEqual(rig.takeRan(), ['step'], 'nothing else to do');
+  for (let order = 20; order < 24; order++) assert.deepEqual(batch(order), [`place ${order}`]);
+  assert.deepEqual(batch(24), ['place 24', 'step']);
+  rig.stepIfDue();
+  assert.deepEqual(rig.takeRan(), [], 'all markets have ended');
+});
+
 /** A loop on real rings. Order hashes are their number in the first word; markets default to 1. */
 class Rig {
   readonly allRan: string[] = [];
   readonly timesMs: number[] = [];
   /** Checks that no thread makes, while a verifier makes that of the first command in the queue. */
   othersToCheck = 0;
+  /** Records that are due from `dueMs` on. */
+  ticksDue = 0;
+  dueMs = 0;
+  /** Records that the markets which are being ended still need. */
+  stepsLeft = 0;
   readonly #known = new Set<number>();
   readonly #producer: RingProducer;
   readonly #loop: ShardLoop;
@@ -185,9 +235,22 @@ class Rig {
   constructor() {
     const ring = createRingBuffer(RING_BYTES);
     this.#producer = new RingProducer(ring);
+    const hasSteps = (): boolean => this.stepsLeft > 0;
     const engine = {
+      get hasSteps() {
+        return hasSteps();
+      },
       submit: (words: Uint32Array) => this.#submit(words),
       arrivedAt: () => undefined,
+      isDue: (timeMs: number) => this.ticksDue > 0 && timeMs >= this.dueMs,
+      tick: () => {
+        this.ticksDue--;
+        this.allRan.push('tick');
+      },
+      step: () => {
+        this.stepsLeft--;
+        this.allRan.push('step');
+      },
       state: { hashes: { has: (words: Uint32Array, word: number) => this.#known.has(words[word]) } },
       out: new RecordBuffer(64),
     } as unknown as Engine;
@@ -262,6 +325,10 @@ class Rig {
       this.runs(1);
     }
     return this;
+  }
+
+  stepIfDue(): void {
+    if (this.#loop.isStepDue) this.#loop.step();
   }
 
   get isWorthEnding(): boolean {

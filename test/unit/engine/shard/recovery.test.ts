@@ -312,7 +312,7 @@ describe('recovery', () => {
     copyFileSync(markPath(place.journalPath), join(earlier, 'journal-0.mark'));
     assert.throws(
       () => Journal.open({ ...place.options, journalPath: join(earlier, 'journal-0.db'), key: TEST_KEY }),
-      new RegExp(`sequence ${last + 1}: missing`),
+      new RegExp(`sequence ${last + 1}: missing, the mark says`),
     );
   });
 

@@ -93,3 +93,20 @@ test('what is read back is the position and the state that were saved, and never
     /of another shard/,
   );
 });
+
+test('a state that differs from the digest of its snapshot in one lane alone is refused (SNAPSHOT-2)', (t) => {
+  for (const lane of [0, 1]) {
+    const rig = new EngineRig();
+    rig.market(0);
+    const { state } = rig.engine;
+    const written = state.writeDigest.bind(state);
+    t.mock.method(state, 'writeDigest', (into: Uint32Array, word: number) => {
+      written(into, word);
+      into[word + lane] ^= 1;
+    });
+    const content = { state, nowMs: NOW_MS, head: new JournalHead(7, 1, 2) };
+    const file = saveSnapshot(temporaryDirectory(), SHARD, content, TEST_KEY);
+    const fresh = engineWith(new MemoryJournal()).state;
+    assert.throws(() => loadSnapshot(file, SHARD, fresh, TEST_KEY), /digest mismatch/, `lane ${lane}`);
+  }
+});

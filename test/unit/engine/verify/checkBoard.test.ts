@@ -82,6 +82,24 @@ test('an owner whose first check nobody has makes that one and no other', () => 
   assert.equal(own.count, 0);
 });
 
+test('a helper makes a check that is offered before it sleeps, and sleeps only where it finds none', (t) => {
+  const { owner, helper, own } = rig();
+  const waits: unknown[] = [];
+  t.mock.method(Atomics, 'wait', (_words: Int32Array, word: number, _bell: number, timeoutMs: number) => {
+    waits.push([word, timeoutMs]);
+    return 'timed-out';
+  });
+  owner.offer(0, question(1), 0);
+  owner.publish(0, 1);
+  helper.sleep(50);
+  assert.deepEqual(waits, []);
+  owner.withdraw(0);
+  assert.equal(ask(owner, question(1)), isRight(question(1)));
+  assert.equal(own.count, 0, 'the helper has made it');
+  helper.sleep(50);
+  assert.deepEqual(waits, [[CHECK_BOARD.bell, 50]]);
+});
+
 test('a late verdict is never taken for that of the next question in its slot, though that is being checked', () => {
   const { board, owner, helper } = rig();
   const numbers = Array.from({ length: 50 }, (_, seed) => seed);

@@ -24,6 +24,7 @@ import {
   readLine,
 } from '../../../../shared/crypto/auditChain.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const KEY = deriveAuditKey(Buffer.alloc(32, 7));
@@ -177,6 +178,15 @@ test('what is owed is written by itself once there is room', async () => {
   log.tick();
   await log.append({ event: 'change' });
   assert.deepEqual(rig.events(), ['start', 'change', 'result', 'change']);
+});
+
+test('control.db knows the first record of a log as well, before any other follows it (AUDITLOG-4)', async () => {
+  const rig = new Rig();
+  const log = rig.open();
+  await eventually('the first record', async () => log.head.sequence === 1);
+  log.tick();
+  assert.deepEqual(rig.noted, log.head);
+  await log.stop();
 });
 
 test('a log that was cut, emptied, replaced or removed goes on after the record that control.db knows', async () => {

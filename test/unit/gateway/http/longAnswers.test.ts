@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LongAnswers, PIECE_ROWS } from '../../../../gateway/http/longAnswers.ts';
+import { LongAnswers, PIECE_MS, PIECE_ROWS } from '../../../../gateway/http/longAnswers.ts';
 import { TurnTimes } from '../../../../gateway/http/turnTimes.ts';
 import { TestCall } from '../../../support/calls.ts';
 
@@ -13,7 +13,13 @@ const [ANN, BOB] = [1, 2];
 class Desk {
   readonly written: string[] = [];
   readonly errors: unknown[] = [];
-  readonly answers = new LongAnswers(new TurnTimes(), (error) => this.errors.push(error));
+  nowMs = 0;
+  readonly answers = new LongAnswers(
+    new TurnTimes(),
+    (error) => this.errors.push(error),
+    () => false,
+    () => this.nowMs,
+  );
 
   /** An answer of so many pieces; its client reads at once while `reads` says so. */
   open(name: string, account: number, pieces: number, reads = true) {
@@ -56,6 +62,24 @@ test('accounts take turns, and so do the answers of one account, a piece each', 
   assert.deepEqual(await desk.turns(6), ['a2', 'a1 ends', 'a2 ends']);
   assert.equal(desk.answers.underway, 0);
   assert.equal(desk.answers.pieces, 9);
+});
+
+test('a piece ends early when its rows take long, and has at least one', async () => {
+  const desk = new Desk();
+  const { call } = desk.open('quick', ANN, 1);
+  await desk.turns(1);
+  const texts: string[] = [];
+  Object.assign(call.response, { write: (text: string) => texts.push(text), end: (text: string) => texts.push(text) });
+  const takeMs = [PIECE_MS / 2, PIECE_MS / 2, 3 * PIECE_MS, 0, PIECE_MS / 4];
+  const rows = (function* (): Generator<string> {
+    for (const [row, tookMs] of takeMs.entries()) {
+      desk.nowMs += tookMs;
+      yield String(row);
+    }
+  })();
+  desk.answers.continue(call, rows, true);
+  await desk.turns(4);
+  assert.deepEqual(texts, ['01', '2', '34']);
 });
 
 test('an answer whose client goes away leaves the others of its account going on', async () => {

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import type { WebSocketEndpoint } from '../../../../gateway/http/door.ts';
+import { ok } from '../../../../gateway/http/respond.ts';
+import type { Route } from '../../../../gateway/http/route.ts';
+import type { ConnectionLimits, KeptFor } from '../../../../gateway/limits/connectionLimits.ts';
+import { RequestSigner } from '../../../../shared/client/request.ts';
+import { apiKey, credentialsOf } from '../../../support/apiKeys.ts';
 import type { ClientRig } from '../../../support/clientRig.ts';
+import { startEdge } from '../../../support/edgeRig.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { HttpRig } from '../../../support/httpRig.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
@@ -17,4 +25,84 @@ test('a connection that was made before a stop, and not yet accepted, is answere
   assert.match(String(answer), /^HTTP\/1\.1 [45]/);
   await stopped;
   socket.destroy();
+});
+
+/** Limits in a state that the test chooses. */
+function crowd(state: { isCrowded: boolean; keptFor: KeptFor; excess?: number }) {
+  const closedAnonymous: number[] = [];
+  const limits = {
+    signed: { isDue: () => false, note: () => undefined },
+    get isCrowded() {
+      return state.isCrowded;
+    },
+    get excess() {
+      return state.excess ?? 0;
+    },
+    refused: 0,
+    admits: () => true,
+    closed: () => undefined,
+    keptFor: () => state.keptFor,
+    isShared: () => false,
+    tick: async () => undefined,
+  } as unknown as ConnectionLimits;
+  const webSocket: WebSocketEndpoint = {
+    path: '/ws',
+    behavior: {},
+    close: () => undefined,
+    closeAnonymous: (count: number) => void closedAnonymous.push(count),
+  };
+  return { limits, webSocket, closedAnonymous };
+}
+
+test('in a crowd an answer ends the connection of a sender who has not signed', async (t) => {
+  const state = { isCrowded: false, keptFor: 'everyone' as KeptFor };
+  const { limits } = crowd(state);
+  const open: Route = {
+    method: 'GET',
+    path: '/open',
+    summary: '',
+    access: 'public',
+    limit: 'unlimited',
+    answers: {},
+    handler: (call) => ok(call, {}),
+  };
+  const key = apiKey(1);
+  const edge = await startEdge(t, [open], [key], { connectionLimits: limits });
+  const signer = new RequestSigner(credentialsOf(key), edge.clock);
+  /** The answer says whether the server keeps the connection. */
+  const isKept = async (headers: Record<string, string> = {}): Promise<boolean> => {
+    const { status, headers: answered } = await edge.send('GET', '/open', {
+      headers: { connection: 'keep-alive', ...headers },
+    });
+    assert.equal(status, 200);
+    return answered['keep-alive'] === 'timeout=8';
+  };
+  const signed = () => signer.headers('GET', '/open', '');
+  assert.deepEqual([await isKept(), await isKept(signed())], [true, true]);
+  state.isCrowded = true;
+  state.keptFor = 'signers';
+  assert.deepEqual([await isKept(), await isKept(signed())], [false, true]);
+  state.keptFor = 'nobody';
+  assert.deepEqual([await isKept(), await isKept(signed())], [false, false]);
+  state.keptFor = 'everyone';
+  assert.equal(await isKept(), true);
+});
+
+test('in a crowd a connection without a request is closed after two seconds', async (t) => {
+  const state = { isCrowded: true, keptFor: 'everyone' as KeptFor, excess: 3 };
+  const { limits, webSocket, closedAnonymous } = crowd(state);
+  const edge = await startEdge(t, [], [], { connectionLimits: limits, webSocket });
+  const silent = connect(edge.port, '127.0.0.1');
+  await once(silent, 'connect');
+  let isClosed = false;
+  silent.once('close', () => {
+    isClosed = true;
+  });
+  await eventually('a look at the crowd', async () => closedAnonymous.length > 0);
+  assert.equal(closedAnonymous[0], 3);
+  edge.clock.advance(1999);
+  await eventually('another look', async () => closedAnonymous.length > 2);
+  assert.equal(isClosed, false);
+  edge.clock.advance(1);
+  await eventually('the end of the silent connection', async () => isClosed);
 });

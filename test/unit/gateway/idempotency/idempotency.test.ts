@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import {
   AnswerReader,
@@ -151,6 +152,8 @@ test('no key is let in before the last process is caught up with; what is told t
     ['{"n":2}', '{"n":3}', '{"n":4}'],
   );
   assert.equal(answers.find(answer(1))?.status, UNRESOLVED);
+  await answers.note([answer(5)]);
+  assert.equal(answers.find(answer(5))?.status, UNRESOLVED, 'what was noted has its row');
   answers.tick();
   await eventually('what is settled', async () => answers.settledMs() === START_MS - 5);
 });
@@ -177,9 +180,54 @@ test('an answer in the hands of a writer that dies is stored by the next one (AN
   answers.keep(answer(1), (isKept) => results.push(isKept));
   await eventually('what became of it', async () => results.length > 0);
   assert.deepEqual(results, [false], 'whether it is stored is unknown');
+  assert.equal(answers.isDiskFull, false, 'another error is not taken for a full disk');
   assert.equal(answers.isOpen, false, 'no key is let in before it is stored');
   other.exec('ALTER TABLE elsewhere RENAME TO answers');
   await eventually('a writer that stores it', async () => answers.isOpen);
   assert.equal(answers.find(answer(1))?.body, '{"n":1}');
   assert.equal(results.length, 1, 'its sender was called once');
+});
+
+test('one answer that came while another was being written is the next batch (ANSWERS-2)', async (t) => {
+  const inFlight = { oldestMs: () => START_MS };
+  const clock = { nowMs: () => START_MS };
+  const answers = new Answers({ path: pathFor(), sync: 'full', inFlight, clock, log: createLogger('silent') });
+  t.after(() => answers.stop());
+  answers.caughtUp();
+  await eventually('an open store', async () => answers.isOpen);
+  const kept: number[] = [];
+  const keep = (number: number): void => answers.keep(answer(number), (isKept) => isKept && kept.push(number));
+  keep(1);
+  // Behind the turn that sends the first: the writer has it.
+  setImmediate(() => keep(2));
+  await eventually('both, without a tick', async () => kept.length === 2);
+  assert.deepEqual(kept, [1, 2]);
+});
+
+test('a full disk lets no key in until the batch that it refused is stored (ANSWERS-3)', async (t) => {
+  const inFlight = { oldestMs: () => START_MS };
+  const clock = { nowMs: () => START_MS };
+  const answers = new Answers({ path: pathFor(), sync: 'full', inFlight, clock, log: createLogger('silent') });
+  let isFull = false;
+  t.after(() => {
+    isFull = false;
+    return answers.stop();
+  });
+  answers.caughtUp();
+  await eventually('an open store', async () => answers.isOpen);
+  isFull = true;
+  const { postMessage } = Worker.prototype;
+  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, message: unknown) {
+    if (isFull) setImmediate(() => this.emit('message', 'full'));
+    else postMessage.call(this, message);
+  });
+  const results: boolean[] = [];
+  answers.keep(answer(1), (isKept) => results.push(isKept));
+  await eventually('what became of it', async () => results.length > 0);
+  assert.deepEqual([results, answers.isDiskFull, answers.isOpen], [[false], true, false]);
+  isFull = false;
+  answers.tick();
+  await eventually('a store that has it', async () => answers.isOpen);
+  assert.equal(answers.isDiskFull, false);
+  assert.equal(answers.find(answer(1))?.body, '{"n":1}');
 });

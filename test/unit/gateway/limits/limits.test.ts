@@ -3,7 +3,7 @@ import { BlockList } from 'node:net';
 import { describe, it } from 'node:test';
 import type { ApiKey } from '../../../../gateway/access/principal.ts';
 import type { Method } from '../../../../gateway/http/spec.ts';
-import type { LimitClass } from '../../../../gateway/limits/classes.ts';
+import { LIMIT_CLASSES, type LimitClass, limitOfKey, mustPass } from '../../../../gateway/limits/classes.ts';
 import { clientSubject, isLoopback } from '../../../../gateway/limits/clientAddress.ts';
 import { type CounterStore, MemoryCounterStore } from '../../../../gateway/limits/counterStore.ts';
 import { Limiter } from '../../../../gateway/limits/limiter.ts';
@@ -237,5 +237,56 @@ describe('clientSubject', () => {
     for (const header of ['unknown', '', ',', '999.1.1.1', '5.5.5.5:80']) {
       assert.equal(clientSubject(v4('127.0.0.1'), header, trusted), '127.0.0.1', header);
     }
+  });
+});
+
+describe('the table of limits (RULES.md 4.6)', () => {
+  it('has the requests of each class and tier', () => {
+    const rates = Object.entries(LIMIT_CLASSES).map(([name, limit]) =>
+      limit === null ? name : `${name} ${limit.requests} in ${limit.windowSec}`,
+    );
+    for (const rate of [
+      'unlimited',
+      'unlisted 30 in 60',
+      'marketList 100 in 60',
+      'market 200 in 60',
+      'bestPrices 100 in 60',
+      'placeOrder 10 in 1',
+      'placeBatch 5 in 1',
+      'orderByHash 20 in 1',
+      'cancelOrder 20 in 1',
+      'cancelBatch 5 in 1',
+      'massCancel 2 in 1',
+      'heartbeat 1 in 1',
+      'createMarket 10 in 60',
+      'resolveMarket 5 in 60',
+    ]) {
+      assert.ok(rates.includes(rate), rate);
+    }
+    const tiers = (['standard', 'premium', 'market_maker'] as const).map(
+      (tier) => limitOfKey({ tier, rateLimitOverride: null }, 'market')?.requests,
+    );
+    assert.deepEqual(tiers, [10, 50, 100]);
+  });
+
+  it('has no limit for a key either where there is none, and its own one elsewhere', () => {
+    const key = { tier: 'standard', rateLimitOverride: { requests: 7, windowSec: 3 } } as const;
+    assert.equal(limitOfKey(key, 'unlimited'), null);
+    assert.deepEqual(limitOfKey(key, 'placeOrder'), key.rateLimitOverride);
+    assert.deepEqual(limitOfKey(key, 'heartbeat'), { requests: 1, windowSec: 1 });
+  });
+
+  it('lets pass what takes risk away when a shared counter is silent', () => {
+    const passing = (Object.keys(LIMIT_CLASSES) as LimitClass[]).filter(mustPass);
+    assert.deepEqual(passing.sort(), ['cancelBatch', 'cancelOrder', 'heartbeat', 'massCancel']);
+  });
+
+  it('is counted by its decisions, which the metrics show', async () => {
+    const limiter = new Limiter();
+    const endpoint = { method: 'POST', path: '/v1/orders/heartbeat', limit: 'heartbeat' } as const;
+    for (let request = 0; request < 3; request++) limiter.countAddress('203.0.113.1', endpoint, T0);
+    assert.equal(limiter.countAddress('203.0.113.1', { ...endpoint, limit: 'unlimited' }, T0), null);
+    assert.equal(limiter.countFailure('203.0.113.1', { ...endpoint, limit: 'unlimited' }, T0), null);
+    assert.deepEqual(limiter.decisions, { allowed: 1, quota_denied: 2, dependency_unavailable: 0 });
   });
 });

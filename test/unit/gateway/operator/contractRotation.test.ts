@@ -185,3 +185,17 @@ test('settings name the first contracts or the present ones, and what was change
     message: `EXCHANGE_ADDRESS, CHAIN_ID: the orders of this data directory are for ${NEXT} on chain 137`,
   });
 });
+
+test('asking again for a change that a shard may have does not withdraw it (ROTATION-2)', async (t) => {
+  const database = openDatabase(t);
+  const before = openRig(database);
+  void before.rotation.rotate(targetOf(before, NEXT));
+  // The process ends here: some shard may have the change.
+  const rig = openRig(database);
+  const rotated = rig.rotation.rotate(targetOf(rig, NEXT));
+  rig.engine.answer(E.ENGINE_BUSY);
+  assert.equal(await rotated, E.ENGINE_BUSY);
+  assert.equal(rig.contracts.pending?.exchange, NEXT);
+  assert.equal(rig.engine.holdsPlacements, true);
+  assert.deepEqual(rig.done, []);
+});

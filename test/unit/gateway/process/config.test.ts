@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { ConfigError, type Environment, parseConfig } from '../../../../gateway/process/config.ts';
+import { type Config, ConfigError, type Environment, parseConfig } from '../../../../gateway/process/config.ts';
 import { isNative, verifyThreadsBeside } from '../../../../gateway/wiring/verifyThreads.ts';
 
 const CORES = 8;
@@ -57,6 +57,7 @@ describe('config', () => {
     assert.deepEqual(config.openOrders, { inAll: 10_000, inMarket: 2000 });
     assert.equal(config.demo, true);
     assert.equal(config.adminToken, null);
+    assert.deepEqual(config.unused, []);
     assert.equal(config.masterKey, null);
     assert.equal(config.tls, null);
     assert.equal(config.trustProxy, null);
@@ -152,7 +153,40 @@ describe('config', () => {
     assert.equal(config.maxOrdersEver, 5000);
     assert.deepEqual(config.openOrders, { inAll: 50, inMarket: 5 });
     assert.deepEqual(config.tls, { certFile: 'c.pem', keyFile: 'k.pem' });
-    assert.equal(config.natsUrl, 'nats://localhost:4222');
+    assert.deepEqual(config.unused, ['RPC_URL', 'NATS_URL']);
+  });
+
+  it('takes every number from its least to its most', () => {
+    const MAX = Number.MAX_SAFE_INTEGER;
+    const MB = 1_000_000;
+    const bounds: Record<string, [(config: Config) => unknown, least: number, most: number, unit?: number]> = {
+      PORT: [({ port }) => port, 0, 65_535],
+      SHARDS: [({ shards }) => shards, 1, 64],
+      SNAPSHOT_EVERY: [({ snapshotEvery }) => snapshotEvery, 1, 1_000_000_000],
+      JOURNAL_KEEP: [({ journalKeep }) => journalKeep, 0, MAX],
+      DISK_RESERVE_MB: [({ diskReserveBytes }) => diskReserveBytes, 0, 1_000_000_000, MB],
+      JOURNAL_RESERVE_MB: [({ journalReserveBytes }) => journalReserveBytes, 0, 512, MB],
+      APPROVAL_ABOVE_MICRO: [({ approvalAboveMicro }) => approvalAboveMicro, 0, MAX],
+      CHAIN_ID: [({ chainId }) => chainId, 1, MAX],
+      FEE_BPS: [({ feeBps }) => feeBps, 0, 10_000],
+      POST_ONLY_AFTER_RESTART_MS: [({ postOnlyMs }) => postOnlyMs, 0, 3_600_000],
+      MAX_ORDERS_EVER: [({ maxOrdersEver }) => maxOrdersEver, 1000, 2 ** 30],
+      MAX_OPEN_ORDERS: [({ openOrders }) => openOrders.inAll, 1, 1_000_000],
+      MAX_OPEN_ORDERS_PER_MARKET: [({ openOrders }) => openOrders.inMarket, 1, 1_000_000],
+      MAX_CONNECTIONS: [({ maxConnections }) => maxConnections, 1, 1_000_000],
+      CONNECTIONS_PER_IP: [({ connectionsPerIp }) => connectionsPerIp, 1, 1_000_000],
+      NEW_CONNECTIONS_PER_IP: [({ newConnectionsPerIp }) => newConnectionsPerIp, 1, 1_000_000],
+      ADMIN_PORT: [({ adminDoor }) => adminDoor?.port, 0, 65_535],
+    };
+    for (const [name, [read, least, most, unit = 1]] of Object.entries(bounds)) {
+      for (const value of [least, most]) {
+        assert.equal(read(parseConfig({ [name]: String(value) }, CORES)), value * unit, name);
+      }
+      for (const value of [least - 1, most + 1]) {
+        const error = assertThrows(() => parseConfig({ [name]: String(value) }, CORES));
+        assert.match(error.message, new RegExp(`^${name}: expected an integer from ${least} to ${most}`));
+      }
+    }
   });
 
   it('names the variable of a bad value', () => {

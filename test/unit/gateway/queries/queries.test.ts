@@ -8,7 +8,15 @@ import { Call } from '../../../../gateway/http/call.ts';
 import { compileQuery } from '../../../../gateway/http/validate.ts';
 import { QueryPool } from '../../../../gateway/queries/pool.ts';
 import { historyRoutes } from '../../../../gateway/routes/account/history.ts';
-import { CLOSE_REASON, MATCH_TYPE, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import {
+  CLOSE_REASON,
+  MARKET_STATUS,
+  MATCH_TYPE,
+  OUTCOME,
+  SIDE,
+  TIME_IN_FORCE,
+} from '../../../../shared/base/codes.ts';
+import { ERRORS } from '../../../../shared/base/errors.ts';
 import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { apiKey } from '../../../support/apiKeys.ts';
@@ -35,7 +43,9 @@ const progress = new Progress(progressBuffer);
 const acknowledged = new Map<number, number>();
 const lastAcknowledged = (account: number): number => acknowledged.get(account) ?? 0;
 const inGroup = <R extends object>(record: R, group: number): R => ({ ...record, order_group: `group ${group}` });
-const queries = new QueryPool({ readDbPath, progress: progressBuffer, lastAcknowledged, inGroup });
+const lastMarketChange = (): number => acknowledged.get(0) ?? 0;
+const shared = { readDbPath, lastAcknowledged, lastMarketChange, inGroup };
+const queries = new QueryPool({ ...shared, progress: progressBuffer });
 const routes = historyRoutes({ queries });
 const hashes: Uint8Array[] = [];
 let script: JournalScript;
@@ -409,7 +419,7 @@ describe('the volume of a market', () => {
   });
 
   it('is not asked for before the projector has begun', async () => {
-    const early = new QueryPool({ readDbPath, progress: Progress.create(1), lastAcknowledged, inGroup });
+    const early = new QueryPool({ ...shared, progress: Progress.create(1) });
     assert.equal(await early.marketVolumes(), null);
     await early.close();
   });
@@ -467,9 +477,8 @@ describe('a query and the journal', () => {
 
   it('is refused as busy when the projector does not get there in time', async () => {
     const impatient = new QueryPool({
-      readDbPath,
+      ...shared,
       progress: progressBuffer,
-      inGroup,
       lastAcknowledged: () => script.journal.lastSequence + 1,
       waitMs: 0,
     });
@@ -477,5 +486,29 @@ describe('a query and the journal', () => {
     await impatient.close();
     assert.ok(!result.ok);
     assert.equal(result.row.code, 'ENGINE_BUSY');
+  });
+
+  it('about the catalogue waits for its revision, and for the last change of the status of a market', async () => {
+    const sequence = script.record(at(21), (events) => events.market(0, RAIN, 100, { status: MARKET_STATUS.LOCKED }));
+    acknowledged.set(0, sequence);
+    let isThere = false;
+    const waiting = queries.ofCatalog(0, 'lastTicks', [0]).then((result) => {
+      assert.ok(result.ok && isThere, 'not before the projector has passed the change');
+    });
+    await queries.ofPublic('lastTicks', [0]);
+    isThere = true;
+    follow();
+    await waiting;
+    const impatient = new QueryPool({ ...shared, progress: progressBuffer, waitMs: 0 });
+    const early = await impatient.ofCatalog(1_000_000, 'lastTicks', [0]);
+    await impatient.close();
+    assert.deepEqual(early, { ok: false, row: ERRORS.ENGINE_BUSY });
+  });
+
+  it('public statistics are busy, not empty, while the read model does not follow every shard', async () => {
+    const early = new QueryPool({ ...shared, progress: Progress.create(2) });
+    const result = await early.ofPublic('pulse', { nowMs: T0 });
+    await early.close();
+    assert.deepEqual(result, { ok: false, row: ERRORS.ENGINE_BUSY });
   });
 });

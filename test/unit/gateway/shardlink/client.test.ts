@@ -3,21 +3,33 @@ import { test } from 'node:test';
 import { createLogger } from '../../../../gateway/process/log.ts';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
 import { DeadMansSwitch, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
-import { MOVEMENT, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import {
+  FEE_ACCOUNT,
+  MARKET_STATUS,
+  MOVEMENT,
+  ORDER_STATUS,
+  OUTCOME,
+  SIDE,
+  TIME_IN_FORCE,
+} from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
 import {
   ANY_COMMAND,
   COMMAND,
   COMMAND_VERSION,
+  decodeCommand,
   KEYED_CANCEL,
+  NO_MARKET,
   PLACE_SELF_TRADE_SHIFT,
   packKind,
+  UNCHANGED,
 } from '../../../../shared/wire/commands.ts';
 import { writeSafe } from '../../../../shared/wire/record.ts';
 import { RingConsumer } from '../../../../shared/wire/ring.ts';
 import { ClientRig, START_MS } from '../../../support/clientRig.ts';
 import { InThreadShard } from '../../../support/inThreadShard.ts';
+import { ledgerOf } from '../../../support/ledger.ts';
 
 test('the status of a placement distinguishes filled, open, a killed remainder and a stopped self-trade', async (t) => {
   const rig = new ClientRig(t);
@@ -181,7 +193,7 @@ test('split, merge and a market patch go to the shard and come back as promises 
   const patch = { feeBps: 70, startMs: START_MS, endMs: START_MS + 10 ** 9 };
   assert.equal((await rig.run(rig.client.patchMarket(1, 1, patch))).code, OK);
   assert.equal(rig.views.markets.feeBps(1), 70);
-  assert.ok(rig.views.ledger().balanced);
+  assert.ok(ledgerOf(rig.views).balanced);
 });
 
 test('contracts change in every shard or in none, and only once', async (t) => {
@@ -209,4 +221,56 @@ test('while the contracts are changing no order reaches a shard, and a cancel do
   assert.equal((await rig.run(cancelled)).code, OK);
   rig.client.holdPlacements(false);
   assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 41)))).code, OK);
+});
+
+test('what an administrator changes in a market is in the fields of its command', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const idBytes = Uint8Array.from({ length: 16 }, (_, index) => 255 - index);
+  const opening = { status: MARKET_STATUS.PENDING, feeBps: 1, startMs: 10, endMs: 20 };
+  const terms = { index: 7, shard: 0, idBytes, ticksPerUnit: 1000, minOrderAtomic: 3, opening };
+  const { ACTIVE, LOCKED, RESOLVED } = MARKET_STATUS;
+  void rig.client.openMarket(terms, ACTIVE, 45);
+  void rig.client.patchMarket(7, 0, { startMs: 11, endMs: 22 });
+  void rig.client.patchMarket(7, 0, { status: LOCKED, feeBps: 46, startMs: 12, endMs: 23 });
+  void rig.client.decideMarket(7, 0, RESOLVED, 250_000);
+  void rig.client.settleMarket(7, 0);
+  void rig.client.setGroup(1, 9, 60, 5_000_000_000);
+  void rig.client.rotateContracts(
+    2 ** 40,
+    Uint8Array.from({ length: 20 }, (_, index) => 200 + index),
+  );
+  const ring = new RingConsumer(rig.shards[0].commandRing);
+  const shown: unknown[] = [];
+  for (let word = ring.next(); word >= 0; word = ring.next()) {
+    const { name, market, account, timeMs, ...rest } = decodeCommand(ring.words, word);
+    const headers = { flags: 0, rows: 0, ...rest };
+    const { requestId: _request, length: _length, type: _type, flags: _flags, rows: _rows, ...fields } = headers;
+    assert.equal(timeMs, START_MS);
+    shown.push({ name, ...(market === NO_MARKET ? { account } : { market }), ...fields });
+  }
+  assert.deepEqual(shown, [
+    {
+      name: 'MARKET_OPEN',
+      market: 7,
+      uuid: idBytes,
+      ticksPerUnit: 1000,
+      feeBps: 45,
+      minOrderAtomic: 3,
+      startMs: 10,
+      endMs: 20,
+      status: ACTIVE,
+    },
+    { name: 'MARKET_PATCH', market: 7, status: UNCHANGED, feeBps: UNCHANGED, startMs: 11, endMs: 22 },
+    { name: 'MARKET_PATCH', market: 7, status: LOCKED, feeBps: 46, startMs: 12, endMs: 23 },
+    { name: 'RESOLVE', market: 7, status: RESOLVED, payoutYesPpm: 250_000 },
+    { name: 'SETTLE', market: 7 },
+    { name: 'GROUP_SET', account: 1, group: 9, windowSec: 60, maxAtomic: 5_000_000_000 },
+    {
+      name: 'CONTRACTS',
+      account: FEE_ACCOUNT,
+      chainId: 2 ** 40,
+      exchange: Uint8Array.from({ length: 20 }, (_, index) => 200 + index),
+    },
+  ]);
 });

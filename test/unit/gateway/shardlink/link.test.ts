@@ -5,6 +5,7 @@ import { E, OK } from '../../../../shared/base/errors.ts';
 import { COMMAND } from '../../../../shared/wire/commands.ts';
 import { writeSafe } from '../../../../shared/wire/record.ts';
 import { ClientRig, START_MS } from '../../../support/clientRig.ts';
+import { ledgerOf } from '../../../support/ledger.ts';
 
 const CANCEL_BYTES = COMMAND.CANCEL.BYTES;
 
@@ -14,12 +15,16 @@ test('a shard is attached once it is READY, and not before', async (t) => {
   const started = rig.attach().then(() => {
     isStarted = true;
   });
+  const ready = (): boolean[] => [0, 1, 2].map((shard) => rig.link.isReady(shard));
+  assert.deepEqual(ready(), [false, false, false]);
   rig.shards[0].describe();
   await new Promise(setImmediate);
-  assert.equal(isStarted, false);
+  assert.deepEqual([isStarted, ready()], [false, [true, false, false]]);
   rig.shards[1].describe();
   await started;
-  assert.equal(isStarted, true);
+  assert.deepEqual([isStarted, ready()], [true, [true, true, false]]);
+  rig.link.shardLost(0);
+  assert.deepEqual(ready(), [false, true, false]);
 });
 
 test('a reply finds its own handler and context whatever the order of replies', async (t) => {
@@ -150,7 +155,7 @@ test('a shard that is back sends what it recovered, and accepts commands from th
   assert.equal(rig.client.place(0, 1, 0, committed, assert.fail, null), E.ENGINE_BUSY, 'attached is not READY');
   rig.shards[0].describe();
   await back;
-  assert.ok(rig.views.isWhole && rig.views.ledger().balanced);
+  assert.ok(rig.views.isWhole && ledgerOf(rig.views).balanced);
   assert.equal(rig.views.books.of(0)!.bids.highest(), 41);
   assert.equal(rig.views.accounts.reservedMicro(1), 81_000_000);
   assert.equal(rig.views.lastAcknowledged(1, 0), first.shardSequence + 1);
@@ -269,4 +274,45 @@ test('a group that trips in one shard trips in the others, and a reset reaches a
   assert.equal(await rig.run(rig.client.resetGroup(1, 3)), OK);
   assert.deepEqual(trippedIn(), [false, false]);
   assert.equal(rig.views.groups.of(3, START_MS)!.isTripped, false);
+});
+
+test('a shard with much to say leaves turns to the sockets, between two records', async (t) => {
+  const rig = new ClientRig(t, { shards: 1 });
+  await rig.start();
+  await rig.run(rig.client.funds(1, MOVEMENT.DEPOSIT, 10 ** 12, new Uint8Array(32).fill(2)));
+  const sent = 600;
+  const answered: number[] = [];
+  for (let i = 0; i < sent; i++) {
+    void rig.place(rig.record(SIDE.BUY, 1 + (i % 40))).then(() => answered.push(i));
+    if (i % 60 === 59) for (const shard of rig.shards) shard.step();
+  }
+  let turns = 0;
+  const openAtTurns: number[] = [];
+  while (answered.length < sent) {
+    await new Promise(setImmediate);
+    turns++;
+    // Every order that the views show is answered: no turn ends inside a record.
+    openAtTurns.push(rig.views.orders[0].count - answered.length);
+    assert.ok(turns < 1000, 'the pump goes on by itself');
+  }
+  assert.ok(turns > 2, `other work ran ${turns} times meanwhile`);
+  assert.ok(
+    openAtTurns.every((behind) => behind === 0),
+    'a turn ends between two records',
+  );
+});
+
+test('a link that was stopped applies nothing more, and what is in flight stays unanswered', async (t) => {
+  const rig = new ClientRig(t, { shards: 1 });
+  await rig.start();
+  let isAnswered = false;
+  void rig.place(rig.record(SIDE.BUY, 40)).then(() => {
+    isAnswered = true;
+  });
+  rig.link.stop();
+  // The pump ends in the turn in which it wakes.
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+  rig.step();
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+  assert.deepEqual([isAnswered, rig.link.inFlight, rig.views.orders[0].count], [false, 1, 0]);
 });

@@ -15,6 +15,7 @@ import { Catalog, type MarketDetails, type NewMarket } from '../../../../gateway
 import { type Control, openControl } from '../../../../gateway/store/control.ts';
 import { type ControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
 import type { KeyPolicy } from '../../../../gateway/store/keys.ts';
+import type { Changes } from '../../../../gateway/store/laterSync.ts';
 import { Movements } from '../../../../gateway/store/movements.ts';
 import { TradingTimeouts } from '../../../../gateway/store/tradingTimeouts.ts';
 import { MARKET_STATUS, MOVEMENT, SELF_TRADE, UNKNOWN_GRANT } from '../../../../shared/base/codes.ts';
@@ -258,6 +259,31 @@ describe('keys and secrets', () => {
     assert.deepEqual(given.adminToken, { token: 'mine', isNew: false });
   });
 
+  test('a token is read from ADMIN_TOKEN_FILE, and a file that holds none stops the start (RULES.md 9.50)', () => {
+    const path = join(temporaryDirectory(), 'token');
+    const openWith = (text: string | null, env: Record<string, string> = {}): string => {
+      if (text !== null) writeFileSync(path, text);
+      const control = open(temporaryDirectory(), { ADMIN_TOKEN_FILE: path, ...env });
+      control.database.close();
+      return control.adminToken.token;
+    };
+    assert.throws(() => openWith(null), {
+      name: 'ConfigError',
+      message: /^ADMIN_TOKEN_FILE: cannot read .* \(ENOENT\)$/,
+    });
+    assert.equal(openWith('  mine \n'), 'mine');
+    for (const text of ['', '\n', 'two words', 'a\nb', 'tök', 'x'.repeat(1001)]) {
+      assert.throws(() => openWith(text), { name: 'ConfigError', message: /^ADMIN_TOKEN_FILE: .*: expected one line/ });
+    }
+    const exposed = { HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1' };
+    assert.equal(openWith('x'.repeat(32), exposed), 'x'.repeat(32));
+    assert.throws(() => openWith('x'.repeat(31), exposed), { name: 'ConfigError', message: /at least 32 characters/ });
+    assert.throws(() => openWith('mine', { ADMIN_TOKEN: 'other' }), {
+      name: 'ConfigError',
+      message: /set one of them/,
+    });
+  });
+
   test('the number of shards is fixed by the first start', () => {
     const dataDir = temporaryDirectory();
     open(dataDir, { SHARDS: '3' }).database.close();
@@ -309,6 +335,17 @@ describe('catalogue', () => {
     assert.equal(after.eventById(event.id)!.markets[0], after.byIndex(0));
   });
 
+  test('several markets are made in one transaction, all or none', (t) => {
+    const database = openDatabase(t);
+    const catalog = new Catalog(database, 2);
+    const made = catalog.createMarkets([newMarket(), newMarket()], NOW_MS);
+    assert.deepEqual(new Catalog(database, 2).markets, made);
+    const twice = newMarket({ id: made[0].id });
+    assert.throws(() => catalog.createMarkets([newMarket(), twice], NOW_MS), /UNIQUE/);
+    assert.equal(catalog.markets.length, 2);
+    assert.equal(new Catalog(database, 2).markets.length, 2);
+  });
+
   test('a market id is found in either case', (t) => {
     const catalog = new Catalog(openDatabase(t), 1);
     const market = catalog.createMarket(newMarket(), NOW_MS);
@@ -328,6 +365,32 @@ describe('catalogue', () => {
 });
 
 describe('market commands', () => {
+  test('a shard opens a market only once its row survives a power cut', async (t) => {
+    const database = openDatabase(t);
+    const order: string[] = [];
+    let synced = (): void => undefined;
+    const changes: Changes = {
+      isDurable: false,
+      write: (change) => {
+        change();
+        order.push('written');
+      },
+      durable: () => new Promise<void>((resolve) => (synced = resolve)).then(() => void order.push('durable')),
+    };
+    const catalog = new Catalog(database, 1, changes);
+    const openMarket = async () => {
+      order.push('opened');
+      return { code: OK };
+    };
+    const engine = { ...engineOf(OK), openMarket };
+    const opened = new MarketCommands(catalog, STATES, engine, new ManualClock(NOW_MS)).open(newMarket());
+    await Promise.resolve();
+    assert.deepEqual(order, ['written']);
+    synced();
+    await opened;
+    assert.deepEqual(order, ['written', 'durable', 'opened']);
+  });
+
   test('a market that its shard refuses is in no file', async (t) => {
     const { marketCommands, catalog, database } = deskWith(t, E.ENGINE_BUSY);
     const opened = await marketCommands.open(newMarket());
@@ -428,6 +491,39 @@ describe('fund movements', () => {
     assert.equal(new Set(sent).size, 1);
   });
 
+  test('a movement takes its room when it is sent if it is a deposit, and gives it back if it is refused', (t) => {
+    const database = openDatabase(t);
+    new Accounts(database).create(newUser(null), NOW_MS);
+    const movements = new Movements(database);
+    const room = (): number[] => {
+      const restarted = new Movements(database);
+      return [0, 5, 10].filter((micro) => {
+        const hasRoom = movements.hasRoomFor(MAX_SAFE - 90 - micro);
+        assert.equal(restarted.hasRoomFor(MAX_SAFE - 90 - micro), hasRoom);
+        return hasRoom;
+      });
+    };
+    movements.complete(movements.start(1, DEPOSIT, 100, 'a', NOW_MS));
+    assert.deepEqual(room(), [10]);
+    const withdrawal = movements.start(1, WITHDRAWAL, 10, 'b', NOW_MS);
+    assert.deepEqual(room(), [10], 'not before it has left');
+    movements.complete(withdrawal);
+    assert.deepEqual(room(), [0, 5, 10]);
+    movements.refuse(movements.start(1, WITHDRAWAL, 10, 'c', NOW_MS));
+    assert.deepEqual(room(), [0, 5, 10]);
+    const deposit = movements.start(1, DEPOSIT, 5, 'd', NOW_MS);
+    assert.deepEqual(room(), [5, 10]);
+    assert.deepEqual(
+      movements.pending().map(({ reference }) => reference),
+      ['d'],
+    );
+    movements.refuse(deposit);
+    assert.deepEqual(room(), [0, 5, 10]);
+    assert.throws(() => movements.complete({ ...deposit, status: 'refused' }), /MOVEMENTS-2/);
+    assert.equal(movements.start(1, DEPOSIT, 7, 'd', NOW_MS + 1).id, deposit.id, 'the same reference, the same id');
+    assert.throws(() => movements.start(1, DEPOSIT, 7, 'a', NOW_MS), /MOVEMENTS-1/);
+  });
+
   test('deposits stop where the sum of all money would leave the safe integers', async (t) => {
     const { funding, database } = fundingWith(t, [OK, OK, OK, OK]);
     await funding.move(1, DEPOSIT, MAX_SAFE - 1, 'r1');
@@ -448,15 +544,20 @@ function open(dataDir: string, env: Record<string, string> = {}): Control {
 function deskWith(t: TestContext, code: number) {
   const database = openDatabase(t);
   const catalog = new Catalog(database, 1);
-  const states: MarketStates = {
-    has: () => true,
-    status: () => MARKET_STATUS.ACTIVE,
-    startMs: () => NOW_MS,
-    endMs: () => NOW_MS + 1000,
-  };
+  const marketCommands = new MarketCommands(catalog, STATES, engineOf(code), new ManualClock(NOW_MS));
+  return { database, catalog, marketCommands };
+}
+
+const STATES: MarketStates = {
+  has: () => true,
+  status: () => MARKET_STATUS.ACTIVE,
+  startMs: () => NOW_MS,
+  endMs: () => NOW_MS + 1000,
+};
+
+function engineOf(code: number) {
   const answer = async () => ({ code });
-  const engine = { openMarket: answer, patchMarket: answer, decideMarket: answer, settleMarket: answer };
-  return { database, catalog, marketCommands: new MarketCommands(catalog, states, engine, new ManualClock(NOW_MS)) };
+  return { isReady: () => true, openMarket: answer, patchMarket: answer, decideMarket: answer, settleMarket: answer };
 }
 
 /** Movements of two accounts whose shard answers with the given codes, one after the other. */

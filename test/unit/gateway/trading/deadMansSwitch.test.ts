@@ -255,3 +255,16 @@ test('an account whose arming could not be kept is not armed, and its heartbeat 
   assert.throws(() => it.deadMansSwitch.beat(unknownAccount), /FOREIGN KEY/);
   assert.equal(it.deadMansSwitch.armed, 0);
 });
+
+test('a heartbeat within the window writes nothing: the switch is armed already', (t) => {
+  const it = scene(t);
+  const arm = t.mock.method(it.store, 'arm');
+  it.deadMansSwitch.beat(1);
+  it.pass(5000);
+  it.deadMansSwitch.beat(1);
+  assert.equal(arm.mock.callCount(), 1);
+  it.shards.away.add(1);
+  it.pass(WINDOW_MS);
+  it.deadMansSwitch.beat(1);
+  assert.equal(arm.mock.callCount(), 1, 'its cancels are still under way, so it was never disarmed');
+});

@@ -48,6 +48,7 @@ const market: MarketEntry = {
   createdMs: 0,
   eventId: null,
   details: {} as MarketEntry['details'],
+  deployment: null,
   updatedMs: 0,
 };
 

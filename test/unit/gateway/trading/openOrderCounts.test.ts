@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OpenOrderCounts } from '../../../../gateway/trading/openOrderCounts.ts';
 import { Views } from '../../../../gateway/views/index.ts';
+import { SIDE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
+import { ClientRig } from '../../../support/clientRig.ts';
 
 const [ANN, BOB] = [1, 2];
 const [RAIN, SNOW, WIND] = [10, 11, 12];
@@ -50,4 +52,30 @@ test('an order that was lost with its shard counts until that shard is back, wha
   assert.deepEqual([claim(ANN, WIND), claim(ANN, WIND)], [true, false]);
   ready.add(EAST);
   assert.deepEqual([claim(ANN, SNOW), claim(ANN, SNOW)], [true, false]);
+});
+
+test('an order that is replaced makes room for the one that replaces it, if it is open, and theirs', async (t) => {
+  const client = new ClientRig(t);
+  await client.start();
+  const { slot } = await client.run(client.place(client.record(SIDE.BUY, 40)));
+  const hash = client.hashOf(slot);
+  const bounds = { inAll: 1, inMarket: 1 };
+  const counts = new OpenOrderCounts(client.views, { isReady: () => true }, { of: () => bounds });
+  const claims = (account: number, market: number, replaced: Uint32Array | null): boolean => {
+    const isClaimed = counts.tryClaim(account, market, market, replaced);
+    if (isClaimed) counts.release(account, market, OK, market);
+    return isClaimed;
+  };
+  assert.equal(claims(1, 0, null), false);
+  assert.equal(claims(1, 0, hash), true);
+  assert.equal(claims(1, 0, new Uint32Array(8).fill(9)), false, 'an order that is not open');
+  assert.equal(claims(1, 1, hash), false, 'an order of another market');
+  assert.ok(counts.tryClaim(1, 0, 0, hash));
+  assert.equal(counts.tryClaim(1, 0, 0, hash), false, 'one order makes room for one');
+  counts.release(1, 0, OK, 0);
+  Object.assign(bounds, { inAll: 2 });
+  assert.equal(claims(1, 0, null), false, 'the bound of the market');
+  assert.equal(claims(1, 1, null), true);
+  assert.ok(counts.tryClaim(2, 0, 0, hash));
+  assert.equal(counts.tryClaim(2, 0, 0, hash), false, 'an order of another account');
 });

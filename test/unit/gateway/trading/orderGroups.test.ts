@@ -107,8 +107,26 @@ test('after a crash in between all shards have the old setting, or the new one w
   const commands = rig.commands();
   await commands.reconcile();
   assert.deepEqual(rig.settings(2), [30, 30]);
+  const { index } = new OrderGroups(rig.database).make(rig.account, 'c');
+  rig.tell(0, rig.account, index, OTHER);
+  await rig.commands().reconcile();
+  assert.deepEqual(rig.settings(index), [30, 30], 'also where only the first shard has it');
   assert.deepEqual(
     commands.list(rig.account, 1).map(({ name }) => name),
     ['a', 'b'],
   );
+});
+
+test('a group of which one shard has another maximum is set again; one that all have is not', async (t) => {
+  const rig = new Rig(t);
+  const commands = rig.commands();
+  await commands.set(rig.account, 'a', SETTINGS);
+  rig.tell(1, rig.account, 1, { ...SETTINGS, maxAtomic: 1 });
+  await commands.reconcile();
+  assert.equal(rig.views.groups.settingsIn(1, 1)?.maxAtomic, SETTINGS.maxAtomic);
+  assert.equal(rig.sets, 2);
+  assert.deepEqual([commands.isKnownTo(1, 1), commands.isKnownTo(1, 2)], [true, false]);
+  assert.deepEqual([commands.isNew(rig.account, 'a'), commands.isNew(rig.account, 'b')], [false, true]);
+  assert.equal(commands.count(rig.account), 1);
+  assert.equal(commands.show(rig.account, 'b', 1), null);
 });

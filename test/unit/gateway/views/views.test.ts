@@ -16,6 +16,7 @@ import { clientIdOf } from '../../../sim/agreement.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
 import { CommandFlow, FLOW_TICKS_PER_UNIT } from '../../../support/flow.ts';
 import { InThreadShard } from '../../../support/inThreadShard.ts';
+import { ledgerOf } from '../../../support/ledger.ts';
 
 /** A shard under a seeded flow, and views that follow it through the event ring only. */
 class Twin {
@@ -163,7 +164,7 @@ function fromViews(views: Views) {
     sequence: views.markets.sequence(market),
     status: views.markets.status(market),
     feeBps: views.markets.feeBps(market),
-    collateralMicro: views.markets.collateralMicro(market),
+    collateralMicro: views.markets.collateralMicro[market],
   }));
   return { open, tokens, usdc, markets };
 }
@@ -177,7 +178,7 @@ for (const seed of [1, 2, 3]) {
       if (step % 20 !== 0) continue;
       assert.deepEqual(fromViews(twin.views), fromEngine(twin.shard.engine.state), `after command ${step}`);
       assert.equal(twin.views.orders[0].count, twin.shard.engine.state.orders.openCount);
-      assert.ok(twin.views.ledger().balanced, `the ledger closes after command ${step}`);
+      assert.ok(ledgerOf(twin.views).balanced, `the ledger closes after command ${step}`);
     }
     for (const type of [
       EVENT.FILL.TYPE,
@@ -202,7 +203,7 @@ for (const seed of [1, 2, 3]) {
     twin.shard.describe();
     twin.drain(recovered);
     assert.deepEqual(fromViews(recovered), fromViews(twin.views));
-    assert.deepEqual(recovered.ledger(), twin.views.ledger());
+    assert.deepEqual(ledgerOf(recovered), ledgerOf(twin.views));
 
     // Both go on to say the same.
     for (let step = 0; step < 500; step++) {
@@ -221,25 +222,38 @@ test('the ledger distinguishes the fee account, deposits and withdrawals', () =>
     twin.step();
   }
   const { totals } = twin.shard.engine.state;
-  const ledger = twin.views.ledger();
+  const ledger = ledgerOf(twin.views);
   assert.equal(ledger.totalMicro, BigInt(totals.depositedMicro - totals.withdrawnMicro));
   assert.equal(ledger.feesMicro, BigInt(twin.shard.engine.state.ledger.netMicro[0]));
   assert.ok(ledger.feesMicro > 0n);
   assert.equal(ledger.accountsMicro + ledger.feesMicro + ledger.collateralMicro, ledger.totalMicro);
-  for (const set of ledger.sets) assert.equal(set.yesAtomic, set.noAtomic);
+  assert.deepEqual(ledger.yesAtomic, ledger.noAtomic);
+});
+
+test('the ledger is that of the moment in which it was asked for, and is added up in steps', () => {
+  const { views } = new Twin(8);
+  const steps = views.ledger().add();
+  views.accounts.shards[0].netMicro[1]++;
+  views.accounts.yesAvailable[0]++;
+  views.markets.collateralMicro[0]++;
+  assert.equal(steps.next().done, false, 'not at once');
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  assert.ok(step.value.balanced);
+  assert.equal(ledgerOf(views).balanced, false);
 });
 
 test('one micro too much or too little anywhere is an unbalanced ledger', () => {
   const { views } = new Twin(8);
-  assert.ok(views.ledger().balanced);
+  assert.ok(ledgerOf(views).balanced);
   const funds = views.accounts.shards[0];
   funds.netMicro[1]++;
-  assert.equal(views.ledger().balanced, false);
+  assert.equal(ledgerOf(views).balanced, false);
   funds.netMicro[1]--;
   views.accounts.yesAvailable[0]++;
-  assert.equal(views.ledger().balanced, false);
+  assert.equal(ledgerOf(views).balanced, false);
   views.accounts.yesAvailable[0]--;
-  assert.ok(views.ledger().balanced);
+  assert.ok(ledgerOf(views).balanced);
 });
 
 test('the ledger of a decided market closes while some have claimed, and shows a token too many', () => {
@@ -259,10 +273,10 @@ test('the ledger of a decided market closes while some have claimed, and shows a
     }
     engine.out.clear();
   });
-  const { balanced, sets, collateralMicro } = views.ledger();
+  const { balanced, yesAtomic, noAtomic, collateralMicro } = ledgerOf(views);
   assert.ok(balanced);
-  assert.ok(sets[0].noAtomic > sets[0].yesAtomic);
+  assert.ok(noAtomic[0] > yesAtomic[0]);
   assert.equal(collateralMicro, BigInt(engine.state.markets.peek(0)!.collateralMicro));
   views.accounts.noAvailable[views.pairs.find(2, 0)]++;
-  assert.equal(views.ledger().balanced, false);
+  assert.equal(ledgerOf(views).balanced, false);
 });

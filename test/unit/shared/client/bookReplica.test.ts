@@ -129,3 +129,8 @@ test('what is missing, comes twice or says otherwise is never applied (RULES.md 
     assert.equal(wrong.apply(bookFrame(20, BIDS, ASKS, 1_962_839_163)), 'applied');
   }
 });
+
+test('a book that no frame has reached yet is shown empty at sequence 0, which no frame has', () => {
+  const { sequence, data } = new BookReplica().toFrame(MARKET, 5);
+  assert.deepEqual([sequence, data.outcome_0, data.checksum], [0, { bids: [], asks: [] }, 0]);
+});

@@ -19,6 +19,7 @@ import {
 import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
 import { TICKS_PER_UNIT } from '../../../../shared/base/codes.ts';
 import { tryParseHex } from '../../../../shared/base/hex.ts';
+import { STRIPPED_BEFORE } from '../../../../shared/base/stripTypes.ts';
 import { tickToPrice, unitsToDecimal } from '../../../../shared/base/units.ts';
 import { orderDigest } from '../../../../shared/crypto/eip712.ts';
 import { AUTH_HEADER, NONCE_FORM, stringToSignV2 } from '../../../../shared/crypto/hmac.ts';
@@ -237,6 +238,9 @@ test('every method reaches its documented route, and only what needs a key is si
     [`GET /v1/orders/book/${id}?both=true`, false, () => client.bothBooks(id)],
     [`GET /v1/market-data/${id}/tick-size`, false, () => client.tickSize(id)],
     ['GET /v1/markets?status=active&limit=1', false, () => client.markets({ status: 'active', limit: 1 })],
+    ['GET /v1/markets/metadata', false, () => client.marketsMetadata()],
+    ['GET /v1/sports/taxonomy', false, () => client.sportsTaxonomy()],
+    ['GET /v1/events?status=live&limit=1', false, () => client.events({ status: 'live', limit: 1 })],
     [`GET /v1/markets/${id}`, false, () => client.market(id)],
     ['GET /v1/time', false, () => client.time()],
     ['GET /health', false, () => client.health()],
@@ -517,7 +521,7 @@ async function closedAddress(): Promise<string> {
 /** The command line as a process of its own, in an environment of nothing but what is given. */
 function order(args: string[], env: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }> {
   const cli = fileURLToPath(new URL('../../../../shared/client/cli/order.ts', import.meta.url));
-  const nodeArgs = ['--disable-warning=ExperimentalWarning', cli, ...args];
+  const nodeArgs = [...STRIPPED_BEFORE, cli, ...args];
   return new Promise((resolve) => {
     const child = execFile(process.execPath, nodeArgs, { env }, (_, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });

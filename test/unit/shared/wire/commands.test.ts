@@ -38,6 +38,8 @@ describe('a command', () => {
     claim(COMMAND.CANCEL.TYPE, KEYED_CANCEL.BYTES);
     assert.throws(() => claim(COMMAND.PLACE.TYPE, KEYED_CANCEL.BYTES), /COMMAND-2/);
     assert.throws(() => claim(COMMAND.TICK.TYPE, EXTENDED_PLACE.BYTES), /COMMAND-2/);
+    assert.throws(() => claim(COMMAND.TICK.TYPE, KEYED_CANCEL.BYTES), /COMMAND-2/);
+    assert.throws(() => claim(COMMAND.CANCEL.TYPE, EXTENDED_PLACE.BYTES), /COMMAND-2/);
   });
 
   it('of another version or of no known type is refused by its reader', () => {

@@ -84,6 +84,12 @@ describe('decoding', () => {
       signer: new Uint8Array([1, 2, 3, 4, 5]),
       name: 'abc',
     });
+    // Its two words differ, and so do the bytes of each.
+    const net = -(2 ** 40) - 5;
+    writeSigned(words, 1 + ALL.net, net);
+    memory.fill(0, ALL.name * 4, ALL.name * 4 + 3);
+    const { net: read, name } = decode(ALL, words, 1);
+    assert.deepEqual([read, name], [net, '']);
   });
 
   it('names the event, and refuses one of another version or length', () => {

@@ -14,6 +14,7 @@ class Reader implements CatchingUp {
   readonly owner: string;
   readonly isAnonymous = true;
   stepsLeft: number;
+  error: unknown = null;
   readonly #bytes: number;
 
   constructor(owner: string, steps: number, bytes = 1) {
@@ -31,10 +32,22 @@ class Reader implements CatchingUp {
     this.stepsLeft--;
     return this.#bytes;
   }
+
+  failed(error: unknown): void {
+    this.error = error;
+  }
 }
 
+/** Steps that take no time by the stopwatch. */
+const atOnce = (clock = new ManualClock(0)): CatchUps =>
+  new CatchUps(
+    () => clock.nowMs(),
+    () => false,
+    () => 0,
+  );
+
 test('a turn of the event loop takes so many steps, and the next turn goes on', async () => {
-  const catchUps = new CatchUps(() => 0);
+  const catchUps = atOnce();
   const readers = [new Reader('a', 6), new Reader('b', 6), new Reader('c', 6)];
   for (const reader of readers) catchUps.serve(reader);
   const left = (): number => readers.reduce((sum, { stepsLeft }) => sum + stepsLeft, 0);
@@ -45,8 +58,51 @@ test('a turn of the event loop takes so many steps, and the next turn goes on', 
   assert.equal(left(), 0);
 });
 
+test('a turn ends early when its steps take long, and has at least one', async () => {
+  const stepMs = 0.2;
+  let stopwatchMs = 0;
+  const catchUps = new CatchUps(
+    () => 0,
+    () => false,
+    () => stopwatchMs,
+  );
+  const reader = new Reader('slow', 10);
+  const step = reader.step.bind(reader);
+  reader.step = () => {
+    stopwatchMs += stepMs;
+    return step();
+  };
+  catchUps.serve(reader);
+  assert.equal(reader.stepsLeft, 8, 'the second step has passed 0.3 ms');
+  await nextTurn();
+  assert.equal(reader.stepsLeft, 6);
+  const costly = new Reader('costly', 1);
+  costly.step = () => {
+    stopwatchMs += 1000;
+    costly.stepsLeft--;
+    return 1;
+  };
+  catchUps.serve(costly);
+  await nextTurn();
+  assert.deepEqual([reader.stepsLeft, costly.stepsLeft], [5, 0], 'a step that is too long has its turn as well');
+});
+
+test('a step that throws ends its connection, and the others go on', async () => {
+  const catchUps = atOnce();
+  const [broken, other] = [new Reader('same', 3), new Reader('same', 3)];
+  const failure = new Error('no frame');
+  broken.step = () => {
+    throw failure;
+  };
+  catchUps.serve(broken);
+  catchUps.serve(other);
+  await nextTurn();
+  assert.equal(broken.error, failure);
+  assert.deepEqual([other.error, other.stepsLeft], [null, 0]);
+});
+
 test('an owner with many connections has the same share as one with a single connection', async () => {
-  const catchUps = new CatchUps(() => 0);
+  const catchUps = atOnce();
   const many = Array.from({ length: 20 }, () => new Reader('many', 100));
   for (const reader of many) catchUps.serve(reader);
   await nextTurn();
@@ -59,7 +115,7 @@ test('an owner with many connections has the same share as one with a single con
 test('an owner that has spent its budget rests until it has filled up, and others go on', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = new ManualClock(0);
-  const catchUps = new CatchUps(() => clock.nowMs());
+  const catchUps = atOnce(clock);
   const greedy = new Reader('greedy', 3, ANONYMOUS.stockBytes);
   const other = new Reader('other', 1);
   catchUps.serve(greedy);

@@ -1,0 +1,93 @@
+/**
+ * What do lists and public statistics cost when the catalogue and the history are large? The queries of the pool over a
+ * read.db with few trades and over one with many, which should make no difference: statistics are kept up as trades
+ * arrive, and no query scans what grows. Then the catalogue that the gateway keeps in memory: how long it takes to
+ * open, and its memory. Then the whole server with the same number of markets (catalogueServer.ts).
+ *
+ * The sizes are small unless `--full` is given: 100,000 markets, 10,000 events, 100,000 accounts, and 10 million trades
+ * or as many as `--trades` says.
+ */
+
+import { Catalog } from '../gateway/store/catalog.ts';
+import { openControlDatabase } from '../gateway/store/database.ts';
+import { assert } from '../shared/base/assert.ts';
+import { makeHistory, type Sizes } from './catalogueHistory.ts';
+import { type Measured, measureQueries, QUERIES } from './catalogueQueries.ts';
+import { measureServer } from './catalogueServer.ts';
+import { atMost, type Goal, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+
+const SMALL: Sizes = { markets: 1000, events: 100, accounts: 500, trades: 40_000 };
+const FULL: Sizes = { markets: 100_000, events: 10_000, accounts: 100_000, trades: 10_000_000 };
+/** The history that the large one is compared with. */
+const FEW_TRADES = 10_000;
+const MOST_GROWTH = 2;
+
+type Options = { readonly isFull?: boolean; readonly trades?: number | undefined };
+
+export async function run({ isFull = false, trades }: Options = {}): Promise<Report> {
+  const preset = isFull ? FULL : SMALL;
+  const sizes = { ...preset, trades: trades ?? preset.trades };
+  const before = makeHistory({ ...sizes, trades: FEW_TRADES });
+  const after = makeHistory(sizes);
+  const few = measureQueries(before.readDbPath, { ...sizes, trades: FEW_TRADES });
+  const many = measureQueries(after.readDbPath, sizes);
+  const opened = measureCatalog(after.controlDbPath, sizes);
+  const overHttp = await measureServer(sizes);
+  return {
+    bench: 'catalogue',
+    settings:
+      `${sizes.markets} markets, ${sizes.events} events, ${sizes.accounts} accounts, ${FEW_TRADES} and ` +
+      `${sizes.trades} trades of thirty days, most of them in a few markets; ${QUERIES} queries of each kind in the ` +
+      `bench's own thread, then ${overHttp.settings}`,
+    rows: [
+      ...projectorRows(FEW_TRADES, before.usPerTrade),
+      ...projectorRows(sizes.trades, after.usPerTrade),
+      ...few.rows,
+      ...many.rows,
+      opened,
+      ...overHttp.rows,
+    ],
+    goals: [...growthGoals(few.byName, many.byName), ...overHttp.goals],
+  };
+}
+
+function projectorRows(trades: number, usPerTrade: number | null): Row[] {
+  return usPerTrade === null ? [] : [{ what: `projector, a trade of ${trades}`, 'processor us': usPerTrade }];
+}
+
+function growthGoals(few: ReadonlyMap<string, Measured>, many: ReadonlyMap<string, Measured>): Goal[] {
+  return [...many].map(([name, measured]) => {
+    const before = few.get(name)!;
+    const isLonger = measured.rowsOfAnswer > before.rowsOfAnswer;
+    const growth = isLonger ? usPerRow(measured) / usPerRow(before) : measured.p50Us / before.p50Us;
+    const of = isLonger ? 'median per row of its longer answer' : 'median';
+    return atMost(`${name}: ${of} beside that of ${FEW_TRADES} trades`, growth, MOST_GROWTH);
+  });
+}
+
+function usPerRow({ p50Us, rowsOfAnswer }: Measured): number {
+  return p50Us / Math.max(1, rowsOfAnswer);
+}
+
+/** The catalogue as a start of the gateway opens it, and the memory of what it keeps. */
+function measureCatalog(controlDbPath: string, { markets, events }: Sizes): Row {
+  assert(globalThis.gc !== undefined, 'catalogue: needs --expose-gc');
+  const steal = new StealMeter();
+  const database = openControlDatabase(controlDbPath);
+  globalThis.gc();
+  const before = process.memoryUsage();
+  const startedMs = performance.now();
+  const catalog = new Catalog(database, 1);
+  const openedMs = performance.now() - startedMs;
+  globalThis.gc();
+  const after = process.memoryUsage();
+  assert(catalog.markets.length === markets && catalog.events.length === events, 'catalogue: all of it is opened');
+  database.close();
+  const bytes = after.heapUsed + after.external - before.heapUsed - before.external;
+  return {
+    what: `catalogue of ${markets} markets opened from control.db`,
+    'took ms': openedMs,
+    'bytes a market': bytes / markets,
+    [STOLEN]: steal.percent(),
+  };
+}

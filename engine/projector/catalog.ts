@@ -1,0 +1,77 @@
+/**
+ * Projection of the catalogue: applies the gateway's pages of changed markets and events (shared/wire/catalogPage.ts),
+ * and joins them with what the journals say of the markets.
+ * Owner: the projector thread.
+ *
+ * Invariants:
+ *   CATALOGPAGES-1  Rows and the revision after them are one transaction, so whatever ends the thread, the next one
+ *                   asks for what follows.
+ *   CATALOGPAGES-2  One question is out at a time, and only its answer is applied.
+ */
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import {
+  CATALOG_EVENTS,
+  EVENT_COUNTS,
+  EVENT_NAMES,
+  EVENT_SEARCH,
+  SPORT_TEAMS,
+} from '../../shared/tables/catalogEvents.ts';
+import { CATALOG_CURSOR, CATALOG_MARKETS, MARKET_COUNTS, MARKET_SEARCH } from '../../shared/tables/catalogMarkets.ts';
+import { insert } from '../../shared/tables/table.ts';
+import type { CatalogPage, CatalogQuestion } from '../../shared/wire/catalogPage.ts';
+import { CatalogEvents } from './catalogEvents.ts';
+import { CatalogMarkets } from './catalogMarkets.ts';
+
+/** The projector's side of the channel to the gateway. */
+export type CatalogSource = {
+  ask(question: CatalogQuestion): void;
+  /** The next page that has come, or null. */
+  receive(): CatalogPage | null;
+};
+
+/** Tables that only the catalogue fills. */
+const TABLES = [CATALOG_MARKETS, MARKET_COUNTS, CATALOG_EVENTS, EVENT_COUNTS, SPORT_TEAMS];
+const INDEXES = [MARKET_SEARCH, EVENT_SEARCH, EVENT_NAMES];
+
+export class CatalogProjection {
+  revision: number;
+  readonly #db: Database.Database;
+  readonly #markets: CatalogMarkets;
+  readonly #events: CatalogEvents;
+  readonly #save: Database.Statement<[{ id: 0; revision: number }]>;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#events = new CatalogEvents(db);
+    this.#markets = new CatalogMarkets(db, this.#events);
+    this.#save = db.prepare(insert(CATALOG_CURSOR, 'OR REPLACE'));
+    this.revision = db.prepare<[], number>('SELECT revision FROM catalog_cursor').pluck().get() ?? 0;
+  }
+
+  /** Called in a transaction. A page that answers another question is left alone (CATALOGPAGES-2). */
+  apply(page: CatalogPage): void {
+    if (page.startsOver) this.#clear();
+    if (page.after !== this.revision) return;
+    assert(page.revision >= this.revision, 'CATALOGPAGES-1: a page goes on from the revision before it');
+    this.#markets.removeFrom(page.marketCount);
+    for (const event of page.events) this.#events.describe(event);
+    for (const market of page.markets) this.#markets.describe(market);
+    this.#events.flush();
+    this.#save.run({ id: 0, revision: page.revision });
+    this.revision = page.revision;
+  }
+
+  /** Called in the transaction of a batch, when `markets` has what the journals say of these markets. */
+  follow(changed: ReadonlySet<number>, traded: Iterable<number>): void {
+    for (const market of changed) this.#markets.refresh(market);
+    for (const market of traded) this.#markets.addVolume(market);
+    this.#events.flush();
+  }
+
+  #clear(): void {
+    for (const { name } of TABLES) this.#db.exec(`DELETE FROM ${name}`);
+    for (const { name } of INDEXES) this.#db.exec(`INSERT INTO ${name} (${name}) VALUES ('delete-all')`);
+    this.revision = 0;
+  }
+}

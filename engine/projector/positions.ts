@@ -1,0 +1,215 @@
+/**
+ * Projection of the positions (shared/tables/positions.ts): what each account holds, its cost, and what was realized.
+ * Owner: the projector thread.
+ *
+ * Fills, splits and merges change a position as they say. A payout is seen by the ACCOUNT event that says that the
+ * tokens of a decided market are gone: claims and settlements remove losing tokens as well, which pay nothing.
+ *
+ * Invariants:
+ *   POSITIONROWS-1  The quantity is what the engine says that the account has, available and reserved.
+ *   POSITIONROWS-2  What is not held has no cost.
+ *   POSITIONROWS-3  After `flush` every row agrees with memory, which is a cache of rows: a flush may empty it.
+ *   POSITIONROWS-4  A position has a row in position_hours and position_days for each hour and day in which it changed,
+ *                of those that are kept, with the quantity before the first change.
+ */
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import { FEE_ACCOUNT, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
+import { mulSafe } from '../../shared/base/int.ts';
+import { payoutMicro } from '../../shared/base/payout.ts';
+import { bucketOf, DAY_MS, HOUR_MS } from '../../shared/tables/buckets.ts';
+import { POSITION_DAYS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
+import { type RowOf, select } from '../../shared/tables/table.ts';
+import { exchange, type Holding } from './averageCost.ts';
+import type { OpenOrder, RecordContext } from './orders.ts';
+import { REPLACE, RowInserter } from './rowInserter.ts';
+import { type AccountStats, DAYS_KEPT_MS, HOURS_KEPT_MS } from './statsAccounts.ts';
+
+/** Positions in memory beyond which the next flush empties it: about 30 MB. */
+const MOST_CACHED = 200_000;
+const ALL = select(POSITIONS, ...(Object.keys(POSITIONS.columns) as (keyof typeof POSITIONS.columns)[]));
+
+type Position = Holding & {
+  readonly account: number;
+  readonly market: number;
+  readonly outcome: number;
+  /** 0 while there is no row. */
+  changedMs: number;
+  isDirty: boolean;
+};
+
+/** As `safeIntegers` reads it. */
+type PositionRow = Record<keyof RowOf<typeof POSITIONS>, bigint>;
+
+export class PositionProjection {
+  readonly #accounts: AccountStats;
+  readonly #cached = new Map<number, Position>();
+  readonly #dirty: Position[] = [];
+  readonly #select: Database.Statement<[number, number, number], PositionRow>;
+  readonly #write: RowInserter<typeof POSITIONS>;
+  readonly #hours: RowInserter<typeof POSITION_HOURS>;
+  readonly #days: RowInserter<typeof POSITION_DAYS>;
+  readonly #pruneHours: Database.Statement<[number, number, number, number]>;
+  readonly #pruneDays: Database.Statement<[number, number, number, number]>;
+
+  constructor(db: Database.Database, accounts: AccountStats) {
+    this.#accounts = accounts;
+    this.#select = db
+      .prepare<[number, number, number], PositionRow>(
+        `SELECT ${ALL.sql} FROM positions WHERE account = ? AND market = ? AND outcome = ?`,
+      )
+      .safeIntegers();
+    this.#write = new RowInserter(db, POSITIONS, REPLACE);
+    this.#hours = new RowInserter(db, POSITION_HOURS);
+    this.#days = new RowInserter(db, POSITION_DAYS);
+    this.#pruneHours = db.prepare(
+      'DELETE FROM position_hours WHERE account = ? AND market = ? AND outcome = ? AND hour_ms < ?',
+    );
+    this.#pruneDays = db.prepare(
+      'DELETE FROM position_days WHERE account = ? AND market = ? AND outcome = ? AND day_ms < ?',
+    );
+  }
+
+  /** One party's part in a fill, at the price of its own outcome. */
+  fill(party: OpenOrder, lots: number, ownTicks: number, fee: number, record: RecordContext): void {
+    const { account, market, outcome, side, ticksPerUnit } = party;
+    const notionalMicro = mulSafe(lots, ownTicks);
+    const tokens = mulSafe(lots, ticksPerUnit);
+    if (side === SIDE.BUY) this.#exchange(account, market, outcome, tokens - fee, tokens, notionalMicro, record);
+    else this.#exchange(account, market, outcome, -tokens, -tokens, fee - notionalMicro, record);
+  }
+
+  /** A split or a merge: each token of a set costs, or brings, half a USDC. */
+  convert(account: number, market: number, movement: number, amountAtomic: number, record: RecordContext): void {
+    const sign = movement === MOVEMENT.SPLIT ? 1 : -1;
+    const half = Math.floor(amountAtomic / 2);
+    for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
+      const micro = outcome === OUTCOME.YES ? amountAtomic - half : half;
+      this.#exchange(account, market, outcome, sign * amountAtomic, sign * amountAtomic, sign * micro, record);
+    }
+  }
+
+  /**
+   * The engine says what the account has of a market.
+   * @param payoutYesPpm null until the market is decided
+   */
+  holds(
+    account: number,
+    market: number,
+    yesAtomic: number,
+    noAtomic: number,
+    payoutYesPpm: number | null,
+    record: RecordContext,
+  ): void {
+    if (account === FEE_ACCOUNT) return;
+    if (payoutYesPpm === null) {
+      assert(
+        this.#agrees(account, market, OUTCOME.YES, yesAtomic),
+        'POSITIONROWS-1: as many Yes tokens as the engine has',
+      );
+      assert(
+        this.#agrees(account, market, OUTCOME.NO, noAtomic),
+        'POSITIONROWS-1: as many No tokens as the engine has',
+      );
+      return;
+    }
+    if (yesAtomic !== 0 || noAtomic !== 0) return;
+    const yes = Number(this.#position(account, market, OUTCOME.YES).quantityAtomic);
+    const no = Number(this.#position(account, market, OUTCOME.NO).quantityAtomic);
+    // Rounded once for both (RULES.md 3.4); what Yes alone would not pay is counted for No.
+    const paid = payoutMicro(yes, no, payoutYesPpm);
+    const paidForYes = payoutMicro(yes, 0, payoutYesPpm);
+    if (yes !== 0) this.#exchange(account, market, OUTCOME.YES, -yes, -yes, no === 0 ? -paid : -paidForYes, record);
+    if (no !== 0) this.#exchange(account, market, OUTCOME.NO, -no, -no, yes === 0 ? -paid : paidForYes - paid, record);
+  }
+
+  flush(): void {
+    for (const position of this.#dirty) {
+      position.isDirty = false;
+      this.#write.add({
+        account: position.account,
+        market: position.market,
+        outcome: position.outcome,
+        quantity_atomic: position.quantityAtomic,
+        gross_atomic: position.grossAtomic,
+        cost_micro: position.costMicro,
+        realized_micro: position.realizedMicro,
+        changed_ms: position.changedMs,
+      });
+    }
+    this.#dirty.length = 0;
+    this.#write.flush();
+    this.#hours.flush();
+    this.#days.flush();
+    if (this.#cached.size > MOST_CACHED) this.#cached.clear();
+  }
+
+  #exchange(
+    account: number,
+    market: number,
+    outcome: number,
+    netAtomic: number,
+    grossAtomic: number,
+    paidMicro: number,
+    record: RecordContext,
+  ): void {
+    const position = this.#position(account, market, outcome);
+    this.#touch(position, record.timeMs);
+    const { costMicro, realizedMicro } = position;
+    exchange(position, BigInt(netAtomic), BigInt(grossAtomic), BigInt(paidMicro));
+    this.#accounts.earned(account, position.realizedMicro - realizedMicro, position.costMicro - costMicro, record);
+  }
+
+  #agrees(account: number, market: number, outcome: number, atomic: number): boolean {
+    const cached = this.#cached.get(keyOf(account, market, outcome));
+    return cached === undefined || cached.quantityAtomic === BigInt(atomic);
+  }
+
+  #position(account: number, market: number, outcome: number): Position {
+    const key = keyOf(account, market, outcome);
+    let position = this.#cached.get(key);
+    if (position === undefined) {
+      position = this.#read(account, market, outcome);
+      this.#cached.set(key, position);
+    }
+    return position;
+  }
+
+  #read(account: number, market: number, outcome: number): Position {
+    const row = this.#select.get(account, market, outcome);
+    return {
+      account,
+      market,
+      outcome,
+      quantityAtomic: row?.quantity_atomic ?? 0n,
+      grossAtomic: row?.gross_atomic ?? 0n,
+      costMicro: row?.cost_micro ?? 0n,
+      realizedMicro: row?.realized_micro ?? 0n,
+      changedMs: Number(row?.changed_ms ?? 0),
+      isDirty: false,
+    };
+  }
+
+  /** POSITIONROWS-4, before a change. */
+  #touch(position: Position, timeMs: number): void {
+    if (!position.isDirty) this.#dirty.push(position);
+    position.isDirty = true;
+    const { account, market, outcome, quantityAtomic: quantity_atomic, changedMs } = position;
+    if (timeMs <= changedMs) return;
+    position.changedMs = timeMs;
+    const hour = bucketOf(timeMs, HOUR_MS);
+    if (changedMs >= hour) return;
+    this.#hours.add({ account, market, outcome, hour_ms: hour, quantity_atomic });
+    const day = bucketOf(timeMs, DAY_MS);
+    if (changedMs >= day) return;
+    this.#days.add({ account, market, outcome, day_ms: day, quantity_atomic });
+    if (changedMs === 0) return;
+    this.#pruneHours.run(account, market, outcome, hour - HOURS_KEPT_MS);
+    this.#pruneDays.run(account, market, outcome, day - DAYS_KEPT_MS);
+  }
+}
+
+/** Accounts are below 2^20 and markets below 2^32, so every position has its own safe integer. */
+function keyOf(account: number, market: number, outcome: number): number {
+  return (account * 0x1_0000_0000 + market) * 2 + outcome;
+}

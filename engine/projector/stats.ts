@@ -1,0 +1,88 @@
+/**
+ * The statistics that follow from each event: positions, accounts, markets and the exchange (RULES.md 13). They are
+ * written in the transaction of the rows that they are about.
+ * Owner: the projector thread.
+ */
+import type Database from 'better-sqlite3';
+import { FEE_ACCOUNT, MOVEMENT } from '../../shared/base/codes.ts';
+import { addSafe, mulSafe } from '../../shared/base/int.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
+import { NO_MARKET } from '../../shared/wire/commands.ts';
+import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { readSafe, readSigned } from '../../shared/wire/record.ts';
+import type { OpenOrder, RecordContext } from './orders.ts';
+import { PositionProjection } from './positions.ts';
+import { AccountStats } from './statsAccounts.ts';
+import { ExchangeStats } from './statsExchange.ts';
+import { MarketStats } from './statsMarkets.ts';
+
+export class Stats {
+  readonly #markets: MarketStats;
+  readonly #accounts: AccountStats;
+  readonly #positions: PositionProjection;
+  readonly #exchange: ExchangeStats;
+
+  constructor(db: Database.Database, shards: number) {
+    this.#markets = new MarketStats(db);
+    this.#accounts = new AccountStats(db);
+    this.#positions = new PositionProjection(db, this.#accounts);
+    this.#exchange = new ExchangeStats(db, shards);
+  }
+
+  /** Applies a FILL event. */
+  filled(words: Uint32Array, word: number, maker: OpenOrder, taker: OpenOrder, record: RecordContext): void {
+    const yesTicks = words[word + EVENT.FILL.yesTicks];
+    const lots = readSafe(words, word + EVENT.FILL.lots);
+    const makerTicks = ownTicks(maker.outcome, yesTicks, maker.ticksPerUnit);
+    const takerTicks = ownTicks(taker.outcome, yesTicks, taker.ticksPerUnit);
+    this.#positions.fill(maker, lots, makerTicks, readSafe(words, word + EVENT.FILL.makerFee), record);
+    this.#positions.fill(taker, lots, takerTicks, readSafe(words, word + EVENT.FILL.takerFee), record);
+    const notionalMicro = mulSafe(lots, takerTicks);
+    this.#accounts.traded(taker.account, notionalMicro, record);
+    if (maker.account !== taker.account) this.#accounts.traded(maker.account, mulSafe(lots, makerTicks), record);
+    this.#markets.traded(taker.market, yesTicks, notionalMicro, record.timeMs);
+    this.#exchange.traded(notionalMicro, record);
+  }
+
+  /** Applies a FUNDS event. */
+  moved(words: Uint32Array, word: number, record: RecordContext): void {
+    const account = words[word + ANY_EVENT.account];
+    const movement = words[word + EVENT.FUNDS.movement];
+    const amount = readSafe(words, word + EVENT.FUNDS.amount);
+    if (movement === MOVEMENT.SPLIT || movement === MOVEMENT.MERGE) {
+      this.#positions.convert(account, words[word + ANY_EVENT.market], movement, amount, record);
+    } else if (movement === MOVEMENT.CLAIM && account !== FEE_ACCOUNT) {
+      this.#exchange.settled(amount, record);
+    }
+  }
+
+  /** Applies an ACCOUNT event. */
+  has(words: Uint32Array, word: number, record: RecordContext): void {
+    const account = words[word + ANY_EVENT.account];
+    const market = words[word + ANY_EVENT.market];
+    this.#accounts.reserves(account, readSafe(words, word + EVENT.ACCOUNT.reservedMicro), record);
+    if (market === NO_MARKET) return;
+    const yes = addSafe(
+      readSigned(words, word + EVENT.ACCOUNT.yesAvailable),
+      readSafe(words, word + EVENT.ACCOUNT.yesReserved),
+    );
+    const no = addSafe(
+      readSigned(words, word + EVENT.ACCOUNT.noAvailable),
+      readSafe(words, word + EVENT.ACCOUNT.noReserved),
+    );
+    this.#positions.holds(account, market, yes, no, this.#markets.payoutYesPpm(market), record);
+  }
+
+  /** Applies a MARKET event. */
+  market(words: Uint32Array, word: number, record: RecordContext): void {
+    const before = this.#markets.apply(words, word, record.shard);
+    this.#exchange.changedStatus(before, words[word + EVENT.MARKET.status], record);
+  }
+
+  flush(): void {
+    this.#positions.flush();
+    this.#accounts.flush();
+    this.#markets.flush();
+    this.#exchange.flush();
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * The SQL of the leaderboard, a few accounts at a time (RULES.md 13.7). What an account earned in a window is
+ *
+ *   realized in it + (value - cost of its positions now) - (value - cost of its positions when the window started),
+ *
+ * where tokens are valued at the middle of the book now, and at the last trade before the window then. Sums and
+ * quantities at its start are those before the first change since, so the work grows with accounts and positions, never
+ * with trades. Runs in the query pool.
+ */
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import { isDecided, OUTCOME } from '../../shared/base/codes.ts';
+import { PPM } from '../../shared/base/payout.ts';
+
+export type LeaderboardTask = {
+  /** The start of an hour for `hours`, of a day for `days`. */
+  readonly sinceMs: number;
+  readonly by: 'hours' | 'days';
+  /** The part starts with the account after this one. */
+  readonly after: number;
+  /**
+   * The value of a Yes token by market index, in millionths; NO_MARK where the book does not say. The parts of one
+   * leaderboard share it, and put in what they find instead.
+   */
+  readonly marks: SharedArrayBuffer;
+};
+export type TraderSums = {
+  readonly account: number;
+  readonly pnlMicro: number;
+  /** Cost of the positions and USDC reserved when the window started. */
+  readonly basisMicro: number;
+  readonly trades: number;
+};
+export type LeaderboardPart = {
+  /** The best of the part, best first. */
+  readonly traders: readonly TraderSums[];
+  /** Where the next part starts; null after the last. */
+  readonly next: number | null;
+};
+
+export const NO_MARK = 0xffff_ffff;
+export const MOST_TRADERS = 100;
+/** A part ends with the account that reaches either bound: about ten milliseconds, unless one account holds more. */
+const ACCOUNTS_PER_PART = 500;
+const POSITIONS_PER_PART = 500;
+/** A market without a trade. */
+const NO_TRADE_PPM = PPM / 2;
+/** Windows whose marks are kept: the four there are, and those of the hour before. */
+const MOST_WINDOWS = 8;
+
+type Range = [after: number, last: number];
+type Sums = {
+  readonly trades: bigint;
+  readonly realized_micro: bigint;
+  readonly cost_micro: bigint;
+  readonly reserved_micro: bigint;
+};
+type SumsRow = Sums & {
+  readonly account: bigint;
+  readonly shard: bigint;
+  readonly changed_ms: bigint;
+};
+type PositionRow = {
+  readonly account: bigint;
+  readonly market: bigint;
+  readonly outcome: bigint;
+  readonly quantity_atomic: bigint;
+  readonly changed_ms: bigint;
+};
+type MarketRow = {
+  readonly status: number;
+  readonly payout_yes_ppm: number;
+  readonly resolved_ms: number;
+  readonly last_yes_ticks: number;
+  readonly ticks_per_unit: number;
+};
+type Earned = {
+  trades: bigint;
+  gainedMicro: bigint;
+  /** The change of value, in millionths of a micro-USDC. */
+  gainedPpm: bigint;
+  basisMicro: bigint;
+};
+
+/** The statements of one kind of window. */
+type Starts = {
+  readonly sums: Database.Statement<[bigint, bigint, number], Sums>;
+  readonly quantity: Database.Statement<[bigint, bigint, bigint, number], bigint>;
+  readonly price: Database.Statement<[number, number], number>;
+};
+
+export class LeaderboardQueries {
+  readonly #last: Database.Statement<[], number>;
+  readonly #lastOfPart: Database.Statement<[number], number>;
+  readonly #sums: Database.Statement<Range, SumsRow>;
+  readonly #positions: Database.Statement<Range, PositionRow>;
+  readonly #market: Database.Statement<[number], MarketRow>;
+  readonly #starts: Readonly<Record<LeaderboardTask['by'], Starts>>;
+  /** Marks at the start of a window never change: by that start, then by market. */
+  readonly #marksThen = new Map<number, Map<number, number>>();
+  readonly #readPart: (task: LeaderboardTask) => LeaderboardPart;
+
+  constructor(db: Database.Database) {
+    this.#last = db.prepare<[], number>('SELECT account FROM account_stats ORDER BY account DESC LIMIT 1').pluck();
+    this.#lastOfPart = db
+      .prepare<[number], number>(
+        `SELECT account FROM positions WHERE account > ? ORDER BY account LIMIT 1 OFFSET ${POSITIONS_PER_PART - 1}`,
+      )
+      .pluck();
+    this.#sums = db
+      .prepare<Range, SumsRow>(
+        `SELECT account, shard, trades, realized_micro, cost_micro, reserved_micro, changed_ms FROM account_stats
+         WHERE account > ? AND account <= ?`,
+      )
+      .safeIntegers();
+    this.#positions = db
+      .prepare<Range, PositionRow>(
+        `SELECT account, market, outcome, quantity_atomic, changed_ms FROM positions
+         WHERE account > ? AND account <= ?`,
+      )
+      .safeIntegers();
+    this.#market = db.prepare(
+      `SELECT market_stats.status, payout_yes_ppm, resolved_ms, last_yes_ticks, ticks_per_unit
+       FROM market_stats JOIN markets USING (market) WHERE market_stats.market = ?`,
+    );
+    this.#starts = { hours: startsBy(db, 'hour'), days: startsBy(db, 'day') };
+    this.#readPart = db.transaction((task: LeaderboardTask) => this.#part(task));
+  }
+
+  part(task: LeaderboardTask): LeaderboardPart {
+    return this.#readPart(task);
+  }
+
+  #part(task: LeaderboardTask): LeaderboardPart {
+    const { after } = task;
+    const last = Math.min(after + ACCOUNTS_PER_PART, this.#lastOfPart.get(after) ?? Number.POSITIVE_INFINITY);
+    const earned = new Map<bigint, Earned>();
+    for (const row of this.#sums.all(after, last)) this.#addSums(earned, row, task);
+    const marks = new Uint32Array(task.marks);
+    for (const row of this.#positions.all(after, last)) this.#addPosition(earned.get(row.account), row, task, marks);
+    const traders: TraderSums[] = [];
+    for (const [account, { trades, gainedMicro, gainedPpm, basisMicro }] of earned) {
+      const pnlMicro = Number(gainedMicro + gainedPpm / BigInt(PPM));
+      if (trades === 0n && pnlMicro === 0) continue;
+      traders.push({ account: Number(account), pnlMicro, basisMicro: Number(basisMicro), trades: Number(trades) });
+    }
+    traders.sort(byEarnings);
+    const end = this.#last.get() ?? 0;
+    return { traders: traders.slice(0, MOST_TRADERS), next: last < end ? last : null };
+  }
+
+  /** Realized, and the change of what positions cost. */
+  #addSums(earned: Map<bigint, Earned>, row: SumsRow, { sinceMs, by }: LeaderboardTask): void {
+    const { account, shard } = row;
+    const before = (row.changed_ms >= sinceMs ? this.#starts[by].sums.get(account, shard, sinceMs) : undefined) ?? row;
+    let sums = earned.get(account);
+    if (sums === undefined) {
+      sums = { trades: 0n, gainedMicro: 0n, gainedPpm: 0n, basisMicro: 0n };
+      earned.set(account, sums);
+    }
+    sums.trades += row.trades - before.trades;
+    sums.gainedMicro += row.realized_micro - before.realized_micro - (row.cost_micro - before.cost_micro);
+    sums.basisMicro += before.cost_micro + before.reserved_micro;
+  }
+
+  /** The change of what a position is worth. */
+  #addPosition(earned: Earned | undefined, row: PositionRow, task: LeaderboardTask, marks: Uint32Array): void {
+    assert(earned !== undefined, 'leaderboard: an account with positions has sums');
+    const { account, market, outcome, quantity_atomic: now } = row;
+    const { sinceMs, by } = task;
+    const hasChanged = row.changed_ms >= sinceMs;
+    const then = (hasChanged ? this.#starts[by].quantity.get(account, market, outcome, sinceMs) : undefined) ?? now;
+    if (now === 0n && then === 0n) return;
+    const isYes = outcome === BigInt(OUTCOME.YES);
+    const worth = (quantity: bigint, yesPpm: number): bigint => quantity * BigInt(isYes ? yesPpm : PPM - yesPpm);
+    if (now !== 0n) earned.gainedPpm += worth(now, this.#markNow(Number(market), marks));
+    if (then !== 0n) earned.gainedPpm -= worth(then, this.#markThen(Number(market), task));
+  }
+
+  /** The middle of the book; without one what a decided market pays, or the last trade. */
+  #markNow(market: number, marks: Uint32Array): number {
+    const known = marks[market] ?? NO_MARK;
+    if (known !== NO_MARK) return known;
+    const mark = this.#markWithoutBook(market);
+    // A market that is newer than the marks has no place in them.
+    if (market < marks.length) marks[market] = mark;
+    return mark;
+  }
+
+  #markWithoutBook(market: number): number {
+    const state = this.#market.get(market);
+    if (state === undefined) return NO_TRADE_PPM;
+    if (isDecided(state.status)) return state.payout_yes_ppm;
+    return state.last_yes_ticks === 0 ? NO_TRADE_PPM : ppmOf(state.last_yes_ticks, state.ticks_per_unit);
+  }
+
+  /** The last trade before the window, or what the market paid if it was decided by then. */
+  #markThen(market: number, { sinceMs, by }: LeaderboardTask): number {
+    let marks = this.#marksThen.get(sinceMs);
+    if (marks === undefined) {
+      if (this.#marksThen.size >= MOST_WINDOWS) this.#marksThen.delete(this.#marksThen.keys().next().value!);
+      marks = new Map();
+      this.#marksThen.set(sinceMs, marks);
+    }
+    let mark = marks.get(market);
+    if (mark === undefined) {
+      const state = this.#market.get(market);
+      const ticks = this.#starts[by].price.get(market, sinceMs);
+      const wasDecided = state !== undefined && state.resolved_ms !== 0 && state.resolved_ms < sinceMs;
+      if (wasDecided) mark = state.payout_yes_ppm;
+      else mark = ticks === undefined || state === undefined ? NO_TRADE_PPM : ppmOf(ticks, state.ticks_per_unit);
+      marks.set(market, mark);
+    }
+    return mark;
+  }
+}
+
+/** Best first, at equal earnings by account. */
+export function byEarnings(a: TraderSums, b: TraderSums): number {
+  return b.pnlMicro - a.pnlMicro || a.account - b.account;
+}
+
+/** A tick is a whole number of millionths. */
+function ppmOf(ticks: number, ticksPerUnit: number): number {
+  return ticks * (PPM / ticksPerUnit);
+}
+
+function startsBy(db: Database.Database, span: 'hour' | 'day'): Starts {
+  return {
+    sums: db
+      .prepare<[bigint, bigint, number], Sums>(
+        `SELECT trades, realized_micro, cost_micro, reserved_micro FROM account_${span}s
+         WHERE account = ? AND shard = ? AND ${span}_ms >= ? ORDER BY ${span}_ms LIMIT 1`,
+      )
+      .safeIntegers(),
+    quantity: db
+      .prepare<[bigint, bigint, bigint, number], bigint>(
+        `SELECT quantity_atomic FROM position_${span}s
+         WHERE account = ? AND market = ? AND outcome = ? AND ${span}_ms >= ? ORDER BY ${span}_ms LIMIT 1`,
+      )
+      .pluck()
+      .safeIntegers(),
+    price: db
+      .prepare<[number, number], number>(
+        `SELECT close_ticks FROM market_${span}s WHERE market = ? AND ${span}_ms < ? ORDER BY ${span}_ms DESC LIMIT 1`,
+      )
+      .pluck(),
+  };
+}

@@ -1,0 +1,59 @@
+/** The markets beside one (RULES.md 12.38). */
+import { RELATED_MARKETS } from '../../../shared/api/events.ts';
+import { ENUMERATIONS, isListed } from '../../catalogue/enumerations.ts';
+import { distinctQuestions } from '../../catalogue/related.ts';
+import { okInRows } from '../../http/respond.ts';
+import { type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { Catalog, MarketEntry } from '../../store/catalog.ts';
+import type { Views } from '../../views/index.ts';
+import { separated } from '../json/event.ts';
+import type { MarketResponses } from '../json/market.ts';
+import { ID_PARAM, requireMarket } from '../json/pathParams.ts';
+
+type RelatedDeps = {
+  readonly catalog: Catalog;
+  readonly views: Views;
+  readonly responses: MarketResponses;
+};
+
+const SHOW_RELATED = {
+  method: 'GET',
+  path: '/v1/markets/:id/related',
+  summary: 'The other markets of the same event or series, each question once.',
+  access: 'public',
+  limit: 'unlisted',
+  params: ID_PARAM,
+  answers: { 200: RELATED_MARKETS },
+  errors: ['MARKET_NOT_FOUND', 'ENGINE_BUSY'],
+} as const satisfies RouteSpec;
+
+export function relatedRoutes({ catalog, views, responses }: RelatedDeps): Route[] {
+  return [
+    route(SHOW_RELATED, (call) => {
+      const market = requireMarket(call, { catalog, views }, call.params.id);
+      if (market === null) return;
+      const isShown = (other: MarketEntry): boolean =>
+        other !== market && isListed(other, ENUMERATIONS.view, responses.statusOf);
+      // A copy: between two pieces of the answer a market may leave its event.
+      okInRows(call, relatedRows([...besides(market, catalog)], isShown, responses));
+    }),
+  ];
+}
+
+/** A market without an event is one of a series, or alone. */
+function besides({ eventId, details }: MarketEntry, catalog: Catalog): readonly MarketEntry[] {
+  if (eventId !== null) return catalog.eventById(eventId)?.markets ?? [];
+  return details.series_ticker === undefined ? [] : catalog.inSeries(details.series_ticker);
+}
+
+function* relatedRows(
+  markets: readonly MarketEntry[],
+  isShown: (market: MarketEntry) => boolean,
+  responses: MarketResponses,
+): Generator<string> {
+  yield '{"markets":[';
+  const { distinct, total } = yield* distinctQuestions(markets, isShown);
+  yield* separated(responses.listJson(distinct));
+  yield `],"totalMarkets":${total}}`;
+}

@@ -1,0 +1,140 @@
+/**
+ * The traders who earned most (RULES.md 13.7), computed a few hundred accounts at a time by the query pool. What tokens
+ * are worth now is copied from the books first, a slice of the markets in each turn of the event loop.
+ */
+import { LEADERBOARD, LEADERBOARD_QUERY, type LeaderboardWindow } from '../../../shared/api/leaderboards.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
+import { isDecided } from '../../../shared/base/codes.ts';
+import { ERRORS } from '../../../shared/base/errors.ts';
+import { okBytes, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import type { SharedAnswers } from '../../http/sharedAnswers.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { QueryPool } from '../../queries/pool.ts';
+import {
+  byEarnings,
+  type LeaderboardTask,
+  MOST_TRADERS,
+  NO_MARK,
+  type TraderSums,
+} from '../../queries/statsLeaderboard.ts';
+import type { PublicProfiles } from '../../store/publicProfiles.ts';
+import { NO_TICK } from '../../views/books.ts';
+import type { Views } from '../../views/index.ts';
+
+type LeaderboardDeps = {
+  readonly queries: Pick<QueryPool, 'ofPublic'>;
+  readonly views: Pick<Views, 'books' | 'markets'>;
+  readonly profiles: PublicProfiles;
+  readonly sharedAnswers: SharedAnswers;
+  readonly clock: Clock;
+};
+
+type LeaderboardResult = Awaited<ReturnType<typeof QueryPool.prototype.ofPublic<'leaderboardPart'>>>;
+
+const KEPT_MS = 30_000;
+/** All forms but the default one are cut from one computation, which may be so old. */
+const OTHERS_KEPT_MS = 1000;
+const DEFAULT_LIMIT = LEADERBOARD_QUERY.properties.limit.default;
+const MICRO_PER_USD = 1_000_000;
+const PPM = 1_000_000;
+/** Looking at a market takes about 100 ns. */
+const MARKETS_PER_TURN = 2000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** The present hour or day counts as a whole one. */
+const WINDOWS: Readonly<Record<LeaderboardWindow, { readonly by: LeaderboardTask['by']; readonly spans: number }>> = {
+  '24h': { by: 'hours', spans: 24 },
+  '7d': { by: 'hours', spans: 7 * 24 },
+  '30d': { by: 'days', spans: 30 },
+  all: { by: 'days', spans: 365 },
+};
+
+const SHOW_LEADERBOARD = {
+  method: 'GET',
+  path: '/v1/leaderboards/traders',
+  summary: 'The accounts that earned most in a window.',
+  access: 'public',
+  limit: 'unlisted',
+  query: LEADERBOARD_QUERY,
+  answers: { 200: LEADERBOARD },
+  errors: ['ENGINE_BUSY'],
+} as const satisfies RouteSpec;
+
+export function leaderboardRoutes(deps: LeaderboardDeps): Route[] {
+  return [route(SHOW_LEADERBOARD, (call) => showLeaderboard(call, deps))];
+}
+
+async function showLeaderboard(call: CallOf<typeof SHOW_LEADERBOARD>, deps: LeaderboardDeps): Promise<void> {
+  const { window, limit } = call.query;
+  const isDefault = limit === DEFAULT_LIMIT;
+  const body = await (isDefault
+    ? deps.sharedAnswers.get(`leaderboard/${window}`, KEPT_MS, () => render(window, limit, deps))
+    : deps.sharedAnswers.get(`leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, () => render(window, limit, deps)));
+  if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
+  else okBytes(call, body);
+}
+
+async function render(window: LeaderboardWindow, limit: number, deps: LeaderboardDeps): Promise<string | null> {
+  const { sharedAnswers, profiles } = deps;
+  const compute = (): Promise<string | null> => rank(window, deps);
+  const ranked = await sharedAnswers.get(`leaders/${window}`, OTHERS_KEPT_MS, compute);
+  if (ranked === null) return null;
+  const traders = (JSON.parse(ranked.toString()) as TraderSums[])
+    .slice(0, limit)
+    .map((trader) => traderOf(trader, profiles));
+  return JSON.stringify({ window, traders });
+}
+
+/** The best MOST_TRADERS accounts, best first. */
+async function rank(window: LeaderboardWindow, { queries, views, clock }: LeaderboardDeps): Promise<string | null> {
+  const { by, spans } = WINDOWS[window];
+  const spanMs = by === 'hours' ? HOUR_MS : DAY_MS;
+  const nowMs = clock.nowMs();
+  const sinceMs = nowMs - (nowMs % spanMs) - (spans - 1) * spanMs;
+  const marks = await presentMarks(views);
+  let best: TraderSums[] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const task: LeaderboardTask = { sinceMs, by, after, marks };
+    const result: LeaderboardResult = await queries.ofPublic('leaderboardPart', task);
+    if (!result.ok) return null;
+    best = [...best, ...result.value.traders].sort(byEarnings).slice(0, MOST_TRADERS);
+    after = result.value.next;
+  }
+  return JSON.stringify(best);
+}
+
+/** The value of a Yes token of each market, in millionths: its payout, or the middle of its book. */
+async function presentMarks({ books, markets }: LeaderboardDeps['views']): Promise<SharedArrayBuffer> {
+  const { count } = markets;
+  const memory = new SharedArrayBuffer(4 * count);
+  const marks = new Uint32Array(memory).fill(NO_MARK);
+  for (let market = 0; market < count; market++) {
+    if (market % MARKETS_PER_TURN === MARKETS_PER_TURN - 1) await new Promise(setImmediate);
+    if (!markets.has(market)) continue;
+    if (isDecided(markets.status(market))) {
+      marks[market] = markets.payoutYesPpm(market);
+      continue;
+    }
+    const book = books.of(market);
+    if (book === undefined) continue;
+    const bid = book.bids.highest();
+    const ask = book.asks.lowest();
+    // Half a tick is a whole number of millionths, whatever the grid.
+    if (bid !== NO_TICK && ask !== NO_TICK) marks[market] = (bid + ask) * (PPM / (2 * book.ticksPerUnit));
+  }
+  return memory;
+}
+
+function traderOf({ account, pnlMicro, basisMicro, trades }: TraderSums, profiles: PublicProfiles): object {
+  const { handle, userId, avatarUrl } = profiles.shown(account);
+  return {
+    handle,
+    user_id: userId,
+    avatar_url: avatarUrl,
+    pnl_usdc: pnlMicro / MICRO_PER_USD,
+    roi: basisMicro <= 0 ? 0 : Math.round((pnlMicro / basisMicro) * 10_000) / 10_000,
+    trade_count: trades,
+  };
+}

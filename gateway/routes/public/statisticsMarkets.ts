@@ -1,0 +1,53 @@
+/** The history of a market: its prices by interval, and its newest trades (RULES.md 13.4). */
+import { MARKET_TRADES, PRICE_HISTORY, PRICE_HISTORY_QUERY } from '../../../shared/api/statistics.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { QueryPool } from '../../queries/pool.ts';
+import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+
+type HistoryDeps = MarketDeps & { readonly queries: Pick<QueryPool, 'ofPublic'> };
+
+const READ = {
+  method: 'GET',
+  access: 'public',
+  limit: 'unlisted',
+  params: ID_PARAM,
+  errors: ['MARKET_NOT_FOUND', 'ENGINE_BUSY'],
+} as const;
+
+const SHOW_HISTORY = {
+  ...READ,
+  path: '/v1/markets/:id/history',
+  summary: 'The last price of each interval with trades, oldest first, at most 1,000 of them.',
+  query: PRICE_HISTORY_QUERY,
+  answers: { 200: PRICE_HISTORY },
+} as const satisfies RouteSpec;
+
+const SHOW_TRADES = {
+  ...READ,
+  path: '/v1/markets/:id/trades',
+  summary: 'The newest 100 trades of a market.',
+  answers: { 200: MARKET_TRADES },
+} as const satisfies RouteSpec;
+
+export function marketHistoryRoutes(deps: HistoryDeps): Route[] {
+  return [route(SHOW_HISTORY, (call) => showHistory(call, deps)), route(SHOW_TRADES, (call) => showTrades(call, deps))];
+}
+
+async function showHistory(call: CallOf<typeof SHOW_HISTORY>, deps: HistoryDeps): Promise<void> {
+  const market = requireMarket(call, deps, call.params.id);
+  if (market === null) return;
+  const { interval } = call.query;
+  const result = await deps.queries.ofPublic('priceHistory', { market: market.index, interval });
+  if (result.ok) ok(call, { market_id: market.id, history: result.value });
+  else refuse(call, { row: result.row });
+}
+
+async function showTrades(call: CallOf<typeof SHOW_TRADES>, deps: HistoryDeps): Promise<void> {
+  const market = requireMarket(call, deps, call.params.id);
+  if (market === null) return;
+  const result = await deps.queries.ofPublic('marketTrades', { market: market.index });
+  if (result.ok) ok(call, { trades: result.value });
+  else refuse(call, { row: result.row });
+}

@@ -1,0 +1,49 @@
+/** `GET /v1/events/browse`: events with what a page about many of them shows (RULES.md 12.34 to 12.37). */
+import { MARKET_EVENT, MARKET_GROUP } from './events.ts';
+import { COUNT, OFFSET, TEXT } from './fields.ts';
+import { FILTER, MARKET, PAGE } from './markets.ts';
+import { QUOTE_FIELDS, QUOTES } from './quotes.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+const { external_event_id, ...EVENT_FIELDS } = MARKET_EVENT.properties;
+
+const BROWSED_EVENT = object(
+  {
+    ...EVENT_FIELDS,
+    market_count_total: described(COUNT, 'Without mirrors and novelty.'),
+    market_count_tradeable: described(COUNT, 'Of these, those that accept orders.'),
+    market_count_deployed: COUNT,
+    market_type_count: COUNT,
+    market_groups: arrayOf(MARKET_GROUP),
+    featured_market: orNull(MARKET),
+  },
+  { external_event_id, home_player_full_name: TEXT, away_player_full_name: TEXT, quotes: QUOTES },
+);
+
+const BROWSED_EVENTS = object(
+  { events: arrayOf(BROWSED_EVENT), ...PAGE },
+  { count_is_estimate: described({ const: true }, '`total` is a floor.'), ...QUOTE_FIELDS },
+);
+/** With `quotes_only` and a provider of quotes. */
+const BROWSED_QUOTES = object(QUOTE_FIELDS);
+export const BROWSED = { anyOf: [BROWSED_EVENTS, BROWSED_QUOTES] } as const;
+export type BrowsedEvents = FromSchema<typeof BROWSED_EVENTS>;
+export type BrowsedQuotes = FromSchema<typeof BROWSED_QUOTES>;
+
+const SWITCH = { type: 'boolean', default: false } as const;
+export const BROWSE_QUERY = {
+  type: 'object',
+  properties: {
+    status: { ...FILTER, default: 'active' },
+    category: FILTER,
+    sport_league: FILTER,
+    search: FILTER,
+    limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+    offset: OFFSET,
+    home: SWITCH,
+    core_lines: SWITCH,
+    quotes: SWITCH,
+    quotes_only: SWITCH,
+  },
+} as const;
+export type BrowseQuery = FromSchema<typeof BROWSE_QUERY>;

@@ -1,0 +1,87 @@
+/** A catalogue as lines of JSON: what an import reads, an export writes, and a report says of each line. */
+import { EVENT_PATCH, NEW_EVENT } from './events.ts';
+import { COUNT, UUID } from './fields.ts';
+import { MARKET_PATCH, NEW_MARKET } from './markets.ts';
+import { arrayOf, described, type FromSchema, object } from './schema.ts';
+
+/** The type of a body of lines, each a JSON object. */
+export const NDJSON = 'application/x-ndjson';
+/** Of one request; a longer file is sent in several. */
+export const MAX_IMPORT_BYTES = 1_048_576;
+export const MAX_IMPORT_LINES = 1000;
+
+const SLUG = described(NEW_EVENT.properties.slug, 'The key of the event.');
+
+/** The fields of an event that a line may set, beside its keys. An absent one stays as it is. */
+const EVENT_FIELDS = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['slug'],
+  properties: {
+    id: described(UUID, 'Of a new event; absent: a random one.'),
+    ...NEW_EVENT.properties,
+    slug: SLUG,
+  },
+} as const;
+export type EventFields = FromSchema<typeof EVENT_FIELDS>;
+
+const MARKET_FIELDS = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    id: described(UUID, 'The key of the market; absent: it follows from external_source and external_event_id.'),
+    event_slug: { type: ['string', 'null'], maxLength: 100, examples: ['who-wins'] },
+    ...NEW_MARKET.properties,
+    status: described(MARKET_PATCH.properties.status, 'How a new market opens: draft, pending or active.'),
+  },
+} as const;
+export type MarketFields = FromSchema<typeof MARKET_FIELDS>;
+
+/** One of the two. */
+export const CATALOGUE_LINE = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+  properties: { event: EVENT_FIELDS, market: MARKET_FIELDS },
+  examples: [{ event: { slug: 'who-wins', title: 'Who wins?' } }],
+} as const;
+export type CatalogueLine = FromSchema<typeof CATALOGUE_LINE>;
+
+/** Needed by a new event or market, not by a line that changes one. */
+export const REQUIRED_OF_EVENT = NEW_EVENT.required;
+export const REQUIRED_OF_MARKET = NEW_MARKET.required;
+
+/** In the order in which an export writes them. */
+export const EVENT_FIELD_NAMES: readonly string[] = Object.keys(EVENT_FIELDS.properties);
+export const MARKET_FIELD_NAMES: readonly string[] = Object.keys(MARKET_FIELDS.properties);
+/** Those of an event that may change. */
+export const EVENT_DETAIL_NAMES: readonly string[] = Object.keys(EVENT_PATCH.properties);
+
+const LINE_RESULTS = ['created', 'updated', 'unchanged', 'failed'] as const;
+export type LineResult = (typeof LINE_RESULTS)[number];
+
+const LINE_REPORT = object(
+  {
+    line: { type: 'integer', minimum: 1, examples: [1] },
+    result: { type: 'string', enum: LINE_RESULTS },
+  },
+  {
+    kind: { type: 'string', enum: ['event', 'market'] },
+    id: UUID,
+    slug: { type: 'string', examples: ['who-wins'] },
+    error: { type: 'string', examples: ['invalid line'] },
+    code: { type: 'string', examples: ['VALIDATION_ERROR'] },
+    details: { type: 'object' },
+  },
+);
+export type LineReport = FromSchema<typeof LINE_REPORT>;
+
+export const IMPORT_REPORT = object({
+  created: COUNT,
+  updated: COUNT,
+  unchanged: COUNT,
+  failed: COUNT,
+  lines: described(arrayOf(LINE_REPORT), 'In the order of the request, empty lines left out.'),
+});
+export type ImportReport = FromSchema<typeof IMPORT_REPORT>;

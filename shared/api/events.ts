@@ -1,0 +1,148 @@
+/** Events, the fixtures and questions that markets are about, and the administrator's commands for them. */
+import { COUNT, FLAG, TEXT, TIME, UUID } from './fields.ts';
+import {
+  CATALOG_PAGE,
+  COUNT_IS_ESTIMATE,
+  FILTER,
+  LINK,
+  LONG_TEXT,
+  MARKET,
+  MARKET_STATUS_FIELD,
+  MARKET_TYPE_FIELD,
+  OPTIONAL_TEXT,
+  PAGE,
+  SHORT_TEXT,
+} from './markets.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+const EVENT_STATUSES = ['upcoming', 'live', 'ended', 'cancelled'] as const;
+const EVENT_STATUS_FIELD = { type: 'string', enum: EVENT_STATUSES } as const;
+const SLUG = { type: 'string', examples: ['who-wins'] } as const;
+
+export const MARKET_EVENT = object({
+  id: UUID,
+  slug: SLUG,
+  title: TEXT,
+  description: TEXT,
+  status: EVENT_STATUS_FIELD,
+  category: TEXT,
+  sport_league: orNull(TEXT),
+  sport_teams: orNull(arrayOf(TEXT)),
+  image_url: orNull(TEXT),
+  start_time: TIME,
+  external_event_id: TEXT,
+  external_platform: TEXT,
+  external_event_subtitle: orNull(TEXT),
+  external_event_mutually_exclusive: FLAG,
+  market_count: COUNT,
+  created_at: TIME,
+  updated_at: TIME,
+});
+export type MarketEvent = FromSchema<typeof MARKET_EVENT>;
+export const MARKET_EVENTS = object({ events: arrayOf(MARKET_EVENT), ...PAGE }, COUNT_IS_ESTIMATE);
+export type MarketEvents = FromSchema<typeof MARKET_EVENTS>;
+
+/** An event with its markets in every status, in the order of creation (RULES.md 12.32). */
+export const EVENT_WITH_MARKETS = object({
+  slug: SLUG,
+  title: TEXT,
+  status: EVENT_STATUS_FIELD,
+  markets: arrayOf(object({ id: UUID, title: TEXT, status: MARKET_STATUS_FIELD, outcomes: arrayOf(TEXT) })),
+  created_at: TIME,
+});
+export type EventWithMarkets = FromSchema<typeof EVENT_WITH_MARKETS>;
+
+/** The latest score of a game. */
+export const LIVE_SCORE = object({
+  status: { type: 'string', examples: ['in_progress'] },
+  clock: orNull({ type: 'string', examples: ['04:12'] }),
+  period: orNull({ type: 'string', examples: ['Q3'] }),
+  home_score: COUNT,
+  away_score: COUNT,
+  updated_at: TIME,
+});
+export type LiveScore = FromSchema<typeof LIVE_SCORE>;
+
+export const MARKET_GROUP = object({ type: MARKET_TYPE_FIELD, title: TEXT, markets: arrayOf(MARKET) });
+
+/** An event as its page shows it. */
+export const EVENT_VIEW = object({
+  ...MARKET_EVENT.properties,
+  markets: arrayOf(MARKET),
+  market_groups: arrayOf(MARKET_GROUP),
+  featured_market: orNull(MARKET),
+  live: orNull(LIVE_SCORE),
+});
+export type EventView = FromSchema<typeof EVENT_VIEW>;
+
+export const RELATED_MARKETS = object({
+  markets: arrayOf(MARKET),
+  totalMarkets: described(COUNT, 'With those whose question reads like that of a market in the list.'),
+});
+export type RelatedMarkets = FromSchema<typeof RELATED_MARKETS>;
+
+export const EVENTS_QUERY = {
+  type: 'object',
+  properties: { status: FILTER, category: FILTER, search: FILTER, ...CATALOG_PAGE },
+} as const;
+export type EventsQuery = Partial<FromSchema<typeof EVENTS_QUERY>>;
+
+const EVENT_DETAILS = {
+  title: SHORT_TEXT,
+  description: LONG_TEXT,
+  status: EVENT_STATUS_FIELD,
+  category: SHORT_TEXT,
+  sport_league: OPTIONAL_TEXT,
+  sport_teams: { type: ['array', 'null'], maxItems: 50, items: SHORT_TEXT },
+  image_url: LINK,
+  start_time: TIME,
+  external_event_id: { type: 'string', maxLength: 300, examples: [''] },
+  external_platform: SHORT_TEXT,
+  external_event_subtitle: OPTIONAL_TEXT,
+  external_event_mutually_exclusive: FLAG,
+  home_player_full_name: OPTIONAL_TEXT,
+  away_player_full_name: OPTIONAL_TEXT,
+} as const;
+
+/** The path of this event would be that of the list. */
+export const RESERVED_SLUG = 'browse';
+
+export const NEW_EVENT = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['title'],
+  properties: {
+    ...EVENT_DETAILS,
+    slug: {
+      type: 'string',
+      maxLength: 100,
+      pattern: `^(?!${RESERVED_SLUG}$)[a-z0-9]+(?:-[a-z0-9]+)*$`,
+      examples: ['who-wins'],
+    },
+  },
+} as const;
+export type NewEvent = FromSchema<typeof NEW_EVENT>;
+
+export const EVENT_PATCH = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  properties: EVENT_DETAILS,
+} as const;
+
+const SCORE_TEXT = { type: ['string', 'null'], maxLength: 40, examples: [null] } as const;
+const POINTS = { type: 'integer', minimum: 0, maximum: 1_000_000, examples: [3] } as const;
+
+export const NEW_SCORE = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['status', 'home_score', 'away_score'],
+  properties: {
+    status: { type: 'string', minLength: 1, maxLength: 40, examples: ['in_progress'] },
+    clock: SCORE_TEXT,
+    period: SCORE_TEXT,
+    home_score: POINTS,
+    away_score: POINTS,
+  },
+} as const;
+export type NewScore = FromSchema<typeof NEW_SCORE>;

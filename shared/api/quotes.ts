@@ -1,0 +1,53 @@
+/** Prices that are no orders: what desks indicate, and what the book says of each market at a moment. */
+import { PRICE, TIME, UUID } from './fields.ts';
+import { arrayOf, type FromSchema, object, orNull } from './schema.ts';
+
+/** Prices of Yes. */
+export const INDICATION = object({ market_id: UUID, bid: PRICE, ask: PRICE, expires_at: TIME });
+export type Indication = FromSchema<typeof INDICATION>;
+
+const PRICE_TEXT = { type: 'string', maxLength: 20, examples: ['0.65'] } as const;
+export const NEW_INDICATION = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['bid', 'ask', 'expires_at'],
+  properties: { bid: PRICE_TEXT, ask: { ...PRICE_TEXT, examples: ['0.67'] }, expires_at: TIME },
+} as const;
+export type NewIndication = FromSchema<typeof NEW_INDICATION>;
+
+/** The midpoints of Yes and No, by market. */
+const MIDS = {
+  type: 'object',
+  additionalProperties: {
+    type: 'array',
+    minItems: 2,
+    maxItems: 2,
+    items: { type: 'number', minimum: 0, maximum: 1, examples: [0.5] },
+  },
+} as const;
+export const PROBABILITIES = object({ probabilities: MIDS });
+
+/** Prices of Yes; null where there is no order, or has been no trade. */
+const QUOTE = object({
+  best_bid: orNull(PRICE),
+  best_ask: orNull(PRICE),
+  midpoint: orNull(PRICE),
+  last_price: orNull(PRICE),
+  updated_at: TIME,
+});
+export type Quote = FromSchema<typeof QUOTE>;
+
+/** By market. */
+export const QUOTES = { type: 'object', additionalProperties: QUOTE } as const;
+
+/** The quotes of a page of events: `ids` are its markets in order, `covered` those that were asked about: the same. */
+export const QUOTE_FIELDS = {
+  ids: arrayOf(UUID),
+  desk_indications: {
+    type: 'object',
+    additionalProperties: object({ bid: PRICE, ask: PRICE, expires_at: TIME }),
+  },
+  on_chain: MIDS,
+  covered: arrayOf(UUID),
+  updated_at: TIME,
+} as const;

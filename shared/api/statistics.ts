@@ -1,0 +1,72 @@
+/** The tape, the history of prices, and how accounts are shown in public. */
+import { HANDLE, PRICE, SIDE_FIELD, SINCE, TEXT, TIME, UNITS, USD, UUID } from './fields.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+const UNIX_SECONDS = { type: 'integer', minimum: 0, examples: [1_790_000_000] } as const;
+
+const HISTORY_INTERVALS = ['1m', '5m', '1h', '1d'] as const;
+
+export const PRICE_HISTORY_QUERY = {
+  type: 'object',
+  properties: { interval: { type: 'string', enum: HISTORY_INTERVALS, default: '1h' } },
+} as const;
+
+const PRICE_POINT = object({
+  timestamp: described(UNIX_SECONDS, 'The start of the interval.'),
+  price: described(PRICE, 'Of Yes, in the last trade of the interval.'),
+});
+export const PRICE_HISTORY = object({ market_id: UUID, history: arrayOf(PRICE_POINT) });
+
+const MARKET_TRADE = object({
+  id: UUID,
+  price: described(PRICE, 'Of Yes.'),
+  amount: described(UNITS, 'Tokens, in atomic units.'),
+  side: described(SIDE_FIELD, 'Of the taker, in terms of Yes: buying No is selling Yes.'),
+  timestamp: UNIX_SECONDS,
+});
+export const MARKET_TRADES = object({ trades: arrayOf(MARKET_TRADE) });
+
+const MOST_USD = 1_000_000;
+export const RECENT_FILLS_QUERY = {
+  type: 'object',
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+    since: SINCE,
+    min_size_usd: { type: 'number', minimum: 0, maximum: MOST_USD, examples: [100] },
+    cursor: { type: 'string', examples: ['q1ZNQ9mCq3sQJk4mW0xk7g'] },
+  },
+} as const;
+
+const RECENT_FILL = object({
+  market_id: UUID,
+  market_title: TEXT,
+  outcome: { type: 'string', examples: ['Yes'] },
+  side: SIDE_FIELD,
+  size_usd: USD,
+  price_cents: { type: 'string', pattern: '^[0-9]+$', examples: ['65'] },
+  user_handle: HANDLE,
+  category: TEXT,
+  filled_at: TIME,
+});
+export const RECENT_FILLS = object({
+  fills: arrayOf(RECENT_FILL),
+  next_cursor: orNull({ type: 'string', examples: ['q1ZNQ9mCq3sQJk4mW0xk7g'] }),
+});
+export type RecentFill = FromSchema<typeof RECENT_FILL>;
+
+const AVATAR_URL = { type: 'string', maxLength: 500, pattern: '^https://[!-~]+$' } as const;
+export const PUBLIC_PROFILE_BODY = {
+  type: 'object',
+  required: ['handle', 'is_public'],
+  additionalProperties: false,
+  properties: {
+    handle: { type: 'string', pattern: '^(?!anon-)[a-z0-9_]{3,20}$', examples: ['market_maker_7'] },
+    avatar_url: orNull({ ...AVATAR_URL, examples: ['https://example.com/me.png'] }),
+    is_public: { type: 'boolean' },
+  },
+} as const;
+export const PUBLIC_PROFILE = object({
+  handle: orNull({ type: 'string', examples: ['market_maker_7'] }),
+  avatar_url: orNull({ type: 'string', examples: ['https://example.com/me.png'] }),
+  is_public: { type: 'boolean' },
+});

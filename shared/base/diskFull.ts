@@ -1,0 +1,43 @@
+/**
+ * An error of SQLite shows whether a disk has no room or is broken. A full disk (ENOSPC) has a code of its own, but an
+ * exceeded quota (EDQUOT) is reported like every failed write. In that case a write beside the file decides: it fails
+ * in the same way where there is no room, and mostly succeeds on a broken disk.
+ */
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+
+/** For pages, and for the index of a write-ahead log. */
+const FULL: ReadonlySet<unknown> = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE']);
+const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+/** More than what the last block of a file may have left. */
+const PROBE = new Uint8Array(65_536);
+
+/** @param path of the SQLite file. */
+export function isDiskFull(error: unknown, path: string, probe: (path: string) => void = writeBeside): boolean {
+  const code = codeOf(error);
+  if (FULL.has(code)) return true;
+  if (code !== 'SQLITE_IOERR_WRITE') return false;
+  try {
+    probe(path);
+    return false;
+  } catch (failure) {
+    return NO_ROOM.has(codeOf(failure));
+  }
+}
+
+function writeBeside(path: string): void {
+  const name = `${path}.room`;
+  try {
+    const fd = openSync(name, 'w', 0o600);
+    try {
+      writeSync(fd, PROBE);
+    } finally {
+      closeSync(fd);
+    }
+  } finally {
+    rmSync(name, { force: true });
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown } | null)?.code;
+}

@@ -1,0 +1,40 @@
+/**
+ * Where source files are kept with their types removed, and how they are read and written there. A kept file is named by
+ * the hash of its source and ends with a mark, so one that is out of date is never found, and one that lost its end when
+ * the machine went down is not used.
+ */
+import { hash } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Below node_modules, because it belongs to these packages and `npm ci` empties it. Each Node has its own way to strip. */
+export const KEPT = join(ROOT, 'node_modules', '.cache', `stripped-${process.version}`);
+
+/** Null when it is not there, or not whole. */
+export function keptText(source) {
+  const name = nameOf(source);
+  try {
+    const text = readFileSync(join(KEPT, name), 'utf8');
+    return text.endsWith(markOf(name)) ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Other processes may read and write the same file: they find the whole of it or nothing. */
+export function keepText(source, text) {
+  const name = nameOf(source);
+  const unfinished = join(KEPT, `${name}.${process.pid}`);
+  writeFileSync(unfinished, text + markOf(name));
+  renameSync(unfinished, join(KEPT, name));
+}
+
+function nameOf(source) {
+  return hash('sha256', source);
+}
+
+function markOf(name) {
+  return `\n//${name}\n`;
+}

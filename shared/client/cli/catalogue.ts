@@ -1,0 +1,80 @@
+/**
+ * `npm run admin -- catalogue import` and `export`: a catalogue of any length as a file of JSON lines. A part that got
+ * no answer is sent again, which is safe: a line that has been carried out changes nothing the second time.
+ */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ImportReport, MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../api/catalogue.ts';
+import type { AdminClient } from '../admin.ts';
+import { ApiError } from '../http.ts';
+
+type Admin = Pick<AdminClient, 'importCatalogue' | 'exportCatalogue'>;
+type Counts = Record<(typeof RESULTS)[number], number>;
+type Part = { readonly firstLine: number; readonly lines: readonly string[] };
+
+const RESULTS = ['created', 'updated', 'unchanged', 'failed'] as const;
+/** Stands for standard input and output. */
+const STANDARD = '-';
+/** The exchange may be restarting: together about half a minute. */
+const ATTEMPTS = 15;
+const PAUSE_MS = 2000;
+
+/** Prints a line for each that failed, then the counts. @returns whether none has failed. */
+export async function importFile(admin: Admin, path: string, out: Writable, err: Writable): Promise<boolean> {
+  const counts: Counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+  const input = path === STANDARD ? process.stdin : createReadStream(path);
+  let read = 0;
+  for await (const { firstLine, lines } of partsOf(input)) {
+    const report = await send(admin, `${lines.join('\n')}\n`);
+    for (const name of RESULTS) counts[name] += report[name];
+    for (const { line, result, code, error, details } of report.lines) {
+      if (result !== 'failed') continue;
+      const where = details === undefined ? '' : ` ${JSON.stringify(details)}`;
+      err.write(`line ${firstLine + line - 1}: ${code}: ${error}${where}\n`);
+    }
+    read = firstLine + lines.length - 1;
+    if (process.stderr.isTTY) err.write(`\r${read} lines …\r`);
+  }
+  out.write(`${read} lines: ${RESULTS.map((name) => `${counts[name]} ${name}`).join(', ')}\n`);
+  return counts.failed === 0;
+}
+
+export async function exportFile(admin: Admin, path: string, out: Writable): Promise<void> {
+  const file = path === STANDARD ? null : createWriteStream(path, { mode: 0o600 });
+  await pipeline(await admin.exportCatalogue(), file ?? out, { end: file !== null });
+}
+
+/** As many lines as one request may have. */
+async function* partsOf(input: Readable): AsyncGenerator<Part> {
+  let firstLine = 1;
+  let lines: string[] = [];
+  let bytes = 0;
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    const lineBytes = Buffer.byteLength(line) + 1;
+    if (lines.length > 0 && (lines.length === MAX_IMPORT_LINES || bytes + lineBytes > MAX_IMPORT_BYTES)) {
+      yield { firstLine, lines };
+      firstLine += lines.length;
+      lines = [];
+      bytes = 0;
+    }
+    lines.push(line);
+    bytes += lineBytes;
+  }
+  if (lines.length > 0) yield { firstLine, lines };
+}
+
+async function send(admin: Admin, text: string): Promise<ImportReport> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await admin.importCatalogue(text);
+    } catch (error) {
+      // A refusal is final, unless it says when to come again.
+      const isFinal = error instanceof ApiError && error.retryAfter === null;
+      if (isFinal || attempt === ATTEMPTS) throw error;
+      await delay(PAUSE_MS);
+    }
+  }
+}

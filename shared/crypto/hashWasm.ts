@@ -1,0 +1,17 @@
+/**
+ * The two algorithms of hash-wasm that are used here, each from a file of its own: the package's main file embeds some
+ * twenty more. `require`, because Node searches a file of CommonJS that is imported for the names of its exports, which
+ * costs a thread 30 ms of its start for these: nearly all of their text is WebAssembly.
+ * For Node only.
+ */
+import { createRequire } from 'node:module';
+
+type HashWasm = typeof import('hash-wasm');
+
+const require = createRequire(import.meta.url);
+
+export const createKeccak: HashWasm['createKeccak'] = (bits) =>
+  (require('hash-wasm/dist/keccak.umd.min.js') as HashWasm).createKeccak(bits);
+
+export const createBLAKE3: HashWasm['createBLAKE3'] = (bits, key) =>
+  (require('hash-wasm/dist/blake3.umd.min.js') as HashWasm).createBLAKE3(bits, key);

@@ -1,0 +1,62 @@
+/**
+ * The events of the catalogue, for lists: one row each, from control.db. The order of creation is that of the primary
+ * key.
+ */
+import { column, INTEGER, INTEGER_KEY, NULLABLE_TEXT, searchTable, table } from './table.ts';
+
+const TEXT = column<string>('TEXT NOT NULL');
+
+export const CATALOG_EVENTS = table(
+  'catalog_events',
+  {
+    event: INTEGER_KEY,
+    status: TEXT,
+    category: TEXT,
+    sport_league: NULLABLE_TEXT,
+    title: TEXT,
+    /** A JSON array of names. */
+    teams: TEXT,
+    start_ms: INTEGER,
+    /** Its markets that a shard has opened... */
+    markets: INTEGER,
+    /** ...and those of them that are active, locked or resolving. */
+    live_markets: INTEGER,
+  },
+  {
+    indexes: [
+      'INDEX catalog_events_status ON catalog_events (status)',
+      'INDEX catalog_events_category ON catalog_events (category)',
+      'INDEX catalog_events_category_status ON catalog_events (category, status)',
+      // Pages of browse are in the order of the start, and most show events with live markets only.
+      'INDEX catalog_events_by_start ON catalog_events (status, start_ms, event, live_markets)',
+      'INDEX catalog_events_category_by_start ON catalog_events (category, status, start_ms, event, live_markets)',
+      'INDEX catalog_events_league_by_start ON catalog_events (sport_league, status, start_ms, event, live_markets)',
+    ],
+  },
+);
+
+/** The number of events of each status: in a category, and in all of them under ALL_CATEGORIES. */
+export const EVENT_COUNTS = table(
+  'event_counts',
+  { category: TEXT, status: TEXT, events: column<number>('INTEGER NOT NULL CHECK (events >= 0)') },
+  { primaryKey: 'category, status', withoutRowid: true },
+);
+
+/** Leagues and their teams, by the category of the events that have them. */
+export const SPORT_TEAMS = table(
+  'sport_teams',
+  {
+    category: TEXT,
+    league: TEXT,
+    /** Empty for the league itself. */
+    team: TEXT,
+    events: column<number>('INTEGER NOT NULL CHECK (events >= 0)'),
+  },
+  { primaryKey: 'category, league, team', withoutRowid: true },
+);
+
+/** The words of titles and descriptions, by event. */
+export const EVENT_SEARCH = searchTable('event_search', ['title', 'description']);
+
+/** The words of the names of events, of their teams and of their markets, by event. */
+export const EVENT_NAMES = searchTable('event_names', ['title', 'teams', 'markets']);

@@ -1,0 +1,48 @@
+/**
+ * Sums over everything that an account has done in a shard; the account's are the sums over its shards. account_hours
+ * and account_days have the sums before the first change in an hour or a day: what happened since the start of such a
+ * bucket is the difference between the present sums and the first row from then on.
+ */
+import { BIG_INTEGER, INTEGER, table } from './table.ts';
+
+const KEY = { account: INTEGER, shard: INTEGER };
+const SUMS = {
+  /** A trade with oneself counts once. */
+  trades: INTEGER,
+  /** At the prices of the account's own outcome. */
+  volume_micro: BIG_INTEGER,
+  realized_micro: BIG_INTEGER,
+  /** Cost of all positions. */
+  cost_micro: BIG_INTEGER,
+  /** USDC reserved for open orders. */
+  reserved_micro: INTEGER,
+};
+
+export const ACCOUNT_STATS = table(
+  'account_stats',
+  {
+    ...KEY,
+    ...SUMS,
+    /** The hour of the last trade, 0 before the first. */
+    trade_hour_ms: INTEGER,
+    /** Of the record that changed the row last. */
+    changed_ms: INTEGER,
+  },
+  {
+    primaryKey: 'account, shard',
+    withoutRowid: true,
+    indexes: ['INDEX account_stats_by_trade_hour ON account_stats (trade_hour_ms, account)'],
+  },
+);
+
+export const ACCOUNT_HOURS = table(
+  'account_hours',
+  { ...KEY, hour_ms: INTEGER, ...SUMS },
+  { primaryKey: 'account, shard, hour_ms', withoutRowid: true },
+);
+
+export const ACCOUNT_DAYS = table(
+  'account_days',
+  { ...KEY, day_ms: INTEGER, ...SUMS },
+  { primaryKey: 'account, shard, day_ms', withoutRowid: true },
+);

@@ -1,0 +1,34 @@
+/** Statistics of the exchange as a whole. */
+import { BIG_INTEGER, INTEGER, INTEGER_KEY, table } from './table.ts';
+
+export const EXCHANGE_HOURS = table(
+  'exchange_hours',
+  {
+    hour_ms: INTEGER,
+    shard: INTEGER,
+    /** At the taker's prices. */
+    volume_micro: BIG_INTEGER,
+    trades: INTEGER,
+    /** Paid for the tokens of decided markets. */
+    settled_micro: BIG_INTEGER,
+    /** The shard's active markets when the hour started. */
+    active_markets: INTEGER,
+  },
+  { primaryKey: 'hour_ms, shard', withoutRowid: true },
+);
+
+/** The present number of active markets of each shard. */
+export const EXCHANGE_SHARDS = table('exchange_shards', { shard: INTEGER_KEY, active_markets: INTEGER });
+
+/** The spans by which large trades are found, largest first: each divides the one before it. */
+export const MAXIMA_SPANS_MS = [86_400_000, 3_600_000, 60_000, 1000] as const;
+
+/**
+ * The largest trade of every day, hour, minute and second with trades. Newest-first walks over trades of a least size
+ * leave out the spans that have none.
+ */
+export const TRADE_MAXIMA = table(
+  'trade_maxima',
+  { span_ms: INTEGER, start_ms: INTEGER, notional_micro: INTEGER },
+  { primaryKey: 'span_ms, start_ms', withoutRowid: true },
+);

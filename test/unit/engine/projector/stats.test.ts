@@ -1,0 +1,272 @@
+/** Positions and statistics of journals that a real engine wrote, compared with slow computations. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import Database from 'better-sqlite3';
+import { Projector } from '../../../../engine/projector/projector.ts';
+import { FEE_ACCOUNT, MOVEMENT } from '../../../../shared/base/codes.ts';
+import { ownTicks } from '../../../../shared/base/orderMath.ts';
+import { bucketOf, DAY_MS, FIVE_MINUTES_MS, HOUR_MS, MINUTE_MS } from '../../../../shared/tables/buckets.ts';
+import { MAXIMA_SPANS_MS } from '../../../../shared/tables/statsExchange.ts';
+import { decodeEvents } from '../../../../shared/wire/events.ts';
+import { Progress } from '../../../../shared/wire/progress.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { JournaledShard } from '../../../support/journaledShard.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
+import { seededRandom } from '../../../support/random.ts';
+import { seedOr } from '../../../support/seeds.ts';
+
+const seed = seedOr(23);
+const ACCOUNTS = [1, 2, 3];
+const MARKETS = [0, 1, 2];
+const TABLES = [
+  'positions',
+  'position_hours',
+  'position_days',
+  'account_stats',
+  'account_hours',
+  'account_days',
+  'market_stats',
+  'market_hours',
+  'market_days',
+  'price_points',
+  'exchange_hours',
+  'trade_maxima',
+];
+
+type Row = Record<string, bigint>;
+type Trade = { timeMs: number; market: number; yesTicks: number; notional: bigint; parties: Map<number, bigint> };
+
+/** Trading in five stretches, hours apart, over a midnight; then the markets are decided and paid. */
+function traded(): JournaledShard {
+  const shard = new JournaledShard(seed);
+  for (let stretch = 0; stretch < 5; stretch++) {
+    shard.trade(400);
+    shard.rig.nowMs += 4 * HOUR_MS;
+  }
+  shard.decideMarkets();
+  return shard;
+}
+
+/** Follows the journal in steps of at most `most` records, by another projector now and then. */
+function project(shard: JournaledShard, most: number): Database.Database {
+  const readDbPath = join(temporaryDirectory(), 'read.db');
+  const random = seededRandom(seed);
+  const progress = Progress.create(1);
+  const open = () => new Projector({ journalPaths: [shard.file.journalPath], keys: [TEST_KEY], readDbPath, progress });
+  let projector = open();
+  for (let committed = 0; committed < shard.last; ) {
+    committed = Math.min(shard.last, committed + 1 + Math.floor(random() * most));
+    new Progress(progress).setCommitted(0, committed);
+    while (projector.step(true));
+    if (random() >= 0.3) continue;
+    projector.close();
+    projector = open();
+  }
+  projector.close();
+  return new Database(readDbPath, { readonly: true }).defaultSafeIntegers();
+}
+
+function all(db: Database.Database, sql: string): Row[] {
+  return db.prepare<[], Row>(sql).all();
+}
+
+function tradesOf(db: Database.Database): Trade[] {
+  const rows = all(db, 'SELECT trades.*, ticks_per_unit FROM trades JOIN markets USING (market) ORDER BY id');
+  return rows.map((row) => {
+    const ticks = (outcome: bigint): number =>
+      ownTicks(Number(outcome), Number(row['yes_ticks']), Number(row['ticks_per_unit']));
+    const notional = row['lots']! * BigInt(ticks(row['taker_outcome']!));
+    const parties = new Map([[Number(row['maker_account']), row['lots']! * BigInt(ticks(row['maker_outcome']!))]]);
+    parties.set(Number(row['taker_account']), notional);
+    const timeMs = Number(row['matched_ms']);
+    return { timeMs, market: Number(row['market']), yesTicks: Number(row['yes_ticks']), notional, parties };
+  });
+}
+
+describe(`statistics of random trading (seed ${seed})`, () => {
+  const shard = traded();
+  const db = project(shard, 4000);
+  const trades = tradesOf(db);
+  const { ledger } = shard.rig.engine.state;
+
+  it('has trades of several hours and days', () => {
+    assert.ok(trades.length > 300, `${trades.length} trades`);
+    assert.ok(new Set(trades.map(({ timeMs }) => bucketOf(timeMs, DAY_MS))).size === 2);
+  });
+
+  it('RULES.md 13.9: every position has the tokens that the engine says', () => {
+    const found = new Map<string, bigint>();
+    for (const row of all(db, 'SELECT * FROM positions')) {
+      found.set(`${row['account']}/${row['market']}/${row['outcome']}`, row['quantity_atomic']!);
+    }
+    for (const account of ACCOUNTS) {
+      for (const market of MARKETS) {
+        for (const outcome of [0, 1]) {
+          const held =
+            ledger.availableTokens(account, market, outcome) + ledger.reservedTokens(account, market, outcome);
+          assert.equal(found.get(`${account}/${market}/${outcome}`) ?? 0n, BigInt(held));
+        }
+      }
+    }
+    assert.ok(
+      [...found.values()].some((quantity) => quantity > 0n),
+      'an open market is left',
+    );
+  });
+
+  it('RULES.md 13.9: what positions earned less what they cost is the USDC that an account gained', () => {
+    for (const account of ACCOUNTS) {
+      const [{ gained }] = all(
+        db,
+        `SELECT sum(realized_micro) - sum(cost_micro) AS gained FROM positions WHERE account = ${account}`,
+      ) as [{ gained: bigint }];
+      const owned = BigInt(ledger.availableMicro(account) + ledger.reservedOf(account));
+      assert.equal(owned, deposits(shard, account) + gained);
+    }
+  });
+
+  it('an account’s sums are those of its positions and trades', () => {
+    for (const account of ACCOUNTS) {
+      const own = trades.filter(({ parties }) => parties.has(account));
+      const [sums] = all(db, `SELECT * FROM account_stats WHERE account = ${account}`);
+      const [earned] = all(
+        db,
+        `SELECT sum(realized_micro) AS realized, sum(cost_micro) AS cost FROM positions WHERE account = ${account}`,
+      );
+      assert.equal(sums!['trades'], BigInt(own.length));
+      assert.equal(sums!['volume_micro'], sum(own.map(({ parties }) => parties.get(account)!)));
+      assert.equal(sums!['realized_micro'], earned!['realized']);
+      assert.equal(sums!['cost_micro'], earned!['cost']);
+      assert.equal(sums!['reserved_micro'], BigInt(ledger.reservedOf(account)));
+      assert.equal(sums!['trade_hour_ms'], BigInt(bucketOf(own.at(-1)!.timeMs, HOUR_MS)));
+    }
+  });
+
+  for (const [table, column, spanMs] of [
+    ['account_hours', 'hour_ms', HOUR_MS],
+    ['account_days', 'day_ms', DAY_MS],
+  ] as const) {
+    it(`${table} has the sums before the first change of each`, () => {
+      for (const row of all(db, `SELECT * FROM ${table}`)) {
+        const before = trades.filter(
+          ({ timeMs, parties }) => timeMs < Number(row[column]) && parties.has(Number(row['account'])),
+        );
+        assert.equal(row['trades'], BigInt(before.length));
+        assert.equal(row['volume_micro'], sum(before.map(({ parties }) => parties.get(Number(row['account']))!)));
+        assert.equal(Number(row[column]) % spanMs, 0);
+      }
+    });
+  }
+
+  for (const [table, column, spanMs] of [
+    ['market_hours', 'hour_ms', HOUR_MS],
+    ['market_days', 'day_ms', DAY_MS],
+  ] as const) {
+    it(`${table} has volume, trades and the first, highest, lowest and last price of each`, () => {
+      const expected: Row[] = [];
+      for (const market of MARKETS) {
+        for (const [start, group] of grouped(
+          trades.filter((trade) => trade.market === market),
+          spanMs,
+        )) {
+          const prices = group.map(({ yesTicks }) => yesTicks);
+          expected.push({
+            market: BigInt(market),
+            [column]: BigInt(start),
+            volume_micro: sum(group.map(({ notional }) => notional)),
+            trades: BigInt(group.length),
+            open_ticks: BigInt(prices[0]!),
+            high_ticks: BigInt(Math.max(...prices)),
+            low_ticks: BigInt(Math.min(...prices)),
+            close_ticks: BigInt(prices.at(-1)!),
+          });
+        }
+      }
+      assert.deepEqual(all(db, `SELECT * FROM ${table} ORDER BY market, ${column}`), expected);
+    });
+  }
+
+  it('price_points has the last price of every minute and of every five, but for the newest', () => {
+    for (const market of MARKETS) {
+      const own = trades.filter((trade) => trade.market === market);
+      for (const spanMs of [MINUTE_MS, FIVE_MINUTES_MS]) {
+        const points = all(db, `SELECT * FROM price_points WHERE market = ${market} AND span_ms = ${spanMs}`);
+        const expected = [...grouped(own, spanMs)].slice(0, -1);
+        assert.deepEqual(
+          points.map((row) => [Number(row['number']), Number(row['start_ms']), Number(row['yes_ticks'])]),
+          expected.map(([start, group], number) => [number, start, group.at(-1)!.yesTicks]),
+        );
+      }
+      const [state] = all(db, `SELECT * FROM market_stats WHERE market = ${market}`);
+      assert.equal(state!['last_yes_ticks'], BigInt(own.at(-1)!.yesTicks));
+      assert.equal(
+        state!['open_interest_atomic'],
+        BigInt(shard.rig.engine.state.markets.peek(market)!.collateralMicro),
+      );
+    }
+  });
+
+  it('exchange_hours has volume, trades and what decided markets paid', () => {
+    const hours = grouped(trades, HOUR_MS);
+    const rows = all(db, 'SELECT * FROM exchange_hours');
+    for (const [start, group] of hours) {
+      const row = rows.find(({ hour_ms }) => hour_ms === BigInt(start));
+      assert.equal(row!['volume_micro'], sum(group.map(({ notional }) => notional)));
+      assert.equal(row!['trades'], BigInt(group.length));
+    }
+    const paid = sum(rows.map((row) => row['settled_micro']!));
+    assert.equal(paid, movedMicro(shard, MOVEMENT.CLAIM));
+    assert.equal(rows[0]!['active_markets'], 0n, 'the first hour started without markets');
+    assert.equal(rows.at(-1)!['active_markets'], 3n, 'the hour in which two were decided started with three');
+  });
+
+  it('trade_maxima has the largest trade of every span', () => {
+    for (const spanMs of MAXIMA_SPANS_MS) {
+      const expected = [...grouped(trades, spanMs)].map(([start, group]) => ({
+        span_ms: BigInt(spanMs),
+        start_ms: BigInt(start),
+        notional_micro: group.map(({ notional }) => notional).reduce((a, b) => (a > b ? a : b)),
+      }));
+      assert.deepEqual(all(db, `SELECT * FROM trade_maxima WHERE span_ms = ${spanMs}`), expected);
+    }
+  });
+
+  it('is the same in many small steps by several projectors', () => {
+    const inSteps = project(shard, 40);
+    for (const table of TABLES) {
+      const sql = `SELECT * FROM ${table} ORDER BY 1, 2, 3`;
+      assert.deepEqual(all(inSteps, sql), all(db, sql), table);
+    }
+  });
+});
+
+/** Deposits less withdrawals. */
+function deposits(shard: JournaledShard, account: number): bigint {
+  return movedMicro(shard, MOVEMENT.DEPOSIT, account) - movedMicro(shard, MOVEMENT.WITHDRAWAL, account);
+}
+
+function movedMicro(shard: JournaledShard, movement: number, account?: number): bigint {
+  const moved = shard.rig.journal.rows
+    .flatMap(({ events }) => decodeEvents(events.words, events.word, events.end))
+    .filter((event) => event.name === 'FUNDS')
+    .filter((event) => event.movement === movement && event.account !== FEE_ACCOUNT)
+    .filter((event) => account === undefined || event.account === account);
+  return sum(moved.map(({ amount }) => BigInt(amount)));
+}
+
+/** By the start of the bucket, in order. */
+function grouped(trades: readonly Trade[], spanMs: number): Map<number, Trade[]> {
+  const groups = new Map<number, Trade[]>();
+  for (const trade of trades) {
+    const start = bucketOf(trade.timeMs, spanMs);
+    const group = groups.get(start) ?? [];
+    group.push(trade);
+    groups.set(start, group);
+  }
+  return groups;
+}
+
+function sum(values: readonly bigint[]): bigint {
+  return values.reduce((a, b) => a + b, 0n);
+}

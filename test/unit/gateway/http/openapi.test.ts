@@ -1,0 +1,169 @@
+/** The OpenAPI document as it follows from declarations: each member of it, for a few routes of all kinds. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { exampleOf } from '../../../../gateway/http/example.ts';
+import { errorsOf, openApiDocument } from '../../../../gateway/http/openapi.ts';
+import type { RouteSpec } from '../../../../gateway/http/spec.ts';
+import { ERRORS, type ErrorKey } from '../../../../shared/base/errors.ts';
+import type { Json } from '../../../support/server.ts';
+
+const TEXT = { type: 'string', examples: ['x'] } as const;
+const NAMED = { type: 'object', required: ['a'], properties: { a: TEXT, b: { type: 'integer', minimum: 3 } } } as const;
+
+const spec = (method: RouteSpec['method'], path: string, access: RouteSpec['access'], more = {}): RouteSpec => ({
+  method,
+  path,
+  summary: `${method} ${path}`,
+  access,
+  limit: 'unlimited',
+  answers: { 200: {} },
+  ...more,
+});
+
+const PLACE = spec('POST', '/v1/orders/:hash/amend-it', 'trade:orders', {
+  limit: 'placeOrder',
+  placing: true,
+  hasDeadline: true,
+  idempotency: 1,
+  params: { hash: TEXT },
+  query: { type: 'object', properties: { limit: { type: 'integer', minimum: 1 } } },
+  body: NAMED,
+  answers: { 201: { type: 'array', items: NAMED }, 202: {} },
+  errors: ['ORDER_NOT_FOUND'],
+});
+const TEXT_ROUTE = spec('GET', '/metrics', 'operator', {
+  probe: true,
+  contentType: 'text/plain',
+  answers: { 200: { type: 'string' } },
+});
+
+const documentOf = (...routes: RouteSpec[]): Json => openApiDocument(routes, new Map([[NAMED, 'Named']]));
+
+test('an operation has everything that its route declares', () => {
+  const document = documentOf(PLACE, spec('GET', '/v1/orders/:hash/amend-it', 'public'));
+  const { get, post } = document.paths['/v1/orders/{hash}/amend-it'];
+  assert.equal(document.openapi, '3.1.0');
+  assert.deepEqual(document.servers, [{ url: '/' }]);
+  assert.deepEqual([get.operationId, post.operationId], ['getOrdersByHashAmendIt', 'postOrdersByHashAmendIt']);
+  assert.deepEqual([post.tags, post.summary], [['orders'], 'POST /v1/orders/:hash/amend-it']);
+  assert.equal(post.description, 'Without a key: 10 requests in 1 s.');
+  assert.equal('description' in get, false);
+  assert.deepEqual(
+    post.parameters.map(({ name, in: place, required }: Json) => [name, place, required]),
+    [
+      ['hash', 'path', true],
+      ['limit', 'query', false],
+      ['Idempotency-Key', 'header', undefined],
+      ['X-SVC-DEADLINE', 'header', undefined],
+    ],
+  );
+  assert.deepEqual(post.parameters[1].schema, { type: 'integer', minimum: 1 });
+  assert.deepEqual(post.parameters[3].schema, { type: 'integer', minimum: 1 });
+  assert.deepEqual(get.parameters, []);
+  const reference = { $ref: '#/components/schemas/Named' };
+  assert.deepEqual(post.requestBody, {
+    required: true,
+    content: { 'application/json': { schema: reference, example: { a: 'x' } } },
+  });
+  assert.equal('requestBody' in get, false);
+  const { 201: created, 202: accepted, 429: limited, 404: missing } = post.responses;
+  assert.deepEqual(created.content['application/json'], {
+    schema: { type: 'array', items: reference },
+    example: [{ a: 'x' }],
+  });
+  assert.deepEqual(Object.keys(created.headers), [
+    'X-RateLimit-Decision',
+    'X-RateLimit-Limit',
+    'X-RateLimit-Window-Seconds',
+    'X-RateLimit-Remaining',
+    'X-RateLimit-Reset',
+  ]);
+  assert.equal('content' in accepted, false, 'an empty schema is an answer without a body');
+  assert.equal('headers' in get.responses[200], false);
+  assert.deepEqual(limited.headers, { 'Retry-After': { $ref: '#/components/headers/Retry-After' } });
+  for (const status of [503, 423]) assert.ok(post.responses[status].headers !== undefined, `${status}`);
+  assert.equal('headers' in missing, false);
+  assert.equal(missing.description, 'NOT_FOUND: order not found');
+  const { schema, example } = missing.content['application/json'];
+  assert.deepEqual(schema.required, ['error', 'code']);
+  assert.deepEqual(schema.properties.code.enum, ['NOT_FOUND']);
+  assert.deepEqual(example, { error: ERRORS.ORDER_NOT_FOUND.message, code: 'NOT_FOUND' });
+  assert.deepEqual(Object.keys(document.components.schemas), ['Named']);
+  assert.deepEqual(document.components.schemas.Named.properties.b, { type: 'integer', minimum: 3 });
+});
+
+test('an answer that is no JSON has its type and no example; formats of this interface are patterns', () => {
+  const address = { type: 'string', format: 'address' };
+  const route = spec('GET', '/v1/a', 'public', { answers: { 200: { anyOf: [address, { type: 'null' }] } } });
+  const { paths } = documentOf(TEXT_ROUTE, route);
+  assert.deepEqual(paths['/metrics'].get.responses[200].content, { 'text/plain': { schema: { type: 'string' } } });
+  assert.deepEqual(paths['/metrics'].get.tags, ['metrics']);
+  const [first] = paths['/v1/a'].get.responses[200].content['application/json'].schema.anyOf;
+  assert.deepEqual(first, { ...address, pattern: '^0x[0-9a-fA-F]{40}$' });
+});
+
+test('the schemes of an operation are those that open it', () => {
+  const security = (route: RouteSpec): Json => {
+    const [operations] = Object.values(documentOf(route).paths) as Json[];
+    return operations[route.method.toLowerCase()].security;
+  };
+  const key = (scopes: string[], isV2: boolean) => ({
+    apiKey: scopes,
+    passphrase: [],
+    timestamp: [],
+    signature: [],
+    ...(isV2 ? { signingVersion: [], nonce: [] } : {}),
+  });
+  const signed = (scope: string) => [key([scope], true), key([scope], false)];
+  assert.deepEqual(security(PLACE), signed('trade:orders'));
+  assert.deepEqual(security(spec('GET', '/v1/a', 'authenticated')), signed('read:account'));
+  assert.deepEqual(security(spec('POST', '/v1/a', 'authenticated')), signed('manage:account'));
+  assert.deepEqual(security(spec('GET', '/v1/a', 'public')), []);
+  assert.deepEqual(security(spec('GET', '/v1/a', 'public', { strictKey: true })), [{}, key([], true), key([], false)]);
+  assert.deepEqual(security(TEXT_ROUTE), [{}, { adminToken: [] }]);
+  assert.deepEqual(security(spec('GET', '/admin/a', 'treasury')), [{ adminToken: ['treasury'] }]);
+});
+
+test('the refusals of a route are those of the stages that it passes, and its own', () => {
+  const always: ErrorKey[] = ['PAYLOAD_TOO_LARGE', 'MALFORMED_REQUEST', 'INTERNAL_ERROR'];
+  const besides = (route: RouteSpec): string[] => errorsOf(route).filter((key) => !always.includes(key));
+  for (const route of [PLACE, TEXT_ROUTE]) for (const key of always) assert.ok(errorsOf(route).includes(key), key);
+  assert.deepEqual(besides(TEXT_ROUTE), ['INVALID_ADMIN_TOKEN', 'INSUFFICIENT_ROLE']);
+  assert.deepEqual(besides(spec('GET', '/a', 'public')), ['ENGINE_BUSY']);
+  assert.deepEqual(besides(spec('GET', '/a', 'public', { limit: 'market' })), [
+    'RATE_LIMITED',
+    'RATE_LIMIT_DEPENDENCY_UNAVAILABLE',
+    'ENGINE_BUSY',
+  ]);
+  assert.deepEqual(besides(spec('GET', '/a', 'public', { query: {} })), ['VALIDATION_ERROR', 'ENGINE_BUSY']);
+  const placing = besides(PLACE);
+  for (const key of ['INVALID_HMAC_SIGNATURE', 'PLATFORM_PAUSED', 'TRADING_TIMEOUT_ACTIVE', 'OUTCOME_UNKNOWN']) {
+    assert.ok(placing.includes(key), key);
+  }
+  assert.ok(!placing.includes('INVALID_ADMIN_TOKEN'));
+  const reducing = besides({ ...PLACE, reducing: true });
+  assert.deepEqual(
+    reducing,
+    placing.filter((key) => key !== 'TRADING_TIMEOUT_ACTIVE'),
+  );
+});
+
+test('an example is made of the examples of its fields', () => {
+  const cases: [object, unknown][] = [
+    [{ examples: [7], default: 1 }, 7],
+    [{ const: 2 }, 2],
+    [{ default: false, enum: [true] }, false],
+    [{ enum: ['a', 'b'] }, 'a'],
+    [{ anyOf: [{ const: 1 }, { type: 'null' }] }, 1],
+    [{ type: ['boolean', 'null'] }, false],
+    [{ type: 'integer', minimum: 4 }, 4],
+    [{ type: 'array', items: { const: 1 } }, [1]],
+    [{ type: 'array', minItems: 0, items: { const: 1 } }, [1]],
+    [{ type: 'array', minItems: 2, items: { const: 1 } }, [1, 1]],
+    [{ type: 'object', properties: { a: { const: 1 }, b: {} } }, { a: 1 }],
+    [{ type: 'object', required: ['b'], properties: { a: { const: 1 }, b: { const: 2 } } }, { b: 2 }],
+    [{ type: 'object' }, {}],
+    [{}, undefined],
+  ];
+  for (const [schema, example] of cases) assert.deepEqual(exampleOf(schema as never), example, JSON.stringify(schema));
+});

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SharedAnswers } from '../../../../gateway/http/sharedAnswers.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
+
+const TTL_MS = 10_000;
+
+function later(): string {
+  return 'later';
+}
+
+/** A computation that a test ends by hand, and counts. */
+class Question {
+  computed = 0;
+  #end: ((text: string | null) => void) | null = null;
+  #fail: ((error: Error) => void) | null = null;
+
+  readonly compute = (): Promise<string | null> => {
+    this.computed++;
+    return new Promise((resolve, reject) => {
+      this.#end = resolve;
+      this.#fail = reject;
+    });
+  };
+
+  answer(text: string | null): void {
+    this.#end!(text);
+  }
+
+  fail(): void {
+    this.#fail!(new Error('no database'));
+  }
+}
+
+test('RULES.md 13.1: a cold cache under 1,000 concurrent requests computes once', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
+  const question = new Question();
+  const waiting = Array.from({ length: 1000 }, () => answers.get('pulse', TTL_MS, question.compute));
+  question.answer('{"a":1}');
+  assert.deepEqual(new Set((await Promise.all(waiting)).map(String)), new Set(['{"a":1}']));
+  assert.equal(question.computed, 1);
+  assert.equal(String(answers.get('pulse', TTL_MS, question.compute)), '{"a":1}', 'a kept answer is there at once');
+  assert.equal(question.computed, 1);
+});
+
+test('an answer is kept for its time to live, counted from the start of its computation', async () => {
+  const clock = new ManualClock(1_790_000_000_000);
+  const answers = new SharedAnswers(clock);
+  const question = new Question();
+  const first = answers.get('pulse', TTL_MS, question.compute);
+  clock.advance(4000);
+  question.answer('first');
+  assert.equal(String(await first), 'first');
+  clock.advance(TTL_MS - 4001);
+  assert.equal(String(answers.get('pulse', TTL_MS, question.compute)), 'first');
+  clock.advance(1);
+  const second = answers.get('pulse', TTL_MS, question.compute);
+  question.answer('second');
+  assert.equal(String(await second), 'second');
+  assert.equal(question.computed, 2);
+});
+
+test('a computation that fails is reported to all who wait for it and not kept', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
+  const question = new Question();
+  const waiting = [1, 2, 3].map(() => answers.get('pulse', TTL_MS, question.compute));
+  const refused = Promise.all(waiting.map((answer) => assert.rejects(async () => answer, /no database/)));
+  question.fail();
+  await refused;
+  const again = answers.get('pulse', TTL_MS, question.compute);
+  question.answer('now');
+  assert.equal(String(await again), 'now');
+  assert.equal(question.computed, 2);
+});
+
+test('an exception before the first promise is a failure like any other', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
+  const broken = (): string => {
+    throw new Error('at once');
+  };
+  await assert.rejects(async () => answers.get('pulse', TTL_MS, broken), /at once/);
+  assert.equal(String(await answers.get('pulse', TTL_MS, () => 'now')), 'now');
+});
+
+test('no answer (null) is not kept', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
+  assert.equal(await answers.get('pulse', TTL_MS, () => null), null);
+  assert.equal(String(await answers.get('pulse', TTL_MS, () => 'now')), 'now');
+  assert.equal(String(answers.get('pulse', TTL_MS, later)), 'now');
+});
+
+test('an answer of an earlier state is not given where there is one of the present state', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
+  assert.equal(String(await answers.get('list', TTL_MS, () => 'of 1', '1')), 'of 1');
+  assert.equal(String(answers.get('list', TTL_MS, later, '1')), 'of 1');
+  assert.equal(String(await answers.get('list', TTL_MS, () => 'of 2', '2')), 'of 2');
+  assert.equal(String(answers.get('list', TTL_MS, later, '2')), 'of 2');
+});
+
+test('RULES.md 12.9: where the present state has no answer the last one is given, for its time to live', async () => {
+  const clock = new ManualClock(1_790_000_000_000);
+  const answers = new SharedAnswers(clock);
+  await answers.get('list', TTL_MS, () => 'of 1', '1');
+  clock.advance(TTL_MS - 1);
+  assert.equal(String(await answers.get('list', TTL_MS, () => null, '2')), 'of 1');
+  assert.equal(await answers.get('other', TTL_MS, () => null, '2'), null, 'of another question there is none');
+  clock.advance(1);
+  assert.equal(await answers.get('list', TTL_MS, () => null, '2'), null, 'giving it again has made it no younger');
+});
+
+test('a failure is one, also where an earlier state has an answer', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
+  await answers.get('list', TTL_MS, () => 'of 1', '1');
+  const broken = (): string => {
+    throw new Error('no database');
+  };
+  await assert.rejects(async () => answers.get('list', TTL_MS, broken, '2'), /no database/);
+});
+
+test('a request after a change neither waits for a computation before it nor loses its answer to it', async () => {
+  const clock = new ManualClock(1_790_000_000_000);
+  const answers = new SharedAnswers(clock);
+  const [before, after] = [new Question(), new Question()];
+  const early = answers.get('list', TTL_MS, before.compute, '1');
+  clock.advance(1);
+  const late = answers.get('list', TTL_MS, after.compute, '2');
+  after.answer('of 2');
+  assert.equal(String(await late), 'of 2');
+  before.answer('of 1');
+  assert.equal(String(await early), 'of 1');
+  assert.equal(String(answers.get('list', TTL_MS, later, '2')), 'of 2');
+});
+
+test('questions do not share answers', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
+  const [a, b] = [new Question(), new Question()];
+  const both = Promise.all([answers.get('a', TTL_MS, a.compute), answers.get('b', TTL_MS, b.compute)]);
+  b.answer('of b');
+  a.answer('of a');
+  assert.deepEqual((await both).map(String), ['of a', 'of b']);
+});
+
+test('the answers computed first make room for the one beyond the number that is kept', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000), { maxAnswers: 2, maxBytes: 1000 });
+  for (const key of ['a', 'b', 'a', 'c']) await answers.get(key, key === 'a' ? 0 : TTL_MS, () => `of ${key}`);
+  assert.equal(String(answers.get('a', TTL_MS, later)), 'of a', 'a was computed again after b');
+  assert.equal(String(answers.get('c', TTL_MS, later)), 'of c');
+  assert.equal(String(await answers.get('b', TTL_MS, later)), 'later');
+});
+
+test('the answers computed first make room for bytes; one beyond all bytes is served but not kept', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000), { maxAnswers: 100, maxBytes: 100 });
+  await answers.get('a', TTL_MS, () => '1'.repeat(48));
+  await answers.get('b', TTL_MS, () => '2'.repeat(48));
+  assert.equal(answers.bytes, 100);
+  const long = '3'.repeat(99);
+  assert.equal(String(await answers.get('c', TTL_MS, () => long)), long);
+  assert.equal(answers.bytes, 100, 'an answer that does not fit displaces none');
+  await answers.get('c', TTL_MS, () => '3');
+  assert.equal(answers.bytes, 53);
+  assert.equal(String(answers.get('b', TTL_MS, later)), '2'.repeat(48));
+  assert.equal(String(await answers.get('a', TTL_MS, later)), 'later');
+});
+
+test('a kept answer is the same bytes for all, as UTF-8', async () => {
+  const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
+  const first = await answers.get('teams', TTL_MS, () => 'Île-de-France – Tōkyō');
+  assert.equal(first, answers.get('teams', TTL_MS, later));
+  assert.deepEqual(first, Buffer.from('Île-de-France – Tōkyō', 'utf8'));
+});

@@ -1,0 +1,126 @@
+/** The text of GET /metrics (RULES.md 10.9): each number of the exchange under its name. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RequestCounts } from '../../../../gateway/http/requestCounts.ts';
+import type { RouteSpec } from '../../../../gateway/http/spec.ts';
+import { TURN_BOUNDS_MS, TurnTimes } from '../../../../gateway/http/turnTimes.ts';
+import { Metrics } from '../../../../gateway/operator/metrics.ts';
+import { Progress } from '../../../../shared/wire/progress.ts';
+
+const ROUTE = { method: 'GET', path: '/v1/time' } as RouteSpec;
+
+/** Sources whose numbers all differ. */
+function sources() {
+  const progress = new Progress(Progress.create(2));
+  progress.setCommitted(0, 100);
+  progress.setProjected(0, 70);
+  progress.setReserveBytes(1, 4096);
+  const requests = new RequestCounts();
+  for (const status of [200, 200, 404, 0]) requests.count(ROUTE, status);
+  requests.count(null, 404);
+  const turns = new TurnTimes();
+  turns.counts.set([1, 2, 3]);
+  turns.counts[TURN_BOUNDS_MS.length] = 4;
+  turns.totalMs = 2500;
+  turns.forEachWorst = (report) => report(ROUTE, 12);
+  const load = (shard: number) => ({
+    commandBytes: 10 + shard,
+    commandCapacity: 20 + shard,
+    eventBytes: 30 + shard,
+    unanswered: 40 + shard,
+  });
+  return {
+    link: { isReady: (shard: number) => shard === 1, load },
+    progress,
+    verifierOf: (shard: number) => (shard === 0 ? 'native' : undefined),
+    deadMansSwitch: { armed: 51, triggered: 52, cancelledOrders: 53 },
+    limiter: { decisions: { allowed: 61, quota_denied: 62, dependency_unavailable: 63 } },
+    badSignatures: { refused: 64 },
+    requests,
+    turns,
+    longAnswers: { underway: 71, pieces: 72 },
+    connections: () => 73,
+    refusedConnections: () => 74,
+    isReady: () => true,
+    isPaused: () => false,
+    isDiskLow: () => true,
+    controlReserveBytes: () => 81,
+    keptAnswers: () => ({ rows: 91, bytes: 92 }),
+  };
+}
+
+/** The samples of the exchange, by name and labels. */
+async function scrape(metrics: Metrics): Promise<Record<string, number>> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('exchange_'));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+test('each number is under its name, with its labels', async () => {
+  const metrics = new Metrics(sources() as never);
+  const samples = await scrape(metrics);
+  const expected: Record<string, number> = {
+    'exchange_requests_total{method="GET",route="/v1/time",status="200"}': 2,
+    'exchange_requests_total{method="GET",route="/v1/time",status="404"}': 1,
+    'exchange_requests_total{method="GET",route="/v1/time",status="aborted"}': 1,
+    'exchange_requests_total{method="none",route="none",status="404"}': 1,
+    'exchange_rate_limit_decisions_total{decision="allowed"}': 61,
+    'exchange_rate_limit_decisions_total{decision="quota_denied"}': 62,
+    'exchange_rate_limit_decisions_total{decision="dependency_unavailable"}': 63,
+    exchange_bad_signature_refusals_total: 64,
+    exchange_connections: 73,
+    exchange_connections_refused_total: 74,
+    'exchange_request_turn_worst_seconds{method="GET",route="/v1/time"}': 0.012,
+    exchange_long_answers: 71,
+    exchange_long_answer_pieces_total: 72,
+    'exchange_shard_ready{shard="0"}': 0,
+    'exchange_shard_ready{shard="1"}': 1,
+    'exchange_command_ring_bytes{shard="1"}': 11,
+    'exchange_command_ring_capacity_bytes{shard="1"}': 21,
+    'exchange_event_ring_bytes{shard="1"}': 31,
+    'exchange_journal_lag_commands{shard="1"}': 41,
+    'exchange_journal_sequence{shard="0"}': 100,
+    'exchange_journal_sequence{shard="1"}': 0,
+    'exchange_projector_lag_records{shard="0"}': 30,
+    'exchange_projector_lag_records{shard="1"}': 0,
+    'exchange_journal_reserve_bytes{shard="0"}': 0,
+    'exchange_journal_reserve_bytes{shard="1"}': 4096,
+    'exchange_verifier_info{shard="0",verifier="native"}': 1,
+    exchange_heartbeat_switches_armed: 51,
+    exchange_heartbeat_switches_triggered_total: 52,
+    exchange_heartbeat_cancelled_orders_total: 53,
+    exchange_ready: 1,
+    exchange_paused: 0,
+    exchange_disk_low: 1,
+    exchange_control_reserve_bytes: 81,
+    exchange_kept_answers: 91,
+    exchange_kept_answers_bytes: 92,
+  };
+  for (const [name, value] of Object.entries(expected)) assert.equal(samples[name], value, name);
+  assert.equal(samples['exchange_shard_ready{shard="2"}'], undefined);
+  assert.equal(samples['exchange_verifier_info{shard="1",verifier="undefined"}'], undefined);
+  assert.match(metrics.contentType, /^text\/plain/);
+});
+
+test('the buckets of turns add up, each with those below it', async () => {
+  const samples = await scrape(new Metrics(sources() as never));
+  const bucket = (le: string): number => samples[`exchange_request_turn_seconds_bucket{le="${le}"}`];
+  assert.deepEqual(['0.00005', '0.0001', '0.00025', '0.0005', '1', '+Inf'].map(bucket), [1, 3, 6, 6, 6, 10]);
+  assert.deepEqual(
+    [samples['exchange_request_turn_seconds_sum'], samples['exchange_request_turn_seconds_count']],
+    [2.5, 10],
+  );
+});
+
+test('a scrape shows what is now, and nothing twice', async () => {
+  const from = sources();
+  const metrics = new Metrics({ ...from, limiter: null, badSignatures: null } as never);
+  const first = await scrape(metrics);
+  assert.equal(first['exchange_bad_signature_refusals_total'], 0);
+  assert.equal(first['exchange_rate_limit_decisions_total{decision="allowed"}'], undefined);
+  const second = await scrape(metrics);
+  assert.equal(second['exchange_heartbeat_switches_triggered_total'], 52);
+  from.deadMansSwitch.armed = 5;
+  assert.equal((await scrape(metrics))['exchange_heartbeat_switches_armed'], 5);
+});

@@ -1,0 +1,58 @@
+/** The plan of every statement of the statistics: a range of an index, never a walk over a table that grows. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Database from 'better-sqlite3';
+import { ExchangeQueries } from '../../../../gateway/queries/statsExchange.ts';
+import { FillQueries } from '../../../../gateway/queries/statsFills.ts';
+import { LeaderboardQueries } from '../../../../gateway/queries/statsLeaderboard.ts';
+import { MarketHistoryQueries } from '../../../../gateway/queries/statsMarkets.ts';
+import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
+
+type Step = { readonly detail: string };
+
+/** One row a shard. */
+const OF_FIXED_SIZE = ['exchange_shards'];
+
+/** Makes the queries on a database that notes what they prepare. */
+function preparedBy(make: (db: Database.Database) => unknown) {
+  const db = new Database(':memory:');
+  db.exec(READ_DB_SCHEMA);
+  const statements: string[] = [];
+  const prepare = db.prepare.bind(db);
+  db.prepare = ((sql: string) => {
+    statements.push(sql);
+    return prepare(sql);
+  }) as typeof db.prepare;
+  make(db);
+  return {
+    statements,
+    explain: (sql: string) => prepare<unknown[], Step>(`EXPLAIN QUERY PLAN ${sql}`).all(...nulls(sql)),
+  };
+}
+
+for (const [name, make, count] of [
+  ['the tape', (db: Database.Database) => new FillQueries(db), 2],
+  ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 6],
+  ['pulse, spotlight and volumes', (db: Database.Database) => new ExchangeQueries(db), 5],
+  ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 11],
+] as const) {
+  test(`${name}: every statement reads ranges of indexes`, () => {
+    const { statements, explain } = preparedBy(make);
+    assert.equal(statements.length, count);
+    for (const sql of statements) {
+      for (const { detail } of explain(sql)) {
+        const isScan = detail.startsWith('SCAN') && !OF_FIXED_SIZE.some((table) => detail.includes(table));
+        // The last row of an index is a scan by name only: it ends at its first row.
+        const isLastRow = sql.endsWith('ORDER BY account DESC LIMIT 1');
+        assert.ok(!isScan || isLastRow, `${detail}\n${sql}`);
+      }
+    }
+  });
+}
+
+/** Values do not matter to these plans: every parameter is bound to NULL. */
+function nulls(sql: string): unknown[] {
+  const named = sql.match(/\$[a-z]+/g);
+  if (named !== null) return [Object.fromEntries(named.map((name) => [name.slice(1), null]))];
+  return (sql.match(/\?/g) ?? []).map(() => null);
+}

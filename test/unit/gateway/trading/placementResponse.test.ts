@@ -1,0 +1,37 @@
+/** The answer to an amend: what became of the place in the queue (RULES.md 7.10). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
+import { amendResponse, placedNow } from '../../../../gateway/trading/placementResponse.ts';
+import type { PlacementBody } from '../../../../shared/api/orders.ts';
+import { SIDE } from '../../../../shared/base/codes.ts';
+import { ClientRig } from '../../../support/clientRig.ts';
+
+test('an amend says whether the order kept its time priority, and whether its price changed', async (t) => {
+  const rig = new ClientRig(t, { shards: 1 });
+  await rig.start();
+  const body = { maker_amount: '40000000', taker_amount: '100000000' } as PlacementBody;
+  const seen: unknown[] = [];
+  // The views have what a record did only until the handler of its reply returns.
+  const handler = (reply: ShardReply): void => {
+    for (const [a, b] of [
+      [1, 0],
+      [0, 1],
+      [0, 0],
+    ]) {
+      const placed = placedNow(rig.views, { ...reply, a: a!, b: b! }, body, true);
+      const { time_priority, price_changed, price } = amendResponse(placed, body);
+      seen.push([time_priority, price_changed, price]);
+    }
+    seen.push(placedNow(rig.views, reply, body, false).replaced);
+  };
+  rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
+  rig.step();
+  await rig.run(rig.link.catchUp(0));
+  assert.deepEqual(seen, [
+    [true, false, '0.40000000'],
+    [false, true, '0.40000000'],
+    [false, false, '0.40000000'],
+    null,
+  ]);
+});

@@ -1,0 +1,303 @@
+/** The client's stream over a socket of the test: what it sends for each book and for private events (RULES.md 8). */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { StreamSocket } from '../../../../shared/client/stream/connection.ts';
+import { ExchangeStream, StreamError, type StreamOptions } from '../../../../shared/client/stream/exchangeStream.ts';
+import { AUTH_HEADER } from '../../../../shared/crypto/hmac.ts';
+import type { Json } from '../../../support/server.ts';
+
+const CREDENTIALS = { keyId: 'key-1', secret: 'c2VjcmV0LXNlY3JldA', passphrase: 'open sesame' };
+const [A, B, C] = ['a', 'b', 'c'].map((letter) => `01900000-0000-7000-8000-00000000000${letter}`);
+
+class FakeSocket implements StreamSocket {
+  readonly url: string;
+  readonly headers: Record<string, string> | undefined;
+  readonly sent: Json[] = [];
+  closedWith: number | undefined;
+  onopen: ((event: never) => void) | null = null;
+  onmessage: ((event: never) => void) | null = null;
+  onclose: ((event: never) => void) | null = null;
+  onerror: ((event: never) => void) | null = null;
+
+  constructor(url: string, headers: Record<string, string> | undefined) {
+    this.url = url;
+    this.headers = headers;
+  }
+
+  send(text: string): void {
+    this.sent.push(JSON.parse(text));
+  }
+
+  close(code?: number): void {
+    this.closedWith = code;
+  }
+
+  open(): void {
+    this.onopen!(undefined as never);
+  }
+
+  lose(): void {
+    this.onclose!({ code: 1006 } as never);
+  }
+
+  receive(frame: object): void {
+    this.onmessage!({ data: JSON.stringify(frame) } as never);
+  }
+
+  /** The messages since the last call. */
+  take(): Json[] {
+    return this.sent.splice(0);
+  }
+
+  /** Answers a subscription and the ping behind it. */
+  confirm(id: string, userSequence?: number): void {
+    this.receive({ channel: 'subscribed', id, data: { markets: [], user: false, user_sequence: userSequence } });
+    this.receive({ channel: 'pong', id, data: { time: 1 } });
+  }
+}
+
+function rig(t: TestContext, options: Partial<StreamOptions> = {}) {
+  const sockets: FakeSocket[] = [];
+  const stream = new ExchangeStream({
+    baseUrl: 'http://exchange.example:8080/ignored',
+    openSocket: (url, headers) => {
+      sockets.push(new FakeSocket(url, headers));
+      return sockets.at(-1)!;
+    },
+    times: { firstRetryMs: 1, mostRetryMs: 1 },
+    random: () => 0,
+    ...options,
+  });
+  t.after(() => stream.close());
+  return { stream, sockets };
+}
+
+function bookFrame(market_id: string, sequence: number) {
+  const none = { bids: [], asks: [] };
+  const data = { outcome_0: none, outcome_1: none, checksum: 0 };
+  return { channel: 'book', market_id, sequence, timestamp: 1, data };
+}
+
+const subscribes = (sent: Json[]): Json[] => sent.filter(({ channel }) => channel === 'subscribe');
+
+test('books that are opened in one turn are asked for in one message, the checked ones in another', async (t) => {
+  const { stream, sockets } = rig(t);
+  stream.openBook(A.toUpperCase());
+  stream.openBook(B, { verify: 'every' });
+  stream.openBook(C);
+  assert.equal(sockets.length, 1);
+  const [socket] = sockets;
+  assert.equal(socket.url, 'ws://exchange.example:8080/v1/ws');
+  assert.equal(socket.headers, undefined, 'public channels need no key');
+  socket.open();
+  await nextTurn();
+  assert.deepEqual(socket.take(), [
+    { channel: 'subscribe', id: '1', data: { markets: [B], snapshot: true, from_sequence: {}, checksum: true } },
+    { channel: 'ping', id: '1' },
+    { channel: 'subscribe', id: '2', data: { markets: [A, C], snapshot: true, from_sequence: {}, checksum: false } },
+    { channel: 'ping', id: '2' },
+  ]);
+  socket.receive(bookFrame(A, 7));
+  assert.equal(stream.openBook('d').state, 'starting');
+  await nextTurn();
+  assert.deepEqual(subscribes(socket.take())[0].data.markets, ['d'], 'an open connection is used at once');
+});
+
+test('a message asks for 50 markets at most', async (t) => {
+  const { stream, sockets } = rig(t);
+  for (let market = 0; market < 101; market++) stream.openBook(`m${market}`);
+  sockets[0].open();
+  await nextTurn();
+  assert.deepEqual(
+    subscribes(sockets[0].take()).map(({ data }) => data.markets.length),
+    [50, 50, 1],
+  );
+});
+
+test('frames reach the book of their market, and a heartbeat every book', async (t) => {
+  const { stream, sockets } = rig(t);
+  const [a, b] = [stream.openBook(A), stream.openBook(B)];
+  sockets[0].open();
+  await nextTurn();
+  sockets[0].receive(bookFrame(A, 7));
+  sockets[0].receive(bookFrame(C, 9));
+  assert.deepEqual([a.sequence, b.sequence], [7, null]);
+  sockets[0].receive(bookFrame(B, 3));
+  sockets[0].confirm('1');
+  sockets[0].receive({ channel: 'heartbeat', data: { time: 1, sequences: { [A]: 7, [B]: 4 } } });
+  assert.deepEqual([a.state, b.state], ['live', 'stale']);
+  sockets[0].take();
+  await nextTurn();
+  assert.deepEqual(subscribes(sockets[0].take())[0].data.from_sequence, { [B]: 3 });
+});
+
+test('after a loss a book continues behind its last frame; answers of the old connection mean nothing', async (t) => {
+  const { stream, sockets } = rig(t);
+  const book = stream.openBook(A);
+  sockets[0].open();
+  await nextTurn();
+  sockets[0].receive(bookFrame(A, 7));
+  sockets[0].confirm('1');
+  assert.equal(book.state, 'live');
+  sockets[0].lose();
+  assert.equal(book.state, 'stale');
+  while (sockets.length === 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  sockets[1].open();
+  await nextTurn();
+  const [{ id, data }] = subscribes(sockets[1].take());
+  assert.deepEqual([id, data.from_sequence], ['2', { [A]: 7 }]);
+  sockets[1].confirm('1');
+  assert.equal(book.state, 'stale');
+  sockets[1].confirm('2');
+  assert.equal(book.state, 'live');
+});
+
+test('one unknown market among several ends its own book only', async (t) => {
+  const { stream, sockets } = rig(t);
+  const [a, b] = [stream.openBook(A), stream.openBook(B)];
+  b.ready().catch(() => {});
+  const [socket] = sockets;
+  socket.open();
+  await nextTurn();
+  socket.take();
+  const refusal = { code: 'NOT_FOUND', error: 'market not found' };
+  socket.receive({ channel: 'error', id: '1', data: refusal });
+  const alone = subscribes(socket.take());
+  assert.deepEqual(
+    alone.map(({ data }) => data.markets),
+    [[A], [B]],
+  );
+  socket.receive({ channel: 'error', id: alone[1].id, data: refusal });
+  assert.deepEqual([a.state, b.state], ['starting', 'closed']);
+  await assert.rejects(b.ready(), (error) => error instanceof StreamError && error.code === 'NOT_FOUND');
+  assert.deepEqual(socket.take().at(-1), { channel: 'unsubscribe', data: { markets: [B] } });
+  assert.equal(stream.openBook(B).state, 'starting', 'it may be opened again');
+});
+
+test('a refusal for too many messages ends no book: the server closes the connection', async (t) => {
+  const { stream, sockets } = rig(t);
+  const book = stream.openBook(A);
+  sockets[0].open();
+  await nextTurn();
+  sockets[0].receive({ channel: 'error', id: '1', data: { code: 'RATE_LIMITED', error: 'too many messages' } });
+  assert.equal(book.state, 'starting');
+});
+
+test('a key that is refused ends everything; an error without an id that may pass ends nothing', async (t) => {
+  const { stream, sockets } = rig(t, { credentials: CREDENTIALS });
+  const [book, user] = [stream.openBook(A), stream.openUser()];
+  sockets[0].open();
+  sockets[0].receive({ channel: 'error', data: { code: 'INTERNAL_ERROR', error: 'later' } });
+  assert.equal(book.state, 'starting');
+  sockets[0].receive({ channel: 'error', data: { code: 'API_KEY_UNAUTHORIZED', error: 'API key is revoked' } });
+  assert.equal(book.state, 'closed');
+  await assert.rejects(user.ready(), /API key is revoked/);
+  assert.equal(sockets[0].closedWith, 1000);
+  assert.throws(() => stream.openBook(B), /the stream is closed/);
+});
+
+test('private events are asked for once, signed, from where the client was', async (t) => {
+  const { stream, sockets } = rig(t, { credentials: CREDENTIALS });
+  const user = stream.openUser({ since: 5, cancelOnDisconnect: true });
+  assert.throws(() => stream.openUser(), /open already/);
+  const [socket] = sockets;
+  assert.equal(socket.headers![AUTH_HEADER.API_KEY], CREDENTIALS.keyId);
+  assert.equal(socket.headers![AUTH_HEADER.VERSION], '2');
+  socket.open();
+  const [subscription] = subscribes(socket.take());
+  assert.deepEqual(subscription.data, { user: true, user_since: 4, cancel_on_disconnect: true });
+  socket.confirm(subscription.id, 4);
+  await user.ready();
+  assert.equal(user.isLive, true);
+  socket.receive({ channel: 'order_status', user_sequence: 6, timestamp: 1, data: { order_id: 'o' } });
+  assert.equal(user.userSequence, 6);
+  socket.receive({ channel: 'fill', user_sequence: 7, timestamp: 1, data: { order_id: 'o' } });
+  assert.equal(user.userSequence, 7);
+  socket.receive({ channel: 'heartbeat', data: { time: 1, sequences: {}, user_sequence: 9 } });
+  assert.equal(user.isLive, false);
+  assert.equal(subscribes(socket.take())[0].data.user_since, 6);
+  user.close();
+  assert.deepEqual(socket.take().at(-1), { channel: 'unsubscribe', data: { user: true } });
+  stream.openUser();
+  assert.deepEqual(subscribes(socket.take())[0].data, { user: true, cancel_on_disconnect: false });
+});
+
+test('without credentials there are no private events, and a market is opened once', (t) => {
+  const { stream } = rig(t);
+  assert.throws(() => stream.openUser(), /need credentials/);
+  stream.openBook(A);
+  assert.throws(() => stream.openBook(A.toUpperCase()), /open already/);
+});
+
+test('a closed book is left at the server, and a closed stream closes all that is open', async (t) => {
+  const { stream, sockets } = rig(t, { credentials: CREDENTIALS });
+  const [a, b, user] = [stream.openBook(A), stream.openBook(B), stream.openUser()];
+  for (const ready of [a.ready(), b.ready(), user.ready()]) ready.catch(() => {});
+  sockets[0].open();
+  a.close();
+  assert.deepEqual(sockets[0].take().at(-1), { channel: 'unsubscribe', data: { markets: [A] } });
+  await nextTurn();
+  assert.deepEqual(subscribes(sockets[0].take())[0].data.markets, [B], 'it is not asked for any more');
+  stream.close();
+  stream.close();
+  assert.deepEqual([b.state, sockets[0].closedWith], ['closed', 1000]);
+  await assert.rejects(user.ready());
+  assert.throws(() => stream.openUser(), /the stream is closed/);
+  assert.equal(sockets.length, 1);
+});
+
+test('a book that fails again and again is asked for after growing pauses', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { stream, sockets } = rig(t);
+  const book = stream.openBook(A);
+  const [socket] = sockets;
+  socket.open();
+  await nextTurn();
+  const mismatch = () => socket.receive({ ...bookFrame(A, 7), data: { ...bookFrame(A, 7).data, checksum: 5 } });
+  const waits: number[] = [];
+  for (let failure = 1; failure <= 7; failure++) {
+    socket.take();
+    mismatch();
+    let waited = 0;
+    for (await nextTurn(); socket.sent.length === 0; await nextTurn()) {
+      t.mock.timers.tick(100);
+      waited += 100;
+    }
+    waits.push(waited);
+  }
+  assert.deepEqual(waits, [0, 400, 800, 1600, 3200, 6400, 10_000]);
+  mismatch();
+  book.close();
+  socket.take();
+  t.mock.timers.tick(20_000);
+  await nextTurn();
+  assert.deepEqual(socket.take(), [], 'a closed book is not');
+});
+
+test('a connection that cannot be opened asks over HTTP why, and gives up when no retry can help', async (t) => {
+  let status = 503;
+  const seen: (string | undefined)[] = [];
+  const server = createServer(({ url, headers }, response) => {
+    seen.push(`${url} ${headers[AUTH_HEADER.API_KEY]}`);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end('{"error": "API key is revoked", "code": "API_KEY_UNAUTHORIZED"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const refused of [401, 403]) {
+    status = 503;
+    const { stream, sockets } = rig(t, { baseUrl, credentials: CREDENTIALS });
+    const user = stream.openUser();
+    sockets[0].lose();
+    while (sockets.length === 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    status = refused;
+    sockets[1].lose();
+    await assert.rejects(user.ready(), /API key is revoked/);
+    assert.equal(sockets.length, 2);
+  }
+  assert.deepEqual(seen, Array(4).fill('/v1/ws key-1'));
+});
