@@ -14,6 +14,8 @@ import { StreamProxy } from '../support/streamProxy.ts';
 import { StreamRig } from '../support/streamRig.ts';
 
 const SEED = 40;
+/** Far more than any fault needs to be seen. */
+const MOST_ROUNDS = 500;
 /** A loss is over within a few turns; silence is what its own test makes. */
 const TIMES = { firstRetryMs: 2, mostRetryMs: 20, silentAfterMs: 60_000 };
 
@@ -98,11 +100,15 @@ for (const verify of ['every', 'snapshots'] as const) {
       }
       if (percent > 97 && verify === 'every' && text.includes('"checksum"')) {
         changed++;
-        return text.replace(/("level":.*"token_quantity_atomic":")\d/, '$19');
+        return text.replace(/(?<="level":.*"token_quantity_atomic":")\d/, (digit) => String(9 - Number(digit)));
       }
       return text;
     };
-    for (let round = 0; round < 25; round++) {
+    const expected = verify === 'every' ? ['gap', 'connection', 'checksum'] : ['gap', 'connection'];
+    const causes = (): string[] => events.flat().flatMap((event) => (event.type === 'stale' ? [event.cause] : []));
+    // Which fault a client comes to see first depends on the threads: a line that is cut may hide the other two.
+    const isMissing = (): boolean => !expected.every((cause) => causes().includes(cause));
+    for (let round = 0; round < 25 || (round < MOST_ROUNDS && isMissing()); round++) {
       await rig.runBatches(10, 4);
       if (round % 3 === 2) proxy.cut();
       rig.clock.advance(5000);
@@ -115,10 +121,8 @@ for (const verify of ['every', 'snapshots'] as const) {
       assertShown(rig, index, book);
       assertContinuous(events[index]);
     }
-    assert.ok(lost > 5 && (verify !== 'every' || changed > 0), `seed ${SEED + 1}: ${lost} lost, ${changed} changed`);
-    const causes = new Set(events.flat().flatMap((event) => (event.type === 'stale' ? [event.cause] : [])));
-    assert.ok(causes.has('gap') && causes.has('connection'), [...causes].join());
-    if (verify === 'every') assert.ok(causes.has('checksum'), [...causes].join());
+    const seen = `seed ${SEED + 1}: ${lost} lost, ${changed} changed, ${causes().join()}`;
+    assert.ok(lost > 5 && !isMissing(), seen);
   });
 }
 

@@ -61,7 +61,7 @@ test('the replays of an address have a budget, and those of a key do not wait fo
   await askAsTrader();
   assert.ok(received <= ANONYMOUS.stockBytes + SLACK_BYTES, `${received} bytes`);
   t.diagnostic(`${SOCKETS} sockets asked ${ROUNDS} times for ${rig.shown().sequence} frames and got ${received} bytes`);
-  // What the last steps went over the stock is taken off this second, so the bound is of both together.
+  // The last steps may exceed the stock, and this second fills that first: only the sum is bounded.
   const stockAndSecondBytes = ANONYMOUS.stockBytes + ANONYMOUS.bytesPerSecond;
   rig.clock.advance(1000);
   await ask();
