@@ -4,7 +4,8 @@
  * rounds follow while there is time for a whole one. The first round is always whole, so that a short run leaves
  * nothing out.
  *
- *     --seed 7    seed of the first round; each round has the next one
+ *     --seed 7             seed of the first round; each round has the next one
+ *     --repeat-failed      repeats a file that failed; the round fails only if it fails again
  *
  * Ends with 1 when anything failed. Titles print the seed: `SOAK=on SEED=7 node shared/run.mjs --test <file>` does it
  * again.
@@ -14,11 +15,13 @@ import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
+import { passes } from './support/testRun.ts';
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    'repeat-failed': { type: 'boolean', default: false },
   },
 });
 
@@ -44,10 +47,10 @@ const FILES = [
 ];
 const MINUTE_MS = 60_000;
 
-/** @returns true if it ended with 0. */
-function run(args: readonly string[], env: Record<string, string> = {}): boolean {
-  const options = { cwd: ROOT, env: { ...process.env, ...env }, stdio: 'inherit' } as const;
-  return spawnSync(process.execPath, [...STRIPPED_BEFORE, ...args], options).status === 0;
+/** @returns true if no world diverged. */
+function simulates(minutes: number): boolean {
+  const args = [...STRIPPED_BEFORE, 'test/sim/main.ts', '--minutes', String(minutes)];
+  return spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }).status === 0;
 }
 
 const endMs = Date.now() + Number(values.minutes) * MINUTE_MS;
@@ -55,14 +58,14 @@ let failures = 0;
 for (let seed = Number(values.seed); seed === Number(values.seed) || Date.now() < endMs; seed++) {
   console.log(`\n== round with seed ${seed}`);
   const startMs = Date.now();
-  const flags = ['--test', '--test-concurrency=2', '--test-reporter=spec'];
-  if (!run([...flags, ...FILES], { SOAK: 'on', SEED: String(seed) })) failures++;
+  Object.assign(process.env, { SOAK: 'on', SEED: String(seed) });
+  if (!(await passes(FILES, { concurrency: 2, repeatsFailed: values['repeat-failed'] }))) failures++;
   const nowMs = Date.now();
   const roundMs = nowMs - startMs;
   const leftMs = Math.max(0, endMs - nowMs);
   // The simulator has what is left when another round would not end in time.
   const simulatorMs = leftMs < 2 * roundMs ? leftMs : roundMs;
-  if (!run(['test/sim/main.ts', '--minutes', String(simulatorMs / MINUTE_MS)])) failures++;
+  if (!simulates(simulatorMs / MINUTE_MS)) failures++;
 }
 console.log(failures === 0 ? '\nnothing failed' : `\n${failures} runs failed`);
 process.exit(failures === 0 ? 0 : 1);

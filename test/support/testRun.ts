@@ -1,0 +1,37 @@
+/**
+ * Runs test files like `node --test`, and repeats those that failed, one after the other. A file that passes then is
+ * unsteady: the run names it and goes on, because a commit is not refused for what a busy machine did to a test.
+ */
+import { once } from 'node:events';
+import { join, relative } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+type Options = { readonly concurrency: number; readonly repeatsFailed: boolean };
+
+/** @returns true if every file passed, at once or repeated */
+export async function passes(files: readonly string[], options: Options): Promise<boolean> {
+  const failed = await failedOf(files, options.concurrency);
+  if (failed.length === 0) return true;
+  if (!options.repeatsFailed) return false;
+  console.log(`\nrepeated alone: ${failed.join(', ')}`);
+  const failedAgain = await failedOf(failed, 1);
+  const unsteady = failed.filter((file) => !failedAgain.includes(file));
+  if (unsteady.length > 0) console.log(`\nunsteady, passed when repeated: ${unsteady.join(', ')}`);
+  return failedAgain.length === 0;
+}
+
+async function failedOf(files: readonly string[], concurrency: number): Promise<string[]> {
+  const failed = new Set<string>();
+  const paths = files.map((file) => join(ROOT, file));
+  const events = run({ files: paths, concurrency, execArgv: [...STRIPPED_BEFORE] });
+  events.on('test:fail', ({ file, name }) => failed.add(relative(ROOT, file ?? name)));
+  const text = events.compose(spec);
+  text.pipe(process.stdout, { end: false });
+  await once(text, 'end');
+  return [...failed];
+}
