@@ -6,12 +6,15 @@
  *   ACCOUNTS-1  Account indexes are dense from 1; 0 is the fee account and never a user.
  *   ACCOUNTS-2  A wallet belongs to exactly one account, for ever, also while it is not linked.
  *   ACCOUNTS-3  A wallet is linked as long as it has a grant for itself. A delegate's grant is of a linked wallet.
+ *   ACCOUNTS-4  An account, its first wallet, its referrer and what the caller keeps about it are one transaction. The
+ *               referrer is an older account, and never changes.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
 import { MAX_ACCOUNTS, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Grant, Grants } from './grants.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 export type User = {
   readonly index: number;
@@ -32,7 +35,8 @@ export type NewUser = {
   readonly displayName: string | null;
   readonly email: string | null;
   readonly role: string;
-  readonly referredBy: number | null;
+  /** As the person gave it; one that is no account's is ignored (RULES.md 14.74). */
+  readonly referralCode: string | null;
   readonly wallet: string | null;
 };
 
@@ -55,16 +59,20 @@ export class Accounts {
   /** They say who may sign for which wallet. */
   readonly grants: Grants;
   readonly #database: ControlDatabase;
+  readonly #changes: Changes;
   /** Position is the account index; position 0 stays empty. */
   readonly #users: (User | undefined)[] = [undefined];
   readonly #byId = new Map<string, User>();
   readonly #byReferralCode = new Map<string, User>();
+  /** The accounts that signed up with the code of an account, oldest first, by its index. */
+  readonly #referredBy = new Map<number, number[]>();
   readonly #ownerOfWallet = new Map<string, number>();
   readonly #insertUser;
   readonly #insertWallet;
 
-  constructor(database: ControlDatabase) {
+  constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#database = database;
+    this.#changes = changes;
     this.grants = new Grants(database);
     this.#insertUser = database.prepare<UserRow>(
       `INSERT INTO users (account_index, id, display_name, email, role, referral_code, referred_by, created_ms)
@@ -93,8 +101,9 @@ export class Accounts {
     return this.#byId.get(id);
   }
 
-  byReferralCode(code: string): User | undefined {
-    return this.#byReferralCode.get(code);
+  /** The account indexes of those who signed up with the code of this account, oldest first. */
+  referredBy(accountIndex: number): readonly number[] {
+    return this.#referredBy.get(accountIndex) ?? [];
   }
 
   idOf(accountIndex: number): string {
@@ -111,8 +120,11 @@ export class Accounts {
     return this.ownerOf(maker) === accountIndex ? this.grants.numberOf(maker, signer) : UNKNOWN_GRANT;
   }
 
-  /** The caller has checked that the wallet is free and the table is not full. */
-  create(fields: NewUser, nowMs: number): User {
+  /**
+   * Makes an account (ACCOUNTS-4). The caller has checked that the wallet is free and the table is not full, and
+   * answers once `durable` says so. `keep` writes into the same transaction what the caller knows of the person.
+   */
+  signUp(fields: NewUser, nowMs: number, keep: (user: User) => void = () => {}): User {
     assert(!this.isFull, 'ACCOUNTS-1: account indexes fit the balance cells');
     const user: User = {
       index: this.#users.length,
@@ -121,17 +133,25 @@ export class Accounts {
       email: fields.email,
       role: fields.role,
       referralCode: this.#freeReferralCode(),
-      referredBy: fields.referredBy,
+      referredBy: this.#referrer(fields.referralCode),
       createdMs: nowMs,
       wallets: [],
     };
-    const grant = this.#database.transaction(() => {
+    let grant: Grant | null = null;
+    const insert = this.#database.transaction(() => {
       this.#insertUser.run(toRow(user));
-      return fields.wallet === null ? null : this.#insertLink(fields.wallet, user);
-    })();
+      if (fields.wallet !== null) grant = this.#insertLink(fields.wallet, user);
+      keep(user);
+    });
+    this.#changes.write(insert);
     this.#add(user);
     if (grant !== null) this.#link(grant, user);
     return user;
+  }
+
+  /** Resolves when every account that `signUp` has made is on the disk. */
+  durable(): Promise<void> {
+    return this.#changes.durable();
   }
 
   /** Links a wallet that is free, or one of this user's that was removed. */
@@ -194,6 +214,16 @@ export class Accounts {
     this.#users.push(user);
     this.#byId.set(user.id, user);
     this.#byReferralCode.set(user.referralCode, user);
+    if (user.referredBy === null) return;
+    const referred = this.#referredBy.get(user.referredBy);
+    if (referred === undefined) this.#referredBy.set(user.referredBy, [user.index]);
+    else referred.push(user.index);
+  }
+
+  /** People copy codes by hand, so the case does not count, nor do spaces around it. */
+  #referrer(code: string | null): number | null {
+    if (code === null) return null;
+    return this.#byReferralCode.get(code.trim().toUpperCase())?.index ?? null;
   }
 
   #freeReferralCode(): string {

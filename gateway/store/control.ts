@@ -79,7 +79,7 @@ export function openControl(config: Config): Control {
     const shards = openShards(config, platform);
     const areNew = !platform.hasJournals;
     const contracts = new ContractStore(config, platform);
-    const accounts = new Accounts(database);
+    const accounts = new Accounts(database, changes);
     const idOf = (accountIndex: number): string => accounts.idOf(accountIndex);
     const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform));
     return {

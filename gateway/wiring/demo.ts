@@ -68,10 +68,11 @@ async function makeAccount({ stores, trading, clock }: Exchange, name: string): 
   const wallet = addressOf(privateKey);
   const nowMs = clock.nowMs();
   const { accounts, keys } = stores.control;
-  const user = accounts.create(
-    { displayName: name, email: null, role: 'market_maker', referredBy: null, wallet },
+  const user = accounts.signUp(
+    { displayName: name, email: null, role: 'market_maker', referralCode: null, wallet },
     nowMs,
   );
+  await accounts.durable();
   const { key, secret, passphrase } = keys.issue(
     user,
     {

@@ -111,7 +111,7 @@ describe('users', () => {
     ['an email without @', { email: 'ann' }, 'invalid email'],
     ['a role in capitals', { role: 'ADMIN' }, 'invalid role'],
     ['an unknown field', { wallet: 'x' }, 'unknown field: wallet'],
-    ['an unknown referral code', { referral_code: 'NOSUCHCODE' }, 'invalid referral_code'],
+    ['an empty referral code', { referral_code: '' }, 'invalid referral_code'],
     ['no object', [], 'invalid body'],
   ];
   for (const [what, body, message] of malformed) {
@@ -120,11 +120,12 @@ describe('users', () => {
     });
   }
 
-  test('a user signs up with the code of another', async () => {
+  test('RULES.md 14.74: a user signs up with the code of another; a code that is no account’s is ignored', async () => {
     const referrer = await server.adminRequest('POST', '/admin/users', {});
     const answer = await server.adminRequest('POST', '/admin/users', { referral_code: referrer.body.referral_code });
     assert.equal(answer.status, 201);
     assert.notEqual(answer.body.referral_code, referrer.body.referral_code);
+    assert.equal((await server.adminRequest('POST', '/admin/users', { referral_code: 'NOSUCHCODE' })).status, 201);
   });
 
   test('a wallet belongs to one account: linking it again is fine, for another account it is a conflict', async () => {

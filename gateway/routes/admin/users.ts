@@ -141,32 +141,29 @@ export function requireUser(call: UserCall, accounts: Accounts): User | null {
   return null;
 }
 
-function createUser(call: CallOf<typeof CREATE_USER>, { accounts, accountStates, clock }: AdminUserDeps): void {
+async function createUser(call: CallOf<typeof CREATE_USER>, deps: AdminUserDeps): Promise<void> {
+  const { accounts, accountStates, clock } = deps;
   const { body } = call;
   const wallet = body.wallet_address?.toLowerCase() ?? null;
   if (wallet !== null && accounts.ownerOf(wallet) !== 0) {
     refuseWallet(call);
     return;
   }
-  const referrer = body.referral_code === undefined ? undefined : accounts.byReferralCode(body.referral_code);
-  if (body.referral_code !== undefined && referrer === undefined) {
-    refuseField(call, 'referral_code', 'known');
-    return;
-  }
   if (accounts.isFull) {
     refuse(call, { row: ERRORS.CONFLICT, message: 'no more accounts fit' });
     return;
   }
-  const user = accounts.create(
+  const user = accounts.signUp(
     {
       displayName: body.display_name ?? null,
       email: body.email ?? null,
       role: body.role ?? DEFAULT_ROLE,
-      referredBy: referrer?.index ?? null,
+      referralCode: body.referral_code ?? null,
       wallet,
     },
     clock.nowMs(),
   );
+  await accounts.durable();
   ok(call, profileOf(user, accountStates), 201);
 }
 

@@ -27,8 +27,8 @@ function open(dataDir: string, masterKey?: Uint8Array): Control {
 function made(masterKey?: Uint8Array): { dataDir: string; keyId: string; token: string; journalKey: string } {
   const dataDir = temporaryDirectory();
   const control = open(dataDir, masterKey);
-  const user = control.accounts.create(
-    { displayName: null, email: null, role: 'user', referredBy: null, wallet: null },
+  const user = control.accounts.signUp(
+    { displayName: null, email: null, role: 'user', referralCode: null, wallet: null },
     1_790_000_000_000,
   );
   const policy = {

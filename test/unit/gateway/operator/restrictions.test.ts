@@ -39,8 +39,8 @@ function openDatabase(t: TestContext): ControlDatabase {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
   const accounts = new Accounts(database);
-  const user = accounts.create(
-    { displayName: null, email: null, role: 'user', referredBy: null, wallet: WALLET },
+  const user = accounts.signUp(
+    { displayName: null, email: null, role: 'user', referralCode: null, wallet: WALLET },
     NOW_MS,
   );
   accounts.addWallet(user, OTHER);

@@ -9,7 +9,7 @@ import { completeEventDetails, completeMarketDetails } from '../../../../gateway
 import { MarketCommands, type MarketStates } from '../../../../gateway/operator/markets.ts';
 import { parseConfig } from '../../../../gateway/process/config.ts';
 import { AccountStates } from '../../../../gateway/store/accountStates.ts';
-import { Accounts, type NewUser } from '../../../../gateway/store/accounts.ts';
+import { Accounts, type NewUser, type User } from '../../../../gateway/store/accounts.ts';
 import { ArmedSwitches } from '../../../../gateway/store/armedSwitches.ts';
 import { Catalog, type MarketDetails, type NewMarket } from '../../../../gateway/store/catalog.ts';
 import { type Control, openControl } from '../../../../gateway/store/control.ts';
@@ -46,7 +46,7 @@ function openDatabase(t: TestContext): ControlDatabase {
 }
 
 function newUser(wallet: string | null): NewUser {
-  return { displayName: null, email: null, role: 'user', referredBy: null, wallet };
+  return { displayName: null, email: null, role: 'user', referralCode: null, wallet };
 }
 
 function newMarket(fields: Partial<NewMarket> = {}): NewMarket {
@@ -112,7 +112,7 @@ describe('control.db', () => {
 describe('a trading timeout', () => {
   test('is in force after a restart, whatever ended or was cancelled before it (RULES.md 11.2)', (t) => {
     const database = openDatabase(t);
-    new Accounts(database).create(newUser(null), NOW_MS);
+    new Accounts(database).signUp(newUser(null), NOW_MS);
     const timeouts = new TradingTimeouts(database);
     const hourMs = 3_600_000;
     timeouts.startTimeout(1, 'custom', 1, NOW_MS);
@@ -126,7 +126,7 @@ describe('a trading timeout', () => {
 
   test('that was cancelled stays cancelled after a restart', (t) => {
     const database = openDatabase(t);
-    new Accounts(database).create(newUser(null), NOW_MS);
+    new Accounts(database).signUp(newUser(null), NOW_MS);
     const timeouts = new TradingTimeouts(database);
     const started = timeouts.startTimeout(1, '24h', 24, NOW_MS);
     assert.deepEqual(timeouts.cancelTimeout(1, NOW_MS + 1), started);
@@ -137,15 +137,15 @@ describe('a trading timeout', () => {
 describe('accounts', () => {
   test('indexes are dense from 1, and 0 owns every wallet that no user has linked', (t) => {
     const accounts = new Accounts(openDatabase(t));
-    assert.equal(accounts.create(newUser(WALLET_A), NOW_MS).index, 1);
-    assert.equal(accounts.create(newUser(null), NOW_MS).index, 2);
+    assert.equal(accounts.signUp(newUser(WALLET_A), NOW_MS).index, 1);
+    assert.equal(accounts.signUp(newUser(null), NOW_MS).index, 2);
     assert.equal(accounts.ownerOf(WALLET_A), 1);
     assert.equal(accounts.ownerOf(WALLET_B), 0);
   });
 
   test('a wallet signs for itself, a delegate for the wallet that named it and for no other', (t) => {
     const accounts = new Accounts(openDatabase(t));
-    const user = accounts.create(newUser(WALLET_A), NOW_MS);
+    const user = accounts.signUp(newUser(WALLET_A), NOW_MS);
     const delegate = `0x${'dd'.repeat(20)}`;
     accounts.addWallet(user, WALLET_B);
     accounts.addDelegate(WALLET_A, delegate);
@@ -157,10 +157,10 @@ describe('accounts', () => {
 
   test('a wallet that has an owner is never linked again', (t) => {
     const accounts = new Accounts(openDatabase(t));
-    accounts.create(newUser(WALLET_A), NOW_MS);
-    const other = accounts.create(newUser(null), NOW_MS);
+    accounts.signUp(newUser(WALLET_A), NOW_MS);
+    const other = accounts.signUp(newUser(null), NOW_MS);
     assert.throws(() => accounts.addWallet(other, WALLET_A), { message: /ACCOUNTS-2/ });
-    assert.throws(() => accounts.create(newUser(WALLET_A), NOW_MS));
+    assert.throws(() => accounts.signUp(newUser(WALLET_A), NOW_MS));
     assert.equal(accounts.count, 2);
     assert.equal(accounts.ownerOf(WALLET_A), 1);
   });
@@ -168,9 +168,15 @@ describe('accounts', () => {
   test('users, wallets in their order and delegates come back from the file', (t) => {
     const database = openDatabase(t);
     const before = new Accounts(database);
-    const referrer = before.create(newUser(null), NOW_MS);
-    const user = before.create(
-      { displayName: 'Ann', email: 'ann@example.org', role: 'desk', referredBy: referrer.index, wallet: WALLET_B },
+    const referrer = before.signUp(newUser(null), NOW_MS);
+    const user = before.signUp(
+      {
+        displayName: 'Ann',
+        email: 'ann@example.org',
+        role: 'desk',
+        referralCode: referrer.referralCode,
+        wallet: WALLET_B,
+      },
       NOW_MS + 1,
     );
     before.addWallet(user, WALLET_A);
@@ -178,9 +184,49 @@ describe('accounts', () => {
     const after = new Accounts(database);
     assert.deepEqual(after.byId(user.id), user);
     assert.deepEqual(after.byId(user.id)!.wallets, [WALLET_B, WALLET_A]);
-    assert.equal(after.byReferralCode(referrer.referralCode)!.id, referrer.id);
+    assert.deepEqual(
+      [after.byId(user.id)!.referredBy, after.referredBy(referrer.index)],
+      [referrer.index, [user.index]],
+    );
     assert.ok(after.grantOf(user.index, WALLET_A, WALLET_B) > 0);
     assert.equal(after.idOf(2), user.id);
+  });
+});
+
+describe('signing up', () => {
+  test('RULES.md 14.74: a code counts in any case; one that no account had before is ignored', (t) => {
+    const accounts = new Accounts(openDatabase(t));
+    const { referralCode } = accounts.signUp(newUser(null), NOW_MS);
+    const codes = [null, '', 'NOSUCHCODE', referralCode, ` ${referralCode.toLowerCase()}\n`];
+    const users = codes.map((code) => accounts.signUp({ ...newUser(null), referralCode: code }, NOW_MS));
+    assert.deepEqual(
+      users.map((user) => user.referredBy),
+      [null, null, null, 1, 1],
+    );
+    assert.deepEqual(accounts.referredBy(1), [5, 6]);
+    assert.deepEqual(accounts.referredBy(2), []);
+  });
+
+  test('ACCOUNTS-4: the account is there with all that is kept about it, or not at all', (t) => {
+    const database = openDatabase(t);
+    const accounts = new Accounts(database);
+    database.exec('CREATE TABLE kept (account_index INTEGER REFERENCES users (account_index))');
+    const referrer = accounts.signUp(newUser(null), NOW_MS);
+    const fields = { ...newUser(WALLET_A), referralCode: referrer.referralCode };
+    const keep = ({ index }: User) => void database.prepare('INSERT INTO kept VALUES (?)').run(index);
+    const fail = (user: User): void => {
+      keep(user);
+      throw new Error('failed');
+    };
+    assert.throws(() => accounts.signUp(fields, NOW_MS, fail), { message: 'failed' });
+    for (const found of [accounts, new Accounts(database)]) {
+      assert.deepEqual([found.count, found.ownerOf(WALLET_A), found.referredBy(1)], [1, 0, []]);
+    }
+    accounts.signUp(fields, NOW_MS, keep);
+    assert.deepEqual(database.prepare('SELECT * FROM kept').all(), [{ account_index: 2 }]);
+    for (const found of [accounts, new Accounts(database)]) {
+      assert.deepEqual([found.count, found.ownerOf(WALLET_A), found.referredBy(1)], [2, 2, [2]]);
+    }
   });
 });
 
@@ -188,7 +234,7 @@ describe('keys and secrets', () => {
   test('a key comes back with its secret and its policy', (t) => {
     const dataDir = temporaryDirectory();
     const before = open(dataDir);
-    const user = before.accounts.create(newUser(null), NOW_MS);
+    const user = before.accounts.signUp(newUser(null), NOW_MS);
     const { key, secret } = before.keys.issue(user, POLICY, NOW_MS + 5, NOW_MS);
     before.database.close();
     const after = open(dataDir);
@@ -202,7 +248,7 @@ describe('keys and secrets', () => {
   test('a revoked key stays known as revoked, also after a restart', (t) => {
     const dataDir = temporaryDirectory();
     const before = open(dataDir);
-    const { key } = before.keys.issue(before.accounts.create(newUser(null), NOW_MS), POLICY, null, NOW_MS);
+    const { key } = before.keys.issue(before.accounts.signUp(newUser(null), NOW_MS), POLICY, null, NOW_MS);
     before.keys.revoke(key.keyId, NOW_MS);
     before.keys.revoke(key.keyId, NOW_MS + 1);
     assert.ok(before.keys.find(key.keyId)!.revoked);
@@ -216,7 +262,7 @@ describe('keys and secrets', () => {
     const dataDir = temporaryDirectory();
     const control = open(dataDir);
     t.after(() => control.database.close());
-    const issued = control.keys.issue(control.accounts.create(newUser(null), NOW_MS), POLICY, null, NOW_MS);
+    const issued = control.keys.issue(control.accounts.signUp(newUser(null), NOW_MS), POLICY, null, NOW_MS);
     const bytes = Buffer.concat(readdirSync(dataDir).map((name) => readFileSync(join(dataDir, name))));
     assert.ok(bytes.includes(issued.key.keyId));
     const secrets = [issued.secret, issued.passphrase, control.adminToken.token];
@@ -493,7 +539,7 @@ describe('fund movements', () => {
 
   test('a movement takes its room when it is sent if it is a deposit, and gives it back if it is refused', (t) => {
     const database = openDatabase(t);
-    new Accounts(database).create(newUser(null), NOW_MS);
+    new Accounts(database).signUp(newUser(null), NOW_MS);
     const movements = new Movements(database);
     const room = (): number[] => {
       const restarted = new Movements(database);
@@ -564,7 +610,7 @@ function engineOf(code: number) {
 function fundingWith(t: TestContext, codes: number[]) {
   const database = openDatabase(t);
   const accounts = new Accounts(database);
-  for (let count = 0; count < 2; count++) accounts.create(newUser(null), NOW_MS);
+  for (let count = 0; count < 2; count++) accounts.signUp(newUser(null), NOW_MS);
   const movements = new Movements(database);
   /** The references that were sent. */
   const sent: string[] = [];

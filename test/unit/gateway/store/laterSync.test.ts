@@ -14,8 +14,8 @@ const FULL = 2;
 function open(t: TestContext) {
   const path = join(temporaryDirectory(), 'control.db');
   const database = openControlDatabase(path);
-  new Accounts(database).create(
-    { displayName: null, email: null, role: 'user', referredBy: null, wallet: null },
+  new Accounts(database).signUp(
+    { displayName: null, email: null, role: 'user', referralCode: null, wallet: null },
     NOW_MS,
   );
   /** Syncs that were asked for and are not over yet. */

@@ -8,12 +8,12 @@ import { PublicProfiles } from '../../../../gateway/store/publicProfiles.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const secret = Buffer.alloc(32, 7);
-const NEW_USER = { displayName: null, email: null, role: 'user', referredBy: null, wallet: null };
+const NEW_USER = { displayName: null, email: null, role: 'user', referralCode: null, wallet: null };
 
 function open() {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   const accounts = new Accounts(database);
-  const users = [accounts.create(NEW_USER, 1), accounts.create(NEW_USER, 2)];
+  const users = [accounts.signUp(NEW_USER, 1), accounts.signUp(NEW_USER, 2)];
   const make = () => new PublicProfiles(database, new Pseudonyms(secret), (account) => accounts.idOf(account));
   return { database, users, make };
 }

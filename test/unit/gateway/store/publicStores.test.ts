@@ -15,8 +15,8 @@ const NOON_MS = 500_000 * HOUR_MS;
 function openDatabase(t: TestContext): ControlDatabase {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
-  const user = { wallet: null, displayName: null, email: null, role: 'user', referredBy: null };
-  for (let account = 1; account <= 3; account++) new Accounts(database).create(user, 0);
+  const user = { wallet: null, displayName: null, email: null, role: 'user', referralCode: null };
+  for (let account = 1; account <= 3; account++) new Accounts(database).signUp(user, 0);
   return database;
 }
 

@@ -28,8 +28,8 @@ const BOB = `0x${'b2'.repeat(20)}`;
 function openDatabase(t: TestContext): ControlDatabase {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
-  const user = { wallet: null, displayName: null, email: null, role: 'user', referredBy: null };
-  for (let account = 1; account <= 3; account++) new Accounts(database).create(user, NOW_MS);
+  const user = { wallet: null, displayName: null, email: null, role: 'user', referralCode: null };
+  for (let account = 1; account <= 3; account++) new Accounts(database).signUp(user, NOW_MS);
   return database;
 }
 

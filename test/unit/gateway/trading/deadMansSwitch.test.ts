@@ -85,8 +85,8 @@ function scene(t: TestContext): Scene {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
   const accounts = new Accounts(database);
-  const user = { displayName: null, email: null, role: 'user', referredBy: null, wallet: null };
-  for (let index = 0; index < 3; index++) accounts.create(user, 0);
+  const user = { displayName: null, email: null, role: 'user', referralCode: null, wallet: null };
+  for (let index = 0; index < 3; index++) accounts.signUp(user, 0);
   return new Scene(database);
 }
 

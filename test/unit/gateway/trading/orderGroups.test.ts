@@ -27,8 +27,8 @@ class Rig {
   constructor(t: TestContext) {
     this.database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
     t.after(() => this.database.close());
-    const user = { wallet: null, displayName: null, email: null, role: 'user', referredBy: null };
-    this.account = new Accounts(this.database).create(user, 0).index;
+    const user = { wallet: null, displayName: null, email: null, role: 'user', referralCode: null };
+    this.account = new Accounts(this.database).signUp(user, 0).index;
   }
 
   /** As after a start: what is in control.db is all that is known. */

@@ -16,8 +16,8 @@ const HOUR_MS = 3_600_000;
 function rig(t: TestContext) {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
-  const user = { wallet: null, displayName: null, email: null, role: 'user', referredBy: null };
-  new Accounts(database).create(user, NOW_MS);
+  const user = { wallet: null, displayName: null, email: null, role: 'user', referralCode: null };
+  new Accounts(database).signUp(user, NOW_MS);
   const clock = new ManualClock(NOW_MS);
   const routes = tradingTimeoutRoutes({ tradingTimeouts: new TradingTimeouts(database), clock });
   const ask = async (method: string, path: string, body?: object) => {
