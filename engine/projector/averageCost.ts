@@ -5,14 +5,23 @@
  *   realized - cost = USDC received - USDC paid, at every moment.
  *
  * Buying pays its fee in tokens, so the same cost is spread over fewer of them; selling receives its USDC less the fee.
+ *
+ * The average entry price (RULES.md 14.22) is what tokens cost before fees, so it cannot be had from cost and quantity.
+ * It is kept as a number of its own, which only opening changes: a price computed from a cost and a number of tokens
+ * that were both rounded would move a little with every sale.
  */
 import { assert } from '../../shared/base/assert.ts';
+
+const MILLI = 1000n;
+const ATTO = 10n ** 18n;
 
 export type Holding = {
   /** Negative where tokens are owed. */
   quantityAtomic: bigint;
-  /** The tokens that were bought before fees, of those that are held. */
-  grossAtomic: bigint;
+  /** The weight of that price: the tokens that are held as they were before fees, in thousandths. Not negative. */
+  grossMilli: bigint;
+  /** The average entry price, in 10^-18 USDC per token; of the tokens held last where none are. */
+  entryAtto: bigint;
   costMicro: bigint;
   realizedMicro: bigint;
 };
@@ -40,14 +49,31 @@ export function exchange(holding: Holding, netAtomic: bigint, grossAtomic: bigin
     open(holding, netAtomic + held, grossAtomic - grossOfClosing, paidMicro - paidForClosing);
   }
   assert(
-    holding.quantityAtomic !== 0n || (holding.costMicro === 0n && holding.grossAtomic === 0n),
+    holding.quantityAtomic !== 0n || (holding.costMicro === 0n && holding.grossMilli === 0n),
     'POSITIONROWS-2: what is not held has no cost',
   );
 }
 
+/**
+ * The quantity is another one: tokens have come or gone by other ways than those that are known. They change neither
+ * what was realized nor the average entry price, and what comes into an empty position cost nothing.
+ */
+export function correct(holding: Holding, quantityAtomic: bigint): void {
+  const held = holding.quantityAtomic;
+  const isSameSide = held !== 0n && quantityAtomic !== 0n && held > 0n === quantityAtomic > 0n;
+  if (!isSameSide) holding.entryAtto = 0n;
+  holding.costMicro = isSameSide ? (holding.costMicro * quantityAtomic) / held : 0n;
+  holding.grossMilli = isSameSide ? (holding.grossMilli * quantityAtomic) / held : size(quantityAtomic) * MILLI;
+  holding.quantityAtomic = quantityAtomic;
+}
+
 function open(holding: Holding, netAtomic: bigint, grossAtomic: bigint, paidMicro: bigint): void {
+  const openingMilli = size(grossAtomic) * MILLI;
+  const grossMilli = holding.grossMilli + openingMilli;
+  const worth = holding.entryAtto * holding.grossMilli + size(paidMicro) * MILLI * ATTO;
+  holding.entryAtto = (worth + grossMilli / 2n) / grossMilli;
+  holding.grossMilli = grossMilli;
   holding.quantityAtomic += netAtomic;
-  holding.grossAtomic += grossAtomic;
   holding.costMicro += paidMicro;
 }
 
@@ -56,7 +82,7 @@ function close(holding: Holding, netAtomic: bigint, paidMicro: bigint): void {
   const leaving = size(netAtomic);
   const leavingMicro = (holding.costMicro * leaving) / held;
   holding.quantityAtomic += netAtomic;
-  holding.grossAtomic -= (holding.grossAtomic * leaving) / held;
+  holding.grossMilli -= (holding.grossMilli * leaving) / held;
   holding.costMicro -= leavingMicro;
   holding.realizedMicro -= paidMicro + leavingMicro;
 }

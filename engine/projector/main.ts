@@ -1,10 +1,11 @@
 /**
  * Entry point of the projector thread. It may end at any moment: a batch is in read.db with its cursor or not at all.
  */
-import { receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
-import type { ProjectorOptions, ProjectorPort } from '../../shared/wire/threads.ts';
+import type { ProjectorMessage, ProjectorOptions, ProjectorPort } from '../../shared/wire/threads.ts';
 import { ShardKey } from '../journal/shardKey.ts';
+import type { CatalogSource } from './catalog.ts';
 import { BATCH_ROWS, Projector } from './projector.ts';
 
 /** Bounds the harm of a wake-up that is lost. */
@@ -26,9 +27,12 @@ stepBack(NICE_FOLLOWER);
 const options = workerData as ProjectorOptions & ProjectorPort;
 const { catalogPort } = options;
 // The loop below never ends a turn, so the port's events would never come.
-const projector = new Projector(await ShardKey.forAll(options), {
+const catalog: CatalogSource = {
   ask: (question) => catalogPort.postMessage(question),
   receive: () => receiveMessageOnPort(catalogPort)?.message ?? null,
+};
+const projector = new Projector(await ShardKey.forAll(options), catalog, (difference) => {
+  parentPort?.postMessage({ difference } satisfies ProjectorMessage);
 });
 const { progress } = projector;
 for (;;) {

@@ -6,21 +6,22 @@
  * tokens of a decided market are gone: claims and settlements remove losing tokens as well, which pay nothing.
  *
  * Invariants:
- *   POSITIONROWS-1  The quantity is what the engine says that the account has, available and reserved.
+ *   POSITIONROWS-1  The quantity is what the engine says that the account has, available and reserved. Where the fills
+ *                give another one, which only a bug or a lost record can cause, the engine is right: a difference is
+ *                reported, and the position goes on with the engine's quantity.
  *   POSITIONROWS-2  What is not held has no cost.
  *   POSITIONROWS-3  After `flush` every row agrees with memory, which is a cache of rows: a flush may empty it.
  *   POSITIONROWS-4  A position has a row in position_hours and position_days for each hour and day in which it changed,
  *                of those that are kept, with the quantity before the first change.
  */
 import type Database from 'better-sqlite3';
-import { assert } from '../../shared/base/assert.ts';
 import { FEE_ACCOUNT, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { mulSafe } from '../../shared/base/int.ts';
 import { payoutMicro } from '../../shared/base/payout.ts';
 import { bucketOf, DAY_MS, HOUR_MS } from '../../shared/tables/buckets.ts';
 import { POSITION_DAYS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
 import { type RowOf, select } from '../../shared/tables/table.ts';
-import { exchange, type Holding } from './averageCost.ts';
+import { correct, exchange, type Holding } from './averageCost.ts';
 import type { OpenOrder, RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 import { type AccountStats, DAYS_KEPT_MS, HOURS_KEPT_MS } from './statsAccounts.ts';
@@ -29,12 +30,25 @@ import { type AccountStats, DAYS_KEPT_MS, HOURS_KEPT_MS } from './statsAccounts.
 const MOST_CACHED = 200_000;
 const ALL = select(POSITIONS, ...(Object.keys(POSITIONS.columns) as (keyof typeof POSITIONS.columns)[]));
 
+/** POSITIONROWS-1 */
+export type PositionDifference = {
+  readonly account: number;
+  readonly market: number;
+  readonly outcome: number;
+  readonly shard: number;
+  readonly shardSequence: number;
+  readonly foundAtomic: string;
+  readonly engineAtomic: string;
+};
+export type OnDifference = (difference: PositionDifference) => void;
+
 type Position = Holding & {
   readonly account: number;
   readonly market: number;
   readonly outcome: number;
   /** 0 while there is no row. */
   changedMs: number;
+  isPaid: boolean;
   isDirty: boolean;
 };
 
@@ -43,6 +57,7 @@ type PositionRow = Record<keyof RowOf<typeof POSITIONS>, bigint>;
 
 export class PositionProjection {
   readonly #accounts: AccountStats;
+  readonly #onDifference: OnDifference;
   readonly #cached = new Map<number, Position>();
   readonly #dirty: Position[] = [];
   readonly #select: Database.Statement<[number, number, number], PositionRow>;
@@ -52,8 +67,9 @@ export class PositionProjection {
   readonly #pruneHours: Database.Statement<[number, number, number, number]>;
   readonly #pruneDays: Database.Statement<[number, number, number, number]>;
 
-  constructor(db: Database.Database, accounts: AccountStats) {
+  constructor(db: Database.Database, accounts: AccountStats, onDifference: OnDifference) {
     this.#accounts = accounts;
+    this.#onDifference = onDifference;
     this.#select = db
       .prepare<[number, number, number], PositionRow>(
         `SELECT ${ALL.sql} FROM positions WHERE account = ? AND market = ? AND outcome = ?`,
@@ -102,25 +118,32 @@ export class PositionProjection {
     record: RecordContext,
   ): void {
     if (account === FEE_ACCOUNT) return;
-    if (payoutYesPpm === null) {
-      assert(
-        this.#agrees(account, market, OUTCOME.YES, yesAtomic),
-        'POSITIONROWS-1: as many Yes tokens as the engine has',
-      );
-      assert(
-        this.#agrees(account, market, OUTCOME.NO, noAtomic),
-        'POSITIONROWS-1: as many No tokens as the engine has',
-      );
-      return;
-    }
-    if (yesAtomic !== 0 || noAtomic !== 0) return;
+    if (payoutYesPpm !== null && yesAtomic === 0 && noAtomic === 0) this.#paid(account, market, payoutYesPpm, record);
+    this.#agree(account, market, OUTCOME.YES, yesAtomic, record);
+    this.#agree(account, market, OUTCOME.NO, noAtomic, record);
+  }
+
+  /** The account's tokens of a decided market are gone. */
+  #paid(account: number, market: number, payoutYesPpm: number, record: RecordContext): void {
     const yes = Number(this.#position(account, market, OUTCOME.YES).quantityAtomic);
     const no = Number(this.#position(account, market, OUTCOME.NO).quantityAtomic);
     // Rounded once for both (RULES.md 3.4); what Yes alone would not pay is counted for No.
     const paid = payoutMicro(yes, no, payoutYesPpm);
     const paidForYes = payoutMicro(yes, 0, payoutYesPpm);
-    if (yes !== 0) this.#exchange(account, market, OUTCOME.YES, -yes, -yes, no === 0 ? -paid : -paidForYes, record);
-    if (no !== 0) this.#exchange(account, market, OUTCOME.NO, -no, -no, yes === 0 ? -paid : paidForYes - paid, record);
+    if (yes !== 0) this.#pay(account, market, OUTCOME.YES, yes, no === 0 ? paid : paidForYes, record);
+    if (no !== 0) this.#pay(account, market, OUTCOME.NO, no, yes === 0 ? paid : paid - paidForYes, record);
+  }
+
+  #pay(
+    account: number,
+    market: number,
+    outcome: number,
+    atomic: number,
+    paidMicro: number,
+    record: RecordContext,
+  ): void {
+    this.#exchange(account, market, outcome, -atomic, -atomic, -paidMicro, record);
+    this.#position(account, market, outcome).isPaid = true;
   }
 
   flush(): void {
@@ -131,9 +154,11 @@ export class PositionProjection {
         market: position.market,
         outcome: position.outcome,
         quantity_atomic: position.quantityAtomic,
-        gross_atomic: position.grossAtomic,
+        gross_milli: position.grossMilli,
+        entry_atto: position.entryAtto,
         cost_micro: position.costMicro,
         realized_micro: position.realizedMicro,
+        is_paid: position.isPaid ? 1 : 0,
         changed_ms: position.changedMs,
       });
     }
@@ -160,9 +185,17 @@ export class PositionProjection {
     this.#accounts.earned(account, position.realizedMicro - realizedMicro, position.costMicro - costMicro, record);
   }
 
-  #agrees(account: number, market: number, outcome: number, atomic: number): boolean {
-    const cached = this.#cached.get(keyOf(account, market, outcome));
-    return cached === undefined || cached.quantityAtomic === BigInt(atomic);
+  /** POSITIONROWS-1, of a position in memory: of one that is not, nothing has happened since it was read or written. */
+  #agree(account: number, market: number, outcome: number, atomic: number, record: RecordContext): void {
+    const position = this.#cached.get(keyOf(account, market, outcome));
+    if (position === undefined || Number(position.quantityAtomic) === atomic) return;
+    const { shard, shardSequence, timeMs } = record;
+    const { costMicro, quantityAtomic: foundAtomic } = position;
+    const found = { foundAtomic: String(foundAtomic), engineAtomic: String(atomic) };
+    this.#onDifference({ account, market, outcome, shard, shardSequence, ...found });
+    this.#touch(position, timeMs);
+    correct(position, BigInt(atomic));
+    this.#accounts.earned(account, 0n, position.costMicro - costMicro, record);
   }
 
   #position(account: number, market: number, outcome: number): Position {
@@ -182,10 +215,12 @@ export class PositionProjection {
       market,
       outcome,
       quantityAtomic: row?.quantity_atomic ?? 0n,
-      grossAtomic: row?.gross_atomic ?? 0n,
+      grossMilli: row?.gross_milli ?? 0n,
+      entryAtto: row?.entry_atto ?? 0n,
       costMicro: row?.cost_micro ?? 0n,
       realizedMicro: row?.realized_micro ?? 0n,
       changedMs: Number(row?.changed_ms ?? 0),
+      isPaid: row?.is_paid === 1n,
       isDirty: false,
     };
   }

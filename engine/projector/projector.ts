@@ -28,6 +28,7 @@ import { CatalogProjection, type CatalogSource } from './catalog.ts';
 import { KeyProjection } from './keys.ts';
 import { MarketProjection } from './markets.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
+import type { OnDifference, PositionDifference } from './positions.ts';
 import { PrivateTail } from './privateTail.ts';
 import { Cursors, clearReadDb, openReadDb } from './readDb.ts';
 import { Stats } from './stats.ts';
@@ -47,6 +48,7 @@ export class Projector {
   /** By shard; null until the shard has recovered and its journal was found to continue read.db. */
   readonly #readers: (JournalReader | null)[];
   readonly #catalog: CatalogSource | null;
+  readonly #onDifference: OnDifference;
   readonly #follow: (shard: number, reader: JournalReader, rows: number) => void;
   readonly #visit: RowVisitor;
   /** By shard: the last committed sequence at the step before. */
@@ -55,8 +57,16 @@ export class Projector {
   #state: ReadState;
   #catalogHasMore = false;
 
-  /** @param catalog null: the catalogue is not followed, and nothing is listed */
-  constructor(options: Keyed<ProjectorOptions>, catalog: CatalogSource | null = null) {
+  /**
+   * @param catalog null: the catalogue is not followed, and nothing is listed
+   * @param onDifference called where the read model was wrong (POSITIONROWS-1); by default that is an error
+   */
+  constructor(
+    options: Keyed<ProjectorOptions>,
+    catalog: CatalogSource | null = null,
+    onDifference: OnDifference = endOnDifference,
+  ) {
+    this.#onDifference = onDifference;
     this.progress = new Progress(options.progress);
     assert(this.progress.shards === options.journalPaths.length, 'projector: one journal per shard');
     this.#journalPaths = options.journalPaths;
@@ -64,7 +74,7 @@ export class Projector {
     this.#db = openReadDb(options.readDbPath);
     this.#readers = options.journalPaths.map(() => null);
     this.#committedBefore = options.journalPaths.map(() => 0);
-    this.#state = new ReadState(this.#db, options.journalPaths.length);
+    this.#state = new ReadState(this.#db, options.journalPaths.length, onDifference);
     this.#catalog = catalog;
     this.#askForCatalog();
     this.#visit = ({ sequence, timeMs, command, events }) => {
@@ -159,7 +169,7 @@ export class Projector {
 
   #rebuild(): void {
     clearReadDb(this.#db);
-    this.#state = new ReadState(this.#db, this.#readers.length);
+    this.#state = new ReadState(this.#db, this.#readers.length, this.#onDifference);
     assert(
       this.#state.heads.every(({ sequence }) => sequence === 0),
       'PROJECTOR-2: an emptied read.db follows the journals from their start',
@@ -256,6 +266,10 @@ export class Projector {
   }
 }
 
+function endOnDifference(difference: PositionDifference): never {
+  throw new Error(`POSITIONROWS-1: the engine has another quantity: ${JSON.stringify(difference)}`);
+}
+
 /** The projector's memory of read.db. It is made again when read.db is. */
 class ReadState {
   readonly catalog: CatalogProjection;
@@ -268,7 +282,7 @@ class ReadState {
   readonly stats: Stats;
   readonly privateTail: PrivateTail;
 
-  constructor(db: Database.Database, shards: number) {
+  constructor(db: Database.Database, shards: number, onDifference: OnDifference) {
     this.catalog = new CatalogProjection(db);
     this.cursors = new Cursors(db);
     this.heads = Array.from({ length: shards }, (_, shard) => this.cursors.load(shard));
@@ -276,7 +290,7 @@ class ReadState {
     this.markets = new MarketProjection(db);
     this.orders = new OrderProjection(db, shards);
     this.trades = new TradeProjection(db);
-    this.stats = new Stats(db, shards);
+    this.stats = new Stats(db, shards, onDifference);
     this.privateTail = new PrivateTail(db);
   }
 }

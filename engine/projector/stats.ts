@@ -11,7 +11,7 @@ import { NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
 import type { OpenOrder, RecordContext } from './orders.ts';
-import { PositionProjection } from './positions.ts';
+import { type OnDifference, PositionProjection } from './positions.ts';
 import { AccountStats } from './statsAccounts.ts';
 import { ExchangeStats } from './statsExchange.ts';
 import { MarketStats } from './statsMarkets.ts';
@@ -22,10 +22,10 @@ export class Stats {
   readonly #positions: PositionProjection;
   readonly #exchange: ExchangeStats;
 
-  constructor(db: Database.Database, shards: number) {
+  constructor(db: Database.Database, shards: number, onDifference: OnDifference) {
     this.#markets = new MarketStats(db);
     this.#accounts = new AccountStats(db);
-    this.#positions = new PositionProjection(db, this.#accounts);
+    this.#positions = new PositionProjection(db, this.#accounts, onDifference);
     this.#exchange = new ExchangeStats(db, shards);
   }
 

@@ -34,6 +34,8 @@ type MetricsSources = {
   readonly controlReserveBytes: () => number;
   /** The answers of idempotency keys that are stored. */
   readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
+  /** Positions of the read model that had to be corrected. */
+  readonly positionDifferences: () => number;
 };
 
 type Labels = Record<string, string | number>;
@@ -52,7 +54,11 @@ export class Metrics {
     this.#shards(sources);
     this.#switches(sources.deadMansSwitch);
     this.#states(sources);
-    const { keptAnswers } = sources;
+    const { keptAnswers, positionDifferences } = sources;
+    const corrected = 'Positions of which the read model had another quantity than the engine. Above 0 is a bug.';
+    this.#counter('exchange_position_differences_total', corrected, [], (observe) => {
+      observe({}, positionDifferences());
+    });
     const rows = 'Answers kept for idempotency keys, of all accounts.';
     this.#gauge('exchange_kept_answers', rows, [], (observe) => observe({}, keptAnswers().rows));
     this.#gauge('exchange_kept_answers_bytes', 'Their bytes.', [], (observe) => observe({}, keptAnswers().bytes));

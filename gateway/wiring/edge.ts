@@ -228,6 +228,7 @@ export class Edge {
       isDiskLow: () => this.disk.isLow,
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
+      positionDifferences: () => threads.positionDifferences,
     });
   }
 

@@ -74,6 +74,10 @@ export class EngineThreads {
     });
   }
 
+  get positionDifferences(): number {
+    return this.#followers.positionDifferences;
+  }
+
   /** Resolves when every shard is READY. */
   ready(): Promise<void> {
     return this.shards.ready();

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import type { ProjectorOptions, ProjectorPort, SnapshotOptions } from '../../shared/wire/threads.ts';
+import type { ProjectorMessage, ProjectorOptions, ProjectorPort, SnapshotOptions } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { CatalogFeed } from './catalogFeed.ts';
@@ -15,8 +15,12 @@ type JournalFollowersOptions = ProjectorOptions &
 
 /** A stop waits at most this long for last snapshots, which shorten the next start; its other steps need time too. */
 const LAST_SNAPSHOT_MS = 4000;
+/** Differences that the log has; a metric counts all of them. */
+const MOST_LOGGED = 20;
 
 export class JournalFollowers {
+  /** Positions that the projector has corrected since the start. */
+  positionDifferences = 0;
   readonly #log: Logger;
   readonly #projector: SupervisedThread;
   readonly #snapshots: SupervisedThread;
@@ -42,12 +46,21 @@ export class JournalFollowers {
     await Promise.all([this.#snapshots.terminate(), this.#projector.terminate()]);
   }
 
+  /** Of the two threads only the projector sends anything. */
+  #differs({ difference }: ProjectorMessage): void {
+    this.positionDifferences++;
+    if (this.positionDifferences > MOST_LOGGED) return;
+    const found = 'the read model had another quantity than the engine: a position was corrected, report this as a bug';
+    this.#log.error({ difference }, found);
+  }
+
   #supervise(name: string, prepare: () => { entry: string; options: WorkerOptions }): SupervisedThread {
     return new SupervisedThread({
       name,
       launch: () => {
         const { entry, options } = prepare();
-        return new Worker(new URL(entry, import.meta.url), { ...options, name });
+        const worker = new Worker(new URL(entry, import.meta.url), { ...options, name });
+        return worker.on('message', (message: ProjectorMessage) => this.#differs(message));
       },
       onEnd: (error) => {
         if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);

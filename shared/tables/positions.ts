@@ -14,10 +14,14 @@ export const POSITIONS = table(
   {
     ...KEY,
     quantity_atomic: BIG_INTEGER,
-    /** The tokens that are held as they were before fees: the average entry price is cost / gross. */
-    gross_atomic: BIG_INTEGER,
+    /** The weight of the average entry price: tokens before fees, of those that are held, in thousandths. */
+    gross_milli: BIG_INTEGER,
+    /** The average entry price, in 10^-18 USDC per token. */
+    entry_atto: BIG_INTEGER,
     cost_micro: BIG_INTEGER,
     realized_micro: BIG_INTEGER,
+    /** 1 once tokens were turned into what they pay, by a claim or by the settlement. */
+    is_paid: INTEGER,
     /** Of the record that changed the position last. */
     changed_ms: INTEGER,
   },

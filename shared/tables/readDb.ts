@@ -22,7 +22,7 @@ import { MARKET_DAYS, MARKET_HOURS, MARKET_STATS, PRICE_POINTS } from './statsMa
 import { TRADES } from './trades.ts';
 
 /** A new number for every change of the schema, or of what the projector writes into it. */
-export const READ_DB_VERSION = 13;
+export const READ_DB_VERSION = 14;
 
 /** A table follows those it references. */
 const TABLES: readonly { readonly schema: string }[] = [

@@ -46,6 +46,7 @@ function sources() {
     isDiskLow: () => true,
     controlReserveBytes: () => 81,
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
+    positionDifferences: () => 93,
   };
 }
 
@@ -96,6 +97,7 @@ test('each number is under its name, with its labels', async () => {
     exchange_control_reserve_bytes: 81,
     exchange_kept_answers: 91,
     exchange_kept_answers_bytes: 92,
+    exchange_position_differences_total: 93,
   };
   for (const [name, value] of Object.entries(expected)) assert.equal(samples[name], value, name);
   assert.equal(samples['exchange_shard_ready{shard="2"}'], undefined);

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Database from 'better-sqlite3';
+import { type PositionDifference, PositionProjection } from '../../../../engine/projector/positions.ts';
+import { AccountStats } from '../../../../engine/projector/statsAccounts.ts';
+import { FEE_ACCOUNT, MOVEMENT, OUTCOME } from '../../../../shared/base/codes.ts';
+import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
+
+const ANN = 7;
+const MARKET = 3;
+const record = { shard: 1, shardSequence: 42, timeMs: 5_000_000 };
+const SET = 10_000_000;
+
+/** A read model with a set of ten that Ann has split. */
+function split() {
+  const db = new Database(':memory:').defaultSafeIntegers();
+  db.exec(READ_DB_SCHEMA);
+  const accounts = new AccountStats(db);
+  const differences: PositionDifference[] = [];
+  const positions = new PositionProjection(db, accounts, (difference) => differences.push(difference));
+  positions.convert(ANN, MARKET, MOVEMENT.SPLIT, SET, record);
+  const rows = (): unknown[][] => {
+    positions.flush();
+    accounts.flush();
+    const columns = 'outcome, quantity_atomic, cost_micro, realized_micro, is_paid';
+    return db.prepare<[], unknown[]>(`SELECT ${columns} FROM positions ORDER BY outcome`).raw().all();
+  };
+  const costs = () => db.prepare('SELECT cost_micro FROM account_stats').pluck().all();
+  return { positions, differences, rows, costs };
+}
+
+test('POSITIONROWS-1: the engine is right about quantities: a difference is reported once, and corrected', () => {
+  const { positions, differences, rows, costs } = split();
+  positions.holds(ANN, MARKET, 4_000_000, SET, null, record);
+  assert.deepEqual(differences, [
+    {
+      account: ANN,
+      market: MARKET,
+      outcome: OUTCOME.YES,
+      shard: 1,
+      shardSequence: 42,
+      foundAtomic: '10000000',
+      engineAtomic: '4000000',
+    },
+  ]);
+  positions.holds(ANN, MARKET, 4_000_000, SET, null, record);
+  assert.equal(differences.length, 1);
+  assert.deepEqual(rows(), [
+    [0n, 4_000_000n, 2_000_000n, 0n, 0n],
+    [1n, 10_000_000n, 5_000_000n, 0n, 0n],
+  ]);
+  assert.deepEqual(costs(), [7_000_000n], 'the sums of the account follow');
+  positions.convert(ANN, MARKET, MOVEMENT.MERGE, 4_000_000, record);
+  positions.holds(ANN, MARKET, 0, 6_000_000, null, record);
+  assert.equal(differences.length, 1);
+  assert.deepEqual(rows()[0], [0n, 0n, 0n, 0n, 0n]);
+});
+
+test('POSITIONROWS-1: in a decided market too; the fee account has no positions', () => {
+  const { positions, differences } = split();
+  positions.holds(ANN, MARKET, SET, SET, 1_000_000, record);
+  positions.holds(FEE_ACCOUNT, MARKET, 5, 5, null, record);
+  assert.deepEqual(differences, []);
+  positions.holds(ANN, MARKET, SET, 1, 1_000_000, record);
+  assert.deepEqual(
+    differences.map(({ outcome, engineAtomic }) => [outcome, engineAtomic]),
+    [[OUTCOME.NO, '1']],
+  );
+});
+
+test('positions whose tokens were paid are known, those that were merged before are none', () => {
+  const { positions, differences, rows } = split();
+  positions.holds(ANN, MARKET, SET, SET, 333_333, record);
+  positions.holds(ANN, MARKET, 0, 0, 333_333, record);
+  // 10 Yes pay 3.333330 and 10 No 6.666670; each cost 5.
+  assert.deepEqual(rows(), [
+    [0n, 0n, 0n, -1_666_670n, 1n],
+    [1n, 0n, 0n, 1_666_670n, 1n],
+  ]);
+  const merged = split();
+  merged.positions.convert(ANN, MARKET, MOVEMENT.MERGE, SET, record);
+  merged.positions.holds(ANN, MARKET, 0, 0, 333_333, record);
+  assert.deepEqual(merged.rows(), [
+    [0n, 0n, 0n, 0n, 0n],
+    [1n, 0n, 0n, 0n, 0n],
+  ]);
+  assert.deepEqual([...differences, ...merged.differences], []);
+});
