@@ -22,6 +22,7 @@ import { bucketOf, DAY_MS, HOUR_MS } from '../../shared/tables/buckets.ts';
 import { POSITION_DAYS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
 import { type RowOf, select } from '../../shared/tables/table.ts';
 import { correct, exchange, type Holding } from './averageCost.ts';
+import type { Redemption } from './fundMovements.ts';
 import type { OpenOrder, RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 import { type AccountStats, DAYS_KEPT_MS, HOURS_KEPT_MS } from './statsAccounts.ts';
@@ -116,15 +117,17 @@ export class PositionProjection {
     noAtomic: number,
     payoutYesPpm: number | null,
     record: RecordContext,
-  ): void {
-    if (account === FEE_ACCOUNT) return;
-    if (payoutYesPpm !== null && yesAtomic === 0 && noAtomic === 0) this.#paid(account, market, payoutYesPpm, record);
+  ): Redemption | null {
+    if (account === FEE_ACCOUNT) return null;
+    const isGone = payoutYesPpm !== null && yesAtomic === 0 && noAtomic === 0;
+    const redemption = isGone ? this.#paid(account, market, payoutYesPpm, record) : null;
     this.#agree(account, market, OUTCOME.YES, yesAtomic, record);
     this.#agree(account, market, OUTCOME.NO, noAtomic, record);
+    return redemption;
   }
 
   /** The account's tokens of a decided market are gone. */
-  #paid(account: number, market: number, payoutYesPpm: number, record: RecordContext): void {
+  #paid(account: number, market: number, payoutYesPpm: number, record: RecordContext): Redemption | null {
     const yes = Number(this.#position(account, market, OUTCOME.YES).quantityAtomic);
     const no = Number(this.#position(account, market, OUTCOME.NO).quantityAtomic);
     // Rounded once for both (RULES.md 3.4); what Yes alone would not pay is counted for No.
@@ -132,6 +135,7 @@ export class PositionProjection {
     const paidForYes = payoutMicro(yes, 0, payoutYesPpm);
     if (yes !== 0) this.#pay(account, market, OUTCOME.YES, yes, no === 0 ? paid : paidForYes, record);
     if (no !== 0) this.#pay(account, market, OUTCOME.NO, no, yes === 0 ? paid : paid - paidForYes, record);
+    return yes === 0 && no === 0 ? null : { yesAtomic: yes, noAtomic: no, paidMicro: paid };
   }
 
   #pay(

@@ -25,6 +25,7 @@ import { JournalError, type JournalHead } from '../journal/row.ts';
 import type { RowVisitor } from '../journal/rowView.ts';
 import type { Keyed, ShardKey } from '../journal/shardKey.ts';
 import { CatalogProjection, type CatalogSource } from './catalog.ts';
+import { FundMovementProjection } from './fundMovements.ts';
 import { KeyProjection } from './keys.ts';
 import { MarketProjection } from './markets.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
@@ -80,13 +81,14 @@ export class Projector {
     this.#visit = ({ sequence, timeMs, command, events }) => {
       this.#record.shardSequence = sequence;
       this.#record.timeMs = timeMs;
-      const { keys } = this.#state;
+      const { fundMovements, keys } = this.#state;
       keys.startRecord(command.words, command.word);
+      fundMovements.startRecord(command.words, command.word);
       this.#apply(events.words, events.word, events.end);
       keys.endRecord(this.#record);
     };
     const follow = this.#db.transaction((shard: number, reader: JournalReader, rows: number) => {
-      const { catalog, heads, keys, markets, orders, trades, stats, cursors, privateTail } = this.#state;
+      const { catalog, cursors, fundMovements, heads, keys, markets, orders, privateTail, stats, trades } = this.#state;
       this.#record.shard = shard;
       const end = heads[shard].sequence + rows;
       privateTail.startBatch(shard, this.progress.logged(shard));
@@ -95,6 +97,7 @@ export class Projector {
       assert(heads[shard].sequence === end, 'PROJECTOR-1: the cursor stands after the rows');
       orders.flush();
       trades.flush();
+      fundMovements.flush(shard);
       stats.flush();
       markets.flush((changed, traded) => catalog.follow(changed, traded));
       privateTail.flush();
@@ -195,7 +198,7 @@ export class Projector {
   }
 
   #apply(words: Uint32Array, start: number, end: number): void {
-    const { markets, stats } = this.#state;
+    const { fundMovements, markets, stats } = this.#state;
     for (let word = start; word < end; word += words[word] >>> 2) {
       assertEvent(words, word);
       switch (typeOf(words[word + ANY_EVENT.type])) {
@@ -217,6 +220,7 @@ export class Projector {
           break;
         case EVENT.FUNDS.TYPE:
           stats.moved(words, word, this.#record);
+          fundMovements.moved(words, word, this.#record);
           break;
         // An ORDER_TAG is read with its ORDER. All other events change only what the gateway's views answer.
       }
@@ -245,7 +249,7 @@ export class Projector {
   }
 
   #applyFill(words: Uint32Array, word: number): void {
-    const { markets, orders, privateTail, stats, trades } = this.#state;
+    const { fundMovements, markets, orders, privateTail, stats, trades } = this.#state;
     const record = this.#record;
     const maker = orders.at(record.shard, words[word + ANY_EVENT.slot]);
     const taker = orders.at(record.shard, words[word + EVENT.FILL.takerSlot]);
@@ -261,6 +265,7 @@ export class Projector {
     orders.fill(taker, lots, takerRemaining, takerTicks, record);
     markets.addVolume(market, mulSafe(lots, takerTicks));
     trades.add(words, word, maker, taker, record);
+    fundMovements.traded(words, word, record);
     stats.filled(words, word, maker, taker, record);
     privateTail.filled(maker, taker, words, word, record);
   }
@@ -274,6 +279,7 @@ function endOnDifference(difference: PositionDifference): never {
 class ReadState {
   readonly catalog: CatalogProjection;
   readonly cursors: Cursors;
+  readonly fundMovements: FundMovementProjection;
   readonly heads: readonly JournalHead[];
   readonly keys: KeyProjection;
   readonly markets: MarketProjection;
@@ -290,7 +296,8 @@ class ReadState {
     this.markets = new MarketProjection(db);
     this.orders = new OrderProjection(db, shards);
     this.trades = new TradeProjection(db);
-    this.stats = new Stats(db, shards, onDifference);
+    this.fundMovements = new FundMovementProjection(db, shards);
+    this.stats = new Stats(db, shards, this.fundMovements, onDifference);
     this.privateTail = new PrivateTail(db);
   }
 }

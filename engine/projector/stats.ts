@@ -10,6 +10,7 @@ import { ownTicks } from '../../shared/base/orderMath.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
+import type { FundMovementProjection } from './fundMovements.ts';
 import type { OpenOrder, RecordContext } from './orders.ts';
 import { type OnDifference, PositionProjection } from './positions.ts';
 import { AccountStats } from './statsAccounts.ts';
@@ -21,8 +22,15 @@ export class Stats {
   readonly #accounts: AccountStats;
   readonly #positions: PositionProjection;
   readonly #exchange: ExchangeStats;
+  readonly #fundMovements: FundMovementProjection;
 
-  constructor(db: Database.Database, shards: number, onDifference: OnDifference) {
+  constructor(
+    db: Database.Database,
+    shards: number,
+    fundMovements: FundMovementProjection,
+    onDifference: OnDifference,
+  ) {
+    this.#fundMovements = fundMovements;
     this.#markets = new MarketStats(db);
     this.#accounts = new AccountStats(db);
     this.#positions = new PositionProjection(db, this.#accounts, onDifference);
@@ -51,8 +59,10 @@ export class Stats {
     const amount = readSafe(words, word + EVENT.FUNDS.amount);
     if (movement === MOVEMENT.SPLIT || movement === MOVEMENT.MERGE) {
       this.#positions.convert(account, words[word + ANY_EVENT.market], movement, amount, record);
-    } else if (movement === MOVEMENT.CLAIM && account !== FEE_ACCOUNT) {
-      this.#exchange.settled(amount, record);
+    } else if (movement === MOVEMENT.CLAIM) {
+      if (account !== FEE_ACCOUNT) this.#exchange.settled(amount, record);
+    } else {
+      this.#accounts.funded(account, movement === MOVEMENT.DEPOSIT ? amount : -amount, record);
     }
   }
 
@@ -70,7 +80,9 @@ export class Stats {
       readSigned(words, word + EVENT.ACCOUNT.noAvailable),
       readSafe(words, word + EVENT.ACCOUNT.noReserved),
     );
-    this.#positions.holds(account, market, yes, no, this.#markets.payoutYesPpm(market), record);
+    const redemption = this.#positions.holds(account, market, yes, no, this.#markets.payoutYesPpm(market), record);
+    if (redemption === null) return;
+    this.#fundMovements.redeemed(account, market, this.#markets.status(market), redemption, record);
   }
 
   /** Applies a MARKET event. */

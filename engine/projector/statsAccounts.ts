@@ -29,6 +29,7 @@ type Sums = {
   readonly shard: number;
   trades: number;
   volumeMicro: bigint;
+  fundedMicro: bigint;
   realizedMicro: bigint;
   costMicro: bigint;
   reservedMicro: number;
@@ -67,6 +68,11 @@ export class AccountStats {
     sums.trades++;
     sums.volumeMicro += BigInt(notionalMicro);
     sums.tradeHourMs = Math.max(sums.tradeHourMs, bucketOf(record.timeMs, HOUR_MS));
+  }
+
+  /** A deposit, or a withdrawal as a negative one. */
+  funded(account: number, micro: number, record: RecordContext): void {
+    this.#touched(account, record).fundedMicro += BigInt(micro);
   }
 
   /** A position of the account has changed. */
@@ -115,6 +121,7 @@ export class AccountStats {
       shard,
       trades: Number(row?.trades ?? 0),
       volumeMicro: row?.volume_micro ?? 0n,
+      fundedMicro: row?.funded_micro ?? 0n,
       realizedMicro: row?.realized_micro ?? 0n,
       costMicro: row?.cost_micro ?? 0n,
       reservedMicro: Number(row?.reserved_micro ?? 0),
@@ -151,6 +158,7 @@ function rowOf(sums: Sums) {
     shard: sums.shard,
     trades: sums.trades,
     volume_micro: sums.volumeMicro,
+    funded_micro: sums.fundedMicro,
     realized_micro: sums.realizedMicro,
     cost_micro: sums.costMicro,
     reserved_micro: sums.reservedMicro,

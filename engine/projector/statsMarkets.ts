@@ -112,6 +112,12 @@ export class MarketStats {
     }
   }
 
+  status(market: number): number {
+    const known = this.#markets[market];
+    assert(known !== undefined, 'MARKETSTATS-1: a market is known before its holders');
+    return known.status;
+  }
+
   /** Null until the market is decided. */
   payoutYesPpm(market: number): number | null {
     const known = this.#markets[market];

@@ -95,6 +95,12 @@ export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3, CLAIM: 
 export type Movement = (typeof MOVEMENT)[keyof typeof MOVEMENT];
 export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim'] as const;
 
+/**
+ * Changes of an account's funds that are no trade. Tokens of a decided market are paid by a claim of their holder or by
+ * the settlement; those of a cancelled one are refunded by either.
+ */
+export const FUND_MOVEMENT = { ...MOVEMENT, SETTLEMENT: 5, REFUND: 6 } as const;
+
 /** Grants are numbered from 1: no grant, or the one of an order that was placed by a version without grants. */
 export const UNKNOWN_GRANT = 0;
 

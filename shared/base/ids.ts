@@ -31,6 +31,19 @@ export function timeOrderedId(timeMs: number, shard: number, kind: IdKind, seque
   return `${time.slice(0, 8)}-${time.slice(8)}-${versionAndShard}-${variantAndKind}${low.slice(0, 2)}-${low.slice(2)}`;
 }
 
+/** So many movements of funds are in one record: it pays no more holders (engine/core/steps.ts). */
+const MOVEMENTS_PER_RECORD = 512;
+
+/**
+ * The bytes of the id of a movement of funds: the n-th of a record. Journals from before the steps have records with
+ * more movements; those pay each account once, and ids are unique among the movements of an account.
+ */
+export function movementIdBytes(timeMs: number, shard: number, shardSequence: number, n: number): Uint8Array {
+  const sequence = shardSequence * MOVEMENTS_PER_RECORD + Math.min(n, MOVEMENTS_PER_RECORD - 1);
+  assert(Number.isSafeInteger(sequence), 'ids: the number of a movement is exact');
+  return timeOrderedIdBytes(timeMs, shard, ID_KIND.MOVEMENT, sequence);
+}
+
 /** The same id as its 16 bytes. */
 export function timeOrderedIdBytes(timeMs: number, shard: number, kind: IdKind, sequence: number): Uint8Array {
   assert(shard < 4096, 'ids: a shard index has 12 bits');

@@ -10,6 +10,7 @@
 import { CATALOG_EVENTS, EVENT_COUNTS, EVENT_NAMES, EVENT_SEARCH, SPORT_TEAMS } from './catalogEvents.ts';
 import { CATALOG_CURSOR, CATALOG_MARKETS, MARKET_COUNTS, MARKET_SEARCH } from './catalogMarkets.ts';
 import { CURSORS } from './cursors.ts';
+import { FUND_MOVEMENTS, TRADE_HEADS } from './fundMovements.ts';
 import { MARKETS } from './markets.ts';
 import { ORDER_HASH_TAIL, ORDER_HASHES } from './orderHashes.ts';
 import { ORDER_KEYS } from './orderKeys.ts';
@@ -22,7 +23,7 @@ import { MARKET_DAYS, MARKET_HOURS, MARKET_STATS, PRICE_POINTS } from './statsMa
 import { TRADES } from './trades.ts';
 
 /** A new number for every change of the schema, or of what the projector writes into it. */
-export const READ_DB_VERSION = 14;
+export const READ_DB_VERSION = 15;
 
 /** A table follows those it references. */
 const TABLES: readonly { readonly schema: string }[] = [
@@ -32,6 +33,8 @@ const TABLES: readonly { readonly schema: string }[] = [
   ORDER_HASHES,
   ORDER_HASH_TAIL,
   TRADES,
+  FUND_MOVEMENTS,
+  TRADE_HEADS,
   PRIVATE_TAIL,
   PRIVATE_TAIL_STARTS,
   ORDER_KEYS,

@@ -2,6 +2,8 @@
  * Sums over everything that an account has done in a shard; the account's are the sums over its shards. account_hours
  * and account_days have the sums before the first change in an hour or a day: what happened since the start of such a
  * bucket is the difference between the present sums and the first row from then on.
+ *
+ * The USDC of an account, available and reserved, is funded + realized - cost at every moment (RULES.md 13.9).
  */
 import { BIG_INTEGER, INTEGER, table } from './table.ts';
 
@@ -11,6 +13,8 @@ const SUMS = {
   trades: INTEGER,
   /** At the prices of the account's own outcome. */
   volume_micro: BIG_INTEGER,
+  /** Deposits less withdrawals. */
+  funded_micro: BIG_INTEGER,
   realized_micro: BIG_INTEGER,
   /** Cost of all positions. */
   cost_micro: BIG_INTEGER,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { Projector } from '../../../../engine/projector/projector.ts';
-import { FEE_ACCOUNT, MOVEMENT } from '../../../../shared/base/codes.ts';
+import { FEE_ACCOUNT, FUND_MOVEMENT, MOVEMENT } from '../../../../shared/base/codes.ts';
 import { ownTicks } from '../../../../shared/base/orderMath.ts';
 import { bucketOf, DAY_MS, FIVE_MINUTES_MS, HOUR_MS, MINUTE_MS } from '../../../../shared/tables/buckets.ts';
 import { MAXIMA_SPANS_MS } from '../../../../shared/tables/statsExchange.ts';
@@ -32,6 +32,7 @@ const TABLES = [
   'price_points',
   'exchange_hours',
   'trade_maxima',
+  'fund_movements',
 ];
 
 type Row = Record<string, bigint>;
@@ -126,6 +127,40 @@ describe(`statistics of random trading (seed ${seed})`, () => {
     }
   });
 
+  it('RULES.md 14.40: movements and trades add up to what an account owns, in USDC and each token', () => {
+    for (const account of ACCOUNTS) {
+      const owned = new Map<string, bigint>();
+      const add = (asset: string, amount: bigint): void => void owned.set(asset, (owned.get(asset) ?? 0n) + amount);
+      for (const row of all(db, `SELECT * FROM fund_movements WHERE account = ${account}`)) {
+        add('USDC', row['usdc_micro']!);
+        add(`${row['market']}/0`, row['yes_atomic']!);
+        add(`${row['market']}/1`, row['no_atomic']!);
+      }
+      for (const row of all(db, 'SELECT trades.*, ticks_per_unit FROM trades JOIN markets USING (market)')) {
+        for (const party of ['maker', 'taker']) {
+          if (row[`${party}_account`] !== BigInt(account)) continue;
+          const outcome = row[`${party}_outcome`]!;
+          const unit = row['ticks_per_unit']!;
+          const ticks = outcome === 0n ? row['yes_ticks']! : unit - row['yes_ticks']!;
+          const isBuy = row[`${party}_side`] === 0n;
+          const fee = row[`${party}_fee`]!;
+          add('USDC', isBuy ? -row['lots']! * ticks : row['lots']! * ticks - fee);
+          add(`${row['market']}/${outcome}`, isBuy ? row['lots']! * unit - fee : -row['lots']! * unit);
+        }
+      }
+      assert.equal(owned.get('USDC'), BigInt(ledger.availableMicro(account) + ledger.reservedOf(account)));
+      for (const market of MARKETS) {
+        for (const outcome of [0, 1]) {
+          const held =
+            ledger.availableTokens(account, market, outcome) + ledger.reservedTokens(account, market, outcome);
+          assert.equal(owned.get(`${market}/${outcome}`) ?? 0n, BigInt(held));
+        }
+      }
+    }
+    const kinds = all(db, 'SELECT DISTINCT kind FROM fund_movements ORDER BY kind').map(({ kind }) => Number(kind));
+    assert.deepEqual(kinds, Object.values(FUND_MOVEMENT), 'every kind of movement has happened');
+  });
+
   it('an account’s sums are those of its positions and trades', () => {
     for (const account of ACCOUNTS) {
       const own = trades.filter(({ parties }) => parties.has(account));
@@ -136,6 +171,7 @@ describe(`statistics of random trading (seed ${seed})`, () => {
       );
       assert.equal(sums!['trades'], BigInt(own.length));
       assert.equal(sums!['volume_micro'], sum(own.map(({ parties }) => parties.get(account)!)));
+      assert.equal(sums!['funded_micro'], deposits(shard, account));
       assert.equal(sums!['realized_micro'], earned!['realized']);
       assert.equal(sums!['cost_micro'], earned!['cost']);
       assert.equal(sums!['reserved_micro'], BigInt(ledger.reservedOf(account)));
