@@ -33,6 +33,7 @@ import type { Views } from '../views/index.ts';
 import { claimRoutes } from './account/claims.ts';
 import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
+import { profileRoutes } from './account/profile.ts';
 import { publicProfileRoutes } from './account/publicProfile.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
@@ -132,6 +133,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
     ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
     ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),
+    ...profileRoutes({ accounts, accountStates }),
     ...publicProfileRoutes({ profiles: control.publicProfiles }),
     ...orderRoutes({ ...deps, accounts, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),

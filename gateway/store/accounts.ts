@@ -110,6 +110,10 @@ export class Accounts {
     return this.#userAt(accountIndex).id;
   }
 
+  byIndex(accountIndex: number): User {
+    return this.#userAt(accountIndex);
+  }
+
   /** The account of a wallet, or 0 when it belongs to no account. */
   ownerOf(address: string): number {
     return this.#ownerOfWallet.get(address) ?? NO_ACCOUNT;

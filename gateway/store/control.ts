@@ -22,6 +22,7 @@ import { ApiKeys } from './keys.ts';
 import { LaterSync } from './laterSync.ts';
 import { LiveScores } from './liveScores.ts';
 import { Movements } from './movements.ts';
+import { Notices } from './notices.ts';
 import { OnlineAccounts } from './onlineAccounts.ts';
 import { OpenOrderBoundsStore } from './openOrderBounds.ts';
 import { Operators } from './operators.ts';
@@ -59,6 +60,7 @@ export type Control = {
   readonly orderGroups: OrderGroups;
   readonly openOrderBounds: OpenOrderBoundsStore;
   readonly publicProfiles: PublicProfiles;
+  readonly notices: Notices;
   readonly onlineAccounts: OnlineAccounts;
 };
 
@@ -107,6 +109,7 @@ export function openControl(config: Config): Control {
       orderGroups: new OrderGroups(database, changes),
       openOrderBounds: new OpenOrderBoundsStore(database, config.openOrders),
       publicProfiles: new PublicProfiles(database, pseudonyms, idOf, changes),
+      notices: new Notices(database, changes),
       onlineAccounts: new OnlineAccounts(database, changes),
     };
   } catch (error) {

@@ -23,6 +23,7 @@ const MIGRATIONS = [
   'control-009.sql',
   'control-010.sql',
   'control-011.sql',
+  'control-012.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -4,7 +4,7 @@
  */
 import { ACCOUNT_STATE_NAMES, MAX_OPEN_ORDERS, MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
 import { ADDRESS, AMOUNT, COUNT, FLAG, HASH, MESSAGE_TEXT, OUTCOME_INDEX, TIME, UNITS, UUID } from './fields.ts';
-import { arrayOf, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 /** The rights that a key may have. */
 export const SCOPE_NAMES = [
@@ -170,6 +170,13 @@ const PROFILE_FIELDS = {
 } as const;
 export const PROFILE = object(PROFILE_FIELDS);
 export type Profile = FromSchema<typeof PROFILE>;
+export const REFERRAL = object({
+  referral_code: PROFILE_FIELDS.referral_code,
+  referrals_count: COUNT,
+  is_referred: FLAG,
+  referred_by: described(orNull(UUID), 'The id of the user whose code it was.'),
+});
+export type Referral = FromSchema<typeof REFERRAL>;
 export const PROFILE_WITH_BALANCE = object({ ...PROFILE_FIELDS, usdc: object(HOLDING) });
 
 /** The whole profile, after something was taken away from the account. */

@@ -18,6 +18,7 @@ export type {
   RateLimit,
   RateLimits,
   Redeemable,
+  Referral,
   Restricted,
   RotatedApiKey,
   Scope,

@@ -23,7 +23,8 @@ import type { AccountStates } from '../../store/accountStates.ts';
 import type { Accounts, User } from '../../store/accounts.ts';
 import type { ApiKeys, KnownKey } from '../../store/keys.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
-import { profileOf, requireUser } from './users.ts';
+import { profileOf } from '../json/profile.ts';
+import { requireUser } from './users.ts';
 
 type AdminRestrictionDeps = {
   readonly accounts: Accounts;

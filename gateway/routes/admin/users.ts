@@ -7,13 +7,12 @@ import {
   type NewApiKey,
   PROFILE,
   PROFILE_WITH_BALANCE,
-  type Profile,
   ROTATED_API_KEY,
   WALLET,
 } from '../../../shared/api/accounts.ts';
 import { MESSAGE } from '../../../shared/api/orders.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import { ACCOUNT_STATE_NAMES, SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../../shared/base/codes.ts';
+import { SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { toScopeMask, toScopeNames } from '../../access/scopes.ts';
 import type { Call } from '../../http/call.ts';
@@ -26,6 +25,7 @@ import type { Accounts, User } from '../../store/accounts.ts';
 import type { ApiKeys, IssuedKey } from '../../store/keys.ts';
 import type { Views } from '../../views/index.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
+import { profileOf } from '../json/profile.ts';
 
 type AdminUserDeps = {
   readonly accounts: Accounts;
@@ -262,20 +262,6 @@ function refuseWallet(call: Call): void {
 
 function toSelfTrade(name: NewApiKey['self_trade_prevention']): SelfTrade {
   return name === undefined ? SELF_TRADE.NONE : (SELF_TRADE_NAMES.indexOf(name) as SelfTrade);
-}
-
-export function profileOf(user: User, states: AccountStates): Profile {
-  return {
-    id: user.id,
-    state: ACCOUNT_STATE_NAMES[states.of(user.index)],
-    email: user.email,
-    display_name: user.displayName,
-    wallet_address: user.wallets[0] ?? null,
-    linked_wallets: [...user.wallets],
-    role: user.role,
-    referral_code: user.referralCode,
-    created_at: new Date(user.createdMs).toISOString(),
-  };
 }
 
 /** The only place where secret and passphrase are shown. */
