@@ -1161,7 +1161,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a leaderboard values what was held at the start of its window at prices of now',
     file: 'gateway/queries/statsLeaderboard.ts',
-    search: 'worth(then, this.#markThen(Number(market), task))',
+    search: 'worth(then, this.#marks.at(Number(market), sinceMs, by))',
     replace: 'worth(then, this.#markNow(Number(market), marks))',
     caughtBy: 'test/unit/gateway/queries/statsLeaderboard.test.ts',
   },
