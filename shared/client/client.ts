@@ -4,14 +4,8 @@ import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
-import {
-  type Credentials,
-  type HeaderFields,
-  type PreparedRequest,
-  prepareRequest,
-  RequestSigner,
-  withQuery,
-} from './request.ts';
+import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
+import { type Credentials, RequestSigner } from './requestSigner.ts';
 import type {
   AmendResponse,
   Balances,

@@ -23,7 +23,8 @@ import { Views } from '../../gateway/views/index.ts';
 import { RecordResult } from '../../gateway/views/recordResult.ts';
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
-import { type Credentials, type HeaderFields, RequestSigner } from '../../shared/client/request.ts';
+import type { HeaderFields } from '../../shared/client/request.ts';
+import { type Credentials, RequestSigner } from '../../shared/client/requestSigner.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { decodeEvent } from '../../shared/wire/events.ts';
 import { RingConsumer } from '../../shared/wire/ring.ts';
@@ -147,7 +148,11 @@ export class StreamRig {
 
   /** Headers of an upgrade by a key of this account. */
   headers(account: number, keyId = `key-${account}`, changes: Partial<ApiKey> = {}): HeaderFields {
-    return new RequestSigner(this.credentials(account, keyId, changes), this.clock).headers('GET', STREAM_PATH, '');
+    return this.signer(account, keyId, changes).headers('GET', STREAM_PATH, '');
+  }
+
+  signer(account: number, keyId = `key-${account}`, changes: Partial<ApiKey> = {}): RequestSigner {
+    return new RequestSigner(this.credentials(account, keyId, changes), this.clock);
   }
 
   /** A key of this account, made by the first call. */

@@ -15,7 +15,7 @@ import type { ServerOptions } from '../../../../gateway/http/server.ts';
 import { Limiter } from '../../../../gateway/limits/limiter.ts';
 import { tryParseNetworks } from '../../../../gateway/process/networks.ts';
 import { ERRORS, type ErrorRow } from '../../../../shared/base/errors.ts';
-import { RequestSigner } from '../../../../shared/client/request.ts';
+import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../../../support/apiKeys.ts';
 import { EDGE_START_MS, startEdge } from '../../../support/edgeRig.ts';
 import { eventually } from '../../../support/eventually.ts';
