@@ -1,11 +1,14 @@
 /**
  * Entry point of the projector thread. It may end at any moment: a batch is in read.db with its cursor or not at all.
  */
+import { existsSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import type { ProjectorMessage, ProjectorOptions, ProjectorPort } from '../../shared/wire/threads.ts';
-import { ShardKey } from '../journal/shardKey.ts';
+import { JournalReader } from '../journal/reader.ts';
+import { type Keyed, ShardKey } from '../journal/shardKey.ts';
 import type { CatalogSource } from './catalog.ts';
+import type { OnDifference } from './positions.ts';
 import { BATCH_ROWS, Projector } from './projector.ts';
 
 /** Bounds the harm of a wake-up that is lost. */
@@ -31,9 +34,12 @@ const catalog: CatalogSource = {
   ask: (question) => catalogPort.postMessage(question),
   receive: () => receiveMessageOnPort(catalogPort)?.message ?? null,
 };
-const projector = new Projector(await ShardKey.forAll(options), catalog, (difference) => {
+const onDifference: OnDifference = (difference) => {
   parentPort?.postMessage({ difference } satisfies ProjectorMessage);
-});
+};
+const keyed = await ShardKey.forAll(options);
+const openingState = isAnyTrimmed(keyed) ? await import('./openingState.ts') : null;
+const projector = new Projector(keyed, catalog, onDifference, openingState?.readOpeningState);
 const { progress } = projector;
 for (;;) {
   const bell = progress.commitBell();
@@ -42,5 +48,22 @@ for (;;) {
   for (let passedMs = 0; passedMs < LINGER_MS; passedMs += LOOK_MS) {
     if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_ROWS) break;
     progress.lingerUnlessAwaited(LOOK_MS);
+  }
+}
+
+/** A journal that is trimmed later is one that read.db continues. */
+function isAnyTrimmed({ journalPaths, keys }: Keyed<ProjectorOptions>): boolean {
+  return journalPaths.some((path, shard) => existsSync(path) && isTrimmed(path, keys[shard]!));
+}
+
+function isTrimmed(path: string, key: ShardKey): boolean {
+  const reader = new JournalReader(path, key);
+  try {
+    return reader.facts().firstSequence > 1;
+  } catch {
+    // A file that its shard is just making. One that cannot be read stops its shard.
+    return false;
+  } finally {
+    reader.close();
   }
 }

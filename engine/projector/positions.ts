@@ -13,13 +13,16 @@
  *   POSITIONROWS-3  After `flush` every row agrees with memory, which is a cache of rows: a flush may empty it.
  *   POSITIONROWS-4  A position has a row in position_hours and position_days for each hour and day in which it changed,
  *                of those that are kept, with the quantity before the first change.
+ *   POSITIONROWS-5  A position that was open when history began has an unknown cost until nothing of it is held, or the
+ *                other side is; from then on its cost is known, and what was realized is not.
  */
 import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
 import { FEE_ACCOUNT, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { mulSafe } from '../../shared/base/int.ts';
 import { payoutMicro } from '../../shared/base/payout.ts';
 import { bucketOf, DAY_MS, HOUR_MS } from '../../shared/tables/buckets.ts';
-import { POSITION_DAYS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
+import { COST_BASIS, POSITION_DAYS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
 import { type RowOf, select } from '../../shared/tables/table.ts';
 import { correct, exchange, type Holding } from './averageCost.ts';
 import type { Redemption } from './fundMovements.ts';
@@ -47,6 +50,7 @@ type Position = Holding & {
   readonly account: number;
   readonly market: number;
   readonly outcome: number;
+  costBasis: number;
   /** 0 while there is no row. */
   changedMs: number;
   isPaid: boolean;
@@ -85,6 +89,19 @@ export class PositionProjection {
     this.#pruneDays = db.prepare(
       'DELETE FROM position_days WHERE account = ? AND market = ? AND outcome = ? AND day_ms < ?',
     );
+  }
+
+  /** A position that is open when history begins. It counts as held at all times before. */
+  open(account: number, market: number, outcome: number, atomic: number, record: RecordContext): void {
+    if (account === FEE_ACCOUNT || atomic === 0) return;
+    const position = this.#position(account, market, outcome);
+    assert(position.changedMs === 0, 'POSITIONROWS-5: a history begins with what is held');
+    position.quantityAtomic = BigInt(atomic);
+    position.costBasis = COST_BASIS.UNKNOWN;
+    position.changedMs = record.timeMs;
+    position.isDirty = true;
+    this.#dirty.push(position);
+    this.#accounts.earned(account, 0n, 0n, record);
   }
 
   /** One party's part in a fill, at the price of its own outcome. */
@@ -163,6 +180,7 @@ export class PositionProjection {
         cost_micro: position.costMicro,
         realized_micro: position.realizedMicro,
         is_paid: position.isPaid ? 1 : 0,
+        cost_basis: position.costBasis,
         changed_ms: position.changedMs,
       });
     }
@@ -184,8 +202,10 @@ export class PositionProjection {
   ): void {
     const position = this.#position(account, market, outcome);
     this.#touch(position, record.timeMs);
-    const { costMicro, realizedMicro } = position;
+    const { costMicro, quantityAtomic, realizedMicro } = position;
     exchange(position, BigInt(netAtomic), BigInt(grossAtomic), BigInt(paidMicro));
+    const hasLeft = position.quantityAtomic === 0n || position.quantityAtomic > 0n !== quantityAtomic > 0n;
+    if (hasLeft && position.costBasis === COST_BASIS.UNKNOWN) position.costBasis = COST_BASIS.RECOVERED;
     this.#accounts.earned(account, position.realizedMicro - realizedMicro, position.costMicro - costMicro, record);
   }
 
@@ -223,6 +243,7 @@ export class PositionProjection {
       entryAtto: row?.entry_atto ?? 0n,
       costMicro: row?.cost_micro ?? 0n,
       realizedMicro: row?.realized_micro ?? 0n,
+      costBasis: Number(row?.cost_basis ?? COST_BASIS.KNOWN),
       changedMs: Number(row?.changed_ms ?? 0),
       isPaid: row?.is_paid === 1n,
       isDirty: false,

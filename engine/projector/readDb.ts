@@ -2,10 +2,13 @@
  * The file of read.db (shared/tables/readDb.ts). The projector opens it, and empties and fills it again when another
  * version of this program wrote it or the journals are not those it follows.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
+import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
 import { READ_DB_SCHEMA, READ_DB_VERSION } from '../../shared/tables/readDb.ts';
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
 import { JournalHead } from '../journal/row.ts';
@@ -70,6 +73,17 @@ function dropAll(db: Database.Database, condition: string): void {
   for (const table of tables) db.exec(`DROP TABLE "${table}"`);
 }
 
+/** Everything that was committed is on the disk afterwards: what is not in the file yet is in its write-ahead log. */
+export function makeDurable(db: Database.Database): void {
+  const fd = openSync(`${db.name}-wal`, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  syncDirectory(dirname(db.name));
+}
+
 /** One cursor per shard, written in the transaction of the rows before it. */
 export class Cursors {
   readonly #select: Database.Statement<[number], RowOf<typeof CURSORS>>;
@@ -88,5 +102,25 @@ export class Cursors {
   save(shard: number, head: JournalHead): void {
     const { sequence, chainLow: chain_low, chainHigh: chain_high } = head;
     this.#write.run({ shard, sequence, chain_low, chain_high });
+  }
+}
+
+/** Where the history of a shard begins, if not with its first record. */
+export class HistoryStarts {
+  readonly #write: Database.Statement<[NewRowOf<typeof HISTORY_STARTS>]>;
+  readonly #latest: Database.Statement<[], number | null>;
+
+  constructor(db: Database.Database) {
+    this.#write = db.prepare(insert(HISTORY_STARTS));
+    this.#latest = db.prepare<[], number | null>(`SELECT max(time_ms) FROM ${HISTORY_STARTS.name}`).pluck();
+  }
+
+  /** From then on the history of every shard is there; 0 where all of it is. */
+  latestMs(): number {
+    return this.#latest.get() ?? 0;
+  }
+
+  save({ shard, shardSequence, timeMs }: { shard: number; shardSequence: number; timeMs: number }): void {
+    this.#write.run({ shard, sequence: shardSequence, time_ms: timeMs });
   }
 }

@@ -89,6 +89,11 @@ export class QueryPool {
     });
   }
 
+  /** Time from which on the past is complete; 0: from the first record on. */
+  get historyFromMs(): number {
+    return this.#progress.historyFromMs();
+  }
+
   /** An order of the account in whatever state, null when it has none with this hash. */
   async orderByHash(account: number, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
     const result = await this.#ask<typeof worker.orderByHash>('orderByHash', account, { account, hash });

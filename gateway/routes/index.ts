@@ -120,7 +120,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   });
   const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
   const routes: Route[] = [
-    ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness: deps.readiness }),
+    ...platformRoutes({ ...deps, platform, contracts, catalog }),
     ...metricsRoutes(deps.metrics),
     ...catalogListRoutes({ catalog, views, responses, queries, sharedAnswers: deps.sharedAnswers, texts }),
     ...marketRoutes({ catalog, views, responses }),

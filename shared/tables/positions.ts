@@ -7,6 +7,18 @@
  */
 import { BIG_INTEGER, INTEGER, table } from './table.ts';
 
+/**
+ * Tokens that were held when the history of read.db began have an unknown cost (RULES.md 10.18). It is 0 here, so that
+ * sums over time still close.
+ */
+export const COST_BASIS = {
+  KNOWN: 0,
+  /** Such tokens may be among those that are held: neither an average entry nor a gain can be given. */
+  UNKNOWN: 1,
+  /** They have left since: what is held has a known cost, what was realized includes theirs. */
+  RECOVERED: 2,
+} as const;
+
 const KEY = { account: INTEGER, market: INTEGER, outcome: INTEGER };
 
 export const POSITIONS = table(
@@ -22,6 +34,8 @@ export const POSITIONS = table(
     realized_micro: BIG_INTEGER,
     /** 1 once tokens were turned into what they pay, by a claim or by the settlement. */
     is_paid: INTEGER,
+    /** COST_BASIS. */
+    cost_basis: INTEGER,
     /** Of the record that changed the position last. */
     changed_ms: INTEGER,
   },

@@ -7,6 +7,7 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { markPath } from '../../../../engine/journal/file.ts';
 import type { Keyed } from '../../../../engine/journal/shardKey.ts';
+import { readOpeningState } from '../../../../engine/projector/openingState.ts';
 import { BATCH_ROWS, Projector } from '../../../../engine/projector/projector.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
@@ -452,7 +453,7 @@ describe('a projector', () => {
     assert.equal(progress.projected(0), 2);
   });
 
-  it('goes on behind a trimmed journal, and refuses to forget history that only read.db still has', () => {
+  it('goes on behind a trimmed journal, and refuses to begin without the state before it', () => {
     const exchange = new Exchange();
     const last = trade(exchange.script, 0);
     const first = new Projector(exchange.options);
@@ -466,8 +467,8 @@ describe('a projector', () => {
     assert.deepEqual(exchange.dump(), expected);
     rmSync(exchange.options.readDbPath);
     assert.throws(
-      () => exchange.projector().step(true),
-      /journal was trimmed and starts at \d+: put a backup of read.db/,
+      () => new Projector(exchange.options, null, undefined, readOpeningState).step(true),
+      /was trimmed and starts at \d+, and no snapshot can be used: put a backup of read.db/,
     );
   });
 
