@@ -53,6 +53,9 @@ type PublicQueries = Pick<
   | 'spotlight'
 >;
 
+/** Queries of what an account alone may see; the task names it. */
+type AccountQueries = Pick<typeof worker, 'fundMovements'>;
+
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
 
 /** Stands for the account of all public queries: together they have the turn of one account. */
@@ -109,6 +112,15 @@ export class QueryPool {
 
   userTrades(account: number, filters: TradeFilters): Promise<QueryResult<Page<TradeRecord>>> {
     return this.#ask<typeof worker.userTrades>('userTrades', account, { account, filters });
+  }
+
+  /** The task is of this account. */
+  ofAccount<N extends keyof AccountQueries>(
+    account: number,
+    name: N,
+    task: Parameters<AccountQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
+    return this.#ask<AccountQueries[N]>(name, account, task);
   }
 
   /** The order placed by the command with this key; null if another command placed it. */

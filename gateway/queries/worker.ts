@@ -9,6 +9,7 @@ import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts'
 import { type BrowseFilters, BrowseQueries } from './browse.ts';
 import { CatalogFacts, type CatalogMetadata, type SportsTaxonomy } from './catalogFacts.ts';
 import { CatalogLists, type EventListTask, type IndexPage, type MarketListTask } from './catalogLists.ts';
+import { FundMovementQueries, type StoredMovement } from './fundMovements.ts';
 import { type KeyedOrder, type KeyPage, KeyQueries } from './keys.ts';
 import { MarketQueries } from './markets.ts';
 import { type OrderFilters, OrderQueries, type StoredOrder } from './orders.ts';
@@ -38,6 +39,7 @@ type Queries = {
   readonly markets: MarketQueries;
   readonly orders: OrderQueries;
   readonly trades: TradeQueries;
+  readonly fundMovements: FundMovementQueries;
   readonly privateTail: PrivateTailQueries;
   readonly fills: FillQueries;
   readonly exchange: ExchangeQueries;
@@ -60,6 +62,10 @@ export function userOrders(task: { account: number; filters: OrderFilters }): Pa
 
 export function userTrades(task: { account: number; filters: TradeFilters }): Page<TradeRecord> {
   return queries().trades.list(task.account, task.filters);
+}
+
+export function fundMovements(task: { account: number; limit: number; offset: number }): Page<StoredMovement> {
+  return queries().fundMovements.list(task.account, task.limit, task.offset);
 }
 
 export function browse(filters: BrowseFilters): Page<number> {
@@ -148,6 +154,7 @@ function queries(): Queries {
       markets: new MarketQueries(db),
       orders: new OrderQueries(db),
       trades: new TradeQueries(db),
+      fundMovements: new FundMovementQueries(db),
       privateTail: new PrivateTailQueries(db),
       fills: new FillQueries(db),
       exchange: new ExchangeQueries(db),

@@ -31,6 +31,7 @@ import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
 import { claimRoutes } from './account/claims.ts';
+import { fundMovementRoutes } from './account/fundMovements.ts';
 import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
 import { profileRoutes } from './account/profile.ts';
@@ -137,11 +138,12 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...publicProfileRoutes({ profiles: control.publicProfiles }),
     ...orderRoutes({ ...deps, accounts, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
-    ...deployRoutes({ catalog, views, deployment: deps.deployment }),
+    ...deployRoutes({ catalog, views, contracts, deployment: deps.deployment }),
     ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
     ...fundRoutes({ engine, views, catalog, accountStates }),
     ...claimRoutes({ engine, views, catalog, accountStates }),
     ...historyRoutes({ queries }),
+    ...fundMovementRoutes({ queries, movements: control.movements }),
     ...streamRoutes({ stream: deps.stream, trustProxy: config.trustProxy }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),

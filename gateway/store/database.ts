@@ -24,6 +24,7 @@ const MIGRATIONS = [
   'control-010.sql',
   'control-011.sql',
   'control-012.sql',
+  'control-013.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -44,6 +44,18 @@ export function movementIdBytes(timeMs: number, shard: number, shardSequence: nu
   return timeOrderedIdBytes(timeMs, shard, ID_KIND.MOVEMENT, sequence);
 }
 
+/** The record that a movement's id is made from. */
+export function shardSequenceOfMovement(id: Uint8Array): number {
+  return Math.floor(sequenceOfId(id) / MOVEMENTS_PER_RECORD);
+}
+
+/** Of the bytes of a time-ordered id. */
+function sequenceOfId(id: Uint8Array): number {
+  let sequence = 0;
+  for (let at = 9; at < 16; at++) sequence = sequence * 256 + id[at];
+  return sequence;
+}
+
 /** The same id as its 16 bytes. */
 export function timeOrderedIdBytes(timeMs: number, shard: number, kind: IdKind, sequence: number): Uint8Array {
   assert(shard < 4096, 'ids: a shard index has 12 bits');

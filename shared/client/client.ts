@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
+import { LedgerClient } from './ledger.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
 import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
 import { type Credentials, RequestSigner } from './requestSigner.ts';
@@ -44,6 +45,7 @@ import type {
   RateLimits,
   Redeemable,
   RelatedMarkets,
+  SplitParams,
   SportsTaxonomy,
   Status,
   TickSize,
@@ -65,6 +67,8 @@ export type PlacingOptions = {
 };
 
 export class ExchangeClient {
+  /** The past of the account's balances. */
+  readonly ledger = new LedgerClient((path) => this.#sendSigned('GET', path));
   readonly #origin: string;
   readonly #signer: RequestSigner | undefined;
   readonly #timeoutMs: number;
@@ -198,6 +202,11 @@ export class ExchangeClient {
 
   merge(marketId: string, amountAtomic: number): Promise<FullSets> {
     return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: String(amountAtomic) });
+  }
+
+  /** Condition, tokens and contract of a split on the chain. */
+  splitParams(marketId: string): Promise<SplitParams> {
+    return this.#sendSigned('GET', `/v1/markets/${segment(marketId)}/split-params`);
   }
 
   /** Tokens of decided markets that pay something; the rows of one market add up to what its claim pays. */

@@ -50,6 +50,7 @@ export type {
   UserTrades,
   UserTradesQuery,
 } from '../api/history.ts';
+export type { AccountMovement, FundMovements, FundMovementsQuery } from '../api/ledger.ts';
 export type {
   Bbo,
   Book,
@@ -68,6 +69,7 @@ export type {
   NewMarket,
   Payouts,
   Resolution,
+  SplitParams,
   SportsTaxonomy,
   TickSize,
 } from '../api/markets.ts';

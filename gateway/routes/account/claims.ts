@@ -3,10 +3,9 @@ import { CLAIM_RESPONSE, REDEEMABLES, type Redeemable } from '../../../shared/ap
 import { UUID } from '../../../shared/api/fields.ts';
 import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';
 import { errorRow, OK } from '../../../shared/base/errors.ts';
-import { toHex } from '../../../shared/base/hex.ts';
 import { PPM, payoutMicro } from '../../../shared/base/payout.ts';
 import { unitsToDecimal } from '../../../shared/base/units.ts';
-import { keccak256 } from '../../../shared/crypto/keccak.ts';
+import { entryHash } from '../../../shared/crypto/entryHash.ts';
 import { ok, okArray, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -117,9 +116,4 @@ function resolutionOf([yes, no]: readonly string[], payoutYes: number): string {
   if (payoutYes === PPM) return yes!;
   if (payoutYes === 0) return no!;
   return `${yes} ${unitsToDecimal(payoutYes)}, ${no} ${unitsToDecimal(PPM - payoutYes)}`;
-}
-
-/** Identifies the journal record that paid: the market determines the shard, in which a sequence is used once. */
-function entryHash(marketId: string, shardSequence: number): string {
-  return toHex(keccak256(new TextEncoder().encode(`${marketId}/${shardSequence}`)));
 }

@@ -23,7 +23,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/admin', own: 'base book core journal snapshot', shared: 'base client crypto wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/process', own: '', shared: 'base crypto wire' },
-  { room: 'gateway/queries', own: '', shared: 'base tables wire' },
+  { room: 'gateway/queries', own: '', shared: 'base crypto tables wire' },
   { room: 'gateway/views', own: '', shared: 'base wire' },
   { room: 'gateway/limits', own: 'process', shared: 'api base' },
   { room: 'gateway/access', own: 'limits', shared: 'api base crypto' },
