@@ -61,6 +61,7 @@ type PositionRow = {
   readonly market: bigint;
   readonly outcome: bigint;
   readonly quantity_atomic: bigint;
+  readonly opened_ms: bigint;
   readonly changed_ms: bigint;
 };
 type Earned = {
@@ -71,19 +72,14 @@ type Earned = {
   basisMicro: bigint;
 };
 
-/** The statements of one kind of window. */
-type Starts = {
-  readonly sums: Database.Statement<[bigint, bigint, number], Sums>;
-  readonly quantity: Database.Statement<[bigint, bigint, bigint, number], bigint>;
-};
-
 export class LeaderboardQueries {
   readonly #last: Database.Statement<[], number>;
   readonly #lastOfPart: Database.Statement<[number], number>;
   readonly #sums: Database.Statement<Range, SumsRow>;
   readonly #positions: Database.Statement<Range, PositionRow>;
   readonly #marks: Marks;
-  readonly #starts: Readonly<Record<LeaderboardTask['by'], Starts>>;
+  readonly #sumsThen: Database.Statement<[bigint, bigint, number], Sums>;
+  readonly #quantity: Database.Statement<[bigint, bigint, bigint, number], bigint>;
   readonly #readPart: (task: LeaderboardTask) => LeaderboardPart;
 
   constructor(db: Database.Database) {
@@ -101,12 +97,24 @@ export class LeaderboardQueries {
       .safeIntegers();
     this.#positions = db
       .prepare<Range, PositionRow>(
-        `SELECT account, market, outcome, quantity_atomic, changed_ms FROM positions
+        `SELECT account, market, outcome, quantity_atomic, opened_ms, changed_ms FROM positions
          WHERE account > ? AND account <= ?`,
       )
       .safeIntegers();
     this.#marks = new Marks(db);
-    this.#starts = { hours: startsBy(db, 'hour'), days: startsBy(db, 'day') };
+    this.#sumsThen = db
+      .prepare<[bigint, bigint, number], Sums>(
+        `SELECT trades, realized_micro, cost_micro, reserved_micro FROM account_hours
+         WHERE account = ? AND shard = ? AND hour_ms >= ? ORDER BY hour_ms LIMIT 1`,
+      )
+      .safeIntegers();
+    this.#quantity = db
+      .prepare<[bigint, bigint, bigint, number], bigint>(
+        `SELECT quantity_atomic FROM position_hours
+         WHERE account = ? AND market = ? AND outcome = ? AND hour_ms >= ? ORDER BY hour_ms LIMIT 1`,
+      )
+      .pluck()
+      .safeIntegers();
     this.#readPart = db.transaction((task: LeaderboardTask) => this.#part(task));
   }
 
@@ -133,9 +141,9 @@ export class LeaderboardQueries {
   }
 
   /** Realized, and the change of what positions cost. */
-  #addSums(earned: Map<bigint, Earned>, row: SumsRow, { sinceMs, by }: LeaderboardTask): void {
+  #addSums(earned: Map<bigint, Earned>, row: SumsRow, { sinceMs }: LeaderboardTask): void {
     const { account, shard } = row;
-    const before = (row.changed_ms >= sinceMs ? this.#starts[by].sums.get(account, shard, sinceMs) : undefined) ?? row;
+    const before = (row.changed_ms >= sinceMs ? this.#sumsThen.get(account, shard, sinceMs) : undefined) ?? row;
     let sums = earned.get(account);
     if (sums === undefined) {
       sums = { trades: 0n, gainedMicro: 0n, gainedPpm: 0n, basisMicro: 0n };
@@ -149,15 +157,22 @@ export class LeaderboardQueries {
   /** The change of what a position is worth. */
   #addPosition(earned: Earned | undefined, row: PositionRow, task: LeaderboardTask, marks: Uint32Array): void {
     assert(earned !== undefined, 'leaderboard: an account with positions has sums');
-    const { account, market, outcome, quantity_atomic: now } = row;
+    const { market, outcome, quantity_atomic: now } = row;
     const { sinceMs, by } = task;
-    const hasChanged = row.changed_ms >= sinceMs;
-    const then = (hasChanged ? this.#starts[by].quantity.get(account, market, outcome, sinceMs) : undefined) ?? now;
+    const then = this.#quantityThen(row, sinceMs);
     if (now === 0n && then === 0n) return;
     const isYes = outcome === BigInt(OUTCOME.YES);
     const worth = (quantity: bigint, yesPpm: number): bigint => quantity * BigInt(isYes ? yesPpm : PPM - yesPpm);
     if (now !== 0n) earned.gainedPpm += worth(now, this.#markNow(Number(market), marks));
     if (then !== 0n) earned.gainedPpm -= worth(then, this.#marks.at(Number(market), sinceMs, by));
+  }
+
+  /** Most positions that have changed in a window were opened in it. */
+  #quantityThen(row: PositionRow, sinceMs: number): bigint {
+    const { account, market, outcome, quantity_atomic: now } = row;
+    if (row.opened_ms >= sinceMs) return 0n;
+    if (row.changed_ms < sinceMs) return now;
+    return this.#quantity.get(account, market, outcome, sinceMs) ?? now;
   }
 
   /** The middle of the book; without one what a decided market pays, or the last trade. */
@@ -174,22 +189,4 @@ export class LeaderboardQueries {
 /** Best first, at equal earnings by account. */
 export function byEarnings(a: TraderSums, b: TraderSums): number {
   return b.pnlMicro - a.pnlMicro || a.account - b.account;
-}
-
-function startsBy(db: Database.Database, span: 'hour' | 'day'): Starts {
-  return {
-    sums: db
-      .prepare<[bigint, bigint, number], Sums>(
-        `SELECT trades, realized_micro, cost_micro, reserved_micro FROM account_${span}s
-         WHERE account = ? AND shard = ? AND ${span}_ms >= ? ORDER BY ${span}_ms LIMIT 1`,
-      )
-      .safeIntegers(),
-    quantity: db
-      .prepare<[bigint, bigint, bigint, number], bigint>(
-        `SELECT quantity_atomic FROM position_${span}s
-         WHERE account = ? AND market = ? AND outcome = ? AND ${span}_ms >= ? ORDER BY ${span}_ms LIMIT 1`,
-      )
-      .pluck()
-      .safeIntegers(),
-  };
 }

@@ -16,16 +16,16 @@ import { MARKETS } from './markets.ts';
 import { ORDER_HASH_TAIL, ORDER_HASHES } from './orderHashes.ts';
 import { ORDER_KEYS } from './orderKeys.ts';
 import { ORDERS } from './orders.ts';
-import { POSITION_DAYS, POSITION_HOURS, POSITIONS } from './positions.ts';
+import { POSITION_HOURS, POSITIONS } from './positions.ts';
 import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from './privateTail.ts';
-import { ACCOUNT_DAYS, ACCOUNT_HOURS, ACCOUNT_STATS } from './statsAccounts.ts';
+import { ACCOUNT_HOURS, ACCOUNT_STATS } from './statsAccounts.ts';
 import { EXCHANGE_HOURS, EXCHANGE_SHARDS, TRADE_MAXIMA } from './statsExchange.ts';
 import { MARKET_DAYS, MARKET_HOURS, MARKET_STATS, PRICE_POINTS } from './statsMarkets.ts';
 import type { Table } from './table.ts';
 import { TRADES } from './trades.ts';
 
 /** A new number for every change of the schema, or of what the projector writes into it. */
-export const READ_DB_VERSION = 16;
+export const READ_DB_VERSION = 17;
 
 /** A table follows those it references. A full-text index declares no columns. */
 export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<Pick<Table, 'inserted'>>)[] = [
@@ -43,10 +43,8 @@ export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<
   ORDER_KEYS,
   POSITIONS,
   POSITION_HOURS,
-  POSITION_DAYS,
   ACCOUNT_STATS,
   ACCOUNT_HOURS,
-  ACCOUNT_DAYS,
   MARKET_STATS,
   MARKET_HOURS,
   MARKET_DAYS,

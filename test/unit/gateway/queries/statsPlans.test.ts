@@ -39,7 +39,7 @@ for (const [name, make, count] of [
   ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 6],
   ['pulse, spotlight and volumes', (db: Database.Database) => new ExchangeQueries(db), 5],
   ['movements of funds', (db: Database.Database) => new FundMovementQueries(db), 2],
-  ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 11],
+  ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 9],
 ] as const) {
   test(`${name}: every statement reads ranges of indexes`, () => {
     const { statements, explain } = preparedBy(make);
