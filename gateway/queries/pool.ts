@@ -12,14 +12,16 @@ import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
+import type { ActivityFilters, StoredActivity } from './activity.ts';
 import { FairQueue } from './fairQueue.ts';
 import type { KeyedOrder, KeyPage } from './keys.ts';
-import type { OrderFilters, StoredOrder } from './orders.ts';
-import type { Page } from './page.ts';
+import type { OrderFilters } from './orderLists.ts';
+import type { StoredOrder } from './orders.ts';
+import type { HistoryPage } from './page.ts';
 import type { Placed } from './placed.ts';
 import type { PrivateTailPage } from './privateTail.ts';
 import type { WindowTask } from './statsExchange.ts';
-import type { TradeFilters, TradeRecord } from './trades.ts';
+import type { LegacyTradeRecord, TradeFilters, TradeRecord } from './trades.ts';
 import type { MarketVolumes } from './volumes.ts';
 import type * as worker from './worker.ts';
 
@@ -104,13 +106,19 @@ export class QueryPool {
     return { ok: true, value: this.#named(result.value) };
   }
 
-  async userOrders(account: number, filters: OrderFilters): Promise<QueryResult<Page<OrderRecordV2>>> {
+  async userOrders(account: number, filters: OrderFilters): Promise<QueryResult<HistoryPage<OrderRecordV2>>> {
     const result = await this.#ask<typeof worker.userOrders>('userOrders', account, { account, filters });
     if (!result.ok) return result;
     return { ok: true, value: { ...result.value, rows: result.value.rows.map((row) => this.#named(row)) } };
   }
 
-  userTrades(account: number, filters: TradeFilters): Promise<QueryResult<Page<TradeRecord>>> {
+  /** The newest by creation. */
+  async newestOrders(account: number, limit: number): Promise<QueryResult<OrderRecord[]>> {
+    const result = await this.#ask<typeof worker.newestOrders>('newestOrders', account, { account, limit });
+    return result.ok ? { ok: true, value: result.value.map((row) => this.#named(row)) } : result;
+  }
+
+  userTrades(account: number, filters: TradeFilters): Promise<QueryResult<HistoryPage<TradeRecord>>> {
     return this.#ask<typeof worker.userTrades>('userTrades', account, { account, filters });
   }
 
@@ -121,6 +129,14 @@ export class QueryPool {
     task: Parameters<AccountQueries[N]>[0],
   ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
     return this.#ask<AccountQueries[N]>(name, account, task);
+  }
+
+  legacyTrades(account: number, filters: TradeFilters): Promise<QueryResult<HistoryPage<LegacyTradeRecord>>> {
+    return this.#ask<typeof worker.legacyTrades>('legacyTrades', account, { account, filters });
+  }
+
+  userActivity(account: number, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>> {
+    return this.#ask<typeof worker.userActivity>('userActivity', account, { account, filters });
   }
 
   /** The order placed by the command with this key; null if another command placed it. */

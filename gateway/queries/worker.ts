@@ -6,14 +6,16 @@ import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
+import { type ActivityFilters, ActivityQueries, type StoredActivity } from './activity.ts';
 import { type BrowseFilters, BrowseQueries } from './browse.ts';
 import { CatalogFacts, type CatalogMetadata, type SportsTaxonomy } from './catalogFacts.ts';
 import { CatalogLists, type EventListTask, type IndexPage, type MarketListTask } from './catalogLists.ts';
 import { FundMovementQueries, type StoredMovement } from './fundMovements.ts';
 import { type KeyedOrder, type KeyPage, KeyQueries } from './keys.ts';
 import { MarketQueries } from './markets.ts';
-import { type OrderFilters, OrderQueries, type StoredOrder } from './orders.ts';
-import type { Page } from './page.ts';
+import { type OrderFilters, OrderLists } from './orderLists.ts';
+import { OrderQueries, type StoredOrder } from './orders.ts';
+import type { HistoryPage, Page } from './page.ts';
 import type { Placed } from './placed.ts';
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
 import {
@@ -26,7 +28,7 @@ import {
 import { type Fill, FillQueries, type FillsTask } from './statsFills.ts';
 import { type LeaderboardPart, LeaderboardQueries, type LeaderboardTask } from './statsLeaderboard.ts';
 import { type HistoryTask, MarketHistoryQueries, type MarketTrade, type PricePoint } from './statsMarkets.ts';
-import { type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
+import { type LegacyTradeRecord, type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
 import type { MarketVolumes } from './volumes.ts';
 
 export type QueryWorkerData = { readonly readDbPath: string };
@@ -38,8 +40,10 @@ type Queries = {
   readonly keys: KeyQueries;
   readonly markets: MarketQueries;
   readonly orders: OrderQueries;
+  readonly orderLists: OrderLists;
   readonly trades: TradeQueries;
   readonly fundMovements: FundMovementQueries;
+  readonly activity: ActivityQueries;
   readonly privateTail: PrivateTailQueries;
   readonly fills: FillQueries;
   readonly exchange: ExchangeQueries;
@@ -56,16 +60,28 @@ export function orderByHash(task: { account: number; hash: Uint8Array }): Stored
   return queries().orders.byHash(task.account, task.hash);
 }
 
-export function userOrders(task: { account: number; filters: OrderFilters }): Page<StoredOrder<OrderRecordV2>> {
-  return queries().orders.list(task.account, task.filters);
+export function userOrders(task: { account: number; filters: OrderFilters }): HistoryPage<StoredOrder<OrderRecordV2>> {
+  return queries().orderLists.list(task.account, task.filters);
 }
 
-export function userTrades(task: { account: number; filters: TradeFilters }): Page<TradeRecord> {
+export function newestOrders(task: { account: number; limit: number }): StoredOrder<OrderRecord>[] {
+  return queries().orderLists.newest(task.account, task.limit);
+}
+
+export function userTrades(task: { account: number; filters: TradeFilters }): HistoryPage<TradeRecord> {
   return queries().trades.list(task.account, task.filters);
 }
 
 export function fundMovements(task: { account: number; limit: number; offset: number }): Page<StoredMovement> {
   return queries().fundMovements.list(task.account, task.limit, task.offset);
+}
+
+export function legacyTrades(task: { account: number; filters: TradeFilters }): HistoryPage<LegacyTradeRecord> {
+  return queries().trades.legacyList(task.account, task.filters);
+}
+
+export function userActivity(task: { account: number; filters: ActivityFilters }): HistoryPage<StoredActivity> {
+  return queries().activity.list(task.account, task.filters);
 }
 
 export function browse(filters: BrowseFilters): Page<number> {
@@ -153,8 +169,10 @@ function queries(): Queries {
       keys: new KeyQueries(db),
       markets: new MarketQueries(db),
       orders: new OrderQueries(db),
+      orderLists: new OrderLists(db),
       trades: new TradeQueries(db),
       fundMovements: new FundMovementQueries(db),
+      activity: new ActivityQueries(db),
       privateTail: new PrivateTailQueries(db),
       fills: new FillQueries(db),
       exchange: new ExchangeQueries(db),

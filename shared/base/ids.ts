@@ -6,7 +6,7 @@
  */
 import { assert } from './assert.ts';
 
-export const ID_KIND = { ORDER: 1, TRADE: 2, MOVEMENT: 3 } as const;
+export const ID_KIND = { ORDER: 1, TRADE: 2, MOVEMENT: 3, ENDING: 4 } as const;
 type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));

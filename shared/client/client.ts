@@ -29,6 +29,9 @@ import type {
   FeeRate,
   FullSets,
   HeartbeatResponse,
+  LegacyUserOrders,
+  LegacyUserTrades,
+  LegacyUserTradesQuery,
   Market,
   MarketEvents,
   Markets,
@@ -50,6 +53,8 @@ import type {
   Status,
   TickSize,
   TombstoneResponse,
+  UserActivity,
+  UserActivityQuery,
   UserOrders,
   UserOrdersQuery,
   UserTrades,
@@ -183,12 +188,28 @@ export class ExchangeClient {
     return this.#sendSigned('GET', '/v1/rate-limits');
   }
 
+  /** The `next_cursor` of a page as `cursor` leads to the next one, however long the list is. */
   userOrders(query: UserOrdersQuery = {}): Promise<UserOrders> {
     return this.#sendSigned('GET', withQuery('/v1/user/orders/v2', query));
   }
 
   userTrades(query: UserTradesQuery = {}): Promise<UserTrades> {
     return this.#sendSigned('GET', withQuery('/v1/user/trades/v2', query));
+  }
+
+  /** Orders that were placed, cancelled or expired, and fills. */
+  userActivity(query: UserActivityQuery = {}): Promise<UserActivity> {
+    return this.#sendSigned('GET', withQuery('/v1/user/activity', query));
+  }
+
+  /** The newest 100; `userOrders` has all of them, with more about each. */
+  legacyUserOrders(): Promise<LegacyUserOrders> {
+    return this.#sendSigned('GET', '/v1/user/orders');
+  }
+
+  /** The first version of `userTrades`. */
+  legacyUserTrades(query: LegacyUserTradesQuery = {}): Promise<LegacyUserTrades> {
+    return this.#sendSigned('GET', withQuery('/v1/user/trades', query));
   }
 
   balances(): Promise<Balances> {

@@ -42,7 +42,14 @@ export type {
   RelatedMarkets,
 } from '../api/events.ts';
 export type {
+  Activity,
+  LegacyUserOrders,
+  LegacyUserTrade,
+  LegacyUserTrades,
+  LegacyUserTradesQuery,
   Page,
+  UserActivity,
+  UserActivityQuery,
   UserOrder,
   UserOrders,
   UserOrdersQuery,

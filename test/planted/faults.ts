@@ -480,7 +480,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'an order that changed in the very moment is listed again',
-    file: 'gateway/queries/orders.ts',
+    file: 'gateway/queries/orderLists.ts',
     search: 'updated_ms > @sinceMs',
     replace: 'updated_ms >= @sinceMs',
     caughtBy: 'test/unit/gateway/queries/queries.test.ts',
