@@ -23,6 +23,9 @@ const EMPTY = Object.freeze({});
 /** True if a stage lets the call pass; a promise while a shared counter decides. */
 export type Passage = boolean | Promise<boolean>;
 
+/** Rows of an answer. A promise stands for rows that are not there yet: the next one is, once it resolves. */
+export type Rows = Iterator<string | Promise<unknown>>;
+
 /** The pipeline that a call runs through. */
 export type CallHost = {
   /** Called once, when the call is over. */
@@ -30,7 +33,7 @@ export type CallHost = {
   /** The writer of the answers that take several turns of the event loop (longAnswers.ts). */
   readonly longAnswers: {
     admits(call: Call): boolean;
-    continue(call: Call, rows: Iterator<string>, isRead: boolean): void;
+    continue(call: Call, rows: Rows, isRead: boolean, awaited: Promise<unknown> | null): void;
   };
 };
 

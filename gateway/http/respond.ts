@@ -6,8 +6,8 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
-import type { Call } from './call.ts';
-import { takePiece } from './longAnswers.ts';
+import type { Call, Rows } from './call.ts';
+import { type Piece, takePiece } from './longAnswers.ts';
 import type { Refusal } from './refusal.ts';
 
 type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
@@ -55,17 +55,47 @@ export function okBytes(call: Call, body: Buffer): void {
  * Answers with a body of many rows, whose texts follow each other. A body of one piece is sent at once; a longer one is
  * written a piece in each turn of the event loop, from rows that must not change meanwhile.
  */
-export function okInRows(call: Call, rows: Iterator<string>, contentType?: string): void {
-  const { text, isLast } = takePiece(rows);
-  if (isLast) answer(call, 200, text, { contentType });
+export function okInRows(call: Call, rows: Rows, contentType?: string): void {
+  const first = takePiece(rows);
+  if (first.isLast) answer(call, 200, first.text, { contentType });
   else if (call.method === 'HEAD') answer(call, 200, '', { contentType, isInPieces: true });
   else if (!call.host.longAnswers.admits(call)) refuse(call, { row: ERRORS.ENGINE_BUSY });
-  else startLongAnswer(call, text, rows, contentType);
+  else startLongAnswer(call, first, rows, contentType);
 }
 
 /** Answers with an array of any length, which must not change while it is written. */
 export function okArray(call: Call, elements: Iterable<object>): void {
   okInRows(call, rowsOf(elements));
+}
+
+/** Asks for the elements after those it has given; null once there are none. */
+type NextSlice = () => Promise<readonly string[]> | null;
+
+/**
+ * Answers with an array that is read a slice of texts at a time: each is asked for while the one before is written, so
+ * that two are in memory. An error after the first cuts the answer off.
+ */
+export function okInSlices(call: Call, first: readonly string[], next: NextSlice): void {
+  okInRows(call, sliceRows(first, next));
+}
+
+function* sliceRows(first: readonly string[], next: NextSlice): Generator<string | Promise<unknown>> {
+  let separator = '[';
+  for (let slice: readonly string[] | null = first; slice !== null; ) {
+    let following: readonly string[] | null = null;
+    const awaited = next()?.then((texts) => {
+      following = texts;
+    });
+    // The answer may be over before this fails.
+    awaited?.catch(() => {});
+    for (const text of slice) {
+      yield separator + text;
+      separator = ',';
+    }
+    if (awaited !== undefined) yield awaited;
+    slice = following;
+  }
+  yield separator === '[' ? '[]' : ']';
 }
 
 /** Answers with an object of two parts: such an array under this name, and the other members. */
@@ -94,7 +124,7 @@ export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }
 
-function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>, contentType?: string): void {
+function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, contentType?: string): void {
   if (call.answered) return;
   call.answered = true;
   call.status = 200;
@@ -109,9 +139,9 @@ function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>,
     response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
-    isRead = response.write(firstPiece);
+    isRead = response.write(text);
   });
-  call.host.longAnswers.continue(call, rows, isRead);
+  call.host.longAnswers.continue(call, rows, isRead, awaited);
 }
 
 /** Sends status and headers of server-sent events. The call is over; the caller writes the events. */

@@ -56,7 +56,7 @@ type PublicQueries = Pick<
 >;
 
 /** Queries of what an account alone may see; the task names it. */
-type AccountQueries = Pick<typeof worker, 'fundMovements'>;
+type AccountQueries = Pick<typeof worker, 'fundMovements' | 'userPositions' | 'hasPosition'>;
 
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
 

@@ -17,6 +17,7 @@ import { type OrderFilters, OrderLists } from './orderLists.ts';
 import { OrderQueries, type StoredOrder } from './orders.ts';
 import type { HistoryPage, Page } from './page.ts';
 import type { Placed } from './placed.ts';
+import { PositionQueries, type PositionsSlice, type PositionsTask } from './positions.ts';
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
 import {
   type CategorySums,
@@ -44,6 +45,7 @@ type Queries = {
   readonly trades: TradeQueries;
   readonly fundMovements: FundMovementQueries;
   readonly activity: ActivityQueries;
+  readonly positions: PositionQueries;
   readonly privateTail: PrivateTailQueries;
   readonly fills: FillQueries;
   readonly exchange: ExchangeQueries;
@@ -82,6 +84,14 @@ export function legacyTrades(task: { account: number; filters: TradeFilters }): 
 
 export function userActivity(task: { account: number; filters: ActivityFilters }): HistoryPage<StoredActivity> {
   return queries().activity.list(task.account, task.filters);
+}
+
+export function userPositions(task: PositionsTask): PositionsSlice {
+  return queries().positions.slice(task);
+}
+
+export function hasPosition(task: { account: number; market: number }): boolean {
+  return queries().positions.has(task.account, task.market);
 }
 
 export function browse(filters: BrowseFilters): Page<number> {
@@ -173,6 +183,7 @@ function queries(): Queries {
       trades: new TradeQueries(db),
       fundMovements: new FundMovementQueries(db),
       activity: new ActivityQueries(db),
+      positions: new PositionQueries(db),
       privateTail: new PrivateTailQueries(db),
       fills: new FillQueries(db),
       exchange: new ExchangeQueries(db),

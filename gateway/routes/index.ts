@@ -34,6 +34,7 @@ import { claimRoutes } from './account/claims.ts';
 import { fundMovementRoutes } from './account/fundMovements.ts';
 import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
+import { positionRoutes } from './account/positions.ts';
 import { profileRoutes } from './account/profile.ts';
 import { publicProfileRoutes } from './account/publicProfile.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
@@ -134,16 +135,10 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
     ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
     ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),
-    ...profileRoutes({ accounts, accountStates }),
-    ...publicProfileRoutes({ profiles: control.publicProfiles }),
     ...orderRoutes({ ...deps, accounts, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
+    ...accountRoutes(deps),
     ...deployRoutes({ catalog, views, contracts, deployment: deps.deployment }),
-    ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
-    ...fundRoutes({ engine, views, catalog, accountStates }),
-    ...claimRoutes({ engine, views, catalog, accountStates }),
-    ...fundMovementRoutes({ queries, movements: control.movements }),
-    ...historyRoutes({ queries, catalog }),
     ...streamRoutes({ stream: deps.stream, trustProxy: config.trustProxy }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
@@ -179,4 +174,19 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   ];
   routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));
   return routes;
+}
+
+/** The routes by which an account reads and changes what is its own, orders apart. */
+function accountRoutes({ control, views, engine, queries, clock }: RouteTableDeps): Route[] {
+  const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
+  return [
+    ...profileRoutes({ accounts, accountStates }),
+    ...publicProfileRoutes({ profiles: publicProfiles }),
+    ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
+    ...fundRoutes({ engine, views, catalog, accountStates }),
+    ...claimRoutes({ engine, views, catalog, accountStates, claimMarks }),
+    ...positionRoutes({ accounts, catalog, views, queries, claimMarks }),
+    ...fundMovementRoutes({ queries, movements }),
+    ...historyRoutes({ queries, catalog }),
+  ];
 }

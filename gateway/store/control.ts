@@ -12,6 +12,7 @@ import { Accounts } from './accounts.ts';
 import { Approvals } from './approvals.ts';
 import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
+import { ClaimMarks } from './claimMarks.ts';
 import { ContractStore } from './contracts.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
 import { Indications } from './indications.ts';
@@ -60,6 +61,7 @@ export type Control = {
   readonly orderGroups: OrderGroups;
   readonly openOrderBounds: OpenOrderBoundsStore;
   readonly publicProfiles: PublicProfiles;
+  readonly claimMarks: ClaimMarks;
   readonly notices: Notices;
   readonly onlineAccounts: OnlineAccounts;
 };
@@ -110,6 +112,7 @@ export function openControl(config: Config): Control {
       openOrderBounds: new OpenOrderBoundsStore(database, config.openOrders),
       publicProfiles: new PublicProfiles(database, pseudonyms, idOf, changes),
       notices: new Notices(database, changes),
+      claimMarks: new ClaimMarks(database, changes),
       onlineAccounts: new OnlineAccounts(database, changes),
     };
   } catch (error) {

@@ -2,9 +2,10 @@
 import type { Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
-import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
+import { ApiError, DEFAULT_TIMEOUT_MS, isSignedBeforeStart, sendRequest } from './http.ts';
 import { LedgerClient } from './ledger.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
+import { PositionsClient } from './positions.ts';
 import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
 import { type Credentials, RequestSigner } from './requestSigner.ts';
 import type {
@@ -74,6 +75,7 @@ export type PlacingOptions = {
 export class ExchangeClient {
   /** The past of the account's balances. */
   readonly ledger = new LedgerClient((path) => this.#sendSigned('GET', path));
+  readonly positions = new PositionsClient((method, path) => this.#sendSigned(method, path));
   readonly #origin: string;
   readonly #signer: RequestSigner | undefined;
   readonly #timeoutMs: number;
@@ -386,11 +388,6 @@ export class ExchangeClient {
   #send<T>(request: PreparedRequest): Promise<T> {
     return sendRequest(this.#origin, request, this.#timeoutMs);
   }
-}
-
-function isSignedBeforeStart(error: unknown): boolean {
-  if (!(error instanceof ApiError) || error.status !== 401) return false;
-  return (error.details as { reason?: unknown } | undefined)?.reason === 'signed_before_start';
 }
 
 /** Encodes a path segment, so that a value from outside cannot address another route. */

@@ -13,6 +13,7 @@ import type { ShardClient } from '../../shardlink/client.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
 import type { AccountStates } from '../../store/accountStates.ts';
 import type { Catalog } from '../../store/catalog.ts';
+import type { ClaimMarks } from '../../store/claimMarks.ts';
 import type { Views } from '../../views/index.ts';
 import { requireMarket } from '../json/pathParams.ts';
 
@@ -21,6 +22,7 @@ type ClaimDeps = {
   readonly views: Views;
   readonly catalog: Catalog;
   readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
+  readonly claimMarks: ClaimMarks;
 };
 
 const SHOW_REDEEMABLE = {
@@ -81,12 +83,15 @@ function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
 }
 
 /**
- * One row per outcome that pays. The rows of a market add up to what its claim pays: their sum is what is rounded. A
- * market that is decided stays as it is, so its rows can be made while the answer is written.
+ * One row per outcome that pays, in markets that the account has not marked as claimed. The rows of a market add up to
+ * what its claim pays: their sum is what is rounded. A market that is decided stays as it is, so its rows can be made
+ * while the answer is written.
  */
-function redeemableOf(account: number, { views, catalog }: ClaimDeps): Iterable<Redeemable> {
+function redeemableOf(account: number, { views, catalog, claimMarks }: ClaimDeps): Iterable<Redeemable> {
   const { accounts, markets } = views;
-  const decided = accounts.allTokens(account).filter(({ market }) => isDecided(markets.status(market)));
+  const marked = claimMarks.of(account);
+  const isListed = (market: number): boolean => isDecided(markets.status(market)) && !marked.has(market);
+  const decided = accounts.allTokens(account).filter(({ market }) => isListed(market));
   return (function* (): Generator<Redeemable> {
     let yes = { market: -1, atomic: 0 };
     for (const { market, outcome, availableAtomic: atomic } of decided) {

@@ -1,11 +1,12 @@
 /**
- * The plan of every statement of the statistics and of account ledgers: a range of an index, never a walk over a table
- * that grows.
+ * The plan of every statement of the statistics, of positions and of account ledgers: a range of an index, never a walk
+ * over a table that grows.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { FundMovementQueries } from '../../../../gateway/queries/fundMovements.ts';
+import { PositionQueries } from '../../../../gateway/queries/positions.ts';
 import { ExchangeQueries } from '../../../../gateway/queries/statsExchange.ts';
 import { FillQueries } from '../../../../gateway/queries/statsFills.ts';
 import { LeaderboardQueries } from '../../../../gateway/queries/statsLeaderboard.ts';
@@ -39,6 +40,7 @@ for (const [name, make, count] of [
   ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 6],
   ['pulse, spotlight and volumes', (db: Database.Database) => new ExchangeQueries(db), 5],
   ['movements of funds', (db: Database.Database) => new FundMovementQueries(db), 2],
+  ['the positions of an account', (db: Database.Database) => new PositionQueries(db), 3],
   ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 9],
 ] as const) {
   test(`${name}: every statement reads ranges of indexes`, () => {
