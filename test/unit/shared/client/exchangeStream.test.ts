@@ -227,9 +227,9 @@ test('private events are asked for once, signed, from where the client was', asy
   assert.deepEqual(subscribes(socket.take())[0].data, { user: true, cancel_on_disconnect: false });
 });
 
-test('without credentials there are no private events, and a market is opened once', (t) => {
+test('without a signer there are no private events, and a market is opened once', (t) => {
   const { stream } = rig(t);
-  assert.throws(() => stream.openUser(), /need credentials/);
+  assert.throws(() => stream.openUser(), /need a signer/);
   stream.openBook(A);
   assert.throws(() => stream.openBook(A.toUpperCase()), /open already/);
 });
