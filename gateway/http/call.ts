@@ -66,6 +66,8 @@ export class Call {
   idempotencyKey = '';
   /** The X-SVC-DEADLINE header as sent, empty when absent. */
   deadline = '';
+  /** The Accept-Encoding header as sent, empty when absent. */
+  acceptEncoding = '';
   /** The deadline in Unix milliseconds; 0 when there is none. */
   deadlineMs = 0;
   /** Null when the call has no idempotency key. */

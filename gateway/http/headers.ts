@@ -28,6 +28,7 @@ export class RequestHeaders implements Credentials {
   idempotencyKey = '';
   deadline = '';
   origin = '';
+  acceptEncoding = '';
   /** The method a browser asks about on behalf of a page. */
   requestedMethod = '';
   /** All lines as one: a proxy may add a line of its own after those of the client. */
@@ -98,6 +99,9 @@ export class RequestHeaders implements Credentials {
         break;
       case 'origin':
         this.origin ||= value;
+        break;
+      case 'accept-encoding':
+        this.acceptEncoding ||= value;
         break;
       case 'access-control-request-method':
         this.requestedMethod ||= value;

@@ -177,6 +177,7 @@ export class Pipeline {
     if (this.#options.config.trustProxy !== null) call.forwardedFor = headers.forwardedFor;
     if (route.idempotency !== undefined) call.idempotencyKey = headers.idempotencyKey;
     if (route.hasDeadline) call.deadline = headers.deadline;
+    call.acceptEncoding = headers.acceptEncoding;
     if (isForOperators(route)) {
       if (!this.#isOperator(call, route, headers)) return;
     } else if (route.access !== 'public' || headers.offersKey) {
@@ -185,7 +186,6 @@ export class Pipeline {
       call.addressPassage = this.#identity.countAddress(call, route);
     }
     if (call.addressPassage === false) return;
-
     if (call.announcedBytes === 0) this.#pass(call, row);
     else {
       this.#receiving.add(call);

@@ -13,6 +13,8 @@ import type { Refusal } from './refusal.ts';
 type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
   /** Default: JSON. */
   readonly contentType?: string;
+  /** The value of Content-Type and the lines after it, instead of the common ones. */
+  readonly headerLines?: string;
   /** The stored answer of an earlier request with the same key. */
   readonly isReplayed?: boolean;
   /** The answer to GET would be written in pieces, so its length is not known. */
@@ -23,14 +25,11 @@ type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
 type Body = string | Buffer;
 
 /** An answer is data: a browser that navigates to one must not show, run or embed anything. */
-const COMMON_HEADERS = [
-  'Cache-Control: no-store',
-  'X-Content-Type-Options: nosniff',
-  "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
-  'Referrer-Policy: no-referrer',
-].join('\r\n');
+const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
+const COMMON_HEADERS = headerLines('no-store', DATA_POLICY);
 /** uWebSockets.js closes a connection 8 to 12 seconds after an answer when no further request has come. */
-const KEPT_HEADERS = `${COMMON_HEADERS}\r\nKeep-Alive: timeout=8`;
+const KEEP_ALIVE = '\r\nKeep-Alive: timeout=8';
+const KEPT_HEADERS = COMMON_HEADERS + KEEP_ALIVE;
 const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
 const KEPT_JSON_HEADERS = `application/json\r\n${KEPT_HEADERS}`;
 const DEFAULT_RETRY_AFTER_SEC = 1;
@@ -49,6 +48,42 @@ export function okBytes(call: Call, body: Buffer): void {
   if (call.answered) return;
   call.answered = true;
   send(call, 200, body, NO_OPTIONS);
+}
+
+/** A file that browsers show or run: a cache may keep it, and it is sent in an encoding that the client accepts. */
+type ServedFile = {
+  readonly contentType: string;
+  readonly cacheControl: string;
+  /** Empty: nothing but what data may do. */
+  readonly policy: string;
+  readonly plain: Uint8Array;
+  readonly gzip: Uint8Array;
+  readonly brotli: Uint8Array;
+};
+
+/** @param accepted the header Accept-Encoding */
+export function okFile(call: Call, file: ServedFile, accepted: string): void {
+  if (call.answered) return;
+  call.answered = true;
+  const [body, encoding] = encodedFor(file, accepted);
+  const lines = [
+    file.contentType,
+    headerLines(file.cacheControl, file.policy === '' ? DATA_POLICY : file.policy),
+    'Vary: Accept-Encoding',
+    ...(encoding === '' ? [] : [`Content-Encoding: ${encoding}`]),
+  ].join('\r\n');
+  send(call, 200, Buffer.from(body.buffer, body.byteOffset, body.byteLength), { headerLines: lines });
+}
+
+/** A coding with a weight is accepted too, except with the weight 0. */
+function encodedFor({ plain, gzip, brotli }: ServedFile, accepted: string): [Uint8Array, string] {
+  const codings = accepted
+    .toLowerCase()
+    .split(',')
+    .filter((coding) => !/;\s*q=0(?:\.0*)?\s*$/.test(coding))
+    .map((coding) => coding.split(';', 1)[0].trim());
+  if (codings.includes('br')) return [brotli, 'br'];
+  return codings.includes('gzip') ? [gzip, 'gzip'] : [plain, ''];
 }
 
 /**
@@ -244,7 +279,9 @@ function write(call: Call, status: number, body: Body, options: AnswerOptions): 
   response.cork(() => {
     // 200 OK is what uWebSockets.js writes by itself.
     if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
-    response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
+    const isKept = call.isKeptAlive && !call.closesConnection;
+    if (options.headerLines === undefined) response.writeHeader('Content-Type', headersOf(contentType, isKept));
+    else response.writeHeader('Content-Type', options.headerLines + (isKept ? KEEP_ALIVE : ''));
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
@@ -266,6 +303,15 @@ function endHead({ response, closesConnection }: Call, body: Body | null): void 
   }
   if (body !== null) response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
   response.endWithoutBody();
+}
+
+function headerLines(cacheControl: string, policy: string): string {
+  return [
+    `Cache-Control: ${cacheControl}`,
+    'X-Content-Type-Options: nosniff',
+    `Content-Security-Policy: ${policy}`,
+    'Referrer-Policy: no-referrer',
+  ].join('\r\n');
 }
 
 function headersOf(contentType: string | undefined, isKept: boolean): string {

@@ -22,6 +22,8 @@ export const LIMIT_CLASSES = {
   /** Probes of a load balancer: a refusal would take a healthy server out of service. */
   unlimited: null,
   unlisted: perMinute(30),
+  /** The page and its files, of which a browser without a cache loads some forty at once. */
+  page: perMinute(600),
   marketList: perMinute(100),
   market: perMinute(200),
   bestPrices: perMinute(100),

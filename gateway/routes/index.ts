@@ -19,6 +19,7 @@ import type { Funding } from '../operator/funding.ts';
 import type { MarketCommands } from '../operator/markets.ts';
 import type { Metrics } from '../operator/metrics.ts';
 import type { Restrictions } from '../operator/restrictions.ts';
+import type { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { QueryPool } from '../queries/pool.ts';
@@ -60,6 +61,7 @@ import { marketDataRoutes } from './public/marketData.ts';
 import { marketRoutes } from './public/markets.ts';
 import { metricsRoutes } from './public/metrics.ts';
 import { openApiRoutes } from './public/openapi.ts';
+import { pageRoutes } from './public/page.ts';
 import { platformRoutes } from './public/platform.ts';
 import { probabilityRoutes } from './public/probabilities.ts';
 import { relatedRoutes } from './public/related.ts';
@@ -90,6 +92,7 @@ type RouteTableDeps = {
   /** Every answer that the contract lets be some seconds old. */
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
+  readonly pageFiles: PageFiles;
   readonly stream: Stream;
   readonly limiter: Limiter | null;
   readonly badSignatures: BadSignatures | null;
@@ -123,6 +126,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
   const routes: Route[] = [
     ...platformRoutes({ ...deps, platform, contracts, catalog }),
+    ...pageRoutes(deps.pageFiles),
     ...metricsRoutes(deps.metrics),
     ...catalogListRoutes({ catalog, views, responses, queries, sharedAnswers: deps.sharedAnswers, texts }),
     ...marketRoutes({ catalog, views, responses }),

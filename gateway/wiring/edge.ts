@@ -31,6 +31,7 @@ import { Drills } from '../operator/drills.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Metrics } from '../operator/metrics.ts';
 import { statsOf } from '../operator/stats.ts';
+import { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { routeTable } from '../routes/index.ts';
@@ -253,6 +254,7 @@ export class Edge {
       queries,
       volumes,
       sharedAnswers: new SharedAnswers(clock),
+      pageFiles: new PageFiles(),
       texts: new TextsInTurns(() => trading.link.inFlight > 0),
       stream: this.stream,
       limiter: this.#limiter,

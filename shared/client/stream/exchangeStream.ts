@@ -285,7 +285,7 @@ export class ExchangeStream {
 }
 
 function openGlobalSocket(url: string, headers: HeaderFields | undefined): StreamSocket {
-  // A browser expects a list of protocols as the second argument and refuses any other value.
-  const socket = headers === undefined ? new WebSocket(url) : new WebSocket(url, { headers });
+  // A browser expects a list of protocols as the second argument, so this is for Node's, whose types are not there.
+  const socket = headers === undefined ? new WebSocket(url) : new WebSocket(url, { headers } as never);
   return socket as unknown as StreamSocket;
 }

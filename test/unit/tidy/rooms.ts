@@ -22,6 +22,8 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/projector', own: 'journal snapshot', shared: 'base tables wire' },
   { room: 'engine/admin', own: 'base book core journal projector snapshot', shared: 'base client crypto tables wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
+  { room: 'gateway/page', own: '', shared: 'base' },
+  { room: 'gateway/web', own: '', shared: 'base client' },
   { room: 'gateway/process', own: '', shared: 'base crypto wire' },
   { room: 'gateway/queries', own: '', shared: 'base crypto tables wire' },
   { room: 'gateway/views', own: '', shared: 'base wire' },
@@ -43,12 +45,12 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },
   {
     room: 'gateway/routes',
-    own: 'access audit catalogue http limits operator process queries shardlink store stream trading views',
+    own: 'access audit catalogue http limits operator page process queries shardlink store stream trading views',
     shared: 'api base crypto wire',
   },
   {
     room: 'gateway/wiring',
-    own: 'access audit http idempotency limits operator process queries routes shardlink store stream trading views',
+    own: 'access audit http idempotency limits operator page process queries routes shardlink store stream trading views',
     shared: 'api base client crypto wire',
   },
   { room: 'gateway', own: 'process wiring', shared: 'base' },
