@@ -74,6 +74,8 @@ type PreparedWalk = Omit<Walk, 'found' | 'order'> & {
 };
 
 const RANK = { PLACED: 0, FILL: 1, ENDED: 2 } as const;
+/** Before every id. */
+const NO_ID = new Uint8Array(0);
 const IN_MARKET = `(@market = ${ALL_MARKETS} OR market = @market)`;
 const BY_ID = `id < @beforeId AND ${IN_MARKET}`;
 
@@ -205,7 +207,8 @@ function boundOf(rank: number, after: Position | null): Pick<WalkParameters, 'be
   if (rank === after.rank) return { beforeMs: atMs, beforeId: id };
   // Of the position's own millisecond the rows of lower ranks follow it, those of higher ranks come before it.
   const beforeMs = rank < after.rank ? atMs + 1 : atMs;
-  return { beforeMs, beforeId: firstIdAfter(beforeMs - 1) };
+  // The id of an order says when it was placed, which is long before it ends.
+  return { beforeMs, beforeId: rank === RANK.ENDED ? NO_ID : firstIdAfter(beforeMs - 1) };
 }
 
 function isBefore(a: Position, b: Position): boolean {

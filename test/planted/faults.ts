@@ -479,6 +479,20 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/shared/wire/ring.test.ts',
   },
   {
+    name: 'a page of activity repeats the ends of orders in its last millisecond',
+    file: 'gateway/queries/activity.ts',
+    search: 'rank === RANK.ENDED ? NO_ID : firstIdAfter(beforeMs - 1)',
+    replace: 'firstIdAfter(beforeMs - 1)',
+    caughtBy: 'test/unit/gateway/queries/historyOracle.test.ts',
+  },
+  {
+    name: 'a party of a mint is shown the USDC of the other one',
+    file: 'gateway/queries/parties.ts',
+    search: 'const outcome = isTaker ? row.taker_outcome : row.maker_outcome;',
+    replace: 'const outcome = row.taker_outcome;',
+    caughtBy: 'test/unit/gateway/queries/accountHistory.test.ts',
+  },
+  {
     name: 'an order that changed in the very moment is listed again',
     file: 'gateway/queries/orderLists.ts',
     search: 'updated_ms > @sinceMs',

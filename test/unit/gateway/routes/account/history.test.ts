@@ -118,7 +118,7 @@ test('beside a cursor the offset means nothing', async () => {
   }
 });
 
-test('a cursor of another list, of another order, or of nobody is 400 invalid cursor', async () => {
+test('a cursor of another list or of another order, and a text that is none, is 400 invalid cursor', async () => {
   const id = new Uint8Array(16);
   const { json } = await ask('/v1/user/trades/v2', {}, page({ next: { atMs: 1, rank: 0, id } }));
   const byUpdate = await ask('/v1/user/orders/v2', {}, page({ next: { atMs: 1, rank: 0, id } }));
