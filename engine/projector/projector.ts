@@ -51,6 +51,7 @@ export class Projector {
   readonly #journalPaths: readonly string[];
   readonly #keys: readonly ShardKey[];
   readonly #db: Database.Database;
+  readonly #generation: number;
   /** By shard; null until the shard has recovered and its journal was found to continue read.db. */
   readonly #readers: (JournalReader | null)[];
   readonly #catalog: CatalogSource | null;
@@ -82,6 +83,7 @@ export class Projector {
     this.#journalPaths = options.journalPaths;
     this.#keys = options.keys;
     this.#db = openReadDb(options.readDbPath);
+    this.#generation = this.progress.startGeneration();
     this.#readers = options.journalPaths.map(() => null);
     this.#committedBefore = options.journalPaths.map(() => 0);
     this.#state = new ReadState(this.#db, options.journalPaths.length, onDifference);
@@ -154,6 +156,11 @@ export class Projector {
       most = Math.max(most, this.progress.committed(shard) - sequence);
     }
     return most;
+  }
+
+  /** True if a query has found read.db damaged. */
+  get isDoubted(): boolean {
+    return this.progress.isDoubted(this.#generation);
   }
 
   /** True while the gateway is about to send more of the catalogue. */

@@ -6,6 +6,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
 import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
@@ -14,7 +15,6 @@ import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts'
 import { JournalHead } from '../journal/row.ts';
 
 const CHECKPOINT_PAGES = 4000;
-const UNREADABLE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT']);
 /** SQLite's default of 16 MiB is too little for indexes with keys in random order once there are millions of orders. */
 const CACHE_KIB = 64 * 1024;
 
@@ -23,11 +23,21 @@ export function openReadDb(path: string): Database.Database {
   try {
     return openFile(path);
   } catch (error) {
-    if (!(error instanceof Database.SqliteError) || !UNREADABLE.has(error.code)) throw error;
-    renameSync(path, `${path}.damaged`);
-    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+    if (!isDamaged(error)) throw error;
+    setAside(path);
     return openFile(path);
   }
+}
+
+/** The next one that opens read.db finds none. The file stays: it may have history that the journals do not have. */
+export function setAside(path: string): void {
+  if (!existsSync(path)) return;
+  let number = 1;
+  const name = (): string => (number === 1 ? `${path}.damaged` : `${path}.damaged-${number}`);
+  while (existsSync(name())) number++;
+  renameSync(path, name());
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${name()}-wal`);
+  rmSync(`${path}-shm`, { force: true });
 }
 
 function openFile(path: string): Database.Database {

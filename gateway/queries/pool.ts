@@ -8,6 +8,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
@@ -83,7 +84,7 @@ export class QueryPool {
     this.#lastMarketChange = options.lastMarketChange;
     this.#inGroup = options.inGroup;
     this.#waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
-    const workerData: worker.QueryWorkerData = { readDbPath: options.readDbPath };
+    const workerData: worker.QueryWorkerData = { readDbPath: options.readDbPath, progress: options.progress };
     this.#pool = new Piscina({
       filename: fileURLToPath(new URL('./worker.ts', import.meta.url)),
       minThreads: 1,
@@ -150,23 +151,23 @@ export class QueryPool {
 
   /** The keys of the read model from a moment on, a page at a time. The query does not wait for the projector. */
   journaledKeys(sinceMs: number, after: number): Promise<KeyPage> {
-    return this.#pool.run({ sinceMs, after }, { name: 'journaledKeys' });
+    return this.#run('journaledKeys', { sinceMs, after });
   }
 
   /** Volumes of all markets; null before the projector has started. */
   async marketVolumes(): Promise<MarketVolumes | null> {
-    return this.#hasStarted() ? this.#pool.run(undefined, { name: 'marketVolumes' }) : null;
+    return this.#hasStarted() ? this.#run('marketVolumes', undefined) : null;
   }
 
   /** By market; null before the projector has started. */
   async volumesBetween(window: WindowTask): Promise<BigInt64Array | null> {
-    return this.#hasStarted() ? this.#pool.run(window, { name: 'volumesBetween' }) : null;
+    return this.#hasStarted() ? this.#run('volumesBetween', window) : null;
   }
 
   /** Waits for the projector as a query does; null when it does not get there in time. */
   async privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null> {
     const isThere = await this.#progress.awaitProjected(shard, through, this.#waitMs);
-    return isThere ? this.#pool.run({ shard, from, through }, { name: 'privateTail' }) : null;
+    return isThere ? this.#run('privateTail', { shard, from, through }) : null;
   }
 
   /**
@@ -178,8 +179,8 @@ export class QueryPool {
     task: Parameters<PublicQueries[N]>[0],
   ): Promise<QueryResult<ReturnType<PublicQueries[N]>>> {
     if (!this.#hasStarted()) return BUSY;
-    const turn = this.#queue.run<ReturnType<PublicQueries[N]>>(PUBLIC, () => this.#pool.run(task, { name }));
-    return turn === null ? BUSY : { ok: true, value: await turn };
+    const turn = this.#queue.run<ReturnType<PublicQueries[N]>>(PUBLIC, () => this.#run(name, task));
+    return turn === null ? BUSY : answered(turn);
   }
 
   /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
@@ -218,8 +219,19 @@ export class QueryPool {
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
     if (!(await this.#awaitProjected((shard) => this.#lastAcknowledged(account, shard)))) return BUSY;
-    const turn = this.#queue.run<ReturnType<F>>(account, () => this.#pool.run(task, { name }));
-    return turn === null ? BUSY : { ok: true, value: await turn };
+    const turn = this.#queue.run<ReturnType<F>>(account, () => this.#run(name, task));
+    return turn === null ? BUSY : answered(turn);
+  }
+
+  /** Has a thread run a query. If the file turns out to be damaged, the projector makes it anew. */
+  async #run<T>(name: string, task: unknown): Promise<T> {
+    const generation = this.#progress.generation();
+    try {
+      return await this.#pool.run(task, { name });
+    } catch (error) {
+      if (isDamaged(error)) this.#progress.doubt(generation);
+      throw error;
+    }
   }
 
   /** Waits until the projector has passed a record of every shard. */
@@ -229,5 +241,15 @@ export class QueryPool {
       waits.push(this.#progress.awaitProjected(shard, recordOf(shard), this.#waitMs));
     }
     return (await Promise.all(waits)).every(Boolean);
+  }
+}
+
+/** A damaged file is being made anew: that is a matter of waiting. */
+async function answered<T>(turn: Promise<T>): Promise<QueryResult<T>> {
+  try {
+    return { ok: true, value: await turn };
+  } catch (error) {
+    if (isDamaged(error)) return BUSY;
+    throw error;
   }
 }

@@ -6,6 +6,7 @@ import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
+import { Progress } from '../../shared/wire/progress.ts';
 import { type ActivityFilters, ActivityQueries, type StoredActivity } from './activity.ts';
 import { type BrowseFilters, BrowseQueries } from './browse.ts';
 import { CatalogFacts, type CatalogMetadata, type SportsTaxonomy } from './catalogFacts.ts';
@@ -32,7 +33,7 @@ import { type HistoryTask, MarketHistoryQueries, type MarketTrade, type PricePoi
 import { type LegacyTradeRecord, type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
 import type { MarketVolumes } from './volumes.ts';
 
-export type QueryWorkerData = { readonly readDbPath: string };
+export type QueryWorkerData = { readonly readDbPath: string; readonly progress: SharedArrayBuffer };
 
 type Queries = {
   readonly browse: BrowseQueries;
@@ -53,7 +54,11 @@ type Queries = {
   readonly marketHistory: MarketHistoryQueries;
 };
 
+const { readDbPath, progress: progressMemory } = workerData as QueryWorkerData;
+const progress = new Progress(progressMemory);
+let connection: Database.Database | null = null;
 let opened: Queries | null = null;
+let openedGeneration = 0;
 
 // Reads of the past do not take processors from orders.
 stepBack(NICE_FOLLOWER);
@@ -166,11 +171,18 @@ export function cancelledWithKey(task: { order: KeyedOrder; hash: Uint8Array }):
   return queries().keys.hasCancelled(task.order, task.hash);
 }
 
-/** Opened by the first query: the pool is made before the projector has made the file. */
+/**
+ * Opened by the first query, for the pool is made before the projector has made the file, and again when another file
+ * may be in its place.
+ */
 function queries(): Queries {
-  if (opened === null) {
-    const { readDbPath } = workerData as QueryWorkerData;
+  const generation = progress.generation();
+  if (opened === null || openedGeneration !== generation) {
+    opened = null;
+    connection?.close();
     const db = new Database(readDbPath, { readonly: true, fileMustExist: true });
+    connection = db;
+    openedGeneration = generation;
     db.pragma('query_only = ON');
     opened = {
       browse: new BrowseQueries(db),

@@ -30,6 +30,7 @@ import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
 import { Drills } from '../operator/drills.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Metrics } from '../operator/metrics.ts';
+import { ProjectorLag } from '../operator/projectorLag.ts';
 import { statsOf } from '../operator/stats.ts';
 import { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
@@ -66,6 +67,7 @@ export class Edge {
   readonly disk: DiskGuard;
   readonly stream: Stream;
   readonly refusedLogins: RefusedLogins;
+  readonly projectorLag: ProjectorLag;
   readonly #options: EdgeOptions;
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
@@ -95,6 +97,7 @@ export class Edge {
       (isLow) => feed.publish(isLow ? 'disk_low' : 'disk_recovered', {}),
     );
     this.refusedLogins = new RefusedLogins(stores.audit, clock);
+    this.projectorLag = new ProjectorLag(stores.progress, clock);
     this.stream = new Stream({
       feeds: trading.feeds,
       views: stores.views,
@@ -215,6 +218,7 @@ export class Edge {
     return new Metrics({
       link: trading.link,
       progress: stores.progress,
+      projectorLag: this.projectorLag,
       verifierOf: (shard) => threads.shards.verifierOf(shard),
       deadMansSwitch: trading.deadMansSwitch,
       limiter: this.#limiter,

@@ -122,6 +122,7 @@ export class Exchange {
         this.trading.fourEyes,
         stores.audit,
         this.#edge.refusedLogins,
+        this.#edge.projectorLag,
       ],
       volumes: stores.volumes,
       feed,

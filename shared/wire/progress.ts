@@ -4,7 +4,8 @@
  * projector, `trimmable` by the thread that makes snapshots, `logged` by the gateway; all threads read.
  *
  *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve | kept: a 64-bit cell for each
- *            shard | catalogue, history: a 64-bit cell, written by the projector
+ *            shard | catalogue, history, generation: a 64-bit cell each, written by the projector | doubt: one that the
+ *            gateway writes
  *
  * Invariants:
  *   PROGRESS-1  A cell only grows, except those of the reserve, and the projector's when read.db is rebuilt. It is
@@ -29,7 +30,7 @@ export const BELLS = record(
   'The words of the progress memory on which threads wait: the cells follow.',
 );
 const CELLS_BYTES = 48;
-const PROJECTOR_BYTES = 16;
+const PROJECTOR_BYTES = 32;
 
 export class Progress {
   readonly shards: number;
@@ -42,6 +43,8 @@ export class Progress {
   readonly #kept: BigInt64Array;
   readonly #catalog: BigInt64Array;
   readonly #history: BigInt64Array;
+  readonly #generation: BigInt64Array;
+  readonly #doubt: BigInt64Array;
 
   static create(shards: number): SharedArrayBuffer {
     const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards + PROJECTOR_BYTES);
@@ -59,8 +62,11 @@ export class Progress {
     this.#logged = new BigInt64Array(buffer, BELLS.BYTES + 24 * this.shards, this.shards);
     this.#reserve = new BigInt64Array(buffer, BELLS.BYTES + 32 * this.shards, this.shards);
     this.#kept = new BigInt64Array(buffer, BELLS.BYTES + 40 * this.shards, this.shards);
-    this.#catalog = new BigInt64Array(buffer, BELLS.BYTES + CELLS_BYTES * this.shards, 1);
-    this.#history = new BigInt64Array(buffer, BELLS.BYTES + CELLS_BYTES * this.shards + 8, 1);
+    const single = BELLS.BYTES + CELLS_BYTES * this.shards;
+    this.#catalog = new BigInt64Array(buffer, single, 1);
+    this.#history = new BigInt64Array(buffer, single + 8, 1);
+    this.#generation = new BigInt64Array(buffer, single + 16, 1);
+    this.#doubt = new BigInt64Array(buffer, single + 24, 1);
   }
 
   committed(shard: number): number {
@@ -106,6 +112,25 @@ export class Progress {
 
   setHistoryFromMs(timeMs: number): void {
     Atomics.store(this.#history, 0, BigInt(timeMs));
+  }
+
+  /** Grows whenever another file may be in the place of read.db: a reader then opens it again. */
+  generation(): number {
+    return Number(Atomics.load(this.#generation, 0));
+  }
+
+  startGeneration(): number {
+    return Number(Atomics.add(this.#generation, 0, 1n)) + 1;
+  }
+
+  /** A query found the file of this generation damaged. */
+  doubt(generation: number): void {
+    Atomics.store(this.#doubt, 0, BigInt(generation));
+    this.ringProjector();
+  }
+
+  isDoubted(generation: number): boolean {
+    return Atomics.load(this.#doubt, 0) === BigInt(generation);
   }
 
   #ringReaders(): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
@@ -537,12 +537,13 @@ describe('a projector', () => {
     assert.equal(projector.behind(), BATCH_ROWS);
   });
 
-  it('follows as a thread of its own', async () => {
+  it('follows as a thread of its own, into a new file if the old one is to be set aside', async () => {
     const exchange = new Exchange();
+    writeFileSync(exchange.options.readDbPath, 'the old file');
     const { port1: gatewayPort, port2: catalogPort } = new MessageChannel();
     const question = once(gatewayPort, 'message');
     const worker = new Worker(new URL('../../../../engine/projector/main.ts', import.meta.url), {
-      workerData: { ...exchange.options, keys: undefined, journalKey: TEST_SECRET, catalogPort },
+      workerData: { ...exchange.options, keys: undefined, journalKey: TEST_SECRET, catalogPort, makesAnew: true },
       transferList: [catalogPort],
     });
     const failed = new Promise<never>((_, reject) => worker.once('error', reject));
@@ -558,5 +559,6 @@ describe('a projector', () => {
     await worker.terminate();
     gatewayPort.close();
     assert.equal(exchange.read('SELECT * FROM orders').length, 4);
+    assert.equal(readFileSync(`${exchange.options.readDbPath}.damaged`, 'utf8'), 'the old file');
   });
 });
