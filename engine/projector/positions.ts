@@ -57,6 +57,7 @@ type Position = Holding & {
   /** 0 while there is no row. */
   changedMs: number;
   isPaid: boolean;
+  hasTraded: boolean;
   isDirty: boolean;
 };
 
@@ -103,8 +104,11 @@ export class PositionProjection {
     const { account, market, outcome, side, ticksPerUnit } = party;
     const notionalMicro = mulSafe(lots, ownTicks);
     const tokens = mulSafe(lots, ticksPerUnit);
-    if (side === SIDE.BUY) this.#exchange(account, market, outcome, tokens - fee, tokens, notionalMicro, record);
-    else this.#exchange(account, market, outcome, -tokens, -tokens, fee - notionalMicro, record);
+    const position =
+      side === SIDE.BUY
+        ? this.#exchange(account, market, outcome, tokens - fee, tokens, notionalMicro, record)
+        : this.#exchange(account, market, outcome, -tokens, -tokens, fee - notionalMicro, record);
+    position.hasTraded = true;
   }
 
   /** A split or a merge: each token of a set costs, or brings, half a USDC. */
@@ -174,6 +178,7 @@ export class PositionProjection {
         cost_micro: position.costMicro,
         realized_micro: position.realizedMicro,
         is_paid: position.isPaid ? 1 : 0,
+        has_traded: position.hasTraded ? 1 : 0,
         cost_basis: position.costBasis,
         opened_ms: position.openedMs,
         changed_ms: position.changedMs,
@@ -193,7 +198,7 @@ export class PositionProjection {
     grossAtomic: number,
     paidMicro: number,
     record: RecordContext,
-  ): void {
+  ): Position {
     const position = this.#position(account, market, outcome);
     this.#touch(position, record.timeMs);
     const { costMicro, quantityAtomic, realizedMicro } = position;
@@ -201,6 +206,7 @@ export class PositionProjection {
     const hasLeft = position.quantityAtomic === 0n || position.quantityAtomic > 0n !== quantityAtomic > 0n;
     if (hasLeft && position.costBasis === COST_BASIS.UNKNOWN) position.costBasis = COST_BASIS.RECOVERED;
     this.#accounts.earned(account, position.realizedMicro - realizedMicro, position.costMicro - costMicro, record);
+    return position;
   }
 
   /** POSITIONROWS-1, of a position in memory: of one that is not, nothing has happened since it was read or written. */
@@ -241,6 +247,7 @@ export class PositionProjection {
       openedMs: Number(row?.opened_ms ?? 0),
       changedMs: Number(row?.changed_ms ?? 0),
       isPaid: row?.is_paid === 1n,
+      hasTraded: row?.has_traded === 1n,
       isDirty: false,
     };
   }

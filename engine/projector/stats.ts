@@ -91,7 +91,7 @@ export class Stats {
 
   /** Applies a MARKET event. */
   market(words: Uint32Array, word: number, record: RecordContext): void {
-    const before = this.#markets.apply(words, word, record.shard);
+    const before = this.#markets.apply(words, word, record);
     this.#exchange.changedStatus(before, words[word + EVENT.MARKET.status], record);
   }
 

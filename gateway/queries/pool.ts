@@ -57,7 +57,10 @@ type PublicQueries = Pick<
 >;
 
 /** Queries of what an account alone may see; the task names it. */
-type AccountQueries = Pick<typeof worker, 'fundMovements' | 'userPositions' | 'hasPosition'>;
+type AccountQueries = Pick<
+  typeof worker,
+  'fundMovements' | 'userPositions' | 'hasPosition' | 'notification' | 'notifications'
+>;
 
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
 
@@ -138,6 +141,16 @@ export class QueryPool {
 
   userActivity(account: number, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>> {
     return this.#ask<typeof worker.userActivity>('userActivity', account, { account, filters });
+  }
+
+  /** The same over everything that is committed by now, of all accounts. */
+  async ofAccountByNow<N extends keyof AccountQueries>(
+    account: number,
+    name: N,
+    task: Parameters<AccountQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
+    const isThere = await this.#awaitProjected((shard) => Math.max(this.#progress.committed(shard), 0));
+    return isThere ? this.ofAccount(account, name, task) : BUSY;
   }
 
   /** The order placed by the command with this key; null if another command placed it. */

@@ -14,6 +14,12 @@ import { CatalogLists, type EventListTask, type IndexPage, type MarketListTask }
 import { FundMovementQueries, type StoredMovement } from './fundMovements.ts';
 import { type KeyedOrder, type KeyPage, KeyQueries } from './keys.ts';
 import { MarketQueries } from './markets.ts';
+import {
+  type FoundNotifications,
+  NotificationQueries,
+  type NotificationsTask,
+  type Occurrence,
+} from './notifications.ts';
 import { type OrderFilters, OrderLists } from './orderLists.ts';
 import { OrderQueries, type StoredOrder } from './orders.ts';
 import type { HistoryPage, Page } from './page.ts';
@@ -47,6 +53,7 @@ type Queries = {
   readonly fundMovements: FundMovementQueries;
   readonly activity: ActivityQueries;
   readonly positions: PositionQueries;
+  readonly notifications: NotificationQueries;
   readonly privateTail: PrivateTailQueries;
   readonly fills: FillQueries;
   readonly exchange: ExchangeQueries;
@@ -97,6 +104,14 @@ export function userPositions(task: PositionsTask): PositionsSlice {
 
 export function hasPosition(task: { account: number; market: number }): boolean {
   return queries().positions.has(task.account, task.market);
+}
+
+export function notifications(task: NotificationsTask): FoundNotifications {
+  return queries().notifications.page(task);
+}
+
+export function notification(task: { account: number; id: Uint8Array }): Occurrence | null {
+  return queries().notifications.one(task.account, task.id);
 }
 
 export function browse(filters: BrowseFilters): Page<number> {
@@ -196,6 +211,7 @@ function queries(): Queries {
       fundMovements: new FundMovementQueries(db),
       activity: new ActivityQueries(db),
       positions: new PositionQueries(db),
+      notifications: new NotificationQueries(db),
       privateTail: new PrivateTailQueries(db),
       fills: new FillQueries(db),
       exchange: new ExchangeQueries(db),

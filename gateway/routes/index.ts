@@ -35,6 +35,7 @@ import { claimRoutes } from './account/claims.ts';
 import { fundMovementRoutes } from './account/fundMovements.ts';
 import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
+import { notificationRoutes } from './account/notifications.ts';
 import { positionRoutes } from './account/positions.ts';
 import { profileRoutes } from './account/profile.ts';
 import { publicProfileRoutes } from './account/publicProfile.ts';
@@ -184,6 +185,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
 function accountRoutes({ control, views, engine, queries, clock }: RouteTableDeps): Route[] {
   const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
   return [
+    ...notificationRoutes({ ...control, views, queries, clock }),
     ...profileRoutes({ accounts, accountStates }),
     ...publicProfileRoutes({ profiles: publicProfiles }),
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),

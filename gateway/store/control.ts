@@ -31,6 +31,7 @@ import { OrderGroups } from './orderGroups.ts';
 import { Platform } from './platform.ts';
 import { Pseudonyms } from './pseudonyms.ts';
 import { PublicProfiles } from './publicProfiles.ts';
+import { ReadMarks } from './readMarks.ts';
 import { openAdminToken, openMasterKey, openPseudonymSecret } from './secrets.ts';
 import { TradingTimeouts } from './tradingTimeouts.ts';
 
@@ -63,6 +64,7 @@ export type Control = {
   readonly publicProfiles: PublicProfiles;
   readonly claimMarks: ClaimMarks;
   readonly notices: Notices;
+  readonly readMarks: ReadMarks;
   readonly onlineAccounts: OnlineAccounts;
 };
 
@@ -113,6 +115,7 @@ export function openControl(config: Config): Control {
       publicProfiles: new PublicProfiles(database, pseudonyms, idOf, changes),
       notices: new Notices(database, changes),
       claimMarks: new ClaimMarks(database, changes),
+      readMarks: new ReadMarks(database, shards, changes),
       onlineAccounts: new OnlineAccounts(database, changes),
     };
   } catch (error) {

@@ -26,6 +26,7 @@ const MIGRATIONS = [
   'control-012.sql',
   'control-013.sql',
   'control-014.sql',
+  'control-015.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

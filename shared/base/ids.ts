@@ -74,3 +74,8 @@ function writeBigEndian(bytes: Uint8Array, offset: number, length: number, value
     rest = Math.floor(rest / 256);
   }
 }
+
+/** Of the bytes of a time-ordered id. */
+export function shardOfId(id: Uint8Array): number {
+  return ((id[6] & 0x0f) << 8) | id[7];
+}

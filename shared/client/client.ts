@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
+import { AccountClient } from './account.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, isSignedBeforeStart, sendRequest } from './http.ts';
 import { LedgerClient } from './ledger.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
@@ -76,6 +77,7 @@ export class ExchangeClient {
   /** The past of the account's balances. */
   readonly ledger = new LedgerClient((path) => this.#sendSigned('GET', path));
   readonly positions = new PositionsClient((method, path) => this.#sendSigned(method, path));
+  readonly account = new AccountClient((method, path) => this.#sendSigned(method, path));
   readonly #origin: string;
   readonly #signer: RequestSigner | undefined;
   readonly #timeoutMs: number;

@@ -80,6 +80,15 @@ export type {
   SportsTaxonomy,
   TickSize,
 } from '../api/markets.ts';
+export type {
+  Notification,
+  NotificationRead,
+  Notifications,
+  NotificationsMarked,
+  NotificationsQuery,
+  NotificationType,
+  Unread,
+} from '../api/notifications.ts';
 export type { IssuedOperator, NewOperator, Operator, OperatorRole, Operators } from '../api/operators.ts';
 export type {
   AmendResponse,

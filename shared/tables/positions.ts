@@ -35,6 +35,8 @@ export const POSITIONS = table(
     realized_micro: BIG_INTEGER,
     /** 1 once tokens were turned into what they pay, by a claim or by the settlement. */
     is_paid: INTEGER,
+    /** 1 once a trade changed it: tokens of a split alone are no trade. */
+    has_traded: INTEGER,
     /** COST_BASIS. */
     cost_basis: INTEGER,
     /** Of the record that changed the position first, and last. */

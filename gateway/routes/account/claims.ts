@@ -3,8 +3,7 @@ import { CLAIM_RESPONSE, REDEEMABLES, type Redeemable } from '../../../shared/ap
 import { UUID } from '../../../shared/api/fields.ts';
 import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';
 import { errorRow, OK } from '../../../shared/base/errors.ts';
-import { PPM, payoutMicro } from '../../../shared/base/payout.ts';
-import { unitsToDecimal } from '../../../shared/base/units.ts';
+import { payoutMicro } from '../../../shared/base/payout.ts';
 import { entryHash } from '../../../shared/crypto/entryHash.ts';
 import { ok, okArray, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
@@ -16,6 +15,7 @@ import type { Catalog } from '../../store/catalog.ts';
 import type { ClaimMarks } from '../../store/claimMarks.ts';
 import type { Views } from '../../views/index.ts';
 import { requireMarket } from '../json/pathParams.ts';
+import { resolutionOf } from '../json/resolution.ts';
 
 type ClaimDeps = {
   readonly engine: ShardClient;
@@ -114,11 +114,4 @@ function redeemableOf(account: number, { views, catalog, claimMarks }: ClaimDeps
       };
     }
   })();
-}
-
-/** The label of the outcome that won, or "Yes 0.25, No 0.75" where both are paid. */
-function resolutionOf([yes, no]: readonly string[], payoutYes: number): string {
-  if (payoutYes === PPM) return yes!;
-  if (payoutYes === 0) return no!;
-  return `${yes} ${unitsToDecimal(payoutYes)}, ${no} ${unitsToDecimal(PPM - payoutYes)}`;
 }

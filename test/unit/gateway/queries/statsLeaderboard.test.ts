@@ -169,6 +169,7 @@ test('RULES.md 13.7: parts end between accounts, however many positions those ha
           outcome: OUTCOME.YES,
           ...tokens,
           is_paid: 0,
+          has_traded: 1,
           cost_basis: 0,
           opened_ms: 0,
           changed_ms: 0,
