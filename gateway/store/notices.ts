@@ -13,7 +13,7 @@ import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 type NoticeType = 'security';
 
-export type Notice = {
+type Notice = {
   readonly id: string;
   readonly sequence: number;
   readonly type: NoticeType;
