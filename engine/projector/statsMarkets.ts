@@ -24,7 +24,6 @@ import {
 import { type RowOf, select } from '../../shared/tables/table.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
-import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 
 /** Hours and days in memory beyond which the next flush empties them: they are read again. */
@@ -46,7 +45,6 @@ type Market = {
   status: number;
   payoutYesPpm: number;
   resolvedMs: number;
-  decidedSequence: number;
   openInterestAtomic: number;
   lastYesTicks: number;
   lastTradeMs: number;
@@ -105,7 +103,6 @@ export class MarketStats {
         ...newMarket(market, shard, status),
         payoutYesPpm: row.payout_yes_ppm,
         resolvedMs: row.resolved_ms,
-        decidedSequence: row.decided_sequence,
         openInterestAtomic: row.open_interest_atomic,
         lastYesTicks: row.last_yes_ticks,
         lastTradeMs: row.last_trade_ms,
@@ -128,7 +125,7 @@ export class MarketStats {
   }
 
   /** Applies a MARKET event. @returns the status before it, or null of a new market. */
-  apply(words: Uint32Array, word: number, { shard, shardSequence }: RecordContext): number | null {
+  apply(words: Uint32Array, word: number, shard: number): number | null {
     const index = words[word + ANY_EVENT.market];
     const status = words[word + EVENT.MARKET.status];
     const known = this.#markets[index];
@@ -136,7 +133,6 @@ export class MarketStats {
     this.#markets[index] = market;
     const before = known === undefined ? null : market.status;
     market.status = status;
-    if (isDecided(status) && market.decidedSequence === 0) market.decidedSequence = shardSequence;
     market.payoutYesPpm = words[word + EVENT.MARKET.payoutYesPpm];
     market.resolvedMs = readSafe(words, word + EVENT.MARKET.resolvedMs);
     market.openInterestAtomic = readSigned(words, word + EVENT.MARKET.collateralMicro);
@@ -168,7 +164,6 @@ export class MarketStats {
         status: market.status,
         payout_yes_ppm: market.payoutYesPpm,
         resolved_ms: market.resolvedMs,
-        decided_sequence: market.decidedSequence,
         open_interest_atomic: market.openInterestAtomic,
         last_yes_ticks: market.lastYesTicks,
         last_trade_ms: market.lastTradeMs,
@@ -257,7 +252,6 @@ function newMarket(market: number, shard: number, status: number): Market {
     status,
     payoutYesPpm: 0,
     resolvedMs: 0,
-    decidedSequence: 0,
     openInterestAtomic: 0,
     lastYesTicks: 0,
     lastTradeMs: 0,

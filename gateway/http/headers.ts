@@ -28,7 +28,11 @@ export class RequestHeaders implements Credentials {
   idempotencyKey = '';
   deadline = '';
   origin = '';
-  acceptEncoding = '';
+  cookie = '';
+  contentType = '';
+  /** From where the page that made a browser send this is, seen from here. */
+  fetchSite = '';
+  userAgent = '';
   /** The method a browser asks about on behalf of a page. */
   requestedMethod = '';
   /** All lines as one: a proxy may add a line of its own after those of the client. */
@@ -100,8 +104,17 @@ export class RequestHeaders implements Credentials {
       case 'origin':
         this.origin ||= value;
         break;
-      case 'accept-encoding':
-        this.acceptEncoding ||= value;
+      case 'cookie':
+        this.cookie += this.cookie === '' ? value : `; ${value}`;
+        break;
+      case 'content-type':
+        this.contentType ||= value;
+        break;
+      case 'sec-fetch-site':
+        this.fetchSite ||= value;
+        break;
+      case 'user-agent':
+        this.userAgent ||= value;
         break;
       case 'access-control-request-method':
         this.requestedMethod ||= value;

@@ -110,6 +110,7 @@ export class Exchange {
       lifecycle,
       startedSec: this.#startedSec,
       sharedCounters,
+      baseUrl: () => this.baseUrl,
       onError,
     });
     this.#periodicTasks = new PeriodicTasks({
@@ -122,7 +123,7 @@ export class Exchange {
         this.trading.fourEyes,
         stores.audit,
         this.#edge.refusedLogins,
-        this.#edge.projectorLag,
+        this.#edge.userSessions,
       ],
       volumes: stores.volumes,
       feed,

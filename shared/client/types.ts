@@ -42,14 +42,7 @@ export type {
   RelatedMarkets,
 } from '../api/events.ts';
 export type {
-  Activity,
-  LegacyUserOrders,
-  LegacyUserTrade,
-  LegacyUserTrades,
-  LegacyUserTradesQuery,
   Page,
-  UserActivity,
-  UserActivityQuery,
   UserOrder,
   UserOrders,
   UserOrdersQuery,
@@ -57,7 +50,6 @@ export type {
   UserTrades,
   UserTradesQuery,
 } from '../api/history.ts';
-export type { AccountMovement, FundMovements, FundMovementsQuery } from '../api/ledger.ts';
 export type {
   Bbo,
   Book,
@@ -76,19 +68,9 @@ export type {
   NewMarket,
   Payouts,
   Resolution,
-  SplitParams,
   SportsTaxonomy,
   TickSize,
 } from '../api/markets.ts';
-export type {
-  Notification,
-  NotificationRead,
-  Notifications,
-  NotificationsMarked,
-  NotificationsQuery,
-  NotificationType,
-  Unread,
-} from '../api/notifications.ts';
 export type { IssuedOperator, NewOperator, Operator, OperatorRole, Operators } from '../api/operators.ts';
 export type {
   AmendResponse,
@@ -124,5 +106,4 @@ export type {
   Readiness,
   Status,
 } from '../api/platform.ts';
-export type { Position, PositionsQuery } from '../api/positions.ts';
 export type { Indication, NewIndication } from '../api/quotes.ts';

@@ -107,7 +107,6 @@ class Place {
     this.#journal.commit();
     this.progress.setCommitted(SHARD, this.#journal.lastSequence);
     this.progress.setProjected(SHARD, this.#journal.lastSequence);
-    this.progress.setKept(SHARD, this.#journal.lastSequence);
   }
 
   snapshot(): string {
