@@ -2,7 +2,7 @@
 
 import { HASH_BYTES } from '../shared/base/hex.ts';
 import type { OrderMarket } from '../shared/client/order.ts';
-import type { Credentials } from '../shared/client/request.ts';
+import type { Credentials } from '../shared/client/requestSigner.ts';
 import type { Eip712Domain } from '../shared/crypto/eip712.ts';
 import { bytes, record, u32, unused } from '../shared/wire/layout.ts';
 

@@ -14,9 +14,10 @@ import { FILE_VERSION, markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
+import { makeReplica, restore } from '../snapshot/replica.ts';
 import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
 import type { ShardFile } from './directory.ts';
-import { makeReplica, readBatch, restore } from './replica.ts';
+import { readBatch } from './replica.ts';
 
 /**
  * unreadable  not a journal of this shard: none of its content can be used

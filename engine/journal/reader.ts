@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { BUSY_TIMEOUT_MS, requireSqlite } from './file.ts';
+import { BUSY_TIMEOUT_MS, located, requireSqlite } from './file.ts';
 import { JournalError, JournalHead, type Row, RowReader } from './row.ts';
 import type { RowVisitor } from './rowView.ts';
 import type { ShardKey } from './shardKey.ts';
@@ -46,7 +46,7 @@ export class JournalReader {
   /** The head before a row, as the row itself claims it. */
   headBefore(sequence: number): JournalHead {
     if (sequence === 1) return new JournalHead(0, 0, 0);
-    return this.#reader.headBefore(this.#rows.get(sequence, 1), sequence);
+    return this.#reader.headBefore(this.#read(sequence, 1)[0], sequence);
   }
 
   /**
@@ -55,7 +55,7 @@ export class JournalReader {
    */
   readFrom(head: JournalHead, limit: number, visit: RowVisitor): number {
     assert(limit > 0, 'journal reader: a read has a bound');
-    const rows = this.#rows.all(head.sequence + 1, limit);
+    const rows = this.#read(head.sequence + 1, limit);
     for (const row of rows) {
       this.#reader.load(row, head);
       this.#reader.show(visit);
@@ -67,14 +67,14 @@ export class JournalReader {
 
   /** The next rows as they are, checked; `head` moves with them. */
   copiesFrom(head: JournalHead, limit: number): Row[] {
-    const rows = this.#rows.all(head.sequence + 1, limit);
+    const rows = this.#read(head.sequence + 1, limit);
     for (const row of rows) this.#reader.load(row, head);
     return rows;
   }
 
   /** True if the journal continues at `head` with the same history before it. Older rows may be trimmed. */
   continues(head: JournalHead): boolean {
-    const row = this.#rows.get(head.sequence, 1);
+    const row = this.#read(head.sequence, 1)[0];
     if (row?.sequence === head.sequence) return this.#reader.headAfter(row).equals(head);
     const first = this.facts().firstSequence;
     return first === head.sequence + 1 && this.headBefore(first).equals(head);
@@ -82,6 +82,15 @@ export class JournalReader {
 
   close(): void {
     this.#db.close();
+  }
+
+  /** An error names the journal: callers have databases of their own. */
+  #read(sequence: number, limit: number): Row[] {
+    try {
+      return this.#rows.all(sequence, limit);
+    } catch (error) {
+      throw located(error, this.#db.name);
+    }
   }
 }
 

@@ -46,6 +46,11 @@ export class FundMovementProjection {
     for (const { shard, trade_sequence } of heads) this.#lastTrade[shard] = trade_sequence;
   }
 
+  /** History begins after this trade of the shard. */
+  startAfter(shard: number, tradeSequence: number): void {
+    this.#lastTrade[shard] = tradeSequence;
+  }
+
   startRecord(words: Uint32Array, command: number): void {
     this.#isClaim = (words[command + ANY_COMMAND.type] & 0xffff) === COMMAND.CLAIM.TYPE;
     this.#count = 0;

@@ -1,12 +1,17 @@
 /**
  * Entry point of the projector thread. It may end at any moment: a batch is in read.db with its cursor or not at all.
  */
+import { existsSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import type { ProjectorMessage, ProjectorOptions, ProjectorPort } from '../../shared/wire/threads.ts';
-import { ShardKey } from '../journal/shardKey.ts';
+import { JournalReader } from '../journal/reader.ts';
+import { type Keyed, ShardKey } from '../journal/shardKey.ts';
 import type { CatalogSource } from './catalog.ts';
+import type { OnDifference } from './positions.ts';
 import { BATCH_ROWS, Projector } from './projector.ts';
+import { setAside } from './readDb.ts';
 
 /** Bounds the harm of a wake-up that is lost. */
 const LONGEST_SLEEP_MS = 1000;
@@ -31,16 +36,47 @@ const catalog: CatalogSource = {
   ask: (question) => catalogPort.postMessage(question),
   receive: () => receiveMessageOnPort(catalogPort)?.message ?? null,
 };
-const projector = new Projector(await ShardKey.forAll(options), catalog, (difference) => {
+const onDifference: OnDifference = (difference) => {
   parentPort?.postMessage({ difference } satisfies ProjectorMessage);
-});
-const { progress } = projector;
-for (;;) {
-  const bell = progress.commitBell();
-  projector.step(progress.isAwaited());
-  if (projector.behind() === 0) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
-  for (let passedMs = 0; passedMs < LINGER_MS; passedMs += LOOK_MS) {
-    if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_ROWS) break;
-    progress.lingerUnlessAwaited(LOOK_MS);
+};
+const keyed = await ShardKey.forAll(options);
+const openingState = isAnyTrimmed(keyed) ? await import('./openingState.ts') : null;
+if (options.makesAnew) setAside(options.readDbPath);
+try {
+  follow(new Projector(keyed, catalog, onDifference, openingState?.readOpeningState));
+} catch (error) {
+  // The next run makes it anew. The queries go on with the damaged file until that run has opened its own.
+  if (isDamaged(error)) setAside(options.readDbPath);
+  throw error;
+}
+
+function follow(projector: Projector): never {
+  const { progress } = projector;
+  for (;;) {
+    const bell = progress.commitBell();
+    projector.step(progress.isAwaited());
+    if (projector.isDoubted) throw new Error('database disk image is malformed: a query has found it');
+    if (projector.behind() === 0) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
+    for (let passedMs = 0; passedMs < LINGER_MS; passedMs += LOOK_MS) {
+      if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_ROWS) break;
+      progress.lingerUnlessAwaited(LOOK_MS);
+    }
+  }
+}
+
+/** A journal that is trimmed later is one that read.db continues. */
+function isAnyTrimmed({ journalPaths, keys }: Keyed<ProjectorOptions>): boolean {
+  return journalPaths.some((path, shard) => existsSync(path) && isTrimmed(path, keys[shard]!));
+}
+
+function isTrimmed(path: string, key: ShardKey): boolean {
+  const reader = new JournalReader(path, key);
+  try {
+    return reader.facts().firstSequence > 1;
+  } catch {
+    // A file that its shard is just making. One that cannot be read stops its shard.
+    return false;
+  } finally {
+    reader.close();
   }
 }

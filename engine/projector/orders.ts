@@ -127,7 +127,10 @@ export class OrderProjection {
     return order;
   }
 
-  /** Applies an ORDER event: a new open order. */
+  /**
+   * Applies an ORDER event: a new open order. An ORDER_STATE event has the same words, and is that of one with which
+   * history begins: when its last fill was is not known, but not after that moment.
+   */
   place(words: Uint32Array, word: number, ticksPerUnit: number, record: RecordContext): OpenOrder {
     const slots = this.#open[record.shard];
     const slot = words[word + ANY_EVENT.slot];
@@ -135,6 +138,9 @@ export class OrderProjection {
     const kind = words[word + EVENT.ORDER.kind];
     const createdMs = readSafe(words, word + EVENT.ORDER.createdMs);
     const orderSequence = readSafe(words, word + EVENT.ORDER.sequence);
+    const quantityLots = readSafe(words, word + EVENT.ORDER.quantityLots);
+    const remainingLots = readSafe(words, word + EVENT.ORDER.remainingLots);
+    const isFilled = remainingLots < quantityLots;
     const order: OpenOrder = {
       id: timeOrderedIdBytes(createdMs, record.shard, ID_KIND.ORDER, orderSequence),
       account: words[word + ANY_EVENT.account],
@@ -151,18 +157,18 @@ export class OrderProjection {
       ticksPerUnit,
       makerAmount: readSafe(words, word + EVENT.ORDER.makerAmount),
       takerAmount: readSafe(words, word + EVENT.ORDER.takerAmount),
-      quantityLots: readSafe(words, word + EVENT.ORDER.quantityLots),
-      remainingLots: readSafe(words, word + EVENT.ORDER.remainingLots),
+      quantityLots,
+      remainingLots,
       filledNotionalMicro: readSafe(words, word + EVENT.ORDER.filledNotionalMicro),
       shardSequence: record.shardSequence,
-      updatedMs: record.timeMs,
+      updatedMs: isFilled ? record.timeMs : createdMs,
       unwritten: {
         shard: record.shard,
         limitTicks: words[word + EVENT.ORDER.limitTicks],
         feeBps: words[word + EVENT.ORDER.feeBps],
         expirationSec: readSafe(words, word + EVENT.ORDER.expirationSec),
         slot,
-        status: ORDER_STATUS.OPEN,
+        status: isFilled ? ORDER_STATUS.PARTIALLY_FILLED : ORDER_STATUS.OPEN,
         reason: null,
       },
     };

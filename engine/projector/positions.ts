@@ -11,21 +11,26 @@
  *                reported, and the position goes on with the engine's quantity.
  *   POSITIONROWS-2  What is not held has no cost.
  *   POSITIONROWS-3  After `flush` every row agrees with memory, which is a cache of rows: a flush may empty it.
- *   POSITIONROWS-4  A position has a row in position_hours and position_days for each hour and day in which it changed,
- *                of those that are kept, with the quantity before the first change.
+ *   POSITIONROWS-4  A position has a row in position_hours for each hour in which it changed, but for the one in which
+ *                it was opened, with the quantity before the first change. Of a day that is no longer kept by the hour
+ *                only the first row stays.
+ *   POSITIONROWS-5  A position that was open when history began has an unknown cost until nothing of it is held, or the
+ *                other side is; from then on its cost is known, and what was realized is not.
  */
 import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
 import { FEE_ACCOUNT, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { mulSafe } from '../../shared/base/int.ts';
 import { payoutMicro } from '../../shared/base/payout.ts';
-import { bucketOf, DAY_MS, HOUR_MS } from '../../shared/tables/buckets.ts';
-import { POSITION_DAYS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
+import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
+import { COST_BASIS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
 import { type RowOf, select } from '../../shared/tables/table.ts';
 import { correct, exchange, type Holding } from './averageCost.ts';
 import type { Redemption } from './fundMovements.ts';
+import { HourRows } from './hourRows.ts';
 import type { OpenOrder, RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
-import { type AccountStats, DAYS_KEPT_MS, HOURS_KEPT_MS } from './statsAccounts.ts';
+import type { AccountStats } from './statsAccounts.ts';
 
 /** Positions in memory beyond which the next flush empties it: about 30 MB. */
 const MOST_CACHED = 200_000;
@@ -47,9 +52,12 @@ type Position = Holding & {
   readonly account: number;
   readonly market: number;
   readonly outcome: number;
+  costBasis: number;
+  openedMs: number;
   /** 0 while there is no row. */
   changedMs: number;
   isPaid: boolean;
+  hasTraded: boolean;
   isDirty: boolean;
 };
 
@@ -63,10 +71,7 @@ export class PositionProjection {
   readonly #dirty: Position[] = [];
   readonly #select: Database.Statement<[number, number, number], PositionRow>;
   readonly #write: RowInserter<typeof POSITIONS>;
-  readonly #hours: RowInserter<typeof POSITION_HOURS>;
-  readonly #days: RowInserter<typeof POSITION_DAYS>;
-  readonly #pruneHours: Database.Statement<[number, number, number, number]>;
-  readonly #pruneDays: Database.Statement<[number, number, number, number]>;
+  readonly #hours: HourRows<typeof POSITION_HOURS, 'account' | 'market' | 'outcome'>;
 
   constructor(db: Database.Database, accounts: AccountStats, onDifference: OnDifference) {
     this.#accounts = accounts;
@@ -77,14 +82,21 @@ export class PositionProjection {
       )
       .safeIntegers();
     this.#write = new RowInserter(db, POSITIONS, REPLACE);
-    this.#hours = new RowInserter(db, POSITION_HOURS);
-    this.#days = new RowInserter(db, POSITION_DAYS);
-    this.#pruneHours = db.prepare(
-      'DELETE FROM position_hours WHERE account = ? AND market = ? AND outcome = ? AND hour_ms < ?',
-    );
-    this.#pruneDays = db.prepare(
-      'DELETE FROM position_days WHERE account = ? AND market = ? AND outcome = ? AND day_ms < ?',
-    );
+    this.#hours = new HourRows(db, POSITION_HOURS, ['account', 'market', 'outcome']);
+  }
+
+  /** A position that is open when history begins. It counts as held at all times before. */
+  open(account: number, market: number, outcome: number, atomic: number, record: RecordContext): void {
+    if (account === FEE_ACCOUNT || atomic === 0) return;
+    const position = this.#position(account, market, outcome);
+    assert(position.changedMs === 0, 'POSITIONROWS-5: a history begins with what is held');
+    position.quantityAtomic = BigInt(atomic);
+    position.costBasis = COST_BASIS.UNKNOWN;
+    position.openedMs = 0;
+    position.changedMs = record.timeMs;
+    position.isDirty = true;
+    this.#dirty.push(position);
+    this.#accounts.earned(account, 0n, 0n, record);
   }
 
   /** One party's part in a fill, at the price of its own outcome. */
@@ -92,8 +104,11 @@ export class PositionProjection {
     const { account, market, outcome, side, ticksPerUnit } = party;
     const notionalMicro = mulSafe(lots, ownTicks);
     const tokens = mulSafe(lots, ticksPerUnit);
-    if (side === SIDE.BUY) this.#exchange(account, market, outcome, tokens - fee, tokens, notionalMicro, record);
-    else this.#exchange(account, market, outcome, -tokens, -tokens, fee - notionalMicro, record);
+    const position =
+      side === SIDE.BUY
+        ? this.#exchange(account, market, outcome, tokens - fee, tokens, notionalMicro, record)
+        : this.#exchange(account, market, outcome, -tokens, -tokens, fee - notionalMicro, record);
+    position.hasTraded = true;
   }
 
   /** A split or a merge: each token of a set costs, or brings, half a USDC. */
@@ -163,13 +178,15 @@ export class PositionProjection {
         cost_micro: position.costMicro,
         realized_micro: position.realizedMicro,
         is_paid: position.isPaid ? 1 : 0,
+        has_traded: position.hasTraded ? 1 : 0,
+        cost_basis: position.costBasis,
+        opened_ms: position.openedMs,
         changed_ms: position.changedMs,
       });
     }
     this.#dirty.length = 0;
     this.#write.flush();
     this.#hours.flush();
-    this.#days.flush();
     if (this.#cached.size > MOST_CACHED) this.#cached.clear();
   }
 
@@ -181,12 +198,15 @@ export class PositionProjection {
     grossAtomic: number,
     paidMicro: number,
     record: RecordContext,
-  ): void {
+  ): Position {
     const position = this.#position(account, market, outcome);
     this.#touch(position, record.timeMs);
-    const { costMicro, realizedMicro } = position;
+    const { costMicro, quantityAtomic, realizedMicro } = position;
     exchange(position, BigInt(netAtomic), BigInt(grossAtomic), BigInt(paidMicro));
+    const hasLeft = position.quantityAtomic === 0n || position.quantityAtomic > 0n !== quantityAtomic > 0n;
+    if (hasLeft && position.costBasis === COST_BASIS.UNKNOWN) position.costBasis = COST_BASIS.RECOVERED;
     this.#accounts.earned(account, position.realizedMicro - realizedMicro, position.costMicro - costMicro, record);
+    return position;
   }
 
   /** POSITIONROWS-1, of a position in memory: of one that is not, nothing has happened since it was read or written. */
@@ -223,8 +243,11 @@ export class PositionProjection {
       entryAtto: row?.entry_atto ?? 0n,
       costMicro: row?.cost_micro ?? 0n,
       realizedMicro: row?.realized_micro ?? 0n,
+      costBasis: Number(row?.cost_basis ?? COST_BASIS.KNOWN),
+      openedMs: Number(row?.opened_ms ?? 0),
       changedMs: Number(row?.changed_ms ?? 0),
       isPaid: row?.is_paid === 1n,
+      hasTraded: row?.has_traded === 1n,
       isDirty: false,
     };
   }
@@ -236,15 +259,13 @@ export class PositionProjection {
     const { account, market, outcome, quantityAtomic: quantity_atomic, changedMs } = position;
     if (timeMs <= changedMs) return;
     position.changedMs = timeMs;
+    if (changedMs === 0) {
+      position.openedMs = timeMs;
+      return;
+    }
     const hour = bucketOf(timeMs, HOUR_MS);
     if (changedMs >= hour) return;
-    this.#hours.add({ account, market, outcome, hour_ms: hour, quantity_atomic });
-    const day = bucketOf(timeMs, DAY_MS);
-    if (changedMs >= day) return;
-    this.#days.add({ account, market, outcome, day_ms: day, quantity_atomic });
-    if (changedMs === 0) return;
-    this.#pruneHours.run(account, market, outcome, hour - HOURS_KEPT_MS);
-    this.#pruneDays.run(account, market, outcome, day - DAYS_KEPT_MS);
+    this.#hours.add({ account, market, outcome, hour_ms: hour, quantity_atomic }, changedMs);
   }
 }
 

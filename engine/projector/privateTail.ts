@@ -54,6 +54,11 @@ export class PrivateTail {
     this.#start = logged;
   }
 
+  /** The frames of records up to this one cannot be made any more. */
+  startAfter(shard: number, shardSequence: number): void {
+    this.#saveStart.run({ shard, shard_sequence: shardSequence + 1 });
+  }
+
   placed(order: OpenOrder, record: RecordContext): void {
     if (this.#isLogged(record)) return;
     writePlaced(this.#append(order, record), record, order);

@@ -7,11 +7,15 @@
  *   PROJECTOR-1  Rows and the cursor after them are one transaction: whatever ends the thread, the next one continues
  *                exactly there.
  *   PROJECTOR-2  read.db continues the journals as they are. If it does not (another version, or a journal that was set
- *                back), it is emptied and made again from the first record on.
+ *                back), it is emptied and made again from the first record on, or from the state of the oldest snapshot
+ *                where the first records were trimmed.
  *   PROJECTOR-3  A shard's progress is published after the commit, so a query that waited for it sees the rows.
+ *   PROJECTOR-4  A journal is trimmed only up to what read.db has on the disk: a commit alone may be lost with the
+ *                machine.
  *
  * After an error memory and file may differ, so it ends the thread; the next thread reads the file and continues.
  */
+import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { mulSafe } from '../../shared/base/int.ts';
@@ -28,10 +32,11 @@ import { CatalogProjection, type CatalogSource } from './catalog.ts';
 import { FundMovementProjection } from './fundMovements.ts';
 import { KeyProjection } from './keys.ts';
 import { MarketProjection } from './markets.ts';
+import type { ReadOpeningState } from './openingState.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
 import type { OnDifference, PositionDifference } from './positions.ts';
 import { PrivateTail } from './privateTail.ts';
-import { Cursors, clearReadDb, openReadDb } from './readDb.ts';
+import { Cursors, clearReadDb, HistoryStarts, makeDurable, openReadDb } from './readDb.ts';
 import { Stats } from './stats.ts';
 import { TradeProjection } from './trades.ts';
 
@@ -46,10 +51,12 @@ export class Projector {
   readonly #journalPaths: readonly string[];
   readonly #keys: readonly ShardKey[];
   readonly #db: Database.Database;
+  readonly #generation: number;
   /** By shard; null until the shard has recovered and its journal was found to continue read.db. */
   readonly #readers: (JournalReader | null)[];
   readonly #catalog: CatalogSource | null;
   readonly #onDifference: OnDifference;
+  readonly #readOpeningState: ReadOpeningState | null;
   readonly #follow: (shard: number, reader: JournalReader, rows: number) => void;
   readonly #visit: RowVisitor;
   /** By shard: the last committed sequence at the step before. */
@@ -61,18 +68,22 @@ export class Projector {
   /**
    * @param catalog null: the catalogue is not followed, and nothing is listed
    * @param onDifference called where the read model was wrong (POSITIONROWS-1); by default that is an error
+   * @param readOpeningState null: no journal was trimmed
    */
   constructor(
     options: Keyed<ProjectorOptions>,
     catalog: CatalogSource | null = null,
     onDifference: OnDifference = endOnDifference,
+    readOpeningState: ReadOpeningState | null = null,
   ) {
     this.#onDifference = onDifference;
+    this.#readOpeningState = readOpeningState;
     this.progress = new Progress(options.progress);
     assert(this.progress.shards === options.journalPaths.length, 'projector: one journal per shard');
     this.#journalPaths = options.journalPaths;
     this.#keys = options.keys;
     this.#db = openReadDb(options.readDbPath);
+    this.#generation = this.progress.startGeneration();
     this.#readers = options.journalPaths.map(() => null);
     this.#committedBefore = options.journalPaths.map(() => 0);
     this.#state = new ReadState(this.#db, options.journalPaths.length, onDifference);
@@ -88,20 +99,14 @@ export class Projector {
       keys.endRecord(this.#record);
     };
     const follow = this.#db.transaction((shard: number, reader: JournalReader, rows: number) => {
-      const { catalog, cursors, fundMovements, heads, keys, markets, orders, privateTail, stats, trades } = this.#state;
+      const { cursors, heads, privateTail } = this.#state;
       this.#record.shard = shard;
       const end = heads[shard].sequence + rows;
       privateTail.startBatch(shard, this.progress.logged(shard));
       const found = reader.readFrom(heads[shard], rows, this.#visit);
       assert(found === rows, 'PROJECTOR-2: a journal holds every record that its shard has committed');
       assert(heads[shard].sequence === end, 'PROJECTOR-1: the cursor stands after the rows');
-      orders.flush();
-      trades.flush();
-      fundMovements.flush(shard);
-      stats.flush();
-      markets.flush((changed, traded) => catalog.follow(changed, traded));
-      privateTail.flush();
-      keys.flush();
+      this.#state.flush(shard);
       cursors.save(shard, heads[shard]);
     });
     this.#follow = follow.immediate;
@@ -128,7 +133,20 @@ export class Projector {
       this.progress.setProjected(shard, this.#state.heads[shard].sequence);
       hasMoved = true;
     }
+    this.#keepWhatIsTrimmed();
     return hasMoved;
+  }
+
+  /** Keeps PROJECTOR-4. */
+  #keepWhatIsTrimmed(): void {
+    const { progress } = this;
+    let isAwaited = false;
+    for (let shard = 0; shard < this.#readers.length; shard++) isAwaited ||= progress.isTrimAwaited(shard);
+    if (!isAwaited) return;
+    makeDurable(this.#db);
+    for (let shard = 0; shard < this.#readers.length; shard++) {
+      if (this.#readers[shard] !== null) progress.setKept(shard, this.#state.heads[shard].sequence);
+    }
   }
 
   /** The number of committed records that are not followed yet, of the shard with the most. */
@@ -138,6 +156,11 @@ export class Projector {
       most = Math.max(most, this.progress.committed(shard) - sequence);
     }
     return most;
+  }
+
+  /** True if a query has found read.db damaged. */
+  get isDoubted(): boolean {
+    return this.progress.isDoubted(this.#generation);
   }
 
   /** True while the gateway is about to send more of the catalogue. */
@@ -154,18 +177,14 @@ export class Projector {
   #connect(shard: number): JournalReader {
     const reader = new JournalReader(this.#journalPaths[shard], this.#keys[shard]!);
     if (!reader.continues(this.#state.heads[shard])) {
+      if (this.#state.heads[shard].sequence > 0) this.#rebuild();
       const first = reader.facts().firstSequence;
-      if (first > 1) {
-        reader.close();
-        const { sequence } = this.#state.heads[shard];
-        throw new JournalError(
-          `read.db stands at ${sequence} of shard ${shard}, whose journal was trimmed and starts at ${first}: ` +
-            'put a backup of read.db in its place',
-        );
-      }
-      this.#rebuild();
+      if (first > 1) this.#open(shard, first);
     }
     this.#readers[shard] = reader;
+    // Another file, or one that lost its end with the machine, may be in the place of the one that was made durable.
+    this.progress.setKept(shard, 0);
+    this.progress.setHistoryFromMs(this.#state.historyStarts.latestMs());
     this.progress.setProjected(shard, this.#state.heads[shard].sequence);
     return reader;
   }
@@ -177,8 +196,36 @@ export class Projector {
       this.#state.heads.every(({ sequence }) => sequence === 0),
       'PROJECTOR-2: an emptied read.db follows the journals from their start',
     );
-    for (const [shard, reader] of this.#readers.entries()) if (reader !== null) this.progress.setProjected(shard, 0);
+    for (const [shard, reader] of this.#readers.entries()) {
+      // Connected again, for its own journal may have been trimmed.
+      reader?.close();
+      this.#readers[shard] = null;
+      if (reader === null) continue;
+      this.progress.setKept(shard, 0);
+      this.progress.setProjected(shard, 0);
+    }
     this.#askForCatalog();
+  }
+
+  /** The history of a shard begins with the state of a snapshot. */
+  #open(shard: number, first: number): void {
+    const path = this.#journalPaths[shard];
+    if (this.#readOpeningState === null) {
+      throw new JournalError(`journal ${path}: was trimmed and starts at ${first}, read.db has to begin with a state`);
+    }
+    const { head, timeMs, lastTrade, apply } = this.#readOpeningState(dirname(path), shard, this.#keys[shard]!, first);
+    this.#db
+      .transaction(() => {
+        const record = { shard, shardSequence: head.sequence, timeMs };
+        apply(this.#state, record);
+        this.#state.fundMovements.startAfter(shard, lastTrade);
+        this.#state.flush(shard);
+        this.#state.privateTail.startAfter(shard, head.sequence);
+        this.#state.historyStarts.save(record);
+        this.#state.cursors.save(shard, head);
+      })
+      .immediate();
+    this.#state.heads[shard] = head;
   }
 
   #askForCatalog(): void {
@@ -280,7 +327,8 @@ class ReadState {
   readonly catalog: CatalogProjection;
   readonly cursors: Cursors;
   readonly fundMovements: FundMovementProjection;
-  readonly heads: readonly JournalHead[];
+  readonly heads: JournalHead[];
+  readonly historyStarts: HistoryStarts;
   readonly keys: KeyProjection;
   readonly markets: MarketProjection;
   readonly orders: OrderProjection;
@@ -292,6 +340,7 @@ class ReadState {
     this.catalog = new CatalogProjection(db);
     this.cursors = new Cursors(db);
     this.heads = Array.from({ length: shards }, (_, shard) => this.cursors.load(shard));
+    this.historyStarts = new HistoryStarts(db);
     this.keys = new KeyProjection(db);
     this.markets = new MarketProjection(db);
     this.orders = new OrderProjection(db, shards);
@@ -299,5 +348,16 @@ class ReadState {
     this.fundMovements = new FundMovementProjection(db, shards);
     this.stats = new Stats(db, shards, this.fundMovements, onDifference);
     this.privateTail = new PrivateTail(db);
+  }
+
+  /** Called in a transaction: memory and rows agree afterwards. */
+  flush(shard: number): void {
+    this.orders.flush();
+    this.trades.flush();
+    this.fundMovements.flush(shard);
+    this.stats.flush();
+    this.markets.flush((changed, traded) => this.catalog.follow(changed, traded));
+    this.privateTail.flush();
+    this.keys.flush();
   }
 }

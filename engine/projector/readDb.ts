@@ -2,16 +2,19 @@
  * The file of read.db (shared/tables/readDb.ts). The projector opens it, and empties and fills it again when another
  * version of this program wrote it or the journals are not those it follows.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
+import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
 import { READ_DB_SCHEMA, READ_DB_VERSION } from '../../shared/tables/readDb.ts';
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
 import { JournalHead } from '../journal/row.ts';
 
 const CHECKPOINT_PAGES = 4000;
-const UNREADABLE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT']);
 /** SQLite's default of 16 MiB is too little for indexes with keys in random order once there are millions of orders. */
 const CACHE_KIB = 64 * 1024;
 
@@ -20,11 +23,21 @@ export function openReadDb(path: string): Database.Database {
   try {
     return openFile(path);
   } catch (error) {
-    if (!(error instanceof Database.SqliteError) || !UNREADABLE.has(error.code)) throw error;
-    renameSync(path, `${path}.damaged`);
-    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+    if (!isDamaged(error)) throw error;
+    setAside(path);
     return openFile(path);
   }
+}
+
+/** The next one that opens read.db finds none. The file stays: it may have history that the journals do not have. */
+export function setAside(path: string): void {
+  if (!existsSync(path)) return;
+  let number = 1;
+  const name = (): string => (number === 1 ? `${path}.damaged` : `${path}.damaged-${number}`);
+  while (existsSync(name())) number++;
+  renameSync(path, name());
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${name()}-wal`);
+  rmSync(`${path}-shm`, { force: true });
 }
 
 function openFile(path: string): Database.Database {
@@ -70,6 +83,17 @@ function dropAll(db: Database.Database, condition: string): void {
   for (const table of tables) db.exec(`DROP TABLE "${table}"`);
 }
 
+/** Everything that was committed is on the disk afterwards: what is not in the file yet is in its write-ahead log. */
+export function makeDurable(db: Database.Database): void {
+  const fd = openSync(`${db.name}-wal`, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  syncDirectory(dirname(db.name));
+}
+
 /** One cursor per shard, written in the transaction of the rows before it. */
 export class Cursors {
   readonly #select: Database.Statement<[number], RowOf<typeof CURSORS>>;
@@ -88,5 +112,25 @@ export class Cursors {
   save(shard: number, head: JournalHead): void {
     const { sequence, chainLow: chain_low, chainHigh: chain_high } = head;
     this.#write.run({ shard, sequence, chain_low, chain_high });
+  }
+}
+
+/** Where the history of a shard begins, if not with its first record. */
+export class HistoryStarts {
+  readonly #write: Database.Statement<[NewRowOf<typeof HISTORY_STARTS>]>;
+  readonly #latest: Database.Statement<[], number | null>;
+
+  constructor(db: Database.Database) {
+    this.#write = db.prepare(insert(HISTORY_STARTS));
+    this.#latest = db.prepare<[], number | null>(`SELECT max(time_ms) FROM ${HISTORY_STARTS.name}`).pluck();
+  }
+
+  /** From then on the history of every shard is there; 0 where all of it is. */
+  latestMs(): number {
+    return this.#latest.get() ?? 0;
+  }
+
+  save({ shard, shardSequence, timeMs }: { shard: number; shardSequence: number; timeMs: number }): void {
+    this.#write.run({ shard, sequence: shardSequence, time_ms: timeMs });
   }
 }

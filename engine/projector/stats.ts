@@ -4,7 +4,7 @@
  * Owner: the projector thread.
  */
 import type Database from 'better-sqlite3';
-import { FEE_ACCOUNT, MOVEMENT } from '../../shared/base/codes.ts';
+import { FEE_ACCOUNT, MOVEMENT, OUTCOME } from '../../shared/base/codes.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
@@ -72,22 +72,26 @@ export class Stats {
     const market = words[word + ANY_EVENT.market];
     this.#accounts.reserves(account, readSafe(words, word + EVENT.ACCOUNT.reservedMicro), record);
     if (market === NO_MARKET) return;
-    const yes = addSafe(
-      readSigned(words, word + EVENT.ACCOUNT.yesAvailable),
-      readSafe(words, word + EVENT.ACCOUNT.yesReserved),
-    );
-    const no = addSafe(
-      readSigned(words, word + EVENT.ACCOUNT.noAvailable),
-      readSafe(words, word + EVENT.ACCOUNT.noReserved),
-    );
+    const { yes, no } = tokensOf(words, word);
     const redemption = this.#positions.holds(account, market, yes, no, this.#markets.payoutYesPpm(market), record);
     if (redemption === null) return;
     this.#fundMovements.redeemed(account, market, this.#markets.status(market), redemption, record);
   }
 
+  /** Applies an ACCOUNT event of the state with which history begins. */
+  opens(words: Uint32Array, word: number, record: RecordContext): void {
+    const account = words[word + ANY_EVENT.account];
+    const market = words[word + ANY_EVENT.market];
+    this.#accounts.reserves(account, readSafe(words, word + EVENT.ACCOUNT.reservedMicro), record);
+    if (market === NO_MARKET) return;
+    const { yes, no } = tokensOf(words, word);
+    this.#positions.open(account, market, OUTCOME.YES, yes, record);
+    this.#positions.open(account, market, OUTCOME.NO, no, record);
+  }
+
   /** Applies a MARKET event. */
   market(words: Uint32Array, word: number, record: RecordContext): void {
-    const before = this.#markets.apply(words, word, record.shard);
+    const before = this.#markets.apply(words, word, record);
     this.#exchange.changedStatus(before, words[word + EVENT.MARKET.status], record);
   }
 
@@ -97,4 +101,13 @@ export class Stats {
     this.#markets.flush();
     this.#exchange.flush();
   }
+}
+
+/** Available and reserved, of an ACCOUNT event. */
+function tokensOf(words: Uint32Array, word: number): { readonly yes: number; readonly no: number } {
+  const { yesAvailable, yesReserved, noAvailable, noReserved } = EVENT.ACCOUNT;
+  return {
+    yes: addSafe(readSigned(words, word + yesAvailable), readSafe(words, word + yesReserved)),
+    no: addSafe(readSigned(words, word + noAvailable), readSafe(words, word + noReserved)),
+  };
 }

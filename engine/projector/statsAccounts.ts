@@ -6,20 +6,18 @@
  *   ACCOUNTSTATS-1  A row has only what its shard has done, so that the rows do not depend on how the projector takes
  *                   turns among the journals: a rebuild gives the same ones.
  *   ACCOUNTSTATS-2  After `flush` every row agrees with memory. Memory is a cache of rows.
- *   ACCOUNTSTATS-3  A row of account_stats has one in account_hours and account_days for each hour and day in which it
- *                   changed, of those that are kept, with the sums before the first change.
+ *   ACCOUNTSTATS-3  A row of account_stats has one in account_hours for each hour in which it changed, with the sums
+ *                   before the first change. Of a day that is no longer kept by the hour only the first row stays.
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
-import { bucketOf, DAY_MS, HOUR_MS } from '../../shared/tables/buckets.ts';
-import { ACCOUNT_DAYS, ACCOUNT_HOURS, ACCOUNT_STATS } from '../../shared/tables/statsAccounts.ts';
+import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
+import { ACCOUNT_HOURS, ACCOUNT_STATS } from '../../shared/tables/statsAccounts.ts';
 import { type RowOf, select } from '../../shared/tables/table.ts';
+import { HourRows } from './hourRows.ts';
 import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 
-/** A window of 7 days is read by the hour, one of 365 by the day; a day more is kept than is read. */
-export const HOURS_KEPT_MS = 8 * DAY_MS;
-export const DAYS_KEPT_MS = 366 * DAY_MS;
 const MOST_CACHED = 100_000;
 const MOST_SHARDS = 4096;
 const ALL = select(ACCOUNT_STATS, ...(Object.keys(ACCOUNT_STATS.columns) as (keyof typeof ACCOUNT_STATS.columns)[]));
@@ -47,20 +45,14 @@ export class AccountStats {
   readonly #dirty: Sums[] = [];
   readonly #select: Database.Statement<[number, number], SumsRow>;
   readonly #write: RowInserter<typeof ACCOUNT_STATS>;
-  readonly #hours: RowInserter<typeof ACCOUNT_HOURS>;
-  readonly #days: RowInserter<typeof ACCOUNT_DAYS>;
-  readonly #pruneHours: Database.Statement<[number, number, number]>;
-  readonly #pruneDays: Database.Statement<[number, number, number]>;
+  readonly #hours: HourRows<typeof ACCOUNT_HOURS, 'account' | 'shard'>;
 
   constructor(db: Database.Database) {
     this.#select = db
       .prepare<[number, number], SumsRow>(`SELECT ${ALL.sql} FROM account_stats WHERE account = ? AND shard = ?`)
       .safeIntegers();
     this.#write = new RowInserter(db, ACCOUNT_STATS, REPLACE);
-    this.#hours = new RowInserter(db, ACCOUNT_HOURS);
-    this.#days = new RowInserter(db, ACCOUNT_DAYS);
-    this.#pruneHours = db.prepare('DELETE FROM account_hours WHERE account = ? AND shard = ? AND hour_ms < ?');
-    this.#pruneDays = db.prepare('DELETE FROM account_days WHERE account = ? AND shard = ? AND day_ms < ?');
+    this.#hours = new HourRows(db, ACCOUNT_HOURS, ['account', 'shard']);
   }
 
   traded(account: number, notionalMicro: number, record: RecordContext): void {
@@ -100,7 +92,6 @@ export class AccountStats {
     this.#dirty.length = 0;
     this.#write.flush();
     this.#hours.flush();
-    this.#days.flush();
     if (this.#cached.size > MOST_CACHED) this.#cached.clear();
   }
 
@@ -141,13 +132,7 @@ export class AccountStats {
     sums.changedMs = timeMs;
     const hour = bucketOf(timeMs, HOUR_MS);
     if (changedMs >= hour) return sums;
-    this.#hours.add({ ...rowOf(sums), hour_ms: hour });
-    const day = bucketOf(timeMs, DAY_MS);
-    if (changedMs >= day) return sums;
-    this.#days.add({ ...rowOf(sums), day_ms: day });
-    if (changedMs === 0) return sums;
-    this.#pruneHours.run(account, shard, hour - HOURS_KEPT_MS);
-    this.#pruneDays.run(account, shard, day - DAYS_KEPT_MS);
+    this.#hours.add({ ...rowOf(sums), hour_ms: hour }, changedMs);
     return sums;
   }
 }

@@ -24,6 +24,7 @@ import {
 import { type RowOf, select } from '../../shared/tables/table.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
+import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 
 /** Hours and days in memory beyond which the next flush empties them: they are read again. */
@@ -45,6 +46,7 @@ type Market = {
   status: number;
   payoutYesPpm: number;
   resolvedMs: number;
+  decidedSequence: number;
   openInterestAtomic: number;
   lastYesTicks: number;
   lastTradeMs: number;
@@ -103,6 +105,7 @@ export class MarketStats {
         ...newMarket(market, shard, status),
         payoutYesPpm: row.payout_yes_ppm,
         resolvedMs: row.resolved_ms,
+        decidedSequence: row.decided_sequence,
         openInterestAtomic: row.open_interest_atomic,
         lastYesTicks: row.last_yes_ticks,
         lastTradeMs: row.last_trade_ms,
@@ -125,7 +128,7 @@ export class MarketStats {
   }
 
   /** Applies a MARKET event. @returns the status before it, or null of a new market. */
-  apply(words: Uint32Array, word: number, shard: number): number | null {
+  apply(words: Uint32Array, word: number, { shard, shardSequence }: RecordContext): number | null {
     const index = words[word + ANY_EVENT.market];
     const status = words[word + EVENT.MARKET.status];
     const known = this.#markets[index];
@@ -133,6 +136,7 @@ export class MarketStats {
     this.#markets[index] = market;
     const before = known === undefined ? null : market.status;
     market.status = status;
+    if (isDecided(status) && market.decidedSequence === 0) market.decidedSequence = shardSequence;
     market.payoutYesPpm = words[word + EVENT.MARKET.payoutYesPpm];
     market.resolvedMs = readSafe(words, word + EVENT.MARKET.resolvedMs);
     market.openInterestAtomic = readSigned(words, word + EVENT.MARKET.collateralMicro);
@@ -164,6 +168,7 @@ export class MarketStats {
         status: market.status,
         payout_yes_ppm: market.payoutYesPpm,
         resolved_ms: market.resolvedMs,
+        decided_sequence: market.decidedSequence,
         open_interest_atomic: market.openInterestAtomic,
         last_yes_ticks: market.lastYesTicks,
         last_trade_ms: market.lastTradeMs,
@@ -252,6 +257,7 @@ function newMarket(market: number, shard: number, status: number): Market {
     status,
     payoutYesPpm: 0,
     resolvedMs: 0,
+    decidedSequence: 0,
     openInterestAtomic: 0,
     lastYesTicks: 0,
     lastTradeMs: 0,

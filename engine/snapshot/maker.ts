@@ -8,6 +8,8 @@
  *                two that count, and never the last `keepRecords` before the newest.
  *   SNAPMAKER-2  The work uses a small share of one core: after each slice of rows the thread sleeps PAUSE_MS.
  *   SNAPMAKER-3  A new snapshot is newer than the one it was made from.
+ *   SNAPMAKER-4  They are trimmed exactly up to a snapshot, which is kept as long as the row after it. A read.db that
+ *                has to be made again therefore begins where the journal does.
  */
 import { rmSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
@@ -22,7 +24,7 @@ import { JournalHead } from '../journal/row.ts';
 import type { Keyed } from '../journal/shardKey.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
 import { rowsDue } from './due.ts';
-import { listSnapshots, loadSnapshot, saveSnapshot } from './snapshot.ts';
+import { listSnapshots, loadSnapshot, type SnapshotFile, saveSnapshot } from './snapshot.ts';
 
 const SLICE_ROWS = 1000;
 /** About nine times as long as a slice takes. */
@@ -70,13 +72,15 @@ export class SnapshotMaker {
     loadSnapshot(file, shard, this.#engine().state, key);
     this.#newest[shard] = file.sequence;
 
-    const [, older] = listSnapshots(directory, shard);
-    if (older !== undefined && base.fromSequence === older.sequence) {
-      const trimmable = Math.min(older.sequence, file.sequence - keepRecords);
-      assert(trimmable < file.sequence, 'SNAPMAKER-1: the newest snapshot can always be reached by a replay');
-      this.#progress.setTrimmable(shard, trimmable);
+    const { kept, base: start } = keptSnapshots(listSnapshots(directory, shard), keepRecords);
+    const [, older] = kept;
+    if (start !== null && older !== undefined && base.fromSequence === older.sequence) {
+      assert(start.sequence <= older.sequence, 'SNAPMAKER-1: the newest snapshot can always be reached by a replay');
+      this.#progress.setTrimmable(shard, start.sequence);
     }
-    for (const old of listSnapshots(directory, shard).slice(KEPT_SNAPSHOTS)) rmSync(old.path, { force: true });
+    for (const old of listSnapshots(directory, shard)) {
+      if (!kept.some(({ sequence }) => sequence === old.sequence)) rmSync(old.path, { force: true });
+    }
   }
 
   /** The newest snapshot that can be used, or the start of the journal. A damaged snapshot is removed. */
@@ -107,6 +111,29 @@ export class SnapshotMaker {
       journal: { append: () => assert(false, 'snapshot maker: a replay journals nothing') },
     });
   }
+}
+
+/**
+ * The two newest snapshots; the base, which is the newest that leaves `keepRecords` rows of the journal; and between
+ * them few enough to become the next base: one for each half of those rows.
+ * @param files newest first.
+ */
+export function keptSnapshots(
+  files: readonly SnapshotFile[],
+  keepRecords: number,
+): { readonly kept: readonly SnapshotFile[]; readonly base: SnapshotFile | null } {
+  const [newest, ...others] = files;
+  if (newest === undefined) return { kept: [], base: null };
+  const base = others.find(({ sequence }) => sequence <= newest.sequence - keepRecords) ?? null;
+  const kept = new Set(files.slice(0, KEPT_SNAPSHOTS));
+  let last = base?.sequence ?? 0;
+  if (base !== null) kept.add(base);
+  for (const file of others.toReversed()) {
+    if (file.sequence < last + keepRecords / 2 || file.sequence <= last) continue;
+    kept.add(file);
+    last = file.sequence;
+  }
+  return { kept: files.filter((file) => kept.has(file)), base };
 }
 
 function replayTo(

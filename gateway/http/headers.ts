@@ -28,11 +28,7 @@ export class RequestHeaders implements Credentials {
   idempotencyKey = '';
   deadline = '';
   origin = '';
-  cookie = '';
-  contentType = '';
-  /** From where the page that made a browser send this is, seen from here. */
-  fetchSite = '';
-  userAgent = '';
+  acceptEncoding = '';
   /** The method a browser asks about on behalf of a page. */
   requestedMethod = '';
   /** All lines as one: a proxy may add a line of its own after those of the client. */
@@ -104,17 +100,8 @@ export class RequestHeaders implements Credentials {
       case 'origin':
         this.origin ||= value;
         break;
-      case 'cookie':
-        this.cookie += this.cookie === '' ? value : `; ${value}`;
-        break;
-      case 'content-type':
-        this.contentType ||= value;
-        break;
-      case 'sec-fetch-site':
-        this.fetchSite ||= value;
-        break;
-      case 'user-agent':
-        this.userAgent ||= value;
+      case 'accept-encoding':
+        this.acceptEncoding ||= value;
         break;
       case 'access-control-request-method':
         this.requestedMethod ||= value;

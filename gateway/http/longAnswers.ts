@@ -11,11 +11,12 @@
  *   LONGANSWER-2  An answer is over exactly once: with its last row, or when its client has gone away.
  *   LONGANSWER-3  An account has at most UNDERWAY_PER_ACCOUNT answers underway, and requests without one at most
  *                 UNDERWAY_ANONYMOUS: what their rows are made from is kept until they have been read.
+ *   LONGANSWER-4  An answer that waits for its next rows is not ready, whatever its client has read.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { isAccount } from '../access/principal.ts';
 import { SpareTurns } from '../process/spareTurns.ts';
-import type { Call } from './call.ts';
+import type { Call, Rows } from './call.ts';
 import type { TurnTimes } from './turnTimes.ts';
 
 /** Writing a row takes up to about ten microseconds, so a first piece holds the thread for well under a millisecond. */
@@ -32,12 +33,15 @@ const NO_ACCOUNT = 0;
 type LongAnswer = {
   readonly call: Call;
   readonly account: number;
-  readonly rows: Iterator<string>;
+  readonly rows: Rows;
+  /** LONGANSWER-4. */
+  waits: boolean;
   /** Runs while the client has not read what it was sent. */
   stalled: NodeJS.Timeout | null;
 };
 
-type Piece = { readonly text: string; readonly isLast: boolean };
+/** `awaited` is what the rows after it wait for. */
+export type Piece = { readonly text: string; readonly isLast: boolean; readonly awaited: Promise<unknown> | null };
 
 export class LongAnswers {
   /** Pieces written since the start. */
@@ -76,16 +80,20 @@ export class LongAnswers {
     return (this.#underway.get(account) ?? 0) < bound;
   }
 
-  /** Continues an answer whose first piece has been written; the call is over with its last. */
-  continue(call: Call, rows: Iterator<string>, isRead: boolean): void {
+  /**
+   * Continues an answer whose first piece has been written; the call is over with its last.
+   * @param awaited what the rows after the first piece wait for
+   */
+  continue(call: Call, rows: Rows, isRead: boolean, awaited: Promise<unknown> | null = null): void {
     assert(this.admits(call), 'LONGANSWER-3: answers underway are bounded');
-    const answer: LongAnswer = { call, account: accountOf(call), rows, stalled: null };
+    const answer: LongAnswer = { call, account: accountOf(call), rows, waits: false, stalled: null };
     this.#underway.set(answer.account, (this.#underway.get(answer.account) ?? 0) + 1);
     call.onGone = () => this.#onGone(answer);
     call.response.onWritable(() => {
       this.#makeReady(answer);
       return true;
     });
+    if (awaited !== null) this.#awaitRows(answer, awaited);
     if (isRead) this.#makeReady(answer);
     else this.#awaitReader(answer);
   }
@@ -93,6 +101,7 @@ export class LongAnswers {
   #makeReady(answer: LongAnswer): void {
     if (answer.stalled !== null) clearTimeout(answer.stalled);
     answer.stalled = null;
+    if (answer.waits) return;
     let ofAccount = this.#ready.get(answer.account);
     if (ofAccount === undefined) {
       ofAccount = new Set();
@@ -116,30 +125,48 @@ export class LongAnswers {
     try {
       this.#write(answer);
     } catch (error) {
-      // A part of the answer has been sent: the client has to see that it is not whole. One that is over is left alone.
-      this.#onError(error, answer.call);
-      if (answer.call.onGone !== null) answer.call.response.close();
+      this.#giveUp(answer, error);
     }
     this.#turns.end(answer.call.route, startedMs);
   };
 
+  /** A part of the answer has been sent: the client has to see that it is not whole. One that is over is left alone. */
+  #giveUp({ call }: LongAnswer, error: unknown): void {
+    this.#onError(error, call);
+    if (call.onGone !== null) call.response.close();
+  }
+
   #write(answer: LongAnswer): void {
     const { call, rows } = answer;
     const { response } = call;
-    const { text, isLast } = this.#takePiece(rows);
+    const { text, isLast, awaited } = this.#takePiece(rows);
     this.pieces++;
     let isRead = true;
     response.cork(() => {
       if (isLast) response.end(text, call.closesConnection);
-      else isRead = response.write(text);
+      else if (text !== '') isRead = response.write(text);
     });
+    if (awaited !== null) this.#awaitRows(answer, awaited);
     if (isLast) this.#end(answer);
     else if (isRead) this.#makeReady(answer);
     else this.#awaitReader(answer);
   }
 
+  /** LONGANSWER-4. */
+  #awaitRows(answer: LongAnswer, awaited: Promise<unknown>): void {
+    answer.waits = true;
+    const isOver = (): boolean => answer.call.onGone === null;
+    const goOn = (): void => {
+      answer.waits = false;
+      if (!isOver() && answer.stalled === null) this.#makeReady(answer);
+    };
+    awaited.then(goOn, (error) => {
+      if (!isOver()) this.#giveUp(answer, error);
+    });
+  }
+
   /** LONGANSWER-1. */
-  #takePiece(rows: Iterator<string>): Piece {
+  #takePiece(rows: Rows): Piece {
     const endMs = this.#nowMs() + PIECE_MS;
     return takePiece(rows, () => this.#nowMs() < endMs);
   }
@@ -167,15 +194,16 @@ export class LongAnswers {
   }
 }
 
-/** The next rows, as many as one turn writes: at least one, and more while there is time. */
-export function takePiece(rows: Iterator<string>, hasTime: () => boolean = () => true): Piece {
+/** The next rows, as many as one turn writes: at least one, unless it is not there, and more while there is time. */
+export function takePiece(rows: Rows, hasTime: () => boolean = () => true): Piece {
   let text = '';
   for (let row = 0; row < PIECE_ROWS && (row === 0 || hasTime()); row++) {
     const { value, done } = rows.next();
-    if (done) return { text, isLast: true };
+    if (done) return { text, isLast: true, awaited: null };
+    if (typeof value !== 'string') return { text, isLast: false, awaited: value };
     text += value;
   }
-  return { text, isLast: false };
+  return { text, isLast: false, awaited: null };
 }
 
 function accountOf({ principal }: Call): number {

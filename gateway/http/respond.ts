@@ -6,13 +6,15 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
-import type { Call } from './call.ts';
-import { takePiece } from './longAnswers.ts';
+import type { Call, Rows } from './call.ts';
+import { type Piece, takePiece } from './longAnswers.ts';
 import type { Refusal } from './refusal.ts';
 
 type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
   /** Default: JSON. */
   readonly contentType?: string;
+  /** The value of Content-Type and the lines after it, instead of the common ones. */
+  readonly headerLines?: string;
   /** The stored answer of an earlier request with the same key. */
   readonly isReplayed?: boolean;
   /** The answer to GET would be written in pieces, so its length is not known. */
@@ -23,14 +25,11 @@ type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
 type Body = string | Buffer;
 
 /** An answer is data: a browser that navigates to one must not show, run or embed anything. */
-const COMMON_HEADERS = [
-  'Cache-Control: no-store',
-  'X-Content-Type-Options: nosniff',
-  "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
-  'Referrer-Policy: no-referrer',
-].join('\r\n');
+const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
+const COMMON_HEADERS = headerLines('no-store', DATA_POLICY);
 /** uWebSockets.js closes a connection 8 to 12 seconds after an answer when no further request has come. */
-const KEPT_HEADERS = `${COMMON_HEADERS}\r\nKeep-Alive: timeout=8`;
+const KEEP_ALIVE = '\r\nKeep-Alive: timeout=8';
+const KEPT_HEADERS = COMMON_HEADERS + KEEP_ALIVE;
 const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
 const KEPT_JSON_HEADERS = `application/json\r\n${KEPT_HEADERS}`;
 const DEFAULT_RETRY_AFTER_SEC = 1;
@@ -51,21 +50,87 @@ export function okBytes(call: Call, body: Buffer): void {
   send(call, 200, body, NO_OPTIONS);
 }
 
+/** A file that browsers show or run: a cache may keep it, and it is sent in an encoding that the client accepts. */
+type ServedFile = {
+  readonly contentType: string;
+  readonly cacheControl: string;
+  /** Empty: nothing but what data may do. */
+  readonly policy: string;
+  readonly plain: Uint8Array;
+  readonly gzip: Uint8Array;
+  readonly brotli: Uint8Array;
+};
+
+/** @param accepted the header Accept-Encoding */
+export function okFile(call: Call, file: ServedFile, accepted: string): void {
+  if (call.answered) return;
+  call.answered = true;
+  const [body, encoding] = encodedFor(file, accepted);
+  const lines = [
+    file.contentType,
+    headerLines(file.cacheControl, file.policy === '' ? DATA_POLICY : file.policy),
+    'Vary: Accept-Encoding',
+    ...(encoding === '' ? [] : [`Content-Encoding: ${encoding}`]),
+  ].join('\r\n');
+  send(call, 200, Buffer.from(body.buffer, body.byteOffset, body.byteLength), { headerLines: lines });
+}
+
+/** A coding with a weight is accepted too, except with the weight 0. */
+function encodedFor({ plain, gzip, brotli }: ServedFile, accepted: string): [Uint8Array, string] {
+  const codings = accepted
+    .toLowerCase()
+    .split(',')
+    .filter((coding) => !/;\s*q=0(?:\.0*)?\s*$/.test(coding))
+    .map((coding) => coding.split(';', 1)[0].trim());
+  if (codings.includes('br')) return [brotli, 'br'];
+  return codings.includes('gzip') ? [gzip, 'gzip'] : [plain, ''];
+}
+
 /**
  * Answers with a body of many rows, whose texts follow each other. A body of one piece is sent at once; a longer one is
  * written a piece in each turn of the event loop, from rows that must not change meanwhile.
  */
-export function okInRows(call: Call, rows: Iterator<string>, contentType?: string): void {
-  const { text, isLast } = takePiece(rows);
-  if (isLast) answer(call, 200, text, { contentType });
+export function okInRows(call: Call, rows: Rows, contentType?: string): void {
+  const first = takePiece(rows);
+  if (first.isLast) answer(call, 200, first.text, { contentType });
   else if (call.method === 'HEAD') answer(call, 200, '', { contentType, isInPieces: true });
   else if (!call.host.longAnswers.admits(call)) refuse(call, { row: ERRORS.ENGINE_BUSY });
-  else startLongAnswer(call, text, rows, contentType);
+  else startLongAnswer(call, first, rows, contentType);
 }
 
 /** Answers with an array of any length, which must not change while it is written. */
 export function okArray(call: Call, elements: Iterable<object>): void {
   okInRows(call, rowsOf(elements));
+}
+
+/** Asks for the elements after those it has given; null once there are none. */
+type NextSlice = () => Promise<readonly string[]> | null;
+
+/**
+ * Answers with an array that is read a slice of texts at a time: each is asked for while the one before is written, so
+ * that two are in memory. An error after the first cuts the answer off.
+ */
+export function okInSlices(call: Call, first: readonly string[], next: NextSlice): void {
+  okInRows(call, sliceRows(first, next));
+}
+
+function* sliceRows(first: readonly string[], next: NextSlice): Generator<string | Promise<unknown>> {
+  let separator = '[';
+  for (let slice: readonly string[] | null = first; slice !== null; ) {
+    let following: readonly string[] | null = null;
+    const awaited = next()?.then((texts) => {
+      following = texts;
+    });
+    // The answer may be over before this fails.
+    awaited?.catch(() => {});
+    for (const text of slice) {
+      yield separator + text;
+      separator = ',';
+    }
+    if (awaited !== undefined) yield awaited;
+    slice = following;
+  }
+  yield separator === '[' ? '[]' : ']';
 }
 
 /** Answers with an object of two parts: such an array under this name, and the other members. */
@@ -94,7 +159,7 @@ export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }
 
-function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>, contentType?: string): void {
+function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, contentType?: string): void {
   if (call.answered) return;
   call.answered = true;
   call.status = 200;
@@ -109,9 +174,9 @@ function startLongAnswer(call: Call, firstPiece: string, rows: Iterator<string>,
     response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
-    isRead = response.write(firstPiece);
+    isRead = response.write(text);
   });
-  call.host.longAnswers.continue(call, rows, isRead);
+  call.host.longAnswers.continue(call, rows, isRead, awaited);
 }
 
 /** Sends status and headers of server-sent events. The call is over; the caller writes the events. */
@@ -214,10 +279,11 @@ function write(call: Call, status: number, body: Body, options: AnswerOptions): 
   response.cork(() => {
     // 200 OK is what uWebSockets.js writes by itself.
     if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
-    response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
+    const isKept = call.isKeptAlive && !call.closesConnection;
+    if (options.headerLines === undefined) response.writeHeader('Content-Type', headersOf(contentType, isKept));
+    else response.writeHeader('Content-Type', options.headerLines + (isKept ? KEEP_ALIVE : ''));
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
-    if (call.setCookie !== '') response.writeHeader('Set-Cookie', call.setCookie);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
     if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
     if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
@@ -237,6 +303,15 @@ function endHead({ response, closesConnection }: Call, body: Body | null): void 
   }
   if (body !== null) response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
   response.endWithoutBody();
+}
+
+function headerLines(cacheControl: string, policy: string): string {
+  return [
+    `Cache-Control: ${cacheControl}`,
+    'X-Content-Type-Options: nosniff',
+    `Content-Security-Policy: ${policy}`,
+    'Referrer-Policy: no-referrer',
+  ].join('\r\n');
 }
 
 function headersOf(contentType: string | undefined, isKept: boolean): string {

@@ -107,7 +107,8 @@ function descend<T>(node: Node<T>, segment: string, path: string, isEncoded: boo
 
 function splitPath(path: string): string[] {
   const segments = path.split('/').slice(1);
-  const isWellFormed = path.startsWith('/') && segments.every((segment) => segment !== '' && segment !== ':');
+  const isWellFormed =
+    path.startsWith('/') && (path === '/' || segments.every((segment) => segment !== '' && segment !== ':'));
   if (!isWellFormed) throw new Error(`router: malformed path ${path}`);
   return segments;
 }

@@ -1,8 +1,7 @@
 /**
- * The requests that a window admits (RULES.md 4.6). Classes are for anonymous traffic, per address and endpoint, and
- * for sessions, per account and endpoint; a key has its tier or its override instead, the same on every endpoint,
- * counted per endpoint. Because placing and cancelling are different endpoints, neither can use up the limit of the
- * other.
+ * The requests that a window admits (RULES.md 4.6). Classes are for anonymous and administrator traffic, per address
+ * and endpoint; a key has its tier or its override instead, the same on every endpoint, counted per endpoint. Because
+ * placing and cancelling are different endpoints, neither can use up the limit of the other.
  */
 import type { TierName } from '../../shared/api/accounts.ts';
 
@@ -23,6 +22,8 @@ export const LIMIT_CLASSES = {
   /** Probes of a load balancer: a refusal would take a healthy server out of service. */
   unlimited: null,
   unlisted: perMinute(30),
+  /** The page and its files, of which a browser without a cache loads some forty at once. */
+  page: perMinute(600),
   marketList: perMinute(100),
   market: perMinute(200),
   bestPrices: perMinute(100),
@@ -38,8 +39,6 @@ export const LIMIT_CLASSES = {
   deployMarket: perMinute(20),
   createMarket: perMinute(10),
   resolveMarket: perMinute(5),
-  signIn: perMinute(10),
-  refreshSession: perMinute(5),
 } as const satisfies Record<string, Limit | null>;
 
 export type LimitClass = keyof typeof LIMIT_CLASSES;

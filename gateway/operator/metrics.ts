@@ -13,10 +13,12 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { ShardLink } from '../shardlink/link.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
+import type { ProjectorLag } from './projectorLag.ts';
 
 type MetricsSources = {
   readonly link: ShardLink;
   readonly progress: Progress;
+  readonly projectorLag: ProjectorLag;
   /** The implementation that checks signatures in a shard; undefined until the shard has started. */
   readonly verifierOf: (shard: number) => string | undefined;
   readonly deadMansSwitch: DeadMansSwitch;
@@ -110,7 +112,7 @@ export class Metrics {
     });
   }
 
-  #shards({ link, progress, verifierOf }: MetricsSources): void {
+  #shards({ link, progress, projectorLag, verifierOf }: MetricsSources): void {
     const perShard = (name: string, help: string, read: (shard: number) => number) => {
       this.#gauge(name, help, ['shard'], (observe) => {
         for (let shard = 0; shard < progress.shards; shard++) observe({ shard }, read(shard));
@@ -136,6 +138,10 @@ export class Metrics {
       const committed = progress.committed(shard);
       return committed === NOT_KNOWN ? 0 : Math.max(committed - Math.max(progress.projected(shard), 0), 0);
     });
+    const late = 'How long the oldest of them has been committed.';
+    perShard('exchange_projector_lag_seconds', late, (shard) => projectorLag.milliseconds(shard) / 1000);
+    const from = 'Since when the history in the read model is there, 0: from the first record on.';
+    this.#gauge('exchange_history_from_seconds', from, [], (observe) => observe({}, progress.historyFromMs() / 1000));
     const room = 'Bytes that the journal can write when the disk is full.';
     perShard('exchange_journal_reserve_bytes', room, (shard) => progress.reserveBytes(shard));
     const verifier = 'Which implementation checks the signatures of orders.';

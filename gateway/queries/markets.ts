@@ -6,6 +6,8 @@ import type { MarketVolumes } from './volumes.ts';
 
 /** The fields of a market that its orders and trades need. */
 export const MARKET = select(MARKETS, 'uuid', 'ticks_per_unit');
+/** In place of a market index: all of them. */
+export const ALL_MARKETS = -1;
 const VOLUME = select(MARKETS, 'market', 'volume_micro');
 /** As `safeIntegers` reads it. */
 type VolumeRow = Record<keyof SelectedBy<typeof VOLUME>, bigint>;
@@ -29,4 +31,10 @@ export class MarketQueries {
     }
     return { byMarket, totalMicro };
   }
+}
+
+/** The index of a market; ALL_MARKETS without one, undefined when there is none with this UUID. */
+export function marketIndex(db: Database.Database): (uuid: Uint8Array | null) => number | undefined {
+  const find = db.prepare<[Uint8Array], number>('SELECT market FROM markets WHERE uuid = ?').pluck();
+  return (uuid) => (uuid === null ? ALL_MARKETS : find.get(uuid));
 }

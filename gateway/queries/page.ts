@@ -10,8 +10,31 @@ export type Page<T> = {
   readonly rows: readonly T[];
 };
 
+/** A slice of an account's past. `next` is the position of its last row; null if the list ends there. */
+export type HistoryPage<T> = Page<T> & { readonly next: Position | null };
+
+/** A row in the order of its list: newest first, rows of one millisecond by rank, then by id. */
+export type Position = Readonly<{
+  atMs: number;
+  /** Of kinds of rows that one list has; 0 where it has one kind. */
+  rank: number;
+  id: Uint8Array;
+}>;
+
 /** Counting further than this would take longer than reading the page (RULES.md 7.1). */
 export const MAX_COUNTED = 10_000;
+/** The rows before an offset are walked over. Further into a list only a cursor leads (RULES.md 14.2). */
+export const MAX_OFFSET = MAX_COUNTED;
+
+/** `sinceMs` of a list without a lower bound. */
+export const SINCE_EVER = -1;
+
+/** The position before every row. Times have 48 bits. */
+export const START: Position = {
+  atMs: 2 ** 48 - 1,
+  rank: 0xff,
+  id: new Uint8Array(UUID_BYTES).fill(0xff),
+};
 
 /** @param counted at most MAX_COUNTED + 1 */
 export function pageOf<T>(rows: readonly T[], counted: number, offset: number): Page<T> {
@@ -21,8 +44,20 @@ export function pageOf<T>(rows: readonly T[], counted: number, offset: number): 
   return { total, isFloor, rows };
 }
 
-/** `sinceMs` of a list without a lower bound. */
-export const SINCE_EVER = -1;
+/**
+ * A page of an account's past.
+ * @param found one row more than the page shows, if the list has it
+ */
+export function historyPage<R, T>(
+  found: readonly R[],
+  { counted, limit, offset }: { readonly counted: number; readonly limit: number; readonly offset: number },
+  show: (row: R) => T,
+  positionOf: (row: R) => Position,
+): HistoryPage<T> {
+  const shown = found.slice(0, limit);
+  const next = found.length > limit ? positionOf(shown.at(-1)!) : null;
+  return { ...pageOf(shown.map(show), counted, offset), next };
+}
 
 /**
  * The lower bound of all ids made after a millisecond. Ids start with their time (shared/base/ids.ts), so the primary
@@ -30,6 +65,11 @@ export const SINCE_EVER = -1;
  */
 export function firstIdAfter(sinceMs: number): Uint8Array {
   const id = Buffer.alloc(UUID_BYTES);
-  id.writeUIntBE(Math.max(sinceMs + 1, 0), 0, 6);
+  id.writeUIntBE(Math.min(Math.max(sinceMs + 1, 0), START.atMs), 0, 6);
   return id;
+}
+
+/** The millisecond in which an id was made. */
+export function timeOfId(id: Uint8Array): number {
+  return Buffer.from(id.buffer, id.byteOffset, id.length).readUIntBE(0, 6);
 }

@@ -8,18 +8,21 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
+import type { ActivityFilters, StoredActivity } from './activity.ts';
 import { FairQueue } from './fairQueue.ts';
 import type { KeyedOrder, KeyPage } from './keys.ts';
-import type { OrderFilters, StoredOrder } from './orders.ts';
-import type { Page } from './page.ts';
+import type { OrderFilters } from './orderLists.ts';
+import type { StoredOrder } from './orders.ts';
+import type { HistoryPage } from './page.ts';
 import type { Placed } from './placed.ts';
 import type { PrivateTailPage } from './privateTail.ts';
 import type { WindowTask } from './statsExchange.ts';
-import type { TradeFilters, TradeRecord } from './trades.ts';
+import type { LegacyTradeRecord, TradeFilters, TradeRecord } from './trades.ts';
 import type { MarketVolumes } from './volumes.ts';
 import type * as worker from './worker.ts';
 
@@ -53,6 +56,12 @@ type PublicQueries = Pick<
   | 'spotlight'
 >;
 
+/** Queries of what an account alone may see; the task names it. */
+type AccountQueries = Pick<
+  typeof worker,
+  'fundMovements' | 'userPositions' | 'hasPosition' | 'notification' | 'notifications'
+>;
+
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
 
 /** Stands for the account of all public queries: together they have the turn of one account. */
@@ -78,7 +87,7 @@ export class QueryPool {
     this.#lastMarketChange = options.lastMarketChange;
     this.#inGroup = options.inGroup;
     this.#waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
-    const workerData: worker.QueryWorkerData = { readDbPath: options.readDbPath };
+    const workerData: worker.QueryWorkerData = { readDbPath: options.readDbPath, progress: options.progress };
     this.#pool = new Piscina({
       filename: fileURLToPath(new URL('./worker.ts', import.meta.url)),
       minThreads: 1,
@@ -89,6 +98,11 @@ export class QueryPool {
     });
   }
 
+  /** Time from which on the past is complete; 0: from the first record on. */
+  get historyFromMs(): number {
+    return this.#progress.historyFromMs();
+  }
+
   /** An order of the account in whatever state, null when it has none with this hash. */
   async orderByHash(account: number, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
     const result = await this.#ask<typeof worker.orderByHash>('orderByHash', account, { account, hash });
@@ -96,14 +110,47 @@ export class QueryPool {
     return { ok: true, value: this.#named(result.value) };
   }
 
-  async userOrders(account: number, filters: OrderFilters): Promise<QueryResult<Page<OrderRecordV2>>> {
+  async userOrders(account: number, filters: OrderFilters): Promise<QueryResult<HistoryPage<OrderRecordV2>>> {
     const result = await this.#ask<typeof worker.userOrders>('userOrders', account, { account, filters });
     if (!result.ok) return result;
     return { ok: true, value: { ...result.value, rows: result.value.rows.map((row) => this.#named(row)) } };
   }
 
-  userTrades(account: number, filters: TradeFilters): Promise<QueryResult<Page<TradeRecord>>> {
+  /** The newest by creation. */
+  async newestOrders(account: number, limit: number): Promise<QueryResult<OrderRecord[]>> {
+    const result = await this.#ask<typeof worker.newestOrders>('newestOrders', account, { account, limit });
+    return result.ok ? { ok: true, value: result.value.map((row) => this.#named(row)) } : result;
+  }
+
+  userTrades(account: number, filters: TradeFilters): Promise<QueryResult<HistoryPage<TradeRecord>>> {
     return this.#ask<typeof worker.userTrades>('userTrades', account, { account, filters });
+  }
+
+  /** The task is of this account. */
+  ofAccount<N extends keyof AccountQueries>(
+    account: number,
+    name: N,
+    task: Parameters<AccountQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
+    return this.#ask<AccountQueries[N]>(name, account, task);
+  }
+
+  legacyTrades(account: number, filters: TradeFilters): Promise<QueryResult<HistoryPage<LegacyTradeRecord>>> {
+    return this.#ask<typeof worker.legacyTrades>('legacyTrades', account, { account, filters });
+  }
+
+  userActivity(account: number, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>> {
+    return this.#ask<typeof worker.userActivity>('userActivity', account, { account, filters });
+  }
+
+  /** The same over everything that is committed by now, of all accounts. */
+  async ofAccountByNow<N extends keyof AccountQueries>(
+    account: number,
+    name: N,
+    task: Parameters<AccountQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
+    const isThere = await this.#awaitProjected((shard) => Math.max(this.#progress.committed(shard), 0));
+    return isThere ? this.ofAccount(account, name, task) : BUSY;
   }
 
   /** The order placed by the command with this key; null if another command placed it. */
@@ -117,23 +164,23 @@ export class QueryPool {
 
   /** The keys of the read model from a moment on, a page at a time. The query does not wait for the projector. */
   journaledKeys(sinceMs: number, after: number): Promise<KeyPage> {
-    return this.#pool.run({ sinceMs, after }, { name: 'journaledKeys' });
+    return this.#run('journaledKeys', { sinceMs, after });
   }
 
   /** Volumes of all markets; null before the projector has started. */
   async marketVolumes(): Promise<MarketVolumes | null> {
-    return this.#hasStarted() ? this.#pool.run(undefined, { name: 'marketVolumes' }) : null;
+    return this.#hasStarted() ? this.#run('marketVolumes', undefined) : null;
   }
 
   /** By market; null before the projector has started. */
   async volumesBetween(window: WindowTask): Promise<BigInt64Array | null> {
-    return this.#hasStarted() ? this.#pool.run(window, { name: 'volumesBetween' }) : null;
+    return this.#hasStarted() ? this.#run('volumesBetween', window) : null;
   }
 
   /** Waits for the projector as a query does; null when it does not get there in time. */
   async privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null> {
     const isThere = await this.#progress.awaitProjected(shard, through, this.#waitMs);
-    return isThere ? this.#pool.run({ shard, from, through }, { name: 'privateTail' }) : null;
+    return isThere ? this.#run('privateTail', { shard, from, through }) : null;
   }
 
   /**
@@ -145,8 +192,8 @@ export class QueryPool {
     task: Parameters<PublicQueries[N]>[0],
   ): Promise<QueryResult<ReturnType<PublicQueries[N]>>> {
     if (!this.#hasStarted()) return BUSY;
-    const turn = this.#queue.run<ReturnType<PublicQueries[N]>>(PUBLIC, () => this.#pool.run(task, { name }));
-    return turn === null ? BUSY : { ok: true, value: await turn };
+    const turn = this.#queue.run<ReturnType<PublicQueries[N]>>(PUBLIC, () => this.#run(name, task));
+    return turn === null ? BUSY : answered(turn);
   }
 
   /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
@@ -185,8 +232,19 @@ export class QueryPool {
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
     if (!(await this.#awaitProjected((shard) => this.#lastAcknowledged(account, shard)))) return BUSY;
-    const turn = this.#queue.run<ReturnType<F>>(account, () => this.#pool.run(task, { name }));
-    return turn === null ? BUSY : { ok: true, value: await turn };
+    const turn = this.#queue.run<ReturnType<F>>(account, () => this.#run(name, task));
+    return turn === null ? BUSY : answered(turn);
+  }
+
+  /** Has a thread run a query. If the file turns out to be damaged, the projector makes it anew. */
+  async #run<T>(name: string, task: unknown): Promise<T> {
+    const generation = this.#progress.generation();
+    try {
+      return await this.#pool.run(task, { name });
+    } catch (error) {
+      if (isDamaged(error)) this.#progress.doubt(generation);
+      throw error;
+    }
   }
 
   /** Waits until the projector has passed a record of every shard. */
@@ -196,5 +254,15 @@ export class QueryPool {
       waits.push(this.#progress.awaitProjected(shard, recordOf(shard), this.#waitMs));
     }
     return (await Promise.all(waits)).every(Boolean);
+  }
+}
+
+/** A damaged file is being made anew: that is a matter of waiting. */
+async function answered<T>(turn: Promise<T>): Promise<QueryResult<T>> {
+  try {
+    return { ok: true, value: await turn };
+  } catch (error) {
+    if (isDamaged(error)) return BUSY;
+    throw error;
   }
 }

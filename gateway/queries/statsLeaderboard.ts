@@ -9,13 +9,14 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { isDecided, OUTCOME } from '../../shared/base/codes.ts';
+import { OUTCOME } from '../../shared/base/codes.ts';
 import { PPM } from '../../shared/base/payout.ts';
+import { Marks, type Span } from './statsMarks.ts';
 
 export type LeaderboardTask = {
   /** The start of an hour for `hours`, of a day for `days`. */
   readonly sinceMs: number;
-  readonly by: 'hours' | 'days';
+  readonly by: Span;
   /** The part starts with the account after this one. */
   readonly after: number;
   /**
@@ -43,11 +44,6 @@ export const MOST_TRADERS = 100;
 /** A part ends with the account that reaches either bound: about ten milliseconds, unless one account holds more. */
 const ACCOUNTS_PER_PART = 500;
 const POSITIONS_PER_PART = 500;
-/** A market without a trade. */
-const NO_TRADE_PPM = PPM / 2;
-/** Windows whose marks are kept: the four there are, and those of the hour before. */
-const MOST_WINDOWS = 8;
-
 type Range = [after: number, last: number];
 type Sums = {
   readonly trades: bigint;
@@ -65,14 +61,8 @@ type PositionRow = {
   readonly market: bigint;
   readonly outcome: bigint;
   readonly quantity_atomic: bigint;
+  readonly opened_ms: bigint;
   readonly changed_ms: bigint;
-};
-type MarketRow = {
-  readonly status: number;
-  readonly payout_yes_ppm: number;
-  readonly resolved_ms: number;
-  readonly last_yes_ticks: number;
-  readonly ticks_per_unit: number;
 };
 type Earned = {
   trades: bigint;
@@ -82,22 +72,14 @@ type Earned = {
   basisMicro: bigint;
 };
 
-/** The statements of one kind of window. */
-type Starts = {
-  readonly sums: Database.Statement<[bigint, bigint, number], Sums>;
-  readonly quantity: Database.Statement<[bigint, bigint, bigint, number], bigint>;
-  readonly price: Database.Statement<[number, number], number>;
-};
-
 export class LeaderboardQueries {
   readonly #last: Database.Statement<[], number>;
   readonly #lastOfPart: Database.Statement<[number], number>;
   readonly #sums: Database.Statement<Range, SumsRow>;
   readonly #positions: Database.Statement<Range, PositionRow>;
-  readonly #market: Database.Statement<[number], MarketRow>;
-  readonly #starts: Readonly<Record<LeaderboardTask['by'], Starts>>;
-  /** Marks at the start of a window never change: by that start, then by market. */
-  readonly #marksThen = new Map<number, Map<number, number>>();
+  readonly #marks: Marks;
+  readonly #sumsThen: Database.Statement<[bigint, bigint, number], Sums>;
+  readonly #quantity: Database.Statement<[bigint, bigint, bigint, number], bigint>;
   readonly #readPart: (task: LeaderboardTask) => LeaderboardPart;
 
   constructor(db: Database.Database) {
@@ -115,15 +97,24 @@ export class LeaderboardQueries {
       .safeIntegers();
     this.#positions = db
       .prepare<Range, PositionRow>(
-        `SELECT account, market, outcome, quantity_atomic, changed_ms FROM positions
+        `SELECT account, market, outcome, quantity_atomic, opened_ms, changed_ms FROM positions
          WHERE account > ? AND account <= ?`,
       )
       .safeIntegers();
-    this.#market = db.prepare(
-      `SELECT market_stats.status, payout_yes_ppm, resolved_ms, last_yes_ticks, ticks_per_unit
-       FROM market_stats JOIN markets USING (market) WHERE market_stats.market = ?`,
-    );
-    this.#starts = { hours: startsBy(db, 'hour'), days: startsBy(db, 'day') };
+    this.#marks = new Marks(db);
+    this.#sumsThen = db
+      .prepare<[bigint, bigint, number], Sums>(
+        `SELECT trades, realized_micro, cost_micro, reserved_micro FROM account_hours
+         WHERE account = ? AND shard = ? AND hour_ms >= ? ORDER BY hour_ms LIMIT 1`,
+      )
+      .safeIntegers();
+    this.#quantity = db
+      .prepare<[bigint, bigint, bigint, number], bigint>(
+        `SELECT quantity_atomic FROM position_hours
+         WHERE account = ? AND market = ? AND outcome = ? AND hour_ms >= ? ORDER BY hour_ms LIMIT 1`,
+      )
+      .pluck()
+      .safeIntegers();
     this.#readPart = db.transaction((task: LeaderboardTask) => this.#part(task));
   }
 
@@ -150,9 +141,9 @@ export class LeaderboardQueries {
   }
 
   /** Realized, and the change of what positions cost. */
-  #addSums(earned: Map<bigint, Earned>, row: SumsRow, { sinceMs, by }: LeaderboardTask): void {
+  #addSums(earned: Map<bigint, Earned>, row: SumsRow, { sinceMs }: LeaderboardTask): void {
     const { account, shard } = row;
-    const before = (row.changed_ms >= sinceMs ? this.#starts[by].sums.get(account, shard, sinceMs) : undefined) ?? row;
+    const before = (row.changed_ms >= sinceMs ? this.#sumsThen.get(account, shard, sinceMs) : undefined) ?? row;
     let sums = earned.get(account);
     if (sums === undefined) {
       sums = { trades: 0n, gainedMicro: 0n, gainedPpm: 0n, basisMicro: 0n };
@@ -166,51 +157,31 @@ export class LeaderboardQueries {
   /** The change of what a position is worth. */
   #addPosition(earned: Earned | undefined, row: PositionRow, task: LeaderboardTask, marks: Uint32Array): void {
     assert(earned !== undefined, 'leaderboard: an account with positions has sums');
-    const { account, market, outcome, quantity_atomic: now } = row;
+    const { market, outcome, quantity_atomic: now } = row;
     const { sinceMs, by } = task;
-    const hasChanged = row.changed_ms >= sinceMs;
-    const then = (hasChanged ? this.#starts[by].quantity.get(account, market, outcome, sinceMs) : undefined) ?? now;
+    const then = this.#quantityThen(row, sinceMs);
     if (now === 0n && then === 0n) return;
     const isYes = outcome === BigInt(OUTCOME.YES);
     const worth = (quantity: bigint, yesPpm: number): bigint => quantity * BigInt(isYes ? yesPpm : PPM - yesPpm);
     if (now !== 0n) earned.gainedPpm += worth(now, this.#markNow(Number(market), marks));
-    if (then !== 0n) earned.gainedPpm -= worth(then, this.#markThen(Number(market), task));
+    if (then !== 0n) earned.gainedPpm -= worth(then, this.#marks.at(Number(market), sinceMs, by));
+  }
+
+  /** Most positions that have changed in a window were opened in it. */
+  #quantityThen(row: PositionRow, sinceMs: number): bigint {
+    const { account, market, outcome, quantity_atomic: now } = row;
+    if (row.opened_ms >= sinceMs) return 0n;
+    if (row.changed_ms < sinceMs) return now;
+    return this.#quantity.get(account, market, outcome, sinceMs) ?? now;
   }
 
   /** The middle of the book; without one what a decided market pays, or the last trade. */
   #markNow(market: number, marks: Uint32Array): number {
     const known = marks[market] ?? NO_MARK;
     if (known !== NO_MARK) return known;
-    const mark = this.#markWithoutBook(market);
+    const mark = this.#marks.last(market);
     // A market that is newer than the marks has no place in them.
     if (market < marks.length) marks[market] = mark;
-    return mark;
-  }
-
-  #markWithoutBook(market: number): number {
-    const state = this.#market.get(market);
-    if (state === undefined) return NO_TRADE_PPM;
-    if (isDecided(state.status)) return state.payout_yes_ppm;
-    return state.last_yes_ticks === 0 ? NO_TRADE_PPM : ppmOf(state.last_yes_ticks, state.ticks_per_unit);
-  }
-
-  /** The last trade before the window, or what the market paid if it was decided by then. */
-  #markThen(market: number, { sinceMs, by }: LeaderboardTask): number {
-    let marks = this.#marksThen.get(sinceMs);
-    if (marks === undefined) {
-      if (this.#marksThen.size >= MOST_WINDOWS) this.#marksThen.delete(this.#marksThen.keys().next().value!);
-      marks = new Map();
-      this.#marksThen.set(sinceMs, marks);
-    }
-    let mark = marks.get(market);
-    if (mark === undefined) {
-      const state = this.#market.get(market);
-      const ticks = this.#starts[by].price.get(market, sinceMs);
-      const wasDecided = state !== undefined && state.resolved_ms !== 0 && state.resolved_ms < sinceMs;
-      if (wasDecided) mark = state.payout_yes_ppm;
-      else mark = ticks === undefined || state === undefined ? NO_TRADE_PPM : ppmOf(ticks, state.ticks_per_unit);
-      marks.set(market, mark);
-    }
     return mark;
   }
 }
@@ -218,32 +189,4 @@ export class LeaderboardQueries {
 /** Best first, at equal earnings by account. */
 export function byEarnings(a: TraderSums, b: TraderSums): number {
   return b.pnlMicro - a.pnlMicro || a.account - b.account;
-}
-
-/** A tick is a whole number of millionths. */
-function ppmOf(ticks: number, ticksPerUnit: number): number {
-  return ticks * (PPM / ticksPerUnit);
-}
-
-function startsBy(db: Database.Database, span: 'hour' | 'day'): Starts {
-  return {
-    sums: db
-      .prepare<[bigint, bigint, number], Sums>(
-        `SELECT trades, realized_micro, cost_micro, reserved_micro FROM account_${span}s
-         WHERE account = ? AND shard = ? AND ${span}_ms >= ? ORDER BY ${span}_ms LIMIT 1`,
-      )
-      .safeIntegers(),
-    quantity: db
-      .prepare<[bigint, bigint, bigint, number], bigint>(
-        `SELECT quantity_atomic FROM position_${span}s
-         WHERE account = ? AND market = ? AND outcome = ? AND ${span}_ms >= ? ORDER BY ${span}_ms LIMIT 1`,
-      )
-      .pluck()
-      .safeIntegers(),
-    price: db
-      .prepare<[number, number], number>(
-        `SELECT close_ticks FROM market_${span}s WHERE market = ? AND ${span}_ms < ? ORDER BY ${span}_ms DESC LIMIT 1`,
-      )
-      .pluck(),
-  };
 }

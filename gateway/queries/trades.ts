@@ -1,6 +1,6 @@
 /**
- * The SQL of the trade queries, and their rows as one party sees them (RULES.md 7.4). Runs in a thread of the query
- * pool.
+ * The SQL of the trades of an account, and their rows in both versions of the list (RULES.md 14.4 to 14.6). Runs in a
+ * thread of the query pool.
  */
 import type Database from 'better-sqlite3';
 import { SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
@@ -8,10 +8,10 @@ import { bytesToUuid } from '../../shared/base/hex.ts';
 import { mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
-import { type SelectedBy, select } from '../../shared/tables/table.ts';
-import { TRADES } from '../../shared/tables/trades.ts';
-import { MARKET } from './markets.ts';
-import { firstIdAfter, MAX_COUNTED, type Page, pageOf } from './page.ts';
+import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
+import { ALL_MARKETS, MARKET, marketIndex } from './markets.ts';
+import { firstIdAfter, type HistoryPage, historyPage, MAX_COUNTED, type Position, START, timeOfId } from './page.ts';
+import { type NoParty, type Party, partyOf, type Role, roleOf, TRADE, type TradeRow, tokensOf } from './parties.ts';
 
 export type TradeFilters = Readonly<{
   /** The 16 bytes of its id; null for all markets. */
@@ -21,6 +21,8 @@ export type TradeFilters = Readonly<{
   sinceMs: number;
   limit: number;
   offset: number;
+  /** Only trades after this one in the list; null for all. */
+  after: Position | null;
 }>;
 
 export type TradeRecord = Readonly<{
@@ -30,108 +32,122 @@ export type TradeRecord = Readonly<{
   maker_order_id: string;
   price: string;
   amount: string;
-  taker_side: string;
+  taker_side: (typeof SIDE_NAMES)[number];
   outcome_index: number;
-  role: 'taker' | 'maker';
-  party_order_id: string;
-  party_side: string;
-  party_outcome_index: number;
-  notional_usdc_micro: string;
-  token_quantity_atomic: string;
+  role: Role | null;
   settlement_status: 'settled';
   matched_at: string;
-}>;
+}> &
+  (Party | NoParty);
 
-const TRADE = select(
-  TRADES,
-  'id',
-  'market',
-  'yes_ticks',
-  'lots',
-  'maker_order_id',
-  'maker_side',
-  'maker_outcome',
-  'taker_order_id',
-  'taker_account',
-  'taker_side',
-  'taker_outcome',
-  'matched_ms',
-);
-type TradeRow = SelectedBy<typeof TRADE> & SelectedBy<typeof MARKET>;
+/** The first version of the list. */
+export type LegacyTradeRecord = Readonly<{
+  id: string;
+  market_id: string;
+  outcome: number;
+  price: string;
+  quantity: string;
+  side: (typeof SIDE_NAMES)[number];
+  tx_signature: null;
+  created_at: string;
+}> &
+  (Party | NoParty);
 
-type ListParameters = Omit<TradeFilters, 'market' | 'sinceMs'> & {
+type ListParameters = {
   readonly account: number;
   readonly market: number;
+  readonly takerSides: number;
   readonly firstId: Uint8Array;
+  readonly beforeId: Uint8Array;
+  readonly limit: number;
+  readonly offset: number;
 };
 
-const ALL_MARKETS = -1;
-
 const FILTER = `
-  id >= @firstId AND (@takerSides >> taker_side) & 1 AND (@market = ${ALL_MARKETS} OR market = @market)`;
+  id >= @firstId AND id < @beforeId AND (@takerSides >> taker_side) & 1
+  AND (@market = ${ALL_MARKETS} OR market = @market)`;
 
-/** Two walks, newest first, each along its own index. A trade with oneself is found by the first walk only. */
-const PARTY = `
-  SELECT ${TRADE.sql} FROM trades WHERE taker_account = @account AND ${FILTER}
+/** Two walks, newest first, each inside an index of its own. A trade with oneself is found by the first only. */
+const PARTY_WALKS = `
+  SELECT id FROM trades WHERE taker_account = @account AND ${FILTER}
   UNION ALL
-  SELECT ${TRADE.sql} FROM trades WHERE maker_account = @account AND taker_account <> @account AND ${FILTER}`;
+  SELECT id FROM trades WHERE maker_account = @account AND ${BETWEEN_TWO} AND ${FILTER}`;
 
 export class TradeQueries {
-  readonly #market: Database.Statement<[Uint8Array], number>;
-  readonly #list: Database.Statement<[ListParameters], TradeRow>;
-  readonly #count: Database.Statement<[ListParameters], number>;
-  readonly #readPage: (parameters: ListParameters) => { rows: TradeRow[]; total: number };
+  readonly #market: (uuid: Uint8Array | null) => number | undefined;
+  readonly #readPage: (parameters: ListParameters) => { rows: TradeRow[]; counted: number };
 
   constructor(db: Database.Database) {
-    this.#market = db.prepare<[Uint8Array], number>('SELECT market FROM markets WHERE uuid = ?').pluck();
-    this.#list = db.prepare(`
-      SELECT party.*, ${MARKET.sql}
-      FROM (${PARTY} ORDER BY id DESC LIMIT @limit OFFSET @offset) AS party JOIN markets USING (market)
-      ORDER BY id DESC`);
-    this.#count = db
-      .prepare<[ListParameters], number>(`SELECT count(*) FROM (${PARTY} LIMIT ${MAX_COUNTED + 1})`)
+    this.#market = marketIndex(db);
+    const list = db.prepare<[ListParameters], TradeRow>(`
+      SELECT ${TRADE.sql}, ${MARKET.sql}
+      FROM (${PARTY_WALKS} ORDER BY id DESC LIMIT @limit OFFSET @offset) AS page
+        CROSS JOIN trades ON trades.id = page.id CROSS JOIN markets USING (market)
+      ORDER BY page.id DESC`);
+    const count = db
+      .prepare<[ListParameters], number>(`SELECT count(*) FROM (${PARTY_WALKS} LIMIT ${MAX_COUNTED + 1})`)
       .pluck();
     // One transaction, so that total and rows are of the same moment.
-    this.#readPage = db.transaction((parameters: ListParameters) => ({
-      rows: this.#list.all(parameters),
-      total: this.#count.get(parameters)!,
-    }));
+    this.#readPage = db.transaction((parameters: ListParameters) => {
+      const counted = count.get({ ...parameters, beforeId: START.id })!;
+      return { rows: parameters.offset < counted ? list.all(parameters) : [], counted };
+    });
   }
 
-  list(account: number, { market: uuid, sinceMs, ...filters }: TradeFilters): Page<TradeRecord> {
-    const market = uuid === null ? ALL_MARKETS : this.#market.get(uuid);
-    if (market === undefined) return pageOf([], 0, 0);
-    const page = this.#readPage({ account, market, firstId: firstIdAfter(sinceMs), ...filters });
-    const rows = page.rows.map((row) => tradeRecord(row, account));
-    return pageOf(rows, page.total, filters.offset);
+  list(account: number, filters: TradeFilters): HistoryPage<TradeRecord> {
+    return this.#page(account, filters, tradeRecord);
+  }
+
+  legacyList(account: number, filters: TradeFilters): HistoryPage<LegacyTradeRecord> {
+    return this.#page(account, filters, legacyTradeRecord);
+  }
+
+  #page<T>(account: number, filters: TradeFilters, show: (row: TradeRow, account: number) => T): HistoryPage<T> {
+    const { limit, offset, takerSides, sinceMs, after } = filters;
+    const market = this.#market(filters.market);
+    if (market === undefined) return { total: 0, isFloor: false, rows: [], next: null };
+    const { id: beforeId } = after ?? START;
+    const span = { firstId: firstIdAfter(sinceMs), beforeId, limit: limit + 1, offset };
+    const { rows, counted } = this.#readPage({ account, market, takerSides, ...span });
+    return historyPage(rows, { counted, limit, offset }, (row) => show(row, account), positionOf);
   }
 }
 
-/** One fill as one of its parties sees it: `account` is the taker, the maker or both, and then seen as the taker. */
+function positionOf({ id }: TradeRow): Position {
+  return { atMs: timeOfId(id), rank: 0, id };
+}
+
+/** One fill as one of its parties sees it. */
 function tradeRecord(row: TradeRow, account: number): TradeRecord {
-  const isTaker = row.taker_account === account;
-  const takerOrderId = bytesToUuid(row.taker_order_id);
-  const makerOrderId = bytesToUuid(row.maker_order_id);
-  const partyOutcome = isTaker ? row.taker_outcome : row.maker_outcome;
-  const tokens = String(mulSafe(row.lots, row.ticks_per_unit));
-  const partyTicks = ownTicks(partyOutcome, row.yes_ticks, row.ticks_per_unit);
+  const party = partyOf(row, roleOf(row, account));
   const takerTicks = ownTicks(row.taker_outcome, row.yes_ticks, row.ticks_per_unit);
   return {
     id: bytesToUuid(row.id),
     market_id: bytesToUuid(row.uuid),
-    taker_order_id: takerOrderId,
-    maker_order_id: makerOrderId,
+    taker_order_id: bytesToUuid(row.taker_order_id),
+    maker_order_id: bytesToUuid(row.maker_order_id),
     price: tickToPrice8(takerTicks, row.ticks_per_unit),
-    amount: row.taker_side === SIDE.BUY ? String(mulSafe(row.lots, takerTicks)) : tokens,
+    amount: row.taker_side === SIDE.BUY ? String(mulSafe(row.lots, takerTicks)) : tokensOf(row),
     taker_side: SIDE_NAMES[row.taker_side],
     outcome_index: row.taker_outcome,
-    role: isTaker ? 'taker' : 'maker',
-    party_order_id: isTaker ? takerOrderId : makerOrderId,
-    party_side: SIDE_NAMES[isTaker ? row.taker_side : row.maker_side],
-    party_outcome_index: partyOutcome,
-    notional_usdc_micro: String(mulSafe(row.lots, partyTicks)),
-    token_quantity_atomic: tokens,
+    role: party.party_order_id === null ? null : roleOf(row, account),
+    ...party,
     settlement_status: 'settled',
     matched_at: new Date(row.matched_ms).toISOString(),
+  };
+}
+
+function legacyTradeRecord(row: TradeRow, account: number): LegacyTradeRecord {
+  const takerTicks = ownTicks(row.taker_outcome, row.yes_ticks, row.ticks_per_unit);
+  return {
+    id: bytesToUuid(row.id),
+    market_id: bytesToUuid(row.uuid),
+    outcome: row.taker_outcome,
+    price: tickToPrice8(takerTicks, row.ticks_per_unit),
+    quantity: tokensOf(row),
+    side: SIDE_NAMES[row.taker_side],
+    tx_signature: null,
+    created_at: new Date(row.matched_ms).toISOString(),
+    ...partyOf(row, roleOf(row, account)),
   };
 }

@@ -6,14 +6,25 @@ import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { type ActivityFilters, ActivityQueries, type StoredActivity } from './activity.ts';
 import { type BrowseFilters, BrowseQueries } from './browse.ts';
 import { CatalogFacts, type CatalogMetadata, type SportsTaxonomy } from './catalogFacts.ts';
 import { CatalogLists, type EventListTask, type IndexPage, type MarketListTask } from './catalogLists.ts';
+import { FundMovementQueries, type StoredMovement } from './fundMovements.ts';
 import { type KeyedOrder, type KeyPage, KeyQueries } from './keys.ts';
 import { MarketQueries } from './markets.ts';
-import { type OrderFilters, OrderQueries, type StoredOrder } from './orders.ts';
-import type { Page } from './page.ts';
+import {
+  type FoundNotifications,
+  NotificationQueries,
+  type NotificationsTask,
+  type Occurrence,
+} from './notifications.ts';
+import { type OrderFilters, OrderLists } from './orderLists.ts';
+import { OrderQueries, type StoredOrder } from './orders.ts';
+import type { HistoryPage, Page } from './page.ts';
 import type { Placed } from './placed.ts';
+import { PositionQueries, type PositionsSlice, type PositionsTask } from './positions.ts';
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
 import {
   type CategorySums,
@@ -25,10 +36,10 @@ import {
 import { type Fill, FillQueries, type FillsTask } from './statsFills.ts';
 import { type LeaderboardPart, LeaderboardQueries, type LeaderboardTask } from './statsLeaderboard.ts';
 import { type HistoryTask, MarketHistoryQueries, type MarketTrade, type PricePoint } from './statsMarkets.ts';
-import { type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
+import { type LegacyTradeRecord, type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
 import type { MarketVolumes } from './volumes.ts';
 
-export type QueryWorkerData = { readonly readDbPath: string };
+export type QueryWorkerData = { readonly readDbPath: string; readonly progress: SharedArrayBuffer };
 
 type Queries = {
   readonly browse: BrowseQueries;
@@ -37,7 +48,12 @@ type Queries = {
   readonly keys: KeyQueries;
   readonly markets: MarketQueries;
   readonly orders: OrderQueries;
+  readonly orderLists: OrderLists;
   readonly trades: TradeQueries;
+  readonly fundMovements: FundMovementQueries;
+  readonly activity: ActivityQueries;
+  readonly positions: PositionQueries;
+  readonly notifications: NotificationQueries;
   readonly privateTail: PrivateTailQueries;
   readonly fills: FillQueries;
   readonly exchange: ExchangeQueries;
@@ -45,7 +61,11 @@ type Queries = {
   readonly marketHistory: MarketHistoryQueries;
 };
 
+const { readDbPath, progress: progressMemory } = workerData as QueryWorkerData;
+const progress = new Progress(progressMemory);
+let connection: Database.Database | null = null;
 let opened: Queries | null = null;
+let openedGeneration = 0;
 
 // Reads of the past do not take processors from orders.
 stepBack(NICE_FOLLOWER);
@@ -54,12 +74,44 @@ export function orderByHash(task: { account: number; hash: Uint8Array }): Stored
   return queries().orders.byHash(task.account, task.hash);
 }
 
-export function userOrders(task: { account: number; filters: OrderFilters }): Page<StoredOrder<OrderRecordV2>> {
-  return queries().orders.list(task.account, task.filters);
+export function userOrders(task: { account: number; filters: OrderFilters }): HistoryPage<StoredOrder<OrderRecordV2>> {
+  return queries().orderLists.list(task.account, task.filters);
 }
 
-export function userTrades(task: { account: number; filters: TradeFilters }): Page<TradeRecord> {
+export function newestOrders(task: { account: number; limit: number }): StoredOrder<OrderRecord>[] {
+  return queries().orderLists.newest(task.account, task.limit);
+}
+
+export function userTrades(task: { account: number; filters: TradeFilters }): HistoryPage<TradeRecord> {
   return queries().trades.list(task.account, task.filters);
+}
+
+export function fundMovements(task: { account: number; limit: number; offset: number }): Page<StoredMovement> {
+  return queries().fundMovements.list(task.account, task.limit, task.offset);
+}
+
+export function legacyTrades(task: { account: number; filters: TradeFilters }): HistoryPage<LegacyTradeRecord> {
+  return queries().trades.legacyList(task.account, task.filters);
+}
+
+export function userActivity(task: { account: number; filters: ActivityFilters }): HistoryPage<StoredActivity> {
+  return queries().activity.list(task.account, task.filters);
+}
+
+export function userPositions(task: PositionsTask): PositionsSlice {
+  return queries().positions.slice(task);
+}
+
+export function hasPosition(task: { account: number; market: number }): boolean {
+  return queries().positions.has(task.account, task.market);
+}
+
+export function notifications(task: NotificationsTask): FoundNotifications {
+  return queries().notifications.page(task);
+}
+
+export function notification(task: { account: number; id: Uint8Array }): Occurrence | null {
+  return queries().notifications.one(task.account, task.id);
 }
 
 export function browse(filters: BrowseFilters): Page<number> {
@@ -134,11 +186,18 @@ export function cancelledWithKey(task: { order: KeyedOrder; hash: Uint8Array }):
   return queries().keys.hasCancelled(task.order, task.hash);
 }
 
-/** Opened by the first query: the pool is made before the projector has made the file. */
+/**
+ * Opened by the first query, for the pool is made before the projector has made the file, and again when another file
+ * may be in its place.
+ */
 function queries(): Queries {
-  if (opened === null) {
-    const { readDbPath } = workerData as QueryWorkerData;
+  const generation = progress.generation();
+  if (opened === null || openedGeneration !== generation) {
+    opened = null;
+    connection?.close();
     const db = new Database(readDbPath, { readonly: true, fileMustExist: true });
+    connection = db;
+    openedGeneration = generation;
     db.pragma('query_only = ON');
     opened = {
       browse: new BrowseQueries(db),
@@ -147,7 +206,12 @@ function queries(): Queries {
       keys: new KeyQueries(db),
       markets: new MarketQueries(db),
       orders: new OrderQueries(db),
+      orderLists: new OrderLists(db),
       trades: new TradeQueries(db),
+      fundMovements: new FundMovementQueries(db),
+      activity: new ActivityQueries(db),
+      positions: new PositionQueries(db),
+      notifications: new NotificationQueries(db),
       privateTail: new PrivateTailQueries(db),
       fills: new FillQueries(db),
       exchange: new ExchangeQueries(db),

@@ -19,12 +19,11 @@ import type { Funding } from '../operator/funding.ts';
 import type { MarketCommands } from '../operator/markets.ts';
 import type { Metrics } from '../operator/metrics.ts';
 import type { Restrictions } from '../operator/restrictions.ts';
+import type { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { QueryPool } from '../queries/pool.ts';
 import type { Volumes } from '../queries/volumes.ts';
-import type { Tickets } from '../sessions/tickets.ts';
-import type { WalletProofs } from '../sessions/walletProofs.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import type { Control } from '../store/control.ts';
 import type { Stream } from '../stream/socket/stream.ts';
@@ -33,8 +32,11 @@ import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
 import { claimRoutes } from './account/claims.ts';
+import { fundMovementRoutes } from './account/fundMovements.ts';
 import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
+import { notificationRoutes } from './account/notifications.ts';
+import { positionRoutes } from './account/positions.ts';
 import { profileRoutes } from './account/profile.ts';
 import { publicProfileRoutes } from './account/publicProfile.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
@@ -52,9 +54,6 @@ import { adminResolutionRoutes } from './admin/resolution.ts';
 import { adminRestrictionRoutes } from './admin/restrictions.ts';
 import { adminScoreRoutes } from './admin/scores.ts';
 import { adminUserRoutes } from './admin/users.ts';
-import type { AuthDeps } from './auth/deps.ts';
-import { sessionRoutes } from './auth/sessions.ts';
-import { walletSignInRoutes } from './auth/wallet.ts';
 import { MarketResponses } from './json/market.ts';
 import { browseRoutes } from './public/browse.ts';
 import { catalogListRoutes } from './public/catalogLists.ts';
@@ -63,6 +62,7 @@ import { marketDataRoutes } from './public/marketData.ts';
 import { marketRoutes } from './public/markets.ts';
 import { metricsRoutes } from './public/metrics.ts';
 import { openApiRoutes } from './public/openapi.ts';
+import { pageRoutes } from './public/page.ts';
 import { platformRoutes } from './public/platform.ts';
 import { probabilityRoutes } from './public/probabilities.ts';
 import { relatedRoutes } from './public/related.ts';
@@ -93,11 +93,8 @@ type RouteTableDeps = {
   /** Every answer that the contract lets be some seconds old. */
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
+  readonly pageFiles: PageFiles;
   readonly stream: Stream;
-  readonly userSessions: Pick<AuthDeps, 'sessions' | 'signIn' | 'accessTokens' | 'pages' | 'areCookiesSecure'> & {
-    readonly tickets: Tickets;
-    readonly walletProofs: WalletProofs;
-  };
   readonly limiter: Limiter | null;
   readonly badSignatures: BadSignatures | null;
   readonly deadMansSwitch: DeadMansSwitch;
@@ -128,9 +125,9 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     onPairFailed: (error) => deps.log.error({ err: error }, 'markets are answered without their mirror pair'),
   });
   const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
-  const authDeps = { ...deps, ...deps.userSessions, accounts, accountStates, trustProxy: config.trustProxy };
   const routes: Route[] = [
-    ...platformRoutes({ config, platform, contracts, catalog, views, volumes, clock, readiness: deps.readiness }),
+    ...platformRoutes({ ...deps, platform, contracts, catalog }),
+    ...pageRoutes(deps.pageFiles),
     ...metricsRoutes(deps.metrics),
     ...catalogListRoutes({ catalog, views, responses, queries, sharedAnswers: deps.sharedAnswers, texts }),
     ...marketRoutes({ catalog, views, responses }),
@@ -143,18 +140,11 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
     ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
     ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),
-    ...profileRoutes({ accounts, accountStates }),
-    ...publicProfileRoutes({ profiles: control.publicProfiles }),
     ...orderRoutes({ ...deps, accounts, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
-    ...deployRoutes({ catalog, views, deployment: deps.deployment }),
-    ...tradingTimeoutRoutes({ tradingTimeouts: control.tradingTimeouts, clock }),
-    ...fundRoutes({ engine, views, catalog, accountStates }),
-    ...claimRoutes({ engine, views, catalog, accountStates }),
-    ...historyRoutes({ queries }),
-    ...sessionRoutes(authDeps, control.sessionKeys),
-    ...walletSignInRoutes(authDeps),
-    ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
+    ...accountRoutes(deps),
+    ...deployRoutes({ catalog, views, contracts, deployment: deps.deployment }),
+    ...streamRoutes({ stream: deps.stream, trustProxy: config.trustProxy }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
     ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions }),
@@ -189,4 +179,20 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   ];
   routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));
   return routes;
+}
+
+/** The routes by which an account reads and changes what is its own, orders apart. */
+function accountRoutes({ control, views, engine, queries, clock }: RouteTableDeps): Route[] {
+  const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
+  return [
+    ...notificationRoutes({ ...control, views, queries, clock }),
+    ...profileRoutes({ accounts, accountStates }),
+    ...publicProfileRoutes({ profiles: publicProfiles }),
+    ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
+    ...fundRoutes({ engine, views, catalog, accountStates }),
+    ...claimRoutes({ engine, views, catalog, accountStates, claimMarks }),
+    ...positionRoutes({ accounts, catalog, views, queries, claimMarks }),
+    ...fundMovementRoutes({ queries, movements }),
+    ...historyRoutes({ queries, catalog }),
+  ];
 }

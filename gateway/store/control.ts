@@ -12,9 +12,9 @@ import { Accounts } from './accounts.ts';
 import { Approvals } from './approvals.ts';
 import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
+import { ClaimMarks } from './claimMarks.ts';
 import { ContractStore } from './contracts.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
-import { Identities } from './identities.ts';
 import { Indications } from './indications.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { JournalHeads } from './journalHeads.ts';
@@ -31,9 +31,8 @@ import { OrderGroups } from './orderGroups.ts';
 import { Platform } from './platform.ts';
 import { Pseudonyms } from './pseudonyms.ts';
 import { PublicProfiles } from './publicProfiles.ts';
-import { openAdminToken, openMasterKey, openPseudonymSecret, openSessionSecret } from './secrets.ts';
-import { SessionKeys } from './sessionKeys.ts';
-import { SessionStore } from './sessions.ts';
+import { ReadMarks } from './readMarks.ts';
+import { openAdminToken, openMasterKey, openPseudonymSecret } from './secrets.ts';
 import { TradingTimeouts } from './tradingTimeouts.ts';
 
 export type Control = {
@@ -54,10 +53,6 @@ export type Control = {
   readonly accounts: Accounts;
   readonly accountStates: AccountStates;
   readonly keys: ApiKeys;
-  readonly identities: Identities;
-  readonly sessionKeys: SessionKeys;
-  readonly sessionSecret: Buffer;
-  readonly sessions: SessionStore;
   readonly catalog: Catalog;
   readonly liveScores: LiveScores;
   readonly indications: Indications;
@@ -67,7 +62,9 @@ export type Control = {
   readonly orderGroups: OrderGroups;
   readonly openOrderBounds: OpenOrderBoundsStore;
   readonly publicProfiles: PublicProfiles;
+  readonly claimMarks: ClaimMarks;
   readonly notices: Notices;
+  readonly readMarks: ReadMarks;
   readonly onlineAccounts: OnlineAccounts;
 };
 
@@ -106,11 +103,7 @@ export function openControl(config: Config): Control {
       approvals: new Approvals(database),
       accounts,
       accountStates: new AccountStates(database),
-      identities: new Identities(database),
       keys: new ApiKeys(database, masterKey, idOf),
-      sessionKeys: new SessionKeys(database, masterKey, Date.now()),
-      sessionSecret: openSessionSecret(masterKey, platform),
-      sessions: new SessionStore(database, idOf, changes),
       catalog: new Catalog(database, shards, changes),
       liveScores: new LiveScores(database, changes),
       indications: new Indications(database, changes),
@@ -121,6 +114,8 @@ export function openControl(config: Config): Control {
       openOrderBounds: new OpenOrderBoundsStore(database, config.openOrders),
       publicProfiles: new PublicProfiles(database, pseudonyms, idOf, changes),
       notices: new Notices(database, changes),
+      claimMarks: new ClaimMarks(database, changes),
+      readMarks: new ReadMarks(database, shards, changes),
       onlineAccounts: new OnlineAccounts(database, changes),
     };
   } catch (error) {

@@ -25,6 +25,8 @@ const MIGRATIONS = [
   'control-011.sql',
   'control-012.sql',
   'control-013.sql',
+  'control-014.sql',
+  'control-015.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

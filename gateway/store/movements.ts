@@ -6,13 +6,15 @@
  *   MOVEMENTS-1  (account, kind, reference) names one movement; its amount changes only while it is refused.
  *   MOVEMENTS-2  A movement is pending from before its command is sent until the shard's reply is known, so a crash in
  *                between leaves it to be sent again; the shard recognises the reference it has already carried out.
- *   MOVEMENTS-3  issuedMicro is all deposits that are not refused less all completed withdrawals: never less than the
+ *   MOVEMENTS-3  A movement is found by the hash of its reference, by which journals and read model know it.
+ *   MOVEMENTS-4  issuedMicro is all deposits that are not refused less all completed withdrawals: never less than the
  *                USDC that exists, and never above 2^53 - 1.
  */
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { addSafe, MAX_SAFE } from '../../shared/base/int.ts';
+import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { ControlDatabase } from './database.ts';
 
 export type FundKind = typeof MOVEMENT.DEPOSIT | typeof MOVEMENT.WITHDRAWAL;
@@ -35,17 +37,22 @@ export class Movements {
   #issuedMicro: number;
   readonly #insert;
   readonly #find;
+  readonly #byHash;
   readonly #reopen;
   readonly #setStatus;
   readonly #pending;
 
   constructor(database: ControlDatabase) {
-    this.#insert = database.prepare<FundMovement>(
-      `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms)
-       VALUES ($id, $account, $kind, $amountMicro, $reference, $status, $createdMs)`,
+    hashReferences(database);
+    this.#insert = database.prepare<FundMovement & { referenceHash: Uint8Array }>(
+      `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms, reference_hash)
+       VALUES ($id, $account, $kind, $amountMicro, $reference, $status, $createdMs, $referenceHash)`,
     );
     this.#find = database.prepare<[number, FundKind, string], FundMovement>(
       `SELECT ${COLUMNS} FROM movements WHERE account_index = ? AND kind = ? AND reference = ?`,
+    );
+    this.#byHash = database.prepare<[Uint8Array], Pick<FundMovement, 'id' | 'reference'>>(
+      'SELECT id, reference FROM movements WHERE reference_hash = ?',
     );
     this.#reopen = database.prepare<FundMovement>(
       'UPDATE movements SET amount_micro = $amountMicro, status = $status, created_ms = $createdMs WHERE id = $id',
@@ -59,6 +66,11 @@ export class Movements {
 
   find(account: number, kind: FundKind, reference: string): FundMovement | undefined {
     return this.#find.get(account, kind, reference);
+  }
+
+  /** Finds a movement that is in the journals; undefined if this file is older than they are. */
+  byHash(hash: Uint8Array): Pick<FundMovement, 'id' | 'reference'> | undefined {
+    return this.#byHash.get(hash);
   }
 
   pending(): FundMovement[] {
@@ -83,7 +95,7 @@ export class Movements {
       createdMs: nowMs,
     };
     if (earlier === undefined) {
-      this.#insert.run(movement);
+      this.#insert.run({ ...movement, referenceHash: referenceHash(account, kind, reference) });
     } else {
       assert(earlier.status === 'refused', 'MOVEMENTS-1: only a refused movement starts again');
       this.#reopen.run(movement);
@@ -107,6 +119,17 @@ export class Movements {
     this.#setStatus.run(status, movement.id);
     return { ...movement, status };
   }
+}
+
+/** MOVEMENTS-3, of rows that an earlier version wrote. */
+function hashReferences(database: ControlDatabase): void {
+  const write = database.prepare<[Uint8Array, string]>('UPDATE movements SET reference_hash = ? WHERE id = ?');
+  const rows = database
+    .prepare<[], FundMovement>(`SELECT ${COLUMNS} FROM movements WHERE reference_hash IS NULL`)
+    .all();
+  database.transaction(() => {
+    for (const { id, account, kind, reference } of rows) write.run(referenceHash(account, kind, reference), id);
+  })();
 }
 
 /** Summed by SQLite in 64 bits: all deposits together may exceed the safe integers, the difference does not. */

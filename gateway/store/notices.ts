@@ -13,7 +13,7 @@ import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 type NoticeType = 'security';
 
-type Notice = {
+export type Notice = {
   readonly id: string;
   readonly sequence: number;
   readonly type: NoticeType;

@@ -26,7 +26,7 @@ export function banner({ baseUrl, dataDir, newToken, opened, isTerminal }: Banne
   const lines: string[] = [];
   if (newToken !== null) lines.push(...tokenLines(newToken, dataDir, isTerminal));
   if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew && isTerminal, dataDir));
-  return lines.length === 0 ? [] : ['', `  Exchange     ${baseUrl}`, ...lines, ''];
+  return lines.length === 0 ? [] : ['', `  Exchange     ${baseUrl}   open it in a browser`, ...lines, ''];
 }
 
 function tokenLines(token: string, dataDir: string, isTerminal: boolean): string[] {

@@ -30,7 +30,9 @@ import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
 import { Drills } from '../operator/drills.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Metrics } from '../operator/metrics.ts';
+import { ProjectorLag } from '../operator/projectorLag.ts';
 import { statsOf } from '../operator/stats.ts';
+import { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { routeTable } from '../routes/index.ts';
@@ -42,7 +44,6 @@ import type { Lifecycle } from './lifecycle.ts';
 import { explain } from './readiness.ts';
 import type { Stores } from './stores.ts';
 import type { Trading } from './trading.ts';
-import { UserSessions } from './userSessions.ts';
 
 type EdgeOptions = {
   readonly config: Config;
@@ -57,8 +58,6 @@ type EdgeOptions = {
   readonly startedSec: number;
   /** Null: rate limits are counted in this process. */
   readonly sharedCounters: RedisCounterStore | null;
-  /** The URL at which this machine reaches the server; known once it listens. */
-  readonly baseUrl: () => string;
   /** A request has failed after its handler and has to be answered. */
   readonly onError: (error: unknown, context: unknown) => void;
 };
@@ -68,7 +67,7 @@ export class Edge {
   readonly disk: DiskGuard;
   readonly stream: Stream;
   readonly refusedLogins: RefusedLogins;
-  readonly userSessions: UserSessions;
+  readonly projectorLag: ProjectorLag;
   readonly #options: EdgeOptions;
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
@@ -98,23 +97,16 @@ export class Edge {
       (isLow) => feed.publish(isLow ? 'disk_low' : 'disk_recovered', {}),
     );
     this.refusedLogins = new RefusedLogins(stores.audit, clock);
-    this.userSessions = new UserSessions({
-      config,
-      clock,
-      control: stores.control,
-      publicUrl: () => config.publicUrl ?? options.baseUrl(),
-    });
+    this.projectorLag = new ProjectorLag(stores.progress, clock);
     this.stream = new Stream({
       feeds: trading.feeds,
       views: stores.views,
       engine: trading.engine,
       catalog,
-      isInForce: (session, nowMs) => this.userSessions.accessTokens.isInForce(session, nowMs),
       clock,
       log,
       areOrdersUnderway: () => trading.link.inFlight > 0,
     });
-    stores.control.sessions.ended.subscribe((session) => this.stream.closeConnectionsOfSession(session));
     keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));
     operators.revoked.subscribe((operatorId) => feed.disconnectAll(operatorId));
     this.#badSignatures = config.rateLimits ? new BadSignatures(clock) : null;
@@ -187,7 +179,6 @@ export class Edge {
       config,
       routes: this.#routes(),
       authenticator: new Authenticator(keys, new NonceMemory(startedSec, keys)),
-      sessions: this.userSessions.accessTokens,
       administrators: new Administrators(this.#adminToken, operators),
       audit: this.#auditTrail(),
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
@@ -227,6 +218,7 @@ export class Edge {
     return new Metrics({
       link: trading.link,
       progress: stores.progress,
+      projectorLag: this.projectorLag,
       verifierOf: (shard) => threads.shards.verifierOf(shard),
       deadMansSwitch: trading.deadMansSwitch,
       limiter: this.#limiter,
@@ -266,9 +258,9 @@ export class Edge {
       queries,
       volumes,
       sharedAnswers: new SharedAnswers(clock),
+      pageFiles: new PageFiles(),
       texts: new TextsInTurns(() => trading.link.inFlight > 0),
       stream: this.stream,
-      userSessions: this.userSessions,
       limiter: this.#limiter,
       badSignatures: this.#badSignatures,
       deadMansSwitch,
@@ -294,5 +286,5 @@ export class Edge {
 }
 
 function makeLimiter(shared: RedisCounterStore | null): Limiter {
-  return shared === null ? new Limiter() : new Limiter(shared, shared, shared, shared);
+  return shared === null ? new Limiter() : new Limiter(shared, shared, shared);
 }

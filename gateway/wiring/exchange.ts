@@ -110,7 +110,6 @@ export class Exchange {
       lifecycle,
       startedSec: this.#startedSec,
       sharedCounters,
-      baseUrl: () => this.baseUrl,
       onError,
     });
     this.#periodicTasks = new PeriodicTasks({
@@ -123,7 +122,7 @@ export class Exchange {
         this.trading.fourEyes,
         stores.audit,
         this.#edge.refusedLogins,
-        this.#edge.userSessions,
+        this.#edge.projectorLag,
       ],
       volumes: stores.volumes,
       feed,

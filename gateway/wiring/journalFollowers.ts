@@ -5,10 +5,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { Progress } from '../../shared/wire/progress.ts';
 import type { ProjectorMessage, ProjectorOptions, ProjectorPort, SnapshotOptions } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { CatalogFeed } from './catalogFeed.ts';
+import { ProjectorFailures } from './projectorFailures.ts';
 
 type JournalFollowersOptions = ProjectorOptions &
   SnapshotOptions & { readonly catalogFeed: CatalogFeed; readonly log: Logger };
@@ -18,19 +20,25 @@ const LAST_SNAPSHOT_MS = 4000;
 /** Differences that the log has; a metric counts all of them. */
 const MOST_LOGGED = 20;
 
+const PROJECTOR = 'projector';
+
 export class JournalFollowers {
   /** Positions that the projector has corrected since the start. */
   positionDifferences = 0;
   readonly #log: Logger;
+  readonly #failures: ProjectorFailures;
   readonly #projector: SupervisedThread;
   readonly #snapshots: SupervisedThread;
 
   constructor({ log, readDbPath, catalogFeed, ...snapshots }: JournalFollowersOptions) {
     const { journalPaths, journalKey, progress } = snapshots;
     this.#log = log;
-    this.#projector = this.#supervise('projector', () => {
+    this.#failures = new ProjectorFailures(new Progress(progress));
+    this.#projector = this.#supervise(PROJECTOR, () => {
       const catalogPort = catalogFeed.connect();
-      const options = { journalPaths, journalKey, readDbPath, progress, catalogPort };
+      const makesAnew = this.#failures.callForAnew();
+      if (makesAnew) this.#log.error('read.db contradicts the journals: it is set aside and made again');
+      const options = { journalPaths, journalKey, readDbPath, progress, catalogPort, makesAnew };
       const workerData = options satisfies ProjectorOptions & ProjectorPort;
       return { entry: '../../engine/projector/main.ts', options: { workerData, transferList: [catalogPort] } };
     });
@@ -64,6 +72,7 @@ export class JournalFollowers {
       },
       onEnd: (error) => {
         if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);
+        if (name === PROJECTOR) this.#failures.note(error);
         return true;
       },
     });

@@ -57,8 +57,7 @@ const RATE_LIMIT_FIELDS = { requests: COUNT, window_seconds: COUNT } as const;
 const RATE_LIMIT = object(RATE_LIMIT_FIELDS);
 export type RateLimit = FromSchema<typeof RATE_LIMIT>;
 export const RATE_LIMITS = object({
-  /** Null for a session. */
-  tier: { type: ['string', 'null'], enum: [...TIER_NAMES, null] },
+  tier: { type: 'string', enum: TIER_NAMES },
   rate_limit_override: orNull(RATE_LIMIT),
   enforced: FLAG,
   limits: arrayOf(

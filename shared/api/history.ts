@@ -1,8 +1,8 @@
-/** An account's past, page by page: its orders and its trades, and what they are asked for by. */
-import { ORDER_STATUS_NAMES, OUTCOME } from '../base/codes.ts';
-import { COUNT, OFFSET, OUTCOME_INDEX, PRICE, SIDE_FIELD, SINCE, TIME, UNITS, UUID } from './fields.ts';
+/** An account's past, page by page: its orders, its trades and its activity, and what they are asked for by. */
+import { CLOSE_REASON_NAMES, ORDER_STATUS_NAMES, OUTCOME } from '../base/codes.ts';
+import { COUNT, OFFSET, OUTCOME_INDEX, PRICE, SIDE_FIELD, SINCE, TEXT, TIME, UNITS, UUID } from './fields.ts';
 import { COUNT_IS_ESTIMATE } from './markets.ts';
-import { ORDER_FIELDS, TAGS } from './orders.ts';
+import { ORDER_FIELDS, ORDER_RECORD, TAGS } from './orders.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const USER_ORDER = object(
@@ -11,39 +11,99 @@ const USER_ORDER = object(
     initial_limit_notional_usdc_micro: orNull(UNITS),
     filled_limit_notional_usdc_micro: orNull(UNITS),
     remaining_limit_notional_usdc_micro: orNull(UNITS),
+    outcome_index: OUTCOME_INDEX,
+    updated_at: described(TIME, 'Of the last fill or the close.'),
   },
   TAGS,
 );
 export type UserOrder = FromSchema<typeof USER_ORDER>;
 
 const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
+const CURSOR = { type: 'string', examples: ['AgABm3Qh0AABm3Qh0ABwAIEAAAAAAAAH'] } as const;
+const NEXT = { next_cursor: described(orNull(CURSOR), 'Null on the last page.') } as const;
 export type Page = { total: number; limit: number; offset: number; count_is_estimate?: boolean };
-export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE }, COUNT_IS_ESTIMATE);
+export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE, ...NEXT }, COUNT_IS_ESTIMATE);
 export type UserOrders = FromSchema<typeof USER_ORDERS>;
+
+/** The length of the first version of the list of orders: the newest ones. */
+export const LEGACY_ORDERS_SHOWN = 100;
+export const LEGACY_USER_ORDERS = object({
+  orders: described(arrayOf(ORDER_RECORD), `The newest ${LEGACY_ORDERS_SHOWN}.`),
+});
+export type LegacyUserOrders = FromSchema<typeof LEGACY_USER_ORDERS>;
+
+/** All of them are null together where a fill is not known for certain. */
+const PARTY_FIELDS = {
+  party_order_id: orNull(UUID),
+  party_side: orNull(SIDE_FIELD),
+  party_outcome_index: orNull(OUTCOME_INDEX),
+  notional_usdc_micro: orNull(UNITS),
+  token_quantity_atomic: orNull(UNITS),
+} as const;
 
 const USER_TRADE = object({
   id: UUID,
   market_id: UUID,
   taker_order_id: UUID,
   maker_order_id: UUID,
-  price: PRICE,
-  amount: { type: 'string', examples: ['10.5'] },
+  price: described(PRICE, 'Of the outcome of the taker.'),
+  amount: described(UNITS, 'What the taker gave: USDC of a BUY, tokens of a SELL.'),
   taker_side: SIDE_FIELD,
-  outcome_index: OUTCOME_INDEX,
-  role: { type: 'string', enum: ['taker', 'maker'] },
-  party_order_id: UUID,
-  party_side: SIDE_FIELD,
-  party_outcome_index: OUTCOME_INDEX,
-  notional_usdc_micro: UNITS,
-  token_quantity_atomic: UNITS,
+  outcome_index: described(OUTCOME_INDEX, 'The outcome of the taker.'),
+  role: orNull({ type: 'string', enum: ['taker', 'maker'] }),
+  ...PARTY_FIELDS,
   settlement_status: { const: 'settled' },
   matched_at: TIME,
 });
 export type UserTrade = FromSchema<typeof USER_TRADE>;
-export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE }, COUNT_IS_ESTIMATE);
+export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE, ...NEXT }, COUNT_IS_ESTIMATE);
 export type UserTrades = FromSchema<typeof USER_TRADES>;
 
+const LEGACY_USER_TRADE = object({
+  id: UUID,
+  market_id: UUID,
+  outcome: described(OUTCOME_INDEX, 'The outcome of the taker.'),
+  price: described(PRICE, 'Of the outcome of the taker.'),
+  quantity: described(UNITS, 'Atomic tokens.'),
+  side: described(SIDE_FIELD, 'The side of the taker.'),
+  tx_signature: { type: 'null' },
+  created_at: TIME,
+  ...PARTY_FIELDS,
+});
+export type LegacyUserTrade = FromSchema<typeof LEGACY_USER_TRADE>;
+export const LEGACY_USER_TRADES = object({ trades: arrayOf(LEGACY_USER_TRADE), ...PAGE }, COUNT_IS_ESTIMATE);
+export type LegacyUserTrades = FromSchema<typeof LEGACY_USER_TRADES>;
+
+const ACTIVITY_TYPES = ['fill', 'placed', 'cancelled', 'expired'] as const;
+const ACTIVITY_TYPE = { type: 'string', enum: ACTIVITY_TYPES } as const;
+const ACTIVITY = object({
+  id: UUID,
+  type: ACTIVITY_TYPE,
+  market_id: UUID,
+  order_id: described(UUID, 'The order of the account.'),
+  trade_id: described(orNull(UUID), 'Of a fill.'),
+  side: SIDE_FIELD,
+  outcome_index: OUTCOME_INDEX,
+  price: described(PRICE, 'Of a fill its price, otherwise the limit of the order; of the outcome of the order.'),
+  quantity_atomic: described(UNITS, 'Tokens of the order when it was placed, of the fill, or left when it ended.'),
+  reason: described(orNull({ type: 'string', enum: CLOSE_REASON_NAMES }), 'Why the order ended.'),
+  created_at: TIME,
+  ...PARTY_FIELDS,
+  party_outcome_name: orNull(TEXT),
+});
+export type Activity = FromSchema<typeof ACTIVITY>;
+export const USER_ACTIVITY = object({ activity: arrayOf(ACTIVITY), ...PAGE, ...NEXT }, COUNT_IS_ESTIMATE);
+export type UserActivity = FromSchema<typeof USER_ACTIVITY>;
+
 const HISTORY_LIMIT = 50;
+/** A larger limit of the activity and of the first version of trades counts as this one. */
+export const EFFECTIVE_LIMIT = 100;
+const LARGE_LIMIT = described(
+  { type: 'integer', minimum: 1, default: HISTORY_LIMIT },
+  `At most ${EFFECTIVE_LIMIT} count.`,
+);
+const HISTORY_OFFSET = described(OFFSET, 'Above 10,000 only a cursor leads further.');
+const AFTER = { cursor: described(CURSOR, 'The `next_cursor` of the page before; `offset` is ignored then.') } as const;
 const STATUS_WORD = `(?:${ORDER_STATUS_NAMES.join('|')})`;
 
 export const USER_ORDERS_QUERY = {
@@ -55,7 +115,8 @@ export const USER_ORDERS_QUERY = {
     since: SINCE,
     sort: { type: 'string', enum: ['created_at', 'updated_at'], default: 'updated_at' },
     limit: { type: 'integer', minimum: 1, maximum: 200, default: HISTORY_LIMIT },
-    offset: OFFSET,
+    offset: HISTORY_OFFSET,
+    ...AFTER,
   },
 } as const;
 
@@ -66,10 +127,29 @@ export const USER_TRADES_QUERY = {
     side: described(SIDE_FIELD, 'The side of the taker.'),
     since: SINCE,
     limit: { type: 'integer', minimum: 1, maximum: 100, default: HISTORY_LIMIT },
-    offset: OFFSET,
+    offset: HISTORY_OFFSET,
+    ...AFTER,
+  },
+} as const;
+
+export const LEGACY_USER_TRADES_QUERY = {
+  type: 'object',
+  properties: { market_id: UUID, limit: LARGE_LIMIT, offset: HISTORY_OFFSET },
+} as const;
+
+export const USER_ACTIVITY_QUERY = {
+  type: 'object',
+  properties: {
+    market_id: UUID,
+    type: described(ACTIVITY_TYPE, 'Without it all types.'),
+    limit: LARGE_LIMIT,
+    offset: HISTORY_OFFSET,
+    ...AFTER,
   },
 } as const;
 
 /** Queries as clients write them: what has a default may be left out. */
 export type UserOrdersQuery = Partial<FromSchema<typeof USER_ORDERS_QUERY>>;
 export type UserTradesQuery = Partial<FromSchema<typeof USER_TRADES_QUERY>>;
+export type LegacyUserTradesQuery = Partial<FromSchema<typeof LEGACY_USER_TRADES_QUERY>>;
+export type UserActivityQuery = Partial<FromSchema<typeof USER_ACTIVITY_QUERY>>;

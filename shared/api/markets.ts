@@ -5,6 +5,7 @@ import { PPM } from '../base/payout.ts';
 import {
   ADDRESS,
   AMOUNT,
+  CHAIN_ID,
   COUNT,
   FLAG,
   HASH,
@@ -42,6 +43,16 @@ const DEPLOY_STATUSES = [
 export const MARKET_TYPE_FIELD = { type: 'string', enum: MARKET_TYPES } as const;
 
 export const DEPLOYMENT = object({ status: { type: 'string', enum: DEPLOY_STATUSES }, market_id: UUID });
+
+export const SPLIT_PARAMS = object({
+  condition_id: orNull(HASH),
+  yes_token_id: orNull(UINT256),
+  no_token_id: orNull(UINT256),
+  exchange_address: ADDRESS,
+  chain_id: CHAIN_ID,
+  instructions: arrayOf(TEXT),
+});
+export type SplitParams = FromSchema<typeof SPLIT_PARAMS>;
 
 /** The midpoint price of an outcome, as a JSON number. */
 const CURRENT_PRICE = { type: 'number', minimum: 0, maximum: 1, examples: [0.65] } as const;

@@ -39,6 +39,12 @@ export const PLATFORM_CONFIG = object({
   total_markets: COUNT,
   total_volume: described(PRICE, 'USDC.'),
   total_fees_collected: described(PRICE, 'USDC.'),
+  history_from: {
+    type: ['string', 'null'],
+    format: 'date-time',
+    examples: [null],
+    description: 'Lists of the past and sums over it begin here; null: they are complete (RULES.md 10.17).',
+  },
   eip712_domain: object({
     name: { type: 'string', examples: ['Exchange'] },
     version: { type: 'string', examples: ['1'] },

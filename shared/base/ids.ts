@@ -6,7 +6,7 @@
  */
 import { assert } from './assert.ts';
 
-export const ID_KIND = { ORDER: 1, TRADE: 2, MOVEMENT: 3 } as const;
+export const ID_KIND = { ORDER: 1, TRADE: 2, MOVEMENT: 3, ENDING: 4 } as const;
 type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
@@ -44,6 +44,18 @@ export function movementIdBytes(timeMs: number, shard: number, shardSequence: nu
   return timeOrderedIdBytes(timeMs, shard, ID_KIND.MOVEMENT, sequence);
 }
 
+/** The record that a movement's id is made from. */
+export function shardSequenceOfMovement(id: Uint8Array): number {
+  return Math.floor(sequenceOfId(id) / MOVEMENTS_PER_RECORD);
+}
+
+/** Of the bytes of a time-ordered id. */
+function sequenceOfId(id: Uint8Array): number {
+  let sequence = 0;
+  for (let at = 9; at < 16; at++) sequence = sequence * 256 + id[at];
+  return sequence;
+}
+
 /** The same id as its 16 bytes. */
 export function timeOrderedIdBytes(timeMs: number, shard: number, kind: IdKind, sequence: number): Uint8Array {
   assert(shard < 4096, 'ids: a shard index has 12 bits');
@@ -61,4 +73,9 @@ function writeBigEndian(bytes: Uint8Array, offset: number, length: number, value
     bytes[at] = rest % 256;
     rest = Math.floor(rest / 256);
   }
+}
+
+/** Of the bytes of a time-ordered id. */
+export function shardOfId(id: Uint8Array): number {
+  return ((id[6] & 0x0f) << 8) | id[7];
 }

@@ -79,11 +79,16 @@ export type OrderRecord = Readonly<{
   order_group?: string;
 }>;
 
+/** The signed USDC amount and its parts: all three, or none when the facts about the order contradict each other. */
+type LimitNotionals = {
+  readonly [Part in 'initial' | 'filled' | 'remaining' as `${Part}_limit_notional_usdc_micro`]: string | null;
+};
+
 export type OrderRecordV2 = OrderRecord &
+  LimitNotionals &
   Readonly<{
-    initial_limit_notional_usdc_micro: string;
-    filled_limit_notional_usdc_micro: string;
-    remaining_limit_notional_usdc_micro: string;
+    outcome_index: number;
+    updated_at: string;
   }>;
 
 export function orderRecord(order: OrderFacts): OrderRecord {
@@ -106,13 +111,27 @@ export function orderRecord(order: OrderFacts): OrderRecord {
   };
 }
 
-export function orderRecordV2(order: OrderFacts): OrderRecordV2 {
+export function orderRecordV2(order: OrderFacts, updatedMs: number): OrderRecordV2 {
+  const notional = (amountOf: (order: OrderFacts) => number): string | null =>
+    isConsistent(order) ? String(amountOf(order)) : null;
   return {
     ...orderRecord(order),
-    initial_limit_notional_usdc_micro: String(signedNotional(order)),
-    filled_limit_notional_usdc_micro: String(filledLimitNotional(order)),
-    remaining_limit_notional_usdc_micro: String(remainingLimitNotional(order)),
+    initial_limit_notional_usdc_micro: notional(signedNotional),
+    filled_limit_notional_usdc_micro: notional(filledLimitNotional),
+    remaining_limit_notional_usdc_micro: notional(remainingLimitNotional),
+    outcome_index: order.outcome,
+    updated_at: new Date(updatedMs).toISOString(),
   };
+}
+
+/** True if status, quantity and fills of an order agree. */
+function isConsistent({ status, quantityLots, remainingLots, filledNotionalMicro }: OrderFacts): boolean {
+  if (remainingLots < 0 || remainingLots > quantityLots) return false;
+  const hasFills = remainingLots < quantityLots;
+  if (hasFills !== filledNotionalMicro > 0) return false;
+  if (status === ORDER_STATUS.FILLED) return hasFills && remainingLots === 0;
+  if (status === ORDER_STATUS.OPEN) return !hasFills;
+  return remainingLots > 0 && (hasFills || status !== ORDER_STATUS.PARTIALLY_FILLED);
 }
 
 /** Atomic tokens of all fills, before fees. */

@@ -14,6 +14,8 @@ const ATOMIC_PER_UNIT = 1_000_000;
 const PRICE_DECIMALS = 8;
 const PRICE_SCALE = 100_000_000n;
 const BPS = 10_000;
+const ATTO_PER_DIGIT = 10_000_000_000n;
+const MICRO_PER_CENT = 10_000n;
 
 /** The result of the `tryParse…` functions for a text that is not such a number. */
 export const NOT_A_NUMBER = -1;
@@ -45,6 +47,36 @@ export function ratioToPrice8Floor(notionalMicro: number, quantityAtomic: number
   const scaled = (BigInt(notionalMicro) * PRICE_SCALE) / BigInt(quantityAtomic);
   const fraction = (scaled % PRICE_SCALE).toString().padStart(PRICE_DECIMALS, '0');
   return `${scaled / PRICE_SCALE}.${fraction}`;
+}
+
+/** A price in 10^-18 USDC per token with 8 digits, a half rounded up: "0.65000000". */
+export function price8HalfUp(atto: bigint): string {
+  return fixed((atto + ATTO_PER_DIGIT / 2n) / ATTO_PER_DIGIT, PRICE_DECIMALS);
+}
+
+/** "-0.385000": micro-USDC with all of their digits. */
+export function decimal6(micro: bigint): string {
+  return fixed(micro, DECIMALS);
+}
+
+/** "-1.25": micro-USDC in cents, a half rounded away from zero. What rounds to nothing has no sign. */
+export function centsHalfAway(micro: bigint): string {
+  const cents = (size(micro) + MICRO_PER_CENT / 2n) / MICRO_PER_CENT;
+  return fixed(micro < 0n ? -cents : cents, 2);
+}
+
+/** Micro-USDC in whole cents, towards zero: what there is is never said to be more. */
+export function centsTowardsZero(micro: bigint): string {
+  return fixed(micro / MICRO_PER_CENT, 2);
+}
+
+function fixed(scaled: bigint, decimals: number): string {
+  const digits = String(size(scaled)).padStart(decimals + 1, '0');
+  return `${scaled < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+function size(value: bigint): bigint {
+  return value < 0n ? -value : value;
 }
 
 /** Ticks of "0.65" when it is exactly on the grid and within 1 … D-1; trailing zeros are allowed. */

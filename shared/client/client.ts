@@ -2,16 +2,13 @@
 import type { Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
-import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
+import { AccountClient } from './account.ts';
+import { ApiError, DEFAULT_TIMEOUT_MS, isSignedBeforeStart, sendRequest } from './http.ts';
+import { LedgerClient } from './ledger.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
-import {
-  type Credentials,
-  type HeaderFields,
-  type PreparedRequest,
-  prepareRequest,
-  RequestSigner,
-  withQuery,
-} from './request.ts';
+import { PositionsClient } from './positions.ts';
+import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
+import { type Credentials, RequestSigner } from './requestSigner.ts';
 import type {
   AmendResponse,
   Balances,
@@ -34,6 +31,9 @@ import type {
   FeeRate,
   FullSets,
   HeartbeatResponse,
+  LegacyUserOrders,
+  LegacyUserTrades,
+  LegacyUserTradesQuery,
   Market,
   MarketEvents,
   Markets,
@@ -50,10 +50,13 @@ import type {
   RateLimits,
   Redeemable,
   RelatedMarkets,
+  SplitParams,
   SportsTaxonomy,
   Status,
   TickSize,
   TombstoneResponse,
+  UserActivity,
+  UserActivityQuery,
   UserOrders,
   UserOrdersQuery,
   UserTrades,
@@ -71,6 +74,10 @@ export type PlacingOptions = {
 };
 
 export class ExchangeClient {
+  /** The past of the account's balances. */
+  readonly ledger = new LedgerClient((path) => this.#sendSigned('GET', path));
+  readonly positions = new PositionsClient((method, path) => this.#sendSigned(method, path));
+  readonly account = new AccountClient((method, path) => this.#sendSigned(method, path));
   readonly #origin: string;
   readonly #signer: RequestSigner | undefined;
   readonly #timeoutMs: number;
@@ -185,12 +192,28 @@ export class ExchangeClient {
     return this.#sendSigned('GET', '/v1/rate-limits');
   }
 
+  /** The `next_cursor` of a page as `cursor` leads to the next one, however long the list is. */
   userOrders(query: UserOrdersQuery = {}): Promise<UserOrders> {
     return this.#sendSigned('GET', withQuery('/v1/user/orders/v2', query));
   }
 
   userTrades(query: UserTradesQuery = {}): Promise<UserTrades> {
     return this.#sendSigned('GET', withQuery('/v1/user/trades/v2', query));
+  }
+
+  /** Orders that were placed, cancelled or expired, and fills. */
+  userActivity(query: UserActivityQuery = {}): Promise<UserActivity> {
+    return this.#sendSigned('GET', withQuery('/v1/user/activity', query));
+  }
+
+  /** The newest 100; `userOrders` has all of them, with more about each. */
+  legacyUserOrders(): Promise<LegacyUserOrders> {
+    return this.#sendSigned('GET', '/v1/user/orders');
+  }
+
+  /** The first version of `userTrades`. */
+  legacyUserTrades(query: LegacyUserTradesQuery = {}): Promise<LegacyUserTrades> {
+    return this.#sendSigned('GET', withQuery('/v1/user/trades', query));
   }
 
   balances(): Promise<Balances> {
@@ -204,6 +227,11 @@ export class ExchangeClient {
 
   merge(marketId: string, amountAtomic: number): Promise<FullSets> {
     return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: String(amountAtomic) });
+  }
+
+  /** Condition, tokens and contract of a split on the chain. */
+  splitParams(marketId: string): Promise<SplitParams> {
+    return this.#sendSigned('GET', `/v1/markets/${segment(marketId)}/split-params`);
   }
 
   /** Tokens of decided markets that pay something; the rows of one market add up to what its claim pays. */
@@ -362,11 +390,6 @@ export class ExchangeClient {
   #send<T>(request: PreparedRequest): Promise<T> {
     return sendRequest(this.#origin, request, this.#timeoutMs);
   }
-}
-
-function isSignedBeforeStart(error: unknown): boolean {
-  if (!(error instanceof ApiError) || error.status !== 401) return false;
-  return (error.details as { reason?: unknown } | undefined)?.reason === 'signed_before_start';
 }
 
 /** Encodes a path segment, so that a value from outside cannot address another route. */

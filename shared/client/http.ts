@@ -72,3 +72,9 @@ function refusalOf({ status, headers }: Response, value: unknown): ApiError {
     retryAfter === null ? null : Number(retryAfter),
   );
 }
+
+/** True of the refusal of a request that was signed before the exchange started. */
+export function isSignedBeforeStart(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.status !== 401) return false;
+  return (error.details as { reason?: unknown } | undefined)?.reason === 'signed_before_start';
+}

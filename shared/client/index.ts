@@ -16,15 +16,8 @@ export {
   type SigningOptions,
   signOrder,
 } from './order.ts';
-export {
-  type Credentials,
-  type HeaderFields,
-  type PreparedRequest,
-  prepareRequest,
-  type Query,
-  RequestSigner,
-  withQuery,
-} from './request.ts';
+export { type HeaderFields, type PreparedRequest, prepareRequest, type Query, withQuery } from './request.ts';
+export { type Credentials, RequestSigner } from './requestSigner.ts';
 export { type ApplyResult, BookReplica, type Level, type Levels } from './stream/bookReplica.ts';
 export type { BookEvent, BookOptions, BookState, BookStream, StaleCause } from './stream/bookStream.ts';
 export type { ConnectionTimes, OpenSocket, StreamSocket } from './stream/connection.ts';

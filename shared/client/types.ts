@@ -42,7 +42,14 @@ export type {
   RelatedMarkets,
 } from '../api/events.ts';
 export type {
+  Activity,
+  LegacyUserOrders,
+  LegacyUserTrade,
+  LegacyUserTrades,
+  LegacyUserTradesQuery,
   Page,
+  UserActivity,
+  UserActivityQuery,
   UserOrder,
   UserOrders,
   UserOrdersQuery,
@@ -50,6 +57,7 @@ export type {
   UserTrades,
   UserTradesQuery,
 } from '../api/history.ts';
+export type { AccountMovement, FundMovements, FundMovementsQuery } from '../api/ledger.ts';
 export type {
   Bbo,
   Book,
@@ -68,9 +76,19 @@ export type {
   NewMarket,
   Payouts,
   Resolution,
+  SplitParams,
   SportsTaxonomy,
   TickSize,
 } from '../api/markets.ts';
+export type {
+  Notification,
+  NotificationRead,
+  Notifications,
+  NotificationsMarked,
+  NotificationsQuery,
+  NotificationType,
+  Unread,
+} from '../api/notifications.ts';
 export type { IssuedOperator, NewOperator, Operator, OperatorRole, Operators } from '../api/operators.ts';
 export type {
   AmendResponse,
@@ -106,4 +124,5 @@ export type {
   Readiness,
   Status,
 } from '../api/platform.ts';
+export type { Position, PositionsQuery } from '../api/positions.ts';
 export type { Indication, NewIndication } from '../api/quotes.ts';

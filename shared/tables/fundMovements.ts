@@ -8,7 +8,11 @@
  * An account's history is its trades and these rows. It is in the order of time, then of shards; of one shard and
  * millisecond a movement comes right after the trade that its row names.
  */
+import { MOVEMENT } from '../base/codes.ts';
 import { BLOB, column, INTEGER, INTEGER_KEY, NULLABLE_INTEGER, table } from './table.ts';
+
+/** Deposits and withdrawals. A query has to repeat this to use their index. */
+export const PAID_IN_OR_OUT = `kind IN (${MOVEMENT.DEPOSIT}, ${MOVEMENT.WITHDRAWAL})`;
 
 export const FUND_MOVEMENTS = table(
   'fund_movements',
@@ -30,7 +34,11 @@ export const FUND_MOVEMENTS = table(
     after_trade: INTEGER,
     moved_ms: INTEGER,
   },
-  { primaryKey: 'account, id', withoutRowid: true },
+  {
+    primaryKey: 'account, id',
+    withoutRowid: true,
+    indexes: [`INDEX fund_movements_paid ON fund_movements (account, moved_ms, id) WHERE ${PAID_IN_OR_OUT}`],
+  },
 );
 
 /** The number of the last trade of each shard that is in read.db: what a reader has seen of it, beside its cursor. */

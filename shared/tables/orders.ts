@@ -1,5 +1,12 @@
 /** Orders: one row each, from acceptance on and for ever. */
+import { CLOSE_REASON, type CloseReason, closedStatus, ORDER_STATUS } from '../base/codes.ts';
 import { BLOB, BLOB_KEY, column, INTEGER, NULLABLE_INTEGER, NULLABLE_TEXT, table } from './table.ts';
+
+/** The conditions of the partial indexes; a query has to repeat one to use its index. */
+export const OPEN = 'slot IS NOT NULL';
+export const CLOSED = 'slot IS NULL';
+/** Cancelled otherwise than by its account. */
+export const CANCELLED_UNASKED = `reason IN (${cancelledUnasked().join(', ')})`;
 
 export const ORDERS = table(
   'orders',
@@ -41,10 +48,17 @@ export const ORDERS = table(
   {
     withoutRowid: true,
     indexes: [
-      'UNIQUE INDEX orders_open ON orders (shard, slot) WHERE slot IS NOT NULL',
-      'INDEX orders_created ON orders (account, id)',
-      // All other orders were changed last when they were created, and their ids are in that order.
-      'INDEX orders_updated ON orders (account, updated_ms, id) WHERE updated_ms <> created_ms',
+      // The filters of lists stand behind the key, so that rows that a list skips are not read.
+      'INDEX orders_created ON orders (account, id, market, side, outcome)',
+      `INDEX orders_open ON orders (account, updated_ms, id, status, market, side, outcome, slot) WHERE ${OPEN}`,
+      `INDEX orders_closed ON orders (account, status, updated_ms, id, market, side, outcome, slot) WHERE ${CLOSED}`,
+      `INDEX orders_cancelled_unasked ON orders (account, updated_ms, id) WHERE ${CANCELLED_UNASKED}`,
     ],
   },
 );
+
+function cancelledUnasked(): CloseReason[] {
+  return Object.values(CLOSE_REASON).filter(
+    (reason) => closedStatus(reason) === ORDER_STATUS.CANCELLED && reason !== CLOSE_REASON.USER,
+  );
+}

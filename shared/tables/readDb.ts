@@ -11,23 +11,26 @@ import { CATALOG_EVENTS, EVENT_COUNTS, EVENT_NAMES, EVENT_SEARCH, SPORT_TEAMS } 
 import { CATALOG_CURSOR, CATALOG_MARKETS, MARKET_COUNTS, MARKET_SEARCH } from './catalogMarkets.ts';
 import { CURSORS } from './cursors.ts';
 import { FUND_MOVEMENTS, TRADE_HEADS } from './fundMovements.ts';
+import { HISTORY_STARTS } from './historyStarts.ts';
 import { MARKETS } from './markets.ts';
 import { ORDER_HASH_TAIL, ORDER_HASHES } from './orderHashes.ts';
 import { ORDER_KEYS } from './orderKeys.ts';
 import { ORDERS } from './orders.ts';
-import { POSITION_DAYS, POSITION_HOURS, POSITIONS } from './positions.ts';
+import { POSITION_HOURS, POSITIONS } from './positions.ts';
 import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from './privateTail.ts';
-import { ACCOUNT_DAYS, ACCOUNT_HOURS, ACCOUNT_STATS } from './statsAccounts.ts';
+import { ACCOUNT_HOURS, ACCOUNT_STATS } from './statsAccounts.ts';
 import { EXCHANGE_HOURS, EXCHANGE_SHARDS, TRADE_MAXIMA } from './statsExchange.ts';
 import { MARKET_DAYS, MARKET_HOURS, MARKET_STATS, PRICE_POINTS } from './statsMarkets.ts';
+import type { Table } from './table.ts';
 import { TRADES } from './trades.ts';
 
 /** A new number for every change of the schema, or of what the projector writes into it. */
-export const READ_DB_VERSION = 15;
+export const READ_DB_VERSION = 18;
 
-/** A table follows those it references. */
-const TABLES: readonly { readonly schema: string }[] = [
+/** A table follows those it references. A full-text index declares no columns. */
+export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<Pick<Table, 'inserted'>>)[] = [
   CURSORS,
+  HISTORY_STARTS,
   MARKETS,
   ORDERS,
   ORDER_HASHES,
@@ -40,10 +43,8 @@ const TABLES: readonly { readonly schema: string }[] = [
   ORDER_KEYS,
   POSITIONS,
   POSITION_HOURS,
-  POSITION_DAYS,
   ACCOUNT_STATS,
   ACCOUNT_HOURS,
-  ACCOUNT_DAYS,
   MARKET_STATS,
   MARKET_HOURS,
   MARKET_DAYS,
@@ -62,4 +63,4 @@ const TABLES: readonly { readonly schema: string }[] = [
   EVENT_NAMES,
 ];
 
-export const READ_DB_SCHEMA = TABLES.map(({ schema }) => schema).join('\n');
+export const READ_DB_SCHEMA = READ_DB_TABLES.map(({ schema }) => schema).join('\n');

@@ -1,7 +1,7 @@
 /**
  * Sums over everything that an account has done in a shard; the account's are the sums over its shards. account_hours
- * and account_days have the sums before the first change in an hour or a day: what happened since the start of such a
- * bucket is the difference between the present sums and the first row from then on.
+ * has the sums before the first change in an hour: what happened since the start of an hour is the difference between
+ * the present sums and the first row from then on.
  *
  * The USDC of an account, available and reserved, is funded + realized - cost at every moment (RULES.md 13.9).
  */
@@ -43,10 +43,4 @@ export const ACCOUNT_HOURS = table(
   'account_hours',
   { ...KEY, hour_ms: INTEGER, ...SUMS },
   { primaryKey: 'account, shard, hour_ms', withoutRowid: true },
-);
-
-export const ACCOUNT_DAYS = table(
-  'account_days',
-  { ...KEY, day_ms: INTEGER, ...SUMS },
-  { primaryKey: 'account, shard, day_ms', withoutRowid: true },
 );

@@ -9,6 +9,8 @@ export const MARKET_STATS = table('market_stats', {
   payout_yes_ppm: INTEGER,
   /** 0 until the market is decided. */
   resolved_ms: INTEGER,
+  /** The record that decided the market, 0 until then. */
+  decided_sequence: INTEGER,
   /** The full sets that exist, in atomic units. */
   open_interest_atomic: INTEGER,
   /** Of the last trade; 0 before the first. */

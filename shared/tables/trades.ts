@@ -4,6 +4,9 @@
  */
 import { BLOB, BLOB_KEY, column, INTEGER, table } from './table.ts';
 
+/** A trade with oneself is found by its taker only. A query has to repeat this to use the index of makers. */
+export const BETWEEN_TWO = 'maker_account <> taker_account';
+
 export const TRADES = table(
   'trades',
   {
@@ -28,8 +31,9 @@ export const TRADES = table(
   {
     withoutRowid: true,
     indexes: [
-      'INDEX trades_by_taker ON trades (taker_account, id)',
-      'INDEX trades_by_maker ON trades (maker_account, id)',
+      // The filters of lists stand behind the key, so that rows that a list skips are not read.
+      'INDEX trades_by_taker ON trades (taker_account, id, market, taker_side)',
+      `INDEX trades_by_maker ON trades (maker_account, id, market, taker_side, taker_account) WHERE ${BETWEEN_TWO}`,
       'INDEX trades_by_market ON trades (market, id)',
     ],
   },

@@ -1,10 +1,11 @@
 /**
  * Progress of each shard's journal, of the projector, of trimming and of the log of private frames, in shared memory.
- * Owner: `committed` and `reserve` of a shard are written by that shard's thread, `projected` by the projector,
- * `trimmable` by the thread that makes snapshots, `logged` by the gateway; all threads read.
+ * Owner: `committed` and `reserve` of a shard are written by that shard's thread, `projected` and `kept` by the
+ * projector, `trimmable` by the thread that makes snapshots, `logged` by the gateway; all threads read.
  *
- *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve: a 64-bit cell per shard in each
- *            | catalogue: one 64-bit cell, written by the projector
+ *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve | kept: a 64-bit cell for each
+ *            shard | catalogue, history, generation: a 64-bit cell each, written by the projector | doubt: one that the
+ *            gateway writes
  *
  * Invariants:
  *   PROGRESS-1  A cell only grows, except those of the reserve, and the projector's when read.db is rebuilt. It is
@@ -28,8 +29,8 @@ export const BELLS = record(
   },
   'The words of the progress memory on which threads wait: the cells follow.',
 );
-const CELLS_BYTES = 40;
-const CATALOG_BYTES = 8;
+const CELLS_BYTES = 48;
+const PROJECTOR_BYTES = 32;
 
 export class Progress {
   readonly shards: number;
@@ -39,24 +40,33 @@ export class Progress {
   readonly #trimmable: BigInt64Array;
   readonly #logged: BigInt64Array;
   readonly #reserve: BigInt64Array;
+  readonly #kept: BigInt64Array;
   readonly #catalog: BigInt64Array;
+  readonly #history: BigInt64Array;
+  readonly #generation: BigInt64Array;
+  readonly #doubt: BigInt64Array;
 
   static create(shards: number): SharedArrayBuffer {
-    const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards + CATALOG_BYTES);
+    const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards + PROJECTOR_BYTES);
     new BigInt64Array(buffer, BELLS.BYTES, 2 * shards).fill(BigInt(NOT_KNOWN));
     return buffer;
   }
 
   constructor(buffer: SharedArrayBuffer) {
-    this.shards = (buffer.byteLength - BELLS.BYTES - CATALOG_BYTES) / CELLS_BYTES;
-    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds five cells per shard');
+    this.shards = (buffer.byteLength - BELLS.BYTES - PROJECTOR_BYTES) / CELLS_BYTES;
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds six cells per shard');
     this.#bells = new Int32Array(buffer, 0, BELLS.BYTES / 4);
     this.#committed = new BigInt64Array(buffer, BELLS.BYTES, this.shards);
     this.#projected = new BigInt64Array(buffer, BELLS.BYTES + 8 * this.shards, this.shards);
     this.#trimmable = new BigInt64Array(buffer, BELLS.BYTES + 16 * this.shards, this.shards);
     this.#logged = new BigInt64Array(buffer, BELLS.BYTES + 24 * this.shards, this.shards);
     this.#reserve = new BigInt64Array(buffer, BELLS.BYTES + 32 * this.shards, this.shards);
-    this.#catalog = new BigInt64Array(buffer, BELLS.BYTES + CELLS_BYTES * this.shards, 1);
+    this.#kept = new BigInt64Array(buffer, BELLS.BYTES + 40 * this.shards, this.shards);
+    const single = BELLS.BYTES + CELLS_BYTES * this.shards;
+    this.#catalog = new BigInt64Array(buffer, single, 1);
+    this.#history = new BigInt64Array(buffer, single + 8, 1);
+    this.#generation = new BigInt64Array(buffer, single + 16, 1);
+    this.#doubt = new BigInt64Array(buffer, single + 24, 1);
   }
 
   committed(shard: number): number {
@@ -95,17 +105,59 @@ export class Progress {
     this.#ringReaders();
   }
 
+  /** Milliseconds from which on the history in the read model is complete; 0: from the first record on. */
+  historyFromMs(): number {
+    return Number(Atomics.load(this.#history, 0));
+  }
+
+  setHistoryFromMs(timeMs: number): void {
+    Atomics.store(this.#history, 0, BigInt(timeMs));
+  }
+
+  /** Grows whenever another file may be in the place of read.db: a reader then opens it again. */
+  generation(): number {
+    return Number(Atomics.load(this.#generation, 0));
+  }
+
+  startGeneration(): number {
+    return Number(Atomics.add(this.#generation, 0, 1n)) + 1;
+  }
+
+  /** A query found the file of this generation damaged. */
+  doubt(generation: number): void {
+    Atomics.store(this.#doubt, 0, BigInt(generation));
+    this.ringProjector();
+  }
+
+  isDoubted(generation: number): boolean {
+    return Atomics.load(this.#doubt, 0) === BigInt(generation);
+  }
+
   #ringReaders(): void {
     Atomics.add(this.#bells, BELLS.projection, 1);
     Atomics.notify(this.#bells, BELLS.projection);
   }
 
   /**
-   * Rows up to this sequence are covered by two good snapshots; the shard may delete those that the projector has
-   * passed too.
+   * The shard may delete rows up to this sequence: they are covered by two good snapshots, and read.db has what follows
+   * from them also after a power cut.
    */
   trimmable(shard: number): number {
-    return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.projected(shard));
+    return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard));
+  }
+
+  /** True while rows wait to be deleted until read.db is durable. */
+  isTrimAwaited(shard: number): boolean {
+    return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.projected(shard)) > this.#keptOf(shard);
+  }
+
+  /** read.db has the records up to this sequence on the disk. */
+  setKept(shard: number, shardSequence: number): void {
+    Atomics.store(this.#kept, shard, BigInt(shardSequence));
+  }
+
+  #keptOf(shard: number): number {
+    return Number(Atomics.load(this.#kept, shard));
   }
 
   setTrimmable(shard: number, shardSequence: number): void {

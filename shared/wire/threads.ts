@@ -75,7 +75,11 @@ export type ProjectorOptions = {
 };
 
 /** The projector's end of its channel to the gateway (catalogPage.ts): transferred, so each run has one of its own. */
-export type ProjectorPort = { readonly catalogPort: MessagePort };
+export type ProjectorPort = {
+  readonly catalogPort: MessagePort;
+  /** read.db contradicts the journals: it is set aside and made again. */
+  readonly makesAnew: boolean;
+};
 
 /** The projector sends one where the read model had another quantity of tokens than the engine. */
 export type ProjectorMessage = { readonly difference: Readonly<Record<string, string | number>> };

@@ -7,7 +7,7 @@ import { openControlDatabase } from '../../gateway/store/database.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
-import { RequestSigner } from '../../shared/client/request.ts';
+import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import type { IssuedApiKey, Market, PlacementBody, Scope } from '../../shared/client/types.ts';
 import { type Json, startServer } from '../support/server.ts';
 

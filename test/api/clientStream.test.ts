@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import type { BookEvent, BookStream } from '../../shared/client/stream/bookStream.ts';
 import { SlowReaderError } from '../../shared/client/stream/eventFeed.ts';
 import { ExchangeStream, StreamError, type StreamOptions } from '../../shared/client/stream/exchangeStream.ts';
@@ -25,7 +26,7 @@ async function startLine(scope: Scope, seed: number): Promise<Line> {
   const rig = await StreamRig.start(scope, seed);
   const proxy = await StreamProxy.start(scope, () => rig.baseUrl);
   const open = (options: Partial<StreamOptions> = {}): ExchangeStream => {
-    const stream = new ExchangeStream({ baseUrl: proxy.baseUrl, clock: rig.clock, times: TIMES, ...options });
+    const stream = new ExchangeStream({ baseUrl: proxy.baseUrl, times: TIMES, ...options });
     scope.after(() => stream.close());
     return stream;
   };
@@ -183,7 +184,7 @@ test('each private event is told once and in order over sixty cuts (RULES.md 8.9
   const { rig, proxy, open } = await startLine(t, SEED + 5);
   const account = 2;
   rig.run(200);
-  const user = open({ credentials: rig.credentials(account) }).openUser({ since: 0 });
+  const user = open({ signer: rig.signer(account) }).openUser({ since: 0 });
   const told: UserEvent[] = [];
   const reading = (async () => {
     for await (const event of user) told.push(event);
@@ -230,8 +231,7 @@ test('private numbers that began anew are a gap that says what to read again (RU
   for (const rig of [first, second]) rig.credentials(1);
   const stream = new ExchangeStream({
     baseUrl: proxy.baseUrl,
-    clock: first.clock,
-    credentials: first.credentials(1),
+    signer: first.signer(1),
     times: TIMES,
   });
   t.after(() => stream.close());
@@ -263,14 +263,15 @@ test('private numbers that began anew are a gap that says what to read again (RU
 test('what no retry will heal is an error: a bad key, an unknown market, no scope (RULES.md 8.1)', async (t) => {
   const { rig, open } = await startLine(t, SEED + 8);
   const credentials = { ...rig.credentials(1), secret: Buffer.alloc(32, 9).toString('base64url') };
-  await assert.rejects(open({ credentials }).openUser().ready(), { code: 'UNAUTHORIZED', status: 401 });
+  const signer = new RequestSigner(credentials, rig.clock);
+  await assert.rejects(open({ signer }).openUser().ready(), { code: 'UNAUTHORIZED', status: 401 });
   const anonymous = open();
   const [good, bad] = [anonymous.openBook(rig.marketId(0)), anonymous.openBook('01900000-0000-7000-8000-000000000000')];
   await assert.rejects(bad.ready(), { name: StreamError.name, code: 'NOT_FOUND' });
   await good.ready();
-  assert.throws(() => anonymous.openUser(), /credentials/);
+  assert.throws(() => anonymous.openUser(), /signer/);
   await assert.rejects(
-    open({ credentials: rig.credentials(3, 'no scope', { scopes: 0 }) })
+    open({ signer: rig.signer(3, 'no scope', { scopes: 0 }) })
       .openBook(rig.marketId(0))
       .ready(),
     {
@@ -282,7 +283,7 @@ test('what no retry will heal is an error: a bad key, an unknown market, no scop
 test('closing a user stream takes cancel_on_disconnect back, ending a line does not (RULES.md 8.10)', async (t) => {
   const { rig, open } = await startLine(t, SEED + 9);
   for (const account of [1, 2]) {
-    const stream = open({ credentials: rig.credentials(account) });
+    const stream = open({ signer: rig.signer(account) });
     const user = stream.openUser({ cancelOnDisconnect: true });
     const book = stream.openBook(rig.marketId(0));
     await Promise.all([user.ready(), book.ready()]);

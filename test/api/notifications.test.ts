@@ -1,10 +1,188 @@
 /** An account about itself: its profile, its referrals, its notifications and its achievements. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { startServer } from '../support/server.ts';
-import { makeTrader } from '../support/traders.ts';
+import { type Json, startServer } from '../support/server.ts';
+import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await startServer({ after });
+const PATH = '/v1/notifications';
+const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+const FREE = { fee_bps: 0, min_order_size_atomic: '100' };
+const FEE = { feeRateBps: 0 };
+
+async function list(trader: Trader, query = ''): Promise<Json> {
+  const { status, body } = await trader.send('GET', PATH + query);
+  assert.equal(status, 200);
+  return body;
+}
+
+const unreadOf = async (trader: Trader): Promise<number> =>
+  (await trader.send('GET', `${PATH}/unread-count`)).body.unread_count;
+const textsOf = ({ items }: Json): string[][] => items.map(({ type, title, body }: Json) => [type, title, body]);
+
+/** A trader without anything to read: even the deposit was read. */
+async function quietTrader(): Promise<Trader> {
+  const trader = await makeTrader(server);
+  assert.deepEqual(await trader.client.account.markAllRead(), { marked: 1 });
+  return trader;
+}
+
+/** One notification each: of an order of this many tokens of No that was filled. */
+async function fill(trader: Trader, sizes: readonly string[]): Promise<void> {
+  const [market, other] = [await makeMarket(server, FREE), await makeTrader(server)];
+  for (const size of sizes) {
+    await trader.place(market, { outcomeIndex: 1, price: '0.40', size, ...FEE });
+    await other.place(market, { price: '0.60', size, ...FEE });
+  }
+}
+
+describe('notifications (RULES.md 14.60 and 14.61)', () => {
+  test('say what became of orders, markets and money, newest first, for a person', async () => {
+    const market = await makeMarket(server, FREE);
+    const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
+    await alice.place(market, { price: '0.60', size: '10', ...FEE });
+    await bob.place(market, { outcomeIndex: 1, price: '0.41', size: '12.5', timeInForce: 'FAK', ...FEE });
+    await alice.place(market, { side: 'SELL', price: '0.70', size: '4', ...FEE });
+    await alice.place(market, { side: 'SELL', price: '0.75', size: '1', ...FEE });
+    await bob.place(market, { price: '0.70', size: '1', ...FEE });
+    const { order_hash } = await alice.place(market, { price: '0.10', size: '5', ...FEE });
+    await alice.client.cancelOrder(order_hash);
+    await server.admin.resolveMarket(market.id, { outcome_index: 0 });
+    await server.admin.withdraw(alice.userId, { amount_usdc_micro: '1500000' });
+    const name = 'Will it rain tomorrow?';
+    const shown = await list(alice);
+    assert.deepEqual(textsOf(shown)[0], ['withdrawal', 'Withdrawal debited', '1.5 USDC']);
+    // The end of the market has one time: its orders and the decision are in the order of their ids.
+    assert.deepEqual(textsOf(shown).slice(1, 4).sort(), [
+      ['market_resolved', 'Market resolved', `Yes: ${name}`],
+      ['order_cancelled', 'Order cancelled', `Sell 1 Yes at 0.75; trading in the market ended: ${name}`],
+      ['order_cancelled', 'Order cancelled', `Sell 4 Yes at 0.7, 1 filled; trading in the market ended: ${name}`],
+    ]);
+    assert.deepEqual(textsOf(shown).slice(4), [
+      ['order_filled', 'Order filled', `Bought 10 Yes at 0.6: ${name}`],
+      ['deposit', 'Deposit credited', '1000 USDC'],
+    ]);
+    assert.deepEqual([shown.next_cursor, shown.unread_count, await unreadOf(alice)], [null, 6, 6]);
+    const times = shown.items.map(({ created_at }: Json) => created_at);
+    assert.deepEqual(times, times.toSorted().reverse());
+    assert.deepEqual(textsOf(await list(bob)), [
+      ['market_resolved', 'Market resolved', `Yes: ${name}`],
+      ['order_filled', 'Order filled', `Bought 1 Yes at 0.7: ${name}`],
+      ['order_filled', 'Order filled', `Bought 10 of 12.5 No at 0.4: ${name}`],
+      ['deposit', 'Deposit credited', '1000 USDC'],
+    ]);
+  });
+
+  test('of a market are for those who held its tokens when it was decided, also after they were paid', async () => {
+    const market = await makeMarket(server, FREE);
+    const [holder, seller] = [await quietTrader(), await quietTrader()];
+    for (const trader of [holder, seller]) await trader.client.split(market.id, 5_000_000);
+    await seller.client.merge(market.id, 5_000_000);
+    await server.admin.cancelMarket(market.id);
+    const expected = [['market_resolved', 'Market cancelled', 'Yes 0.5, No 0.5: Will it rain tomorrow?']];
+    const before = await list(holder, '?limit=1');
+    assert.deepEqual(textsOf(before), expected);
+    await holder.client.claim(market.id);
+    assert.deepEqual((await list(holder, '?limit=1')).items, before.items);
+    assert.equal((await list(seller, '?limit=1')).items[0].type, 'deposit');
+  });
+});
+
+describe('pages (RULES.md 14.62)', () => {
+  test('have 20 rows by default, and go on where they were although new notifications come', async () => {
+    const trader = await makeTrader(server);
+    await fill(
+      trader,
+      Array.from({ length: 22 }, (_, i) => String(1 + i)),
+    );
+    const whole = (await list(trader, '?limit=100')).items;
+    assert.equal(whole.length, 23);
+    const seen: Json[] = [];
+    let page = await list(trader);
+    assert.equal(page.items.length, 20);
+    page = await list(trader, '?limit=5');
+    for (;;) {
+      seen.push(...page.items);
+      if (page.next_cursor === null) break;
+      await fill(trader, ['50']);
+      page = await list(trader, `?limit=5&cursor=${page.next_cursor}`);
+    }
+    assert.deepEqual(seen, whole);
+    assert.equal((await list(trader, '?limit=100')).items.length, 27);
+  });
+
+  test('are refused with a cursor or a limit that is none', async () => {
+    const trader = await makeTrader(server);
+    const refused: [string, string][] = [
+      ['?cursor=x', 'invalid cursor'],
+      [`?cursor=${'!'.repeat(30)}`, 'invalid cursor'],
+      [`?cursor=${'A'.repeat(101)}`, 'invalid cursor'],
+      ['?limit=0', 'invalid limit'],
+      ['?limit=101', 'invalid limit'],
+      ['?limit=x', 'invalid limit'],
+    ];
+    for (const [query, error] of refused) {
+      assertRefused(await trader.send('GET', PATH + query), 400, 'VALIDATION_ERROR', error);
+    }
+  });
+});
+
+describe('reading (RULES.md 14.63 and 14.64)', () => {
+  test('one keeps its first time; of another account, or of none, it is 404', async () => {
+    const [trader, other] = [await quietTrader(), await quietTrader()];
+    await fill(trader, ['1', '2']);
+    const { items } = await list(trader, '?limit=2');
+    const path = `${PATH}/${items[1].id}/read`;
+    assert.equal(await unreadOf(trader), 2);
+    const first = await trader.send('POST', path);
+    assert.deepEqual([first.status, first.body.id], [200, items[1].id]);
+    const again = await trader.send('POST', `${PATH}/${items[1].id.toUpperCase()}/read`);
+    assert.deepEqual(again.body, first.body);
+    assert.equal(await unreadOf(trader), 1);
+    const shown = await list(trader, '?limit=2');
+    assert.deepEqual(
+      [shown.unread_count, shown.items[0].read_at, shown.items[1].read_at],
+      [1, null, first.body.read_at],
+    );
+    assertRefused(await other.send('POST', path), 404, 'NOT_FOUND', 'notification not found');
+    for (const id of [UNKNOWN, 'x', `${items[1].id}0`]) {
+      assertRefused(await trader.send('POST', `${PATH}/${id}/read`), 404, 'NOT_FOUND', 'notification not found');
+    }
+  });
+
+  test('all at once counts each notification once, and is no later one’s', async () => {
+    const trader = await quietTrader();
+    await fill(trader, ['1', '2', '3', '4']);
+    const { items } = await list(trader, '?limit=4');
+    await trader.send('POST', `${PATH}/${items[3].id}/read`);
+    const marks = ['mark-all-read', 'mark-all-read', `${items[0].id}/read`, 'mark-all-read'];
+    const answers = await Promise.all(marks.map((path) => trader.send('POST', `${PATH}/${path}`)));
+    const marked = answers.map(({ body }) => body.marked ?? 0);
+    // The one that was read meanwhile is counted if its turn came later.
+    assert.equal(marked.filter((count) => count > 0).length, 1);
+    assert.ok(marked.includes(3) || marked.includes(2), String(marked));
+    assert.equal(await unreadOf(trader), 0);
+    await fill(trader, ['5']);
+    const after = await list(trader, '?limit=2');
+    assert.deepEqual([after.unread_count, after.items[0].read_at], [1, null]);
+    assert.deepEqual((await trader.send('POST', `${PATH}/mark-all-read`)).body, { marked: 1 });
+    assert.deepEqual((await trader.send('POST', `${PATH}/mark-all-read`)).body, { marked: 0 });
+  });
+
+  test('needs manage:account, and listing needs read:account', async () => {
+    const reader = await makeTrader(server, { scopes: ['read:account'] });
+    const manager = await makeTrader(server, { scopes: ['manage:account'] });
+    for (const path of [PATH, `${PATH}/unread-count`]) {
+      assert.equal((await reader.send('GET', path)).status, 200);
+      assertRefused(await manager.send('GET', path), 403, 'INSUFFICIENT_SCOPE', 'API key lacks the required scope');
+    }
+    for (const path of [`${PATH}/${UNKNOWN}/read`, `${PATH}/mark-all-read`]) {
+      assertRefused(await reader.send('POST', path), 403, 'INSUFFICIENT_SCOPE', 'API key lacks the required scope');
+      assert.notEqual((await manager.send('POST', path)).status, 403);
+      assert.equal((await server.request('POST', path)).status, 401);
+    }
+  });
+});
 
 describe('the profile (RULES.md 14.73)', () => {
   test('is the one that the administrator sees, with the wallets in the order in which they were linked', async () => {
@@ -44,8 +222,22 @@ describe('referrals (RULES.md 14.74)', () => {
     await server.admin.createUser({ referral_code: code.toLowerCase() });
     const { key_id, secret, passphrase } = await server.admin.createApiKey(id, { scopes: ['read:account'] });
     const referred = referrer.withKey({ keyId: key_id, secret, passphrase });
-    const own = (await referred.send('GET', '/v1/user/referral')).body;
+    const own = await referred.client.account.referral();
     assert.deepEqual([own.referrals_count, own.is_referred, own.referred_by], [0, true, referrer.userId]);
-    assert.equal((await referrer.send('GET', '/v1/user/referral')).body.referrals_count, 2);
+    assert.equal((await referrer.client.account.referral()).referrals_count, 2);
   });
+});
+
+test('RULES.md 14.64: what an account has read stays read when the server is killed', async () => {
+  const trader = await quietTrader();
+  await fill(trader, ['1', '2', '3']);
+  const { items } = await trader.client.account.notifications({ limit: 3 });
+  await trader.client.account.markRead(items[1]!.id);
+  const before = await trader.client.account.notifications();
+  await server.kill();
+  await server.start();
+  const restarted = trader.reconnected();
+  assert.deepEqual(await restarted.client.account.notifications(), before);
+  assert.deepEqual(await restarted.client.account.unreadCount(), { unread_count: 2 });
+  assert.equal(before.unread_count, 2);
 });

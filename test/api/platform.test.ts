@@ -65,6 +65,7 @@ describe('a server and its data directory, from the first start on', async () =>
       total_markets: 0,
       total_volume: '0',
       total_fees_collected: '0',
+      history_from: null,
       eip712_domain: {
         name: 'Prediction Market Exchange',
         version: '1',

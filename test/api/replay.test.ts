@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PreparedRequest } from '../../shared/client/request.ts';
-import { RequestSigner } from '../../shared/client/request.ts';
+import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
 async function send(server: TestServer, request: PreparedRequest): Promise<[number, string]> {

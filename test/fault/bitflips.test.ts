@@ -123,6 +123,7 @@ function makeHistory(kind: Kind): History {
     const cells = new Progress(progress);
     cells.setCommitted(SHARD, written);
     cells.setProjected(SHARD, written);
+    cells.setKept(SHARD, written);
   };
   open(rig);
   for (let snapshot = 0; snapshot < 2; snapshot++) {

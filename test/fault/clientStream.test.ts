@@ -1,6 +1,7 @@
 /** The client of the stream over kill -9: real servers, real orders, one address that stays. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
 import type { UserEvent } from '../../shared/client/stream/userStream.ts';
 import { eventually } from '../support/eventually.ts';
@@ -26,7 +27,7 @@ test('books and private events go on over kill -9; the book is what REST shows (
   let traders: Trader[] = [alice, bob];
   const proxy = await StreamProxy.start(t, () => server.baseUrl);
   const times = { firstRetryMs: 10, mostRetryMs: 100 };
-  const stream = new ExchangeStream({ baseUrl: proxy.baseUrl, credentials: alice.credentials, times });
+  const stream = new ExchangeStream({ baseUrl: proxy.baseUrl, signer: new RequestSigner(alice.credentials), times });
   t.after(() => stream.close());
   const book = stream.openBook(market.id, { verify: 'every' });
   const told: UserEvent[] = [];

@@ -7,9 +7,10 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import Database from 'better-sqlite3';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { PlacementResponse } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
@@ -138,6 +139,67 @@ test('trading goes on without the projector, which catches up when it can write 
     return status === 200 && body;
   });
   assert.equal(record.status, 'cancelled');
+});
+
+test('reads of own writes wait two seconds for a projector that hangs, and are busy then', async () => {
+  const trader = await newTrader();
+  const { order_hash } = await trader.place(other, { price: '0.2', size: '10' });
+  assert.equal((await trader.send('GET', `/v1/orders/${order_hash}`)).status, 200);
+  const stranger = await newTrader();
+  assert.equal((await stranger.send('GET', '/v1/user/orders/v2')).status, 200);
+  // The projector waits for this lock, too.
+  const lock = new Database(join(server.dataDir, 'read.db'));
+  lock.exec('BEGIN IMMEDIATE');
+  try {
+    await trader.client.cancelOrder(order_hash);
+    const startedMs = performance.now();
+    const refused = await trader.send('GET', `/v1/orders/${order_hash}`);
+    assertRefused(refused, 503, 'ENGINE_BUSY', 'the engine is busy');
+    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/);
+    assert.ok(performance.now() - startedMs >= 1900, 'not before the two seconds are over');
+    assert.equal((await stranger.send('GET', '/v1/user/orders/v2')).status, 200, 'who wrote nothing does not wait');
+    await trader.place(other, { price: '0.3', size: '10' });
+    await eventually('a lag of two seconds', async () => {
+      const text = await (await fetch(`${server.baseUrl}/metrics`)).text();
+      const [, records] = /^exchange_projector_lag_records\{shard="1"\} (\S+)$/m.exec(text) ?? [];
+      const [, seconds] = /^exchange_projector_lag_seconds\{shard="1"\} (\S+)$/m.exec(text) ?? [];
+      return Number(records) >= 1 && Number(seconds) >= 1.5;
+    });
+  } finally {
+    lock.exec('ROLLBACK');
+    lock.close();
+  }
+  await eventually('the cancelled order', async () => {
+    return (await trader.send('GET', `/v1/orders/${order_hash}`)).body?.status === 'cancelled';
+  });
+});
+
+/** Overwrites the pages of a database, or of a write-ahead log, whose frames have a header. */
+function spoil(path: string, from: number, headerBytes: number): void {
+  const file = openSync(path, 'r+');
+  const garbage = new Uint8Array(4096).fill(0xa5);
+  const end = fstatSync(file).size;
+  for (let at = from + headerBytes; at < end; at += 4096 + headerBytes) writeSync(file, garbage, 0, 4096, at);
+  closeSync(file);
+}
+
+test('a read.db that is damaged while the exchange runs is made again, and trading goes on', async () => {
+  const trader = await newTrader();
+  const hashes = new Set<string>();
+  const place = async (): Promise<void> => {
+    hashes.add((await trader.place(other, { price: '0.2', size: '10' })).order_hash);
+  };
+  for (let order = 0; order < 5; order++) await place();
+  await trader.client.userOrders({ limit: 100 });
+  const path = join(server.dataDir, 'read.db');
+  spoil(path, 4096, 0);
+  spoil(`${path}-wal`, 32, 24);
+  await eventually('the orders', async () => {
+    await place();
+    const { status, body } = await trader.send('GET', '/v1/user/orders/v2?limit=100');
+    return status === 200 && existsSync(`${path}.damaged`) && body.total === hashes.size;
+  });
+  assert.deepEqual(await readiness(), { status: 'ready' });
 });
 
 test('a shard whose journal is damaged stays down, the others trade on, and without any the process ends', {

@@ -9,7 +9,7 @@ import { ok } from '../../gateway/http/respond.ts';
 import type { Route } from '../../gateway/http/route.ts';
 import { MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
 import { Limiter } from '../../gateway/limits/limiter.ts';
-import { RequestSigner } from '../../shared/client/request.ts';
+import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../support/apiKeys.ts';
 import { EDGE_START_MS, startEdge } from '../support/edgeRig.ts';
 import { timesOf } from '../support/seeds.ts';

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { SCOPE } from '../../gateway/access/scopes.ts';
 import { ok } from '../../gateway/http/respond.ts';
 import type { Route } from '../../gateway/http/route.ts';
-import { RequestSigner } from '../../shared/client/request.ts';
+import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../support/apiKeys.ts';
 import { startEdge } from '../support/edgeRig.ts';
 import { timesOf } from '../support/seeds.ts';

@@ -188,6 +188,7 @@ export class World {
   #snapshot(): void {
     this.#shards.forEach((shard, index) => {
       this.#progress.setProjected(index, shard.conversation.oracleSequence);
+      this.#progress.setKept(index, shard.conversation.oracleSequence);
     });
     this.#maker.makeDue(true);
     this.#note('snapshots made');

@@ -14,7 +14,7 @@ import { IdempotencyStage } from '../../gateway/idempotency/stage.ts';
 import { createLogger } from '../../gateway/process/log.ts';
 import type { Catalog, MarketEntry } from '../../gateway/store/catalog.ts';
 import type { Views } from '../../gateway/views/index.ts';
-import { RequestSigner } from '../../shared/client/request.ts';
+import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from './apiKeys.ts';
 import { type ClientRig, START_MS } from './clientRig.ts';
 import { MemoryAnswers } from './memoryAnswers.ts';

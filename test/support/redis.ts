@@ -3,9 +3,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { createClient } from '@redis/client';
+import { freePort } from './freePort.ts';
 import type { Scope } from './server.ts';
 
 /** For the `skip` of a test. */
@@ -85,14 +85,4 @@ export async function redisToStart(scope: Scope): Promise<TestRedis> {
   const redis = new TestRedis(await freePort(), randomUUID());
   scope.after(() => redis.kill());
   return redis;
-}
-
-/** A port without a listener. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

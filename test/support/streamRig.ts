@@ -13,7 +13,6 @@ import { HttpServer } from '../../gateway/http/server.ts';
 import { IdempotencyStage } from '../../gateway/idempotency/stage.ts';
 import { createLogger } from '../../gateway/process/log.ts';
 import { streamRoutes } from '../../gateway/routes/public/stream.ts';
-import { Tickets } from '../../gateway/sessions/tickets.ts';
 import type { MarketEntry } from '../../gateway/store/catalog.ts';
 import { StreamFeeds } from '../../gateway/stream/feeds.ts';
 import { PrivateLog } from '../../gateway/stream/private/log.ts';
@@ -24,7 +23,8 @@ import { Views } from '../../gateway/views/index.ts';
 import { RecordResult } from '../../gateway/views/recordResult.ts';
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
-import { type Credentials, type HeaderFields, RequestSigner } from '../../shared/client/request.ts';
+import type { HeaderFields } from '../../shared/client/request.ts';
+import { type Credentials, RequestSigner } from '../../shared/client/requestSigner.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { decodeEvent } from '../../shared/wire/events.ts';
 import { RingConsumer } from '../../shared/wire/ring.ts';
@@ -120,12 +120,7 @@ export class StreamRig {
     const noneAhead = { aheadBeforeStart: () => 0, acceptedAhead: () => undefined };
     this.#server = new HttpServer({
       config: { host: '127.0.0.1', port: 0, tls: null, trustProxy: null },
-      routes: streamRoutes({
-        stream: this.stream,
-        tickets: new Tickets({ find: () => null }),
-        trustProxy: null,
-        clock,
-      }),
+      routes: streamRoutes({ stream: this.stream, trustProxy: null }),
       authenticator: new Authenticator(keys, new NonceMemory(START_MS / 1000 - 1, noneAhead)),
       administrators: new Administrators(new AdminToken('admin')),
       idempotency: new IdempotencyStage(new MemoryAnswers(), clock),
@@ -153,7 +148,11 @@ export class StreamRig {
 
   /** Headers of an upgrade by a key of this account. */
   headers(account: number, keyId = `key-${account}`, changes: Partial<ApiKey> = {}): HeaderFields {
-    return new RequestSigner(this.credentials(account, keyId, changes), this.clock).headers('GET', STREAM_PATH, '');
+    return this.signer(account, keyId, changes).headers('GET', STREAM_PATH, '');
+  }
+
+  signer(account: number, keyId = `key-${account}`, changes: Partial<ApiKey> = {}): RequestSigner {
+    return new RequestSigner(this.credentials(account, keyId, changes), this.clock);
   }
 
   /** A key of this account, made by the first call. */

@@ -5,7 +5,7 @@ import { UUID_BYTES, uuidToBytes } from '../../shared/base/hex.ts';
 import { shardOfMarket } from '../../shared/base/sharding.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { draftOrder, type OrderIntent, type OrderMarket, OrderSigner } from '../../shared/client/order.ts';
-import type { Credentials } from '../../shared/client/request.ts';
+import type { Credentials } from '../../shared/client/requestSigner.ts';
 import type {
   Balances,
   Market,

@@ -3,10 +3,8 @@ import { CLAIM_RESPONSE, REDEEMABLES, type Redeemable } from '../../../shared/ap
 import { UUID } from '../../../shared/api/fields.ts';
 import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';
 import { errorRow, OK } from '../../../shared/base/errors.ts';
-import { toHex } from '../../../shared/base/hex.ts';
-import { PPM, payoutMicro } from '../../../shared/base/payout.ts';
-import { unitsToDecimal } from '../../../shared/base/units.ts';
-import { keccak256 } from '../../../shared/crypto/keccak.ts';
+import { payoutMicro } from '../../../shared/base/payout.ts';
+import { entryHash } from '../../../shared/crypto/entryHash.ts';
 import { ok, okArray, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -14,14 +12,17 @@ import type { ShardClient } from '../../shardlink/client.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
 import type { AccountStates } from '../../store/accountStates.ts';
 import type { Catalog } from '../../store/catalog.ts';
+import type { ClaimMarks } from '../../store/claimMarks.ts';
 import type { Views } from '../../views/index.ts';
 import { requireMarket } from '../json/pathParams.ts';
+import { resolutionOf } from '../json/resolution.ts';
 
 type ClaimDeps = {
   readonly engine: ShardClient;
   readonly views: Views;
   readonly catalog: Catalog;
   readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
+  readonly claimMarks: ClaimMarks;
 };
 
 const SHOW_REDEEMABLE = {
@@ -82,12 +83,15 @@ function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
 }
 
 /**
- * One row per outcome that pays. The rows of a market add up to what its claim pays: their sum is what is rounded. A
- * market that is decided stays as it is, so its rows can be made while the answer is written.
+ * One row per outcome that pays, in markets that the account has not marked as claimed. The rows of a market add up to
+ * what its claim pays: their sum is what is rounded. A market that is decided stays as it is, so its rows can be made
+ * while the answer is written.
  */
-function redeemableOf(account: number, { views, catalog }: ClaimDeps): Iterable<Redeemable> {
+function redeemableOf(account: number, { views, catalog, claimMarks }: ClaimDeps): Iterable<Redeemable> {
   const { accounts, markets } = views;
-  const decided = accounts.allTokens(account).filter(({ market }) => isDecided(markets.status(market)));
+  const marked = claimMarks.of(account);
+  const isListed = (market: number): boolean => isDecided(markets.status(market)) && !marked.has(market);
+  const decided = accounts.allTokens(account).filter(({ market }) => isListed(market));
   return (function* (): Generator<Redeemable> {
     let yes = { market: -1, atomic: 0 };
     for (const { market, outcome, availableAtomic: atomic } of decided) {
@@ -110,16 +114,4 @@ function redeemableOf(account: number, { views, catalog }: ClaimDeps): Iterable<
       };
     }
   })();
-}
-
-/** The label of the outcome that won, or "Yes 0.25, No 0.75" where both are paid. */
-function resolutionOf([yes, no]: readonly string[], payoutYes: number): string {
-  if (payoutYes === PPM) return yes!;
-  if (payoutYes === 0) return no!;
-  return `${yes} ${unitsToDecimal(payoutYes)}, ${no} ${unitsToDecimal(PPM - payoutYes)}`;
-}
-
-/** Identifies the journal record that paid: the market determines the shard, in which a sequence is used once. */
-function entryHash(marketId: string, shardSequence: number): string {
-  return toHex(keccak256(new TextEncoder().encode(`${marketId}/${shardSequence}`)));
 }

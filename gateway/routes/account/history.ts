@@ -1,15 +1,34 @@
-/** An account's past: its orders and trades, page by page from read.db (RULES.md 7.1, 7.4). */
-import { USER_ORDERS, USER_ORDERS_QUERY, USER_TRADES, USER_TRADES_QUERY } from '../../../shared/api/history.ts';
+/** An account's past: its orders, trades and activity, page by page from read.db (RULES.md 14.1 to 14.7). */
+import {
+  EFFECTIVE_LIMIT,
+  LEGACY_ORDERS_SHOWN,
+  LEGACY_USER_ORDERS,
+  LEGACY_USER_TRADES,
+  LEGACY_USER_TRADES_QUERY,
+  USER_ACTIVITY,
+  USER_ACTIVITY_QUERY,
+  USER_ORDERS,
+  USER_ORDERS_QUERY,
+  USER_TRADES,
+  USER_TRADES_QUERY,
+} from '../../../shared/api/history.ts';
 import { ORDER_STATUS, SIDE } from '../../../shared/base/codes.ts';
+import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
 import { UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
 import { withZone } from '../../../shared/base/time.ts';
 import { ok, refuse } from '../../http/respond.ts';
-import { type CallOf, type Route, route } from '../../http/route.ts';
+import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import { type Page, SINCE_EVER } from '../../queries/page.ts';
+import type { StoredActivity } from '../../queries/activity.ts';
+import { LIST, type List, readCursor, writeCursor } from '../../queries/cursors.ts';
+import { type HistoryPage, MAX_OFFSET, type Position, SINCE_EVER } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
+import type { Catalog } from '../../store/catalog.ts';
 
-type HistoryDeps = { readonly queries: Pick<QueryPool, 'userOrders' | 'userTrades'> };
+type HistoryDeps = {
+  readonly queries: Pick<QueryPool, 'userOrders' | 'newestOrders' | 'userTrades' | 'legacyTrades' | 'userActivity'>;
+  readonly catalog: Pick<Catalog, 'byIndex'>;
+};
 
 /** The words by which clients filter, as masks of ORDER_STATUS. */
 const STATUS_MASKS: ReadonlyMap<string, number> = new Map([
@@ -35,6 +54,13 @@ const LIST_ORDERS = {
   answers: { 200: USER_ORDERS },
 } as const satisfies RouteSpec;
 
+const LIST_LEGACY_ORDERS = {
+  ...READ,
+  path: '/v1/user/orders',
+  summary: 'The newest orders of the account, in the first version of the list.',
+  answers: { 200: LEGACY_USER_ORDERS },
+} as const satisfies RouteSpec;
+
 const LIST_TRADES = {
   ...READ,
   path: '/v1/user/trades/v2',
@@ -43,12 +69,36 @@ const LIST_TRADES = {
   answers: { 200: USER_TRADES },
 } as const satisfies RouteSpec;
 
+const LIST_LEGACY_TRADES = {
+  ...READ,
+  path: '/v1/user/trades',
+  summary: 'The trades of the account, newest first, in the first version of the list.',
+  query: LEGACY_USER_TRADES_QUERY,
+  answers: { 200: LEGACY_USER_TRADES },
+} as const satisfies RouteSpec;
+
+const LIST_ACTIVITY = {
+  ...READ,
+  path: '/v1/user/activity',
+  summary: 'Orders of the account that were placed, cancelled or expired, and its fills, newest first.',
+  query: USER_ACTIVITY_QUERY,
+  answers: { 200: USER_ACTIVITY },
+} as const satisfies RouteSpec;
+
 export function historyRoutes(deps: HistoryDeps): Route[] {
-  return [route(LIST_ORDERS, (call) => listOrders(call, deps)), route(LIST_TRADES, (call) => listTrades(call, deps))];
+  return [
+    route(LIST_ORDERS, (call) => listOrders(call, deps)),
+    route(LIST_LEGACY_ORDERS, (call) => listLegacyOrders(call, deps)),
+    route(LIST_TRADES, (call) => listTrades(call, deps)),
+    route(LIST_LEGACY_TRADES, (call) => listLegacyTrades(call, deps)),
+    route(LIST_ACTIVITY, (call) => listActivity(call, deps)),
+  ];
 }
 
 async function listOrders(call: CallOf<typeof LIST_ORDERS>, { queries }: HistoryDeps): Promise<void> {
-  const { status, side, outcome, since, sort, limit, offset } = call.query;
+  const { status, side, outcome, since, sort, limit } = call.query;
+  const start = startOf(call, call.query, sort === 'created_at' ? LIST.ORDERS_BY_CREATION : LIST.ORDERS_BY_UPDATE);
+  if (start === null) return;
   const result = await queries.userOrders(call.principal.accountIndex, {
     statuses: status === undefined ? ANY : statusMask(status),
     sides: sideMask(side),
@@ -56,28 +106,107 @@ async function listOrders(call: CallOf<typeof LIST_ORDERS>, { queries }: History
     sinceMs: sinceMs(since),
     sort,
     limit,
-    offset,
+    ...start.from,
   });
-  if (result.ok) ok(call, { orders: result.value.rows, ...totalOf(result.value), limit, offset });
+  answerPage(call, result, start, limit, (orders) => ({ orders }));
+}
+
+async function listLegacyOrders(call: CallOf<typeof LIST_LEGACY_ORDERS>, { queries }: HistoryDeps): Promise<void> {
+  const result = await queries.newestOrders(call.principal.accountIndex, LEGACY_ORDERS_SHOWN);
+  if (result.ok) ok(call, { orders: result.value });
   else refuse(call, { row: result.row });
 }
 
 async function listTrades(call: CallOf<typeof LIST_TRADES>, { queries }: HistoryDeps): Promise<void> {
-  const { market_id, side, since, limit, offset } = call.query;
+  const { market_id, side, since, limit } = call.query;
+  const start = startOf(call, call.query, LIST.TRADES);
+  if (start === null) return;
   const result = await queries.userTrades(call.principal.accountIndex, {
-    market: market_id === undefined ? null : uuidBytes(market_id),
+    market: marketBytes(market_id),
     takerSides: sideMask(side),
     sinceMs: sinceMs(since),
     limit,
-    offset,
+    ...start.from,
   });
-  if (result.ok) ok(call, { trades: result.value.rows, ...totalOf(result.value), limit, offset });
-  else refuse(call, { row: result.row });
+  answerPage(call, result, start, limit, (trades) => ({ trades }));
 }
 
-/** The member that says that the total is a floor is there only if it is one. */
-function totalOf({ total, isFloor }: Page<unknown>): object {
-  return isFloor ? { total, count_is_estimate: true } : { total };
+async function listLegacyTrades(call: CallOf<typeof LIST_LEGACY_TRADES>, { queries }: HistoryDeps): Promise<void> {
+  const limit = Math.min(call.query.limit, EFFECTIVE_LIMIT);
+  const start = startOf(call, call.query, null)!;
+  const result = await queries.legacyTrades(call.principal.accountIndex, {
+    market: marketBytes(call.query.market_id),
+    takerSides: ANY,
+    sinceMs: SINCE_EVER,
+    limit,
+    ...start.from,
+  });
+  answerPage(call, result, start, limit, (trades) => ({ trades }));
+}
+
+async function listActivity(call: CallOf<typeof LIST_ACTIVITY>, { queries, catalog }: HistoryDeps): Promise<void> {
+  const limit = Math.min(call.query.limit, EFFECTIVE_LIMIT);
+  const start = startOf(call, call.query, LIST.ACTIVITY);
+  if (start === null) return;
+  const result = await queries.userActivity(call.principal.accountIndex, {
+    market: marketBytes(call.query.market_id),
+    type: call.query.type ?? null,
+    limit,
+    ...start.from,
+  });
+  answerPage(call, result, start, limit, (rows) => ({ activity: rows.map((row) => withLabel(row, catalog)) }));
+}
+
+/** The label belongs to the five fields of the party: all six, or none. */
+function withLabel({ record, market }: StoredActivity, catalog: HistoryDeps['catalog']): object {
+  const outcome = record.party_outcome_index;
+  return { ...record, party_outcome_name: outcome === null ? null : catalog.byIndex(market).details.outcomes[outcome] };
+}
+
+/** Where a page starts; a list without cursors is null. */
+type Start = {
+  readonly list: List | null;
+  readonly offset: number;
+  readonly from: { readonly offset: number; readonly after: Position | null };
+};
+
+/** Null when the call was refused. Beside a cursor the offset means nothing. */
+function startOf(call: AccountCall, query: { offset: number; cursor?: string }, list: List | null): Start | null {
+  const { offset, cursor } = query;
+  if (list === null || cursor === undefined) return { list, offset, from: { offset, after: null } };
+  const after = readCursor(list, cursor);
+  if (after !== null) return { list, offset, from: { offset: 0, after } };
+  const details = { field: 'cursor', rule: 'known' };
+  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid cursor', details });
+  return null;
+}
+
+type PageResult<T> =
+  | { readonly ok: true; readonly value: HistoryPage<T> }
+  | { readonly ok: false; readonly row: ErrorRow };
+
+function answerPage<T>(
+  call: AccountCall,
+  result: PageResult<T>,
+  { list, offset, from }: Start,
+  limit: number,
+  rowsOf: (rows: readonly T[]) => object,
+): void {
+  if (!result.ok) {
+    refuse(call, { row: result.row });
+    return;
+  }
+  const { rows, total, isFloor, next } = result.value;
+  // The rows are there, so an empty page would be a wrong answer.
+  if (isFloor && from.offset > MAX_OFFSET) {
+    const details = { field: 'offset', rule: 'maximum', value: offset };
+    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid offset', details });
+    return;
+  }
+  const cursor = list === null ? {} : { next_cursor: next === null ? null : writeCursor(list, next) };
+  // The member that says that the total is a floor is there only if it is one.
+  const estimate = isFloor ? { count_is_estimate: true } : {};
+  ok(call, { ...rowsOf(rows), total, ...estimate, limit, offset, ...cursor });
 }
 
 function statusMask(list: string): number {
@@ -94,7 +223,8 @@ function sinceMs(since: string | undefined): number {
   return since === undefined ? SINCE_EVER : Date.parse(withZone(since));
 }
 
-function uuidBytes(uuid: string): Uint8Array {
+function marketBytes(uuid: string | undefined): Uint8Array | null {
+  if (uuid === undefined) return null;
   const bytes = new Uint8Array(UUID_BYTES);
   uuidToBytes(uuid, bytes, 0);
   return bytes;

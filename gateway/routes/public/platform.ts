@@ -16,6 +16,7 @@ import { ok } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Config } from '../../process/config.ts';
+import type { QueryPool } from '../../queries/pool.ts';
 import type { Volumes } from '../../queries/volumes.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { ContractStore, Contracts } from '../../store/contracts.ts';
@@ -29,6 +30,7 @@ type PlatformDeps = {
   readonly catalog: Catalog;
   readonly views: Views;
   readonly volumes: Volumes;
+  readonly queries: QueryPool;
   readonly clock: Clock;
   readonly readiness: () => Readiness;
 };
@@ -79,7 +81,8 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
   ];
 }
 
-function platformConfig({ config, platform, contracts, catalog, views, volumes }: PlatformDeps): PlatformConfig {
+function platformConfig(deps: PlatformDeps): PlatformConfig {
+  const { config, platform, contracts, catalog, views, volumes, queries } = deps;
   const addresses = contractsOf(contracts.current);
   return {
     ...addresses,
@@ -91,6 +94,7 @@ function platformConfig({ config, platform, contracts, catalog, views, volumes }
     total_markets: catalog.markets.length,
     total_volume: sumToDecimal(volumes.totalMicro),
     total_fees_collected: unitsToDecimal(views.accounts.availableMicro(FEE_ACCOUNT)),
+    history_from: queries.historyFromMs === 0 ? null : new Date(queries.historyFromMs).toISOString(),
     eip712_domain: {
       name: DOMAIN_NAME,
       version: DOMAIN_VERSION,

@@ -1,14 +1,19 @@
-/** The request that a market is deployed (RULES.md 9.19). */
-import { DEPLOYMENT } from '../../../shared/api/markets.ts';
+/** The request that a market is deployed (RULES.md 9.19), and the parameters of a split on the chain (14.43). */
+import { DEPLOYMENT, SPLIT_PARAMS, type SplitParams } from '../../../shared/api/markets.ts';
 import { isDecided } from '../../../shared/base/codes.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Deployment } from '../../operator/deployment.ts';
+import type { MarketEntry } from '../../store/catalog.ts';
+import type { ContractStore } from '../../store/contracts.ts';
 import { deployStatus } from '../../store/deployments.ts';
 import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 
-type DeployDeps = MarketDeps & { readonly deployment: Deployment };
+type DeployDeps = MarketDeps & {
+  readonly deployment: Deployment;
+  readonly contracts: Pick<ContractStore, 'current'>;
+};
 
 const DEPLOY = {
   method: 'POST',
@@ -22,8 +27,48 @@ const DEPLOY = {
   errors: ['MARKET_NOT_FOUND', 'INVALID_TRANSITION'],
 } as const satisfies RouteSpec;
 
+const SHOW_SPLIT_PARAMS = {
+  method: 'GET',
+  path: '/v1/markets/:id/split-params',
+  summary: 'The condition, the tokens and the contract of a split on the chain.',
+  access: 'trade:orders',
+  limit: 'unlisted',
+  params: ID_PARAM,
+  answers: { 200: SPLIT_PARAMS },
+  errors: ['MARKET_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
 export function deployRoutes(deps: DeployDeps): Route[] {
-  return [route(DEPLOY, (call) => deploy(call, deps))];
+  return [
+    route(DEPLOY, (call) => deploy(call, deps)),
+    route(SHOW_SPLIT_PARAMS, (call) => {
+      const market = requireMarket(call, deps, call.params.id);
+      if (market !== null) ok(call, splitParams(market, deps));
+    }),
+  ];
+}
+
+/** The condition is null until the market is deployed: there is nothing to split before. */
+function splitParams(market: MarketEntry, { contracts }: DeployDeps): SplitParams {
+  const { exchange, chainId } = contracts.current;
+  const { condition_id = null } = market.details;
+  const call =
+    condition_id === null
+      ? `Ask for the deployment first: POST /v1/markets/${market.id}/deploy.`
+      : `Call splitFromEscrow(${condition_id}, amount) of the contract ${exchange} on chain ${chainId}.`;
+  return {
+    condition_id,
+    yes_token_id: market.yesTokenId,
+    no_token_id: market.noTokenId,
+    exchange_address: exchange,
+    chain_id: chainId,
+    instructions: [
+      call,
+      'The caller is the wallet that owns the escrow; as much of its USDC must not be held by orders.',
+      'The amount is in raw USDC with 6 decimals: 1000000 is one full set.',
+      `Funds that this exchange keeps itself are split by POST /v1/markets/${market.id}/split.`,
+    ],
+  };
 }
 
 async function deploy(call: CallOf<typeof DEPLOY>, deps: DeployDeps): Promise<void> {

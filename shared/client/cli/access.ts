@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Credentials } from '../request.ts';
+import type { Credentials } from '../requestSigner.ts';
 
 /** A mistake in the command line, not a refusal by the exchange. */
 export class UsageError extends Error {}

@@ -4,9 +4,8 @@
  * It runs on the WebSocket of Node and of browsers. Node's accepts headers, which the signed upgrade needs; a browser's
  * does not, so only the public channels work there. `openSocket` replaces the implementation.
  */
-import type { Clock } from '../../base/clock.ts';
 import { ApiError, sendRequest } from '../http.ts';
-import { type Credentials, type HeaderFields, prepareRequest, RequestSigner } from '../request.ts';
+import { type HeaderFields, prepareRequest, type Signer } from '../request.ts';
 import { type BookOptions, BookStream } from './bookStream.ts';
 import {
   type ConnectionTimes,
@@ -20,9 +19,8 @@ import { type UserOptions, UserStream } from './userStream.ts';
 
 export type StreamOptions = {
   readonly baseUrl: string;
-  /** Without credentials only books are available. */
-  readonly credentials?: Credentials;
-  readonly clock?: Clock;
+  /** Signs the upgrade with an API key; without it only books are available. */
+  readonly signer?: Signer;
   readonly openSocket?: OpenSocket;
   readonly times?: Partial<ConnectionTimes>;
   /** A random number from 0 up to 1 that spreads reconnects. */
@@ -54,7 +52,7 @@ type Request = { readonly books: readonly BookStream[]; readonly user: UserStrea
 
 export class ExchangeStream {
   readonly #origin: string;
-  readonly #signer: RequestSigner | null;
+  readonly #signer: Signer | null;
   readonly #connection: StreamConnection;
   readonly #books = new Map<string, BookStream>();
   /** Requests that are not caught up yet, by the id of their message. */
@@ -67,7 +65,7 @@ export class ExchangeStream {
 
   constructor(options: StreamOptions) {
     this.#origin = new URL(options.baseUrl).origin;
-    this.#signer = options.credentials === undefined ? null : new RequestSigner(options.credentials, options.clock);
+    this.#signer = options.signer ?? null;
     this.#connection = new StreamConnection(
       {
         url: this.#origin.replace(/^http/, 'ws') + STREAM_PATH,
@@ -112,7 +110,7 @@ export class ExchangeStream {
   /** Opens the private events of the account; one at a time. */
   openUser(options: UserOptions = {}): UserStream {
     this.#assertOpen();
-    if (this.#signer === null) throw new Error('private events need credentials');
+    if (this.#signer === null) throw new Error('private events need a signer');
     if (this.#user !== null) throw new Error('the private events are open already');
     const user = new UserStream(
       {
@@ -287,7 +285,7 @@ export class ExchangeStream {
 }
 
 function openGlobalSocket(url: string, headers: HeaderFields | undefined): StreamSocket {
-  // A browser expects a list of protocols as the second argument and refuses any other value.
-  const socket = headers === undefined ? new WebSocket(url) : new WebSocket(url, { headers });
+  // A browser expects a list of protocols as the second argument, so this is for Node's, whose types are not there.
+  const socket = headers === undefined ? new WebSocket(url) : new WebSocket(url, { headers } as never);
   return socket as unknown as StreamSocket;
 }

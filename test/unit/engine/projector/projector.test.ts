@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { markPath } from '../../../../engine/journal/file.ts';
 import type { Keyed } from '../../../../engine/journal/shardKey.ts';
+import { readOpeningState } from '../../../../engine/projector/openingState.ts';
 import { BATCH_ROWS, Projector } from '../../../../engine/projector/projector.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
@@ -452,7 +453,7 @@ describe('a projector', () => {
     assert.equal(progress.projected(0), 2);
   });
 
-  it('goes on behind a trimmed journal, and refuses to forget history that only read.db still has', () => {
+  it('goes on behind a trimmed journal, and refuses to begin without the state before it', () => {
     const exchange = new Exchange();
     const last = trade(exchange.script, 0);
     const first = new Projector(exchange.options);
@@ -466,8 +467,8 @@ describe('a projector', () => {
     assert.deepEqual(exchange.dump(), expected);
     rmSync(exchange.options.readDbPath);
     assert.throws(
-      () => exchange.projector().step(true),
-      /journal was trimmed and starts at \d+: put a backup of read.db/,
+      () => new Projector(exchange.options, null, undefined, readOpeningState).step(true),
+      /was trimmed and starts at \d+, and no snapshot can be used: put a backup of read.db/,
     );
   });
 
@@ -536,12 +537,13 @@ describe('a projector', () => {
     assert.equal(projector.behind(), BATCH_ROWS);
   });
 
-  it('follows as a thread of its own', async () => {
+  it('follows as a thread of its own, into a new file if the old one is to be set aside', async () => {
     const exchange = new Exchange();
+    writeFileSync(exchange.options.readDbPath, 'the old file');
     const { port1: gatewayPort, port2: catalogPort } = new MessageChannel();
     const question = once(gatewayPort, 'message');
     const worker = new Worker(new URL('../../../../engine/projector/main.ts', import.meta.url), {
-      workerData: { ...exchange.options, keys: undefined, journalKey: TEST_SECRET, catalogPort },
+      workerData: { ...exchange.options, keys: undefined, journalKey: TEST_SECRET, catalogPort, makesAnew: true },
       transferList: [catalogPort],
     });
     const failed = new Promise<never>((_, reject) => worker.once('error', reject));
@@ -557,5 +559,6 @@ describe('a projector', () => {
     await worker.terminate();
     gatewayPort.close();
     assert.equal(exchange.read('SELECT * FROM orders').length, 4);
+    assert.equal(readFileSync(`${exchange.options.readDbPath}.damaged`, 'utf8'), 'the old file');
   });
 });

@@ -107,6 +107,7 @@ class Place {
     this.#journal.commit();
     this.progress.setCommitted(SHARD, this.#journal.lastSequence);
     this.progress.setProjected(SHARD, this.#journal.lastSequence);
+    this.progress.setKept(SHARD, this.#journal.lastSequence);
   }
 
   snapshot(): string {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LongAnswers, PIECE_MS, PIECE_ROWS } from '../../../../gateway/http/longAnswers.ts';
+import { okInSlices } from '../../../../gateway/http/respond.ts';
 import { TurnTimes } from '../../../../gateway/http/turnTimes.ts';
 import { TestCall } from '../../../support/calls.ts';
 
@@ -148,3 +149,88 @@ test('an answer whose rows fail is cut off, so that its client sees that it is n
   assert.deepEqual([desk.errors, broken.isClosed, failing.isClosed], [[failure], true, false]);
   assert.equal(desk.answers.underway, 0);
 });
+
+test('an answer waits for rows that are not there yet, and for its client, in either order', async () => {
+  const desk = new Desk();
+  for (const isReadFirst of [true, false]) {
+    const client = desk.open('whole', ANN, 1);
+    assert.deepEqual(await desk.turns(2), ['whole ends']);
+    const [rows, come] = awaitedRows('a', 'b');
+    client.reads = false;
+    desk.answers.continue(client.call, rows, true);
+    assert.deepEqual(await desk.turns(3), ['whole'], 'the first rows');
+    if (isReadFirst) client.read();
+    else come.resolve();
+    assert.deepEqual(await desk.turns(3), [], 'one of the two is missing');
+    client.reads = true;
+    if (isReadFirst) come.resolve();
+    else client.read();
+    assert.deepEqual(await desk.turns(3), ['whole ends']);
+  }
+  assert.equal(desk.answers.underway, 0);
+});
+
+test('an answer whose next rows never come is cut off; one whose client has gone has no error', async () => {
+  const desk = new Desk();
+  const failure = new Error('no slice');
+  for (const isGone of [true, false]) {
+    const client = desk.open('cut', ANN, 1);
+    await desk.turns(2);
+    const [rows, come] = awaitedRows('a', 'b');
+    desk.answers.continue(client.call, rows, true);
+    assert.deepEqual(await desk.turns(2), ['cut']);
+    if (isGone) client.call.onGone!();
+    come.reject(failure);
+    assert.deepEqual(await desk.turns(2), []);
+    assert.deepEqual([desk.errors, client.isClosed], isGone ? [[], false] : [[failure], true]);
+  }
+  assert.equal(desk.answers.underway, 0);
+});
+
+test('an array in slices is whole, and each is asked for while the one before is written', async () => {
+  const slices = Array.from({ length: 5 }, (_, slice) =>
+    Array.from({ length: 100 }, (_, row) => `${slice * 100 + row}`),
+  );
+  for (const [count, firstWritten] of [
+    [0, 0],
+    [1, 1],
+    [2, 1],
+    [5, 1],
+  ] as const) {
+    const asked = new TestCall({ method: 'GET', path: '/long', account: ANN });
+    let text = '';
+    Object.assign(asked.call.response, {
+      write: (piece: string) => {
+        text += piece;
+        return true;
+      },
+      end: (piece: string) => {
+        text += piece;
+      },
+      onWritable: () => {},
+    });
+    const left = slices.slice(0, count);
+    const first = left.shift() ?? [];
+    let waiting = 0;
+    okInSlices(asked.call, first, () => {
+      const slice = left.shift();
+      waiting += slice === undefined ? 0 : 1;
+      return slice === undefined ? null : Promise.resolve(slice);
+    });
+    assert.ok(waiting <= firstWritten);
+    await asked.answered;
+    assert.deepEqual(JSON.parse(text), slices.slice(0, count).flat().map(Number));
+  }
+});
+
+/** A row, and one that comes when the promise resolves. */
+function awaitedRows(first: string, second: string) {
+  const come = Promise.withResolvers<void>();
+  come.promise.catch(() => {});
+  const rows = (function* (): Generator<string | Promise<unknown>> {
+    yield first;
+    yield come.promise;
+    yield second;
+  })();
+  return [rows, come] as const;
+}

@@ -15,7 +15,7 @@ import type { ServerOptions } from '../../../../gateway/http/server.ts';
 import { Limiter } from '../../../../gateway/limits/limiter.ts';
 import { tryParseNetworks } from '../../../../gateway/process/networks.ts';
 import { ERRORS, type ErrorRow } from '../../../../shared/base/errors.ts';
-import { RequestSigner } from '../../../../shared/client/request.ts';
+import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../../../support/apiKeys.ts';
 import { EDGE_START_MS, startEdge } from '../../../support/edgeRig.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -384,7 +384,7 @@ test('pages of the given origins may read public answers, and never those of ope
   assert.equal(preflight.headers['access-control-max-age'], '600');
   assert.match(
     String(preflight.headers['access-control-allow-headers']),
-    /^authorization, content-type, idempotency-key, x-svc-deadl/,
+    /^content-type, idempotency-key, x-svc-deadl/,
   );
   const refused: [string, string, string][] = [
     ['https://other.example', '/open', 'POST'],

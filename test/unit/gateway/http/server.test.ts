@@ -6,7 +6,7 @@ import type { WebSocketEndpoint } from '../../../../gateway/http/door.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
 import type { Route } from '../../../../gateway/http/route.ts';
 import type { ConnectionLimits, KeptFor } from '../../../../gateway/limits/connectionLimits.ts';
-import { RequestSigner } from '../../../../shared/client/request.ts';
+import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../../../support/apiKeys.ts';
 import type { ClientRig } from '../../../support/clientRig.ts';
 import { startEdge } from '../../../support/edgeRig.ts';

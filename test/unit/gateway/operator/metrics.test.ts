@@ -15,6 +15,7 @@ function sources() {
   progress.setCommitted(0, 100);
   progress.setProjected(0, 70);
   progress.setReserveBytes(1, 4096);
+  progress.setHistoryFromMs(1_790_000_000_500);
   const requests = new RequestCounts();
   for (const status of [200, 200, 404, 0]) requests.count(ROUTE, status);
   requests.count(null, 404);
@@ -32,6 +33,7 @@ function sources() {
   return {
     link: { isReady: (shard: number) => shard === 1, load },
     progress,
+    projectorLag: { milliseconds: (shard: number) => 1500 + shard },
     verifierOf: (shard: number) => (shard === 0 ? 'native' : undefined),
     deadMansSwitch: { armed: 51, triggered: 52, cancelledOrders: 53 },
     limiter: { decisions: { allowed: 61, quota_denied: 62, dependency_unavailable: 63 } },
@@ -85,6 +87,8 @@ test('each number is under its name, with its labels', async () => {
     'exchange_journal_sequence{shard="1"}': 0,
     'exchange_projector_lag_records{shard="0"}': 30,
     'exchange_projector_lag_records{shard="1"}': 0,
+    'exchange_projector_lag_seconds{shard="1"}': 1.501,
+    exchange_history_from_seconds: 1_790_000_000.5,
     'exchange_journal_reserve_bytes{shard="0"}': 0,
     'exchange_journal_reserve_bytes{shard="1"}': 4096,
     'exchange_verifier_info{shard="0",verifier="native"}': 1,

@@ -12,6 +12,7 @@ import {
   CLOSE_REASON,
   MARKET_STATUS,
   MATCH_TYPE,
+  ORDER_STATUS,
   OUTCOME,
   SIDE,
   TIME_IN_FORCE,
@@ -46,7 +47,8 @@ const inGroup = <R extends object>(record: R, group: number): R => ({ ...record,
 const lastMarketChange = (): number => acknowledged.get(0) ?? 0;
 const shared = { readDbPath, lastAcknowledged, lastMarketChange, inGroup };
 const queries = new QueryPool({ ...shared, progress: progressBuffer });
-const routes = historyRoutes({ queries });
+const catalog = { byIndex: () => ({ details: { outcomes: ['Rain', 'Sun'] } }) as never };
+const routes = historyRoutes({ queries, catalog });
 const hashes: Uint8Array[] = [];
 let script: JournalScript;
 let projector: Projector;
@@ -225,11 +227,14 @@ describe('the orders of an account', () => {
           initial_limit_notional_usdc_micro: '540000',
           filled_limit_notional_usdc_micro: '540000',
           remaining_limit_notional_usdc_micro: '0',
+          outcome_index: OUTCOME.NO,
+          updated_at: iso(2),
         },
       ],
       total: 1,
       limit: 7,
       offset: 0,
+      next_cursor: null,
     });
   });
 
@@ -273,29 +278,52 @@ describe('the orders of an account', () => {
     }
     assert.deepEqual(seen, [5, 3, 4, 2]);
     const { body } = await get(BOB, '/v1/user/orders/v2?status=filled&offset=9');
-    assert.deepEqual(body, { orders: [], total: 2, limit: 50, offset: 9 });
+    assert.deepEqual(body, { orders: [], total: 2, limit: 50, offset: 9, next_cursor: null });
   });
 
-  it('are counted up to ten thousand; of more it is said that there are more', async () => {
+  it('are counted up to ten thousand; beyond that an offset is refused and a cursor leads on', async () => {
     const db = new Database(readDbPath);
     const columns = Object.keys(db.prepare('SELECT * FROM orders LIMIT 1').get() as Json);
     const copied = columns.map((name) => ({ id: 'randomblob(16)', account: '77', slot: 'NULL' })[name] ?? name);
     const add = db.prepare(`
       WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
-      INSERT INTO orders (${columns.join()}) SELECT ${copied.join()} FROM number, (SELECT * FROM orders LIMIT 1)`);
-    const asked = async (offset: number): Promise<unknown[]> => {
-      const { body } = await get(77, `/v1/user/orders/v2?limit=1&offset=${offset}`);
+      INSERT INTO orders (${columns.join()}) SELECT ${copied.join()}
+      FROM number, (SELECT * FROM orders WHERE status = ${ORDER_STATUS.CANCELLED} LIMIT 1)`);
+    const asked = async (query: string): Promise<unknown[]> => {
+      const { body } = await get(77, `/v1/user/orders/v2?${query}`);
       return [body['total'], body['count_is_estimate'], (body['orders'] as Json[]).length];
     };
     add.run(10_000);
-    assert.deepEqual(await asked(0), [10_000, undefined, 1]);
+    assert.deepEqual(await asked('limit=1'), [10_000, undefined, 1]);
+    assert.deepEqual(await asked('limit=1&offset=9007199254740991'), [10_000, undefined, 0]);
     add.run(5);
-    assert.deepEqual(await asked(0), [10_000, true, 1]);
-    assert.deepEqual(await asked(10_003), [10_004, true, 1]);
-    assert.deepEqual(await asked(10_005), [10_000, true, 0]);
+    assert.deepEqual(await asked('limit=1'), [10_000, true, 1]);
+    assert.deepEqual(await asked('limit=1&offset=10000'), [10_001, true, 1]);
+    for (const offset of ['10001', '9007199254740991']) {
+      const refused = await get(77, `/v1/user/orders/v2?offset=${offset}`);
+      const details = { field: 'offset', rule: 'maximum', value: Number(offset) };
+      const body = { error: 'invalid offset', code: 'VALIDATION_ERROR', details };
+      assert.deepEqual(refused, { status: 400, body });
+    }
+    for (const filters of ['', '&sort=created_at', '&sort=created_at&status=open,cancelled', '&status=cancelled']) {
+      assert.deepEqual(await lengthByCursor(`limit=200${filters}`), 10_005, filters);
+    }
     db.prepare('DELETE FROM orders WHERE account = 77').run();
     db.close();
   });
+
+  /** The number of different orders on all pages; each page starts after the one before. */
+  async function lengthByCursor(query: string): Promise<number> {
+    const ids = new Set<unknown>();
+    let cursor = '';
+    for (let pages = 0; pages < 60; pages++) {
+      const { body } = await get(77, `/v1/user/orders/v2?${query}${cursor}`);
+      for (const { id } of body['orders'] as Json[]) ids.add(id);
+      if (body['next_cursor'] === null) break;
+      cursor = `&cursor=${body['next_cursor']}`;
+    }
+    return ids.size;
+  }
 
   it('show nothing left of the killed part of a FAK', async () => {
     const { body } = await get(CAT, '/v1/user/orders/v2?status=cancelled');
@@ -448,6 +476,8 @@ describe('a bad parameter', () => {
       'offset=1.5',
     ],
     '/v1/user/trades/v2': ['market_id=1', 'side=BOTH', 'since=0', 'limit=101', 'limit=0', 'offset=x'],
+    '/v1/user/trades': ['market_id=', 'market_id=1', 'limit=0', 'limit=-1', 'limit=1e9', 'limit=ten', 'offset=-1'],
+    '/v1/user/activity': ['type=trade', 'type=fill,placed', 'type=', 'market_id=1', 'limit=0', 'limit=x', 'offset=-1'],
   };
   for (const [path, queriesOfPath] of Object.entries(bad)) {
     for (const query of queriesOfPath) {

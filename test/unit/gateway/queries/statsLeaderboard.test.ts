@@ -163,7 +163,17 @@ test('RULES.md 13.7: parts end between accounts, however many positions those ha
       addSums.run({ account, shard: 0, trades: 0, ...zeros, trade_hour_ms: 0, changed_ms: 0 });
       for (let market = 0; market < positions; market++) {
         const tokens = { quantity_atomic: 1_000_000, gross_milli: 1, entry_atto: 0, cost_micro: 0, realized_micro: 0 };
-        addPosition.run({ account, market, outcome: OUTCOME.YES, ...tokens, is_paid: 0, changed_ms: 0 });
+        addPosition.run({
+          account,
+          market,
+          outcome: OUTCOME.YES,
+          ...tokens,
+          is_paid: 0,
+          has_traded: 1,
+          cost_basis: 0,
+          opened_ms: 0,
+          changed_ms: 0,
+        });
       }
     }
   })();

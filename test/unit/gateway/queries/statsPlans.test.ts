@@ -1,7 +1,13 @@
-/** The plan of every statement of the statistics: a range of an index, never a walk over a table that grows. */
+/**
+ * The plan of every statement of the statistics, of positions and of account ledgers: a range of an index, never a walk
+ * over a table that grows.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { FundMovementQueries } from '../../../../gateway/queries/fundMovements.ts';
+import { NotificationQueries } from '../../../../gateway/queries/notifications.ts';
+import { PositionQueries } from '../../../../gateway/queries/positions.ts';
 import { ExchangeQueries } from '../../../../gateway/queries/statsExchange.ts';
 import { FillQueries } from '../../../../gateway/queries/statsFills.ts';
 import { LeaderboardQueries } from '../../../../gateway/queries/statsLeaderboard.ts';
@@ -10,8 +16,8 @@ import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
 
 type Step = { readonly detail: string };
 
-/** One row a shard. */
-const OF_FIXED_SIZE = ['exchange_shards'];
+/** One row a shard; the rows of a part of the statement, which has a line of its own. */
+const OF_FIXED_SIZE = ['exchange_shards', 'cursors', '(subquery'];
 
 /** Makes the queries on a database that notes what they prepare. */
 function preparedBy(make: (db: Database.Database) => unknown) {
@@ -34,7 +40,10 @@ for (const [name, make, count] of [
   ['the tape', (db: Database.Database) => new FillQueries(db), 2],
   ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 6],
   ['pulse, spotlight and volumes', (db: Database.Database) => new ExchangeQueries(db), 5],
-  ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 11],
+  ['movements of funds', (db: Database.Database) => new FundMovementQueries(db), 2],
+  ['the positions of an account', (db: Database.Database) => new PositionQueries(db), 3],
+  ['notifications', (db: Database.Database) => new NotificationQueries(db), 9],
+  ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 9],
 ] as const) {
   test(`${name}: every statement reads ranges of indexes`, () => {
     const { statements, explain } = preparedBy(make);
@@ -52,7 +61,7 @@ for (const [name, make, count] of [
 
 /** Values do not matter to these plans: every parameter is bound to NULL. */
 function nulls(sql: string): unknown[] {
-  const named = sql.match(/\$[a-z]+/g);
+  const named = sql.match(/[$@][a-zA-Z]+/g);
   if (named !== null) return [Object.fromEntries(named.map((name) => [name.slice(1), null]))];
   return (sql.match(/\?/g) ?? []).map(() => null);
 }

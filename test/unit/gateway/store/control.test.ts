@@ -570,6 +570,20 @@ describe('fund movements', () => {
     assert.throws(() => movements.start(1, DEPOSIT, 7, 'a', NOW_MS), /MOVEMENTS-1/);
   });
 
+  test('MOVEMENTS-3: the hash in the journal leads to id and reference, also of rows that had none', async (t) => {
+    const { funding, movements, database, sent } = fundingWith(t, [OK, OK]);
+    await funding.move(1, DEPOSIT, 5, 'r1');
+    await funding.move(2, WITHDRAWAL, 5, 'r1');
+    const hashes = sent.map((hex) => Buffer.from(hex, 'hex'));
+    const [first, second] = hashes.map((hash) => movements.byHash(hash));
+    assert.deepEqual(first, { id: movements.find(1, DEPOSIT, 'r1')!.id, reference: 'r1' });
+    assert.deepEqual(second, { id: movements.find(2, WITHDRAWAL, 'r1')!.id, reference: 'r1' });
+    assert.equal(movements.byHash(new Uint8Array(32)), undefined);
+    database.exec('UPDATE movements SET reference_hash = NULL');
+    assert.equal(movements.byHash(hashes[0]!), undefined);
+    assert.deepEqual(new Movements(database).byHash(hashes[0]!), first);
+  });
+
   test('deposits stop where the sum of all money would leave the safe integers', async (t) => {
     const { funding, database } = fundingWith(t, [OK, OK, OK, OK]);
     await funding.move(1, DEPOSIT, MAX_SAFE - 1, 'r1');

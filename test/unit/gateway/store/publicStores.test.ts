@@ -1,8 +1,9 @@
-/** Public names (RULES.md 13.3) and the accounts of the last hours, over a restart. */
+/** Public names (RULES.md 13.3), the accounts of the last hours and marks of claims (14.21), over a restart. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Accounts } from '../../../../gateway/store/accounts.ts';
+import { ClaimMarks } from '../../../../gateway/store/claimMarks.ts';
 import { type ControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
 import { OnlineAccounts } from '../../../../gateway/store/onlineAccounts.ts';
 import type { Pseudonyms } from '../../../../gateway/store/pseudonyms.ts';
@@ -69,5 +70,19 @@ test('each account is counted once in the hours that are asked for, and for two 
   for (const each of [online, new OnlineAccounts(database)]) {
     assert.equal(each.count(NOON_MS, 1), 0, 'forgotten after 48 hours');
     assert.equal(each.count(NOON_MS + 48 * HOUR_MS, 48), 3);
+  }
+});
+
+test('a mark of a claim is made once, and is of one account and one market', (t) => {
+  const database = openDatabase(t);
+  database.exec('PRAGMA foreign_keys = OFF');
+  const marks = new ClaimMarks(database);
+  for (const market of [7, 8, 7]) marks.add(1, market);
+  marks.add(2, 7);
+  for (const each of [marks, new ClaimMarks(database)]) {
+    assert.deepEqual(
+      [1, 2, 3].map((account) => [...each.of(account)]),
+      [[7, 8], [7], []],
+    );
   }
 });

@@ -159,7 +159,7 @@ describe('order records', () => {
 
   it('of version 2 also have the three notionals, an explicit zero included', () => {
     const { initial_limit_notional_usdc_micro, filled_limit_notional_usdc_micro, remaining_limit_notional_usdc_micro } =
-      orderRecordV2(sell());
+      orderRecordV2(sell(), 0);
     assert.deepEqual(
       [initial_limit_notional_usdc_micro, filled_limit_notional_usdc_micro, remaining_limit_notional_usdc_micro],
       ['65000', '0', '65000'],

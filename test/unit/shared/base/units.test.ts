@@ -11,8 +11,12 @@ import {
   uuidToBytes,
 } from '../../../../shared/base/hex.ts';
 import {
+  centsHalfAway,
+  centsTowardsZero,
+  decimal6,
   midpointToDecimal,
   NOT_A_NUMBER,
+  price8HalfUp,
   ratioToPrice8Floor,
   spreadBpsHalfUp,
   spreadToDecimal,
@@ -218,4 +222,18 @@ test('a sum is exact beyond the safe integers', () => {
   assert.equal(sumToDecimal(0n), '0');
   assert.equal(sumToDecimal(1_500_000n), '1.5');
   assert.equal(sumToDecimal(2n ** 60n + 1n), '1152921504606.846977');
+});
+
+test('an average price has eight digits, a half rounded up', () => {
+  assert.equal(price8HalfUp(650_000_000_000_000_000n), '0.65000000');
+  assert.equal(price8HalfUp(333_333_335_000_000_000n), '0.33333334');
+  assert.equal(price8HalfUp(333_333_334_999_999_999n), '0.33333333');
+  assert.deepEqual([price8HalfUp(0n), price8HalfUp(10n ** 18n)], ['0.00000000', '1.00000000']);
+});
+
+test('dollars have six digits, or cents rounded away from or towards zero, and zero no sign', () => {
+  assert.deepEqual([-385_000n, 0n, 12_000_001n].map(decimal6), ['-0.385000', '0.000000', '12.000001']);
+  const halves = [5000n, 4999n, -5000n, -4999n, -1_255_000n, 10n ** 17n];
+  assert.deepEqual(halves.map(centsHalfAway), ['0.01', '0.00', '-0.01', '0.00', '-1.26', '100000000000.00']);
+  assert.deepEqual([9999n, 19_999n, 0n, -9999n].map(centsTowardsZero), ['0.00', '0.01', '0.00', '0.00']);
 });

@@ -4,12 +4,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import type { StreamSocket } from '../../../../shared/client/stream/connection.ts';
 import { ExchangeStream, StreamError, type StreamOptions } from '../../../../shared/client/stream/exchangeStream.ts';
 import { AUTH_HEADER } from '../../../../shared/crypto/hmac.ts';
 import type { Json } from '../../../support/server.ts';
 
 const CREDENTIALS = { keyId: 'key-1', secret: 'c2VjcmV0LXNlY3JldA', passphrase: 'open sesame' };
+const SIGNER = new RequestSigner(CREDENTIALS);
 const [A, B, C] = ['a', 'b', 'c'].map((letter) => `01900000-0000-7000-8000-00000000000${letter}`);
 
 class FakeSocket implements StreamSocket {
@@ -187,7 +189,7 @@ test('a refusal for too many messages ends no book: the server closes the connec
 });
 
 test('a key that is refused ends everything; an error without an id that may pass ends nothing', async (t) => {
-  const { stream, sockets } = rig(t, { credentials: CREDENTIALS });
+  const { stream, sockets } = rig(t, { signer: SIGNER });
   const [book, user] = [stream.openBook(A), stream.openUser()];
   sockets[0].open();
   sockets[0].receive({ channel: 'error', data: { code: 'INTERNAL_ERROR', error: 'later' } });
@@ -200,7 +202,7 @@ test('a key that is refused ends everything; an error without an id that may pas
 });
 
 test('private events are asked for once, signed, from where the client was', async (t) => {
-  const { stream, sockets } = rig(t, { credentials: CREDENTIALS });
+  const { stream, sockets } = rig(t, { signer: SIGNER });
   const user = stream.openUser({ since: 5, cancelOnDisconnect: true });
   assert.throws(() => stream.openUser(), /open already/);
   const [socket] = sockets;
@@ -225,15 +227,15 @@ test('private events are asked for once, signed, from where the client was', asy
   assert.deepEqual(subscribes(socket.take())[0].data, { user: true, cancel_on_disconnect: false });
 });
 
-test('without credentials there are no private events, and a market is opened once', (t) => {
+test('without a signer there are no private events, and a market is opened once', (t) => {
   const { stream } = rig(t);
-  assert.throws(() => stream.openUser(), /need credentials/);
+  assert.throws(() => stream.openUser(), /need a signer/);
   stream.openBook(A);
   assert.throws(() => stream.openBook(A.toUpperCase()), /open already/);
 });
 
 test('a closed book is left at the server, and a closed stream closes all that is open', async (t) => {
-  const { stream, sockets } = rig(t, { credentials: CREDENTIALS });
+  const { stream, sockets } = rig(t, { signer: SIGNER });
   const [a, b, user] = [stream.openBook(A), stream.openBook(B), stream.openUser()];
   for (const ready of [a.ready(), b.ready(), user.ready()]) ready.catch(() => {});
   sockets[0].open();
@@ -290,7 +292,7 @@ test('a connection that cannot be opened asks over HTTP why, and gives up when n
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   for (const refused of [401, 403]) {
     status = 503;
-    const { stream, sockets } = rig(t, { baseUrl, credentials: CREDENTIALS });
+    const { stream, sockets } = rig(t, { baseUrl, signer: SIGNER });
     const user = stream.openUser();
     sockets[0].lose();
     while (sockets.length === 1) await new Promise((resolve) => setTimeout(resolve, 1));

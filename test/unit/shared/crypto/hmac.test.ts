@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { RequestSigner } from '../../../../shared/client/request.ts';
+import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import {
   AUTH_HEADER,
   EMPTY_BODY_SHA256,

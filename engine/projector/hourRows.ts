@@ -1,0 +1,56 @@
+/**
+ * Rows by the hour of what changes, thinned as they grow old: windows of a week are read by the hour, those of a year
+ * by the day, for which the first row of each day is enough. A day more is kept than is read.
+ * Owner: the projector thread.
+ *
+ * Invariant:
+ *   HOURROWS-1  When a key gets its first row of a day, it has of each day that is no longer kept by the hour only the
+ *               first row, and none of days that are no longer kept: however its rows were divided into batches.
+ */
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import { bucketOf, DAY_MS } from '../../shared/tables/buckets.ts';
+import type { NewRowOf, Table } from '../../shared/tables/table.ts';
+import { RowInserter } from './rowInserter.ts';
+
+const HOURS_KEPT_MS = 8 * DAY_MS;
+const DAYS_KEPT_MS = 366 * DAY_MS;
+
+type Key<K> = readonly K[];
+
+/** The columns `K` and hour_ms are the primary key. */
+export class HourRows<T extends Table, K extends keyof NewRowOf<T> & string> {
+  readonly #key: Key<K>;
+  readonly #insert: RowInserter<T>;
+  readonly #thin: Database.Statement<unknown[]>;
+  /** The earliest hour of the rows that wait in `#insert`. */
+  #waitingFromMs = Number.POSITIVE_INFINITY;
+
+  constructor(db: Database.Database, table: T, key: Key<K>) {
+    const { name } = table;
+    this.#key = key;
+    this.#insert = new RowInserter(db, table);
+    const isSame = key.map((column) => `earlier.${column} = old.${column}`).join(' AND ');
+    this.#thin = db.prepare(`
+      DELETE FROM ${name} AS old WHERE ${key.map((column) => `${column} = ?`).join(' AND ')} AND hour_ms < ?
+        AND (hour_ms < ? OR EXISTS (SELECT 1 FROM ${name} AS earlier WHERE ${isSame}
+          AND earlier.hour_ms < old.hour_ms AND earlier.hour_ms >= old.hour_ms - old.hour_ms % ${DAY_MS}))`);
+  }
+
+  /** @param changedMs of the change before, 0 of the first */
+  add(row: NewRowOf<T> & { readonly hour_ms: number }, changedMs: number): void {
+    assert(changedMs < row.hour_ms, 'hour rows: one for each hour');
+    this.#insert.add(row);
+    this.#waitingFromMs = Math.min(this.#waitingFromMs, row.hour_ms);
+    const day = bucketOf(row.hour_ms, DAY_MS);
+    if (changedMs === 0 || changedMs >= day) return;
+    const endMs = day - HOURS_KEPT_MS;
+    if (this.#waitingFromMs < endMs) this.flush();
+    this.#thin.run(...this.#key.map((column) => row[column]), endMs, day - DAYS_KEPT_MS);
+  }
+
+  flush(): void {
+    this.#insert.flush();
+    this.#waitingFromMs = Number.POSITIVE_INFINITY;
+  }
+}

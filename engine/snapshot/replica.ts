@@ -1,0 +1,45 @@
+/** Engines that only replay: their balances are their own, they journal nothing and check no signature. */
+import { unreachable } from '../../shared/base/assert.ts';
+import { OrderHasher } from '../../shared/crypto/eip712.ts';
+import { Balances, createBalances } from '../../shared/wire/balances.ts';
+import { SnapshotError } from '../base/snapshotIo.ts';
+import { Engine } from '../core/engine.ts';
+import type { JournalHead } from '../journal/row.ts';
+import type { ShardKey } from '../journal/shardKey.ts';
+import { listSnapshots, loadSnapshot, type SnapshotFile } from './snapshot.ts';
+
+export type Replica = { readonly engine: Engine; readonly head: JournalHead };
+
+/** Where the snapshots of a shard are, and what they were sealed with. */
+type SnapshotsOfShard = { readonly directory: string; readonly shard: number; readonly key: ShardKey };
+
+export function makeReplica(): Engine {
+  return new Engine({
+    balances: new Balances(createBalances()),
+    collateralCheck: true,
+    hasher: new OrderHasher(),
+    verifier: { name: 'noble', verify: () => unreachable('replica: signatures were checked when they came') },
+    journal: { append: () => unreachable('replica: a replay journals nothing') },
+  });
+}
+
+/** Fills a replica from a snapshot. @returns the head from which the journal continues. */
+export function restore(snapshot: SnapshotFile, { shard, key }: SnapshotsOfShard, engine: Engine): JournalHead {
+  const { head, nowMs } = loadSnapshot(snapshot, shard, engine.state, key);
+  engine.resumeAt(head.sequence, nowMs);
+  return head;
+}
+
+/** The state of the oldest snapshot that a trimmed journal continues; null when none can be used. */
+export function oldestState(shard: SnapshotsOfShard, firstSequence: number): Replica | null {
+  for (const snapshot of listSnapshots(shard.directory, shard.shard).reverse()) {
+    if (snapshot.sequence < firstSequence - 1) continue;
+    const engine = makeReplica();
+    try {
+      return { engine, head: restore(snapshot, shard, engine) };
+    } catch (error) {
+      if (!(error instanceof SnapshotError)) throw error;
+    }
+  }
+  return null;
+}

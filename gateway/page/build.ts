@@ -1,0 +1,142 @@
+/**
+ * Makes the files of the page from `gateway/web/`: the entry file of a thread that ends with it, so that neither
+ * stripping types (shared/base/stripTypes.ts says why) nor compressing takes time of the gateway thread.
+ *
+ * There is no bundler: each module is a file that the browser loads by itself. Its name has the hash of its content, so
+ * it may be kept for ever; which name belongs to which module is in the import map of the document. Modules import each
+ * other by names of that map, so the hash of one does not depend on those that it imports.
+ */
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parentPort } from 'node:worker_threads';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { init, parse } from 'es-module-lexer';
+import type { BuiltPage, PageFile } from './files.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ENTRY = 'gateway/web/main.ts';
+const DOCUMENT = 'gateway/web/index.html';
+const STYLES = ['gateway/web/style.css', 'node_modules/uplot/dist/uPlot.min.css'];
+const ICON = 'gateway/web/icon.svg';
+
+/** The names by which modules import packages, and the files that browsers load for them. */
+const LIBRARIES: Readonly<Record<string, string>> = {
+  htm: 'node_modules/htm/dist/htm.module.js',
+  'htm/preact': 'node_modules/htm/preact/index.module.js',
+  preact: 'node_modules/preact/dist/preact.mjs',
+  'preact/hooks': 'node_modules/preact/hooks/dist/hooks.mjs',
+  uplot: 'node_modules/uplot/dist/uPlot.iife.min.js',
+};
+/** uPlot has no minified module: its script declares this variable. */
+const SCRIPT_EXPORTS: Readonly<Record<string, string>> = { uplot: '\nexport default uPlot;\n' };
+
+const HASH_LENGTH = 10;
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+const SCRIPT = 'text/javascript; charset=utf-8';
+const KEPT = 'public, max-age=31536000, immutable';
+
+type Module = {
+  /** The name by which modules import it: a path from the root of the project, or a library. */
+  readonly name: string;
+  readonly text: string;
+  /** Modules that are needed before it can run; those that it imports later are not among them. */
+  readonly needs: readonly string[];
+  readonly laterNeeds: readonly string[];
+};
+
+function build(): BuiltPage {
+  const modules = new Map<string, Module>();
+  const atOnce = walk(ENTRY, modules);
+  const files: PageFile[] = [];
+  const add = (name: string, extension: string, contentType: string, text: string): string => {
+    const stem = basename(name).replace(/\.[^.]+$/, '');
+    const path = `${stem}.${hash('sha256', text).slice(0, HASH_LENGTH)}.${extension}`;
+    files.push(fileOf(path, contentType, KEPT, text));
+    return `/assets/${path}`;
+  };
+  const imports: Record<string, string> = {};
+  for (const { name, text } of modules.values()) imports[name] = add(name, 'js', SCRIPT, text);
+  const styles = STYLES.map((path) => add(path, 'css', 'text/css; charset=utf-8', source(path)));
+  const icon = add(ICON, 'svg', 'image/svg+xml', source(ICON));
+  const map = JSON.stringify({ imports });
+  const head = [
+    `<link rel="icon" href="${icon}" type="image/svg+xml">`,
+    ...styles.map((href) => `<link rel="stylesheet" href="${href}">`),
+    `<script type="importmap">${map}</script>`,
+    ...atOnce.map((name) => `<link rel="modulepreload" href="${imports[name]}">`),
+    `<script type="module" src="${imports[ENTRY]}"></script>`,
+  ];
+  const html = source(DOCUMENT).replace('<!-- files -->', head.join('\n'));
+  const policy = [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${hash('sha256', map, 'base64')}'`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+  return { document: fileOf('', 'text/html; charset=utf-8', 'no-cache', html, policy), files };
+}
+
+/** @returns the names of the modules that are needed before the first one can run */
+function walk(entry: string, modules: Map<string, Module>): string[] {
+  const atOnce = new Set([entry]);
+  for (const name of atOnce) for (const needed of visit(name, modules).needs) atOnce.add(needed);
+  const later = new Set([...modules.values()].flatMap(({ laterNeeds }) => laterNeeds));
+  for (const name of later) for (const needed of visit(name, modules).needs) later.add(needed);
+  return [...atOnce];
+}
+
+function visit(name: string, modules: Map<string, Module>): Module {
+  let module = modules.get(name);
+  if (module === undefined) {
+    module = read(name);
+    modules.set(name, module);
+  }
+  return module;
+}
+
+/** Imports are written as names of the import map. */
+function read(name: string): Module {
+  const path = LIBRARIES[name] ?? name;
+  const raw = source(path).replace(/\n\/\/# sourceMappingURL=.*/, '');
+  const code = (path.endsWith('.ts') ? stripTypeScriptTypes(raw) : raw) + (SCRIPT_EXPORTS[name] ?? '');
+  const needs: string[] = [];
+  const laterNeeds: string[] = [];
+  let text = '';
+  let end = 0;
+  for (const found of parse(code)[0]) {
+    if (found.type === 'import-meta' || found.specifier === undefined) continue;
+    const needed = resolve(found.specifier, path);
+    const isLater = found.type === 'dynamic';
+    (isLater ? laterNeeds : needs).push(needed);
+    // The place of a dynamic import has its quotes.
+    text += code.slice(end, found.start) + (isLater ? `'${needed}'` : needed);
+    end = found.end;
+  }
+  return { name, text: text + code.slice(end), needs, laterNeeds };
+}
+
+function resolve(specifier: string, importer: string): string {
+  if (specifier.startsWith('.')) return relative(ROOT, join(ROOT, dirname(importer), specifier));
+  if (specifier in LIBRARIES) return specifier;
+  throw new Error(`page: ${importer} imports ${specifier}, which browsers have no file for`);
+}
+
+function source(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+function fileOf(path: string, contentType: string, cacheControl: string, text: string, policy = ''): PageFile {
+  const plain = Buffer.from(text);
+  const brotli = brotliCompressSync(plain, BROTLI);
+  return { path, contentType, cacheControl, policy, plain, gzip: gzipSync(plain), brotli };
+}
+
+await init;
+parentPort!.postMessage(build());

@@ -1,0 +1,57 @@
+/**
+ * The files of the page, made by a thread (build.ts) when the first of them is requested: a server that no browser
+ * visits does not pay for them.
+ * Owner: the gateway thread.
+ */
+import { Worker } from 'node:worker_threads';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+
+/** Each encoding of the content is there. */
+export type PageFile = {
+  /** Below `/assets/`; empty for the document. */
+  readonly path: string;
+  readonly contentType: string;
+  readonly cacheControl: string;
+  /** The Content-Security-Policy of a document; files that are no documents need none of their own. */
+  readonly policy: string;
+  readonly plain: Uint8Array;
+  readonly gzip: Uint8Array;
+  readonly brotli: Uint8Array;
+};
+
+/** The message of the thread. */
+export type BuiltPage = { readonly document: PageFile; readonly files: readonly PageFile[] };
+
+type Page = { readonly document: PageFile; readonly byPath: ReadonlyMap<string, PageFile> };
+
+export class PageFiles {
+  #page: Promise<Page> | null = null;
+
+  async document(): Promise<PageFile> {
+    return (await this.#built()).document;
+  }
+
+  /** Undefined when there is no such file. */
+  async file(path: string): Promise<PageFile | undefined> {
+    return (await this.#built()).byPath.get(path);
+  }
+
+  /** A build that failed is tried again by the next request. */
+  #built(): Promise<Page> {
+    this.#page ??= build().catch((error: unknown) => {
+      this.#page = null;
+      throw error;
+    });
+    return this.#page;
+  }
+}
+
+async function build(): Promise<Page> {
+  const worker = new Worker(new URL('./build.ts', import.meta.url), { execArgv: [...STRIPPED_BEFORE] });
+  const { document, files } = await new Promise<BuiltPage>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('the thread that makes the page ended early')));
+  });
+  return { document, byPath: new Map(files.map((file) => [file.path, file])) };
+}

@@ -1,0 +1,204 @@
+/**
+ * The notifications of an account that follow from the journals (RULES.md 14.60): its orders that ended, the markets
+ * that were decided while it held their tokens, its deposits and withdrawals. Nothing is stored for them: the newest of
+ * each kind are found inside an index, and merged. Runs in a thread of the query pool.
+ *
+ * Order of the list: newest first, those of one millisecond by id. An id is that of the order, market or movement.
+ */
+import type Database from 'better-sqlite3';
+import { CLOSE_REASON, ORDER_STATUS } from '../../shared/base/codes.ts';
+import { shardOfId, shardSequenceOfMovement } from '../../shared/base/ids.ts';
+import { CURSORS } from '../../shared/tables/cursors.ts';
+import { FUND_MOVEMENTS, PAID_IN_OR_OUT } from '../../shared/tables/fundMovements.ts';
+import { MARKETS } from '../../shared/tables/markets.ts';
+import { CANCELLED_UNASKED, CLOSED, ORDERS } from '../../shared/tables/orders.ts';
+import { MARKET_STATS } from '../../shared/tables/statsMarkets.ts';
+import { type SelectedBy, select } from '../../shared/tables/table.ts';
+
+/** Where a list goes on: after the notification with this time and id. */
+export type NotificationPlace = { readonly createdMs: number; readonly id: Uint8Array };
+
+type Found = NotificationPlace & {
+  /** The record of the journal that it follows from. */
+  readonly shard: number;
+  readonly shardSequence: number;
+};
+export type EndedOrder = Found & { readonly kind: 'order'; readonly order: OrderRow };
+export type DecidedMarket = Found & {
+  readonly kind: 'market';
+  readonly market: number;
+  /** MARKET_STATUS. */
+  readonly status: number;
+  readonly payoutYesPpm: number;
+};
+export type FundsMoved = Found & { readonly kind: 'funds'; readonly usdcMicro: number };
+export type Occurrence = EndedOrder | DecidedMarket | FundsMoved;
+
+/** Those that are read: everything in the records up to these, by shard, and everything older than `fromMs`. */
+type ReadThrough = { readonly fromMs: number; readonly through: readonly number[] };
+
+export type NotificationsTask = {
+  readonly account: number;
+  /** Null: from the newest on. */
+  readonly after: NotificationPlace | null;
+  readonly limit: number;
+  /** Null: nothing has been read. */
+  readonly read: ReadThrough | null;
+  /** Unread ones are counted up to here. */
+  readonly mostUnread: number;
+};
+export type FoundNotifications = {
+  readonly rows: readonly Occurrence[];
+  readonly unread: number;
+  /** The last record of each shard that this answer is about. */
+  readonly heads: readonly number[];
+};
+
+const ORDER = select(
+  ORDERS,
+  'id',
+  'market',
+  'shard',
+  'side',
+  'outcome',
+  'limit_ticks',
+  'lots',
+  'remaining_lots',
+  'filled_notional_micro',
+  'reason',
+  'shard_sequence',
+  'updated_ms',
+);
+const UNITS = select(MARKETS, 'ticks_per_unit');
+export type OrderRow = SelectedBy<typeof ORDER> & SelectedBy<typeof UNITS>;
+const MARKET_ID = select(MARKETS, 'uuid');
+const DECISION = select(MARKET_STATS, 'market', 'shard', 'status', 'payout_yes_ppm', 'resolved_ms', 'decided_sequence');
+type MarketRow = SelectedBy<typeof DECISION> & SelectedBy<typeof MARKET_ID>;
+const MOVEMENT = select(FUND_MOVEMENTS, 'id', 'usdc_micro', 'moved_ms');
+type MovementRow = SelectedBy<typeof MOVEMENT>;
+const HEAD = select(CURSORS, 'shard', 'sequence');
+
+type Bounds = {
+  readonly account: number;
+  readonly beforeMs: number;
+  readonly beforeId: Uint8Array;
+  readonly fromMs: number;
+  readonly limit: number;
+};
+
+/** The conditions of the three walks over orders: each is a range of an index. */
+const ENDED = [
+  `${CLOSED} AND account = @account AND orders.status = ${ORDER_STATUS.FILLED}`,
+  `${CLOSED} AND account = @account AND orders.status = ${ORDER_STATUS.EXPIRED}`,
+  `${CANCELLED_UNASKED} AND account = @account`,
+];
+const BEFORE = '(updated_ms, orders.id) < (@beforeMs, @beforeId) AND updated_ms >= @fromMs';
+/** An account holds tokens of few markets beside the number there are, so its positions are walked. */
+const HELD = `
+  SELECT ${DECISION.sql}, ${MARKET_ID.sql} FROM positions
+  CROSS JOIN market_stats USING (market) CROSS JOIN markets USING (market)
+  WHERE account = @account AND decided_sequence > 0 AND (quantity_atomic <> 0 OR is_paid = 1)
+    AND (resolved_ms, uuid) < (@beforeMs, @beforeId) AND resolved_ms >= @fromMs`;
+/** Read ones among which unread ones are looked for. */
+const MOST_PASSED = 1000;
+/** Times have 48 bits. */
+const START: NotificationPlace = { createdMs: 2 ** 48 - 1, id: new Uint8Array(16).fill(0xff) };
+
+export class NotificationQueries {
+  readonly #orders: readonly Database.Statement<[Bounds], OrderRow>[];
+  readonly #markets: Database.Statement<[Bounds], MarketRow>;
+  readonly #movements: Database.Statement<[Bounds], MovementRow>;
+  readonly #order: Database.Statement<[{ account: number; id: Uint8Array }], OrderRow>;
+  readonly #market: Database.Statement<[{ account: number; id: Uint8Array }], MarketRow>;
+  readonly #movement: Database.Statement<[{ account: number; id: Uint8Array }], MovementRow>;
+  readonly #heads: Database.Statement<[], SelectedBy<typeof HEAD>>;
+  readonly #readPage: (task: NotificationsTask) => FoundNotifications;
+
+  constructor(db: Database.Database) {
+    const orders = `SELECT ${ORDER.sql}, ${UNITS.sql} FROM orders CROSS JOIN markets USING (market)`;
+    this.#orders = ENDED.map((walk) =>
+      db.prepare(`${orders} WHERE ${walk} AND ${BEFORE} ORDER BY updated_ms DESC, orders.id DESC LIMIT @limit`),
+    );
+    this.#markets = db.prepare(`
+      ${HELD} GROUP BY positions.market ORDER BY resolved_ms DESC, uuid DESC LIMIT @limit`);
+    // The ids of an account's movements are in the order of time.
+    const movements = `SELECT ${MOVEMENT.sql} FROM fund_movements WHERE ${PAID_IN_OR_OUT} AND account = @account`;
+    this.#movements = db.prepare(`
+      ${movements} AND (moved_ms, id) < (@beforeMs, @beforeId) AND moved_ms >= @fromMs
+      ORDER BY moved_ms DESC, id DESC LIMIT @limit`);
+    this.#order = db.prepare(`${orders} WHERE orders.id = @id AND account = @account`);
+    this.#market = db.prepare(`
+      SELECT ${DECISION.sql}, ${MARKET_ID.sql} FROM markets
+      CROSS JOIN market_stats USING (market) CROSS JOIN positions USING (market)
+      WHERE uuid = @id AND account = @account AND decided_sequence > 0 AND (quantity_atomic <> 0 OR is_paid = 1)`);
+    this.#movement = db.prepare(`${movements} AND id = @id`);
+    this.#heads = db.prepare(`SELECT ${HEAD.sql} FROM cursors ORDER BY shard`);
+    // One transaction, so that the rows, what is unread and the heads are of the same moment.
+    this.#readPage = db.transaction((task: NotificationsTask) => this.#page(task));
+  }
+
+  page(task: NotificationsTask): FoundNotifications {
+    return this.#readPage(task);
+  }
+
+  /** Null if the account has no notification with this id; whether another has one stays unknown to it. */
+  one(account: number, id: Uint8Array): Occurrence | null {
+    const key = { account, id };
+    const order = this.#order.get(key);
+    if (order !== undefined) return isNotified(order) ? ofOrder(order) : null;
+    const market = this.#market.get(key);
+    if (market !== undefined) return ofMarket(market);
+    const movement = this.#movement.get(key);
+    return movement === undefined ? null : ofMovement(movement);
+  }
+
+  #page({ account, after, limit, read, mostUnread }: NotificationsTask): FoundNotifications {
+    const { createdMs: beforeMs, id: beforeId } = after ?? START;
+    const rows = [...this.#walks({ account, beforeMs, beforeId, fromMs: 0, limit })];
+    rows.sort(newestFirst);
+    const heads: number[] = [];
+    for (const { shard, sequence } of this.#heads.iterate()) heads[shard] = sequence;
+    return { rows: rows.slice(0, limit), unread: this.#countUnread(account, read, mostUnread), heads };
+  }
+
+  #countUnread(account: number, read: ReadThrough | null, most: number): number {
+    const bounds = { account, beforeMs: START.createdMs, beforeId: START.id, fromMs: read?.fromMs ?? 0 };
+    let unread = 0;
+    // Each walk has what is unread first: only records that were under way at the time are among those that were read.
+    for (const { shard, shardSequence } of this.#walks({ ...bounds, limit: most + MOST_PASSED })) {
+      if (unread === most) break;
+      if (read === null || shardSequence > (read.through[shard] ?? 0)) unread++;
+    }
+    return unread;
+  }
+
+  *#walks(bounds: Bounds): Generator<Occurrence, void> {
+    for (const walk of this.#orders) for (const row of walk.iterate(bounds)) yield ofOrder(row);
+    for (const row of this.#markets.iterate(bounds)) yield ofMarket(row);
+    for (const row of this.#movements.iterate(bounds)) yield ofMovement(row);
+  }
+}
+
+/** Newest first. */
+export function newestFirst(a: NotificationPlace, b: NotificationPlace): number {
+  return b.createdMs - a.createdMs || Buffer.compare(b.id, a.id);
+}
+
+function isNotified({ reason }: OrderRow): boolean {
+  return reason !== null && reason !== CLOSE_REASON.USER;
+}
+
+function ofOrder(order: OrderRow): EndedOrder {
+  const { id, shard, shard_sequence: shardSequence, updated_ms: createdMs } = order;
+  return { kind: 'order', id, createdMs, shard, shardSequence, order };
+}
+
+function ofMarket(row: MarketRow): DecidedMarket {
+  const { market, shard, status, payout_yes_ppm: payoutYesPpm } = row;
+  const { uuid: id, resolved_ms: createdMs, decided_sequence: shardSequence } = row;
+  return { kind: 'market', id, createdMs, shard, shardSequence, market, status, payoutYesPpm };
+}
+
+function ofMovement({ id, usdc_micro: usdcMicro, moved_ms: createdMs }: MovementRow): FundsMoved {
+  return { kind: 'funds', id, createdMs, shard: shardOfId(id), shardSequence: shardSequenceOfMovement(id), usdcMicro };
+}

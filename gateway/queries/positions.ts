@@ -1,0 +1,108 @@
+/**
+ * The SQL of the positions of an account, a slice at a time, and their rows as clients see them (RULES.md 14.20). Runs
+ * in a thread of the query pool, which also writes the texts: the gateway thread takes them as they are.
+ */
+import type Database from 'better-sqlite3';
+import { bytesToUuid } from '../../shared/base/hex.ts';
+import { decimal6, price8HalfUp } from '../../shared/base/units.ts';
+import { MARKETS } from '../../shared/tables/markets.ts';
+import { COST_BASIS, POSITIONS } from '../../shared/tables/positions.ts';
+import { type RowOf, select } from '../../shared/tables/table.ts';
+import { type PositionMask, positionId } from './positionIds.ts';
+
+/** A position of an account: positions are in the order of markets, Yes before No. */
+export type PositionKey = readonly [market: number, outcome: number];
+
+export type PositionsTask = {
+  readonly account: number;
+  /** All markets: null. */
+  readonly market: number | null;
+  /** The slice starts behind this position, which need not exist. */
+  readonly after: PositionKey;
+  readonly limit: number;
+  /** By outcome. */
+  readonly masks: readonly PositionMask[];
+  /** The markets that the account has marked as claimed. */
+  readonly marked: ReadonlySet<number>;
+};
+
+export type PositionsSlice = {
+  /** JSON, one text a position. */
+  readonly texts: readonly string[];
+  /** Null if no position follows. */
+  readonly next: PositionKey | null;
+};
+
+/** Before the first market. */
+export const FIRST_POSITION: PositionKey = [-1, 0];
+
+const KNOWN = BigInt(COST_BASIS.KNOWN);
+const RECOVERED = BigInt(COST_BASIS.RECOVERED);
+
+const SHOWN = select(
+  POSITIONS,
+  'market',
+  'outcome',
+  'quantity_atomic',
+  'entry_atto',
+  'realized_micro',
+  'is_paid',
+  'cost_basis',
+);
+const UUID = select(MARKETS, 'uuid');
+/** As `safeIntegers` reads it. */
+type PositionRow = Pick<
+  Record<keyof RowOf<typeof POSITIONS>, bigint>,
+  'market' | 'outcome' | 'quantity_atomic' | 'entry_atto' | 'realized_micro' | 'is_paid' | 'cost_basis'
+> & { readonly uuid: Uint8Array };
+
+const SELECT = `SELECT ${SHOWN.sql}, ${UUID.sql} FROM positions JOIN markets USING (market) WHERE account = ?`;
+const PAGE = '(market, outcome) > (?, ?) ORDER BY market, outcome LIMIT ?';
+
+export class PositionQueries {
+  readonly #ofAccount: Database.Statement<[number, number, number, number], PositionRow>;
+  readonly #ofMarket: Database.Statement<[number, number, number, number, number], PositionRow>;
+  readonly #any: Database.Statement<[number, number], 1>;
+
+  constructor(db: Database.Database) {
+    this.#ofAccount = db.prepare<[number, number, number, number], PositionRow>(`${SELECT} AND ${PAGE}`).safeIntegers();
+    this.#ofMarket = db
+      .prepare<[number, number, number, number, number], PositionRow>(`${SELECT} AND market = ? AND ${PAGE}`)
+      .safeIntegers();
+    this.#any = db.prepare<[number, number], 1>('SELECT 1 FROM positions WHERE account = ? AND market = ?').pluck();
+  }
+
+  slice({ account, market, after, limit, masks, marked }: PositionsTask): PositionsSlice {
+    const rows =
+      market === null
+        ? this.#ofAccount.all(account, ...after, limit)
+        : this.#ofMarket.all(account, market, ...after, limit);
+    const last = rows.length === limit ? rows.at(-1)! : null;
+    return {
+      texts: rows.map((row) => positionText(row, masks[Number(row.outcome)]!, marked.has(Number(row.market)))),
+      next: last === null ? null : [Number(last.market), Number(last.outcome)],
+    };
+  }
+
+  /** True if the account has, or had, tokens of the market. */
+  has(account: number, market: number): boolean {
+    return this.#any.get(account, market) !== undefined;
+  }
+}
+
+/** RULES.md 10.18: what tokens of an unknown cost were entered at is not known, nor what the last of them were. */
+function hasEntry({ cost_basis, quantity_atomic }: PositionRow): boolean {
+  return cost_basis === KNOWN || (cost_basis === RECOVERED && quantity_atomic !== 0n);
+}
+
+function positionText(row: PositionRow, mask: PositionMask, isMarked: boolean): string {
+  return JSON.stringify({
+    id: positionId(row.uuid, mask),
+    market_id: bytesToUuid(row.uuid),
+    outcome_index: Number(row.outcome),
+    quantity: String(row.quantity_atomic),
+    average_entry_price: hasEntry(row) ? price8HalfUp(row.entry_atto) : null,
+    realized_pnl: row.cost_basis === KNOWN ? decimal6(row.realized_micro) : null,
+    claimed: isMarked || row.is_paid === 1n,
+  });
+}

@@ -1,0 +1,73 @@
+/** The movements of an account's funds, page by page (RULES.md 14.41). */
+import {
+  type AccountMovement,
+  type AccountMovementType,
+  FUND_MOVEMENTS,
+  FUND_MOVEMENTS_QUERY,
+} from '../../../shared/api/ledger.ts';
+import { FUND_MOVEMENT } from '../../../shared/base/codes.ts';
+import { okPage, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { StoredMovement } from '../../queries/fundMovements.ts';
+import type { QueryPool } from '../../queries/pool.ts';
+import type { Movements } from '../../store/movements.ts';
+
+type FundMovementDeps = {
+  readonly queries: Pick<QueryPool, 'ofAccount'>;
+  readonly movements: Pick<Movements, 'byHash'>;
+};
+
+const LIST = {
+  method: 'GET',
+  path: '/v1/user/fund-movements',
+  summary: 'Deposits, withdrawals, splits, merges and payouts of the account, newest first.',
+  access: 'authenticated',
+  limit: 'unlisted',
+  query: FUND_MOVEMENTS_QUERY,
+  answers: { 200: FUND_MOVEMENTS },
+} as const satisfies RouteSpec;
+
+const TYPES: Readonly<Record<number, AccountMovementType>> = {
+  [FUND_MOVEMENT.DEPOSIT]: 'deposit',
+  [FUND_MOVEMENT.WITHDRAWAL]: 'withdrawal',
+  [FUND_MOVEMENT.SPLIT]: 'split',
+  [FUND_MOVEMENT.MERGE]: 'merge',
+  [FUND_MOVEMENT.CLAIM]: 'claim',
+  [FUND_MOVEMENT.SETTLEMENT]: 'claim',
+  [FUND_MOVEMENT.REFUND]: 'claim',
+};
+/** Their type says that the account has less USDC afterwards. */
+const OUTGOING: readonly number[] = [FUND_MOVEMENT.WITHDRAWAL, FUND_MOVEMENT.SPLIT];
+
+export function fundMovementRoutes(deps: FundMovementDeps): Route[] {
+  return [route(LIST, (call) => list(call, deps))];
+}
+
+async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovementDeps): Promise<void> {
+  const { limit, offset } = call.query;
+  const account = call.principal.accountIndex;
+  const result = await queries.ofAccount(account, 'fundMovements', { account, limit, offset });
+  if (!result.ok) {
+    refuse(call, { row: result.row });
+    return;
+  }
+  const { rows, total, isFloor } = result.value;
+  const rest = { total, limit, offset, ...(isFloor ? { count_is_estimate: true } : {}) };
+  okPage(call, 'movements', shown(rows, movements), rest);
+}
+
+/** Each is looked up when its row is written. */
+function* shown(rows: readonly StoredMovement[], movements: Pick<Movements, 'byHash'>): Generator<AccountMovement> {
+  for (const { id, kind, usdcMicro, referenceHash, entryHash, movedMs } of rows) {
+    const requested = referenceHash === null ? undefined : movements.byHash(referenceHash);
+    yield {
+      id: requested?.id ?? id,
+      type: TYPES[kind]!,
+      amount_usdc_micro: String(OUTGOING.includes(kind) ? -usdcMicro : usdcMicro),
+      reference: requested?.reference ?? entryHash,
+      status: 'completed',
+      created_at: new Date(movedMs).toISOString(),
+    };
+  }
+}

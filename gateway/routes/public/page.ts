@@ -1,0 +1,60 @@
+/** The page: one document for every path that it shows, and the files it loads (gateway/page/). */
+import { ERRORS } from '../../../shared/base/errors.ts';
+import type { Call } from '../../http/call.ts';
+import { okFile, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { PageFiles } from '../../page/files.ts';
+
+const FILE = { method: 'GET', access: 'public', limit: 'page', probe: true } as const;
+const HTML = { answers: { 200: { type: 'string' } }, contentType: 'text/html' } as const;
+
+const SHOW_PAGE = { ...FILE, ...HTML, path: '/', summary: 'The page for people.' } as const satisfies RouteSpec;
+
+const SHOW_EVENT_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/events/:slug',
+  hasEncodedParams: true,
+  summary: 'The page, showing an event.',
+} as const satisfies RouteSpec;
+
+const SHOW_MARKET_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/markets/:id',
+  summary: 'The page, showing a market.',
+} as const satisfies RouteSpec;
+
+const SHOW_LEADERS_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/leaders',
+  summary: 'The page, showing the leaderboard.',
+} as const satisfies RouteSpec;
+
+const LOAD_FILE = {
+  ...FILE,
+  path: '/assets/:file',
+  summary: 'A file of the page; its name changes with its content.',
+  answers: { 200: { type: 'string' } },
+  contentType: 'text/javascript',
+  errors: ['PATH_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
+export function pageRoutes(files: PageFiles): Route[] {
+  const showPage = async (call: Call): Promise<void> => okFile(call, await files.document(), call.acceptEncoding);
+  return [
+    route(SHOW_PAGE, showPage),
+    route(SHOW_EVENT_PAGE, showPage),
+    route(SHOW_MARKET_PAGE, showPage),
+    route(SHOW_LEADERS_PAGE, showPage),
+    route(LOAD_FILE, (call) => loadFile(call, files)),
+  ];
+}
+
+async function loadFile(call: CallOf<typeof LOAD_FILE>, files: PageFiles): Promise<void> {
+  const file = await files.file(call.params.file);
+  if (file === undefined) refuse(call, { row: ERRORS.PATH_NOT_FOUND });
+  else okFile(call, file, call.acceptEncoding);
+}

@@ -1,0 +1,31 @@
+/** Says whether the shown book is the exchange's: its sequence while it is, and the cause while it is not. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { clockTime } from './format.ts';
+import type { LiveBook } from './live.ts';
+
+const CAUSES = {
+  connection: 'The connection was lost.',
+  gap: 'Changes are missing.',
+  checksum: 'The book differs from that of the exchange.',
+  behind: 'The book is behind.',
+  unsubscribed: 'The exchange ended the subscription.',
+} as const;
+
+export function BookStatus({ book, status }: { readonly book: LiveBook; readonly status: string }): VNode {
+  const isOpen = status === 'active';
+  return html`<p class="status" data-state=${book.state}>
+    <span class="dot" aria-hidden="true"></span>
+    <strong>${nameOf(book)}</strong>
+    ${book.sequence !== null && html`<span class="quiet">sequence ${book.sequence}, verified</span>`}
+    ${book.changedMs > 0 && html`<span class="quiet">changed ${clockTime(book.changedMs)}</span>`}
+    ${!isOpen && html`<span class="tag">market ${status}</span>`}
+  </p>`;
+}
+
+function nameOf({ state, cause }: LiveBook): string {
+  if (state === 'live') return 'Live';
+  if (state === 'starting') return 'Connecting …';
+  if (state === 'closed') return 'Not available';
+  return `Out of date. ${cause === null ? '' : CAUSES[cause]} Reconnecting …`;
+}

@@ -1,0 +1,43 @@
+/**
+ * Numbers as people read them. Amounts arrive as integers in text and are divided exactly; what is left out on the
+ * screen is in the title of the element.
+ */
+import { tryParsePriceTicks } from '../../shared/base/units.ts';
+
+const FINEST = 10_000;
+const ATOMIC_PER_UNIT = 1_000_000n;
+const GROUPED = new Intl.NumberFormat('en-US');
+const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** "0.555" is "55.5¢". */
+export function cents(price: string): string {
+  const ticks = tryParsePriceTicks(price, FINEST);
+  return ticks < 0 ? price : `${ticks / 100}¢`;
+}
+
+/** "12500000" is "12.50": tokens or USDC, rounded towards zero. */
+export function units(atomic: string | bigint): string {
+  const value = BigInt(atomic);
+  const hundredths = (value % ATOMIC_PER_UNIT) / 10_000n;
+  return `${GROUPED.format(value / ATOMIC_PER_UNIT)}.${String(hundredths).padStart(2, '0')}`;
+}
+
+/** For sums of which the size matters: "1.2M". */
+export function short(value: number): string {
+  return SHORT.format(value);
+}
+
+export function percent(fraction: number): string {
+  return `${Math.round(fraction * 100)}%`;
+}
+
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+export function dateTime(time: string): string {
+  return DAY.format(new Date(time));
+}
+
+export function clockTime(timeMs: number): string {
+  return CLOCK.format(timeMs);
+}

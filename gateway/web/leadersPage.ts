@@ -1,0 +1,101 @@
+/** The leaderboard, the volume of the exchange, and the latest trades. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { get, useLoaded } from './api.ts';
+import { dateTime, percent, short } from './format.ts';
+import { Link } from './router.ts';
+
+type Trader = { handle: string; pnl_usdc: number; roi: number; trade_count: number };
+type Leaderboard = { readonly traders: readonly Trader[] };
+type Pulse = {
+  total_volume_24h: number;
+  active_traders_24h: number;
+  traders_online_24h: number;
+  active_markets: number;
+};
+type RecentFill = {
+  market_id: string;
+  market_title: string;
+  outcome: string;
+  side: 'BUY' | 'SELL';
+  size_usd: string;
+  price_cents: string;
+  user_handle: string;
+  filled_at: string;
+};
+
+const WINDOWS: readonly (readonly [string, string])[] = [
+  ['24h', '24 hours'],
+  ['7d', '7 days'],
+  ['30d', '30 days'],
+  ['all', 'All'],
+];
+
+export function LeadersPage(): VNode {
+  const [period, setPeriod] = useState('7d');
+  const path = `/v1/leaderboards/traders?window=${period}&limit=25`;
+  const board = useLoaded<Leaderboard>(path, () => get(path), 60);
+  const pulse = useLoaded<Pulse>('pulse', () => get('/v1/markets/stats/pulse'), 30);
+  const fills = useLoaded<{ fills: RecentFill[] }>('fills', () => get('/v1/markets/fills/recent?limit=20'), 10);
+  return html`
+    <h1>Leaders</h1>
+    ${pulse.value !== null && html`<${PulseFacts} pulse=${pulse.value} />`}
+    <div class="chips" role="group" aria-label="Period">
+      ${WINDOWS.map(
+        ([name, label]) => html`<button key=${name} type="button" aria-pressed=${period === name}
+          onClick=${() => setPeriod(name)}>${label}</button>`,
+      )}
+    </div>
+    <section class="panel"><h2>Most earned</h2>
+      <${Traders} traders=${board.value?.traders} error=${board.error} /></section>
+    <section class="panel"><h2>Latest trades</h2>
+      <${Fills} fills=${fills.value?.fills} error=${fills.error} /></section>
+  `;
+}
+
+function PulseFacts({ pulse }: { readonly pulse: Pulse }): VNode {
+  const facts: readonly (readonly [string, string])[] = [
+    ['Traded in 24 hours', `$${short(pulse.total_volume_24h)}`],
+    ['Traders with a fill', short(pulse.active_traders_24h)],
+    ['Traders online', short(pulse.traders_online_24h)],
+    ['Markets that trade', short(pulse.active_markets)],
+  ];
+  return html`<dl class="facts">${facts.map(
+    ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
+}
+
+type TradersProps = { readonly traders: readonly Trader[] | undefined; readonly error: string | null };
+
+function Traders({ traders, error }: TradersProps): VNode {
+  if (traders === undefined) return html`<p role="status">${error ?? 'Loading …'}</p>`;
+  if (traders.length === 0) return html`<p class="quiet">There were no trades.</p>`;
+  return html`<table>
+    <thead><tr><th scope="col">Trader</th><th scope="col">Earned</th><th scope="col">Return</th>
+      <th scope="col">Trades</th></tr></thead>
+    <tbody>${traders.map(
+      ({ handle, pnl_usdc, roi, trade_count }, index) => html`<tr key=${index}><th scope="row">${handle}</th>
+        <td>${pnl_usdc < 0 ? '−' : '+'}$${short(Math.abs(pnl_usdc))}</td><td>${percent(roi)}</td>
+        <td>${short(trade_count)}</td></tr>`,
+    )}</tbody>
+  </table>`;
+}
+
+type FillsProps = { readonly fills: readonly RecentFill[] | undefined; readonly error: string | null };
+
+function Fills({ fills, error }: FillsProps): VNode {
+  if (fills === undefined) return html`<p role="status">${error ?? 'Loading …'}</p>`;
+  if (fills.length === 0) return html`<p class="quiet">No trades yet.</p>`;
+  return html`<table>
+    <thead><tr><th scope="col">Market</th><th scope="col">Trader</th><th scope="col">Trade</th>
+      <th scope="col">Size</th><th scope="col">Time</th></tr></thead>
+    <tbody>${fills.map(
+      (fill, index) => html`<tr key=${index}>
+        <th scope="row"><${Link} to=${`/markets/${fill.market_id}`}>${fill.market_title}</${Link}></th>
+        <td>${fill.user_handle}</td>
+        <td>${fill.side === 'BUY' ? 'bought' : 'sold'} ${fill.outcome} at ${fill.price_cents}¢</td>
+        <td>$${fill.size_usd}</td><td>${dateTime(fill.filled_at)}</td></tr>`,
+    )}</tbody>
+  </table>`;
+}

@@ -1,0 +1,87 @@
+/** The price over time, drawn by uPlot, which is loaded with the first chart. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type UPlot from 'uplot';
+import type { TradeFrame } from '../../shared/client/stream/frames.ts';
+import { get, useLoaded } from './api.ts';
+
+type History = { readonly history: readonly { timestamp: number; price: string }[] };
+type PriceChartProps = { readonly marketId: string; readonly outcome: 0 | 1; readonly trades: readonly TradeFrame[] };
+
+const INTERVALS = ['1m', '5m', '1h', '1d'] as const;
+const HEIGHT = 220;
+const SECOND_MS = 1000;
+const REFRESH_SECONDS = 30;
+
+export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNode {
+  const [interval, setInterval] = useState<string>('1h');
+  const path = `/v1/markets/${marketId}/history?interval=${interval}`;
+  const { value, error } = useLoaded<History>(path, () => get(path), REFRESH_SECONDS);
+  const points = (value?.history ?? []).map(({ timestamp, price }) => [timestamp, Number(price)] as const);
+  const last = trades.at(0);
+  const all = last === undefined ? points : [...points, [last.timestamp / SECOND_MS, yesPrice(last)] as const];
+  return html`
+    <div class="chips small" role="group" aria-label="Interval">
+      ${INTERVALS.map(
+        (name) => html`<button key=${name} type="button" aria-pressed=${interval === name}
+          onClick=${() => setInterval(name)}>${name}</button>`,
+      )}
+    </div>
+    ${
+      all.length === 0
+        ? html`<p class="quiet">${error ?? (value === null ? 'Loading …' : 'No trades yet.')}</p>`
+        : html`<${Plot} times=${all.map(([time]) => time)}
+            prices=${all.map(([, price]) => (outcome === 0 ? price : 1 - price) * 100)} />`
+    }
+  `;
+}
+
+function yesPrice({ data }: TradeFrame): number {
+  return data.outcome_index === 0 ? Number(data.price) : 1 - Number(data.price);
+}
+
+type PlotProps = { readonly times: readonly number[]; readonly prices: readonly number[] };
+
+function Plot({ times, prices }: PlotProps): VNode {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | null>(null);
+  const data: UPlot.AlignedData = [[...times], [...prices]];
+  const newest = useRef(data);
+  newest.current = data;
+  useEffect(() => {
+    let isLeft = false;
+    const resized = new ResizeObserver(([entry]) => {
+      plot.current?.setSize({ width: entry.contentRect.width, height: HEIGHT });
+    });
+    void import('uplot').then(({ default: Plotter }) => {
+      if (isLeft || place.current === null) return;
+      plot.current = new Plotter(options(place.current), newest.current, place.current);
+      resized.observe(place.current);
+    });
+    return () => {
+      isLeft = true;
+      resized.disconnect();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, []);
+  useEffect(() => plot.current?.setData(data), [times.length, times.at(-1), prices.at(-1), prices.at(0)]);
+  const label = `The last price is ${prices.at(-1)!.toFixed(1)} cents, of ${prices.length} points`;
+  return html`<div class="plot" ref=${place} role="img" aria-label=${label}></div>`;
+}
+
+/** Colours come from the style sheet, which knows of dark and light. */
+function options(place: HTMLElement): UPlot.Options {
+  const style = getComputedStyle(place);
+  const line = style.getPropertyValue('--accent');
+  const axis = { stroke: style.getPropertyValue('--quiet'), grid: { stroke: style.getPropertyValue('--line') } };
+  return {
+    width: place.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    scales: { y: { range: [0, 100] } },
+    series: [{}, { stroke: line, width: 2 }],
+    axes: [axis, { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick}¢`), size: 44 }],
+  };
+}

@@ -1,0 +1,54 @@
+/** Which view the address names. Links change the address without loading the document again. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+export type Place = {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** False for the place at which the document was loaded. */
+  readonly isMoved: boolean;
+};
+
+const MOVED = 'placemoved';
+
+export function usePlace(): Place {
+  const [place, setPlace] = useState(() => placeNow(false));
+  useEffect(() => {
+    const update = (): void => setPlace(placeNow(true));
+    addEventListener('popstate', update);
+    addEventListener(MOVED, update);
+    return () => {
+      removeEventListener('popstate', update);
+      removeEventListener(MOVED, update);
+    };
+  }, []);
+  return place;
+}
+
+function goTo(target: string): void {
+  history.pushState(null, '', target);
+  scrollTo(0, 0);
+  dispatchEvent(new Event(MOVED));
+}
+
+/** Changes the address without an entry in the history: filters of a list. */
+export function replaceQuery(query: URLSearchParams): void {
+  history.replaceState(null, '', query.size === 0 ? location.pathname : `?${query}`);
+}
+
+type LinkProps = { readonly to: string; readonly children?: unknown; readonly [attribute: string]: unknown };
+
+/** A click that asks for another tab or window is left to the browser. */
+export function Link({ to, children, ...attributes }: LinkProps): VNode {
+  const onClick = (event: MouseEvent): void => {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    goTo(to);
+  };
+  return html`<a href=${to} onClick=${onClick} ...${attributes}>${children}</a>`;
+}
+
+function placeNow(isMoved: boolean): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search), isMoved };
+}

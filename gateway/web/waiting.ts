@@ -1,0 +1,9 @@
+/** Stands in the place of a view whose facts are still being loaded, or cannot be. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { Link } from './router.ts';
+
+export function Waiting({ error }: { readonly error: string | null }): VNode {
+  if (error === null) return html`<p role="status">Loading …</p>`;
+  return html`<h1>${error}</h1><p><${Link} to="/">All markets</${Link}></p>`;
+}

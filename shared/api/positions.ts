@@ -1,0 +1,36 @@
+/** Schemas of an account's positions. */
+import { FLAG, MESSAGE_TEXT, OUTCOME_INDEX, UUID } from './fields.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+const PRICE_8 = { type: 'string', pattern: '^[0-9]+\\.[0-9]{8}$', examples: ['0.65000000'] } as const;
+const SIGNED_USDC = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]{6}$', examples: ['0.385000'] } as const;
+const SIGNED_UNITS = {
+  type: 'string',
+  pattern: '^-?(?:0|[1-9][0-9]*)$',
+  description: 'Atomic tokens; negative where a rehearsal without collateral owes some.',
+  examples: ['9950000'],
+} as const;
+
+const POSITION = object({
+  id: UUID,
+  market_id: UUID,
+  outcome_index: OUTCOME_INDEX,
+  quantity: SIGNED_UNITS,
+  average_entry_price: orNull(PRICE_8),
+  realized_pnl: orNull(SIGNED_USDC),
+  claimed: FLAG,
+});
+export type Position = FromSchema<typeof POSITION>;
+export const POSITION_LIST = arrayOf(POSITION);
+
+export const POSITIONS_QUERY = {
+  type: 'object',
+  properties: {
+    market_id: UUID,
+    limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'All positions when left out.', examples: [100] },
+    cursor: described(UUID, 'The id of the last position of the page before.'),
+  },
+} as const;
+export type PositionsQuery = FromSchema<typeof POSITIONS_QUERY>;
+
+export const MARKED_CLAIMED = object({ message: MESSAGE_TEXT });

@@ -1,0 +1,8 @@
+/** The errors of SQLite that say that a file is damaged. A copy of one that comes from another thread has no code. */
+const DAMAGED = /^(?:database disk image is malformed|file is not a database|malformed database schema)/;
+
+export function isDamaged(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as Error & { readonly code?: unknown };
+  return (typeof code === 'string' && /^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) || DAMAGED.test(error.message);
+}

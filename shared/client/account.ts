@@ -1,0 +1,48 @@
+/** The part of the client for the person of the account: profile and notifications (RULES.md 14.60 on). */
+import { withQuery } from './request.ts';
+import type {
+  NotificationRead,
+  Notifications,
+  NotificationsMarked,
+  NotificationsQuery,
+  Profile,
+  Referral,
+  Unread,
+} from './types.ts';
+
+type SendSigned = <T>(method: string, path: string) => Promise<T>;
+
+export class AccountClient {
+  readonly #send: SendSigned;
+
+  constructor(send: SendSigned) {
+    this.#send = send;
+  }
+
+  profile(): Promise<Profile> {
+    return this.#send('GET', '/v1/user/profile');
+  }
+
+  /** The code with which others sign up, and how many have. */
+  referral(): Promise<Referral> {
+    return this.#send('GET', '/v1/user/referral');
+  }
+
+  /** Newest first; `cursor` is the `next_cursor` of the page before. */
+  notifications(query: NotificationsQuery = {}): Promise<Notifications> {
+    return this.#send('GET', withQuery('/v1/notifications', query));
+  }
+
+  unreadCount(): Promise<Unread> {
+    return this.#send('GET', '/v1/notifications/unread-count');
+  }
+
+  /** A notification that was read before keeps its time. */
+  markRead(id: string): Promise<NotificationRead> {
+    return this.#send('POST', `/v1/notifications/${encodeURIComponent(id)}/read`);
+  }
+
+  markAllRead(): Promise<NotificationsMarked> {
+    return this.#send('POST', '/v1/notifications/mark-all-read');
+  }
+}

@@ -1,0 +1,23 @@
+/** The part of the client for what an account's tokens cost, earned and earn (RULES.md 14.20 to 14.25). */
+import { withQuery } from './request.ts';
+import type { Message, Position, PositionsQuery } from './types.ts';
+
+type SendSigned = <T>(method: string, path: string) => Promise<T>;
+
+export class PositionsClient {
+  readonly #send: SendSigned;
+
+  constructor(send: SendSigned) {
+    this.#send = send;
+  }
+
+  /** Every position, or a page of `limit` after `cursor`, the id of the last position of the page before. */
+  list(query: PositionsQuery = {}): Promise<Position[]> {
+    return this.#send('GET', withQuery('/v1/user/positions', query));
+  }
+
+  /** Notes that the positions in a decided market are claimed; no money moves. */
+  markClaimed(marketId: string): Promise<Message> {
+    return this.#send('POST', `/v1/user/positions/${encodeURIComponent(marketId)}/mark-claimed`);
+  }
+}

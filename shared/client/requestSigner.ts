@@ -1,0 +1,52 @@
+/**
+ * Signs requests with an API key. Signing uses node:crypto: the secret of a key does not belong in a browser, so this
+ * file need not run there.
+ */
+import { createHash, createHmac, createSecretKey, type KeyObject, randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV1, stringToSignV2 } from '../crypto/hmac.ts';
+import type { HeaderFields, Signer } from './request.ts';
+
+export type Credentials = { keyId: string; secret: string; passphrase: string };
+
+export class RequestSigner implements Signer {
+  readonly #credentials: Credentials;
+  readonly #key: KeyObject;
+  readonly #clock: Clock;
+
+  constructor(credentials: Credentials, clock: Clock = systemClock) {
+    this.#credentials = credentials;
+    this.#key = createSecretKey(Buffer.from(credentials.secret, 'base64url'));
+    this.#clock = clock;
+  }
+
+  /** Version 2: every call creates a new nonce, so the headers are valid for one request. */
+  headers(method: string, path: string, body: string, nonce: string = randomUUID()): HeaderFields {
+    const timestamp = this.#timestamp();
+    const bodySha256 = body === '' ? EMPTY_BODY_SHA256 : createHash('sha256').update(body).digest('hex');
+    const text = stringToSignV2(timestamp, nonce, method, path, bodySha256);
+    return { ...this.#sign(timestamp, text), [AUTH_HEADER.VERSION]: '2', [AUTH_HEADER.NONCE]: nonce };
+  }
+
+  /**
+   * Version 1, for keys that were issued for it. It has no nonce, so the exchange accepts the same request once a
+   * second: another one would have the same signature.
+   */
+  headersV1(method: string, path: string, body: string): HeaderFields {
+    const timestamp = this.#timestamp();
+    return this.#sign(timestamp, stringToSignV1(timestamp, method, path) + body);
+  }
+
+  #timestamp(): string {
+    return String(Math.floor(this.#clock.nowMs() / 1000));
+  }
+
+  #sign(timestamp: string, text: string): HeaderFields {
+    return {
+      [AUTH_HEADER.API_KEY]: this.#credentials.keyId,
+      [AUTH_HEADER.PASSPHRASE]: this.#credentials.passphrase,
+      [AUTH_HEADER.TIMESTAMP]: timestamp,
+      [AUTH_HEADER.SIGNATURE]: createHmac('sha256', this.#key).update(text).digest('base64url'),
+    };
+  }
+}

@@ -1,0 +1,145 @@
+/** The page in a real browser: what a newcomer sees of a running exchange, and how it is when the exchange restarts. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/freePort.ts';
+import { startServer } from '../support/server.ts';
+import { makeTrader } from '../support/traders.ts';
+
+const skip = NO_CHROMIUM;
+const DAY_MS = 86_400_000;
+const FIRST_PAINT_BYTES = 100 * 1024;
+
+// The page stays open over a restart, so the port is chosen and not the system's: a new start may then listen at once.
+const ENV = { SHARDS: '1', PORT: String(await freePort()) };
+const server = await startServer({ after }, ENV);
+const browser = skip === false ? await startBrowser({ after }) : null;
+
+const event = await server.admin.createEvent({
+  slug: 'rain-week',
+  title: 'A week of rain',
+  description: 'Rain in the capital.',
+  category: 'Weather',
+  start_time: new Date(Date.now() + DAY_MS).toISOString(),
+});
+const market = await server.admin.createMarket({
+  event_id: event.id,
+  title: 'Will it rain on Monday?',
+  description: 'Yes if a drop is measured.',
+  category: 'Weather',
+  trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
+});
+const tokens = { id: market.id, yes_token_id: market.yes_token_id!, no_token_id: market.no_token_id! };
+const orderMarket = { ...tokens, ticks_per_unit: 100 } as const;
+const maker = await makeTrader(server);
+const taker = await makeTrader(server);
+
+async function visit(path: string, width = 1280): Promise<{ page: Page; complaints: string[] }> {
+  const opened = await openPage(browser!, { viewport: { width, height: 900 }, bypassCSP: true });
+  await opened.page.goto(server.baseUrl + path);
+  return opened;
+}
+
+/** The rows of the ladder as they are read: "Bid 40¢ 10.00 10.00". */
+function ladderOf(page: Page): Promise<string[]> {
+  return page.locator('.ladder tr.bid, .ladder tr.ask').allInnerTexts();
+}
+
+test('a visitor finds an event by a word, and its market from there', { skip }, async () => {
+  const { page, complaints } = await visit('/');
+  await page.getByLabel('Search').fill('rain');
+  await page.getByRole('link', { name: 'A week of rain' }).click();
+  await page.getByRole('heading', { level: 1, name: 'A week of rain' }).waitFor();
+  await page.getByRole('link', { name: 'Will it rain on Monday?' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Will it rain on Monday?' }).waitFor();
+  assert.equal(new URL(page.url()).pathname, `/markets/${market.id}`);
+  await page.goBack();
+  await page.getByRole('heading', { level: 1, name: 'A week of rain' }).waitFor();
+  await page.goto(`${server.baseUrl}/?search=snow`);
+  await page.getByText('No event matches.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('orders and trades are seen as they happen, in the terms of either outcome', { skip }, async () => {
+  const { page, complaints } = await visit(`/markets/${market.id}`);
+  await page.getByText('Live').waitFor();
+  await maker.place(orderMarket, { price: '0.40', size: '10' });
+  await maker.place(orderMarket, { side: 'SELL', outcomeIndex: 1, price: '0.45', size: '5' }).catch(() => {});
+  await eventually('the bid', async () => (await ladderOf(page)).some((row) => /Bid\s+40¢\s+10\.00/.test(row)));
+  await page.getByRole('button', { name: 'No' }).click();
+  await eventually('an ask for No', async () => (await ladderOf(page)).some((row) => /Ask\s+60¢\s+10\.00/.test(row)));
+  await taker.place(orderMarket, { outcomeIndex: 1, price: '0.60', size: '4' });
+  await page.locator('.tape tbody tr').getByText('40¢').waitFor();
+  await page.locator('.plot canvas').waitFor();
+  await eventually('the rest', async () => (await ladderOf(page)).some((row) => /Ask\s+60¢\s+6\.00/.test(row)));
+  assert.deepEqual(complaints, []);
+});
+
+test('a restart of the exchange is said, and the book is live again without a reload', { skip }, async () => {
+  const { page } = await visit(`/markets/${market.id}`);
+  await page.getByText('Live').waitFor();
+  await server.kill();
+  await page.getByText('Out of date. The connection was lost. Reconnecting').waitFor();
+  await server.start(ENV);
+  await page.locator('.status strong', { hasText: /^Live$/ }).waitFor({ timeout: 60_000 });
+  assert.ok((await ladderOf(page)).some((row) => /Bid\s+40¢\s+6\.00/.test(row)));
+});
+
+test('every view passes the rules of accessibility, and fits a width of 360 pixels', { skip }, async () => {
+  for (const width of [1280, 360]) {
+    for (const path of ['/', '/events/rain-week', `/markets/${market.id}`, '/leaders', '/markets/unknown']) {
+      const { page } = await visit(path, width);
+      await page.getByText('Loading …').first().waitFor({ state: 'detached' });
+      await assertAccessible(page);
+      const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      assert.equal(isWide, false, `${path} is wider than ${width}`);
+      await page.context().close();
+    }
+  }
+});
+
+test('the first view needs less than 100 KB, and a browser keeps every file but the document', { skip }, async () => {
+  const { page } = await openPage(browser!);
+  const sizes: Promise<number>[] = [];
+  page.on('response', (response) =>
+    sizes.push(
+      response
+        .request()
+        .sizes()
+        .then((size) => size.responseBodySize),
+    ),
+  );
+  await page.goto(server.baseUrl, { waitUntil: 'networkidle' });
+  const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  assert.ok(bytes > 0 && bytes < FIRST_PAINT_BYTES, `${bytes} bytes`);
+});
+
+test('files are compressed as the client accepts it, named by their content, and may run nothing else', async () => {
+  const document = await fetch(server.baseUrl);
+  assert.match(document.headers.get('content-security-policy')!, /^default-src 'none'; script-src 'self' 'sha256-/);
+  const html = await document.text();
+  const paths = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((found) => found[1]);
+  assert.ok(paths.length > 10);
+  for (const path of new Set(paths)) {
+    const file = await fetch(server.baseUrl + path);
+    assert.equal(file.status, 200, path);
+    assert.equal(file.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+    assert.match(file.headers.get('content-type')!, /^(?:text\/(?:javascript|css)|image\/svg\+xml)/);
+  }
+  const codings = [
+    ['br', 'br'],
+    ['gzip;q=0.5', 'gzip'],
+    ['br;q=0, gzip', 'gzip'],
+    ['identity', null],
+    ['br;q=0', null],
+  ];
+  for (const [accepted, coding] of codings) {
+    const { headers } = await fetch(server.baseUrl + paths[0], { headers: { 'accept-encoding': accepted! } });
+    assert.equal(headers.get('content-encoding'), coding, accepted!);
+  }
+  for (const path of ['/assets/main.js', '/assets/..%2fpackage.json', '/assets/']) {
+    assert.equal((await fetch(server.baseUrl + path)).status, 404, path);
+  }
+});

@@ -1,0 +1,157 @@
+/** read.db when the journals do not have their first records any more: what it begins with, and what is kept for it. */
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { afterEach, describe, it } from 'node:test';
+import { differences } from '../../../../engine/projector/contents.ts';
+import { keptSnapshots } from '../../../../engine/snapshot/maker.ts';
+import { listSnapshots } from '../../../../engine/snapshot/snapshot.ts';
+import { COST_BASIS } from '../../../../shared/tables/positions.ts';
+import { ProjectionRig } from '../../../support/projectionRig.ts';
+
+type Row = Record<string, number | string | null>;
+
+/** Rows that follow from the state of the engine alone. */
+const OF_THE_STATE = [
+  `SELECT hex(id) AS id, slot, status, remaining_lots, filled_notional_micro, client_order_id
+   FROM orders WHERE slot IS NOT NULL ORDER BY id`,
+  'SELECT account, market, outcome, quantity_atomic FROM positions WHERE quantity_atomic <> 0 ORDER BY 1, 2, 3',
+  'SELECT market, hex(uuid) AS uuid, status, start_ms, end_ms FROM markets ORDER BY market',
+  'SELECT market, shard, status, open_interest_atomic FROM market_stats ORDER BY market',
+  'SELECT account, shard, reserved_micro FROM account_stats WHERE reserved_micro <> 0 ORDER BY 1, 2',
+  'SELECT * FROM exchange_shards ORDER BY shard',
+  'SELECT * FROM trade_heads ORDER BY shard',
+  'SELECT * FROM cursors ORDER BY shard',
+];
+
+let open: ProjectionRig[] = [];
+afterEach(() => {
+  for (const rig of open) rig.close();
+  open = [];
+});
+
+function rigOf(options: ConstructorParameters<typeof ProjectionRig>[0]): ProjectionRig {
+  const rig = new ProjectionRig(options);
+  open.push(rig);
+  return rig;
+}
+
+/** Journals that begin with a snapshot, and trades after it. */
+function trimmed(shards: number): ProjectionRig {
+  const rig = rigOf({ shards });
+  rig.trade(90);
+  rig.snapshot();
+  rig.trade(40);
+  rig.snapshot();
+  rig.project();
+  rig.trim();
+  for (const journal of rig.journals) assert.ok(journal.firstSequence > 1, 'the journals are trimmed');
+  rig.trade(40);
+  return rig;
+}
+
+function lose(rig: ProjectionRig): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(rig.readDbPath + suffix, { force: true });
+}
+
+const all = (rig: ProjectionRig, sql: string): Row[] => rig.read((db) => db.prepare<[], Row>(sql).all());
+
+describe('a read.db that begins with a snapshot', () => {
+  for (const shards of [1, 2]) {
+    it(`has every open order and every position, and all that has happened since (shards: ${shards})`, () => {
+      const rig = trimmed(shards);
+      rig.project();
+      const starts = rig.journals.map(({ firstSequence }, shard) => ({ shard, sequence: firstSequence - 1 }));
+      const before = OF_THE_STATE.map((sql) => all(rig, sql));
+      const trades = 'SELECT hex(id) AS id, lots, maker_fee, taker_fee, matched_ms FROM trades ORDER BY id';
+      const tradesBefore = all(rig, trades);
+      lose(rig);
+      rig.project();
+      for (const [index, sql] of OF_THE_STATE.entries()) assert.deepEqual(all(rig, sql), before[index], sql);
+      assert.deepEqual(all(rig, 'SELECT shard, sequence FROM history_starts ORDER BY shard'), starts);
+      const [{ since }] = all(rig, 'SELECT max(time_ms) AS since FROM history_starts') as [{ since: number }];
+      const isSince = ({ matched_ms }: Row): boolean => Number(matched_ms) > since;
+      assert.ok(tradesBefore.filter(isSince).length > 5, 'there are trades since');
+      assert.deepEqual(all(rig, trades).filter(isSince), tradesBefore.filter(isSince));
+      assert.ok(all(rig, trades).length < tradesBefore.length, 'those before are gone');
+    });
+  }
+
+  it('marks each position whose cost it cannot know, until nothing of it is held', () => {
+    const rig = trimmed(1);
+    lose(rig);
+    rig.project();
+    const bases = all(rig, 'SELECT DISTINCT cost_basis FROM positions').map(({ cost_basis }) => cost_basis);
+    assert.ok(bases.includes(COST_BASIS.UNKNOWN));
+    rig.decide(1_000_000);
+    rig.project();
+    const decided = all(rig, 'SELECT quantity_atomic, cost_basis, cost_micro FROM positions WHERE market = 0');
+    assert.ok(decided.length > 0);
+    for (const row of decided) {
+      assert.deepEqual(row, { quantity_atomic: 0, cost_basis: row['cost_basis'], cost_micro: 0 });
+      assert.notEqual(row['cost_basis'], COST_BASIS.UNKNOWN);
+    }
+    const kept = all(rig, `SELECT 1 FROM positions WHERE market <> 0 AND cost_basis = ${COST_BASIS.UNKNOWN}`);
+    assert.ok(kept.length > 0, 'the others stay marked');
+  });
+
+  it('has the same rows after a restart as without one, and no private frames that it could not make', () => {
+    const [one, other] = [trimmed(1), trimmed(1)];
+    for (const rig of [one, other]) lose(rig);
+    one.project();
+    one.trade(40);
+    one.project();
+    other.trade(40);
+    other.project();
+    assert.deepEqual(differences(other.contents(), one.contents()), []);
+    const [{ sequence }] = all(one, 'SELECT sequence FROM history_starts') as [{ sequence: number }];
+    assert.deepEqual(all(one, 'SELECT * FROM private_tail_starts'), [{ shard: 0, shard_sequence: sequence + 1 }]);
+  });
+});
+
+describe('the rows that a journal keeps', () => {
+  it('are those after a snapshot that is kept as well', () => {
+    const rig = rigOf({ keepRecords: 60 });
+    for (let round = 0; round < 8; round++) {
+      rig.trade(30);
+      rig.project();
+      rig.snapshot();
+      rig.project();
+      rig.trim();
+      const first = rig.journals[0].firstSequence;
+      const kept = listSnapshots(rig.directory, 0).map(({ sequence }) => sequence);
+      assert.ok(first === 1 || kept.includes(first - 1), `the journal starts at ${first}, snapshots are ${kept}`);
+      assert.ok(kept.length <= 5, `${kept.length} snapshots`);
+    }
+    assert.ok(rig.journals[0].firstSequence > 1, 'rows were trimmed');
+    assert.ok(rig.journals[0].lastSequence - rig.journals[0].firstSequence >= 60, 'and 60 are there');
+  });
+
+  it('are at least as many as they have to be, with a snapshot for each half of them', () => {
+    const files = (...sequences: number[]) => sequences.map((sequence) => ({ path: `${sequence}`, sequence }));
+    const result = ({ kept, base }: ReturnType<typeof keptSnapshots>) => [
+      kept.map(({ sequence }) => sequence),
+      base?.sequence ?? null,
+    ];
+    assert.deepEqual(result(keptSnapshots([], 10)), [[], null]);
+    assert.deepEqual(result(keptSnapshots(files(100), 0)), [[100], null]);
+    assert.deepEqual(result(keptSnapshots(files(200, 100), 0)), [[200, 100], 100]);
+    assert.deepEqual(result(keptSnapshots(files(300, 200, 100), 0)), [[300, 200], 200]);
+    assert.deepEqual(result(keptSnapshots(files(300, 200, 100), 200)), [[300, 200, 100], 100]);
+    assert.deepEqual(result(keptSnapshots(files(300, 200, 100), 1000)), [[300, 200], null]);
+    assert.deepEqual(result(keptSnapshots(files(900, 800, 700, 600, 500), 1000)), [[900, 800, 500], null]);
+  });
+
+  it('include those that read.db does not have on the disk yet', () => {
+    const rig = rigOf({});
+    rig.trade(30);
+    rig.snapshot();
+    rig.trade(30);
+    rig.snapshot();
+    assert.equal(rig.progress.trimmable(0), 0, 'no projector has run');
+    const projector = rig.projector();
+    projector.step(true);
+    const [, older] = listSnapshots(rig.directory, 0);
+    assert.equal(rig.progress.trimmable(0), older!.sequence);
+    projector.close();
+  });
+});

@@ -1,0 +1,208 @@
+/** The history that accounts read, compared with what the engine's events say, after random trading. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import Database from 'better-sqlite3';
+import { WORD_SHIFT } from '../../../../engine/book/orders.ts';
+import { Projector } from '../../../../engine/projector/projector.ts';
+import { Progress } from '../../../../shared/wire/progress.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import type { EngineRig } from '../../../support/engineRig.ts';
+import { HistoryOracle, type OracleOrder, type Sorted, sorted, statusOf } from '../../../support/historyOracle.ts';
+import { HistoryReader } from '../../../support/historyReader.ts';
+import { JournaledShard } from '../../../support/journaledShard.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
+import { Random } from '../../../support/random.ts';
+import { seedOr, timesOf } from '../../../support/seeds.ts';
+
+const USUAL_SEED = 14;
+const seed = seedOr(USUAL_SEED);
+const QUESTIONS = timesOf({ suite: 60, soak: 2000 });
+const random = new Random(seed);
+const ACCOUNTS = [1, 2, 3, 4];
+/** Ticks per unit of the markets of a journaled shard. */
+const MARKET_UNITS = [100, 1000, 10];
+const STATUSES = ['open', 'partially_filled', 'filled', 'cancelled', 'expired'];
+
+const { oracle, reader } = history();
+
+/** Random trading, with amends and single cancels, of which the projector sees a random part at a time. */
+function history(): { oracle: HistoryOracle; reader: HistoryReader } {
+  const shard = new JournaledShard(seed);
+  shard.extend = (_account, order) => (order % 4 === 0 ? { clientId: `order ${order}` } : {});
+  const readDbPath = join(temporaryDirectory(), 'read.db');
+  const progress = Progress.create(1);
+  const options = { journalPaths: [shard.file.journalPath], keys: [TEST_KEY], readDbPath, progress };
+  let projector = new Projector(options);
+  for (let stretch = 0; stretch < 40; stretch++) {
+    shard.trade(1 + random.below(60));
+    changeSome(shard);
+    new Progress(progress).setCommitted(0, shard.last);
+    while (projector.step(true));
+    if (random.below(5) > 0) continue;
+    projector.close();
+    projector = new Projector(options);
+  }
+  projector.close();
+  shard.close();
+  const db = new Database(readDbPath, { readonly: true });
+  after(() => db.close());
+  return { oracle: new HistoryOracle(shard.file.journalPath), reader: new HistoryReader(db) };
+}
+
+/** Replaces or cancels some of the open orders, all in one millisecond. */
+function changeSome(shard: JournaledShard): void {
+  const { rig } = shard;
+  const known = [...rig.accountOf];
+  for (let i = 0; i < 12 && known.length > 0; i++) {
+    const [order, account] = known[random.below(known.length)]!;
+    const hash = openHash(rig, order);
+    if (hash === null) continue;
+    const market = rig.engine.state.orders.market[rig.slotOf(hash) << WORD_SHIFT]!;
+    const ticks = MARKET_UNITS[market]! / 2;
+    if (random.below(2) === 0) rig.cancel(account, hash);
+    else
+      rig.replace(hash, { account, market, ticks, lots: 1_000_000 / MARKET_UNITS[market]!, outcome: random.below(2) });
+  }
+  shard.commit();
+}
+
+function openHash(rig: EngineRig, order: number): Uint32Array | null {
+  try {
+    return rig.hashOf(order);
+  } catch {
+    return null;
+  }
+}
+
+const page = <S extends Sorted>(rows: readonly S[], offset: number, limit: number) =>
+  rows.slice(offset, offset + limit).map(({ row }) => row);
+
+/** Asks for one page by its offset, and for the whole list by cursors. */
+async function assertList(account: number, path: string, member: string, expected: readonly Sorted[]): Promise<void> {
+  const rows = sorted(expected);
+  const [limit, offset] = [1 + random.below(40), random.below(rows.length + 3)];
+  const target = `${path}limit=${limit}`;
+  const { body } = await reader.get(account, `${target}&offset=${offset}`);
+  const context = `seed ${seed}, account ${account}, ${target}&offset=${offset}`;
+  assert.deepEqual(body[member], page(rows, offset, limit), context);
+  assert.deepEqual([body.total, body.limit, body.offset], [rows.length, limit, offset], context);
+  assert.equal(body.next_cursor !== null, offset + limit < rows.length, context);
+  const all = await reader.all(account, target, member);
+  assert.deepEqual(all.rows, page(rows, 0, rows.length), context);
+}
+
+function pick<T>(values: readonly T[]): T {
+  return values[random.below(values.length)]!;
+}
+
+/** A moment of the trading, as often as not that of a row. */
+function someMs(rows: readonly Sorted[]): number {
+  return rows.length === 0 ? 0 : pick(rows).atMs - random.below(2);
+}
+
+test(`orders are those of the engine's events, under all filters and in both orders (seed ${seed})`, async () => {
+  for (let i = 0; i < QUESTIONS; i++) {
+    const account = pick(ACCOUNTS);
+    const sort = pick(['created_at', 'updated_at'] as const);
+    const every = oracle.orderRows(account, sort);
+    const statuses = STATUSES.filter(() => random.below(2) === 0);
+    const side = pick([null, 'BUY', 'SELL']);
+    const outcome = pick([null, 0, 1]);
+    const sinceMs = random.below(3) === 0 ? someMs(every) : null;
+    const hasStatus = (order: OracleOrder): boolean => {
+      const status = statusOf(order);
+      return (
+        statuses.length === 0 || statuses.includes(status) || (status.startsWith('p') && statuses.includes('open'))
+      );
+    };
+    const expected = every
+      .filter(({ order }) => hasStatus(order) && (side === null || order.side === side))
+      .filter(
+        ({ order, atMs }) => (outcome ?? order.outcome) === order.outcome && (sinceMs === null || atMs > sinceMs),
+      );
+    const filters = [
+      `sort=${sort}`,
+      ...(statuses.length === 0 ? [] : [`status=${statuses.join()}`]),
+      ...(side === null ? [] : [`side=${side}`]),
+      ...(outcome === null ? [] : [`outcome=${outcome}`]),
+      ...(sinceMs === null ? [] : [`since=${new Date(sinceMs).toISOString()}`]),
+    ];
+    await assertList(
+      account,
+      `/v1/user/orders/v2?${filters.map((filter) => `${filter}&`).join('')}`,
+      'orders',
+      expected,
+    );
+  }
+});
+
+test(`trades are those of the engine's events, as each party and in both versions (seed ${seed})`, async () => {
+  for (let i = 0; i < QUESTIONS; i++) {
+    const account = pick(ACCOUNTS);
+    const every = oracle.tradeRows(account);
+    const market = pick([null, 0, 1, 2]);
+    const side = pick([null, 'BUY', 'SELL']);
+    const sinceMs = random.below(3) === 0 ? someMs(every) : null;
+    const inMarket = every.filter(({ fill }) => (market ?? fill.event.market) === fill.event.market);
+    const expected = inMarket
+      .filter(({ fill }) => (side ?? fill.taker.side) === fill.taker.side)
+      .filter(({ atMs }) => sinceMs === null || atMs > sinceMs);
+    const ofMarket = market === null ? '' : `market_id=${oracle.marketId(market)}&`;
+    const filters = [
+      ...(side === null ? [] : [`side=${side}&`]),
+      ...(sinceMs === null ? [] : [`since=${new Date(sinceMs).toISOString()}&`]),
+    ];
+    await assertList(account, `/v1/user/trades/v2?${ofMarket}${filters.join('')}`, 'trades', expected);
+    const first = sorted(oracle.tradeRows(account, true)).filter(({ fill }) =>
+      inMarket.some((row) => row.key === fill.id),
+    );
+    const [limit, offset] = [1 + random.below(200), random.below(first.length + 3)];
+    const { body } = await reader.get(account, `/v1/user/trades?${ofMarket}limit=${limit}&offset=${offset}`);
+    const effective = Math.min(limit, 100);
+    const envelope = { total: first.length, limit: effective, offset };
+    assert.deepEqual(body, { trades: page(first, offset, effective), ...envelope }, `seed ${seed}, account ${account}`);
+  }
+});
+
+test(`activity is what the engine's events did to the orders of the account (seed ${seed})`, async () => {
+  for (let i = 0; i < QUESTIONS; i++) {
+    const account = pick(ACCOUNTS);
+    const type = pick([null, 'placed', 'fill', 'cancelled', 'expired']);
+    const market = pick([null, 0, 1, 2]);
+    const expected = oracle
+      .activityRows(account)
+      .filter(({ row }) => type === null || row['type'] === type)
+      .filter(({ row }) => market === null || row['market_id'] === oracle.marketId(market));
+    const ofMarket = market === null ? '' : `market_id=${oracle.marketId(market)}&`;
+    const ofType = type === null ? '' : `type=${type}&`;
+    await assertList(account, `/v1/user/activity?${ofType}${ofMarket}`, 'activity', expected);
+    const rows = sorted(oracle.activityRows(account)).map(({ row }) => row['id']);
+    assert.equal(new Set(rows).size, rows.length, 'no id twice');
+  }
+});
+
+test(`the first version of the list of orders is the newest hundred (seed ${seed})`, async () => {
+  for (const account of ACCOUNTS) {
+    const newest = page(sorted(oracle.orderRows(account, 'created_at', true)), 0, 100);
+    assert.deepEqual((await reader.get(account, '/v1/user/orders')).body, { orders: newest }, `account ${account}`);
+  }
+});
+
+test('the trading of the usual seed has everything that the lists distinguish', { skip: seed !== USUAL_SEED }, () => {
+  const { orders, fills } = oracle;
+  const kinds = new Set(fills.map(({ event }) => event.matchType));
+  assert.deepEqual([...kinds].sort(), [0, 1, 2], 'standard, mint and merge');
+  assert.ok(
+    fills.some(({ maker, taker }) => maker.event.account === taker.event.account),
+    'a trade with oneself',
+  );
+  assert.deepEqual([...new Set(orders.map(statusOf))].sort(), [...STATUSES].sort());
+  const reasons = new Set(orders.map(({ reason }) => reason));
+  for (const reason of ['user', 'expired', 'self_trade', 'fak_remainder']) assert.ok(reasons.has(reason), reason);
+  const isOffGrid = ({ event }: OracleOrder) => event.makerAmount % 10 > 0 && event.takerAmount % 10 > 0;
+  assert.ok(
+    orders.some((order) => isOffGrid(order) && order.paid > 0n),
+    'a fill of an order off the grid',
+  );
+});
