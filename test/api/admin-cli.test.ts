@@ -1,7 +1,7 @@
 /** `npm run admin` beside a real server and on the files of a stopped one: verify, export, audit, repair. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { inspectShard } from '../../engine/admin/inspect.ts';
 import { describeShards } from '../../engine/admin/verify.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { assertBalanced, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -199,6 +200,35 @@ describe('admin', () => {
     assert.equal(total, told.length, 'read.db has noticed and was made again');
   });
 
+  it('serves without the read.db of trimmed journals, and history says when it begins', async () => {
+    await server.restart({ SNAPSHOT_EVERY: '15', JOURNAL_KEEP: '0' });
+    const trader = await makeTrader(server);
+    const [market] = markets as [OrderMarket];
+    const isTrimmed = (): boolean => listed('journal-').some((path) => firstRecord(path) > 1);
+    await eventually('a journal that was trimmed', async () => {
+      for (const each of markets) await trader.place(each, { price: '0.02', size: '1' });
+      return isTrimmed();
+    });
+    const filled = await trader.place(market, { price: '0.66', size: '10' });
+    const before = (await trader.client.userOrders({ status: 'open', limit: 100 })).total;
+    assert.equal((await server.request('GET', '/v1/platform/config')).body.history_from, null);
+    await server.stop();
+    for (const path of listed('read.db')) rmSync(path);
+
+    await server.start({ SNAPSHOT_EVERY: '1000000' });
+    const again = trader.reconnected();
+    const { orders, total } = await again.client.userOrders({ status: 'open', limit: 100 });
+    assert.equal(total, before);
+    assert.ok(orders.every(({ status }) => ['open', 'partially_filled'].includes(status)));
+    const { history_from } = (await server.request('GET', '/v1/platform/config')).body;
+    assert.ok(Date.parse(history_from) <= Date.now(), history_from);
+    assert.equal((await server.request('GET', '/v1/markets?limit=10')).status, 200);
+    await again.client.cancelOrder(filled.order_hash);
+    const { status } = (await again.send('GET', `/v1/orders/${filled.order_hash}`)).body;
+    assert.equal(status, 'cancelled');
+    await assertBalanced(server);
+  });
+
   it('explains itself to whoever gives a wrong command', () => {
     for (const args of [[], ['journal'], ['audit', '--shard', '0'], ['journal', 'export', '--from', 'x'], ['--what']]) {
       const { status, stdout, stderr } = admin(...args);
@@ -210,6 +240,23 @@ describe('admin', () => {
     assert.deepEqual([missing.status, missing.stderr.split('\n').length], [1, 2]);
   });
 });
+
+/** The files of the data directory whose names begin so, without the parts of SQLite. */
+function listed(start: string): string[] {
+  return readdirSync(server.dataDir)
+    .filter((name) => name.startsWith(start) && /\.db(-wal|-shm)?$/.test(name))
+    .filter((name) => start === 'read.db' || name.endsWith('.db'))
+    .map((name) => join(server.dataDir, name));
+}
+
+function firstRecord(path: string): number {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare<[], number>('SELECT min(sequence) FROM journal').pluck().get() ?? 1;
+  } finally {
+    db.close();
+  }
+}
 
 /** Flips a bit of a record inside the database, as SQLite itself would not notice. */
 function damage(path: string, sequence: number): void {
