@@ -25,6 +25,7 @@ import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { rotateMasterKey } from './keyRotation.ts';
 import { type Plan, planRepair } from './plan.ts';
+import { backUp, type RebuildOptions, rebuild, verifyProjections } from './projections.ts';
 import { carryOut } from './repair.ts';
 import { describeShards, howToProceed } from './verify.ts';
 
@@ -37,6 +38,13 @@ const USAGE = `Usage:
       the history, a line per event, from record N of each shard on; the exchange may be running
   npm run admin -- journal adopt [--data DIR]
       makes a new journal.key and vouches for the records there are: after an upgrade from a version without one
+  npm run admin -- projections rebuild [--data DIR] [--from FILE] [--accept-loss]
+      makes read.db anew from the journals, or from a copy and the records after it; the exchange must be stopped; the
+      old file is replaced when the new one is whole; --accept-loss: also where it has history that nothing else has
+  npm run admin -- projections verify [--data DIR]
+      compares read.db with the journals and with the engine's state; the exchange must be stopped
+  npm run admin -- projections backup FILE [--data DIR]
+      copies read.db to FILE, as it is at one moment; the exchange may be running
   npm run admin -- keys rotate [--data DIR]
       seals all secrets under a new master key: NEW_MASTER_KEY, or a random one where the key is a file of DIR; the
       exchange must be stopped; after an interruption the same command finishes the rotation
@@ -60,6 +68,7 @@ const OPTIONS = {
   data: { type: 'string' },
   shard: { type: 'string' },
   market: { type: 'string' },
+  /** A number, or the name of a file. */
   from: { type: 'string' },
   format: { type: 'string' },
   url: { type: 'string' },
@@ -89,6 +98,9 @@ const COMMANDS: Record<string, Command> = {
   'journal repair': { options: ['shard', 'accept-loss'], run: repair },
   'journal export': { options: ['market', 'from', 'format'], run: exportJournals },
   'journal adopt': { options: [], run: adoptJournals },
+  'projections rebuild': { options: ['from', 'accept-loss'], run: rebuildProjections },
+  'projections verify': { options: [], run: checkProjections },
+  'projections backup': { options: [], takesFile: true, run: backUpProjections },
   'keys rotate': { options: [], run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
@@ -142,7 +154,7 @@ async function repair(options: Options): Promise<boolean> {
       for (const line of howToProceed(refused)) console.log(line);
       return false;
     }
-    const time = new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
+    const time = timeOfNames();
     const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
     if (control !== null && shortened.length > 0) forgetHeads(control, files, shortened);
     for (const plan of plans) {
@@ -198,6 +210,36 @@ async function adoptJournals(options: Options): Promise<boolean> {
     console.log(text);
     return isBalanced;
   });
+}
+
+async function rebuildProjections(options: Options): Promise<boolean> {
+  const directory = dataDir(options);
+  const files = await listShards(directory);
+  return withExclusiveDirectory(directory, () => rebuild(files, projectionOptions(options)));
+}
+
+async function checkProjections(options: Options): Promise<boolean> {
+  const directory = dataDir(options);
+  const files = await listShards(directory);
+  return withExclusiveDirectory(directory, () => verifyProjections(files, projectionOptions(options)));
+}
+
+async function backUpProjections(options: Options, file: string): Promise<boolean> {
+  return backUp(dataDir(options), file, (line) => console.log(line));
+}
+
+function projectionOptions(options: Options): RebuildOptions {
+  return {
+    from: options.from,
+    acceptLoss: options['accept-loss'] === true,
+    time: timeOfNames(),
+    nowMs: () => systemClock.nowMs(),
+    print: (line) => console.log(line),
+  };
+}
+
+function timeOfNames(): string {
+  return new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
 }
 
 async function rotateKeys(options: Options): Promise<boolean> {

@@ -2,7 +2,7 @@
 import { JournalReader } from '../journal/reader.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
 import type { RowVisitor } from '../journal/rowView.ts';
-import { makeReplica, oldestState, type Replica } from '../snapshot/replica.ts';
+import { makeReplica, oldestState, type Replica, newestState as stateOfNewestSnapshot } from '../snapshot/replica.ts';
 import type { ShardFile } from './directory.ts';
 
 /** Rows of one read. Reads are short, because an open read keeps a running shard from copying its whole WAL. */
@@ -16,12 +16,24 @@ export function earliestState(file: ShardFile, firstSequence: number): Replica {
   throw new JournalError(`journal ${file.journalPath}: starts at ${firstSequence}, and no snapshot can be used`);
 }
 
-/** The state at the end of a whole journal. */
+/** The state at the end of a whole journal, after a replay of all that it has. */
 export function currentState(file: ShardFile): Replica {
+  return replayed(file, (firstSequence) => earliestState(file, firstSequence));
+}
+
+/** The same, after a replay of what follows the newest snapshot only. */
+export function newestState(file: ShardFile): Replica {
+  return replayed(
+    file,
+    (firstSequence) => stateOfNewestSnapshot(file, firstSequence) ?? earliestState(file, firstSequence),
+  );
+}
+
+function replayed(file: ShardFile, start: (firstSequence: number) => Replica): Replica {
   const reader = new JournalReader(file.journalPath, file.key);
   try {
     const { firstSequence, lastSequence } = reader.facts();
-    const replica = earliestState(file, firstSequence);
+    const replica = start(firstSequence);
     const { engine, head } = replica;
     while (head.sequence < lastSequence) readBatch(reader, head, lastSequence, (row) => engine.replay(row));
     return replica;

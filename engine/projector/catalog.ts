@@ -33,6 +33,10 @@ export type CatalogSource = {
 /** Tables that only the catalogue fills. */
 const TABLES = [CATALOG_MARKETS, MARKET_COUNTS, CATALOG_EVENTS, EVENT_COUNTS, SPORT_TEAMS];
 const INDEXES = [MARKET_SEARCH, EVENT_SEARCH, EVENT_NAMES];
+/** Those that have nothing before the gateway has sent the catalogue. */
+export const CATALOG_TABLES: ReadonlySet<string> = new Set(
+  [CATALOG_CURSOR, ...TABLES, ...INDEXES].map(({ name }) => name),
+);
 
 export class CatalogProjection {
   revision: number;

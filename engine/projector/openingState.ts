@@ -8,7 +8,7 @@ import { unreachable } from '../../shared/base/assert.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
-import { oldestState } from '../snapshot/replica.ts';
+import { oldestState, type Replica } from '../snapshot/replica.ts';
 import type { MarketProjection } from './markets.ts';
 import type { OrderProjection, RecordContext } from './orders.ts';
 import type { Stats } from './stats.ts';
@@ -40,7 +40,11 @@ export function readOpeningState(directory: string, shard: number, key: ShardKey
         'put a backup of read.db in its place',
     );
   }
-  const { engine, head } = replica;
+  return describe(replica);
+}
+
+/** The state of a replica, for which its journal goes on at `head`. */
+export function describe({ engine, head }: Replica): OpeningState {
   const apply = (projections: Projections, record: RecordContext): void => {
     engine.describe(() => {
       applyEvents(engine.out.words, engine.out.lengthBytes >>> 2, projections, record);

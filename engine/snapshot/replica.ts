@@ -32,7 +32,16 @@ export function restore(snapshot: SnapshotFile, { shard, key }: SnapshotsOfShard
 
 /** The state of the oldest snapshot that a trimmed journal continues; null when none can be used. */
 export function oldestState(shard: SnapshotsOfShard, firstSequence: number): Replica | null {
-  for (const snapshot of listSnapshots(shard.directory, shard.shard).reverse()) {
+  return firstUsable(shard, listSnapshots(shard.directory, shard.shard).reverse(), firstSequence);
+}
+
+/** The same of the newest. */
+export function newestState(shard: SnapshotsOfShard, firstSequence: number): Replica | null {
+  return firstUsable(shard, listSnapshots(shard.directory, shard.shard), firstSequence);
+}
+
+function firstUsable(shard: SnapshotsOfShard, files: readonly SnapshotFile[], firstSequence: number): Replica | null {
+  for (const snapshot of files) {
     if (snapshot.sequence < firstSequence - 1) continue;
     const engine = makeReplica();
     try {

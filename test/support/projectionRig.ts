@@ -157,7 +157,7 @@ export class ProjectionRig {
   }
 
   contents(path = this.readDbPath): Contents {
-    return this.read(contentsOf, path);
+    return this.read((db) => contentsOf(db), path);
   }
 
   read<T>(query: (db: Database.Database) => T, path = this.readDbPath): T {

@@ -1,0 +1,308 @@
+/**
+ * `projections`: makes read.db anew from the journals, checks it, and makes copies of it while the exchange runs.
+ *
+ * Invariants:
+ *   REBUILD-1  read.db has its name until another one is whole, checked and durable; that one takes its place in one
+ *              step. Whatever ends the command, the old file is there or the new one.
+ *   REBUILD-2  History that only read.db has is given up with the operator's consent alone, and the file that has it
+ *              stays.
+ */
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { READ_DB_VERSION } from '../../shared/tables/readDb.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { JournalReader } from '../journal/reader.ts';
+import { CATALOG_TABLES } from '../projector/catalog.ts';
+import { contentsOf, differences } from '../projector/contents.ts';
+import { describe, readOpeningState } from '../projector/openingState.ts';
+import { BATCH_ROWS, Projector } from '../projector/projector.ts';
+import { Cursors, HistoryStarts } from '../projector/readDb.ts';
+import { differencesFromState } from '../projector/stateCheck.ts';
+import { AdminError, type ShardFile } from './directory.ts';
+import { newestState } from './replica.ts';
+
+const READ_DB = 'read.db';
+const SUFFIXES = ['', '-wal', '-shm'];
+/** Records between two lines of progress. */
+const REPORT_RECORDS = 25 * BATCH_ROWS;
+
+type Print = (line: string) => void;
+export type RebuildOptions = {
+  /** A copy of read.db to go on from; undefined: from nothing. */
+  readonly from: string | undefined;
+  readonly acceptLoss: boolean;
+  /** Part of the name of a file that is set aside. */
+  readonly time: string;
+  readonly nowMs: () => number;
+  readonly print: Print;
+};
+
+/** The exchange is stopped. @returns whether read.db was made anew. */
+export function rebuild(files: readonly ShardFile[], options: RebuildOptions): boolean {
+  const { from, print } = options;
+  const [{ directory }] = files as [ShardFile];
+  const path = join(directory, READ_DB);
+  const fresh = `${path}.rebuilding`;
+  removeDatabase(fresh);
+  try {
+    const old = factsOf(path, files);
+    if (from !== undefined) copyFileSync(requireCopy(from, files), fresh);
+    make(fresh, files, old?.privateTailStarts ?? [], options);
+    const problems = check(fresh, files, print);
+    if (problems.length > 0) {
+      for (const problem of problems) print(`problem: ${problem}`);
+      print(`${path} was left as it is`);
+      return false;
+    }
+    const made = factsOf(fresh, files);
+    assert(made !== null, 'REBUILD-1: a file that was checked can be read');
+    const loses = old?.continues === true && made.historyFromMs > old.historyFromMs;
+    if (loses && !options.acceptLoss) {
+      print(`${path} has history from before ${at(made.historyFromMs)} that the journals do not have any more:`);
+      print('give a copy of it with --from, or give that history up with --accept-loss');
+      return false;
+    }
+    // Only one that the journals lead to in all its parts needs no copy.
+    const isSpare = old?.continues === true && !loses;
+    replace(path, fresh, isSpare ? null : `${path}.before-${options.time}`);
+    const since = made.historyFromMs === 0 ? 'from the first record on' : `from ${at(made.historyFromMs)} on`;
+    print(`${path} is made, with the history ${since}; the next start adds the catalogue`);
+    return true;
+  } finally {
+    removeDatabase(fresh);
+  }
+}
+
+/** Compares read.db of a stopped exchange with the journals, as far as they go back. @returns whether it is right. */
+export function verifyProjections(files: readonly ShardFile[], options: RebuildOptions): boolean {
+  const { print } = options;
+  const [{ directory }] = files as [ShardFile];
+  const path = join(directory, READ_DB);
+  const old = factsOf(path, files);
+  if (old === null) throw new AdminError(`${path} is missing, damaged or of another version`);
+  const problems = check(path, files, print);
+  const fresh = `${path}.verifying`;
+  removeDatabase(fresh);
+  try {
+    if (old.historyFromMs > 0 || files.some((file) => firstOf(file) > 1)) {
+      print('the journals were trimmed: history before their first record cannot be compared');
+    } else if (problems.length === 0) {
+      make(fresh, files, old.privateTailStarts, options);
+      const contents = (of: string) => withDatabase(of, (db) => contentsOf(db, CATALOG_TABLES));
+      problems.push(...differences(contents(fresh), contents(path)));
+    }
+  } finally {
+    removeDatabase(fresh);
+  }
+  for (const problem of problems) print(`problem: ${problem}`);
+  if (problems.length > 0) print('`npm run admin -- projections rebuild` makes it anew');
+  else print('ok');
+  return problems.length === 0;
+}
+
+/** Copies read.db, also while the exchange runs: as it is at one moment, whole and checked. */
+export function backUp(directory: string, to: string, print: Print): boolean {
+  const path = join(directory, READ_DB);
+  if (!existsSync(path)) throw new AdminError(`${path} does not exist`);
+  if (existsSync(to)) throw new AdminError(`${to} exists`);
+  const part = `${to}.part`;
+  removeDatabase(part);
+  try {
+    withDatabase(path, (db) => db.prepare('VACUUM INTO ?').run(part));
+    const damage = withDatabase(part, damageOf);
+    if (damage !== null) throw new AdminError(`${path} is damaged: ${damage}`);
+    const heads = withDatabase(part, (db) =>
+      db.prepare<[], { shard: number; sequence: number }>('SELECT shard, sequence FROM cursors ORDER BY shard').all(),
+    );
+    syncFile(part);
+    renameSync(part, to);
+    syncDirectory(dirname(to));
+    for (const { shard, sequence } of heads) print(`shard ${shard}: up to record ${sequence}`);
+    print(`${to} is a copy of ${path}`);
+    return true;
+  } finally {
+    removeDatabase(part);
+  }
+}
+
+/** Follows the journals into a file from where it stands, which for a new one is nowhere. */
+function make(path: string, files: readonly ShardFile[], logged: readonly number[], { print, nowMs }: RebuildOptions) {
+  const progressMemory = Progress.create(files.length);
+  const progress = new Progress(progressMemory);
+  const lasts = files.map(lastOf);
+  for (const [shard, last] of lasts.entries()) {
+    progress.setCommitted(shard, last);
+    // Frames that the gateway has in its own log need not be made again.
+    progress.setLogged(shard, Math.min(logged[shard] ?? 0, last));
+  }
+  const options = {
+    journalPaths: files.map(({ journalPath }) => journalPath),
+    keys: files.map(({ key }) => key),
+    readDbPath: path,
+    progress: progressMemory,
+  };
+  const projector = new Projector(options, null, undefined, readOpeningState);
+  try {
+    const behind = (): number =>
+      lasts.reduce((sum, last, shard) => sum + last - Math.max(progress.projected(shard), 0), 0);
+    let started = false;
+    let [total, reported, startMs] = [0, 0, nowMs()];
+    while (projector.step(true)) {
+      const left = behind();
+      if (!started) {
+        // Records before the first that is followed are in a copy or a snapshot.
+        [total, reported, startMs, started] = [left, left, nowMs(), true];
+        print(`${left} records to follow`);
+      }
+      if (reported - left < REPORT_RECORDS && left > 0) continue;
+      reported = left;
+      const seconds = (nowMs() - startMs) / 1000;
+      const speed = seconds > 0 ? `, ${Math.round((total - left) / seconds)} a second` : '';
+      print(`${total - left} of ${total}${speed}`);
+    }
+    assert(behind() === 0, 'REBUILD-1: every record is followed');
+  } finally {
+    projector.close();
+  }
+  syncFile(path);
+}
+
+/** @returns what is wrong with a file that should be at the end of the journals. */
+function check(path: string, files: readonly ShardFile[], print: Print): string[] {
+  return withDatabase(path, (db) => {
+    const damage = damageOf(db);
+    if (damage !== null) return [damage];
+    const cursors = new Cursors(db);
+    return files.flatMap((file) => {
+      const { sequence } = cursors.load(file.shard);
+      if (sequence !== lastOf(file)) return [`shard ${file.shard}: stands at record ${sequence} of ${lastOf(file)}`];
+      print(`shard ${file.shard}: comparing record ${sequence} with the engine's state`);
+      return sequence === 0 ? [] : differencesFromState(db, file.shard, describe(newestState(file)));
+    });
+  });
+}
+
+type Facts = {
+  /** Every cursor is where the journal of its shard goes on. */
+  readonly continues: boolean;
+  readonly historyFromMs: number;
+  /** By shard, 0 where it is not known. */
+  readonly privateTailStarts: readonly number[];
+};
+
+/** Null for a file that is missing, damaged or of another version. */
+function factsOf(path: string, files: readonly ShardFile[]): Facts | null {
+  if (!existsSync(path)) return null;
+  try {
+    return withDatabase(path, (db) => {
+      if (db.pragma('user_version', { simple: true }) !== READ_DB_VERSION) return null;
+      const start = db
+        .prepare<[number], number>('SELECT shard_sequence FROM private_tail_starts WHERE shard = ?')
+        .pluck();
+      const continues = files.every((file) => continuesAt(db, file));
+      return {
+        continues,
+        historyFromMs: new HistoryStarts(db).latestMs(),
+        privateTailStarts: continues ? files.map(({ shard }) => start.get(shard) ?? 0) : [],
+      };
+    });
+  } catch (error) {
+    if (error instanceof Database.SqliteError) return null;
+    throw error;
+  }
+}
+
+/** A copy that the journals continue. */
+function requireCopy(from: string, files: readonly ShardFile[]): string {
+  if (!existsSync(from)) throw new AdminError(`${from} does not exist`);
+  if (existsSync(`${from}-wal`)) throw new AdminError(`${from}-wal: a copy is made with \`projections backup\``);
+  const copy = factsOf(from, files);
+  if (copy === null) throw new AdminError(`${from} is damaged, or of another version of this program`);
+  if (!copy.continues) {
+    throw new AdminError(`${from}: the journals do not have the record after it any more, or are of another history`);
+  }
+  return from;
+}
+
+function continuesAt(db: Database.Database, file: ShardFile): boolean {
+  return withJournal(file, (reader) => reader.continues(new Cursors(db).load(file.shard)));
+}
+
+/** The message of SQLite's own check of the whole file, null when it finds nothing. */
+function damageOf(db: Database.Database): string | null {
+  const found = db.pragma('integrity_check(1)', { simple: true }) as string;
+  return found === 'ok' ? null : `SQLite finds damage: ${found}`;
+}
+
+/** @param setAside the name under which the old file stays; null: it goes. */
+function replace(path: string, fresh: string, setAside: string | null): void {
+  if (existsSync(path)) {
+    // The write-ahead log belongs to the old file: beside the new one SQLite would read its pages as newer ones.
+    finishLog(path);
+    if (setAside !== null) for (const suffix of SUFFIXES) rename(path + suffix, setAside + suffix);
+    else for (const suffix of SUFFIXES.slice(1)) rmSync(path + suffix, { force: true });
+  }
+  renameSync(fresh, path);
+  syncDirectory(dirname(path));
+}
+
+/** Copies the write-ahead log into its file, if that can be read. */
+function finishLog(path: string): void {
+  try {
+    const db = new Database(path);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    db.close();
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+  }
+}
+
+function rename(from: string, to: string): void {
+  if (existsSync(from)) renameSync(from, to);
+}
+
+function firstOf(file: ShardFile): number {
+  return withJournal(file, (reader) => reader.facts().firstSequence);
+}
+
+function lastOf(file: ShardFile): number {
+  return withJournal(file, (reader) => reader.facts().lastSequence);
+}
+
+function withJournal<T>({ journalPath, key }: ShardFile, work: (reader: JournalReader) => T): T {
+  const reader = new JournalReader(journalPath, key);
+  try {
+    return work(reader);
+  } finally {
+    reader.close();
+  }
+}
+
+function withDatabase<T>(path: string, work: (db: Database.Database) => T): T {
+  const db = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+function syncFile(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of SUFFIXES) rmSync(path + suffix, { force: true });
+}
+
+function at(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
