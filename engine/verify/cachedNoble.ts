@@ -21,12 +21,12 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { assert } from '../../shared/base/assert.ts';
 import { ADDRESS_BYTES, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import { isAddressOf, NOT_CANONICAL, recoveryBit } from '../../shared/crypto/signature.ts';
 import { BASE_WINDOW_BITS, pointsOf, SIGNER_WINDOW_BITS } from '../../shared/wire/tableLayout.ts';
 import { recover } from './noble.ts';
 import { sumOfMultiples } from './pointSum.ts';
 import { makeTable, type PointTable, packTable, pointOf, unpackTable } from './pointTable.ts';
 import type { SharedTables } from './sharedTables.ts';
-import { isAddressOf, NOT_CANONICAL, recoveryBit } from './signature.ts';
 import type { Verifier } from './verifier.ts';
 
 /** `isOwn`: made by this verifier, so that also its refusals count. */

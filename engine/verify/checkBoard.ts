@@ -22,11 +22,11 @@
 import { assert } from '../../shared/base/assert.ts';
 import { ADDRESS_BYTES, HASH_BYTES } from '../../shared/base/hex.ts';
 import type { OrderHasher } from '../../shared/crypto/eip712.ts';
+import { SIGNATURE_BYTES } from '../../shared/crypto/signature.ts';
 import * as layout from '../../shared/wire/checkLayout.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
 import type { RecordMemory } from '../../shared/wire/record.ts';
 import { placeDigest } from './placeDigest.ts';
-import { SIGNATURE_BYTES } from './signature.ts';
 import type { Verifier } from './verifier.ts';
 
 const { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT, CHECK_SLOTS, GENERATION } = layout;

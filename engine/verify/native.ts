@@ -7,7 +7,13 @@
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { loadSecp256k1 } from '../../shared/crypto/secp256k1.ts';
-import { isAddressOf, NOT_CANONICAL, PUBLIC_KEY_BYTES, recoveryBit, SIGNATURE_BYTES } from './signature.ts';
+import {
+  isAddressOf,
+  NOT_CANONICAL,
+  PUBLIC_KEY_BYTES,
+  recoveryBit,
+  SIGNATURE_BYTES,
+} from '../../shared/crypto/signature.ts';
 import type { Verifier } from './verifier.ts';
 
 /** Throws when no binary of the optional package fits this platform. */

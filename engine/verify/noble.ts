@@ -5,7 +5,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
-import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from './signature.ts';
+import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from '../../shared/crypto/signature.ts';
 import type { Verifier } from './verifier.ts';
 
 export function nobleVerifier(keccak: Keccak256): Verifier {

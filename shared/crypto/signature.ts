@@ -3,9 +3,9 @@
  * the lower half (the other half is a second valid signature of the same order), v one of 0, 1, 27, 28 (RULES.md 5.2).
  * A signature is 65 bytes, r | s | v.
  */
-import { assert } from '../../shared/base/assert.ts';
-import { ADDRESS_BYTES } from '../../shared/base/hex.ts';
-import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import { assert } from '../base/assert.ts';
+import { ADDRESS_BYTES } from '../base/hex.ts';
+import type { Keccak256 } from './keccak.ts';
 
 export const SIGNATURE_BYTES = 65;
 export const PUBLIC_KEY_BYTES = 65;
