@@ -10,6 +10,8 @@
  *             it, with the files named `.next` where they exist. The command, run again, finishes what was interrupted.
  *             Until then the exchange does not start, because it would not know which files hold.
  *   ROTATE-2  Before the transaction ends, everything has been opened under the new key once.
+ *   ROTATE-3  Sessions go on. A new key signs their access tokens; of the one before, the public part is left, so that
+ *             tokens it has signed are good until they expire (RULES.md 15.2).
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,12 +29,20 @@ import {
   readMasterKey,
   SEALED_ADMIN_TOKEN,
   SEALED_PSEUDONYM_SECRET,
+  SEALED_SESSION_SECRET,
 } from '../../shared/crypto/masterKey.ts';
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
+import { makeSessionKey, openSessionKey, type SessionKeyRow } from '../../shared/crypto/sessionKeys.ts';
 import { AdminError } from './directory.ts';
 
 /** The rows of the table `platform` that are sealed, as base64. The check has to be there. */
-const SEALED_ROWS = [MASTER_KEY_CHECK, SEALED_ADMIN_TOKEN, SEALED_PSEUDONYM_SECRET, JOURNAL_HEADS];
+const SEALED_ROWS = [
+  MASTER_KEY_CHECK,
+  SEALED_ADMIN_TOKEN,
+  SEALED_PSEUDONYM_SECRET,
+  SEALED_SESSION_SECRET,
+  JOURNAL_HEADS,
+];
 
 export type MasterKeys = {
   /** MASTER_KEY, or null: the file in the data directory. */
@@ -101,7 +111,9 @@ function takeNames(directory: string, key: Uint8Array): void {
 function reseal(control: Database.Database, old: Uint8Array, fresh: Uint8Array): number {
   // The old ciphertexts are overwritten and not only released.
   control.pragma('secure_delete = ON');
-  const count = control.transaction(() => resealRows(control, old, fresh) + resealKeys(control, old, fresh))();
+  const count = control.transaction(() => {
+    return resealRows(control, old, fresh) + resealKeys(control, old, fresh) + replaceSessionKey(control, fresh);
+  })();
   control.pragma('wal_checkpoint(TRUNCATE)');
   return count;
 }
@@ -123,6 +135,19 @@ function resealKeys(control: Database.Database, old: Uint8Array, fresh: Uint8Arr
   const write = control.prepare<[Buffer, string]>('UPDATE api_keys SET sealed_secret = ? WHERE key_id = ?');
   for (const { key_id, sealed_secret } of rows) write.run(resealed(sealed_secret, key_id, old, fresh), key_id);
   return rows.length;
+}
+
+/** ROTATE-3. A directory that no version with sessions has opened has no key to replace. */
+function replaceSessionKey(control: Database.Database, fresh: Uint8Array): number {
+  const hasTable = control.prepare("SELECT 1 FROM sqlite_master WHERE name = 'session_keys'").get() !== undefined;
+  if (!hasTable || control.prepare('SELECT 1 FROM session_keys').get() === undefined) return 0;
+  control.prepare('UPDATE session_keys SET sealed_private = NULL').run();
+  const key = makeSessionKey(fresh, Date.now());
+  openSessionKey(fresh, key.kid, key.sealed_private!);
+  control
+    .prepare<SessionKeyRow>('INSERT INTO session_keys VALUES ($kid, $public_jwk, $sealed_private, $created_ms)')
+    .run(key);
+  return 1;
 }
 
 /** ROTATE-2. */

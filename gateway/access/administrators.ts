@@ -1,13 +1,13 @@
 /** The administrator that a bearer token names: the holder of ADMIN_TOKEN, or an operator. */
 import type { AdminToken } from './adminToken.ts';
 import { type Administrator, BOOTSTRAP } from './principal.ts';
+import { bearerOf } from './sessionTokens.ts';
 
 export type OperatorTokens = {
   /** Null for a token of no operator, or of a revoked one. */
   holderOf(token: string): Administrator | null;
 };
 
-const SCHEME = 'bearer ';
 /** Of a server without named operators. */
 const NO_OPERATORS: OperatorTokens = Object.freeze({ holderOf: () => null });
 
@@ -22,8 +22,8 @@ export class Administrators {
 
   /** @param header the Authorization header as sent, empty when absent. @returns null for a token that is not valid. */
   identify(header: string): Administrator | null {
-    if (header.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return null;
-    const token = header.slice(SCHEME.length);
+    const token = bearerOf(header);
+    if (token === null) return null;
     // Both are always compared, so the time does not show which of them a guess resembles.
     const operator = this.#operators.holderOf(token);
     return this.#bootstrap.accepts(token) ? BOOTSTRAP : operator;

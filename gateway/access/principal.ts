@@ -38,10 +38,23 @@ export type Administrator = {
   readonly roles: readonly OperatorRole[];
 };
 
-/** Public requests without a valid key, and operators' requests from this machine. */
+/** A person who has signed in (RULES.md 15.1). One object per session, made when the session is opened or loaded. */
+export type SessionPrincipal = {
+  readonly kind: 'session';
+  readonly sessionId: string;
+  readonly accountIndex: number;
+  readonly userId: string;
+  /** Bits of SCOPE. */
+  readonly scopes: number;
+  readonly selfTradePrevention: SelfTrade;
+  /** The last time at which the person has proved to be the one: the sign-in, or a later signature of a wallet. */
+  readonly authenticatedAtMs: number;
+};
+
+/** Public requests without valid credentials, and operators' requests from this machine. */
 export type Anonymous = { readonly kind: 'anonymous' };
 
-export type Principal = ApiKey | Administrator | Anonymous;
+export type Principal = ApiKey | SessionPrincipal | Administrator | Anonymous;
 
 /** Every kind that acts for an account. */
 export type AccountPrincipal = Extract<Principal, { readonly accountIndex: number }>;
@@ -58,5 +71,5 @@ export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
 /** True for a principal that acts for an account. */
 export function isAccount(principal: Principal): principal is AccountPrincipal {
-  return principal.kind === 'apiKey';
+  return principal.kind === 'apiKey' || principal.kind === 'session';
 }

@@ -10,6 +10,14 @@ export const SCOPE = {
   'manage:account': 32,
 } as const satisfies Record<Scope, number>;
 
+/** The rights of a session: everything but trading in bulk, which is for programs (RULES.md 15.3). */
+export const SESSION_SCOPES =
+  SCOPE['read:account'] |
+  SCOPE['trade:orders'] |
+  SCOPE['manage:account'] |
+  SCOPE['stream:market'] |
+  SCOPE['stream:user'];
+
 /** Zero, which is not a valid set of scopes, if a name is not that of a scope. */
 export function toScopeMask(names: readonly string[]): number {
   let mask = 0;

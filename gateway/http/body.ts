@@ -1,6 +1,9 @@
 /** Bodies: collecting them under a limit, and JSON read strictly (RULES.md 6.4). */
 import { isUtf8 } from 'node:buffer';
+import { ERRORS } from '../../shared/base/errors.ts';
 import type { Call } from './call.ts';
+import { CHUNKED } from './headers.ts';
+import { refuse as refuseCall } from './respond.ts';
 
 export const MAX_BODY_BYTES = 65_536;
 export const MAX_DEPTH = 8;
@@ -11,6 +14,8 @@ export const MAX_DEPTH = 8;
 export const MAX_PARTS = 5000;
 
 const FIRST_BUFFER_BYTES = 4096;
+/** Bytes of an oversized body that are read and dropped, so that the client sees the 413. */
+const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 
 /** Names through which a careless merge could reach a prototype; no schema has such a field. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
@@ -73,6 +78,16 @@ function withRoom(buffer: Buffer | null, count: number, more: number): Buffer {
   const grown = Buffer.allocUnsafe(Math.max(2 * buffer.length, count + more));
   buffer.copy(grown, 0, 0, count);
   return grown;
+}
+
+/**
+ * A client that is still sending would lose the answer if the connection were closed now. Its announced bytes are
+ * therefore read and dropped, for as long as uWebSockets.js waits for the next request: ten seconds.
+ */
+export function refuseTooLarge(call: Call): void {
+  if (call.announcedBytes > MAX_DISCARDED_BYTES) call.closesConnection = true;
+  else if (call.announcedBytes === CHUNKED) call.closesConnection = false;
+  refuseCall(call, { row: ERRORS.PAYLOAD_TOO_LARGE });
 }
 
 /**

@@ -13,6 +13,7 @@
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import type { Credentials } from '../access/authenticator.ts';
 import { ANONYMOUS, type ApiKey, type Principal } from '../access/principal.ts';
+import type { AdmittedToken } from '../access/sessionTokens.ts';
 import type { KeptFor } from '../limits/connectionLimits.ts';
 import type { IdempotencyHold } from './hold.ts';
 import type { RouteSpec } from './spec.ts';
@@ -40,6 +41,18 @@ export type CallHost = {
 /** `whenRecorded` is called with whether the record is durable. */
 type RecordResult = (status: number, body: string, whenRecorded: (isRecorded: boolean) => void) => void;
 
+/** A bearer token that was admitted; its signature may not be verified yet. */
+type OfferedToken = { readonly token: string; readonly admitted: AdmittedToken };
+
+/** Headers of a browser, empty where absent, for the routes with cookies. */
+export type Browser = {
+  readonly cookie: string;
+  readonly origin: string;
+  readonly fetchSite: string;
+  readonly contentType: string;
+  readonly userAgent: string;
+};
+
 /** The parameters that turn a request into a WebSocket. */
 export type Upgrade = {
   readonly key: string;
@@ -62,6 +75,10 @@ export class Call {
   credentials: Credentials | null = null;
   /** The key of the credentials, whose signature is not verified yet; null without credentials. */
   offeredKey: ApiKey | null = null;
+  /** Null without a bearer token, and where a refused one counts as none. */
+  offeredToken: OfferedToken | null = null;
+  /** Null where the route has no cookies. */
+  browser: Browser | null = null;
   /** The Idempotency-Key header as sent, empty when absent; in lower case once its stage has passed it. */
   idempotencyKey = '';
   /** The X-SVC-DEADLINE header as sent, empty when absent. */
@@ -101,6 +118,8 @@ export class Call {
   rateLimitHeaders = '';
   /** CORS header lines, written as the value of Vary; empty where none apply. */
   corsLines = '';
+  /** The value of Set-Cookie, where several follow each other as lines of their own; empty for none. */
+  setCookie = '';
   closesConnection = false;
   /** The senders whose connection stays open after this answer; where it is not everyone, connections are scarce. */
   keptFor: KeptFor = 'everyone';

@@ -1,12 +1,18 @@
 /**
- * Web pages that may read answers (RULES.md 6.9): none, unless the settings name their origins. The routes of
- * administrators and operators are never available to pages.
+ * Web pages that may read answers (RULES.md 6.9): none, unless the settings name their origins. Only a page whose
+ * origin is named may send cookies (15.8). The routes of administrators and operators are never available to pages.
  */
 import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
 
 const ANY = '*';
 const MAX_AGE_SEC = 600;
-const ASKED_HEADERS = ['content-type', 'idempotency-key', 'x-svc-deadline', ...Object.values(AUTH_HEADER)].join(', ');
+const ASKED_HEADERS = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'x-svc-deadline',
+  ...Object.values(AUTH_HEADER),
+].join(', ');
 const SHOWN_HEADERS = ['Decision', 'Limit', 'Window-Seconds', 'Remaining', 'Reset'].map(
   (name) => `X-RateLimit-${name}`,
 );
@@ -22,7 +28,9 @@ export class Cors {
 
   /** Header lines for an answer to a page of this origin, the first without its name, which is Vary. */
   linesFor(origin: string): string {
-    return this.#allows(origin) ? `Origin\r\nAccess-Control-Allow-Origin: ${origin}\r\n${EXPOSED}` : 'Origin';
+    if (!this.#allows(origin)) return 'Origin';
+    const credentials = this.names(origin) ? '\r\nAccess-Control-Allow-Credentials: true' : '';
+    return `Origin\r\nAccess-Control-Allow-Origin: ${origin}${credentials}\r\n${EXPOSED}`;
   }
 
   /** The header lines for a browser's preflight request; null if the page may not send the request. */
@@ -35,6 +43,11 @@ export class Cors {
       `Access-Control-Max-Age: ${MAX_AGE_SEC}`,
     ];
     return lines.join('\r\n');
+  }
+
+  /** True if the settings name this very origin. */
+  names(origin: string): boolean {
+    return origin !== ANY && this.#origins.has(origin);
   }
 
   #allows(origin: string): boolean {

@@ -29,6 +29,11 @@ export class RequestHeaders implements Credentials {
   deadline = '';
   origin = '';
   acceptEncoding = '';
+  cookie = '';
+  contentType = '';
+  /** From where the page that made a browser send this is, seen from here. */
+  fetchSite = '';
+  userAgent = '';
   /** The method a browser asks about on behalf of a page. */
   requestedMethod = '';
   /** All lines as one: a proxy may add a line of its own after those of the client. */
@@ -102,6 +107,18 @@ export class RequestHeaders implements Credentials {
         break;
       case 'accept-encoding':
         this.acceptEncoding ||= value;
+        break;
+      case 'cookie':
+        this.cookie += this.cookie === '' ? value : `; ${value}`;
+        break;
+      case 'content-type':
+        this.contentType ||= value;
+        break;
+      case 'sec-fetch-site':
+        this.fetchSite ||= value;
+        break;
+      case 'user-agent':
+        this.userAgent ||= value;
         break;
       case 'access-control-request-method':
         this.requestedMethod ||= value;

@@ -8,15 +8,17 @@
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
-import { ERRORS } from '../../shared/base/errors.ts';
+import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { Authenticator, Credentials, Unauthenticated } from '../access/authenticator.ts';
-import type { ApiKey } from '../access/principal.ts';
+import type { AccountPrincipal, ApiKey } from '../access/principal.ts';
+import type { AdmittedToken, SessionTokens } from '../access/sessionTokens.ts';
 import { clientAddress, clientSubject, isLoopback, peerSubject } from '../limits/clientAddress.ts';
 import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import type { Limiter, LimitResult } from '../limits/limiter.ts';
 import type { Config } from '../process/config.ts';
 import { isWithin } from '../process/networks.ts';
 import type { Call, Passage } from './call.ts';
+import { applyLimit } from './counting.ts';
 import type { Refusal } from './refusal.ts';
 import { refuse } from './respond.ts';
 import type { RouteSpec } from './spec.ts';
@@ -24,6 +26,8 @@ import type { RouteSpec } from './spec.ts';
 export type IdentityOptions = {
   readonly config: Pick<Config, 'trustProxy'>;
   readonly authenticator: Authenticator;
+  /** Absent: every bearer token is refused. */
+  readonly sessions?: SessionTokens;
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
   readonly connectionLimits?: ConnectionLimits;
@@ -32,11 +36,11 @@ export type IdentityOptions = {
   readonly onSigned?: (account: number, nowMs: number) => void;
 };
 
-const DEPENDENCY_RETRY_AFTER_SEC = 1;
 const BLOCKED: Unauthenticated = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
 
 export class IdentityStage {
   readonly #options: IdentityOptions;
+  readonly #nowMs = (): number => this.#options.clock.nowMs();
 
   constructor(options: IdentityOptions) {
     this.#options = options;
@@ -70,9 +74,7 @@ export class IdentityStage {
       authenticator.giveBack(key, credentials);
       return this.#unidentified(call, route, BLOCKED);
     }
-    call.principal = key;
-    this.#options.onSigned?.(key.accountIndex, call.startedMs);
-    this.#noteSigner(call, key);
+    this.#enter(call, key, key.keyId);
     if ((key.scopes & scope) !== scope) {
       authenticator.giveBack(key, credentials);
       this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE });
@@ -91,10 +93,58 @@ export class IdentityStage {
     return false;
   }
 
-  /** For a call that offers no key. */
+  /** The same for a call with a bearer token. */
+  admitSession(call: Call, route: RouteSpec, token: string): boolean {
+    const admitted = this.#options.sessions?.admit(token, call.startedMs) ?? ERRORS.INVALID_ACCESS_TOKEN;
+    if ('principal' in admitted) {
+      call.offeredToken = { token, admitted };
+      return true;
+    }
+    if (needsKey(route)) this.refuse(call, route, unauthenticated(admitted));
+    else call.addressPassage = this.countAddress(call, route);
+    return !needsKey(route);
+  }
+
+  /** For a call whose token was admitted, once its body is complete; the first use of a token takes longer. */
+  identifySession(call: Call, route: RouteSpec, scope: number, token: string, admitted: AdmittedToken): Passage {
+    if (admitted.isVerified) return this.#enterSession(call, route, scope, admitted);
+    const { sessions } = this.#options;
+    return sessions!.verify(token, admitted, call.startedMs).then((isVerified) => {
+      if (isVerified) return this.#enterSession(call, route, scope, admitted);
+      return this.#unidentified(call, route, unauthenticated(ERRORS.INVALID_ACCESS_TOKEN));
+    });
+  }
+
+  /** The body, or the signature, may have been long on its way, and the session has ended meanwhile. */
+  #enterSession(call: Call, route: RouteSpec, scope: number, { principal }: AdmittedToken): Passage {
+    const { sessions, limiter } = this.#options;
+    const isInForce = (): boolean => sessions!.isInForce(principal, call.startedMs);
+    if (!isInForce()) return this.#unidentified(call, route, unauthenticated(ERRORS.SESSION_ENDED));
+    this.#enter(call, principal, principal.sessionId);
+    if ((principal.scopes & scope) !== scope) {
+      this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE, message: 'sessions lack the required scope' });
+      return false;
+    }
+    const isCounted = limiter !== null && !route.countsItself;
+    const counted = isCounted ? limiter.countAccount(principal.accountIndex, route, call.startedMs) : null;
+    if (!(counted instanceof Promise)) return this.#pass(call, counted);
+    return counted.then((result) => {
+      if (isInForce()) return this.#pass(call, result);
+      refuse(call, unauthenticated(ERRORS.SESSION_ENDED));
+      return false;
+    });
+  }
+
+  #enter(call: Call, principal: AccountPrincipal, credential: string): void {
+    call.principal = principal;
+    this.#options.onSigned?.(principal.accountIndex, call.startedMs);
+    this.#noteSigner(call, credential, principal.accountIndex);
+  }
+
+  /** For a call that offers no credentials, or none that count. */
   countAddress(call: Call, route: RouteSpec): Passage {
     const { limiter } = this.#options;
-    if (limiter === null) return true;
+    if (limiter === null || route.countsItself) return true;
     return this.#pass(call, limiter.countAddress(this.#subjectOf(call), route, call.startedMs));
   }
 
@@ -131,9 +181,9 @@ export class IdentityStage {
   }
 
   /** From now on the address may use the connections in reserve. */
-  #noteSigner(call: Call, { keyId, accountIndex }: ApiKey): void {
+  #noteSigner(call: Call, credential: string, accountIndex: number): void {
     const signed = this.#options.connectionLimits?.signed;
-    if (signed?.isDue(keyId, call.startedMs)) signed.note(accountIndex, peerSubject(peerOf(call)));
+    if (signed?.isDue(credential, call.startedMs)) signed.note(accountIndex, peerSubject(peerOf(call)));
   }
 
   /** The same for an administrator. */
@@ -148,27 +198,13 @@ export class IdentityStage {
   }
 
   #pass(call: Call, result: LimitResult | Promise<LimitResult> | null): Passage {
-    if (result === null) return true;
-    return result instanceof Promise ? result.then((late) => this.#apply(call, late)) : this.#apply(call, result);
+    return applyLimit(call, result, this.#nowMs);
   }
 
   async #passLate(call: Call, key: ApiKey, counted: Promise<LimitResult>): Promise<boolean> {
     const result = await counted;
-    if (this.#options.authenticator.isInForce(key)) return this.#apply(call, result);
+    if (this.#options.authenticator.isInForce(key)) return this.#pass(call, result);
     refuse(call, { row: ERRORS.API_KEY_REVOKED, details: { step: 'api_key' } });
-    return false;
-  }
-
-  #apply(call: Call, result: LimitResult): boolean {
-    call.rateLimitHeaders = result.headers;
-    if (result.decision === 'allowed') return true;
-    if (result.decision === 'dependency_unavailable') {
-      refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });
-    } else {
-      // Never 0: a full window still holds its oldest request for some milliseconds.
-      const waitMs = result.retryMs - this.#options.clock.nowMs();
-      refuse(call, { row: ERRORS.RATE_LIMITED, retryAfterSec: Math.max(Math.ceil(waitMs / 1000), 1) });
-    }
     return false;
   }
 }
@@ -176,6 +212,10 @@ export class IdentityStage {
 /** Public data needs none: an invalid key, or a wrong clock, must not prevent a client from requesting the time. */
 function needsKey({ access, strictKey }: RouteSpec): boolean {
   return access !== 'public' || strictKey === true;
+}
+
+function unauthenticated(row: ErrorRow): Unauthenticated {
+  return { ok: false, row, details: { step: 'access_token' } };
 }
 
 /** True for a socket opened on this machine. */

@@ -6,9 +6,10 @@
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
 import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
+import { SESSION_SCOPES } from '../access/scopes.ts';
 import { LIMIT_CLASSES } from '../limits/classes.ts';
 import { exampleOf } from './example.ts';
-import { isForOperators, type RouteSpec, requiredRole } from './spec.ts';
+import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
 
 /** The schemas that get a name of their own in the document. */
 export type NamedSchemas = ReadonlyMap<JsonSchema, string>;
@@ -18,7 +19,17 @@ type Document = Readonly<Record<string, unknown>>;
 const JSON_TYPE = 'application/json';
 const ALL_ERRORS = Object.keys(ERRORS) as readonly ErrorKey[];
 const OPERATOR_ERRORS: readonly ErrorKey[] = ['INVALID_ADMIN_TOKEN', 'INSUFFICIENT_ROLE'];
-const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => isIdentity(ERRORS[key].number) && !OPERATOR_ERRORS.includes(key));
+/** Those of single routes: their handlers answer them. */
+const HANDLER_ERRORS: readonly ErrorKey[] = [
+  'INVALID_REFRESH_TOKEN',
+  'INVALID_TICKET',
+  'SESSION_REQUIRED',
+  'OTHER_SITE',
+  'WALLET_REMOVED',
+];
+const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => {
+  return isIdentity(ERRORS[key].number) && !OPERATOR_ERRORS.includes(key) && !HANDLER_ERRORS.includes(key);
+});
 
 /** Formats of this interface as patterns, for readers that do not know them. */
 const PATTERNS: Readonly<Record<string, string>> = {
@@ -32,10 +43,11 @@ const INFO = {
   title: 'Prediction market exchange',
   version: '1',
   description:
-    'Requests of accounts are signed with an API key (HMAC-SHA256, signing version 1 or 2); orders are signed by a ' +
-    'wallet as well (EIP-712). Amounts are atomic units as decimal text: micro-USDC and millionths of a token. ' +
-    'Every refusal has a code of the error table; a 503 always carries Retry-After. Paths without an operation are ' +
-    'answered 404, other methods 405. The WebSocket stream has a document of its own, /asyncapi.json.',
+    'Requests of accounts are signed with an API key (HMAC-SHA256, signing version 1 or 2), or carry the access ' +
+    'token of a session; orders are signed by a wallet as well (EIP-712). Amounts are atomic units as decimal ' +
+    'text: micro-USDC and millionths of a token. Every refusal has a code of the error table; a 503 always carries ' +
+    'Retry-After. Paths without an operation are answered 404, other methods 405. The WebSocket stream has a ' +
+    'document of its own, /asyncapi.json.',
 };
 
 /** The headers of answers: Retry-After, and those of the rate limit on every answer that was counted. */
@@ -60,6 +72,7 @@ const SECURITY_SCHEMES = {
   ),
   signingVersion: inHeader(AUTH_HEADER.VERSION, 'Absent or 1, or 2.'),
   nonce: inHeader(AUTH_HEADER.NONCE, 'Of version 2: 16 to 64 characters, used once.'),
+  session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The access token of a session.' },
   adminToken: { type: 'http', scheme: 'bearer', description: 'The token of an operator who has the role.' },
 };
 const VERSION_1 = ['apiKey', 'passphrase', 'timestamp', 'signature'];
@@ -94,6 +107,7 @@ export function errorsOf(route: RouteSpec): readonly ErrorKey[] {
   add(LIMIT_CLASSES[route.limit] !== null, 'RATE_LIMITED', 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE');
   add(isSigned || route.strictKey, ...IDENTITY_ERRORS);
   add(isForOperators(route), ...OPERATOR_ERRORS);
+  add(!isForOperators(route), 'TWO_CREDENTIALS');
   add(placing, 'PLATFORM_PAUSED', 'NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY');
   add(placing && !reducing, 'TRADING_TIMEOUT_ACTIVE');
   add(route.idempotency, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
@@ -172,7 +186,8 @@ function securityOf(route: RouteSpec): unknown {
   if (access === 'public') return strictKey ? [{}, withKey(VERSION_2, []), withKey(VERSION_1, [])] : [];
   const own = route.method === 'GET' ? 'read:account' : 'manage:account';
   const scopes = [access === 'authenticated' ? own : access];
-  return [withKey(VERSION_2, scopes), withKey(VERSION_1, scopes)];
+  const byKey = [withKey(VERSION_2, scopes), withKey(VERSION_1, scopes)];
+  return (requiredScope(route) & SESSION_SCOPES) === 0 ? byKey : [...byKey, { session: scopes }];
 }
 
 function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[] {

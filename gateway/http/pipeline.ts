@@ -29,11 +29,12 @@ import type { Administrators } from '../access/administrators.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import { type Administrator, isAccount } from '../access/principal.ts';
 import { covers } from '../access/roles.ts';
+import { bearerOf } from '../access/sessionTokens.ts';
 import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
-import { collectBody, MAX_BODY_BYTES } from './body.ts';
+import { collectBody, MAX_BODY_BYTES, refuseTooLarge } from './body.ts';
 import type { Call } from './call.ts';
 import type { Cors } from './cors.ts';
 import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
@@ -47,7 +48,7 @@ import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './s
 import { TurnTimes } from './turnTimes.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
 
-export type PipelineOptions = Pick<IdentityOptions, 'onSigned'> & {
+export type PipelineOptions = Pick<IdentityOptions, 'onSigned' | 'sessions'> & {
   readonly config: Pick<Config, 'trustProxy'>;
   readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
@@ -93,9 +94,6 @@ export type IdempotencyStage = {
 
 /** A route with everything that is worked out once. */
 type Row = Validation & { readonly route: Route; readonly scope: number; readonly maxBodyBytes: number };
-
-/** Bytes of an oversized body that are read and dropped, so that the client sees the 413. */
-const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 
 export class Pipeline {
   readonly requests = new RequestCounts();
@@ -178,13 +176,10 @@ export class Pipeline {
     if (route.idempotency !== undefined) call.idempotencyKey = headers.idempotencyKey;
     if (route.hasDeadline) call.deadline = headers.deadline;
     call.acceptEncoding = headers.acceptEncoding;
+    if (route.cookies) call.browser = headers;
     if (isForOperators(route)) {
       if (!this.#isOperator(call, route, headers)) return;
-    } else if (route.access !== 'public' || headers.offersKey) {
-      if (!this.#identity.admit(call, route, headers)) return;
-    } else {
-      call.addressPassage = this.#identity.countAddress(call, route);
-    }
+    } else if (!this.#admitsCredentials(call, route, headers)) return;
     if (call.addressPassage === false) return;
     if (call.announcedBytes === 0) this.#pass(call, row);
     else {
@@ -224,6 +219,19 @@ export class Pipeline {
     if (match === null || isAtAdminDoor || this.#options.adminDoor === undefined) return match;
     for (const { route } of match.endpoint.methods.values()) if (isForOperators(route)) return null;
     return match;
+  }
+
+  /** The checks of key or token that need only the headers. @returns false when the call is refused. */
+  #admitsCredentials(call: Call, route: RouteSpec, headers: RequestHeaders): boolean {
+    const token = bearerOf(headers.authorization);
+    if (token !== null) {
+      if (!headers.offersKey) return this.#identity.admitSession(call, route, token);
+      refuse(call, { row: ERRORS.TWO_CREDENTIALS });
+      return false;
+    }
+    if (route.access !== 'public' || headers.offersKey) return this.#identity.admit(call, route, headers);
+    call.addressPassage = this.#identity.countAddress(call, route);
+    return true;
   }
 
   /** True for an administrator who has the role, and for an operator's route from here; false when refused. */
@@ -284,11 +292,13 @@ export class Pipeline {
 
   /** The stages after the body; each has answered the call when the next one is not reached. */
   #pass(call: Call, row: Row): void {
-    const { credentials, offeredKey } = call;
-    const passage =
-      credentials === null || offeredKey === null
-        ? call.addressPassage
-        : this.#identity.identify(call, row.route, row.scope, offeredKey, credentials);
+    const { credentials, offeredKey, offeredToken } = call;
+    let passage = call.addressPassage;
+    if (credentials !== null && offeredKey !== null) {
+      passage = this.#identity.identify(call, row.route, row.scope, offeredKey, credentials);
+    } else if (offeredToken !== null) {
+      passage = this.#identity.identifySession(call, row.route, row.scope, offeredToken.token, offeredToken.admitted);
+    }
     if (passage === true) this.#proceed(call, row);
     else if (passage !== false) this.#proceedLater(call, row, passage);
   }
@@ -386,14 +396,4 @@ function toRow(route: Route): Row {
     scope: requiredScope(route),
     maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,
   };
-}
-
-/**
- * A client that is still sending would lose the answer if the connection were closed now. Its announced bytes are
- * therefore read and dropped, for as long as uWebSockets.js waits for the next request: ten seconds.
- */
-function refuseTooLarge(call: Call): void {
-  if (call.announcedBytes > MAX_DISCARDED_BYTES) call.closesConnection = true;
-  else if (call.announcedBytes === CHUNKED) call.closesConnection = false;
-  refuse(call, { row: ERRORS.PAYLOAD_TOO_LARGE });
 }

@@ -284,6 +284,7 @@ function write(call: Call, status: number, body: Body, options: AnswerOptions): 
     else response.writeHeader('Content-Type', options.headerLines + (isKept ? KEEP_ALIVE : ''));
     if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
     if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
+    if (call.setCookie !== '') response.writeHeader('Set-Cookie', call.setCookie);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
     if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
     if (options.allow !== undefined) response.writeHeader('Allow', options.allow);

@@ -6,7 +6,7 @@
  */
 import type { OperatorRole } from '../../shared/api/operators.ts';
 import type { FromSchema } from '../../shared/api/schema.ts';
-import type { AccountPrincipal, Administrator, Anonymous, ApiKey, Principal } from '../access/principal.ts';
+import type { AccountPrincipal, Administrator, Anonymous, Principal } from '../access/principal.ts';
 import type { Call } from './call.ts';
 import type { Access, RouteSpec } from './spec.ts';
 
@@ -32,7 +32,7 @@ type ParameterOf<P extends string> = P extends `${string}:${infer Name}/${infer 
     : never;
 
 type PrincipalOf<A extends Access> = A extends 'public'
-  ? ApiKey | Anonymous
+  ? AccountPrincipal | Anonymous
   : A extends OperatorRole
     ? Administrator
     : A extends 'operator'

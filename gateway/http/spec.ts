@@ -42,6 +42,10 @@ export type RouteSpec = Readonly<{
   reducing?: boolean;
   /** The request adds to what is stored for good, so it is refused while the disk is nearly full, as placing is. */
   storing?: boolean;
+  /** The route reads or sets cookies: the handler gets what the browser says of itself in `call.browser`. */
+  cookies?: true;
+  /** The handler counts the request, because only the body or a cookie says on whose behalf it is. */
+  countsItself?: true;
   /** The route answers also before recovery is done and while the server drains. */
   probe?: boolean;
   /** Default: 64 KiB. */

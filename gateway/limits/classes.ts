@@ -1,7 +1,8 @@
 /**
- * The requests that a window admits (RULES.md 4.6). Classes are for anonymous and administrator traffic, per address
- * and endpoint; a key has its tier or its override instead, the same on every endpoint, counted per endpoint. Because
- * placing and cancelling are different endpoints, neither can use up the limit of the other.
+ * The requests that a window admits (RULES.md 4.6). Classes are for anonymous traffic, per address and endpoint, and
+ * for sessions, per account and endpoint; a key has its tier or its override instead, the same on every endpoint,
+ * counted per endpoint. Because placing and cancelling are different endpoints, neither can use up the limit of the
+ * other.
  */
 import type { TierName } from '../../shared/api/accounts.ts';
 
@@ -39,6 +40,8 @@ export const LIMIT_CLASSES = {
   deployMarket: perMinute(20),
   createMarket: perMinute(10),
   resolveMarket: perMinute(5),
+  signIn: perMinute(10),
+  refreshSession: perMinute(5),
 } as const satisfies Record<string, Limit | null>;
 
 export type LimitClass = keyof typeof LIMIT_CLASSES;

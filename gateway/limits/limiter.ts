@@ -1,8 +1,9 @@
 /**
  * The limit stage (RULES.md 4.6): which subject a call is counted as, under which limit, and what the answer's headers
- * say about it. A key is counted per endpoint under its tier or override; everything else per address and endpoint.
- * Keys, addresses and the failed attempts of addresses have stores of their own: a flood of addresses can fill the
- * second without a key noticing, and guessing uses up no quota of the requests that are right.
+ * say about it. A key is counted per endpoint under its tier or override, a session per account and endpoint, all else
+ * per address and endpoint. Keys, accounts, addresses and the failed attempts of addresses have stores of their own: a
+ * flood of addresses can fill the third without a key or a session noticing, and guessing uses up no quota of the
+ * requests that are right.
  *
  * While a shared store cannot decide, cancels and heartbeats are counted in this process instead: they continue to
  * work, and still cannot flood the shards.
@@ -15,6 +16,9 @@ import { Prefixes } from './prefixes.ts';
 const MAX_ADDRESS_SUBJECTS = 100_000;
 /** Keys are issued by the administrator, so their number times the endpoints is bounded by what was issued. */
 const MAX_KEY_SUBJECTS = 1_000_000;
+
+/** Accounts that use sessions, times the endpoints that they use. */
+const MAX_ACCOUNT_SUBJECTS = 250_000;
 
 type Decision = 'allowed' | 'quota_denied' | 'dependency_unavailable';
 
@@ -39,21 +43,31 @@ export class Limiter {
   readonly decisions: Record<Decision, number> = { allowed: 0, quota_denied: 0, dependency_unavailable: 0 };
   readonly #meanwhile = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS);
   readonly #failures: CounterStore;
+  readonly #accounts: CounterStore;
   readonly #prefixes = new Prefixes();
 
   constructor(
     keys: CounterStore = new MemoryCounterStore(MAX_KEY_SUBJECTS),
     addresses: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
     failures: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
+    accounts: CounterStore = new MemoryCounterStore(MAX_ACCOUNT_SUBJECTS),
   ) {
     this.#keys = keys;
     this.#addresses = addresses;
     this.#failures = failures;
+    this.#accounts = accounts;
   }
 
   countKey(key: KeyQuota, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
     const limit = limitOfKey(key, endpoint.limit);
     return limit === null ? null : this.#count(this.#keys, keySubject(key, endpoint), limit, endpoint, nowMs);
+  }
+
+  /** A request of a session: all sessions of an account have the endpoint's own limit together. */
+  countAccount(account: number, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
+    const limit = LIMIT_CLASSES[endpoint.limit];
+    if (limit === null) return null;
+    return this.#count(this.#accounts, accountSubject(account, endpoint), limit, endpoint, nowMs);
   }
 
   /** @param address a client's subject (clientAddress.ts). */
@@ -72,13 +86,22 @@ export class Limiter {
     return this.#count(this.#failures, subject, limit, endpoint, nowMs);
   }
 
-  /** The counts of all endpoints with a limit, in the given order. */
-  async allowances(key: KeyQuota, endpoints: readonly Endpoint[], nowMs: number): Promise<Allowance[] | 'unavailable'> {
+  /**
+   * The counts of all endpoints with a limit, in the given order.
+   * @param subject a key, or the account of a session.
+   */
+  async allowances(
+    subject: KeyQuota | number,
+    endpoints: readonly Endpoint[],
+    nowMs: number,
+  ): Promise<Allowance[] | 'unavailable'> {
+    const isKey = typeof subject !== 'number';
     const limited = endpoints.flatMap((endpoint) => {
-      const limit = limitOfKey(key, endpoint.limit);
-      return limit === null ? [] : [{ endpoint, limit, subject: keySubject(key, endpoint) }];
+      const limit = isKey ? limitOfKey(subject, endpoint.limit) : LIMIT_CLASSES[endpoint.limit];
+      if (limit === null) return [];
+      return [{ endpoint, limit, subject: isKey ? keySubject(subject, endpoint) : accountSubject(subject, endpoint) }];
     });
-    const counts = await this.#keys.peek(limited, nowMs);
+    const counts = await (isKey ? this.#keys : this.#accounts).peek(limited, nowMs);
     if (counts === 'unavailable') return counts;
     return limited.map(({ endpoint, limit }, index) => ({ endpoint, limit, count: counts[index] }));
   }
@@ -106,6 +129,10 @@ export class Limiter {
 /** No address looks like this, or like `failed`: all kinds of subjects may be in one store. */
 function keySubject(key: KeyQuota, { method, path }: Endpoint): string {
   return `key ${key.keyId} ${method} ${path}`;
+}
+
+function accountSubject(account: number, { method, path }: Endpoint): string {
+  return `account ${account} ${method} ${path}`;
 }
 
 export function resultOf(counted: Counted, limit: Limit): LimitResult {

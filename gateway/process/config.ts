@@ -85,6 +85,8 @@ export type Config = Readonly<{
   newConnectionsPerIp: number;
   /** Origins of web pages that may read answers; `*` allows all. */
   corsOrigins: readonly string[];
+  /** The origin at which browsers reach the exchange; null: the address and port it listens on. */
+  publicUrl: string | null;
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
@@ -157,6 +159,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     connectionsPerIp: read.integer('CONNECTIONS_PER_IP', 100, 1, 1_000_000),
     newConnectionsPerIp: read.integer('NEW_CONNECTIONS_PER_IP', 200, 1, 1_000_000),
     corsOrigins: Object.freeze(read.origins('CORS_ORIGINS')),
+    publicUrl: read.origin('PUBLIC_URL'),
     tls: readTls(read),
     adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
@@ -254,6 +257,15 @@ class EnvironmentReader {
     throw new ConfigError(
       `${name}: expected ${2 * MASTER_KEY_BYTES} hex digits or the base64 of ${MASTER_KEY_BYTES} bytes`,
     );
+  }
+
+  /** An origin that a browser can have, without anything after it. */
+  origin(name: string): string | null {
+    const value = this.#value(name).replace(/\/$/, '');
+    if (value === '') return null;
+    const isOrigin = URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value);
+    if (!isOrigin) throw new ConfigError(`${name}: expected an origin, as in https://example.org`);
+    return value;
   }
 
   /** Origins in the form of browsers: scheme, host and port, and nothing after them. */

@@ -24,6 +24,8 @@ import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { QueryPool } from '../queries/pool.ts';
 import type { Volumes } from '../queries/volumes.ts';
+import type { Tickets } from '../sessions/tickets.ts';
+import type { WalletProofs } from '../sessions/walletProofs.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import type { Control } from '../store/control.ts';
 import type { Stream } from '../stream/socket/stream.ts';
@@ -54,6 +56,9 @@ import { adminResolutionRoutes } from './admin/resolution.ts';
 import { adminRestrictionRoutes } from './admin/restrictions.ts';
 import { adminScoreRoutes } from './admin/scores.ts';
 import { adminUserRoutes } from './admin/users.ts';
+import type { AuthDeps } from './auth/deps.ts';
+import { sessionRoutes } from './auth/sessions.ts';
+import { walletSignInRoutes } from './auth/wallet.ts';
 import { MarketResponses } from './json/market.ts';
 import { browseRoutes } from './public/browse.ts';
 import { catalogListRoutes } from './public/catalogLists.ts';
@@ -95,6 +100,10 @@ type RouteTableDeps = {
   readonly texts: TextsInTurns;
   readonly pageFiles: PageFiles;
   readonly stream: Stream;
+  readonly userSessions: Pick<AuthDeps, 'sessions' | 'signIn' | 'accessTokens' | 'pages' | 'areCookiesSecure'> & {
+    readonly tickets: Tickets;
+    readonly walletProofs: WalletProofs;
+  };
   readonly limiter: Limiter | null;
   readonly badSignatures: BadSignatures | null;
   readonly deadMansSwitch: DeadMansSwitch;
@@ -125,6 +134,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     onPairFailed: (error) => deps.log.error({ err: error }, 'markets are answered without their mirror pair'),
   });
   const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
+  const authDeps = { ...deps, ...deps.userSessions, accounts, accountStates, trustProxy: config.trustProxy };
   const routes: Route[] = [
     ...platformRoutes({ ...deps, platform, contracts, catalog }),
     ...pageRoutes(deps.pageFiles),
@@ -144,7 +154,9 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...heartbeatRoutes(deps.deadMansSwitch),
     ...accountRoutes(deps),
     ...deployRoutes({ catalog, views, contracts, deployment: deps.deployment }),
-    ...streamRoutes({ stream: deps.stream, trustProxy: config.trustProxy }),
+    ...sessionRoutes(authDeps, control.sessionKeys),
+    ...walletSignInRoutes(authDeps),
+    ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
     ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions }),

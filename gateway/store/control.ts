@@ -15,6 +15,7 @@ import { Catalog } from './catalog.ts';
 import { ClaimMarks } from './claimMarks.ts';
 import { ContractStore } from './contracts.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
+import { Identities } from './identities.ts';
 import { Indications } from './indications.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { JournalHeads } from './journalHeads.ts';
@@ -32,7 +33,9 @@ import { Platform } from './platform.ts';
 import { Pseudonyms } from './pseudonyms.ts';
 import { PublicProfiles } from './publicProfiles.ts';
 import { ReadMarks } from './readMarks.ts';
-import { openAdminToken, openMasterKey, openPseudonymSecret } from './secrets.ts';
+import { openAdminToken, openMasterKey, openPseudonymSecret, openSessionSecret } from './secrets.ts';
+import { SessionKeys } from './sessionKeys.ts';
+import { SessionStore } from './sessions.ts';
 import { TradingTimeouts } from './tradingTimeouts.ts';
 
 export type Control = {
@@ -53,6 +56,10 @@ export type Control = {
   readonly accounts: Accounts;
   readonly accountStates: AccountStates;
   readonly keys: ApiKeys;
+  readonly identities: Identities;
+  readonly sessionKeys: SessionKeys;
+  readonly sessionSecret: Buffer;
+  readonly sessions: SessionStore;
   readonly catalog: Catalog;
   readonly liveScores: LiveScores;
   readonly indications: Indications;
@@ -103,7 +110,11 @@ export function openControl(config: Config): Control {
       approvals: new Approvals(database),
       accounts,
       accountStates: new AccountStates(database),
+      identities: new Identities(database),
       keys: new ApiKeys(database, masterKey, idOf),
+      sessionKeys: new SessionKeys(database, masterKey, Date.now()),
+      sessionSecret: openSessionSecret(masterKey, platform),
+      sessions: new SessionStore(database, idOf, changes),
       catalog: new Catalog(database, shards, changes),
       liveScores: new LiveScores(database, changes),
       indications: new Indications(database, changes),

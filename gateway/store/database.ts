@@ -27,6 +27,7 @@ const MIGRATIONS = [
   'control-013.sql',
   'control-014.sql',
   'control-015.sql',
+  'control-016.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -12,6 +12,7 @@ import {
   readMasterKey,
   SEALED_ADMIN_TOKEN,
   SEALED_PSEUDONYM_SECRET,
+  SEALED_SESSION_SECRET,
 } from '../../shared/crypto/masterKey.ts';
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
 import { readAdminToken } from '../process/adminTokenFile.ts';
@@ -19,7 +20,7 @@ import { type Config, ConfigError } from '../process/config.ts';
 import type { Platform } from './platform.ts';
 
 const TOKEN_BYTES = 24;
-const PSEUDONYM_SECRET_BYTES = 32;
+const SECRET_BYTES = 32;
 
 export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, platform: Platform): Uint8Array {
   const check = platform.read(MASTER_KEY_CHECK);
@@ -55,14 +56,22 @@ export function openAdminToken(
   return { token, isNew: true };
 }
 
-/** The secret that pseudonyms follow from. It is made at the first start and never changes. */
+/** The secret that pseudonyms follow from. */
 export function openPseudonymSecret(masterKey: Uint8Array, platform: Platform): Buffer {
-  const sealed = platform.read(SEALED_PSEUDONYM_SECRET);
-  if (sealed !== undefined) {
-    return openSecret(masterKey, SEALED_PSEUDONYM_SECRET, Buffer.from(sealed, 'base64'));
-  }
-  const secret = randomBytes(PSEUDONYM_SECRET_BYTES);
-  platform.write(SEALED_PSEUDONYM_SECRET, sealSecret(masterKey, SEALED_PSEUDONYM_SECRET, secret).toString('base64'));
+  return openOrMake(SEALED_PSEUDONYM_SECRET, masterKey, platform);
+}
+
+/** The secret under which refresh tokens are marked as issued. */
+export function openSessionSecret(masterKey: Uint8Array, platform: Platform): Buffer {
+  return openOrMake(SEALED_SESSION_SECRET, masterKey, platform);
+}
+
+/** Such a secret is made at the first start and never changes. */
+function openOrMake(name: string, masterKey: Uint8Array, platform: Platform): Buffer {
+  const sealed = platform.read(name);
+  if (sealed !== undefined) return openSecret(masterKey, name, Buffer.from(sealed, 'base64'));
+  const secret = randomBytes(SECRET_BYTES);
+  platform.write(name, sealSecret(masterKey, name, secret).toString('base64'));
   return secret;
 }
 

@@ -44,6 +44,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import { explain } from './readiness.ts';
 import type { Stores } from './stores.ts';
 import type { Trading } from './trading.ts';
+import { UserSessions } from './userSessions.ts';
 
 type EdgeOptions = {
   readonly config: Config;
@@ -58,6 +59,8 @@ type EdgeOptions = {
   readonly startedSec: number;
   /** Null: rate limits are counted in this process. */
   readonly sharedCounters: RedisCounterStore | null;
+  /** The URL at which this machine reaches the server; known once it listens. */
+  readonly baseUrl: () => string;
   /** A request has failed after its handler and has to be answered. */
   readonly onError: (error: unknown, context: unknown) => void;
 };
@@ -68,6 +71,7 @@ export class Edge {
   readonly stream: Stream;
   readonly refusedLogins: RefusedLogins;
   readonly projectorLag: ProjectorLag;
+  readonly userSessions: UserSessions;
   readonly #options: EdgeOptions;
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
@@ -98,15 +102,23 @@ export class Edge {
     );
     this.refusedLogins = new RefusedLogins(stores.audit, clock);
     this.projectorLag = new ProjectorLag(stores.progress, clock);
+    this.userSessions = new UserSessions({
+      config,
+      clock,
+      control: stores.control,
+      publicUrl: () => config.publicUrl ?? options.baseUrl(),
+    });
     this.stream = new Stream({
       feeds: trading.feeds,
       views: stores.views,
       engine: trading.engine,
       catalog,
+      isInForce: (session, nowMs) => this.userSessions.accessTokens.isInForce(session, nowMs),
       clock,
       log,
       areOrdersUnderway: () => trading.link.inFlight > 0,
     });
+    stores.control.sessions.ended.subscribe((session) => this.stream.closeConnectionsOfSession(session));
     keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));
     operators.revoked.subscribe((operatorId) => feed.disconnectAll(operatorId));
     this.#badSignatures = config.rateLimits ? new BadSignatures(clock) : null;
@@ -179,6 +191,7 @@ export class Edge {
       config,
       routes: this.#routes(),
       authenticator: new Authenticator(keys, new NonceMemory(startedSec, keys)),
+      sessions: this.userSessions.accessTokens,
       administrators: new Administrators(this.#adminToken, operators),
       audit: this.#auditTrail(),
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
@@ -261,6 +274,7 @@ export class Edge {
       pageFiles: new PageFiles(),
       texts: new TextsInTurns(() => trading.link.inFlight > 0),
       stream: this.stream,
+      userSessions: this.userSessions,
       limiter: this.#limiter,
       badSignatures: this.#badSignatures,
       deadMansSwitch,
@@ -286,5 +300,5 @@ export class Edge {
 }
 
 function makeLimiter(shared: RedisCounterStore | null): Limiter {
-  return shared === null ? new Limiter() : new Limiter(shared, shared, shared);
+  return shared === null ? new Limiter() : new Limiter(shared, shared, shared, shared);
 }

@@ -110,6 +110,7 @@ export class Exchange {
       lifecycle,
       startedSec: this.#startedSec,
       sharedCounters,
+      baseUrl: () => this.baseUrl,
       onError,
     });
     this.#periodicTasks = new PeriodicTasks({
@@ -123,6 +124,7 @@ export class Exchange {
         stores.audit,
         this.#edge.refusedLogins,
         this.#edge.projectorLag,
+        this.#edge.userSessions,
       ],
       volumes: stores.volumes,
       feed,

@@ -57,7 +57,8 @@ const RATE_LIMIT_FIELDS = { requests: COUNT, window_seconds: COUNT } as const;
 const RATE_LIMIT = object(RATE_LIMIT_FIELDS);
 export type RateLimit = FromSchema<typeof RATE_LIMIT>;
 export const RATE_LIMITS = object({
-  tier: { type: 'string', enum: TIER_NAMES },
+  /** Null for a session. */
+  tier: { type: ['string', 'null'], enum: [...TIER_NAMES, null] },
   rate_limit_override: orNull(RATE_LIMIT),
   enforced: FLAG,
   limits: arrayOf(

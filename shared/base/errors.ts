@@ -29,6 +29,7 @@ export const ERRORS = {
   PATH_NOT_FOUND: row(101, 'NOT_FOUND', 404, 'not found'),
   METHOD_NOT_ALLOWED: row(102, 'METHOD_NOT_ALLOWED', 405, 'method not allowed'),
   MALFORMED_REQUEST: row(103, 'VALIDATION_ERROR', 400, 'malformed request'),
+  TWO_CREDENTIALS: row(104, 'VALIDATION_ERROR', 400, 'API key headers and a bearer token exclude each other'),
 
   // 200 identity
   MISSING_API_KEY_HEADERS: row(200, 'UNAUTHORIZED', 401, 'missing required API key headers'),
@@ -42,6 +43,14 @@ export const ERRORS = {
   INVALID_NONCE: row(208, 'UNAUTHORIZED', 401, 'invalid nonce'),
   NONCE_USED: row(209, 'UNAUTHORIZED', 401, 'nonce already used'),
   SIGNATURE_USED: row(214, 'UNAUTHORIZED', 401, 'signature already used'),
+  INVALID_ACCESS_TOKEN: row(215, 'UNAUTHORIZED', 401, 'invalid access token'),
+  ACCESS_TOKEN_EXPIRED: row(216, 'UNAUTHORIZED', 401, 'access token has expired'),
+  SESSION_ENDED: row(217, 'UNAUTHORIZED', 401, 'session has ended'),
+  INVALID_REFRESH_TOKEN: row(218, 'UNAUTHORIZED', 401, 'invalid refresh token'),
+  INVALID_TICKET: row(219, 'UNAUTHORIZED', 401, 'invalid ticket'),
+  SESSION_REQUIRED: row(220, 'FORBIDDEN', 403, 'only a session may do this'),
+  WALLET_REMOVED: row(222, 'FORBIDDEN', 403, 'the wallet was removed from its account'),
+  OTHER_SITE: row(221, 'FORBIDDEN', 403, 'the request comes from another site'),
   INVALID_ADMIN_TOKEN: row(210, 'UNAUTHORIZED', 401, 'invalid admin token'),
   IP_BLOCKED: row(212, 'FORBIDDEN', 403, 'this address is not allowed for the API key'),
   INSUFFICIENT_SCOPE: row(211, 'INSUFFICIENT_SCOPE', 403, 'API key lacks the required scope'),

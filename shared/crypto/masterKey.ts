@@ -5,10 +5,14 @@ export const MASTER_KEY_BYTES = 32;
 export const MASTER_KEY_FILE = 'master.key';
 /** The end of the name of a file that replaces another one once everything is sealed under a new master key. */
 export const NEXT = '.next';
-/** Rows of the table `platform`, sealed, as base64: an empty text, the administrator's token, what pseudonyms need. */
+/**
+ * Rows of the table `platform`, sealed, as base64: an empty text, the administrator's token, what pseudonyms need, what
+ * shows that a refresh token was issued.
+ */
 export const MASTER_KEY_CHECK = 'master_key_check';
 export const SEALED_ADMIN_TOKEN = 'sealed_admin_token';
 export const SEALED_PSEUDONYM_SECRET = 'sealed_pseudonym_secret';
+export const SEALED_SESSION_SECRET = 'sealed_session_secret';
 
 /** Null when the text is not a master key: 64 hexadecimal digits, or the base64 of as many bytes. */
 export function parseMasterKey(text: string): Buffer | null {

@@ -31,9 +31,10 @@ export class StreamClient {
   #ids = 0;
 
   /** Resolves when the socket is open. Heartbeats and all else that comes is checked from the first frame on. */
-  static async open(scope: Scope, baseUrl: string, headers: HeaderFields = {}): Promise<StreamClient> {
+  static async open(scope: Scope, baseUrl: string, headers: HeaderFields = {}, query = ''): Promise<StreamClient> {
     const payloads = await payloadsOf(baseUrl);
-    const client = new StreamClient(new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { headers }), payloads);
+    const url = `${baseUrl.replace('http', 'ws')}/v1/ws${query}`;
+    const client = new StreamClient(new WebSocket(url, { headers }), payloads);
     scope.after(() => client.end());
     await new Promise((resolve, reject) => {
       client.socket.once('open', resolve);
@@ -43,8 +44,8 @@ export class StreamClient {
   }
 
   /** An upgrade that is refused: the status and body of the answer. */
-  static async refused(baseUrl: string, headers: HeaderFields): Promise<{ status: number; body: Json }> {
-    const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, { headers });
+  static async refused(baseUrl: string, headers: HeaderFields, query = ''): Promise<{ status: number; body: Json }> {
+    const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws${query}`, { headers });
     return new Promise((resolve, reject) => {
       socket.once('open', () => reject(new Error('the upgrade was not refused')));
       socket.once('error', reject);

@@ -13,6 +13,7 @@ import { HttpServer } from '../../gateway/http/server.ts';
 import { IdempotencyStage } from '../../gateway/idempotency/stage.ts';
 import { createLogger } from '../../gateway/process/log.ts';
 import { streamRoutes } from '../../gateway/routes/public/stream.ts';
+import { Tickets } from '../../gateway/sessions/tickets.ts';
 import type { MarketEntry } from '../../gateway/store/catalog.ts';
 import { StreamFeeds } from '../../gateway/stream/feeds.ts';
 import { PrivateLog } from '../../gateway/stream/private/log.ts';
@@ -120,7 +121,12 @@ export class StreamRig {
     const noneAhead = { aheadBeforeStart: () => 0, acceptedAhead: () => undefined };
     this.#server = new HttpServer({
       config: { host: '127.0.0.1', port: 0, tls: null, trustProxy: null },
-      routes: streamRoutes({ stream: this.stream, trustProxy: null }),
+      routes: streamRoutes({
+        stream: this.stream,
+        tickets: new Tickets({ find: () => null }),
+        trustProxy: null,
+        clock,
+      }),
       authenticator: new Authenticator(keys, new NonceMemory(START_MS / 1000 - 1, noneAhead)),
       administrators: new Administrators(new AdminToken('admin')),
       idempotency: new IdempotencyStage(new MemoryAnswers(), clock),

@@ -1,8 +1,8 @@
-/** The remaining quota of the caller's key, endpoint by endpoint (RULES.md 4.8). */
+/** The remaining quota of the caller's key or session, endpoint by endpoint (RULES.md 4.8). */
 import { RATE_LIMITS, type RateLimit, type RateLimits } from '../../../shared/api/accounts.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
-import type { ApiKey } from '../../access/principal.ts';
+import type { AccountPrincipal } from '../../access/principal.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import { isForOperators, type RouteSpec, requiredScope } from '../../http/spec.ts';
@@ -20,7 +20,7 @@ type RateLimitDeps = {
 const SHOW_RATE_LIMITS = {
   method: 'GET',
   path: '/v1/rate-limits',
-  summary: 'The limits of the key and the requests that they still admit, by endpoint.',
+  summary: 'The limits of the key, or of the session, and the requests that they still admit, by endpoint.',
   access: 'authenticated',
   limit: 'unlisted',
   answers: { 200: RATE_LIMITS },
@@ -34,26 +34,27 @@ async function showRateLimits(
   call: CallOf<typeof SHOW_RATE_LIMITS>,
   { limiter, routes, clock }: RateLimitDeps,
 ): Promise<void> {
-  const key = call.principal;
+  const { principal } = call;
+  const key = principal.kind === 'apiKey' ? principal : null;
   // Without limits in force no quota is ever used, as in a limiter that is new.
   const counters = limiter ?? new Limiter();
-  const own = routes.filter((route) => mayCall(key, route));
-  const allowances = await counters.allowances(key, own, clock.nowMs());
+  const own = routes.filter((route) => mayCall(principal, route));
+  const allowances = await counters.allowances(key ?? principal.accountIndex, own, clock.nowMs());
   if (allowances === 'unavailable') {
     refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: 1 });
     return;
   }
   ok(call, {
-    tier: key.tier,
-    rate_limit_override: key.rateLimitOverride === null ? null : limitJson(key.rateLimitOverride),
+    tier: key?.tier ?? null,
+    rate_limit_override: key?.rateLimitOverride == null ? null : limitJson(key.rateLimitOverride),
     enforced: limiter !== null,
     limits: allowances.map(allowanceJson),
   });
 }
 
-function mayCall(key: ApiKey, spec: RouteSpec): boolean {
+function mayCall({ scopes }: AccountPrincipal, spec: RouteSpec): boolean {
   const scope = requiredScope(spec);
-  return !isForOperators(spec) && (key.scopes & scope) === scope;
+  return !isForOperators(spec) && (scopes & scope) === scope;
 }
 
 function limitJson({ requests, windowSec }: Limit): RateLimit {

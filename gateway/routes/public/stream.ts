@@ -2,16 +2,25 @@
 
 import type { BlockList } from 'node:net';
 import { DOCUMENT } from '../../../shared/api/platform.ts';
+import { TICKET, TICKET_QUERY } from '../../../shared/api/sessions.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { type AccountPrincipal, isAccount } from '../../access/principal.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import { clientSubject } from '../../limits/clientAddress.ts';
+import { TICKET_SEC, type Tickets } from '../../sessions/tickets.ts';
 import { asyncApiDocument } from '../../stream/socket/asyncapi.ts';
 import { STREAM_PATH } from '../../stream/socket/limits.ts';
 import type { Stream } from '../../stream/socket/stream.ts';
 
-type StreamDeps = { readonly stream: Stream; readonly trustProxy: BlockList | null };
+type StreamDeps = {
+  readonly stream: Stream;
+  readonly tickets: Tickets;
+  readonly trustProxy: BlockList | null;
+  readonly clock: Clock;
+};
 
 const OPEN_STREAM = {
   method: 'GET',
@@ -20,8 +29,20 @@ const OPEN_STREAM = {
   access: 'public',
   strictKey: true,
   limit: 'unlisted',
+  query: TICKET_QUERY,
   answers: { 101: {} },
-  errors: ['VALIDATION_ERROR'],
+  errors: ['VALIDATION_ERROR', 'INVALID_TICKET'],
+} as const satisfies RouteSpec;
+
+const ISSUE_TICKET = {
+  method: 'POST',
+  path: '/v1/auth/ws-ticket',
+  summary: 'A ticket that opens one socket of this session: the parameter `ticket` of the upgrade.',
+  access: 'stream:user',
+  limit: 'unlisted',
+  bodyOptional: true,
+  answers: { 200: TICKET },
+  errors: ['SESSION_REQUIRED'],
 } as const satisfies RouteSpec;
 
 const SHOW_ASYNCAPI = {
@@ -35,23 +56,50 @@ const SHOW_ASYNCAPI = {
 
 export function streamRoutes(deps: StreamDeps): Route[] {
   const document = JSON.stringify(asyncApiDocument());
-  return [route(OPEN_STREAM, (call) => upgrade(call, deps)), route(SHOW_ASYNCAPI, (call) => ok(call, document))];
+  return [
+    route(OPEN_STREAM, (call) => upgrade(call, deps)),
+    route(ISSUE_TICKET, (call) => issueTicket(call, deps)),
+    route(SHOW_ASYNCAPI, (call) => ok(call, document)),
+  ];
 }
 
-function upgrade(call: CallOf<typeof OPEN_STREAM>, { stream, trustProxy }: StreamDeps): void {
+/** A key signs the upgrade itself: it gets no ticket, which would be a way around that. */
+function issueTicket(call: CallOf<typeof ISSUE_TICKET>, { tickets, clock }: StreamDeps): void {
+  const { principal } = call;
+  if (principal.kind !== 'session') refuse(call, { row: ERRORS.SESSION_REQUIRED });
+  else ok(call, { ticket: tickets.issue(principal, clock.nowMs()), expires_in: TICKET_SEC });
+}
+
+function upgrade(call: CallOf<typeof OPEN_STREAM>, deps: StreamDeps): void {
+  const { stream, trustProxy } = deps;
   const { response } = call;
   if (call.upgrade === null || call.announcedBytes !== 0) {
     const details = { field: 'upgrade', rule: 'required', value: 'websocket' };
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'a WebSocket upgrade is expected here', details });
     return;
   }
+  const principal = holderOf(call, deps);
+  if (principal === undefined) return;
   if (!call.aborted) {
     const { key, protocol, extensions, context } = call.upgrade;
     const address = clientSubject(new Uint8Array(response.getRemoteAddress()), call.forwardedFor, trustProxy);
-    const apiKey = call.principal.kind === 'apiKey' ? call.principal : null;
-    const data = { connection: stream.connection(apiKey, address) };
+    const data = { connection: stream.connection(principal, address) };
     response.cork(() => response.upgrade(data, key, protocol, extensions, context));
   }
   call.answered = true;
   call.host.onAnswered(call);
+}
+
+/** Null for an anonymous socket; undefined when the call was refused. A session opens sockets by tickets alone. */
+function holderOf(
+  call: CallOf<typeof OPEN_STREAM>,
+  { tickets, clock }: StreamDeps,
+): AccountPrincipal | null | undefined {
+  const { ticket } = call.query;
+  const { principal } = call;
+  if (ticket === undefined && principal.kind !== 'session') return isAccount(principal) ? principal : null;
+  const holder = ticket === undefined || isAccount(principal) ? null : tickets.redeem(ticket, clock.nowMs());
+  if (holder !== null) return holder;
+  refuse(call, { row: ERRORS.INVALID_TICKET, details: { step: 'ticket' } });
+  return undefined;
 }

@@ -11,7 +11,7 @@
 import type { WebSocket } from 'uWebSockets.js';
 import { assert } from '../../../shared/base/assert.ts';
 import type { ErrorRow } from '../../../shared/base/errors.ts';
-import type { ApiKey } from '../../access/principal.ts';
+import type { AccountPrincipal } from '../../access/principal.ts';
 import type { Refusal } from '../../http/refusal.ts';
 import { toFrame } from '../market/channel.ts';
 import type { CatchingUp } from './catchUps.ts';
@@ -45,7 +45,7 @@ export type ConnectionHost = {
 
 export class Connection implements FrameSink, CatchingUp {
   /** Null: an anonymous connection. */
-  readonly key: ApiKey | null;
+  readonly principal: AccountPrincipal | null;
   /** An anonymous connection counts towards the limit of this address. */
   readonly address: string;
   /** By market index. */
@@ -63,19 +63,25 @@ export class Connection implements FrameSink, CatchingUp {
   readonly #messageMs = new Float64Array(MAX_MESSAGES_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
   #messageCursor = 0;
 
-  constructor(key: ApiKey | null, address: string, host: ConnectionHost) {
-    this.key = key;
+  constructor(principal: AccountPrincipal | null, address: string, host: ConnectionHost) {
+    this.principal = principal;
     this.address = address;
     this.#host = host;
     this.lastReceivedMs = host.nowMs();
   }
 
   get isAnonymous(): boolean {
-    return this.key === null;
+    return this.principal === null;
   }
 
   get owner(): string {
-    return this.key === null ? `address ${this.address}` : this.key.keyId;
+    if (this.principal === null) return `address ${this.address}`;
+    // The tabs of one browser have one session, and each may have sockets: all sessions of an account count together.
+    return this.principal.kind === 'apiKey' ? this.principal.keyId : `account ${this.principal.accountIndex}`;
+  }
+
+  isOfSession(sessionId: string): boolean {
+    return this.principal?.kind === 'session' && this.principal.sessionId === sessionId;
   }
 
   get isOpen(): boolean {

@@ -15,11 +15,9 @@
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import type { Clock } from '../../../shared/base/clock.ts';
-import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
+import { ERRORS } from '../../../shared/base/errors.ts';
 import { BOTH_OUTCOMES, NO_MARKET } from '../../../shared/wire/commands.ts';
-import type { ApiKey } from '../../access/principal.ts';
-import { SCOPE } from '../../access/scopes.ts';
-import type { Refusal } from '../../http/refusal.ts';
+import type { AccountPrincipal, SessionPrincipal } from '../../access/principal.ts';
 import type { Logger } from '../../process/log.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { Catalog, MarketEntry } from '../../store/catalog.ts';
@@ -31,6 +29,7 @@ import { CatchUps } from './catchUps.ts';
 import { Connection, type ConnectionHost, type SocketData } from './connection.ts';
 import * as limits from './limits.ts';
 import { parseRequest, type Request, type SubscribeData, type UnsubscribeData } from './requests.ts';
+import { endOf, mostOf, notAllowed } from './rights.ts';
 import { SendBuffers } from './sendBuffers.ts';
 import { MarketSubscription, UserSubscription } from './subscriptions.ts';
 
@@ -39,6 +38,8 @@ type StreamOptions = {
   readonly views: Views;
   readonly engine: Pick<ShardClient, 'cancelMarket'>;
   readonly catalog: Pick<Catalog, 'byId'>;
+  /** Absent: no socket is of a session. */
+  readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
   /** Absent: books and replays give way to no orders. */
@@ -62,7 +63,7 @@ export class Stream {
   /** Cancels of connections that have ended and had asked for them (RULES.md 8.10). */
   readonly #cancels: MassCancels;
   readonly #connections = new Set<Connection>();
-  /** Connections by key id, anonymous ones by address. */
+  /** Connections by key id, those of sessions by account, anonymous ones by address. */
   readonly #byOwner = new Map<string, Set<Connection>>();
   /** Connections with frames in their outbox. */
   readonly #pushed = new Set<Connection>();
@@ -107,7 +108,7 @@ export class Stream {
 
   /** The accounts of open connections, each as often as it has one. */
   *accounts(): Generator<number> {
-    for (const { key } of this.#connections) if (key !== null) yield key.accountIndex;
+    for (const { principal } of this.#connections) if (principal !== null) yield principal.accountIndex;
   }
 
   /** Closes the connections of a key that is no longer in force. */
@@ -115,15 +116,22 @@ export class Stream {
     for (const connection of [...(this.#byOwner.get(keyId) ?? [])]) connection.refuseAndClose(ERRORS.API_KEY_REVOKED);
   }
 
-  /** Closes up to so many of the connections without a key, the youngest first: others need theirs more. */
+  /** Closes the connections of a session that has ended. */
+  closeConnectionsOfSession({ accountIndex, sessionId }: SessionPrincipal): void {
+    for (const connection of [...(this.#byOwner.get(`account ${accountIndex}`) ?? [])]) {
+      if (connection.isOfSession(sessionId)) connection.refuseAndClose(ERRORS.SESSION_ENDED);
+    }
+  }
+
+  /** Closes up to so many of the connections without credentials, the youngest first: others need theirs more. */
   closeAnonymous(count: number): void {
-    const anonymous = [...this.#connections].filter(({ key }) => key === null);
+    const anonymous = [...this.#connections].filter(({ isAnonymous }) => isAnonymous);
     for (const connection of anonymous.slice(-count))
       connection.end(limits.CLOSE.TRY_AGAIN_LATER, 'too many connections');
   }
 
-  connection(key: ApiKey | null, address: string): Connection {
-    return new Connection(key, address, this.#host);
+  connection(principal: AccountPrincipal | null, address: string): Connection {
+    return new Connection(principal, address, this.#host);
   }
 
   readonly behavior: WebSocketBehavior<SocketData> = {
@@ -161,7 +169,7 @@ export class Stream {
     close: (socket) => this.#closed(socket.getUserData().connection),
   };
 
-  /** Sends pings and heartbeats, and closes connections that are idle or whose key has expired. */
+  /** Sends pings and heartbeats, and closes connections that are idle or whose key has expired or session ended. */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
     this.#catchUps.tick();
@@ -169,13 +177,19 @@ export class Stream {
     for (const connection of [...this.#connections]) {
       if (nowMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
         connection.end(limits.CLOSE.GOING_AWAY, 'idle');
-      } else if (connection.key !== null && hasExpired(connection.key, nowMs)) {
-        connection.refuseAndClose(ERRORS.API_KEY_REVOKED);
+      } else if (connection.principal !== null && !this.#isInForce(connection.principal, nowMs)) {
+        connection.refuseAndClose(endOf(connection.principal));
       } else {
         this.#keepAlive(connection, nowMs);
       }
     }
     this.#flushPushed();
+  }
+
+  /** A key that is revoked, or a session that is ended, closes its connections by itself; this is for their time. */
+  #isInForce(principal: AccountPrincipal, nowMs: number): boolean {
+    if (principal.kind === 'session') return this.#options.isInForce?.(principal, nowMs) ?? false;
+    return principal.expiresAtMs === null || principal.expiresAtMs > nowMs;
   }
 
   #keepAlive(connection: Connection, nowMs: number): void {
@@ -208,7 +222,7 @@ export class Stream {
     connection.nextHeartbeatMs = nowMs + limits.HEARTBEAT_EVERY_MS;
     this.#connections.add(connection);
     const { owner } = connection;
-    const most = connection.key === null ? limits.MAX_CONNECTIONS_PER_ADDRESS : limits.MAX_CONNECTIONS_PER_KEY;
+    const most = mostOf(connection.principal);
     const others = this.#byOwner.get(owner) ?? new Set();
     this.#byOwner.set(owner, others.add(connection));
     if (others.size > most) connection.refuseAndClose(ERRORS.RATE_LIMITED, `too many connections (max ${most})`);
@@ -326,7 +340,7 @@ export class Stream {
   }
 
   #subscribeToAccount(connection: Connection, data: SubscribeData): void {
-    const account = connection.key!.accountIndex;
+    const account = connection.principal!.accountIndex;
     if (connection.user === null) {
       connection.user = new UserSubscription(account, this.#options.feeds, connection);
     }
@@ -365,20 +379,6 @@ export class Stream {
     this.#pushed.clear();
     this.#sendBuffers.enforce();
   }
-}
-
-function hasExpired({ expiresAtMs }: ApiKey, nowMs: number): boolean {
-  return expiresAtMs !== null && expiresAtMs <= nowMs;
-}
-
-/** Without a key only the public channels are allowed; with a key, the channels of its scopes. */
-function notAllowed({ key }: Connection, data: SubscribeData): Refusal | null {
-  if (data.user === true && key === null) return { row: ERRORS.MISSING_API_KEY_HEADERS };
-  if (key === null) return null;
-  const lacksMarket = (data.markets ?? []).length > 0 && (key.scopes & SCOPE['stream:market']) === 0;
-  const lacksUser = data.user === true && (key.scopes & SCOPE['stream:user']) === 0;
-  const row: ErrorRow = ERRORS.INSUFFICIENT_SCOPE;
-  return lacksMarket || lacksUser ? { row } : null;
 }
 
 function fromSequence({ from_sequence }: SubscribeData, marketId: string): number | undefined {

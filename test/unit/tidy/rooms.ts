@@ -31,6 +31,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/access', own: 'limits', shared: 'api base crypto' },
   { room: 'gateway/http', own: 'access limits process', shared: 'api base crypto' },
   { room: 'gateway/store', own: 'access limits process', shared: 'api base crypto' },
+  { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },
   { room: 'gateway/audit', own: 'access http process', shared: 'base crypto' },
   { room: 'gateway/idempotency', own: 'access http process queries', shared: 'base wire' },
   { room: 'gateway/catalogue', own: 'store', shared: 'base' },
@@ -45,12 +46,12 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },
   {
     room: 'gateway/routes',
-    own: 'access audit catalogue http limits operator page process queries shardlink store stream trading views',
+    own: 'access audit catalogue http limits operator page process queries sessions shardlink store stream trading views',
     shared: 'api base crypto wire',
   },
   {
     room: 'gateway/wiring',
-    own: 'access audit http idempotency limits operator page process queries routes shardlink store stream trading views',
+    own: 'access audit http idempotency limits operator page process queries routes sessions shardlink store stream trading views',
     shared: 'api base client crypto wire',
   },
   { room: 'gateway', own: 'process wiring', shared: 'base' },

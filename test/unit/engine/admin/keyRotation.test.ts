@@ -23,8 +23,11 @@ function open(dataDir: string, masterKey?: Uint8Array): Control {
   return openControl(parseConfig({ ...env, ...key }, 2));
 }
 
-/** A directory with an API key, a made token and a journal key. @returns what the control has to find again. */
-function made(masterKey?: Uint8Array): { dataDir: string; keyId: string; token: string; journalKey: string } {
+/** A directory, and the secrets that the control has to find again. */
+type Made = { dataDir: string; keyId: string; token: string; journalKey: string; sessionSecret: string; kid: string };
+
+/** A directory with an API key, a made token, a journal key and what sessions need. */
+function made(masterKey?: Uint8Array): Made {
   const dataDir = temporaryDirectory();
   const control = open(dataDir, masterKey);
   const user = control.accounts.signUp(
@@ -41,8 +44,9 @@ function made(masterKey?: Uint8Array): { dataDir: string; keyId: string; token: 
   const { key } = control.keys.issue(user, policy, null, 1_790_000_000_000);
   const { token } = control.adminToken;
   const journalKey = Buffer.from(control.journalKey.secret).toString('hex');
+  const [sessionSecret, { kid }] = [control.sessionSecret.toString('hex'), control.sessionKeys];
   control.database.close();
-  return { dataDir, keyId: key.keyId, token, journalKey };
+  return { dataDir, keyId: key.keyId, token, journalKey, sessionSecret, kid };
 }
 
 function rotate(dataDir: string, keys: MasterKeys): Promise<string[]> {
@@ -50,11 +54,13 @@ function rotate(dataDir: string, keys: MasterKeys): Promise<string[]> {
 }
 
 /** Everything opens, and is what it was. */
-function assertWhole({ dataDir, keyId, token, journalKey }: ReturnType<typeof made>, masterKey?: Uint8Array): void {
+function assertWhole({ dataDir, keyId, token, journalKey, ...before }: Made, masterKey?: Uint8Array): void {
   const control = open(dataDir, masterKey);
   assert.notEqual(control.keys.find(keyId), undefined);
   assert.deepEqual(control.adminToken, { token, isNew: false });
   assert.equal(Buffer.from(control.journalKey.secret).toString('hex'), journalKey);
+  assert.equal(control.sessionSecret.toString('hex'), before.sessionSecret, 'refresh tokens stay good');
+  assert.notEqual(control.sessionKeys.verifier(before.kid, Date.now()), null, 'access tokens stay good');
   control.database.close();
   for (const name of ['master.key.next', 'journal.key.next']) assert.ok(!existsSync(join(dataDir, name)), name);
 }
@@ -65,9 +71,12 @@ describe('a rotation of the master key', () => {
     const file = join(before.dataDir, 'master.key');
     const old = readFileSync(file, 'utf8');
     const lines = await rotate(before.dataDir, FROM_FILES);
-    assert.match(lines.join('\n'), /journal\.key and [45] secrets/);
+    assert.match(lines.join('\n'), /journal\.key and [67] secrets/);
     assert.notEqual(readFileSync(file, 'utf8'), old);
     assertWhole(before);
+    const control = open(before.dataDir);
+    assert.notEqual(control.sessionKeys.kid, before.kid, 'another key signs');
+    control.database.close();
     assert.throws(() => open(before.dataDir, Buffer.from(old.trim(), 'hex')), /MASTER_KEY: not the key/);
   });
 
@@ -138,11 +147,13 @@ describe('a rotation of the master key', () => {
     const found = execSync('grep -rlE "sealSecret\\(" gateway engine shared --include=*.ts', { cwd: ROOT }).toString();
     assert.deepEqual(found.trim().split('\n').sort(), [
       'engine/admin/keyRotation.ts',
+      'gateway/sessions/refreshTokens.ts',
       'gateway/store/keys.ts',
       'gateway/store/secrets.ts',
       'shared/crypto/journalHeads.ts',
       'shared/crypto/journalKeyFile.ts',
       'shared/crypto/secretBox.ts',
+      'shared/crypto/sessionKeys.ts',
     ]);
   });
 });

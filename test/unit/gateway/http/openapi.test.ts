@@ -114,8 +114,10 @@ test('the schemes of an operation are those that open it', () => {
     signature: [],
     ...(isV2 ? { signingVersion: [], nonce: [] } : {}),
   });
-  const signed = (scope: string) => [key([scope], true), key([scope], false)];
+  const byKey = (scope: string) => [key([scope], true), key([scope], false)];
+  const signed = (scope: string) => [...byKey(scope), { session: [scope] }];
   assert.deepEqual(security(PLACE), signed('trade:orders'));
+  assert.deepEqual(security(spec('POST', '/v1/a', 'trade:bulk')), byKey('trade:bulk'), 'no session trades in bulk');
   assert.deepEqual(security(spec('GET', '/v1/a', 'authenticated')), signed('read:account'));
   assert.deepEqual(security(spec('POST', '/v1/a', 'authenticated')), signed('manage:account'));
   assert.deepEqual(security(spec('GET', '/v1/a', 'public')), []);
@@ -126,7 +128,10 @@ test('the schemes of an operation are those that open it', () => {
 
 test('the refusals of a route are those of the stages that it passes, and its own', () => {
   const always: ErrorKey[] = ['PAYLOAD_TOO_LARGE', 'MALFORMED_REQUEST', 'INTERNAL_ERROR'];
-  const besides = (route: RouteSpec): string[] => errorsOf(route).filter((key) => !always.includes(key));
+  const besides = (route: RouteSpec): string[] => {
+    return errorsOf(route).filter((key) => !always.includes(key) && key !== 'TWO_CREDENTIALS');
+  };
+  assert.ok(errorsOf(PLACE).includes('TWO_CREDENTIALS') && !errorsOf(TEXT_ROUTE).includes('TWO_CREDENTIALS'));
   for (const route of [PLACE, TEXT_ROUTE]) for (const key of always) assert.ok(errorsOf(route).includes(key), key);
   assert.deepEqual(besides(TEXT_ROUTE), ['INVALID_ADMIN_TOKEN', 'INSUFFICIENT_ROLE']);
   assert.deepEqual(besides(spec('GET', '/a', 'public')), ['ENGINE_BUSY']);

@@ -384,7 +384,7 @@ test('pages of the given origins may read public answers, and never those of ope
   assert.equal(preflight.headers['access-control-max-age'], '600');
   assert.match(
     String(preflight.headers['access-control-allow-headers']),
-    /^content-type, idempotency-key, x-svc-deadl/,
+    /^authorization, content-type, idempotency-key, x-svc-deadl/,
   );
   const refused: [string, string, string][] = [
     ['https://other.example', '/open', 'POST'],

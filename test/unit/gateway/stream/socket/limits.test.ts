@@ -14,6 +14,7 @@ test('the limits and intervals are those of the rules', () => {
     {
       STREAM_PATH: '/v1/ws',
       MAX_CONNECTIONS_PER_KEY: 5,
+      MAX_CONNECTIONS_OF_SESSIONS: 20,
       MAX_CONNECTIONS_PER_ADDRESS: 20,
       MAX_MESSAGE_BYTES: 16 * KIB,
       MAX_MESSAGES_PER_SECOND: 20,

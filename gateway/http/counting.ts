@@ -1,0 +1,30 @@
+/** The decision of a rate limit becomes headers of the answer, or the refusal of the call (RULES.md 4.6). */
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { LimitResult } from '../limits/limiter.ts';
+import type { Call, Passage } from './call.ts';
+import { refuse } from './respond.ts';
+
+const DEPENDENCY_RETRY_AFTER_SEC = 1;
+
+/** @param result null where nothing is counted. @returns whether the call passes; it has been refused when not. */
+export function applyLimit(
+  call: Call,
+  result: LimitResult | Promise<LimitResult> | null,
+  nowMs: () => number,
+): Passage {
+  if (result === null) return true;
+  return result instanceof Promise ? result.then((late) => applied(call, late, nowMs)) : applied(call, result, nowMs);
+}
+
+function applied(call: Call, result: LimitResult, nowMs: () => number): boolean {
+  call.rateLimitHeaders = result.headers;
+  if (result.decision === 'allowed') return true;
+  if (result.decision === 'dependency_unavailable') {
+    refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });
+  } else {
+    // Never 0: a full window still holds its oldest request for some milliseconds.
+    const waitMs = result.retryMs - nowMs();
+    refuse(call, { row: ERRORS.RATE_LIMITED, retryAfterSec: Math.max(Math.ceil(waitMs / 1000), 1) });
+  }
+  return false;
+}

@@ -1,0 +1,26 @@
+/** The parts of the exchange that the routes of people need. */
+import type { BlockList } from 'node:net';
+import type { Clock } from '../../../shared/base/clock.ts';
+import type { OwnPages } from '../../http/cookies.ts';
+import type { Limiter } from '../../limits/limiter.ts';
+import type { AccessTokens } from '../../sessions/accessTokens.ts';
+import type { Sessions } from '../../sessions/sessions.ts';
+import type { SignIn } from '../../sessions/signIn.ts';
+import type { AccountStates } from '../../store/accountStates.ts';
+import type { Accounts } from '../../store/accounts.ts';
+
+export type AuthDeps = {
+  readonly accounts: Accounts;
+  readonly accountStates: AccountStates;
+  readonly sessions: Sessions;
+  readonly signIn: SignIn;
+  readonly accessTokens: AccessTokens;
+  /** The pages that may use cookies. */
+  readonly pages: OwnPages;
+  /** False where browsers reach the exchange on loopback, without TLS. */
+  readonly areCookiesSecure: boolean;
+  /** Null: nothing is counted. */
+  readonly limiter: Limiter | null;
+  readonly trustProxy: BlockList | null;
+  readonly clock: Clock;
+};

@@ -1,0 +1,65 @@
+/** The end of every sign-in (RULES.md 15.1): a session, its answer, and the cookie that may come with it. */
+import { ERRORS } from '../../../shared/base/errors.ts';
+import type { Call } from '../../http/call.ts';
+import { cookieLine, cookieOf, isOfOtherPage } from '../../http/cookies.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { IDLE_MS, type OpenedSession } from '../../sessions/sessions.ts';
+import type { Proof } from '../../sessions/signIn.ts';
+import { ACCESS_TOKEN_SEC } from '../../store/sessionKeys.ts';
+import { profileOf } from '../json/profile.ts';
+import type { AuthDeps } from './deps.ts';
+
+export type TokenDelivery = 'cookie' | 'body';
+
+export const REFRESH_COOKIE = 'svc_refresh';
+const REFERRAL_COOKIE = 'svc_referral';
+const COOKIE_PATH = '/v1/auth';
+
+type Opened = OpenedSession & { readonly isNew: boolean; readonly delivery: TokenDelivery };
+
+/** The members of a sign-in besides the proof. */
+type Wishes = { readonly referral_code?: string; readonly token_delivery?: TokenDelivery };
+
+/**
+ * Signs the person in, or up, and answers the call. The proof has been checked, and `isRefusedPage` was asked before;
+ * the route has `cookies`.
+ */
+export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, deps: AuthDeps): Promise<void> {
+  const browser = call.browser!;
+  const referralCode = wishes.referral_code ?? cookieOf(browser, REFERRAL_COOKIE);
+  const opened = deps.signIn.open(proof, referralCode, browser.userAgent, deps.clock.nowMs());
+  if ('row' in opened) refuse(call, opened);
+  else await answerSession(call, { ...opened, delivery: wishes.token_delivery ?? 'cookie' }, deps);
+}
+
+/** Answers once the session is durable. */
+export async function answerSession(call: Call, opened: Opened, deps: AuthDeps): Promise<void> {
+  const { accounts, accountStates, sessions, accessTokens, clock } = deps;
+  const { session, refreshToken, isNew, delivery } = opened;
+  const { principal } = session;
+  await sessions.durable();
+  const access_token = await accessTokens.sign(principal, clock.nowMs());
+  const user = profileOf(accounts.byIndex(principal.accountIndex), accountStates);
+  const answer = { access_token, token_type: 'Bearer', expires_in: ACCESS_TOKEN_SEC, user, is_new: isNew };
+  if (delivery === 'cookie') call.setCookie = refreshCookie(refreshToken, IDLE_MS / 1000, deps);
+  ok(call, delivery === 'cookie' ? answer : { ...answer, refresh_token: refreshToken });
+}
+
+/** The browser forgets its refresh token. */
+export function clearRefreshCookie(call: Call, deps: AuthDeps): void {
+  call.setCookie = refreshCookie('', 0, deps);
+}
+
+/**
+ * True when the call was refused: a page of another site could otherwise sign its visitor in, to an account of its own.
+ * @param delivery a token in the body reaches only a page that may read the answer.
+ */
+export function isRefusedPage(call: Call, delivery: TokenDelivery, { pages }: AuthDeps): boolean {
+  if (delivery === 'body' || !isOfOtherPage(call.browser!, pages)) return false;
+  refuse(call, { row: ERRORS.OTHER_SITE });
+  return true;
+}
+
+function refreshCookie(value: string, maxAgeSec: number, { areCookiesSecure: isSecure }: AuthDeps): string {
+  return cookieLine(REFRESH_COOKIE, value, { path: COOKIE_PATH, maxAgeSec, sameSite: 'Strict', isSecure });
+}

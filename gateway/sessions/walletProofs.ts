@@ -1,0 +1,92 @@
+/**
+ * Proofs that a person has the key of a wallet (RULES.md 15.10): the message that is offered for signing, and all that
+ * is checked of one that comes back signed.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   PROOFS-1  A message counts only for a page of the exchange, its chain and the account that it was offered for, and
+ *             only once.
+ */
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Refusal } from '../http/refusal.ts';
+import { parseMessage, type SignInMessage, writeMessage } from './signInMessage.ts';
+import { NONCE_SEC, type NoncePurpose, WalletNonces } from './walletNonces.ts';
+import { isSignedBy } from './walletSignature.ts';
+
+/** Clocks of wallets are not ours. */
+const MAX_SKEW_MS = 60_000;
+
+type WalletProofsOptions = {
+  /** Of the contract that orders are signed for. */
+  readonly chainId: () => number;
+  /** The origin of the exchange. */
+  readonly publicUrl: () => string;
+  /** True for the origin of a page of the exchange. */
+  readonly isOwnPage: (origin: string) => boolean;
+  readonly nonces?: WalletNonces;
+};
+
+type OfferedMessage = { readonly nonce: string; readonly message: string; readonly expiresMs: number };
+
+/** `account`: the one that the wallet is to be linked to; 0 to sign in. `statement` says so to the person. */
+type WalletPurpose = { readonly account: number; readonly statement: string };
+
+export class WalletProofs {
+  readonly #options: WalletProofsOptions;
+  readonly #nonces: WalletNonces;
+
+  constructor(options: WalletProofsOptions) {
+    this.#options = options;
+    this.#nonces = options.nonces ?? new WalletNonces();
+  }
+
+  /** @param address in lower case. @param origin of the page that asks; another than ours, or none, gets our own. */
+  offer(address: string, origin: string, { account, statement }: WalletPurpose, nowMs: number): OfferedMessage {
+    const { chainId, publicUrl, isOwnPage } = this.#options;
+    const uri = isOwnPage(origin) ? origin : publicUrl();
+    const purpose = { address, domain: new URL(uri).host, chainId: chainId(), account };
+    const nonce = this.#nonces.issue(purpose, nowMs);
+    const expiresMs = (Math.floor(nowMs / 1000) + NONCE_SEC) * 1000;
+    const times = { issuedMs: nowMs, expiresMs, notBeforeMs: null };
+    const message = writeMessage({ ...purpose, statement, uri, nonce, ...times });
+    return { nonce, message, expiresMs };
+  }
+
+  /** The wallet that has signed, in lower case, or the reason why the message does not count. */
+  check(text: string, signature: string, account: number, nowMs: number): string | Refusal {
+    const message = parseMessage(text);
+    if (message === null) return refused('form');
+    const fault = this.#faultOf(message, nowMs);
+    if (fault !== null) return refused(fault);
+    const { address, domain, chainId, nonce } = message;
+    const purpose: NoncePurpose = { address, domain, chainId, account };
+    const state = this.#nonces.stateOf(nonce, purpose, nowMs);
+    if (state !== 'good') {
+      return { row: state === 'used' ? ERRORS.NONCE_USED : ERRORS.INVALID_NONCE, details: { step: 'nonce' } };
+    }
+    if (!isSignedBy(address, text, signature)) {
+      return { row: ERRORS.INVALID_HMAC_SIGNATURE, details: { step: 'signature' } };
+    }
+    this.#nonces.use(nonce, nowMs);
+    return address;
+  }
+
+  /** The first rule that the message breaks; null for none. */
+  #faultOf({ domain, uri, chainId, issuedMs, expiresMs, notBeforeMs }: SignInMessage, nowMs: number): string | null {
+    if (!URL.canParse(uri) || !this.#isOwn(new URL(uri))) return 'uri';
+    if (new URL(uri).host !== domain) return 'domain';
+    if (chainId !== this.#options.chainId()) return 'chain_id';
+    if (issuedMs > nowMs + MAX_SKEW_MS || issuedMs <= nowMs - NONCE_SEC * 1000 - MAX_SKEW_MS) return 'issued_at';
+    if (expiresMs !== null && expiresMs <= nowMs) return 'expiration_time';
+    if (notBeforeMs !== null && notBeforeMs > nowMs + MAX_SKEW_MS) return 'not_before';
+    return null;
+  }
+
+  #isOwn({ origin }: URL): boolean {
+    return origin === this.#options.publicUrl() || this.#options.isOwnPage(origin);
+  }
+}
+
+function refused(rule: string): Refusal {
+  return { row: ERRORS.VALIDATION_ERROR, message: 'invalid message', details: { field: 'message', rule } };
+}

@@ -1,0 +1,53 @@
+/** Signatures of wallets over texts (EIP-191), made with an ordinary key. */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { ADDRESS_BYTES, HASH_BYTES, tryParseHex } from '../../shared/base/hex.ts';
+import { keccak256 } from '../../shared/crypto/keccak.ts';
+import { loadSecp256k1 } from '../../shared/crypto/secp256k1.ts';
+import {
+  isAddressOf,
+  NOT_CANONICAL,
+  PUBLIC_KEY_BYTES,
+  recoveryBit,
+  SIGNATURE_BYTES,
+} from '../../shared/crypto/signature.ts';
+
+type Recover = (rs: Uint8Array, bit: number, digest: Uint8Array) => Uint8Array;
+
+/** True if the key of the address has signed the text. @param signature 0x and 130 hex digits. */
+export function isSignedBy(address: string, text: string, signature: string): boolean {
+  const [bytes, signer] = [new Uint8Array(SIGNATURE_BYTES), new Uint8Array(ADDRESS_BYTES)];
+  if (!tryParseHex(signature, SIGNATURE_BYTES, bytes, 0) || !tryParseHex(address, ADDRESS_BYTES, signer, 0))
+    return false;
+  const bit = recoveryBit(bytes, 0);
+  if (bit === NOT_CANONICAL) return false;
+  try {
+    const publicKey = recover(bytes.subarray(0, SIGNATURE_BYTES - 1), bit, digestOf(text));
+    return isAddressOf(publicKey.subarray(1), keccak256, signer, 0);
+  } catch {
+    // r is not the x of a curve point, or the key would be the point at infinity.
+    return false;
+  }
+}
+
+function digestOf(text: string): Uint8Array {
+  const message = Buffer.from(text);
+  const digest = keccak256(Buffer.concat([Buffer.from(`\x19Ethereum Signed Message:\n${message.length}`), message]));
+  return digest.subarray(0, HASH_BYTES);
+}
+
+/** A sign-in takes 0.1 ms where libsecp256k1 loads, and 1 to 2 ms elsewhere. */
+const recover: Recover = fastRecover() ?? slowRecover;
+
+function fastRecover(): Recover | null {
+  try {
+    const library = loadSecp256k1();
+    return (rs, bit, digest) => library.ecdsaRecover(rs, bit, digest, false, new Uint8Array(PUBLIC_KEY_BYTES));
+  } catch {
+    return null;
+  }
+}
+
+function slowRecover(rs: Uint8Array, bit: number, digest: Uint8Array): Uint8Array {
+  const recoverable = Uint8Array.of(bit, ...rs);
+  return secp256k1.Signature.fromBytes(recoverable, 'recovered').recoverPublicKey(digest).toBytes(false);
+}

@@ -1,0 +1,58 @@
+/**
+ * The keys of access tokens (RULES.md 15.2): one signs, and those before it still verify.
+ * Owner: the gateway thread; made and rotated by other means, so they never change while it runs.
+ *
+ * Invariants:
+ *   SESSIONKEYS-1  A key verifies for one lifetime of a token after the next one was made, and is deleted then.
+ */
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { makeSessionKey, openSessionKey, type SessionKeyRow } from '../../shared/crypto/sessionKeys.ts';
+import type { ControlDatabase } from './database.ts';
+
+export const ACCESS_TOKEN_SEC = 900;
+/** Clocks of those who verify may be behind. */
+const MARGIN_MS = 60_000;
+
+type Verifier = { readonly key: KeyObject; readonly jwk: object; readonly untilMs: number };
+
+export class SessionKeys {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly #verifiers = new Map<string, Verifier>();
+
+  /** Throws when the master key is not the one the keys were sealed with. */
+  constructor(database: ControlDatabase, masterKey: Uint8Array, nowMs: number) {
+    const rows = database.prepare<[], SessionKeyRow>('SELECT * FROM session_keys ORDER BY created_ms DESC, kid').all();
+    const insert = database.prepare<SessionKeyRow>(
+      'INSERT INTO session_keys VALUES ($kid, $public_jwk, $sealed_private, $created_ms)',
+    );
+    if (rows.length === 0) {
+      const first = makeSessionKey(masterKey, nowMs);
+      insert.run(first);
+      rows.push(first);
+    }
+    const [newest] = rows;
+    this.kid = newest!.kid;
+    this.privateKey = openSessionKey(masterKey, this.kid, newest!.sealed_private!);
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (const { kid, public_jwk, created_ms } of rows) {
+      const jwk = JSON.parse(public_jwk);
+      const verifier = { key: createPublicKey({ key: jwk, format: 'jwk' }), jwk, untilMs };
+      if (untilMs > nowMs) this.#verifiers.set(kid, verifier);
+      else database.prepare<[string]>('DELETE FROM session_keys WHERE kid = ?').run(kid);
+      untilMs = created_ms + ACCESS_TOKEN_SEC * 1000 + MARGIN_MS;
+    }
+  }
+
+  /** Null for a key that is unknown, or does not verify any more. */
+  verifier(kid: string, nowMs: number): KeyObject | null {
+    const verifier = this.#verifiers.get(kid);
+    return verifier === undefined || verifier.untilMs <= nowMs ? null : verifier.key;
+  }
+
+  /** RFC 7517. */
+  jwks(nowMs: number): object {
+    const inForce = [...this.#verifiers].filter(([, { untilMs }]) => untilMs > nowMs);
+    return { keys: inForce.map(([kid, { jwk }]) => ({ ...jwk, kid, alg: 'ES256', use: 'sig' })) };
+  }
+}

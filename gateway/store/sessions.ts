@@ -1,0 +1,247 @@
+/**
+ * Sessions (RULES.md 15.1): in memory for the request path, written through to control.db. What their tokens are is the
+ * concern of gateway/sessions/.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   SESSIONROWS-1  A session has one refresh token that is not used yet; what is stored of it is its hash.
+ *   SESSIONROWS-2  A session that has ended is gone: from this memory at once, from control.db once `durable` says so.
+ *   SESSIONROWS-3  An account has at most MAX_SESSIONS. One more ends the one that was used longest ago.
+ */
+import { randomUUID } from 'node:crypto';
+import { SELF_TRADE } from '../../shared/base/codes.ts';
+import { Signal } from '../../shared/base/signal.ts';
+import type { SessionPrincipal } from '../access/principal.ts';
+import { SESSION_SCOPES } from '../access/scopes.ts';
+import type { User } from './accounts.ts';
+import type { ControlDatabase } from './database.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
+
+/** A refresh token that was exchanged for the next one a short time ago. */
+export type UsedToken = {
+  readonly generation: number;
+  readonly hash: Buffer;
+  readonly usedMs: number;
+  readonly successorSealed: Buffer;
+};
+
+export type Session = {
+  /** Replaced when the person proves again to be the one; compare sessions by their id. */
+  principal: SessionPrincipal;
+  /** The way in: `wallet`, `privy`, or the name of a provider. */
+  readonly method: string;
+  /** The program that signed in, as it named itself; null when it did not. */
+  readonly userAgent: string | null;
+  readonly createdMs: number;
+  /** When the refresh token that is not used yet was made. */
+  rotatedMs: number;
+  generation: number;
+  tokenHash: Buffer;
+  /** Used lately, the oldest first. */
+  used: readonly UsedToken[];
+};
+
+type SessionRow = {
+  id: string;
+  account_index: number;
+  method: string;
+  user_agent: string | null;
+  created_ms: number;
+  authenticated_ms: number;
+  rotated_ms: number;
+  generation: number;
+  token_hash: Buffer;
+};
+
+type UsedRow = {
+  session_id: string;
+  generation: number;
+  token_hash: Buffer;
+  used_ms: number;
+  successor_sealed: Buffer;
+};
+
+export const MAX_SESSIONS = 50;
+
+export class SessionStore {
+  /** A session has ended. */
+  readonly ended = new Signal<SessionPrincipal>();
+  readonly #database: ControlDatabase;
+  readonly #changes: Changes;
+  readonly #sessions = new Map<string, Session>();
+  readonly #byAccount = new Map<number, Set<Session>>();
+  readonly #statements;
+
+  constructor(database: ControlDatabase, idOf: (accountIndex: number) => string, changes = SYNCED_AT_ONCE) {
+    this.#database = database;
+    this.#changes = changes;
+    this.#statements = prepare(database);
+    for (const row of database.prepare<[], SessionRow>('SELECT * FROM sessions').iterate()) {
+      this.#add(fromRow(row, idOf(row.account_index)));
+    }
+    const used = 'SELECT * FROM used_refresh_tokens ORDER BY session_id, generation';
+    for (const row of database.prepare<[], UsedRow>(used).iterate()) {
+      const session = this.#sessions.get(row.session_id)!;
+      const { generation, token_hash: hash, used_ms: usedMs, successor_sealed: successorSealed } = row;
+      session.used = [...session.used, { generation, hash, usedMs, successorSealed }];
+    }
+  }
+
+  get count(): number {
+    return this.#sessions.size;
+  }
+
+  all(): IterableIterator<Session> {
+    return this.#sessions.values();
+  }
+
+  find(id: string): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** Those of the account, the one opened last at the end. */
+  of(account: number): Session[] {
+    return [...(this.#byAccount.get(account) ?? [])];
+  }
+
+  /** Durable once `durable` says so. @param tokenOf makes the hash of the first refresh token of the new session. */
+  open(
+    user: Pick<User, 'index' | 'id'>,
+    facts: Pick<Session, 'method' | 'userAgent'>,
+    nowMs: number,
+    tokenOf: (id: string) => Buffer,
+  ): Session {
+    const principal = principalOf(randomUUID(), user.index, user.id, nowMs);
+    const id = principal.sessionId;
+    const times = { createdMs: nowMs, rotatedMs: nowMs };
+    const session: Session = { principal, ...facts, ...times, generation: 0, tokenHash: tokenOf(id), used: [] };
+    this.#makeRoom(user.index);
+    this.#changes.write(() => this.#statements.insert.run(toRow(session)));
+    this.#add(session);
+    return session;
+  }
+
+  /** The refresh token is used. @param tokenHash that of the next one. @param kept the last of `session.used`. */
+  rotate(session: Session, used: UsedToken, tokenHash: Buffer, kept: readonly UsedToken[]): void {
+    const { sessionId } = session.principal;
+    session.generation++;
+    session.rotatedMs = used.usedMs;
+    session.tokenHash = tokenHash;
+    session.used = [...kept, used];
+    const firstKept = session.used[0]!.generation;
+    const { rotate, insertUsed, deleteUsed } = this.#statements;
+    const write = this.#database.transaction(() => {
+      rotate.run(session.generation, session.rotatedMs, tokenHash, sessionId);
+      deleteUsed.run(sessionId, firstKept);
+      insertUsed.run(toUsedRow(sessionId, used));
+    });
+    this.#changes.write(write);
+  }
+
+  /** The person has proved again to be the one. */
+  authenticated(session: Session, nowMs: number): void {
+    const { sessionId, accountIndex, userId } = session.principal;
+    this.#changes.write(() => this.#statements.authenticate.run(nowMs, sessionId));
+    session.principal = principalOf(sessionId, accountIndex, userId, nowMs);
+  }
+
+  /** Ending it again changes nothing. */
+  end(id: string): void {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
+    this.#sessions.delete(id);
+    const { accountIndex } = session.principal;
+    const others = this.#byAccount.get(accountIndex)!;
+    others.delete(session);
+    if (others.size === 0) this.#byAccount.delete(accountIndex);
+    this.#changes.write(() => this.#statements.delete.run(id));
+    this.ended.notify(session.principal);
+  }
+
+  durable(): Promise<void> {
+    return this.#changes.durable();
+  }
+
+  /** SESSIONROWS-3. */
+  #makeRoom(account: number): void {
+    const sessions = this.of(account);
+    if (sessions.length < MAX_SESSIONS) return;
+    const oldest = sessions.reduce((a, b) => (b.rotatedMs < a.rotatedMs ? b : a));
+    this.end(oldest.principal.sessionId);
+  }
+
+  #add(session: Session): void {
+    const { sessionId, accountIndex } = session.principal;
+    this.#sessions.set(sessionId, session);
+    const others = this.#byAccount.get(accountIndex) ?? new Set();
+    this.#byAccount.set(accountIndex, others.add(session));
+  }
+}
+
+function prepare(database: ControlDatabase) {
+  return {
+    insert: database.prepare<SessionRow>(
+      `INSERT INTO sessions VALUES ($id, $account_index, $method, $user_agent, $created_ms, $authenticated_ms,
+         $rotated_ms, $generation, $token_hash)`,
+    ),
+    rotate: database.prepare<[number, number, Buffer, string]>(
+      'UPDATE sessions SET generation = ?, rotated_ms = ?, token_hash = ? WHERE id = ?',
+    ),
+    authenticate: database.prepare<[number, string]>('UPDATE sessions SET authenticated_ms = ? WHERE id = ?'),
+    delete: database.prepare<[string]>('DELETE FROM sessions WHERE id = ?'),
+    insertUsed: database.prepare<UsedRow>(
+      'INSERT INTO used_refresh_tokens VALUES ($session_id, $generation, $token_hash, $used_ms, $successor_sealed)',
+    ),
+    deleteUsed: database.prepare<[string, number]>(
+      'DELETE FROM used_refresh_tokens WHERE session_id = ? AND generation < ?',
+    ),
+  };
+}
+
+function principalOf(
+  sessionId: string,
+  accountIndex: number,
+  userId: string,
+  authenticatedAtMs: number,
+): SessionPrincipal {
+  return {
+    kind: 'session',
+    sessionId,
+    accountIndex,
+    userId,
+    scopes: SESSION_SCOPES,
+    selfTradePrevention: SELF_TRADE.NONE,
+    authenticatedAtMs,
+  };
+}
+
+function toRow({ principal, method, userAgent, createdMs, rotatedMs, generation, tokenHash }: Session): SessionRow {
+  return {
+    id: principal.sessionId,
+    account_index: principal.accountIndex,
+    method,
+    user_agent: userAgent,
+    created_ms: createdMs,
+    authenticated_ms: principal.authenticatedAtMs,
+    rotated_ms: rotatedMs,
+    generation,
+    token_hash: tokenHash,
+  };
+}
+
+function fromRow(row: SessionRow, userId: string): Session {
+  return {
+    principal: principalOf(row.id, row.account_index, userId, row.authenticated_ms),
+    method: row.method,
+    userAgent: row.user_agent,
+    createdMs: row.created_ms,
+    rotatedMs: row.rotated_ms,
+    generation: row.generation,
+    tokenHash: row.token_hash,
+    used: [],
+  };
+}
+
+function toUsedRow(session_id: string, { generation, hash, usedMs, successorSealed }: UsedToken): UsedRow {
+  return { session_id, generation, token_hash: hash, used_ms: usedMs, successor_sealed: successorSealed };
+}

@@ -1,0 +1,82 @@
+/**
+ * The parts that sign people in and know their sessions, made once for the routes, the stages and the stream.
+ * Owner: the gateway thread.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import type { OwnPages } from '../http/cookies.ts';
+import type { Config } from '../process/config.ts';
+import { isLoopback } from '../process/exposure.ts';
+import { AccessTokens } from '../sessions/accessTokens.ts';
+import { RefreshTokens } from '../sessions/refreshTokens.ts';
+import { Sessions } from '../sessions/sessions.ts';
+import { SignIn } from '../sessions/signIn.ts';
+import { Tickets } from '../sessions/tickets.ts';
+import { WalletProofs } from '../sessions/walletProofs.ts';
+import type { Control } from '../store/control.ts';
+
+/** The claim `iss` where the settings name no origin: an address of this machine can change with every start. */
+const NAMELESS_ISSUER = 'urn:open-prediction-exchange';
+
+const REUSED_TITLE = 'A session was ended';
+const REUSED_BODY =
+  'A refresh token of a session was used a second time, so another program may have had it. The session has ended. ' +
+  'Sign in again, and look through the list of your sessions.';
+
+type UserSessionsOptions = {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly control: Control;
+  /** The origin at which browsers reach the exchange; known once it listens. */
+  readonly publicUrl: () => string;
+};
+
+export class UserSessions {
+  readonly sessions: Sessions;
+  readonly accessTokens: AccessTokens;
+  readonly tickets: Tickets;
+  readonly signIn: SignIn;
+  readonly walletProofs: WalletProofs;
+  readonly pages: OwnPages;
+  readonly areCookiesSecure: boolean;
+  readonly #clock: Clock;
+
+  constructor({ config, clock, control, publicUrl }: UserSessionsOptions) {
+    const { accounts, contracts, identities, notices, tradingTimeouts } = control;
+    this.#clock = clock;
+    this.sessions = new Sessions({
+      store: control.sessions,
+      tokens: new RefreshTokens(control.sessionSecret),
+      timeoutMinutes: (account) => tradingTimeouts.preferences(account).sessionTimeoutMinutes,
+    });
+    this.accessTokens = new AccessTokens({
+      keys: control.sessionKeys,
+      issuer: config.publicUrl ?? NAMELESS_ISSUER,
+      find: (id, nowMs) => this.sessions.find(id, nowMs),
+    });
+    this.tickets = new Tickets({ find: (id, nowMs) => this.sessions.find(id, nowMs)?.principal ?? null });
+    this.signIn = new SignIn({ accounts, identities, sessions: this.sessions });
+    this.pages = { isOwn: (origin) => origin === publicUrl() || config.corsOrigins.includes(origin) };
+    this.walletProofs = new WalletProofs({
+      chainId: () => contracts.current.chainId,
+      publicUrl,
+      isOwnPage: (origin) => this.pages.isOwn(origin),
+    });
+    this.areCookiesSecure = isReachedByOthers(config);
+    control.sessions.ended.subscribe(({ sessionId }) => this.accessTokens.forget(sessionId));
+    this.sessions.reused.subscribe((account) => {
+      notices.add(account, 'security', REUSED_TITLE, REUSED_BODY, clock.nowMs());
+    });
+  }
+
+  /** Called from time to time. */
+  tick(): void {
+    const nowMs = this.#clock.nowMs();
+    this.sessions.tick(nowMs);
+    this.tickets.tick(nowMs);
+  }
+}
+
+/** Browsers take loopback for safe without TLS, and tools there speak without. */
+function isReachedByOthers({ publicUrl, host }: Config): boolean {
+  return !isLoopback(publicUrl === null ? host : new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''));
+}

@@ -1,0 +1,95 @@
+/** Schemas of signing in, and of the sessions of an account (RULES.md 15). */
+import { PROFILE } from './accounts.ts';
+import { ADDRESS, COUNT, FLAG, MESSAGE_TEXT, TIME, UUID } from './fields.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+const TOKEN = { type: 'string', examples: ['eyJhbGciOiJFUzI1NiJ9.eyJzaWQiOiIwIn0.c2lnbmF0dXJl'] } as const;
+const REFRESH_TOKEN = { type: 'string', maxLength: 200, examples: ['AZCgsMDQcACAAAAAAAAArwAAAAA'] } as const;
+const TOKEN_DELIVERY = {
+  type: 'string',
+  enum: ['cookie', 'body'],
+  description: 'Where the refresh token goes; `body` is for programs that are no browsers.',
+} as const;
+const REFERRAL_CODE = { type: 'string', maxLength: 200, examples: ['H7K2M9QX'] } as const;
+
+/** The members of every sign-in besides its proof. */
+const WISHES = { referral_code: REFERRAL_CODE, token_delivery: TOKEN_DELIVERY } as const;
+
+export const WALLET_MESSAGE_QUERY = {
+  type: 'object',
+  required: ['address'],
+  properties: { address: ADDRESS },
+} as const;
+export const WALLET_MESSAGE = object({
+  nonce: { type: 'string', examples: ['6ab3f2d0c4e1907755d2a9b8c7e6f504'] },
+  message: described({ type: 'string', examples: ['127.0.0.1:8080 wants you to sign in …'] }, 'EIP-4361.'),
+  expires_at: TIME,
+});
+export const WALLET_SIGN_IN = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['message', 'signature'],
+  properties: {
+    message: { type: 'string', maxLength: 2000, examples: ['127.0.0.1:8080 wants you to sign in …'] },
+    signature: { type: 'string', pattern: '^0x[0-9a-fA-F]{130}$', examples: [`0x${'5f'.repeat(64)}1b`] },
+    ...WISHES,
+  },
+} as const;
+
+export const SESSION = object(
+  {
+    access_token: TOKEN,
+    token_type: { const: 'Bearer' },
+    expires_in: described(COUNT, 'Seconds.'),
+    user: PROFILE,
+    is_new: described(FLAG, 'The account was made by this sign-in.'),
+  },
+  { refresh_token: REFRESH_TOKEN },
+);
+
+export const REFRESH_BODY = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { refresh_token: REFRESH_TOKEN },
+} as const;
+
+export const SESSION_MESSAGE = object({ message: MESSAGE_TEXT });
+export const REVOKED_SESSIONS = object({ message: MESSAGE_TEXT, revoked: COUNT });
+
+const OWN_SESSION = object({
+  id: UUID,
+  method: { type: 'string', examples: ['wallet'] },
+  user_agent: orNull({ type: 'string', examples: ['Mozilla/5.0'] }),
+  created_at: TIME,
+  authenticated_at: described(TIME, 'When the person last proved to be the one.'),
+  refreshed_at: TIME,
+  expires_at: described(TIME, 'Without a further refresh.'),
+  is_current: FLAG,
+});
+export const OWN_SESSIONS = object({ sessions: arrayOf(OWN_SESSION) });
+export type OwnSessions = FromSchema<typeof OWN_SESSIONS>;
+
+export const TICKET_QUERY = {
+  type: 'object',
+  properties: {
+    ticket: { type: 'string', maxLength: 100, description: 'Of POST /v1/auth/ws-ticket; used once.' },
+  },
+} as const;
+export const TICKET = object({
+  ticket: { type: 'string', examples: ['y0cG2sS2n6V2kq5nH1iO5d9o4tq0z8bF3rT7uW6xY1A'] },
+  expires_in: described(COUNT, 'Seconds.'),
+});
+
+export const JWKS = object({
+  keys: arrayOf(
+    object({
+      kty: { const: 'EC' },
+      crv: { const: 'P-256' },
+      x: { type: 'string' },
+      y: { type: 'string' },
+      kid: { type: 'string' },
+      alg: { const: 'ES256' },
+      use: { const: 'sig' },
+    }),
+  ),
+});

@@ -1,0 +1,68 @@
+/** Sessions over a control.db of the test's own, with two accounts, on a clock that the test moves. */
+import { join } from 'node:path';
+import { AccessTokens } from '../../gateway/sessions/accessTokens.ts';
+import { RefreshTokens } from '../../gateway/sessions/refreshTokens.ts';
+import { type OpenedSession, Sessions } from '../../gateway/sessions/sessions.ts';
+import { Accounts, type User } from '../../gateway/store/accounts.ts';
+import { type ControlDatabase, openControlDatabase } from '../../gateway/store/database.ts';
+import { SessionKeys } from '../../gateway/store/sessionKeys.ts';
+import { SessionStore } from '../../gateway/store/sessions.ts';
+import { temporaryDirectory } from './directory.ts';
+import { ManualClock } from './manualClock.ts';
+
+export const SESSION_START_MS = 1_790_000_000_000;
+export const ISSUER = 'https://exchange.test';
+const MASTER_KEY = Buffer.alloc(32, 3);
+const NEW_USER = { displayName: null, email: null, role: 'user', referralCode: null, wallet: null };
+
+export class SessionRig {
+  readonly clock = new ManualClock(SESSION_START_MS);
+  readonly database: ControlDatabase = openControlDatabase(join(temporaryDirectory(), 'control.db'));
+  readonly users: readonly [User, User];
+  /** The accounts whose session has ended because of a token that two had. */
+  readonly reused: number[] = [];
+  timeoutMinutes: number | null = null;
+  store!: SessionStore;
+  sessions!: Sessions;
+  keys!: SessionKeys;
+  accessTokens!: AccessTokens;
+  readonly #accounts: Accounts;
+
+  constructor() {
+    this.#accounts = new Accounts(this.database);
+    this.users = [this.#accounts.signUp(NEW_USER, 1), this.#accounts.signUp(NEW_USER, 2)];
+    this.restart();
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs();
+  }
+
+  /** Everything in memory is read again from control.db. */
+  restart(): void {
+    this.store = new SessionStore(this.database, (account) => this.#accounts.idOf(account));
+    this.sessions = new Sessions({
+      store: this.store,
+      tokens: new RefreshTokens(Buffer.alloc(32, 4)),
+      timeoutMinutes: () => this.timeoutMinutes,
+    });
+    this.sessions.reused.subscribe((account) => this.reused.push(account));
+    this.keys = new SessionKeys(this.database, MASTER_KEY, this.nowMs);
+    this.accessTokens = new AccessTokens({
+      keys: this.keys,
+      issuer: ISSUER,
+      find: (id, nowMs) => this.sessions.find(id, nowMs),
+    });
+    this.store.ended.subscribe(({ sessionId }) => this.accessTokens.forget(sessionId));
+  }
+
+  open(user = this.users[0]): OpenedSession {
+    return this.sessions.open(user, 'wallet', 'test', this.nowMs);
+  }
+
+  /** The next token, or the message of the refusal. */
+  refresh(token: string): { readonly token: string } | { readonly refusal: string } {
+    const result = this.sessions.refresh(token, this.nowMs);
+    return 'session' in result ? { token: result.refreshToken } : { refusal: result.message };
+  }
+}
