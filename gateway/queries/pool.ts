@@ -59,7 +59,7 @@ type PublicQueries = Pick<
 /** Queries of what an account alone may see; the task names it. */
 type AccountQueries = Pick<
   typeof worker,
-  'fundMovements' | 'userPositions' | 'hasPosition' | 'notification' | 'notifications'
+  'fundMovements' | 'userPositions' | 'portfolioSlice' | 'hasPosition' | 'notification' | 'notifications'
 >;
 
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };

@@ -24,6 +24,7 @@ import { type OrderFilters, OrderLists } from './orderLists.ts';
 import { OrderQueries, type StoredOrder } from './orders.ts';
 import type { HistoryPage, Page } from './page.ts';
 import type { Placed } from './placed.ts';
+import { PortfolioQueries, type PortfolioSlice, type PortfolioTask } from './portfolio.ts';
 import { PositionQueries, type PositionsSlice, type PositionsTask } from './positions.ts';
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
 import {
@@ -54,6 +55,7 @@ type Queries = {
   readonly activity: ActivityQueries;
   readonly positions: PositionQueries;
   readonly notifications: NotificationQueries;
+  readonly portfolio: PortfolioQueries;
   readonly privateTail: PrivateTailQueries;
   readonly fills: FillQueries;
   readonly exchange: ExchangeQueries;
@@ -100,6 +102,10 @@ export function userActivity(task: { account: number; filters: ActivityFilters }
 
 export function userPositions(task: PositionsTask): PositionsSlice {
   return queries().positions.slice(task);
+}
+
+export function portfolioSlice(task: PortfolioTask): PortfolioSlice {
+  return queries().portfolio.slice(task);
 }
 
 export function hasPosition(task: { account: number; market: number }): boolean {
@@ -212,6 +218,7 @@ function queries(): Queries {
       activity: new ActivityQueries(db),
       positions: new PositionQueries(db),
       notifications: new NotificationQueries(db),
+      portfolio: new PortfolioQueries(db),
       privateTail: new PrivateTailQueries(db),
       fills: new FillQueries(db),
       exchange: new ExchangeQueries(db),

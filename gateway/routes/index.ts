@@ -38,6 +38,7 @@ import { fundMovementRoutes } from './account/fundMovements.ts';
 import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
 import { notificationRoutes } from './account/notifications.ts';
+import { pnlRoutes } from './account/pnl.ts';
 import { positionRoutes } from './account/positions.ts';
 import { profileRoutes } from './account/profile.ts';
 import { publicProfileRoutes } from './account/publicProfile.ts';
@@ -203,6 +204,7 @@ function accountRoutes({ control, views, engine, queries, clock }: RouteTableDep
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
     ...fundRoutes({ engine, views, catalog, accountStates }),
     ...claimRoutes({ engine, views, catalog, accountStates, claimMarks }),
+    ...pnlRoutes({ queries, views, engine, clock, shards: control.shards }),
     ...positionRoutes({ accounts, catalog, views, queries, claimMarks }),
     ...fundMovementRoutes({ queries, movements }),
     ...historyRoutes({ queries, catalog }),

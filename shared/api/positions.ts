@@ -1,5 +1,5 @@
 /** Schemas of an account's positions. */
-import { FLAG, MESSAGE_TEXT, OUTCOME_INDEX, UUID } from './fields.ts';
+import { FLAG, MESSAGE_TEXT, OUTCOME_INDEX, TIME, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const PRICE_8 = { type: 'string', pattern: '^[0-9]+\\.[0-9]{8}$', examples: ['0.65000000'] } as const;
@@ -32,5 +32,14 @@ export const POSITIONS_QUERY = {
   },
 } as const;
 export type PositionsQuery = FromSchema<typeof POSITIONS_QUERY>;
+
+const SIGNED_CENTS = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]{2}$', examples: ['-1.25'] } as const;
+export const PNL_24H = object({
+  available_balance_usdc: orNull({ ...SIGNED_CENTS, description: 'Null while it is not known.', examples: ['991.50'] }),
+  pnl_24h_usdc: SIGNED_CENTS,
+  pnl_24h_pct: { type: 'number', examples: [-0.13] },
+  computed_at: TIME,
+});
+export type Pnl24h = FromSchema<typeof PNL_24H>;
 
 export const MARKED_CLAIMED = object({ message: MESSAGE_TEXT });

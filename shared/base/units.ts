@@ -59,10 +59,14 @@ export function decimal6(micro: bigint): string {
   return fixed(micro, DECIMALS);
 }
 
-/** "-1.25": micro-USDC in cents, a half rounded away from zero. What rounds to nothing has no sign. */
-export function centsHalfAway(micro: bigint): string {
-  const cents = (size(micro) + MICRO_PER_CENT / 2n) / MICRO_PER_CENT;
-  return fixed(micro < 0n ? -cents : cents, 2);
+/**
+ * "-1.25": USDC in cents, a half rounded away from zero. What rounds to nothing has no sign.
+ * @param perMicro the units of `value` in a micro-USDC
+ */
+export function centsHalfAway(value: bigint, perMicro = 1n): string {
+  const perCent = MICRO_PER_CENT * perMicro;
+  const cents = (size(value) + perCent / 2n) / perCent;
+  return fixed(value < 0n ? -cents : cents, 2);
 }
 
 /** Micro-USDC in whole cents, towards zero: what there is is never said to be more. */

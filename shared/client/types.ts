@@ -124,5 +124,5 @@ export type {
   Readiness,
   Status,
 } from '../api/platform.ts';
-export type { Position, PositionsQuery } from '../api/positions.ts';
+export type { Pnl24h, Position, PositionsQuery } from '../api/positions.ts';
 export type { Indication, NewIndication } from '../api/quotes.ts';

@@ -161,6 +161,39 @@ test('RULES.md 14.24: of 100 claims at the same time one pays, and 99 find nothi
   assert.equal((await shown(alice))[0]!.realized_pnl, '-0.030000');
 });
 
+test('RULES.md 14.25: the P&L of a day follows the books, and what the account does is in it at once', async () => {
+  const { market, alice } = await bet();
+  const first = await alice.client.positions.pnl24h();
+  // 9.95 tokens that cost 6.00 are worth the last trade, 0.60.
+  assert.deepEqual(
+    [first.available_balance_usdc, first.pnl_24h_usdc, first.pnl_24h_pct],
+    ['994.00', '-0.03', 0],
+    'nothing was there a day ago, so there is no part of it',
+  );
+  assert.ok(Math.abs(Date.parse(first.computed_at) - Date.now()) < 60_000);
+  const carol = await makeTrader(server);
+  await carol.place(market, { price: '0.70', size: '1' });
+  await carol.client.split(market.id, 1_000_000);
+  await carol.place(market, { side: 'SELL', price: '0.80', size: '1' });
+  await alice.place(market, { price: '0.10', size: '10' });
+  const second = await alice.client.positions.pnl24h();
+  // 9.95 x 0.75 = 7.4625.
+  assert.deepEqual([second.available_balance_usdc, second.pnl_24h_usdc], ['993.00', '1.46']);
+  assert.deepEqual(await alice.client.positions.pnl24h(), second, 'kept for 30 seconds');
+
+  const pauper = await makeTrader(server, { depositMicro: 0 });
+  const none = await pauper.client.positions.pnl24h();
+  assert.deepEqual([none.available_balance_usdc, none.pnl_24h_usdc, none.pnl_24h_pct], ['0.00', '0.00', 0]);
+  const placer = await makeTrader(server, { scopes: ['trade:orders'] });
+  assertRefused(
+    await placer.send('GET', '/v1/user/portfolio/pnl-24h'),
+    403,
+    'INSUFFICIENT_SCOPE',
+    'API key lacks the required scope',
+  );
+  assert.equal((await server.request('GET', '/v1/user/portfolio/pnl-24h')).status, 401);
+});
+
 test('RULES.md 14.21: marks and positions are the same after kill -9', async () => {
   const { market, alice, bob } = await bet();
   await server.admin.resolveMarket(market.id, { outcome_index: 0 });

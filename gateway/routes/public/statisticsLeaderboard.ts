@@ -4,7 +4,6 @@
  */
 import { LEADERBOARD, LEADERBOARD_QUERY, type LeaderboardWindow } from '../../../shared/api/leaderboards.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import { isDecided } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { okBytes, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
@@ -19,8 +18,8 @@ import {
   type TraderSums,
 } from '../../queries/statsLeaderboard.ts';
 import type { PublicProfiles } from '../../store/publicProfiles.ts';
-import { NO_TICK } from '../../views/books.ts';
 import type { Views } from '../../views/index.ts';
+import { presentYesPpm } from '../../views/marks.ts';
 
 type LeaderboardDeps = {
   readonly queries: Pick<QueryPool, 'ofPublic'>;
@@ -37,7 +36,6 @@ const KEPT_MS = 30_000;
 const OTHERS_KEPT_MS = 1000;
 const DEFAULT_LIMIT = LEADERBOARD_QUERY.properties.limit.default;
 const MICRO_PER_USD = 1_000_000;
-const PPM = 1_000_000;
 /** Looking at a market takes about 100 ns. */
 const MARKETS_PER_TURN = 2000;
 const HOUR_MS = 3_600_000;
@@ -106,23 +104,13 @@ async function rank(window: LeaderboardWindow, { queries, views, clock }: Leader
 }
 
 /** The value of a Yes token of each market, in millionths: its payout, or the middle of its book. */
-async function presentMarks({ books, markets }: LeaderboardDeps['views']): Promise<SharedArrayBuffer> {
-  const { count } = markets;
+async function presentMarks(views: LeaderboardDeps['views']): Promise<SharedArrayBuffer> {
+  const { count } = views.markets;
   const memory = new SharedArrayBuffer(4 * count);
-  const marks = new Uint32Array(memory).fill(NO_MARK);
+  const marks = new Uint32Array(memory);
   for (let market = 0; market < count; market++) {
     if (market % MARKETS_PER_TURN === MARKETS_PER_TURN - 1) await new Promise(setImmediate);
-    if (!markets.has(market)) continue;
-    if (isDecided(markets.status(market))) {
-      marks[market] = markets.payoutYesPpm(market);
-      continue;
-    }
-    const book = books.of(market);
-    if (book === undefined) continue;
-    const bid = book.bids.highest();
-    const ask = book.asks.lowest();
-    // Half a tick is a whole number of millionths, whatever the grid.
-    if (bid !== NO_TICK && ask !== NO_TICK) marks[market] = (bid + ask) * (PPM / (2 * book.ticksPerUnit));
+    marks[market] = presentYesPpm(market, views) ?? NO_MARK;
   }
   return memory;
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { PortfolioQueries } from '../../../../gateway/queries/portfolio.ts';
 import { marketOfPosition, positionId, positionMask } from '../../../../gateway/queries/positionIds.ts';
 import { FIRST_POSITION, type PositionKey, PositionQueries } from '../../../../gateway/queries/positions.ts';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
@@ -20,7 +21,7 @@ const uuidOf = (market: number): Uint8Array => timeOrderedIdBytes(1_700_000_000_
 const basisOf = (market: number): number => [2, 2, 1, 1, 2, 2][market] ?? COST_BASIS.KNOWN;
 
 /** Ann has both outcomes of every other market, Bob Yes of each. */
-function filled(): PositionQueries {
+function filled(): { positions: PositionQueries; portfolio: PortfolioQueries } {
   const db = new Database(':memory:');
   db.exec(READ_DB_SCHEMA);
   const addMarket = db.prepare(insert(MARKETS));
@@ -49,11 +50,11 @@ function filled(): PositionQueries {
       for (const outcome of [0, 1]) addPosition.run({ ...position, account: ANN, outcome });
     }
   })();
-  return new PositionQueries(db);
+  return { positions: new PositionQueries(db), portfolio: new PortfolioQueries(db) };
 }
 
 test('slices of any length are together every position of the account, in the order of markets', () => {
-  const queries = filled();
+  const { positions: queries } = filled();
   for (const limit of [1, 7, 500, 600, 1000]) {
     const texts: string[] = [];
     for (let after: PositionKey | null = FIRST_POSITION; after !== null; ) {
@@ -79,8 +80,25 @@ test('slices of any length are together every position of the account, in the or
   }
 });
 
+test('slices of a portfolio add up to all positions of the account', () => {
+  const { portfolio } = filled();
+  let gained = 0n;
+  const held: number[] = [];
+  let slices = 0;
+  for (let after: PositionKey | null = null; ; slices++) {
+    const slice = portfolio.slice({ account: ANN, sinceMs: 0, after });
+    gained += slice.gainedMicro;
+    held.push(...slice.held.markets);
+    after = slice.next;
+    if (after === null) break;
+  }
+  assert.deepEqual([slices, gained], [1, -385_000n * BigInt(MARKETS_HELD)]);
+  const expected = Array.from({ length: MARKETS_HELD }, (_, at) => 2 * Math.floor(at / 2));
+  assert.deepEqual(held, expected.slice(2), 'but for the first market, of which nothing is held');
+});
+
 test('a slice of one market has its positions only; an account has positions in the markets that it held', () => {
-  const queries = filled();
+  const { positions: queries } = filled();
   const ofMarket = (market: number, after = FIRST_POSITION) =>
     queries.slice({ account: ANN, market, after, limit: 500, masks, marked: new Set() }).texts.length;
   assert.deepEqual([ofMarket(8), ofMarket(8, [8, 0]), ofMarket(8, [8, 1]), ofMarket(9)], [2, 1, 0, 0]);

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { FundMovementQueries } from '../../../../gateway/queries/fundMovements.ts';
 import { NotificationQueries } from '../../../../gateway/queries/notifications.ts';
+import { PortfolioQueries } from '../../../../gateway/queries/portfolio.ts';
 import { PositionQueries } from '../../../../gateway/queries/positions.ts';
 import { ExchangeQueries } from '../../../../gateway/queries/statsExchange.ts';
 import { FillQueries } from '../../../../gateway/queries/statsFills.ts';
@@ -43,6 +44,7 @@ for (const [name, make, count] of [
   ['movements of funds', (db: Database.Database) => new FundMovementQueries(db), 2],
   ['the positions of an account', (db: Database.Database) => new PositionQueries(db), 3],
   ['notifications', (db: Database.Database) => new NotificationQueries(db), 9],
+  ['the profit and loss of an account', (db: Database.Database) => new PortfolioQueries(db), 7],
   ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 9],
 ] as const) {
   test(`${name}: every statement reads ranges of indexes`, () => {

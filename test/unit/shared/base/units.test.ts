@@ -234,6 +234,9 @@ test('an average price has eight digits, a half rounded up', () => {
 test('dollars have six digits, or cents rounded away from or towards zero, and zero no sign', () => {
   assert.deepEqual([-385_000n, 0n, 12_000_001n].map(decimal6), ['-0.385000', '0.000000', '12.000001']);
   const halves = [5000n, 4999n, -5000n, -4999n, -1_255_000n, 10n ** 17n];
-  assert.deepEqual(halves.map(centsHalfAway), ['0.01', '0.00', '-0.01', '0.00', '-1.26', '100000000000.00']);
+  assert.deepEqual(
+    halves.map((micro) => centsHalfAway(micro)),
+    ['0.01', '0.00', '-0.01', '0.00', '-1.26', '100000000000.00'],
+  );
   assert.deepEqual([9999n, 19_999n, 0n, -9999n].map(centsTowardsZero), ['0.00', '0.01', '0.00', '0.00']);
 });

@@ -1,0 +1,146 @@
+/**
+ * The SQL of the profit and loss of one account over a window that starts with an hour, a slice of its positions at a
+ * time (RULES.md 14.25). Runs in a thread of the query pool.
+ *
+ *   gained = sum over positions of (realized - cost + worth now) - (realized - cost of the account + worth of all) then
+ *
+ * A position is read whole, and nothing about the start of the window changes any more, so slices that are read at
+ * different moments add up: what a trade between two of them moves is in both of its parts, or in none.
+ */
+import type Database from 'better-sqlite3';
+import { OUTCOME } from '../../shared/base/codes.ts';
+import { PPM } from '../../shared/base/payout.ts';
+import { FIRST_POSITION, type PositionKey } from './positions.ts';
+import { Marks } from './statsMarks.ts';
+
+export type PortfolioTask = {
+  readonly account: number;
+  /** The start of an hour. */
+  readonly sinceMs: number;
+  /** The slice starts behind this position; null: with the first, and the sums of the account come with it. */
+  readonly after: PositionKey | null;
+};
+
+/** The tokens that are held now, one position at each index. */
+type Held = {
+  readonly markets: Uint32Array;
+  readonly outcomes: Uint8Array;
+  readonly quantitiesAtomic: BigInt64Array;
+  /** The worth of a Yes token in millionths as far as trades and decisions say it. */
+  readonly lastYesPpm: Uint32Array;
+};
+
+export type PortfolioSlice = {
+  readonly held: Held;
+  /** Realized less cost, of the positions of the slice. */
+  readonly gainedMicro: bigint;
+  /** The worth of these positions at the start of the window, in millionths of a micro-USDC. */
+  readonly worthThen: bigint;
+  /** The sums of the account at the start of the window, 0 unless with the first slice. */
+  readonly gainedThenMicro: bigint;
+  readonly fundedThenMicro: bigint;
+  /** Null if no position follows. */
+  readonly next: PositionKey | null;
+};
+
+type SumsRow = {
+  readonly shard: bigint;
+  readonly changed_ms: bigint;
+  readonly gained_micro: bigint;
+  readonly funded_micro: bigint;
+};
+type PositionRow = Record<
+  'market' | 'outcome' | 'quantity_atomic' | 'gained_micro' | 'opened_ms' | 'changed_ms',
+  bigint
+>;
+
+/** Reading so many takes a few milliseconds. */
+const SLICE = 500;
+const SUMS = 'realized_micro - cost_micro AS gained_micro, funded_micro';
+
+export class PortfolioQueries {
+  readonly #marks: Marks;
+  readonly #sums: Database.Statement<[number], SumsRow>;
+  readonly #sumsThen: Database.Statement<[number, bigint, number], Pick<SumsRow, 'gained_micro' | 'funded_micro'>>;
+  readonly #positions: Database.Statement<[number, number, number], PositionRow>;
+  readonly #quantityThen: Database.Statement<[number, bigint, bigint, number], bigint>;
+  readonly #read: (task: PortfolioTask) => PortfolioSlice;
+
+  constructor(db: Database.Database) {
+    this.#marks = new Marks(db);
+    this.#sums = db
+      .prepare<[number], SumsRow>(`SELECT shard, changed_ms, ${SUMS} FROM account_stats WHERE account = ?`)
+      .safeIntegers();
+    this.#sumsThen = db
+      .prepare<[number, bigint, number], Pick<SumsRow, 'gained_micro' | 'funded_micro'>>(
+        `SELECT ${SUMS} FROM account_hours WHERE account = ? AND shard = ? AND hour_ms >= ? ORDER BY hour_ms LIMIT 1`,
+      )
+      .safeIntegers();
+    this.#positions = db
+      .prepare<[number, number, number], PositionRow>(
+        `SELECT market, outcome, quantity_atomic, realized_micro - cost_micro AS gained_micro, opened_ms, changed_ms
+         FROM positions WHERE account = ? AND (market, outcome) > (?, ?) ORDER BY market, outcome LIMIT ${SLICE}`,
+      )
+      .safeIntegers();
+    this.#quantityThen = db
+      .prepare<[number, bigint, bigint, number], bigint>(
+        `SELECT quantity_atomic FROM position_hours
+         WHERE account = ? AND market = ? AND outcome = ? AND hour_ms >= ? ORDER BY hour_ms LIMIT 1`,
+      )
+      .pluck()
+      .safeIntegers();
+    this.#read = db.transaction((task: PortfolioTask) => this.#slice(task));
+  }
+
+  slice(task: PortfolioTask): PortfolioSlice {
+    return this.#read(task);
+  }
+
+  #slice({ account, sinceMs, after }: PortfolioTask): PortfolioSlice {
+    const rows = this.#positions.all(account, ...(after ?? FIRST_POSITION));
+    const last = rows.length === SLICE ? rows.at(-1)! : null;
+    let gainedMicro = 0n;
+    let worthThen = 0n;
+    for (const row of rows) {
+      gainedMicro += row.gained_micro;
+      const quantity = this.#quantityAt(account, row, sinceMs);
+      if (quantity === 0n) continue;
+      worthThen += worthOf(quantity, Number(row.outcome), this.#marks.at(Number(row.market), sinceMs, 'hours'));
+    }
+    const sums = after === null ? this.#sumsAt(account, sinceMs) : { gainedThenMicro: 0n, fundedThenMicro: 0n };
+    const next: PositionKey | null = last === null ? null : [Number(last.market), Number(last.outcome)];
+    return { held: this.#held(rows), gainedMicro, worthThen, ...sums, next };
+  }
+
+  #held(rows: readonly PositionRow[]): Held {
+    const open = rows.filter(({ quantity_atomic }) => quantity_atomic !== 0n);
+    return {
+      markets: Uint32Array.from(open, ({ market }) => Number(market)),
+      outcomes: Uint8Array.from(open, ({ outcome }) => Number(outcome)),
+      quantitiesAtomic: BigInt64Array.from(open, ({ quantity_atomic }) => quantity_atomic),
+      lastYesPpm: Uint32Array.from(open, ({ market }) => this.#marks.last(Number(market))),
+    };
+  }
+
+  #quantityAt(account: number, row: PositionRow, sinceMs: number): bigint {
+    if (row.opened_ms >= sinceMs) return 0n;
+    if (row.changed_ms < sinceMs) return row.quantity_atomic;
+    return this.#quantityThen.get(account, row.market, row.outcome, sinceMs) ?? row.quantity_atomic;
+  }
+
+  #sumsAt(account: number, sinceMs: number): Pick<PortfolioSlice, 'gainedThenMicro' | 'fundedThenMicro'> {
+    let gainedThenMicro = 0n;
+    let fundedThenMicro = 0n;
+    for (const row of this.#sums.all(account)) {
+      const then = (row.changed_ms >= sinceMs ? this.#sumsThen.get(account, row.shard, sinceMs) : undefined) ?? row;
+      gainedThenMicro += then.gained_micro;
+      fundedThenMicro += then.funded_micro;
+    }
+    return { gainedThenMicro, fundedThenMicro };
+  }
+}
+
+/** In millionths of a micro-USDC. */
+export function worthOf(quantityAtomic: bigint, outcome: number, yesPpm: number): bigint {
+  return quantityAtomic * BigInt(outcome === OUTCOME.YES ? yesPpm : PPM - yesPpm);
+}

@@ -1,0 +1,135 @@
+/**
+ * Profit and loss of the last 24 hours (RULES.md 14.25). What the read model knows comes in slices; the worth of tokens
+ * now is taken from the books, so a slice costs this thread a tenth of a millisecond.
+ */
+import { PNL_24H } from '../../../shared/api/positions.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
+import type { ErrorRow } from '../../../shared/base/errors.ts';
+import { PPM } from '../../../shared/base/payout.ts';
+import { centsHalfAway, centsTowardsZero } from '../../../shared/base/units.ts';
+import { okBytes, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import { SharedAnswers } from '../../http/sharedAnswers.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { QueryPool } from '../../queries/pool.ts';
+import { type PortfolioSlice, worthOf } from '../../queries/portfolio.ts';
+import type { PositionKey } from '../../queries/positions.ts';
+import type { ShardClient } from '../../shardlink/client.ts';
+import type { Views } from '../../views/index.ts';
+import { presentYesPpm } from '../../views/marks.ts';
+
+type PnlDeps = {
+  readonly queries: Pick<QueryPool, 'ofAccount'>;
+  readonly views: Pick<Views, 'accounts' | 'books' | 'markets' | 'lastAcknowledged'>;
+  readonly engine: Pick<ShardClient, 'isReady'>;
+  readonly shards: number;
+  readonly clock: Clock;
+};
+
+/** In millionths of a micro-USDC. */
+type Pnl = { readonly gained: bigint; readonly worthThen: bigint };
+
+const KEPT_MS = 30_000;
+/** About 250 bytes each. */
+const KEPT = { maxAnswers: 10_000, maxBytes: 4 * 1024 * 1024 };
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+const MICRO = BigInt(PPM);
+/** Per cent with two digits. */
+const PER_PERCENT_DIGIT = 10_000n;
+
+class QueriesBusyError extends Error {
+  readonly row: ErrorRow;
+
+  constructor(row: ErrorRow) {
+    super(row.message);
+    this.row = row;
+  }
+}
+
+const SHOW_PNL = {
+  method: 'GET',
+  path: '/v1/user/portfolio/pnl-24h',
+  summary: 'The gain of the account in the last 24 hours, at most 30 seconds old unless the account has acted since.',
+  access: 'read:account',
+  limit: 'unlisted',
+  answers: { 200: PNL_24H },
+} as const satisfies RouteSpec;
+
+export function pnlRoutes(deps: PnlDeps): Route[] {
+  const answers = new SharedAnswers(deps.clock, KEPT);
+  return [route(SHOW_PNL, (call) => showPnl(call, deps, answers))];
+}
+
+async function showPnl(call: CallOf<typeof SHOW_PNL>, deps: PnlDeps, answers: SharedAnswers): Promise<void> {
+  const { accountIndex: account } = call.principal;
+  try {
+    const body = await answers.get(String(account), KEPT_MS, () => render(account, deps), stateOf(account, deps));
+    okBytes(call, body!);
+  } catch (error) {
+    if (!(error instanceof QueriesBusyError)) throw error;
+    refuse(call, { row: error.row });
+  }
+}
+
+/** It changes with every record that was acknowledged to the account: its own actions are in the next answer. */
+function stateOf(account: number, { views, shards }: PnlDeps): string {
+  return Array.from({ length: shards }, (_, shard) => views.lastAcknowledged(account, shard)).join();
+}
+
+async function render(account: number, deps: PnlDeps): Promise<string> {
+  const nowMs = deps.clock.nowMs();
+  const { gained, worthThen } = await pnlOf(account, nowMs, deps);
+  return JSON.stringify({
+    available_balance_usdc: availableOf(account, deps),
+    pnl_24h_usdc: centsHalfAway(gained, MICRO),
+    pnl_24h_pct: worthThen <= 0n ? 0 : percent(gained, worthThen),
+    computed_at: new Date(nowMs).toISOString(),
+  });
+}
+
+async function pnlOf(account: number, nowMs: number, deps: PnlDeps): Promise<Pnl> {
+  const sinceMs = nowMs - (nowMs % HOUR_MS) - (HOURS - 1) * HOUR_MS;
+  let gained = 0n;
+  let worthThen = 0n;
+  let after: PositionKey | null = null;
+  do {
+    const task = { account, sinceMs, after };
+    const result: Awaited<ReturnType<typeof readSlice>> = await readSlice(task, deps);
+    const { gainedMicro, gainedThenMicro, fundedThenMicro, held } = result;
+    gained += (gainedMicro - gainedThenMicro) * MICRO + worthNow(held, deps) - result.worthThen;
+    worthThen += (gainedThenMicro + fundedThenMicro) * MICRO + result.worthThen;
+    after = result.next;
+  } while (after !== null);
+  return { gained, worthThen };
+}
+
+async function readSlice(
+  task: { account: number; sinceMs: number; after: PositionKey | null },
+  { queries }: PnlDeps,
+): Promise<PortfolioSlice> {
+  const result = await queries.ofAccount(task.account, 'portfolioSlice', task);
+  if (!result.ok) throw new QueriesBusyError(result.row);
+  return result.value;
+}
+
+function worthNow(held: PortfolioSlice['held'], { views }: PnlDeps): bigint {
+  let worth = 0n;
+  for (const [row, market] of held.markets.entries()) {
+    const yesPpm = presentYesPpm(market, views) ?? held.lastYesPpm[row]!;
+    worth += worthOf(held.quantitiesAtomic[row]!, held.outcomes[row]!, yesPpm);
+  }
+  return worth;
+}
+
+/** Null while a shard is away: what it has done last may not be known yet. */
+function availableOf(account: number, { views, engine, shards }: PnlDeps): string | null {
+  for (let shard = 0; shard < shards; shard++) if (!engine.isReady(shard)) return null;
+  return centsTowardsZero(BigInt(views.accounts.availableMicro(account)));
+}
+
+/** With two digits, a half rounded away from zero. */
+function percent(part: bigint, whole: bigint): number {
+  const half = part < 0n ? -whole : whole;
+  return Number((2n * part * PER_PERCENT_DIGIT + half) / (2n * whole)) / 100;
+}
