@@ -30,15 +30,18 @@ async function main(): Promise<void> {
   const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
   stopOnSignals(exchange, log);
   const opened = config.demo ? await (await import('./wiring/demo.ts')).openDemo(exchange, log) : null;
+  const flows = config.demoFlow && opened?.demo.flow !== undefined;
   const { token, isNew } = exchange.stores.control.adminToken;
   const lines = banner({
     baseUrl: exchange.baseUrl,
     dataDir: config.dataDir,
     newToken: isNew ? token : null,
     opened,
+    flows,
     isTerminal: process.stdout.isTTY === true,
   });
   if (lines.length > 0) console.log(lines.join('\n'));
+  if (flows) (await import('./wiring/demoFlow.ts')).startDemoFlow(opened.path, log);
   log.info(
     {
       host: config.host,

@@ -75,6 +75,8 @@ export type Config = Readonly<{
   /** Where the quotes of lists come from: the exchange's own books, or nowhere. */
   quoteProvider: 'book' | 'none';
   demo: boolean;
+  /** The demo is traded in by accounts of its own. */
+  demoFlow: boolean;
   logLevel: LogLevel;
   /** Proxies whose X-Forwarded-For is trusted; null: none. */
   trustProxy: BlockList | null;
@@ -153,6 +155,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     }),
     quoteProvider: read.choice('QUOTE_PROVIDER', ['book', 'none'] as const, 'book'),
     demo: read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host)),
+    demoFlow: read.flag('DEMO_FLOW', true),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     trustProxy: read.networks('TRUST_PROXY'),
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),

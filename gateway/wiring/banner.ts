@@ -14,6 +14,8 @@ type BannerOptions = {
   readonly newToken: string | null;
   /** Null without a demo. */
   readonly opened: OpenedDemo | null;
+  /** A program trades in the demo. */
+  readonly flows: boolean;
   /** A person reads the output while it is printed. */
   readonly isTerminal: boolean;
 };
@@ -22,10 +24,10 @@ type BannerOptions = {
 const ADMIN_TOKEN_FILE = 'admin.token';
 
 /** The lines to print, none when there is nothing to say. A new token that may not be printed is written to a file. */
-export function banner({ baseUrl, dataDir, newToken, opened, isTerminal }: BannerOptions): string[] {
+export function banner({ baseUrl, dataDir, newToken, opened, flows, isTerminal }: BannerOptions): string[] {
   const lines: string[] = [];
   if (newToken !== null) lines.push(...tokenLines(newToken, dataDir, isTerminal));
-  if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew && isTerminal, dataDir));
+  if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew && isTerminal, dataDir, flows));
   return lines.length === 0 ? [] : ['', `  Exchange     ${baseUrl}   open it in a browser`, ...lines, ''];
 }
 
@@ -36,10 +38,11 @@ function tokenLines(token: string, dataDir: string, isTerminal: boolean): string
   return ['', `  Admin token  in ${path}`, '               delete the file once you keep the token elsewhere'];
 }
 
-function demoLines({ accounts, market_id }: Demo, areKeysShown: boolean, dataDir: string): string[] {
+function demoLines({ accounts, market_id, flow }: Demo, areKeysShown: boolean, dataDir: string, flows: boolean) {
   const lines = ['', `  Demo keys    ${areKeysShown ? 'also in' : 'in'} ${dataDir}/demo.json`];
   if (areKeysShown) {
-    for (const { name, key_id, secret, passphrase, wallet_address } of accounts) {
+    const visitors = accounts.filter(({ name }) => flow?.maker !== name && !flow?.takers.includes(name));
+    for (const { name, key_id, secret, passphrase, wallet_address } of visitors) {
       lines.push(
         `    ${name.padEnd(10)} wallet      ${wallet_address}`,
         `               key id      ${key_id}`,
@@ -48,6 +51,8 @@ function demoLines({ accounts, market_id }: Demo, areKeysShown: boolean, dataDir
       );
     }
   }
+  if (flows)
+    lines.push(`  Demo flow    orders and trades in ${flow!.market_ids.length} markets; DEMO_FLOW=off stops it`);
   lines.push(
     '',
     '  Place an order from another terminal:',

@@ -1,13 +1,14 @@
 /**
  * The demo: the first start fills an empty data directory with it, so that the exchange can be tried at once. It has a
  * catalogue (data/demo/), imported like any other, two funded accounts, and two-sided books in some of the markets,
- * which one of the accounts quotes over HTTP like any other client.
+ * which one of the accounts quotes over HTTP like any other client. Three more accounts belong to the flow: a program
+ * that makes markets in others and trades in them (shared/client/examples/demoFlow.ts).
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCOPE_NAMES } from '../../shared/api/accounts.ts';
-import { MOVEMENT, OUTCOME, type Outcome, SELF_TRADE } from '../../shared/base/codes.ts';
+import { MARKET_STATUS, MOVEMENT, OUTCOME, type Outcome, SELF_TRADE } from '../../shared/base/codes.ts';
 import { tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
@@ -23,6 +24,8 @@ export type Demo = {
   /** The market of the printed order. */
   market_id: string;
   accounts: DemoAccount[];
+  /** Names of accounts, and the markets that they trade in. A demo of an earlier version has none. */
+  flow?: { maker: string; takers: readonly string[]; market_ids: string[] };
 };
 
 type DemoAccount = {
@@ -35,7 +38,7 @@ type DemoAccount = {
   wallet_address: string;
 };
 
-export type OpenedDemo = { readonly demo: Demo; readonly isNew: boolean };
+export type OpenedDemo = { readonly demo: Demo; readonly path: string; readonly isNew: boolean };
 
 /** Price and size of each level, in Yes terms. */
 type DemoBook = { bids: [price: string, size: string][]; asks: [price: string, size: string][] };
@@ -48,19 +51,22 @@ const EXAMPLE_EVENT = 'general-election';
 
 /** The first account is for the visitor, the second one quotes. */
 const NAMES = ['alice', 'bob'] as const;
+const FLOW = { maker: 'maker', takers: ['carol', 'dave'] } as const;
+const FLOW_MARKETS = 24;
 
 /** Opens the demo of this data directory, or makes it if the directory is new. @returns null when there is no demo. */
 export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedDemo | null> {
   const path = join(exchange.config.dataDir, 'demo.json');
   if (!exchange.stores.isNew) return existsSync(path) ? reopen(path, exchange.baseUrl, log) : null;
   const accounts: DemoAccount[] = [];
-  for (const name of NAMES) accounts.push(await makeAccount(exchange, name));
+  for (const name of [...NAMES, FLOW.maker, ...FLOW.takers]) accounts.push(await makeAccount(exchange, name));
   const quoted = await makeCatalogue(exchange);
   const example = exchange.stores.control.catalog.eventBySlug(EXAMPLE_EVENT)!.markets[0];
-  const demo = { base_url: exchange.baseUrl, market_id: example.id, accounts };
+  const flow = { ...FLOW, market_ids: flowMarkets(exchange, quoted) };
+  const demo = { base_url: exchange.baseUrl, market_id: example.id, accounts, flow };
   write(path, demo);
   for (const { market, book } of quoted) await quote(exchange, accounts[1], market, book);
-  return { demo, isNew: true };
+  return { demo, path, isNew: true };
 }
 
 async function makeAccount({ stores, trading, clock }: Exchange, name: string): Promise<DemoAccount> {
@@ -115,6 +121,23 @@ async function makeCatalogue({ stores, trading, clock }: Exchange): Promise<Demo
   });
 }
 
+/** Of the events of each category by turns, the first market that trades. The books that are quoted are left alone. */
+function flowMarkets({ stores }: Exchange, quoted: readonly DemoMarket[]): string[] {
+  const { catalog } = stores.control;
+  const taken = new Set(quoted.map(({ market }) => market.eventId));
+  const byCategory = Map.groupBy(catalog.events, ({ details }) => details.category);
+  const found: string[] = [];
+  for (let turn = 0; found.length < FLOW_MARKETS && turn < catalog.events.length; turn++) {
+    for (const events of byCategory.values()) {
+      const event = events[turn];
+      if (event === undefined || taken.has(event.id)) continue;
+      const market = event.markets.find(({ index }) => stores.views.markets.status(index) === MARKET_STATUS.ACTIVE);
+      if (market !== undefined && found.length < FLOW_MARKETS) found.push(market.id);
+    }
+  }
+  return found;
+}
+
 /** An offer of Yes at p is a bid for No at 1 - p, so both sides can be quoted with USDC alone. */
 async function quote(exchange: Exchange, maker: DemoAccount, market: MarketEntry, book: DemoBook): Promise<void> {
   const { key_id: keyId, secret, passphrase } = maker;
@@ -143,10 +166,10 @@ function reopen(path: string, baseUrl: string, log: Logger): OpenedDemo | null {
     log.warn({ path }, 'the demo file is damaged: going on without it');
     return null;
   }
-  if (demo.base_url === baseUrl) return { demo, isNew: false };
+  if (demo.base_url === baseUrl) return { demo, path, isNew: false };
   const moved = { ...demo, base_url: baseUrl };
   write(path, moved);
-  return { demo: moved, isNew: false };
+  return { demo: moved, path, isNew: false };
 }
 
 function tryRead(path: string): Demo | null {

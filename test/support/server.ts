@@ -178,6 +178,7 @@ function baseEnvironment(dataDir: string): Environment {
     SHARDS: '2',
     ADMIN_TOKEN: TEST_ADMIN_TOKEN,
     DEMO: 'off',
+    DEMO_FLOW: 'off',
     RATE_LIMITS: 'off',
     // Taking it costs every start a tenth of a second.
     JOURNAL_RESERVE_MB: '0',

@@ -15,12 +15,16 @@ const ACCOUNT = {
   private_key: '0x01',
   wallet_address: '0x02',
 };
-const DEMO = { base_url: 'http://127.0.0.1:1', market_id: 'market-1', accounts: [ACCOUNT] };
+const MAKER = { ...ACCOUNT, name: 'maker', secret: 'the-secret-of-the-maker' };
+const FLOW = { maker: 'maker', takers: [], market_ids: ['market-2'] };
+const DEMO = { base_url: 'http://127.0.0.1:1', market_id: 'market-1', accounts: [ACCOUNT, MAKER], flow: FLOW };
 const SECRETS = [TOKEN, ACCOUNT.secret, ACCOUNT.passphrase];
 
 function printed(dataDir: string, isTerminal: boolean, isNew = true): string {
-  const options = { baseUrl: DEMO.base_url, dataDir, isTerminal };
-  return banner({ ...options, newToken: isNew ? TOKEN : null, opened: { demo: DEMO, isNew } }).join('\n');
+  const options = { baseUrl: DEMO.base_url, dataDir, flows: true, isTerminal };
+  return banner({ ...options, newToken: isNew ? TOKEN : null, opened: { demo: DEMO, path: 'demo.json', isNew } }).join(
+    '\n',
+  );
 }
 
 describe('what a start prints', () => {
@@ -29,6 +33,7 @@ describe('what a start prints', () => {
     const text = printed(dataDir, true);
     for (const secret of SECRETS) assert.ok(text.includes(secret), secret);
     assert.ok(!existsSync(join(dataDir, 'admin.token')), 'and nothing is left in a file');
+    assert.ok(!text.includes(MAKER.secret), 'an account of the flow is of no use to a visitor');
   });
 
   test('anything else reads where they are, in files of the owner alone', () => {

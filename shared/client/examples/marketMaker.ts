@@ -1,0 +1,237 @@
+/**
+ * A market maker for a few markets, to be read from top to bottom and taken as a start.
+ *
+ * In each market it keeps one bid for Yes and one bid for No, around what it holds a Yes to be worth. Buying No at p is
+ * offering Yes at 1 - p, so both sides need only USDC, and when both are filled the pair is merged into one USDC.
+ *
+ *   - Inventory: the more Yes it has, the lower it quotes, so that the market takes the surplus off it.
+ *   - Fill protection: all its orders are in one order group. When more than `maxFilled` tokens are filled within a
+ *     second, the exchange cancels them all in that same step; it pauses, and looks anew.
+ *   - Heartbeats: if this program dies, the exchange cancels its orders by itself after some seconds.
+ *   - It may be started, killed and started again: what it left behind is cancelled first, and its inventory is what
+ *     the exchange says.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OUTCOME, type Outcome } from '../../base/codes.ts';
+import { unitsToDecimal } from '../../base/units.ts';
+import type { ExchangeClient } from '../client.ts';
+import { ApiError } from '../http.ts';
+import { draftOrder, type OrderMarket, OrderSigner } from '../order.ts';
+import type { Balances } from '../types.ts';
+
+type MakerSettings = {
+  /** Ticks between the value and each quote. */
+  readonly halfSpreadTicks: number;
+  /** Tokens of each quote. */
+  readonly size: number;
+  /** The quotes move by one tick for each of so many tokens of inventory. */
+  readonly tokensPerTick: number;
+  /** Beyond this inventory it quotes the side that reduces it, and no other. */
+  readonly maxInventory: number;
+  /** Tokens that may be filled in all markets within a second. */
+  readonly maxFilled: number;
+  readonly requoteMs: number;
+};
+
+/** Says what a Yes is worth, from 0 to 1: the one part that is yours to write. */
+type Value = (marketId: string) => number | Promise<number>;
+
+type Quote = { readonly hash: string; readonly ticks: number };
+type Quoted = { readonly market: OrderMarket; feeRateBps: number; readonly quotes: [Quote | null, Quote | null] };
+
+const GROUP = 'market-maker';
+const HEARTBEAT_MS = 5000;
+/** A page of orders holds so many: enough for a hundred markets. */
+const MOST_OPEN = 200;
+const ATOMIC_PER_TOKEN = 1_000_000;
+const PAUSE_AFTER_TRIP_MS = 2000;
+/** Errors of a moment: the exchange restarts, is busy, or counts requests. */
+const RETRY_MS = 1000;
+
+export class MarketMaker {
+  readonly #client: ExchangeClient;
+  readonly #privateKey: string;
+  readonly #value: Value;
+  readonly #settings: MakerSettings;
+  readonly #quoted: Quoted[] = [];
+  #signer: OrderSigner | null = null;
+  #isRunning = true;
+
+  constructor(client: ExchangeClient, privateKey: string, value: Value, settings: MakerSettings) {
+    this.#client = client;
+    this.#privateKey = privateKey;
+    this.#value = value;
+    this.#settings = settings;
+  }
+
+  /** Quotes until `stop`. A failure of a moment is waited out; one that no retry heals is thrown. */
+  async run(marketIds: readonly string[]): Promise<void> {
+    const heart = setInterval(() => this.#client.heartbeat().catch(() => {}), HEARTBEAT_MS);
+    try {
+      await this.#patiently(() => this.#prepare(marketIds));
+      while (this.#isRunning) {
+        await this.#patiently(() => this.#requote());
+        await sleep(this.#settings.requoteMs);
+      }
+      await this.#patiently(() => this.#withdraw(marketIds));
+    } finally {
+      clearInterval(heart);
+    }
+  }
+
+  /** Ends `run`, which cancels the quotes. */
+  stop(): void {
+    this.#isRunning = false;
+  }
+
+  /** Starts from nothing: no orders of an earlier run, a fresh group, the grid and the fee of each market. */
+  async #prepare(marketIds: readonly string[]): Promise<void> {
+    const { maxFilled } = this.#settings;
+    this.#quoted.length = 0;
+    this.#signer = new OrderSigner(this.#privateKey, await this.#client.signingDomain());
+    await this.#withdraw(marketIds);
+    const most = String(maxFilled * ATOMIC_PER_TOKEN);
+    await this.#client.setOrderGroup(GROUP, { window_seconds: 1, max_token_quantity_atomic: most });
+    await this.#client.resetOrderGroup(GROUP);
+    for (const id of marketIds) {
+      const market = await this.#client.orderMarket(id);
+      const { maker_fee_bps } = await this.#client.feeRate(id);
+      this.#quoted.push({ market, feeRateBps: maker_fee_bps, quotes: [null, null] });
+    }
+  }
+
+  async #withdraw(marketIds: readonly string[]): Promise<void> {
+    for (const id of marketIds) await this.#client.cancelMarket(id);
+  }
+
+  async #requote(): Promise<void> {
+    const [balances, open] = await Promise.all([this.#client.balances(), this.#openHashes()]);
+    const inventory = surplusOf(balances);
+    await this.#mergePairs(balances);
+    for (const quoted of this.#quoted) {
+      const { market, quotes } = quoted;
+      const { id, ticks_per_unit } = market;
+      for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
+        if (!open.has(quotes[outcome]?.hash ?? '')) quotes[outcome] = null;
+      }
+      const surplus = inventory.get(id) ?? 0;
+      const skewTicks = surplus / this.#settings.tokensPerTick;
+      const valueTicks = (await this.#value(id)) * ticks_per_unit - skewTicks;
+      const bid = Math.floor(valueTicks - this.#settings.halfSpreadTicks);
+      const ask = Math.ceil(valueTicks + this.#settings.halfSpreadTicks);
+      const { maxInventory } = this.#settings;
+      const bids = [surplus < maxInventory ? bid : null, surplus > -maxInventory ? ticks_per_unit - ask : null];
+      // The side that the value moves away from goes first, or the other one would cross it.
+      const isRising = bid > (quotes[OUTCOME.YES]?.ticks ?? 0);
+      for (const outcome of isRising ? [OUTCOME.NO, OUTCOME.YES] : [OUTCOME.YES, OUTCOME.NO]) {
+        await this.#quote(quoted, outcome, bids[outcome]);
+      }
+    }
+  }
+
+  /** A Yes and a No together are one USDC, which is of more use than the two tokens. */
+  async #mergePairs({ tokens }: Balances): Promise<void> {
+    for (const { market } of this.#quoted) {
+      const held = tokens.filter(({ market_id }) => market_id === market.id).map(({ available }) => Number(available));
+      const pairsAtomic = held.length === 2 ? Math.min(...held) : 0;
+      const lots = Math.floor(pairsAtomic / market.ticks_per_unit);
+      if (pairsAtomic >= ATOMIC_PER_TOKEN) await this.#client.merge(market.id, lots * market.ticks_per_unit);
+    }
+  }
+
+  /** One request for the quotes of all markets: those that are filled or cancelled are not among them. */
+  async #openHashes(): Promise<ReadonlySet<string>> {
+    const { orders } = await this.#client.userOrders({ status: 'open', limit: MOST_OPEN });
+    return new Set(orders.map(({ order_hash }) => order_hash));
+  }
+
+  /** Makes the one bid for this outcome stand at this price. @param ticks null: no bid */
+  async #quote(quoted: Quoted, outcome: Outcome, ticks: number | null): Promise<void> {
+    const { quotes, market } = quoted;
+    const before = quotes[outcome];
+    if (ticks === null || ticks < 1 || ticks >= market.ticks_per_unit) {
+      if (before !== null) await this.#client.cancelOrder(before.hash).catch(unlessGone);
+      quotes[outcome] = null;
+      return;
+    }
+    if (before?.ticks === ticks) return;
+    const { body, orderHash } = this.#sign(quoted, outcome, ticks);
+    try {
+      // In one step, so that there is never a moment without a quote, nor one with two.
+      if (before === null) await this.#client.placeOrder(body);
+      else await this.#client.cancelReplace(before.hash, body);
+      quotes[outcome] = { hash: orderHash, ticks };
+    } catch (error) {
+      // A post-only order that would trade at once: the old quote stays, and the next round tries from there.
+      if (isRefusal(error, 'POST_ONLY_WOULD_CROSS')) return;
+      quotes[outcome] = null;
+      unlessGone(error);
+    }
+  }
+
+  #sign({ market, feeRateBps }: Quoted, outcomeIndex: Outcome, ticks: number) {
+    const price = String(ticks / market.ticks_per_unit);
+    const size = unitsToDecimal(this.#settings.size * ATOMIC_PER_TOKEN);
+    const quote = { outcomeIndex, side: 'BUY', price, size, postOnly: true, orderGroup: GROUP } as const;
+    return this.#signer!.sign(draftOrder({ market, feeRateBps, ...quote }));
+  }
+
+  /** Repeats what a failure of a moment has interrupted, from a state that is known again. */
+  async #patiently(step: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        await step();
+        return;
+      } catch (error) {
+        if (!this.#isRunning) return;
+        await sleep(await this.#recover(error));
+      }
+    }
+  }
+
+  /** @returns milliseconds to wait before the next try */
+  async #recover(error: unknown): Promise<number> {
+    if (isRefusal(error, 'ORDER_GROUP_TRIGGERED')) {
+      // The exchange has cancelled every quote. A taker that large may know something: wait, then start anew.
+      for (const { quotes } of this.#quoted) quotes.fill(null);
+      await sleep(PAUSE_AFTER_TRIP_MS);
+      await this.#client.resetOrderGroup(GROUP).catch(() => {});
+      return 0;
+    }
+    if (isRefusal(error, 'FEE_RATE_MISMATCH')) {
+      for (const quoted of this.#quoted) {
+        quoted.feeRateBps = (await this.#client.feeRate(quoted.market.id)).maker_fee_bps;
+      }
+      return 0;
+    }
+    if (isRefusal(error, 'INVALID_SIGNATURE')) {
+      // The exchange has new contracts, which are part of what an order signs.
+      await this.#client.refreshConfig();
+      if (this.#signer!.useDomain(await this.#client.signingDomain())) return 0;
+      throw error;
+    }
+    const isMomentary = !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
+    if (!isMomentary) throw error;
+    return Math.max(RETRY_MS, (error instanceof ApiError ? (error.retryAfter ?? 0) : 0) * 1000);
+  }
+}
+
+/** Yes less No, in tokens, by market. */
+function surplusOf({ tokens }: Balances): ReadonlyMap<string, number> {
+  const surplus = new Map<string, number>();
+  for (const { market_id, outcome_index, available, reserved } of tokens) {
+    const held = (Number(available) + Number(reserved)) / ATOMIC_PER_TOKEN;
+    const sign = outcome_index === OUTCOME.YES ? 1 : -1;
+    surplus.set(market_id, (surplus.get(market_id) ?? 0) + sign * held);
+  }
+  return surplus;
+}
+
+/** An order that is filled, cancelled or unknown needs no cancel; every other failure is one. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 409)) throw error;
+}
+
+function isRefusal(error: unknown, code: string): boolean {
+  return error instanceof ApiError && error.code === code;
+}

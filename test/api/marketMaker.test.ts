@@ -1,0 +1,92 @@
+/** The market maker of the examples on a real exchange, and the flow of the demo that is made of it. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { ExchangeClient } from '../../shared/client/client.ts';
+import { MarketMaker } from '../../shared/client/examples/marketMaker.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/freePort.ts';
+import { startServer } from '../support/server.ts';
+import { makeMarket, makeTrader } from '../support/traders.ts';
+
+const SETTINGS = {
+  halfSpreadTicks: 2,
+  size: 10,
+  tokensPerTick: 10,
+  maxInventory: 12,
+  maxFilled: 10,
+  requoteMs: 20,
+};
+// The market maker lives through a restart, so the exchange comes back to the same port.
+const ENV = { SHARDS: '1', PORT: String(await freePort()) };
+const server = await startServer({ after }, ENV);
+const market = await makeMarket(server);
+const maker = await makeTrader(server);
+const taker = await makeTrader(server);
+
+/** Best bid and best ask of Yes. */
+async function quotes(): Promise<string> {
+  const { best_bid, best_ask } = await taker.client.bbo(market.id);
+  return `${best_bid} ${best_ask}`;
+}
+
+function shows(expected: string): Promise<unknown> {
+  return eventually(expected, async () => (await quotes()) === expected);
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test('it quotes both sides, leans away from its inventory, and outlives trips, fees and restarts', async () => {
+  const privateKey = `0x${'1'.padStart(64, '0')}`;
+  const client = new ExchangeClient({ baseUrl: server.baseUrl, credentials: maker.credentials });
+  let value = 0.5;
+  const program = new MarketMaker(client, privateKey, () => value, SETTINGS);
+  const running = program.run([market.id]);
+  await shows('0.48 0.52');
+  value = 0.6;
+  await shows('0.58 0.62');
+  value = 0.4;
+  await shows('0.38 0.42');
+  // Five Yes are sold to it, of which 4.975 arrive: worth half a tick less.
+  await taker.client.split(market.id, 50_000_000);
+  await taker.place(market, { side: 'SELL', price: '0.38', size: '5' });
+  await shows('0.37 0.42');
+  // Ten at once reach its limit, so every quote goes; it comes back with all the Yes that it wants.
+  await taker.place(market, { side: 'SELL', price: '0.37', size: '10' });
+  await shows('null 0.41');
+  await server.admin.patchMarket(market.id, { fee_bps: 100 });
+  value = 0.3;
+  await shows('null 0.31');
+  await server.kill();
+  await server.start(ENV);
+  value = 0.7;
+  await shows('null 0.71');
+  program.stop();
+  await running;
+  assert.equal(await quotes(), 'null null');
+});
+
+test('a demo is traded in by accounts of its own, and the program ends with the server', async () => {
+  const demo = await startServer({ after }, { SHARDS: '1', DEMO: 'on', DEMO_FLOW: 'on' });
+  const file = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
+  await eventually('a trade of the flow', async () => {
+    const { body } = await demo.request('GET', '/v1/markets/fills/recent');
+    return body.fills.some((fill: { market_id: string }) => file.flow.market_ids.includes(fill.market_id));
+  });
+  assert.ok(!file.flow.market_ids.includes(file.market_id), 'the market of the printed order is left alone');
+  const [program] = childrenOf(demo.pid!);
+  assert.ok(isRunning(program));
+  await demo.kill();
+  await eventually('the end of the program', async () => !isRunning(program));
+});
