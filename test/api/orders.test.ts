@@ -732,6 +732,111 @@ describe('reading', () => {
   });
 });
 
+describe('the past of an account', () => {
+  test('is there at once: a FAK that mints 10 of 12 is placed, filled and cancelled', async () => {
+    const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
+    const resting = await alice.place(market, { price: '0.65', size: '10' });
+    const placed = await bob.place(market, { outcomeIndex: 1, price: '0.40', size: '12', timeInForce: 'FAK' });
+    const [order_id, trade_id] = [placed.order_id, placed.fills[0]!.trade_id];
+    const { activity, total, next_cursor } = await bob.client.userActivity({ market_id: market.id });
+    assert.deepEqual([total, next_cursor], [3, null]);
+    const [cancelled, fill, first] = activity;
+    assert.deepEqual(
+      [cancelled!.type, cancelled!.quantity_atomic, cancelled!.reason],
+      ['cancelled', '2000000', 'fak_remainder'],
+    );
+    assert.deepEqual(
+      [first!.type, first!.id, first!.quantity_atomic, first!.price],
+      ['placed', order_id, '12000000', '0.40000000'],
+    );
+    const party = {
+      party_order_id: order_id,
+      party_side: 'BUY',
+      party_outcome_index: 1,
+      notional_usdc_micro: '3500000',
+      token_quantity_atomic: '10000000',
+    };
+    const details = await server.request('GET', `/v1/markets/${market.id}`);
+    const of = { id: trade_id, market_id: market.id };
+    assert.deepEqual(fill, {
+      ...{ ...of, type: 'fill', order_id, trade_id, side: 'BUY', outcome_index: 1, price: '0.35000000' },
+      ...{ quantity_atomic: '10000000', reason: null, created_at: fill!.created_at, ...party },
+      party_outcome_name: details.body.outcomes[1],
+    });
+    const { trades } = await bob.client.legacyUserTrades();
+    assert.deepEqual(trades, [
+      {
+        ...{ ...of, outcome: 1, price: '0.35000000', quantity: '10000000', side: 'BUY', tx_signature: null },
+        ...{ created_at: fill!.created_at, ...party },
+      },
+    ]);
+    const [seen] = (await alice.client.userTrades({ side: 'BUY' })).trades;
+    assert.deepEqual(
+      [seen!.role, seen!.party_order_id, seen!.notional_usdc_micro, seen!.settlement_status, seen!.amount],
+      ['maker', resting.order_id, '6500000', 'settled', '3500000'],
+    );
+    assert.deepEqual((await alice.client.legacyUserOrders()).orders, [await alice.client.getOrder(resting.order_hash)]);
+    const [row] = (await bob.client.userOrders()).orders;
+    assert.deepEqual(
+      [row!.initial_limit_notional_usdc_micro, row!.filled_limit_notional_usdc_micro],
+      ['4800000', '4000000'],
+    );
+    assert.equal(row!.remaining_limit_notional_usdc_micro, '0');
+  });
+
+  test('leads from cursor to cursor, and shows one account nothing of another', async () => {
+    const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
+    for (const price of ['0.10', '0.20', '0.30']) await alice.place(market, { price, size: '2' });
+    await alice.client.cancelAll();
+    const { activity } = await alice.client.userActivity();
+    const types = activity.map(({ type }) => type);
+    assert.deepEqual(types, [...new Array(3).fill('cancelled'), ...new Array(3).fill('placed')]);
+    const seen: unknown[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await alice.client.userActivity({ limit: 2, cursor });
+      seen.push(...page.activity);
+      if (page.next_cursor === null) break;
+      cursor = page.next_cursor;
+    }
+    assert.deepEqual(seen, activity);
+    assert.deepEqual((await bob.client.userActivity()).activity, []);
+    assert.deepEqual((await bob.client.legacyUserOrders()).orders, []);
+  });
+
+  test('is refused by the name of a bad parameter, without the scope, and without a key', async () => {
+    const alice = await makeTrader(server);
+    const bad: [string, string][] = [
+      ['orders?limit=5', 'unknown field: limit'],
+      ['orders/v2?status=pending', 'invalid status'],
+      ['orders/v2?limit=201', 'invalid limit'],
+      ['orders/v2?since=yesterday', 'invalid since'],
+      ['orders/v2?cursor=x', 'invalid cursor'],
+      ['trades?market_id=1', 'invalid market_id'],
+      ['trades?limit=1e9', 'invalid limit'],
+      ['trades?cursor=x', 'unknown field: cursor'],
+      ['trades/v2?side=buy', 'invalid side'],
+      ['trades/v2?limit=101', 'invalid limit'],
+      ['activity?type=trade', 'invalid type'],
+      ['activity?market_id=abc', 'invalid market_id'],
+      ['activity?limit=0', 'invalid limit'],
+      ['activity?limit=-1', 'invalid limit'],
+      ['activity?limit=ten', 'invalid limit'],
+      ['activity?offset=-1', 'invalid offset'],
+      ['activity?cursor=x', 'invalid cursor'],
+    ];
+    for (const [target, message] of bad) {
+      assertRefused(await alice.send('GET', `/v1/user/${target}`), 400, 'VALIDATION_ERROR', message);
+    }
+    const trading = await makeTrader(server, { scopes: ['trade:orders'] });
+    for (const path of ['orders', 'orders/v2', 'trades', 'trades/v2', 'activity']) {
+      const refused = await trading.send('GET', `/v1/user/${path}`);
+      assertRefused(refused, 403, 'INSUFFICIENT_SCOPE', 'API key lacks the required scope');
+      const anonymous = await server.request('GET', `/v1/user/${path}`);
+      assertRefused(anonymous, 401, 'UNAUTHORIZED', 'missing required API key headers');
+    }
+  });
+});
+
 describe('a client order id', () => {
   test('is echoed by the answer and in the records, open and closed', async () => {
     const [market, alice] = [await makeMarket(server), await makeTrader(server)];
