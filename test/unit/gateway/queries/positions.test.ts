@@ -14,6 +14,7 @@ import { insert } from '../../../../shared/tables/table.ts';
 
 const [ANN, BOB] = [1, 2];
 const MARKETS_HELD = 600;
+const ENTRY_ATTO = 650_000_000_000_000_000n;
 const masks = [0, 1].map((outcome) => positionMask('ann', outcome));
 const uuidOf = (market: number): Uint8Array => timeOrderedIdBytes(1_700_000_000_000, 0, 1, market);
 
@@ -26,14 +27,7 @@ function filled(): { positions: PositionQueries; portfolio: PortfolioQueries } {
   db.exec(READ_DB_SCHEMA);
   const addMarket = db.prepare(insert(MARKETS));
   const addPosition = db.prepare(insert(POSITIONS));
-  const row = {
-    gross_milli: 1,
-    entry_atto: 650_000_000_000_000_000n,
-    cost_micro: 0,
-    is_paid: 0,
-    opened_ms: 0,
-    changed_ms: 0,
-  };
+  const row = { ...Object.fromEntries(POSITIONS.inserted.map((column) => [column, 0])), entry_atto: ENTRY_ATTO };
   db.transaction(() => {
     for (let market = 0; market < MARKETS_HELD; market++) {
       const uuid = uuidOf(market);
