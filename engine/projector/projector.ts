@@ -82,7 +82,7 @@ export class Projector {
     assert(this.progress.shards === options.journalPaths.length, 'projector: one journal per shard');
     this.#journalPaths = options.journalPaths;
     this.#keys = options.keys;
-    this.#db = openReadDb(options.readDbPath);
+    this.#db = openReadDb(options.readDbPath, readOpeningState !== null);
     this.#generation = this.progress.startGeneration();
     this.#readers = options.journalPaths.map(() => null);
     this.#committedBefore = options.journalPaths.map(() => 0);

@@ -13,19 +13,23 @@ import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
 import { READ_DB_SCHEMA, READ_DB_VERSION } from '../../shared/tables/readDb.ts';
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
 import { JournalHead } from '../journal/row.ts';
+import { upgradeReadDb } from './upgrade.ts';
 
 const CHECKPOINT_PAGES = 4000;
 /** SQLite's default of 16 MiB is too little for indexes with keys in random order once there are millions of orders. */
 const CACHE_KIB = 64 * 1024;
 
-/** Everything in the file follows from the journals, so a file that SQLite cannot read is set aside and made again. */
-export function openReadDb(path: string): Database.Database {
+/**
+ * Everything in the file follows from the journals, so a file that SQLite cannot read is set aside and made again.
+ * @param areTrimmed the journals are not all there: a file of another version is brought up, if that is possible.
+ */
+export function openReadDb(path: string, areTrimmed: boolean): Database.Database {
   try {
-    return openFile(path);
+    return openFile(path, areTrimmed);
   } catch (error) {
     if (!isDamaged(error)) throw error;
     setAside(path);
-    return openFile(path);
+    return openFile(path, areTrimmed);
   }
 }
 
@@ -40,7 +44,7 @@ export function setAside(path: string): void {
   rmSync(`${path}-shm`, { force: true });
 }
 
-function openFile(path: string): Database.Database {
+function openFile(path: string, areTrimmed: boolean): Database.Database {
   const db = new Database(path);
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   assert(mode === 'wal', 'read model: queries read while the projector writes');
@@ -53,7 +57,8 @@ function openFile(path: string): Database.Database {
   const version = db.pragma('user_version', { simple: true }) as number;
   if (version !== READ_DB_VERSION) {
     if (version !== 0) keepCopy(db, `${path}.version-${version}`);
-    clearReadDb(db);
+    const isBroughtUp = areTrimmed && version !== 0 && upgradeReadDb(db, version);
+    if (!isBroughtUp) clearReadDb(db);
   }
   return db;
 }

@@ -1,7 +1,7 @@
 /**
  * read.db: the contents of the journals and of the catalogue, arranged for queries. The projector alone writes it and
- * can rebuild it from them at any time, so it has no migrations: a change of the schema needs a new READ_DB_VERSION,
- * which causes a rebuild.
+ * can rebuild it from them as far as they go back: a change of the schema needs a new READ_DB_VERSION, which causes a
+ * rebuild, and a step where journals may have been trimmed (readDbSteps.ts).
  *
  * Ids are the 16 bytes of a time-ordered UUID: comparing them compares times, so the primary keys of orders and trades
  * are also their order in time. Enumerations are the numbers of shared/base/codes.ts. Lots, ticks, *_micro and *_atomic

@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { afterEach, describe, it } from 'node:test';
+import Database from 'better-sqlite3';
 import { differences } from '../../../../engine/projector/contents.ts';
+import { upgradeReadDb } from '../../../../engine/projector/upgrade.ts';
 import { keptSnapshots } from '../../../../engine/snapshot/maker.ts';
 import { listSnapshots } from '../../../../engine/snapshot/snapshot.ts';
+import { ORDERS } from '../../../../shared/tables/orders.ts';
 import { COST_BASIS } from '../../../../shared/tables/positions.ts';
+import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 
 type Row = Record<string, number | string | null>;
@@ -105,6 +109,70 @@ describe('a read.db that begins with a snapshot', () => {
     assert.deepEqual(differences(other.contents(), one.contents()), []);
     const [{ sequence }] = all(one, 'SELECT sequence FROM history_starts') as [{ sequence: number }];
     assert.deepEqual(all(one, 'SELECT * FROM private_tail_starts'), [{ shard: 0, shard_sequence: sequence + 1 }]);
+  });
+});
+
+describe('a read.db of an older version, when journals were trimmed', () => {
+  const VERSION = READ_DB_VERSION - 1;
+  const [INDEX] = /CREATE INDEX orders_created [^;]*/.exec(ORDERS.schema)!;
+  /** As if the present version had added a table, a column and an index. */
+  const BACK = `
+    DROP TABLE trade_heads; ALTER TABLE positions DROP COLUMN cost_basis; DROP INDEX orders_created;
+    PRAGMA user_version = ${VERSION}`;
+  const STEP = `
+    INSERT INTO trade_heads SELECT shard, count(*) FROM trades, cursors GROUP BY shard;
+    ALTER TABLE positions ADD COLUMN cost_basis INTEGER NOT NULL DEFAULT 0;
+    ${INDEX.replace(' ON', '  ON')}`;
+
+  function older(): ProjectionRig {
+    const rig = trimmed(1);
+    rig.project();
+    const db = new Database(rig.readDbPath);
+    db.exec(BACK);
+    db.close();
+    return rig;
+  }
+
+  function upgrade(rig: ProjectionRig, steps: Record<number, string>): boolean {
+    const db = new Database(rig.readDbPath);
+    try {
+      return upgradeReadDb(db, VERSION, steps);
+    } finally {
+      db.close();
+    }
+  }
+
+  it('is brought up by a step, with all its history', () => {
+    const rig = trimmed(1);
+    rig.project();
+    const expected = rig.contents();
+    const again = older();
+    assert.ok(upgrade(again, { [VERSION]: STEP }));
+    again.project();
+    assert.deepEqual(differences(expected, again.contents()), []);
+    again.trade(20);
+    again.project();
+    assert.equal(all(again, 'SELECT * FROM history_starts').length, 0);
+  });
+
+  it('is left as it is when there is no step, or it does not lead to the present form', () => {
+    const rig = older();
+    const before = all(rig, 'SELECT name, sql FROM sqlite_schema ORDER BY name');
+    assert.equal(upgrade(rig, {}), false);
+    assert.equal(upgrade(rig, { [VERSION]: '' }), false);
+    assert.equal(upgrade(rig, { [VERSION]: STEP.replace('orders_created', 'orders_made') }), false);
+    assert.throws(() => upgrade(rig, { [VERSION]: 'UPDATE nowhere SET a = 1' }), /no such table/);
+    assert.deepEqual(all(rig, 'SELECT name, sql FROM sqlite_schema ORDER BY name'), before);
+    assert.deepEqual(all(rig, 'PRAGMA user_version'), [{ user_version: VERSION }]);
+  });
+
+  it('stays beside one that begins with a snapshot, when there is no step', () => {
+    const rig = older();
+    rig.project();
+    assert.equal(all(rig, 'SELECT * FROM history_starts').length, 1);
+    const old = (db: Database.Database): unknown => db.prepare('SELECT count(*) AS trades FROM trades').get();
+    const { trades } = rig.read(old, `${rig.readDbPath}.version-${VERSION}`) as { trades: number };
+    assert.ok(trades > all(rig, 'SELECT 1 FROM trades').length);
   });
 });
 

@@ -1,0 +1,9 @@
+/**
+ * Steps from one version of read.db to the next, by the version that they start from: SQL that makes the new form of
+ * the rows out of the old one. They are taken only where journals were trimmed, for then read.db cannot be made again
+ * with all its history (RULES.md 10.22); otherwise it is, which needs no step.
+ *
+ * New tables are created without one; they begin empty, unless the step fills them from others. A version has no step
+ * when what it writes cannot be had from the old rows: read.db then begins with the state of a snapshot.
+ */
+export const READ_DB_STEPS: Readonly<Record<number, string>> = {};
