@@ -13,10 +13,10 @@
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { FEE_ACCOUNT, FUND_MOVEMENT, isDecided, MARKET_STATUS, MOVEMENT } from '../../shared/base/codes.ts';
-import { movementIdBytes } from '../../shared/base/ids.ts';
+import { carriedIdBytes, movementIdBytes } from '../../shared/base/ids.ts';
 import { FUND_MOVEMENTS, TRADE_HEADS } from '../../shared/tables/fundMovements.ts';
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
-import { ANY_COMMAND, COMMAND } from '../../shared/wire/commands.ts';
+import { ANY_COMMAND, COMMAND, NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { RecordContext } from './orders.ts';
@@ -92,6 +92,22 @@ export class FundMovementProjection {
     const kind = status === MARKET_STATUS.CANCELLED ? FUND_MOVEMENT.REFUND : paid;
     const delta = { market, usdc_micro: paidMicro, yes_atomic: 0 - yesAtomic, no_atomic: 0 - noAtomic };
     this.#add(account, kind, delta, null, record);
+  }
+
+  /** The account has this when history begins: USDC, or tokens of a market. */
+  carried(account: number, { market, ...owned }: Delta, { shard, timeMs }: RecordContext): void {
+    const { usdc_micro, yes_atomic, no_atomic } = owned;
+    if (account === FEE_ACCOUNT || (usdc_micro === 0 && yes_atomic === 0 && no_atomic === 0)) return;
+    this.#insert.add({
+      account,
+      id: carriedIdBytes(timeMs, shard, account, market ?? NO_MARKET),
+      kind: FUND_MOVEMENT.CARRIED,
+      market,
+      ...owned,
+      reference_hash: null,
+      after_trade: 0,
+      moved_ms: timeMs,
+    });
   }
 
   flush(shard: number): void {

@@ -83,8 +83,17 @@ export class Stats {
     const account = words[word + ANY_EVENT.account];
     const market = words[word + ANY_EVENT.market];
     this.#accounts.reserves(account, readSafe(words, word + EVENT.ACCOUNT.reservedMicro), record);
-    if (market === NO_MARKET) return;
+    if (market === NO_MARKET) {
+      const usdc = addSafe(
+        readSigned(words, word + EVENT.ACCOUNT.netMicro),
+        readSafe(words, word + EVENT.ACCOUNT.reservedMicro),
+      );
+      if (account !== FEE_ACCOUNT) this.#accounts.funded(account, usdc, record);
+      this.#fundMovements.carried(account, { market: null, usdc_micro: usdc, yes_atomic: 0, no_atomic: 0 }, record);
+      return;
+    }
     const { yes, no } = tokensOf(words, word);
+    this.#fundMovements.carried(account, { market, usdc_micro: 0, yes_atomic: yes, no_atomic: no }, record);
     this.#positions.open(account, market, OUTCOME.YES, yes, record);
     this.#positions.open(account, market, OUTCOME.NO, no, record);
   }

@@ -1,5 +1,6 @@
 /** The SQL of the movements of funds (RULES.md 14.41). Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
+import { FUND_MOVEMENT } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { shardSequenceOfMovement } from '../../shared/base/ids.ts';
 import { entryHash } from '../../shared/crypto/entryHash.ts';
@@ -33,10 +34,12 @@ export class FundMovementQueries {
   constructor(db: Database.Database) {
     this.#list = db.prepare(`
       SELECT ${MOVEMENT.sql}, ${MARKET_ID.sql} FROM fund_movements LEFT JOIN markets USING (market)
-      WHERE account = ? ORDER BY id DESC LIMIT ? OFFSET ?`);
+      WHERE account = ? AND kind <> ${FUND_MOVEMENT.CARRIED} ORDER BY id DESC LIMIT ? OFFSET ?`);
     this.#count = db
       .prepare<[number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM fund_movements WHERE account = ? LIMIT ${MAX_COUNTED + 1})`,
+        `SELECT count(*) FROM (
+           SELECT 1 FROM fund_movements WHERE account = ? AND kind <> ${FUND_MOVEMENT.CARRIED}
+           LIMIT ${MAX_COUNTED + 1})`,
       )
       .pluck();
     // One transaction, so that total and rows are of the same moment.

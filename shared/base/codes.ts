@@ -97,9 +97,10 @@ export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim
 
 /**
  * Changes of an account's funds that are no trade. Tokens of a decided market are paid by a claim of their holder or by
- * the settlement; those of a cancelled one are refunded by either.
+ * the settlement; those of a cancelled one are refunded by either. CARRIED is no movement: an account had it when
+ * history began (RULES.md 10.17).
  */
-export const FUND_MOVEMENT = { ...MOVEMENT, SETTLEMENT: 5, REFUND: 6 } as const;
+export const FUND_MOVEMENT = { ...MOVEMENT, SETTLEMENT: 5, REFUND: 6, CARRIED: 7 } as const;
 
 /** Grants are numbered from 1: no grant, or the one of an order that was placed by a version without grants. */
 export const UNKNOWN_GRANT = 0;

@@ -6,7 +6,7 @@
  */
 import { assert } from './assert.ts';
 
-export const ID_KIND = { ORDER: 1, TRADE: 2, MOVEMENT: 3, ENDING: 4 } as const;
+export const ID_KIND = { CARRIED: 0, ORDER: 1, TRADE: 2, MOVEMENT: 3, ENDING: 4 } as const;
 type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
@@ -42,6 +42,11 @@ export function movementIdBytes(timeMs: number, shard: number, shardSequence: nu
   const sequence = shardSequence * MOVEMENTS_PER_RECORD + Math.min(n, MOVEMENTS_PER_RECORD - 1);
   assert(Number.isSafeInteger(sequence), 'ids: the number of a movement is exact');
   return timeOrderedIdBytes(timeMs, shard, ID_KIND.MOVEMENT, sequence);
+}
+
+/** The bytes of the id of what an account had of a market, or in USDC, when history began: before all else. */
+export function carriedIdBytes(timeMs: number, shard: number, account: number, market: number): Uint8Array {
+  return timeOrderedIdBytes(timeMs, shard, ID_KIND.CARRIED, account * 2 ** 32 + market);
 }
 
 /** The record that a movement's id is made from. */

@@ -13,7 +13,7 @@ const SUMS = {
   trades: INTEGER,
   /** At the prices of the account's own outcome. */
   volume_micro: BIG_INTEGER,
-  /** Deposits less withdrawals. */
+  /** Deposits less withdrawals, and the USDC that was there when history began (RULES.md 10.17). */
   funded_micro: BIG_INTEGER,
   realized_micro: BIG_INTEGER,
   /** Cost of all positions. */

@@ -156,7 +156,8 @@ describe(`statistics of random trading (seed ${seed})`, () => {
       }
     }
     const kinds = all(db, 'SELECT DISTINCT kind FROM fund_movements ORDER BY kind').map(({ kind }) => Number(kind));
-    assert.deepEqual(kinds, Object.values(FUND_MOVEMENT), 'every kind of movement has happened');
+    const happening = Object.values(FUND_MOVEMENT).filter((kind) => kind !== FUND_MOVEMENT.CARRIED);
+    assert.deepEqual(kinds, happening, 'every kind of movement has happened');
   });
 
   it('an account’s sums are those of its positions and trades', () => {
