@@ -1,6 +1,6 @@
 /**
- * Rows by the hour of what changes, thinned as they grow old: windows of a week are read by the hour, those of a year
- * by the day, for which the first row of each day is enough. A day more is kept than is read.
+ * Rows by the hour of what changes, thinned as they grow old (shared/tables/buckets.ts): for windows that are read by
+ * the day, the first row of each day is enough.
  * Owner: the projector thread.
  *
  * Invariant:
@@ -9,12 +9,9 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { bucketOf, DAY_MS } from '../../shared/tables/buckets.ts';
+import { bucketOf, DAY_MS, DAYS_KEPT_MS, HOURS_KEPT_MS } from '../../shared/tables/buckets.ts';
 import type { NewRowOf, Table } from '../../shared/tables/table.ts';
 import { RowInserter } from './rowInserter.ts';
-
-const HOURS_KEPT_MS = 8 * DAY_MS;
-const DAYS_KEPT_MS = 366 * DAY_MS;
 
 type Key<K> = readonly K[];
 

@@ -220,6 +220,8 @@ export class PositionProjection {
     this.#touch(position, timeMs);
     correct(position, BigInt(atomic));
     this.#accounts.earned(account, 0n, position.costMicro - costMicro, record);
+    // No USDC has moved (shared/tables/statsAccounts.ts).
+    this.#accounts.funded(account, position.costMicro - costMicro, record);
   }
 
   #position(account: number, market: number, outcome: number): Position {

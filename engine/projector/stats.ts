@@ -62,7 +62,7 @@ export class Stats {
     } else if (movement === MOVEMENT.CLAIM) {
       if (account !== FEE_ACCOUNT) this.#exchange.settled(amount, record);
     } else {
-      this.#accounts.funded(account, movement === MOVEMENT.DEPOSIT ? amount : -amount, record);
+      this.#accounts.funded(account, BigInt(movement === MOVEMENT.DEPOSIT ? amount : -amount), record);
     }
   }
 
@@ -88,7 +88,7 @@ export class Stats {
         readSigned(words, word + EVENT.ACCOUNT.netMicro),
         readSafe(words, word + EVENT.ACCOUNT.reservedMicro),
       );
-      if (account !== FEE_ACCOUNT) this.#accounts.funded(account, usdc, record);
+      if (account !== FEE_ACCOUNT) this.#accounts.funded(account, BigInt(usdc), record);
       this.#fundMovements.carried(account, { market: null, usdc_micro: usdc, yes_atomic: 0, no_atomic: 0 }, record);
       return;
     }

@@ -63,8 +63,8 @@ export class AccountStats {
   }
 
   /** A deposit, or a withdrawal as a negative one. */
-  funded(account: number, micro: number, record: RecordContext): void {
-    this.#touched(account, record).fundedMicro += BigInt(micro);
+  funded(account: number, micro: bigint, record: RecordContext): void {
+    this.#touched(account, record).fundedMicro += micro;
   }
 
   /** A position of the account has changed. */

@@ -59,7 +59,14 @@ type PublicQueries = Pick<
 /** Queries of what an account alone may see; the task names it. */
 type AccountQueries = Pick<
   typeof worker,
-  'fundMovements' | 'userPositions' | 'portfolioSlice' | 'hasPosition' | 'notification' | 'notifications'
+  | 'fundMovements'
+  | 'hasPosition'
+  | 'notification'
+  | 'notifications'
+  | 'portfolioSlice'
+  | 'statementPage'
+  | 'statementStart'
+  | 'userPositions'
 >;
 
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
@@ -141,6 +148,15 @@ export class QueryPool {
 
   userActivity(account: number, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>> {
     return this.#ask<typeof worker.userActivity>('userActivity', account, { account, filters });
+  }
+
+  /** A further part of an answer, over what its first part has waited for. */
+  furtherOfAccount<N extends keyof AccountQueries>(
+    account: number,
+    name: N,
+    task: Parameters<AccountQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
+    return this.#inTurn<AccountQueries[N]>(name, account, task);
   }
 
   /** The same over everything that is committed by now, of all accounts. */
@@ -231,7 +247,15 @@ export class QueryPool {
     account: number,
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
-    if (!(await this.#awaitProjected((shard) => this.#lastAcknowledged(account, shard)))) return BUSY;
+    const isThere = await this.#awaitProjected((shard) => this.#lastAcknowledged(account, shard));
+    return isThere ? this.#inTurn<F>(name, account, task) : BUSY;
+  }
+
+  async #inTurn<F extends (task: never) => unknown>(
+    name: string,
+    account: number,
+    task: Parameters<F>[0],
+  ): Promise<QueryResult<ReturnType<F>>> {
     const turn = this.#queue.run<ReturnType<F>>(account, () => this.#run(name, task));
     return turn === null ? BUSY : answered(turn);
   }

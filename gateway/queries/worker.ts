@@ -27,6 +27,8 @@ import type { Placed } from './placed.ts';
 import { PortfolioQueries, type PortfolioSlice, type PortfolioTask } from './portfolio.ts';
 import { PositionQueries, type PositionsSlice, type PositionsTask } from './positions.ts';
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
+import { type StatementPage, StatementQueries, type StatementTask } from './statement.ts';
+import { type StatementStart, StatementStartQueries } from './statementStart.ts';
 import {
   type CategorySums,
   ExchangeQueries,
@@ -56,6 +58,8 @@ type Queries = {
   readonly positions: PositionQueries;
   readonly notifications: NotificationQueries;
   readonly portfolio: PortfolioQueries;
+  readonly statement: StatementQueries;
+  readonly statementStart: StatementStartQueries;
   readonly privateTail: PrivateTailQueries;
   readonly fills: FillQueries;
   readonly exchange: ExchangeQueries;
@@ -110,6 +114,14 @@ export function portfolioSlice(task: PortfolioTask): PortfolioSlice {
 
 export function hasPosition(task: { account: number; market: number }): boolean {
   return queries().positions.has(task.account, task.market);
+}
+
+export function statementStart(task: { account: number; fromMs: number }): StatementStart {
+  return queries().statementStart.start(task.account, task.fromMs);
+}
+
+export function statementPage(task: StatementTask): StatementPage {
+  return queries().statement.page(task);
 }
 
 export function notifications(task: NotificationsTask): FoundNotifications {
@@ -219,6 +231,8 @@ function queries(): Queries {
       positions: new PositionQueries(db),
       notifications: new NotificationQueries(db),
       portfolio: new PortfolioQueries(db),
+      statement: new StatementQueries(db),
+      statementStart: new StatementStartQueries(db),
       privateTail: new PrivateTailQueries(db),
       fills: new FillQueries(db),
       exchange: new ExchangeQueries(db),

@@ -43,6 +43,7 @@ import { positionRoutes } from './account/positions.ts';
 import { profileRoutes } from './account/profile.ts';
 import { publicProfileRoutes } from './account/publicProfile.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
+import { statementRoutes } from './account/statement.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
 import { adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
@@ -206,6 +207,7 @@ function accountRoutes({ control, views, engine, queries, clock }: RouteTableDep
     ...claimRoutes({ engine, views, catalog, accountStates, claimMarks }),
     ...pnlRoutes({ queries, views, engine, clock, shards: control.shards }),
     ...positionRoutes({ accounts, catalog, views, queries, claimMarks }),
+    ...statementRoutes({ queries, movements, markets: views.markets, clock }),
     ...fundMovementRoutes({ queries, movements }),
     ...historyRoutes({ queries, catalog }),
   ];

@@ -1,9 +1,8 @@
-/** Schemas of the ledger of an account: its movements of funds. */
-import { OFFSET, TIME, UUID } from './fields.ts';
+/** Schemas of the ledger of an account: its movements of funds, and statements. */
+import { OFFSET, OUTCOME_INDEX, SIDE_FIELD, SINCE, TIME, UNITS, UUID } from './fields.ts';
 import { COUNT_IS_ESTIMATE, PAGE } from './markets.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
-/** Only in a rehearsal without collateral is an amount negative: what a holder of negative tokens owed. */
 const SIGNED_UNITS = { type: 'string', pattern: '^-?[0-9]+$', examples: ['6500000'] } as const;
 
 const TYPE = {
@@ -33,3 +32,50 @@ export const FUND_MOVEMENTS_QUERY = {
 } as const;
 /** As clients write it: what has a default may be left out. */
 export type FundMovementsQuery = Partial<FromSchema<typeof FUND_MOVEMENTS_QUERY>>;
+
+const STATEMENT_BALANCES = object({
+  usdc_micro: described(SIGNED_UNITS, 'Available and reserved.'),
+  tokens: arrayOf(object({ market_id: UUID, outcome_index: OUTCOME_INDEX, quantity_atomic: SIGNED_UNITS })),
+});
+
+const STATEMENT_ENTRY = object({
+  time: TIME,
+  type: {
+    type: 'string',
+    enum: ['fill', 'deposit', 'withdrawal', 'split', 'merge', 'claim', 'settlement', 'refund', 'carried'],
+  },
+  id: UUID,
+  reference: ACCOUNT_MOVEMENT.properties.reference,
+  market_id: orNull(UUID),
+  outcome_index: orNull(OUTCOME_INDEX),
+  side: orNull(SIDE_FIELD),
+  role: orNull({ type: 'string', enum: ['taker', 'maker'] }),
+  order_id: orNull(UUID),
+  usdc_delta_micro: SIGNED_UNITS,
+  yes_delta_atomic: SIGNED_UNITS,
+  no_delta_atomic: SIGNED_UNITS,
+  fee_usdc_micro: UNITS,
+  fee_token_atomic: UNITS,
+  usdc_balance_micro: SIGNED_UNITS,
+});
+export type StatementEntry = FromSchema<typeof STATEMENT_ENTRY>;
+
+export const STATEMENT = object({
+  from: orNull(TIME),
+  to: TIME,
+  opening: STATEMENT_BALANCES,
+  entries: arrayOf(STATEMENT_ENTRY),
+  closing: STATEMENT_BALANCES,
+});
+export type Statement = FromSchema<typeof STATEMENT>;
+
+export const STATEMENT_QUERY = {
+  type: 'object',
+  properties: {
+    from: described(SINCE, 'The first moment of the statement; from the first entry on if it is left out.'),
+    to: described(SINCE, 'The moment before which the statement ends; the present if it is left out.'),
+    format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
+  },
+} as const;
+/** As clients write it: what has a default may be left out. */
+export type StatementQuery = Partial<FromSchema<typeof STATEMENT_QUERY>>;

@@ -54,8 +54,18 @@ export function shardSequenceOfMovement(id: Uint8Array): number {
   return Math.floor(sequenceOfId(id) / MOVEMENTS_PER_RECORD);
 }
 
+/** True of an id that `carriedIdBytes` has made. */
+export function isCarriedId(id: Uint8Array): boolean {
+  return (id[8] & 0x3f) === ID_KIND.CARRIED;
+}
+
 /** Of the bytes of a time-ordered id. */
-function sequenceOfId(id: Uint8Array): number {
+export function shardOfId(id: Uint8Array): number {
+  return ((id[6] & 0x0f) << 8) | id[7];
+}
+
+/** Of the bytes of a time-ordered id. */
+export function sequenceOfId(id: Uint8Array): number {
   let sequence = 0;
   for (let at = 9; at < 16; at++) sequence = sequence * 256 + id[at];
   return sequence;
@@ -78,9 +88,4 @@ function writeBigEndian(bytes: Uint8Array, offset: number, length: number, value
     bytes[at] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-}
-
-/** Of the bytes of a time-ordered id. */
-export function shardOfId(id: Uint8Array): number {
-  return ((id[6] & 0x0f) << 8) | id[7];
 }

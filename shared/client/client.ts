@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
 import { AccountClient } from './account.ts';
-import { ApiError, DEFAULT_TIMEOUT_MS, isSignedBeforeStart, sendRequest } from './http.ts';
+import { ApiError, DEFAULT_TIMEOUT_MS, isSignedBeforeStart, openBody, sendRequest } from './http.ts';
 import { LedgerClient } from './ledger.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
 import { PositionsClient } from './positions.ts';
@@ -50,7 +50,6 @@ import type {
   RateLimits,
   Redeemable,
   RelatedMarkets,
-  SplitParams,
   SportsTaxonomy,
   Status,
   TickSize,
@@ -75,7 +74,10 @@ export type PlacingOptions = {
 
 export class ExchangeClient {
   /** The past of the account's balances. */
-  readonly ledger = new LedgerClient((path) => this.#sendSigned('GET', path));
+  readonly ledger = new LedgerClient({
+    get: (path) => this.#sendSigned('GET', path),
+    open: (path) => openBody(this.#origin, this.prepareSigned('GET', path)),
+  });
   readonly positions = new PositionsClient((method, path) => this.#sendSigned(method, path));
   readonly account = new AccountClient((method, path) => this.#sendSigned(method, path));
   readonly #origin: string;
@@ -227,11 +229,6 @@ export class ExchangeClient {
 
   merge(marketId: string, amountAtomic: number): Promise<FullSets> {
     return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: String(amountAtomic) });
-  }
-
-  /** Condition, tokens and contract of a split on the chain. */
-  splitParams(marketId: string): Promise<SplitParams> {
-    return this.#sendSigned('GET', `/v1/markets/${segment(marketId)}/split-params`);
   }
 
   /** Tokens of decided markets that pay something; the rows of one market add up to what its claim pays. */

@@ -1,19 +1,39 @@
 /** The ledger of the account. */
 import { withQuery } from './request.ts';
-import type { FundMovements, FundMovementsQuery } from './types.ts';
+import type { FundMovements, FundMovementsQuery, SplitParams, Statement, StatementQuery } from './types.ts';
 
-/** A signed request, which reads. */
-type SignedGet = <T>(path: string) => Promise<T>;
+/** Signed requests that read: a whole answer, or its bytes as they come. */
+type Reads = {
+  get<T>(path: string): Promise<T>;
+  open(path: string): Promise<ReadableStream<Uint8Array>>;
+};
+
+type Period = Pick<StatementQuery, 'from' | 'to'>;
 
 export class LedgerClient {
-  readonly #get: SignedGet;
+  readonly #reads: Reads;
 
-  constructor(get: SignedGet) {
-    this.#get = get;
+  constructor(reads: Reads) {
+    this.#reads = reads;
   }
 
   /** Deposits, withdrawals, splits, merges and payouts, newest first. */
   fundMovements(query: FundMovementsQuery = {}): Promise<FundMovements> {
-    return this.#get(withQuery('/v1/user/fund-movements', query));
+    return this.#reads.get(withQuery('/v1/user/fund-movements', query));
+  }
+
+  /** Everything that changed the balances in a period; of a long one `openStatement` is better. */
+  statement(period: Period = {}): Promise<Statement> {
+    return this.#reads.get(withQuery('/v1/user/statement', period));
+  }
+
+  /** The same as it arrives, however long it is. One that ends before its closing balances was cut off. */
+  openStatement(query: StatementQuery): Promise<ReadableStream<Uint8Array>> {
+    return this.#reads.open(withQuery('/v1/user/statement', query));
+  }
+
+  /** Condition, tokens and contract of a split on the chain. */
+  splitParams(marketId: string): Promise<SplitParams> {
+    return this.#reads.get(`/v1/markets/${encodeURIComponent(marketId)}/split-params`);
   }
 }

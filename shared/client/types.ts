@@ -57,7 +57,14 @@ export type {
   UserTrades,
   UserTradesQuery,
 } from '../api/history.ts';
-export type { AccountMovement, FundMovements, FundMovementsQuery } from '../api/ledger.ts';
+export type {
+  AccountMovement,
+  FundMovements,
+  FundMovementsQuery,
+  Statement,
+  StatementEntry,
+  StatementQuery,
+} from '../api/ledger.ts';
 export type {
   Bbo,
   Book,

@@ -68,17 +68,104 @@ test('RULES.md 14.41: a page out of bounds and a key without the scope are refus
   }
 });
 
+/** As spreadsheets read it (RFC 4180). */
+function csvRecords(csv: string): Record<string, string>[] {
+  const lines = csv.split('\r\n');
+  assert.equal(lines.pop(), '');
+  const cells = lines.map((line) =>
+    [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(([, quoted, plain]) =>
+      quoted === undefined ? plain! : quoted.replaceAll('""', '"'),
+    ),
+  );
+  const header = cells.shift()!;
+  return cells.map((row) => Object.fromEntries(header.map((name, at) => [name, row[at]!])));
+}
+
+test('RULES.md 14.42: a statement has the fee of each fill, and closes to the balances', async () => {
+  const market = await makeMarket(server);
+  const [alice, bob] = [await makeTrader(server, { depositMicro: 0 }), await makeTrader(server)];
+  const deposit = await server.admin.deposit(alice.userId, { amount_usdc_micro: '20000000', reference: '=1+1,"x"' });
+  await alice.client.split(market.id, 10_000_000);
+  const resting = await bob.place(market, { price: '0.60', size: '10' });
+  const sale = await alice.place(market, { side: 'SELL', price: '0.60', size: '10' });
+  assert.deepEqual([resting.status, sale.status], ['open', 'filled']);
+  const statement = await alice.client.ledger.statement();
+  const [paidIn, split, fill, ...none] = statement.entries;
+  assert.deepEqual(none, []);
+  assert.deepEqual(statement.opening, { usdc_micro: '0', tokens: [] });
+  assert.deepEqual([paidIn!.id, paidIn!.reference, paidIn!.usdc_delta_micro], [deposit.id, '=1+1,"x"', '20000000']);
+  assert.deepEqual([split!.type, split!.usdc_delta_micro, split!.yes_delta_atomic], ['split', '-10000000', '10000000']);
+  assert.deepEqual(fill, {
+    time: fill!.time,
+    type: 'fill',
+    id: sale.fills![0]!.trade_id,
+    reference: null,
+    market_id: market.id,
+    outcome_index: 0,
+    side: 'SELL',
+    role: 'taker',
+    order_id: sale.order_id,
+    usdc_delta_micro: '5970000',
+    yes_delta_atomic: '-10000000',
+    no_delta_atomic: '0',
+    fee_usdc_micro: '30000',
+    fee_token_atomic: '0',
+    usdc_balance_micro: '15970000',
+  });
+  const no = { market_id: market.id, outcome_index: 1, quantity_atomic: '10000000' };
+  assert.deepEqual(statement.closing, { usdc_micro: '15970000', tokens: [no] });
+  const [bought] = (await bob.client.ledger.statement({ from: fill!.time })).entries;
+  assert.deepEqual([bought!.role, bought!.usdc_delta_micro], ['maker', '-6000000']);
+  assert.deepEqual([bought!.yes_delta_atomic, bought!.fee_token_atomic], ['9950000', '50000']);
+  const csv = await new Response(await alice.client.ledger.openStatement({ format: 'csv' })).text();
+  const records = csvRecords(csv);
+  assert.deepEqual(
+    records.map(({ type }) => type),
+    ['opening_balance', 'deposit', 'split', 'fill', 'closing_balance', 'closing_balance'],
+  );
+  assert.equal(records[1]!['reference'], `'=1+1,"x"`, 'no spreadsheet takes it for a formula');
+  assert.equal(records[4]!['usdc_balance_micro'], '15970000');
+  assert.equal(records[5]!['token_balance_atomic'], '10000000');
+  const { path, headers } = alice.client.prepareSigned('GET', '/v1/user/statement?format=csv');
+  const answer = await fetch(server.baseUrl + path, { headers });
+  assert.match(answer.headers.get('content-type')!, /^text\/csv/);
+  await answer.text();
+});
+
+test('RULES.md 14.42: a period ends before its end; one that ends before it starts is refused', async () => {
+  const alice = await makeTrader(server, { depositMicro: 5 });
+  const { entries, closing } = await alice.client.ledger.statement();
+  const { time } = entries[0]!;
+  const before = await alice.client.ledger.statement({ to: time });
+  assert.deepEqual([before.to, before.entries, before.closing.usdc_micro], [time, [], '0']);
+  const since = await alice.client.ledger.statement({ from: time, to: '2100-01-01T00:00:00' });
+  assert.deepEqual([since.from, since.to, since.entries], [time, '2100-01-01T00:00:00.000Z', entries]);
+  assert.deepEqual(since.closing, closing);
+  const wrong = [
+    [`from=${time}&to=${time}`, 'from must be before to'],
+    ['from=2100-01-01T00:00:00Z', 'from must be before to'],
+    ['from=yesterday', 'invalid from'],
+    ['to=2026-13-01', 'invalid to'],
+    ['format=pdf', 'invalid format'],
+  ];
+  for (const [query, error] of wrong) {
+    assertRefused(await alice.send('GET', `/v1/user/statement?${query}`), 400, 'VALIDATION_ERROR', error!);
+  }
+  const trader = await makeTrader(server, { scopes: ['trade:orders'], depositMicro: 0 });
+  assertScopeMissing(await trader.send('GET', '/v1/user/statement'));
+});
+
 test('RULES.md 14.43: split parameters name the condition once the market is deployed', async () => {
   const [market, alice] = [await makeMarket(server), await makeTrader(server, { depositMicro: 0 })];
   const { chain_id, exchange_address } = await alice.client.platformConfig();
-  const before = await alice.client.splitParams(market.id);
+  const before = await alice.client.ledger.splitParams(market.id);
   const { yes_token_id, no_token_id } = market;
   const same = { yes_token_id, no_token_id, exchange_address, chain_id };
   assert.deepEqual(before, { condition_id: null, ...same, instructions: before.instructions });
   assert.match(before.instructions[0]!, /deploy/);
   await alice.send('POST', `/v1/markets/${market.id}/deploy`, {});
   const after = await eventually('a condition', async () => {
-    const params = await alice.client.splitParams(market.id);
+    const params = await alice.client.ledger.splitParams(market.id);
     return params.condition_id !== null && params;
   });
   assert.equal(after.condition_id, (await alice.client.market(market.id)).condition_id);

@@ -9,6 +9,8 @@ import { FundMovementQueries } from '../../../../gateway/queries/fundMovements.t
 import { NotificationQueries } from '../../../../gateway/queries/notifications.ts';
 import { PortfolioQueries } from '../../../../gateway/queries/portfolio.ts';
 import { PositionQueries } from '../../../../gateway/queries/positions.ts';
+import { StatementQueries } from '../../../../gateway/queries/statement.ts';
+import { StatementStartQueries } from '../../../../gateway/queries/statementStart.ts';
 import { ExchangeQueries } from '../../../../gateway/queries/statsExchange.ts';
 import { FillQueries } from '../../../../gateway/queries/statsFills.ts';
 import { LeaderboardQueries } from '../../../../gateway/queries/statsLeaderboard.ts';
@@ -18,7 +20,7 @@ import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
 type Step = { readonly detail: string };
 
 /** One row a shard; the rows of a part of the statement, which has a line of its own. */
-const OF_FIXED_SIZE = ['exchange_shards', 'cursors', '(subquery'];
+const OF_FIXED_SIZE = ['exchange_shards', 'cursors', 'history_starts', '(subquery', 'party'];
 
 /** Makes the queries on a database that notes what they prepare. */
 function preparedBy(make: (db: Database.Database) => unknown) {
@@ -42,6 +44,8 @@ for (const [name, make, count] of [
   ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 6],
   ['pulse, spotlight and volumes', (db: Database.Database) => new ExchangeQueries(db), 5],
   ['movements of funds', (db: Database.Database) => new FundMovementQueries(db), 2],
+  ['the entries of statements', (db: Database.Database) => new StatementQueries(db), 2],
+  ['the balances of statements', (db: Database.Database) => new StatementStartQueries(db), 6],
   ['the positions of an account', (db: Database.Database) => new PositionQueries(db), 3],
   ['notifications', (db: Database.Database) => new NotificationQueries(db), 9],
   ['the profit and loss of an account', (db: Database.Database) => new PortfolioQueries(db), 7],
