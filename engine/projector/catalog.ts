@@ -22,6 +22,7 @@ import { insert } from '../../shared/tables/table.ts';
 import type { CatalogPage, CatalogQuestion } from '../../shared/wire/catalogPage.ts';
 import { CatalogEvents } from './catalogEvents.ts';
 import { CatalogMarkets } from './catalogMarkets.ts';
+import { CatalogVolumes } from './catalogVolumes.ts';
 
 /** The projector's side of the channel to the gateway. */
 export type CatalogSource = {
@@ -43,12 +44,14 @@ export class CatalogProjection {
   readonly #db: Database.Database;
   readonly #markets: CatalogMarkets;
   readonly #events: CatalogEvents;
+  readonly #volumes: CatalogVolumes;
   readonly #save: Database.Statement<[{ id: 0; revision: number }]>;
 
   constructor(db: Database.Database) {
     this.#db = db;
     this.#events = new CatalogEvents(db);
     this.#markets = new CatalogMarkets(db, this.#events);
+    this.#volumes = new CatalogVolumes(db);
     this.#save = db.prepare(insert(CATALOG_CURSOR, 'OR REPLACE'));
     this.revision = db.prepare<[], number>('SELECT revision FROM catalog_cursor').pluck().get() ?? 0;
   }
@@ -69,8 +72,17 @@ export class CatalogProjection {
   /** Called in the transaction of a batch, when `markets` has what the journals say of these markets. */
   follow(changed: ReadonlySet<number>, traded: Iterable<number>): void {
     for (const market of changed) this.#markets.refresh(market);
-    for (const market of traded) this.#markets.addVolume(market);
+    for (const market of traded) this.#volumes.traded(market);
     this.#events.flush();
+  }
+
+  areVolumesDue(isIdle: boolean): boolean {
+    return this.#volumes.isDue(isIdle);
+  }
+
+  /** Called in a transaction. @returns whether there are more. */
+  listVolumes(): boolean {
+    return this.#volumes.list();
   }
 
   #clear(): void {

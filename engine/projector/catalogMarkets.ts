@@ -6,7 +6,7 @@
  *
  * Invariants:
  *   CATALOGROWS-1  A row has a facet exactly when `markets` has its index with its UUID. Its status and times are then
- *                  those in `markets` after every `refresh`, its volume after every `addVolume`.
+ *                  those in `markets` after every `refresh`; its volume follows later (catalogVolumes.ts).
  *   CATALOGROWS-2  market_counts has the number of rows of each facet, by category and in all of them.
  *   CATALOGROWS-3  market_search has the words of exactly the markets that have a row.
  */
@@ -46,7 +46,6 @@ export class CatalogMarkets {
   readonly #counted: Database.Statement<[number], Counted>;
   readonly #write;
   readonly #list: Database.Statement<[{ market: number }]>;
-  readonly #volume: Database.Statement<[{ market: number }]>;
   readonly #addWords: Database.Statement<[number, string, string]>;
   readonly #beyond: Database.Statement<[number], number>;
   readonly #remove: Database.Statement<[number]>;
@@ -66,9 +65,6 @@ export class CatalogMarkets {
         SELECT ${FACET_SQL('m.status', 'deploy_status')}, ${STATUS_NAME}, m.start_ms, m.end_ms, m.volume_micro
         FROM markets AS m WHERE m.market = @market AND m.uuid = catalog_markets.uuid)
       WHERE market = @market`);
-    this.#volume = db.prepare(`
-      UPDATE catalog_markets SET volume_micro = (SELECT volume_micro FROM markets WHERE market = @market)
-      WHERE market = @market AND facet IS NOT NULL`);
     this.#addWords = db.prepare('INSERT INTO market_search (rowid, title, description) VALUES (?, ?, ?)');
     this.#beyond = db.prepare<[number], number>('SELECT market FROM catalog_markets WHERE market >= ?').pluck();
     this.#remove = db.prepare('DELETE FROM catalog_markets WHERE market = ?');
@@ -91,10 +87,6 @@ export class CatalogMarkets {
     if (before === undefined) return;
     this.#list.run({ market });
     this.#move(before, this.#counted.get(market));
-  }
-
-  addVolume(market: number): void {
-    this.#volume.run({ market });
   }
 
   /** Indexes from `marketCount` on belong to no market: those markets were removed before a shard opened them. */

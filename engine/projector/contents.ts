@@ -4,16 +4,22 @@
  *
  * Invariant:
  *   CONTENTS-1  A number is the sum of the hashes of the rows: it depends neither on their order, nor on the numbers
- *               that SQLite assigned, nor on whether an order hash is still in the tail.
+ *               that SQLite assigned, nor on where an order hash is, nor on when the catalogue's volumes followed.
  */
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import { CATALOG_MARKETS } from '../../shared/tables/catalogMarkets.ts';
 import { ENTRY_BYTES, ORDER_HASH_TAIL, ORDER_HASHES } from '../../shared/tables/orderHashes.ts';
 import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from '../../shared/tables/privateTail.ts';
 import { READ_DB_TABLES } from '../../shared/tables/readDb.ts';
 
 /** Rows that depend on how far the gateway's own log went, and not on the journals alone. */
 const OF_THE_GATEWAY: ReadonlySet<string> = new Set([PRIVATE_TAIL.name, PRIVATE_TAIL_STARTS.name]);
+/** Columns that depend on when they were written: the others of their tables, and `markets`, say as much. */
+const OF_A_MOMENT: ReadonlySet<string> = new Set([
+  `${ORDER_HASHES.name}.generation`,
+  `${CATALOG_MARKETS.name}.volume_micro`,
+]);
 /** The sums are below it. */
 const MODULUS = 1n << 128n;
 
@@ -25,7 +31,8 @@ export function contentsOf(db: Database.Database, except: ReadonlySet<string> = 
   const contents: Record<string, TableContents> = {};
   for (const { name, inserted } of READ_DB_TABLES) {
     if (OF_THE_GATEWAY.has(name) || name === ORDER_HASH_TAIL.name || except.has(name)) continue;
-    const rows = inserted === undefined ? words(db, name) : values(db, name, inserted);
+    const compared = inserted?.filter((column) => !OF_A_MOMENT.has(`${name}.${column}`));
+    const rows = compared === undefined ? words(db, name) : values(db, name, compared);
     const tail = name === ORDER_HASHES.name ? entriesOfTail(db) : [];
     contents[name] = sumOf(rows, tail);
   }

@@ -4,8 +4,9 @@
  * Owner: the projector thread.
  *
  * Invariant:
- *   HOURROWS-1  When a key gets its first row of a day, it has of each day that is no longer kept by the hour only the
- *               first row, and none of days that are no longer kept: however its rows were divided into batches.
+ *   HOURROWS-1  When a key gets its first row of a span of eight days, it has of each day that is no longer kept by the
+ *               hour only the first row, and none of days that are no longer kept: however its rows were divided into
+ *               batches.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -14,13 +15,15 @@ import type { NewRowOf, Table } from '../../shared/tables/table.ts';
 import { RowInserter } from './rowInserter.ts';
 
 type Key<K> = readonly K[];
+type HourRow<T extends Table> = NewRowOf<T> & { readonly hour_ms: number };
 
 /** The columns `K` and hour_ms are the primary key. */
 export class HourRows<T extends Table, K extends keyof NewRowOf<T> & string> {
   readonly #key: Key<K>;
   readonly #insert: RowInserter<T>;
   readonly #thin: Database.Statement<unknown[]>;
-  /** The earliest hour of the rows that wait in `#insert`. */
+  readonly #waiting: HourRow<T>[] = [];
+  /** The earliest hour of those that wait. */
   #waitingFromMs = Number.POSITIVE_INFINITY;
 
   constructor(db: Database.Database, table: T, key: Key<K>) {
@@ -35,19 +38,27 @@ export class HourRows<T extends Table, K extends keyof NewRowOf<T> & string> {
   }
 
   /** @param changedMs of the change before, 0 of the first */
-  add(row: NewRowOf<T> & { readonly hour_ms: number }, changedMs: number): void {
+  add(row: HourRow<T>, changedMs: number): void {
     assert(changedMs < row.hour_ms, 'hour rows: one for each hour');
-    this.#insert.add(row);
+    this.#waiting.push(row);
     this.#waitingFromMs = Math.min(this.#waitingFromMs, row.hour_ms);
+    if (changedMs === 0 || changedMs >= bucketOf(row.hour_ms, HOURS_KEPT_MS)) return;
     const day = bucketOf(row.hour_ms, DAY_MS);
-    if (changedMs === 0 || changedMs >= day) return;
     const endMs = day - HOURS_KEPT_MS;
     if (this.#waitingFromMs < endMs) this.flush();
     this.#thin.run(...this.#key.map((column) => row[column]), endMs, day - DAYS_KEPT_MS);
   }
 
+  /** In the order of the table, so that neighbours are written into a page one after the other. */
   flush(): void {
+    for (const row of this.#waiting.sort((a, b) => this.#compare(a, b))) this.#insert.add(row);
+    this.#waiting.length = 0;
     this.#insert.flush();
     this.#waitingFromMs = Number.POSITIVE_INFINITY;
+  }
+
+  #compare(a: HourRow<T>, b: HourRow<T>): number {
+    for (const column of this.#key) if (a[column] !== b[column]) return Number(a[column]) - Number(b[column]);
+    return a.hour_ms - b.hour_ms;
   }
 }

@@ -83,7 +83,9 @@ export class MarketProjection {
   /** Writes what has changed, and then passes it on: to the catalogue, which lists markets by it. */
   flush(follow: (changed: ReadonlySet<number>, traded: Iterable<number>) => void): void {
     for (const market of this.#changed) this.#setTerms.run({ market, ...this.#terms[market] });
-    for (const [market, volumeMicro] of this.#traded) this.#addVolume.run(volumeMicro, market);
+    // In the order of the table, so that neighbours share its pages.
+    const traded = [...this.#traded].sort(([a], [b]) => a - b);
+    for (const [market, volumeMicro] of traded) this.#addVolume.run(volumeMicro, market);
     if (this.#changed.size + this.#traded.size > 0) follow(this.#changed, this.#traded.keys());
     this.#changed.clear();
     this.#traded.clear();

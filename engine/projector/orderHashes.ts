@@ -6,6 +6,8 @@
  * Invariants:
  *   ORDERHASHES-1  After `flush` every order has one entry, in the index or in the tail.
  *   ORDERHASHES-2  The tail has fewer than MERGED_ENTRIES, so a query that walks it is short.
+ *   ORDERHASHES-3  Generations have the numbers from 0 on. A merge goes into the newest, or starts another if that one
+ *                  has GENERATION_ENTRIES.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -14,6 +16,8 @@ import { insert, type NewRowOf } from '../../shared/tables/table.ts';
 import { RowInserter } from './rowInserter.ts';
 
 export const MERGED_ENTRIES = 16_384;
+/** About 16 MB, whose pages get a few entries each with every merge. */
+const GENERATION_ENTRIES = 2 ** 19;
 /** More than the number of entries that are ever sorted at once. */
 const MOST_SORTED = 2 ** 20;
 
@@ -24,6 +28,8 @@ export class OrderHashes {
   readonly #insert: RowInserter<typeof ORDER_HASHES>;
   readonly #append: Database.Statement<[NewRowOf<typeof ORDER_HASH_TAIL>]>;
   readonly #clear: Database.Statement<[]>;
+  #generation: number;
+  #inGeneration: number;
   #entries = new Uint8Array(2 * MERGED_ENTRIES * ENTRY_BYTES);
   /** Entries of the tail in read.db, followed by those of the batch. */
   #count = 0;
@@ -34,6 +40,11 @@ export class OrderHashes {
     this.#insert = new RowInserter(db, ORDER_HASHES);
     this.#append = db.prepare(insert(ORDER_HASH_TAIL));
     this.#clear = db.prepare('DELETE FROM order_hash_tail');
+    this.#generation = db.prepare<[], number | null>('SELECT max(generation) FROM order_hashes').pluck().get() ?? 0;
+    this.#inGeneration = db
+      .prepare<[number], number>('SELECT count(*) FROM order_hashes WHERE generation = ?')
+      .pluck()
+      .get(this.#generation)!;
     const tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail ORDER BY batch').pluck();
     for (const entries of tail.iterate()) {
       assert(entries.length % ENTRY_BYTES === 0, 'ORDERHASHES-1: the tail holds whole entries');
@@ -69,12 +80,17 @@ export class OrderHashes {
    */
   #merge(): void {
     assert(this.#count <= MOST_SORTED, 'order hashes: sort keys are safe integers');
+    if (this.#inGeneration >= GENERATION_ENTRIES) {
+      this.#generation++;
+      this.#inGeneration = 0;
+    }
+    this.#inGeneration += this.#count;
     const keys = new Float64Array(this.#count);
     const view = new DataView(this.#entries.buffer);
     for (let i = 0; i < keys.length; i++) keys[i] = view.getUint32(i * ENTRY_BYTES) * MOST_SORTED + i;
     for (const key of keys.sort()) {
       const i = key % MOST_SORTED;
-      this.#insert.add({ entry: this.#entriesOf(i, i + 1) });
+      this.#insert.add({ generation: this.#generation, entry: this.#entriesOf(i, i + 1) });
     }
     this.#insert.flush();
     this.#clear.run();

@@ -166,7 +166,7 @@ export class PositionProjection {
   }
 
   flush(): void {
-    for (const position of this.#dirty) {
+    for (const position of this.#dirty.sort(byKey)) {
       position.isDirty = false;
       this.#write.add({
         account: position.account,
@@ -269,6 +269,11 @@ export class PositionProjection {
     if (changedMs >= hour) return;
     this.#hours.add({ account, market, outcome, hour_ms: hour, quantity_atomic }, changedMs);
   }
+}
+
+/** In the order of the table, so that neighbours are written into a page one after the other. */
+function byKey(a: Position, b: Position): number {
+  return a.account - b.account || a.market - b.market || a.outcome - b.outcome;
 }
 
 /** Accounts are below 2^20 and markets below 2^32, so every position has its own safe integer. */

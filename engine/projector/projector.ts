@@ -40,9 +40,11 @@ import { Cursors, clearReadDb, HistoryStarts, makeDurable, openReadDb } from './
 import { Stats } from './stats.ts';
 import { TradeProjection } from './trades.ts';
 
+/** Journal rows in one transaction. A query that comes when there are so many waits for the last of them anyway. */
+const MOST_ROWS = 50_000;
 /**
- * Journal rows in one transaction, and rows that may wait for one while no query does. The more rows, the fewer pages
- * are written for each; the fewer rows, the shorter a query waits that comes at this moment: tens of milliseconds.
+ * Journal rows that may wait for a transaction while no query does. The more rows, the fewer pages are written for
+ * each; the fewer rows, the shorter a query waits that comes at this moment: tens of milliseconds.
  */
 export const BATCH_ROWS = 4000;
 
@@ -128,13 +130,20 @@ export class Projector {
       this.#committedBefore[shard] = committed;
       const rows = (isAwaited ? committed : Math.min(due, committed)) - this.#state.heads[shard].sequence;
       if (rows <= 0) continue;
-      this.#follow(shard, reader, Math.min(rows, BATCH_ROWS));
+      this.#follow(shard, reader, Math.min(rows, MOST_ROWS));
       assert(this.#state.heads[shard].sequence <= committed, 'PROJECTOR-3: only committed records are followed');
       this.progress.setProjected(shard, this.#state.heads[shard].sequence);
       hasMoved = true;
     }
     this.#keepWhatIsTrimmed();
-    return hasMoved;
+    return this.#listVolumes(!hasMoved) || hasMoved;
+  }
+
+  /** The catalogue's volumes follow the markets' when there is time. @returns whether there are more to follow. */
+  #listVolumes(isIdle: boolean): boolean {
+    const { catalog } = this.#state;
+    if (!catalog.areVolumesDue(isIdle)) return false;
+    return this.#db.transaction(() => catalog.listVolumes()).immediate();
   }
 
   /** Keeps PROJECTOR-4. */

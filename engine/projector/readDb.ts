@@ -15,9 +15,13 @@ import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts'
 import { JournalHead } from '../journal/row.ts';
 import { upgradeReadDb } from './upgrade.ts';
 
-const CHECKPOINT_PAGES = 4000;
-/** SQLite's default of 16 MiB is too little for indexes with keys in random order once there are millions of orders. */
-const CACHE_KIB = 64 * 1024;
+/**
+ * Pages of the write-ahead log: one that several transactions change is copied into the file once. A checkpoint of so
+ * many takes a tenth of a second, for which a waiting query waits.
+ */
+const CHECKPOINT_PAGES = 16_000;
+/** Indexes with keys in random order change most of their pages again and again once there are millions of orders. */
+const CACHE_KIB = 256 * 1024;
 
 /**
  * Everything in the file follows from the journals, so a file that SQLite cannot read is set aside and made again.

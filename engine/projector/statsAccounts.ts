@@ -8,17 +8,20 @@
  *   ACCOUNTSTATS-2  After `flush` every row agrees with memory. Memory is a cache of rows.
  *   ACCOUNTSTATS-3  A row of account_stats has one in account_hours for each hour in which it changed, with the sums
  *                   before the first change. Of a day that is no longer kept by the hour only the first row stays.
+ *   ACCOUNTSTATS-4  trader_hours counts each account that has traded once, in the hour of its last trade. Such hours
+ *                   only grow, so the counts do not depend on the order of the journals either.
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
-import { ACCOUNT_HOURS, ACCOUNT_STATS } from '../../shared/tables/statsAccounts.ts';
-import { type RowOf, select } from '../../shared/tables/table.ts';
+import { ACCOUNT_HOURS, ACCOUNT_STATS, TRADER_HOURS } from '../../shared/tables/statsAccounts.ts';
+import { insert, type NewRowOf, type RowOf, select } from '../../shared/tables/table.ts';
 import { HourRows } from './hourRows.ts';
 import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 
-const MOST_CACHED = 100_000;
+/** About 40 MB. */
+const MOST_CACHED = 200_000;
 const MOST_SHARDS = 4096;
 const ALL = select(ACCOUNT_STATS, ...(Object.keys(ACCOUNT_STATS.columns) as (keyof typeof ACCOUNT_STATS.columns)[]));
 
@@ -44,6 +47,12 @@ export class AccountStats {
   readonly #cached = new Map<number, Sums>();
   readonly #dirty: Sums[] = [];
   readonly #select: Database.Statement<[number, number], SumsRow>;
+  /** By account: the hour of its last trade, in any shard. */
+  readonly #tradeHours = new Map<number, number>();
+  /** By hour: the change of its number of accounts since the last flush. */
+  readonly #movedTraders = new Map<number, number>();
+  readonly #moveTraders: Database.Statement<[NewRowOf<typeof TRADER_HOURS>]>;
+  readonly #dropHour: Database.Statement<[number]>;
   readonly #write: RowInserter<typeof ACCOUNT_STATS>;
   readonly #hours: HourRows<typeof ACCOUNT_HOURS, 'account' | 'shard'>;
 
@@ -52,6 +61,13 @@ export class AccountStats {
       .prepare<[number, number], SumsRow>(`SELECT ${ALL.sql} FROM account_stats WHERE account = ? AND shard = ?`)
       .safeIntegers();
     this.#write = new RowInserter(db, ACCOUNT_STATS, REPLACE);
+    this.#moveTraders = db.prepare(`${insert(TRADER_HOURS)}
+      ON CONFLICT DO UPDATE SET accounts = accounts + excluded.accounts`);
+    this.#dropHour = db.prepare('DELETE FROM trader_hours WHERE hour_ms = ? AND accounts = 0');
+    const known = db.prepare<[], { account: number; hour: number }>(
+      'SELECT account, max(trade_hour_ms) AS hour FROM account_stats WHERE trade_hour_ms > 0 GROUP BY account',
+    );
+    for (const { account, hour } of known.iterate()) this.#tradeHours.set(account, hour);
     this.#hours = new HourRows(db, ACCOUNT_HOURS, ['account', 'shard']);
   }
 
@@ -59,7 +75,19 @@ export class AccountStats {
     const sums = this.#touched(account, record);
     sums.trades++;
     sums.volumeMicro += BigInt(notionalMicro);
-    sums.tradeHourMs = Math.max(sums.tradeHourMs, bucketOf(record.timeMs, HOUR_MS));
+    const hour = bucketOf(record.timeMs, HOUR_MS);
+    if (hour <= sums.tradeHourMs) return;
+    sums.tradeHourMs = hour;
+    this.#moveTrader(account, hour);
+  }
+
+  /** ACCOUNTSTATS-4 */
+  #moveTrader(account: number, hour: number): void {
+    const before = this.#tradeHours.get(account);
+    if (before !== undefined && before >= hour) return;
+    this.#tradeHours.set(account, hour);
+    this.#movedTraders.set(hour, (this.#movedTraders.get(hour) ?? 0) + 1);
+    if (before !== undefined) this.#movedTraders.set(before, (this.#movedTraders.get(before) ?? 0) - 1);
   }
 
   /** A deposit, or a withdrawal as a negative one. */
@@ -81,7 +109,8 @@ export class AccountStats {
   }
 
   flush(): void {
-    for (const sums of this.#dirty) {
+    // In the order of the table, so that neighbours are written into a page one after the other.
+    for (const sums of this.#dirty.sort((a, b) => a.account - b.account || a.shard - b.shard)) {
       sums.isDirty = false;
       this.#write.add({
         ...rowOf(sums),
@@ -92,6 +121,11 @@ export class AccountStats {
     this.#dirty.length = 0;
     this.#write.flush();
     this.#hours.flush();
+    for (const [hour_ms, accounts] of this.#movedTraders) {
+      if (accounts !== 0) this.#moveTraders.run({ hour_ms, accounts });
+      if (accounts < 0) this.#dropHour.run(hour_ms);
+    }
+    this.#movedTraders.clear();
     if (this.#cached.size > MOST_CACHED) this.#cached.clear();
   }
 

@@ -21,14 +21,14 @@ import {
   MOST_PRICE_POINTS,
   PRICE_POINTS,
 } from '../../shared/tables/statsMarkets.ts';
-import { type RowOf, select } from '../../shared/tables/table.ts';
+import { type NewRowOf, type RowOf, select } from '../../shared/tables/table.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
 import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 
 /** Hours and days in memory beyond which the next flush empties them: they are read again. */
-const MOST_CACHED = 100_000;
+const MOST_CACHED = 200_000;
 
 type Bar = {
   startMs: number;
@@ -82,9 +82,10 @@ export class MarketStats {
   readonly #hours: RowInserter<typeof MARKET_HOURS>;
   readonly #days: RowInserter<typeof MARKET_DAYS>;
   readonly #points: RowInserter<typeof PRICE_POINTS>;
+  readonly #newPoints: NewRowOf<typeof PRICE_POINTS>[] = [];
   readonly #selectHour: Database.Statement<[number, number], BarRow>;
   readonly #selectDay: Database.Statement<[number, number], BarRow>;
-  readonly #removePoint: Database.Statement<[number, number, number]>;
+  readonly #removePoints: Database.Statement<[number, number, number]>;
 
   constructor(db: Database.Database) {
     this.#write = new RowInserter(db, MARKET_STATS, REPLACE);
@@ -97,7 +98,7 @@ export class MarketStats {
     this.#selectDay = db
       .prepare<[number, number], BarRow>(`SELECT ${BAR} FROM market_days WHERE market = ? AND day_ms = ?`)
       .safeIntegers();
-    this.#removePoint = db.prepare('DELETE FROM price_points WHERE market = ? AND span_ms = ? AND number = ?');
+    this.#removePoints = db.prepare('DELETE FROM price_points WHERE market = ? AND span_ms = ? AND number <= ?');
     const known = db.prepare<[], RowOf<typeof MARKET_STATS>>(`SELECT ${STATS.sql} FROM market_stats`);
     for (const row of known.iterate()) {
       const { market, shard, status } = row;
@@ -150,8 +151,8 @@ export class MarketStats {
     this.#markDirty(market);
     this.#point(market, timeMs);
     if (market.hour === null && market.day === null) this.#cachedBars++;
-    market.hour = this.#bar(market.hour, index, bucketOf(timeMs, HOUR_MS), this.#selectHour, this.#writeHour);
-    market.day = this.#bar(market.day, index, bucketOf(timeMs, DAY_MS), this.#selectDay, this.#writeDay);
+    market.hour = this.#bar(market.hour, market, bucketOf(timeMs, HOUR_MS), this.#selectHour, this.#writeHour);
+    market.day = this.#bar(market.day, market, bucketOf(timeMs, DAY_MS), this.#selectDay, this.#writeDay);
     addTo(market.hour, yesTicks, notionalMicro);
     addTo(market.day, yesTicks, notionalMicro);
     market.hasTraded = true;
@@ -160,7 +161,8 @@ export class MarketStats {
   }
 
   flush(): void {
-    for (const market of this.#dirty) {
+    // In the order of the table, so that neighbours are written into a page one after the other.
+    for (const market of this.#dirty.sort((a, b) => a.market - b.market)) {
       market.isDirty = false;
       this.#write.add({
         market: market.market,
@@ -181,7 +183,8 @@ export class MarketStats {
       this.#writeDay(market.market, market.day!);
     }
     this.#dirty.length = 0;
-    for (const rows of [this.#write, this.#hours, this.#days, this.#points]) rows.flush();
+    for (const rows of [this.#write, this.#hours, this.#days]) rows.flush();
+    this.#flushPoints();
     if (this.#cachedBars <= MOST_CACHED) return;
     for (const market of this.#markets) if (market !== undefined) market.hour = market.day = null;
     this.#cachedBars = 0;
@@ -204,21 +207,34 @@ export class MarketStats {
 
   #addPoint({ market, lastTradeMs, lastYesTicks }: Market, spanMs: number, number: number): void {
     const start_ms = bucketOf(lastTradeMs, spanMs);
-    this.#points.add({ market, span_ms: spanMs, number, start_ms, yes_ticks: lastYesTicks });
-    if (number >= MOST_PRICE_POINTS) this.#removePoint.run(market, spanMs, number - MOST_PRICE_POINTS);
+    this.#newPoints.push({ market, span_ms: spanMs, number, start_ms, yes_ticks: lastYesTicks });
+  }
+
+  /** In the order of the table, so that neighbours are written into a page one after the other. */
+  #flushPoints(): void {
+    const points = this.#newPoints.sort((a, b) => a.market - b.market || a.span_ms - b.span_ms || a.number - b.number);
+    for (const point of points) this.#points.add(point);
+    this.#points.flush();
+    for (const [i, { market, span_ms, number }] of points.entries()) {
+      const next = points[i + 1];
+      const isNewest = next?.market !== market || next.span_ms !== span_ms;
+      if (isNewest && number >= MOST_PRICE_POINTS) this.#removePoints.run(market, span_ms, number - MOST_PRICE_POINTS);
+    }
+    this.#newPoints.length = 0;
   }
 
   /** The bar of a bucket; the one before it is over and is written. */
   #bar(
     current: Bar | null,
-    market: number,
+    { market, lastTradeMs, hasTraded }: Market,
     startMs: number,
     selectBar: Database.Statement<[number, number], BarRow>,
     write: (market: number, bar: Bar) => void,
   ): Bar {
     // A clock that was set back adds to the bucket that is open.
     if (current !== null && current.startMs >= startMs) return current;
-    if (current !== null && this.#markets[market].hasTraded) write(market, current);
+    if (current !== null && hasTraded) write(market, current);
+    if (lastTradeMs < startMs) return { ...NO_TRADES, startMs };
     const row = selectBar.get(market, startMs);
     if (row === undefined) return { ...NO_TRADES, startMs };
     return {

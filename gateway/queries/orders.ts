@@ -36,6 +36,12 @@ export const ORDER_COLUMNS = `${ORDER.sql}, ${MARKET.sql}`;
 export const SELECT_ORDER = `SELECT ${ORDER_COLUMNS} FROM orders JOIN markets USING (market)`;
 export type OrderRow = SelectedBy<typeof ORDER> & SelectedBy<typeof MARKET>;
 
+/** Newest orders first. */
+const FIND_ENTRIES = `
+  WITH RECURSIVE generations (number) AS (
+    SELECT max(generation) FROM order_hashes UNION ALL SELECT number - 1 FROM generations WHERE number > 0)
+  SELECT entry FROM generations CROSS JOIN order_hashes ON generation = number AND entry BETWEEN ? AND ?`;
+
 export class OrderQueries {
   readonly #byId: Database.Statement<[Uint8Array, number, Uint8Array], OrderRow>;
   readonly #entries: Database.Statement<[Uint8Array, Uint8Array], Uint8Array>;
@@ -44,9 +50,7 @@ export class OrderQueries {
 
   constructor(db: Database.Database) {
     this.#byId = db.prepare(`${SELECT_ORDER} WHERE id = ? AND account = ? AND hash = ?`);
-    this.#entries = db
-      .prepare<[Uint8Array, Uint8Array], Uint8Array>('SELECT entry FROM order_hashes WHERE entry BETWEEN ? AND ?')
-      .pluck();
+    this.#entries = db.prepare<[Uint8Array, Uint8Array], Uint8Array>(FIND_ENTRIES).pluck();
     this.#tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail').pluck();
     // One transaction, so that an entry that moves from the tail into the index is seen in one of them.
     this.#find = db.transaction((account: number, hash: Uint8Array) => {

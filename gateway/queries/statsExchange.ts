@@ -59,10 +59,7 @@ export class ExchangeQueries {
       )
       .safeIntegers();
     this.#traders = db
-      .prepare<[number], bigint>(
-        `SELECT count(DISTINCT account) FROM account_stats INDEXED BY account_stats_by_trade_hour
-         WHERE trade_hour_ms >= ?`,
-      )
+      .prepare<[number], bigint>('SELECT coalesce(sum(accounts), 0) FROM trader_hours WHERE hour_ms >= ?')
       .pluck()
       .safeIntegers();
     this.#shards = db

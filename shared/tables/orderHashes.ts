@@ -2,12 +2,18 @@
  * The orders of each hash. An entry is the first 8 bytes of the hash and the 16 bytes of the order's id.
  *
  * Hashes are random, so an index that is written entry by entry changes one page for each. The newest entries wait in
- * order_hash_tail instead, one row for each batch, back to back, until they are many.
+ * order_hash_tail instead, one row for each batch, back to back, until they are many. The index has generations, one
+ * after the other: however many orders there are, the entries that are added meet in the pages of the newest one. A
+ * query searches each of them, of which there are two for a million orders.
  */
 import { UUID_BYTES } from '../base/hex.ts';
-import { ASSIGNED_KEY, BLOB, BLOB_KEY, table } from './table.ts';
+import { ASSIGNED_KEY, BLOB, INTEGER, table } from './table.ts';
 
-export const ORDER_HASHES = table('order_hashes', { entry: BLOB_KEY }, { withoutRowid: true });
+export const ORDER_HASHES = table(
+  'order_hashes',
+  { generation: INTEGER, entry: BLOB },
+  { primaryKey: 'generation, entry', withoutRowid: true },
+);
 
 export const ORDER_HASH_TAIL = table('order_hash_tail', {
   batch: ASSIGNED_KEY,

@@ -18,7 +18,7 @@ import { ORDER_KEYS } from './orderKeys.ts';
 import { ORDERS } from './orders.ts';
 import { POSITION_HOURS, POSITIONS } from './positions.ts';
 import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from './privateTail.ts';
-import { ACCOUNT_HOURS, ACCOUNT_STATS } from './statsAccounts.ts';
+import { ACCOUNT_HOURS, ACCOUNT_STATS, TRADER_HOURS } from './statsAccounts.ts';
 import { EXCHANGE_HOURS, EXCHANGE_SHARDS, TRADE_MAXIMA } from './statsExchange.ts';
 import { MARKET_DAYS, MARKET_HOURS, MARKET_STATS, PRICE_POINTS } from './statsMarkets.ts';
 import type { Table } from './table.ts';
@@ -45,6 +45,7 @@ export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<
   POSITION_HOURS,
   ACCOUNT_STATS,
   ACCOUNT_HOURS,
+  TRADER_HOURS,
   MARKET_STATS,
   MARKET_HOURS,
   MARKET_DAYS,

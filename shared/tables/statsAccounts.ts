@@ -5,7 +5,7 @@
  *
  * The USDC of an account, available and reserved, is funded + realized - cost at every moment (RULES.md 13.9).
  */
-import { BIG_INTEGER, INTEGER, table } from './table.ts';
+import { BIG_INTEGER, INTEGER, INTEGER_KEY, table } from './table.ts';
 
 const KEY = { account: INTEGER, shard: INTEGER };
 const SUMS = {
@@ -35,9 +35,11 @@ export const ACCOUNT_STATS = table(
   {
     primaryKey: 'account, shard',
     withoutRowid: true,
-    indexes: ['INDEX account_stats_by_trade_hour ON account_stats (trade_hour_ms, account)'],
   },
 );
+
+/** The number of accounts whose last trade, in any shard, was in this hour. */
+export const TRADER_HOURS = table('trader_hours', { hour_ms: INTEGER_KEY, accounts: INTEGER });
 
 export const ACCOUNT_HOURS = table(
   'account_hours',

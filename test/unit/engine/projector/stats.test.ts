@@ -24,6 +24,7 @@ const TABLES = [
   'position_hours',
   'account_stats',
   'account_hours',
+  'trader_hours',
   'market_stats',
   'market_hours',
   'market_days',
@@ -189,6 +190,15 @@ describe(`statistics of random trading (seed ${seed})`, () => {
     }
   });
 
+  it('ACCOUNTSTATS-4: trader_hours counts each account in the hour of its last trade', () => {
+    const last = new Map(trades.flatMap(({ timeMs, parties }) => [...parties.keys()].map((party) => [party, timeMs])));
+    const expected = Map.groupBy(last.values(), (timeMs) => bucketOf(timeMs, HOUR_MS));
+    assert.deepEqual(
+      all(db, 'SELECT * FROM trader_hours ORDER BY hour_ms'),
+      [...expected].sort().map(([hour, accounts]) => ({ hour_ms: BigInt(hour), accounts: BigInt(accounts.length) })),
+    );
+  });
+
   for (const [table, column, spanMs] of [
     ['market_hours', 'hour_ms', HOUR_MS],
     ['market_days', 'day_ms', DAY_MS],
@@ -265,7 +275,7 @@ describe(`statistics of random trading (seed ${seed})`, () => {
   it('is the same in many small steps by several projectors', () => {
     const inSteps = project(shard, 40);
     for (const table of TABLES) {
-      const sql = `SELECT * FROM ${table} ORDER BY 1, 2, 3`;
+      const sql = `SELECT * FROM ${table} ORDER BY 1, 2, ${table === 'trader_hours' ? 2 : 3}`;
       assert.deepEqual(all(inSteps, sql), all(db, sql), table);
     }
   });

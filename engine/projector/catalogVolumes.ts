@@ -1,0 +1,55 @@
+/**
+ * The volumes by which the catalogue lists markets. Each is in two indexes in random order, so they do not follow every
+ * trade: they are written when nothing else is to do, and otherwise at intervals, a slice of the markets at a time.
+ * Owner: the projector thread.
+ *
+ * Invariants:
+ *   CATALOGVOLUMES-1  A listed market whose volume is not that in `markets` waits here. What waits is not in the file:
+ *                     a start finds it by comparing the two.
+ *   CATALOGVOLUMES-2  Nothing waits longer than LONGEST_WAIT_MS and a few steps.
+ */
+import type Database from 'better-sqlite3';
+
+/** Lists are kept for a minute. */
+const LONGEST_WAIT_MS = 30_000;
+/** Markets in one transaction: a few tens of milliseconds. */
+const MARKETS_PER_STEP = 2000;
+
+export class CatalogVolumes {
+  readonly #traded: Set<number>;
+  readonly #set: Database.Statement<[{ market: number }]>;
+  /** Of those, the ones being listed now, the last first. */
+  #listing: number[] = [];
+  #startedMs = performance.now();
+
+  constructor(db: Database.Database) {
+    this.#set = db.prepare(`
+      UPDATE catalog_markets SET volume_micro = (SELECT volume_micro FROM markets WHERE market = @market)
+      WHERE market = @market AND facet IS NOT NULL`);
+    const others = db.prepare<[], number>(`
+      SELECT market FROM catalog_markets JOIN markets USING (market)
+      WHERE facet IS NOT NULL AND catalog_markets.volume_micro <> markets.volume_micro`);
+    this.#traded = new Set(others.pluck().all());
+  }
+
+  traded(market: number): void {
+    this.#traded.add(market);
+  }
+
+  isDue(isIdle: boolean): boolean {
+    if (this.#listing.length > 0) return true;
+    return this.#traded.size > 0 && (isIdle || performance.now() - this.#startedMs >= LONGEST_WAIT_MS);
+  }
+
+  /** @returns whether there are more to list. */
+  list(): boolean {
+    if (this.#listing.length === 0) {
+      // In the order of the table, so that neighbours share its pages.
+      this.#listing = [...this.#traded].sort((a, b) => b - a);
+      this.#traded.clear();
+      this.#startedMs = performance.now();
+    }
+    for (const market of this.#listing.splice(-MARKETS_PER_STEP)) this.#set.run({ market });
+    return this.#listing.length > 0;
+  }
+}
