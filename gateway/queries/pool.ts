@@ -49,6 +49,7 @@ type PublicQueries = Pick<
   | 'listEvents'
   | 'listMarkets'
   | 'marketTrades'
+  | 'nflPart'
   | 'priceHistory'
   | 'pulse'
   | 'recentFills'
@@ -59,6 +60,7 @@ type PublicQueries = Pick<
 /** Queries of what an account alone may see; the task names it. */
 type AccountQueries = Pick<
   typeof worker,
+  | 'achievementFacts'
   | 'fundMovements'
   | 'hasPosition'
   | 'notification'

@@ -7,6 +7,13 @@ import Database from 'better-sqlite3';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
 import { Progress } from '../../shared/wire/progress.ts';
+import {
+  type AchievementFacts,
+  AchievementQueries,
+  type AchievementsTask,
+  type NflPart,
+  type NflTask,
+} from './achievements.ts';
 import { type ActivityFilters, ActivityQueries, type StoredActivity } from './activity.ts';
 import { type BrowseFilters, BrowseQueries } from './browse.ts';
 import { CatalogFacts, type CatalogMetadata, type SportsTaxonomy } from './catalogFacts.ts';
@@ -60,6 +67,7 @@ type Queries = {
   readonly portfolio: PortfolioQueries;
   readonly statement: StatementQueries;
   readonly statementStart: StatementStartQueries;
+  readonly achievements: AchievementQueries;
   readonly privateTail: PrivateTailQueries;
   readonly fills: FillQueries;
   readonly exchange: ExchangeQueries;
@@ -130,6 +138,14 @@ export function notifications(task: NotificationsTask): FoundNotifications {
 
 export function notification(task: { account: number; id: Uint8Array }): Occurrence | null {
   return queries().notifications.one(task.account, task.id);
+}
+
+export function achievementFacts(task: AchievementsTask): AchievementFacts {
+  return queries().achievements.facts(task);
+}
+
+export function nflPart(task: NflTask): NflPart {
+  return queries().achievements.nflPart(task);
 }
 
 export function browse(filters: BrowseFilters): Page<number> {
@@ -233,6 +249,7 @@ function queries(): Queries {
       portfolio: new PortfolioQueries(db),
       statement: new StatementQueries(db),
       statementStart: new StatementStartQueries(db),
+      achievements: new AchievementQueries(db),
       privateTail: new PrivateTailQueries(db),
       fills: new FillQueries(db),
       exchange: new ExchangeQueries(db),

@@ -33,6 +33,7 @@ import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
+import { achievementRoutes } from './account/achievements.ts';
 import { claimRoutes } from './account/claims.ts';
 import { fundMovementRoutes } from './account/fundMovements.ts';
 import { fundRoutes } from './account/funds.ts';
@@ -196,10 +197,11 @@ export function routeTable(deps: RouteTableDeps): Route[] {
 }
 
 /** The routes by which an account reads and changes what is its own, orders apart. */
-function accountRoutes({ control, views, engine, queries, clock }: RouteTableDeps): Route[] {
+function accountRoutes({ control, views, engine, queries, clock, isDiskLow }: RouteTableDeps): Route[] {
   const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
   return [
     ...notificationRoutes({ ...control, views, queries, clock }),
+    ...achievementRoutes({ ...control, queries, clock, isDiskLow }),
     ...profileRoutes({ accounts, accountStates }),
     ...publicProfileRoutes({ profiles: publicProfiles }),
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),

@@ -9,6 +9,7 @@ import { MASTER_KEY_FILE, NEXT } from '../../shared/crypto/masterKey.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import { AccountStates } from './accountStates.ts';
 import { Accounts } from './accounts.ts';
+import { Achievements } from './achievements.ts';
 import { Approvals } from './approvals.ts';
 import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
@@ -72,6 +73,7 @@ export type Control = {
   readonly claimMarks: ClaimMarks;
   readonly notices: Notices;
   readonly readMarks: ReadMarks;
+  readonly achievements: Achievements;
   readonly onlineAccounts: OnlineAccounts;
 };
 
@@ -127,6 +129,7 @@ export function openControl(config: Config): Control {
       notices: new Notices(database, changes),
       claimMarks: new ClaimMarks(database, changes),
       readMarks: new ReadMarks(database, shards, changes),
+      achievements: new Achievements(database, changes),
       onlineAccounts: new OnlineAccounts(database, changes),
     };
   } catch (error) {

@@ -28,6 +28,7 @@ const MIGRATIONS = [
   'control-014.sql',
   'control-015.sql',
   'control-016.sql',
+  'control-017.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -53,3 +53,16 @@ export const NOTIFICATIONS_MARKED = object({
   marked: described(COUNT, 'Exact below 10,000; 10,000 are that many or more.'),
 });
 export type NotificationsMarked = FromSchema<typeof NOTIFICATIONS_MARKED>;
+
+/** In the order in which they are listed. */
+export const ACHIEVEMENT_IDS = [
+  'joined',
+  'first_trade',
+  'markets_traded_10',
+  'markets_traded_100',
+  'sharp',
+  'top_5pct_nfl',
+] as const;
+const ACHIEVEMENT = object({ id: { type: 'string', enum: ACHIEVEMENT_IDS }, granted_at: TIME });
+export const ACHIEVEMENTS = arrayOf(ACHIEVEMENT);
+export type Achievement = FromSchema<typeof ACHIEVEMENT>;

@@ -1,6 +1,7 @@
 /** The part of the client for the person of the account: profile and notifications (RULES.md 14.60 on). */
 import { withQuery } from './request.ts';
 import type {
+  Achievement,
   NotificationRead,
   Notifications,
   NotificationsMarked,
@@ -44,5 +45,10 @@ export class AccountClient {
 
   markAllRead(): Promise<NotificationsMarked> {
     return this.#send('POST', '/v1/notifications/mark-all-read');
+  }
+
+  /** Grants what the account has earned by now. */
+  achievements(): Promise<Achievement[]> {
+    return this.#send('GET', '/v1/user/achievements');
   }
 }

@@ -88,6 +88,7 @@ export type {
   TickSize,
 } from '../api/markets.ts';
 export type {
+  Achievement,
   Notification,
   NotificationRead,
   Notifications,

@@ -228,16 +228,45 @@ describe('referrals (RULES.md 14.74)', () => {
   });
 });
 
-test('RULES.md 14.64: what an account has read stays read when the server is killed', async () => {
+test('RULES.md 14.70 to 14.72: an account that asks is granted what it has earned, once, and keeps it', async () => {
+  const [ann, bob, spectator] = [await makeTrader(server), await makeTrader(server), await makeTrader(server)];
+  const event = await server.admin.createEvent({ title: 'Week 1', sport_league: 'NFL' });
+  const idsOf = async (trader: Trader) => (await trader.client.account.achievements()).map(({ id }) => id);
+  assert.deepEqual(await idsOf(ann), ['joined']);
+  for (let game = 0; game < 20; game++) {
+    const market = await makeMarket(server, { ...FREE, event_id: event.id });
+    await ann.place(market, { price: '0.50', size: '1', ...FEE });
+    await bob.place(market, { outcomeIndex: 1, price: '0.50', size: '1', ...FEE });
+    await spectator.client.split(market.id, 1_000_000);
+    if (game === 0) assert.deepEqual(await idsOf(ann), ['joined', 'first_trade']);
+    if (game === 9) assert.deepEqual(await idsOf(ann), ['joined', 'first_trade', 'markets_traded_10']);
+    // Ann wins eleven of twenty; no position has to be claimed for that.
+    await server.admin.resolveMarket(market.id, { outcome_index: game < 11 ? 0 : 1 });
+  }
+  const answers = await Promise.all([1, 2, 3].map(() => ann.client.account.achievements()));
+  assert.deepEqual(
+    answers[0]!.map(({ id }) => id),
+    ['joined', 'first_trade', 'markets_traded_10', 'sharp', 'top_5pct_nfl'],
+  );
+  for (const answer of answers) assert.deepEqual(answer, answers[0], 'one grant, however many ask at once');
+  assert.deepEqual(await idsOf(bob), ['joined', 'first_trade', 'markets_traded_10']);
+  assert.deepEqual(await idsOf(spectator), ['joined'], 'a split is no trade');
+  assert.equal((await server.request('GET', '/v1/user/achievements')).status, 401);
+});
+
+test('RULES.md 14.64, 14.70: what was read and what was granted stays so when the server is killed', async () => {
   const trader = await quietTrader();
   await fill(trader, ['1', '2', '3']);
   const { items } = await trader.client.account.notifications({ limit: 3 });
   await trader.client.account.markRead(items[1]!.id);
   const before = await trader.client.account.notifications();
+  const granted = await trader.client.account.achievements();
+  assert.ok(granted.length > 1);
   await server.kill();
   await server.start();
   const restarted = trader.reconnected();
   assert.deepEqual(await restarted.client.account.notifications(), before);
   assert.deepEqual(await restarted.client.account.unreadCount(), { unread_count: 2 });
   assert.equal(before.unread_count, 2);
+  assert.deepEqual(await restarted.client.account.achievements(), granted);
 });

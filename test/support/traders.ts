@@ -130,6 +130,7 @@ type MarketOptions = {
   min_order_size_atomic?: string;
   fee_bps?: number;
   trading_starts_at?: string;
+  event_id?: string;
 };
 
 export async function makeMarket(server: TestServer, options: MarketOptions = {}): Promise<OrderMarket> {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { AchievementQueries } from '../../../../gateway/queries/achievements.ts';
 import { FundMovementQueries } from '../../../../gateway/queries/fundMovements.ts';
 import { NotificationQueries } from '../../../../gateway/queries/notifications.ts';
 import { PortfolioQueries } from '../../../../gateway/queries/portfolio.ts';
@@ -47,6 +48,7 @@ for (const [name, make, count] of [
   ['the entries of statements', (db: Database.Database) => new StatementQueries(db), 2],
   ['the balances of statements', (db: Database.Database) => new StatementStartQueries(db), 6],
   ['the positions of an account', (db: Database.Database) => new PositionQueries(db), 3],
+  ['achievements', (db: Database.Database) => new AchievementQueries(db), 4],
   ['notifications', (db: Database.Database) => new NotificationQueries(db), 9],
   ['the profit and loss of an account', (db: Database.Database) => new PortfolioQueries(db), 7],
   ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 9],

@@ -1,0 +1,103 @@
+/**
+ * The facts on which achievements depend (RULES.md 14.70 to 14.72), of one account, and of everyone who trades NFL
+ * markets. Runs in a thread of the query pool.
+ *
+ * A position is closed when it holds no tokens, or when its market is decided: a loser is one without a claim, too.
+ * Its result is what was realized on it, and what its tokens pay less their cost where they were not claimed yet.
+ * Tokens that were split only are no position in this sense, nor those whose cost is not known.
+ */
+import type Database from 'better-sqlite3';
+import { OUTCOME } from '../../shared/base/codes.ts';
+import { PPM } from '../../shared/base/payout.ts';
+import { COST_BASIS } from '../../shared/tables/positions.ts';
+
+export type AchievementsTask = {
+  readonly account: number;
+  /** NFL positions count that were closed at this time or later. */
+  readonly nflSinceMs: number;
+};
+export type AchievementFacts = {
+  readonly marketsTraded: number;
+  readonly closed: number;
+  readonly won: number;
+  readonly nflClosed: number;
+  readonly nflMicro: number;
+};
+
+export type NflTask = {
+  readonly sinceMs: number;
+  /** The part starts with the account after this one. */
+  readonly after: number;
+};
+/** Accounts with closed NFL positions, and the sums of their results. */
+export type NflPart = {
+  readonly accounts: readonly number[];
+  readonly results: readonly number[];
+  /** Where the next part starts; null after the last. */
+  readonly next: number | null;
+};
+
+type Sums = { readonly account: number; readonly micro: number };
+
+/** A part ends with the account that reaches either bound: some milliseconds, unless one account holds more. */
+const ACCOUNTS_PER_PART = 1000;
+const POSITIONS_PER_PART = 1000;
+
+const YES_PPM = `iif(outcome = ${OUTCOME.YES}, payout_yes_ppm, ${PPM} - payout_yes_ppm)`;
+/** Rounded down; in two parts, because the product of a large holding would pass 64 bits. */
+const PAYS = `(quantity_atomic / ${PPM} * ${YES_PPM} + quantity_atomic % ${PPM} * ${YES_PPM} / ${PPM})`;
+const IS_CLOSED = '(quantity_atomic = 0 OR decided_sequence > 0)';
+const RESULT = `(realized_micro + iif(quantity_atomic <> 0, ${PAYS} - cost_micro, 0))`;
+/** Tokens that were there at the decision left by it, all others by the trade that closed the position. */
+const CLOSED_MS = 'iif(decided_sequence > 0 AND (quantity_atomic <> 0 OR is_paid = 1), resolved_ms, changed_ms)';
+const COUNTS = `has_traded = 1 AND cost_basis = ${COST_BASIS.KNOWN} AND ${IS_CLOSED}`;
+const IS_NFL = `positions.market IN (
+  SELECT market FROM catalog_events JOIN catalog_markets USING (event) WHERE sport_league = 'NFL')`;
+const POSITIONS = 'positions CROSS JOIN market_stats USING (market)';
+
+export class AchievementQueries {
+  readonly #facts: Database.Statement<[AchievementsTask], AchievementFacts>;
+  readonly #lastOfPart: Database.Statement<[number], number>;
+  readonly #last: Database.Statement<[], number>;
+  readonly #nfl: Database.Statement<[number, number, number], Sums>;
+  readonly #readPart: (task: NflTask) => NflPart;
+
+  constructor(db: Database.Database) {
+    const nfl = `${COUNTS} AND ${IS_NFL} AND ${CLOSED_MS} >= @nflSinceMs`;
+    this.#facts = db.prepare(`
+      SELECT count(DISTINCT iif(has_traded = 1, market, NULL)) AS marketsTraded,
+        count(*) FILTER (WHERE ${COUNTS}) AS closed,
+        count(*) FILTER (WHERE ${COUNTS} AND ${RESULT} > 0) AS won,
+        count(*) FILTER (WHERE ${nfl}) AS nflClosed,
+        total(${RESULT}) FILTER (WHERE ${nfl}) AS nflMicro
+      FROM ${POSITIONS} WHERE account = @account`);
+    this.#last = db.prepare<[], number>('SELECT account FROM positions ORDER BY account DESC LIMIT 1').pluck();
+    this.#lastOfPart = db
+      .prepare<[number], number>(
+        `SELECT account FROM positions WHERE account > ? ORDER BY account LIMIT 1 OFFSET ${POSITIONS_PER_PART - 1}`,
+      )
+      .pluck();
+    this.#nfl = db.prepare(`
+      SELECT account, total(${RESULT}) AS micro FROM ${POSITIONS}
+      WHERE account > ? AND account <= ? AND ${COUNTS} AND ${IS_NFL} AND ${CLOSED_MS} >= ? GROUP BY account`);
+    this.#readPart = db.transaction((task: NflTask) => this.#part(task));
+  }
+
+  facts(task: AchievementsTask): AchievementFacts {
+    return this.#facts.get(task)!;
+  }
+
+  nflPart(task: NflTask): NflPart {
+    return this.#readPart(task);
+  }
+
+  #part({ sinceMs, after }: NflTask): NflPart {
+    const last = Math.min(after + ACCOUNTS_PER_PART, this.#lastOfPart.get(after) ?? Number.POSITIVE_INFINITY);
+    const sums = this.#nfl.all(after, last, sinceMs);
+    return {
+      accounts: sums.map(({ account }) => account),
+      results: sums.map(({ micro }) => micro),
+      next: last < (this.#last.get() ?? 0) ? last : null,
+    };
+  }
+}

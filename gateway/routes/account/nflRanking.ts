@@ -1,0 +1,74 @@
+/**
+ * The earnings of all who trade NFL markets in the last thirty days (RULES.md 14.72): computed a few hundred accounts
+ * at a time by the query pool, and only when an account asks that may be among the best.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   NFLRANKING-1  One computation runs at a time; those who ask meanwhile wait for it.
+ *   NFLRANKING-2  A ranking is no older than KEPT_MS, and one that failed is not kept.
+ */
+import type { Clock } from '../../../shared/base/clock.ts';
+import type { NflPart } from '../../queries/achievements.ts';
+import type { QueryPool } from '../../queries/pool.ts';
+
+type RankingDeps = { readonly queries: Pick<QueryPool, 'ofPublic'>; readonly clock: Clock };
+
+/** The sums of the results of all accounts with closed NFL positions. */
+type Results = { readonly accounts: Int32Array; readonly micro: Float64Array };
+
+export const NFL_WINDOW_MS = 30 * 86_400_000;
+const KEPT_MS = 600_000;
+
+export class NflRanking {
+  readonly #deps: RankingDeps;
+  #kept: { readonly results: Results; readonly computedMs: number } | null = null;
+  #underway: Promise<Results | null> | null = null;
+
+  constructor(deps: RankingDeps) {
+    this.#deps = deps;
+  }
+
+  /** True if less than `percent` of all NFL traders earned more. False, too, while the ranking cannot be computed. */
+  async isAmongBest(account: number, micro: number, percent: number): Promise<boolean> {
+    const results = await this.#results();
+    if (results === null) return false;
+    let others = 0;
+    let better = 0;
+    for (const [index, other] of results.accounts.entries()) {
+      if (other === account) continue;
+      others++;
+      if (results.micro[index]! > micro) better++;
+    }
+    return better * 100 < (others + 1) * percent;
+  }
+
+  async #results(): Promise<Results | null> {
+    const kept = this.#kept;
+    if (kept !== null && this.#deps.clock.nowMs() - kept.computedMs < KEPT_MS) return kept.results;
+    this.#underway ??= this.#compute().finally(() => {
+      this.#underway = null;
+    });
+    return this.#underway;
+  }
+
+  async #compute(): Promise<Results | null> {
+    const { clock, queries } = this.#deps;
+    const computedMs = clock.nowMs();
+    const parts: NflPart[] = [];
+    for (let after: number | null = 0; after !== null; ) {
+      const part: Awaited<ReturnType<typeof queries.ofPublic<'nflPart'>>> = await queries.ofPublic('nflPart', {
+        sinceMs: computedMs - NFL_WINDOW_MS,
+        after,
+      });
+      if (!part.ok) return null;
+      parts.push(part.value);
+      after = part.value.next;
+    }
+    const results = {
+      accounts: Int32Array.from(parts.flatMap(({ accounts }) => accounts)),
+      micro: Float64Array.from(parts.flatMap(({ results }) => results)),
+    };
+    this.#kept = { results, computedMs };
+    return results;
+  }
+}
