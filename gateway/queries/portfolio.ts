@@ -118,8 +118,19 @@ export class PortfolioQueries {
       markets: Uint32Array.from(open, ({ market }) => Number(market)),
       outcomes: Uint8Array.from(open, ({ outcome }) => Number(outcome)),
       quantitiesAtomic: BigInt64Array.from(open, ({ quantity_atomic }) => quantity_atomic),
-      lastYesPpm: Uint32Array.from(open, ({ market }) => this.#marks.last(Number(market))),
+      lastYesPpm: this.#lastOf(open),
     };
+  }
+
+  /** The outcomes of a market follow each other. */
+  #lastOf(rows: readonly PositionRow[]): Uint32Array {
+    let of = -1n;
+    let mark = 0;
+    return Uint32Array.from(rows, ({ market }) => {
+      if (market !== of) mark = this.#marks.last(Number(market));
+      of = market;
+      return mark;
+    });
   }
 
   #quantityAt(account: number, row: PositionRow, sinceMs: number): bigint {

@@ -194,7 +194,7 @@ test('RULES.md 14.25: the P&L of a day follows the books, and what the account d
   assert.equal((await server.request('GET', '/v1/user/portfolio/pnl-24h')).status, 401);
 });
 
-test('RULES.md 14.21: marks and positions are the same after kill -9', async () => {
+test('RULES.md 14.21: marks and positions are the same after kill -9, and none had to be corrected', async () => {
   const { market, alice, bob } = await bet();
   await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   await alice.client.positions.markClaimed(market.id);
@@ -204,4 +204,6 @@ test('RULES.md 14.21: marks and positions are the same after kill -9', async () 
   const again = [await alice.reconnected().client.positions.list(), await bob.reconnected().client.positions.list()];
   assert.deepEqual(again, before);
   assert.deepEqual(await alice.reconnected().client.redeemable(), []);
+  const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text();
+  assert.match(metrics, /^exchange_position_differences_total 0$/m);
 });

@@ -1,7 +1,7 @@
 /**
  * kill -9 while a market is ended (RULES.md 9.6, 9.18): between two records in which its orders are cancelled, and
  * between two in which its holders are paid. What the journal holds then closes, and the next start goes on from there:
- * every order is cancelled, and every holder is paid once.
+ * every order is cancelled, and every holder is paid once. The same for a claim.
  *
  * A tracer kills at the sync of the journal's first record about the end, which a dead process leaves in the file.
  * Without a tracer the kill comes with the answer, and may come too late.
@@ -84,6 +84,28 @@ for (let round = 0; round < ROUNDS; round++) {
     assert.equal((await server.adminRequest('POST', `/admin/markets/${market.id}/settle`)).status, 409);
   });
 }
+
+test('RULES.md 14.24: a claim that was carried out and never answered pays once', async () => {
+  const market = await makeMarket(server, { fee_bps: 0 });
+  const holder = await makeHolder(market, false);
+  await server.admin.resolveMarket(market.id, { outcome_index: 0 });
+  const claim = (): Promise<unknown> => holder.reconnected().client.claim(market.id);
+  await killedIn(claim, market.id, ({ market: { collateralMicro } }) => collateralMicro === 0, {
+    isMiddle: () => true,
+  });
+  const again = holder.reconnected();
+  assert.equal((await again.send('POST', `/v1/user/positions/${market.id}/claim`)).status, 404, 'nothing to claim');
+  assert.deepEqual(await again.holdings(market), { usdc: DEPOSIT, reserved: 0, yes: 0, no: 0 });
+  const positions = await again.client.positions.list();
+  assert.deepEqual(
+    positions.map(({ quantity, realized_pnl, claimed }) => [quantity, realized_pnl, claimed]),
+    [
+      ['0', '5.000000', true],
+      ['0', '-5.000000', true],
+    ],
+  );
+  await assertBalanced(server);
+});
 
 async function makeHolder(market: OrderMarket, isMaker: boolean): Promise<Trader> {
   const trader = await makeTrader(server, { depositMicro: DEPOSIT });

@@ -1235,4 +1235,32 @@ export const FAULTS: readonly Fault[] = [
     replace: 'this.#keep(',
     caughtBy: 'test/unit/gateway/http/sharedAnswers.test.ts',
   },
+  {
+    name: 'what a sale realized is without its fee',
+    file: 'engine/projector/positions.ts',
+    search: '-tokens, -tokens, fee - notionalMicro, record',
+    replace: '-tokens, -tokens, -notionalMicro, record',
+    caughtBy: 'test/unit/gateway/queries/positionOracle.test.ts',
+  },
+  {
+    name: 'an average entry price is per token after fees',
+    file: 'engine/projector/positions.ts',
+    search: 'tokens - fee, tokens, notionalMicro, record',
+    replace: 'tokens - fee, tokens - fee, notionalMicro, record',
+    caughtBy: 'test/unit/gateway/queries/positionOracle.test.ts',
+  },
+  {
+    name: 'a deposit counts as a gain of the day',
+    file: 'gateway/queries/portfolio.ts',
+    search: 'realized_micro - cost_micro AS gained_micro, funded_micro',
+    replace: 'realized_micro - cost_micro + funded_micro AS gained_micro, funded_micro',
+    caughtBy: 'test/unit/gateway/queries/positionOracle.test.ts',
+  },
+  {
+    name: 'the P&L of a day is kept although the account has acted',
+    file: 'gateway/routes/account/pnl.ts',
+    search: 'views.lastAcknowledged(account, shard)).join()',
+    replace: '0 * views.lastAcknowledged(account, shard)).join()',
+    caughtBy: 'test/unit/gateway/routes/account/pnl.test.ts',
+  },
 ];
