@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import WebSocket from 'ws';
 import { openControlDatabase } from '../../gateway/store/database.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
@@ -9,14 +9,14 @@ import { ExchangeClient } from '../../shared/client/client.ts';
 import { addressOf, draftOrder, OrderSigner } from '../../shared/client/order.ts';
 import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import type { IssuedApiKey, Market, PlacementBody, Scope } from '../../shared/client/types.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 
 const ALL_SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const FAR = '2099-01-01T00:00:00.000Z';
 const MARKET = { title: 'Will it rain?', description: 'Yes if it does.', category: 'Weather', trading_ends_at: FAR };
 
-const server = await startServer({ after });
+const server = await sharedServer();
 
 let wallets = 0;
 /** An address that is not used yet in this file. */
@@ -377,7 +377,7 @@ describe('over one kill -9, with a pause', () => {
     await server.kill();
     const database = openControlDatabase(join(server.dataDir, 'control.db'));
     const insert = database.prepare(
-      `INSERT INTO movements SELECT ?, account_index, ?, ?, ?, 'pending', 1 FROM users WHERE id = ?`,
+      `INSERT INTO movements SELECT ?, account_index, ?, ?, ?, 'pending', 1, NULL FROM users WHERE id = ?`,
     );
     insert.run(leftOver, MOVEMENT.DEPOSIT, 400, 'left over', noted);
     insert.run(tooMuch, MOVEMENT.WITHDRAWAL, 500, 'too much', noted);

@@ -1,11 +1,11 @@
 /** Many orders in one request (RULES.md 7.3) on a real server: rows that succeed and fail side by side. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import type { BatchCancelResponse, BatchPlaceResponse } from '../../shared/client/types.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const PATH = '/v1/orders/batch';
 const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;
 

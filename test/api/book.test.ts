@@ -1,11 +1,11 @@
 /** The public book of a real server: levels, mirror, depth, and the sequence that marks them. */
 import assert from 'node:assert/strict';
-import { after, afterEach, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import type { BookLevel } from '../../shared/client/types.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 
 afterEach(() => assertBalanced(server));

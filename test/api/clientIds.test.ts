@@ -1,11 +1,11 @@
 /** Client order ids and places in the queue on a real server (RULES.md 7.7, 7.14). */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const TAKEN = 'client_order_id is used by an open order';
 
 afterEach(() => assertBalanced(server));

@@ -1,7 +1,7 @@
 /** A change of the signing contracts on a real server with two shards (RULES.md 5.6, 9.10). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { startServer } from '../support/server.ts';
+import { test } from 'node:test';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, marketPerShard } from '../support/traders.ts';
 
 const NEXT = `0x${'ab'.repeat(20)}`;
@@ -9,7 +9,7 @@ const AFTER = `0x${'cd'.repeat(20)}`;
 const USDC = `0x${'ef'.repeat(20)}`;
 const ORDER = { price: '0.40', size: '10' };
 
-const server = await startServer({ after });
+const server = await sharedServer();
 
 const INVALID_SIGNATURE = [400, 'INVALID_SIGNATURE', 'invalid order signature'] as const;
 

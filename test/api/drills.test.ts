@@ -1,10 +1,10 @@
 /** Pause and drills: what places is refused, what takes risk away goes on (RULES.md 9.7, 9.9). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { startServer } from '../support/server.ts';
+import { test } from 'node:test';
+import { sharedServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const market = await makeMarket(server);
 const alice = await makeTrader(server);
 const ORDER = { price: '0.40', size: '10' };

@@ -1,10 +1,10 @@
 /** Balances, full sets, and money that several shards want at once, on a real server. */
 import assert from 'node:assert/strict';
-import { after, afterEach, test } from 'node:test';
-import { startServer } from '../support/server.ts';
+import { afterEach, test } from 'node:test';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertMissing, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 
 afterEach(() => assertBalanced(server));

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 type Reply = { status: number; text: string; isReplay: boolean };
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const market = await makeMarket(server);
 const trader = await makeTrader(server);
 const resting = { price: '0.1', size: '10' };

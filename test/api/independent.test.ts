@@ -1,12 +1,12 @@
 /** An order signed by another library, from nothing but what the public routes say, is this exchange's order. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { hashTypedData } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 
 const TYPES = {
   Order: [

@@ -1,10 +1,10 @@
 /** A market's grid, fee and best prices on a real server. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { startServer } from '../support/server.ts';
+import { test } from 'node:test';
+import { sharedServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const READS = ['tick-size', 'bbo', 'spread', 'midpoint'];
 

@@ -1,15 +1,15 @@
 /** /openapi.json: valid for a validator that is not ours, complete, and with examples that its own schemas accept. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { errorsOf } from '../../gateway/http/openapi.ts';
 import { compileBody } from '../../gateway/http/validate.ts';
 import { PLACEMENT } from '../../shared/api/orders.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const document: Json = (await server.request('GET', '/openapi.json')).body;
 const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
   Object.entries<Json>(methods).map(([method, operation]) => ({ name: `${method} ${path}`, path, operation })),

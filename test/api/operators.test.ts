@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { AdminClient } from '../../shared/client/admin.ts';
 import type { IssuedOperator, OperatorRole } from '../../shared/client/types.ts';
-import { type Answer, type Json, startServer } from '../support/server.ts';
+import { type Answer, type Json, sharedServer } from '../support/server.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 
 async function asOperator(token: string, method: string, path: string, body?: unknown): Promise<Answer> {
   return server.request(method, path, body, { authorization: `Bearer ${token}` });

@@ -1,13 +1,13 @@
 /** Order groups on a real server (RULES.md 7.9): unit/book/groups.test.ts has what they do to a book. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { OrderRecord } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const PATH = '/v1/user/order-groups';
 const SETTINGS = { window_seconds: 60, max_token_quantity_atomic: '10000000' };
 const TRIGGERED = 'the order group has reached its limit';

@@ -1,12 +1,12 @@
 /** Orders over HTTP on a real server: what is answered, what moves, and what every refusal leaves untouched. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OrderRecord } from '../../shared/client/types.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertMissing, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const HASH = /^0x[0-9a-f]{64}$/;
 const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;

@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { PlacementBody } from '../../shared/client/types.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 import { onWire, requestBytes } from '../support/wire.ts';
 
 const BURST = 100;
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const port = Number(new URL(server.baseUrl).port);
 
 function bytesOf(trader: Trader, method: string, path: string, payload?: unknown): Buffer {

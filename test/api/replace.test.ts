@@ -1,14 +1,14 @@
 /** On a real server: one order in the place of another, and cancels that come before it (RULES.md 7.10-7.12). */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { PlacementBody } from '../../shared/client/types.ts';
 import { timesOf } from '../support/seeds.ts';
-import { type Answer, startServer } from '../support/server.ts';
+import { type Answer, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const CANCEL_REPLACE = '/v1/orders/cancel-replace';
 const RACES = timesOf({ suite: 100, soak: 1000 });
 const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;

@@ -2,10 +2,10 @@
  * The stream of a real server: who may connect, the frames of real orders, and their recovery after each kind of end.
  */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { Random } from '../support/random.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 import { StreamBook } from '../support/streamBook.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
@@ -13,7 +13,7 @@ import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 const SEED = 77;
 const STREAM_SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const streamer = () => makeTrader(server, { scopes: [...STREAM_SCOPES] });
 const signed = (trader: Trader) => trader.client.prepareSigned('GET', '/v1/ws').headers;
 

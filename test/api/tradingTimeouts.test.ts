@@ -1,10 +1,10 @@
 /** Responsible gaming over HTTP (RULES.md 11). */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
-import { type Answer, startServer } from '../support/server.ts';
+import { describe, test } from 'node:test';
+import { type Answer, sharedServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const market = await makeMarket(server);
 const PREFERENCES = '/v1/user/rg/preferences';
 const TIMEOUT = '/v1/user/rg/timeout';

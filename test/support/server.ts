@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
@@ -53,6 +54,10 @@ export class TestServer {
   /** Where administrators are served: with ADMIN_PORT not at `baseUrl`. */
   get adminUrl(): string {
     return this.#adminUrl;
+  }
+
+  get isRunning(): boolean {
+    return this.#process !== null;
   }
 
   /** Of the running process, so that a tracer can attach to it. */
@@ -167,6 +172,24 @@ export async function startServer(scope: Scope, env: Environment = {}): Promise<
   scope.after(() => server.kill());
   await server.start(env);
   return server;
+}
+
+let shared: TestServer | undefined;
+
+/**
+ * The server, with the usual settings, of all files of this process that ask for it: in the suite these are several
+ * (together.ts). A file finds it running, with the data of others in it, and may restart or kill it.
+ */
+export async function sharedServer(): Promise<TestServer> {
+  if (shared?.isRunning) return shared;
+  try {
+    await shared?.start();
+  } catch {
+    // A test that has failed may have left its directory in a state in which no server starts.
+    shared = undefined;
+  }
+  shared ??= await startServer({ after });
+  return shared;
 }
 
 /** Nothing of the caller's environment, so a PORT or DATA_DIR there changes no test. */

@@ -1,0 +1,77 @@
+/**
+ * Which test files share a process in the suite. Starting a process and loading what its file imports takes longer than
+ * most unit tests, and starting a server takes longer than most API tests. Each group is an entry in test/together/;
+ * every file can be run alone as well, and then it has all that it needs for itself.
+ *
+ * Unit tests share a process unless they change something that a process has only once. Files that use `sharedServer`
+ * share a server too. They run one after the other, so a file may stop that server, and the next one finds it running;
+ * none may expect it to be empty.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** The native verifier is loaded, or found missing, once. */
+const ALONE = ['test/unit/engine/verify/createVerifier.test.ts'];
+const API_GROUPS = 2;
+const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
+
+/** By the name of the entry. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(apiGroups().map((files, number) => [`api${number + 1}`, files])),
+  engine: filesIn('test/unit/engine/**/*.test.ts'),
+  gateway: filesIn('test/unit/gateway/**/*.test.ts'),
+  shared: filesIn('test/unit/{bench,book,shared}/**/*.test.ts'),
+};
+
+function filesIn(...patterns: string[]): string[] {
+  const files = globSync(patterns, { cwd: ROOT });
+  return files.filter((file) => !ALONE.includes(file)).sort();
+}
+
+/** Each group gets every third file. */
+function apiGroups(): string[][] {
+  const sharing = filesIn('test/{api,hostile}/*.test.ts').filter((file) =>
+    USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')),
+  );
+  return Array.from({ length: API_GROUPS }, (_, group) => sharing.filter((_, index) => index % API_GROUPS === group));
+}
+
+/** The files of the suite: entries of groups, which take long and begin first, and files that are alone. */
+export function suiteFiles(): string[] {
+  const grouped = new Set(Object.values(GROUPS).flat());
+  const alone = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) => !grouped.has(file));
+  return [...Object.keys(GROUPS).map((name) => `test/together/${name}.ts`), ...alone.sort()];
+}
+
+/** All files are loaded before the first test runs, so that none is loaded while a test has replaced the timers. */
+export async function runTogether(group: string): Promise<void> {
+  let begin: () => void = () => {};
+  const areLoaded = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  // Nobody waits for this one: the files are loaded while it runs.
+  void test(`the files of ${group} load in one process`, () => areLoaded);
+  for (const file of GROUPS[group]!) await import(pathToFileURL(join(ROOT, file)).href);
+  begin();
+}
+
+/**
+ * A file is loaded when the tests of the one before have ended. Until then the last test of that one stays underway:
+ * the runner would take a moment without tests for the end of all files, and call what cleans up behind them.
+ */
+export async function runOneAfterTheOther(group: string): Promise<void> {
+  let end: () => void = () => {};
+  for (const file of GROUPS[group]!) {
+    await import(pathToFileURL(join(ROOT, file)).href).catch((error: unknown) => {
+      void test(`${file} is loaded`, () => Promise.reject(error));
+    });
+    end();
+    end = await new Promise<() => void>((resolve) => {
+      void test(`the tests of ${file} have ended`, () => new Promise<void>((release) => resolve(release)));
+    });
+  }
+  end();
+}

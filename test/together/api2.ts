@@ -1,0 +1,4 @@
+/** API tests that share a server (support/together.ts). */
+import { runOneAfterTheOther } from '../support/together.ts';
+
+await runOneAfterTheOther('api2');
