@@ -98,8 +98,8 @@ export function okInRows(call: Call, rows: Rows, contentType?: string): void {
   else startLongAnswer(call, first, rows, contentType);
 }
 
-/** Answers with an array of any length, which must not change while it is written. */
-export function okArray(call: Call, elements: Iterable<object>): void {
+/** Answers with an array of any length, which must not change while it is written. A string is JSON already. */
+export function okArray(call: Call, elements: Iterable<object | string>): void {
   okInRows(call, rowsOf(elements));
 }
 

@@ -1,6 +1,6 @@
 /**
  * A book order by order: the levels of bookLevels.ts, each as the queue of its orders (RULES.md 7.5). The orders are
- * copied at one moment, and their texts are made afterwards, as the answer is written.
+ * copied at one moment, and their texts are made, or found among those that are kept, as the answer is written.
  */
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
@@ -9,9 +9,17 @@ import { tickToPrice } from '../../shared/base/units.ts';
 import { type Book, type BookSide, NO_TICK } from './books.ts';
 import { NONE } from './growingColumn.ts';
 import type { OpenOrders } from './orders.ts';
+import { OrderTexts } from './orderTexts.ts';
 
 /** Orders of one side in an answer. */
 export const MAX_ORDERS_SHOWN = 2000;
+
+/** Texts of orders in the terms of Yes and of No. */
+export type BookTexts = Readonly<Record<Outcome, OrderTexts>>;
+
+export function makeBookTexts(): BookTexts {
+  return { [OUTCOME.YES]: new OrderTexts(), [OUTCOME.NO]: new OrderTexts() };
+}
 
 /** Best price first; at one price the order that is filled first. */
 class SideCopy {
@@ -19,6 +27,9 @@ class SideCopy {
   readonly createdMs: number[] = [];
   readonly orderSequence: number[] = [];
   readonly remainingLots: number[] = [];
+  /** Where the order was copied from, and at which of its changes. */
+  readonly slots: number[] = [];
+  readonly changes: number[] = [];
   readonly hasMore: boolean;
 
   constructor(book: Book, side: BookSide, from: OpenOrders, levels: number) {
@@ -36,6 +47,8 @@ class SideCopy {
         this.createdMs.push(from.createdMs[slot]);
         this.orderSequence.push(from.orderSequence[slot]);
         this.remainingLots.push(from.remainingLots[slot]);
+        this.slots.push(slot);
+        this.changes.push(from.changes[slot]);
       }
       tick = isBids ? side.below(tick) : side.above(tick);
     }
@@ -45,13 +58,15 @@ class SideCopy {
 
 /** The orders of both sides as they are when it is made. */
 export class BookOrders {
-  readonly #shard: number;
+  readonly #from: OpenOrders;
+  readonly #texts: BookTexts;
   readonly #ticksPerUnit: number;
   /** Null where the book has never had an order. */
   readonly #sides: { readonly bids: SideCopy; readonly asks: SideCopy } | null;
 
-  constructor(book: Book | undefined, from: OpenOrders, levels: number) {
-    this.#shard = from.shard;
+  constructor(book: Book | undefined, from: OpenOrders, levels: number, texts: BookTexts) {
+    this.#from = from;
+    this.#texts = texts;
     this.#ticksPerUnit = book?.ticksPerUnit ?? 0;
     this.#sides =
       book === undefined
@@ -75,13 +90,26 @@ export class BookOrders {
 
   *#rows(name: 'bids' | 'asks', outcome: Outcome): Generator<string> {
     if (this.#sides === null) return;
-    const { yesTicks, createdMs, orderSequence, remainingLots } = this.#sides[name];
-    const ticksPerUnit = this.#ticksPerUnit;
-    for (const [row, tick] of yesTicks.entries()) {
-      const id = timeOrderedId(createdMs[row]!, this.#shard, ID_KIND.ORDER, orderSequence[row]!);
-      const price = tickToPrice(outcome === OUTCOME.YES ? tick : ticksPerUnit - tick, ticksPerUnit);
-      const quantity = productToString(remainingLots[row]!, ticksPerUnit);
-      yield `${row === 0 ? '' : ','}{"id":"${id}","price":"${price}","remaining_token_quantity_atomic":"${quantity}"}`;
+    const side = this.#sides[name];
+    const texts = this.#texts[outcome];
+    for (let row = 0; row < side.slots.length; row++) {
+      const [slot, change] = [side.slots[row]!, side.changes[row]!];
+      let text = texts.find(this.#from, slot, change);
+      if (text === undefined) {
+        text = this.#render(side, row, outcome);
+        texts.keep(this.#from, slot, change, text);
+      }
+      yield row === 0 ? text : `,${text}`;
     }
+  }
+
+  #render({ yesTicks, createdMs, orderSequence, remainingLots }: SideCopy, row: number, outcome: Outcome): string {
+    const ticksPerUnit = this.#ticksPerUnit;
+    const ticks = outcome === OUTCOME.YES ? yesTicks[row]! : ticksPerUnit - yesTicks[row]!;
+    return JSON.stringify({
+      id: timeOrderedId(createdMs[row]!, this.#from.shard, ID_KIND.ORDER, orderSequence[row]!),
+      price: tickToPrice(ticks, ticksPerUnit),
+      remaining_token_quantity_atomic: productToString(remainingLots[row]!, ticksPerUnit),
+    });
   }
 }

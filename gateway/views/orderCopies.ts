@@ -19,6 +19,9 @@ export class OrderCopies implements OrderColumns {
   readonly filledNotionalMicro: Float64Array<ArrayBuffer>;
   readonly orderSequence: Float64Array<ArrayBuffer>;
   readonly createdMs: Float64Array<ArrayBuffer>;
+  /** Where the order was copied from, and at which of its changes. */
+  readonly slots: ArrayLike<number>;
+  readonly changes: Uint32Array<ArrayBuffer>;
   readonly #shard: number;
   readonly #market: number;
   readonly #clientIds: (string | null)[] = [];
@@ -38,6 +41,8 @@ export class OrderCopies implements OrderColumns {
     this.filledNotionalMicro = new Float64Array(count);
     this.orderSequence = new Float64Array(count);
     this.createdMs = new Float64Array(count);
+    this.slots = slots;
+    this.changes = new Uint32Array(count);
     for (let row = 0; row < count; row++) this.#copy(from, slots[row], row);
   }
 
@@ -66,6 +71,7 @@ export class OrderCopies implements OrderColumns {
     this.filledNotionalMicro[row] = from.filledNotionalMicro[slot];
     this.orderSequence[row] = from.orderSequence[slot];
     this.createdMs[row] = from.createdMs[slot];
+    this.changes[row] = from.changes[slot];
     this.#clientIds.push(from.clientIdOf(slot));
     this.#groups.push(from.groupOf(slot));
   }

@@ -47,6 +47,8 @@ export class OpenOrders {
   /** The orderSequence that decides the position in the queue: the order's own, unless an amend kept an older one. */
   priority = new Float64Array(FIRST_SLOTS);
   createdMs = new Float64Array(FIRST_SLOTS);
+  /** Counts the changes of what is shown of the slot's order, over all orders that it has had; never 0 for one. */
+  changes = new Uint32Array(FIRST_SLOTS);
   /** Neighbours in the queue of the order's level; books.ts writes them. */
   queuePrevious = new Int32Array(FIRST_SLOTS);
   queueNext = new Int32Array(FIRST_SLOTS);
@@ -115,6 +117,7 @@ export class OpenOrders {
     this.orderSequence[slot] = readSafe(words, word + EVENT.ORDER.sequence);
     this.priority[slot] = this.orderSequence[slot];
     this.createdMs[slot] = readSafe(words, word + EVENT.ORDER.createdMs);
+    this.changes[slot]++;
     if (this.#tags.size > 0) this.#tags.delete(slot);
     assert(this.remainingLots[slot] <= this.quantityLots[slot], 'ORDERVIEW-4: no more lots remain than were ordered');
   }
@@ -123,6 +126,7 @@ export class OpenOrders {
   tag(words: Uint32Array, word: number): void {
     const slot = words[word + ANY_EVENT.slot];
     this.priority[slot] = readSafe(words, word + EVENT.ORDER_TAG.priority);
+    this.changes[slot]++;
     this.#tags.set(slot, { clientId: readClientId(words, word), group: words[word + EVENT.ORDER_TAG.group] });
   }
 
@@ -194,6 +198,7 @@ export class OpenOrders {
     const ownTicks = mirrorTicks(this.kind[slot], yesTicks, ticksPerUnit);
     this.remainingLots[slot] = remainingLots;
     this.filledNotionalMicro[slot] += lots * ownTicks;
+    this.changes[slot]++;
   }
 
   /** The number of open orders of an account in this shard. */
@@ -260,6 +265,7 @@ export class OpenOrders {
     this.orderSequence = grown(this.orderSequence, slots);
     this.priority = grown(this.priority, slots);
     this.createdMs = grown(this.createdMs, slots);
+    this.changes = grown(this.changes, slots);
     this.queuePrevious = grown(this.queuePrevious, slots);
     this.queueNext = grown(this.queueNext, slots);
     this.#listPrevious = grown(this.#listPrevious, slots);

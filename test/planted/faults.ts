@@ -293,8 +293,15 @@ export const FAULTS: readonly Fault[] = [
     name: 'open orders are read while they are written',
     file: 'gateway/routes/account/orders.ts',
     search: 'new OrderCopies(orders, market.index, slots)',
-    replace: 'Object.assign(orders, { count: slots.length }) as unknown as OrderCopies',
+    replace: 'Object.assign(orders, { count: slots.length, slots }) as unknown as OrderCopies',
     caughtBy: 'test/hostile/longAnswers.test.ts',
+  },
+  {
+    name: 'the text of an order is kept over its fills',
+    file: 'gateway/views/orders.ts',
+    search: 'lots * ownTicks;\n    this.changes[slot]++;',
+    replace: 'lots * ownTicks;',
+    caughtBy: 'test/unit/gateway/views/orderTexts.test.ts',
   },
   {
     name: 'a body may have any number of parts',

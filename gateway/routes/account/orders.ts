@@ -21,6 +21,7 @@ import type { Views } from '../../views/index.ts';
 import { OrderCopies } from '../../views/orderCopies.ts';
 import { type OrderColumns, openOrderFacts } from '../../views/orderFacts.ts';
 import { type OpenOrders, ORDER_STATE } from '../../views/orders.ts';
+import { OrderTexts } from '../../views/orderTexts.ts';
 import { queuePosition } from '../../views/queuePosition.ts';
 import { HASH_PARAM, MARKET_ID_PARAM, requireHash, requireMarket } from '../json/pathParams.ts';
 
@@ -65,10 +66,11 @@ const LIST_OPEN_ORDERS = {
 } as const satisfies RouteSpec;
 
 export function orderReadRoutes(deps: OrderReadDeps): Route[] {
+  const texts = new OrderTexts();
   return [
     route(SHOW_ORDER, orderHandler(deps)),
     route(SHOW_QUEUE_POSITION, queueHandler(deps)),
-    route(LIST_OPEN_ORDERS, (call) => showOpenOrders(call, deps)),
+    route(LIST_OPEN_ORDERS, (call) => showOpenOrders(call, deps, texts)),
   ];
 }
 
@@ -151,17 +153,26 @@ function recordOf({ views, groups }: OrderReadDeps, orders: OrderColumns, slot: 
   return groups.named(orderRecord(openOrderFacts(views, orders, slot)), orders.groupOf(slot));
 }
 
-function showOpenOrders(call: CallOf<typeof LIST_OPEN_ORDERS>, deps: OrderReadDeps): void {
+function showOpenOrders(call: CallOf<typeof LIST_OPEN_ORDERS>, deps: OrderReadDeps, texts: OrderTexts): void {
   const market = requireMarket(call, deps, call.params.market_id);
   if (market === null) return;
   const orders = deps.views.orders[market.shard];
   const { limit, cursor } = call.query;
   const pair = deps.views.pairs.find(call.principal.accountIndex, market.index);
   const slots = pair === NONE ? [] : orders.openAfter(pair, cursor ?? 0, limit ?? Number.POSITIVE_INFINITY);
-  okArray(call, recordsOf(new OrderCopies(orders, market.index, slots), deps));
+  const copies = new OrderCopies(orders, market.index, slots);
+  okArray(call, textsOf(copies, orders, deps, texts));
 }
 
 /** All of the moment at which they were copied. */
-function* recordsOf(copies: OrderCopies, deps: OrderReadDeps): Generator<OrderRecord> {
-  for (let row = 0; row < copies.count; row++) yield recordOf(deps, copies, row);
+function* textsOf(copies: OrderCopies, orders: OpenOrders, deps: OrderReadDeps, texts: OrderTexts): Generator<string> {
+  const { count, slots, changes } = copies;
+  for (let row = 0; row < count; row++) {
+    let text = texts.find(orders, slots[row], changes[row]);
+    if (text === undefined) {
+      text = JSON.stringify(recordOf(deps, copies, row));
+      texts.keep(orders, slots[row], changes[row], text);
+    }
+    yield text;
+  }
 }

@@ -8,7 +8,7 @@ import { type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Catalog, MarketEntry } from '../../store/catalog.ts';
 import { bookLevels } from '../../views/bookLevels.ts';
-import { BookOrders } from '../../views/bookOrders.ts';
+import { BookOrders, type BookTexts, makeBookTexts } from '../../views/bookOrders.ts';
 import type { Views } from '../../views/index.ts';
 import { MARKET_ID_PARAM, requireMarket } from '../json/pathParams.ts';
 import { RenderedBooks } from './renderedBooks.ts';
@@ -39,13 +39,14 @@ export function bookRoutes(deps: BookDeps): Route[] {
 
 function bookHandler({ catalog, views, clock }: BookDeps): Handler<typeof SHOW_BOOK> {
   const rendered = new RenderedBooks();
+  const texts = makeBookTexts();
   return (call) => {
     const market = requireMarket(call, { catalog, views }, call.params.market_id);
     if (market === null) return;
     const { query } = call;
     const sequence = views.markets.sequence(market.index);
     if (query.l3) {
-      okInRows(call, rowsOf(views, market, query, sequence, clock.nowMs()));
+      okInRows(call, rowsOf(views, market, query, sequence, clock.nowMs(), texts));
       return;
     }
     const render = (): object => bookAnswer(views, market, query, sequence);
@@ -65,16 +66,17 @@ function bookAnswer(views: Views, market: MarketEntry, query: BookQuery, sequenc
   return { market_id: market.id, outcome_0: bookOf(OUTCOME.YES), outcome_1: bookOf(OUTCOME.NO), sequence };
 }
 
-/** A book order by order, as long as it may be: it is written in pieces, and not kept as the shorter ones are. */
+/** A book order by order, as long as it may be: it is written in pieces, and kept order by order. */
 function rowsOf(
   views: Views,
   market: MarketEntry,
   { outcome_index, levels, both }: BookQuery,
   sequence: number,
   timestamp: number,
+  texts: BookTexts,
 ): Iterator<string> {
   // The copy is made now, the texts only as they are written.
-  const orders = new BookOrders(views.books.of(market.index), views.orders[market.shard], levels);
+  const orders = new BookOrders(views.books.of(market.index), views.orders[market.shard], levels, texts);
   return (function* (): Generator<string> {
     if (both) {
       yield `{"market_id":"${market.id}","outcome_0":{`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bestTicks, bookLevels } from '../../../../gateway/views/bookLevels.ts';
-import { BookOrders, MAX_ORDERS_SHOWN } from '../../../../gateway/views/bookOrders.ts';
+import { BookOrders, MAX_ORDERS_SHOWN, makeBookTexts } from '../../../../gateway/views/bookOrders.ts';
 import { Book, BookSide, NO_TICK } from '../../../../gateway/views/books.ts';
 import { OpenOrders } from '../../../../gateway/views/orders.ts';
 import { PairIndex } from '../../../../gateway/views/pairIndex.ts';
@@ -17,6 +17,8 @@ import {
 import { packKind } from '../../../../shared/wire/commands.ts';
 import { EVENT, EVENT_VERSION } from '../../../../shared/wire/events.ts';
 import { RecordBuffer, writeSafe } from '../../../../shared/wire/record.ts';
+
+const TEXTS = makeBookTexts();
 
 type Spec = { side?: Side; outcome?: Outcome; ticks: number; lots: number };
 
@@ -215,7 +217,7 @@ test('a place in the queue is counted from the nearer end, and not at all in the
 type Shown = { bids: { price: string }[]; asks: { price: string }[]; has_more: boolean };
 
 function shownOrders(book: Book | undefined, from: OpenOrders, outcome: Outcome, levels: number): Shown {
-  return JSON.parse(`{${[...new BookOrders(book, from, levels).members(outcome)].join('')}}`);
+  return JSON.parse(`{${[...new BookOrders(book, from, levels, TEXTS).members(outcome)].join('')}}`);
 }
 
 test('a book order by order has the levels asked for, best first, and says when it is not all of them', () => {
