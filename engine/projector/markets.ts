@@ -18,6 +18,7 @@ import { readSafe } from '../../shared/wire/record.ts';
 
 const KNOWN = select(MARKETS, 'market', 'ticks_per_unit', 'status', 'start_ms', 'end_ms');
 
+type Opening = Terms & { ticksPerUnit: number; openedMs: number };
 type Terms = { status: number; startMs: number; endMs: number };
 
 export class MarketProjection {
@@ -50,8 +51,11 @@ export class MarketProjection {
     return ticksPerUnit;
   }
 
-  /** Applies a MARKET event. */
-  apply(words: Uint32Array, word: number): void {
+  /**
+   * Applies a MARKET event.
+   * @param timeMs of its record, 0 if that is not the one that opened the market
+   */
+  apply(words: Uint32Array, word: number, timeMs: number): void {
     const market = words[word + ANY_EVENT.market];
     const ticksPerUnit = words[word + EVENT.MARKET.ticksPerUnit];
     const known = this.#ticksPerUnit[market];
@@ -61,17 +65,18 @@ export class MarketProjection {
       startMs: readSafe(words, word + EVENT.MARKET.startMs),
       endMs: readSafe(words, word + EVENT.MARKET.endMs),
     };
-    if (known === undefined) this.#open(market, ticksPerUnit, terms, words, word);
+    if (known === undefined) this.#open(market, { ticksPerUnit, openedMs: timeMs, ...terms }, words, word);
     else if (isSame(this.#terms[market], terms)) return;
     this.#terms[market] = terms;
     this.#changed.add(market);
   }
 
-  #open(market: number, ticksPerUnit: number, terms: Terms, words: Uint32Array, word: number): void {
+  #open(market: number, opening: Opening, words: Uint32Array, word: number): void {
+    const { ticksPerUnit, openedMs: opened_ms, status, startMs: start_ms, endMs: end_ms } = opening;
     assert(ticksPerUnit > 1, 'MARKETROWS-1: a unit has at least one tick inside');
     const uuid = new Uint8Array(words.buffer, words.byteOffset + (word + EVENT.MARKET.uuid) * 4, UUID_BYTES);
-    const { status, startMs: start_ms, endMs: end_ms } = terms;
-    this.#insert.run({ market, uuid, ticks_per_unit: ticksPerUnit, status, start_ms, end_ms, volume_micro: 0n });
+    const terms = { status, start_ms, end_ms, opened_ms };
+    this.#insert.run({ market, uuid, ticks_per_unit: ticksPerUnit, ...terms, volume_micro: 0n });
     this.#ticksPerUnit[market] = ticksPerUnit;
   }
 

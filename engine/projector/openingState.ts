@@ -59,7 +59,7 @@ function applyEvents(words: Uint32Array, end: number, projections: Projections, 
   for (let word = 0; word < end; word += words[word] >>> 2) {
     switch (typeOf(words[word + ANY_EVENT.type])) {
       case EVENT.MARKET.TYPE:
-        markets.apply(words, word);
+        markets.apply(words, word, 0);
         stats.market(words, word, record);
         break;
       case EVENT.ACCOUNT.TYPE:

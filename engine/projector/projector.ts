@@ -268,7 +268,7 @@ export class Projector {
           this.#applyClosed(words, word);
           break;
         case EVENT.MARKET.TYPE:
-          markets.apply(words, word);
+          markets.apply(words, word, this.#record.timeMs);
           stats.market(words, word, this.#record);
           break;
         case EVENT.ACCOUNT.TYPE:

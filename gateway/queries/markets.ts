@@ -33,8 +33,14 @@ export class MarketQueries {
   }
 }
 
-/** The index of a market; ALL_MARKETS without one, undefined when there is none with this UUID. */
-export function marketIndex(db: Database.Database): (uuid: Uint8Array | null) => number | undefined {
-  const find = db.prepare<[Uint8Array], number>('SELECT market FROM markets WHERE uuid = ?').pluck();
-  return (uuid) => (uuid === null ? ALL_MARKETS : find.get(uuid));
+/** A market that a list is filtered by, and when it was opened: none of its orders and trades is older. */
+export type MarketFilter = { readonly market: number; readonly opened_ms: number };
+
+const EVERY_MARKET: MarketFilter = { market: ALL_MARKETS, opened_ms: 0 };
+const OPENING = select(MARKETS, 'market', 'opened_ms');
+
+/** Every market without a UUID; undefined when no market has it. */
+export function marketFilter(db: Database.Database): (uuid: Uint8Array | null) => MarketFilter | undefined {
+  const find = db.prepare<[Uint8Array], MarketFilter>(`SELECT ${OPENING.sql} FROM markets WHERE uuid = ?`);
+  return (uuid) => (uuid === null ? EVERY_MARKET : find.get(uuid));
 }

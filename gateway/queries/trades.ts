@@ -9,9 +9,10 @@ import { mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
 import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
-import { ALL_MARKETS, MARKET, marketIndex } from './markets.ts';
+import { ALL_MARKETS, MARKET, type MarketFilter, marketFilter } from './markets.ts';
 import { firstIdAfter, type HistoryPage, historyPage, MAX_COUNTED, type Position, START, timeOfId } from './page.ts';
 import { type NoParty, type Party, partyOf, type Role, roleOf, TRADE, type TradeRow, tokensOf } from './parties.ts';
+import { ShorterWalk } from './shorterWalk.ts';
 
 export type TradeFilters = Readonly<{
   /** The 16 bytes of its id; null for all markets. */
@@ -63,35 +64,34 @@ type ListParameters = {
   readonly offset: number;
 };
 
-const FILTER = `
-  id >= @firstId AND id < @beforeId AND (@takerSides >> taker_side) & 1
-  AND (@market = ${ALL_MARKETS} OR market = @market)`;
+const SPAN = 'id >= @firstId AND id < @beforeId AND (@takerSides >> taker_side) & 1';
+const OF_ACCOUNT = `${SPAN} AND (@market = ${ALL_MARKETS} OR market = @market)`;
 
-/** Two walks, newest first, each inside an index of its own. A trade with oneself is found by the first only. */
-const PARTY_WALKS = `
-  SELECT id FROM trades WHERE taker_account = @account AND ${FILTER}
-  UNION ALL
-  SELECT id FROM trades WHERE maker_account = @account AND ${BETWEEN_TWO} AND ${FILTER}`;
+/**
+ * Along the account there are two walks, newest first, each inside an index of its own; a trade with oneself is found
+ * by the first only. Along the market there is one.
+ */
+const WALKS = {
+  account: `
+    SELECT id FROM trades WHERE taker_account = @account AND ${OF_ACCOUNT}
+    UNION ALL
+    SELECT id FROM trades WHERE maker_account = @account AND ${BETWEEN_TWO} AND ${OF_ACCOUNT}`,
+  market: `
+    SELECT id FROM trades INDEXED BY trades_by_market
+    WHERE market = @market AND (taker_account = @account OR maker_account = @account) AND ${SPAN}`,
+} as const;
+
+type Pages = { readonly rows: TradeRow[]; readonly counted: number };
 
 export class TradeQueries {
-  readonly #market: (uuid: Uint8Array | null) => number | undefined;
-  readonly #readPage: (parameters: ListParameters) => { rows: TradeRow[]; counted: number };
+  readonly #market: (uuid: Uint8Array | null) => MarketFilter | undefined;
+  readonly #shorter: ShorterWalk;
+  readonly #along: Readonly<Record<keyof typeof WALKS, (parameters: ListParameters) => Pages>>;
 
   constructor(db: Database.Database) {
-    this.#market = marketIndex(db);
-    const list = db.prepare<[ListParameters], TradeRow>(`
-      SELECT ${TRADE.sql}, ${MARKET.sql}
-      FROM (${PARTY_WALKS} ORDER BY id DESC LIMIT @limit OFFSET @offset) AS page
-        CROSS JOIN trades ON trades.id = page.id CROSS JOIN markets USING (market)
-      ORDER BY page.id DESC`);
-    const count = db
-      .prepare<[ListParameters], number>(`SELECT count(*) FROM (${PARTY_WALKS} LIMIT ${MAX_COUNTED + 1})`)
-      .pluck();
-    // One transaction, so that total and rows are of the same moment.
-    this.#readPage = db.transaction((parameters: ListParameters) => {
-      const counted = count.get({ ...parameters, beforeId: START.id })!;
-      return { rows: parameters.offset < counted ? list.all(parameters) : [], counted };
-    });
+    this.#market = marketFilter(db);
+    this.#shorter = new ShorterWalk(db);
+    this.#along = { account: reader(db, WALKS.account), market: reader(db, WALKS.market) };
   }
 
   list(account: number, filters: TradeFilters): HistoryPage<TradeRecord> {
@@ -104,13 +104,32 @@ export class TradeQueries {
 
   #page<T>(account: number, filters: TradeFilters, show: (row: TradeRow, account: number) => T): HistoryPage<T> {
     const { limit, offset, takerSides, sinceMs, after } = filters;
-    const market = this.#market(filters.market);
-    if (market === undefined) return { total: 0, isFloor: false, rows: [], next: null };
-    const { id: beforeId } = after ?? START;
-    const span = { firstId: firstIdAfter(sinceMs), beforeId, limit: limit + 1, offset };
-    const { rows, counted } = this.#readPage({ account, market, takerSides, ...span });
+    const filter = this.#market(filters.market);
+    if (filter === undefined) return { total: 0, isFloor: false, rows: [], next: null };
+    const { market, opened_ms } = filter;
+    const firstId = firstIdAfter(Math.max(sinceMs, opened_ms - 1));
+    const span = { firstId, beforeId: (after ?? START).id, limit: limit + 1, offset };
+    const isOfMarket = market !== ALL_MARKETS && this.#shorter.isOfMarket(account, market);
+    const read = this.#along[isOfMarket ? 'market' : 'account'];
+    const { rows, counted } = read({ account, market, takerSides, ...span });
     return historyPage(rows, { counted, limit, offset }, (row) => show(row, account), positionOf);
   }
+}
+
+/** One transaction, so that total and rows are of the same moment. */
+function reader(db: Database.Database, walks: string): (parameters: ListParameters) => Pages {
+  const list = db.prepare<[ListParameters], TradeRow>(`
+    SELECT ${TRADE.sql}, ${MARKET.sql}
+    FROM (${walks} ORDER BY id DESC LIMIT @limit OFFSET @offset) AS page
+      CROSS JOIN trades ON trades.id = page.id CROSS JOIN markets USING (market)
+    ORDER BY page.id DESC`);
+  const count = db
+    .prepare<[ListParameters], number>(`SELECT count(*) FROM (${walks} LIMIT ${MAX_COUNTED + 1})`)
+    .pluck();
+  return db.transaction((parameters: ListParameters) => {
+    const counted = count.get({ ...parameters, beforeId: START.id })!;
+    return { rows: parameters.offset < counted ? list.all(parameters) : [], counted };
+  });
 }
 
 function positionOf({ id }: TradeRow): Position {

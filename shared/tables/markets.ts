@@ -12,6 +12,8 @@ export const MARKETS = table('markets', {
   status: INTEGER,
   start_ms: INTEGER,
   end_ms: INTEGER,
+  /** Of the record that opened it: no order of the market is older. 0 where the journal begins later. */
+  opened_ms: INTEGER,
   /** Of all trades of the market, at the taker's prices. */
   volume_micro: BIG_INTEGER,
 });

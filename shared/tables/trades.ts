@@ -34,7 +34,7 @@ export const TRADES = table(
       // The filters of lists stand behind the key, so that rows that a list skips are not read.
       'INDEX trades_by_taker ON trades (taker_account, id, market, taker_side)',
       `INDEX trades_by_maker ON trades (maker_account, id, market, taker_side, taker_account) WHERE ${BETWEEN_TWO}`,
-      'INDEX trades_by_market ON trades (market, id)',
+      'INDEX trades_by_market ON trades (market, id, taker_account, maker_account, taker_side)',
     ],
   },
 );

@@ -508,7 +508,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a page of activity repeats the ends of orders in its last millisecond',
-    file: 'gateway/queries/activity.ts',
+    file: 'gateway/queries/activityWalks.ts',
     search: 'rank === RANK.ENDED ? NO_ID : firstIdAfter(beforeMs - 1)',
     replace: 'firstIdAfter(beforeMs - 1)',
     caughtBy: 'test/unit/gateway/queries/historyOracle.test.ts',

@@ -29,7 +29,8 @@ class ExplainingDatabase {
     }) as typeof this.db.prepare;
     this.#explained = (sql) => {
       const names = sql.match(/@\w+/g) ?? [];
-      const values = names.length > 0 ? [Object.fromEntries(names.map((name) => [name.slice(1), null]))] : [null];
+      const named = Object.fromEntries(names.map((name) => [name.slice(1), null]));
+      const values = names.length > 0 ? [named] : (sql.match(/\?/g) ?? []).map(() => null);
       return prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
         .all(...values)
         .map(({ detail }) => detail);
@@ -95,7 +96,7 @@ test('trades and activity: walks inside indexes, merged without a sort', () => {
   const explaining = new ExplainingDatabase();
   new TradeQueries(explaining.db);
   new ActivityQueries(explaining.db);
-  assert.equal(explaining.statements.size, 15);
+  assert.equal(explaining.statements.size, 22);
   for (const [sql, plan] of explaining.plans()) {
     assertInsideIndexes(sql, plan);
     assert.ok(!plan.some((step) => step.includes('TEMP B-TREE')), `${plan.join('\n')}\n${sql}`);

@@ -31,7 +31,16 @@ function filled(): { positions: PositionQueries; portfolio: PortfolioQueries } {
   db.transaction(() => {
     for (let market = 0; market < MARKETS_HELD; market++) {
       const uuid = uuidOf(market);
-      addMarket.run({ market, uuid, ticks_per_unit: 100, status: 0, start_ms: 0, end_ms: 0, volume_micro: 0 });
+      addMarket.run({
+        market,
+        uuid,
+        ticks_per_unit: 100,
+        status: 0,
+        start_ms: 0,
+        end_ms: 0,
+        opened_ms: 0,
+        volume_micro: 0,
+      });
       const position = {
         ...row,
         cost_basis: basisOf(market),
