@@ -33,6 +33,7 @@ const BENCHES = [
   'scaling',
   'memory',
   'hostile',
+  'sessions',
 ] as const;
 
 /** The hot paths: the benches to compare before and after a change that should not cost anything. */

@@ -18,11 +18,13 @@ import {
   SPORT_TEAMS,
 } from '../../shared/tables/catalogEvents.ts';
 import { CATALOG_CURSOR, CATALOG_MARKETS, MARKET_COUNTS, MARKET_SEARCH } from '../../shared/tables/catalogMarkets.ts';
+import { CATEGORY_DAYS } from '../../shared/tables/categoryDays.ts';
 import { insert } from '../../shared/tables/table.ts';
 import type { CatalogPage, CatalogQuestion } from '../../shared/wire/catalogPage.ts';
 import { CatalogEvents } from './catalogEvents.ts';
 import { CatalogMarkets } from './catalogMarkets.ts';
 import { CatalogVolumes } from './catalogVolumes.ts';
+import { CategoryDays } from './categoryDays.ts';
 
 /** The projector's side of the channel to the gateway. */
 export type CatalogSource = {
@@ -32,7 +34,7 @@ export type CatalogSource = {
 };
 
 /** Tables that only the catalogue fills. */
-const TABLES = [CATALOG_MARKETS, MARKET_COUNTS, CATALOG_EVENTS, EVENT_COUNTS, SPORT_TEAMS];
+const TABLES = [CATALOG_MARKETS, CATEGORY_DAYS, MARKET_COUNTS, CATALOG_EVENTS, EVENT_COUNTS, SPORT_TEAMS];
 const INDEXES = [MARKET_SEARCH, EVENT_SEARCH, EVENT_NAMES];
 /** Those that have nothing before the gateway has sent the catalogue. */
 export const CATALOG_TABLES: ReadonlySet<string> = new Set(
@@ -45,6 +47,7 @@ export class CatalogProjection {
   readonly #markets: CatalogMarkets;
   readonly #events: CatalogEvents;
   readonly #volumes: CatalogVolumes;
+  readonly #categoryDays: CategoryDays;
   readonly #save: Database.Statement<[{ id: 0; revision: number }]>;
 
   constructor(db: Database.Database) {
@@ -52,6 +55,7 @@ export class CatalogProjection {
     this.#events = new CatalogEvents(db);
     this.#markets = new CatalogMarkets(db, this.#events);
     this.#volumes = new CatalogVolumes(db);
+    this.#categoryDays = new CategoryDays(db);
     this.#save = db.prepare(insert(CATALOG_CURSOR, 'OR REPLACE'));
     this.revision = db.prepare<[], number>('SELECT revision FROM catalog_cursor').pluck().get() ?? 0;
   }
@@ -63,10 +67,18 @@ export class CatalogProjection {
     assert(page.revision >= this.revision, 'CATALOGPAGES-1: a page goes on from the revision before it');
     this.#markets.removeFrom(page.marketCount);
     for (const event of page.events) this.#events.describe(event);
-    for (const market of page.markets) this.#markets.describe(market);
+    for (const market of page.markets) {
+      this.#markets.describe(market);
+      this.#categoryDays.describe(market.index, market.category);
+    }
     this.#events.flush();
+    this.#categoryDays.flush();
     this.#save.run({ id: 0, revision: page.revision });
     this.revision = page.revision;
+  }
+
+  traded(market: number, notionalMicro: number, timeMs: number): void {
+    this.#categoryDays.traded(market, notionalMicro, timeMs);
   }
 
   /** Called in the transaction of a batch, when `markets` has what the journals say of these markets. */
@@ -74,6 +86,7 @@ export class CatalogProjection {
     for (const market of changed) this.#markets.refresh(market);
     for (const market of traded) this.#volumes.traded(market);
     this.#events.flush();
+    this.#categoryDays.flush();
   }
 
   areVolumesDue(isIdle: boolean): boolean {
@@ -88,6 +101,7 @@ export class CatalogProjection {
   #clear(): void {
     for (const { name } of TABLES) this.#db.exec(`DELETE FROM ${name}`);
     for (const { name } of INDEXES) this.#db.exec(`INSERT INTO ${name} (${name}) VALUES ('delete-all')`);
+    this.#categoryDays.clear();
     this.revision = 0;
   }
 }

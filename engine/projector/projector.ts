@@ -305,7 +305,7 @@ export class Projector {
   }
 
   #applyFill(words: Uint32Array, word: number): void {
-    const { fundMovements, markets, orders, privateTail, stats, trades } = this.#state;
+    const { catalog, fundMovements, markets, orders, privateTail, stats, trades } = this.#state;
     const record = this.#record;
     const maker = orders.at(record.shard, words[word + ANY_EVENT.slot]);
     const taker = orders.at(record.shard, words[word + EVENT.FILL.takerSlot]);
@@ -320,6 +320,7 @@ export class Projector {
     orders.fill(maker, lots, makerRemaining, ownTicks(maker.outcome, yesTicks, ticksPerUnit), record);
     orders.fill(taker, lots, takerRemaining, takerTicks, record);
     markets.addVolume(market, mulSafe(lots, takerTicks));
+    catalog.traded(market, mulSafe(lots, takerTicks), record.timeMs);
     trades.add(words, word, maker, taker, record);
     fundMovements.traded(words, word, record);
     stats.filled(words, word, maker, taker, record);

@@ -39,7 +39,7 @@ type CategoryRow = {
   readonly category: string;
   readonly volume_micro: bigint;
   readonly before_micro: bigint;
-  readonly markets: bigint;
+  readonly market_count: bigint;
 };
 type MarketRow = { readonly market: bigint; readonly volume_micro: bigint };
 
@@ -72,11 +72,11 @@ export class ExchangeQueries {
       .safeIntegers();
     this.#categories = db
       .prepare<{ from: number; before: number }, CategoryRow>(
-        `SELECT category, sum(iif(day_ms >= $from, market_days.volume_micro, 0)) AS volume_micro,
-           sum(iif(day_ms < $from, market_days.volume_micro, 0)) AS before_micro,
-           count(DISTINCT iif(day_ms >= $from, market, NULL)) AS markets
-         FROM market_days CROSS JOIN catalog_markets USING (market) WHERE day_ms >= $before
-         GROUP BY category HAVING markets > 0 ORDER BY 2 DESC, category LIMIT ${MOST_CATEGORIES}`,
+        `SELECT category, sum(iif(day_ms >= $from, volume_micro, 0)) AS volume_micro,
+           sum(iif(day_ms < $from, volume_micro, 0)) AS before_micro,
+           sum(iif(day_ms >= $from, markets, 0)) AS market_count
+         FROM category_days WHERE day_ms >= $before
+         GROUP BY category HAVING market_count > 0 ORDER BY 2 DESC, category LIMIT ${MOST_CATEGORIES}`,
       )
       .safeIntegers();
     this.#volumes = db
@@ -100,7 +100,7 @@ export class ExchangeQueries {
       category: row.category,
       volumeMicro: row.volume_micro,
       volumeBeforeMicro: row.before_micro,
-      markets: Number(row.markets),
+      markets: Number(row.market_count),
     }));
   }
 

@@ -9,6 +9,7 @@
  */
 import { CATALOG_EVENTS, EVENT_COUNTS, EVENT_NAMES, EVENT_SEARCH, SPORT_TEAMS } from './catalogEvents.ts';
 import { CATALOG_CURSOR, CATALOG_MARKETS, MARKET_COUNTS, MARKET_SEARCH } from './catalogMarkets.ts';
+import { CATEGORY_DAYS } from './categoryDays.ts';
 import { CURSORS } from './cursors.ts';
 import { FUND_MOVEMENTS, TRADE_HEADS } from './fundMovements.ts';
 import { HISTORY_STARTS } from './historyStarts.ts';
@@ -25,7 +26,7 @@ import type { Table } from './table.ts';
 import { TRADES } from './trades.ts';
 
 /** A new number for every change of the schema, or of what the projector writes into it. */
-export const READ_DB_VERSION = 22;
+export const READ_DB_VERSION = 23;
 
 /** A table follows those it references. A full-text index declares no columns. */
 export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<Pick<Table, 'inserted'>>)[] = [
@@ -55,6 +56,7 @@ export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<
   TRADE_MAXIMA,
   CATALOG_CURSOR,
   CATALOG_MARKETS,
+  CATEGORY_DAYS,
   MARKET_COUNTS,
   MARKET_SEARCH,
   CATALOG_EVENTS,

@@ -43,11 +43,7 @@ export const MARKET_HOURS = table(
 export const MARKET_DAYS = table(
   'market_days',
   { market: INTEGER, day_ms: INTEGER, ...BAR },
-  {
-    primaryKey: 'market, day_ms',
-    withoutRowid: true,
-    indexes: ['INDEX market_days_by_day ON market_days (day_ms, market)'],
-  },
+  { primaryKey: 'market, day_ms', withoutRowid: true },
 );
 
 /** A history has at most so many points. */

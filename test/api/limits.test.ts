@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { Answer } from '../support/server.ts';
-import { startServer } from '../support/server.ts';
+import { type Json, startServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader, type TraderOptions } from '../support/traders.ts';
+import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
 const server = await startServer({ after }, { RATE_LIMITS: 'on' });
 const SCOPES: TraderOptions['scopes'] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
@@ -26,6 +27,11 @@ const LISTED: Readonly<Record<string, string>> = {
   'DELETE /v1/orders/cancel-market': '2/1',
   'POST /v1/orders/heartbeat': '1/1',
   'POST /v1/markets/:id/deploy': '20/60',
+  'POST /v1/auth/refresh': '5/60',
+  'POST /v1/auth/revoke': '10/60',
+  'POST /v1/auth/revoke-all': '5/60',
+  'GET /v1/auth/wallet/nonce': '10/60',
+  'POST /v1/auth/wallet': '10/60',
   'POST /admin/markets': '10/60',
   'POST /admin/markets/:id/resolve': '5/60',
 };
@@ -102,6 +108,32 @@ describe('limits per address', async () => {
       assert.deepEqual([status, headers.get('x-ratelimit-decision')], [200, null]);
     }
   });
+});
+
+test('the sessions of an account have the limit of the endpoint together, by account and not by address', async () => {
+  const wallet = makeWallet();
+  const [one, two] = [(await signIn(server, wallet)).body, (await signIn(server, wallet)).body];
+  const other = (await signIn(server, makeWallet())).body;
+  const read = (session: Json): Promise<Answer> =>
+    server.request('GET', '/v1/user/profile', undefined, bearer(session));
+  for (let sent = 0; sent < 30; sent++) assertCounted(await read(sent % 2 === 0 ? one : two), 200);
+  for (const session of [one, two]) assertCounted(await read(session), 429);
+  assertCounted(await read(other), 200);
+
+  const refresh = (refresh_token: string): Promise<Answer> =>
+    server.request('POST', '/v1/auth/refresh', { refresh_token });
+  let token = one.refresh_token;
+  for (let sent = 0; sent < 5; sent++) {
+    const answer = await refresh(token);
+    assertCounted(answer, 200);
+    token = answer.body.refresh_token;
+  }
+  assertCounted(await refresh(token), 429);
+  assertCounted(await refresh(two.refresh_token), 429);
+  let answer = await refresh('nonsense');
+  for (let sent = 0; sent < 5; sent++) answer = await refresh('nonsense');
+  assertCounted(answer, 429);
+  assertCounted(await refresh(other.refresh_token), 200);
 });
 
 describe('limits per key', () => {

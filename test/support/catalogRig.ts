@@ -62,6 +62,10 @@ export class CatalogRig {
     return this.#nowMs;
   }
 
+  pass(ms: number): void {
+    this.#nowMs += ms;
+  }
+
   /** In control.db only: no shard has opened it. */
   describe(details: Partial<MarketDetails>, eventId: string | null = null): MarketEntry {
     const given = { title: 'Will it rain?', description: 'Yes if it does.', category: 'Weather', ...details };
@@ -125,6 +129,12 @@ export class CatalogRig {
     return new Projector({ ...journals, readDbPath, progress: this.progressMemory }, sourceOf(this.catalog));
   }
 
+  /** The next `project` is by a projector that has just started. */
+  restart(): void {
+    this.#projector?.close();
+    this.#projector = null;
+  }
+
   /** Until read.db has everything. */
   project(): void {
     this.#projector ??= this.newProjector();
@@ -150,6 +160,7 @@ export class CatalogRig {
     const tables = [
       'catalog_cursor',
       'catalog_markets',
+      'category_days',
       'market_counts',
       'catalog_events',
       'event_counts',

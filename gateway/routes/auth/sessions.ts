@@ -106,8 +106,11 @@ export function sessionRoutes(deps: AuthDeps, keys: SessionKeys): Route[] {
 async function refresh(call: CallOf<typeof REFRESH>, deps: AuthDeps): Promise<void> {
   const { sessions, clock } = deps;
   const given = refreshTokenOf(call, deps);
-  if (given === null) return;
-  if (!(await isCounted(call, sessions.ofToken(given.token, clock.nowMs()), deps))) return;
+  if (!(await isCounted(call, given === null ? null : sessions.ofToken(given.token, clock.nowMs()), deps))) return;
+  if (given === null) {
+    refuse(call, { row: ERRORS.OTHER_SITE });
+    return;
+  }
   const result = sessions.refresh(given.token, clock.nowMs());
   if ('session' in result) await answerSession(call, { ...result, isNew: false, delivery: given.delivery }, deps);
   else {
@@ -131,7 +134,10 @@ function isCounted(call: Call, session: Session | null, { limiter, trustProxy, c
 async function revoke(call: CallOf<typeof REVOKE>, deps: AuthDeps): Promise<void> {
   const { sessions, clock } = deps;
   const given = refreshTokenOf(call, deps);
-  if (given === null) return;
+  if (given === null) {
+    refuse(call, { row: ERRORS.OTHER_SITE });
+    return;
+  }
   const session = sessions.ofToken(given.token, clock.nowMs());
   if (session !== null) sessions.end(session.principal.sessionId);
   await sessions.durable();
@@ -163,7 +169,7 @@ async function endSession(call: CallOf<typeof END_SESSION>, { sessions, clock }:
   ok(call, ENDED);
 }
 
-/** The token of the body, else that of the cookie, which only pages of the exchange may use. Null: refused. */
+/** The token of the body, else that of the cookie; null where a page of another site has sent the cookie. */
 function refreshTokenOf(
   call: CallOf<typeof REFRESH>,
   { pages }: AuthDeps,
@@ -171,9 +177,8 @@ function refreshTokenOf(
   const { refresh_token } = call.body;
   if (refresh_token !== undefined) return { token: refresh_token, delivery: 'body' };
   const browser = call.browser!;
-  if (isOfOwnPage(browser, pages)) return { token: cookieOf(browser, REFRESH_COOKIE) ?? '', delivery: 'cookie' };
-  refuse(call, { row: ERRORS.OTHER_SITE });
-  return null;
+  if (!isOfOwnPage(browser, pages)) return null;
+  return { token: cookieOf(browser, REFRESH_COOKIE) ?? '', delivery: 'cookie' };
 }
 
 function sessionJson(session: Session, current: string | null): OwnSessions['sessions'][number] {

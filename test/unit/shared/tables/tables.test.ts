@@ -16,7 +16,7 @@ import {
 } from '../../../../shared/tables/table.ts';
 
 /** Change it together with READ_DB_VERSION: a file with the same version and another schema is used as it is. */
-const SCHEMA_OF_VERSION = { version: 16, sha256: '9a557476a46cfd736cb24d71083a25be3736dcd3035fe6092167b087b60e8bea' };
+const SCHEMA_OF_VERSION = { version: 23, sha256: 'ea3b844028ee0e71b5fd55126065f66209ee00fe9f18639e77fbfc084dd7aeda' };
 
 const PARCELS = table(
   'parcels',
