@@ -66,7 +66,7 @@ const LEGACY_USER_TRADE = object({
   price: described(PRICE, 'Of the outcome of the taker.'),
   quantity: described(UNITS, 'Atomic tokens.'),
   side: described(SIDE_FIELD, 'The side of the taker.'),
-  tx_signature: { type: 'null' },
+  tx_signature: { type: 'null', examples: [null] },
   created_at: TIME,
   ...PARTY_FIELDS,
 });

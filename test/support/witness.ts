@@ -325,10 +325,11 @@ export class Witness {
   async #tradesOf(trader: Trader): Promise<UserTrade[]> {
     const since = new Date(this.#checkedMs - OVERLAP_MS).toISOString();
     const trades: UserTrade[] = [];
-    for (;;) {
-      const page = await trader.client.userTrades({ since, limit: PAGE, offset: trades.length });
+    for (let cursor: string | undefined; ; ) {
+      const page = await trader.client.userTrades({ since, limit: PAGE, cursor });
       trades.push(...page.trades);
-      if (trades.length >= page.total) return trades;
+      if (page.next_cursor === null) return trades;
+      cursor = page.next_cursor;
     }
   }
 
