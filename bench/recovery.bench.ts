@@ -2,12 +2,22 @@
  * How long does a start take, and how much memory does an open order need? A million resting orders in one shard: their
  * journal replayed from the first row, the same state from a snapshot, and the memory of all structures of the engine.
  * The work is that of a shard (journal, recovery, snapshot) on real files; signatures are not checked in it.
+ *
+ * How long does it take to make read.db anew? As `projections rebuild` does, its checks included; and as a start does
+ * whose journal was trimmed, from the snapshot.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rebuild } from '../engine/admin/projections.ts';
 import { Engine } from '../engine/core/engine.ts';
 import { Journal } from '../engine/journal/journal.ts';
+import { FundMovementProjection } from '../engine/projector/fundMovements.ts';
+import { MarketProjection } from '../engine/projector/markets.ts';
+import { readOpeningState } from '../engine/projector/openingState.ts';
+import { OrderProjection } from '../engine/projector/orders.ts';
+import { openReadDb } from '../engine/projector/readDb.ts';
+import { Stats } from '../engine/projector/stats.ts';
 import { recover } from '../engine/shard/recovery.ts';
 import { loadSnapshot, saveSnapshot } from '../engine/snapshot/snapshot.ts';
 import { assert } from '../shared/base/assert.ts';
@@ -33,6 +43,7 @@ const BATCH = 256;
 const MOST_REPLAY_SECONDS = 10;
 const MOST_SNAPSHOT_SECONDS = 3;
 const MOST_BYTES_PER_ORDER = 300;
+const MOST_REBUILD_RATIO = 6;
 const ACCOUNT = 1;
 const NOW_MS = 1_800_000_000_000;
 const TICKS_PER_UNIT = 100;
@@ -94,6 +105,28 @@ function measure(directory: string): Report {
   rows.push({ what: 'bytes per open order, all structures of the shard', bytes: Math.round(bytesPerOrder) });
   rows.push({ what: 'snapshot, MB', bytes: megabytes(file.path) });
   journal.close();
+  const journalPath = join(directory, 'journal-0.db');
+  const shard = { shard: 0, shards: 1, directory, journalPath, key: TEST_KEY };
+  const rebuildSeconds = timed('read.db made anew and checked', () => {
+    const quiet = { from: undefined, acceptLoss: false, time: '', nowMs: Date.now, print: () => undefined };
+    assert(rebuild([shard], quiet), 'recovery: read.db is made');
+  });
+  const recordsPerSecond = Math.round(ORDERS / rebuildSeconds);
+  rows.push({ what: 'the same, records a second', records: recordsPerSecond });
+  rows.push({ what: 'read.db, MB', bytes: megabytes(join(directory, 'read.db')) });
+  timed('read.db begun with the snapshot', () => {
+    const db = openReadDb(join(directory, 'begun.db'), false);
+    const orders = new OrderProjection(db, 1);
+    const markets = new MarketProjection(db);
+    const stats = new Stats(db, 1, new FundMovementProjection(db, 1), () => undefined);
+    const { apply, head, timeMs } = readOpeningState(directory, 0, TEST_KEY, 2);
+    db.transaction(() => {
+      apply({ markets, orders, stats }, { shard: 0, shardSequence: head.sequence, timeMs });
+      for (const each of [orders, stats]) each.flush();
+      markets.flush(() => undefined);
+    }).immediate();
+    db.close();
+  });
   return {
     bench: 'recovery',
     settings: `${ORDERS.toLocaleString('en')} resting orders of one account in one market, one shard`,
@@ -102,6 +135,7 @@ function measure(directory: string): Report {
       atMost('replay of a million journaled orders, seconds', replaySeconds, MOST_REPLAY_SECONDS),
       atMost('snapshot of a million resting orders, seconds', loadSeconds, MOST_SNAPSHOT_SECONDS),
       atMost('bytes per open order', bytesPerOrder, MOST_BYTES_PER_ORDER),
+      atMost('read.db made anew / replay of the journal', rebuildSeconds / replaySeconds, MOST_REBUILD_RATIO),
     ],
   };
 }

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import fs, { readdirSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { JournalHead } from '../../../../engine/journal/row.ts';
 import { listSnapshots, loadSnapshot, saveSnapshot } from '../../../../engine/snapshot/snapshot.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { engineWith, MemoryJournal } from '../../../support/engine.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
+import { watchFiles } from '../../../support/watchFiles.ts';
 
 const SHARD = 2;
 const NOW_MS = 1_800_000_000_000;
@@ -20,32 +21,6 @@ function save(directory: string, sequence = 7): ReturnType<typeof saveSnapshot> 
   rig.fund(1, 1_000_000);
   const content = { state: rig.engine.state, nowMs: NOW_MS, head: new JournalHead(sequence, 1, 2) };
   return saveSnapshot(directory, SHARD, content, TEST_KEY);
-}
-
-/** The names of the files on which Node's `node:fs` was called to sync or rename, in order. */
-function watchFiles(t: TestContext): string[] {
-  const calls: string[] = [];
-  const names = new Map<number, string>();
-  const { openSync, fsyncSync, renameSync } = fs;
-  t.mock.method(fs, 'openSync', (...args: Parameters<typeof openSync>) => {
-    const fd = openSync(...args);
-    names.set(fd, String(args[0]));
-    return fd;
-  });
-  t.mock.method(fs, 'fsyncSync', (fd: number) => {
-    fsyncSync(fd);
-    calls.push(`sync ${names.get(fd)}`);
-  });
-  t.mock.method(fs, 'renameSync', (from: string, to: string) => {
-    renameSync(from, to);
-    calls.push(`rename ${from} ${to}`);
-  });
-  syncBuiltinESMExports();
-  t.after(() => {
-    t.mock.restoreAll();
-    syncBuiltinESMExports();
-  });
-  return calls;
 }
 
 test('a snapshot is synced before it gets its name, and its name before journals may be trimmed', (t) => {
