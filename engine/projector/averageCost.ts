@@ -14,6 +14,8 @@ import { assert } from '../../shared/base/assert.ts';
 
 const MILLI = 1000n;
 const ATTO = 10n ** 18n;
+/** A row has room for so much: more than all tokens that can exist (RULES.md 3.5). */
+const MOST_GROSS_MILLI = 2n ** 63n - 1n;
 
 export type Holding = {
   /** Negative where tokens are owed. */
@@ -56,7 +58,8 @@ export function exchange(holding: Holding, netAtomic: bigint, grossAtomic: bigin
 
 /**
  * The quantity is another one: tokens have come or gone by other ways than those that are known. They change neither
- * what was realized nor the average entry price, and what comes into an empty position cost nothing.
+ * what was realized nor the average entry price, and what comes into an empty position counts as free of cost, so that
+ * sums still close.
  */
 export function correct(holding: Holding, quantityAtomic: bigint): void {
   const held = holding.quantityAtomic;
@@ -72,7 +75,7 @@ function open(holding: Holding, netAtomic: bigint, grossAtomic: bigint, paidMicr
   const grossMilli = holding.grossMilli + openingMilli;
   const worth = holding.entryAtto * holding.grossMilli + size(paidMicro) * MILLI * ATTO;
   holding.entryAtto = (worth + grossMilli / 2n) / grossMilli;
-  holding.grossMilli = grossMilli;
+  holding.grossMilli = grossMilli < MOST_GROSS_MILLI ? grossMilli : MOST_GROSS_MILLI;
   holding.quantityAtomic += netAtomic;
   holding.costMicro += paidMicro;
 }

@@ -8,7 +8,7 @@
  * Invariants:
  *   POSITIONROWS-1  The quantity is what the engine says that the account has, available and reserved. Where the fills
  *                give another one, which only a bug or a lost record can cause, the engine is right: a difference is
- *                reported, and the position goes on with the engine's quantity.
+ *                reported, and the position goes on with the engine's quantity and an unknown cost (POSITIONROWS-5).
  *   POSITIONROWS-2  What is not held has no cost.
  *   POSITIONROWS-3  After `flush` every row agrees with memory, which is a cache of rows: a flush may empty it.
  *   POSITIONROWS-4  A position has a row in position_hours for each hour in which it changed, but for the one in which
@@ -219,6 +219,7 @@ export class PositionProjection {
     this.#onDifference({ account, market, outcome, shard, shardSequence, ...found });
     this.#touch(position, timeMs);
     correct(position, BigInt(atomic));
+    position.costBasis = atomic === 0 ? COST_BASIS.RECOVERED : COST_BASIS.UNKNOWN;
     this.#accounts.earned(account, 0n, position.costMicro - costMicro, record);
     // No USDC has moved (shared/tables/statsAccounts.ts).
     this.#accounts.funded(account, position.costMicro - costMicro, record);

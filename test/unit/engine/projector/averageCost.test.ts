@@ -106,6 +106,15 @@ test('RULES.md 14.22: a position that is opened again starts with its own price'
   assert.equal(prices, '0.100000000000000000');
 });
 
+test('the weight of more tokens than can exist has a bound, and the price is still right', () => {
+  const most = BigInt(Number.MAX_SAFE_INTEGER);
+  const buys = Array.from({ length: 3 }, () => [most, most, most / 2n] as const);
+  const holding = nothing();
+  for (const [net, gross, paid] of buys) exchange(holding, net, gross, paid);
+  assert.equal(holding.grossMilli, 2n ** 63n - 1n);
+  assert.equal(entryAfter(...buys).slice(0, 10), '0.49999999');
+});
+
 test('a quantity that is corrected keeps its price and its share of the cost, and earns nothing', () => {
   const holding = nothing();
   exchange(holding, 10_000_000n, 10_000_000n, 6_500_000n);

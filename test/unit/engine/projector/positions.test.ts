@@ -4,12 +4,14 @@ import Database from 'better-sqlite3';
 import { type PositionDifference, PositionProjection } from '../../../../engine/projector/positions.ts';
 import { AccountStats } from '../../../../engine/projector/statsAccounts.ts';
 import { FEE_ACCOUNT, MOVEMENT, OUTCOME } from '../../../../shared/base/codes.ts';
+import { COST_BASIS } from '../../../../shared/tables/positions.ts';
 import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
 
 const ANN = 7;
 const MARKET = 3;
 const record = { shard: 1, shardSequence: 42, timeMs: 5_000_000 };
 const SET = 10_000_000;
+const [KNOWN, UNKNOWN, RECOVERED] = [COST_BASIS.KNOWN, COST_BASIS.UNKNOWN, COST_BASIS.RECOVERED].map(BigInt);
 
 /** A read model with a set of ten that Ann has split. */
 function split() {
@@ -22,7 +24,7 @@ function split() {
   const rows = (): unknown[][] => {
     positions.flush();
     accounts.flush();
-    const columns = 'outcome, quantity_atomic, cost_micro, realized_micro, is_paid';
+    const columns = 'outcome, quantity_atomic, cost_micro, realized_micro, is_paid, cost_basis';
     return db.prepare<[], unknown[]>(`SELECT ${columns} FROM positions ORDER BY outcome`).raw().all();
   };
   const costs = () => db.prepare('SELECT cost_micro FROM account_stats').pluck().all();
@@ -46,14 +48,14 @@ test('POSITIONROWS-1: the engine is right about quantities: a difference is repo
   positions.holds(ANN, MARKET, 4_000_000, SET, null, record);
   assert.equal(differences.length, 1);
   assert.deepEqual(rows(), [
-    [0n, 4_000_000n, 2_000_000n, 0n, 0n],
-    [1n, 10_000_000n, 5_000_000n, 0n, 0n],
+    [0n, 4_000_000n, 2_000_000n, 0n, 0n, UNKNOWN],
+    [1n, 10_000_000n, 5_000_000n, 0n, 0n, KNOWN],
   ]);
   assert.deepEqual(costs(), [7_000_000n], 'the sums of the account follow');
   positions.convert(ANN, MARKET, MOVEMENT.MERGE, 4_000_000, record);
   positions.holds(ANN, MARKET, 0, 6_000_000, null, record);
   assert.equal(differences.length, 1);
-  assert.deepEqual(rows()[0], [0n, 0n, 0n, 0n, 0n]);
+  assert.deepEqual(rows()[0], [0n, 0n, 0n, 0n, 0n, RECOVERED]);
 });
 
 test('POSITIONROWS-1: in a decided market too; the fee account has no positions', () => {
@@ -74,15 +76,15 @@ test('positions whose tokens were paid are known, those that were merged before 
   positions.holds(ANN, MARKET, 0, 0, 333_333, record);
   // 10 Yes pay 3.333330 and 10 No 6.666670; each cost 5.
   assert.deepEqual(rows(), [
-    [0n, 0n, 0n, -1_666_670n, 1n],
-    [1n, 0n, 0n, 1_666_670n, 1n],
+    [0n, 0n, 0n, -1_666_670n, 1n, KNOWN],
+    [1n, 0n, 0n, 1_666_670n, 1n, KNOWN],
   ]);
   const merged = split();
   merged.positions.convert(ANN, MARKET, MOVEMENT.MERGE, SET, record);
   merged.positions.holds(ANN, MARKET, 0, 0, 333_333, record);
   assert.deepEqual(merged.rows(), [
-    [0n, 0n, 0n, 0n, 0n],
-    [1n, 0n, 0n, 0n, 0n],
+    [0n, 0n, 0n, 0n, 0n, KNOWN],
+    [1n, 0n, 0n, 0n, 0n, KNOWN],
   ]);
   assert.deepEqual([...differences, ...merged.differences], []);
 });
