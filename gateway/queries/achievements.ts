@@ -51,8 +51,9 @@ const RESULT = `(realized_micro + iif(quantity_atomic <> 0, ${PAYS} - cost_micro
 /** Tokens that were there at the decision left by it, all others by the trade that closed the position. */
 const CLOSED_MS = 'iif(decided_sequence > 0 AND (quantity_atomic <> 0 OR is_paid = 1), resolved_ms, changed_ms)';
 const COUNTS = `has_traded = 1 AND cost_basis = ${COST_BASIS.KNOWN} AND ${IS_CLOSED}`;
-const IS_NFL = `positions.market IN (
-  SELECT market FROM catalog_events JOIN catalog_markets USING (event) WHERE sport_league = 'NFL')`;
+const IS_NFL = `(
+  SELECT sport_league = 'NFL' FROM catalog_markets CROSS JOIN catalog_events USING (event)
+  WHERE catalog_markets.market = positions.market)`;
 const POSITIONS = 'positions CROSS JOIN market_stats USING (market)';
 
 export class AchievementQueries {
@@ -63,7 +64,7 @@ export class AchievementQueries {
   readonly #readPart: (task: NflTask) => NflPart;
 
   constructor(db: Database.Database) {
-    const nfl = `${COUNTS} AND ${IS_NFL} AND ${CLOSED_MS} >= @nflSinceMs`;
+    const nfl = `${COUNTS} AND ${CLOSED_MS} >= @nflSinceMs AND ${IS_NFL}`;
     this.#facts = db.prepare(`
       SELECT count(DISTINCT iif(has_traded = 1, market, NULL)) AS marketsTraded,
         count(*) FILTER (WHERE ${COUNTS}) AS closed,
@@ -79,7 +80,7 @@ export class AchievementQueries {
       .pluck();
     this.#nfl = db.prepare(`
       SELECT account, total(${RESULT}) AS micro FROM ${POSITIONS}
-      WHERE account > ? AND account <= ? AND ${COUNTS} AND ${IS_NFL} AND ${CLOSED_MS} >= ? GROUP BY account`);
+      WHERE account > ? AND account <= ? AND ${COUNTS} AND ${CLOSED_MS} >= ? AND ${IS_NFL} GROUP BY account`);
     this.#readPart = db.transaction((task: NflTask) => this.#part(task));
   }
 

@@ -30,6 +30,7 @@ export type InboxDeps = {
 type Shown = { readonly item: NotificationItem; readonly readMs: number | null };
 type Page = { readonly items: readonly Shown[]; readonly next: NotificationPlace | null; readonly unread: number };
 type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
+/** `reported` grows with everything that comes to the account. */
 type Counted = {
   readonly reported: number;
   readonly reads: Reads;
@@ -85,14 +86,15 @@ export class Inbox {
   async unreadCount(account: number): Promise<Result<number>> {
     const { clock, readMarks } = this.#deps;
     const reads = readMarks.of(account);
-    const reported = this.#reported(account);
-    const kept = this.#counted.get(account);
-    const isFresh = kept?.reads === reads && kept.reported === reported && clock.nowMs() - kept.countedMs < KEPT_MS;
-    if (isFresh) return { ok: true, value: kept.unread };
+    const notices = this.#notices(account);
+    const reported = this.#reported(account) + (notices[0]?.notice.sequence ?? 0);
     const countedMs = clock.nowMs();
+    const kept = this.#counted.get(account);
+    const isFresh = kept?.reads === reads && kept.reported === reported && countedMs - kept.countedMs < KEPT_MS;
+    if (isFresh) return { ok: true, value: kept.unread };
     const found = await this.#find(account, reads, null, 0, MOST_UNREAD);
     if (!found.ok) return found;
-    const unread = this.#unread(found.value, this.#notices(account), reads, MOST_UNREAD);
+    const unread = this.#unread(found.value, notices, reads, MOST_UNREAD);
     this.#counted.delete(account);
     this.#counted.set(account, { reported, reads, countedMs, unread });
     if (this.#counted.size > MOST_KEPT) this.#counted.delete(this.#counted.keys().next().value!);
@@ -204,7 +206,7 @@ export class Inbox {
     return { id, source: item.shard, sequence: item.shardSequence };
   }
 
-  /** A number that grows with everything that is reported to the account. */
+  /** A number that grows with everything that the shards report to the account. */
   #reported(account: number): number {
     let sum = 0;
     for (let shard = 0; shard < this.#deps.shards; shard++) sum += this.#deps.views.lastAcknowledged(account, shard);
