@@ -8,6 +8,7 @@ import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { CLOSED } from '../../shared/tables/orders.ts';
 import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
+import { LongLists } from './longLists.ts';
 import { ALL_MARKETS, type MarketFilter } from './markets.ts';
 import { firstIdAfter, MAX_COUNTED, type Position, START, timeOfId } from './page.ts';
 import { ShorterWalk } from './shorterWalk.ts';
@@ -84,6 +85,7 @@ function walkOfEnded(type: 'cancelled' | 'expired', status: number): Walk {
 
 export class ActivityWalks {
   readonly #shorter: ShorterWalk;
+  readonly #long = new LongLists();
   readonly #along: Readonly<Record<keyof typeof WALKS, Along>>;
 
   constructor(db: Database.Database) {
@@ -106,7 +108,9 @@ export class ActivityWalks {
       const behind = few.map((rows) => (after === null ? rows : rows.filter((row) => isBefore(after, row))));
       return { counted: few.reduce((sum, rows) => sum + rows.length, 0), entries: merged(behind) };
     }
-    const counted = count.get(type)!.get(parametersOf(scope, boundOf(RANK.ENDED, null), UNLIMITED))!;
+    const counted = this.#long.counted(account, !isInMarket && type === null, () => {
+      return count.get(type)!.get(parametersOf(scope, boundOf(RANK.ENDED, null), UNLIMITED))!;
+    });
     const readers = walks.map((walk) => entriesOf(walk, parametersOf(scope, boundOf(walk.rank, after), UNLIMITED)));
     return { counted, entries: merged(readers) };
   }

@@ -9,6 +9,7 @@ import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { type OrderRecord, type OrderRecordV2, orderRecord, orderRecordV2 } from '../../shared/base/orderMath.ts';
 import { CLOSED, OPEN } from '../../shared/tables/orders.ts';
+import { LongLists } from './longLists.ts';
 import { ORDER_COLUMNS, type OrderRow, orderFacts, type StoredOrder } from './orders.ts';
 import { firstIdAfter, type HistoryPage, historyPage, MAX_COUNTED, type Position, SINCE_EVER, START } from './page.ts';
 
@@ -41,6 +42,8 @@ type ListParameters = Readonly<{
 }>;
 
 const EVERY = { statuses: 0xff, sides: 0xff, outcomes: 0xff, sinceMs: SINCE_EVER, firstId: new Uint8Array(0) } as const;
+/** Both sides, or both outcomes. */
+const TWO = 0b11;
 const ALL_STATUSES = maskOf(...Object.values(ORDER_STATUS));
 const OPEN_STATUSES = maskOf(ORDER_STATUS.OPEN, ORDER_STATUS.PARTIALLY_FILLED);
 const CLOSED_STATUSES = [ORDER_STATUS.FILLED, ORDER_STATUS.CANCELLED, ORDER_STATUS.EXPIRED] as const;
@@ -56,6 +59,7 @@ const BY_CREATION = `SELECT id FROM orders INDEXED BY orders_created WHERE ${OWN
 
 export class OrderLists {
   readonly #db: Database.Database;
+  readonly #long = new LongLists();
   readonly #statements = new Map<string, Database.Statement<[ListParameters]>>();
   /** One transaction, so that total and rows are of the same moment. */
   readonly #readPage: (parameters: ListParameters, sort: Sort) => { rows: OrderRow[]; counted: number };
@@ -64,10 +68,12 @@ export class OrderLists {
     this.#db = db;
     this.#readPage = db.transaction((parameters: ListParameters, sort: Sort) => {
       const walks = walksOf(parameters.statuses, sort);
-      const count = this.#prepared<{ counted: number }>(orderCountSql(walks));
-      const { counted } = count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!;
+      const counted = this.#long.counted(parameters.account, isWhole(parameters), () => {
+        const count = this.#prepared<{ counted: number }>(orderCountSql(walks));
+        return count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!.counted;
+      });
       if (parameters.offset >= counted) return { rows: [], counted };
-      const isMany = sort === 'created_at' && counted > MAX_COUNTED;
+      const isMany = sort === 'created_at' && counted > MAX_COUNTED && walks[0] !== BY_CREATION;
       const walked = isMany ? [`${BY_CREATION} AND (@statuses >> status) & 1`] : walks;
       return { rows: this.#prepared<OrderRow>(orderPageSql(walked, sort)).all(parameters), counted };
     });
@@ -105,6 +111,11 @@ export class OrderLists {
     }
     return statement as Database.Statement<[ListParameters], R>;
   }
+}
+
+function isWhole({ statuses, sides, outcomes, sinceMs }: ListParameters): boolean {
+  const isOfAll = (mask: number, codes: number): boolean => (mask & codes) === codes;
+  return sinceMs === SINCE_EVER && isOfAll(statuses, ALL_STATUSES) && isOfAll(sides & outcomes, TWO);
 }
 
 /** The walks that together find the orders with these statuses, each order once. */

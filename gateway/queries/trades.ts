@@ -9,8 +9,18 @@ import { mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
 import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
+import { LongLists } from './longLists.ts';
 import { ALL_MARKETS, MARKET, type MarketFilter, marketFilter } from './markets.ts';
-import { firstIdAfter, type HistoryPage, historyPage, MAX_COUNTED, type Position, START, timeOfId } from './page.ts';
+import {
+  firstIdAfter,
+  type HistoryPage,
+  historyPage,
+  MAX_COUNTED,
+  type Position,
+  SINCE_EVER,
+  START,
+  timeOfId,
+} from './page.ts';
 import { type NoParty, type Party, partyOf, type Role, roleOf, TRADE, type TradeRow, tokensOf } from './parties.ts';
 import { ShorterWalk } from './shorterWalk.ts';
 
@@ -64,6 +74,7 @@ type ListParameters = {
   readonly offset: number;
 };
 
+const BOTH_SIDES = (1 << SIDE.BUY) | (1 << SIDE.SELL);
 const SPAN = 'id >= @firstId AND id < @beforeId AND (@takerSides >> taker_side) & 1';
 const OF_ACCOUNT = `${SPAN} AND (@market = ${ALL_MARKETS} OR market = @market)`;
 
@@ -81,12 +92,13 @@ const WALKS = {
     WHERE market = @market AND (taker_account = @account OR maker_account = @account) AND ${SPAN}`,
 } as const;
 
+type Reader = (parameters: ListParameters, isWhole: boolean) => Pages;
 type Pages = { readonly rows: TradeRow[]; readonly counted: number };
 
 export class TradeQueries {
   readonly #market: (uuid: Uint8Array | null) => MarketFilter | undefined;
   readonly #shorter: ShorterWalk;
-  readonly #along: Readonly<Record<keyof typeof WALKS, (parameters: ListParameters) => Pages>>;
+  readonly #along: Readonly<Record<keyof typeof WALKS, Reader>>;
 
   constructor(db: Database.Database) {
     this.#market = marketFilter(db);
@@ -111,13 +123,14 @@ export class TradeQueries {
     const span = { firstId, beforeId: (after ?? START).id, limit: limit + 1, offset };
     const isOfMarket = market !== ALL_MARKETS && this.#shorter.isOfMarket(account, market);
     const read = this.#along[isOfMarket ? 'market' : 'account'];
-    const { rows, counted } = read({ account, market, takerSides, ...span });
+    const isWhole = market === ALL_MARKETS && sinceMs === SINCE_EVER && (takerSides & BOTH_SIDES) === BOTH_SIDES;
+    const { rows, counted } = read({ account, market, takerSides, ...span }, isWhole);
     return historyPage(rows, { counted, limit, offset }, (row) => show(row, account), positionOf);
   }
 }
 
 /** One transaction, so that total and rows are of the same moment. */
-function reader(db: Database.Database, walks: string): (parameters: ListParameters) => Pages {
+function reader(db: Database.Database, walks: string): Reader {
   const list = db.prepare<[ListParameters], TradeRow>(`
     SELECT ${TRADE.sql}, ${MARKET.sql}
     FROM (${walks} ORDER BY id DESC LIMIT @limit OFFSET @offset) AS page
@@ -126,8 +139,11 @@ function reader(db: Database.Database, walks: string): (parameters: ListParamete
   const count = db
     .prepare<[ListParameters], number>(`SELECT count(*) FROM (${walks} LIMIT ${MAX_COUNTED + 1})`)
     .pluck();
-  return db.transaction((parameters: ListParameters) => {
-    const counted = count.get({ ...parameters, beforeId: START.id })!;
+  const long = new LongLists();
+  return db.transaction((parameters: ListParameters, isWhole: boolean) => {
+    const counted = long.counted(parameters.account, isWhole, () => {
+      return count.get({ ...parameters, beforeId: START.id })!;
+    });
     return { rows: parameters.offset < counted ? list.all(parameters) : [], counted };
   });
 }
