@@ -42,6 +42,8 @@ export const LIMIT_CLASSES = {
   resolveMarket: perMinute(5),
   signIn: perMinute(10),
   refreshSession: perMinute(5),
+  /** New accounts, of one address: a person needs one. */
+  signUp: { requests: 50, windowSec: 86_400 },
 } as const satisfies Record<string, Limit | null>;
 
 export type LimitClass = keyof typeof LIMIT_CLASSES;

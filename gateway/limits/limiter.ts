@@ -20,6 +20,9 @@ const MAX_KEY_SUBJECTS = 1_000_000;
 /** Accounts that use sessions, times the endpoints that they use. */
 const MAX_ACCOUNT_SUBJECTS = 250_000;
 
+/** No endpoint of its own: every way of signing in may make an account. */
+const SIGN_UP: Endpoint = { method: 'POST', path: 'sign-up', limit: 'signUp' };
+
 type Decision = 'allowed' | 'quota_denied' | 'dependency_unavailable';
 
 export type LimitResult = {
@@ -76,6 +79,11 @@ export class Limiter {
     if (limit === null) return null;
     const subject = `${this.#prefixes.subjectOf(address, nowMs)} ${endpoint.method} ${endpoint.path}`;
     return this.#count(this.#addresses, subject, limit, endpoint, nowMs);
+  }
+
+  /** An account that a person at this address is about to make. */
+  countSignUp(address: string, nowMs: number): LimitResult | Promise<LimitResult> | null {
+    return this.countAddress(address, SIGN_UP, nowMs);
   }
 
   /** A request whose credentials are refused, or do not suffice: counted apart from what its address does otherwise. */

@@ -58,6 +58,7 @@ import { adminPlatformRoutes } from './admin/platform.ts';
 import { adminResolutionRoutes } from './admin/resolution.ts';
 import { adminRestrictionRoutes } from './admin/restrictions.ts';
 import { adminScoreRoutes } from './admin/scores.ts';
+import { adminSessionRoutes } from './admin/sessions.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import type { AuthDeps } from './auth/deps.ts';
 import { sessionRoutes } from './auth/sessions.ts';
@@ -161,6 +162,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...walletSignInRoutes(authDeps),
     ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
+    ...adminSessionRoutes({ accounts, sessions: deps.userSessions.sessions, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
     ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions }),
     ...adminFundRoutes({

@@ -126,6 +126,7 @@ export class Sessions {
   /** SESSIONS-3. Called from time to time: what has ended by time is forgotten, and its sockets close. */
   tick(nowMs: number): void {
     if (this.#readyMs === 0) this.#readyMs = nowMs;
+    this.#store.writeEnded();
     for (let step = 0; step < SWEEP_STEPS; step++) {
       this.#sweep ??= this.#store.all();
       const next = this.#sweep.next();

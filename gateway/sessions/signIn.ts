@@ -40,6 +40,11 @@ export class SignIn {
     this.#options = options;
   }
 
+  /** False where `open` would make an account. */
+  isKnown(proof: Proof): boolean {
+    return this.#find(proof) !== null;
+  }
+
   /**
    * Durable once `sessions.durable` says so.
    * @param referralCode as the person gave it, null for none. @param userAgent empty when not named.

@@ -70,6 +70,8 @@ export class SessionStore {
   readonly #changes: Changes;
   readonly #sessions = new Map<string, Session>();
   readonly #byAccount = new Map<number, Set<Session>>();
+  /** Sessions that have ended and are still in control.db. */
+  readonly #owed = new Set<string>();
   readonly #statements;
 
   constructor(database: ControlDatabase, idOf: (accountIndex: number) => string, changes = SYNCED_AT_ONCE) {
@@ -124,18 +126,19 @@ export class SessionStore {
   /** The refresh token is used. @param tokenHash that of the next one. @param kept the last of `session.used`. */
   rotate(session: Session, used: UsedToken, tokenHash: Buffer, kept: readonly UsedToken[]): void {
     const { sessionId } = session.principal;
-    session.generation++;
-    session.rotatedMs = used.usedMs;
-    session.tokenHash = tokenHash;
-    session.used = [...kept, used];
-    const firstKept = session.used[0]!.generation;
+    const generation = session.generation + 1;
+    const firstKept = (kept[0] ?? used).generation;
     const { rotate, insertUsed, deleteUsed } = this.#statements;
     const write = this.#database.transaction(() => {
-      rotate.run(session.generation, session.rotatedMs, tokenHash, sessionId);
+      rotate.run(generation, used.usedMs, tokenHash, sessionId);
       deleteUsed.run(sessionId, firstKept);
       insertUsed.run(toUsedRow(sessionId, used));
     });
     this.#changes.write(write);
+    session.generation = generation;
+    session.rotatedMs = used.usedMs;
+    session.tokenHash = tokenHash;
+    session.used = [...kept, used];
   }
 
   /** The person has proved again to be the one. */
@@ -154,8 +157,17 @@ export class SessionStore {
     const others = this.#byAccount.get(accountIndex)!;
     others.delete(session);
     if (others.size === 0) this.#byAccount.delete(accountIndex);
-    this.#changes.write(() => this.#statements.delete.run(id));
     this.ended.notify(session.principal);
+    this.#owed.add(id);
+    this.writeEnded();
+  }
+
+  /** Takes what has ended out of control.db. Called again from time to time, for the disk may have been full. */
+  writeEnded(): void {
+    for (const id of this.#owed) {
+      this.#changes.write(() => this.#statements.delete.run(id));
+      this.#owed.delete(id);
+    }
   }
 
   durable(): Promise<void> {

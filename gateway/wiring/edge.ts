@@ -106,6 +106,7 @@ export class Edge {
       config,
       clock,
       control: stores.control,
+      log,
       publicUrl: () => config.publicUrl ?? options.baseUrl(),
     });
     this.stream = new Stream({

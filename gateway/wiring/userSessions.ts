@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { OwnPages } from '../http/cookies.ts';
 import type { Config } from '../process/config.ts';
 import { isLoopback } from '../process/exposure.ts';
+import type { Logger } from '../process/log.ts';
 import { AccessTokens } from '../sessions/accessTokens.ts';
 import { RefreshTokens } from '../sessions/refreshTokens.ts';
 import { Sessions } from '../sessions/sessions.ts';
@@ -26,6 +27,7 @@ type UserSessionsOptions = {
   readonly config: Config;
   readonly clock: Clock;
   readonly control: Control;
+  readonly log: Logger;
   /** The origin at which browsers reach the exchange; known once it listens. */
   readonly publicUrl: () => string;
 };
@@ -39,10 +41,13 @@ export class UserSessions {
   readonly pages: OwnPages;
   readonly areCookiesSecure: boolean;
   readonly #clock: Clock;
+  readonly #log: Logger;
+  #isFailing = false;
 
-  constructor({ config, clock, control, publicUrl }: UserSessionsOptions) {
+  constructor({ config, clock, control, log, publicUrl }: UserSessionsOptions) {
     const { accounts, contracts, identities, notices, tradingTimeouts } = control;
     this.#clock = clock;
+    this.#log = log;
     this.sessions = new Sessions({
       store: control.sessions,
       tokens: new RefreshTokens(control.sessionSecret),
@@ -71,8 +76,15 @@ export class UserSessions {
   /** Called from time to time. */
   tick(): void {
     const nowMs = this.#clock.nowMs();
-    this.sessions.tick(nowMs);
     this.tickets.tick(nowMs);
+    try {
+      this.sessions.tick(nowMs);
+      this.#isFailing = false;
+    } catch (error) {
+      // When the disk is full, what has ended is taken out of control.db later: it has ended all the same.
+      if (!this.#isFailing) this.#log.warn({ err: error }, 'ended sessions could not be taken out of control.db');
+      this.#isFailing = true;
+    }
   }
 }
 

@@ -56,7 +56,7 @@ export const REFRESH_BODY = {
 export const SESSION_MESSAGE = object({ message: MESSAGE_TEXT });
 export const REVOKED_SESSIONS = object({ message: MESSAGE_TEXT, revoked: COUNT });
 
-const OWN_SESSION = object({
+const SESSION_FIELDS = {
   id: UUID,
   method: { type: 'string', examples: ['wallet'] },
   user_agent: orNull({ type: 'string', examples: ['Mozilla/5.0'] }),
@@ -64,10 +64,11 @@ const OWN_SESSION = object({
   authenticated_at: described(TIME, 'When the person last proved to be the one.'),
   refreshed_at: TIME,
   expires_at: described(TIME, 'Without a further refresh.'),
-  is_current: FLAG,
-});
-export const OWN_SESSIONS = object({ sessions: arrayOf(OWN_SESSION) });
-export type OwnSessions = FromSchema<typeof OWN_SESSIONS>;
+} as const;
+export const OWN_SESSIONS = object({ sessions: arrayOf(object({ ...SESSION_FIELDS, is_current: FLAG })) });
+export const ADMIN_SESSIONS = object({ sessions: arrayOf(object(SESSION_FIELDS)) });
+export type AdminSessions = FromSchema<typeof ADMIN_SESSIONS>;
+export type RevokedSessions = FromSchema<typeof REVOKED_SESSIONS>;
 
 export const TICKET_QUERY = {
   type: 'object',

@@ -4,6 +4,7 @@ import { DEFAULT_TIMEOUT_MS, openBody, sendRequest } from './http.ts';
 import { type HeaderFields, prepareRequest } from './request.ts';
 import type {
   AccountStateName,
+  AdminSessions,
   ApiKeyList,
   Approval,
   Approvals,
@@ -40,6 +41,7 @@ import type {
   Profile,
   Resolution,
   Restricted,
+  RevokedSessions,
   RotatedApiKey,
   UserPage,
   Wallets,
@@ -128,6 +130,16 @@ export class AdminClient {
   /** Another secret and passphrase; the former ones are void at once, and sockets opened with them are closed. */
   rotateApiKey(keyId: string): Promise<RotatedApiKey> {
     return this.#send('POST', `/admin/api-keys/${encodeURIComponent(keyId)}/rotate`);
+  }
+
+  /** The sessions in force. */
+  listSessions(userId: string): Promise<AdminSessions> {
+    return this.#send('GET', `/admin/users/${encodeURIComponent(userId)}/sessions`);
+  }
+
+  /** Ends all sessions of the user. */
+  endSessions(userId: string): Promise<RevokedSessions> {
+    return this.#send('DELETE', `/admin/users/${encodeURIComponent(userId)}/sessions`);
   }
 
   revokeApiKey(keyId: string): Promise<Message> {

@@ -134,3 +134,4 @@ export type {
 } from '../api/platform.ts';
 export type { Pnl24h, Position, PositionsQuery } from '../api/positions.ts';
 export type { Indication, NewIndication } from '../api/quotes.ts';
+export type { AdminSessions, RevokedSessions } from '../api/sessions.ts';

@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
+import { privateKeyToAccount } from 'viem/accounts';
+import { ExchangeClient } from '../../shared/client/client.ts';
+import { OrderSigner } from '../../shared/client/order.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
-import { assertRefused, makeTrader } from '../support/traders.ts';
+import { assertRefused, makeMarket, makeTrader, Trader } from '../support/traders.ts';
 import { bearer, makeWallet, offeredMessage, signIn } from '../support/wallet.ts';
 
 const PAGE = 'https://app.example';
@@ -61,8 +64,6 @@ test('15.3: a session reads, trades and manages, but not in bulk, and not togeth
   assert.deepEqual((await get('/v1/rate-limits', body)).body.tier, null);
   const preferences = { session_timeout_minutes: 480 };
   assert.equal((await server.request('PUT', '/v1/user/rg/preferences', preferences, bearer(body))).status, 200);
-  const order = await server.request('POST', '/v1/orders', {}, bearer(body));
-  assert.equal(order.body.code, 'VALIDATION_ERROR', 'the order is looked at');
   const bulk = await server.request('POST', '/v1/orders/batch', { orders: [] }, bearer(body));
   assertRefused(bulk, 403, 'INSUFFICIENT_SCOPE', 'sessions lack the required scope');
   const trader = await makeTrader(server);
@@ -73,6 +74,43 @@ test('15.3: a session reads, trades and manages, but not in bulk, and not togeth
   }
   const admin = await server.request('GET', '/admin/users', undefined, bearer(body));
   assertRefused(admin, 401, 'UNAUTHORIZED', 'invalid admin token');
+});
+
+test('15.3: a session places, shows and cancels orders; state and timeout of its account hold for it', async () => {
+  const market = await makeMarket(server);
+  const privateKey = `0x${'5e'.repeat(32)}` as const;
+  const signer = new OrderSigner(privateKey, await new ExchangeClient({ baseUrl: server.baseUrl }).signingDomain());
+  const { id } = await server.admin.createUser({ wallet_address: signer.address });
+  await server.admin.deposit(id, { amount_usdc_micro: '10000000' });
+  const { body } = await signIn(server, privateKeyToAccount(privateKey));
+  assert.deepEqual([body.is_new, body.user.id], [false, id], 'the account that has this wallet');
+  const trader = new Trader(server, id, signer, { keyId: '', secret: '', passphrase: '' });
+  const order = trader.body(market, { price: '0.40', size: '10' });
+  const placed = await server.request('POST', '/v1/orders', order, bearer(body));
+  assert.equal(placed.status, 200, JSON.stringify(placed.body));
+  const path = `/v1/orders/${placed.body.order_hash}`;
+  assert.equal((await get(path, body)).body.status, 'open');
+  assert.equal((await server.request('DELETE', path, undefined, bearer(body))).status, 200);
+
+  const split = (): Promise<Answer> =>
+    server.request('POST', `/v1/markets/${market.id}/split`, { amount: '1000000' }, bearer(body));
+  assert.equal((await split()).status, 200);
+  const timeout = await server.request('POST', '/v1/user/rg/timeout', { duration_label: '24h' }, bearer(body));
+  assert.equal(timeout.status, 201);
+  assert.equal((await split()).status, 423);
+  assert.equal((await server.request('POST', '/v1/user/rg/timeout/cancel', undefined, bearer(body))).status, 200);
+  await server.admin.setAccountState(trader.userId, 'frozen');
+  assertRefused(await split(), 403, 'ACCOUNT_FROZEN', 'the account is frozen');
+  assert.equal((await get('/v1/user/balances', body)).status, 200);
+
+  const { sessions } = await server.admin.listSessions(trader.userId);
+  assert.deepEqual(
+    sessions.map(({ method }) => method),
+    ['wallet'],
+  );
+  assert.equal((await server.admin.endSessions(trader.userId)).revoked, 1);
+  assertRefused(await get('/v1/user/balances', body), 401, 'UNAUTHORIZED', 'session has ended');
+  assert.deepEqual((await server.admin.listSessions(trader.userId)).sessions, []);
 });
 
 test('15.2: a token that is not right is 401 where one is needed, and counts as none elsewhere', async () => {

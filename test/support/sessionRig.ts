@@ -5,6 +5,7 @@ import { RefreshTokens } from '../../gateway/sessions/refreshTokens.ts';
 import { type OpenedSession, Sessions } from '../../gateway/sessions/sessions.ts';
 import { Accounts, type User } from '../../gateway/store/accounts.ts';
 import { type ControlDatabase, openControlDatabase } from '../../gateway/store/database.ts';
+import { type Changes, SYNCED_AT_ONCE } from '../../gateway/store/laterSync.ts';
 import { SessionKeys } from '../../gateway/store/sessionKeys.ts';
 import { SessionStore } from '../../gateway/store/sessions.ts';
 import { temporaryDirectory } from './directory.ts';
@@ -26,11 +27,13 @@ export class SessionRig {
   sessions!: Sessions;
   keys!: SessionKeys;
   accessTokens!: AccessTokens;
-  readonly #accounts: Accounts;
+  readonly accounts: Accounts;
+  readonly #changes: Changes;
 
-  constructor() {
-    this.#accounts = new Accounts(this.database);
-    this.users = [this.#accounts.signUp(NEW_USER, 1), this.#accounts.signUp(NEW_USER, 2)];
+  constructor(changes = SYNCED_AT_ONCE) {
+    this.#changes = changes;
+    this.accounts = new Accounts(this.database);
+    this.users = [this.accounts.signUp(NEW_USER, 1), this.accounts.signUp(NEW_USER, 2)];
     this.restart();
   }
 
@@ -40,7 +43,7 @@ export class SessionRig {
 
   /** Everything in memory is read again from control.db. */
   restart(): void {
-    this.store = new SessionStore(this.database, (account) => this.#accounts.idOf(account));
+    this.store = new SessionStore(this.database, (account) => this.accounts.idOf(account), this.#changes);
     this.sessions = new Sessions({
       store: this.store,
       tokens: new RefreshTokens(Buffer.alloc(32, 4)),

@@ -1,8 +1,10 @@
 /** The end of every sign-in (RULES.md 15.1): a session, its answer, and the cookie that may come with it. */
 import { ERRORS } from '../../../shared/base/errors.ts';
-import type { Call } from '../../http/call.ts';
+import type { Call, Passage } from '../../http/call.ts';
 import { cookieLine, cookieOf, isOfOtherPage } from '../../http/cookies.ts';
+import { applyLimit } from '../../http/counting.ts';
 import { ok, refuse } from '../../http/respond.ts';
+import { clientSubject } from '../../limits/clientAddress.ts';
 import { IDLE_MS, type OpenedSession } from '../../sessions/sessions.ts';
 import type { Proof } from '../../sessions/signIn.ts';
 import { ACCESS_TOKEN_SEC } from '../../store/sessionKeys.ts';
@@ -26,10 +28,19 @@ type Wishes = { readonly referral_code?: string; readonly token_delivery?: Token
  */
 export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, deps: AuthDeps): Promise<void> {
   const browser = call.browser!;
+  if (!deps.signIn.isKnown(proof) && !(await isSignUpAdmitted(call, deps))) return;
   const referralCode = wishes.referral_code ?? cookieOf(browser, REFERRAL_COOKIE);
   const opened = deps.signIn.open(proof, referralCode, browser.userAgent, deps.clock.nowMs());
   if ('row' in opened) refuse(call, opened);
   else await answerSession(call, { ...opened, delivery: wishes.token_delivery ?? 'cookie' }, deps);
+}
+
+/** Accounts are kept for ever, so an address does not make any number of them. */
+function isSignUpAdmitted(call: Call, { limiter, trustProxy, clock }: AuthDeps): Passage {
+  if (limiter === null) return true;
+  const peer = new Uint8Array(call.response.getRemoteAddress());
+  const subject = clientSubject(peer, call.forwardedFor, trustProxy);
+  return applyLimit(call, limiter.countSignUp(subject, clock.nowMs()), () => clock.nowMs());
 }
 
 /** Answers once the session is durable. */

@@ -4,7 +4,6 @@ import { UUID } from '../../../shared/api/fields.ts';
 import {
   JWKS,
   OWN_SESSIONS,
-  type OwnSessions,
   REFRESH_BODY,
   REVOKED_SESSIONS,
   SESSION,
@@ -18,9 +17,9 @@ import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import { clientSubject } from '../../limits/clientAddress.ts';
-import { expiryOf } from '../../sessions/sessions.ts';
 import type { SessionKeys } from '../../store/sessionKeys.ts';
 import type { Session } from '../../store/sessions.ts';
+import { sessionJson } from '../json/session.ts';
 import type { AuthDeps } from './deps.ts';
 import { answerSession, clearRefreshCookie, REFRESH_COOKIE, type TokenDelivery } from './sessionAnswer.ts';
 
@@ -155,7 +154,9 @@ function listSessions(call: CallOf<typeof LIST_SESSIONS>, { sessions, clock }: A
   const { principal } = call;
   const current = principal.kind === 'session' ? principal.sessionId : null;
   const own = sessions.of(principal.accountIndex, clock.nowMs()).reverse();
-  ok(call, { sessions: own.map((session) => sessionJson(session, current)) });
+  ok(call, {
+    sessions: own.map((session) => ({ ...sessionJson(session), is_current: session.principal.sessionId === current })),
+  });
 }
 
 async function endSession(call: CallOf<typeof END_SESSION>, { sessions, clock }: AuthDeps): Promise<void> {
@@ -179,19 +180,4 @@ function refreshTokenOf(
   const browser = call.browser!;
   if (!isOfOwnPage(browser, pages)) return null;
   return { token: cookieOf(browser, REFRESH_COOKIE) ?? '', delivery: 'cookie' };
-}
-
-function sessionJson(session: Session, current: string | null): OwnSessions['sessions'][number] {
-  const { principal, method, userAgent, createdMs, rotatedMs } = session;
-  const toText = (timeMs: number): string => new Date(timeMs).toISOString();
-  return {
-    id: principal.sessionId,
-    method,
-    user_agent: userAgent,
-    created_at: toText(createdMs),
-    authenticated_at: toText(principal.authenticatedAtMs),
-    refreshed_at: toText(rotatedMs),
-    expires_at: toText(expiryOf(session)),
-    is_current: principal.sessionId === current,
-  };
 }

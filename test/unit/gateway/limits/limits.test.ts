@@ -193,6 +193,16 @@ describe('Limiter', () => {
   });
 });
 
+it('admits so many new accounts of an address a day, and counts them apart from all else (15.12)', () => {
+  const limiter = new Limiter();
+  const decision = (address: string, nowMs: number): string =>
+    (limiter.countSignUp(address, nowMs) as { decision: string }).decision;
+  for (let made = 0; made < 50; made++) assert.equal(decision('203.0.113.7', made), 'allowed');
+  assert.equal(decision('203.0.113.7', 50), 'quota_denied');
+  assert.equal(decision('203.0.113.8', 50), 'allowed');
+  assert.equal(decision('203.0.113.7', 86_400_000), 'allowed');
+});
+
 describe('clientSubject', () => {
   const v4 = (text: string) => Uint8Array.from(text.split('.'), Number);
   const trusted = new BlockList();
