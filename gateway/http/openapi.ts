@@ -160,7 +160,7 @@ function operationOf(route: RouteSpec, writer: SchemaWriter): Document {
   return {
     operationId: operationId(route),
     summary: route.summary,
-    tags: [route.path.split('/').find((part) => part !== '' && part !== 'v1')!],
+    tags: [isPage(route) ? 'page' : route.path.split('/').find((part) => part !== '' && part !== 'v1')!],
     ...(limit === null ? {} : { description: `Without a key: ${limit.requests} requests in ${limit.windowSec} s.` }),
     security: securityOf(route),
     parameters: parametersOf(route, writer),
@@ -169,9 +169,16 @@ function operationOf(route: RouteSpec, writer: SchemaWriter): Document {
   };
 }
 
-/** `POST /v1/orders/:hash/amend` is "postOrdersByHashAmend". */
-function operationId({ method, path }: RouteSpec): string {
+/** The page has paths beside those of the interface, with the same words in them. */
+function isPage({ contentType }: RouteSpec): boolean {
+  return contentType === 'text/html';
+}
+
+/** `POST /v1/orders/:hash/amend` is "postOrdersByHashAmend", `GET /markets/:id` is "getPageMarketsById". */
+function operationId(route: RouteSpec): string {
+  const { method, path } = route;
   const words = path.split(/[/.-]/).filter((part) => part !== '' && part !== 'v1');
+  if (isPage(route)) words.unshift('page');
   const named = words.map((word) => (word.startsWith(':') ? `By_${word.slice(1)}` : word));
   return [method.toLowerCase(), ...named].join('_').replaceAll(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -86,9 +86,9 @@ export const JWKS = object({
     object({
       kty: { const: 'EC' },
       crv: { const: 'P-256' },
-      x: { type: 'string' },
-      y: { type: 'string' },
-      kid: { type: 'string' },
+      x: { type: 'string', examples: ['MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4'] },
+      y: { type: 'string', examples: ['4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM'] },
+      kid: { type: 'string', examples: ['2026-10-01-1'] },
       alg: { const: 'ES256' },
       use: { const: 'sig' },
     }),

@@ -1,4 +1,5 @@
 /** The page: one document for every path that it shows, and the files it loads (gateway/page/). */
+import { UUID } from '../../../shared/api/fields.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import type { Call } from '../../http/call.ts';
 import { okFile, refuse } from '../../http/respond.ts';
@@ -15,6 +16,7 @@ const SHOW_EVENT_PAGE = {
   ...FILE,
   ...HTML,
   path: '/events/:slug',
+  params: { slug: { type: 'string', examples: ['who-wins'] } },
   hasEncodedParams: true,
   summary: 'The page, showing an event.',
 } as const satisfies RouteSpec;
@@ -23,6 +25,7 @@ const SHOW_MARKET_PAGE = {
   ...FILE,
   ...HTML,
   path: '/markets/:id',
+  params: { id: UUID },
   summary: 'The page, showing a market.',
 } as const satisfies RouteSpec;
 
@@ -36,6 +39,7 @@ const SHOW_LEADERS_PAGE = {
 const LOAD_FILE = {
   ...FILE,
   path: '/assets/:file',
+  params: { file: { type: 'string', examples: ['main.js'] } },
   summary: 'A file of the page; its name changes with its content.',
   answers: { 200: { type: 'string' } },
   contentType: 'text/javascript',
