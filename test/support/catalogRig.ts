@@ -125,8 +125,17 @@ export class CatalogRig {
   }
 
   newProjector(readDbPath = this.readDbPath): Projector {
-    const journals = { journalPaths: [this.#journalPath], keys: [TEST_KEY] };
-    return new Projector({ ...journals, readDbPath, progress: this.progressMemory }, sourceOf(this.catalog));
+    return new Projector(this.#optionsOf(readDbPath), sourceOf(this.catalog));
+  }
+
+  /** One that does not see the catalogue. */
+  projectorOfJournals(readDbPath: string): Projector {
+    return new Projector(this.#optionsOf(readDbPath));
+  }
+
+  #optionsOf(readDbPath: string) {
+    const { progressMemory: progress } = this;
+    return { journalPaths: [this.#journalPath], keys: [TEST_KEY], readDbPath, progress };
   }
 
   /** The next `project` is by a projector that has just started. */

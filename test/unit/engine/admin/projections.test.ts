@@ -219,10 +219,12 @@ describe('the comparison of read.db', () => {
     const good = readFileSync(rig.readDbPath);
     const expected = rig.contents();
     const random = seededRandom(SEED);
+    // Most of a small file is empty.
+    const places = [...good.keys()].filter((at) => at >= 100 && good[at] !== 0);
     let found = 0;
     for (let flip = 0; flip < 15; flip++) {
       const bytes = Buffer.from(good);
-      const at = 100 + Math.floor(random() * (bytes.length - 100));
+      const at = places[Math.floor(random() * places.length)]!;
       bytes[at] ^= 1 << Math.floor(random() * 8);
       writeFileSync(rig.readDbPath, bytes);
       const isSame = (): boolean => differences(expected, rig.contents()).length === 0;
@@ -236,7 +238,7 @@ describe('the comparison of read.db', () => {
       if (isRight) assert.ok(isSame(), `byte ${at} has changed a row`);
       else found++;
     }
-    assert.ok(found > 0);
+    assert.ok(found >= 5, `${found} found`);
     assert.ok(run(rebuild, rig).isDone);
     assert.deepEqual(differences(expected, rig.contents()), []);
   });

@@ -325,8 +325,8 @@ describe('the projection of markets', () => {
     const fills = 12;
     exchange.script.record(T0 + 1, (events) => {
       for (let fill = 0; fill < fills; fill++) {
-        events.order({ slot: 0, account: ANN, market: 0, limitTicks: 99, lots, side: SIDE.SELL });
-        events.order({ slot: 1, account: BOB, market: 0, limitTicks: 99, lots });
+        events.order({ slot: 0, account: ANN + 2 * fill, market: 0, limitTicks: 99, lots, side: SIDE.SELL });
+        events.order({ slot: 1, account: BOB + 2 * fill, market: 0, limitTicks: 99, lots });
         events.fill({
           maker: 0,
           taker: 1,
