@@ -5,6 +5,7 @@
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, MOVEMENT, OUTCOME } from '../../shared/base/codes.ts';
+import { REFERRAL_BPS, shareOfFee } from '../../shared/base/feeShare.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
@@ -43,13 +44,36 @@ export class Stats {
     const lots = readSafe(words, word + EVENT.FILL.lots);
     const makerTicks = ownTicks(maker.outcome, yesTicks, maker.ticksPerUnit);
     const takerTicks = ownTicks(taker.outcome, yesTicks, taker.ticksPerUnit);
-    this.#positions.fill(maker, lots, makerTicks, readSafe(words, word + EVENT.FILL.makerFee), record);
-    this.#positions.fill(taker, lots, takerTicks, readSafe(words, word + EVENT.FILL.takerFee), record);
+    const makerFee = readSafe(words, word + EVENT.FILL.makerFee);
+    const takerFee = readSafe(words, word + EVENT.FILL.takerFee);
+    this.#positions.fill(maker, lots, makerTicks, makerFee, record);
+    this.#positions.fill(taker, lots, takerTicks, takerFee, record);
+    this.#sharesFees(maker, makerTicks, makerFee, taker, takerTicks, takerFee, record);
     const notionalMicro = mulSafe(lots, takerTicks);
     this.#accounts.traded(taker.account, notionalMicro, record);
     if (maker.account !== taker.account) this.#accounts.traded(maker.account, mulSafe(lots, makerTicks), record);
     this.#markets.traded(taker.market, yesTicks, notionalMicro, record.timeMs);
     this.#exchange.traded(notionalMicro, record);
+  }
+
+  /** A trade with oneself has one share, of both fees. */
+  #sharesFees(
+    maker: OpenOrder,
+    makerTicks: number,
+    makerFee: number,
+    taker: OpenOrder,
+    takerTicks: number,
+    takerFee: number,
+    record: RecordContext,
+  ): void {
+    const ofMaker = shareOfFee(maker.side, makerFee, makerTicks, maker.ticksPerUnit, REFERRAL_BPS);
+    const ofTaker = shareOfFee(taker.side, takerFee, takerTicks, taker.ticksPerUnit, REFERRAL_BPS);
+    if (maker.account === taker.account) {
+      this.#accounts.sharesFees(taker.account, ofMaker + ofTaker, record);
+      return;
+    }
+    this.#accounts.sharesFees(maker.account, ofMaker, record);
+    this.#accounts.sharesFees(taker.account, ofTaker, record);
   }
 
   /** Applies a FUNDS event. */

@@ -34,6 +34,8 @@ type Sums = {
   realizedMicro: bigint;
   costMicro: bigint;
   reservedMicro: number;
+  feeSharesMicro: bigint;
+  feeShares: number;
   tradeHourMs: number;
   /** 0 while there is no row. */
   changedMs: number;
@@ -90,6 +92,14 @@ export class AccountStats {
     if (before !== undefined) this.#movedTraders.set(before, (this.#movedTraders.get(before) ?? 0) - 1);
   }
 
+  /** A trade of the account has fees of which a referrer earns so much. */
+  sharesFees(account: number, micro: number, record: RecordContext): void {
+    if (micro === 0) return;
+    const sums = this.#touched(account, record);
+    sums.feeSharesMicro += BigInt(micro);
+    sums.feeShares++;
+  }
+
   /** A deposit, or a withdrawal as a negative one. */
   funded(account: number, micro: bigint, record: RecordContext): void {
     this.#touched(account, record).fundedMicro += micro;
@@ -114,6 +124,8 @@ export class AccountStats {
       sums.isDirty = false;
       this.#write.add({
         ...rowOf(sums),
+        fee_shares_micro: sums.feeSharesMicro,
+        fee_shares: sums.feeShares,
         trade_hour_ms: sums.tradeHourMs,
         changed_ms: sums.changedMs,
       });
@@ -150,6 +162,8 @@ export class AccountStats {
       realizedMicro: row?.realized_micro ?? 0n,
       costMicro: row?.cost_micro ?? 0n,
       reservedMicro: Number(row?.reserved_micro ?? 0),
+      feeSharesMicro: row?.fee_shares_micro ?? 0n,
+      feeShares: Number(row?.fee_shares ?? 0),
       tradeHourMs: Number(row?.trade_hour_ms ?? 0),
       changedMs: Number(row?.changed_ms ?? 0),
       isDirty: false,

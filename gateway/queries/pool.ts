@@ -61,11 +61,13 @@ type PublicQueries = Pick<
 type AccountQueries = Pick<
   typeof worker,
   | 'achievementFacts'
+  | 'earnings'
   | 'fundMovements'
   | 'hasPosition'
   | 'notification'
   | 'notifications'
   | 'portfolioSlice'
+  | 'rebates'
   | 'statementPage'
   | 'statementStart'
   | 'userPositions'

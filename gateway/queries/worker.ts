@@ -34,6 +34,8 @@ import type { Placed } from './placed.ts';
 import { PortfolioQueries, type PortfolioSlice, type PortfolioTask } from './portfolio.ts';
 import { PositionQueries, type PositionsSlice, type PositionsTask } from './positions.ts';
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
+import { RebateQueries, type RebatesSlice, type RebatesTask } from './rebates.ts';
+import { type Earnings, type EarningsTask, ReferralQueries } from './referrals.ts';
 import { type StatementPage, StatementQueries, type StatementTask } from './statement.ts';
 import { type StatementStart, StatementStartQueries } from './statementStart.ts';
 import {
@@ -65,6 +67,8 @@ type Queries = {
   readonly positions: PositionQueries;
   readonly notifications: NotificationQueries;
   readonly portfolio: PortfolioQueries;
+  readonly rebates: RebateQueries;
+  readonly referrals: ReferralQueries;
   readonly statement: StatementQueries;
   readonly statementStart: StatementStartQueries;
   readonly achievements: AchievementQueries;
@@ -122,6 +126,14 @@ export function portfolioSlice(task: PortfolioTask): PortfolioSlice {
 
 export function hasPosition(task: { account: number; market: number }): boolean {
   return queries().positions.has(task.account, task.market);
+}
+
+export function rebates(task: RebatesTask): RebatesSlice {
+  return queries().rebates.slice(task);
+}
+
+export function earnings(task: EarningsTask): Earnings {
+  return queries().referrals.earnings(task);
 }
 
 export function statementStart(task: { account: number; fromMs: number }): StatementStart {
@@ -247,6 +259,8 @@ function queries(): Queries {
       positions: new PositionQueries(db),
       notifications: new NotificationQueries(db),
       portfolio: new PortfolioQueries(db),
+      rebates: new RebateQueries(db),
+      referrals: new ReferralQueries(db),
       statement: new StatementQueries(db),
       statementStart: new StatementStartQueries(db),
       achievements: new AchievementQueries(db),

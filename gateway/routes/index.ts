@@ -44,6 +44,7 @@ import { positionRoutes } from './account/positions.ts';
 import { profileRoutes } from './account/profile.ts';
 import { publicProfileRoutes } from './account/publicProfile.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
+import { rewardRoutes } from './account/rewards.ts';
 import { statementRoutes } from './account/statement.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
 import { adminApprovalRoutes } from './admin/approvals.ts';
@@ -55,6 +56,7 @@ import { adminFundRoutes } from './admin/funds.ts';
 import { adminOpenOrderRoutes } from './admin/openOrders.ts';
 import { adminOperatorRoutes } from './admin/operators.ts';
 import { adminPlatformRoutes } from './admin/platform.ts';
+import { adminRebateRoutes } from './admin/rebates.ts';
 import { adminResolutionRoutes } from './admin/resolution.ts';
 import { adminRestrictionRoutes } from './admin/restrictions.ts';
 import { adminScoreRoutes } from './admin/scores.ts';
@@ -174,6 +176,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       views,
       approvalAboveMicro: config.approvalAboveMicro,
     }),
+    ...adminRebateRoutes({ catalog, views, rebateRates: control.rebateRates, clock }),
     ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
     ...adminScoreRoutes({ catalog, views, liveScores, indications: control.indications, clock }),
     ...catalogueFileRoutes({ catalog, views, catalogueImport: deps.catalogueImport }),
@@ -213,6 +216,7 @@ function accountRoutes({ control, views, engine, queries, clock, isDiskLow }: Ro
     ...positionRoutes({ accounts, catalog, views, queries, claimMarks }),
     ...statementRoutes({ queries, movements, markets: views.markets, clock }),
     ...fundMovementRoutes({ queries, movements }),
+    ...rewardRoutes({ queries, accounts, rebateRates: control.rebateRates }),
     ...historyRoutes({ queries, catalog }),
   ];
 }

@@ -34,6 +34,7 @@ import { Platform } from './platform.ts';
 import { Pseudonyms } from './pseudonyms.ts';
 import { PublicProfiles } from './publicProfiles.ts';
 import { ReadMarks } from './readMarks.ts';
+import { RebateRates } from './rebateRates.ts';
 import { openAdminToken, openMasterKey, openPseudonymSecret, openSessionSecret } from './secrets.ts';
 import { SessionKeys } from './sessionKeys.ts';
 import { SessionStore } from './sessions.ts';
@@ -65,6 +66,7 @@ export type Control = {
   readonly liveScores: LiveScores;
   readonly indications: Indications;
   readonly movements: Movements;
+  readonly rebateRates: RebateRates;
   readonly armedSwitches: ArmedSwitches;
   readonly tradingTimeouts: TradingTimeouts;
   readonly orderGroups: OrderGroups;
@@ -121,6 +123,7 @@ export function openControl(config: Config): Control {
       liveScores: new LiveScores(database, changes),
       indications: new Indications(database, changes),
       movements: new Movements(database),
+      rebateRates: new RebateRates(database),
       armedSwitches: new ArmedSwitches(database, changes),
       tradingTimeouts: new TradingTimeouts(database, changes),
       orderGroups: new OrderGroups(database, changes),

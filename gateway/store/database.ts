@@ -29,6 +29,7 @@ const MIGRATIONS = [
   'control-015.sql',
   'control-016.sql',
   'control-017.sql',
+  'control-018.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

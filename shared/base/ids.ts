@@ -6,7 +6,7 @@
  */
 import { assert } from './assert.ts';
 
-export const ID_KIND = { CARRIED: 0, ORDER: 1, TRADE: 2, MOVEMENT: 3, ENDING: 4 } as const;
+export const ID_KIND = { CARRIED: 0, ORDER: 1, TRADE: 2, MOVEMENT: 3, ENDING: 4, REBATE: 5 } as const;
 type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
@@ -47,6 +47,13 @@ export function movementIdBytes(timeMs: number, shard: number, shardSequence: nu
 /** The bytes of the id of what an account had of a market, or in USDC, when history began: before all else. */
 export function carriedIdBytes(timeMs: number, shard: number, account: number, market: number): Uint8Array {
   return timeOrderedIdBytes(timeMs, shard, ID_KIND.CARRIED, account * 2 ** 32 + market);
+}
+
+/** The bytes of the id of a trade's rebate. */
+export function rebateIdBytes(tradeId: Uint8Array): Uint8Array {
+  const id = Uint8Array.from(tradeId);
+  id[8] = 0x80 | ID_KIND.REBATE;
+  return id;
 }
 
 /** The record that a movement's id is made from. */

@@ -23,6 +23,7 @@ import type {
   Market,
   MarketEvent,
   MarketPatch,
+  MarketRebate,
   Message,
   NewApiKey,
   NewContracts,
@@ -185,6 +186,11 @@ export class AdminClient {
   /** Ends a market whose question has no answer: without `payouts`, every token pays half a USDC. */
   cancelMarket(marketId: string, payouts?: Payouts): Promise<Market> {
     return this.#sendOrAsk('POST', `/admin/markets/${encodeURIComponent(marketId)}/cancel`, { payouts });
+  }
+
+  /** The part of their fees that makers of the market get back from now on; 0 for none. */
+  setRebate(marketId: string, rebateBps: number): Promise<MarketRebate> {
+    return this.#send('PUT', `/admin/markets/${encodeURIComponent(marketId)}/rebate`, { rebate_bps: rebateBps });
   }
 
   /** Pays every holder that has not claimed. */

@@ -1,6 +1,16 @@
 /** The ledger of the account. */
 import { withQuery } from './request.ts';
-import type { FundMovements, FundMovementsQuery, SplitParams, Statement, StatementQuery } from './types.ts';
+import type {
+  Earnings,
+  EarningsQuery,
+  FundMovements,
+  FundMovementsQuery,
+  Rebates,
+  RebatesQuery,
+  SplitParams,
+  Statement,
+  StatementQuery,
+} from './types.ts';
 
 /** Signed requests that read: a whole answer, or its bytes as they come. */
 type Reads = {
@@ -35,5 +45,15 @@ export class LedgerClient {
   /** Condition, tokens and contract of a split on the chain. */
   splitParams(marketId: string): Promise<SplitParams> {
     return this.#reads.get(`/v1/markets/${encodeURIComponent(marketId)}/split-params`);
+  }
+
+  /** The parts of its fees that the account gets back as a maker, newest first. */
+  rebates(query: RebatesQuery = {}): Promise<Rebates> {
+    return this.#reads.get(withQuery('/v1/user/rebates', query));
+  }
+
+  /** The parts of the fees of referred accounts that the account earns, newest first. */
+  referralEarnings(query: EarningsQuery = {}): Promise<Earnings> {
+    return this.#reads.get(withQuery('/v1/user/referral/earnings', query));
   }
 }

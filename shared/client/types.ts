@@ -134,4 +134,5 @@ export type {
 } from '../api/platform.ts';
 export type { Pnl24h, Position, PositionsQuery } from '../api/positions.ts';
 export type { Indication, NewIndication } from '../api/quotes.ts';
+export type { Earnings, EarningsQuery, MarketRebate, Rebates, RebatesQuery } from '../api/rewards.ts';
 export type { AdminSessions, RevokedSessions } from '../api/sessions.ts';

@@ -27,6 +27,9 @@ export const ACCOUNT_STATS = table(
   {
     ...KEY,
     ...SUMS,
+    /** The shares of its fees that a referrer would earn (RULES.md 14.44), and the trades with such a share. */
+    fee_shares_micro: BIG_INTEGER,
+    fee_shares: INTEGER,
     /** The hour of the last trade, 0 before the first. */
     trade_hour_ms: INTEGER,
     /** Of the record that changed the row last. */

@@ -155,6 +155,78 @@ test('RULES.md 14.42: a period ends before its end; one that ends before it star
   assertScopeMissing(await trader.send('GET', '/v1/user/statement'));
 });
 
+test('RULES.md 14.44 and 14.45: a referrer earns a tenth of fees, a maker gets a part back by the rate', async () => {
+  const market = await makeMarket(server);
+  const alice = await makeTrader(server, { depositMicro: 0 });
+  const { referral_code } = (await alice.send('GET', '/v1/user/referral')).body;
+  const [maker, taker] = [await makeTrader(server), await makeTrader(server, { referralCode: referral_code })];
+  await taker.client.split(market.id, 20_000_000);
+  const trade = async (): Promise<string> => {
+    await maker.place(market, { price: '0.60', size: '10' });
+    return (await taker.place(market, { side: 'SELL', price: '0.60', size: '10' })).fills![0]!.trade_id;
+  };
+  const first = await trade();
+  const before = await maker.client.ledger.rebates();
+  assert.deepEqual(before, {
+    rebates: [],
+    total: 0,
+    page: 1,
+    per_page: 20,
+    summary: { accrued: { total_usdc: '0', count: 0 } },
+  });
+  const set = await server.admin.setRebate(market.id, 2500);
+  assert.deepEqual([set.market_id, set.rebate_bps], [market.id, 2500]);
+  const second = await trade();
+  const { rebates, summary, ...page } = await maker.client.ledger.rebates({ status: 'accrued' });
+  const [rebate] = rebates;
+  // 0.05 tokens of fee are worth 0.03 USDC at 0.60; a quarter of it comes back.
+  assert.deepEqual(rebates, [
+    {
+      id: rebate!.id,
+      user_id: maker.userId,
+      trade_id: second,
+      market_id: market.id,
+      rebate_bps: 2500,
+      rebate_amount_usdc: '0.0075',
+      status: 'accrued',
+      credited_at: null,
+      created_at: rebate!.created_at,
+    },
+  ]);
+  assert.deepEqual(
+    [page, summary],
+    [{ total: 1, page: 1, per_page: 20 }, { accrued: { total_usdc: '0.0075', count: 1 } }],
+  );
+  const paid = await maker.client.ledger.rebates({ status: 'paid' });
+  assert.deepEqual([paid.rebates, paid.total, paid.summary.accrued.count], [[], 0, 1]);
+  const { earnings, ...sums } = await alice.client.ledger.referralEarnings({ per_page: 1 });
+  // Each sale of 6.00 has a fee of 0.03.
+  assert.deepEqual(sums, { total_usdc: '0.006', total: 2, page: 1, per_page: 1 });
+  const [earning] = earnings;
+  const expected = { referred_user: taker.userId, trade_id: second, amount_usdc: '0.003' };
+  assert.deepEqual(earnings, [{ ...expected, created_at: earning!.created_at }]);
+  const older = await alice.client.ledger.referralEarnings({ per_page: 1, page: 2 });
+  assert.equal(older.earnings[0]!.trade_id, first);
+  assert.equal((await maker.client.ledger.referralEarnings()).total, 0);
+});
+
+test('RULES.md 14.44 and 14.45: pages out of bounds, keys without the scope and wrong rates are refused', async () => {
+  const alice = await makeTrader(server, { depositMicro: 0 });
+  const blind = await makeTrader(server, { depositMicro: 0, scopes: ['trade:orders'] });
+  for (const path of ['/v1/user/rebates', '/v1/user/referral/earnings']) {
+    assertScopeMissing(await blind.send('GET', path));
+    for (const query of ['page=0', 'per_page=0', 'per_page=101', 'page=102&per_page=100']) {
+      const error = `invalid ${query.split('=')[0]}`;
+      assertRefused(await alice.send('GET', `${path}?${query}`), 400, 'VALIDATION_ERROR', error);
+    }
+  }
+  await assert.rejects(server.admin.setRebate(UNKNOWN_MARKET, 1), { status: 404, code: 'NOT_FOUND' });
+  const market = await makeMarket(server);
+  for (const bps of [-1, 10_001, 0.5]) {
+    await assert.rejects(server.admin.setRebate(market.id, bps), { status: 400, code: 'VALIDATION_ERROR' });
+  }
+});
+
 test('RULES.md 14.43: split parameters name the condition once the market is deployed', async () => {
   const [market, alice] = [await makeMarket(server), await makeTrader(server, { depositMicro: 0 })];
   const { chain_id, exchange_address } = await alice.client.platformConfig();

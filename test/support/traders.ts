@@ -24,6 +24,8 @@ let wallets = 0;
 
 export type TraderOptions = {
   depositMicro?: number;
+  /** Of another account. */
+  referralCode?: string;
   scopes?: Scope[];
   /** In place of the limit of the key's tier, on every endpoint. */
   requestsPerSecond?: number;
@@ -111,7 +113,10 @@ export async function makeTrader(server: TestServer, options: TraderOptions = {}
   const privateKey = `0x${(++wallets).toString(16).padStart(64, '0')}`;
   const publicClient = new ExchangeClient({ baseUrl: server.baseUrl });
   const signer = new OrderSigner(privateKey, await publicClient.signingDomain());
-  const user = await server.admin.createUser({ wallet_address: signer.address });
+  const user = await server.admin.createUser({
+    wallet_address: signer.address,
+    ...(options.referralCode === undefined ? {} : { referral_code: options.referralCode }),
+  });
   const depositMicro = options.depositMicro ?? 1_000_000_000;
   if (depositMicro > 0) await server.admin.deposit(user.id, { amount_usdc_micro: String(depositMicro) });
   const key = await server.admin.createApiKey(user.id, {

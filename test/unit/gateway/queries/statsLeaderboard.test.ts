@@ -157,7 +157,15 @@ test('RULES.md 13.7: parts end between accounts, however many positions those ha
   crowded.exec(READ_DB_SCHEMA);
   const addSums = crowded.prepare(insert(ACCOUNT_STATS));
   const addPosition = crowded.prepare(insert(POSITIONS));
-  const zeros = { volume_micro: 0, funded_micro: 0, realized_micro: 0, cost_micro: 0, reserved_micro: 0 };
+  const zeros = {
+    volume_micro: 0,
+    funded_micro: 0,
+    realized_micro: 0,
+    cost_micro: 0,
+    reserved_micro: 0,
+    fee_shares_micro: 0,
+    fee_shares: 0,
+  };
   crowded.transaction(() => {
     for (const [account, positions] of held) {
       addSums.run({ account, shard: 0, trades: 0, ...zeros, trade_hour_ms: 0, changed_ms: 0 });

@@ -10,6 +10,8 @@ import { FundMovementQueries } from '../../../../gateway/queries/fundMovements.t
 import { NotificationQueries } from '../../../../gateway/queries/notifications.ts';
 import { PortfolioQueries } from '../../../../gateway/queries/portfolio.ts';
 import { PositionQueries } from '../../../../gateway/queries/positions.ts';
+import { RebateQueries } from '../../../../gateway/queries/rebates.ts';
+import { ReferralQueries } from '../../../../gateway/queries/referrals.ts';
 import { StatementQueries } from '../../../../gateway/queries/statement.ts';
 import { StatementStartQueries } from '../../../../gateway/queries/statementStart.ts';
 import { ExchangeQueries } from '../../../../gateway/queries/statsExchange.ts';
@@ -21,7 +23,7 @@ import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
 type Step = { readonly detail: string };
 
 /** One row a shard; the rows of a part of the statement, which has a line of its own. */
-const OF_FIXED_SIZE = ['exchange_shards', 'cursors', 'history_starts', '(subquery', 'party'];
+const OF_FIXED_SIZE = ['exchange_shards', 'cursors', 'history_starts', 'trade_heads', '(subquery', 'party'];
 
 /** Makes the queries on a database that notes what they prepare. */
 function preparedBy(make: (db: Database.Database) => unknown) {
@@ -45,6 +47,8 @@ for (const [name, make, count] of [
   ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 6],
   ['pulse, spotlight and volumes', (db: Database.Database) => new ExchangeQueries(db), 5],
   ['movements of funds', (db: Database.Database) => new FundMovementQueries(db), 2],
+  ['rebates', (db: Database.Database) => new RebateQueries(db), 3],
+  ['earnings of referrers', (db: Database.Database) => new ReferralQueries(db), 2],
   ['the entries of statements', (db: Database.Database) => new StatementQueries(db), 2],
   ['the balances of statements', (db: Database.Database) => new StatementStartQueries(db), 6],
   ['the positions of an account', (db: Database.Database) => new PositionQueries(db), 3],
