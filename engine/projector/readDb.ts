@@ -20,6 +20,7 @@ import { upgradeReadDb } from './upgrade.ts';
  * many takes a tenth of a second, for which a waiting query waits.
  */
 const CHECKPOINT_PAGES = 16_000;
+const PAGE_BYTES = 4096;
 /** Indexes with keys in random order change most of their pages again and again once there are millions of orders. */
 const CACHE_KIB = 256 * 1024;
 
@@ -57,6 +58,8 @@ function openFile(path: string, areTrimmed: boolean): Database.Database {
   // A referenced row is always written first; checking that would cost a search for each order.
   db.pragma('foreign_keys = OFF');
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  // A large transaction leaves no larger file behind than that.
+  db.pragma(`journal_size_limit = ${CHECKPOINT_PAGES * PAGE_BYTES}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
   const version = db.pragma('user_version', { simple: true }) as number;
   if (version !== READ_DB_VERSION) {

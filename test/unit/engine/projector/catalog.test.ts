@@ -130,6 +130,22 @@ describe('the projection of the catalogue', () => {
     ]);
   });
 
+  it('CATALOGVOLUMES-1: lists a volume whose projector ended before it had the time', () => {
+    const rig = newRig();
+    const market = rig.open();
+    rig.project();
+    rig.trade(market, 1000);
+    rig.restart();
+    rig.commit();
+    const ending = rig.newProjector();
+    assert.ok(ending.step(true), 'a step that follows records lists no volumes');
+    ending.close();
+    const volumes = (): unknown[] => rig.read('SELECT volume_micro FROM catalog_markets');
+    assert.deepEqual(volumes(), [{ volume_micro: 0 }]);
+    rig.project();
+    assert.deepEqual(volumes(), [{ volume_micro: 50_000 }]);
+  });
+
   it('leaves no ghost of a market that was removed, also when its index is used again', () => {
     const rig = newRig();
     const ghost = rig.describe({ title: 'A ghost' });
