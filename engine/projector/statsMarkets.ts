@@ -137,7 +137,9 @@ export class MarketStats {
     this.#markets[index] = market;
     const before = known === undefined ? null : market.status;
     market.status = status;
-    if (isDecided(status) && market.decidedSequence === 0) market.decidedSequence = shardSequence;
+    // A market that is decided when history begins was decided before all that any account has read.
+    const decidedIn = known === undefined ? 1 : shardSequence;
+    if (isDecided(status) && market.decidedSequence === 0) market.decidedSequence = decidedIn;
     market.payoutYesPpm = words[word + EVENT.MARKET.payoutYesPpm];
     market.resolvedMs = readSafe(words, word + EVENT.MARKET.resolvedMs);
     market.openInterestAtomic = readSigned(words, word + EVENT.MARKET.collateralMicro);

@@ -98,6 +98,24 @@ describe('a read.db that begins with a snapshot', () => {
     assert.ok(kept.length > 0, 'the others stay marked');
   });
 
+  it('makes no news of what was decided before it begins (RULES.md 14.64)', () => {
+    const rig = rigOf({ shards: 1 });
+    rig.trade(60);
+    rig.decide(1_000_000);
+    for (let times = 0; times < 2; times++) {
+      rig.trade(40);
+      rig.snapshot();
+    }
+    rig.project();
+    const decisions = 'SELECT decided_sequence, resolved_ms FROM market_stats WHERE market = 0';
+    const [known] = all(rig, decisions);
+    assert.ok(Number(known!['decided_sequence']) > 1);
+    rig.trim();
+    lose(rig);
+    rig.project();
+    assert.deepEqual(all(rig, decisions), [{ ...known, decided_sequence: 1 }]);
+  });
+
   it('has the same rows after a restart as without one, and no private frames that it could not make', () => {
     const [one, other] = [trimmed(1), trimmed(1)];
     for (const rig of [one, other]) lose(rig);
