@@ -67,6 +67,8 @@ export type RouteSpec = Readonly<{
   bodyOptional?: boolean;
   /** The schema of the body, by status; an empty schema is an answer without a body. */
   answers: Readonly<Record<number, JsonSchema>>;
+  /** A file that browsers show or run, which the document of the interface leaves out. */
+  isFile?: boolean;
   /** Default: JSON. */
   contentType?: string;
   /** The errors of the handler; those of the stages follow from the other fields. */

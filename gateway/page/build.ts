@@ -11,10 +11,10 @@ import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { init, parse } from 'es-module-lexer';
-import type { BuiltPage, PageFile } from './files.ts';
+import type { BuiltPage, PageFile, PageOptions } from './files.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ENTRY = 'gateway/web/main.ts';
@@ -33,6 +33,11 @@ const LIBRARIES: Readonly<Record<string, string>> = {
 /** uPlot has no minified module: its script declares this variable. */
 const SCRIPT_EXPORTS: Readonly<Record<string, string>> = { uplot: '\nexport default uPlot;\n' };
 
+/** Each file of these packages is a module that runs in browsers as it is. */
+const NOBLE = '@noble/';
+/** Imported at run time by code that finds itself in Node. */
+const NODE_ONLY: ReadonlySet<string> = new Set(['hash-wasm', './hashWasm.ts']);
+
 const HASH_LENGTH = 10;
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -47,7 +52,7 @@ type Module = {
   readonly laterNeeds: readonly string[];
 };
 
-function build(): BuiltPage {
+function build({ isDemo }: PageOptions): BuiltPage {
   const modules = new Map<string, Module>();
   const atOnce = walk(ENTRY, modules);
   const files: PageFile[] = [];
@@ -63,6 +68,7 @@ function build(): BuiltPage {
   const icon = add(ICON, 'svg', 'image/svg+xml', source(ICON));
   const map = JSON.stringify({ imports });
   const head = [
+    `<meta name="demo" content="${isDemo ? 'on' : 'off'}">`,
     `<link rel="icon" href="${icon}" type="image/svg+xml">`,
     ...styles.map((href) => `<link rel="stylesheet" href="${href}">`),
     `<script type="importmap">${map}</script>`,
@@ -112,8 +118,9 @@ function read(name: string): Module {
   let end = 0;
   for (const found of parse(code)[0]) {
     if (found.type === 'import-meta' || found.specifier === undefined) continue;
-    const needed = resolve(found.specifier, path);
     const isLater = found.type === 'dynamic';
+    if (isLater && NODE_ONLY.has(found.specifier)) continue;
+    const needed = resolve(found.specifier, path);
     (isLater ? laterNeeds : needs).push(needed);
     // The place of a dynamic import has its quotes.
     text += code.slice(end, found.start) + (isLater ? `'${needed}'` : needed);
@@ -125,6 +132,7 @@ function read(name: string): Module {
 function resolve(specifier: string, importer: string): string {
   if (specifier.startsWith('.')) return relative(ROOT, join(ROOT, dirname(importer), specifier));
   if (specifier in LIBRARIES) return specifier;
+  if (specifier.startsWith(NOBLE)) return `node_modules/${specifier}`;
   throw new Error(`page: ${importer} imports ${specifier}, which browsers have no file for`);
 }
 
@@ -139,4 +147,4 @@ function fileOf(path: string, contentType: string, cacheControl: string, text: s
 }
 
 await init;
-parentPort!.postMessage(build());
+parentPort!.postMessage(build(workerData));

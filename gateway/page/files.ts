@@ -24,8 +24,18 @@ export type BuiltPage = { readonly document: PageFile; readonly files: readonly 
 
 type Page = { readonly document: PageFile; readonly byPath: ReadonlyMap<string, PageFile> };
 
+export type PageOptions = {
+  /** Visitors may try the exchange with a wallet that the browser makes, and play money. */
+  readonly isDemo: boolean;
+};
+
 export class PageFiles {
+  readonly #options: PageOptions;
   #page: Promise<Page> | null = null;
+
+  constructor(options: PageOptions) {
+    this.#options = options;
+  }
 
   async document(): Promise<PageFile> {
     return (await this.#built()).document;
@@ -38,7 +48,7 @@ export class PageFiles {
 
   /** A build that failed is tried again by the next request. */
   #built(): Promise<Page> {
-    this.#page ??= build().catch((error: unknown) => {
+    this.#page ??= build(this.#options).catch((error: unknown) => {
       this.#page = null;
       throw error;
     });
@@ -46,8 +56,11 @@ export class PageFiles {
   }
 }
 
-async function build(): Promise<Page> {
-  const worker = new Worker(new URL('./build.ts', import.meta.url), { execArgv: [...STRIPPED_BEFORE] });
+async function build(options: PageOptions): Promise<Page> {
+  const worker = new Worker(new URL('./build.ts', import.meta.url), {
+    execArgv: [...STRIPPED_BEFORE],
+    workerData: options,
+  });
   const { document, files } = await new Promise<BuiltPage>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);

@@ -35,6 +35,7 @@ import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
 import { achievementRoutes } from './account/achievements.ts';
 import { claimRoutes } from './account/claims.ts';
+import { demoFundRoutes } from './account/demoFunds.ts';
 import { fundMovementRoutes } from './account/fundMovements.ts';
 import { fundRoutes } from './account/funds.ts';
 import { historyRoutes } from './account/history.ts';
@@ -202,7 +203,8 @@ export function routeTable(deps: RouteTableDeps): Route[] {
 }
 
 /** The routes by which an account reads and changes what is its own, orders apart. */
-function accountRoutes({ control, views, engine, queries, clock, isDiskLow }: RouteTableDeps): Route[] {
+function accountRoutes(deps: RouteTableDeps): Route[] {
+  const { config, control, funding, views, engine, queries, clock, isDiskLow } = deps;
   const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
   return [
     ...notificationRoutes({ ...control, views, queries, clock }),
@@ -210,6 +212,7 @@ function accountRoutes({ control, views, engine, queries, clock, isDiskLow }: Ro
     ...profileRoutes({ accounts, accountStates }),
     ...publicProfileRoutes({ profiles: publicProfiles }),
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
+    ...demoFundRoutes({ isDemo: config.demo, funding }),
     ...fundRoutes({ engine, views, catalog, accountStates }),
     ...claimRoutes({ engine, views, catalog, accountStates, claimMarks }),
     ...pnlRoutes({ queries, views, engine, clock, shards: control.shards }),

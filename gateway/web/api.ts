@@ -31,8 +31,9 @@ export async function bestPrices(marketIds: readonly string[]): Promise<Readonly
 /**
  * Loads when the key changes and then again and again. While the page is hidden nothing is loaded.
  * @param everySeconds 0: once
+ * @param round another one loads at once; what was loaded stays until then
  */
-export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds = 0): Loaded<T> {
+export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds = 0, round = 0): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { readonly key: string }>({ key, value: null, error: null });
   useEffect(() => {
     let isLeft = false;
@@ -59,11 +60,13 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
       isLeft = true;
       clearTimeout(timer);
     };
-  }, [key]);
+  }, [key, round]);
   return state.key === key ? state : { value: null, error: null };
 }
 
-function textOf(error: unknown): string {
+/** An error in words for a person. */
+export function textOf(error: unknown): string {
   if (error instanceof ApiError) return error.message.replace(/^./, (first) => first.toUpperCase());
-  return 'The exchange does not answer. Trying again.';
+  const { message } = error as { message?: string };
+  return error instanceof TypeError || !message ? 'The exchange does not answer. Trying again.' : message;
 }

@@ -9,7 +9,9 @@ import { EventPage } from './eventPage.ts';
 import { HomePage } from './homePage.ts';
 import { LeadersPage } from './leadersPage.ts';
 import { MarketPage } from './marketPage.ts';
+import { PortfolioPage } from './portfolioPage.ts';
 import { Link, type Place, usePlace } from './router.ts';
+import { SignInPanel } from './signInPanel.ts';
 
 function App(): VNode {
   const place = usePlace();
@@ -24,9 +26,11 @@ function App(): VNode {
       <${Link} to="/" class="brand">Open prediction exchange</${Link}>
       <nav aria-label="Main">
         <${NavLink} to="/" place=${place}>Markets</${NavLink}>
+        <${NavLink} to="/portfolio" place=${place}>Portfolio</${NavLink}>
         <${NavLink} to="/leaders" place=${place}>Leaders</${NavLink}>
         <a href="/openapi.json">API</a>
       </nav>
+      <${SignInPanel} />
     </header>
     <main id="main" tabindex="-1" ref=${main}>${viewOf(place)}</main>
   `;
@@ -40,6 +44,7 @@ function NavLink(props: { readonly to: string; readonly place: Place; readonly c
 function viewOf({ path }: Place): VNode {
   const [, first, second] = path.split('/');
   if (first === '') return html`<${HomePage} />`;
+  if (first === 'portfolio') return html`<${PortfolioPage} />`;
   if (first === 'leaders') return html`<${LeadersPage} />`;
   // A view of another market is another view: nothing of the first one may stay on the screen.
   if (first === 'events' && second) return html`<${EventPage} key=${path} slug=${decodeURIComponent(second)} />`;

@@ -242,20 +242,20 @@ export class ExchangeClient {
   }
 
   book(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<Book> {
-    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, query));
+    return this.#read(withQuery(`/v1/orders/book/${segment(marketId)}`, query));
   }
 
   bothBooks(marketId: string, query: { levels?: number } = {}): Promise<BothBooks> {
-    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
+    return this.#read(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
   }
 
   /** The single orders of the book, in the order in which they are filled. */
   bookOrders(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<BookOfOrders> {
-    return this.#sendPublic(withQuery(`/v1/orders/book/${segment(marketId)}`, { l3: true, ...query }));
+    return this.#read(withQuery(`/v1/orders/book/${segment(marketId)}`, { l3: true, ...query }));
   }
 
   bbo(marketId: string, query: { outcome_index?: Outcome } = {}): Promise<Bbo> {
-    return this.#sendPublic(withQuery(`/v1/market-data/${segment(marketId)}/bbo`, query));
+    return this.#read(withQuery(`/v1/market-data/${segment(marketId)}/bbo`, query));
   }
 
   /** Best prices of at most 50 books, all at the same moment. */
@@ -264,7 +264,7 @@ export class ExchangeClient {
   }
 
   tickSize(marketId: string): Promise<TickSize> {
-    return this.#sendPublic(`/v1/market-data/${segment(marketId)}/tick-size`);
+    return this.#read(`/v1/market-data/${segment(marketId)}/tick-size`);
   }
 
   /** Its `maker_fee_bps` is the fee rate that orders are signed with. */
@@ -274,39 +274,39 @@ export class ExchangeClient {
 
   /** Events with what a page about many of them shows; with `quotes_only` perhaps only the quotes of their markets. */
   browseEvents(query: Partial<BrowseQuery> = {}): Promise<BrowsedEvents | BrowsedQuotes> {
-    return this.#sendPublic(withQuery('/v1/events/browse', query));
+    return this.#read(withQuery('/v1/events/browse', query));
   }
 
   /** An event with everything that its page shows. */
   eventView(slug: string): Promise<EventView> {
-    return this.#sendPublic(`/v1/events/${segment(slug)}/view`);
+    return this.#read(`/v1/events/${segment(slug)}/view`);
   }
 
   /** The other markets of the same event or series. */
   relatedMarkets(marketId: string): Promise<RelatedMarkets> {
-    return this.#sendPublic(`/v1/markets/${segment(marketId)}/related`);
+    return this.#read(`/v1/markets/${segment(marketId)}/related`);
   }
 
   markets(query: MarketsQuery = {}): Promise<Markets> {
-    return this.#sendPublic(withQuery('/v1/markets', query));
+    return this.#read(withQuery('/v1/markets', query));
   }
 
   /** The categories of the markets, and how many markets there are. */
   marketsMetadata(): Promise<CatalogMetadata> {
-    return this.#sendPublic('/v1/markets/metadata');
+    return this.#read('/v1/markets/metadata');
   }
 
   /** The leagues of the events and their teams. */
   sportsTaxonomy(): Promise<SportsTaxonomy> {
-    return this.#sendPublic('/v1/sports/taxonomy');
+    return this.#read('/v1/sports/taxonomy');
   }
 
   events(query: EventsQuery = {}): Promise<MarketEvents> {
-    return this.#sendPublic(withQuery('/v1/events', query));
+    return this.#read(withQuery('/v1/events', query));
   }
 
   market(marketId: string): Promise<Market> {
-    return this.#sendPublic(`/v1/markets/${segment(marketId)}`);
+    return this.#read(`/v1/markets/${segment(marketId)}`);
   }
 
   /** The parts of a market that signing needs, from its record and its tick size. */
@@ -372,17 +372,18 @@ export class ExchangeClient {
       Object.assign(request.headers, headers);
       return this.#send(request);
     };
-    try {
-      return await send();
-    } catch (error) {
+    return send().catch((error: unknown) => {
       if (!isSignedBeforeStart(error)) throw error;
       return send();
-    }
+    });
   }
 
-  #sendPublic<T>(path: string): Promise<T> {
-    return this.#send(prepareRequest('GET', path, undefined));
+  /** A public read. With a key it counts on the key's limit, which is the larger one and not shared by an address. */
+  #read<T>(path: string): Promise<T> {
+    return this.#signer === undefined ? this.#sendPublic(path) : this.#sendSigned('GET', path);
   }
+
+  #sendPublic = <T>(path: string): Promise<T> => this.#send(prepareRequest('GET', path, undefined));
 
   #send<T>(request: PreparedRequest): Promise<T> {
     return sendRequest(this.#origin, request, this.#timeoutMs);

@@ -87,6 +87,42 @@ test('a restart of the exchange is said, and the book is live again without a re
   assert.ok((await ladderOf(page)).some((row) => /Bid\s+40¢\s+6\.00/.test(row)));
 });
 
+test('a visitor of a demo trades with play money, finds it again after a reload, and claims', { skip }, async () => {
+  await server.restart({ ...ENV, DEMO: 'on' });
+  const { page, complaints } = await visit(`/markets/${market.id}`);
+  await page.getByRole('button', { name: 'Try with play money' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByText('Available: $1,000.00').waitFor();
+  await page.getByLabel('Price in cents').fill('39.5');
+  await page.getByText('The price is a step of 1¢ from 1¢ to 99¢.').waitFor();
+  await page.getByLabel('Price in cents').fill('39');
+  await page.getByRole('textbox', { name: 'Tokens' }).fill('20');
+  // 20 tokens at 39 cents; half a per cent of the tokens is the fee.
+  for (const cost of ['$7.80', '0.10 tokens', '19.90 tokens', '$19.90']) await page.getByText(cost).first().waitFor();
+  await page.getByRole('button', { name: 'Buy Yes' }).last().click();
+  await page.getByText('Placed.').waitFor();
+  await eventually('the order in the book', async () =>
+    (await ladderOf(page)).some((row) => /Bid\s+39¢\s+20\.00/.test(row)),
+  );
+  await taker.reconnected().client.split(market.id, 20_000_000);
+  await taker.reconnected().place(orderMarket, { side: 'SELL', price: '0.39', size: '15' });
+  await page.getByRole('cell', { name: '$1.95' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel the order at 39¢' }).click();
+  await page.getByText('You have no open orders.').waitFor();
+  await page.getByRole('link', { name: 'Portfolio' }).click();
+  await page.getByRole('cell', { name: '14.92 Yes' }).waitFor();
+  await assertAccessible(page);
+  await page.reload();
+  await page.getByText('Deposit credited').waitFor();
+  await server.admin.resolveMarket(market.id, { outcome_index: 0 });
+  await page.getByText('Will it rain on Monday?: Yes, $14.92').waitFor();
+  await page.getByRole('button', { name: 'Claim' }).click();
+  await page.getByText('Paid out.').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('Sign in above.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test('every view passes the rules of accessibility, and fits a width of 360 pixels', { skip }, async () => {
   for (const width of [1280, 360]) {
     for (const path of ['/', '/events/rain-week', `/markets/${market.id}`, '/leaders', '/markets/unknown']) {

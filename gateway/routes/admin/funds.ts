@@ -1,15 +1,9 @@
 /** The administrator's routes for money: deposits, withdrawals and whether the ledger closes (RULES.md 9). */
 
 import { randomUUID } from 'node:crypto';
-import {
-  FUND_MOVEMENT,
-  LEDGER,
-  type Ledger,
-  NEW_MOVEMENT,
-  type FundMovement as ShownMovement,
-} from '../../../shared/api/accounts.ts';
+import { FUND_MOVEMENT, LEDGER, type Ledger, NEW_MOVEMENT } from '../../../shared/api/accounts.ts';
 import { APPROVAL } from '../../../shared/api/approvals.ts';
-import { MOVEMENT, MOVEMENT_NAMES } from '../../../shared/base/codes.ts';
+import { MOVEMENT } from '../../../shared/base/codes.ts';
 import { ERRORS, errorRow } from '../../../shared/base/errors.ts';
 import { okKept, type TextsInTurns } from '../../http/pieces.ts';
 import { ok, refuse } from '../../http/respond.ts';
@@ -18,9 +12,10 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Funding } from '../../operator/funding.ts';
 import type { Accounts, User } from '../../store/accounts.ts';
 import type { Catalog } from '../../store/catalog.ts';
-import type { FundKind, FundMovement } from '../../store/movements.ts';
+import type { FundKind } from '../../store/movements.ts';
 import type { Views } from '../../views/index.ts';
 import type { LedgerCopy } from '../../views/ledger.ts';
+import { movementOf } from '../json/movement.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 import { requireUser } from './users.ts';
@@ -168,15 +163,4 @@ function* ledgerRows(copy: LedgerCopy, catalog: Catalog): Generator<string> {
     yield `${market === 0 ? '' : ','}${JSON.stringify(set)}`;
   }
   yield ']}';
-}
-
-function movementOf(movement: FundMovement): ShownMovement {
-  return {
-    id: movement.id,
-    type: MOVEMENT_NAMES[movement.kind],
-    amount_usdc_micro: String(movement.amountMicro),
-    reference: movement.reference,
-    status: movement.status,
-    created_at: new Date(movement.createdMs).toISOString(),
-  };
 }

@@ -27,7 +27,12 @@ export function openApiRoutes(routes: readonly RouteSpec[]): Route[] {
   let document: string | undefined;
   return [
     route(SHOW_OPENAPI, (call) => {
-      document ??= JSON.stringify(openApiDocument(routes, namedSchemas()));
+      document ??= JSON.stringify(
+        openApiDocument(
+          routes.filter(({ isFile }) => !isFile),
+          namedSchemas(),
+        ),
+      );
       ok(call, document);
     }),
   ];

@@ -7,7 +7,7 @@ import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { PageFiles } from '../../page/files.ts';
 
-const FILE = { method: 'GET', access: 'public', limit: 'page', probe: true } as const;
+const FILE = { method: 'GET', access: 'public', limit: 'page', probe: true, isFile: true } as const;
 const HTML = { answers: { 200: { type: 'string' } }, contentType: 'text/html' } as const;
 
 const SHOW_PAGE = { ...FILE, ...HTML, path: '/', summary: 'The page for people.' } as const satisfies RouteSpec;
@@ -27,6 +27,13 @@ const SHOW_MARKET_PAGE = {
   path: '/markets/:id',
   params: { id: UUID },
   summary: 'The page, showing a market.',
+} as const satisfies RouteSpec;
+
+const SHOW_PORTFOLIO_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/portfolio',
+  summary: 'The page, showing the account.',
 } as const satisfies RouteSpec;
 
 const SHOW_LEADERS_PAGE = {
@@ -52,6 +59,7 @@ export function pageRoutes(files: PageFiles): Route[] {
     route(SHOW_PAGE, showPage),
     route(SHOW_EVENT_PAGE, showPage),
     route(SHOW_MARKET_PAGE, showPage),
+    route(SHOW_PORTFOLIO_PAGE, showPage),
     route(SHOW_LEADERS_PAGE, showPage),
     route(LOAD_FILE, (call) => loadFile(call, files)),
   ];

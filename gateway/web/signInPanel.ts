@@ -1,0 +1,44 @@
+/** Signing in and out: with the wallet of the browser, or in a demo with one that is made for the visitor. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { textOf } from './api.ts';
+import { ask, signIn, signOut, useVisitor } from './session.ts';
+import type { Wallet } from './wallet.ts';
+import { hasExtension, isDemo, openDemoWallet, openExtension } from './wallets.ts';
+
+export function SignInPanel(): VNode {
+  const visitor = useVisitor();
+  const [error, setError] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async (act: () => Promise<void>): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    await act().catch((failure: unknown) => setError(textOf(failure)));
+    setBusy(false);
+  };
+  const enter = (open: () => Promise<Wallet>) => () => run(async () => signIn(await open()));
+  const enterDemo = (): Promise<void> =>
+    run(async () => {
+      await signIn(await openDemoWallet());
+      await ask('POST', '/v1/demo/funds');
+    });
+  if (visitor.kind === 'unknown') return html`<p class="account" role="status">…</p>`;
+  if (visitor.kind === 'user') {
+    const { wallet_address: address, display_name: name } = visitor.user;
+    return html`<p class="account"><span class="quiet">${name ?? shortAddress(address)}</span>
+      <button type="button" disabled=${isBusy} onClick=${() => run(signOut)}>Sign out</button></p>`;
+  }
+  return html`<p class="account">
+    ${isDemo && html`<button type="button" disabled=${isBusy} onClick=${enterDemo}>Try with play money</button>`}
+    ${
+      (hasExtension() || !isDemo) &&
+      html`<button type="button" disabled=${isBusy} onClick=${enter(openExtension)}>Sign in with a wallet</button>`
+    }
+    ${error !== null && html`<span role="alert">${error}</span>`}
+  </p>`;
+}
+
+function shortAddress(address: string | null): string {
+  return address === null ? 'Signed in' : `${address.slice(0, 6)}…${address.slice(-4)}`;
+}
