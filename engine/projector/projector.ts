@@ -36,7 +36,7 @@ import type { ReadOpeningState } from './openingState.ts';
 import { OrderProjection, type RecordContext } from './orders.ts';
 import type { OnDifference, PositionDifference } from './positions.ts';
 import { PrivateTail } from './privateTail.ts';
-import { Cursors, clearReadDb, HistoryStarts, makeDurable, openReadDb } from './readDb.ts';
+import { Cursors, clearReadDb, HistoryStarts, keepReplaced, makeDurable, openReadDb } from './readDb.ts';
 import { Stats } from './stats.ts';
 import { TradeProjection } from './trades.ts';
 
@@ -190,8 +190,8 @@ export class Projector {
   #connect(shard: number): JournalReader {
     const reader = new JournalReader(this.#journalPaths[shard], this.#keys[shard]!);
     if (!reader.continues(this.#state.heads[shard])) {
-      if (this.#state.heads[shard].sequence > 0) this.#rebuild();
       const first = reader.facts().firstSequence;
+      if (this.#state.heads[shard].sequence > 0) this.#rebuild();
       if (first > 1) this.#open(shard, first);
     }
     this.#readers[shard] = reader;
@@ -203,6 +203,7 @@ export class Projector {
   }
 
   #rebuild(): void {
+    if (this.#readOpeningState !== null) keepReplaced(this.#db);
     clearReadDb(this.#db);
     this.#state = new ReadState(this.#db, this.#readers.length, this.#onDifference);
     assert(

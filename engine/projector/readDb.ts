@@ -41,12 +41,21 @@ export function openReadDb(path: string, areTrimmed: boolean): Database.Database
 /** The next one that opens read.db finds none. The file stays: it may have history that the journals do not have. */
 export function setAside(path: string): void {
   if (!existsSync(path)) return;
-  let number = 1;
-  const name = (): string => (number === 1 ? `${path}.damaged` : `${path}.damaged-${number}`);
-  while (existsSync(name())) number++;
-  renameSync(path, name());
-  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${name()}-wal`);
+  const name = unused(`${path}.damaged`);
+  renameSync(path, name);
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${name}-wal`);
   rmSync(`${path}-shm`, { force: true });
+}
+
+/** Copies a file that is about to be emptied although the journals do not have all its history any more. */
+export function keepReplaced(db: Database.Database): void {
+  db.prepare('VACUUM INTO ?').run(unused(`${db.name}.replaced`));
+}
+
+function unused(path: string): string {
+  let name = path;
+  for (let number = 2; existsSync(name); number++) name = `${path}-${number}`;
+  return name;
 }
 
 function openFile(path: string, areTrimmed: boolean): Database.Database {

@@ -130,6 +130,28 @@ describe('a read.db that begins with a snapshot', () => {
   });
 });
 
+describe('a read.db that does not continue trimmed journals', () => {
+  it('begins anew, in each shard from its snapshot, and is kept', () => {
+    const rig = trimmed(2);
+    rig.project();
+    const trades = (path?: string): number =>
+      rig.read((db) => db.prepare<[], number>('SELECT count(*) FROM trades').pluck().get()!, path);
+    const before = trades();
+    const db = new Database(rig.readDbPath);
+    db.exec('UPDATE cursors SET chain_low = chain_low + 1 WHERE shard = 1');
+    db.close();
+    const state = OF_THE_STATE.filter((sql) => !sql.includes('cursors')).map((sql) => all(rig, sql));
+    rig.project();
+    assert.deepEqual(
+      OF_THE_STATE.filter((sql) => !sql.includes('cursors')).map((sql) => all(rig, sql)),
+      state,
+    );
+    assert.equal(all(rig, 'SELECT * FROM history_starts').length, 2);
+    assert.ok(trades() < before);
+    assert.equal(trades(`${rig.readDbPath}.replaced`), before);
+  });
+});
+
 describe('a read.db of an older version, when journals were trimmed', () => {
   const VERSION = READ_DB_VERSION - 1;
   const [INDEX] = /CREATE INDEX orders_created [^;]*/.exec(ORDERS.schema)!;
