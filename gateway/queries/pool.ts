@@ -154,6 +154,11 @@ export class QueryPool {
     return this.#ask<typeof worker.userActivity>('userActivity', account, { account, filters });
   }
 
+  /** Another number stands for another file: parts of an answer from two of them would not fit together. */
+  get generation(): number {
+    return this.#progress.generation();
+  }
+
   /** A further part of an answer, over what its first part has waited for. */
   furtherOfAccount<N extends keyof AccountQueries>(
     account: number,

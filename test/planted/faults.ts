@@ -1347,4 +1347,18 @@ export const FAULTS: readonly Fault[] = [
     replace: '(quantity_atomic = 0)',
     caughtBy: 'test/unit/gateway/queries/achievements.test.ts',
   },
+  {
+    name: 'a statement has what came in while it was read',
+    file: 'gateway/queries/statement.ts',
+    search: 'if (isMovementIn(task.cut, nextMovement.id)) text.add',
+    replace: 'text.add',
+    caughtBy: 'test/unit/gateway/routes/account/statement.test.ts',
+  },
+  {
+    name: 'losing tokens leave no entry in the ledger when they are paid nothing',
+    file: 'engine/projector/positions.ts',
+    search: 'return yes === 0 && no === 0 ? null',
+    replace: 'return paid === 0 ? null',
+    caughtBy: 'test/unit/gateway/routes/account/statement.test.ts',
+  },
 ];

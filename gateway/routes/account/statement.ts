@@ -20,7 +20,7 @@ import { StatementReader } from './statementReader.ts';
 import { csvRows, jsonRows } from './statementRows.ts';
 
 type StatementDeps = {
-  readonly queries: Pick<QueryPool, 'furtherOfAccount' | 'ofAccount'>;
+  readonly queries: Pick<QueryPool, 'furtherOfAccount' | 'generation' | 'ofAccount'>;
   readonly movements: Pick<Movements, 'byHash'>;
   readonly markets: Pick<MarketViews, 'id'>;
   readonly clock: Clock;

@@ -5,6 +5,7 @@
  *   STATEMENTREADER-1  The balances are those after the last page that was taken.
  *   STATEMENTREADER-2  A statement up to the present closes to the balances that the sums of the account say: otherwise
  *                      it is cut off rather than finished.
+ *   STATEMENTREADER-3  All of it comes from one read.db: when another takes its place, the statement is cut off.
  */
 import { assert } from '../../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
@@ -16,6 +17,7 @@ import type { StatementForm } from '../../queries/statementText.ts';
 
 /** `fromMs` null: from the first entry on; `toMs` null: up to the present. */
 type Period = { readonly fromMs: number | null; readonly toMs: number | null; readonly nowMs: number };
+type StatementQueries = Pick<QueryPool, 'furtherOfAccount' | 'generation' | 'ofAccount'>;
 type Opened = { readonly ok: true } | { readonly ok: false; readonly row: ErrorRow };
 
 /** A page takes a thread of the pool a few milliseconds; as does one of which only the balances are wanted. */
@@ -26,9 +28,10 @@ const END_OF_TIME_MS = 2 ** 48 - 1;
 const BALANCES_PER_MARKET = 2;
 
 export class StatementReader {
-  readonly #queries: Pick<QueryPool, 'furtherOfAccount' | 'ofAccount'>;
+  readonly #queries: StatementQueries;
   readonly #account: number;
   readonly #period: Period;
+  readonly #generation: number;
   /** By market and outcome; zeros too. */
   readonly #tokens = new Map<number, number>();
   #usdcMicro = 0;
@@ -37,10 +40,11 @@ export class StatementReader {
   #form: StatementForm = 'json';
   #first: StatementPage | null = null;
 
-  constructor(queries: Pick<QueryPool, 'furtherOfAccount' | 'ofAccount'>, account: number, period: Period) {
+  constructor(queries: StatementQueries, account: number, period: Period) {
     this.#queries = queries;
     this.#account = account;
     this.#period = period;
+    this.#generation = queries.generation;
   }
 
   get fromMs(): number | null {
@@ -109,6 +113,7 @@ export class StatementReader {
 
   /** After the last page. */
   close(): void {
+    assert(this.#queries.generation === this.#generation, 'STATEMENTREADER-3: a statement is of one read.db');
     const { changedMs, presentMicro } = this.#start!;
     const isUpToPresent = changedMs < this.toMs;
     assert(!isUpToPresent || this.#usdcMicro === presentMicro, 'STATEMENTREADER-2: a statement closes');
