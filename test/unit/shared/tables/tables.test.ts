@@ -16,7 +16,7 @@ import {
 } from '../../../../shared/tables/table.ts';
 
 /** Change it together with READ_DB_VERSION: a file with the same version and another schema is used as it is. */
-const SCHEMA_OF_VERSION = { version: 23, sha256: 'ea3b844028ee0e71b5fd55126065f66209ee00fe9f18639e77fbfc084dd7aeda' };
+const SCHEMA_OF_VERSION = { version: 24, sha256: '93cbac19d6800b51d5e6e3f0e593b8a66fcc02b612da30c1df5b42c6ff731176' };
 
 const PARCELS = table(
   'parcels',
