@@ -8,6 +8,8 @@
  * Invariants:
  *   TOKENS-1  A token counts only while its session is in force, known or not.
  *   TOKENS-2  Only tokens with a right signature are known: at most PER_SESSION of each session, and MAX_KNOWN of all.
+ *   TOKENS-3  A token is verified once at a time, and after MOST_WRONG wrong signatures in WRONG_MS no further token
+ *             that names the same session: a flood of them costs no more than reading what they say.
  */
 import { hash } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
@@ -28,11 +30,14 @@ const MAX_CHARACTERS = 2048;
 const MAX_KNOWN = 65_536;
 /** A page that is loaded again refreshes; the tokens before it are of no use any more. */
 const PER_SESSION = 4;
+const MOST_WRONG = 20;
+const WRONG_MS = 10_000;
 /** Another gateway may have signed the token. */
 const MAX_SKEW_SEC = 5;
 
 /** A token that was verified. */
 type Known = { readonly sessionId: string; readonly expirationSec: number };
+type Wrong = { count: number; readonly sinceMs: number };
 type Claims = { readonly sessionId: string; readonly expirationSec: number; readonly kid: string };
 
 type AccessTokensOptions = {
@@ -49,6 +54,10 @@ export class AccessTokens implements SessionTokens {
   readonly #known = new Map<string, Known>();
   /** Hashes by session, the oldest first. */
   readonly #hashes = new Map<string, string[]>();
+  /** By the hash of the token. */
+  readonly #verifying = new Map<string, Promise<boolean>>();
+  /** By session. */
+  readonly #wrong = new Map<string, Wrong>();
 
   constructor(options: AccessTokensOptions) {
     this.#options = options;
@@ -80,10 +89,23 @@ export class AccessTokens implements SessionTokens {
     if (claims.expirationSec * 1000 <= nowMs) return ERRORS.ACCESS_TOKEN_EXPIRED;
     const session = this.#options.find(claims.sessionId, nowMs);
     if (session === null) return ERRORS.SESSION_ENDED;
+    if (known === undefined && this.#hasTooManyWrong(claims.sessionId, nowMs)) return ERRORS.INVALID_ACCESS_TOKEN;
     return { principal: session.principal, isVerified: known !== undefined };
   }
 
-  async verify(token: string, { principal }: AdmittedToken, nowMs: number): Promise<boolean> {
+  verify(token: string, { principal }: AdmittedToken, nowMs: number): Promise<boolean> {
+    const tokenHash = hashOf(token);
+    let verifying = this.#verifying.get(tokenHash);
+    if (verifying === undefined) {
+      verifying = this.#verify(token, principal, nowMs).finally(() => this.#verifying.delete(tokenHash));
+      this.#verifying.set(tokenHash, verifying);
+    }
+    return verifying;
+  }
+
+  async #verify(token: string, principal: SessionPrincipal, nowMs: number): Promise<boolean> {
+    // The tokens that came in the same turn are not verified either.
+    if (this.#hasTooManyWrong(principal.sessionId, nowMs)) return false;
     const { keys, issuer } = this.#options;
     const claims = this.#claimsOf(token, nowMs);
     const key = claims === null ? null : keys.verifier(claims.kid, nowMs);
@@ -101,7 +123,9 @@ export class AccessTokens implements SessionTokens {
       ({ payload }) => payload['sid'] === principal.sessionId,
       () => false,
     );
-    if (isRight && this.isInForce(principal, nowMs)) this.#remember(hashOf(token), claims);
+    if (!this.isInForce(principal, nowMs)) return false;
+    if (isRight) this.#remember(hashOf(token), claims);
+    else this.#countWrong(principal.sessionId, nowMs);
     return isRight;
   }
 
@@ -113,6 +137,21 @@ export class AccessTokens implements SessionTokens {
   forget(sessionId: string): void {
     for (const each of this.#hashes.get(sessionId) ?? []) this.#known.delete(each);
     this.#hashes.delete(sessionId);
+    this.#wrong.delete(sessionId);
+  }
+
+  #hasTooManyWrong(sessionId: string, nowMs: number): boolean {
+    const wrong = this.#wrong.get(sessionId);
+    return wrong !== undefined && wrong.count >= MOST_WRONG && nowMs - wrong.sinceMs < WRONG_MS;
+  }
+
+  #countWrong(sessionId: string, nowMs: number): void {
+    const wrong = this.#wrong.get(sessionId);
+    if (wrong === undefined || nowMs - wrong.sinceMs >= WRONG_MS) {
+      this.#wrong.set(sessionId, { count: 1, sinceMs: nowMs });
+    } else {
+      wrong.count++;
+    }
   }
 
   /** The claims of the token, null where it is not of our form; its signature is not verified here. */

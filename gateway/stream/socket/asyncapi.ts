@@ -17,7 +17,8 @@ export function asyncApiDocument(): object {
       version: '1',
       description:
         'One WebSocket for market data and for the private frames of an account. The upgrade is signed like any GET ' +
-        'request with an API key; without a key there are the public channels only.',
+        'request with an API key, or has the ticket of a session in its query; without either there are the public ' +
+        'channels only.',
     },
     defaultContentType: 'application/json',
     channels: {

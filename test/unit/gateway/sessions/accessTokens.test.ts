@@ -136,3 +136,29 @@ test('15.2: another signing key ends no session: the former one verifies for one
   assert.equal(await verdict(rig, await rig.accessTokens.sign(session.principal, rig.nowMs)), 'good');
   assert.match(rig.keys.kid, /^[\w-]{43}$/);
 });
+
+test('15.2: after 20 wrong signatures in 10 seconds no new token of that session is verified', async () => {
+  const rig = new SessionRig();
+  const [own, other] = [rig.open().session.principal, rig.open(rig.users[1]).session.principal];
+  const seen = await rig.accessTokens.sign(own, rig.nowMs);
+  assert.equal(await verdict(rig, seen), 'good');
+  const wrong = (n: number): Promise<string> => forge(rig, own.sessionId, { claims: { sub: `x${n}` } });
+  for (let n = 0; n < 20; n++) assert.equal(await verdict(rig, await wrong(n)), 'bad signature');
+  assert.equal(await verdict(rig, await wrong(20)), ERRORS.INVALID_ACCESS_TOKEN);
+  const fresh = await rig.accessTokens.sign(own, rig.nowMs);
+  assert.equal(await verdict(rig, fresh), ERRORS.INVALID_ACCESS_TOKEN, 'it is not known which of them is right');
+  assert.equal(await verdict(rig, seen), 'good', 'what was seen before is');
+  assert.equal(await verdict(rig, await rig.accessTokens.sign(other, rig.nowMs)), 'good');
+  rig.clock.advance(10_000);
+  assert.equal(await verdict(rig, fresh), 'good');
+});
+
+test('15.2: a token that comes many times at once is verified once', async () => {
+  const rig = new SessionRig();
+  const token = await rig.accessTokens.sign(rig.open().session.principal, rig.nowMs);
+  const admitted = rig.accessTokens.admit(token, rig.nowMs);
+  assert.ok('principal' in admitted);
+  const [one, two] = [1, 2].map(() => rig.accessTokens.verify(token, admitted, rig.nowMs));
+  assert.equal(one, two);
+  assert.equal(await one, true);
+});
