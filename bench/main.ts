@@ -23,6 +23,7 @@ const BENCHES = [
   'ring',
   'journal',
   'projector',
+  'history',
   'catalogue',
   'signatures',
   'hotMarket',
