@@ -3,6 +3,7 @@
  * stored for it. Runs in a thread of the query pool.
  */
 import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
 import { CLOSE_REASON_NAMES, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
@@ -46,23 +47,26 @@ type ActivityRecord = Readonly<{
 
 export type StoredActivity = { readonly record: ActivityRecord; readonly market: number };
 
+/** The largest page. */
+const MOST_ROWS = 100;
+const IDS = new Array(MOST_ROWS).fill('?').join();
 const ENDING = select(ORDERS, 'market', 'shard', 'reason');
 type EndingRow = SelectedBy<typeof ENDING>;
 
 export class ActivityQueries {
   readonly #market: (uuid: Uint8Array | null) => MarketFilter | undefined;
   readonly #walks: ActivityWalks;
-  readonly #order: Database.Statement<[Uint8Array], OrderRow & EndingRow>;
-  readonly #trade: Database.Statement<[Uint8Array], TradeRow>;
+  readonly #orders: Database.Statement<(Uint8Array | null)[], OrderRow & EndingRow>;
+  readonly #trades: Database.Statement<(Uint8Array | null)[], TradeRow>;
   readonly #readPage: (account: number, market: MarketFilter, filters: ActivityFilters) => HistoryPage<StoredActivity>;
 
   constructor(db: Database.Database) {
     this.#market = marketFilter(db);
     this.#walks = new ActivityWalks(db);
-    this.#order = db.prepare(`
-      SELECT ${ORDER_COLUMNS}, ${ENDING.sql} FROM orders CROSS JOIN markets USING (market) WHERE id = ?`);
-    this.#trade = db.prepare(`
-      SELECT ${TRADE.sql}, ${MARKET.sql} FROM trades CROSS JOIN markets USING (market) WHERE id = ?`);
+    this.#orders = db.prepare(`
+      SELECT ${ORDER_COLUMNS}, ${ENDING.sql} FROM orders CROSS JOIN markets USING (market) WHERE id IN (${IDS})`);
+    this.#trades = db.prepare(`
+      SELECT ${TRADE.sql}, ${MARKET.sql} FROM trades CROSS JOIN markets USING (market) WHERE id IN (${IDS})`);
     // One transaction, so that total and rows are of the same moment.
     this.#readPage = db.transaction((account: number, market: MarketFilter, filters: ActivityFilters) =>
       this.#page(account, market, filters),
@@ -87,17 +91,38 @@ export class ActivityQueries {
         if (found.length > limit) break;
       }
     }
-    return historyPage(found, { counted, limit, offset }, (entry) => this.#show(account, entry), positionOf);
+    const show = this.#shower(account, found.slice(0, limit));
+    return historyPage(found, { counted, limit, offset }, show, positionOf);
   }
 
-  #show(account: number, { type, id }: ActivityEntry): StoredActivity {
-    if (type !== 'fill') {
-      const row = this.#order.get(id)!;
+  /** Reads the rows of all entries at once: a statement for each would cost several times as much. */
+  #shower(account: number, entries: readonly ActivityEntry[]): (entry: ActivityEntry) => StoredActivity {
+    const orders = byId(
+      this.#orders,
+      entries.filter(({ type }) => type !== 'fill'),
+    );
+    const trades = byId(
+      this.#trades,
+      entries.filter(({ type }) => type === 'fill'),
+    );
+    return ({ type, id }) => {
+      if (type === 'fill') {
+        const row = trades.get(bytesToUuid(id))!;
+        return { record: ofTrade(row, account), market: row.market };
+      }
+      const row = orders.get(bytesToUuid(id))!;
       return { record: ofOrder(type, row), market: row.market };
-    }
-    const row = this.#trade.get(id)!;
-    return { record: ofTrade(row, account), market: row.market };
+    };
   }
+}
+
+function byId<R extends { readonly id: Uint8Array }>(
+  statement: Database.Statement<(Uint8Array | null)[], R>,
+  entries: readonly ActivityEntry[],
+): ReadonlyMap<string, R> {
+  assert(entries.length <= MOST_ROWS, 'activity: the rows of a page are read by one statement');
+  const ids = Array.from({ length: MOST_ROWS }, (_, index) => entries[index]?.id ?? null);
+  return new Map(statement.all(...ids).map((row) => [bytesToUuid(row.id), row]));
 }
 
 function positionOf({ atMs, rank, id }: ActivityEntry): Position {
