@@ -8,7 +8,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { assert } from '../../shared/base/assert.ts';
 import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import type { SnapshotOptions } from '../../shared/wire/threads.ts';
+import type { SnapshotAlarm, SnapshotOptions } from '../../shared/wire/threads.ts';
 import { rowsDue } from './due.ts';
 import type { SnapshotMaker } from './maker.ts';
 
@@ -16,15 +16,15 @@ const LOOK_EVERY_MS = 500;
 
 assert(parentPort !== null, 'snapshot thread: runs as a worker thread');
 stepBack(NICE_IDLER);
-const options = workerData as SnapshotOptions;
+const options = workerData as SnapshotOptions & SnapshotAlarm;
 const progress = new Progress(options.progress);
-const sleeper = new Int32Array(new SharedArrayBuffer(4));
+const alarm = new Int32Array(options.alarm);
 let maker: SnapshotMaker | null = null;
 for (let isStopping = false; !isStopping; ) {
   isStopping = receiveMessageOnPort(parentPort)?.message === 'stop';
   if (maker === null && mayBeDue(isStopping)) maker = await loadMaker();
   maker?.makeDue(isStopping);
-  if (!isStopping) Atomics.wait(sleeper, 0, 0, LOOK_EVERY_MS);
+  if (!isStopping) Atomics.wait(alarm, 0, 0, LOOK_EVERY_MS);
 }
 
 /** A snapshot holds at most the rows that there are. */

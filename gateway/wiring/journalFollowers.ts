@@ -6,14 +6,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { Progress } from '../../shared/wire/progress.ts';
-import type { ProjectorMessage, ProjectorOptions, ProjectorPort, SnapshotOptions } from '../../shared/wire/threads.ts';
+import type {
+  ProjectorMessage,
+  ProjectorOptions,
+  ProjectorPort,
+  SnapshotAlarm,
+  SnapshotOptions,
+} from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { CatalogFeed } from './catalogFeed.ts';
 import { ProjectorFailures } from './projectorFailures.ts';
 
 type JournalFollowersOptions = ProjectorOptions &
-  SnapshotOptions & { readonly catalogFeed: CatalogFeed; readonly log: Logger };
+  SnapshotOptions & { readonly catalogFeed: Pick<CatalogFeed, 'connect'>; readonly log: Logger };
 
 /** A stop waits at most this long for last snapshots, which shorten the next start; its other steps need time too. */
 const LAST_SNAPSHOT_MS = 4000;
@@ -29,6 +35,7 @@ export class JournalFollowers {
   readonly #failures: ProjectorFailures;
   readonly #projector: SupervisedThread;
   readonly #snapshots: SupervisedThread;
+  readonly #alarm = new Int32Array(new SharedArrayBuffer(4));
 
   constructor({ log, readDbPath, catalogFeed, ...snapshots }: JournalFollowersOptions) {
     const { journalPaths, journalKey, progress } = snapshots;
@@ -43,14 +50,18 @@ export class JournalFollowers {
       return { entry: '../../engine/projector/main.ts', options: { workerData, transferList: [catalogPort] } };
     });
     this.#snapshots = this.#supervise('snapshots', () => {
-      const workerData = snapshots satisfies SnapshotOptions;
+      const options = { ...snapshots, alarm: this.#alarm.buffer };
+      const workerData = options satisfies SnapshotOptions & SnapshotAlarm;
       return { entry: '../../engine/snapshot/main.ts', options: { workerData } };
     });
   }
 
   /** Called once the shards have stopped. */
   async stop(): Promise<void> {
-    await Promise.race([this.#snapshots.stop(), sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
+    const stopped = this.#snapshots.stop();
+    Atomics.store(this.#alarm, 0, 1);
+    Atomics.notify(this.#alarm, 0);
+    await Promise.race([stopped, sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
     await Promise.all([this.#snapshots.terminate(), this.#projector.terminate()]);
   }
 

@@ -67,6 +67,9 @@ export type SnapshotOptions = {
   readonly keepRecords: number;
 };
 
+/** The snapshot thread sleeps on this cell while it is 0; it is set once the message that stops the thread was sent. */
+export type SnapshotAlarm = { readonly alarm: SharedArrayBuffer };
+
 export type ProjectorOptions = {
   readonly journalPaths: readonly string[];
   readonly journalKey: JournalKey;

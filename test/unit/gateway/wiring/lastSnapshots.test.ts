@@ -1,0 +1,70 @@
+/** The thread that makes snapshots, over the files of a shard. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { MessageChannel, Worker } from 'node:worker_threads';
+import { createLogger } from '../../../../gateway/process/log.ts';
+import { JournalFollowers } from '../../../../gateway/wiring/journalFollowers.ts';
+import { Progress } from '../../../../shared/wire/progress.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { JournaledShard } from '../../../support/journaledShard.ts';
+import { TEST_SECRET } from '../../../support/journalKey.ts';
+
+/** So many that a stop makes a snapshot of what they leave in the journal. */
+const COMMANDS = 1600;
+const WORTH_AT_STOP = 1000;
+
+function optionsOf({ file, last }: JournaledShard) {
+  const progress = Progress.create(1);
+  new Progress(progress).setCommitted(0, last);
+  return {
+    journalPaths: [file.journalPath],
+    journalKey: TEST_SECRET,
+    directory: file.directory,
+    progress,
+    chainId: 137,
+    exchangeAddress: `0x${'ab'.repeat(20)}`,
+    everyRecords: 1_000_000,
+    keepRecords: 1_000_000,
+  };
+}
+
+test('a stop waits for the last snapshots', async () => {
+  const shard = new JournaledShard();
+  shard.trade(COMMANDS);
+  assert.ok(shard.last >= WORTH_AT_STOP);
+  const { port1, port2 } = new MessageChannel();
+  port1.unref();
+  const followers = new JournalFollowers({
+    ...optionsOf(shard),
+    readDbPath: join(shard.file.directory, 'read.db'),
+    catalogFeed: { connect: () => port2 },
+    log: createLogger('silent'),
+  });
+  assert.deepEqual(shard.snapshots, []);
+  await followers.stop();
+  assert.deepEqual(
+    shard.snapshots.map(({ sequence }) => sequence),
+    [shard.last],
+  );
+  shard.close();
+});
+
+test('the snapshot thread sleeps until it looks again, and its alarm wakes it', async (t) => {
+  const shard = new JournaledShard();
+  const alarm = new Int32Array(new SharedArrayBuffer(4));
+  const workerData = { ...optionsOf(shard), alarm: alarm.buffer };
+  const worker = new Worker(new URL('../../../../engine/snapshot/main.ts', import.meta.url), { workerData });
+  t.after(() => worker.terminate());
+  for (const turn of ['first', 'second']) {
+    await eventually(`it sleeps for the ${turn} time`, async () => Atomics.notify(alarm, 0) === 1);
+  }
+  const ended = once(worker, 'exit');
+  worker.postMessage('stop');
+  Atomics.store(alarm, 0, 1);
+  Atomics.notify(alarm, 0);
+  assert.deepEqual(await ended, [0]);
+  assert.deepEqual(shard.snapshots, [], 'so few records are worth none');
+  shard.close();
+});
