@@ -35,12 +35,12 @@ type Known = { readonly table: PointTable; readonly isOwn: boolean };
 const { Point } = secp256k1;
 const { Fn } = Point;
 /** Accepted signatures after which a signer gets a table: they have cost about as much as the table does. */
-const TABLE_AFTER = 16;
+export const TABLE_AFTER = 16;
 /** Measured: two coordinates of 256 bits and their elements of an array. */
 const POINT_BYTES = 125;
 export const TABLE_BYTES = pointsOf(SIGNER_WINDOW_BITS) * POINT_BYTES;
 const CACHE_BYTES = 64 * 1024 * 1024;
-/** Signers that are counted at most; then counting starts again, so that strangers cannot fill the memory. */
+/** Signers that are counted together; then counting starts again, so that strangers cannot fill the memory. */
 const MOST_COUNTED = 10_000;
 
 type CacheOptions = {
@@ -49,6 +49,7 @@ type CacheOptions = {
   readonly shared?: SharedTables | undefined;
   /** False on a shard's thread. */
   readonly makesTables?: boolean;
+  readonly mostCounted?: number;
 };
 
 export class CachedNobleVerifier implements Verifier {
@@ -62,17 +63,20 @@ export class CachedNobleVerifier implements Verifier {
   readonly #capacityBytes: number;
   readonly #shared: SharedTables | undefined;
   readonly #makesTables: boolean;
+  readonly #mostCounted: number;
   /** Multiples of the generator; undefined until a verifier thread has made them. */
   #base: PointTable | undefined;
   /** Least recently used first. */
   readonly #tables = new Map<string, Known>();
   readonly #counts = new Map<string, number>();
 
-  constructor(keccak: Keccak256, { capacityBytes = CACHE_BYTES, shared, makesTables = true }: CacheOptions = {}) {
+  constructor(keccak: Keccak256, options: CacheOptions = {}) {
+    const { capacityBytes = CACHE_BYTES, shared, makesTables = true, mostCounted = MOST_COUNTED } = options;
     this.#keccak = keccak;
     this.#capacityBytes = capacityBytes;
     this.#shared = shared;
     this.#makesTables = makesTables;
+    this.#mostCounted = mostCounted;
     this.#base = readBase(shared);
     if (makesTables && this.#base === undefined) {
       this.#base = makeTable(Point.BASE, BASE_WINDOW_BITS);
@@ -125,7 +129,7 @@ export class CachedNobleVerifier implements Verifier {
     const counts = this.#counts;
     const count = (counts.get(signer) ?? 0) + 1;
     if (count < TABLE_AFTER) {
-      if (counts.size >= MOST_COUNTED) counts.clear();
+      if (counts.size >= this.#mostCounted) counts.clear();
       counts.set(signer, count);
       return false;
     }

@@ -1,8 +1,8 @@
 /** `npm run replay`: plays a recording as a stream, on a port or as lines. */
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { parseRecording } from '../../shared/client/stream/recording.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
+import { type ReplayOptions, replayOptions } from './options.ts';
 import { Playback } from './playback.ts';
 import { ReplayServer } from './server.ts';
 
@@ -11,23 +11,8 @@ const USAGE = `Usage:
       serves a file of npm run record at ws://127.0.0.1:P${STREAM_PATH}, to each reader from its start;
       without --port prints the frames. --speed 1 is as recorded.`;
 const EXIT_USAGE = 64;
-const MOST_PORT = 65_535;
 
-function options(): { file: string; speed: number; port: number | null } {
-  const { values, positionals } = parseArgs({
-    options: { speed: { type: 'string', default: '1' }, port: { type: 'string' } },
-    allowPositionals: true,
-  });
-  const [file, ...more] = positionals;
-  if (file === undefined || more.length > 0) throw new Error('one FILE is needed');
-  const speed = values.speed === 'max' ? Number.POSITIVE_INFINITY : Number(values.speed);
-  if (!(speed > 0)) throw new Error('--speed is a number above 0, or max');
-  const port = values.port === undefined ? null : Number(values.port);
-  if (port !== null && !(Number.isInteger(port) && port >= 0 && port <= MOST_PORT)) throw new Error('--port is a port');
-  return { file, speed, port };
-}
-
-async function run({ file, speed, port }: ReturnType<typeof options>): Promise<void> {
+async function run({ file, speed, port }: ReplayOptions): Promise<void> {
   const recording = parseRecording(readFileSync(file, 'utf8'));
   if (port !== null) {
     const server = new ReplayServer(recording, speed);
@@ -47,7 +32,7 @@ async function run({ file, speed, port }: ReturnType<typeof options>): Promise<v
 }
 
 try {
-  const chosen = options();
+  const chosen = replayOptions(process.argv.slice(2));
   await run(chosen).catch((error) => {
     console.error(`error: ${error.message}`);
     process.exitCode = 1;

@@ -1,11 +1,15 @@
 /** A change of the signing contracts on a real server with two shards (RULES.md 5.6, 9.10). */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { openControlDatabase } from '../../gateway/store/database.ts';
+import { ExchangeClient } from '../../shared/client/client.ts';
 import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, marketPerShard } from '../support/traders.ts';
 
 const NEXT = `0x${'ab'.repeat(20)}`;
 const AFTER = `0x${'cd'.repeat(20)}`;
+const LAST = `0x${'9a'.repeat(20)}`;
 const USDC = `0x${'ef'.repeat(20)}`;
 const ORDER = { price: '0.40', size: '10' };
 
@@ -43,6 +47,24 @@ test('every open order is cancelled, old signatures are refused, new ones taken,
   assertRefused(await back.post(sentBefore[1]), ...INVALID_SIGNATURE);
   assert.equal((await back.place(markets[1], ORDER)).status, 'open');
   await assertBalanced(server);
+});
+
+test('a change that a crash cut off is finished by the start, before it lets anyone in', async () => {
+  const before = await new ExchangeClient({ baseUrl: server.baseUrl }).platformConfig();
+  await server.kill();
+  const database = openControlDatabase(join(server.dataDir, 'control.db'));
+  const [row] = database.prepare<[], { value: string }>(`SELECT value FROM platform WHERE key = 'contracts'`).all();
+  const stored = JSON.parse(row!.value);
+  assert.equal(stored.pending, null);
+  const pending = { ...stored.changed, exchange: LAST };
+  database.prepare(`UPDATE platform SET value = ? WHERE key = 'contracts'`).run(JSON.stringify({ ...stored, pending }));
+  database.close();
+  await server.start();
+  const after = await new ExchangeClient({ baseUrl: server.baseUrl }).platformConfig();
+  assert.deepEqual(
+    [before.exchange_address, after.exchange_address, after.eip712_domain.verifyingContract],
+    [NEXT, LAST, LAST],
+  );
 });
 
 test('other addresses change alone, and orders stay', async () => {

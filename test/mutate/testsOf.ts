@@ -46,7 +46,7 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
   ['gateway/operator', ['api/markets', 'api/platform']],
   ['gateway/process', ['fault/restart', 'api/platform']],
   ['gateway/queries', ['api/orders', 'api/idempotency', 'fault/privateStream']],
-  ['gateway/replay', ['api/replay', 'api/recording']],
+  ['gateway/replay', ['api/recording']],
   ['gateway/routes/account/funds.ts', ['api/funds']],
   ['gateway/routes/account/claims.ts', ['api/resolution']],
   ['gateway/routes/account/rateLimits.ts', ['api/limits']],

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { privateKeyToAccount } from 'viem/accounts';
-import { CachedNobleVerifier, TABLE_BYTES } from '../../../../engine/verify/cachedNoble.ts';
+import { CachedNobleVerifier, TABLE_AFTER, TABLE_BYTES } from '../../../../engine/verify/cachedNoble.ts';
 import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
 import { SharedTables } from '../../../../engine/verify/sharedTables.ts';
 import type { Verifier } from '../../../../engine/verify/verifier.ts';
@@ -267,6 +267,17 @@ test('signatures that are refused earn nobody a table', () => {
   const forged = withByte(signedCase(23), 0, 1);
   for (let i = 0; i < OFTEN; i++) assert.equal(check(small, forged), false);
   assert.equal(small.cachedBytes, 0);
+});
+
+test('signers are counted side by side, and anew once there is no room for another', () => {
+  const counting = new CachedNobleVerifier(keccak, { shared: new SharedTables(tableMemory), mostCounted: 3 });
+  const [ann, bob, cid, ...strangers] = [40, 41, 42, 43, 44, 45].map(signedCase);
+  for (let i = 0; i < TABLE_AFTER; i++) for (const one of [ann, bob]) assert.ok(check(counting, one));
+  assert.equal(counting.made, 2);
+  for (let i = 1; i < TABLE_AFTER; i++) check(counting, cid);
+  for (const one of strangers) check(counting, one);
+  check(counting, cid);
+  assert.equal(counting.made, 2, 'the third stranger began the count anew');
 });
 
 test('a table is made once: a shard and a later verifier take the one that is there', () => {
