@@ -18,6 +18,8 @@ import type { Control } from '../store/control.ts';
 /** The claim `iss` where the settings name no origin: an address of this machine can change with every start. */
 const NAMELESS_ISSUER = 'urn:open-prediction-exchange';
 
+const ANY_ORIGIN = '*';
+
 const REUSED_TITLE = 'A session was ended';
 const REUSED_BODY =
   'A refresh token of a session was used a second time, so another program may have had it. The session has ended. ' +
@@ -60,7 +62,8 @@ export class UserSessions {
     });
     this.tickets = new Tickets({ find: (id, nowMs) => this.sessions.find(id, nowMs)?.principal ?? null });
     this.signIn = new SignIn({ accounts, identities, sessions: this.sessions });
-    this.pages = { isOwn: (origin) => origin === publicUrl() || config.corsOrigins.includes(origin) };
+    const named = new Set(config.corsOrigins.filter((origin) => origin !== ANY_ORIGIN));
+    this.pages = { isOwn: (origin) => origin === publicUrl() || named.has(origin) };
     this.walletProofs = new WalletProofs({
       chainId: () => contracts.current.chainId,
       publicUrl,
