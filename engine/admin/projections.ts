@@ -144,19 +144,16 @@ function make(path: string, files: readonly ShardFile[], logged: readonly number
     readDbPath: path,
     progress: progressMemory,
   };
+  const total = files.reduce((sum, file, shard) => sum + lasts[shard]! - startOf(path, file), 0);
+  print(`${total} records to follow`);
   const projector = new Projector(options, null, undefined, readOpeningState);
   try {
     const behind = (): number =>
       lasts.reduce((sum, last, shard) => sum + last - Math.max(progress.projected(shard), 0), 0);
-    let started = false;
-    let [total, reported, startMs] = [0, 0, nowMs()];
+    const startMs = nowMs();
+    let reported = total;
     while (projector.step(true)) {
       const left = behind();
-      if (!started) {
-        // Records before the first that is followed are in a copy or a snapshot.
-        [total, reported, startMs, started] = [left, left, nowMs(), true];
-        print(`${left} records to follow`);
-      }
       if (reported - left < REPORT_RECORDS && left > 0) continue;
       reported = left;
       const seconds = (nowMs() - startMs) / 1000;
@@ -168,6 +165,13 @@ function make(path: string, files: readonly ShardFile[], logged: readonly number
     projector.close();
   }
   syncFile(path);
+}
+
+/** The record after which a file goes on: of a copy where it stands, of a new one what was trimmed. */
+function startOf(path: string, file: ShardFile): number {
+  const trimmed = firstOf(file) - 1;
+  if (!existsSync(path)) return trimmed;
+  return withDatabase(path, (db) => Math.max(new Cursors(db).load(file.shard).sequence, trimmed));
 }
 
 /** @returns what is wrong with a file that should be at the end of the journals. */
