@@ -7,7 +7,7 @@ import { entryHash } from '../../shared/crypto/entryHash.ts';
 import { FUND_MOVEMENTS } from '../../shared/tables/fundMovements.ts';
 import { MARKETS } from '../../shared/tables/markets.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
-import { MAX_COUNTED, type Page, pageOf } from './page.ts';
+import { MAX_COUNTED, MAX_OFFSET, type Page, pageOf } from './page.ts';
 
 export type StoredMovement = {
   readonly id: string;
@@ -44,12 +44,14 @@ export class FundMovementQueries {
       .pluck();
     // One transaction, so that total and rows are of the same moment.
     this.#readPage = db.transaction((account: number, limit: number, offset: number) => {
-      const rows = this.#list.all(account, limit, offset).map(storedMovement);
-      return pageOf(rows, this.#count.get(account)!, offset);
+      const counted = this.#count.get(account)!;
+      const isTooFar = counted > MAX_COUNTED && offset > MAX_OFFSET;
+      const rows = isTooFar ? [] : this.#list.all(account, limit, offset).map(storedMovement);
+      return pageOf(rows, counted, offset);
     });
   }
 
-  /** Newest first. */
+  /** Newest first. Nothing of a long list beyond MAX_OFFSET. */
   list(account: number, limit: number, offset: number): Page<StoredMovement> {
     return this.#readPage(account, limit, offset);
   }

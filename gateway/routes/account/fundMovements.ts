@@ -6,10 +6,12 @@ import {
   FUND_MOVEMENTS_QUERY,
 } from '../../../shared/api/ledger.ts';
 import { FUND_MOVEMENT } from '../../../shared/base/codes.ts';
+import { ERRORS } from '../../../shared/base/errors.ts';
 import { okPage, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { StoredMovement } from '../../queries/fundMovements.ts';
+import { MAX_OFFSET } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Movements } from '../../store/movements.ts';
 
@@ -53,6 +55,12 @@ async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovem
     return;
   }
   const { rows, total, isFloor } = result.value;
+  // The rows are there, so an empty page would be a wrong answer.
+  if (isFloor && offset > MAX_OFFSET) {
+    const details = { field: 'offset', rule: 'maximum', value: String(offset) };
+    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid offset', details });
+    return;
+  }
   const rest = { total, limit, offset, ...(isFloor ? { count_is_estimate: true } : {}) };
   okPage(call, 'movements', shown(rows, movements), rest);
 }

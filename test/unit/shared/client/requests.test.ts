@@ -99,6 +99,7 @@ test('every method of the administrator sends the request of its route', async (
   const contracts = { exchange_address: 'e', chain_id: 1 } as never;
   const [u, m] = ['u/1', 'm/1'];
   const calls: [string, unknown, () => Promise<unknown>][] = [
+    ['PUT /admin/markets/m%2F1/rebate', { rebate_bps: 5 }, () => admin.setRebate(m, 5)],
     ['GET /admin/users', null, () => admin.listUsers()],
     ['GET /admin/users?limit=5&cursor=7', null, () => admin.listUsers({ limit: 5, cursor: 7 })],
     ['PUT /admin/users/u%2F1/state', { state: 'frozen' }, () => admin.setAccountState(u, 'frozen')],
