@@ -42,6 +42,7 @@ const FILES = [
   'test/sim/equivalence.test.ts',
   'test/unit/engine/verify/checkBoard.test.ts',
   'test/unit/engine/verify/verify.test.ts',
+  'test/unit/gateway/queries/historyOracle.test.ts',
   'test/unit/gateway/sessions/sessions.test.ts',
   'test/unit/gateway/stream/private/log.test.ts',
   'test/unit/gateway/stream/private/tail.test.ts',

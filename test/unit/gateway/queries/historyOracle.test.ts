@@ -17,7 +17,7 @@ import { seedOr, timesOf } from '../../../support/seeds.ts';
 
 const USUAL_SEED = 14;
 const seed = seedOr(USUAL_SEED);
-const QUESTIONS = timesOf({ suite: 60, soak: 2000 });
+const QUESTIONS = timesOf({ suite: 60, soak: 500 });
 const random = new Random(seed);
 const ACCOUNTS = [1, 2, 3, 4];
 /** Ticks per unit of the markets of a journaled shard. */
