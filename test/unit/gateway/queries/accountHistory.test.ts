@@ -31,6 +31,15 @@ const scripts = journalPaths.map((path, shard) => new JournalScript(path, shard,
 const [rain, snow] = scripts as [JournalScript, JournalScript];
 rain.record(T0, (events) => events.market(0, RAIN));
 snow.record(T0, (events) => events.market(1, SNOW));
+// Accounts 22 and 23 trade in SNOW in the millisecond in which it was opened.
+snow.record(T0, (events) => {
+  const of = { market: 1, lots: 10_000, limitTicks: 50 };
+  events.place({ ...of, slot: 300, account: 22 });
+  events.order({ ...of, slot: 301, account: 23, side: SIDE.SELL });
+  events.fill({ maker: 300, taker: 301, yesTicks: 50, lots: 5000 });
+  events.closed(300, CLOSE_REASON.USER);
+  events.closed(301, CLOSE_REASON.USER);
+});
 
 const BUY = { side: SIDE.BUY } as const;
 const SELL = { side: SIDE.SELL } as const;
@@ -100,6 +109,8 @@ rain.record(T0 + 14, (events) => {
   events.place({ slot: 9, account: 17, market: 0, limitTicks: 65, lots: 100_000 });
 });
 
+/** Two orders of SNOW are older. */
+const LAST_OF_20 = 122;
 /** Account 20 places 120 orders in SNOW, one each millisecond, and cancels every other one a second later. */
 for (let n = 0; n < 120; n++) {
   snow.add(T0 + 1000 + n, (events) => {
@@ -264,7 +275,7 @@ describe('the first versions of the lists', () => {
     const sequences = orders.map(({ sequence }) => sequence);
     assert.deepEqual(
       sequences,
-      Array.from({ length: 100 }, (_, n) => 120 - n),
+      Array.from({ length: 100 }, (_, n) => LAST_OF_20 - n),
     );
     assert.ok(!('initial_limit_notional_usdc_micro' in orders[0]) && !('updated_at' in orders[0]));
     assert.deepEqual(await rowsOf(99, '/v1/user/orders', 'orders'), []);
@@ -323,6 +334,17 @@ describe('the activity of an account', () => {
       ofFilled.map(({ type }) => type),
       ['fill', 'placed'],
     );
+  });
+
+  it('in a market starts with the millisecond in which the market was opened', async () => {
+    for (const account of [22, 23]) {
+      const rows = await rowsOf(account, `/v1/user/activity?market_id=${SNOW}`, 'activity');
+      assert.deepEqual(
+        rows.map(({ type }) => type),
+        ['cancelled', 'fill', 'placed'],
+      );
+      assert.equal((await rowsOf(account, `/v1/user/trades/v2?market_id=${SNOW}`, 'trades')).length, 1);
+    }
   });
 
   it('a mint shows each party the label of its own outcome', async () => {
