@@ -66,6 +66,7 @@ import { adminUserRoutes } from './admin/users.ts';
 import type { AuthDeps } from './auth/deps.ts';
 import { sessionRoutes } from './auth/sessions.ts';
 import { walletSignInRoutes } from './auth/wallet.ts';
+import { walletRoutes } from './auth/wallets.ts';
 import { MarketResponses } from './json/market.ts';
 import { browseRoutes } from './public/browse.ts';
 import { catalogListRoutes } from './public/catalogLists.ts';
@@ -163,6 +164,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...deployRoutes({ catalog, views, contracts, deployment: deps.deployment }),
     ...sessionRoutes(authDeps, control.sessionKeys),
     ...walletSignInRoutes(authDeps),
+    ...walletRoutes({ ...authDeps, restrictions: deps.restrictions }),
     ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminSessionRoutes({ accounts, sessions: deps.userSessions.sessions, clock }),

@@ -20,8 +20,10 @@ export type NoncePurpose = {
   readonly address: string;
   readonly domain: string;
   readonly chainId: number;
-  /** The account that the wallet is to be linked to; 0 to sign in. */
+  /** The account of which something is changed; 0 to sign in. */
   readonly account: number;
+  /** The change, with everything that it names; empty to sign in. */
+  readonly act: string;
 };
 
 export const NONCE_SEC = 300;
@@ -68,8 +70,8 @@ export class WalletNonces {
     this.#used.set(nonce, Number.parseInt(nonce.slice(0, 8), 16));
   }
 
-  #macOf(head: Buffer, { address, domain, chainId, account }: NoncePurpose): Buffer {
-    const purpose = JSON.stringify([address, domain, chainId, account]);
+  #macOf(head: Buffer, { address, domain, chainId, account, act }: NoncePurpose): Buffer {
+    const purpose = JSON.stringify([address, domain, chainId, account, act]);
     return createHmac('sha256', this.#key).update(head).update(purpose).digest().subarray(0, MAC_BYTES);
   }
 

@@ -28,8 +28,8 @@ type WalletProofsOptions = {
 
 type OfferedMessage = { readonly nonce: string; readonly message: string; readonly expiresMs: number };
 
-/** `account`: the one that the wallet is to be linked to; 0 to sign in. `statement` says so to the person. */
-type WalletPurpose = { readonly account: number; readonly statement: string };
+/** The act that a signature agrees to (NoncePurpose); `statement` names it for the person. */
+export type WalletPurpose = Pick<NoncePurpose, 'account' | 'act'> & { readonly statement: string };
 
 export class WalletProofs {
   readonly #options: WalletProofsOptions;
@@ -41,10 +41,10 @@ export class WalletProofs {
   }
 
   /** @param address in lower case. @param origin of the page that asks; another than ours, or none, gets our own. */
-  offer(address: string, origin: string, { account, statement }: WalletPurpose, nowMs: number): OfferedMessage {
+  offer(address: string, origin: string, { account, act, statement }: WalletPurpose, nowMs: number): OfferedMessage {
     const { chainId, publicUrl, isOwnPage } = this.#options;
     const uri = isOwnPage(origin) ? origin : publicUrl();
-    const purpose = { address, domain: new URL(uri).host, chainId: chainId(), account };
+    const purpose = { address, domain: new URL(uri).host, chainId: chainId(), account, act };
     const nonce = this.#nonces.issue(purpose, nowMs);
     const expiresMs = (Math.floor(nowMs / 1000) + NONCE_SEC) * 1000;
     const times = { issuedMs: nowMs, expiresMs, notBeforeMs: null };
@@ -53,13 +53,15 @@ export class WalletProofs {
   }
 
   /** The wallet that has signed, in lower case, or the reason why the message does not count. */
-  check(text: string, signature: string, account: number, nowMs: number): string | Refusal {
+  check(text: string, signature: string, { account, act, statement }: WalletPurpose, nowMs: number): string | Refusal {
     const message = parseMessage(text);
     if (message === null) return refused('form');
     const fault = this.#faultOf(message, nowMs);
     if (fault !== null) return refused(fault);
+    // The person must have been shown what changes; a page may word its sign-in as it likes.
+    if (act !== '' && message.statement !== statement) return refused('statement');
     const { address, domain, chainId, nonce } = message;
-    const purpose: NoncePurpose = { address, domain, chainId, account };
+    const purpose: NoncePurpose = { address, domain, chainId, account, act };
     const state = this.#nonces.stateOf(nonce, purpose, nowMs);
     if (state !== 'good') {
       return { row: state === 'used' ? ERRORS.NONCE_USED : ERRORS.INVALID_NONCE, details: { step: 'nonce' } };

@@ -67,13 +67,14 @@ export class Accounts {
   /** The accounts that signed up with the code of an account, oldest first, by its index. */
   readonly #referredBy = new Map<number, number[]>();
   readonly #ownerOfWallet = new Map<string, number>();
+  readonly #walletsEver = new Map<number, number>();
   readonly #insertUser;
   readonly #insertWallet;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#database = database;
     this.#changes = changes;
-    this.grants = new Grants(database);
+    this.grants = new Grants(database, changes);
     this.#insertUser = database.prepare<UserRow>(
       `INSERT INTO users (account_index, id, display_name, email, role, referral_code, referred_by, created_ms)
        VALUES ($account_index, $id, $display_name, $email, $role, $referral_code, $referred_by, $created_ms)`,
@@ -153,16 +154,26 @@ export class Accounts {
     return user;
   }
 
-  /** Resolves when every account that `signUp` has made is on the disk. */
+  /** Resolves when every account, wallet and delegate so far is on the disk, and every removal of one. */
   durable(): Promise<void> {
     return this.#changes.durable();
   }
 
-  /** Links a wallet that is free, or one of this user's that was removed. */
+  /** Links a wallet that is free, or one of this user's that was removed. Durable once `durable` says so. */
   addWallet(user: User, address: string): void {
     const owner = this.ownerOf(address);
     assert(owner === NO_ACCOUNT || owner === user.index, 'ACCOUNTS-2: a wallet belongs to one account');
-    this.#link(this.#database.transaction(() => this.#insertLink(address, user))(), user);
+    let grant: Grant | null = null;
+    const insert = this.#database.transaction(() => {
+      grant = this.#insertLink(address, user);
+    });
+    this.#changes.write(insert);
+    this.#link(grant!, user);
+  }
+
+  /** The wallets that the account ever had: each belongs to it for ever. */
+  walletsEver(accountIndex: number): number {
+    return this.#walletsEver.get(accountIndex) ?? 0;
   }
 
   /** The grants of the wallet have been removed. It stays with its account and may be linked to it again. */
@@ -172,11 +183,15 @@ export class Accounts {
     wallets.splice(wallets.indexOf(address), 1);
   }
 
-  /** Lets `signer` sign orders that `maker` pays for. A repeated call changes nothing. */
+  /** Lets `signer` sign orders that `maker` pays for; durable as `addWallet`. A repeated call changes nothing. */
   addDelegate(maker: string, signer: string): void {
     assert(this.grants.isLinked(maker), 'ACCOUNTS-3: a delegate is of a linked wallet');
     if (this.grants.numberOf(maker, signer) !== UNKNOWN_GRANT) return;
-    this.grants.use(this.grants.insert(maker, signer));
+    let grant: Grant | null = null;
+    this.#changes.write(() => {
+      grant = this.grants.insert(maker, signer);
+    });
+    this.grants.use(grant!);
   }
 
   #insertLink(address: string, user: User): Grant {
@@ -186,7 +201,7 @@ export class Accounts {
 
   #link(grant: Grant, user: User): void {
     this.grants.use(grant);
-    this.#ownerOfWallet.set(grant.maker, user.index);
+    if (this.ownerOf(grant.maker) === NO_ACCOUNT) this.#own(grant.maker, user.index);
     user.wallets.push(grant.maker);
   }
 
@@ -199,12 +214,17 @@ export class Accounts {
       )
       .all();
     for (const row of wallets) {
-      this.#ownerOfWallet.set(row.address, row.account_index);
+      this.#own(row.address, row.account_index);
     }
     // A wallet that was removed and linked again comes last, as it did when that happened.
     const linked = wallets.map(({ address }) => address).filter((address) => this.grants.isLinked(address));
     linked.sort((a, b) => this.grants.numberOf(a, a) - this.grants.numberOf(b, b));
     for (const address of linked) this.#userAt(this.ownerOf(address)).wallets.push(address);
+  }
+
+  #own(address: string, accountIndex: number): void {
+    this.#ownerOfWallet.set(address, accountIndex);
+    this.#walletsEver.set(accountIndex, this.walletsEver(accountIndex) + 1);
   }
 
   #userAt(accountIndex: number): User {

@@ -11,6 +11,7 @@
 import { assert } from '../../shared/base/assert.ts';
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import type { ControlDatabase } from './database.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 export type Grant = { readonly number: number; readonly maker: string; readonly signer: string };
 
@@ -18,6 +19,7 @@ type GrantRow = Grant & { readonly removed_ms: number | null; readonly is_swept:
 
 export class Grants {
   readonly #database: ControlDatabase;
+  readonly #changes: Changes;
   /** By maker and signer; the maker's own is the first of its signers. */
   readonly #inForce = new Map<string, Map<string, number>>();
   readonly #unswept = new Map<number, Grant>();
@@ -26,8 +28,9 @@ export class Grants {
   readonly #remove;
   readonly #setSwept;
 
-  constructor(database: ControlDatabase) {
+  constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#database = database;
+    this.#changes = changes;
     this.#insert = database.prepare<Grant>(
       'INSERT INTO grants (number, maker, signer) VALUES ($number, $maker, $signer)',
     );
@@ -71,9 +74,10 @@ export class Grants {
     const removed = [...signers]
       .filter(([each]) => signer === null || each === signer)
       .map(([each, number]) => ({ number, maker, signer: each }));
-    this.#database.transaction(() => {
+    const write = this.#database.transaction(() => {
       for (const { number } of removed) this.#remove.run(nowMs, number);
-    })();
+    });
+    this.#changes.write(write);
     for (const grant of removed) {
       signers.delete(grant.signer);
       this.#unswept.set(grant.number, grant);
@@ -87,7 +91,7 @@ export class Grants {
   }
 
   swept(number: number): void {
-    this.#setSwept.run(number);
+    this.#changes.write(() => this.#setSwept.run(number));
     this.#unswept.delete(number);
   }
 

@@ -25,15 +25,18 @@ export const WALLET_MESSAGE = object({
   message: described({ type: 'string', examples: ['127.0.0.1:8080 wants you to sign in …'] }, 'EIP-4361.'),
   expires_at: TIME,
 });
-export const WALLET_SIGN_IN = {
+export const SIGNED_MESSAGE = {
   type: 'object',
   additionalProperties: false,
   required: ['message', 'signature'],
   properties: {
     message: { type: 'string', maxLength: 2000, examples: ['127.0.0.1:8080 wants you to sign in …'] },
     signature: { type: 'string', pattern: '^0x[0-9a-fA-F]{130}$', examples: [`0x${'5f'.repeat(64)}1b`] },
-    ...WISHES,
   },
+} as const;
+export const WALLET_SIGN_IN = {
+  ...SIGNED_MESSAGE,
+  properties: { ...SIGNED_MESSAGE.properties, ...WISHES },
 } as const;
 
 export const SESSION = object(

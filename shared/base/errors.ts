@@ -50,6 +50,7 @@ export const ERRORS = {
   INVALID_TICKET: row(219, 'UNAUTHORIZED', 401, 'invalid ticket'),
   SESSION_REQUIRED: row(220, 'FORBIDDEN', 403, 'only a session may do this'),
   WALLET_REMOVED: row(222, 'FORBIDDEN', 403, 'the wallet was removed from its account'),
+  STEP_UP_REQUIRED: row(223, 'STEP_UP_REQUIRED', 403, 'prove with a sign-in or a wallet that it is still you'),
   OTHER_SITE: row(221, 'FORBIDDEN', 403, 'the request comes from another site'),
   INVALID_ADMIN_TOKEN: row(210, 'UNAUTHORIZED', 401, 'invalid admin token'),
   IP_BLOCKED: row(212, 'FORBIDDEN', 403, 'this address is not allowed for the API key'),

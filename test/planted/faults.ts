@@ -367,6 +367,13 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/sessions/sessions.test.ts',
   },
   {
+    name: 'a wallet that another account owns is linked to this one as well',
+    file: 'gateway/routes/auth/wallets.ts',
+    search: '  if (owner !== 0 && owner !== user.index) {',
+    replace: '  if (owner !== 0 && owner === user.index) {',
+    caughtBy: 'test/api/wallets.test.ts',
+  },
+  {
     name: 'the nonce of a wallet message is good more than once',
     file: 'gateway/sessions/walletProofs.ts',
     search: '    this.#nonces.use(nonce, nowMs);\n',

@@ -4,9 +4,12 @@ import type { Answer, Json, TestServer } from './server.ts';
 
 let wallets = 0;
 
+type TestWallet = PrivateKeyAccount & { readonly privateKey: string };
+
 /** Another one with every call. */
-export function makeWallet(): PrivateKeyAccount {
-  return privateKeyToAccount(`0x${(0xa11ce0000 + ++wallets).toString(16).padStart(64, '0')}`);
+export function makeWallet(): TestWallet {
+  const privateKey = `0x${(0xa11ce0000 + ++wallets).toString(16).padStart(64, '0')}` as const;
+  return { ...privateKeyToAccount(privateKey), privateKey };
 }
 
 export async function offeredMessage(server: TestServer, address: string): Promise<Json> {

@@ -156,7 +156,11 @@ async function removed(
   call.before = profileOf(user, deps.accountStates);
   const sweeping = deps.accounts.ownerOf(maker) === user.index ? remove(maker) : null;
   if (sweeping === null) refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'the account has no such grant' });
-  else answer(call, user, deps, await sweeping);
+  else {
+    const swept = await sweeping;
+    await deps.accounts.durable();
+    answer(call, user, deps, swept);
+  }
 }
 
 function answer(call: Call, user: User, { accountStates }: AdminRestrictionDeps, swept: Swept): void {

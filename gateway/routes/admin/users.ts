@@ -177,7 +177,7 @@ function showUser(call: CallOf<typeof SHOW_USER>, { accounts, accountStates, vie
   ok(call, { ...profileOf(user, accountStates), usdc });
 }
 
-function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts, accountStates }: AdminUserDeps): void {
+async function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts, accountStates }: AdminUserDeps): Promise<void> {
   const user = requireUser(call, accounts);
   if (user === null) return;
   const address = call.body.address.toLowerCase();
@@ -188,10 +188,11 @@ function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts, accountStates }:
   }
   call.before = profileOf(user, accountStates);
   if (!accounts.grants.isLinked(address)) accounts.addWallet(user, address);
+  await accounts.durable();
   ok(call, profileOf(user, accountStates), 201);
 }
 
-function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts }: AdminUserDeps): void {
+async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts }: AdminUserDeps): Promise<void> {
   const user = requireUser(call, accounts);
   if (user === null) return;
   const maker = call.body.maker.toLowerCase();
@@ -201,6 +202,7 @@ function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts }: AdminUserD
     return;
   }
   accounts.addDelegate(maker, signer);
+  await accounts.durable();
   ok(call, { maker, signer }, 201);
 }
 

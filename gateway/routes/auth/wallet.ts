@@ -31,7 +31,7 @@ const SIGN_IN = {
   errors: ['INVALID_NONCE', 'NONCE_USED', 'INVALID_HMAC_SIGNATURE', 'OTHER_SITE', 'WALLET_REMOVED'],
 } as const satisfies RouteSpec;
 
-const PURPOSE = { account: 0, statement: 'Sign in to the exchange.' };
+const PURPOSE = { account: 0, act: '', statement: 'Sign in to the exchange.' };
 
 type WalletDeps = AuthDeps & { readonly walletProofs: WalletProofs };
 
@@ -48,7 +48,7 @@ function offerMessage(call: CallOf<typeof OFFER_MESSAGE>, { walletProofs, clock 
 async function signIn(call: CallOf<typeof SIGN_IN>, deps: WalletDeps): Promise<void> {
   const { message, signature, ...wishes } = call.body;
   if (isRefusedPage(call, wishes.token_delivery ?? 'cookie', deps)) return;
-  const wallet = deps.walletProofs.check(message, signature, PURPOSE.account, deps.clock.nowMs());
+  const wallet = deps.walletProofs.check(message, signature, PURPOSE, deps.clock.nowMs());
   if (typeof wallet !== 'string') {
     refuse(call, wallet);
     return;

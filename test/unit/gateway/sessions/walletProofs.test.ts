@@ -13,7 +13,7 @@ const START_MS = 1_790_000_000_000;
 const OWN = 'https://exchange.test';
 const PAGE = 'https://app.test:8443';
 const CHAIN = 137;
-const SIGN_IN = { account: 0, statement: 'Sign in to the exchange.' };
+const SIGN_IN = { account: 0, act: '', statement: 'Sign in to the exchange.' };
 
 class Rig {
   readonly clock = new ManualClock(START_MS);
@@ -31,8 +31,8 @@ class Rig {
   }
 
   /** 'good', or the rule or step that the signed text fails. */
-  async check(message: string, account = 0, signer = this.wallet): Promise<string> {
-    const found = this.proofs.check(message, await signer.signMessage({ message }), account, this.clock.nowMs());
+  async check(message: string, purpose = SIGN_IN, signer = this.wallet): Promise<string> {
+    const found = this.proofs.check(message, await signer.signMessage({ message }), purpose, this.clock.nowMs());
     if (typeof found === 'string') return found === this.address ? 'good' : found;
     return reasonOf(found);
   }
@@ -105,12 +105,12 @@ test('15.10: whatever a message says wrong is refused, and the right one is good
     assert.notEqual(changed, message, to);
     assert.equal(await rig.check(changed), reason, `${from} -> ${to}`);
   }
-  assert.equal(await rig.check(message, 0, stranger), 'signature', 'signed by another wallet');
+  assert.equal(await rig.check(message, SIGN_IN, stranger), 'signature', 'signed by another wallet');
   const right = await rig.wallet.signMessage({ message });
   const tampered = message.replace('Sign in', 'Sign out');
-  assert.equal(reasonOf(rig.proofs.check(tampered, right, 0, START_MS) as Refusal), 'signature');
+  assert.equal(reasonOf(rig.proofs.check(tampered, right, SIGN_IN, START_MS) as Refusal), 'signature');
   for (const signature of [`${right.slice(0, -2)}1d`, `0x${'00'.repeat(65)}`, `0x${'ff'.repeat(65)}`]) {
-    assert.equal(reasonOf(rig.proofs.check(message, signature, 0, START_MS) as Refusal), 'signature', signature);
+    assert.equal(reasonOf(rig.proofs.check(message, signature, SIGN_IN, START_MS) as Refusal), 'signature', signature);
   }
   assert.equal(await rig.check(message), 'good', 'none of this used the nonce up');
   assert.equal(await rig.check(message), 'nonce already used');
@@ -118,10 +118,14 @@ test('15.10: whatever a message says wrong is refused, and the right one is good
 
 test('15.10: a nonce is for one page, one account and five minutes', async () => {
   const rig = new Rig();
-  const { message } = rig.offer('', { account: 7, statement: 'Link.' });
+  const link = { account: 7, act: 'link', statement: 'Link this wallet.' };
+  const { message } = rig.offer('', link);
   assert.equal(await rig.check(message), 'invalid nonce', 'offered to link, used to sign in');
-  assert.equal(await rig.check(message, 8), 'invalid nonce');
-  assert.equal(await rig.check(message, 7), 'good');
+  assert.equal(await rig.check(message, { ...link, account: 8 }), 'invalid nonce');
+  assert.equal(await rig.check(message, { ...link, act: 'confirm' }), 'invalid nonce');
+  const reworded = message.replace('Link this wallet.', 'Win a prize.');
+  assert.equal(await rig.check(reworded, link), 'statement', 'the person was not shown the change');
+  assert.equal(await rig.check(message, link), 'good');
   const other = rig.offer(PAGE).message.replaceAll('app.test:8443', 'exchange.test');
   assert.equal(await rig.check(other), 'invalid nonce');
   assert.match(rig.offer('https://evil.test').message, /^exchange\.test wants/);
