@@ -91,6 +91,13 @@ test('with no byte free cancels and withdrawals go on, a start succeeds, and not
 
   const bystander = await makeTrader(server);
   assert.equal((await place(bystander)).status, 200);
+  const history = ({ client }: Trader) => client.prepareSigned('GET', '/v1/user/orders/v2');
+  const read = async (who: Trader): Promise<Answer> => {
+    const { path, headers } = history(who);
+    return server.request('GET', path, undefined, { ...headers });
+  };
+  // Reading waits until the read model has the order: on a full disk it would not come.
+  assert.equal((await read(bystander)).body.total, 1);
   const kept = await attack(server, await makeTrader(server));
   t.diagnostic(`${ATTACKS} requests of 200 KB left ${kept.bytes} bytes in ${kept.rows} answers`);
 
@@ -109,11 +116,6 @@ test('with no byte free cancels and withdrawals go on, a start succeeds, and not
   const timeout = await trader.send('POST', '/v1/user/rg/timeout', { duration_label: '24h' });
   assertRefused(timeout, 503, 'ENGINE_BUSY', 'the engine is busy');
   assert.equal(disk.freeBytes, 0);
-  const history = ({ client }: Trader) => client.prepareSigned('GET', '/v1/user/orders/v2');
-  const read = async (who: Trader): Promise<Answer> => {
-    const { path, headers } = history(who);
-    return server.request('GET', path, undefined, { ...headers });
-  };
   const past = await read(bystander);
   assert.deepEqual([past.status, past.body.total], [200, 1], 'who has changed nothing since reads on');
   assertRefused(await read(trader), 503, 'ENGINE_BUSY', 'the engine is busy');
