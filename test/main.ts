@@ -2,7 +2,7 @@
 import { passes } from './support/testRun.ts';
 import { suiteFiles } from './support/together.ts';
 
-/** Two for each processor of a small machine, because many tests wait for a server most of the time. */
-const CONCURRENCY = 4;
+/** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
+const CONCURRENCY = 6;
 
 process.exit((await passes(suiteFiles(), { concurrency: CONCURRENCY, repeatsFailed: false })) ? 0 : 1);

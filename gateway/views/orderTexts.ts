@@ -12,8 +12,8 @@ import { assert } from '../../shared/base/assert.ts';
 import { grown } from './growingColumn.ts';
 import type { OpenOrders } from './orders.ts';
 
-/** About a hundred thousand orders. */
-const MOST_CHARACTERS = 48 * 1024 * 1024;
+/** About forty thousand orders. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
 const FIRST_SLOTS = 1024;
 
 type OfShard = {
