@@ -28,6 +28,7 @@ export class OrderHashes {
   readonly #insert: RowInserter<typeof ORDER_HASHES>;
   readonly #append: Database.Statement<[NewRowOf<typeof ORDER_HASH_TAIL>]>;
   readonly #clear: Database.Statement<[]>;
+  readonly #generationEntries: number;
   #generation: number;
   #inGeneration: number;
   #entries = new Uint8Array(2 * MERGED_ENTRIES * ENTRY_BYTES);
@@ -36,7 +37,8 @@ export class OrderHashes {
   /** The number of them that are in read.db. */
   #appended = 0;
 
-  constructor(db: Database.Database) {
+  constructor(db: Database.Database, generationEntries = GENERATION_ENTRIES) {
+    this.#generationEntries = generationEntries;
     this.#insert = new RowInserter(db, ORDER_HASHES);
     this.#append = db.prepare(insert(ORDER_HASH_TAIL));
     this.#clear = db.prepare('DELETE FROM order_hash_tail');
@@ -80,7 +82,7 @@ export class OrderHashes {
    */
   #merge(): void {
     assert(this.#count <= MOST_SORTED, 'order hashes: sort keys are safe integers');
-    if (this.#inGeneration >= GENERATION_ENTRIES) {
+    if (this.#inGeneration >= this.#generationEntries) {
       this.#generation++;
       this.#inGeneration = 0;
     }

@@ -4,12 +4,18 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import { MERGED_ENTRIES } from '../../../../engine/projector/orderHashes.ts';
+import { MERGED_ENTRIES, OrderHashes } from '../../../../engine/projector/orderHashes.ts';
 import { Projector } from '../../../../engine/projector/projector.ts';
 import { OrderQueries } from '../../../../gateway/queries/orders.ts';
 import { CLOSE_REASON } from '../../../../shared/base/codes.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
-import { ENTRY_BYTES, idsIn, PREFIX_BYTES } from '../../../../shared/tables/orderHashes.ts';
+import {
+  ENTRY_BYTES,
+  idsIn,
+  ORDER_HASH_TAIL,
+  ORDER_HASHES,
+  PREFIX_BYTES,
+} from '../../../../shared/tables/orderHashes.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
@@ -61,6 +67,12 @@ class Model {
     }
   }
 
+  write(sql: string): void {
+    const db = new Database(this.#readDbPath);
+    db.exec(sql);
+    db.close();
+  }
+
   /** Entries in the index, and rows and entries in the tail. */
   places(): number[] {
     return this.read((db) => [
@@ -103,11 +115,33 @@ test('ORDERHASHES-1, -2: an order is found in the tail, in the index, and after 
   model.place(2);
   assert.deepEqual(model.places(), [MERGED_ENTRIES, 1, 2]);
   assertFound(0, MERGED_ENTRIES - 1, MERGED_ENTRIES, MERGED_ENTRIES + 1);
+  model.write(`UPDATE order_hashes SET generation = 1 WHERE entry >= X'80'`);
+  assertFound(0, 1, 2, 3, 22, 23, 300, MERGED_ENTRIES - 1, MERGED_ENTRIES + 1);
   const [orders, lots] = model.read(
     (db) => db.prepare('SELECT count(*), total(lots) FROM orders').raw().get() as number[],
   );
   assert.deepEqual([orders, lots], [model.hashes.length, model.hashes.length * 10_000]);
   model.close();
+});
+
+test('ORDERHASHES-3: a merge goes into the newest generation until that is full, also after a restart', () => {
+  const db = new Database(':memory:');
+  db.exec(ORDER_HASHES.schema + ORDER_HASH_TAIL.schema);
+  const most = 2 * MERGED_ENTRIES;
+  for (let merge = 0; merge < 5; merge++) {
+    const hashes = new OrderHashes(db, most);
+    const hash = new Uint8Array(PREFIX_BYTES);
+    for (let entry = 0; entry < MERGED_ENTRIES; entry++) {
+      new DataView(hash.buffer).setUint32(0, Math.imul(merge * MERGED_ENTRIES + entry, 0x9e3779b1));
+      hashes.add(hash, new Uint8Array(ENTRY_BYTES - PREFIX_BYTES).fill(merge));
+    }
+    hashes.flush();
+  }
+  assert.deepEqual(db.prepare('SELECT generation, count(*) FROM order_hashes GROUP BY generation').raw().all(), [
+    [0, most],
+    [1, most],
+    [2, MERGED_ENTRIES],
+  ]);
 });
 
 test('an entry says which orders begin as a hash does, to its last byte', () => {
