@@ -38,7 +38,7 @@ async function showRateLimits(
   const key = principal.kind === 'apiKey' ? principal : null;
   // Without limits in force no quota is ever used, as in a limiter that is new.
   const counters = limiter ?? new Limiter();
-  const own = routes.filter((route) => mayCall(principal, route));
+  const own = routes.filter((route) => !route.isFile && mayCall(principal, route));
   const allowances = await counters.allowances(key ?? principal.accountIndex, own, clock.nowMs());
   if (allowances === 'unavailable') {
     refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: 1 });

@@ -26,12 +26,13 @@ const MAX_WALLETS = 50;
 const MAX_DELEGATES = 50;
 const STEP_UP_MS = 600_000;
 
-const CHANGE = { access: 'manage:account', limit: 'signIn' } as const;
+const CHANGE = { access: 'manage:account', limit: 'unlisted' } as const;
 const OFFER = { ...CHANGE, method: 'GET', cookies: true, answers: { 200: WALLET_MESSAGE } } as const;
 const OF_WALLET = { params: { address: ADDRESS } } as const;
 
 const OFFER_LINK = {
   ...OFFER,
+  limit: 'signIn',
   path: '/v1/wallets/link/nonce',
   summary: 'The message with which a wallet agrees to be linked to the account.',
   query: WALLET_MESSAGE_QUERY,
@@ -39,6 +40,7 @@ const OFFER_LINK = {
 
 const LINK = {
   ...CHANGE,
+  limit: 'signIn',
   method: 'POST',
   path: '/v1/wallets/link',
   summary: 'Links the wallet that has signed the message.',
