@@ -26,6 +26,7 @@ const HANDLER_ERRORS: readonly ErrorKey[] = [
   'SESSION_REQUIRED',
   'OTHER_SITE',
   'WALLET_REMOVED',
+  'PROVIDER_UNAVAILABLE',
 ];
 const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => {
   return isIdentity(ERRORS[key].number) && !OPERATOR_ERRORS.includes(key) && !HANDLER_ERRORS.includes(key);

@@ -9,6 +9,7 @@ import { MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
 import { exposureProblem, isLoopback } from './exposure.ts';
 import { tryParseNetworks } from './networks.ts';
+import { type PrivyConfig, readPrivy } from './providers.ts';
 
 /** sysexits.h EX_CONFIG: a supervisor need not start the process again. */
 export const EXIT_CONFIG = 78;
@@ -89,6 +90,8 @@ export type Config = Readonly<{
   corsOrigins: readonly string[];
   /** The origin at which browsers reach the exchange; null: the address and port it listens on. */
   publicUrl: string | null;
+  /** Null: no one signs in with Privy. */
+  privy: PrivyConfig | null;
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
@@ -163,6 +166,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     newConnectionsPerIp: read.integer('NEW_CONNECTIONS_PER_IP', 200, 1, 1_000_000),
     corsOrigins: Object.freeze(read.origins('CORS_ORIGINS')),
     publicUrl: read.origin('PUBLIC_URL'),
+    privy: accepted(readPrivy(read)),
     tls: readTls(read),
     adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
@@ -297,6 +301,12 @@ class EnvironmentReader {
   #value(name: string): string {
     return (this.#env[name] ?? '').trim();
   }
+}
+
+/** @param settings a text is the reason why they are refused. */
+function accepted<T>(settings: T | string): T {
+  if (typeof settings === 'string') throw new ConfigError(settings);
+  return settings;
 }
 
 /** On loopback it speaks plain HTTP: what never leaves the machine needs no certificate. */

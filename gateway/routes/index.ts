@@ -24,6 +24,7 @@ import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { QueryPool } from '../queries/pool.ts';
 import type { Volumes } from '../queries/volumes.ts';
+import type { PrivyTokens } from '../sessions/privyTokens.ts';
 import type { Tickets } from '../sessions/tickets.ts';
 import type { WalletProofs } from '../sessions/walletProofs.ts';
 import type { ShardClient } from '../shardlink/client.ts';
@@ -64,6 +65,7 @@ import { adminScoreRoutes } from './admin/scores.ts';
 import { adminSessionRoutes } from './admin/sessions.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import type { AuthDeps } from './auth/deps.ts';
+import { privyRoutes } from './auth/privy.ts';
 import { sessionRoutes } from './auth/sessions.ts';
 import { walletSignInRoutes } from './auth/wallet.ts';
 import { walletRoutes } from './auth/wallets.ts';
@@ -111,6 +113,7 @@ type RouteTableDeps = {
   readonly userSessions: Pick<AuthDeps, 'sessions' | 'signIn' | 'accessTokens' | 'pages' | 'areCookiesSecure'> & {
     readonly tickets: Tickets;
     readonly walletProofs: WalletProofs;
+    readonly privy: PrivyTokens | null;
   };
   readonly limiter: Limiter | null;
   readonly badSignatures: BadSignatures | null;
@@ -165,6 +168,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...sessionRoutes(authDeps, control.sessionKeys),
     ...walletSignInRoutes(authDeps),
     ...walletRoutes({ ...authDeps, restrictions: deps.restrictions }),
+    ...privyRoutes(authDeps),
     ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminSessionRoutes({ accounts, sessions: deps.userSessions.sessions, clock }),

@@ -8,6 +8,7 @@ import type { Config } from '../process/config.ts';
 import { isLoopback } from '../process/exposure.ts';
 import type { Logger } from '../process/log.ts';
 import { AccessTokens } from '../sessions/accessTokens.ts';
+import { PrivyTokens } from '../sessions/privyTokens.ts';
 import { RefreshTokens } from '../sessions/refreshTokens.ts';
 import { Sessions } from '../sessions/sessions.ts';
 import { SignIn } from '../sessions/signIn.ts';
@@ -25,6 +26,8 @@ const REUSED_BODY =
   'A refresh token of a session was used a second time, so another program may have had it. The session has ended. ' +
   'Sign in again, and look through the list of your sessions.';
 
+const DOWN_NOTE_MS = 60_000;
+
 type UserSessionsOptions = {
   readonly config: Config;
   readonly clock: Clock;
@@ -40,11 +43,15 @@ export class UserSessions {
   readonly tickets: Tickets;
   readonly signIn: SignIn;
   readonly walletProofs: WalletProofs;
+  /** Null: the settings name no app of Privy. */
+  readonly privy: PrivyTokens | null;
   readonly pages: OwnPages;
   readonly areCookiesSecure: boolean;
   readonly #clock: Clock;
   readonly #log: Logger;
   #isFailing = false;
+  /** When the log last said that a provider is down. */
+  readonly #downMs = new Map<string, number>();
 
   constructor({ config, clock, control, log, publicUrl }: UserSessionsOptions) {
     const { accounts, contracts, identities, notices, tradingTimeouts } = control;
@@ -69,11 +76,21 @@ export class UserSessions {
       publicUrl,
       isOwnPage: (origin) => this.pages.isOwn(origin),
     });
+    const onDown = (error: Error): void => this.#noteDown('privy', error);
+    this.privy = config.privy === null ? null : new PrivyTokens({ ...config.privy, onDown });
     this.areCookiesSecure = isReachedByOthers(config);
     control.sessions.ended.subscribe(({ sessionId }) => this.accessTokens.forget(sessionId));
     this.sessions.reused.subscribe((account) => {
       notices.add(account, 'security', REUSED_TITLE, REUSED_BODY, clock.nowMs());
     });
+  }
+
+  /** The log says so once a minute, however many people wait for the provider. */
+  #noteDown(provider: string, error: Error): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - (this.#downMs.get(provider) ?? Number.NEGATIVE_INFINITY) < DOWN_NOTE_MS) return;
+    this.#downMs.set(provider, nowMs);
+    this.#log.warn({ provider, reason: error.message }, 'a provider that vouches for people does not answer');
   }
 
   /** Called from time to time. */

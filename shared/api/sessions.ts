@@ -39,6 +39,17 @@ export const WALLET_SIGN_IN = {
   properties: { ...SIGNED_MESSAGE.properties, ...WISHES },
 } as const;
 
+export const PRIVY_SIGN_IN = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['access_token'],
+  properties: {
+    access_token: { ...TOKEN, maxLength: 8192 },
+    identity_token: { ...TOKEN, maxLength: 32_768, description: 'Has the e-mail address of the person.' },
+    ...WISHES,
+  },
+} as const;
+
 export const SESSION = object(
   {
     access_token: TOKEN,

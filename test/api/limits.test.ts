@@ -34,6 +34,7 @@ const LISTED: Readonly<Record<string, string>> = {
   'POST /v1/auth/wallet': '10/60',
   'GET /v1/wallets/link/nonce': '10/60',
   'POST /v1/wallets/link': '10/60',
+  'POST /v1/auth/privy': '10/60',
   'POST /admin/markets': '10/60',
   'POST /admin/markets/:id/resolve': '5/60',
 };

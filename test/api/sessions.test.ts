@@ -256,6 +256,11 @@ test('15.10: a message signs in once, and a wallet that was removed to nothing',
   assertRefused(removed, 403, 'FORBIDDEN', 'the wallet was removed from its account');
 });
 
+test('15.30: without settings of its own a provider is unknown', async () => {
+  const answer = await server.request('POST', '/v1/auth/privy', { access_token: 'x' });
+  assertRefused(answer, 404, 'NOT_FOUND', 'unknown provider');
+});
+
 test('15.4: sessions and what they know survive a restart', async () => {
   const { body } = await signIn(server, makeWallet());
   await server.restart({ CORS_ORIGINS: PAGE });

@@ -1,0 +1,50 @@
+/**
+ * The settings of those who vouch for people (RULES.md 15.30). Messages never repeat a value: some are secrets.
+ */
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { isLoopback } from './exposure.ts';
+
+export type PrivyConfig = Readonly<{
+  appId: string;
+  /** The one key that verifies its tokens, or where the set of its keys is. */
+  keys: KeyObject | URL;
+}>;
+
+type Reader = {
+  has(name: string): boolean;
+  text(name: string, fallback: string): string;
+  url(name: string, protocols?: readonly string[]): string | null;
+};
+
+/** @returns the reason why the settings are refused, as a text. */
+export function readPrivy(read: Reader): PrivyConfig | string | null {
+  const [appId, jwksUrl] = [read.text('PRIVY_APP_ID', ''), read.url('PRIVY_JWKS_URL', ['http:', 'https:'])];
+  const pem = read.text('PRIVY_VERIFICATION_KEY', '');
+  if (appId === '') {
+    if (jwksUrl === null && pem === '') return null;
+    return 'PRIVY_APP_ID: PRIVY_JWKS_URL and PRIVY_VERIFICATION_KEY need it';
+  }
+  if (!/^[A-Za-z0-9_-]{1,100}$/.test(appId)) return 'PRIVY_APP_ID: expected letters, digits, _ and -';
+  if (jwksUrl !== null && pem !== '') return 'PRIVY_JWKS_URL and PRIVY_VERIFICATION_KEY: set one of them';
+  if (pem !== '') {
+    const key = tryParseKey(pem);
+    return key === null ? 'PRIVY_VERIFICATION_KEY: expected a public key of P-256 (SPKI, PEM)' : { appId, keys: key };
+  }
+  const url = new URL(jwksUrl ?? `https://api.privy.io/v1/apps/${appId}/jwks.json`);
+  return isSafe(url) ? { appId, keys: url } : 'PRIVY_JWKS_URL: expected https, or http on loopback';
+}
+
+/** A program between us and a provider could else vouch for anyone. */
+function isSafe({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''));
+}
+
+/** In one line, as environments have it, the line breaks are written \n. */
+function tryParseKey(pem: string): KeyObject | null {
+  try {
+    const key = createPublicKey({ key: pem.replaceAll('\\n', '\n'), format: 'pem' });
+    return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Requests to one provider that vouches for people. It may hang, be down, or answer anything.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   CALLS-1  A request ends in TIMEOUT_MS with its body, follows no redirection by itself, and reads MAX_BYTES at most.
+ *   CALLS-2  At most MAX_CALLS are under way: one more fails at once, so that a provider that hangs holds up no memory.
+ */
+const TIMEOUT_MS = 5000;
+const MAX_BYTES = 256 * 1024;
+const MAX_CALLS = 32;
+
+/** The provider did not answer as providers do. Its message names no address and no token. */
+export class ProviderDown extends Error {
+  override readonly name = 'ProviderDown';
+}
+
+/** The parts of a request that libraries choose. */
+type Sent = Pick<RequestInit, 'method' | 'headers' | 'redirect' | 'signal'> & { readonly body?: unknown };
+
+type ProviderCallsOptions = { readonly timeoutMs?: number; readonly maxCalls?: number };
+
+export class ProviderCalls {
+  readonly #timeoutMs: number;
+  readonly #maxCalls: number;
+  #underway = 0;
+
+  constructor({ timeoutMs = TIMEOUT_MS, maxCalls = MAX_CALLS }: ProviderCallsOptions = {}) {
+    this.#timeoutMs = timeoutMs;
+    this.#maxCalls = maxCalls;
+  }
+
+  /** In place of `fetch`; throws only ProviderDown. */
+  readonly send = async (url: string | URL, { method, headers, body }: Sent): Promise<Response> => {
+    if (this.#underway >= this.#maxCalls) throw new ProviderDown('too many requests are under way');
+    this.#underway++;
+    try {
+      const signal = AbortSignal.timeout(this.#timeoutMs);
+      const sent = { method, headers, body: body as RequestInit['body'], redirect: 'manual' as const, signal };
+      return await whole(await fetch(url, sent));
+    } catch (error) {
+      if (error instanceof ProviderDown) throw error;
+      throw new ProviderDown(reasonOf(error));
+    } finally {
+      this.#underway--;
+    }
+  };
+}
+
+/** CALLS-1: the answer with its body in memory. */
+async function whole(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  if (status >= 500 || status === 429) {
+    await response.body?.cancel();
+    throw new ProviderDown(`status ${status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) throw new ProviderDown('the answer is too long');
+    chunks.push(chunk);
+  }
+  const hasBody = status !== 204 && status !== 304;
+  const kept = new Headers(headers);
+  // The body was decoded when it was read.
+  kept.delete('content-encoding');
+  return new Response(hasBody ? Buffer.concat(chunks) : null, { status, headers: kept });
+}
+
+/** The code of the system, such as ECONNREFUSED, or the name of the error. */
+function reasonOf(error: unknown): string {
+  const { name, cause } = error as { name?: string; cause?: { code?: unknown } };
+  return typeof cause?.code === 'string' ? cause.code : (name ?? 'unknown');
+}
