@@ -22,7 +22,7 @@ import { BATCH_ROWS, Projector } from '../projector/projector.ts';
 import { Cursors, HistoryStarts } from '../projector/readDb.ts';
 import { differencesFromState } from '../projector/stateCheck.ts';
 import { AdminError, type ShardFile } from './directory.ts';
-import { newestState } from './replica.ts';
+import { stateAfter } from './replica.ts';
 
 const READ_DB = 'read.db';
 const SUFFIXES = ['', '-wal', '-shm'];
@@ -50,7 +50,7 @@ export function rebuild(files: readonly ShardFile[], options: RebuildOptions): b
   try {
     const old = factsOf(path, files);
     if (from !== undefined) copyFileSync(requireCopy(from, files), fresh);
-    make(fresh, files, old?.privateTailStarts ?? [], options);
+    make(fresh, files, files.map(lastOf), old?.privateTailStarts ?? [], options);
     const problems = check(fresh, files, print);
     if (problems.length > 0) {
       for (const problem of problems) print(`problem: ${problem}`);
@@ -76,7 +76,10 @@ export function rebuild(files: readonly ShardFile[], options: RebuildOptions): b
   }
 }
 
-/** Compares read.db of a stopped exchange with the journals, as far as they go back. @returns whether it is right. */
+/**
+ * Compares read.db of a stopped exchange with the journals, as far as they go back and up to where it stands: what an
+ * exchange did last may not be there, and is followed by the next start. @returns whether it is right.
+ */
 export function verifyProjections(files: readonly ShardFile[], options: RebuildOptions): boolean {
   const { print } = options;
   const [{ directory }] = files as [ShardFile];
@@ -90,7 +93,7 @@ export function verifyProjections(files: readonly ShardFile[], options: RebuildO
     if (old.historyFromMs > 0 || files.some((file) => firstOf(file) > 1)) {
       print('the journals were trimmed: history before their first record cannot be compared');
     } else if (problems.length === 0) {
-      make(fresh, files, old.privateTailStarts, options);
+      make(fresh, files, old.followed, old.privateTailStarts, options);
       const contents = (of: string) => withDatabase(of, (db) => contentsOf(db, CATALOG_TABLES));
       problems.push(...differences(contents(fresh), contents(path)));
     }
@@ -128,11 +131,19 @@ export function backUp(directory: string, to: string, print: Print): boolean {
   }
 }
 
-/** Follows the journals into a file from where it stands, which for a new one is nowhere. */
-function make(path: string, files: readonly ShardFile[], logged: readonly number[], { print, nowMs }: RebuildOptions) {
+/**
+ * Follows the journals into a file from where it stands, which for a new one is nowhere.
+ * @param lasts by shard: the record up to which.
+ */
+function make(
+  path: string,
+  files: readonly ShardFile[],
+  lasts: readonly number[],
+  logged: readonly number[],
+  { print, nowMs }: RebuildOptions,
+) {
   const progressMemory = Progress.create(files.length);
   const progress = new Progress(progressMemory);
-  const lasts = files.map(lastOf);
   for (const [shard, last] of lasts.entries()) {
     progress.setCommitted(shard, last);
     // Frames that the gateway has in its own log need not be made again.
@@ -174,17 +185,20 @@ function startOf(path: string, file: ShardFile): number {
   return withDatabase(path, (db) => Math.max(new Cursors(db).load(file.shard).sequence, trimmed));
 }
 
-/** @returns what is wrong with a file that should be at the end of the journals. */
+/** @returns what is wrong with a file, where it stands. */
 function check(path: string, files: readonly ShardFile[], print: Print): string[] {
   return withDatabase(path, (db) => {
     const damage = damageOf(db);
     if (damage !== null) return [damage];
     const cursors = new Cursors(db);
     return files.flatMap((file) => {
-      const { sequence } = cursors.load(file.shard);
-      if (sequence !== lastOf(file)) return [`shard ${file.shard}: stands at record ${sequence} of ${lastOf(file)}`];
-      print(`shard ${file.shard}: comparing record ${sequence} with the engine's state`);
-      return sequence === 0 ? [] : differencesFromState(db, file.shard, describe(newestState(file)));
+      const { shard } = file;
+      const { sequence } = cursors.load(shard);
+      if (!continuesAt(db, file)) return [`shard ${shard}: the journal does not go on after record ${sequence}`];
+      const last = lastOf(file);
+      const behind = sequence < last ? `; the next start follows the records up to ${last}` : '';
+      print(`shard ${shard}: comparing record ${sequence} with the engine's state${behind}`);
+      return sequence === 0 ? [] : differencesFromState(db, shard, describe(stateAfter(file, sequence)));
     });
   });
 }
@@ -192,6 +206,8 @@ function check(path: string, files: readonly ShardFile[], print: Print): string[
 type Facts = {
   /** Every cursor is where the journal of its shard goes on. */
   readonly continues: boolean;
+  /** By shard: the record where its cursor stands. */
+  readonly followed: readonly number[];
   readonly historyFromMs: number;
   /** By shard, 0 where it is not known. */
   readonly privateTailStarts: readonly number[];
@@ -209,6 +225,7 @@ function factsOf(path: string, files: readonly ShardFile[]): Facts | null {
       const continues = files.every((file) => continuesAt(db, file));
       return {
         continues,
+        followed: files.map(({ shard }) => new Cursors(db).load(shard).sequence),
         historyFromMs: new HistoryStarts(db).latestMs(),
         privateTailStarts: continues ? files.map(({ shard }) => start.get(shard) ?? 0) : [],
       };

@@ -2,7 +2,7 @@
 import { JournalReader } from '../journal/reader.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
 import type { RowVisitor } from '../journal/rowView.ts';
-import { makeReplica, oldestState, type Replica, newestState as stateOfNewestSnapshot } from '../snapshot/replica.ts';
+import { makeReplica, newestState, oldestState, type Replica } from '../snapshot/replica.ts';
 import type { ShardFile } from './directory.ts';
 
 /** Rows of one read. Reads are short, because an open read keeps a running shard from copying its whole WAL. */
@@ -18,24 +18,30 @@ export function earliestState(file: ShardFile, firstSequence: number): Replica {
 
 /** The state at the end of a whole journal, after a replay of all that it has. */
 export function currentState(file: ShardFile): Replica {
-  return replayed(file, (firstSequence) => earliestState(file, firstSequence));
+  return replayed(file, null, (firstSequence) => earliestState(file, firstSequence));
 }
 
-/** The same, after a replay of what follows the newest snapshot only. */
-export function newestState(file: ShardFile): Replica {
+/** The state after a record, by a replay of what follows the newest snapshot before it only. */
+export function stateAfter(file: ShardFile, record: number): Replica {
   return replayed(
     file,
-    (firstSequence) => stateOfNewestSnapshot(file, firstSequence) ?? earliestState(file, firstSequence),
+    record,
+    (firstSequence) => newestState(file, firstSequence, record) ?? earliestState(file, firstSequence),
   );
 }
 
-function replayed(file: ShardFile, start: (firstSequence: number) => Replica): Replica {
+/** @param record null: the last one. */
+function replayed(file: ShardFile, record: number | null, start: (firstSequence: number) => Replica): Replica {
   const reader = new JournalReader(file.journalPath, file.key);
   try {
     const { firstSequence, lastSequence } = reader.facts();
     const replica = start(firstSequence);
     const { engine, head } = replica;
-    while (head.sequence < lastSequence) readBatch(reader, head, lastSequence, (row) => engine.replay(row));
+    const last = record ?? lastSequence;
+    while (head.sequence < last) readBatch(reader, head, last, (row) => engine.replay(row));
+    if (head.sequence > last) {
+      throw new JournalError(`journal ${file.journalPath}: no snapshot up to record ${last} can be used`);
+    }
     return replica;
   } finally {
     reader.close();

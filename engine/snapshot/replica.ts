@@ -35,9 +35,10 @@ export function oldestState(shard: SnapshotsOfShard, firstSequence: number): Rep
   return firstUsable(shard, listSnapshots(shard.directory, shard.shard).reverse(), firstSequence);
 }
 
-/** The same of the newest. */
-export function newestState(shard: SnapshotsOfShard, firstSequence: number): Replica | null {
-  return firstUsable(shard, listSnapshots(shard.directory, shard.shard), firstSequence);
+/** The same of the newest that is not newer than a record. */
+export function newestState(shard: SnapshotsOfShard, firstSequence: number, record: number): Replica | null {
+  const files = listSnapshots(shard.directory, shard.shard).filter(({ sequence }) => sequence <= record);
+  return firstUsable(shard, files, firstSequence);
 }
 
 function firstUsable(shard: SnapshotsOfShard, files: readonly SnapshotFile[], firstSequence: number): Replica | null {

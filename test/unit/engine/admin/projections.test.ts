@@ -213,6 +213,25 @@ describe('the comparison of read.db', () => {
     assert.match(run(verifyProjections, rig).text, /problem: shard 0: open order [0-9a-f]{64} is missing/);
   });
 
+  it('takes read.db where it stands: an exchange ends before all is followed (RULES.md 10.19)', () => {
+    const rig = rigOf({ shards: 2 });
+    rig.trade(40);
+    rig.project();
+    rig.trade(20);
+    const { isDone, text } = run(verifyProjections, rig);
+    assert.ok(isDone, text);
+    assert.match(text, /the next start follows the records up to/);
+    damage(rig, 'UPDATE trades SET lots = lots + 1 WHERE id = (SELECT max(id) FROM trades)');
+    assert.match(run(verifyProjections, rig).text, /problem: trades has \d+ rows/);
+    rig.project();
+    trim(rig);
+    rig.trade(20);
+    rig.snapshot();
+    assert.ok(run(verifyProjections, rig).isDone, 'also when a snapshot is newer than read.db');
+    damage(rig, 'UPDATE cursors SET chain_low = chain_low + 1 WHERE shard = 1');
+    assert.match(run(verifyProjections, rig).text, /problem: shard 1: the journal does not go on after record/);
+  });
+
   it(`finds flipped bits, unless no row has changed (seed ${SEED})`, () => {
     const rig = rigOf();
     rig.trade(40);
