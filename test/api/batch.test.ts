@@ -1,15 +1,15 @@
 /** Many orders in one request (RULES.md 7.3) on a real server: rows that succeed and fail side by side. */
 import assert from 'node:assert/strict';
-import { afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { BatchCancelResponse, BatchPlaceResponse } from '../../shared/client/types.ts';
-import { sharedServer } from '../support/server.ts';
+import { afterEachOfFile, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const server = await sharedServer();
 const PATH = '/v1/orders/batch';
 const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;
 
-afterEach(() => assertBalanced(server));
+afterEachOfFile(() => assertBalanced(server));
 
 describe('placing a batch', () => {
   test('every row is decided by itself, in the order of the request, and told as a single order would be', async () => {

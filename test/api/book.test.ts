@@ -1,14 +1,14 @@
 /** The public book of a real server: levels, mirror, depth, and the sequence that marks them. */
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { test } from 'node:test';
 import type { BookLevel } from '../../shared/client/types.ts';
-import { sharedServer } from '../support/server.ts';
+import { afterEachOfFile, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const server = await sharedServer();
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 
-afterEach(() => assertBalanced(server));
+afterEachOfFile(() => assertBalanced(server));
 
 const brief = (levels: readonly BookLevel[]): [string, string | undefined][] =>
   levels.map(({ price, token_quantity_atomic }) => [price, token_quantity_atomic]);

@@ -1,14 +1,14 @@
 /** Client order ids and places in the queue on a real server (RULES.md 7.7, 7.14). */
 import assert from 'node:assert/strict';
-import { afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
-import { sharedServer } from '../support/server.ts';
+import { afterEachOfFile, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await sharedServer();
 const TAKEN = 'client_order_id is used by an open order';
 
-afterEach(() => assertBalanced(server));
+afterEachOfFile(() => assertBalanced(server));
 
 const named = (trader: Trader, market: OrderMarket, client_order_id: string, price = '0.40') => {
   return { ...trader.body(market, { price, size: '2' }), client_order_id };

@@ -1,13 +1,13 @@
 /** Balances, full sets, and money that several shards want at once, on a real server. */
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
-import { sharedServer } from '../support/server.ts';
+import { test } from 'node:test';
+import { afterEachOfFile, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertMissing, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const server = await sharedServer();
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 
-afterEach(() => assertBalanced(server));
+afterEachOfFile(() => assertBalanced(server));
 
 test('an account without anything has zeros and no tokens', async () => {
   const alice = await makeTrader(server, { depositMicro: 0 });

@@ -1,10 +1,10 @@
 /** Order groups on a real server (RULES.md 7.9): unit/book/groups.test.ts has what they do to a book. */
 import assert from 'node:assert/strict';
-import { afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { OrderRecord } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
-import { sharedServer } from '../support/server.ts';
+import { afterEachOfFile, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await sharedServer();
@@ -12,7 +12,7 @@ const PATH = '/v1/user/order-groups';
 const SETTINGS = { window_seconds: 60, max_token_quantity_atomic: '10000000' };
 const TRIGGERED = 'the order group has reached its limit';
 
-afterEach(() => assertBalanced(server));
+afterEachOfFile(() => assertBalanced(server));
 
 const grouped = (trader: Trader, market: OrderMarket, size: string, price = '0.50') => {
   return { ...trader.body(market, { price, size }), order_group: 'quotes' };

@@ -1,9 +1,9 @@
 /** Orders over HTTP on a real server: what is answered, what moves, and what every refusal leaves untouched. */
 import assert from 'node:assert/strict';
-import { afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OrderRecord } from '../../shared/client/types.ts';
-import { sharedServer } from '../support/server.ts';
+import { afterEachOfFile, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertMissing, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const server = await sharedServer();
@@ -13,7 +13,7 @@ const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const nowSec = (): number => Math.floor(Date.now() / 1000);
 
-afterEach(() => assertBalanced(server));
+afterEachOfFile(() => assertBalanced(server));
 
 describe('placing', () => {
   test('a resting order is answered open, reserves its price and is read back to the letter', async () => {

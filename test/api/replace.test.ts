@@ -1,11 +1,11 @@
 /** On a real server: one order in the place of another, and cancels that come before it (RULES.md 7.10-7.12). */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { PlacementBody } from '../../shared/client/types.ts';
 import { timesOf } from '../support/seeds.ts';
-import { type Answer, sharedServer } from '../support/server.ts';
+import { type Answer, afterEachOfFile, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await sharedServer();
@@ -14,7 +14,7 @@ const RACES = timesOf({ suite: 100, soak: 1000 });
 const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;
 const OTHER_ORDER = 'new_order is for another market, outcome or side';
 
-afterEach(() => assertBalanced(server));
+afterEachOfFile(() => assertBalanced(server));
 
 const replace = (trader: Trader, cancel_hash: string, new_order: unknown): Promise<Answer> =>
   trader.send('POST', CANCEL_REPLACE, { cancel_hash, new_order });

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { after } from 'node:test';
+import { after, afterEach } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
@@ -175,12 +175,15 @@ export async function startServer(scope: Scope, env: Environment = {}): Promise<
 }
 
 let shared: TestServer | undefined;
+/** The number of files of this process that have asked for it. */
+let sharing = 0;
 
 /**
  * The server, with the usual settings, of all files of this process that ask for it: in the suite these are several
  * (together.ts). A file finds it running, with the data of others in it, and may restart or kill it.
  */
 export async function sharedServer(): Promise<TestServer> {
+  sharing++;
   if (shared?.isRunning) return shared;
   try {
     await shared?.start();
@@ -190,6 +193,12 @@ export async function sharedServer(): Promise<TestServer> {
   }
   shared ??= await startServer({ after });
   return shared;
+}
+
+/** Checks after every test of the file that has asked for the shared server last, and not after those of later ones. */
+export function afterEachOfFile(check: () => Promise<void>): void {
+  const file = sharing;
+  afterEach(() => (file === sharing ? check() : undefined));
 }
 
 /** Nothing of the caller's environment, so a PORT or DATA_DIR there changes no test. */
