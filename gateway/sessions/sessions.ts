@@ -27,7 +27,7 @@ const MINUTE_MS = 60_000;
 const RACE_MS = 30_000;
 export const IDLE_MS = 30 * DAY_MS;
 const LONGEST_MS = 90 * DAY_MS;
-/** Sessions looked at in each tick. */
+/** Sessions in each tick. */
 const SWEEP_STEPS = 100;
 const MAX_USER_AGENT_CHARACTERS = 200;
 
@@ -103,7 +103,7 @@ export class Sessions {
   /** @returns the number of sessions that have ended. */
   endAll(account: number, nowMs: number): number {
     const sessions = this.of(account, nowMs);
-    for (const { principal } of sessions) this.#store.end(principal.sessionId);
+    this.#store.end(...sessions.map(({ principal }) => principal.sessionId));
     return sessions.length;
   }
 
@@ -123,19 +123,36 @@ export class Sessions {
     return this.#store.durable();
   }
 
-  /** SESSIONS-3. Called from time to time: what has ended by time is forgotten, and its sockets close. */
+  /** Called from time to time: what has ended by time is forgotten, and the tokens of which no repeat is a race. */
   tick(nowMs: number): void {
     if (this.#readyMs === 0) this.#readyMs = nowMs;
-    this.#store.writeEnded();
+    this.#store.end(...this.#endedByTime(nowMs));
+    this.#store.forgetUsed(this.#beyondRaces(nowMs));
+  }
+
+  /** SESSIONS-3. The next SWEEP_STEPS sessions are looked at. */
+  #endedByTime(nowMs: number): string[] {
+    const ended: string[] = [];
     for (let step = 0; step < SWEEP_STEPS; step++) {
       this.#sweep ??= this.#store.all();
       const next = this.#sweep.next();
       if (next.done) {
         this.#sweep = null;
-        return;
+        break;
       }
-      if (nowMs >= this.#endMs(next.value)) this.#store.end(next.value.principal.sessionId);
+      if (nowMs >= this.#endMs(next.value)) ended.push(next.value.principal.sessionId);
     }
+    return ended;
+  }
+
+  /** SESSIONROWS-4: the first that was refreshed lately ends the search. */
+  #beyondRaces(nowMs: number): Session[] {
+    const beyond: Session[] = [];
+    for (const session of this.#store.refreshed()) {
+      if (beyond.length === SWEEP_STEPS || this.#isRace(session.used.at(-1)!, nowMs)) break;
+      beyond.push(session);
+    }
+    return beyond;
   }
 
   #rotate(session: Session, token: string, hash: Buffer, nowMs: number): string {
@@ -147,7 +164,10 @@ export class Sessions {
     return successor;
   }
 
-  /** An answer that was lost with the process can be asked for again for as long, from the start on. */
+  /**
+   * An answer that was lost with the process can be asked for again for as long, from the start on. Of the tokens that
+   * were used long before it stopped, none is left.
+   */
   #isRace({ usedMs }: UsedToken, nowMs: number): boolean {
     return nowMs - Math.max(usedMs, this.#readyMs) < RACE_MS;
   }

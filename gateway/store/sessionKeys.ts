@@ -22,7 +22,9 @@ export class SessionKeys {
 
   /** Throws when the master key is not the one the keys were sealed with. */
   constructor(database: ControlDatabase, masterKey: Uint8Array, nowMs: number) {
-    const rows = database.prepare<[], SessionKeyRow>('SELECT * FROM session_keys ORDER BY created_ms DESC, kid').all();
+    // The clock may have been set back between two rotations: the key that signs is the one with a private part.
+    const newestFirst = 'SELECT * FROM session_keys ORDER BY sealed_private IS NULL, created_ms DESC, kid';
+    const rows = database.prepare<[], SessionKeyRow>(newestFirst).all();
     const insert = database.prepare<SessionKeyRow>(
       'INSERT INTO session_keys VALUES ($kid, $public_jwk, $sealed_private, $created_ms)',
     );

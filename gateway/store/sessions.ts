@@ -7,6 +7,8 @@
  *   SESSIONROWS-1  A session has one refresh token that is not used yet; what is stored of it is its hash.
  *   SESSIONROWS-2  A session that has ended is gone: from this memory at once, from control.db once `durable` says so.
  *   SESSIONROWS-3  An account has at most MAX_SESSIONS. One more ends the one that was used longest ago.
+ *   SESSIONROWS-4  `refreshed` has the sessions with used tokens, the one that was refreshed longest ago first; those
+ *                  that were refreshed before the start come before the others, in any order.
  */
 import { randomUUID } from 'node:crypto';
 import { SELF_TRADE } from '../../shared/base/codes.ts';
@@ -70,6 +72,8 @@ export class SessionStore {
   readonly #changes: Changes;
   readonly #sessions = new Map<string, Session>();
   readonly #byAccount = new Map<number, Set<Session>>();
+  /** SESSIONROWS-4 */
+  readonly #refreshed = new Set<Session>();
   /** Sessions that have ended and are still in control.db. */
   readonly #owed = new Set<string>();
   readonly #statements;
@@ -86,6 +90,7 @@ export class SessionStore {
       const session = this.#sessions.get(row.session_id)!;
       const { generation, token_hash: hash, used_ms: usedMs, successor_sealed: successorSealed } = row;
       session.used = [...session.used, { generation, hash, usedMs, successorSealed }];
+      this.#refreshed.add(session);
     }
   }
 
@@ -95,6 +100,11 @@ export class SessionStore {
 
   all(): IterableIterator<Session> {
     return this.#sessions.values();
+  }
+
+  /** SESSIONROWS-4 */
+  refreshed(): IterableIterator<Session> {
+    return this.#refreshed.values();
   }
 
   find(id: string): Session | undefined {
@@ -139,6 +149,22 @@ export class SessionStore {
     session.rotatedMs = used.usedMs;
     session.tokenHash = tokenHash;
     session.used = [...kept, used];
+    this.#refreshed.delete(session);
+    this.#refreshed.add(session);
+  }
+
+  /** A repeat of a used token of these sessions ends them from now on, over a restart too. */
+  forgetUsed(sessions: readonly Session[]): void {
+    if (sessions.length === 0) return;
+    const write = this.#database.transaction(() => {
+      for (const { principal, generation } of sessions)
+        this.#statements.deleteUsed.run(principal.sessionId, generation);
+    });
+    this.#changes.write(write);
+    for (const session of sessions) {
+      session.used = [];
+      this.#refreshed.delete(session);
+    }
   }
 
   /** The person has proved again to be the one. */
@@ -148,26 +174,20 @@ export class SessionStore {
     session.principal = principalOf(sessionId, accountIndex, userId, nowMs);
   }
 
-  /** Ending it again changes nothing. */
-  end(id: string): void {
-    const session = this.#sessions.get(id);
-    if (session === undefined) return;
-    this.#sessions.delete(id);
-    const { accountIndex } = session.principal;
-    const others = this.#byAccount.get(accountIndex)!;
-    others.delete(session);
-    if (others.size === 0) this.#byAccount.delete(accountIndex);
-    this.ended.notify(session.principal);
-    this.#owed.add(id);
+  /** Ending one again changes nothing. They have ended also when this throws, as on a full disk. */
+  end(...ids: readonly string[]): void {
+    for (const id of ids) this.#forget(id);
     this.writeEnded();
   }
 
   /** Takes what has ended out of control.db. Called again from time to time, for the disk may have been full. */
   writeEnded(): void {
-    for (const id of this.#owed) {
-      this.#changes.write(() => this.#statements.delete.run(id));
-      this.#owed.delete(id);
-    }
+    if (this.#owed.size === 0) return;
+    const write = this.#database.transaction(() => {
+      for (const id of this.#owed) this.#statements.delete.run(id);
+    });
+    this.#changes.write(write);
+    this.#owed.clear();
   }
 
   durable(): Promise<void> {
@@ -180,6 +200,19 @@ export class SessionStore {
     if (sessions.length < MAX_SESSIONS) return;
     const oldest = sessions.reduce((a, b) => (b.rotatedMs < a.rotatedMs ? b : a));
     this.end(oldest.principal.sessionId);
+  }
+
+  #forget(id: string): void {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
+    this.#sessions.delete(id);
+    this.#refreshed.delete(session);
+    const { accountIndex } = session.principal;
+    const others = this.#byAccount.get(accountIndex)!;
+    others.delete(session);
+    if (others.size === 0) this.#byAccount.delete(accountIndex);
+    this.#owed.add(id);
+    this.ended.notify(session.principal);
   }
 
   #add(session: Session): void {

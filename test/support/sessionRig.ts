@@ -13,7 +13,7 @@ import { ManualClock } from './manualClock.ts';
 
 export const SESSION_START_MS = 1_790_000_000_000;
 export const ISSUER = 'https://exchange.test';
-const MASTER_KEY = Buffer.alloc(32, 3);
+export const SESSION_MASTER_KEY = Buffer.alloc(32, 3);
 const NEW_USER = { displayName: null, email: null, role: 'user', referralCode: null, wallet: null };
 
 export class SessionRig {
@@ -50,7 +50,7 @@ export class SessionRig {
       timeoutMinutes: () => this.timeoutMinutes,
     });
     this.sessions.reused.subscribe((account) => this.reused.push(account));
-    this.keys = new SessionKeys(this.database, MASTER_KEY, this.nowMs);
+    this.keys = new SessionKeys(this.database, SESSION_MASTER_KEY, this.nowMs);
     this.accessTokens = new AccessTokens({
       keys: this.keys,
       issuer: ISSUER,

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { type JWTPayload, SignJWT } from 'jose';
 import { ERRORS, type ErrorRow } from '../../../../shared/base/errors.ts';
 import { makeSessionKey } from '../../../../shared/crypto/sessionKeys.ts';
-import { ISSUER, SESSION_START_MS, SessionRig } from '../../../support/sessionRig.ts';
+import { ISSUER, SESSION_MASTER_KEY, SESSION_START_MS, SessionRig } from '../../../support/sessionRig.ts';
 
 const NOW_SEC = SESSION_START_MS / 1000;
 const AUDIENCE = 'open-prediction-exchange';
@@ -161,4 +161,15 @@ test('15.2: a token that comes many times at once is verified once', async () =>
   const [one, two] = [1, 2].map(() => rig.accessTokens.verify(token, admitted, rig.nowMs));
   assert.equal(one, two);
   assert.equal(await one, true);
+});
+
+test('15.2: the key with a private part signs, also when the clock was set back before the last rotation', () => {
+  const rig = new SessionRig();
+  const before = rig.keys.kid;
+  const next = makeSessionKey(SESSION_MASTER_KEY, rig.nowMs - 86_400_000);
+  rig.database.prepare('UPDATE session_keys SET sealed_private = NULL').run();
+  const insert = 'INSERT INTO session_keys VALUES ($kid, $public_jwk, $sealed_private, $created_ms)';
+  rig.database.prepare(insert).run(next);
+  rig.restart();
+  assert.deepEqual([rig.keys.kid, rig.keys.kid === before], [next.kid, false]);
 });

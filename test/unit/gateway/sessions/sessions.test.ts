@@ -1,6 +1,7 @@
 /** The life of a session (RULES.md 15.4 to 15.6). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SYNCED_AT_ONCE } from '../../../../gateway/store/laterSync.ts';
 import { MAX_SESSIONS } from '../../../../gateway/store/sessions.ts';
 import { Random } from '../../../support/random.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
@@ -46,6 +47,39 @@ test('15.4: an answer that was lost with the process can be asked for again for 
   assert.equal(next(rig, first), second);
   rig.clock.advance(1);
   assert.deepEqual(rig.refresh(first), ENDED);
+});
+
+test('15.4: a start of the exchange makes no token good again that was used long before the stop', () => {
+  const rig = new SessionRig();
+  const { refreshToken: first, session } = rig.open();
+  const second = next(rig, first);
+  for (let i = 0; i < 3; i++) {
+    rig.clock.advance(RACE_MS);
+    rig.sessions.tick(rig.nowMs);
+  }
+  rig.restart();
+  rig.sessions.tick(rig.nowMs);
+  assert.deepEqual(rig.refresh(first), ENDED, 'a thief had it');
+  assert.deepEqual(rig.refresh(second), ENDED);
+  assert.deepEqual(rig.reused, [session.principal.accountIndex]);
+});
+
+test('15.4: a token that was used is forgotten when a repeat of it would end the session in any case', () => {
+  const rig = new SessionRig();
+  const held = (): unknown => rig.database.prepare('SELECT count(*) FROM used_refresh_tokens').pluck().get();
+  const [own, foreign] = [rig.open(), rig.open(rig.users[1])];
+  rig.sessions.tick(rig.nowMs);
+  const second = next(rig, own.refreshToken);
+  rig.clock.advance(RACE_MS / 2);
+  next(rig, foreign.refreshToken);
+  next(rig, second);
+  rig.clock.advance(RACE_MS - 1);
+  rig.sessions.tick(rig.nowMs);
+  assert.equal(held(), 3, 'with the one before it, which leads to it');
+  rig.clock.advance(1);
+  rig.sessions.tick(rig.nowMs);
+  assert.equal(held(), 0);
+  assert.deepEqual(rig.refresh(own.refreshToken), ENDED);
 });
 
 test('15.4: a token that was never issued ends no session, whatever it looks like', () => {
@@ -105,6 +139,25 @@ test('15.6: ending one session, or all of an account, ends no other', () => {
   rig.restart();
   assert.deepEqual(rig.refresh(ownToo.refreshToken), ENDED);
   assert.ok('token' in rig.refresh(foreign.refreshToken));
+});
+
+test('15.6: on a full disk all sessions of an account end at once, and are taken out of control.db later', () => {
+  let isFull = false;
+  const write = (change: () => void): void => {
+    if (isFull) throw new Error('database or disk is full');
+    change();
+  };
+  const rig = new SessionRig({ ...SYNCED_AT_ONCE, write });
+  const own = [rig.open(), rig.open(), rig.open()];
+  const account = rig.users[0].index;
+  isFull = true;
+  assert.throws(() => rig.sessions.endAll(account, rig.nowMs), /disk is full/);
+  assert.deepEqual(rig.sessions.of(account, rig.nowMs), []);
+  for (const { refreshToken } of own) assert.deepEqual(rig.refresh(refreshToken), ENDED);
+  isFull = false;
+  rig.sessions.tick(rig.nowMs);
+  rig.restart();
+  assert.equal(rig.store.count, 0);
 });
 
 test('15.6: one session more than an account may have ends the one that was used longest ago', () => {
