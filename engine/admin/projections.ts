@@ -7,7 +7,7 @@
  *   REBUILD-2  History that only read.db has is given up with the operator's consent alone, and the file that has it
  *              stays.
  */
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -17,6 +17,7 @@ import { Progress } from '../../shared/wire/progress.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { CATALOG_TABLES } from '../projector/catalog.ts';
 import { contentsOf, differences } from '../projector/contents.ts';
+import { copyDatabase, syncFile } from '../projector/databaseCopy.ts';
 import { describe, readOpeningState } from '../projector/openingState.ts';
 import { BATCH_ROWS, Projector } from '../projector/projector.ts';
 import { Cursors, HistoryStarts } from '../projector/readDb.ts';
@@ -111,24 +112,17 @@ export function backUp(directory: string, to: string, print: Print): boolean {
   const path = join(directory, READ_DB);
   if (!existsSync(path)) throw new AdminError(`${path} does not exist`);
   if (existsSync(to)) throw new AdminError(`${to} exists`);
-  const part = `${to}.part`;
-  removeDatabase(part);
-  try {
-    withDatabase(path, (db) => db.prepare('VACUUM INTO ?').run(part));
+  const check = (part: string): void => {
     const damage = withDatabase(part, damageOf);
     if (damage !== null) throw new AdminError(`${path} is damaged: ${damage}`);
-    const heads = withDatabase(part, (db) =>
-      db.prepare<[], { shard: number; sequence: number }>('SELECT shard, sequence FROM cursors ORDER BY shard').all(),
-    );
-    syncFile(part);
-    renameSync(part, to);
-    syncDirectory(dirname(to));
-    for (const { shard, sequence } of heads) print(`shard ${shard}: up to record ${sequence}`);
-    print(`${to} is a copy of ${path}`);
-    return true;
-  } finally {
-    removeDatabase(part);
-  }
+  };
+  withDatabase(path, (db) => copyDatabase(db, to, check));
+  const heads = withDatabase(to, (db) =>
+    db.prepare<[], { shard: number; sequence: number }>('SELECT shard, sequence FROM cursors ORDER BY shard').all(),
+  );
+  for (const { shard, sequence } of heads) print(`shard ${shard}: up to record ${sequence}`);
+  print(`${to} is a copy of ${path}`);
+  return true;
 }
 
 /**
@@ -308,15 +302,6 @@ function withDatabase<T>(path: string, work: (db: Database.Database) => T): T {
     return work(db);
   } finally {
     db.close();
-  }
-}
-
-function syncFile(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -2,7 +2,7 @@
  * The file of read.db (shared/tables/readDb.ts). The projector opens it, and empties and fills it again when another
  * version of this program wrote it or the journals are not those it follows.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -13,6 +13,7 @@ import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
 import { READ_DB_SCHEMA, READ_DB_VERSION } from '../../shared/tables/readDb.ts';
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
 import { JournalHead } from '../journal/row.ts';
+import { copyDatabase, syncFile } from './databaseCopy.ts';
 import { upgradeReadDb } from './upgrade.ts';
 
 /**
@@ -49,7 +50,7 @@ export function setAside(path: string): void {
 
 /** Copies a file that is about to be emptied although the journals do not have all its history any more. */
 export function keepReplaced(db: Database.Database): void {
-  db.prepare('VACUUM INTO ?').run(unused(`${db.name}.replaced`));
+  copyDatabase(db, unused(`${db.name}.replaced`));
 }
 
 function unused(path: string): string {
@@ -81,7 +82,7 @@ function openFile(path: string, areTrimmed: boolean): Database.Database {
 
 /** Once journals are trimmed, the file of another version is the only copy of older history. */
 function keepCopy(db: Database.Database, path: string): void {
-  if (!existsSync(path)) db.prepare('VACUUM INTO ?').run(path);
+  if (!existsSync(path)) copyDatabase(db, path);
 }
 
 /** Empties the database in place and in one transaction: queries have it open and must never see a part of it. */
@@ -106,12 +107,7 @@ function dropAll(db: Database.Database, condition: string): void {
 
 /** Everything that was committed is on the disk afterwards: what is not in the file yet is in its write-ahead log. */
 export function makeDurable(db: Database.Database): void {
-  const fd = openSync(`${db.name}-wal`, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  syncFile(`${db.name}-wal`);
   syncDirectory(dirname(db.name));
 }
 

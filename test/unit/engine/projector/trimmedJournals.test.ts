@@ -1,6 +1,6 @@
 /** read.db when the journals do not have their first records any more: what it begins with, and what is kept for it. */
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { differences } from '../../../../engine/projector/contents.ts';
@@ -213,6 +213,17 @@ describe('a read.db of an older version, when journals were trimmed', () => {
     const old = (db: Database.Database): unknown => db.prepare('SELECT count(*) AS trades FROM trades').get();
     const { trades } = rig.read(old, `${rig.readDbPath}.version-${VERSION}`) as { trades: number };
     assert.ok(trades > all(rig, 'SELECT 1 FROM trades').length);
+  });
+
+  it('has its name beside the new one only when it is whole and durable (DBCOPY-1)', (t) => {
+    const rig = older();
+    const copy = `${rig.readDbPath}.version-${VERSION}`;
+    // Of a process that was killed meanwhile.
+    writeFileSync(`${copy}.part`, 'half a file');
+    const calls = watchFiles(t);
+    rig.project();
+    assert.deepEqual(calls.slice(0, 3), [`sync ${copy}.part`, `rename ${copy}.part ${copy}`, `sync ${rig.directory}`]);
+    assert.ok(!existsSync(`${copy}.part`));
   });
 });
 

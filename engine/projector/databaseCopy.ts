@@ -1,0 +1,37 @@
+/**
+ * Copies of read.db, which may be the only ones of older history.
+ *
+ * Invariant:
+ *   DBCOPY-1  A copy that has its name is whole and on the disk, whatever ended the process or filled the disk.
+ */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type Database from 'better-sqlite3';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+
+/**
+ * Copies a database as it is at one moment, also while another connection writes to it. A file `to` is replaced.
+ * @param check called with the name that the copy has first; throws if it shall not be kept.
+ */
+export function copyDatabase(db: Database.Database, to: string, check?: (part: string) => void): void {
+  const part = `${to}.part`;
+  rmSync(part, { force: true });
+  try {
+    db.prepare('VACUUM INTO ?').run(part);
+    check?.(part);
+    syncFile(part);
+    renameSync(part, to);
+    syncDirectory(dirname(to));
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
+
+export function syncFile(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
