@@ -93,21 +93,21 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await page.getByRole('button', { name: 'Try with play money' }).click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
   await page.getByText('Available: $1,000.00').waitFor();
-  await page.getByLabel('Price in cents').fill('39.5');
+  await page.getByLabel('Price in cents').fill('41.5');
   await page.getByText('The price is a step of 1¢ from 1¢ to 99¢.').waitFor();
-  await page.getByLabel('Price in cents').fill('39');
+  await page.getByLabel('Price in cents').fill('41');
   await page.getByRole('textbox', { name: 'Tokens' }).fill('20');
-  // 20 tokens at 39 cents; half a per cent of the tokens is the fee.
-  for (const cost of ['$7.80', '0.10 tokens', '19.90 tokens', '$19.90']) await page.getByText(cost).first().waitFor();
+  // 20 tokens at 41 cents; half a per cent of the tokens is the fee.
+  for (const cost of ['$8.20', '0.10 tokens', '19.90 tokens', '$19.90']) await page.getByText(cost).first().waitFor();
   await page.getByRole('button', { name: 'Buy Yes' }).last().click();
   await page.getByText('Placed.').waitFor();
   await eventually('the order in the book', async () =>
-    (await ladderOf(page)).some((row) => /Bid\s+39¢\s+20\.00/.test(row)),
+    (await ladderOf(page)).some((row) => /Bid\s+41¢\s+20\.00/.test(row)),
   );
   await taker.reconnected().client.split(market.id, 20_000_000);
-  await taker.reconnected().place(orderMarket, { side: 'SELL', price: '0.39', size: '15' });
-  await page.getByRole('cell', { name: '$1.95' }).waitFor();
-  await page.getByRole('button', { name: 'Cancel the order at 39¢' }).click();
+  await taker.reconnected().place(orderMarket, { side: 'SELL', price: '0.41', size: '15' });
+  await page.getByRole('cell', { name: '$2.05' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel the order at 41¢' }).click();
   await page.getByText('You have no open orders.').waitFor();
   await page.getByRole('link', { name: 'Portfolio' }).click();
   await page.getByRole('cell', { name: '14.92 Yes' }).waitFor();
