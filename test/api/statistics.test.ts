@@ -251,6 +251,8 @@ test('RULES.md 13.5: the pulse has 24 hours, oldest first, and what was traded a
   await trade(decided, maker, taker, '0.50', '4');
   await server.admin.resolveMarket(decided.id, { outcome_index: 0 });
   await maker.client.claim(decided.id);
+  // An account's own read waits until the read model has the claim; the pulse does not, and is kept once it is made.
+  await maker.client.userTrades();
   await eventually('the volume of the last trade', async () => {
     const { body } = await get(`/v1/markets/${decided.id}`);
     return body.volume_24h === 2;
