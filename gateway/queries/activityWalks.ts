@@ -108,7 +108,7 @@ export class ActivityWalks {
       const behind = few.map((rows) => (after === null ? rows : rows.filter((row) => isBefore(after, row))));
       return { counted: few.reduce((sum, rows) => sum + rows.length, 0), entries: merged(behind) };
     }
-    const counted = this.#long.counted(account, !isInMarket && type === null, () => {
+    const counted = this.#long.counted([account, market, type].join('/'), () => {
       return count.get(type)!.get(parametersOf(scope, boundOf(RANK.ENDED, null), UNLIMITED))!;
     });
     const readers = walks.map((walk) => entriesOf(walk, parametersOf(scope, boundOf(walk.rank, after), UNLIMITED)));

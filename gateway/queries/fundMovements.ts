@@ -7,6 +7,7 @@ import { entryHash } from '../../shared/crypto/entryHash.ts';
 import { FUND_MOVEMENTS } from '../../shared/tables/fundMovements.ts';
 import { MARKETS } from '../../shared/tables/markets.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { LongLists } from './longLists.ts';
 import { MAX_COUNTED, MAX_OFFSET, type Page, pageOf } from './page.ts';
 
 export type StoredMovement = {
@@ -42,9 +43,10 @@ export class FundMovementQueries {
            LIMIT ${MAX_COUNTED + 1})`,
       )
       .pluck();
+    const long = new LongLists();
     // One transaction, so that total and rows are of the same moment.
     this.#readPage = db.transaction((account: number, limit: number, offset: number) => {
-      const counted = this.#count.get(account)!;
+      const counted = long.counted(String(account), () => this.#count.get(account)!);
       const isTooFar = counted > MAX_COUNTED && offset > MAX_OFFSET;
       const rows = isTooFar ? [] : this.#list.all(account, limit, offset).map(storedMovement);
       return pageOf(rows, counted, offset);

@@ -1,25 +1,26 @@
 /**
- * Lists that are longer than what is counted. A list without filters only grows, so that it is long has to be found out
- * once. One object for each kind of list; runs in a thread of the query pool.
+ * Lists that are longer than what is counted. That a list is long has to be found out once, if it only grows: trades
+ * and movements of funds stay, and so do orders that are closed. One object for each kind of list; runs in a thread of
+ * the query pool.
  */
 import { MAX_COUNTED } from './page.ts';
 
-/** A few bytes each; afterwards they are found out again. */
-const MOST_ACCOUNTS = 100_000;
+/** About a hundred bytes each; afterwards they are found out again. */
+const MOST_LISTS = 20_000;
 
 export class LongLists {
-  readonly #accounts = new Set<number>();
+  readonly #lists = new Set<string>();
 
   /**
    * At most MAX_COUNTED + 1.
-   * @param isWhole the list has no filters
+   * @param list an account and the filters of a list that only grows; null for one that may get shorter
    */
-  counted(account: number, isWhole: boolean, count: () => number): number {
-    if (isWhole && this.#accounts.has(account)) return MAX_COUNTED + 1;
+  counted(list: string | null, count: () => number): number {
+    if (list !== null && this.#lists.has(list)) return MAX_COUNTED + 1;
     const counted = count();
-    if (isWhole && counted > MAX_COUNTED) {
-      if (this.#accounts.size >= MOST_ACCOUNTS) this.#accounts.clear();
-      this.#accounts.add(account);
+    if (list !== null && counted > MAX_COUNTED) {
+      if (this.#lists.size >= MOST_LISTS) this.#lists.clear();
+      this.#lists.add(list);
     }
     return counted;
   }

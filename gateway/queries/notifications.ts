@@ -95,7 +95,7 @@ const ENDED = [
 const BEFORE = '(updated_ms, orders.id) < (@beforeMs, @beforeId) AND updated_ms >= @fromMs';
 /** An account holds tokens of few markets beside the number there are, so its positions are walked. */
 const HELD = `
-  SELECT ${DECISION.sql}, ${MARKET_ID.sql} FROM positions
+  FROM positions
   CROSS JOIN market_stats USING (market) CROSS JOIN markets USING (market)
   WHERE account = @account AND decided_sequence > 0 AND (quantity_atomic <> 0 OR is_paid = 1)
     AND (resolved_ms, uuid) < (@beforeMs, @beforeId) AND resolved_ms >= @fromMs`;
@@ -108,6 +108,7 @@ export class NotificationQueries {
   readonly #orders: readonly Database.Statement<[Bounds], OrderRow>[];
   readonly #markets: Database.Statement<[Bounds], MarketRow>;
   readonly #movements: Database.Statement<[Bounds], MovementRow>;
+  readonly #counts: readonly Database.Statement<[Bounds], number>[];
   readonly #order: Database.Statement<[{ account: number; id: Uint8Array }], OrderRow>;
   readonly #market: Database.Statement<[{ account: number; id: Uint8Array }], MarketRow>;
   readonly #movement: Database.Statement<[{ account: number; id: Uint8Array }], MovementRow>;
@@ -120,12 +121,19 @@ export class NotificationQueries {
       db.prepare(`${orders} WHERE ${walk} AND ${BEFORE} ORDER BY updated_ms DESC, orders.id DESC LIMIT @limit`),
     );
     this.#markets = db.prepare(`
-      ${HELD} GROUP BY positions.market ORDER BY resolved_ms DESC, uuid DESC LIMIT @limit`);
+      SELECT ${DECISION.sql}, ${MARKET_ID.sql} ${HELD}
+      GROUP BY positions.market ORDER BY resolved_ms DESC, uuid DESC LIMIT @limit`);
     // The ids of an account's movements are in the order of time.
     const movements = `SELECT ${MOVEMENT.sql} FROM fund_movements WHERE ${PAID_IN_OR_OUT} AND account = @account`;
-    this.#movements = db.prepare(`
-      ${movements} AND (moved_ms, id) < (@beforeMs, @beforeId) AND moved_ms >= @fromMs
-      ORDER BY moved_ms DESC, id DESC LIMIT @limit`);
+    const moved = '(moved_ms, id) < (@beforeMs, @beforeId) AND moved_ms >= @fromMs';
+    this.#movements = db.prepare(`${movements} AND ${moved} ORDER BY moved_ms DESC, id DESC LIMIT @limit`);
+    const counts = [
+      ...ENDED.map((walk) => `SELECT count(*) FROM (SELECT 1 FROM orders WHERE ${walk} AND ${BEFORE} LIMIT @limit)`),
+      `SELECT count(DISTINCT positions.market) ${HELD}`,
+      `SELECT count(*) FROM (
+        SELECT 1 FROM fund_movements WHERE ${PAID_IN_OR_OUT} AND account = @account AND ${moved} LIMIT @limit)`,
+    ];
+    this.#counts = counts.map((sql) => db.prepare<[Bounds], number>(sql).pluck());
     this.#order = db.prepare(`${orders} WHERE orders.id = @id AND account = @account`);
     this.#market = db.prepare(`
       SELECT ${DECISION.sql}, ${MARKET_ID.sql} FROM markets
@@ -164,10 +172,15 @@ export class NotificationQueries {
   #countUnread(account: number, read: ReadThrough | null, most: number): number {
     const bounds = { account, beforeMs: START.createdMs, beforeId: START.id, fromMs: read?.fromMs ?? 0 };
     let unread = 0;
+    if (read === null) {
+      // Indexes say how many there are.
+      for (const count of this.#counts) if (unread < most) unread += count.get({ ...bounds, limit: most - unread })!;
+      return Math.min(unread, most);
+    }
     // Each walk has what is unread first: only records that were under way at the time are among those that were read.
     for (const { shard, shardSequence } of this.#walks({ ...bounds, limit: most + MOST_PASSED })) {
       if (unread === most) break;
-      if (read === null || shardSequence > (read.through[shard] ?? 0)) unread++;
+      if (shardSequence > (read.through[shard] ?? 0)) unread++;
     }
     return unread;
   }

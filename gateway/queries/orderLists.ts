@@ -68,7 +68,7 @@ export class OrderLists {
     this.#db = db;
     this.#readPage = db.transaction((parameters: ListParameters, sort: Sort) => {
       const walks = walksOf(parameters.statuses, sort);
-      const counted = this.#long.counted(parameters.account, isWhole(parameters), () => {
+      const counted = this.#long.counted(growingList(parameters, sort), () => {
         const count = this.#prepared<{ counted: number }>(orderCountSql(walks));
         return count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!.counted;
       });
@@ -113,9 +113,11 @@ export class OrderLists {
   }
 }
 
-function isWhole({ statuses, sides, outcomes, sinceMs }: ListParameters): boolean {
-  const isOfAll = (mask: number, codes: number): boolean => (mask & codes) === codes;
-  return sinceMs === SINCE_EVER && isOfAll(statuses, ALL_STATUSES) && isOfAll(sides & outcomes, TWO);
+/** The name of a list that only grows; null where orders leave it when they end. */
+function growingList({ account, statuses, sides, outcomes, sinceMs }: ListParameters, sort: Sort): string | null {
+  const wanted = statuses & ALL_STATUSES;
+  if (wanted !== ALL_STATUSES && (wanted & OPEN_STATUSES) !== 0) return null;
+  return [account, wanted, sides & TWO, outcomes & TWO, sort, sinceMs].join('/');
 }
 
 /** The walks that together find the orders with these statuses, each order once. */

@@ -11,16 +11,7 @@ import { tickToPrice8 } from '../../shared/base/units.ts';
 import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
 import { LongLists } from './longLists.ts';
 import { ALL_MARKETS, MARKET, type MarketFilter, marketFilter } from './markets.ts';
-import {
-  firstIdAfter,
-  type HistoryPage,
-  historyPage,
-  MAX_COUNTED,
-  type Position,
-  SINCE_EVER,
-  START,
-  timeOfId,
-} from './page.ts';
+import { firstIdAfter, type HistoryPage, historyPage, MAX_COUNTED, type Position, START, timeOfId } from './page.ts';
 import { type NoParty, type Party, partyOf, type Role, roleOf, TRADE, type TradeRow, tokensOf } from './parties.ts';
 import { ShorterWalk } from './shorterWalk.ts';
 
@@ -92,7 +83,7 @@ const WALKS = {
     WHERE market = @market AND (taker_account = @account OR maker_account = @account) AND ${SPAN}`,
 } as const;
 
-type Reader = (parameters: ListParameters, isWhole: boolean) => Pages;
+type Reader = (parameters: ListParameters) => Pages;
 type Pages = { readonly rows: TradeRow[]; readonly counted: number };
 
 export class TradeQueries {
@@ -123,8 +114,7 @@ export class TradeQueries {
     const span = { firstId, beforeId: (after ?? START).id, limit: limit + 1, offset };
     const isOfMarket = market !== ALL_MARKETS && this.#shorter.isOfMarket(account, market);
     const read = this.#along[isOfMarket ? 'market' : 'account'];
-    const isWhole = market === ALL_MARKETS && sinceMs === SINCE_EVER && (takerSides & BOTH_SIDES) === BOTH_SIDES;
-    const { rows, counted } = read({ account, market, takerSides, ...span }, isWhole);
+    const { rows, counted } = read({ account, market, takerSides: takerSides & BOTH_SIDES, ...span });
     return historyPage(rows, { counted, limit, offset }, (row) => show(row, account), positionOf);
   }
 }
@@ -140,10 +130,10 @@ function reader(db: Database.Database, walks: string): Reader {
     .prepare<[ListParameters], number>(`SELECT count(*) FROM (${walks} LIMIT ${MAX_COUNTED + 1})`)
     .pluck();
   const long = new LongLists();
-  return db.transaction((parameters: ListParameters, isWhole: boolean) => {
-    const counted = long.counted(parameters.account, isWhole, () => {
-      return count.get({ ...parameters, beforeId: START.id })!;
-    });
+  return db.transaction((parameters: ListParameters) => {
+    const { account, market, takerSides, firstId } = parameters;
+    const name = [account, market, takerSides, timeOfId(firstId)].join('/');
+    const counted = long.counted(name, () => count.get({ ...parameters, beforeId: START.id })!);
     return { rows: parameters.offset < counted ? list.all(parameters) : [], counted };
   });
 }

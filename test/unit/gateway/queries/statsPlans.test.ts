@@ -53,7 +53,7 @@ for (const [name, make, count] of [
   ['the balances of statements', (db: Database.Database) => new StatementStartQueries(db), 6],
   ['the positions of an account', (db: Database.Database) => new PositionQueries(db), 3],
   ['achievements', (db: Database.Database) => new AchievementQueries(db), 4],
-  ['notifications', (db: Database.Database) => new NotificationQueries(db), 9],
+  ['notifications', (db: Database.Database) => new NotificationQueries(db), 14],
   ['the profit and loss of an account', (db: Database.Database) => new PortfolioQueries(db), 7],
   ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 9],
 ] as const) {
@@ -70,6 +70,16 @@ for (const [name, make, count] of [
     }
   });
 }
+
+test('notifications: where nothing was read, filled and expired orders are counted without their rows', () => {
+  const { statements, explain } = preparedBy((db) => new NotificationQueries(db));
+  const counts = statements.filter((sql) => sql.startsWith('SELECT count(*)') && sql.includes('orders.status = '));
+  assert.equal(counts.length, 2);
+  for (const sql of counts) {
+    const steps = explain(sql).filter(({ detail }) => detail.includes('orders'));
+    for (const { detail } of steps) assert.match(detail, /USING COVERING INDEX/, sql);
+  }
+});
 
 /** Values do not matter to these plans: every parameter is bound to NULL. */
 function nulls(sql: string): unknown[] {
