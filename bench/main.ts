@@ -24,6 +24,7 @@ const BENCHES = [
   'journal',
   'projector',
   'history',
+  'account',
   'catalogue',
   'signatures',
   'hotMarket',
