@@ -1,5 +1,5 @@
 /**
- * What the projector keeps beside orders and trades, computed from the rows of a read.db at once: positions, sums of
+ * This computes from the orders and trades of a read.db what the projector keeps beside them: positions, sums of
  * accounts, and both by hour for the accounts that are measured.
  */
 import type Database from 'better-sqlite3';
