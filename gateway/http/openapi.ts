@@ -27,6 +27,7 @@ const HANDLER_ERRORS: readonly ErrorKey[] = [
   'OTHER_SITE',
   'WALLET_REMOVED',
   'PROVIDER_UNAVAILABLE',
+  'INVALID_CODE',
 ];
 const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => {
   return isIdentity(ERRORS[key].number) && !OPERATOR_ERRORS.includes(key) && !HANDLER_ERRORS.includes(key);

@@ -11,6 +11,8 @@ import { type Piece, takePiece } from './longAnswers.ts';
 import type { Refusal } from './refusal.ts';
 
 type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
+  /** Where a browser goes on. */
+  readonly location?: string;
   /** Default: JSON. */
   readonly contentType?: string;
   /** The value of Content-Type and the lines after it, instead of the common ones. */
@@ -159,6 +161,11 @@ export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }
 
+/** @param location an absolute URL of characters that a header may have. */
+export function redirect(call: Call, location: string): void {
+  answer(call, 302, '{}', { location });
+}
+
 function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, contentType?: string): void {
   if (call.answered) return;
   call.answered = true;
@@ -287,6 +294,7 @@ function write(call: Call, status: number, body: Body, options: AnswerOptions): 
     if (call.setCookie !== '') response.writeHeader('Set-Cookie', call.setCookie);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
     if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
+    if (options.location !== undefined) response.writeHeader('Location', options.location);
     if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
     if (call.method === 'HEAD') endHead(call, options.isInPieces === true ? null : body);
     else response.end(body, call.closesConnection);
@@ -339,6 +347,7 @@ const PLAIN_BODIES = new Map<ErrorRow, string>();
 const STATUS_LINES: ReadonlyMap<number, string> = new Map([
   [201, '201 Created'],
   [202, '202 Accepted'],
+  [302, '302 Found'],
   [400, '400 Bad Request'],
   [401, '401 Unauthorized'],
   [403, '403 Forbidden'],

@@ -9,7 +9,7 @@ import { MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
 import { exposureProblem, isLoopback } from './exposure.ts';
 import { tryParseNetworks } from './networks.ts';
-import { type PrivyConfig, readPrivy } from './providers.ts';
+import { type OidcConfig, type PrivyConfig, readOidc, readPrivy } from './providers.ts';
 
 /** sysexits.h EX_CONFIG: a supervisor need not start the process again. */
 export const EXIT_CONFIG = 78;
@@ -92,6 +92,8 @@ export type Config = Readonly<{
   publicUrl: string | null;
   /** Null: no one signs in with Privy. */
   privy: PrivyConfig | null;
+  /** Providers of OpenID Connect. */
+  oidc: readonly OidcConfig[];
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
@@ -167,6 +169,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     corsOrigins: Object.freeze(read.origins('CORS_ORIGINS')),
     publicUrl: read.origin('PUBLIC_URL'),
     privy: accepted(readPrivy(read)),
+    oidc: Object.freeze(accepted(readOidc(read))),
     tls: readTls(read),
     adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
@@ -189,6 +192,10 @@ class EnvironmentReader {
 
   constructor(env: Environment) {
     this.#env = env;
+  }
+
+  get names(): readonly string[] {
+    return Object.keys(this.#env);
   }
 
   has(name: string): boolean {

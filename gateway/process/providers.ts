@@ -10,7 +10,19 @@ export type PrivyConfig = Readonly<{
   keys: KeyObject | URL;
 }>;
 
+export type OidcConfig = Readonly<{
+  /** As paths and bodies name it, in lower case. */
+  name: string;
+  issuer: URL;
+  clientId: string;
+  clientSecret: string;
+}>;
+
+const OIDC_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
+const OIDC_VARIABLE = /^OIDC_([A-Z0-9]{1,30})_(?:ISSUER|CLIENT_ID|CLIENT_SECRET)$/;
+
 type Reader = {
+  readonly names: readonly string[];
   has(name: string): boolean;
   text(name: string, fallback: string): string;
   url(name: string, protocols?: readonly string[]): string | null;
@@ -34,9 +46,25 @@ export function readPrivy(read: Reader): PrivyConfig | string | null {
   return isSafe(url) ? { appId, keys: url } : 'PRIVY_JWKS_URL: expected https, or http on loopback';
 }
 
+/** The providers of OpenID Connect, by name. @returns the reason why the settings are refused, as a text. */
+export function readOidc(read: Reader): readonly OidcConfig[] | string {
+  const names = read.names.map((variable) => OIDC_VARIABLE.exec(variable)?.[1]).filter((name) => name !== undefined);
+  const configs: OidcConfig[] = [];
+  for (const name of [...new Set(names)].sort()) {
+    const [issuer, clientId, clientSecret] = OIDC_PARTS.map((part) => read.text(`OIDC_${name}_${part}`, ''));
+    if (!issuer && !clientId && !clientSecret) continue;
+    if (!issuer || !clientId || !clientSecret) return `OIDC_${name}: needs _ISSUER, _CLIENT_ID and _CLIENT_SECRET`;
+    if (!URL.canParse(issuer) || !isSafe(new URL(issuer))) {
+      return `OIDC_${name}_ISSUER: expected https, or http on loopback`;
+    }
+    configs.push({ name: name.toLowerCase(), issuer: new URL(issuer), clientId, clientSecret });
+  }
+  return configs;
+}
+
 /** A program between us and a provider could else vouch for anyone. */
 function isSafe({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''));
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')));
 }
 
 /** In one line, as environments have it, the line breaks are written \n. */

@@ -24,6 +24,8 @@ import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { QueryPool } from '../queries/pool.ts';
 import type { Volumes } from '../queries/volumes.ts';
+import type { OAuthStates } from '../sessions/oauthState.ts';
+import type { OidcProvider } from '../sessions/oidcProvider.ts';
 import type { PrivyTokens } from '../sessions/privyTokens.ts';
 import type { Tickets } from '../sessions/tickets.ts';
 import type { WalletProofs } from '../sessions/walletProofs.ts';
@@ -65,6 +67,7 @@ import { adminScoreRoutes } from './admin/scores.ts';
 import { adminSessionRoutes } from './admin/sessions.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import type { AuthDeps } from './auth/deps.ts';
+import { oauthRoutes } from './auth/oauth.ts';
 import { privyRoutes } from './auth/privy.ts';
 import { sessionRoutes } from './auth/sessions.ts';
 import { walletSignInRoutes } from './auth/wallet.ts';
@@ -114,6 +117,9 @@ type RouteTableDeps = {
     readonly tickets: Tickets;
     readonly walletProofs: WalletProofs;
     readonly privy: PrivyTokens | null;
+    readonly oidc: ReadonlyMap<string, OidcProvider>;
+    readonly oauthStates: OAuthStates;
+    readonly publicUrl: () => string;
   };
   readonly limiter: Limiter | null;
   readonly badSignatures: BadSignatures | null;
@@ -168,7 +174,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...sessionRoutes(authDeps, control.sessionKeys),
     ...walletSignInRoutes(authDeps),
     ...walletRoutes({ ...authDeps, restrictions: deps.restrictions }),
-    ...privyRoutes(authDeps),
+    ...providerRoutes(authDeps),
     ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
     ...adminSessionRoutes({ accounts, sessions: deps.userSessions.sessions, clock }),
@@ -206,6 +212,11 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   ];
   routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));
   return routes;
+}
+
+/** Sign-in with those who vouch for people. */
+function providerRoutes(deps: Parameters<typeof privyRoutes>[0] & Parameters<typeof oauthRoutes>[0]): Route[] {
+  return [...privyRoutes(deps), ...oauthRoutes(deps)];
 }
 
 /** The routes by which an account reads and changes what is its own, orders apart. */

@@ -5,6 +5,7 @@
 import { html, render } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { CallbackPage } from './callbackPage.ts';
 import { EventPage } from './eventPage.ts';
 import { HomePage } from './homePage.ts';
 import { LeadersPage } from './leadersPage.ts';
@@ -41,11 +42,14 @@ function NavLink(props: { readonly to: string; readonly place: Place; readonly c
   return html`<${Link} to=${to} aria-current=${place.path === to ? 'page' : undefined}>${children}</${Link}>`;
 }
 
-function viewOf({ path }: Place): VNode {
-  const [, first, second] = path.split('/');
+function viewOf({ path, query }: Place): VNode {
+  const [, first, second, third] = path.split('/');
   if (first === '') return html`<${HomePage} />`;
   if (first === 'portfolio') return html`<${PortfolioPage} />`;
   if (first === 'leaders') return html`<${LeadersPage} />`;
+  if (first === 'auth' && second === 'callback' && third) {
+    return html`<${CallbackPage} provider=${third} query=${query} />`;
+  }
   // A view of another market is another view: nothing of the first one may stay on the screen.
   if (first === 'events' && second) return html`<${EventPage} key=${path} slug=${decodeURIComponent(second)} />`;
   if (first === 'markets' && second) return html`<${MarketPage} key=${path} id=${second} />`;

@@ -12,7 +12,7 @@ import type { Profile } from '../../shared/client/types.ts';
 import type { Wallet } from './wallet.ts';
 import { forgetWallet, rememberWallet } from './wallets.ts';
 
-type SessionAnswer = { access_token: string; expires_in: number; user: Profile };
+type SessionAnswer = { access_token: string; expires_in: number; user: Profile; redirect_path?: string };
 type Session = { readonly user: Profile; readonly token: string; readonly expiresMs: number };
 /** `unknown` until the first renewal has been answered. */
 type Visitor = { readonly kind: 'unknown' } | { readonly kind: 'anonymous' } | { kind: 'user'; user: Profile };
@@ -45,6 +45,13 @@ export async function signIn(wallet: Wallet): Promise<void> {
   const signature = await wallet.signMessage(message);
   keep(await send<SessionAnswer>('POST', '/v1/auth/wallet', { message, signature }));
   rememberWallet(wallet);
+}
+
+/** Ends a sign-in at a provider with what it has sent back. @returns the path at which the visitor wanted to go on. */
+export async function signInFrom(provider: string, returned: Readonly<Record<string, string>>): Promise<string> {
+  const answer = await send<SessionAnswer>('POST', '/v1/auth/callback', { provider, ...returned });
+  keep(answer);
+  return answer.redirect_path ?? '/';
 }
 
 export async function signOut(): Promise<void> {

@@ -8,6 +8,8 @@ import type { Config } from '../process/config.ts';
 import { isLoopback } from '../process/exposure.ts';
 import type { Logger } from '../process/log.ts';
 import { AccessTokens } from '../sessions/accessTokens.ts';
+import { OAuthStates } from '../sessions/oauthState.ts';
+import { OidcProvider } from '../sessions/oidcProvider.ts';
 import { PrivyTokens } from '../sessions/privyTokens.ts';
 import { RefreshTokens } from '../sessions/refreshTokens.ts';
 import { Sessions } from '../sessions/sessions.ts';
@@ -45,6 +47,10 @@ export class UserSessions {
   readonly walletProofs: WalletProofs;
   /** Null: the settings name no app of Privy. */
   readonly privy: PrivyTokens | null;
+  /** Providers of OpenID Connect, by name. */
+  readonly oidc: ReadonlyMap<string, OidcProvider>;
+  readonly oauthStates: OAuthStates;
+  readonly publicUrl: () => string;
   readonly pages: OwnPages;
   readonly areCookiesSecure: boolean;
   readonly #clock: Clock;
@@ -76,8 +82,12 @@ export class UserSessions {
       publicUrl,
       isOwnPage: (origin) => this.pages.isOwn(origin),
     });
-    const onDown = (error: Error): void => this.#noteDown('privy', error);
-    this.privy = config.privy === null ? null : new PrivyTokens({ ...config.privy, onDown });
+    const onDown = (provider: string, error: Error): void => this.#noteDown(provider, error);
+    this.privy =
+      config.privy === null ? null : new PrivyTokens({ ...config.privy, onDown: (error) => onDown('privy', error) });
+    this.oidc = new Map(config.oidc.map((each) => [each.name, new OidcProvider({ ...each, onDown })]));
+    this.oauthStates = new OAuthStates(control.sessionSecret);
+    this.publicUrl = publicUrl;
     this.areCookiesSecure = isReachedByOthers(config);
     control.sessions.ended.subscribe(({ sessionId }) => this.accessTokens.forget(sessionId));
     this.sessions.reused.subscribe((account) => {

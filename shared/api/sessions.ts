@@ -50,6 +50,35 @@ export const PRIVY_SIGN_IN = {
   },
 } as const;
 
+const PROVIDER_NAME = { type: 'string', pattern: '^[a-z0-9]{1,30}$', examples: ['google'] } as const;
+export const OAUTH_PARAMS = { provider: PROVIDER_NAME } as const;
+export const OAUTH_QUERY = {
+  type: 'object',
+  properties: {
+    redirect_path: {
+      type: 'string',
+      maxLength: 512,
+      description: 'Where the page goes on once the session is open: a path of the exchange.',
+      examples: ['/portfolio'],
+    },
+    referral_code: REFERRAL_CODE,
+  },
+} as const;
+/** The header Location says where the browser goes. */
+export const OAUTH_REDIRECT = object({});
+export const OAUTH_CALLBACK = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['provider', 'code', 'state'],
+  properties: {
+    provider: PROVIDER_NAME,
+    code: { type: 'string', minLength: 1, maxLength: 4096, examples: ['SplxlOBeZQQYbYS6WxSbIA'] },
+    state: { type: 'string', maxLength: 200, examples: ['af0ifjsldkj'] },
+    iss: { type: 'string', maxLength: 2048, examples: ['https://accounts.example.com'] },
+    token_delivery: TOKEN_DELIVERY,
+  },
+} as const;
+
 export const SESSION = object(
   {
     access_token: TOKEN,
@@ -58,7 +87,10 @@ export const SESSION = object(
     user: PROFILE,
     is_new: described(FLAG, 'The account was made by this sign-in.'),
   },
-  { refresh_token: REFRESH_TOKEN },
+  {
+    refresh_token: REFRESH_TOKEN,
+    redirect_path: described({ type: 'string', examples: ['/portfolio'] }, 'Only from /v1/auth/callback.'),
+  },
 );
 
 export const REFRESH_BODY = {

@@ -35,6 +35,8 @@ const LISTED: Readonly<Record<string, string>> = {
   'GET /v1/wallets/link/nonce': '10/60',
   'POST /v1/wallets/link': '10/60',
   'POST /v1/auth/privy': '10/60',
+  'GET /v1/auth/oauth/:provider': '10/60',
+  'POST /v1/auth/callback': '10/60',
   'POST /admin/markets': '10/60',
   'POST /admin/markets/:id/resolve': '5/60',
 };

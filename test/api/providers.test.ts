@@ -1,6 +1,7 @@
 /** Signing in with those who vouch for people (RULES.md 15.30 to 15.39). */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { CLIENT, serveOidc } from '../support/oidcServer.ts';
 import { jwksAnswer, makePrivySigner, PRIVY_APP, startProvider } from '../support/providerServer.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { assertRefused } from '../support/traders.ts';
@@ -9,7 +10,20 @@ import { bearer } from '../support/wallet.ts';
 const OTHER_SITE = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
 const signer = await makePrivySigner('first');
 const privy = await startProvider({ after }, jwksAnswer(signer));
-const server = await startServer({ after }, { PRIVY_APP_ID: PRIVY_APP, PRIVY_JWKS_URL: `${privy.url}/jwks.json` });
+const house = await startProvider({ after }, (_request, response) => response.writeHead(404).end());
+const server = await startServer(
+  { after },
+  {
+    PRIVY_APP_ID: PRIVY_APP,
+    PRIVY_JWKS_URL: `${privy.url}/jwks.json`,
+    OIDC_HOUSE_ISSUER: house.url,
+    OIDC_HOUSE_CLIENT_ID: CLIENT.clientId,
+    OIDC_HOUSE_CLIENT_SECRET: CLIENT.clientSecret,
+    OIDC_OTHER_ISSUER: house.url,
+    OIDC_OTHER_CLIENT_ID: CLIENT.clientId,
+    OIDC_OTHER_CLIENT_SECRET: CLIENT.clientSecret,
+  },
+);
 const secrets: string[] = [];
 
 async function signedBy(sub: string, claims: Json = {}): Promise<string> {
@@ -70,6 +84,139 @@ test('15.32: unknown keys have those of the provider fetched once', async () => 
   const answers = await Promise.all((await Promise.all(flood)).map((access_token) => viaPrivy({ access_token })));
   for (const answer of answers) assertRefused(answer, 401, 'UNAUTHORIZED', 'invalid access token');
   assert.equal(privy.requests, 1);
+});
+
+const oidc = await serveOidc(house, [`${server.baseUrl}/auth/callback/house`]);
+
+/** The browser that begins a sign-in: what it keeps, and where it is sent. */
+async function begin(query = '', provider = 'house'): Promise<{ cookie: string; location: string; line: string }> {
+  const response = await fetch(`${server.baseUrl}/v1/auth/oauth/${provider}${query}`, { redirect: 'manual' });
+  assert.equal(response.status, 302, await response.clone().text());
+  const line = response.headers.get('set-cookie')!;
+  const cookie = line.split(';')[0]!;
+  secrets.push(cookie);
+  return { cookie, location: response.headers.get('location')!, line };
+}
+
+/** The parameters that the provider has the browser bring back. */
+async function signInAt(location: string): Promise<{ code: string; state: string; iss: string }> {
+  const returned = await oidc.visit(location);
+  assert.equal(returned.origin + returned.pathname, `${server.baseUrl}/auth/callback/house`);
+  const { code, state, iss } = Object.fromEntries(returned.searchParams);
+  secrets.push(code!);
+  return { code: code!, state: state!, iss: iss! };
+}
+
+const finish = (cookie: string, body: Json, headers: Record<string, string> = {}): Promise<Answer> =>
+  server.request('POST', '/v1/auth/callback', { provider: 'house', ...body }, { cookie, ...headers });
+
+test('15.33: a person signs up at a provider, goes on where it was, and signs in again', async () => {
+  const { cookie, location, line } = await begin('?redirect_path=/portfolio%3Fa=1');
+  assert.match(line, /^svc_oauth=[\w-]+; HttpOnly; SameSite=Lax; Path=\/v1\/auth; Max-Age=600$/);
+  const asked = new URL(location).searchParams;
+  assert.deepEqual(
+    [asked.get('response_type'), asked.get('code_challenge_method'), asked.get('scope')],
+    ['code', 'S256', 'openid email'],
+  );
+  for (const name of ['state', 'nonce', 'code_challenge']) {
+    assert.ok(!cookie.includes(asked.get(name)!), `${name} is sealed`);
+  }
+  const first = await finish(cookie, await signInAt(location), { 'sec-fetch-site': 'same-origin' });
+  assert.equal(first.status, 200, JSON.stringify(first.body));
+  const { is_new, redirect_path, user } = first.body;
+  assert.deepEqual([is_new, redirect_path, user.email], [true, '/portfolio?a=1', 'ann@example.org']);
+  const [forgotten, refresh] = first.headers.getSetCookie();
+  assert.match(forgotten!, /^svc_oauth=; .*Max-Age=0$/);
+  assert.match(refresh!, /^svc_refresh=[\w-]{91}; HttpOnly; SameSite=Strict/);
+
+  const again = await begin();
+  const second = await finish(again.cookie, { ...(await signInAt(again.location)), token_delivery: 'body' });
+  assert.deepEqual([second.body.is_new, second.body.user.id, second.body.redirect_path], [false, user.id, '/']);
+  assert.ok(second.body.refresh_token);
+});
+
+test('15.33: a new person is referred by the code of the start; an unverified address does not count', async () => {
+  oidc.person = { sub: 'bob', email: 'ann@example.org', email_verified: false };
+  const referrer = (await viaPrivy({ access_token: await signedBy('did:privy:referrer') })).body.user;
+  const { cookie, location } = await begin(`?referral_code=${referrer.referral_code}`);
+  const { body } = await finish(cookie, await signInAt(location));
+  assert.deepEqual([body.is_new, body.user.email], [true, null]);
+  const referral = await server.request('GET', '/v1/user/referral', undefined, bearer(body));
+  assert.equal(referral.body.referred_by, referrer.id);
+});
+
+test('15.34: a code is good once, and only with the state of the browser that began', async () => {
+  const [own, others] = [await begin(), await begin()];
+  const returned = await signInAt(own.location);
+  const invalid = (answer: Answer): void => {
+    assertRefused(answer, 400, 'VALIDATION_ERROR', 'invalid state');
+    assert.deepEqual(answer.body.details, { field: 'state' });
+  };
+  invalid(await finish(own.cookie, { ...returned, state: 'x' }));
+  invalid(await finish(others.cookie, returned));
+  invalid(await finish('', returned));
+  invalid(await finish('svc_oauth=x', returned));
+  invalid(await finish(`${own.cookie}A`.replace('=A', '=B'), returned));
+  invalid(await finish(own.cookie, { ...returned, provider: 'other' }));
+  const foreign = await finish(own.cookie, returned, OTHER_SITE);
+  assertRefused(foreign, 403, 'FORBIDDEN', 'the request comes from another site');
+  assertRefused(
+    await finish(own.cookie, { ...returned, iss: 'https://evil.example' }),
+    400,
+    'VALIDATION_ERROR',
+    'invalid iss',
+  );
+  const { iss: _, ...unnamed } = returned;
+  assertRefused(await finish(own.cookie, unnamed), 400, 'VALIDATION_ERROR', 'invalid iss');
+  assertRefused(await finish(own.cookie, { ...returned, code: 'x' }), 401, 'UNAUTHORIZED', 'invalid code');
+
+  // A code of another sign-in is of no use: the provider has the challenge of the browser that began it.
+  const swapped = await signInAt(others.location);
+  assertRefused(await finish(own.cookie, { ...returned, code: swapped.code }), 401, 'UNAUTHORIZED', 'invalid code');
+  assert.equal((await finish(own.cookie, returned)).status, 200);
+  assertRefused(await finish(own.cookie, returned), 401, 'UNAUTHORIZED', 'invalid code');
+});
+
+test('15.33: an unknown provider is 404, and a path of another site is 400', async () => {
+  const unknown = await server.request('GET', '/v1/auth/oauth/nobody');
+  assertRefused(unknown, 404, 'NOT_FOUND', 'unknown provider');
+  assertRefused(await finish('', { provider: 'nobody', code: 'x', state: 'y' }), 404, 'NOT_FOUND', 'unknown provider');
+  for (const path of [
+    '//evil.example',
+    'https://evil.example',
+    '/\\evil.example',
+    '/\t/evil.example',
+    'portfolio',
+    '',
+  ]) {
+    const answer = await server.request('GET', `/v1/auth/oauth/house?redirect_path=${encodeURIComponent(path)}`);
+    assertRefused(answer, 400, 'VALIDATION_ERROR', 'invalid redirect_path');
+  }
+  for (const body of [{}, { code: 'x' }, { code: '', state: 'y' }, { code: 7, state: 'y' }]) {
+    assert.equal((await finish('', body)).status, 400);
+  }
+});
+
+test('15.30: while a provider is down its people wait, and the code is good once it is back', async () => {
+  const { cookie, location } = await begin();
+  const returned = await signInAt(location);
+  const { answer } = house;
+  house.answer = (request) => request.socket.destroy();
+  const down = await finish(cookie, returned);
+  assertRefused(down, 503, 'PROVIDER_UNAVAILABLE', 'the sign-in provider does not answer');
+  assert.equal(down.headers.get('retry-after'), '5');
+  // The other provider has not been asked before: what is there to ask it is not known.
+  const other = await server.request('GET', '/v1/auth/oauth/other');
+  assertRefused(other, 503, 'PROVIDER_UNAVAILABLE', 'the sign-in provider does not answer');
+  assert.equal((await viaPrivy({ access_token: await signedBy('did:privy:ann') })).status, 200);
+  house.answer = answer;
+  assert.equal((await finish(cookie, returned)).status, 200);
+});
+
+test('15.33: the page is there for the browser that comes back', async () => {
+  const page = await fetch(`${server.baseUrl}/auth/callback/house?code=x&state=y`);
+  assert.deepEqual([page.status, page.headers.get('referrer-policy')], [200, 'no-referrer']);
+  await page.text();
 });
 
 test('15.30: nothing of a token is in the log', () => {

@@ -15,12 +15,21 @@ export type TokenDelivery = 'cookie' | 'body';
 
 export const REFRESH_COOKIE = 'svc_refresh';
 const REFERRAL_COOKIE = 'svc_referral';
-const COOKIE_PATH = '/v1/auth';
+export const COOKIE_PATH = '/v1/auth';
 
-type Opened = OpenedSession & { readonly isNew: boolean; readonly delivery: TokenDelivery };
+type Opened = OpenedSession & {
+  readonly isNew: boolean;
+  readonly delivery: TokenDelivery;
+  readonly redirectPath?: string;
+};
 
 /** The members of a sign-in besides the proof. */
-type Wishes = { readonly referral_code?: string; readonly token_delivery?: TokenDelivery };
+type Wishes = {
+  readonly referral_code?: string;
+  readonly token_delivery?: TokenDelivery;
+  /** Where the page goes on. */
+  readonly redirect_path?: string;
+};
 
 /**
  * Signs the person in, or up, and answers the call. The proof has been checked, and `isRefusedPage` was asked before;
@@ -32,7 +41,10 @@ export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, dep
   const referralCode = wishes.referral_code ?? cookieOf(browser, REFERRAL_COOKIE);
   const opened = deps.signIn.open(proof, referralCode, browser.userAgent, deps.clock.nowMs());
   if ('row' in opened) refuse(call, opened);
-  else await answerSession(call, { ...opened, delivery: wishes.token_delivery ?? 'cookie' }, deps);
+  else {
+    const { token_delivery: delivery = 'cookie', redirect_path: redirectPath } = wishes;
+    await answerSession(call, { ...opened, delivery, redirectPath }, deps);
+  }
 }
 
 /** Accounts are kept for ever, so an address does not make any number of them. */
@@ -46,14 +58,26 @@ function isSignUpAdmitted(call: Call, { limiter, trustProxy, clock }: AuthDeps):
 /** Answers once the session is durable. */
 export async function answerSession(call: Call, opened: Opened, deps: AuthDeps): Promise<void> {
   const { accounts, accountStates, sessions, accessTokens, clock } = deps;
-  const { session, refreshToken, isNew, delivery } = opened;
+  const { session, refreshToken, isNew, delivery, redirectPath } = opened;
   const { principal } = session;
   await sessions.durable();
   const access_token = await accessTokens.sign(principal, clock.nowMs());
   const user = profileOf(accounts.byIndex(principal.accountIndex), accountStates);
-  const answer = { access_token, token_type: 'Bearer', expires_in: ACCESS_TOKEN_SEC, user, is_new: isNew };
-  if (delivery === 'cookie') call.setCookie = refreshCookie(refreshToken, IDLE_MS / 1000, deps);
+  const answer = {
+    access_token,
+    token_type: 'Bearer',
+    expires_in: ACCESS_TOKEN_SEC,
+    user,
+    is_new: isNew,
+    ...(redirectPath === undefined ? {} : { redirect_path: redirectPath }),
+  };
+  if (delivery === 'cookie') addCookie(call, refreshCookie(refreshToken, IDLE_MS / 1000, deps));
   ok(call, delivery === 'cookie' ? answer : { ...answer, refresh_token: refreshToken });
+}
+
+/** One more line of Set-Cookie. */
+export function addCookie(call: Call, line: string): void {
+  call.setCookie += call.setCookie === '' ? line : `\r\nSet-Cookie: ${line}`;
 }
 
 /** The browser forgets its refresh token. */

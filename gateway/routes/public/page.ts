@@ -1,5 +1,6 @@
 /** The page: one document for every path that it shows, and the files it loads (gateway/page/). */
 import { UUID } from '../../../shared/api/fields.ts';
+import { OAUTH_PARAMS } from '../../../shared/api/sessions.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import type { Call } from '../../http/call.ts';
 import { okFile, refuse } from '../../http/respond.ts';
@@ -43,6 +44,14 @@ const SHOW_LEADERS_PAGE = {
   summary: 'The page, showing the leaderboard.',
 } as const satisfies RouteSpec;
 
+const SHOW_CALLBACK_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/auth/callback/:provider',
+  params: OAUTH_PARAMS,
+  summary: 'The page, to which a provider sends the browser back after a sign-in.',
+} as const satisfies RouteSpec;
+
 const LOAD_FILE = {
   ...FILE,
   path: '/assets/:file',
@@ -61,6 +70,7 @@ export function pageRoutes(files: PageFiles): Route[] {
     route(SHOW_MARKET_PAGE, showPage),
     route(SHOW_PORTFOLIO_PAGE, showPage),
     route(SHOW_LEADERS_PAGE, showPage),
+    route(SHOW_CALLBACK_PAGE, showPage),
     route(LOAD_FILE, (call) => loadFile(call, files)),
   ];
 }

@@ -46,3 +46,29 @@ test('15.30: settings of Privy that are not right stop the start, and are not re
   ];
   for (const [env, expected] of cases) assert.match(refusal(env), expected);
 });
+
+test('15.33: a provider of OpenID Connect has three settings, under a name of its own', () => {
+  const env = {
+    OIDC_GOOGLE_ISSUER: 'https://accounts.google.example',
+    OIDC_GOOGLE_CLIENT_ID: 'id',
+    OIDC_GOOGLE_CLIENT_SECRET: 'the-secret',
+    OIDC_LOCAL_ISSUER: 'http://localhost:7',
+    OIDC_LOCAL_CLIENT_ID: 'id',
+    OIDC_LOCAL_CLIENT_SECRET: 'the-secret',
+    OIDC_EMPTY_ISSUER: '',
+  };
+  const { oidc } = parseConfig(env, 2);
+  assert.deepEqual(
+    oidc.map(({ name, issuer }) => [name, issuer.href]),
+    [
+      ['google', 'https://accounts.google.example/'],
+      ['local', 'http://localhost:7/'],
+    ],
+  );
+  for (const part of ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET']) {
+    assert.match(refusal({ ...env, [`OIDC_GOOGLE_${part}`]: '' }), /^OIDC_GOOGLE: needs /);
+  }
+  for (const issuer of ['google', 'http://accounts.google.example', 'ftp://127.0.0.1', 'javascript:0']) {
+    assert.match(refusal({ ...env, OIDC_GOOGLE_ISSUER: issuer }), /^OIDC_GOOGLE_ISSUER: expected https/);
+  }
+});

@@ -39,6 +39,7 @@ test('what adds to the stored data is refused while the disk is nearly full, and
     'POST /v1/user/rg/timeout/cancel',
     'POST /v1/auth/wallet',
     'POST /v1/auth/privy',
+    'POST /v1/auth/callback',
     'POST /admin/users',
     'POST /admin/users/:id/wallets',
     'POST /admin/users/:id/delegates',

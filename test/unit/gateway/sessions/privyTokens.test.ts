@@ -27,7 +27,8 @@ async function refusalOf(tokens: PrivyTokens, access: string, identity?: string)
   const result = await tokens.check(access, identity, NOW_MS);
   assert.ok('row' in result, 'refused');
   const text = JSON.stringify(result);
-  for (const token of [access, identity ?? access]) assert.ok(!text.includes(token), 'no token is repeated');
+  const given = [access, identity ?? ''].filter((token) => token.length > 9);
+  for (const token of given) assert.ok(!text.includes(token), 'no token is repeated');
   return `${result.row.status} ${result.row.message} ${result.details?.['step'] ?? ''}`.trim();
 }
 
