@@ -22,6 +22,7 @@ import { applyLimit } from './counting.ts';
 import type { Refusal } from './refusal.ts';
 import { refuse } from './respond.ts';
 import type { RouteSpec } from './spec.ts';
+import type { Invalid } from './validate.ts';
 
 export type IdentityOptions = {
   readonly config: Pick<Config, 'trustProxy'>;
@@ -163,6 +164,13 @@ export class IdentityStage {
       // The refusal stands, whatever has become of the count.
       passage.then((isPassed) => isPassed && refuse(call, refusal)).catch(() => refuse(call, refusal));
     }
+  }
+
+  /** The handler, which counts the requests of some routes, does not see this one. */
+  refuseInvalid(call: Call, route: RouteSpec, { message, details }: Invalid): void {
+    const refusal = { row: ERRORS.VALIDATION_ERROR, message, details };
+    if (route.countsItself) this.refuse(call, route, refusal);
+    else refuse(call, refusal);
   }
 
   #unidentified(call: Call, route: RouteSpec, refusal: Unauthenticated): Passage {

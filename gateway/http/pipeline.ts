@@ -314,16 +314,16 @@ export class Pipeline {
 
   #proceed(call: Call, row: Row): void {
     const { route } = row;
-    const held =
-      call.idempotencyKey === '' || route.idempotency === undefined
-        ? 'held'
-        : this.#options.idempotency.tryHold(call, route.idempotency);
+    const hasKey = call.idempotencyKey !== '' && route.idempotency !== undefined;
+    const held = hasKey ? this.#options.idempotency.tryHold(call, route.idempotency) : 'held';
     if (held === 'replayed' || !this.#admits(call, route)) return;
     if (held !== 'held') {
       refuse(call, { row: held });
       return;
     }
-    if (validate(call, route, row)) this.#dispatch(call, route);
+    const invalid = validate(call, route, row);
+    if (invalid === null) this.#dispatch(call, route);
+    else this.#identity.refuseInvalid(call, route, invalid);
   }
 
   /** True if the exchange accepts new risk and new data now; false when the call was refused. */

@@ -9,13 +9,11 @@
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import { MAX_ORDER_AMOUNT } from '../../shared/base/codes.ts';
-import { ERRORS } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, HASH_BYTES, isUint256, tryParseHex, uuidToBytes } from '../../shared/base/hex.ts';
 import { withZone } from '../../shared/base/time.ts';
 import { parseStrictJson } from './body.ts';
 import type { Call } from './call.ts';
 import { RecentlyUsed } from './recentlyUsed.ts';
-import { refuse } from './respond.ts';
 import { SECRET_FIELDS } from './secretFields.ts';
 import type { RouteSpec } from './spec.ts';
 
@@ -76,37 +74,37 @@ export function compileRoute({ access, method, body, query }: RouteSpec): Valida
   };
 }
 
-/** The stage: deadline, query and body, which the call has afterwards. False when the call was refused. */
-export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }: Validation): boolean {
+/** The stage: deadline, query and body, which the call has afterwards. Null, or what is wrong with them. */
+export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }: Validation): Invalid | null {
   if (call.deadline !== '') {
     call.deadlineMs = UNIX_MS_FORM.test(call.deadline) ? Number(call.deadline) : 0;
-    if (call.deadlineMs === 0) return refuseInvalid(call, invalid('X-SVC-DEADLINE', 'format', call.deadline));
+    if (call.deadlineMs === 0) return invalid('X-SVC-DEADLINE', 'format', call.deadline);
   }
   if (checkQuery !== null) {
     const result = checkQuery(call.rawQuery ?? '');
-    if (!result.ok) return refuseInvalid(call, result.invalid);
+    if (!result.ok) return result.invalid;
     call.query = result.query;
   }
   if (route.bodyType !== undefined) {
     if (call.bodyBytes.length === 0) {
-      return refuseInvalid(call, { message: 'missing body', details: { field: 'body', rule: 'required' } });
+      return { message: 'missing body', details: { field: 'body', rule: 'required' } };
     }
     // CALL-4: the handler reads it after the record of the attempt, in another turn.
     call.bodyBytes = Buffer.from(call.bodyBytes);
-    return true;
+    return null;
   }
   if (route.bodyOptional && call.bodyBytes.length === 0) {
     call.body = {};
   } else if (checkBody !== null) {
     const parsed = parseStrictJson(call.bodyBytes);
-    if (!parsed.ok) return refuseInvalid(call, parsed);
+    if (!parsed.ok) return parsed;
     const invalid = checkBody(parsed.value);
-    if (invalid !== null) return refuseInvalid(call, invalid);
+    if (invalid !== null) return invalid;
     call.body = parsed.value;
   } else if (!isNoBody(call)) {
-    return refuseInvalid(call, { message: 'unexpected body', details: { field: 'body', rule: 'absent' } });
+    return { message: 'unexpected body', details: { field: 'body', rule: 'absent' } };
   }
-  return true;
+  return null;
 }
 
 /**
@@ -116,11 +114,6 @@ export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }
 function isNoBody({ bodyBytes, method }: Call): boolean {
   if (bodyBytes.length === 0) return true;
   return method !== 'GET' && method !== 'HEAD' && bodyBytes.length === 2 && bodyBytes.toString() === '{}';
-}
-
-function refuseInvalid(call: Call, { message, details }: Invalid): false {
-  refuse(call, { row: ERRORS.VALIDATION_ERROR, message, details });
-  return false;
 }
 
 function isDateTime(text: string): boolean {

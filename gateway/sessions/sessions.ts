@@ -70,7 +70,7 @@ export class Sessions {
   /** The session, if it is in force. */
   find(id: string, nowMs: number): Session | null {
     const session = this.#store.find(id);
-    return session !== undefined && nowMs < this.#endMs(session) ? session : null;
+    return session !== undefined && nowMs < this.endMs(session) ? session : null;
   }
 
   /** The session that a refresh token was issued to and that is in force, without using it. */
@@ -109,13 +109,20 @@ export class Sessions {
 
   /** Those in force. */
   of(account: number, nowMs: number): Session[] {
-    return this.#store.of(account).filter((session) => nowMs < this.#endMs(session));
+    return this.#store.of(account).filter((session) => nowMs < this.endMs(session));
   }
 
   /** The person has proved again to be the one, by a signature of a wallet. */
   authenticated(id: string, nowMs: number): void {
     const session = this.find(id, nowMs);
     if (session !== null) this.#store.authenticated(session, nowMs);
+  }
+
+  /** SESSIONS-3. When it ends if it is not refreshed again. */
+  endMs({ principal, createdMs, rotatedMs }: Session): number {
+    const minutes = this.#timeoutMinutes(principal.accountIndex);
+    const byTime = Math.min(createdMs + LONGEST_MS, rotatedMs + IDLE_MS);
+    return minutes === null ? byTime : Math.min(byTime, createdMs + minutes * MINUTE_MS);
   }
 
   /** Resolves when every change so far is durable. */
@@ -140,7 +147,7 @@ export class Sessions {
         this.#sweep = null;
         break;
       }
-      if (nowMs >= this.#endMs(next.value)) ended.push(next.value.principal.sessionId);
+      if (nowMs >= this.endMs(next.value)) ended.push(next.value.principal.sessionId);
     }
     return ended;
   }
@@ -183,17 +190,4 @@ export class Sessions {
     }
     return newest;
   }
-
-  /** SESSIONS-3. */
-  #endMs(session: Session): number {
-    const { principal, createdMs } = session;
-    const minutes = this.#timeoutMinutes(principal.accountIndex);
-    const byTime = expiryOf(session);
-    return minutes === null ? byTime : Math.min(byTime, createdMs + minutes * MINUTE_MS);
-  }
-}
-
-/** The end of a session that is not refreshed again, whatever timeout its person has set. */
-export function expiryOf({ createdMs, rotatedMs }: Session): number {
-  return Math.min(createdMs + LONGEST_MS, rotatedMs + IDLE_MS);
 }

@@ -64,6 +64,8 @@ test('15.3: a session reads, trades and manages, but not in bulk, and not togeth
   assert.deepEqual((await get('/v1/rate-limits', body)).body.tier, null);
   const preferences = { session_timeout_minutes: 480 };
   assert.equal((await server.request('PUT', '/v1/user/rg/preferences', preferences, bearer(body))).status, 200);
+  const [listed] = (await get('/v1/auth/sessions', body)).body.sessions;
+  assert.equal(Date.parse(listed.expires_at) - Date.parse(listed.created_at), 480 * 60_000, '15.5');
   const bulk = await server.request('POST', '/v1/orders/batch', { orders: [] }, bearer(body));
   assertRefused(bulk, 403, 'INSUFFICIENT_SCOPE', 'sessions lack the required scope');
   const trader = await makeTrader(server);

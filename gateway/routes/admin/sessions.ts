@@ -40,7 +40,9 @@ export function adminSessionRoutes(deps: AdminSessionDeps): Route[] {
 
 function listSessions(call: CallOf<typeof LIST_SESSIONS>, { accounts, sessions, clock }: AdminSessionDeps): void {
   const user = requireUser(call, accounts);
-  if (user !== null) ok(call, { sessions: sessions.of(user.index, clock.nowMs()).reverse().map(sessionJson) });
+  if (user === null) return;
+  const inForce = sessions.of(user.index, clock.nowMs()).reverse();
+  ok(call, { sessions: inForce.map((session) => sessionJson(session, sessions.endMs(session))) });
 }
 
 async function endSessions(call: CallOf<typeof END_SESSIONS>, deps: AdminSessionDeps): Promise<void> {

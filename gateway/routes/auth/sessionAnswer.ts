@@ -1,6 +1,6 @@
 /** The end of every sign-in (RULES.md 15.1): a session, its answer, and the cookie that may come with it. */
 import { ERRORS } from '../../../shared/base/errors.ts';
-import type { Call, Passage } from '../../http/call.ts';
+import type { Call } from '../../http/call.ts';
 import { cookieLine, cookieOf, isOfOtherPage } from '../../http/cookies.ts';
 import { applyLimit } from '../../http/counting.ts';
 import { ok, refuse } from '../../http/respond.ts';
@@ -48,11 +48,15 @@ export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, dep
 }
 
 /** Accounts are kept for ever, so an address does not make any number of them. */
-function isSignUpAdmitted(call: Call, { limiter, trustProxy, clock }: AuthDeps): Passage {
+async function isSignUpAdmitted(call: Call, { limiter, trustProxy, clock }: AuthDeps): Promise<boolean> {
   if (limiter === null) return true;
   const peer = new Uint8Array(call.response.getRemoteAddress());
   const subject = clientSubject(peer, call.forwardedFor, trustProxy);
-  return applyLimit(call, limiter.countSignUp(subject, clock.nowMs()), () => clock.nowMs());
+  const { rateLimitHeaders } = call;
+  if (!(await applyLimit(call, limiter.countSignUp(subject, clock.nowMs()), () => clock.nowMs()))) return false;
+  // The answer says what is left of the limit of its endpoint, by which the client goes.
+  call.rateLimitHeaders = rateLimitHeaders;
+  return true;
 }
 
 /** Answers once the session is durable. */

@@ -155,7 +155,10 @@ function listSessions(call: CallOf<typeof LIST_SESSIONS>, { sessions, clock }: A
   const current = principal.kind === 'session' ? principal.sessionId : null;
   const own = sessions.of(principal.accountIndex, clock.nowMs()).reverse();
   ok(call, {
-    sessions: own.map((session) => ({ ...sessionJson(session), is_current: session.principal.sessionId === current })),
+    sessions: own.map((session) => ({
+      ...sessionJson(session, sessions.endMs(session)),
+      is_current: session.principal.sessionId === current,
+    })),
   });
 }
 

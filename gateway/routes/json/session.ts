@@ -1,9 +1,9 @@
 /** A session as its person and the administrator see it (RULES.md 15.6). */
 import type { AdminSessions } from '../../../shared/api/sessions.ts';
-import { expiryOf } from '../../sessions/sessions.ts';
 import type { Session } from '../../store/sessions.ts';
 
-export function sessionJson(session: Session): AdminSessions['sessions'][number] {
+/** @param endMs when it ends if it is not refreshed again. */
+export function sessionJson(session: Session, endMs: number): AdminSessions['sessions'][number] {
   const { principal, method, userAgent, createdMs, rotatedMs } = session;
   const toText = (timeMs: number): string => new Date(timeMs).toISOString();
   return {
@@ -13,6 +13,6 @@ export function sessionJson(session: Session): AdminSessions['sessions'][number]
     created_at: toText(createdMs),
     authenticated_at: toText(principal.authenticatedAtMs),
     refreshed_at: toText(rotatedMs),
-    expires_at: toText(expiryOf(session)),
+    expires_at: toText(endMs),
   };
 }
