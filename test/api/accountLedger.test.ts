@@ -1,10 +1,13 @@
 /** The ledger of an account on a real server: its movements of funds. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { AccountMovement } from '../../shared/client/types.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
+import type { AccountMovement, Statement } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
+import { Random } from '../support/random.ts';
+import { seedOr } from '../support/seeds.ts';
 import { type Answer, startServer } from '../support/server.ts';
-import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await startServer({ after });
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
@@ -252,3 +255,98 @@ test('RULES.md 14.43: split parameters name the condition once the market is dep
 function assertScopeMissing(answer: Answer): void {
   assert.deepEqual([answer.status, answer.body.code], [403, 'INSUFFICIENT_SCOPE']);
 }
+
+type Tokens = Readonly<Record<string, string>>;
+
+/** By market and outcome, zeros left out. */
+function tokensBy(rows: readonly { market_id: string; outcome_index: number; quantity: bigint }[]): Tokens {
+  const held = rows.filter(({ quantity }) => quantity !== 0n);
+  return Object.fromEntries(held.map((row) => [`${row.market_id}/${row.outcome_index}`, String(row.quantity)]));
+}
+
+function sumOf(statement: Statement, column: 'usdc_delta_micro' | 'yes_delta_atomic' | 'no_delta_atomic'): bigint {
+  return statement.entries.reduce((sum, entry) => sum + BigInt(entry[column]), 0n);
+}
+
+async function tradeIdsOf(trader: Trader): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await trader.client.userTrades({ limit: 10, ...(cursor === undefined ? {} : { cursor }) });
+    ids.push(...page.trades.map(({ id }) => id));
+    if (page.next_cursor === null) return ids;
+    cursor = page.next_cursor;
+  }
+}
+
+/** Statement, balances, positions and trades say the same. @returns the USDC and the realized gain, in micro. */
+async function assertAgreeing(trader: Trader): Promise<{ usdc: bigint; realized: bigint; entries: Set<string> }> {
+  const { client } = trader;
+  const [statement, balances, positions, trades] = await Promise.all([
+    client.ledger.statement(),
+    client.balances(),
+    client.positions.list(),
+    tradeIdsOf(trader),
+  ]);
+  const usdc = BigInt(balances.usdc.available) + BigInt(balances.usdc.reserved);
+  assert.deepEqual(
+    [sumOf(statement, 'usdc_delta_micro'), BigInt(statement.closing.usdc_micro)],
+    [usdc, usdc],
+    'the entries, their closing balance, and the balance of the engine',
+  );
+  const inBalances = tokensBy(
+    balances.tokens.map((row) => ({ ...row, quantity: BigInt(row.available) + BigInt(row.reserved) })),
+  );
+  assert.deepEqual(tokensBy(positions.map((row) => ({ ...row, quantity: BigInt(row.quantity) }))), inBalances);
+  const closing = statement.closing.tokens.map((row) => ({ ...row, quantity: BigInt(row.quantity_atomic) }));
+  assert.deepEqual(tokensBy(closing), inBalances);
+  const held = Object.values(inBalances).reduce((sum, quantity) => sum + BigInt(quantity), 0n);
+  assert.equal(sumOf(statement, 'yes_delta_atomic') + sumOf(statement, 'no_delta_atomic'), held);
+  const fills = statement.entries.filter(({ type }) => type === 'fill');
+  assert.deepEqual([...new Set(fills.map(({ id }) => id))].sort(), trades.sort(), 'the trades of its fills');
+  const realized = positions.reduce((sum, row) => sum + BigInt(row.realized_pnl!.replace('.', '')), 0n);
+  return { usdc, realized, entries: new Set(statement.entries.map(({ type, role }) => role ?? type)) };
+}
+
+/** One action of any kind; what is refused changes nothing. */
+async function act(random: Random, traders: readonly Trader[], markets: readonly OrderMarket[]): Promise<void> {
+  const [trader, market] = [random.pick(traders), random.pick(markets)];
+  const amount = (1 + random.below(9)) * 1_000_000;
+  const kind = random.below(20);
+  if (kind === 0) await trader.client.cancelAll();
+  else if (kind < 3) await trader.client.split(market.id, amount);
+  else if (kind < 5) await trader.send('POST', `/v1/markets/${market.id}/merge`, { amount: String(amount) });
+  else {
+    const outcomeIndex = random.below(2) === 0 ? 0 : 1;
+    const price = `0.${40 + random.below(20)}`;
+    const size = String(1 + random.below(12));
+    await trader.post(trader.body(market, { outcomeIndex, side: random.pick(['BUY', 'SELL']), price, size }));
+  }
+}
+
+const SEED = seedOr(20_261_122);
+test(`after random trading the answers of an account agree, and its gain is what it has more (${SEED})`, async () => {
+  const random = new Random(SEED);
+  const markets = [await makeMarket(server), await makeMarket(server)] as const;
+  const traders = await Promise.all([0, 1, 2].map(() => makeTrader(server)));
+  const deposited = 1_000_000_000n;
+  for (let action = 0; action < 90; action++) await act(random, traders, markets);
+  const seen = new Set<string>();
+  for (const trader of traders) for (const entry of (await assertAgreeing(trader)).entries) seen.add(entry);
+  assert.deepEqual([...seen].sort(), ['deposit', 'maker', 'merge', 'split', 'taker'], 'what has happened');
+  await server.admin.resolveMarket(markets[0].id, { outcome_index: 0 });
+  await server.admin.resolveMarket(markets[1].id, { outcome_index: 1 });
+  for (const trader of traders) {
+    const payouts = (await trader.client.redeemable()).filter(({ market_id }) => market_id === markets[0].id);
+    const before = await assertAgreeing(trader);
+    await trader.send('POST', `/v1/user/positions/${markets[0].id}/claim`);
+    const { usdc } = await assertAgreeing(trader);
+    const paid = payouts.reduce((sum, { payout }) => sum + BigInt(payout), 0n);
+    assert.equal(usdc - before.usdc, paid, 'a claim pays what was redeemable');
+  }
+  for (const { id } of markets) await server.admin.settleMarket(id);
+  for (const trader of traders) {
+    const { usdc, realized } = await assertAgreeing(trader);
+    assert.equal(usdc - deposited, realized, 'every position is closed');
+  }
+  await assertBalanced(server);
+});
