@@ -1368,4 +1368,11 @@ export const FAULTS: readonly Fault[] = [
     replace: 'return paid === 0 ? null',
     caughtBy: 'test/unit/gateway/routes/account/statement.test.ts',
   },
+  {
+    name: 'an account that had very many open orders has them for ever',
+    file: 'gateway/queries/orderLists.ts',
+    search: 'wanted !== ALL_STATUSES && (wanted & OPEN_STATUSES) !== 0',
+    replace: 'wanted !== ALL_STATUSES && wanted === 0',
+    caughtBy: 'test/unit/gateway/queries/longLists.test.ts',
+  },
 ];
