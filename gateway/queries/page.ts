@@ -21,7 +21,7 @@ export type Position = Readonly<{
   id: Uint8Array;
 }>;
 
-/** Counting further than this would take longer than reading the page (RULES.md 7.1). */
+/** Counting further than this would take longer than reading the page (RULES.md 14.2). */
 export const MAX_COUNTED = 10_000;
 /** The rows before an offset are walked over. Further into a list only a cursor leads (RULES.md 14.2). */
 export const MAX_OFFSET = MAX_COUNTED;

@@ -1,5 +1,5 @@
 /**
- * A trade as one of its parties sees it: the five canonical fields, together or not at all (RULES.md 14.5). They follow
+ * A trade as one of its parties sees it: the five canonical fields, together or not at all (RULES.md 14.6). They follow
  * from the row alone. A row that contradicts itself has none of them: a guess would look like a fact.
  */
 import { MATCH_TYPE, SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';

@@ -182,15 +182,15 @@ function isMovementIn({ records }: StatementCut, id: Uint8Array): boolean {
   return isCarriedId(id) || shardSequenceOfMovement(id) <= (records[shardOfId(id)] ?? 0);
 }
 
-/** Two entries where the account trades with itself, that of the taker first. */
+/** Two entries where the account trades with itself, that of the maker first: positions count them in this order. */
 function* tradeEntries(row: TradeRow, account: number): Generator<Entry> {
-  if (row.taker_account === account) {
-    const { taker_order_id, taker_side, taker_outcome, taker_fee } = row;
-    yield fillEntry(row, 'taker', taker_order_id, taker_side, taker_outcome, taker_fee);
-  }
   if (row.maker_account === account) {
     const { maker_order_id, maker_side, maker_outcome, maker_fee } = row;
     yield fillEntry(row, 'maker', maker_order_id, maker_side, maker_outcome, maker_fee);
+  }
+  if (row.taker_account === account) {
+    const { taker_order_id, taker_side, taker_outcome, taker_fee } = row;
+    yield fillEntry(row, 'taker', taker_order_id, taker_side, taker_outcome, taker_fee);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The notifications of accounts: those that follow from the journals, found by the query pool, and the notices in
- * control.db, with what the account has read of them (RULES.md 14.60 to 14.66).
+ * control.db, with what the account has read of them (RULES.md 14.60 to 14.65).
  * Owner: the gateway thread.
  *
  * Invariants:

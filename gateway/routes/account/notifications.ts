@@ -1,4 +1,4 @@
-/** The routes of an account's notifications (RULES.md 14.60 to 14.66). */
+/** The routes of an account's notifications (RULES.md 14.60 to 14.65). */
 import {
   NOTIFICATION_READ,
   NOTIFICATIONS,

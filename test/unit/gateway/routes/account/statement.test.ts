@@ -183,12 +183,54 @@ function afterEntries({ opening, entries }: Statement): Balances {
   return withoutZeros(owned);
 }
 
+type Position = { quantity: number; cost: number; realized: number };
+
+/** By the average-cost method, from nothing but the entries, none of which is a payout. */
+function positionsAfter(entries: readonly StatementEntry[]): Record<string, Position> {
+  const positions: Record<string, Position> = {};
+  const exchange = (key: string, atomic: number, paid: number): void => {
+    if (atomic === 0) return;
+    positions[key] ??= { quantity: 0, cost: 0, realized: 0 };
+    const position = positions[key];
+    const left = atomic < 0 ? Number((BigInt(position.cost) * BigInt(-atomic)) / BigInt(position.quantity)) : 0;
+    position.quantity += atomic;
+    position.cost += atomic < 0 ? 0 - left : paid;
+    position.realized -= atomic < 0 ? paid + left : 0;
+  };
+  for (const entry of entries) {
+    if (entry.market_id === null) continue;
+    const market = indexOf(entry.market_id);
+    const paid = 0 - Number(entry.usdc_delta_micro);
+    const [yes, no] = [Number(entry.yes_delta_atomic), Number(entry.no_delta_atomic)];
+    const half = Math.sign(paid) * Math.floor(Math.abs(paid) / 2);
+    const ofYes = entry.type !== 'fill' ? paid - half : yes === 0 ? 0 : paid;
+    exchange(`${market}/0`, yes, ofYes);
+    exchange(`${market}/1`, no, paid - ofYes);
+  }
+  return positions;
+}
+
+function positionsOf(account: number): Record<string, Position> {
+  const db = new Database(rig.readDbPath, { readonly: true });
+  const rows = db
+    .prepare<[number], Position & { key: string }>(
+      `SELECT market || '/' || outcome AS key, quantity_atomic AS quantity, cost_micro AS cost,
+         realized_micro AS realized FROM positions WHERE account = ?`,
+    )
+    .all(account);
+  db.close();
+  return Object.fromEntries(rows.map(({ key, ...position }) => [key, position]));
+}
+
 function isInOrder(entries: readonly StatementEntry[]): boolean {
   return entries.every(({ time }, at) => at === 0 || entries[at - 1]!.time <= time);
 }
 
 describe(`statements of random trading (seed ${seed})`, () => {
   trade(500);
+  rig.project();
+  const undecided = Object.fromEntries(ACCOUNTS.map((account) => [account, positionsOf(account)]));
+  const decidedMs = Math.max(...rig.rigs.map(({ nowMs }) => nowMs)) + 1;
   decide();
   rig.project();
   const all = changes();
@@ -205,6 +247,17 @@ describe(`statements of random trading (seed ${seed})`, () => {
       assert.equal(Number(statement.closing.usdc_micro), available + reserved);
       assert.ok(isInOrder(statement.entries));
       assert.ok(statement.entries.length > 100, `${statement.entries.length} entries`);
+    }
+  });
+
+  it('RULES.md 13.9: their entries, in their order, lead to quantity, cost and gain of each position', async () => {
+    for (const account of ACCOUNTS) {
+      const { entries } = await statementOf(account, { fromMs: null, toMs: decidedMs });
+      assert.deepEqual(positionsAfter(entries), undecided[account]);
+      assert.ok(
+        entries.some(({ id }, at) => entries[at - 1]?.id === id),
+        'it has traded with itself',
+      );
     }
   });
 
