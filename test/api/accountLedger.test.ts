@@ -147,6 +147,7 @@ test('RULES.md 14.42: a period ends before its end; one that ends before it star
   const wrong = [
     [`from=${time}&to=${time}`, 'from must be before to'],
     ['from=2100-01-01T00:00:00Z', 'from must be before to'],
+    ['from=2100-01-01T00:00:00Z&to=2101-01-01T00:00:00Z', 'from must be before to'],
     ['from=yesterday', 'invalid from'],
     ['to=2026-13-01', 'invalid to'],
     ['format=pdf', 'invalid format'],

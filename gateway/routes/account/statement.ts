@@ -47,7 +47,7 @@ async function show(call: CallOf<typeof SHOW>, { queries, movements, markets, cl
   const nowMs = clock.nowMs();
   const fromMs = from === undefined ? null : Date.parse(withZone(from));
   const toMs = to === undefined ? null : Date.parse(withZone(to));
-  if (fromMs !== null && (toMs === null ? fromMs > nowMs : fromMs >= toMs)) {
+  if (fromMs !== null && (fromMs > nowMs || (toMs !== null && fromMs >= toMs))) {
     const details = { field: 'from', rule: 'before', value: from };
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'from must be before to', details });
     return;
