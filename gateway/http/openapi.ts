@@ -52,8 +52,9 @@ const INFO = {
     'document of its own, /asyncapi.json.',
 };
 
-/** The headers of answers: Retry-After, and those of the rate limit on every answer that was counted. */
+/** The headers of answers: of some statuses, and those of the rate limit on every answer that was counted. */
 const HEADERS = {
+  Location: { description: 'Where the browser goes on; always with 302.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait; always with 503 and 429.', schema: { type: 'integer' } },
   'X-RateLimit-Decision': { schema: { enum: ['allowed', 'quota_denied', 'dependency_unavailable'] } },
   'X-RateLimit-Limit': { description: 'Requests of a window.', schema: { type: 'integer' } },
@@ -61,7 +62,7 @@ const HEADERS = {
   'X-RateLimit-Remaining': { schema: { type: 'integer' } },
   'X-RateLimit-Reset': { description: 'Unix seconds.', schema: { type: 'integer' } },
 };
-const LIMIT_HEADERS = Object.keys(HEADERS).filter((name) => name !== 'Retry-After');
+const LIMIT_HEADERS = Object.keys(HEADERS).filter((name) => name !== 'Retry-After' && name !== 'Location');
 
 const SECURITY_SCHEMES = {
   apiKey: inHeader(AUTH_HEADER.API_KEY, 'The id of the key.'),
@@ -228,12 +229,14 @@ function requestBody(route: RouteSpec, body: JsonSchema, writer: SchemaWriter): 
 
 function responsesOf(route: RouteSpec, writer: SchemaWriter): Document {
   const responses: Record<string, unknown> = {};
-  const headers = LIMIT_CLASSES[route.limit] === null ? {} : { headers: references(LIMIT_HEADERS) };
+  const limitHeaders = LIMIT_CLASSES[route.limit] === null ? [] : LIMIT_HEADERS;
   for (const [status, schema] of Object.entries(route.answers)) {
     const contentType = route.contentType ?? JSON_TYPE;
     const isEmpty = Object.keys(schema).length === 0;
     const example = contentType === JSON_TYPE ? { example: exampleOf(schema) } : {};
     const content = { [contentType]: { schema: writer.write(schema), ...example } };
+    const names = status === '302' ? [...limitHeaders, 'Location'] : limitHeaders;
+    const headers = names.length === 0 ? {} : { headers: references(names) };
     responses[status] = { description: 'Done.', ...headers, ...(isEmpty ? {} : { content }) };
   }
   const byStatus = Map.groupBy(errorsOf(route), (key) => ERRORS[key].status);
