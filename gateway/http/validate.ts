@@ -10,7 +10,7 @@ import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } fr
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import { MAX_ORDER_AMOUNT } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, HASH_BYTES, isUint256, tryParseHex, uuidToBytes } from '../../shared/base/hex.ts';
-import { withZone } from '../../shared/base/time.ts';
+import { fullTime } from '../../shared/base/time.ts';
 import { parseStrictJson } from './body.ts';
 import type { Call } from './call.ts';
 import { RecentlyUsed } from './recentlyUsed.ts';
@@ -47,8 +47,8 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   amount: (text) => /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= MAX_ORDER_AMOUNT,
   /** ISO 8601 with a zone, as responses write it. */
   'date-time': isDateTime,
-  /** The same, or without a zone in UTC: `toMs` reads both. */
-  'date-time-or-utc': (text) => isDateTime(withZone(text)),
+  /** The same, or without a zone, or a day alone: `parseTimeMs` reads all of them. */
+  'date-time-or-utc': (text) => isDateTime(fullTime(text)),
 };
 
 /** Up to the year 5138, so that a time in microseconds is not read as a far one in milliseconds. */

@@ -10,7 +10,7 @@ export const UUID = {
   format: 'uuid',
   examples: ['0190a0b0-c0d0-7000-8000-0000000000af'],
 } as const;
-/** `hash`, `address`, `uint256` and `amount` are formats of this interface; their patterns say what they are. */
+/** `hash`, `address`, `uint256`, `amount` and that of SINCE are formats of this interface, and have patterns. */
 export const ADDRESS = { type: 'string', format: 'address', examples: [ADDRESS_EXAMPLE] } as const;
 export const HASH = { type: 'string', format: 'hash', examples: [HASH_EXAMPLE] } as const;
 export const UINT256 = {
@@ -20,7 +20,7 @@ export const UINT256 = {
 } as const;
 /** Atomic units of an order or a conversion: 1 to 10^15. */
 export const AMOUNT = { type: 'string', format: 'amount', examples: ['10000000'] } as const;
-/** Of a query: without a zone it is in UTC. */
+/** Of a query: without a zone it is in UTC, a day is its first moment. */
 export const SINCE = { type: 'string', format: 'date-time-or-utc', examples: ['2026-10-01T12:00:00'] } as const;
 export const TIME = { type: 'string', format: 'date-time', examples: ['2026-10-01T12:00:00.000Z'] } as const;
 

@@ -1,6 +1,14 @@
-/** Times as text. */
+/** Times as clients write them (RULES.md 14.1): ISO 8601, in UTC without a zone; a day is its first moment. */
 
-/** A date and a time without a zone are in UTC; Date.parse would read them in the zone of the machine. */
-export function withZone(text: string): string {
-  return /(?:Z|[+-][0-9]{2}:[0-9]{2})$/.test(text) ? text : `${text}Z`;
+const DAY_FORM = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
+const ZONE_AT_END = /(?:Z|[+-][0-9]{2}:[0-9]{2})$/;
+
+/** The same time with everything that may be left out. Date.parse would take the zone of the machine. */
+export function fullTime(text: string): string {
+  const time = DAY_FORM.test(text) ? `${text}T00:00:00` : text;
+  return ZONE_AT_END.test(time) ? time : `${time}Z`;
+}
+
+export function parseTimeMs(text: string): number {
+  return Date.parse(fullTime(text));
 }

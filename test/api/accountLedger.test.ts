@@ -144,12 +144,14 @@ test('RULES.md 14.42: a period ends before its end; one that ends before it star
   const since = await alice.client.ledger.statement({ from: time, to: '2100-01-01T00:00:00' });
   assert.deepEqual([since.from, since.to, since.entries], [time, '2100-01-01T00:00:00.000Z', entries]);
   assert.deepEqual(since.closing, closing);
+  const years = await alice.client.ledger.statement({ from: '2020-01-01', to: '2100-01-01' });
+  assert.deepEqual([years.from, years.to], ['2020-01-01T00:00:00.000Z', '2100-01-01T00:00:00.000Z']);
   const wrong = [
     [`from=${time}&to=${time}`, 'from must be before to'],
     ['from=2100-01-01T00:00:00Z', 'from must be before to'],
     ['from=2100-01-01T00:00:00Z&to=2101-01-01T00:00:00Z', 'from must be before to'],
     ['from=yesterday', 'invalid from'],
-    ['to=2026-13-01', 'invalid to'],
+    ['to=2026-02-30', 'invalid to'],
     ['format=pdf', 'invalid format'],
   ];
   for (const [query, error] of wrong) {

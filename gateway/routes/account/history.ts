@@ -15,7 +15,7 @@ import {
 import { ORDER_STATUS, SIDE } from '../../../shared/base/codes.ts';
 import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
 import { UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
-import { withZone } from '../../../shared/base/time.ts';
+import { parseTimeMs } from '../../../shared/base/time.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -220,7 +220,7 @@ function sideMask(side: string | undefined): number {
 }
 
 function sinceMs(since: string | undefined): number {
-  return since === undefined ? SINCE_EVER : Date.parse(withZone(since));
+  return since === undefined ? SINCE_EVER : parseTimeMs(since);
 }
 
 function marketBytes(uuid: string | undefined): Uint8Array | null {

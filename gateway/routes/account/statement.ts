@@ -9,7 +9,7 @@
 import { STATEMENT, STATEMENT_QUERY } from '../../../shared/api/ledger.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
-import { withZone } from '../../../shared/base/time.ts';
+import { parseTimeMs } from '../../../shared/base/time.ts';
 import { okInRows, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -45,8 +45,8 @@ export function statementRoutes(deps: StatementDeps): Route[] {
 async function show(call: CallOf<typeof SHOW>, { queries, movements, markets, clock }: StatementDeps): Promise<void> {
   const { from, to, format } = call.query;
   const nowMs = clock.nowMs();
-  const fromMs = from === undefined ? null : Date.parse(withZone(from));
-  const toMs = to === undefined ? null : Date.parse(withZone(to));
+  const fromMs = from === undefined ? null : parseTimeMs(from);
+  const toMs = to === undefined ? null : parseTimeMs(to);
   if (fromMs !== null && (fromMs > nowMs || (toMs !== null && fromMs >= toMs))) {
     const details = { field: 'from', rule: 'before', value: from };
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'from must be before to', details });

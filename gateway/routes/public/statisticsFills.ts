@@ -3,7 +3,7 @@ import { RECENT_FILLS, RECENT_FILLS_QUERY, type RecentFill } from '../../../shar
 import { SIDE_NAMES } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { divFloor } from '../../../shared/base/int.ts';
-import { withZone } from '../../../shared/base/time.ts';
+import { parseTimeMs } from '../../../shared/base/time.ts';
 import { unitsToDecimal } from '../../../shared/base/units.ts';
 import { ok, okBytes, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
@@ -51,7 +51,7 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
   }
   const task: FillsTask = {
     before,
-    sinceMs: since === undefined ? SINCE_EVER : Date.parse(withZone(since)),
+    sinceMs: since === undefined ? SINCE_EVER : parseTimeMs(since),
     minMicro: min_size_usd === undefined ? 0 : microOf(min_size_usd),
     limit,
   };

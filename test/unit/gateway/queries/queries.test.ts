@@ -267,6 +267,8 @@ describe('the orders of an account', () => {
     assert.deepEqual(await orders(BOB, 'since=1900-01-01T00:00:00Z&sort=created_at'), [5, 4, 3, 2]);
     assert.deepEqual(await orders(BOB, 'since=2026-01-01T02:04:00%2B02:00'), [5, 3]);
     assert.deepEqual(await orders(BOB, 'since=2026-01-01T00:04:00'), [5, 3]);
+    assert.deepEqual(await orders(BOB, 'since=2026-01-01'), await orders(BOB, 'since=2026-01-01T00:00:00Z'));
+    assert.deepEqual(await orders(BOB, 'since=2026-01-02'), []);
   });
 
   it('come in pages that cover everything once, each with the total', async () => {
@@ -466,7 +468,8 @@ describe('a bad parameter', () => {
       'outcome=-1',
       'outcome=yes',
       'since=yesterday',
-      'since=2026-01-01',
+      'since=2026-02-30',
+      'since=2026-01-01T00:04',
       'sort=price',
       'limit=0',
       'limit=201',
