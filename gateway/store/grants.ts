@@ -7,6 +7,8 @@
  *             the same pair: orders are placed under it, and the number of a removed one must not stand for later ones.
  *   GRANTS-2  A removal is durable before it is answered. Until every shard has cancelled the orders under it, it is
  *             among the unswept, over every restart.
+ *   GRANTS-3  A grant that is removed and swept leaves control.db: clients add and remove any number. Only the row of
+ *             the last number stays until the next one is there (GRANTS-1).
  */
 import { assert } from '../../shared/base/assert.ts';
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
@@ -27,6 +29,7 @@ export class Grants {
   readonly #insert;
   readonly #remove;
   readonly #setSwept;
+  readonly #deleteSwept;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#database = database;
@@ -36,6 +39,7 @@ export class Grants {
     );
     this.#remove = database.prepare<[number, number]>('UPDATE grants SET removed_ms = ? WHERE number = ?');
     this.#setSwept = database.prepare<[number]>('UPDATE grants SET is_swept = 1 WHERE number = ?');
+    this.#deleteSwept = database.prepare<[number]>('DELETE FROM grants WHERE number = ? AND is_swept = 1');
     for (const row of database.prepare<[], GrantRow>('SELECT * FROM grants ORDER BY number').all()) this.#load(row);
   }
 
@@ -59,6 +63,7 @@ export class Grants {
     assert(this.numberOf(maker, signer) === UNKNOWN_GRANT, 'GRANTS-1: a pair has one grant in force');
     const grant = { number: this.#lastNumber + 1, maker, signer };
     this.#insert.run(grant);
+    this.#deleteSwept.run(this.#lastNumber);
     return grant;
   }
 
@@ -91,7 +96,11 @@ export class Grants {
   }
 
   swept(number: number): void {
-    this.#changes.write(() => this.#setSwept.run(number));
+    const write = this.#database.transaction(() => {
+      this.#setSwept.run(number);
+      if (number < this.#lastNumber) this.#deleteSwept.run(number);
+    });
+    this.#changes.write(write);
     this.#unswept.delete(number);
   }
 
