@@ -5,7 +5,8 @@
 import { connect, type Socket } from 'node:net';
 import { SIDE } from '../shared/base/codes.ts';
 import { toHex } from '../shared/base/hex.ts';
-import { addressOf, draftOrder, type OrderDraft, type OrderMarket } from '../shared/client/order.ts';
+import { draftOrder, type OrderDraft, type OrderMarket } from '../shared/client/order.ts';
+import { addressOf } from '../shared/client/privateKey.ts';
 import { type PreparedRequest, prepareRequest } from '../shared/client/request.ts';
 import { type Credentials, RequestSigner } from '../shared/client/requestSigner.ts';
 import type { PlacementBody } from '../shared/client/types.ts';

@@ -115,6 +115,10 @@ export const OWN_SESSIONS = object({ sessions: arrayOf(object({ ...SESSION_FIELD
 export const ADMIN_SESSIONS = object({ sessions: arrayOf(object(SESSION_FIELDS)) });
 export type AdminSessions = FromSchema<typeof ADMIN_SESSIONS>;
 export type RevokedSessions = FromSchema<typeof REVOKED_SESSIONS>;
+export type OwnSessions = FromSchema<typeof OWN_SESSIONS>;
+export type SessionAnswer = FromSchema<typeof SESSION>;
+export type SessionMessage = FromSchema<typeof SESSION_MESSAGE>;
+export type WalletMessage = FromSchema<typeof WALLET_MESSAGE>;
 
 export const TICKET_QUERY = {
   type: 'object',

@@ -1,6 +1,6 @@
 /** Schemas of the wallets of an account, as their person changes them (RULES.md 15.40 to 15.45). */
 import { ADDRESS, TIME } from './fields.ts';
-import { arrayOf, described, object } from './schema.ts';
+import { arrayOf, described, type FromSchema, object } from './schema.ts';
 import { SIGNED_MESSAGE } from './sessions.ts';
 
 export const DELEGATE_MESSAGE_QUERY = {
@@ -24,3 +24,5 @@ export const WALLET_DELEGATES = object({
 });
 
 export const STEP_UP = object({ authenticated_at: TIME });
+export type WalletDelegates = FromSchema<typeof WALLET_DELEGATES>;
+export type StepUp = FromSchema<typeof STEP_UP>;

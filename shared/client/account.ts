@@ -1,4 +1,5 @@
 /** The part of the client for the person of the account: profile and notifications (RULES.md 14.60 on). */
+import type { SendAuthorized } from './accountRequests.ts';
 import { withQuery } from './request.ts';
 import type {
   Achievement,
@@ -11,12 +12,10 @@ import type {
   Unread,
 } from './types.ts';
 
-type SendSigned = <T>(method: string, path: string) => Promise<T>;
-
 export class AccountClient {
-  readonly #send: SendSigned;
+  readonly #send: SendAuthorized;
 
-  constructor(send: SendSigned) {
+  constructor(send: SendAuthorized) {
     this.#send = send;
   }
 

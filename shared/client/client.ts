@@ -1,14 +1,14 @@
-/** The trading client: one method per route, signed with an API key where the route asks for one. */
-import type { Clock } from '../base/clock.ts';
+/** The trading client: one method per route, with an API key or a session where the route asks for one. */
 import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
 import { AccountClient } from './account.ts';
-import { ApiError, DEFAULT_TIMEOUT_MS, isSignedBeforeStart, openBody, sendRequest } from './http.ts';
+import { AccountRequests, type ClientOptions, type SendAuthorized } from './accountRequests.ts';
+import { ApiError } from './http.ts';
 import { LedgerClient } from './ledger.ts';
 import type { OrderDraft, OrderMarket, OrderSigner, SigningOptions } from './order.ts';
 import { PositionsClient } from './positions.ts';
-import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
-import { type Credentials, RequestSigner } from './requestSigner.ts';
+import { type PreparedRequest, withQuery } from './request.ts';
+import { SessionsClient } from './sessions.ts';
 import type {
   AmendResponse,
   Balances,
@@ -61,9 +61,7 @@ import type {
   UserTrades,
   UserTradesQuery,
 } from './types.ts';
-
-/** Without credentials only the public routes work. */
-export type ClientOptions = { baseUrl: string; credentials?: Credentials; timeoutMs?: number; clock?: Clock };
+import { WalletsClient } from './wallets.ts';
 
 export type PlacingOptions = {
   /** A UUID: a repeated request with the same key gets the answer of the first. */
@@ -74,21 +72,23 @@ export type PlacingOptions = {
 
 export class ExchangeClient {
   /** The past of the account's balances. */
-  readonly ledger = new LedgerClient({
-    get: (path) => this.#sendSigned('GET', path),
-    open: (path) => openBody(this.#origin, this.prepareSigned('GET', path)),
-  });
-  readonly positions = new PositionsClient((method, path) => this.#sendSigned(method, path));
-  readonly account = new AccountClient((method, path) => this.#sendSigned(method, path));
-  readonly #origin: string;
-  readonly #signer: RequestSigner | undefined;
-  readonly #timeoutMs: number;
+  readonly ledger: LedgerClient;
+  readonly positions: PositionsClient;
+  readonly account: AccountClient;
+  readonly sessions: SessionsClient;
+  readonly wallets: WalletsClient;
+  readonly #requests: AccountRequests;
   #config: Promise<PlatformConfig> | undefined;
 
   constructor(options: ClientOptions) {
-    this.#origin = new URL(options.baseUrl).origin;
-    this.#signer = options.credentials && new RequestSigner(options.credentials, options.clock);
-    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const requests = new AccountRequests(options);
+    const send: SendAuthorized = (method, path) => requests.send(method, path);
+    this.#requests = requests;
+    this.ledger = new LedgerClient({ get: (path) => send('GET', path), open: (path) => requests.open(path) });
+    this.positions = new PositionsClient(send);
+    this.account = new AccountClient(send);
+    this.sessions = new SessionsClient(send);
+    this.wallets = new WalletsClient(requests, options.domain);
   }
 
   /** Without an idempotency key a repeat is refused as a duplicate order. */
@@ -129,16 +129,16 @@ export class ExchangeClient {
   }
 
   cancelOrder(orderHash: string): Promise<Message> {
-    return this.#sendSigned('DELETE', `/v1/orders/${segment(orderHash)}`);
+    return this.#requests.send('DELETE', `/v1/orders/${segment(orderHash)}`);
   }
 
   /** If the order has not arrived yet, leaves a tombstone: it is refused until the time that the answer names. */
   cancelWithTombstone(orderHash: string): Promise<Message | TombstoneResponse> {
-    return this.#sendSigned('DELETE', `/v1/orders/${segment(orderHash)}?tombstone=1`);
+    return this.#requests.send('DELETE', `/v1/orders/${segment(orderHash)}?tombstone=1`);
   }
 
   cancelByClientId(clientOrderId: string): Promise<Message> {
-    return this.#sendSigned('DELETE', `/v1/orders/by-client-id/${segment(clientOrderId)}`);
+    return this.#requests.send('DELETE', `/v1/orders/by-client-id/${segment(clientOrderId)}`);
   }
 
   /** At most 200 orders; each cancel succeeds or fails by itself. */
@@ -148,165 +148,165 @@ export class ExchangeClient {
 
   /** The queue position of an open order at its price. */
   queuePosition(orderHash: string): Promise<QueuePosition> {
-    return this.#sendSigned('GET', `/v1/orders/${segment(orderHash)}/queue`);
+    return this.#requests.send('GET', `/v1/orders/${segment(orderHash)}/queue`);
   }
 
   orderGroups(): Promise<{ order_groups: OrderGroup[] }> {
-    return this.#sendSigned('GET', '/v1/user/order-groups');
+    return this.#requests.send('GET', '/v1/user/order-groups');
   }
 
   /** Creates the group or changes its limit. */
   setOrderGroup(name: string, settings: OrderGroupSettings): Promise<OrderGroup> {
-    return this.#sendSigned('PUT', `/v1/user/order-groups/${segment(name)}`, settings);
+    return this.#requests.send('PUT', `/v1/user/order-groups/${segment(name)}`, settings);
   }
 
   /** Accepts orders of a tripped group again; its window starts empty. */
   resetOrderGroup(name: string): Promise<OrderGroup> {
-    return this.#sendSigned('POST', `/v1/user/order-groups/${segment(name)}/reset`);
+    return this.#requests.send('POST', `/v1/user/order-groups/${segment(name)}/reset`);
   }
 
   getOrder(orderHash: string): Promise<OrderRecord> {
-    return this.#sendSigned('GET', `/v1/orders/${segment(orderHash)}`);
+    return this.#requests.send('GET', `/v1/orders/${segment(orderHash)}`);
   }
 
   /** Oldest first; the cursor of a page is the `sequence` of the last order of the page before. */
   openOrders(marketId: string, query: OpenOrdersQuery = {}): Promise<OrderRecord[]> {
-    return this.#sendSigned('GET', withQuery(`/v1/orders/open/${segment(marketId)}`, query));
+    return this.#requests.send('GET', withQuery(`/v1/orders/open/${segment(marketId)}`, query));
   }
 
   cancelAll(): Promise<CancelAllResponse> {
-    return this.#sendSigned('DELETE', '/v1/orders/cancel-all');
+    return this.#requests.send('DELETE', '/v1/orders/cancel-all');
   }
 
   /** Cancels the orders of both outcomes, or of the one that is given. */
   cancelMarket(marketId: string, outcomeIndex?: Outcome): Promise<CancelMarketResponse> {
     const payload = { market_id: marketId, outcome_index: outcomeIndex };
-    return this.#sendSigned('DELETE', '/v1/orders/cancel-market', payload);
+    return this.#requests.send('DELETE', '/v1/orders/cancel-market', payload);
   }
 
   /** Arms the dead-man's switch: all open orders are cancelled unless another heartbeat follows within 15 seconds. */
   heartbeat(): Promise<HeartbeatResponse> {
-    return this.#sendSigned('POST', '/v1/orders/heartbeat', {});
+    return this.#requests.send('POST', '/v1/orders/heartbeat', {});
   }
 
   /** The requests that the key's limits still allow, by endpoint. */
   rateLimits(): Promise<RateLimits> {
-    return this.#sendSigned('GET', '/v1/rate-limits');
+    return this.#requests.send('GET', '/v1/rate-limits');
   }
 
   /** The `next_cursor` of a page as `cursor` leads to the next one, however long the list is. */
   userOrders(query: UserOrdersQuery = {}): Promise<UserOrders> {
-    return this.#sendSigned('GET', withQuery('/v1/user/orders/v2', query));
+    return this.#requests.send('GET', withQuery('/v1/user/orders/v2', query));
   }
 
   userTrades(query: UserTradesQuery = {}): Promise<UserTrades> {
-    return this.#sendSigned('GET', withQuery('/v1/user/trades/v2', query));
+    return this.#requests.send('GET', withQuery('/v1/user/trades/v2', query));
   }
 
   /** Orders that were placed, cancelled or expired, and fills. */
   userActivity(query: UserActivityQuery = {}): Promise<UserActivity> {
-    return this.#sendSigned('GET', withQuery('/v1/user/activity', query));
+    return this.#requests.send('GET', withQuery('/v1/user/activity', query));
   }
 
   /** The newest 100; `userOrders` has all of them, with more about each. */
   legacyUserOrders(): Promise<LegacyUserOrders> {
-    return this.#sendSigned('GET', '/v1/user/orders');
+    return this.#requests.send('GET', '/v1/user/orders');
   }
 
   /** The first version of `userTrades`. */
   legacyUserTrades(query: LegacyUserTradesQuery = {}): Promise<LegacyUserTrades> {
-    return this.#sendSigned('GET', withQuery('/v1/user/trades', query));
+    return this.#requests.send('GET', withQuery('/v1/user/trades', query));
   }
 
   balances(): Promise<Balances> {
-    return this.#sendSigned('GET', '/v1/user/balances');
+    return this.#requests.send('GET', '/v1/user/balances');
   }
 
   /** Turns USDC into as many Yes and No tokens; the amount is in atomic units, a whole number of lots. */
   split(marketId: string, amountAtomic: number): Promise<FullSets> {
-    return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/split`, { amount: String(amountAtomic) });
+    return this.#requests.send('POST', `/v1/markets/${segment(marketId)}/split`, { amount: String(amountAtomic) });
   }
 
   merge(marketId: string, amountAtomic: number): Promise<FullSets> {
-    return this.#sendSigned('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: String(amountAtomic) });
+    return this.#requests.send('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: String(amountAtomic) });
   }
 
   /** Tokens of decided markets that pay something; the rows of one market add up to what its claim pays. */
   redeemable(): Promise<Redeemable[]> {
-    return this.#sendSigned('GET', '/v1/user/redeemable');
+    return this.#requests.send('GET', '/v1/user/redeemable');
   }
 
   /** Exchanges all tokens of a decided market for their payout. */
   claim(marketId: string): Promise<ClaimResponse> {
-    return this.#sendSigned('POST', `/v1/user/positions/${segment(marketId)}/claim`);
+    return this.#requests.send('POST', `/v1/user/positions/${segment(marketId)}/claim`);
   }
 
   book(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<Book> {
-    return this.#read(withQuery(`/v1/orders/book/${segment(marketId)}`, query));
+    return this.#requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, query));
   }
 
   bothBooks(marketId: string, query: { levels?: number } = {}): Promise<BothBooks> {
-    return this.#read(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
+    return this.#requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
   }
 
   /** The single orders of the book, in the order in which they are filled. */
   bookOrders(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<BookOfOrders> {
-    return this.#read(withQuery(`/v1/orders/book/${segment(marketId)}`, { l3: true, ...query }));
+    return this.#requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, { l3: true, ...query }));
   }
 
   bbo(marketId: string, query: { outcome_index?: Outcome } = {}): Promise<Bbo> {
-    return this.#read(withQuery(`/v1/market-data/${segment(marketId)}/bbo`, query));
+    return this.#requests.read(withQuery(`/v1/market-data/${segment(marketId)}/bbo`, query));
   }
 
   /** Best prices of at most 50 books, all at the same moment. */
   bbos(markets: { market_id: string; outcome_index: Outcome }[]): Promise<{ markets: Bbo[] }> {
-    return this.#send(prepareRequest('POST', '/v1/market-data/bbo', markets));
+    return this.#requests.sendPublic('POST', '/v1/market-data/bbo', markets);
   }
 
   tickSize(marketId: string): Promise<TickSize> {
-    return this.#read(`/v1/market-data/${segment(marketId)}/tick-size`);
+    return this.#requests.read(`/v1/market-data/${segment(marketId)}/tick-size`);
   }
 
   /** Its `maker_fee_bps` is the fee rate that orders are signed with. */
   feeRate(marketId: string): Promise<FeeRate> {
-    return this.#sendSigned('GET', `/v1/market-data/${segment(marketId)}/fee-rate`);
+    return this.#requests.send('GET', `/v1/market-data/${segment(marketId)}/fee-rate`);
   }
 
   /** Events with what a page about many of them shows; with `quotes_only` perhaps only the quotes of their markets. */
   browseEvents(query: Partial<BrowseQuery> = {}): Promise<BrowsedEvents | BrowsedQuotes> {
-    return this.#read(withQuery('/v1/events/browse', query));
+    return this.#requests.read(withQuery('/v1/events/browse', query));
   }
 
   /** An event with everything that its page shows. */
   eventView(slug: string): Promise<EventView> {
-    return this.#read(`/v1/events/${segment(slug)}/view`);
+    return this.#requests.read(`/v1/events/${segment(slug)}/view`);
   }
 
   /** The other markets of the same event or series. */
   relatedMarkets(marketId: string): Promise<RelatedMarkets> {
-    return this.#read(`/v1/markets/${segment(marketId)}/related`);
+    return this.#requests.read(`/v1/markets/${segment(marketId)}/related`);
   }
 
   markets(query: MarketsQuery = {}): Promise<Markets> {
-    return this.#read(withQuery('/v1/markets', query));
+    return this.#requests.read(withQuery('/v1/markets', query));
   }
 
   /** The categories of the markets, and how many markets there are. */
   marketsMetadata(): Promise<CatalogMetadata> {
-    return this.#read('/v1/markets/metadata');
+    return this.#requests.read('/v1/markets/metadata');
   }
 
   /** The leagues of the events and their teams. */
   sportsTaxonomy(): Promise<SportsTaxonomy> {
-    return this.#read('/v1/sports/taxonomy');
+    return this.#requests.read('/v1/sports/taxonomy');
   }
 
   events(query: EventsQuery = {}): Promise<MarketEvents> {
-    return this.#read(withQuery('/v1/events', query));
+    return this.#requests.read(withQuery('/v1/events', query));
   }
 
   market(marketId: string): Promise<Market> {
-    return this.#read(`/v1/markets/${segment(marketId)}`);
+    return this.#requests.read(`/v1/markets/${segment(marketId)}`);
   }
 
   /** The parts of a market that signing needs, from its record and its tick size. */
@@ -318,15 +318,15 @@ export class ExchangeClient {
   }
 
   time(): Promise<{ time: number }> {
-    return this.#sendPublic('/v1/time');
+    return this.#requests.sendPublic('GET', '/v1/time');
   }
 
   health(): Promise<Status> {
-    return this.#sendPublic('/health');
+    return this.#requests.sendPublic('GET', '/health');
   }
 
   ready(): Promise<Status> {
-    return this.#sendPublic('/ready');
+    return this.#requests.sendPublic('GET', '/ready');
   }
 
   /** Fetched once and kept; `signAndPlace` fetches it again after INVALID_SIGNATURE. */
@@ -335,7 +335,7 @@ export class ExchangeClient {
   }
 
   refreshConfig(): Promise<PlatformConfig> {
-    const config = this.#sendPublic<PlatformConfig>('/v1/platform/config');
+    const config = this.#requests.sendPublic<PlatformConfig>('GET', '/v1/platform/config');
     this.#config = config;
     // A failed request is not kept: the next caller fetches again.
     config.catch(() => {
@@ -350,43 +350,17 @@ export class ExchangeClient {
     return { name, version, chainId: chain_id, verifyingContract: exchange_address };
   }
 
-  /** A signed request, not sent yet; it is valid once, and as long as its timestamp is. */
+  /** A request signed with the API key, not sent yet; it is valid once, and as long as its timestamp is. */
   prepareSigned(method: string, path: string, payload?: unknown): PreparedRequest {
-    const signer = this.#signer;
-    if (signer === undefined) throw new Error(`${method} ${path} needs an API key`);
-    return prepareRequest(method, path, payload, (...parts) => signer.headers(...parts));
+    return this.#requests.prepare(method, path, payload);
   }
 
   #sendPlacing<T>(method: string, path: string, payload: unknown, options: PlacingOptions = {}): Promise<T> {
     const { idempotencyKey, deadlineMs } = options;
-    return this.#sendSigned(method, path, payload, {
+    return this.#requests.send(method, path, payload, {
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       ...(deadlineMs === undefined ? {} : { 'x-svc-deadline': String(deadlineMs) }),
     });
-  }
-
-  /** A request that is refused because the exchange restarted after it was signed is signed again, once. */
-  async #sendSigned<T>(method: string, path: string, payload?: unknown, headers: HeaderFields = {}): Promise<T> {
-    const send = (): Promise<T> => {
-      const request = this.prepareSigned(method, path, payload);
-      Object.assign(request.headers, headers);
-      return this.#send(request);
-    };
-    return send().catch((error: unknown) => {
-      if (!isSignedBeforeStart(error)) throw error;
-      return send();
-    });
-  }
-
-  /** A public read. With a key it counts on the key's limit, which is the larger one and not shared by an address. */
-  #read<T>(path: string): Promise<T> {
-    return this.#signer === undefined ? this.#sendPublic(path) : this.#sendSigned('GET', path);
-  }
-
-  #sendPublic = <T>(path: string): Promise<T> => this.#send(prepareRequest('GET', path, undefined));
-
-  #send<T>(request: PreparedRequest): Promise<T> {
-    return sendRequest(this.#origin, request, this.#timeoutMs);
   }
 }
 

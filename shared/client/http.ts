@@ -26,11 +26,13 @@ export class ApiError extends Error {
  * refused or lost, timeout) it rejects with the error of `fetch`; an order may have been placed then, which a request
  * for its hash finds out. `fetch` keeps connections open no longer than the `Keep-Alive` of their last answer allows,
  * so that no request meets the close of an idle connection.
+ * @param credentials a browser then adds its cookies also for another origin than that of the page.
  */
 export async function sendRequest<T>(
   origin: string,
   request: PreparedRequest,
   timeoutMs = DEFAULT_TIMEOUT_MS,
+  credentials?: 'include',
 ): Promise<T> {
   const response = await fetch(origin + request.path, {
     method: request.method,
@@ -38,6 +40,7 @@ export async function sendRequest<T>(
     body: request.body === '' ? undefined : request.body,
     signal: AbortSignal.timeout(timeoutMs),
     redirect: 'error',
+    credentials,
   });
   const text = await response.text();
   const value = parseJson(text);

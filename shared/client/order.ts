@@ -2,13 +2,13 @@
  * Turns "buy 100 at 0.65" into a signed placement body, in two steps that can be used alone: `draftOrder` computes the
  * exact amounts of price and size and rounds nothing, `OrderSigner` hashes and signs any amounts.
  */
-import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { MAX_ORDER_AMOUNT, type Outcome, SIDE } from '../base/codes.ts';
-import { ADDRESS_BYTES, toHex, tryParseHex, UINT256_BYTES, uint256ToDecimal } from '../base/hex.ts';
+import { toHex, UINT256_BYTES, uint256ToDecimal } from '../base/hex.ts';
 import { divFloor } from '../base/int.ts';
 import { NOT_A_NUMBER, tickToPrice, tryParsePriceTicks, tryParseUnits, unitsToDecimal } from '../base/units.ts';
 import { type Eip712Domain, hasherFor, type OrderHasher, ZERO_ADDRESS } from '../crypto/eip712.ts';
 import { type Keccak256, keccak256 } from '../crypto/keccak.ts';
+import { addressOf, privateKeyBytes, signDigest } from './privateKey.ts';
 import type { PlacementBody, SelfTradeName, SideName, TimeInForceName } from './types.ts';
 
 /** The parts of a market that an order depends on: its tokens and its grid. */
@@ -40,10 +40,6 @@ export type SignedOrder = { body: PlacementBody; orderHash: string };
 
 /** `maker` is the wallet that pays, if the signing key is its delegate; the salt is random unless given. */
 export type SigningOptions = { maker?: string; salt?: string };
-
-const PRIVATE_KEY_BYTES = 32;
-const SIGNATURE_BYTES = 65;
-const V_OFFSET = 27;
 
 export function draftOrder(intent: OrderIntent): OrderDraft {
   const { market, side } = intent;
@@ -140,30 +136,7 @@ export function signOrder(
   return new OrderSigner(intent.privateKey, domain).sign(draftOrder(intent), intent);
 }
 
-/** The wallet address of a private key, lowercase. */
-export function addressOf(privateKey: string): string {
-  const publicKey = secp256k1.getPublicKey(privateKeyBytes(privateKey), false);
-  return toHex(keccak256(publicKey.subarray(1)), UINT256_BYTES - ADDRESS_BYTES, ADDRESS_BYTES);
-}
-
 function isSameDomain(a: Eip712Domain, b: Eip712Domain): boolean {
   const isSameContract = a.verifyingContract.toLowerCase() === b.verifyingContract.toLowerCase();
   return isSameContract && a.chainId === b.chainId && a.name === b.name && a.version === b.version;
-}
-
-/** The library puts the recovery bit first; the wire wants r | s | v with v 27 or 28. */
-function signDigest(digest: Uint8Array, privateKey: Uint8Array): string {
-  const recoverable = secp256k1.sign(digest, privateKey, { prehash: false, lowS: true, format: 'recovered' });
-  const signature = new Uint8Array(SIGNATURE_BYTES);
-  signature.set(recoverable.subarray(1));
-  signature[SIGNATURE_BYTES - 1] = V_OFFSET + recoverable[0];
-  return toHex(signature);
-}
-
-function privateKeyBytes(privateKey: string): Uint8Array {
-  const bytes = new Uint8Array(PRIVATE_KEY_BYTES);
-  if (!tryParseHex(privateKey, PRIVATE_KEY_BYTES, bytes, 0) || !secp256k1.utils.isValidSecretKey(bytes)) {
-    throw new RangeError('the private key is not 0x and 64 hex digits of a valid key');
-  }
-  return bytes;
 }

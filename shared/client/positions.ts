@@ -1,13 +1,12 @@
 /** The part of the client for what an account's tokens cost, earned and earn (RULES.md 14.20 to 14.25). */
+import type { SendAuthorized } from './accountRequests.ts';
 import { withQuery } from './request.ts';
 import type { Message, Pnl24h, Position, PositionsQuery } from './types.ts';
 
-type SendSigned = <T>(method: string, path: string) => Promise<T>;
-
 export class PositionsClient {
-  readonly #send: SendSigned;
+  readonly #send: SendAuthorized;
 
-  constructor(send: SendSigned) {
+  constructor(send: SendAuthorized) {
     this.#send = send;
   }
 

@@ -1,29 +1,34 @@
 /**
- * Signs requests with an API key. Signing uses node:crypto: the secret of a key does not belong in a browser, so this
- * file need not run there.
+ * Signs requests with an API key. Signing uses node:crypto: the secret of a key does not belong in a browser. There the
+ * client is loaded without it, and works with sessions.
  */
-import { createHash, createHmac, createSecretKey, type KeyObject, randomUUID } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV1, stringToSignV2 } from '../crypto/hmac.ts';
 import type { HeaderFields, Signer } from './request.ts';
 
 export type Credentials = { keyId: string; secret: string; passphrase: string };
 
+const nodeCrypto = globalThis.process?.getBuiltinModule?.('node:crypto');
+
 export class RequestSigner implements Signer {
+  readonly #crypto: typeof import('node:crypto');
   readonly #credentials: Credentials;
   readonly #key: KeyObject;
   readonly #clock: Clock;
 
   constructor(credentials: Credentials, clock: Clock = systemClock) {
+    if (nodeCrypto === undefined) throw new Error('an API key is for programs; a browser has a session');
+    this.#crypto = nodeCrypto;
     this.#credentials = credentials;
-    this.#key = createSecretKey(Buffer.from(credentials.secret, 'base64url'));
+    this.#key = nodeCrypto.createSecretKey(Buffer.from(credentials.secret, 'base64url'));
     this.#clock = clock;
   }
 
   /** Version 2: every call creates a new nonce, so the headers are valid for one request. */
-  headers(method: string, path: string, body: string, nonce: string = randomUUID()): HeaderFields {
+  headers(method: string, path: string, body: string, nonce: string = this.#crypto.randomUUID()): HeaderFields {
     const timestamp = this.#timestamp();
-    const bodySha256 = body === '' ? EMPTY_BODY_SHA256 : createHash('sha256').update(body).digest('hex');
+    const bodySha256 = body === '' ? EMPTY_BODY_SHA256 : this.#crypto.createHash('sha256').update(body).digest('hex');
     const text = stringToSignV2(timestamp, nonce, method, path, bodySha256);
     return { ...this.#sign(timestamp, text), [AUTH_HEADER.VERSION]: '2', [AUTH_HEADER.NONCE]: nonce };
   }
@@ -46,7 +51,7 @@ export class RequestSigner implements Signer {
       [AUTH_HEADER.API_KEY]: this.#credentials.keyId,
       [AUTH_HEADER.PASSPHRASE]: this.#credentials.passphrase,
       [AUTH_HEADER.TIMESTAMP]: timestamp,
-      [AUTH_HEADER.SIGNATURE]: createHmac('sha256', this.#key).update(text).digest('base64url'),
+      [AUTH_HEADER.SIGNATURE]: this.#crypto.createHmac('sha256', this.#key).update(text).digest('base64url'),
     };
   }
 }

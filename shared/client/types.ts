@@ -135,4 +135,12 @@ export type {
 export type { Pnl24h, Position, PositionsQuery } from '../api/positions.ts';
 export type { Indication, NewIndication } from '../api/quotes.ts';
 export type { Earnings, EarningsQuery, MarketRebate, Rebates, RebatesQuery } from '../api/rewards.ts';
-export type { AdminSessions, RevokedSessions } from '../api/sessions.ts';
+export type {
+  AdminSessions,
+  OwnSessions,
+  RevokedSessions,
+  SessionAnswer,
+  SessionMessage,
+  WalletMessage,
+} from '../api/sessions.ts';
+export type { StepUp, WalletDelegates } from '../api/wallets.ts';

@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { addressOf, OrderSigner } from '../../shared/client/order.ts';
+import { OrderSigner } from '../../shared/client/order.ts';
+import { addressOf } from '../../shared/client/privateKey.ts';
 import type { PlacementBody } from '../../shared/client/types.ts';
 import { timesOf } from '../support/seeds.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';

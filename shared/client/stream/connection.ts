@@ -34,8 +34,13 @@ type ConnectionOptions = {
   readonly openSocket: OpenSocket;
   /** Called for each connection: a nonce is valid once. */
   readonly headers: () => HeaderFields | undefined;
-  /** Called when a connection could not be opened: resolves to an error that no retry heals, or to null. */
-  readonly permanentError: () => Promise<Error | null>;
+  /** Called for each connection, which the ticket opens in place of headers; null if none is needed. */
+  readonly ticket: (() => Promise<string>) | null;
+  /**
+   * Called when a connection could not be opened, with the error of its ticket if there was one: resolves to an error
+   * that no retry heals, or to null.
+   */
+  readonly permanentError: (ofTicket?: unknown) => Promise<Error | null>;
   readonly times: ConnectionTimes;
   readonly random: () => number;
 };
@@ -58,6 +63,7 @@ export class StreamConnection {
   readonly #handler: ConnectionHandler;
   #socket: StreamSocket | null = null;
   #isOpen = false;
+  #isWaitingForTicket = false;
   #isClosed = false;
   #attempts = 0;
   #lastFrameMs = 0;
@@ -77,8 +83,25 @@ export class StreamConnection {
   }
 
   start(): void {
-    if (this.#socket !== null || this.#isClosed) return;
-    const { url, headers, openSocket, times } = this.#options;
+    if (this.#socket !== null || this.#isWaitingForTicket || this.#isClosed) return;
+    if (this.#options.ticket === null) this.#open(this.#options.url);
+    else void this.#openWithTicket(this.#options.ticket);
+  }
+
+  async #openWithTicket(ticket: () => Promise<string>): Promise<void> {
+    this.#isWaitingForTicket = true;
+    try {
+      const text = await ticket();
+      this.#isWaitingForTicket = false;
+      if (!this.#isClosed) this.#open(`${this.#options.url}?ticket=${encodeURIComponent(text)}`);
+    } catch (error) {
+      this.#isWaitingForTicket = false;
+      await this.#reconnectUnlessPermanent(error);
+    }
+  }
+
+  #open(url: string): void {
+    const { headers, openSocket, times } = this.#options;
     let socket: StreamSocket;
     try {
       socket = openSocket(url, headers());
@@ -172,8 +195,8 @@ export class StreamConnection {
     }
   }
 
-  async #reconnectUnlessPermanent(): Promise<void> {
-    const error = await this.#options.permanentError();
+  async #reconnectUnlessPermanent(ofTicket?: unknown): Promise<void> {
+    const error = await this.#options.permanentError(ofTicket);
     if (error === null) this.#reconnect();
     else this.fail(error);
   }

@@ -1,8 +1,9 @@
 /**
  * The stream for programs: books and private events over one WebSocket that is kept open.
  *
- * It runs on the WebSocket of Node and of browsers. Node's accepts headers, which the signed upgrade needs; a browser's
- * does not, so only the public channels work there. `openSocket` replaces the implementation.
+ * It runs on the WebSocket of Node and of browsers. Node's accepts headers, which the upgrade signed with an API key
+ * needs; a browser's does not, and opens private events with the tickets of a session. `openSocket` replaces the
+ * implementation.
  */
 import { ApiError, sendRequest } from '../http.ts';
 import { type HeaderFields, prepareRequest, type Signer } from '../request.ts';
@@ -17,10 +18,15 @@ import {
 import { type AnswerFrame, STREAM_PATH, type StreamFrame } from './frames.ts';
 import { type UserOptions, UserStream } from './userStream.ts';
 
+/** The part of a session that opens sockets. */
+type Tickets = { ticket(): Promise<string> };
+
 export type StreamOptions = {
   readonly baseUrl: string;
-  /** Signs the upgrade with an API key; without it only books are available. */
+  /** Signs the upgrade with an API key; without it and without a session only books are available. */
   readonly signer?: Signer;
+  /** Every connection has a ticket of its own. */
+  readonly session?: Tickets;
   readonly openSocket?: OpenSocket;
   readonly times?: Partial<ConnectionTimes>;
   /** A random number from 0 up to 1 that spreads reconnects. */
@@ -53,6 +59,7 @@ type Request = { readonly books: readonly BookStream[]; readonly user: UserStrea
 export class ExchangeStream {
   readonly #origin: string;
   readonly #signer: Signer | null;
+  readonly #session: Tickets | null;
   readonly #connection: StreamConnection;
   readonly #books = new Map<string, BookStream>();
   /** Requests that are not caught up yet, by the id of their message. */
@@ -66,12 +73,15 @@ export class ExchangeStream {
   constructor(options: StreamOptions) {
     this.#origin = new URL(options.baseUrl).origin;
     this.#signer = options.signer ?? null;
+    this.#session = options.session ?? null;
+    if (this.#signer !== null && this.#session !== null) throw new Error('a stream has a signer or a session');
     this.#connection = new StreamConnection(
       {
         url: this.#origin.replace(/^http/, 'ws') + STREAM_PATH,
         openSocket: options.openSocket ?? openGlobalSocket,
         headers: () => this.#signer?.headers('GET', STREAM_PATH, ''),
-        permanentError: () => this.#permanentError(),
+        ticket: this.#session === null ? null : () => this.#session!.ticket(),
+        permanentError: (ofTicket) => this.#permanentError(ofTicket),
         times: { ...DEFAULT_TIMES, ...options.times },
         random: options.random ?? Math.random,
       },
@@ -110,7 +120,7 @@ export class ExchangeStream {
   /** Opens the private events of the account; one at a time. */
   openUser(options: UserOptions = {}): UserStream {
     this.#assertOpen();
-    if (this.#signer === null) throw new Error('private events need a signer');
+    if (this.#signer === null && this.#session === null) throw new Error('private events need a signer or a session');
     if (this.#user !== null) throw new Error('the private events are open already');
     const user = new UserStream(
       {
@@ -270,18 +280,21 @@ export class ExchangeStream {
   }
 
   /** A WebSocket does not report why it could not be opened; the answer to the same request without an upgrade does. */
-  async #permanentError(): Promise<Error | null> {
-    if (this.#signer === null) return null;
+  async #permanentError(ofTicket: unknown): Promise<Error | null> {
+    if (this.#signer === null) return isPermanent(ofTicket) ? ofTicket : null;
     const signer = this.#signer;
     try {
       const request = prepareRequest('GET', STREAM_PATH, undefined, (...parts) => signer.headers(...parts));
       await sendRequest(this.#origin, request);
       return null;
     } catch (error) {
-      const isRefused = error instanceof ApiError && [UNAUTHORIZED, FORBIDDEN].includes(error.status);
-      return isRefused ? error : null;
+      return isPermanent(error) ? error : null;
     }
   }
+}
+
+function isPermanent(error: unknown): error is ApiError {
+  return error instanceof ApiError && [UNAUTHORIZED, FORBIDDEN].includes(error.status);
 }
 
 function openGlobalSocket(url: string, headers: HeaderFields | undefined): StreamSocket {

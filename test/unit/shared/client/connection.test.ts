@@ -22,6 +22,7 @@ test('a silent server is pinged after half of the time after which the connectio
       url: 'ws://x',
       openSocket: () => socket,
       headers: () => undefined,
+      ticket: null,
       permanentError: async () => null,
       times: DEFAULT_TIMES,
       random: () => 0,
@@ -73,6 +74,7 @@ function rig(t: TestContext, { random = 0, permanent = null as Error | null } = 
         return socket;
       },
       headers: () => ({ nonce: String(sockets.length) }),
+      ticket: null,
       permanentError: async () => permanent,
       times: { silentAfterMs: 12_000, firstRetryMs: 250, mostRetryMs: 1500 },
       random: () => random,

@@ -4,10 +4,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ApiError } from '../../../../shared/client/http.ts';
 import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import type { StreamSocket } from '../../../../shared/client/stream/connection.ts';
 import { ExchangeStream, StreamError, type StreamOptions } from '../../../../shared/client/stream/exchangeStream.ts';
 import { AUTH_HEADER } from '../../../../shared/crypto/hmac.ts';
+import { eventually } from '../../../support/eventually.ts';
 import type { Json } from '../../../support/server.ts';
 
 const CREDENTIALS = { keyId: 'key-1', secret: 'c2VjcmV0LXNlY3JldA', passphrase: 'open sesame' };
@@ -302,4 +304,45 @@ test('a connection that cannot be opened asks over HTTP why, and gives up when n
     assert.equal(sockets.length, 2);
   }
   assert.deepEqual(seen, Array(4).fill('/v1/ws key-1'));
+});
+
+test('with a session every connection has a ticket of its own, and one that has ended is no more tried', async (t) => {
+  const ended = new ApiError(401, 'UNAUTHORIZED', 'session has ended', undefined, null);
+  const tickets: (() => Promise<string>)[] = [
+    async () => 'one',
+    () => Promise.reject(new Error('connection lost')),
+    async () => 'a+b',
+    () => Promise.reject(ended),
+  ];
+  const { stream, sockets } = rig(t, { session: { ticket: () => tickets.shift()!() } });
+  const user = stream.openUser();
+  const book = stream.openBook(A);
+  assert.equal(sockets.length, 0, 'there is no connection before its ticket');
+  await nextTurn();
+  sockets[0].open();
+  await nextTurn();
+  assert.equal(subscribes(sockets[0].take()).length, 2);
+  sockets[0].lose();
+  await eventually('a second socket', async () => sockets.length === 2);
+  assert.deepEqual(
+    sockets.map(({ url, headers }) => [new URL(url).search, headers]),
+    [
+      ['?ticket=one', undefined],
+      ['?ticket=a%2Bb', undefined],
+    ],
+  );
+  sockets[1].open();
+  sockets[1].lose();
+  await assert.rejects(user.ready(), ended);
+  await assert.rejects(book.ready(), ended);
+  assert.equal(sockets.length, 2);
+  assert.throws(() => new ExchangeStream({ baseUrl: 'http://x', signer: SIGNER, session: { ticket: async () => '' } }));
+});
+
+test('a stream that is closed while it waits for its ticket opens no socket', async (t) => {
+  const { stream, sockets } = rig(t, { session: { ticket: async () => 'one' } });
+  stream.openBook(A);
+  stream.close();
+  await nextTurn();
+  assert.equal(sockets.length, 0);
 });

@@ -1,0 +1,69 @@
+/** The part of the client for the wallets of an account, which sign each change (RULES.md 15.40 to 15.45). */
+import type { AccountRequests } from './accountRequests.ts';
+import { withQuery } from './request.ts';
+import { checkMessage, expectedDomains, type SignInWallet, type TextWallet, textWalletOf } from './signInWallet.ts';
+import type { Profile, Restricted, StepUp, WalletDelegates, WalletMessage } from './types.ts';
+
+type Requests = Pick<AccountRequests, 'origin' | 'send'>;
+type Signed = { readonly message: string; readonly signature: string };
+
+export class WalletsClient {
+  readonly #requests: Requests;
+  readonly #domains: readonly string[];
+
+  constructor(requests: Requests, domain: string | undefined) {
+    this.#requests = requests;
+    this.#domains = expectedDomains(requests.origin, domain);
+  }
+
+  /** A session whose person was proved more than ten minutes ago needs `stepUp` first. */
+  async link(wallet: SignInWallet): Promise<Profile> {
+    const signer = textWalletOf(wallet);
+    const signed = await this.#sign(signer, withQuery('/v1/wallets/link/nonce', { address: signer.address }));
+    return this.#requests.send('POST', '/v1/wallets/link', signed);
+  }
+
+  /** The open orders of the wallet and its delegates are cancelled. Needs a step-up like `link`. */
+  unlink(address: string): Promise<Restricted> {
+    return this.#requests.send('DELETE', `/v1/wallets/${encodeURIComponent(address)}`);
+  }
+
+  delegates(address: string): Promise<WalletDelegates> {
+    return this.#requests.send('GET', delegatesPath(address));
+  }
+
+  /** Lets the key of `signer` sign orders that the wallet pays for. */
+  async addDelegate(wallet: SignInWallet, signer: string): Promise<WalletDelegates> {
+    const { address, ...signed } = await this.#signDelegate(wallet, signer, 'add');
+    return this.#requests.send('POST', delegatesPath(address), { signer, ...signed });
+  }
+
+  /** The open orders that the delegate has signed are cancelled. */
+  async removeDelegate(wallet: SignInWallet, signer: string): Promise<Restricted> {
+    const { address, ...signed } = await this.#signDelegate(wallet, signer, 'remove');
+    return this.#requests.send('DELETE', delegatesPath(address), { signer, ...signed });
+  }
+
+  /** Proves that the person of the session is there, with a wallet of the account. */
+  async stepUp(wallet: SignInWallet): Promise<StepUp> {
+    const signer = textWalletOf(wallet);
+    const signed = await this.#sign(signer, withQuery('/v1/auth/step-up/nonce', { address: signer.address }));
+    return this.#requests.send('POST', '/v1/auth/step-up', signed);
+  }
+
+  async #signDelegate(wallet: SignInWallet, signer: string, act: string): Promise<Signed & { address: string }> {
+    const owner = textWalletOf(wallet);
+    const path = withQuery(`${delegatesPath(owner.address)}/nonce`, { signer, act });
+    return { address: owner.address, ...(await this.#sign(owner, path)) };
+  }
+
+  async #sign(wallet: TextWallet, path: string): Promise<Signed> {
+    const { message } = await this.#requests.send<WalletMessage>('GET', path);
+    checkMessage(message, wallet.address, this.#domains);
+    return { message, signature: await wallet.signMessage(message) };
+  }
+}
+
+function delegatesPath(address: string): string {
+  return `/v1/wallets/${encodeURIComponent(address)}/delegates`;
+}
