@@ -77,8 +77,8 @@ export class CatalogProjection {
     this.revision = page.revision;
   }
 
-  traded(market: number, notionalMicro: number, timeMs: number): void {
-    this.#categoryDays.traded(market, notionalMicro, timeMs);
+  traded(market: number, volumeMicro: number, timeMs: number): void {
+    this.#categoryDays.traded(market, volumeMicro, timeMs);
   }
 
   /** Called in the transaction of a batch, when `markets` has what the journals say of these markets. */

@@ -47,14 +47,14 @@ export class CategoryDays {
     for (const { market, last } of traded.iterate()) this.#lastDays.set(market, bucketOf(last, DAY_MS));
   }
 
-  traded(market: number, notionalMicro: number, timeMs: number): void {
+  traded(market: number, volumeMicro: number, timeMs: number): void {
     const day = bucketOf(timeMs, DAY_MS);
     const before = this.#lastDays.get(market);
     this.#lastDays.set(market, day);
     const category = this.#categories.get(market);
     if (category === undefined) return;
     const change = this.#change(category, day);
-    change.volume_micro += BigInt(notionalMicro);
+    change.volume_micro += BigInt(volumeMicro);
     if (before === day) return;
     change.markets++;
     if (before !== undefined) this.#change(category, before).markets--;

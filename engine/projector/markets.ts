@@ -5,7 +5,8 @@
  *
  * Invariants:
  *   MARKETROWS-1  A market has its row before its first order, and its UUID and units never change.
- *   MARKETROWS-2  After `flush` volume_micro is the sum of all its trades, at the taker's prices.
+ *   MARKETROWS-2  After `flush` volume_micro is the sum of its trades that count (EXCHANGESTATS-3), at the taker's
+ *                 prices.
  *   MARKETROWS-3  After `flush` status and times are those of its newest event.
  */
 import type Database from 'better-sqlite3';
@@ -80,9 +81,8 @@ export class MarketProjection {
     this.#ticksPerUnit[market] = ticksPerUnit;
   }
 
-  addVolume(market: number, notionalMicro: number): void {
-    assert(notionalMicro > 0, 'MARKETROWS-2: every trade adds to the volume');
-    this.#traded.set(market, (this.#traded.get(market) ?? 0n) + BigInt(notionalMicro));
+  addVolume(market: number, volumeMicro: number): void {
+    this.#traded.set(market, (this.#traded.get(market) ?? 0n) + BigInt(volumeMicro));
   }
 
   /** Writes what has changed, and then passes it on: to the catalogue, which lists markets by it. */

@@ -18,7 +18,6 @@
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
@@ -324,11 +323,11 @@ export class Projector {
     const takerTicks = ownTicks(taker.outcome, yesTicks, ticksPerUnit);
     orders.fill(maker, lots, makerRemaining, ownTicks(maker.outcome, yesTicks, ticksPerUnit), record);
     orders.fill(taker, lots, takerRemaining, takerTicks, record);
-    markets.addVolume(market, mulSafe(lots, takerTicks));
-    catalog.traded(market, mulSafe(lots, takerTicks), record.timeMs);
     trades.add(words, word, maker, taker, record);
     fundMovements.traded(words, word, record);
-    stats.filled(words, word, maker, taker, record);
+    const volumeMicro = stats.filled(words, word, maker, taker, record);
+    markets.addVolume(market, volumeMicro);
+    catalog.traded(market, volumeMicro, record.timeMs);
     privateTail.filled(maker, taker, words, word, record);
   }
 }

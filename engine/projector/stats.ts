@@ -38,8 +38,11 @@ export class Stats {
     this.#exchange = new ExchangeStats(db, shards);
   }
 
-  /** Applies a FILL event. */
-  filled(words: Uint32Array, word: number, maker: OpenOrder, taker: OpenOrder, record: RecordContext): void {
+  /**
+   * Applies a FILL event.
+   * @returns what it adds to volumes, at the taker's price: nothing beyond EXCHANGESTATS-3.
+   */
+  filled(words: Uint32Array, word: number, maker: OpenOrder, taker: OpenOrder, record: RecordContext): number {
     const yesTicks = words[word + EVENT.FILL.yesTicks];
     const lots = readSafe(words, word + EVENT.FILL.lots);
     const makerTicks = ownTicks(maker.outcome, yesTicks, maker.ticksPerUnit);
@@ -49,11 +52,13 @@ export class Stats {
     this.#positions.fill(maker, lots, makerTicks, makerFee, record);
     this.#positions.fill(taker, lots, takerTicks, takerFee, record);
     this.#sharesFees(maker, makerTicks, makerFee, taker, takerTicks, takerFee, record);
-    const notionalMicro = mulSafe(lots, takerTicks);
-    this.#accounts.traded(taker.account, notionalMicro, record);
-    if (maker.account !== taker.account) this.#accounts.traded(maker.account, mulSafe(lots, makerTicks), record);
-    this.#markets.traded(taker.market, yesTicks, notionalMicro, record.timeMs);
-    this.#exchange.traded(notionalMicro, record);
+    const countedLots = this.#exchange.counts(mulSafe(lots, taker.ticksPerUnit), record) ? lots : 0;
+    const volumeMicro = mulSafe(countedLots, takerTicks);
+    this.#accounts.traded(taker.account, volumeMicro, record);
+    if (maker.account !== taker.account) this.#accounts.traded(maker.account, mulSafe(countedLots, makerTicks), record);
+    this.#markets.traded(taker.market, yesTicks, volumeMicro, record.timeMs);
+    this.#exchange.traded(mulSafe(lots, takerTicks), volumeMicro, record);
+    return volumeMicro;
   }
 
   /** A trade with oneself has one share, of both fees. */

@@ -73,10 +73,10 @@ export class AccountStats {
     this.#hours = new HourRows(db, ACCOUNT_HOURS, ['account', 'shard']);
   }
 
-  traded(account: number, notionalMicro: number, record: RecordContext): void {
+  traded(account: number, volumeMicro: number, record: RecordContext): void {
     const sums = this.#touched(account, record);
     sums.trades++;
-    sums.volumeMicro += BigInt(notionalMicro);
+    sums.volumeMicro += BigInt(volumeMicro);
     const hour = bucketOf(record.timeMs, HOUR_MS);
     if (hour <= sums.tradeHourMs) return;
     sums.tradeHourMs = hour;

@@ -7,11 +7,19 @@
  *                    they do not depend on how the projector takes turns among the journals.
  *   EXCHANGESTATS-2  `#active` counts the active markets of each shard, as exchange_shards does after `flush`; a row of
  *                    exchange_hours has their number before the hour's first change.
+ *   EXCHANGESTATS-3  The trades whose volume is counted have at most MOST_COUNTED_ATOMIC tokens, an equal part in each
+ *                    shard: no sum of volumes exceeds what a row can hold.
  */
 import type Database from 'better-sqlite3';
 import { MARKET_STATUS } from '../../shared/base/codes.ts';
 import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
-import { EXCHANGE_HOURS, EXCHANGE_SHARDS, MAXIMA_SPANS_MS, TRADE_MAXIMA } from '../../shared/tables/statsExchange.ts';
+import {
+  EXCHANGE_HOURS,
+  EXCHANGE_SHARDS,
+  MAXIMA_SPANS_MS,
+  MOST_COUNTED_ATOMIC,
+  TRADE_MAXIMA,
+} from '../../shared/tables/statsExchange.ts';
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
 import type { RecordContext } from './orders.ts';
 
@@ -26,16 +34,22 @@ type Hour = {
   settledMicro: bigint;
 };
 
+/** As `safeIntegers` reads it. */
+type ShardRow = Record<keyof RowOf<typeof EXCHANGE_SHARDS>, bigint>;
+
 export class ExchangeStats {
   /** By shard. */
   readonly #active: number[];
-  /** Shards whose number of active markets is not written yet. */
+  /** By shard: the tokens of the trades whose volume is counted. */
+  readonly #counted: bigint[];
+  readonly #mostCounted: bigint;
+  /** Shards whose row is not written yet. */
   readonly #changed = new Set<number>();
   readonly #hours = new Map<string, Hour>();
   /** By second: the largest trade since the last flush. */
   readonly #maxima = new Map<number, number>();
   readonly #addHour: Database.Statement<[NewRowOf<typeof EXCHANGE_HOURS>]>;
-  readonly #setActive: Database.Statement<[NewRowOf<typeof EXCHANGE_SHARDS>]>;
+  readonly #setShard: Database.Statement<[NewRowOf<typeof EXCHANGE_SHARDS>]>;
   readonly #addMaximum: Database.Statement<[NewRowOf<typeof TRADE_MAXIMA>]>;
 
   constructor(db: Database.Database, shards: number) {
@@ -44,16 +58,30 @@ export class ExchangeStats {
         settled_micro = settled_micro + excluded.settled_micro`);
     this.#addMaximum = db.prepare(`${insert(TRADE_MAXIMA)}
       ON CONFLICT DO UPDATE SET notional_micro = max(notional_micro, excluded.notional_micro)`);
-    this.#setActive = db.prepare(insert(EXCHANGE_SHARDS, 'OR REPLACE'));
+    this.#setShard = db.prepare(insert(EXCHANGE_SHARDS, 'OR REPLACE'));
     this.#active = new Array(shards).fill(0);
-    const known = db.prepare<[], RowOf<typeof EXCHANGE_SHARDS>>('SELECT * FROM exchange_shards');
-    for (const { shard, active_markets } of known.iterate()) this.#active[shard] = active_markets;
+    this.#counted = new Array(shards).fill(0n);
+    this.#mostCounted = MOST_COUNTED_ATOMIC / BigInt(shards);
+    const known = db.prepare<[], ShardRow>('SELECT * FROM exchange_shards').safeIntegers();
+    for (const { shard, active_markets, counted_atomic } of known.iterate()) {
+      this.#active[Number(shard)] = Number(active_markets);
+      this.#counted[Number(shard)] = counted_atomic;
+    }
   }
 
-  traded(notionalMicro: number, record: RecordContext): void {
+  /** EXCHANGESTATS-3. @returns whether the volume of a trade of so many tokens counts. */
+  counts(tokensAtomic: number, { shard }: RecordContext): boolean {
+    const counted = this.#counted[shard] + BigInt(tokensAtomic);
+    if (counted > this.#mostCounted) return false;
+    this.#counted[shard] = counted;
+    this.#changed.add(shard);
+    return true;
+  }
+
+  traded(notionalMicro: number, volumeMicro: number, record: RecordContext): void {
     const hour = this.#hour(record);
     hour.trades++;
-    hour.volumeMicro += BigInt(notionalMicro);
+    hour.volumeMicro += BigInt(volumeMicro);
     const second = bucketOf(record.timeMs, MAXIMA_SPANS_MS.at(-1)!);
     this.#maxima.set(second, Math.max(notionalMicro, this.#maxima.get(second) ?? 0));
   }
@@ -83,7 +111,9 @@ export class ExchangeStats {
       });
     }
     this.#hours.clear();
-    for (const shard of this.#changed) this.#setActive.run({ shard, active_markets: this.#active[shard] });
+    for (const shard of this.#changed) {
+      this.#setShard.run({ shard, active_markets: this.#active[shard], counted_atomic: this.#counted[shard] });
+    }
     this.#changed.clear();
     for (const span_ms of MAXIMA_SPANS_MS) {
       const maxima = new Map<number, number>();

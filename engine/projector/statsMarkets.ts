@@ -147,7 +147,7 @@ export class MarketStats {
     return before;
   }
 
-  traded(index: number, yesTicks: number, notionalMicro: number, timeMs: number): void {
+  traded(index: number, yesTicks: number, volumeMicro: number, timeMs: number): void {
     const market = this.#markets[index];
     assert(market !== undefined, 'MARKETSTATS-1: a market is known before its trades');
     this.#markDirty(market);
@@ -155,8 +155,8 @@ export class MarketStats {
     if (market.hour === null && market.day === null) this.#cachedBars++;
     market.hour = this.#bar(market.hour, market, bucketOf(timeMs, HOUR_MS), this.#selectHour, this.#writeHour);
     market.day = this.#bar(market.day, market, bucketOf(timeMs, DAY_MS), this.#selectDay, this.#writeDay);
-    addTo(market.hour, yesTicks, notionalMicro);
-    addTo(market.day, yesTicks, notionalMicro);
+    addTo(market.hour, yesTicks, volumeMicro);
+    addTo(market.day, yesTicks, volumeMicro);
     market.hasTraded = true;
     market.lastYesTicks = yesTicks;
     market.lastTradeMs = timeMs;
@@ -288,10 +288,10 @@ function newMarket(market: number, shard: number, status: number): Market {
   };
 }
 
-function addTo(bar: Bar, yesTicks: number, notionalMicro: number): void {
+function addTo(bar: Bar, yesTicks: number, volumeMicro: number): void {
   const isFirst = bar.trades === 0;
   bar.trades++;
-  bar.volumeMicro += BigInt(notionalMicro);
+  bar.volumeMicro += BigInt(volumeMicro);
   if (isFirst) bar.openTicks = yesTicks;
   bar.highTicks = isFirst ? yesTicks : Math.max(bar.highTicks, yesTicks);
   bar.lowTicks = isFirst ? yesTicks : Math.min(bar.lowTicks, yesTicks);

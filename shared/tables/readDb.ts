@@ -26,7 +26,7 @@ import type { Table } from './table.ts';
 import { TRADES } from './trades.ts';
 
 /** A new number for every change of the schema, or of what the projector writes into it. */
-export const READ_DB_VERSION = 24;
+export const READ_DB_VERSION = 25;
 
 /** A table follows those it references. A full-text index declares no columns. */
 export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<Pick<Table, 'inserted'>>)[] = [

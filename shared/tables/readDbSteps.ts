@@ -6,4 +6,10 @@
  * New tables are created without one; they begin empty, unless the step fills them from others. A version has no step
  * when what it writes cannot be had from the old rows: read.db then begins with the state of a snapshot.
  */
-export const READ_DB_STEPS: Readonly<Record<number, string>> = {};
+export const READ_DB_STEPS: Readonly<Record<number, string>> = {
+  24: `
+    ALTER TABLE exchange_shards ADD COLUMN counted_atomic INTEGER NOT NULL DEFAULT 0;
+    UPDATE exchange_shards SET counted_atomic = ifnull((
+      SELECT sum(lots * ticks_per_unit) FROM trades JOIN markets USING (market) JOIN market_stats USING (market)
+      WHERE market_stats.shard = exchange_shards.shard), 0)`,
+};

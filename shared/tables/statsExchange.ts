@@ -17,8 +17,19 @@ export const EXCHANGE_HOURS = table(
   { primaryKey: 'hour_ms, shard', withoutRowid: true },
 );
 
-/** The present number of active markets of each shard. */
-export const EXCHANGE_SHARDS = table('exchange_shards', { shard: INTEGER_KEY, active_markets: INTEGER });
+/** Each shard's part in what is said of the exchange at present. */
+export const EXCHANGE_SHARDS = table('exchange_shards', {
+  shard: INTEGER_KEY,
+  active_markets: INTEGER,
+  /** The tokens of all trades whose volume is counted. */
+  counted_atomic: BIG_INTEGER,
+});
+
+/**
+ * Volumes count the trades of so many tokens in all shards together (RULES.md 13.10). A trade's volume is at most its
+ * tokens, and counts for two accounts, so every sum of volumes stays below the 64 bits of an INTEGER.
+ */
+export const MOST_COUNTED_ATOMIC = 2n ** 61n;
 
 /** The spans by which large trades are found, largest first: each divides the one before it. */
 export const MAXIMA_SPANS_MS = [86_400_000, 3_600_000, 60_000, 1000] as const;

@@ -23,7 +23,7 @@ const OF_THE_STATE = [
   'SELECT market, hex(uuid) AS uuid, status, start_ms, end_ms FROM markets ORDER BY market',
   'SELECT market, shard, status, open_interest_atomic FROM market_stats ORDER BY market',
   'SELECT account, shard, reserved_micro FROM account_stats WHERE reserved_micro <> 0 ORDER BY 1, 2',
-  'SELECT * FROM exchange_shards ORDER BY shard',
+  'SELECT shard, active_markets FROM exchange_shards ORDER BY shard',
   'SELECT * FROM trade_heads ORDER BY shard',
   'SELECT * FROM cursors ORDER BY shard',
 ];
@@ -56,6 +56,12 @@ function trimmed(shards: number): ProjectionRig {
 
 function lose(rig: ProjectionRig): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(rig.readDbPath + suffix, { force: true });
+}
+
+function damage(rig: ProjectionRig, sql: string): void {
+  const db = new Database(rig.readDbPath);
+  db.exec(sql);
+  db.close();
 }
 
 const all = (rig: ProjectionRig, sql: string): Row[] => rig.read((db) => db.prepare<[], Row>(sql).all());
@@ -137,9 +143,7 @@ describe('a read.db that does not continue trimmed journals', () => {
     const trades = (path?: string): number =>
       rig.read((db) => db.prepare<[], number>('SELECT count(*) FROM trades').pluck().get()!, path);
     const before = trades();
-    const db = new Database(rig.readDbPath);
-    db.exec('UPDATE cursors SET chain_low = chain_low + 1 WHERE shard = 1');
-    db.close();
+    damage(rig, 'UPDATE cursors SET chain_low = chain_low + 1 WHERE shard = 1');
     const state = OF_THE_STATE.filter((sql) => !sql.includes('cursors')).map((sql) => all(rig, sql));
     rig.project();
     assert.deepEqual(
@@ -154,6 +158,7 @@ describe('a read.db that does not continue trimmed journals', () => {
 
 describe('a read.db of an older version, when journals were trimmed', () => {
   const VERSION = READ_DB_VERSION - 1;
+  const WITHOUT_STEP = 1;
   const [INDEX] = /CREATE INDEX orders_created [^;]*/.exec(ORDERS.schema)!;
   /** As if the present version had added a table, a column and an index. */
   const BACK = `
@@ -167,9 +172,7 @@ describe('a read.db of an older version, when journals were trimmed', () => {
   function older(): ProjectionRig {
     const rig = trimmed(1);
     rig.project();
-    const db = new Database(rig.readDbPath);
-    db.exec(BACK);
-    db.close();
+    damage(rig, BACK);
     return rig;
   }
 
@@ -206,18 +209,29 @@ describe('a read.db of an older version, when journals were trimmed', () => {
     assert.deepEqual(all(rig, 'PRAGMA user_version'), [{ user_version: VERSION }]);
   });
 
+  it('of version 24 has its counted tokens from its trades', () => {
+    const rig = trimmed(2);
+    rig.project();
+    const expected = rig.contents();
+    damage(rig, 'ALTER TABLE exchange_shards DROP COLUMN counted_atomic; PRAGMA user_version = 24');
+    rig.project();
+    assert.deepEqual(differences(expected, rig.contents()), []);
+  });
+
   it('stays beside one that begins with a snapshot, when there is no step', () => {
     const rig = older();
+    damage(rig, `PRAGMA user_version = ${WITHOUT_STEP}`);
     rig.project();
     assert.equal(all(rig, 'SELECT * FROM history_starts').length, 1);
     const old = (db: Database.Database): unknown => db.prepare('SELECT count(*) AS trades FROM trades').get();
-    const { trades } = rig.read(old, `${rig.readDbPath}.version-${VERSION}`) as { trades: number };
+    const { trades } = rig.read(old, `${rig.readDbPath}.version-${WITHOUT_STEP}`) as { trades: number };
     assert.ok(trades > all(rig, 'SELECT 1 FROM trades').length);
   });
 
   it('has its name beside the new one only when it is whole and durable (DBCOPY-1)', (t) => {
     const rig = older();
-    const copy = `${rig.readDbPath}.version-${VERSION}`;
+    damage(rig, `PRAGMA user_version = ${WITHOUT_STEP}`);
+    const copy = `${rig.readDbPath}.version-${WITHOUT_STEP}`;
     // Of a process that was killed meanwhile.
     writeFileSync(`${copy}.part`, 'half a file');
     const calls = watchFiles(t);
