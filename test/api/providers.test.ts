@@ -189,8 +189,9 @@ test('15.33: an unknown provider is 404, and a path of another site is 400', asy
     'portfolio',
     '',
   ]) {
-    const answer = await server.request('GET', `/v1/auth/oauth/house?redirect_path=${encodeURIComponent(path)}`);
-    assertRefused(answer, 400, 'VALIDATION_ERROR', 'invalid redirect_path');
+    const url = `${server.baseUrl}/v1/auth/oauth/house?redirect_path=${encodeURIComponent(path)}`;
+    const answer = await fetch(url, { redirect: 'manual' });
+    assert.deepEqual([answer.status, ((await answer.json()) as Json).error], [400, 'invalid redirect_path'], path);
   }
   for (const body of [{}, { code: 'x' }, { code: '', state: 'y' }, { code: 7, state: 'y' }]) {
     assert.equal((await finish('', body)).status, 400);

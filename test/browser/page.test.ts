@@ -5,6 +5,8 @@ import type { Page } from 'playwright-core';
 import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
+import { CLIENT, serveOidc } from '../support/oidcServer.ts';
+import { startProvider } from '../support/providerServer.ts';
 import { startServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
 
@@ -13,7 +15,14 @@ const DAY_MS = 86_400_000;
 const FIRST_PAINT_BYTES = 100 * 1024;
 
 // The page stays open over a restart, so the port is chosen and not the system's: a new start may then listen at once.
-const ENV = { SHARDS: '1', PORT: String(await freePort()) };
+const house = await startProvider({ after }, (_request, response) => response.writeHead(404).end());
+const ENV = {
+  SHARDS: '1',
+  PORT: String(await freePort()),
+  OIDC_HOUSE_ISSUER: house.url,
+  OIDC_HOUSE_CLIENT_ID: CLIENT.clientId,
+  OIDC_HOUSE_CLIENT_SECRET: CLIENT.clientSecret,
+};
 const server = await startServer({ after }, ENV);
 const browser = skip === false ? await startBrowser({ after }) : null;
 
@@ -75,6 +84,22 @@ test('orders and trades are seen as they happen, in the terms of either outcome'
   await page.locator('.plot canvas').waitFor();
   await eventually('the rest', async () => (await ladderOf(page)).some((row) => /Ask\s+60¢\s+6\.00/.test(row)));
   assert.deepEqual(complaints, []);
+});
+
+test('a visitor signs in at a provider and comes back to where it was (RULES.md 15.33)', { skip }, async () => {
+  await serveOidc(house, [`${server.baseUrl}/auth/callback/house`]);
+  const { page, complaints } = await visit('/v1/auth/oauth/house?redirect_path=/portfolio');
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  assert.equal(page.url(), `${server.baseUrl}/portfolio`);
+  await page.reload();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  assert.deepEqual(complaints, []);
+
+  const refused = await visit('/auth/callback/house?code=x&state=y');
+  await refused.page.getByText('Invalid state').waitFor();
+  assert.equal(refused.page.url(), `${server.baseUrl}/auth/callback/house`, 'the code is not in the history');
+  await refused.page.goto(`${server.baseUrl}/auth/callback/house?error=access_denied&state=y`);
+  await refused.page.getByText('You were not signed in.').waitFor();
 });
 
 test('a restart of the exchange is said, and the book is live again without a reload', { skip }, async () => {
