@@ -8,8 +8,6 @@ export const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'identity_token',
   'refresh_token',
   'ticket',
-  'code',
-  'state',
   'password',
   'private_key',
   'master_key',
