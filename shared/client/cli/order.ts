@@ -1,15 +1,12 @@
-/**
- * `npm run order`: places an order from a terminal, and shows books, markets and balances. A refusal prints one line
- * and exits with 1; a mistake in the command line prints the usage and exits with 64.
- */
+/** `npm run order`: places an order from a terminal, and shows books, markets and balances. */
 import { parseArgs } from 'node:util';
 import { OUTCOME } from '../../base/codes.ts';
 import { unitsToDecimal } from '../../base/units.ts';
 import { ExchangeClient } from '../client.ts';
-import { ApiError } from '../http.ts';
 import { draftOrder, type OrderIntent, OrderSigner } from '../order.ts';
 import type { BookLevel, TimeInForceName } from '../types.ts';
-import { accessFrom, UsageError } from './access.ts';
+import { ACCESS_OPTIONS, accessFrom } from './access.ts';
+import { runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage:
   npm run order -- --side buy|sell --price 0.55 --size 10 [--outcome yes|no] [--market <id>]
@@ -19,10 +16,12 @@ const USAGE = `Usage:
   npm run order -- markets              npm run order -- balances
 
 Who: --as <demo account>, or API_KEY, API_SECRET, API_PASSPHRASE, PRIVATE_KEY and BASE_URL in the environment (or
---api-key, --api-secret, --api-passphrase, --private-key, --base-url), otherwise the first demo account.
+--api-key, --api-secret, --api-passphrase, --private-key, --base-url), otherwise the session of \`npm run login\`, or
+the first demo account.
 Without --market the order goes to the first active market.`;
 
 const OPTIONS = {
+  ...ACCESS_OPTIONS,
   market: { type: 'string' },
   side: { type: 'string' },
   outcome: { type: 'string', default: 'yes' },
@@ -33,18 +32,10 @@ const OPTIONS = {
   'post-only': { type: 'boolean', default: false },
   'client-id': { type: 'string' },
   group: { type: 'string' },
-  as: { type: 'string' },
-  'api-key': { type: 'string' },
-  'api-secret': { type: 'string' },
-  'api-passphrase': { type: 'string' },
-  'private-key': { type: 'string' },
-  'base-url': { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 type Values = ReturnType<typeof parse>['values'];
 
-const EXIT_REFUSED = 1;
-const EXIT_USAGE = 64;
 const BOOK_LEVELS_SHOWN = 10;
 
 function parse(args: string[]) {
@@ -60,7 +51,7 @@ async function run(args: string[]): Promise<void> {
   if (values.help) return console.log(USAGE);
   const [command = 'place', subject, ...rest] = positionals;
   if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}`);
-  const access = accessFrom(values, process.env);
+  const access = await accessFrom(values, process.env);
   const client = new ExchangeClient(access);
   if (command === 'place') return place(client, access.privateKey, values);
   if (command === 'book') return showBook(client, subject ?? values.market ?? (await firstActiveMarket(client)));
@@ -174,25 +165,4 @@ function decimal(atomic: string): string {
   return unitsToDecimal(Number(atomic));
 }
 
-/** One line with the error and, where possible, the remedy. */
-function explain(error: unknown): string {
-  if (error instanceof ApiError) {
-    const details = error.details === undefined ? '' : ` ${JSON.stringify(error.details)}`;
-    const wait = error.retryAfter === null ? '' : `; try again in ${error.retryAfter} s`;
-    return `${error.message} (${error.code}, HTTP ${error.status})${details}${wait}`;
-  }
-  if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return 'the exchange did not answer in time';
-  const cause = error.cause as (Error & { code?: string }) | undefined;
-  return cause === undefined
-    ? error.message
-    : `cannot reach the exchange (${cause.code ?? cause.message}); is it running?`;
-}
-
-try {
-  await run(process.argv.slice(2));
-} catch (error) {
-  console.error(`error: ${explain(error)}`);
-  if (error instanceof UsageError) console.error(`\n${USAGE}`);
-  process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_REFUSED;
-}
+await runCommand(USAGE, run);
