@@ -192,6 +192,11 @@ class Household {
   }
 
   step(): void {
+    this.act();
+    this.rig.sessions.tick(this.rig.nowMs);
+  }
+
+  act(): void {
     const tab = this.#random.below(2);
     switch (this.#random.below(8)) {
       case 0:
