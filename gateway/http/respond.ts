@@ -216,7 +216,7 @@ export function refuse(call: Call, refusal: Refusal): void {
 }
 
 /** Refuses a field that is well-formed, for a reason that no schema can express. */
-export function refuseField(call: Call, field: string, rule: string, value?: string): null {
+export function refuseField(call: Call, field: string, rule: string, value?: string | number): null {
   refuse(call, { row: ERRORS.VALIDATION_ERROR, message: `invalid ${field}`, details: { field, rule, value } });
   return null;
 }

@@ -6,8 +6,7 @@ import {
   FUND_MOVEMENTS_QUERY,
 } from '../../../shared/api/ledger.ts';
 import { FUND_MOVEMENT } from '../../../shared/base/codes.ts';
-import { ERRORS } from '../../../shared/base/errors.ts';
-import { okPage, refuse } from '../../http/respond.ts';
+import { okPage, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { StoredMovement } from '../../queries/fundMovements.ts';
@@ -57,8 +56,7 @@ async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovem
   const { rows, total, isFloor } = result.value;
   // The rows are there, so an empty page would be a wrong answer.
   if (isFloor && offset > MAX_OFFSET) {
-    const details = { field: 'offset', rule: 'maximum', value: String(offset) };
-    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid offset', details });
+    refuseField(call, 'offset', 'maximum', offset);
     return;
   }
   const rest = { total, limit, offset, ...(isFloor ? { count_is_estimate: true } : {}) };

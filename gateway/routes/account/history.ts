@@ -13,10 +13,10 @@ import {
   USER_TRADES_QUERY,
 } from '../../../shared/api/history.ts';
 import { ORDER_STATUS, SIDE } from '../../../shared/base/codes.ts';
-import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
+import type { ErrorRow } from '../../../shared/base/errors.ts';
 import { UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
 import { parseTimeMs } from '../../../shared/base/time.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { StoredActivity } from '../../queries/activity.ts';
@@ -176,9 +176,7 @@ function startOf(call: AccountCall, query: { offset: number; cursor?: string }, 
   if (list === null || cursor === undefined) return { list, offset, from: { offset, after: null } };
   const after = readCursor(list, cursor);
   if (after !== null) return { list, offset, from: { offset: 0, after } };
-  const details = { field: 'cursor', rule: 'known' };
-  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid cursor', details });
-  return null;
+  return refuseField(call, 'cursor', 'known');
 }
 
 type PageResult<T> =
@@ -199,8 +197,7 @@ function answerPage<T>(
   const { rows, total, isFloor, next } = result.value;
   // The rows are there, so an empty page would be a wrong answer.
   if (isFloor && from.offset > MAX_OFFSET) {
-    const details = { field: 'offset', rule: 'maximum', value: offset };
-    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid offset', details });
+    refuseField(call, 'offset', 'maximum', offset);
     return;
   }
   const cursor = list === null ? {} : { next_cursor: next === null ? null : writeCursor(list, next) };

@@ -5,7 +5,7 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import { divFloor } from '../../../shared/base/int.ts';
 import { parseTimeMs } from '../../../shared/base/time.ts';
 import { unitsToDecimal } from '../../../shared/base/units.ts';
-import { ok, okBytes, refuse } from '../../http/respond.ts';
+import { ok, okBytes, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -45,8 +45,7 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
   const { limit, since, min_size_usd, cursor } = call.query;
   const before = cursor === undefined ? null : deps.profiles.pseudonyms.idOf(cursor);
   if (cursor !== undefined && before === null) {
-    const details = { field: 'cursor', rule: 'known' };
-    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid cursor', details });
+    refuseField(call, 'cursor', 'known');
     return;
   }
   const task: FillsTask = {
