@@ -51,6 +51,8 @@ const MOST_ROWS_AWAITED = 12_000;
  */
 export const BATCH_ROWS = 4000;
 
+const NOTHING = { sequence: 0 };
+
 export class Projector {
   readonly progress: Progress;
   readonly #journalPaths: readonly string[];
@@ -88,12 +90,14 @@ export class Projector {
     this.#journalPaths = options.journalPaths;
     this.#keys = options.keys;
     this.#db = openReadDb(options.readDbPath, readOpeningState !== null);
-    this.#generation = this.progress.startGeneration();
     this.#readers = options.journalPaths.map(() => null);
     this.#committedBefore = options.journalPaths.map(() => 0);
     this.#state = new ReadState(this.#db, options.journalPaths.length, onDifference);
     this.#catalog = catalog;
+    this.#takeBackProgress(this.#state.heads);
     this.#askForCatalog();
+    // From now on queries open this file.
+    this.#generation = this.progress.startGeneration();
     this.#visit = ({ sequence, timeMs, command, events }) => {
       this.#record.shardSequence = sequence;
       this.#record.timeMs = timeMs;
@@ -203,6 +207,8 @@ export class Projector {
 
   #rebuild(): void {
     if (this.#readOpeningState !== null) keepReplaced(this.#db);
+    this.#takeBackProgress(this.#state.heads.map(() => NOTHING));
+    this.progress.setCatalogRevision(0);
     clearReadDb(this.#db);
     this.#state = new ReadState(this.#db, this.#readers.length, this.#onDifference);
     assert(
@@ -213,11 +219,20 @@ export class Projector {
       // Connected again, for its own journal may have been trimmed.
       reader?.close();
       this.#readers[shard] = null;
-      if (reader === null) continue;
-      this.progress.setKept(shard, 0);
-      this.progress.setProjected(shard, 0);
     }
     this.#askForCatalog();
+  }
+
+  /**
+   * Keeps PROJECTOR-3 and -4 before another file, or an emptied one, takes the place of the one that was followed: some
+   * shards are connected only when thousands of records of others are in it.
+   */
+  #takeBackProgress(heads: readonly Pick<JournalHead, 'sequence'>[]): void {
+    const { progress } = this;
+    for (const [shard, { sequence }] of heads.entries()) {
+      progress.setKept(shard, 0);
+      if (progress.projected(shard) > sequence) progress.setProjected(shard, sequence);
+    }
   }
 
   /** The history of a shard begins with the state of a snapshot. */

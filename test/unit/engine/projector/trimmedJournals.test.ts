@@ -241,6 +241,47 @@ describe('a read.db of an older version, when journals were trimmed', () => {
   });
 });
 
+describe('a file that takes the place of read.db while the exchange runs', () => {
+  it('is waited for, and no journal is cut for the sake of the old one, before a shard is connected', () => {
+    const rig = rigOf({ shards: 2 });
+    for (let snapshot = 0; snapshot < 2; snapshot++) {
+      rig.trade(60);
+      rig.snapshot();
+      rig.project();
+    }
+    rig.project();
+    const before = [0, 1].map((shard) => [rig.progress.projected(shard), rig.progress.trimmable(shard)]);
+    for (const [projected, trimmable] of before) assert.ok(projected! > 40 && trimmable! > 20, String(before));
+    lose(rig);
+    const generation = rig.progress.generation();
+    const projector = rig.projector();
+    assert.equal(rig.progress.generation(), generation + 1, 'queries open the new file');
+    for (const shard of [0, 1]) {
+      assert.equal(rig.progress.projected(shard), 0);
+      assert.equal(rig.progress.trimmable(shard), 0);
+    }
+    while (projector.step(true));
+    projector.close();
+    assert.deepEqual(
+      [0, 1].map((shard) => rig.progress.projected(shard)),
+      before.map(([projected]) => projected),
+    );
+  });
+
+  it('leaves the progress where the file is the same', () => {
+    const rig = rigOf({ shards: 2 });
+    rig.trade(60);
+    rig.project();
+    const before = [0, 1].map((shard) => rig.progress.projected(shard));
+    const projector = rig.projector();
+    assert.deepEqual(
+      [0, 1].map((shard) => rig.progress.projected(shard)),
+      before,
+    );
+    projector.close();
+  });
+});
+
 describe('the rows that a journal keeps', () => {
   it('are those after a snapshot that is kept as well', () => {
     const rig = rigOf({ keepRecords: 60 });
