@@ -55,7 +55,7 @@ const REPLACED = 'another account has signed in';
 export async function signInWithWallet({ wallet, domain, referralCode, ...rest }: SignInOptions): Promise<Session> {
   const options = withDefaults(rest);
   const { origin } = options;
-  const { address, signMessage } = textWalletOf(wallet);
+  const { address, signMessage } = await textWalletOf(wallet);
   const path = withQuery('/v1/auth/wallet/nonce', { address });
   const { message } = await sendRequest<WalletMessage>(origin, prepareRequest('GET', path, undefined));
   checkMessage(message, address, expectedDomains(origin, domain));

@@ -5,7 +5,6 @@
  *   SIGNINWALLET-1  A wallet signs only a message of EIP-4361 that names its own address and a domain that the caller
  *                   expects: an exchange cannot have a message for another one signed.
  */
-import { addressOf, signText } from './privateKey.ts';
 
 export type TextWallet = { readonly address: string; signMessage(text: string): Promise<string> };
 
@@ -21,8 +20,10 @@ export type SignInWallet = string | TextWallet | ViemAccount;
 
 const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-export function textWalletOf(wallet: SignInWallet): TextWallet {
+/** The code of private keys is loaded for those who have one: a page's wallets sign by themselves. */
+export async function textWalletOf(wallet: SignInWallet): Promise<TextWallet> {
   if (typeof wallet === 'string') {
+    const { addressOf, signText } = await import('./privateKey.ts');
     return { address: addressOf(wallet), signMessage: async (text) => signText(text, wallet) };
   }
   const { address } = wallet;

@@ -18,7 +18,7 @@ export class WalletsClient {
 
   /** A session whose person was proved more than ten minutes ago needs `stepUp` first. */
   async link(wallet: SignInWallet): Promise<Profile> {
-    const signer = textWalletOf(wallet);
+    const signer = await textWalletOf(wallet);
     const signed = await this.#sign(signer, withQuery('/v1/wallets/link/nonce', { address: signer.address }));
     return this.#requests.send('POST', '/v1/wallets/link', signed);
   }
@@ -46,13 +46,13 @@ export class WalletsClient {
 
   /** Proves that the person of the session is there, with a wallet of the account. */
   async stepUp(wallet: SignInWallet): Promise<StepUp> {
-    const signer = textWalletOf(wallet);
+    const signer = await textWalletOf(wallet);
     const signed = await this.#sign(signer, withQuery('/v1/auth/step-up/nonce', { address: signer.address }));
     return this.#requests.send('POST', '/v1/auth/step-up', signed);
   }
 
   async #signDelegate(wallet: SignInWallet, signer: string, act: string): Promise<Signed & { address: string }> {
-    const owner = textWalletOf(wallet);
+    const owner = await textWalletOf(wallet);
     const path = withQuery(`${delegatesPath(owner.address)}/nonce`, { signer, act });
     return { address: owner.address, ...(await this.#sign(owner, path)) };
   }

@@ -1417,4 +1417,18 @@ export const FAULTS: readonly Fault[] = [
     replace: '[...(',
     caughtBy: 'test/unit/gateway/sessions/oidcProvider.test.ts',
   },
+  {
+    name: 'each request that waits for a token of the client renews it',
+    file: 'shared/client/session.ts',
+    search: 'this.#renewal ??= this.#store',
+    replace: 'this.#renewal = this.#store',
+    caughtBy: 'test/unit/shared/client/session.test.ts',
+  },
+  {
+    name: 'a session of the client becomes that of another account',
+    file: 'shared/client/session.ts',
+    search: 'if (!this.#isOwn(tokens)) throw',
+    replace: 'if (tokens === null) throw',
+    caughtBy: 'test/unit/shared/client/session.test.ts',
+  },
 ];
