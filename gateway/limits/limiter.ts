@@ -1,9 +1,9 @@
 /**
  * The limit stage (RULES.md 4.6): which subject a call is counted as, under which limit, and what the answer's headers
  * say about it. A key is counted per endpoint under its tier or override, a session per account and endpoint, all else
- * per address and endpoint. Keys, accounts, addresses and the failed attempts of addresses have stores of their own: a
- * flood of addresses can fill the third without a key or a session noticing, and guessing uses up no quota of the
- * requests that are right.
+ * per address and endpoint. Keys, accounts, addresses, the failed attempts of addresses and their new accounts have
+ * stores of their own: a flood of addresses can fill the third without a key or a session noticing, guessing uses up no
+ * quota of the requests that are right, and neither makes the exchange forget who has made accounts today.
  *
  * While a shared store cannot decide, cancels and heartbeats are counted in this process instead: they continue to
  * work, and still cannot flood the shards.
@@ -19,6 +19,9 @@ const MAX_KEY_SUBJECTS = 1_000_000;
 
 /** Accounts that use sessions, times the endpoints that they use. */
 const MAX_ACCOUNT_SUBJECTS = 250_000;
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 /** No endpoint of its own: every way of signing in may make an account. */
 const SIGN_UP: Endpoint = { method: 'POST', path: 'sign-up', limit: 'signUp' };
@@ -47,18 +50,22 @@ export class Limiter {
   readonly #meanwhile = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS);
   readonly #failures: CounterStore;
   readonly #accounts: CounterStore;
-  readonly #prefixes = new Prefixes();
+  readonly #signUps: CounterStore;
+  readonly #prefixes = new Prefixes(MINUTE_MS);
+  readonly #signUpPrefixes = new Prefixes(DAY_MS);
 
   constructor(
     keys: CounterStore = new MemoryCounterStore(MAX_KEY_SUBJECTS),
     addresses: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
     failures: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
     accounts: CounterStore = new MemoryCounterStore(MAX_ACCOUNT_SUBJECTS),
+    signUps: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
   ) {
     this.#keys = keys;
     this.#addresses = addresses;
     this.#failures = failures;
     this.#accounts = accounts;
+    this.#signUps = signUps;
   }
 
   countKey(key: KeyQuota, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
@@ -81,9 +88,10 @@ export class Limiter {
     return this.#count(this.#addresses, subject, limit, endpoint, nowMs);
   }
 
-  /** An account that a person at this address is about to make. */
+  /** An account that a person at this address is about to make; counted for so long that no minute forgets a /64. */
   countSignUp(address: string, nowMs: number): LimitResult | Promise<LimitResult> | null {
-    return this.countAddress(address, SIGN_UP, nowMs);
+    const subject = `${this.#signUpPrefixes.subjectOf(address, nowMs)} ${SIGN_UP.method} ${SIGN_UP.path}`;
+    return this.#count(this.#signUps, subject, LIMIT_CLASSES.signUp, SIGN_UP, nowMs);
   }
 
   /** A request whose credentials are refused, or do not suffice: counted apart from what its address does otherwise. */

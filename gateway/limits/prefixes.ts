@@ -11,8 +11,6 @@
  *   PREFIXES-2  At most MAX_KNOWN networks are remembered in a period; further ones are counted as their /32.
  */
 
-/** The longest window in which an address is counted (classes.ts). */
-const PERIOD_MS = 60_000;
 const PER_SITE = 128;
 const PER_PROVIDER = 1024;
 const MAX_KNOWN = 100_000;
@@ -23,11 +21,17 @@ export class Prefixes {
   /** The number of them in each /48 and /32. */
   #members = new Map<string, number>();
   #startedMs = 0;
+  readonly #periodMs: number;
+
+  /** @param periodMs the longest window in which the subjects are counted. */
+  constructor(periodMs: number) {
+    this.#periodMs = periodMs;
+  }
 
   /** @param address an IPv4 address, or the four groups of a /64, joined with colons. */
   subjectOf(address: string, nowMs: number): string {
     if (!address.includes(':')) return address;
-    if (Math.abs(nowMs - this.#startedMs) >= PERIOD_MS) this.#startPeriod(nowMs);
+    if (Math.abs(nowMs - this.#startedMs) >= this.#periodMs) this.#startPeriod(nowMs);
     if (this.#known.has(address)) return address;
     const [first, second, third] = address.split(':');
     const provider = `${first}:${second}`;

@@ -301,5 +301,5 @@ export class Edge {
 }
 
 function makeLimiter(shared: RedisCounterStore | null): Limiter {
-  return shared === null ? new Limiter() : new Limiter(shared, shared, shared, shared);
+  return shared === null ? new Limiter() : new Limiter(shared, shared, shared, shared, shared);
 }

@@ -127,7 +127,7 @@ describe('Prefixes', () => {
     new Set(Array.from({ length: count }, (_, index) => prefixes.subjectOf(`2001:db8:${first}:${index}`, T0)));
 
   it('counts a /64 as itself, until its /48 uses too many of them', () => {
-    const prefixes = new Prefixes();
+    const prefixes = new Prefixes(60_000);
     const subjects = site(prefixes, 1, 65_536);
     assert.equal(subjects.size, 129);
     assert.ok(subjects.has('2001:db8:1:127') && subjects.has('2001:db8:1') && !subjects.has('2001:db8:1:128'));
@@ -137,7 +137,7 @@ describe('Prefixes', () => {
   });
 
   it('counts a /48 as its /32 when that uses too many, and leaves IPv4 alone', () => {
-    const prefixes = new Prefixes();
+    const prefixes = new Prefixes(60_000);
     const subjects = new Set<string>();
     for (let index = 0; index < 2000; index++) for (const each of site(prefixes, index, 3)) subjects.add(each);
     assert.equal(subjects.size, 1025);
@@ -201,6 +201,24 @@ it('admits so many new accounts of an address a day, and counts them apart from 
   assert.equal(decision('203.0.113.7', 50), 'quota_denied');
   assert.equal(decision('203.0.113.8', 50), 'allowed');
   assert.equal(decision('203.0.113.7', 86_400_000), 'allowed');
+});
+
+it('admits no more new accounts of a network that uses other addresses every minute (4.10, 15.12)', () => {
+  const limiter = new Limiter();
+  const other = { method: 'GET', path: '/v1/time', limit: 'unlisted' } as const;
+  let made = 0;
+  for (let minute = 0; minute < 1440; minute++) {
+    for (let index = 0; index < 10; index++) {
+      const address = `2001:db8:1:${minute * 10 + index}`;
+      for (let one = 0; one < 10; one++) {
+        const { decision } = limiter.countSignUp(address, minute * 60_000) as { decision: string };
+        if (decision === 'allowed') made++;
+      }
+    }
+    // The counts of all else are forgotten meanwhile.
+    for (let index = 0; index < 100; index++) limiter.countAddress(`10.0.${index}.${minute}`, other, minute * 60_000);
+  }
+  assert.equal(made, 128 * 10 + 50, '128 /64s of the /48, and all others together');
 });
 
 describe('clientSubject', () => {
