@@ -1,4 +1,4 @@
-/** Signing in with those who vouch for people (RULES.md 15.30 to 15.39). */
+/** Signing in with those who vouch for people (RULES.md 15.30 to 15.34). */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { CLIENT, serveOidc } from '../support/oidcServer.ts';

@@ -36,10 +36,10 @@ test('every npm script that a document gives exists', () => {
 test('every rule that code or a document cites exists', () => {
   const text = readFileSync(join(ROOT, 'shared/RULES.md'), 'utf8');
   const rules = new Set([...text.matchAll(/\*\*(\d+\.\d+)\b/g)].map(([, number]) => number));
-  const citation = /\bRULES\.md (\d+\.\d+(?:(?:, | and )\d+\.\d+)*)/g;
+  const citation = /\bRULES\.md (\d+\.\d+(?:(?:, | and | to )\d+\.\d+)*)/g;
   assertClean([...sources, ...documents], ({ text }) =>
     [...text.matchAll(citation)]
-      .flatMap(([, numbers]) => numbers.split(/, | and /))
+      .flatMap(([, numbers]) => numbers.split(/, | and | to /))
       .filter((number) => !rules.has(number)),
   );
 });
