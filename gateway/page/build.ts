@@ -52,7 +52,7 @@ type Module = {
   readonly laterNeeds: readonly string[];
 };
 
-function build({ isDemo }: PageOptions): BuiltPage {
+function build({ isDemo, providers }: PageOptions): BuiltPage {
   const modules = new Map<string, Module>();
   const atOnce = walk(ENTRY, modules);
   const files: PageFile[] = [];
@@ -69,6 +69,7 @@ function build({ isDemo }: PageOptions): BuiltPage {
   const map = JSON.stringify({ imports });
   const head = [
     `<meta name="demo" content="${isDemo ? 'on' : 'off'}">`,
+    `<meta name="providers" content="${providers.join(' ')}">`,
     `<link rel="icon" href="${icon}" type="image/svg+xml">`,
     ...styles.map((href) => `<link rel="stylesheet" href="${href}">`),
     `<script type="importmap">${map}</script>`,

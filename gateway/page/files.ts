@@ -27,6 +27,8 @@ type Page = { readonly document: PageFile; readonly byPath: ReadonlyMap<string, 
 export type PageOptions = {
   /** Visitors may try the exchange with a wallet that the browser makes, and play money. */
   readonly isDemo: boolean;
+  /** The names of the OpenID providers that sign people in: letters, digits. */
+  readonly providers: readonly string[];
 };
 
 export class PageFiles {

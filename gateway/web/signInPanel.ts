@@ -7,6 +7,10 @@ import { ask, signIn, signOut, useVisitor } from './session.ts';
 import type { Wallet } from './wallet.ts';
 import { hasExtension, isDemo, openDemoWallet, openExtension } from './wallets.ts';
 
+/** The OpenID providers of the exchange: they answer with a redirection, so a link is enough. */
+const providers =
+  document.querySelector('meta[name="providers"]')?.getAttribute('content')?.split(' ').filter(Boolean) ?? [];
+
 export function SignInPanel(): VNode {
   const visitor = useVisitor();
   const [error, setError] = useState<string | null>(null);
@@ -35,6 +39,12 @@ export function SignInPanel(): VNode {
       (hasExtension() || !isDemo) &&
       html`<button type="button" disabled=${isBusy} onClick=${enter(openExtension)}>Sign in with a wallet</button>`
     }
+    ${providers.map(
+      (
+        name,
+      ) => html`<a key=${name} href=${`/v1/auth/oauth/${name}?redirect_path=${encodeURIComponent(location.pathname)}`}
+        >Sign in with ${name}</a>`,
+    )}
     ${error !== null && html`<span role="alert">${error}</span>`}
   </p>`;
 }

@@ -272,7 +272,7 @@ export class Edge {
       queries,
       volumes,
       sharedAnswers: new SharedAnswers(clock),
-      pageFiles: new PageFiles({ isDemo: config.demo }),
+      pageFiles: new PageFiles({ isDemo: config.demo, providers: config.oidc.map(({ name }) => name) }),
       texts: new TextsInTurns(() => trading.link.inFlight > 0),
       stream: this.stream,
       userSessions: this.userSessions,

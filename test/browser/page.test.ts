@@ -88,7 +88,8 @@ test('orders and trades are seen as they happen, in the terms of either outcome'
 
 test('a visitor signs in at a provider and comes back to where it was (RULES.md 15.33)', { skip }, async () => {
   await serveOidc(house, [`${server.baseUrl}/auth/callback/house`]);
-  const { page, complaints } = await visit('/v1/auth/oauth/house?redirect_path=/portfolio');
+  const { page, complaints } = await visit('/portfolio');
+  await page.getByRole('link', { name: 'Sign in with house' }).click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
   assert.equal(page.url(), `${server.baseUrl}/portfolio`);
   await page.reload();

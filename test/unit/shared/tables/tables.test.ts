@@ -16,7 +16,7 @@ import {
 } from '../../../../shared/tables/table.ts';
 
 /** Change it together with READ_DB_VERSION: a file with the same version and another schema is used as it is. */
-const SCHEMA_OF_VERSION = { version: 24, sha256: '93cbac19d6800b51d5e6e3f0e593b8a66fcc02b612da30c1df5b42c6ff731176' };
+const SCHEMA_OF_VERSION = { version: 25, sha256: 'fb9d1b2f09542202ff8125e8d67e0735af984ae9349afe2b9bfb71e186daddc6' };
 
 const PARCELS = table(
   'parcels',
