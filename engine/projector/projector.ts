@@ -27,17 +27,12 @@ import { JournalReader } from '../journal/reader.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import type { RowVisitor } from '../journal/rowView.ts';
 import type { Keyed, ShardKey } from '../journal/shardKey.ts';
-import { CatalogProjection, type CatalogSource } from './catalog.ts';
-import { FundMovementProjection } from './fundMovements.ts';
-import { KeyProjection } from './keys.ts';
-import { MarketProjection } from './markets.ts';
+import type { CatalogSource } from './catalog.ts';
 import type { ReadOpeningState } from './openingState.ts';
-import { OrderProjection, type RecordContext } from './orders.ts';
+import type { RecordContext } from './orders.ts';
 import type { OnDifference, PositionDifference } from './positions.ts';
-import { PrivateTail } from './privateTail.ts';
-import { Cursors, clearReadDb, HistoryStarts, keepReplaced, makeDurable, openReadDb } from './readDb.ts';
-import { Stats } from './stats.ts';
-import { TradeProjection } from './trades.ts';
+import { clearReadDb, keepReplaced, makeDurable, openReadDb } from './readDb.ts';
+import { ReadState } from './readState.ts';
 
 /**
  * Journal rows in one transaction. The more, the cheaper each is, so a projector that falls behind becomes faster. A
@@ -45,6 +40,10 @@ import { TradeProjection } from './trades.ts';
  */
 const MOST_ROWS = 50_000;
 const MOST_ROWS_AWAITED = 12_000;
+/** Of those the rows in memory at a time. A row of the end of a market has 256 orders or holders: tens of kilobytes. */
+const SLICE_ROWS = 1000;
+/** Words of events after which a transaction ends with its slice: what they change waits in memory, too. */
+const MOST_WORDS = 2 ** 24;
 /**
  * Journal rows that may wait for a transaction while no query does. The more rows, the fewer pages are written for
  * each; the fewer rows, the shorter a query waits that comes at this moment: tens of milliseconds.
@@ -71,6 +70,8 @@ export class Projector {
   readonly #record: RecordContext = { shard: 0, shardSequence: 0, timeMs: 0 };
   #state: ReadState;
   #catalogHasMore = false;
+  /** Of the events in the transaction so far. */
+  #words = 0;
 
   /**
    * @param catalog null: the catalogue is not followed, and nothing is listed
@@ -102,6 +103,7 @@ export class Projector {
       this.#record.shardSequence = sequence;
       this.#record.timeMs = timeMs;
       const { fundMovements, keys } = this.#state;
+      this.#words += events.end - events.word;
       keys.startRecord(command.words, command.word);
       fundMovements.startRecord(command.words, command.word);
       this.#apply(events.words, events.word, events.end);
@@ -112,9 +114,13 @@ export class Projector {
       this.#record.shard = shard;
       const end = heads[shard].sequence + rows;
       privateTail.startBatch(shard, this.progress.logged(shard));
-      const found = reader.readFrom(heads[shard], rows, this.#visit);
-      assert(found === rows, 'PROJECTOR-2: a journal holds every record that its shard has committed');
-      assert(heads[shard].sequence === end, 'PROJECTOR-1: the cursor stands after the rows');
+      this.#words = 0;
+      while (heads[shard].sequence < end && this.#words < MOST_WORDS) {
+        const slice = Math.min(SLICE_ROWS, end - heads[shard].sequence);
+        const found = reader.readFrom(heads[shard], slice, this.#visit);
+        assert(found === slice, 'PROJECTOR-2: a journal holds every record that its shard has committed');
+      }
+      assert(heads[shard].sequence <= end, 'PROJECTOR-1: the cursor stands after the rows');
       this.#state.flush(shard);
       cursors.save(shard, heads[shard]);
     });
@@ -349,44 +355,4 @@ export class Projector {
 
 function endOnDifference(difference: PositionDifference): never {
   throw new Error(`POSITIONROWS-1: the engine has another quantity: ${JSON.stringify(difference)}`);
-}
-
-/** The projector's memory of read.db. It is made again when read.db is. */
-class ReadState {
-  readonly catalog: CatalogProjection;
-  readonly cursors: Cursors;
-  readonly fundMovements: FundMovementProjection;
-  readonly heads: JournalHead[];
-  readonly historyStarts: HistoryStarts;
-  readonly keys: KeyProjection;
-  readonly markets: MarketProjection;
-  readonly orders: OrderProjection;
-  readonly trades: TradeProjection;
-  readonly stats: Stats;
-  readonly privateTail: PrivateTail;
-
-  constructor(db: Database.Database, shards: number, onDifference: OnDifference) {
-    this.catalog = new CatalogProjection(db);
-    this.cursors = new Cursors(db);
-    this.heads = Array.from({ length: shards }, (_, shard) => this.cursors.load(shard));
-    this.historyStarts = new HistoryStarts(db);
-    this.keys = new KeyProjection(db);
-    this.markets = new MarketProjection(db);
-    this.orders = new OrderProjection(db, shards);
-    this.trades = new TradeProjection(db);
-    this.fundMovements = new FundMovementProjection(db, shards);
-    this.stats = new Stats(db, shards, this.fundMovements, onDifference);
-    this.privateTail = new PrivateTail(db);
-  }
-
-  /** Called in a transaction: memory and rows agree afterwards. */
-  flush(shard: number): void {
-    this.orders.flush();
-    this.trades.flush();
-    this.fundMovements.flush(shard);
-    this.stats.flush();
-    this.markets.flush((changed, traded) => this.catalog.follow(changed, traded));
-    this.privateTail.flush();
-    this.keys.flush();
-  }
 }
