@@ -32,12 +32,14 @@ export class NflRanking {
   async isAmongBest(account: number, micro: number, percent: number): Promise<boolean> {
     const results = await this.#results();
     if (results === null) return false;
+    const { accounts, micro: earned } = results;
     let others = 0;
     let better = 0;
-    for (const [index, other] of results.accounts.entries()) {
-      if (other === account) continue;
+    // An iterator takes three times as long, which are milliseconds of this thread for a hundred thousand traders.
+    for (let index = 0; index < accounts.length; index++) {
+      if (accounts[index] === account) continue;
       others++;
-      if (results.micro[index]! > micro) better++;
+      if (earned[index]! > micro) better++;
     }
     return better * 100 < (others + 1) * percent;
   }
