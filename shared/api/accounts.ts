@@ -3,7 +3,19 @@
  * funds.
  */
 import { ACCOUNT_STATE_NAMES, MAX_OPEN_ORDERS, MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
-import { ADDRESS, AMOUNT, COUNT, FLAG, HASH, MESSAGE_TEXT, OUTCOME_INDEX, TIME, UNITS, UUID } from './fields.ts';
+import {
+  ADDRESS,
+  AMOUNT,
+  COUNT,
+  FLAG,
+  HASH,
+  MESSAGE_TEXT,
+  OUTCOME_INDEX,
+  SIGNED_UNITS,
+  TIME,
+  UNITS,
+  UUID,
+} from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 /** The rights that a key may have. */
@@ -321,7 +333,6 @@ export const FUND_MOVEMENT = object({
 });
 export type FundMovement = FromSchema<typeof FUND_MOVEMENT>;
 
-const SIGNED_UNITS = { type: 'string', pattern: '^-?[0-9]+$', examples: ['6500000'] } as const;
 export const LEDGER = object({
   balanced: FLAG,
   total_usdc_micro: SIGNED_UNITS,

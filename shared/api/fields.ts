@@ -26,6 +26,8 @@ export const TIME = { type: 'string', format: 'date-time', examples: ['2026-10-0
 
 /** An integer as decimal text, from zero on; money and tokens in answers. */
 export const UNITS = { type: 'string', pattern: '^(?:0|[1-9][0-9]*)$', examples: ['6500000'] } as const;
+/** The same, or a negative one: a change, or what is owed. */
+export const SIGNED_UNITS = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$', examples: ['6500000'] } as const;
 /** USDC per token, exact: "0.65". */
 export const PRICE = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]+)?$', examples: ['0.65'] } as const;
 export const TEXT = { type: 'string', examples: ['Will it rain tomorrow?'] } as const;

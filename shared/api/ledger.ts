@@ -1,9 +1,7 @@
 /** Schemas of the ledger of an account: its movements of funds, and statements. */
-import { OFFSET, OUTCOME_INDEX, SIDE_FIELD, SINCE, TIME, UNITS, UUID } from './fields.ts';
+import { OFFSET, OUTCOME_INDEX, SIDE_FIELD, SIGNED_UNITS, SINCE, TIME, UNITS, UUID } from './fields.ts';
 import { COUNT_IS_ESTIMATE, PAGE } from './markets.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
-
-const SIGNED_UNITS = { type: 'string', pattern: '^-?[0-9]+$', examples: ['6500000'] } as const;
 
 const TYPE = {
   type: 'string',

@@ -1,21 +1,16 @@
 /** Schemas of an account's positions. */
-import { FLAG, MESSAGE_TEXT, OUTCOME_INDEX, TIME, UUID } from './fields.ts';
+import { FLAG, MESSAGE_TEXT, OUTCOME_INDEX, SIGNED_UNITS, TIME, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const PRICE_8 = { type: 'string', pattern: '^[0-9]+\\.[0-9]{8}$', examples: ['0.65000000'] } as const;
 const SIGNED_USDC = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]{6}$', examples: ['0.385000'] } as const;
-const SIGNED_UNITS = {
-  type: 'string',
-  pattern: '^-?(?:0|[1-9][0-9]*)$',
-  description: 'Atomic tokens; negative where a rehearsal without collateral owes some.',
-  examples: ['9950000'],
-} as const;
+const TOKENS = described(SIGNED_UNITS, 'Atomic tokens; negative where a rehearsal without collateral owes some.');
 
 const POSITION = object({
   id: UUID,
   market_id: UUID,
   outcome_index: OUTCOME_INDEX,
-  quantity: SIGNED_UNITS,
+  quantity: TOKENS,
   average_entry_price: orNull(PRICE_8),
   realized_pnl: orNull(SIGNED_USDC),
   claimed: FLAG,
