@@ -1,5 +1,5 @@
 /** Reads of the HTTP interface, and a hook that keeps one of them fresh while its view is shown. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { ApiError, sendRequest } from '../../shared/client/http.ts';
 import { prepareRequest } from '../../shared/client/request.ts';
@@ -11,6 +11,7 @@ export type Loaded<T> = { readonly value: T | null; readonly error: string | nul
 const MOST_PRICES = 50;
 const SECOND_MS = 1000;
 const NOT_FOUND = 404;
+const RETRY_SECONDS = 2;
 
 export function get<T>(path: string): Promise<T> {
   return sendRequest<T>(location.origin, prepareRequest('GET', path, undefined));
@@ -29,36 +30,51 @@ export async function bestPrices(marketIds: readonly string[]): Promise<Readonly
 }
 
 /**
- * Loads when the key changes and then again and again. While the page is hidden nothing is loaded.
+ * Loads when the key changes and then again and again. While the page is hidden nothing is loaded; what is due then is
+ * loaded as soon as the page is shown. An answer that comes after a later one is dropped.
  * @param everySeconds 0: once
  * @param round another one loads at once; what was loaded stays until then
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds = 0, round = 0): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { readonly key: string }>({ key, value: null, error: null });
+  const order = useRef({ key, started: 0, shown: 0 }).current;
   useEffect(() => {
+    order.key = key;
     let isLeft = false;
+    let isDue = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const run = async (): Promise<void> => {
+      isDue = document.hidden;
+      if (isDue) return;
       let waitMs = everySeconds * SECOND_MS;
-      if (!document.hidden) {
-        try {
-          const value = await load();
-          if (!isLeft) setState({ key, value, error: null });
-        } catch (error) {
-          const { retryAfter } = error as { retryAfter?: number | null };
-          waitMs = Math.max(waitMs, (retryAfter ?? 2) * SECOND_MS);
-          if (!isLeft)
-            setState((before) => ({ key, value: before.key === key ? before.value : null, error: textOf(error) }));
-          if (error instanceof ApiError && error.status === NOT_FOUND) return;
-          if (everySeconds === 0) timer = setTimeout(run, waitMs);
+      order.started += 1;
+      const number = order.started;
+      try {
+        const value = await load();
+        // Rounds may follow each other faster than they are answered: the answer to an earlier one is shown till then.
+        if (order.key === key && number > order.shown) {
+          order.shown = number;
+          setState({ key, value, error: null });
         }
+      } catch (error) {
+        if (isLeft) return;
+        const { retryAfter } = error as { retryAfter?: number | null };
+        const isFinal = error instanceof ApiError && error.status === NOT_FOUND;
+        waitMs = isFinal ? 0 : Math.max(waitMs, (retryAfter ?? RETRY_SECONDS) * SECOND_MS);
+        const text = isUnanswered(error) ? `${textOf(error)} Trying again.` : textOf(error);
+        setState((before) => ({ key, value: before.key === key ? before.value : null, error: text }));
       }
-      if (!isLeft && everySeconds > 0) timer = setTimeout(run, waitMs);
+      if (!isLeft && waitMs > 0) timer = setTimeout(run, waitMs);
     };
+    const onShown = (): void => {
+      if (isDue) void run();
+    };
+    document.addEventListener('visibilitychange', onShown);
     void run();
     return () => {
       isLeft = true;
       clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onShown);
     };
   }, [key, round]);
   return state.key === key ? state : { value: null, error: null };
@@ -67,6 +83,11 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
 /** An error in words for a person. */
 export function textOf(error: unknown): string {
   if (error instanceof ApiError) return error.message.replace(/^./, (first) => first.toUpperCase());
-  const { message } = error as { message?: string };
-  return error instanceof TypeError || !message ? 'The exchange does not answer. Trying again.' : message;
+  if (isUnanswered(error)) return 'The exchange does not answer.';
+  return (error as { message?: string }).message || 'This did not work.';
+}
+
+/** True if the request may have been carried out all the same. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof TypeError || (error as { name?: string }).name === 'TimeoutError';
 }

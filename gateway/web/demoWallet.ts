@@ -6,12 +6,13 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { toHex } from '../../shared/base/hex.ts';
 import { OrderSigner } from '../../shared/client/order.ts';
 import { addressOf, signText } from '../../shared/client/privateKey.ts';
+import { read, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
 
 const KEPT = 'demo-key';
 
 export function openWallet(): Wallet {
-  const privateKey = localStorage.getItem(KEPT) ?? newKey();
+  const privateKey = read(KEPT) ?? newKey();
   return {
     kind: 'demo',
     address: addressOf(privateKey),
@@ -22,6 +23,6 @@ export function openWallet(): Wallet {
 
 function newKey(): string {
   const key = toHex(secp256k1.utils.randomSecretKey());
-  localStorage.setItem(KEPT, key);
+  write(KEPT, key);
   return key;
 }

@@ -5,6 +5,7 @@ import type { EventView, LiveScore } from '../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
 import { dateTime } from './format.ts';
 import { MarketTable } from './marketTable.ts';
+import { useTitle } from './router.ts';
 import { Waiting } from './waiting.ts';
 
 const REFRESH_SECONDS = 10;
@@ -13,6 +14,7 @@ const PRICES_SECONDS = 5;
 export function EventPage({ slug }: { readonly slug: string }): VNode {
   const path = `/v1/events/${encodeURIComponent(slug)}/view`;
   const { value: event, error } = useLoaded<EventView>(slug, () => get(path), REFRESH_SECONDS);
+  useTitle(event?.title);
   if (event === null) return html`<${Waiting} error=${error} />`;
   return html`
     <p class="quiet">${event.category}${event.sport_league ? ` · ${event.sport_league}` : ''} · ${dateTime(

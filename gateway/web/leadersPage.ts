@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { get, useLoaded } from './api.ts';
 import { dateTime, percent, short } from './format.ts';
-import { Link } from './router.ts';
+import { Link, useTitle } from './router.ts';
 
 type Trader = { handle: string; pnl_usdc: number; roi: number; trade_count: number };
 type Leaderboard = { readonly traders: readonly Trader[] };
@@ -33,6 +33,7 @@ const WINDOWS: readonly (readonly [string, string])[] = [
 ];
 
 export function LeadersPage(): VNode {
+  useTitle('Leaders');
   const [period, setPeriod] = useState('7d');
   const path = `/v1/leaderboards/traders?window=${period}&limit=25`;
   const board = useLoaded<Leaderboard>(path, () => get(path), 60);
@@ -88,14 +89,14 @@ function Fills({ fills, error }: FillsProps): VNode {
   if (fills === undefined) return html`<p role="status">${error ?? 'Loading …'}</p>`;
   if (fills.length === 0) return html`<p class="quiet">No trades yet.</p>`;
   return html`<table>
-    <thead><tr><th scope="col">Market</th><th scope="col">Trader</th><th scope="col">Trade</th>
-      <th scope="col">Size</th><th scope="col">Time</th></tr></thead>
+    <thead><tr><th scope="col">Market</th><th scope="col" class="wide">Trader</th><th scope="col">Trade</th>
+      <th scope="col">Size</th><th scope="col" class="wide">Time</th></tr></thead>
     <tbody>${fills.map(
       (fill, index) => html`<tr key=${index}>
         <th scope="row"><${Link} to=${`/markets/${fill.market_id}`}>${fill.market_title}</${Link}></th>
-        <td>${fill.user_handle}</td>
+        <td class="wide">${fill.user_handle}</td>
         <td>${fill.side === 'BUY' ? 'bought' : 'sold'} ${fill.outcome} at ${fill.price_cents}¢</td>
-        <td>$${fill.size_usd}</td><td>${dateTime(fill.filled_at)}</td></tr>`,
+        <td>$${fill.size_usd}</td><td class="wide">${dateTime(fill.filled_at)}</td></tr>`,
     )}</tbody>
   </table>`;
 }

@@ -19,7 +19,7 @@ function App(): VNode {
   const main = useRef<HTMLElement>(null);
   // The keyboard and screen readers go on from the start of the new view, as they do in a new document.
   useEffect(() => {
-    if (place.isMoved) main.current?.focus();
+    if (place.moves > 0) main.current?.focus();
   }, [place.path]);
   return html`
     <a class="skip" href="#main">Skip to the content</a>
@@ -42,9 +42,10 @@ function NavLink(props: { readonly to: string; readonly place: Place; readonly c
   return html`<${Link} to=${to} aria-current=${place.path === to ? 'page' : undefined}>${children}</${Link}>`;
 }
 
-function viewOf({ path, query }: Place): VNode {
+function viewOf({ path, query, moves }: Place): VNode {
   const [, first, second, third] = path.split('/');
-  if (first === '') return html`<${HomePage} />`;
+  // Its filter is in the address, which a move sets anew.
+  if (first === '') return html`<${HomePage} key=${moves} />`;
   if (first === 'portfolio') return html`<${PortfolioPage} />`;
   if (first === 'leaders') return html`<${LeadersPage} />`;
   if (first === 'auth' && second === 'callback' && third) {

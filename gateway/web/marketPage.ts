@@ -2,22 +2,24 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Market, UserOrder, UserOrders } from '../../shared/client/types.ts';
+import type { Market, UserOrder } from '../../shared/client/types.ts';
+import { useAccountChanges } from './accountChanges.ts';
 import { get, useLoaded } from './api.ts';
 import { BookStatus } from './bookStatus.ts';
 import { DepthChart } from './depthChart.ts';
 import { dateTime, short } from './format.ts';
 import { Ladder } from './ladder.ts';
 import { useBook } from './live.ts';
-import { OwnOrders } from './ownOrders.ts';
+import { OwnOrders, openOrders } from './ownOrders.ts';
 import { PriceChart } from './priceChart.ts';
-import { ask, useVisitor } from './session.ts';
+import { useTitle } from './router.ts';
+import { useVisitor } from './session.ts';
 import { Tape } from './tape.ts';
-import { TicketPanel } from './ticket.ts';
+import { type ChosenPrice, TicketPanel } from './ticket.ts';
 import { Waiting } from './waiting.ts';
 
 const REFRESH_SECONDS = 15;
-const ORDERS_SECONDS = 5;
+const ORDERS_SECONDS = 30;
 
 export function MarketPage({ id }: { readonly id: string }): VNode {
   const { value: market, error } = useLoaded<Market>(id, () => get(`/v1/markets/${id}`), REFRESH_SECONDS);
@@ -29,9 +31,10 @@ type OpenMarketProps = { readonly market: Market; readonly error: string | null 
 
 function OpenMarket({ market, error }: OpenMarketProps): VNode {
   const [outcome, setOutcome] = useState<0 | 1>(0);
-  const [chosen, choose] = useState('50');
+  const [chosen, choose] = useState<ChosenPrice>({ cents: '50' });
   const [placed, setPlaced] = useState(0);
   const book = useBook(market.id);
+  useTitle(market.title);
   const levels = book.levels[outcome];
   const name = market.outcomes[outcome];
   return html`
@@ -47,15 +50,15 @@ function OpenMarket({ market, error }: OpenMarketProps): VNode {
     </div>
     <div class="market">
       <section class="panel" aria-labelledby="ladder"><h2 id="ladder">Orders for ${name}</h2>
-        <${Ladder} levels=${levels} outcome=${name} onChoose=${choose} /></section>
+        <${Ladder} levels=${levels} outcome=${name} onChoose=${(cents: string) => choose({ cents })} /></section>
       <section class="panel" aria-labelledby="history"><h2 id="history">Price of ${name}</h2>
         <${PriceChart} marketId=${market.id} outcome=${outcome} trades=${book.trades} />
         <h2>Depth</h2>
         <${DepthChart} levels=${levels} outcome=${name} /></section>
       <section class="panel" aria-labelledby="ticket"><h2 id="ticket">Order</h2>
-        <${TicketPanel} market=${market} outcome=${outcome} cents=${chosen}
+        <${TicketPanel} market=${market} outcome=${outcome} chosen=${chosen}
           onPlaced=${() => setPlaced((before) => before + 1)} />
-        <${OrdersHere} marketId=${market.id} changes=${placed} /></section>
+        <${OrdersHere} market=${market} changes=${placed} /></section>
       <section class="panel" aria-labelledby="tape"><h2 id="tape">Trades</h2>
         <${Tape} marketId=${market.id} trades=${book.trades} /></section>
       <section class="panel about"><h2>About</h2><${Facts} market=${market} /></section>
@@ -63,21 +66,23 @@ function OpenMarket({ market, error }: OpenMarketProps): VNode {
   `;
 }
 
-type OrdersHereProps = { readonly marketId: string; readonly changes: number };
+type OrdersHereProps = { readonly market: Market; readonly changes: number };
 
-/** Loaded anew after each order, and now and then, because others fill them. */
-function OrdersHere({ marketId, changes }: OrdersHereProps): VNode | null {
+/** Loaded anew after each order and each event of the account. */
+function OrdersHere({ market, changes }: OrdersHereProps): VNode | null {
   const visitor = useVisitor();
   const [cancelled, setCancelled] = useState(0);
+  const events = useAccountChanges();
   const load = async (): Promise<UserOrder[]> => {
     if (visitor.kind !== 'user') return [];
-    const { orders } = await ask<UserOrders>('GET', '/v1/user/orders/v2?status=open&limit=200');
-    return orders.filter(({ market_id }) => market_id === marketId);
+    return (await openOrders()).filter(({ market_id }) => market_id === market.id);
   };
-  const { value } = useLoaded(`${visitor.kind} ${marketId}`, load, ORDERS_SECONDS, changes + cancelled);
+  const who = visitor.kind === 'user' ? visitor.user.id : visitor.kind;
+  const { value } = useLoaded(`${who} ${market.id}`, load, ORDERS_SECONDS, changes + cancelled + events);
   if (visitor.kind !== 'user' || value === null) return null;
   return html`<h2>Your orders here</h2>
-    <${OwnOrders} orders=${value} onChanged=${() => setCancelled(cancelled + 1)} />`;
+    <${OwnOrders} orders=${value} markets=${new Map([[market.id, market]])}
+      onChanged=${() => setCancelled(cancelled + 1)} />`;
 }
 
 function Facts({ market }: { readonly market: Market }): VNode {

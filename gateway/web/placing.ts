@@ -1,7 +1,7 @@
-/** Makes an order from a ticket, has the wallet sign it, and sends it so that a repeat cannot place it twice. */
+/** Makes an order from a ticket, has the wallet sign it, and sends it once. */
 import type { Outcome } from '../../shared/base/codes.ts';
 import type { Market, PlacementResponse, PlatformConfig } from '../../shared/client/types.ts';
-import { get } from './api.ts';
+import { get, isUnanswered } from './api.ts';
 import { ask } from './session.ts';
 import { currentWallet } from './wallets.ts';
 
@@ -48,6 +48,11 @@ export async function place({
     timeInForce: kind === 'POST_ONLY' ? 'GTC' : kind,
     postOnly: kind === 'POST_ONLY',
   });
-  // The salt makes the order one of its kind: the exchange refuses a second one with the same hash.
-  return ask('POST', '/v1/orders', await wallet.signOrder(draft, config.eip712_domain!));
+  const order = await wallet.signOrder(draft, config.eip712_domain!);
+  try {
+    return await ask('POST', '/v1/orders', order);
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    throw new Error('No answer: the order may have been placed. Look at your orders before you send another.');
+  }
 }

@@ -1,7 +1,7 @@
 /** The account: its funds, positions and open orders, its notifications, and the payouts that it may claim. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type {
   Balances,
   Market,
@@ -9,27 +9,31 @@ import type {
   Pnl24h,
   Position,
   Redeemable,
-  UserOrders,
+  UserOrder,
 } from '../../shared/client/types.ts';
+import { useAccountChanges } from './accountChanges.ts';
 import { get, textOf, useLoaded } from './api.ts';
 import { cents, dateTime, units } from './format.ts';
-import { OwnOrders } from './ownOrders.ts';
-import { Link } from './router.ts';
+import { OwnOrders, openOrders, outcomeName } from './ownOrders.ts';
+import { Link, useTitle } from './router.ts';
 import { ask, useVisitor } from './session.ts';
 
 type Facts = {
   readonly balances: Balances;
   readonly pnl: Pnl24h;
   readonly positions: readonly Position[];
-  readonly orders: UserOrders['orders'];
+  readonly orders: readonly UserOrder[];
   readonly redeemable: readonly Redeemable[];
   readonly notifications: Notifications;
 };
 
-const REFRESH_SECONDS = 5;
+/** Payouts and deposits come without an event. */
+const REFRESH_SECONDS = 10;
 const MOST_POSITIONS = 200;
+const MARKETS_AT_ONCE = 20;
 
 export function PortfolioPage(): VNode {
+  useTitle('Portfolio');
   const visitor = useVisitor();
   if (visitor.kind !== 'user') {
     return html`<h1>Portfolio</h1><p role="status">${visitor.kind === 'unknown' ? 'Loading …' : 'Sign in above.'}</p>`;
@@ -39,47 +43,52 @@ export function PortfolioPage(): VNode {
 
 function Portfolio(): VNode {
   const [round, setRound] = useState(0);
-  const { value, error } = useLoaded<Facts>('portfolio', loadFacts, REFRESH_SECONDS, round);
-  const titles = useTitles(value);
+  const events = useAccountChanges();
+  const { value, error } = useLoaded<Facts>('portfolio', loadFacts, REFRESH_SECONDS, round + events);
+  const markets = useMarkets(value);
   const reload = (): void => setRound((before) => before + 1);
   if (value === null) return html`<h1>Portfolio</h1><p role="status">${error ?? 'Loading …'}</p>`;
   return html`
     <h1>Portfolio</h1>
     ${error !== null && html`<p role="status">${error}</p>`}
     <${Funds} facts=${value} />
-    <${Claims} redeemable=${value.redeemable} titles=${titles} onChanged=${reload} />
-    <section class="panel"><h2>Positions</h2><${Positions} positions=${value.positions} titles=${titles} /></section>
+    <${Claims} redeemable=${value.redeemable} markets=${markets} onChanged=${reload} />
+    <section class="panel"><h2>Positions</h2>
+      <${Positions} positions=${value.positions} markets=${markets} /></section>
     <section class="panel"><h2>Open orders</h2>
-      <${OwnOrders} orders=${value.orders} titles=${titles} onChanged=${reload} /></section>
+      <${OwnOrders} orders=${value.orders} markets=${markets} namesMarkets=${true} onChanged=${reload} /></section>
     <section class="panel"><h2>What happened</h2><${News} notifications=${value.notifications} /></section>
   `;
 }
 
 async function loadFacts(): Promise<Facts> {
-  const [balances, pnl, positions, { orders }, redeemable, notifications] = await Promise.all([
+  const [balances, pnl, positions, orders, redeemable, notifications] = await Promise.all([
     ask<Balances>('GET', '/v1/user/balances'),
     ask<Pnl24h>('GET', '/v1/user/portfolio/pnl-24h'),
     ask<Position[]>('GET', `/v1/user/positions?limit=${MOST_POSITIONS}`),
-    ask<UserOrders>('GET', '/v1/user/orders/v2?status=open&limit=200'),
+    openOrders(),
     ask<Redeemable[]>('GET', '/v1/user/redeemable'),
     ask<Notifications>('GET', '/v1/notifications'),
   ]);
   return { balances, pnl, positions, orders, redeemable, notifications };
 }
 
-const knownTitles = new Map<string, string>();
+const knownMarkets = new Map<string, Market>();
 
-function useTitles(facts: Facts | null): ReadonlyMap<string, string> {
-  const [titles, setTitles] = useState<ReadonlyMap<string, string>>(knownTitles);
+/** The markets of the rows, a few at a time; those that could not be loaded are tried again with the next facts. */
+function useMarkets(facts: Facts | null): ReadonlyMap<string, Market> {
+  const [loads, setLoads] = useState(0);
   const rows = facts === null ? [] : [...facts.positions, ...facts.orders, ...facts.redeemable];
-  const unknown = [...new Set(rows.map(({ market_id }) => market_id))].filter((id) => !knownTitles.has(id));
+  const unknown = [...new Set(rows.map(({ market_id }) => market_id))].filter((id) => !knownMarkets.has(id));
   useEffect(() => {
     const load = async (id: string): Promise<void> => {
-      knownTitles.set(id, (await get<Market>(`/v1/markets/${id}`)).title);
+      knownMarkets.set(id, await get<Market>(`/v1/markets/${id}`));
     };
-    if (unknown.length > 0) void Promise.allSettled(unknown.map(load)).then(() => setTitles(new Map(knownTitles)));
-  }, [unknown.join()]);
-  return titles;
+    void Promise.allSettled(unknown.slice(0, MARKETS_AT_ONCE).map(load)).then((results) => {
+      if (results.some(({ status }) => status === 'fulfilled')) setLoads(loads + 1);
+    });
+  }, [facts, loads]);
+  return knownMarkets;
 }
 
 function Funds({ facts: { balances, pnl } }: { readonly facts: Facts }): VNode {
@@ -95,28 +104,41 @@ function Funds({ facts: { balances, pnl } }: { readonly facts: Facts }): VNode {
 
 type ClaimsProps = {
   readonly redeemable: readonly Redeemable[];
-  readonly titles: ReadonlyMap<string, string>;
+  readonly markets: ReadonlyMap<string, Market>;
   readonly onChanged: () => void;
 };
 
-function Claims({ redeemable, titles, onChanged }: ClaimsProps): VNode | null {
+function Claims({ redeemable, markets, onChanged }: ClaimsProps): VNode | null {
   const [said, say] = useState('');
+  const place = useRef<HTMLParagraphElement>(null);
+  /** Markets whose claim was sent and not refused: they stay in the list until it is loaded anew. */
+  const claimed = useRef(new Set<string>()).current;
   if (redeemable.length === 0 && said === '') return null;
   const claim = async (marketId: string): Promise<void> => {
-    say(await ask<{ message: string }>('POST', `/v1/user/positions/${marketId}/claim`).then(() => 'Paid out.', textOf));
+    if (claimed.has(marketId)) return;
+    claimed.add(marketId);
+    try {
+      await ask('POST', `/v1/user/positions/${marketId}/claim`);
+      say('Paid out.');
+      place.current?.focus();
+    } catch (error) {
+      claimed.delete(marketId);
+      say(textOf(error));
+    }
     onChanged();
   };
-  return html`<section class="panel"><h2>To be claimed</h2><p role="status">${said}</p>
+  return html`<section class="panel"><h2>To be claimed</h2>
+    <p role="status" tabindex="-1" ref=${place}>${said}</p>
     <ul class="plain">${redeemable.map(
       ({ market_id, outcome_index, payout, resolution }) => html`<li key=${market_id + outcome_index}>
-        ${titles.get(market_id) ?? 'Market'}: ${resolution}, $${units(payout)}
+        ${markets.get(market_id)?.title ?? 'Market'}: ${resolution}, $${units(payout)}
         <button type="button" onClick=${() => claim(market_id)}>Claim</button></li>`,
     )}</ul></section>`;
 }
 
-type PositionsProps = { readonly positions: readonly Position[]; readonly titles: ReadonlyMap<string, string> };
+type PositionsProps = { readonly positions: readonly Position[]; readonly markets: ReadonlyMap<string, Market> };
 
-function Positions({ positions, titles }: PositionsProps): VNode {
+function Positions({ positions, markets }: PositionsProps): VNode {
   const held = positions.filter(({ quantity }) => quantity !== '0');
   if (held.length === 0) return html`<p class="quiet">You have no positions.</p>`;
   return html`<table><caption class="unseen">Your positions</caption>
@@ -124,11 +146,14 @@ function Positions({ positions, titles }: PositionsProps): VNode {
       <th scope="col">Realised</th></tr></thead>
     <tbody>${held.map(
       ({ id, market_id, outcome_index, quantity, average_entry_price, realized_pnl }) => html`<tr key=${id}>
-        <th scope="row"><${Link} to=${`/markets/${market_id}`}>${titles.get(market_id) ?? 'Market'}</${Link}></th>
-        <td>${units(quantity)} ${outcome_index === 0 ? 'Yes' : 'No'}</td>
+        <th scope="row"><${Link} to=${`/markets/${market_id}`}>${
+          markets.get(market_id)?.title ?? 'Market'
+        }</${Link}></th>
+        <td>${units(quantity)} ${outcomeName(markets, market_id, outcome_index)}</td>
         <td>${average_entry_price === null ? '–' : cents(average_entry_price)}</td>
         <td>${realized_pnl ?? '–'}</td></tr>`,
-    )}</tbody></table>`;
+    )}</tbody></table>
+    ${positions.length === MOST_POSITIONS && html`<p class="quiet">Only the first ${MOST_POSITIONS} are shown.</p>`}`;
 }
 
 function News({ notifications: { items } }: { readonly notifications: Notifications }): VNode {

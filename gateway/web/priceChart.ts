@@ -13,6 +13,8 @@ const INTERVALS = ['1m', '5m', '1h', '1d'] as const;
 const HEIGHT = 220;
 const SECOND_MS = 1000;
 const REFRESH_SECONDS = 30;
+/** Shown on both sides of a price that is the only one. */
+const HOUR = 3600;
 
 export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNode {
   const [interval, setInterval] = useState<string>('1h');
@@ -54,10 +56,14 @@ function Plot({ times, prices }: PlotProps): VNode {
     const resized = new ResizeObserver(([entry]) => {
       plot.current?.setSize({ width: entry.contentRect.width, height: HEIGHT });
     });
-    void import('uplot').then(({ default: Plotter }) => {
+    const load = async (): Promise<void> => {
+      const { default: Plotter } = await import('uplot');
       if (isLeft || place.current === null) return;
       plot.current = new Plotter(options(place.current), newest.current, place.current);
       resized.observe(place.current);
+    };
+    load().catch(() => {
+      if (place.current !== null) place.current.textContent = 'The chart could not be loaded.';
     });
     return () => {
       isLeft = true;
@@ -80,7 +86,10 @@ function options(place: HTMLElement): UPlot.Options {
     width: place.clientWidth,
     height: HEIGHT,
     legend: { show: false },
-    scales: { y: { range: [0, 100] } },
+    scales: {
+      x: { range: (_, from, to) => (from === to ? [from - HOUR, to + HOUR] : [from, to]) },
+      y: { range: [0, 100] },
+    },
     series: [{}, { stroke: line, width: 2 }],
     axes: [axis, { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick}¢`), size: 44 }],
   };

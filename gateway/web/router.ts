@@ -6,16 +6,16 @@ import { useEffect, useState } from 'preact/hooks';
 export type Place = {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** False for the place at which the document was loaded. */
-  readonly isMoved: boolean;
+  /** 0 for the place at which the document was loaded, and one more with each move. */
+  readonly moves: number;
 };
 
 const MOVED = 'placemoved';
 
 export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeNow(false));
+  const [place, setPlace] = useState(() => placeNow(0));
   useEffect(() => {
-    const update = (): void => setPlace(placeNow(true));
+    const update = (): void => setPlace(({ moves }) => placeNow(moves + 1));
     addEventListener('popstate', update);
     addEventListener(MOVED, update);
     return () => {
@@ -37,6 +37,18 @@ export function replaceQuery(query: URLSearchParams): void {
   history.replaceState(null, '', query.size === 0 ? location.pathname : `?${query}`);
 }
 
+const SITE = document.title;
+
+/** The tab and the history of the browser call the view by its title. */
+export function useTitle(title: string | undefined): void {
+  useEffect(() => {
+    document.title = title === undefined ? SITE : `${title} · ${SITE}`;
+    return () => {
+      document.title = SITE;
+    };
+  }, [title]);
+}
+
 type LinkProps = { readonly to: string; readonly children?: unknown; readonly [attribute: string]: unknown };
 
 /** A click that asks for another tab or window is left to the browser. */
@@ -49,6 +61,6 @@ export function Link({ to, children, ...attributes }: LinkProps): VNode {
   return html`<a href=${to} onClick=${onClick} ...${attributes}>${children}</a>`;
 }
 
-function placeNow(isMoved: boolean): Place {
-  return { path: location.pathname, query: new URLSearchParams(location.search), isMoved };
+function placeNow(moves: number): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search), moves };
 }

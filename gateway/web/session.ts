@@ -1,25 +1,33 @@
 /**
  * The session of the visitor. The access token is kept in memory only; over a reload there is the cookie that renews
  * it, which scripts cannot read.
+ *
+ * Invariants:
+ *   WEBSESSION-1  All tabs show the same visitor: they share the cookie, so one that signs in or out does so for all.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, sendRequest } from '../../shared/client/http.ts';
 import { prepareRequest } from '../../shared/client/request.ts';
 import { resumeSession, type Session, signInWithProvider, signInWithWallet } from '../../shared/client/session.ts';
 import type { Profile } from '../../shared/client/types.ts';
+import { onOtherTab, read, remove, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
-import { forgetWallet, rememberWallet } from './wallets.ts';
+import { forgetWallet, openWalletAnew, rememberWallet } from './wallets.ts';
 
 /** `unknown` until the session of the cookie has been asked for. */
 type Visitor = { readonly kind: 'unknown' } | { readonly kind: 'anonymous' } | { kind: 'user'; user: Profile };
 
 const UNAUTHORIZED = 401;
-const SIGNED_IN_BEFORE = 'signed-in';
-const OPTIONS = { baseUrl: location.origin, tokenDelivery: 'cookie', onEnd: leave } as const;
+/** The account that was signed in when the page was last used, if it did not sign out. */
+const SIGNED_IN = 'signed-in';
+const RETRY_SECONDS = 2;
 
-let visitor: Visitor = { kind: localStorage.getItem(SIGNED_IN_BEFORE) === null ? 'anonymous' : 'unknown' };
+let visitor: Visitor = { kind: read(SIGNED_IN) === null ? 'anonymous' : 'unknown' };
 /** One for all requests that wait for it. */
 let session: Promise<Session> | null = null;
+let isSettling = false;
+/** Counts the sessions, so that the end of an old one is not taken for the end of the one that followed. */
+let opened = 0;
 const listeners = new Set<(visitor: Visitor) => void>();
 
 export function useVisitor(): Visitor {
@@ -27,7 +35,7 @@ export function useVisitor(): Visitor {
   useEffect(() => {
     listeners.add(show);
     show(visitor);
-    if (visitor.kind === 'unknown') current().catch(() => {});
+    void settle();
     return () => {
       listeners.delete(show);
     };
@@ -35,31 +43,59 @@ export function useVisitor(): Visitor {
   return shown;
 }
 
+/** Finds out who an unknown visitor is, however long the exchange does not answer. */
+async function settle(): Promise<void> {
+  if (isSettling) return;
+  isSettling = true;
+  while (visitor.kind === 'unknown') {
+    try {
+      await current();
+    } catch (error) {
+      const seconds = (error as { retryAfter?: number | null }).retryAfter ?? RETRY_SECONDS;
+      if (visitor.kind === 'unknown') await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    }
+  }
+  isSettling = false;
+}
+
+/** WEBSESSION-1. */
+onOtherTab(SIGNED_IN, (accountId) => {
+  if (visitor.kind === 'user' && visitor.user.id === accountId) return;
+  opened += 1;
+  session = null;
+  openWalletAnew();
+  become({ kind: accountId === null ? 'anonymous' : 'unknown' });
+  void settle();
+});
+
 export async function signIn(wallet: Wallet): Promise<void> {
-  const opened = await signInWithWallet({ ...OPTIONS, wallet });
-  session = Promise.resolve(opened);
-  enter(opened);
+  const entered = await signInWithWallet({ ...options(), wallet });
+  session = Promise.resolve(entered);
   rememberWallet(wallet);
+  enter(entered);
 }
 
 /** Ends a sign-in at a provider with what it has sent back. @returns the path at which the visitor wanted to go on. */
 export async function signInFrom(provider: string, returned: Readonly<Record<string, string>>): Promise<string> {
-  const { session: opened, redirectPath } = await signInWithProvider({ ...OPTIONS, provider, returned });
-  session = Promise.resolve(opened);
-  enter(opened);
+  const { session: entered, redirectPath } = await signInWithProvider({ ...options(), provider, returned });
+  session = Promise.resolve(entered);
+  enter(entered);
   return redirectPath;
 }
 
+/** Throws where the exchange may not know of it: the cookie of the browser is then still good. */
 export async function signOut(): Promise<void> {
-  await session?.then((opened) => opened.signOut()).catch(() => {});
-  leave();
+  const ending = session?.then((signedIn) => signedIn.signOut());
   forgetWallet();
+  await ending?.finally(leave).catch(() => {
+    throw new Error('Signed out in this browser only: the exchange does not answer.');
+  });
 }
 
 /** A request of the signed-in account. */
 export async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const opened = await current();
-  return opened.authorize((headers) =>
+  const signedIn = await current();
+  return signedIn.authorize((headers) =>
     sendRequest<T>(
       location.origin,
       prepareRequest(method, path, body, () => headers),
@@ -67,8 +103,13 @@ export async function ask<T>(method: string, path: string, body?: unknown): Prom
   );
 }
 
+/** Opens one private stream. */
+export async function ticket(): Promise<string> {
+  return (await current()).ticket();
+}
+
 function current(): Promise<Session> {
-  session ??= resumeSession(OPTIONS).then(
+  session ??= resumeSession(options()).then(
     (resumed) => {
       enter(resumed);
       return resumed;
@@ -82,14 +123,23 @@ function current(): Promise<Session> {
   return session;
 }
 
+function options() {
+  opened += 1;
+  const own = opened;
+  const onEnd = (): void => {
+    if (own === opened) leave();
+  };
+  return { baseUrl: location.origin, tokenDelivery: 'cookie', onEnd } as const;
+}
+
 function enter({ user }: Session): void {
-  localStorage.setItem(SIGNED_IN_BEFORE, 'yes');
+  write(SIGNED_IN, user.id);
   become({ kind: 'user', user });
 }
 
 function leave(): void {
   session = null;
-  localStorage.removeItem(SIGNED_IN_BEFORE);
+  remove(SIGNED_IN);
   become({ kind: 'anonymous' });
 }
 

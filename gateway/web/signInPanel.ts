@@ -27,11 +27,13 @@ export function SignInPanel(): VNode {
       await signIn(await openDemoWallet());
       await ask('POST', '/v1/demo/funds');
     });
+  const said = error !== null && html`<span role="alert">${error}</span>`;
   if (visitor.kind === 'unknown') return html`<p class="account" role="status">…</p>`;
   if (visitor.kind === 'user') {
     const { wallet_address: address, display_name: name } = visitor.user;
     return html`<p class="account"><span class="quiet">${name ?? shortAddress(address)}</span>
-      <button type="button" disabled=${isBusy} onClick=${() => run(signOut)}>Sign out</button></p>`;
+      <button type="button" disabled=${isBusy} onClick=${() => run(signOut)}>Sign out</button>
+      ${said}</p>`;
   }
   return html`<p class="account">
     ${isDemo && html`<button type="button" disabled=${isBusy} onClick=${enterDemo}>Try with play money</button>`}
@@ -45,7 +47,7 @@ export function SignInPanel(): VNode {
       ) => html`<a key=${name} href=${`/v1/auth/oauth/${name}?redirect_path=${encodeURIComponent(location.pathname)}`}
         >Sign in with ${name}</a>`,
     )}
-    ${error !== null && html`<span role="alert">${error}</span>`}
+    ${said}
   </p>`;
 }
 

@@ -3,35 +3,38 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Balances, Market, PlacementResponse, TickSize } from '../../shared/client/types.ts';
+import { useAccountChanges } from './accountChanges.ts';
 import { get, textOf, useLoaded } from './api.ts';
 import { units } from './format.ts';
 import { KINDS, type Kind, place } from './placing.ts';
 import { type Preview, preview, type Ticket } from './preview.ts';
 import { ask, useVisitor } from './session.ts';
 
+export type ChosenPrice = { readonly cents: string };
+
 type TicketProps = {
   readonly market: Market;
   readonly outcome: 0 | 1;
-  /** A price that was chosen in the ladder, in cents. */
-  readonly cents: string;
-  /** An order was answered: what is shown of the account has changed. */
+  /** A price that was chosen in the ladder; an object of its own for each choice, so that each one counts. */
+  readonly chosen: ChosenPrice;
+  /** An order was sent: what is shown of the account may have changed. */
   readonly onPlaced: () => void;
 };
 
-const BALANCES_SECONDS = 5;
+const BALANCES_SECONDS = 30;
 
 type Result = { readonly isError: boolean; readonly text: string };
 
-export function TicketPanel({ market, outcome, cents, onPlaced }: TicketProps): VNode {
+export function TicketPanel({ market, outcome, chosen, onPlaced }: TicketProps): VNode {
   const visitor = useVisitor();
   const [side, setSide] = useState<Ticket['side']>('BUY');
-  const [price, setPrice] = useState(cents);
+  const [price, setPrice] = useState(chosen.cents);
   const [size, setSize] = useState('10');
   const [kind, setKind] = useState<Kind>('GTC');
   const [result, setResult] = useState<Result | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
-  useEffect(() => setPrice(cents), [cents]);
+  useEffect(() => setPrice(chosen.cents), [chosen]);
   const grid = useLoaded<TickSize>(market.id, () => get(`/v1/market-data/${market.id}/tick-size`));
   const ticksPerUnit = grid.value?.ticks_per_unit;
   const shown =
@@ -46,14 +49,16 @@ export function TicketPanel({ market, outcome, cents, onPlaced }: TicketProps): 
     try {
       const answer = await place({ market, outcome, side, kind, ticksPerUnit, price: shown.price, size: size.trim() });
       setResult({ isError: false, text: describe(answer) });
-      setRound(round + 1);
-      onPlaced();
     } catch (error) {
       setResult({ isError: true, text: textOf(error) });
     }
+    setRound(round + 1);
+    onPlaced();
     setBusy(false);
   };
   if (visitor.kind !== 'user') return html`<p class="quiet">Sign in above to trade.</p>`;
+  if (market.status !== 'active')
+    return html`<p class="quiet">No orders are accepted: the market is ${market.status}.</p>`;
   const name = market.outcomes?.[outcome] ?? '';
   return html`<form class="ticket" onSubmit=${onSubmit}>
     <div class="chips small" role="group" aria-label="Side">
@@ -105,10 +110,10 @@ type AvailableProps = {
   readonly round: number;
 };
 
-/** Loaded anew after each order, and now and then, because orders are filled by others. */
+/** Loaded anew after each order and each event of the account, and now and then for what has no event. */
 function Available({ marketId, outcome, side, round }: AvailableProps): VNode | null {
   const load = (): Promise<Balances> => ask('GET', '/v1/user/balances');
-  const { value: balances } = useLoaded('balances', load, BALANCES_SECONDS, round);
+  const { value: balances } = useLoaded('balances', load, BALANCES_SECONDS, round + useAccountChanges());
   if (balances === null) return null;
   const held = balances.tokens.find((row) => row.market_id === marketId && row.outcome_index === outcome);
   const text = side === 'BUY' ? `$${units(balances.usdc.available)}` : `${units(held?.available ?? '0')} tokens`;

@@ -4,6 +4,7 @@
  */
 import type { PlacementBody } from '../../shared/client/types.ts';
 import { type Eip712Domain, ORDER_TYPE, ZERO_ADDRESS } from '../../shared/crypto/eip712.ts';
+import { read, remove, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
 
 type Provider = { request(call: { method: string; params?: unknown[] }): Promise<unknown> };
@@ -23,7 +24,8 @@ export function hasExtension(): boolean {
 export async function openExtension(): Promise<Wallet> {
   const extension = provider();
   if (extension === undefined) throw new Error('There is no wallet in this browser.');
-  const [account] = (await extension.request({ method: 'eth_requestAccounts' })) as string[];
+  const [account] = (await extension.request({ method: 'eth_requestAccounts' })) as (string | undefined)[];
+  if (account === undefined) throw new Error('The wallet shows no account.');
   const address = account.toLowerCase();
   return {
     kind: 'extension',
@@ -33,17 +35,29 @@ export async function openExtension(): Promise<Wallet> {
     signOrder: async (draft, domain) => {
       const order = { ...draft, maker: address, signer: address, taker: ZERO_ADDRESS, salt: randomSalt() };
       const data = JSON.stringify(typedData(order, domain));
+      await showNetwork(extension, domain.chainId);
       const signature = await extension.request({ method: 'eth_signTypedData_v4', params: [address, data] });
       return { ...order, signature: signature as string };
     },
   };
 }
 
+/** Most wallets sign only for the network that they show; those that know none sign all the same. */
+async function showNetwork(extension: Provider, chainId: number): Promise<void> {
+  const wanted = `0x${chainId.toString(16)}`;
+  if ((await extension.request({ method: 'eth_chainId' }).catch(() => wanted)) === wanted) return;
+  await extension.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] }).catch(() => {});
+}
+
 /** The wallet that the visitor has signed in with, also after a reload. */
 export async function currentWallet(): Promise<Wallet> {
   if (current !== null) return current;
-  if (localStorage.getItem(REMEMBERED) === 'demo') return openDemoWallet();
-  return openExtension();
+  const [kind, address] = (read(REMEMBERED) ?? '').split(' ');
+  const wallet = await (kind === 'demo' ? openDemoWallet() : openExtension());
+  if (address !== undefined && wallet.address !== address)
+    throw new Error(`The wallet shows another account than ${address}, which you signed in with.`);
+  current = wallet;
+  return wallet;
 }
 
 /** Its code is loaded only for visitors who want it. */
@@ -53,12 +67,17 @@ export async function openDemoWallet(): Promise<Wallet> {
 
 export function rememberWallet(wallet: Wallet): void {
   current = wallet;
-  localStorage.setItem(REMEMBERED, wallet.kind);
+  write(REMEMBERED, `${wallet.kind} ${wallet.address}`);
 }
 
 export function forgetWallet(): void {
   current = null;
-  localStorage.removeItem(REMEMBERED);
+  remove(REMEMBERED);
+}
+
+/** Another tab has signed in or out. */
+export function openWalletAnew(): void {
+  current = null;
 }
 
 function provider(): Provider | undefined {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
@@ -49,6 +50,19 @@ async function visit(path: string, width = 1280): Promise<{ page: Page; complain
   const opened = await openPage(browser!, { viewport: { width, height: 900 }, bypassCSP: true });
   await opened.page.goto(server.baseUrl + path);
   return opened;
+}
+
+type WalletCall = { readonly method: string; readonly params?: readonly string[] };
+
+const SIGNED_ORDER = ['eth_chainId', 'wallet_switchEthereumChain', 'eth_signTypedData_v4'];
+
+/** Answers as an extension with this key does, while it shows the main network of Ethereum. */
+async function answerOf(key: PrivateKeyAccount, { method, params }: WalletCall): Promise<unknown> {
+  if (method === 'eth_requestAccounts') return [key.address];
+  if (method === 'eth_chainId') return '0x1';
+  if (method === 'personal_sign') return key.signMessage({ message: { raw: params![0] as `0x${string}` } });
+  if (method === 'eth_signTypedData_v4') return key.signTypedData(JSON.parse(params![1]));
+  return null;
 }
 
 /** The rows of the ladder as they are read: "Bid 40¢ 10.00 10.00". */
@@ -113,6 +127,62 @@ test('a restart of the exchange is said, and the book is live again without a re
   assert.ok((await ladderOf(page)).some((row) => /Bid\s+40¢\s+6\.00/.test(row)));
 });
 
+test('a view that was opened in a hidden tab is loaded once it is shown', { skip }, async () => {
+  const { page } = await openPage(browser!);
+  await page.addInitScript("Object.defineProperty(document, 'hidden', { value: true, writable: true })");
+  await page.goto(`${server.baseUrl}/markets/${market.id}`);
+  await page.getByText('Loading …').waitFor();
+  await page.evaluate("document.hidden = false, document.dispatchEvent(new Event('visibilitychange'))");
+  await page.getByRole('heading', { name: 'Will it rain on Monday?' }).waitFor();
+});
+
+test('a link to all markets forgets the words that were searched for', { skip }, async () => {
+  const { page } = await visit('/');
+  await page.getByLabel('Search').fill('snow');
+  await page.getByText('No event matches.').waitFor();
+  await page.getByRole('link', { name: 'Markets' }).click();
+  await page.getByRole('link', { name: 'A week of rain' }).waitFor();
+  assert.equal(await page.getByLabel('Search').inputValue(), '');
+});
+
+test('an order is signed as typed data by the wallet of the browser, which may keep nothing', { skip }, async () => {
+  const { page, complaints } = await openPage(browser!);
+  await maker.reconnected().place(orderMarket, { price: '0.39', size: '1' });
+  const key = privateKeyToAccount(generatePrivateKey());
+  const { id } = await server.admin.createUser({ wallet_address: key.address.toLowerCase() });
+  await server.admin.deposit(id, { amount_usdc_micro: '5000000', reference: 'browser' });
+  const calls: string[] = [];
+  await page.exposeFunction('walletCall', (call: WalletCall) => {
+    calls.push(call.method);
+    return answerOf(key, call);
+  });
+  await page.addInitScript('window.ethereum = { request: (call) => walletCall(call) }');
+  await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked'); } })");
+  await page.goto(`${server.baseUrl}/markets/${market.id}`);
+  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await page.getByText('Available: $5.00').waitFor();
+  // A price of the ladder counts each time that it is chosen.
+  for (const typed of ['44', '45']) {
+    await page.getByLabel('Price in cents').fill(typed);
+    await page.getByRole('button', { name: '39¢, use for the order' }).click();
+    await eventually('the price', async () => (await page.getByLabel('Price in cents').inputValue()) === '39');
+  }
+  await page.getByRole('textbox', { name: 'Tokens' }).fill('20');
+  await page.locator('button[type=submit]').click();
+  await page.getByRole('alert').getByText('nsufficient').waitFor();
+  await page.getByRole('textbox', { name: 'Tokens' }).fill('2');
+  await page.locator('button[type=submit]').dblclick();
+  await page.getByText('Placed.').waitFor();
+  await page.getByText('Available: $4.22').waitFor();
+  await page.getByRole('button', { name: 'Cancel the order at 39¢' }).dblclick();
+  await page.getByText('You have no open orders.').waitFor();
+  await page.getByText('Cancelled.').waitFor();
+  // Two orders were signed: the one that was refused, and one for the double click.
+  assert.deepEqual(calls, ['eth_requestAccounts', 'personal_sign', ...SIGNED_ORDER, ...SIGNED_ORDER]);
+  // The order that was refused is all that the browser complains of.
+  assert.match(complaints.join(), /^Failed to load resource: [^,]*\b400\b[^,]*$/);
+});
+
 test('a visitor of a demo trades with play money, finds it again after a reload, and claims', { skip }, async () => {
   await server.restart({ ...ENV, DEMO: 'on' });
   const { page, complaints } = await visit(`/markets/${market.id}`);
@@ -138,28 +208,36 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await page.getByRole('link', { name: 'Portfolio' }).click();
   await page.getByRole('cell', { name: '14.92 Yes' }).waitFor();
   await assertAccessible(page);
+  await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   await page.reload();
   await page.getByText('Deposit credited').waitFor();
-  await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   await page.getByText('Will it rain on Monday?: Yes, $14.92').waitFor();
   await page.getByRole('button', { name: 'Claim' }).click();
   await page.getByText('Paid out.').waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  const other = await page.context().newPage();
+  await other.goto(`${server.baseUrl}/portfolio`);
+  await other.getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('Sign in above.').waitFor();
+  await other.getByRole('button', { name: 'Try with play money' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
   assert.deepEqual(complaints, []);
 });
 
 test('every view passes the rules of accessibility, and fits a width of 360 pixels', { skip }, async () => {
-  for (const width of [1280, 360]) {
-    for (const path of ['/', '/events/rain-week', `/markets/${market.id}`, '/leaders', '/markets/unknown']) {
-      const { page } = await visit(path, width);
-      await page.getByText('Loading …').first().waitFor({ state: 'detached' });
-      await assertAccessible(page);
-      const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-      assert.equal(isWide, false, `${path} is wider than ${width}`);
-      await page.context().close();
-    }
+  const { page } = await visit('/');
+  const titles: string[] = [];
+  for (const path of ['/', '/events/rain-week', `/markets/${market.id}`, '/leaders', '/markets/unknown']) {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(server.baseUrl + path);
+    await page.getByText('Loading …').first().waitFor({ state: 'detached' });
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 360, height: 900 });
+    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    assert.equal(isWide, false, `${path} is wider than 360`);
+    titles.push((await page.title()).split(' · ')[0]);
   }
+  const site = 'Open prediction exchange';
+  assert.deepEqual(titles, [site, 'A week of rain', 'Will it rain on Monday?', 'Leaders', site]);
 });
 
 test('the first view needs less than 100 KB, and a browser keeps every file but the document', { skip }, async () => {

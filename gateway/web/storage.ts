@@ -1,0 +1,41 @@
+/**
+ * The browser keeps a few values for the page, which all its tabs share. Where it refuses to (private modes, blocked
+ * site data) the page works all the same, and forgets with the tab.
+ */
+const kept = openStorage();
+const memory = new Map<string, string>();
+
+export function read(key: string): string | null {
+  return kept?.getItem(key) ?? memory.get(key) ?? null;
+}
+
+export function write(key: string, value: string): void {
+  try {
+    if (kept === null) memory.set(key, value);
+    else kept.setItem(key, value);
+  } catch {
+    // It is full.
+    memory.set(key, value);
+  }
+}
+
+export function remove(key: string): void {
+  memory.delete(key);
+  kept?.removeItem(key);
+}
+
+/** Calls back when another tab has changed what is kept under the key. */
+export function onOtherTab(key: string, changed: (value: string | null) => void): void {
+  addEventListener('storage', (event) => {
+    if (event.storageArea === kept && event.key === key) changed(event.newValue);
+  });
+}
+
+/** Reading the property throws where it is blocked. */
+function openStorage(): Storage | null {
+  try {
+    return localStorage;
+  } catch {
+    return null;
+  }
+}
