@@ -75,7 +75,8 @@ export class IdentityStage {
       authenticator.giveBack(key, credentials);
       return this.#unidentified(call, route, BLOCKED);
     }
-    this.#enter(call, key, key.keyId);
+    this.#enter(call, key);
+    this.#noteSigner(call, key);
     if ((key.scopes & scope) !== scope) {
       authenticator.giveBack(key, credentials);
       this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE });
@@ -121,7 +122,7 @@ export class IdentityStage {
     const { sessions, limiter } = this.#options;
     const isInForce = (): boolean => sessions!.isInForce(principal, call.startedMs);
     if (!isInForce()) return this.#unidentified(call, route, unauthenticated(ERRORS.SESSION_ENDED));
-    this.#enter(call, principal, principal.sessionId);
+    this.#enter(call, principal);
     if ((principal.scopes & scope) !== scope) {
       this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE, message: 'sessions lack the required scope' });
       return false;
@@ -136,10 +137,9 @@ export class IdentityStage {
     });
   }
 
-  #enter(call: Call, principal: AccountPrincipal, credential: string): void {
+  #enter(call: Call, principal: AccountPrincipal): void {
     call.principal = principal;
     this.#options.onSigned?.(principal.accountIndex, call.startedMs);
-    this.#noteSigner(call, credential, principal.accountIndex);
   }
 
   /** For a call that offers no credentials, or none that count. */
@@ -188,10 +188,10 @@ export class IdentityStage {
     return trustProxy !== null && isWithin(trustProxy, clientAddress(peerOf(call), '', null));
   }
 
-  /** From now on the address may use the connections in reserve. */
-  #noteSigner(call: Call, credential: string, accountIndex: number): void {
+  /** From now on the address may use the connections in reserve. A session is no reason: anyone can sign up. */
+  #noteSigner(call: Call, { keyId, accountIndex }: ApiKey): void {
     const signed = this.#options.connectionLimits?.signed;
-    if (signed?.isDue(credential, call.startedMs)) signed.note(accountIndex, peerSubject(peerOf(call)));
+    if (signed?.isDue(keyId, call.startedMs)) signed.note(accountIndex, peerSubject(peerOf(call)));
   }
 
   /** The same for an administrator. */

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import type { SessionPrincipal } from '../../../../gateway/access/principal.ts';
+import { SCOPE } from '../../../../gateway/access/scopes.ts';
+import type { SessionTokens } from '../../../../gateway/access/sessionTokens.ts';
 import type { WebSocketEndpoint } from '../../../../gateway/http/door.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
 import type { Route } from '../../../../gateway/http/route.ts';
 import type { ConnectionLimits, KeptFor } from '../../../../gateway/limits/connectionLimits.ts';
+import { SELF_TRADE } from '../../../../shared/base/codes.ts';
 import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../../../support/apiKeys.ts';
 import type { ClientRig } from '../../../support/clientRig.ts';
@@ -86,6 +90,43 @@ test('in a crowd an answer ends the connection of a sender who has not signed', 
   assert.deepEqual([await isKept(), await isKept(signed())], [false, false]);
   state.keptFor = 'everyone';
   assert.equal(await isKept(), true);
+});
+
+test('6.12: a key earns its address connections in reserve; a session, which anyone opens, does not', async (t) => {
+  const noted: unknown[] = [];
+  const { limits } = crowd({ isCrowded: true, keptFor: 'signers' });
+  Object.assign(limits, { signed: { isDue: () => true, note: (signer: unknown) => noted.push(signer) } });
+  const open: Route = {
+    method: 'GET',
+    path: '/open',
+    summary: '',
+    access: 'read:account',
+    limit: 'unlimited',
+    answers: {},
+    handler: (call) => ok(call, {}),
+  };
+  const principal: SessionPrincipal = {
+    kind: 'session',
+    sessionId: 's',
+    accountIndex: 2,
+    userId: 'ann',
+    scopes: SCOPE['read:account'],
+    selfTradePrevention: SELF_TRADE.NONE,
+    authenticatedAtMs: 0,
+  };
+  const sessions: SessionTokens = {
+    admit: () => ({ principal, isVerified: true }),
+    verify: async () => true,
+    isInForce: () => true,
+  };
+  const key = apiKey(1, { scopes: SCOPE['read:account'] });
+  const edge = await startEdge(t, [open], [key], { connectionLimits: limits, sessions });
+  const headers = { connection: 'keep-alive', authorization: 'Bearer token' };
+  const ofSession = await edge.send('GET', '/open', { headers });
+  assert.deepEqual([ofSession.status, ofSession.headers['keep-alive'], noted], [200, 'timeout=8', []]);
+  const signer = new RequestSigner(credentialsOf(key), edge.clock);
+  assert.equal((await edge.send('GET', '/open', { headers: { ...signer.headers('GET', '/open', '') } })).status, 200);
+  assert.deepEqual(noted, [1]);
 });
 
 test('in a crowd a connection without a request is closed after two seconds', async (t) => {
