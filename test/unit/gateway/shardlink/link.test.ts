@@ -5,6 +5,7 @@ import { E, OK } from '../../../../shared/base/errors.ts';
 import { COMMAND } from '../../../../shared/wire/commands.ts';
 import { writeSafe } from '../../../../shared/wire/record.ts';
 import { ClientRig, START_MS } from '../../../support/clientRig.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { ledgerOf } from '../../../support/ledger.ts';
 
 const CANCEL_BYTES = COMMAND.CANCEL.BYTES;
@@ -18,7 +19,7 @@ test('a shard is attached once it is READY, and not before', async (t) => {
   const ready = (): boolean[] => [0, 1, 2].map((shard) => rig.link.isReady(shard));
   assert.deepEqual(ready(), [false, false, false]);
   rig.shards[0].describe();
-  await new Promise(setImmediate);
+  await eventually('the first shard', async () => ready()[0]);
   assert.deepEqual([isStarted, ready()], [false, [true, false, false]]);
   rig.shards[1].describe();
   await started;
@@ -190,7 +191,7 @@ test('an event the views cannot take is fatal', async (t) => {
   void rig.attach();
   engine.out.append(32, 999 | (1 << 16));
   rig.shards[0].step();
-  await new Promise(setImmediate);
+  await eventually('the fatal error', async () => fatal.length > 0);
   assert.match(String(fatal[0]), /EVENT-2/);
 });
 
