@@ -67,6 +67,8 @@ export class Projector {
   readonly #visit: RowVisitor;
   /** By shard: the last committed sequence at the step before. */
   readonly #committedBefore: number[];
+  /** By shard: the record up to which read.db is being made anew, or has much to catch up on. */
+  readonly #madeUpTo: number[];
   readonly #record: RecordContext = { shard: 0, shardSequence: 0, timeMs: 0 };
   #state: ReadState;
   #catalogHasMore = false;
@@ -93,6 +95,7 @@ export class Projector {
     this.#db = openReadDb(options.readDbPath, readOpeningState !== null);
     this.#readers = options.journalPaths.map(() => null);
     this.#committedBefore = options.journalPaths.map(() => 0);
+    this.#madeUpTo = options.journalPaths.map(() => 0);
     this.#state = new ReadState(this.#db, options.journalPaths.length, onDifference);
     this.#catalog = catalog;
     this.#takeBackProgress(this.#state.heads);
@@ -148,6 +151,7 @@ export class Projector {
       this.progress.setProjected(shard, this.#state.heads[shard].sequence);
       hasMoved = true;
     }
+    this.progress.setBeingMade(this.#state.heads.some(({ sequence }, shard) => sequence < this.#madeUpTo[shard]));
     this.#keepWhatIsTrimmed();
     return this.#listVolumes(!hasMoved) || hasMoved;
   }
@@ -198,6 +202,7 @@ export class Projector {
   /** Keeps PROJECTOR-2. A shard that has recovered opened its journal, so the file is there. */
   #connect(shard: number): JournalReader {
     const reader = new JournalReader(this.#journalPaths[shard], this.#keys[shard]!);
+    const { progress } = this;
     if (!reader.continues(this.#state.heads[shard])) {
       const first = reader.facts().firstSequence;
       if (this.#state.heads[shard].sequence > 0) this.#rebuild();
@@ -205,9 +210,13 @@ export class Projector {
     }
     this.#readers[shard] = reader;
     // Another file, or one that lost its end with the machine, may be in the place of the one that was made durable.
-    this.progress.setKept(shard, 0);
-    this.progress.setHistoryFromMs(this.#state.historyStarts.latestMs());
-    this.progress.setProjected(shard, this.#state.heads[shard].sequence);
+    progress.setKept(shard, 0);
+    progress.setHistoryFromMs(this.#state.historyStarts.latestMs());
+    const { sequence } = this.#state.heads[shard];
+    const committed = progress.committed(shard);
+    if (committed - sequence > BATCH_ROWS) this.#madeUpTo[shard] = committed;
+    if (sequence < this.#madeUpTo[shard]) progress.setBeingMade(true);
+    progress.setProjected(shard, sequence);
     return reader;
   }
 
@@ -237,7 +246,10 @@ export class Projector {
     const { progress } = this;
     for (const [shard, { sequence }] of heads.entries()) {
       progress.setKept(shard, 0);
-      if (progress.projected(shard) > sequence) progress.setProjected(shard, sequence);
+      if (progress.projected(shard) <= sequence) continue;
+      this.#madeUpTo[shard] = progress.projected(shard);
+      progress.setBeingMade(true);
+      progress.setProjected(shard, sequence);
     }
   }
 

@@ -239,8 +239,9 @@ export class QueryPool {
     return this.#pool.destroy();
   }
 
-  /** True once the projector has opened read.db for every shard. */
+  /** True once the projector has opened read.db for every shard, and it is not being made anew (RULES.md 10.21). */
   #hasStarted(): boolean {
+    if (this.#progress.isBeingMade()) return false;
     for (let shard = 0; shard < this.#progress.shards; shard++) {
       if (this.#progress.projected(shard) === NOT_KNOWN) return false;
     }

@@ -5,7 +5,7 @@
  *
  *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve | kept: a 64-bit cell for each
  *            shard | catalogue, history, generation: a 64-bit cell each, written by the projector | doubt: one that the
- *            gateway writes
+ *            gateway writes | making: one that the projector writes
  *
  * Invariants:
  *   PROGRESS-1  A cell only grows, except those of the reserve, and the projector's when read.db is rebuilt. It is
@@ -30,7 +30,7 @@ export const BELLS = record(
   'The words of the progress memory on which threads wait: the cells follow.',
 );
 const CELLS_BYTES = 48;
-const PROJECTOR_BYTES = 32;
+const PROJECTOR_BYTES = 40;
 
 export class Progress {
   readonly shards: number;
@@ -45,6 +45,7 @@ export class Progress {
   readonly #history: BigInt64Array;
   readonly #generation: BigInt64Array;
   readonly #doubt: BigInt64Array;
+  readonly #making: BigInt64Array;
 
   static create(shards: number): SharedArrayBuffer {
     const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards + PROJECTOR_BYTES);
@@ -67,6 +68,7 @@ export class Progress {
     this.#history = new BigInt64Array(buffer, single + 8, 1);
     this.#generation = new BigInt64Array(buffer, single + 16, 1);
     this.#doubt = new BigInt64Array(buffer, single + 24, 1);
+    this.#making = new BigInt64Array(buffer, single + 32, 1);
   }
 
   committed(shard: number): number {
@@ -131,6 +133,15 @@ export class Progress {
 
   isDoubted(generation: number): boolean {
     return Atomics.load(this.#doubt, 0) === BigInt(generation);
+  }
+
+  /** True while read.db is made anew: it shows an exchange of earlier. */
+  isBeingMade(): boolean {
+    return Atomics.load(this.#making, 0) === 1n;
+  }
+
+  setBeingMade(isBeingMade: boolean): void {
+    Atomics.store(this.#making, 0, isBeingMade ? 1n : 0n);
   }
 
   #ringReaders(): void {

@@ -260,8 +260,10 @@ describe('a file that takes the place of read.db while the exchange runs', () =>
       assert.equal(rig.progress.projected(shard), 0);
       assert.equal(rig.progress.trimmable(shard), 0);
     }
+    assert.ok(rig.progress.isBeingMade(), 'what asks for no record is answered only when all is there again');
     while (projector.step(true));
     projector.close();
+    assert.ok(!rig.progress.isBeingMade());
     assert.deepEqual(
       [0, 1].map((shard) => rig.progress.projected(shard)),
       before.map(([projected]) => projected),
@@ -272,6 +274,7 @@ describe('a file that takes the place of read.db while the exchange runs', () =>
     const rig = rigOf({ shards: 2 });
     rig.trade(60);
     rig.project();
+    assert.ok(!rig.progress.isBeingMade());
     const before = [0, 1].map((shard) => rig.progress.projected(shard));
     const projector = rig.projector();
     assert.deepEqual(

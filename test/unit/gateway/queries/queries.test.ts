@@ -544,4 +544,14 @@ describe('a query and the journal', () => {
     await early.close();
     assert.deepEqual(result, { ok: false, row: ERRORS.ENGINE_BUSY });
   });
+
+  it('RULES.md 10.21: they are, too, while read.db is made anew, and volumes stay as they were', async (t) => {
+    t.after(() => progress.setBeingMade(false));
+    progress.setBeingMade(true);
+    assert.deepEqual(await queries.ofPublic('pulse', { nowMs: T0 }), { ok: false, row: ERRORS.ENGINE_BUSY });
+    assert.equal(await queries.marketVolumes(), null);
+    progress.setBeingMade(false);
+    assert.ok((await queries.ofPublic('pulse', { nowMs: T0 })).ok);
+    assert.ok((await queries.marketVolumes()) !== null);
+  });
 });
