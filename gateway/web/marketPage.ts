@@ -22,17 +22,24 @@ const REFRESH_SECONDS = 15;
 const ORDERS_SECONDS = 30;
 
 export function MarketPage({ id }: { readonly id: string }): VNode {
-  const { value: market, error } = useLoaded<Market>(id, () => get(`/v1/markets/${id}`), REFRESH_SECONDS);
+  const [orders, setOrders] = useState(0);
+  const { value: market, error } = useLoaded<Market>(id, () => get(`/v1/markets/${id}`), REFRESH_SECONDS, orders);
   if (market === null) return html`<${Waiting} error=${error} />`;
-  return html`<${OpenMarket} market=${market} error=${error} />`;
+  return html`<${OpenMarket} market=${market} error=${error} orders=${orders}
+    onOrder=${() => setOrders((before) => before + 1)} />`;
 }
 
-type OpenMarketProps = { readonly market: Market; readonly error: string | null };
+type OpenMarketProps = {
+  readonly market: Market;
+  readonly error: string | null;
+  /** Orders that were sent from here: the answer to one may be that the market has ended. */
+  readonly orders: number;
+  readonly onOrder: () => void;
+};
 
-function OpenMarket({ market, error }: OpenMarketProps): VNode {
+function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode {
   const [outcome, setOutcome] = useState<0 | 1>(0);
   const [chosen, choose] = useState<ChosenPrice>({ cents: '50' });
-  const [placed, setPlaced] = useState(0);
   const book = useBook(market.id);
   useTitle(market.title);
   const levels = book.levels[outcome];
@@ -56,9 +63,8 @@ function OpenMarket({ market, error }: OpenMarketProps): VNode {
         <h2>Depth</h2>
         <${DepthChart} levels=${levels} outcome=${name} /></section>
       <section class="panel" aria-labelledby="ticket"><h2 id="ticket">Order</h2>
-        <${TicketPanel} market=${market} outcome=${outcome} chosen=${chosen}
-          onPlaced=${() => setPlaced((before) => before + 1)} />
-        <${OrdersHere} market=${market} changes=${placed} /></section>
+        <${TicketPanel} market=${market} outcome=${outcome} chosen=${chosen} onPlaced=${onOrder} />
+        <${OrdersHere} market=${market} changes=${orders} /></section>
       <section class="panel" aria-labelledby="tape"><h2 id="tape">Trades</h2>
         <${Tape} marketId=${market.id} trades=${book.trades} /></section>
       <section class="panel about"><h2>About</h2><${Facts} market=${market} /></section>

@@ -224,9 +224,23 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
 });
 
 test('every view passes the rules of accessibility, and fits a width of 360 pixels', { skip }, async () => {
+  const long = await server.admin.createMarket({
+    event_id: event.id,
+    title: 'Regenwahrscheinlichkeit'.repeat(5),
+    description: 'One word that is wider than a telephone.',
+    category: 'Weather',
+    trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
+  });
   const { page } = await visit('/');
   const titles: string[] = [];
-  for (const path of ['/', '/events/rain-week', `/markets/${market.id}`, '/leaders', '/markets/unknown']) {
+  for (const path of [
+    '/',
+    '/events/rain-week',
+    `/markets/${market.id}`,
+    '/leaders',
+    `/markets/${long.id}`,
+    '/markets/unknown',
+  ]) {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(server.baseUrl + path);
     await page.getByText('Loading …').first().waitFor({ state: 'detached' });
@@ -237,7 +251,7 @@ test('every view passes the rules of accessibility, and fits a width of 360 pixe
     titles.push((await page.title()).split(' · ')[0]);
   }
   const site = 'Open prediction exchange';
-  assert.deepEqual(titles, [site, 'A week of rain', 'Will it rain on Monday?', 'Leaders', site]);
+  assert.deepEqual(titles, [site, 'A week of rain', 'Will it rain on Monday?', 'Leaders', long.title, site]);
 });
 
 test('the first view needs less than 100 KB, and a browser keeps every file but the document', { skip }, async () => {
