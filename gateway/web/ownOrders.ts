@@ -69,8 +69,11 @@ export function OwnOrders({ orders, markets, namesMarkets = false, onChanged }: 
                   markets.get(order.market_id)?.title ?? 'Market'
                 }</${Link}></th>`
               }
-              <td>${order.side === 'BUY' ? 'Buy' : 'Sell'}
-                ${outcomeName(markets, order.market_id, order.outcome_index)}</td>
+              <td>${`${order.side === 'BUY' ? 'Buy' : 'Sell'} ${outcomeName(
+                markets,
+                order.market_id,
+                order.outcome_index,
+              )}`}</td>
               <td>${cents(order.price)}</td>
               <td>${order.side === 'BUY' ? `$${units(order.remaining)}` : `${units(order.remaining)} tokens`}</td>
               <td><button type="button" class="small" aria-label=${`Cancel the order at ${cents(order.price)}`}

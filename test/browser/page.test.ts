@@ -202,7 +202,7 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   );
   await taker.reconnected().client.split(market.id, 20_000_000);
   await taker.reconnected().place(orderMarket, { side: 'SELL', price: '0.41', size: '15' });
-  await page.getByRole('cell', { name: '$2.05' }).waitFor();
+  await page.getByRole('row', { name: 'Buy Yes 41¢ $2.05' }).waitFor();
   await page.getByRole('button', { name: 'Cancel the order at 41¢' }).click();
   await page.getByText('You have no open orders.').waitFor();
   await page.getByRole('link', { name: 'Portfolio' }).click();
