@@ -32,7 +32,7 @@ function filesIn(...patterns: string[]): string[] {
   return files.filter((file) => !ALONE.includes(file)).sort();
 }
 
-/** Each group gets every third file. */
+/** The files are dealt out in turn, so that the groups take about as long as each other. */
 function apiGroups(): string[][] {
   const sharing = filesIn('test/{api,hostile}/*.test.ts').filter((file) =>
     USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')),
@@ -53,7 +53,7 @@ export async function runTogether(group: string): Promise<void> {
   const areLoaded = new Promise<void>((resolve) => {
     begin = resolve;
   });
-  // Nobody waits for this one: the files are loaded while it runs.
+  // It is not awaited: the files are loaded while it runs.
   void test(`the files of ${group} load in one process`, () => areLoaded);
   for (const file of GROUPS[group]!) await import(pathToFileURL(join(ROOT, file)).href);
   begin();
