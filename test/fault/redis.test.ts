@@ -83,7 +83,11 @@ describe('RedisCounterStore', options, () => {
   test('admits again when the oldest request has left the window', async (t) => {
     const store = await connected(t, await startRedis(t));
     await countOne(store, 'a', 1, 1);
-    await eventually('the window ends', async () => (await countOne(store, 'a', 1, 1)).allowed);
+    await eventually('the window ends', async () => {
+      // A Redis that a busy machine keeps waiting is away for a moment.
+      const count = await store.count('a', { requests: 1, windowSec: 1 }, T0);
+      return count !== 'unavailable' && count.allowed;
+    });
   });
 
   test('cannot decide while Redis hangs: at first when it has waited, then without asking', async (t) => {
