@@ -2,7 +2,7 @@
  * Numbers as people read them. Amounts arrive as integers in text and are divided exactly; what is left out on the
  * screen is in the title of the element.
  */
-import { tryParsePriceTicks } from '../../shared/base/units.ts';
+import { tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
 
 const FINEST = 10_000;
 const ATOMIC_PER_UNIT = 1_000_000n;
@@ -13,6 +13,17 @@ const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 export function cents(price: string): string {
   const ticks = tryParsePriceTicks(price, FINEST);
   return ticks < 0 ? price : `${ticks / 100}¢`;
+}
+
+/** The price of the other outcome: buying No at it is selling Yes at `price`, and the other way round. */
+export function complement(price: string): string {
+  const ticks = tryParsePriceTicks(price, FINEST);
+  return ticks < 0 ? price : tickToPrice(FINEST - ticks, FINEST);
+}
+
+/** Of two prices of one book, the larger one first. */
+export function difference(high: string, low: string): string {
+  return tickToPrice(tryParsePriceTicks(high, FINEST) - tryParsePriceTicks(low, FINEST), FINEST);
 }
 
 /** "12500000" is "12.50": tokens or USDC, rounded towards zero. */

@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Level, Levels } from '../../shared/client/stream/bookReplica.ts';
-import { cents, units } from './format.ts';
+import { cents, difference, units } from './format.ts';
 
 const ROWS_A_SIDE = 12;
 
@@ -63,6 +63,5 @@ function withSums(levels: readonly Level[]): Row[] {
 function spreadText({ bids, asks }: Levels): string {
   if (bids.length === 0) return 'No bids';
   if (asks.length === 0) return 'No asks';
-  const spread = Math.round((Number(asks[0].price) - Number(bids[0].price)) * 10_000) / 10_000;
-  return `Spread ${cents(String(spread))}`;
+  return `Spread ${cents(difference(asks[0].price, bids[0].price))}`;
 }

@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Bbo, Market } from '../../shared/client/types.ts';
 import { bestPrices, useLoaded } from './api.ts';
-import { cents } from './format.ts';
+import { cents, complement } from './format.ts';
 import { Link } from './router.ts';
 
 type MarketTableProps = {
@@ -35,16 +35,11 @@ function MarketRow({ market, bbo }: { readonly market: Market; readonly bbo: Bbo
   const [yes, no] =
     bbo === undefined
       ? [String(market.current_prices?.['0'] ?? ''), String(market.current_prices?.['1'] ?? '')]
-      : [bbo.best_ask, bbo.best_bid === null ? null : rest(bbo.best_bid)];
+      : [bbo.best_ask, bbo.best_bid === null ? null : complement(bbo.best_bid)];
   return html`<tr>
     <th scope="row"><${Link} to=${`/markets/${market.id}`}>${market.subtitle || market.title}</${Link}>
       ${!isOpen && html` <span class="tag">${market.status}</span>`}</th>
     <td class="yes">${yes ? cents(yes) : '–'}</td>
     <td class="no">${no ? cents(no) : '–'}</td>
   </tr>`;
-}
-
-/** Exact: prices have at most four decimals. */
-function rest(price: string): string {
-  return String((10_000 - Math.round(Number(price) * 10_000)) / 10_000);
 }

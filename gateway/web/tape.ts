@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { TradeFrame } from '../../shared/client/stream/frames.ts';
 import { get, useLoaded } from './api.ts';
-import { cents, clockTime, units } from './format.ts';
+import { cents, clockTime, complement, units } from './format.ts';
 
 const MOST_ROWS = 30;
 const SECOND_MS = 1000;
@@ -44,7 +44,7 @@ function rowOf({ data, timestamp }: TradeFrame): Row {
   const isYes = data.outcome_index === 0;
   return {
     id: data.trade_id,
-    price: isYes ? data.price : String((10_000 - Math.round(Number(data.price) * 10_000)) / 10_000),
+    price: isYes ? data.price : complement(data.price),
     amountAtomic: data.token_quantity_atomic,
     isBuy: (data.taker_side === 'BUY') === isYes,
     timeMs: timestamp,
