@@ -112,6 +112,8 @@ type RouteTableDeps = {
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
   readonly pageFiles: PageFiles;
+  /** The data directory is a demo's: its visitors get play money. */
+  readonly isDemo: boolean;
   readonly stream: Stream;
   readonly userSessions: Pick<AuthDeps, 'sessions' | 'signIn' | 'accessTokens' | 'pages' | 'areCookiesSecure'> & {
     readonly tickets: Tickets;
@@ -221,7 +223,7 @@ function providerRoutes(deps: Parameters<typeof privyRoutes>[0] & Parameters<typ
 
 /** The routes by which an account reads and changes what is its own, orders apart. */
 function accountRoutes(deps: RouteTableDeps): Route[] {
-  const { config, control, funding, views, engine, queries, clock, isDiskLow } = deps;
+  const { isDemo, control, funding, views, engine, queries, clock, isDiskLow } = deps;
   const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
   return [
     ...notificationRoutes({ ...control, views, queries, clock }),
@@ -229,7 +231,7 @@ function accountRoutes(deps: RouteTableDeps): Route[] {
     ...profileRoutes({ accounts, accountStates }),
     ...publicProfileRoutes({ profiles: publicProfiles }),
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
-    ...demoFundRoutes({ isDemo: config.demo, funding }),
+    ...demoFundRoutes({ isDemo, funding }),
     ...fundRoutes({ engine, views, catalog, accountStates }),
     ...claimRoutes({ engine, views, catalog, accountStates, claimMarks }),
     ...pnlRoutes({ queries, views, engine, clock, shards: control.shards }),

@@ -6,7 +6,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { SCOPE_NAMES } from '../../shared/api/accounts.ts';
 import { MARKET_STATUS, MOVEMENT, OUTCOME, type Outcome, SELF_TRADE } from '../../shared/base/codes.ts';
 import { tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
@@ -17,6 +16,7 @@ import { toScopeMask } from '../access/scopes.ts';
 import type { Logger } from '../process/log.ts';
 import type { MarketEntry } from '../store/catalog.ts';
 import { demoCatalogue, readDemoFile } from './demoCatalogue.ts';
+import { demoFile } from './demoFile.ts';
 import type { Exchange } from './exchange.ts';
 
 /** data/live/demo.json, readable by the owner alone: `npm run order` signs with it. */
@@ -57,7 +57,7 @@ const FLOW_MARKETS = 24;
 
 /** Opens the demo of this data directory, or makes it if the directory is new. @returns null when there is no demo. */
 export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedDemo | null> {
-  const path = join(exchange.config.dataDir, 'demo.json');
+  const path = demoFile(exchange.config.dataDir);
   if (!exchange.stores.isNew) return existsSync(path) ? reopen(path, exchange.baseUrl, log) : null;
   const accounts: DemoAccount[] = [];
   for (const name of [...NAMES, FLOW.maker, ...FLOW.takers]) accounts.push(await makeAccount(exchange, name));

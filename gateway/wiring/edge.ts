@@ -39,6 +39,7 @@ import { routeTable } from '../routes/index.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
 import { BadSignatures } from '../trading/badSignatures.ts';
+import { isDemo } from './demoFile.ts';
 import type { EngineThreads } from './engineThreads.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { explain } from './readiness.ts';
@@ -254,6 +255,7 @@ export class Edge {
   #routes(): Route[] {
     const { config, clock, log, stores, trading, feed, onError } = this.#options;
     const { control, views, queries, volumes } = stores;
+    const isDemoDirectory = isDemo(config, stores.isNew);
     const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, deployment, rotation, fourEyes } =
       trading;
     return routeTable({
@@ -272,7 +274,8 @@ export class Edge {
       queries,
       volumes,
       sharedAnswers: new SharedAnswers(clock),
-      pageFiles: new PageFiles({ isDemo: config.demo, providers: config.oidc.map(({ name }) => name) }),
+      isDemo: isDemoDirectory,
+      pageFiles: new PageFiles({ isDemo: isDemoDirectory, providers: config.oidc.map(({ name }) => name) }),
       texts: new TextsInTurns(() => trading.link.inFlight > 0),
       stream: this.stream,
       userSessions: this.userSessions,

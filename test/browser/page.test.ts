@@ -1,5 +1,7 @@
 /** The page in a real browser: what a newcomer sees of a running exchange, and how it is when the exchange restarts. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
@@ -184,6 +186,11 @@ test('an order is signed as typed data by the wallet of the browser, which may k
 });
 
 test('a visitor of a demo trades with play money, finds it again after a reload, and claims', { skip }, async () => {
+  // A directory that no demo was put into holds money, whatever the settings say.
+  await server.restart({ ...ENV, DEMO: 'on' });
+  assert.equal((await server.request('POST', '/v1/demo/funds', {})).status, 404);
+  assert.match(await (await fetch(server.baseUrl)).text(), /<meta name="demo" content="off">/);
+  writeFileSync(join(server.dataDir, 'demo.json'), '{}');
   await server.restart({ ...ENV, DEMO: 'on' });
   const { page, complaints } = await visit(`/markets/${market.id}`);
   await page.getByRole('button', { name: 'Try with play money' }).click();

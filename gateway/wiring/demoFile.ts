@@ -1,0 +1,16 @@
+/**
+ * The file that makes a data directory a demo's: its accounts and their keys. Only there may play money be given away,
+ * because the setting alone is on by default on loopback, where an exchange with real funds behind a proxy listens too.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../process/config.ts';
+
+export function demoFile(dataDir: string): string {
+  return join(dataDir, 'demo.json');
+}
+
+/** @param isNew this start found the directory empty, and fills it with the demo */
+export function isDemo({ demo, dataDir }: Pick<Config, 'demo' | 'dataDir'>, isNew: boolean): boolean {
+  return demo && (isNew || existsSync(demoFile(dataDir)));
+}
