@@ -159,16 +159,14 @@ export class Accounts {
     return this.#changes.durable();
   }
 
-  /** Links a wallet that is free, or one of this user's that was removed. Durable once `durable` says so. */
+  /**
+   * Links a wallet that is free, or one of this user's that was removed. Synced at once, unlike a sign-up: an order of
+   * the account may follow in the same turn, and the number of its grant must not be given again (GRANTS-1).
+   */
   addWallet(user: User, address: string): void {
     const owner = this.ownerOf(address);
     assert(owner === NO_ACCOUNT || owner === user.index, 'ACCOUNTS-2: a wallet belongs to one account');
-    let grant: Grant | null = null;
-    const insert = this.#database.transaction(() => {
-      grant = this.#insertLink(address, user);
-    });
-    this.#changes.write(insert);
-    this.#link(grant!, user);
+    this.#link(this.#database.transaction(() => this.#insertLink(address, user))(), user);
   }
 
   /** The wallets that the account ever had: each belongs to it for ever. */
@@ -183,15 +181,11 @@ export class Accounts {
     wallets.splice(wallets.indexOf(address), 1);
   }
 
-  /** Lets `signer` sign orders that `maker` pays for; durable as `addWallet`. A repeated call changes nothing. */
+  /** Lets `signer` sign orders that `maker` pays for; synced as `addWallet`. A repeated call changes nothing. */
   addDelegate(maker: string, signer: string): void {
     assert(this.grants.isLinked(maker), 'ACCOUNTS-3: a delegate is of a linked wallet');
     if (this.grants.numberOf(maker, signer) !== UNKNOWN_GRANT) return;
-    let grant: Grant | null = null;
-    this.#changes.write(() => {
-      grant = this.grants.insert(maker, signer);
-    });
-    this.grants.use(grant!);
+    this.grants.use(this.grants.insert(maker, signer));
   }
 
   #insertLink(address: string, user: User): Grant {
