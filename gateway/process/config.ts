@@ -8,6 +8,7 @@ import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import { MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
 import { exposureProblem, isLoopback } from './exposure.ts';
+import { type FiatConfig, readFiat } from './fiat.ts';
 import { tryParseNetworks } from './networks.ts';
 import { type OidcConfig, type PrivyConfig, readOidc, readPrivy } from './providers.ts';
 
@@ -94,6 +95,7 @@ export type Config = Readonly<{
   privy: PrivyConfig | null;
   /** Providers of OpenID Connect. */
   oidc: readonly OidcConfig[];
+  fiat: FiatConfig;
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
@@ -170,6 +172,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     publicUrl: read.origin('PUBLIC_URL'),
     privy: accepted(readPrivy(read)),
     oidc: Object.freeze(accepted(readOidc(read))),
+    fiat: accepted(readFiat(read)),
     tls: readTls(read),
     adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),

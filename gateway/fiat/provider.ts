@@ -1,0 +1,92 @@
+/**
+ * The adapter of a provider that turns money of banks into USDC and back: the only words in which the exchange speaks
+ * with one. A provider hangs, is down, loses events, repeats and contradicts itself; none of its answers moves money.
+ *
+ * Invariants:
+ *   PROVIDER-1  A call ends when its signal is aborted. It throws ProviderDown (gateway/sessions/providerCalls.ts) when
+ *               the provider did not answer as providers do, and nothing else.
+ *   PROVIDER-2  Amounts are decimal strings, as the provider wrote them; they are compared exactly.
+ *   PROVIDER-3  Launch URLs and what they hold are secrets: no message, log line or error repeats them.
+ */
+
+export type FiatKind = 'onramp' | 'offramp';
+
+/** A person is about to be sent to the provider. */
+export type LaunchRequest = {
+  readonly sessionId: string;
+  readonly kind: FiatKind;
+  /** 32 random hex digits, the one name by which the provider knows the session. */
+  readonly partnerReference: string;
+  /** In lower case. */
+  readonly walletAddress: string;
+  /** Null: the person chooses there. An on-ramp's is in `fiatCurrency`, an off-ramp's in USDC. */
+  readonly amount: string | null;
+  /** ISO 4217. */
+  readonly fiatCurrency: string;
+  /** The payment method of an on-ramp or the cash-out method of an off-ramp; null: the person chooses there. */
+  readonly paymentMethod: string | null;
+  /** Where the provider sends the browser back to. */
+  readonly redirectUrl: string | null;
+  /** As the connection or a trusted proxy says, never as the client does. */
+  readonly clientIp: string;
+};
+
+export type Launch = {
+  readonly launchUrl: string;
+  /** From then on the URL is worth nothing; a new one is minted by another call. */
+  readonly expiresAtMs: number;
+};
+
+export type ProviderStatus = 'none' | 'created' | 'started' | 'success' | 'failed' | 'expired' | 'refunded';
+
+export type ProviderAmount = { readonly value: string; readonly currency: string };
+
+/** A provider's transaction, in words that all providers share. */
+export type ProviderTransaction = {
+  readonly transactionId: string;
+  readonly status: ProviderStatus;
+  /** In lower case: `usdc`, `polygon`. */
+  readonly asset: string;
+  readonly network: string;
+  /** The USDC that an off-ramp has to send, or that an on-ramp sends; null while the provider has not fixed it. */
+  readonly amount: ProviderAmount | null;
+  /** In lower case: where an off-ramp's USDC has to go, or an on-ramp's goes. */
+  readonly toAddress: string | null;
+  readonly fromAddress: string | null;
+  readonly txHash: string | null;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** When the provider stops waiting for the USDC of an off-ramp; null: it does not say. */
+  readonly deadlineMs: number | null;
+};
+
+/** A hint that something has changed: which session, and nothing else that counts. */
+export type WebhookEvent = {
+  /** Unique for the provider: a repeated delivery has the same. */
+  readonly eventId: string;
+  readonly partnerReference: string;
+};
+
+/** By name in lower case. */
+export type WebhookHeaders = Readonly<Record<string, string>>;
+
+export type FiatProvider = {
+  /** As paths, settings and records name it. */
+  readonly name: string;
+  /** Mints a launch URL; called again for the same session, it mints another. */
+  createLaunch(request: LaunchRequest, signal: AbortSignal): Promise<Launch>;
+  /** Every transaction of the reference, from all pages, newest first; none while the provider knows of none. */
+  listTransactions(
+    partnerReference: string,
+    kind: FiatKind,
+    signal: AbortSignal,
+  ): Promise<readonly ProviderTransaction[]>;
+  /** The event, if the provider has signed these bytes, at most five minutes ago. Never throws. */
+  verifyWebhook(headers: WebhookHeaders, rawBody: Uint8Array, nowMs: number): WebhookEvent | null;
+};
+
+/** Settings of one provider, by the rest of their names: `FIAT_SANDBOX_URL` is `URL`. */
+export type ProviderSettings = Readonly<Record<string, string>>;
+
+/** Opens a provider, without a call to it. @returns the reason why the settings are refused, as a text. */
+export type OpenProvider = (settings: ProviderSettings) => FiatProvider | string;

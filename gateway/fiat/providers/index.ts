@@ -1,0 +1,22 @@
+/** The table of providers: a new one is a file in this folder and a row here (RULES.md 16.2). */
+import { ConfigError } from '../../process/config.ts';
+import type { FiatConfig } from '../../process/fiat.ts';
+import type { FiatProvider, OpenProvider } from '../provider.ts';
+
+const PROVIDERS: Readonly<Record<string, OpenProvider>> = {};
+
+/** Those that the settings open, by name, the preferred one first. */
+export function openProviders(
+  { providers }: Pick<FiatConfig, 'providers'>,
+  table: Readonly<Record<string, OpenProvider>> = PROVIDERS,
+): ReadonlyMap<string, FiatProvider> {
+  return new Map(
+    providers.map(({ name, settings }) => {
+      const open = Object.hasOwn(table, name) ? table[name] : undefined;
+      if (open === undefined) throw new ConfigError(`FIAT_PROVIDERS: there is no provider ${name}`);
+      const provider = open(settings);
+      if (typeof provider === 'string') throw new ConfigError(`FIAT_${name.toUpperCase()}_${provider}`);
+      return [name, provider];
+    }),
+  );
+}
