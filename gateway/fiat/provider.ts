@@ -3,7 +3,7 @@
  * with one. A provider hangs, is down, loses events, repeats and contradicts itself; none of its answers moves money.
  *
  * Invariants:
- *   PROVIDER-1  A call ends when its signal is aborted. It throws ProviderDown (gateway/sessions/providerCalls.ts) when
+ *   PROVIDER-1  A call ends when its signal is aborted. It throws ProviderDown (gateway/http/providerCalls.ts) when
  *               the provider did not answer as providers do, and nothing else.
  *   PROVIDER-2  Amounts are decimal strings, as the provider wrote them; they are compared exactly.
  *   PROVIDER-3  Launch URLs and what they hold are secrets: no message, log line or error repeats them.
@@ -64,7 +64,8 @@ export type ProviderTransaction = {
 export type WebhookEvent = {
   /** Unique for the provider: a repeated delivery has the same. */
   readonly eventId: string;
-  readonly partnerReference: string;
+  /** Null: the event names no session of ours. It is accepted, and changes nothing. */
+  readonly partnerReference: string | null;
 };
 
 /** By name in lower case. */

@@ -11,8 +11,8 @@
  */
 import type { Configuration } from 'openid-client';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { ProviderCalls, ProviderDown } from '../http/providerCalls.ts';
 import type { Refusal } from '../http/refusal.ts';
-import { ProviderCalls, ProviderDown } from './providerCalls.ts';
 import type { Proof } from './signIn.ts';
 
 const SCOPE = 'openid email';

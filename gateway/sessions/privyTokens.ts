@@ -13,8 +13,8 @@ import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import { jwtVerify } from 'jose/jwt/verify';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import { ProviderCalls, ProviderDown } from '../http/providerCalls.ts';
 import type { Refusal } from '../http/refusal.ts';
-import { ProviderCalls, ProviderDown } from './providerCalls.ts';
 import { providerKeys } from './providerKeys.ts';
 import type { Proof } from './signIn.ts';
 

@@ -8,7 +8,7 @@
  */
 import type { CryptoKey, FlattenedJWSInput, JWSHeaderParameters } from 'jose';
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
-import { type ProviderCalls, ProviderDown } from './providerCalls.ts';
+import { type ProviderCalls, ProviderDown } from '../http/providerCalls.ts';
 
 /** A key that the provider withdraws counts for so long. */
 const MAX_AGE_MS = 3_600_000;

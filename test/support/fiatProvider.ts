@@ -12,7 +12,7 @@ import type {
   WebhookEvent,
   WebhookHeaders,
 } from '../../gateway/fiat/provider.ts';
-import { ProviderDown } from '../../gateway/sessions/providerCalls.ts';
+import { ProviderDown } from '../../gateway/http/providerCalls.ts';
 
 const LAUNCH_MS = 300_000;
 

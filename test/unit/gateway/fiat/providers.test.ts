@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openProviders } from '../../../../gateway/fiat/providers/index.ts';
+import { ProviderDown } from '../../../../gateway/http/providerCalls.ts';
 import { ConfigError, parseConfig } from '../../../../gateway/process/config.ts';
-import { ProviderDown } from '../../../../gateway/sessions/providerCalls.ts';
 import { FakeFiatProvider, providerRow } from '../../../support/fiatProvider.ts';
 
 test('16.2: a provider gets its own settings, and the first that is named is preferred', () => {

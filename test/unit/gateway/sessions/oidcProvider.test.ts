@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JWTPayload } from 'jose';
+import { ProviderCalls } from '../../../../gateway/http/providerCalls.ts';
 import { OidcProvider } from '../../../../gateway/sessions/oidcProvider.ts';
-import { ProviderCalls } from '../../../../gateway/sessions/providerCalls.ts';
 import { makePrivySigner as makeSigner, startProvider } from '../../../support/providerServer.ts';
 
 const REDIRECT_URI = 'https://exchange.test/auth/callback/house';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { after, test } from 'node:test';
 import { exportSPKI, type JWTPayload, SignJWT } from 'jose';
+import { ProviderCalls } from '../../../../gateway/http/providerCalls.ts';
 import { PrivyTokens } from '../../../../gateway/sessions/privyTokens.ts';
-import { ProviderCalls } from '../../../../gateway/sessions/providerCalls.ts';
 import {
   jwksAnswer,
   makePrivySigner,

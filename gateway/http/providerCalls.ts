@@ -1,9 +1,11 @@
 /**
- * Requests to one provider that vouches for people. It may hang, be down, or answer anything.
+ * Requests to one provider outside, such as one that vouches for people or one that pays out. It may hang, be down, or
+ * answer anything.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   CALLS-1  A request ends in TIMEOUT_MS with its body, follows no redirection by itself, and reads MAX_BYTES at most.
+ *   CALLS-1  A request ends in TIMEOUT_MS with its body, or when its caller aborts it, follows no redirection by
+ *            itself, and reads MAX_BYTES at most.
  *   CALLS-2  At most MAX_CALLS are under way: one more fails at once, so that a provider that hangs holds up no memory.
  */
 const TIMEOUT_MS = 5000;
@@ -31,11 +33,12 @@ export class ProviderCalls {
   }
 
   /** In place of `fetch`; throws only ProviderDown. */
-  readonly send = async (url: string | URL, { method, headers, body }: Sent): Promise<Response> => {
+  readonly send = async (url: string | URL, { method, headers, body, signal: given }: Sent): Promise<Response> => {
     if (this.#underway >= this.#maxCalls) throw new ProviderDown('too many requests are under way');
     this.#underway++;
     try {
-      const signal = AbortSignal.timeout(this.#timeoutMs);
+      const timeout = AbortSignal.timeout(this.#timeoutMs);
+      const signal = given ? AbortSignal.any([given, timeout]) : timeout;
       const sent = { method, headers, body: body as RequestInit['body'], redirect: 'manual' as const, signal };
       return await whole(await fetch(url, sent));
     } catch (error) {
