@@ -1,0 +1,132 @@
+/**
+ * Programs as a person runs them one after another in one terminal: each continues in the folder and with the variables
+ * that the one before has left. What they leave running is ended with the document.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Place } from './project.ts';
+
+const LIMIT_MS = 240_000;
+const STOP_LIMIT_MS = 30_000;
+const LOOK_EVERY_MS = 100;
+/** The lines with which `npm run` begins. */
+const NPM_RUN = /^\n?> [\w.-]+@\S+ \S+\n> .*\n\n?/gm;
+
+type Ended = { readonly code: number | null; readonly stdout: string; readonly all: string };
+export type Server = { readonly process: ChildProcess; readonly printed: () => string };
+
+export class Commands {
+  readonly #place: Place;
+  readonly #port: number;
+  /** A shell file beside the project: the folder and variables that the last commands left behind. */
+  readonly #state: string;
+  #scripts = 0;
+  readonly #groups: number[] = [];
+
+  constructor(place: Place, port: number) {
+    this.#place = place;
+    this.#port = port;
+    this.#state = join(place.directory, '..', 'state');
+    writeFileSync(this.#state, `cd '${place.directory}'\n`);
+    process.once('exit', () => this.end());
+  }
+
+  get directory(): string {
+    return this.#place.directory;
+  }
+
+  /** Port 8080 of the documents is another one here. */
+  placed(text: string): string {
+    return text.replaceAll(/\b(127\.0\.0\.1|localhost):8080\b/g, `$1:${this.#port}`);
+  }
+
+  /** Runs shell commands to their end. */
+  async run(text: string): Promise<Ended> {
+    const { process: child, printed, stdout } = this.#start(text, true);
+    const timer = setTimeout(() => killGroup(child.pid!, 'SIGKILL'), LIMIT_MS);
+    const [code] = await once(child, 'close');
+    clearTimeout(timer);
+    return { code, stdout: this.#documented(stdout()), all: this.#documented(printed()) };
+  }
+
+  /** Runs shell commands that do not end; resolves when the exchange says that it listens. */
+  async serve(text: string): Promise<Server | Ended> {
+    const { process: child, printed, stdout } = this.#start(text, false);
+    const endMs = Date.now() + LIMIT_MS;
+    while (child.exitCode === null && child.signalCode === null && Date.now() < endMs) {
+      if (/"msg":"listening"/.test(printed())) return { process: child, printed };
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+    return { code: child.exitCode, stdout: stdout(), all: printed() };
+  }
+
+  /** @returns whether the server said that it has stopped. */
+  async stop(server: Server): Promise<boolean> {
+    const { process: child } = server;
+    if (child.exitCode === null && child.signalCode === null) {
+      const timer = setTimeout(() => killGroup(child.pid!, 'SIGKILL'), STOP_LIMIT_MS);
+      const closed = once(child.stdout!, 'close');
+      killGroup(child.pid!, 'SIGTERM');
+      await closed;
+      clearTimeout(timer);
+    }
+    return /"msg":"stopped"/.test(server.printed());
+  }
+
+  end(): void {
+    for (const group of this.#groups.splice(0)) killGroup(group, 'SIGKILL');
+  }
+
+  #start(text: string, leavesState: boolean): Server & { stdout: () => string } {
+    const path = join(this.#place.directory, '..', `script-${++this.#scripts}`);
+    const script = [
+      `. '${this.#state}'`,
+      ...(leavesState ? [`trap '{ export -p; printf "cd %q\\n" "$PWD"; } > "${this.#state}"' EXIT`] : []),
+      // A variable that a block sets is there in the next one, too.
+      'set -aeuo pipefail',
+      this.placed(text),
+    ];
+    writeFileSync(path, script.join('\n'));
+    const child = spawn('bash', [path], {
+      cwd: this.#place.directory,
+      env: this.#place.environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    this.#groups.push(child.pid!);
+    let [stdout, all] = ['', ''];
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
+      stdout += chunk;
+      all += chunk;
+    });
+    child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
+      all += chunk;
+    });
+    return { process: child, printed: () => all, stdout: () => stdout };
+  }
+
+  #documented(text: string): string {
+    return text.replaceAll(`:${this.#port}`, ':8080').replaceAll(this.#place.directory, '.').replaceAll(NPM_RUN, '');
+  }
+}
+
+/** Missing commands, or modules of Python, of those that a block needs. */
+export async function missingOf(needs: readonly string[], commands: Commands): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of needs) {
+    const [command, module] = name.split(':');
+    const check = module === undefined ? `command -v ${command}` : `${command} -c 'import ${module}'`;
+    if ((await commands.run(`${check} > /dev/null 2>&1`)).code !== 0) missing.push(name);
+  }
+  return missing;
+}
+
+function killGroup(group: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-group, signal);
+  } catch {
+    // It has ended.
+  }
+}

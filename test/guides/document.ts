@@ -1,0 +1,131 @@
+/** Runs the marked blocks of one document, in their order and in a place of their own. */
+import { freePort } from '../support/freePort.ts';
+import { type Block, blocksOf } from './blocks.ts';
+import { Commands, missingOf, type Server } from './commands.ts';
+import { differenceIn } from './printed.ts';
+import { makePlace } from './project.ts';
+
+type Outcome = {
+  readonly line: number;
+  readonly kind: 'passed' | 'failed' | 'skipped';
+  /** Why it failed or was skipped. */
+  readonly reason: string;
+};
+
+const SHOWN_LINES = 40;
+/** For documents that start no server themselves. */
+const DEFAULT_SERVER = 'npm start';
+
+/** Stops at the first failure: what follows depends on it. */
+export async function* outcomesOf(text: string): AsyncGenerator<Outcome> {
+  const blocks = blocksOf(text).filter(({ marks }) => marks.norun === null);
+  if (blocks.length === 0) return;
+  const port = await freePort();
+  const walk = new Walk(new Commands(makePlace(port), port));
+  try {
+    if (!blocks.some(({ marks }) => marks.server)) await walk.serve(DEFAULT_SERVER);
+    for (const block of blocks) {
+      const outcome = await walk.outcomeOf(block);
+      yield { line: block.line, ...outcome };
+      if (outcome.kind === 'failed') return;
+    }
+    await walk.stop();
+  } finally {
+    walk.end();
+  }
+}
+
+class Failure extends Error {}
+
+class Walk {
+  readonly #commands: Commands;
+  #server: Server | null = null;
+  /** The output of the last block, to compare; null: it was skipped. */
+  #printed: string | null = null;
+
+  constructor(commands: Commands) {
+    this.#commands = commands;
+  }
+
+  async outcomeOf(block: Block): Promise<Omit<Outcome, 'line'>> {
+    try {
+      const missing = await missingOf(block.marks.needs, this.#commands);
+      if (missing.length === 0) return { kind: 'passed', reason: await this.#run(block) };
+      this.#printed = null;
+      return { kind: 'skipped', reason: `not on this machine: ${missing.join(', ')}` };
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return { kind: 'failed', reason: error.message };
+    }
+  }
+
+  async serve(text: string): Promise<void> {
+    await this.stop();
+    const server = await this.#commands.serve(text);
+    if ('code' in server) throw new Failure(`the exchange did not start:\n${lastOf(server.all)}`);
+    this.#server = server;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#server === null) return;
+    const server = this.#server;
+    this.#server = null;
+    if (!(await this.#commands.stop(server))) {
+      throw new Failure(`the exchange did not stop in order:\n${lastOf(server.printed())}`);
+    }
+  }
+
+  end(): void {
+    this.#commands.end();
+  }
+
+  async #run(block: Block): Promise<string> {
+    const { marks, text, language } = block;
+    if (marks.stopped) await this.stop();
+    if (marks.output) this.#compare(text);
+    if (marks.file !== null) await this.#command(writing(marks.file, text), 0);
+    if (!marks.run) return '';
+    if (marks.server) await this.serve(text);
+    else if (language === 'console') await this.#dialogue(text, marks.exit);
+    else await this.#command(commandOf(block), marks.exit);
+    return '';
+  }
+
+  /** Commands after `$ `, each with the output that is shown below it. */
+  async #dialogue(text: string, exit: number): Promise<void> {
+    for (const part of text.split(/^(?=\$ )/m)) {
+      const [, command, shown] = /^\$ ((?:.*\\\n)*.*)\n?([\s\S]*)$/.exec(part) ?? [];
+      if (command === undefined) throw new Failure('a console block begins with $ and a command');
+      await this.#command(command, exit);
+      if (shown !== '') this.#compare(shown!);
+    }
+  }
+
+  async #command(text: string, exit: number): Promise<void> {
+    const { code, all } = await this.#commands.run(text);
+    this.#printed = all;
+    if (code !== exit) throw new Failure(`${text}\nended with ${code} instead of ${exit}:\n${lastOf(all)}`);
+  }
+
+  #compare(shown: string): void {
+    if (this.#printed === null) return;
+    const line = differenceIn(this.#printed, shown);
+    if (line !== null) throw new Failure(`this line was not printed: ${line}\nprinted were:\n${lastOf(this.#printed)}`);
+  }
+}
+
+function commandOf({ line, language, text }: Block): string {
+  if (language === 'sh') return text;
+  if (language === 'python') return `python3 - <<'GUIDE'\n${text}\nGUIDE`;
+  // In the project's folder, so that its packages and the project itself can be imported by their names.
+  const file = `"$PROJECT/guide-${line}.ts"`;
+  return `${writing(file, text)}\nnode "$PROJECT/shared/run.mjs" ${file}`;
+}
+
+function writing(file: string, text: string): string {
+  return `mkdir -p "$(dirname ${file})"\ncat > ${file} <<'GUIDE'\n${text}\nGUIDE`;
+}
+
+function lastOf(text: string): string {
+  return text.trimEnd().split('\n').slice(-SHOWN_LINES).join('\n');
+}

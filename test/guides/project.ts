@@ -1,0 +1,52 @@
+/**
+ * The place in which a document's commands run: the project as a clone has it, with its packages installed, and an
+ * environment that has nothing of the caller's settings.
+ */
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { cpSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../support/directory.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const KEPT = /^(?:PATH|LANG|LC_.*|TERM|TMPDIR|CI|(?:HTTPS?|NO|ALL)_PROXY|SSL_CERT_.*|NODE_EXTRA_CA_CERTS)$/i;
+
+export type Place = { readonly directory: string; readonly environment: NodeJS.ProcessEnv };
+
+/** @param port stands for 8080, which another exchange may have. */
+export function makePlace(port: number): Place {
+  const top = temporaryDirectory();
+  const directory = join(top, 'open-prediction-exchange');
+  const args = ['ls-files', '-zco', '--exclude-standard'];
+  const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\0');
+  for (const path of listed) if (path !== '') cpSync(join(ROOT, path), join(directory, path));
+  // Of the installed packages only the names are copied: `npm ci` in a document removes its own.
+  execFileSync('cp', ['-al', join(ROOT, 'node_modules'), join(directory, 'node_modules')]);
+  mkdirSync(join(top, 'home'));
+  return { directory, environment: environmentOf(join(top, 'home'), directory, port) };
+}
+
+function environmentOf(home: string, project: string, port: number): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => KEPT.test(name));
+  const { HOME = '/', PYENV_ROOT = join(HOME, '.pyenv'), PYTHONUSERBASE = join(HOME, '.local') } = process.env;
+  return {
+    ...Object.fromEntries(kept),
+    PYENV_ROOT,
+    PYTHONUSERBASE,
+    HOME: home,
+    PROJECT: project,
+    PORT: String(port),
+    BASE_URL: `http://127.0.0.1:${port}`,
+    ADMIN_TOKEN: randomBytes(24).toString('base64url'),
+    DEMO_FLOW: 'off',
+    // Documents show nothing that npm says of itself. Packages come from its cache where they can.
+    npm_config_cache: process.env['npm_config_cache'] ?? join(HOME, '.npm'),
+    npm_config_userconfig: process.env['npm_config_userconfig'] ?? join(HOME, '.npmrc'),
+    npm_config_loglevel: 'error',
+    npm_config_prefer_offline: 'true',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+    npm_config_update_notifier: 'false',
+  };
+}
