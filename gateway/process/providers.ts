@@ -43,7 +43,7 @@ export function readPrivy(read: Reader): PrivyConfig | string | null {
     return key === null ? 'PRIVY_VERIFICATION_KEY: expected a public key of P-256 (SPKI, PEM)' : { appId, keys: key };
   }
   const url = new URL(jwksUrl ?? `https://api.privy.io/v1/apps/${appId}/jwks.json`);
-  return isSafe(url) ? { appId, keys: url } : 'PRIVY_JWKS_URL: expected https, or http on loopback';
+  return isSafeUrl(url) ? { appId, keys: url } : 'PRIVY_JWKS_URL: expected https, or http on loopback';
 }
 
 /** The providers of OpenID Connect, by name. @returns the reason why the settings are refused, as a text. */
@@ -54,7 +54,7 @@ export function readOidc(read: Reader): readonly OidcConfig[] | string {
     const [issuer, clientId, clientSecret] = OIDC_PARTS.map((part) => read.text(`OIDC_${name}_${part}`, ''));
     if (!issuer && !clientId && !clientSecret) continue;
     if (!issuer || !clientId || !clientSecret) return `OIDC_${name}: needs _ISSUER, _CLIENT_ID and _CLIENT_SECRET`;
-    if (!URL.canParse(issuer) || !isSafe(new URL(issuer))) {
+    if (!URL.canParse(issuer) || !isSafeUrl(new URL(issuer))) {
       return `OIDC_${name}_ISSUER: expected https, or http on loopback`;
     }
     configs.push({ name: name.toLowerCase(), issuer: new URL(issuer), clientId, clientSecret });
@@ -62,8 +62,8 @@ export function readOidc(read: Reader): readonly OidcConfig[] | string {
   return configs;
 }
 
-/** A program between us and a provider could else vouch for anyone. */
-function isSafe({ protocol, hostname }: URL): boolean {
+/** A program between us and a provider could else vouch for anyone, or say what it likes. */
+export function isSafeUrl({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')));
 }
 

@@ -2,8 +2,11 @@
 import { ConfigError } from '../../process/config.ts';
 import type { FiatConfig } from '../../process/fiat.ts';
 import type { FiatProvider, OpenProvider } from '../provider.ts';
+import { openCoinbase } from './coinbase.ts';
 
-const PROVIDERS: Readonly<Record<string, OpenProvider>> = {};
+const PROVIDERS: Readonly<Record<string, OpenProvider>> = {
+  coinbase: (settings) => openCoinbase(settings),
+};
 
 /** Those that the settings open, by name, the preferred one first. */
 export function openProviders(

@@ -32,7 +32,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/http', own: 'access limits process', shared: 'api base crypto' },
   { room: 'gateway/store', own: 'access limits process', shared: 'api base crypto' },
   { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },
-  { room: 'gateway/fiat', own: 'process', shared: '' },
+  { room: 'gateway/fiat', own: 'http process', shared: 'crypto' },
   { room: 'gateway/audit', own: 'access http process', shared: 'base crypto' },
   { room: 'gateway/idempotency', own: 'access http process queries', shared: 'base wire' },
   { room: 'gateway/catalogue', own: 'store', shared: 'base' },
