@@ -1,8 +1,8 @@
 /** The messages between the two threads of the bare path; the commands are those of shared/wire/commands.ts. */
 
 import { HASH_BYTES } from '../shared/base/hex.ts';
+import type { Credentials } from '../shared/client/credentials.ts';
 import type { OrderMarket } from '../shared/client/order.ts';
-import type { Credentials } from '../shared/client/requestSigner.ts';
 import type { Eip712Domain } from '../shared/crypto/eip712.ts';
 import { bytes, record, u32, unused } from '../shared/wire/layout.ts';
 

@@ -6,7 +6,8 @@
 import { createVerifier } from '../engine/verify/createVerifier.ts';
 import { assert } from '../shared/base/assert.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
-import { draftOrder, OrderSigner } from '../shared/client/order.ts';
+import { draftOrder } from '../shared/client/order.ts';
+import { OrderSigner } from '../shared/client/orderSigner.ts';
 import { prepareRequest } from '../shared/client/request.ts';
 import { hasherFor, type OrderHasher } from '../shared/crypto/eip712.ts';
 import { createKeccak, type Keccak256 } from '../shared/crypto/keccak.ts';

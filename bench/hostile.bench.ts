@@ -14,7 +14,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../shared/base/assert.ts';
-import type { Credentials } from '../shared/client/requestSigner.ts';
+import type { Credentials } from '../shared/client/credentials.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../test/support/traders.ts';

@@ -6,7 +6,8 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import WebSocket from 'ws';
-import { type Credentials, RequestSigner } from '../shared/client/requestSigner.ts';
+import type { Credentials } from '../shared/client/credentials.ts';
+import { RequestSigner } from '../shared/client/requestSigner.ts';
 import type { PlacementBody } from '../shared/client/types.ts';
 import { ANSWER_BYTES_HEADER, Trace } from './hostileTrace.ts';
 

@@ -13,7 +13,7 @@ import type { Verifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/base/assert.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
-import { OrderSigner } from '../shared/client/order.ts';
+import { OrderSigner } from '../shared/client/orderSigner.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/keccak.ts';
 import { Balances, createBalances } from '../shared/wire/balances.ts';

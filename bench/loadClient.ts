@@ -5,10 +5,11 @@
 import { connect, type Socket } from 'node:net';
 import { SIDE } from '../shared/base/codes.ts';
 import { toHex } from '../shared/base/hex.ts';
+import type { Credentials } from '../shared/client/credentials.ts';
 import { draftOrder, type OrderDraft, type OrderMarket } from '../shared/client/order.ts';
 import { addressOf } from '../shared/client/privateKey.ts';
 import { type PreparedRequest, prepareRequest } from '../shared/client/request.ts';
-import { type Credentials, RequestSigner } from '../shared/client/requestSigner.ts';
+import { RequestSigner } from '../shared/client/requestSigner.ts';
 import type { PlacementBody } from '../shared/client/types.ts';
 import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
 import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ExchangeClient } from '../shared/client/client.ts';
-import { OrderSigner } from '../shared/client/order.ts';
+import { OrderSigner } from '../shared/client/orderSigner.ts';
 import type { Scope, TestServer } from '../test/support/server.ts';
 import { makeMarket } from '../test/support/traders.ts';
 import type { BarePathOptions } from './barePathProtocol.ts';

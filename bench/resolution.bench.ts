@@ -10,7 +10,7 @@ import { MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared
 import { OK } from '../shared/base/errors.ts';
 import { ADDRESS_BYTES } from '../shared/base/hex.ts';
 import { PPM } from '../shared/base/payout.ts';
-import { OrderSigner } from '../shared/client/order.ts';
+import { OrderSigner } from '../shared/client/orderSigner.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
 import { COMMAND, type CommandType, NO_MARKET, PLACE_BIT_AUTHORIZED, packKind } from '../shared/wire/commands.ts';
 import { writeSafe } from '../shared/wire/record.ts';

@@ -12,7 +12,7 @@ import type { Verifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/base/assert.ts';
 import { SIDE } from '../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
-import { OrderSigner } from '../shared/client/order.ts';
+import { OrderSigner } from '../shared/client/orderSigner.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak, type Keccak256, keccak256 } from '../shared/crypto/keccak.ts';
 import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';

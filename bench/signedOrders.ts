@@ -1,7 +1,7 @@
 /** Signed buys of one token for half a USDC each, for benches that write commands into a shard themselves. */
 import { assert } from '../shared/base/assert.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
-import type { OrderSigner } from '../shared/client/order.ts';
+import type { OrderSigner } from '../shared/client/orderSigner.ts';
 
 const SIGNATURE_BYTES = 65;
 export const TOKENS = 1_000_000;

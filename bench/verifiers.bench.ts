@@ -5,7 +5,7 @@
  * the same run.
  */
 import { assert } from '../shared/base/assert.ts';
-import { OrderSigner } from '../shared/client/order.ts';
+import { OrderSigner } from '../shared/client/orderSigner.ts';
 import { type Scope, startServer, type TestServer } from '../test/support/server.ts';
 import type { LoadOptions, LoadResult, LoadTask } from './gatewayLoad.ts';
 import type { LoadSigner, LoadTarget } from './loadClient.ts';

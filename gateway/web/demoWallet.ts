@@ -4,7 +4,7 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { toHex } from '../../shared/base/hex.ts';
-import { OrderSigner } from '../../shared/client/order.ts';
+import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf, signText } from '../../shared/client/privateKey.ts';
 import { read, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';

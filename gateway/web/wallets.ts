@@ -2,15 +2,12 @@
  * The wallets that sign for a visitor: an extension of the browser (EIP-1193), or in a demo a key that the browser
  * makes. A wallet signs the message of a sign-in, and orders as typed data, so that it shows what is signed.
  */
-import type { PlacementBody } from '../../shared/client/types.ts';
-import { type Eip712Domain, ORDER_TYPE, ZERO_ADDRESS } from '../../shared/crypto/eip712.ts';
 import { read, remove, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
 
 type Provider = { request(call: { method: string; params?: unknown[] }): Promise<unknown> };
 
 const REMEMBERED = 'wallet';
-const SALT_BYTES = 32;
 
 let current: Wallet | null = null;
 
@@ -33,11 +30,13 @@ export async function openExtension(): Promise<Wallet> {
     signMessage: (text) =>
       extension.request({ method: 'personal_sign', params: [hexOf(text), address] }) as Promise<string>,
     signOrder: async (draft, domain) => {
-      const order = { ...draft, maker: address, signer: address, taker: ZERO_ADDRESS, salt: randomSalt() };
-      const data = JSON.stringify(typedData(order, domain));
-      await showNetwork(extension, domain.chainId);
-      const signature = await extension.request({ method: 'eth_signTypedData_v4', params: [address, data] });
-      return { ...order, signature: signature as string };
+      const { AccountSigner } = await import('../../shared/client/accountSigner.ts');
+      const signTypedData = async (data: object): Promise<string> => {
+        await showNetwork(extension, domain.chainId);
+        const params = [address, JSON.stringify(data)];
+        return (await extension.request({ method: 'eth_signTypedData_v4', params })) as string;
+      };
+      return (await new AccountSigner({ address, signTypedData }, domain).sign(draft)).body;
     },
   };
 }
@@ -82,48 +81,6 @@ export function openWalletAnew(): void {
 
 function provider(): Provider | undefined {
   return (globalThis as { ethereum?: Provider }).ethereum;
-}
-
-type Unsigned = Omit<PlacementBody, 'signature'>;
-
-/** The order of RULES.md 5.1 as wallets show it; the fields are read from the one declaration of the type. */
-function typedData(order: Unsigned, domain: Eip712Domain): object {
-  const fields = ORDER_TYPE.slice('Order('.length, -1).split(',');
-  return {
-    primaryType: 'Order',
-    domain,
-    types: {
-      EIP712Domain: [
-        { name: 'name', type: 'string' },
-        { name: 'version', type: 'string' },
-        { name: 'chainId', type: 'uint256' },
-        { name: 'verifyingContract', type: 'address' },
-      ],
-      Order: fields.map((field) => {
-        const [type, name] = field.split(' ');
-        return { name, type };
-      }),
-    },
-    message: {
-      salt: order.salt,
-      maker: order.maker,
-      signer: order.signer,
-      taker: ZERO_ADDRESS,
-      tokenId: order.token_id,
-      makerAmount: order.maker_amount,
-      takerAmount: order.taker_amount,
-      expiration: String(order.expiration ?? 0),
-      nonce: String(order.nonce),
-      feeRateBps: String(order.fee_rate_bps),
-      minTakerNet: order.min_taker_net ?? '0',
-      side: order.side === 'BUY' ? 0 : 1,
-    },
-  };
-}
-
-function randomSalt(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(SALT_BYTES));
-  return bytes.reduce((salt, byte) => salt * 256n + BigInt(byte), 0n).toString();
 }
 
 function hexOf(text: string): string {

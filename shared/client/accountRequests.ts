@@ -1,63 +1,117 @@
 /**
  * Sends the requests of a client: signed with its API key, or with the access token of its session, or neither.
+ * Failures of a moment are retried as retry.ts says.
  *
  * Invariants:
  *   ACCOUNTREQUESTS-1  The token of a session goes to the exchange of the session and to no other address.
+ *   ACCOUNTREQUESTS-2  Secrets are in private fields only: no error, no JSON and no inspection of a client shows them.
  */
 import type { Clock } from '../base/clock.ts';
-import { DEFAULT_TIMEOUT_MS, isSignedBeforeStart, openBody, sendRequest } from './http.ts';
+import { type AnswerInfo, answerInfo } from './answerInfo.ts';
+import type { Credentials } from './credentials.ts';
+import { isSignedBeforeStart, openBody, type SendOptions, sendRequest } from './http.ts';
 import { type HeaderFields, type PreparedRequest, prepareRequest } from './request.ts';
-import { type Credentials, RequestSigner } from './requestSigner.ts';
+import { RequestSigner } from './requestSigner.ts';
+import { policyOf, type Repeat, type RetryPolicy, withRetries } from './retry.ts';
+import { ServerClock } from './serverClock.ts';
 import type { Session } from './session.ts';
 
+/** Options that can be chosen for a single call as well, with `client.with(…)`. */
+export type CallOptions = {
+  /** Of one attempt: 10 seconds unless it is given. */
+  readonly timeoutMs?: number;
+  /** Gives up; what was sent may be carried out all the same. */
+  readonly signal?: AbortSignal;
+  /** False for a single attempt. */
+  readonly retry?: Partial<RetryPolicy> | false;
+};
+
 /** With neither an API key nor a session only the public routes work. */
-export type ClientOptions = {
-  baseUrl: string;
-  credentials?: Credentials;
-  session?: Session;
+export type ClientOptions = CallOptions & {
+  readonly baseUrl: string;
+  readonly credentials?: Credentials;
+  readonly session?: Session;
   /** The domain that messages for wallets may name besides that of `baseUrl`: that of the exchange's pages. */
-  domain?: string;
-  timeoutMs?: number;
-  clock?: Clock;
+  readonly domain?: string;
+  readonly clock?: Clock;
+  /** In place of the global `fetch`, for a proxy or a test. */
+  readonly fetch?: typeof fetch;
+  /** Called with every answer, those that are retried too; no secret is in it. */
+  readonly onAnswer?: (answer: AnswerInfo) => void;
+  /**
+   * `content`, the default: placements have an Idempotency-Key made of their content. `given`: only the one of a call.
+   */
+  readonly idempotencyKeys?: 'content' | 'given';
 };
 
 /** A request of the account, without a body. */
 export type SendAuthorized = <T>(method: string, path: string) => Promise<T>;
+type SendExtras = { readonly headers?: HeaderFields; readonly repeat?: Repeat };
+
+/** By the meaning of the methods, to which the exchange keeps; POST makes something new each time. */
+const HARMLESS_METHODS: readonly string[] = ['GET', 'HEAD', 'PUT', 'DELETE'];
 
 export class AccountRequests {
   readonly origin: string;
+  readonly clock: ServerClock;
   readonly #signer: RequestSigner | undefined;
   readonly #session: Session | undefined;
-  readonly #timeoutMs: number;
+  readonly #options: ClientOptions;
+  readonly #policy: RetryPolicy;
 
-  constructor({ baseUrl, credentials, session, timeoutMs, clock }: ClientOptions) {
+  /** @param clock of the client that this one continues with other options */
+  constructor(options: ClientOptions, clock = new ServerClock(options.clock)) {
+    const { baseUrl, credentials, session, retry } = options;
     this.origin = new URL(baseUrl).origin;
     if (credentials !== undefined && session !== undefined) throw new Error('a client has an API key or a session');
     // ACCOUNTREQUESTS-1.
     if (session !== undefined && session.origin !== this.origin) {
       throw new Error(`the session is one of ${session.origin}, not of ${this.origin}`);
     }
+    this.clock = clock;
     this.#signer = credentials && new RequestSigner(credentials, clock);
     this.#session = session;
-    this.#timeoutMs = timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#options = options;
+    this.#policy = policyOf(retry);
+  }
+
+  /** The same account and clock with other options. */
+  with(call: CallOptions): AccountRequests {
+    return new AccountRequests({ ...this.#options, ...call }, this.clock);
+  }
+
+  /** The key or the session, either of which opens a stream of the account. */
+  get access(): { readonly signer?: RequestSigner; readonly session?: Session } {
+    return { signer: this.#signer, session: this.#session };
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal;
   }
 
   prepare(method: string, path: string, payload?: unknown): PreparedRequest {
     const signer = this.#signer;
-    if (signer === undefined) throw new Error(`${method} ${path} needs an API key`);
+    if (signer === undefined) throw new Error(`${method} ${path} needs an API key or a session`);
     return prepareRequest(method, path, payload, (...parts) => signer.headers(...parts));
   }
 
-  send<T>(method: string, path: string, payload?: unknown, headers: HeaderFields = {}): Promise<T> {
-    return this.#authorized(method, path, payload, (request) => {
-      Object.assign(request.headers, headers);
-      return sendRequest<T>(this.origin, request, this.#timeoutMs);
-    });
+  send<T>(method: string, path: string, payload?: unknown, { headers, repeat }: SendExtras = {}): Promise<T> {
+    const harm = repeat ?? (HARMLESS_METHODS.includes(method) ? 'harmless' : 'once');
+    return this.#retried(harm, (attempt) =>
+      this.#authorized(method, path, payload, (request) => {
+        Object.assign(request.headers, headers);
+        return sendRequest<T>(this.origin, request, this.#sending(request, attempt));
+      }),
+    );
   }
 
   /** The answer to a GET as it arrives. */
   open(path: string): Promise<ReadableStream<Uint8Array>> {
-    return this.#authorized('GET', path, undefined, (request) => openBody(this.origin, request));
+    return this.#retried('harmless', (attempt) =>
+      this.#authorized('GET', path, undefined, (request) =>
+        openBody(this.origin, request, this.#sending(request, attempt)),
+      ),
+    );
   }
 
   /** A public read. Of an account it counts on the account's limit, which is larger and not shared by an address. */
@@ -66,11 +120,41 @@ export class AccountRequests {
     return isPublic ? this.sendPublic('GET', path) : this.send('GET', path);
   }
 
+  /** Public requests only read, whatever their method. */
   sendPublic<T>(method: string, path: string, payload?: unknown): Promise<T> {
-    return sendRequest(this.origin, prepareRequest(method, path, payload), this.#timeoutMs);
+    return this.#retried('harmless', (attempt) => this.#sendPublic(method, path, payload, attempt));
   }
 
-  /** A request that is refused because the exchange restarted after it was signed is signed again, once. */
+  /** A single attempt: the answer says how it is now. */
+  probe<T>(path: string): Promise<T> {
+    return this.#sendPublic('GET', path, undefined, 1);
+  }
+
+  #sendPublic<T>(method: string, path: string, payload: unknown, attempt: number): Promise<T> {
+    const request = prepareRequest(method, path, payload);
+    return sendRequest(this.origin, request, this.#sending(request, attempt));
+  }
+
+  #retried<T>(repeat: Repeat, send: (attempt: number) => Promise<T>): Promise<T> {
+    return withRetries(send, repeat, this.#policy, this.#options.signal);
+  }
+
+  #sending(request: PreparedRequest, attempt: number): SendOptions {
+    const { timeoutMs, signal, fetch, onAnswer } = this.#options;
+    if (onAnswer === undefined) return { timeoutMs, signal, fetch };
+    const sentMs = this.clock.ownMs;
+    return {
+      timeoutMs,
+      signal,
+      fetch,
+      onAnswer: (response) => onAnswer(answerInfo(request, response, attempt, this.clock.ownMs - sentMs)),
+    };
+  }
+
+  /**
+   * A request that is refused for its time is signed again, once: with the exchange's own time if the clocks differ, or
+   * because the exchange has restarted after it was signed. Nothing was done with the first one.
+   */
   async #authorized<T>(
     method: string,
     path: string,
@@ -80,10 +164,11 @@ export class AccountRequests {
     if (this.#session !== undefined) {
       return this.#session.authorize((headers) => send(prepareRequest(method, path, payload, () => headers)));
     }
+    const sentMs = this.clock.ownMs;
     try {
       return await send(this.prepare(method, path, payload));
     } catch (error) {
-      if (!isSignedBeforeStart(error)) throw error;
+      if (!isSignedBeforeStart(error) && !this.clock.learns(error, sentMs)) throw error;
       return send(this.prepare(method, path, payload));
     }
   }

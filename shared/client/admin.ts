@@ -1,7 +1,9 @@
 /** The administrator's client: users, keys, deposits and withdrawals, the catalogue and the platform. */
 import { type ImportReport, NDJSON } from '../api/catalogue.ts';
-import { DEFAULT_TIMEOUT_MS, openBody, sendRequest } from './http.ts';
-import { type HeaderFields, prepareRequest } from './request.ts';
+import type { CallOptions } from './accountRequests.ts';
+import { openBody, sendRequest } from './http.ts';
+import { type HeaderFields, type PreparedRequest, prepareRequest } from './request.ts';
+import { policyOf, type Repeat, withRetries } from './retry.ts';
 import type {
   AccountStateName,
   AdminSessions,
@@ -62,15 +64,21 @@ export class ApprovalNeededError extends Error {
 /** An import of the most lines that a request may have writes to several files and waits for their syncs. */
 const IMPORT_TIMEOUT_MS = 60_000;
 
+export type AdminOptions = CallOptions & { readonly baseUrl: string; readonly token: string };
+
 export class AdminClient {
   readonly #origin: string;
-  readonly #token: string;
-  readonly #timeoutMs: number;
+  readonly #options: AdminOptions;
 
-  constructor(options: { baseUrl: string; token: string; timeoutMs?: number }) {
+  /** Reads are retried like those of `ExchangeClient`; a change only after an answer that nothing was done. */
+  constructor(options: AdminOptions) {
     this.#origin = new URL(options.baseUrl).origin;
-    this.#token = options.token;
-    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#options = options;
+  }
+
+  /** The same client with another time-out, signal or policy of retries. */
+  with(call: CallOptions): AdminClient {
+    return new AdminClient({ ...this.#options, ...call });
   }
 
   createUser(user: NewUser): Promise<Profile> {
@@ -202,13 +210,14 @@ export class AdminClient {
   importCatalogue(lines: string): Promise<ImportReport> {
     const headers = { ...this.#authorization(), 'content-type': NDJSON };
     const request = { method: 'POST', path: '/admin/catalogue/import', body: lines, headers };
-    return sendRequest(this.#origin, request, IMPORT_TIMEOUT_MS);
+    const { signal } = this.#options;
+    return sendRequest(this.#origin, request, { timeoutMs: IMPORT_TIMEOUT_MS, signal });
   }
 
   /** The whole catalogue as lines that `importCatalogue` reads. */
   exportCatalogue(): Promise<ReadableStream<Uint8Array>> {
-    const request = prepareRequest('GET', '/admin/catalogue/export', undefined, () => this.#authorization());
-    return openBody(this.#origin, request);
+    const request = this.#prepare('GET', '/admin/catalogue/export', undefined);
+    return openBody(this.#origin, request, this.#options);
   }
 
   pause(): Promise<Message> {
@@ -281,12 +290,19 @@ export class AdminClient {
   }
 
   #send<T>(method: string, path: string, payload?: unknown): Promise<T> {
-    const request = prepareRequest(method, path, payload, () => this.#authorization());
-    return sendRequest(this.#origin, request, this.#timeoutMs);
+    const { retry, signal, timeoutMs } = this.#options;
+    const send = (): Promise<T> =>
+      sendRequest(this.#origin, this.#prepare(method, path, payload), { signal, timeoutMs });
+    const repeat: Repeat = method === 'GET' ? 'harmless' : 'once';
+    return withRetries(send, repeat, policyOf(retry), signal);
+  }
+
+  #prepare(method: string, path: string, payload: unknown): PreparedRequest {
+    return prepareRequest(method, path, payload, () => this.#authorization());
   }
 
   #authorization(): HeaderFields {
-    return { authorization: `Bearer ${this.#token}` };
+    return { authorization: `Bearer ${this.#options.token}` };
   }
 }
 

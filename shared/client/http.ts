@@ -1,4 +1,4 @@
-/** Sends a prepared request and turns the answer into a value or an `ApiError`. */
+/** Sends a prepared request once and turns the answer into a value or an `ApiError`. */
 import type { PreparedRequest } from './request.ts';
 
 export const DEFAULT_TIMEOUT_MS = 10_000;
@@ -11,49 +11,100 @@ export class ApiError extends Error {
   readonly details: unknown;
   /** Seconds to wait before a retry, if the answer has Retry-After. */
   readonly retryAfter: number | null;
+  /** The exchange's name for the request, by which its operator finds it in the logs, if the answer has one. */
+  readonly requestId: string | null;
 
-  constructor(status: number, code: string, message: string, details: unknown, retryAfter: number | null) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: unknown,
+    retryAfter: number | null,
+    requestId: string | null = null,
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.details = details;
     this.retryAfter = retryAfter;
+    this.requestId = requestId;
   }
 }
+
+export type SendOptions = {
+  readonly timeoutMs?: number;
+  /** Gives the request up; it may have been carried out all the same. */
+  readonly signal?: AbortSignal;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof fetch;
+  /** A browser then adds its cookies also for another origin than that of the page. */
+  readonly credentials?: 'include';
+  /** Called with status and headers of the answer. */
+  readonly onAnswer?: (response: Response) => void;
+};
 
 /**
  * Resolves to the parsed body of a 2xx answer. Any other answer rejects with an ApiError. Without an answer (connection
  * refused or lost, timeout) it rejects with the error of `fetch`; an order may have been placed then, which a request
  * for its hash finds out. `fetch` keeps connections open no longer than the `Keep-Alive` of their last answer allows,
  * so that no request meets the close of an idle connection.
- * @param credentials a browser then adds its cookies also for another origin than that of the page.
  */
-export async function sendRequest<T>(
-  origin: string,
-  request: PreparedRequest,
-  timeoutMs = DEFAULT_TIMEOUT_MS,
-  credentials?: 'include',
-): Promise<T> {
-  const response = await fetch(origin + request.path, {
-    method: request.method,
-    headers: request.headers,
-    body: request.body === '' ? undefined : request.body,
-    signal: AbortSignal.timeout(timeoutMs),
-    redirect: 'error',
-    credentials,
-  });
+export async function sendRequest<T>(origin: string, request: PreparedRequest, options: SendOptions = {}): Promise<T> {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const response = await open(
+    origin,
+    request,
+    options,
+    signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+  );
   const text = await response.text();
   const value = parseJson(text);
   if (response.ok && value !== undefined) return value as T;
   throw refusalOf(response, value);
 }
 
-/** The body of a 2xx answer as it arrives, for answers of any length; any other answer rejects with an ApiError. */
-export async function openBody(origin: string, request: PreparedRequest): Promise<ReadableStream<Uint8Array>> {
-  const { method, headers } = request;
-  const response = await fetch(origin + request.path, { method, headers, redirect: 'error' });
-  if (response.ok && response.body !== null) return response.body;
-  throw refusalOf(response, parseJson(await response.text()));
+/**
+ * The body of a 2xx answer as it arrives, for answers of any length; any other answer rejects with an ApiError. The
+ * timeout is that of the first byte: reading may take as long as it takes, or until the signal.
+ */
+export async function openBody(
+  origin: string,
+  request: PreparedRequest,
+  options: SendOptions = {},
+): Promise<ReadableStream<Uint8Array>> {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options;
+  const unanswered = new AbortController();
+  const timer = setTimeout(() => unanswered.abort(new DOMException('no answer in time', 'TimeoutError')), timeoutMs);
+  const signals = signal === undefined ? unanswered.signal : AbortSignal.any([signal, unanswered.signal]);
+  try {
+    const response = await open(origin, request, options, signals);
+    if (response.ok && response.body !== null) return response.body;
+    throw refusalOf(response, parseJson(await response.text()));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A redirect is not followed: its target would see the headers that authenticate the request. */
+async function open(
+  origin: string,
+  { method, path, body, headers }: PreparedRequest,
+  { fetch = globalThis.fetch, credentials, onAnswer }: SendOptions,
+  signal: AbortSignal,
+): Promise<Response> {
+  const sent = { method, headers, body: body === '' ? undefined : body, credentials };
+  const response = await fetch(origin + path, { ...sent, signal, redirect: 'manual' });
+  onAnswer?.(response);
+  // Browsers hide the status of a redirect.
+  const isRedirect = response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400);
+  if (isRedirect) throw new RedirectError(`${method} ${path} was answered with a redirect, which is not followed`);
+  return response;
+}
+
+/** Another server than the exchange answers there, or the exchange's base address is another one. */
+export class RedirectError extends TypeError {
+  override readonly name = 'RedirectError';
 }
 
 function parseJson(text: string): unknown {
@@ -73,6 +124,7 @@ function refusalOf({ status, headers }: Response, value: unknown): ApiError {
     error ?? `unexpected answer with HTTP status ${status}`,
     details,
     retryAfter === null ? null : Number(retryAfter),
+    headers.get('x-request-id'),
   );
 }
 

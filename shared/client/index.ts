@@ -1,24 +1,38 @@
 /** The typed client of the exchange, imported as `open-prediction-exchange/client`. */
 export { type Eip712Domain, orderDigest, type SignableOrder } from '../crypto/eip712.ts';
 export { createKeccak, type Keccak256 } from '../crypto/keccak.ts';
-export type { ClientOptions } from './accountRequests.ts';
-export { AdminClient, ApprovalNeededError } from './admin.ts';
+export type { CallOptions, ClientOptions } from './accountRequests.ts';
+export { AccountSigner, type TypedDataAccount } from './accountSigner.ts';
+export { AdminClient, type AdminOptions, ApprovalNeededError } from './admin.ts';
+export {
+  floorSize,
+  formatLots,
+  formatPrice,
+  formatUnits,
+  parseLots,
+  parsePrice,
+  parseUnits,
+} from './amounts.ts';
+export type { AnswerInfo, RateLimitState } from './answerInfo.ts';
 export { ExchangeClient, type PlacingOptions } from './client.ts';
-export { ApiError, sendRequest } from './http.ts';
+export { ApiKey, type Credentials } from './credentials.ts';
+export { ApiError, RedirectError, type SendOptions, sendRequest } from './http.ts';
+export { keyOfContent } from './idempotencyKey.ts';
 export {
   draftOrder,
-  floorSize,
+  type ExactIntent,
   type OrderDraft,
   type OrderIntent,
   type OrderMarket,
-  OrderSigner,
   type SignedOrder,
   type SigningOptions,
-  signOrder,
 } from './order.ts';
+export { OrderSigner, signOrder } from './orderSigner.ts';
+export { type OrderSigning, type TypedOrder, typedOrder } from './orderSigning.ts';
 export { addressOf } from './privateKey.ts';
 export { type HeaderFields, type PreparedRequest, prepareRequest, type Query, withQuery } from './request.ts';
-export { type Credentials, RequestSigner } from './requestSigner.ts';
+export { RequestSigner } from './requestSigner.ts';
+export { isUnanswered, type RetryPolicy } from './retry.ts';
 export {
   resumeSession,
   Session,

@@ -30,3 +30,8 @@ export function withQuery(path: string, query: Query): string {
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   return search.size === 0 ? path : `${path}?${search}`;
 }
+
+/** Encodes a path segment, so that a value from outside cannot address another route. */
+export function segment(text: string): string {
+  return encodeURIComponent(text);
+}

@@ -5,9 +5,8 @@
 import type { KeyObject } from 'node:crypto';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV1, stringToSignV2 } from '../crypto/hmac.ts';
+import type { Credentials } from './credentials.ts';
 import type { HeaderFields, Signer } from './request.ts';
-
-export type Credentials = { keyId: string; secret: string; passphrase: string };
 
 const nodeCrypto = globalThis.process?.getBuiltinModule?.('node:crypto');
 

@@ -266,7 +266,7 @@ function refreshBody(refreshToken: string | null): object {
 
 /** With the cookie also where the page is of another origin than the exchange, one that the exchange names. */
 function sendAuth<T>(origin: string, path: string, body: object, timeoutMs = DEFAULT_TIMEOUT_MS): Promise<T> {
-  return sendRequest(origin, prepareRequest('POST', path, body), timeoutMs, 'include');
+  return sendRequest(origin, prepareRequest('POST', path, body), { timeoutMs, credentials: 'include' });
 }
 
 function noSession(message: string): ApiError {

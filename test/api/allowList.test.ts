@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, test } from 'node:test';
-import type { Credentials } from '../../shared/client/requestSigner.ts';
+import type { Credentials } from '../../shared/client/credentials.ts';
 import { type Answer, startServer, type TestServer } from '../support/server.ts';
 import { assertRefused, makeTrader, type Trader } from '../support/traders.ts';
 

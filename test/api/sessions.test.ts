@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { privateKeyToAccount } from 'viem/accounts';
 import { ExchangeClient } from '../../shared/client/client.ts';
-import { OrderSigner } from '../../shared/client/order.ts';
+import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { assertRefused, makeMarket, makeTrader, Trader } from '../support/traders.ts';

@@ -1,7 +1,8 @@
 /** Wallets that a person links, unlinks and lends to delegates (RULES.md 15.40 to 15.45). */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { draftOrder, OrderSigner } from '../../shared/client/order.ts';
+import { draftOrder } from '../../shared/client/order.ts';
+import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { OrderSigner } from '../../shared/client/order.ts';
+import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { PlacementBody } from '../../shared/client/types.ts';
 import { timesOf } from '../support/seeds.ts';

@@ -495,9 +495,23 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'the client follows redirects with the headers of its key',
     file: 'shared/client/http.ts',
-    search: "    redirect: 'error',\n",
-    replace: '',
+    search: "redirect: 'manual'",
+    replace: "redirect: 'follow'",
     caughtBy: 'test/unit/shared/client/client.test.ts',
+  },
+  {
+    name: 'the client repeats a request that may have been carried out and has no key',
+    file: 'shared/client/retry.ts',
+    search: "    if (repeat === 'once') return false;\n",
+    replace: '',
+    caughtBy: 'test/unit/shared/client/retry.test.ts',
+  },
+  {
+    name: 'the key of a placement does not depend on its content',
+    file: 'shared/client/client.ts',
+    search: 'keyOfContent(method, path, JSON.stringify(payload))',
+    replace: 'crypto.randomUUID()',
+    caughtBy: 'test/unit/shared/client/retry.test.ts',
   },
   {
     name: 'a window that has moved on mixes its times when it grows',

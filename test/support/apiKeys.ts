@@ -3,7 +3,7 @@
 import { HmacKey } from '../../gateway/access/hmacKey.ts';
 import { Passphrase, sealPassphrase } from '../../gateway/access/passphrase.ts';
 import type { ApiKey } from '../../gateway/access/principal.ts';
-import type { Credentials } from '../../shared/client/requestSigner.ts';
+import type { Credentials } from '../../shared/client/credentials.ts';
 
 export const SECRET = Buffer.alloc(32, 7);
 export const PASSPHRASE = 'passphrase-of-the-test';

@@ -48,7 +48,7 @@ export class TestServer {
   }
 
   get admin(): AdminClient {
-    return new AdminClient({ baseUrl: this.#adminUrl, token: this.adminToken });
+    return new AdminClient({ baseUrl: this.#adminUrl, token: this.adminToken, retry: false });
   }
 
   /** Where administrators are served: with ADMIN_PORT not at `baseUrl`. */

@@ -4,8 +4,9 @@ import type { Outcome } from '../../shared/base/codes.ts';
 import { UUID_BYTES, uuidToBytes } from '../../shared/base/hex.ts';
 import { shardOfMarket } from '../../shared/base/sharding.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
-import { draftOrder, type OrderIntent, type OrderMarket, OrderSigner } from '../../shared/client/order.ts';
-import type { Credentials } from '../../shared/client/requestSigner.ts';
+import type { Credentials } from '../../shared/client/credentials.ts';
+import { draftOrder, type OrderIntent, type OrderMarket } from '../../shared/client/order.ts';
+import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import type {
   Balances,
   Market,
@@ -50,7 +51,8 @@ export class Trader {
     this.credentials = credentials;
     this.userId = userId;
     this.signer = signer;
-    this.client = new ExchangeClient({ baseUrl: server.baseUrl, credentials });
+    // Each call is one request, whose answer is the test's: retries and keys of their own have tests of their own.
+    this.client = new ExchangeClient({ baseUrl: server.baseUrl, credentials, retry: false, idempotencyKeys: 'given' });
   }
 
   /** The same trader where the server listens now: a restart changes the port. */

@@ -1,7 +1,7 @@
 /** HTTP as bytes on a socket, for requests that no HTTP client would send. */
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import type { Credentials } from '../../shared/client/requestSigner.ts';
+import type { Credentials } from '../../shared/client/credentials.ts';
 import { AUTH_HEADER, stringToSignV2 } from '../../shared/crypto/hmac.ts';
 
 export type WireAnswer = { status: number; head: string; body: string };

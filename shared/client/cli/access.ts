@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Credentials } from '../requestSigner.ts';
+import type { Credentials } from '../credentials.ts';
 import { resumeSession, type Session } from '../session.ts';
 import { UsageError } from './command.ts';
 import { SessionFile, sessionPath } from './sessionFile.ts';

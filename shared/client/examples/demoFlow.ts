@@ -10,7 +10,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outcome } from '../../base/codes.ts';
 import { ExchangeClient } from '../client.ts';
-import { draftOrder, OrderSigner } from '../order.ts';
+import { draftOrder } from '../order.ts';
+import { OrderSigner } from '../orderSigner.ts';
 import { MarketMaker } from './marketMaker.ts';
 
 type Account = { name: string; key_id: string; secret: string; passphrase: string; private_key: string };

@@ -16,7 +16,8 @@ import { OUTCOME, type Outcome } from '../../base/codes.ts';
 import { unitsToDecimal } from '../../base/units.ts';
 import type { ExchangeClient } from '../client.ts';
 import { ApiError } from '../http.ts';
-import { draftOrder, type OrderMarket, OrderSigner } from '../order.ts';
+import { draftOrder, type OrderMarket } from '../order.ts';
+import { OrderSigner } from '../orderSigner.ts';
 import type { Balances } from '../types.ts';
 
 type MakerSettings = {

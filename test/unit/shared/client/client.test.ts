@@ -312,7 +312,7 @@ test('an answer that is not JSON is an ApiError, whatever its status', async () 
 });
 
 test('the platform config is asked for once, again on refresh, and again after a failure', async () => {
-  const client = newClient();
+  const client = newClient().with({ retry: false });
   answers['GET /v1/platform/config'] = { status: 503, body: { error: 'not ready' } };
   await assert.rejects(client.platformConfig(), ApiError);
   answers['GET /v1/platform/config'] = { body: CONFIG };

@@ -47,7 +47,7 @@ const echo = ({ name }: Request): readonly [number, object] => [200, { name }];
 
 test('every method of the trading client sends the request of its route', async (t) => {
   const { received, baseUrl } = await serve(t, echo);
-  const client = new ExchangeClient({ baseUrl, credentials: CREDENTIALS });
+  const client = new ExchangeClient({ baseUrl, credentials: CREDENTIALS, idempotencyKeys: 'given' });
   const order = { salt: '1' } as never;
   const settings = { window_seconds: 60, max_filled_token_quantity_atomic: '5' } as never;
   const placing = { idempotencyKey: 'k', deadlineMs: 1_790_000_000_000 };

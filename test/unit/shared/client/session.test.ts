@@ -193,7 +193,7 @@ test('SESSION-1: however many requests meet an expired or a refused token, it is
 test('a token is renewed half a minute before it expires, and a lost answer is asked for again', async (t) => {
   const exchange = await Exchange.start(t);
   const session = await exchange.signIn();
-  const client = new ExchangeClient({ baseUrl: exchange.baseUrl, session });
+  const client = new ExchangeClient({ baseUrl: exchange.baseUrl, session, retry: false });
   exchange.clock.advance(LIFE_MS - 30_001);
   await client.balances();
   assert.equal(exchange.count('/v1/auth/refresh'), 0);
@@ -311,7 +311,7 @@ test('with a cookie no refresh token is in a body, and tabs renew under the lock
 test('SESSION-3: neither inspection nor JSON nor an error of a session shows a secret', async (t) => {
   const exchange = await Exchange.start(t);
   const session = await exchange.signIn();
-  const client = new ExchangeClient({ baseUrl: exchange.baseUrl, session });
+  const client = new ExchangeClient({ baseUrl: exchange.baseUrl, session, retry: false });
   const errors: unknown[] = [];
   exchange.clock.advance(LIFE_MS);
   exchange.lost = 3;

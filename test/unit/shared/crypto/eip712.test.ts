@@ -6,7 +6,7 @@ import { hashTypedData } from 'viem';
 import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
 import { SIDE, type Side } from '../../../../shared/base/codes.ts';
 import { ADDRESS_BYTES, toHex, tryParseHex, tryParseUint256, uint256ToDecimal } from '../../../../shared/base/hex.ts';
-import { OrderSigner } from '../../../../shared/client/order.ts';
+import { OrderSigner } from '../../../../shared/client/orderSigner.ts';
 import { addressOf } from '../../../../shared/client/privateKey.ts';
 import {
   DOMAIN_NAME,

@@ -1,0 +1,60 @@
+/**
+ * Signs orders with an account that signs typed data by itself: one of viem, a hardware wallet, a key in a vault. The
+ * private key is never here.
+ */
+import { toHex } from '../base/hex.ts';
+import { type Eip712Domain, hasherFor, type OrderHasher, ZERO_ADDRESS } from '../crypto/eip712.ts';
+import type { OrderDraft, SignedOrder, SigningOptions } from './order.ts';
+import {
+  digestOfDraft,
+  isSameDomain,
+  type OrderSigning,
+  randomSalt,
+  type TypedOrder,
+  typedOrder,
+} from './orderSigning.ts';
+
+/** An account of viem is one, and so is anything that signs the data of `eth_signTypedData_v4`. */
+export type TypedDataAccount = {
+  readonly address: string;
+  // biome-ignore lint/suspicious/noExplicitAny: libraries type the data each in their own, generic way
+  signTypedData(data: any): Promise<string>;
+};
+
+/** r, s and v: 65 bytes. */
+const SIGNATURE_FORM = /^0x[0-9a-fA-F]{130}$/;
+
+export class AccountSigner implements OrderSigning {
+  readonly address: string;
+  readonly #sign: (data: TypedOrder) => Promise<string>;
+  #domain: Eip712Domain;
+  #hasher: OrderHasher;
+
+  constructor(account: TypedDataAccount, domain: Eip712Domain) {
+    this.address = account.address.toLowerCase();
+    this.#sign = (data) => account.signTypedData(data);
+    this.#domain = domain;
+    this.#hasher = hasherFor(domain);
+  }
+
+  useDomain(domain: Eip712Domain): boolean {
+    if (isSameDomain(domain, this.#domain)) return false;
+    this.#domain = domain;
+    this.#hasher = hasherFor(domain);
+    return true;
+  }
+
+  /** Rejects with the error of the account, or if what it gives is no signature of a key (65 bytes). */
+  async sign(draft: OrderDraft, options: SigningOptions = {}): Promise<SignedOrder> {
+    const signers = {
+      salt: options.salt ?? randomSalt(),
+      maker: options.maker ?? this.address,
+      signer: this.address,
+    };
+    const unsigned = { ...draft, ...signers, taker: ZERO_ADDRESS };
+    const orderHash = toHex(digestOfDraft(this.#hasher, draft, signers));
+    const signature = await this.#sign(typedOrder(unsigned, this.#domain));
+    if (!SIGNATURE_FORM.test(signature)) throw new Error('the account did not give a signature of 65 bytes');
+    return { body: { ...unsigned, signature }, orderHash };
+  }
+}

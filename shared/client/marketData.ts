@@ -1,0 +1,166 @@
+/** The part of the client that reads markets, events, books and prices: public, but counted on the account's limit. */
+import type { Outcome } from '../base/codes.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
+import type { AccountRequests } from './accountRequests.ts';
+import type { OrderMarket } from './order.ts';
+import { segment, withQuery } from './request.ts';
+import type {
+  Bbo,
+  Book,
+  BookOfOrders,
+  BothBooks,
+  BrowsedEvents,
+  BrowsedQuotes,
+  BrowseQuery,
+  CatalogMetadata,
+  EventsQuery,
+  EventView,
+  FeeRate,
+  Market,
+  MarketEvents,
+  Markets,
+  MarketsQuery,
+  PlatformConfig,
+  RelatedMarkets,
+  SportsTaxonomy,
+  Status,
+  TickSize,
+} from './types.ts';
+
+/** The platform's config is fetched once for all clients that were made of one. */
+export type KeptConfig = { config: Promise<PlatformConfig> | undefined };
+
+export class MarketDataClient {
+  protected readonly requests: AccountRequests;
+  readonly #kept: KeptConfig;
+
+  constructor(requests: AccountRequests, kept: KeptConfig) {
+    this.requests = requests;
+    this.#kept = kept;
+  }
+
+  book(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<Book> {
+    return this.requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, query));
+  }
+
+  bothBooks(marketId: string, query: { levels?: number } = {}): Promise<BothBooks> {
+    return this.requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
+  }
+
+  /** The single orders of the book, in the order in which they are filled. */
+  bookOrders(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<BookOfOrders> {
+    return this.requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, { l3: true, ...query }));
+  }
+
+  bbo(marketId: string, query: { outcome_index?: Outcome } = {}): Promise<Bbo> {
+    return this.requests.read(withQuery(`/v1/market-data/${segment(marketId)}/bbo`, query));
+  }
+
+  /** Best prices of at most 50 books, all at the same moment. */
+  bbos(markets: { market_id: string; outcome_index: Outcome }[]): Promise<{ markets: Bbo[] }> {
+    return this.requests.sendPublic('POST', '/v1/market-data/bbo', markets);
+  }
+
+  tickSize(marketId: string): Promise<TickSize> {
+    return this.requests.read(`/v1/market-data/${segment(marketId)}/tick-size`);
+  }
+
+  /** Its `maker_fee_bps` is the fee rate that orders are signed with. */
+  feeRate(marketId: string): Promise<FeeRate> {
+    return this.requests.send('GET', `/v1/market-data/${segment(marketId)}/fee-rate`);
+  }
+
+  /** Events with what a page about many of them shows; with `quotes_only` perhaps only the quotes of their markets. */
+  browseEvents(query: Partial<BrowseQuery> = {}): Promise<BrowsedEvents | BrowsedQuotes> {
+    return this.requests.read(withQuery('/v1/events/browse', query));
+  }
+
+  /** An event with everything that its page shows. */
+  eventView(slug: string): Promise<EventView> {
+    return this.requests.read(`/v1/events/${segment(slug)}/view`);
+  }
+
+  /** The other markets of the same event or series. */
+  relatedMarkets(marketId: string): Promise<RelatedMarkets> {
+    return this.requests.read(`/v1/markets/${segment(marketId)}/related`);
+  }
+
+  markets(query: MarketsQuery = {}): Promise<Markets> {
+    return this.requests.read(withQuery('/v1/markets', query));
+  }
+
+  /** The categories of the markets, and how many markets there are. */
+  marketsMetadata(): Promise<CatalogMetadata> {
+    return this.requests.read('/v1/markets/metadata');
+  }
+
+  /** The leagues of the events and their teams. */
+  sportsTaxonomy(): Promise<SportsTaxonomy> {
+    return this.requests.read('/v1/sports/taxonomy');
+  }
+
+  events(query: EventsQuery = {}): Promise<MarketEvents> {
+    return this.requests.read(withQuery('/v1/events', query));
+  }
+
+  market(marketId: string): Promise<Market> {
+    return this.requests.read(`/v1/markets/${segment(marketId)}`);
+  }
+
+  /** The parts of a market that signing needs, from its record and its tick size. */
+  async orderMarket(marketId: string): Promise<OrderMarket> {
+    const [market, tickSize] = await Promise.all([this.market(marketId), this.tickSize(marketId)]);
+    const { id, yes_token_id, no_token_id } = market;
+    if (yes_token_id === undefined || no_token_id === undefined) throw new Error(`market ${id} has no tokens yet`);
+    return { id, yes_token_id, no_token_id, ticks_per_unit: tickSize.ticks_per_unit };
+  }
+
+  /** Unix seconds, in one attempt. */
+  time(): Promise<{ time: number }> {
+    return this.requests.probe('/v1/time');
+  }
+
+  /** Milliseconds that the exchange's clock is ahead, as they are used to sign; 0 until a difference is known. */
+  get clockOffsetMs(): number {
+    return this.requests.clock.offsetMs;
+  }
+
+  /**
+   * Reads the exchange's clock and signs by it from now on. @returns what it is ahead in milliseconds, right to about
+   * half a second and half the time of the request
+   */
+  async measureClock(): Promise<number> {
+    const { clock } = this.requests;
+    const sentMs = clock.ownMs;
+    return clock.measured((await this.time()).time, sentMs);
+  }
+
+  health(): Promise<Status> {
+    return this.requests.probe('/health');
+  }
+
+  ready(): Promise<Status> {
+    return this.requests.probe('/ready');
+  }
+
+  /** Fetched once and kept; `signAndPlace` fetches it again after INVALID_SIGNATURE. */
+  platformConfig(): Promise<PlatformConfig> {
+    return this.#kept.config ?? this.refreshConfig();
+  }
+
+  refreshConfig(): Promise<PlatformConfig> {
+    const config = this.requests.sendPublic<PlatformConfig>('GET', '/v1/platform/config');
+    this.#kept.config = config;
+    // A failed request is not kept: the next caller fetches again.
+    config.catch(() => {
+      if (this.#kept.config === config) this.#kept.config = undefined;
+    });
+    return config;
+  }
+
+  async signingDomain(): Promise<Eip712Domain> {
+    const { chain_id, exchange_address, eip712_domain } = await this.platformConfig();
+    const { name, version } = eip712_domain ?? { name: DOMAIN_NAME, version: DOMAIN_VERSION };
+    return { name, version, chainId: chain_id, verifyingContract: exchange_address };
+  }
+}

@@ -1,0 +1,89 @@
+/** The parts that all signers of orders share: salts, digests, and the typed data that wallets show. */
+import { SIDE } from '../base/codes.ts';
+import { UINT256_BYTES, uint256ToDecimal } from '../base/hex.ts';
+import { type Eip712Domain, ORDER_TYPE, type OrderHasher, ZERO_ADDRESS } from '../crypto/eip712.ts';
+import type { OrderDraft, SignedOrder, SigningOptions } from './order.ts';
+import type { PlacementBody } from './types.ts';
+
+/** Signs orders for one signing domain at a time. */
+export type OrderSigning = {
+  readonly address: string;
+  sign(draft: OrderDraft, options?: SigningOptions): SignedOrder | Promise<SignedOrder>;
+  /** Changes the domain of later signatures. @returns whether it differs from the one before. */
+  useDomain(domain: Eip712Domain): boolean;
+};
+
+type Signers = { readonly salt: string; readonly maker: string; readonly signer: string };
+
+/** Two orders that are alike in everything else differ in this, so each is meant once. */
+export function randomSalt(): string {
+  return uint256ToDecimal(crypto.getRandomValues(new Uint8Array(UINT256_BYTES)));
+}
+
+/** The 32 bytes that are signed; in hex they are the order hash. */
+export function digestOfDraft(hasher: OrderHasher, draft: OrderDraft, { salt, maker, signer }: Signers): Uint8Array {
+  return hasher.digestOf({
+    salt,
+    maker,
+    signer,
+    tokenId: draft.token_id,
+    makerAmount: Number(draft.maker_amount),
+    takerAmount: Number(draft.taker_amount),
+    expirationSec: draft.expiration ?? 0,
+    nonce: Number(draft.nonce),
+    feeRateBps: draft.fee_rate_bps,
+    minTakerNet: Number(draft.min_taker_net ?? 0),
+    side: SIDE[draft.side],
+  });
+}
+
+export function isSameDomain(a: Eip712Domain, b: Eip712Domain): boolean {
+  const isSameContract = a.verifyingContract.toLowerCase() === b.verifyingContract.toLowerCase();
+  return isSameContract && a.chainId === b.chainId && a.name === b.name && a.version === b.version;
+}
+
+type TypedField = { readonly name: string; readonly type: string };
+/** EIP-712 data as wallets take it (`eth_signTypedData_v4`, `signTypedData` of viem and ethers). */
+export type TypedOrder = {
+  readonly primaryType: 'Order';
+  readonly domain: Eip712Domain;
+  readonly types: Readonly<Record<'EIP712Domain' | 'Order', readonly TypedField[]>>;
+  readonly message: Readonly<Record<string, string | number>>;
+};
+
+const DOMAIN_FIELDS: readonly TypedField[] = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+];
+
+/** The order of RULES.md 5.1 as wallets show it; the fields are read from the one declaration of the type. */
+export function typedOrder(order: Omit<PlacementBody, 'signature'>, domain: Eip712Domain): TypedOrder {
+  const fields = ORDER_TYPE.slice('Order('.length, -1).split(',');
+  return {
+    primaryType: 'Order',
+    domain,
+    types: {
+      EIP712Domain: DOMAIN_FIELDS,
+      Order: fields.map((field) => {
+        const [type, name] = field.split(' ');
+        return { name, type };
+      }),
+    },
+    message: {
+      salt: order.salt,
+      maker: order.maker,
+      signer: order.signer,
+      taker: ZERO_ADDRESS,
+      tokenId: order.token_id,
+      makerAmount: order.maker_amount,
+      takerAmount: order.taker_amount,
+      expiration: String(order.expiration ?? 0),
+      nonce: String(order.nonce),
+      feeRateBps: String(order.fee_rate_bps),
+      minTakerNet: order.min_taker_net ?? '0',
+      side: SIDE[order.side],
+    },
+  };
+}
