@@ -14,6 +14,7 @@ import { NO_ROWS } from '../shared/crypto/journalHeads.ts';
 import { createBalances } from '../shared/wire/balances.ts';
 import { Progress } from '../shared/wire/progress.ts';
 import { createRingBuffer } from '../shared/wire/ringLayout.ts';
+import { createShardMeters } from '../shared/wire/shardMeters.ts';
 import type { ShardOptions } from '../shared/wire/threads.ts';
 import { TEST_SECRET } from '../test/support/journalKey.ts';
 
@@ -52,6 +53,7 @@ export class LiveShard {
       eventRing: createRingBuffer(RING_BYTES),
       balances: createBalances(1),
       progress: Progress.create(1),
+      meters: createShardMeters(1),
       journalPath: join(this.#directory, 'journal-0.db'),
       journalKey: TEST_SECRET,
       knownHead: NO_ROWS,

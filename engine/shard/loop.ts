@@ -34,11 +34,13 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import type { Histogram } from '../../shared/base/histogram.ts';
 import { CHECK_SLOTS } from '../../shared/wire/checkLayout.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
 import type { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { Engine } from '../core/engine.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import type { OfferedChecks } from '../verify/checkBoard.ts';
@@ -70,6 +72,8 @@ type ShardLoopParts = {
   readonly clock: Clock;
   /** Only where verifier threads run. */
   readonly checks?: OfferedChecks | undefined;
+  /** Absent: nothing is measured. */
+  readonly meters?: ShardMeters;
 };
 
 /** A cancel that may not run yet. */
@@ -97,6 +101,7 @@ export class ShardLoop {
   readonly #events: RingProducer;
   readonly #checks: OfferedChecks | undefined;
   readonly #clock: Clock;
+  readonly #queueSec: Histogram | undefined;
   readonly #queue: CommandQueue;
   /** Checks of commands below this ordinal were offered or skipped. */
   #offeredEnd = 0;
@@ -117,6 +122,7 @@ export class ShardLoop {
     this.#events = parts.events;
     this.#checks = parts.checks;
     this.#clock = parts.clock;
+    this.#queueSec = parts.meters?.histograms.queueSec;
     this.#queue = new CommandQueue(parts.commands, parts.commands.capacity);
   }
 
@@ -155,7 +161,9 @@ export class ShardLoop {
     this.inOrderCount++;
     if (this.#tickBefore(word)) return;
     this.#copy(word);
-    this.#engine.arrivedAt(this.#clock.nowMs());
+    const nowMs = this.#clock.nowMs();
+    this.#engine.arrivedAt(nowMs);
+    this.#queueSec?.observe((nowMs - readSafe(this.#command.words, ANY_COMMAND.timeMs)) / 1000);
     this.#submit();
     queue.shift();
     if (this.#held.length > 0 && queue.isSigned(first)) this.#runFreedCancels();

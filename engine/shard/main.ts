@@ -14,6 +14,7 @@ import { createKeccak, type Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances } from '../../shared/wire/balances.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { ShardMessage, ShardOptions } from '../../shared/wire/threads.ts';
 import { Engine } from '../core/engine.ts';
 import { Checkpointer } from '../journal/checkpointer.ts';
@@ -22,6 +23,7 @@ import { JournalError } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { CachedNobleVerifier } from '../verify/cachedNoble.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
+import { CountingVerifier } from '../verify/countingVerifier.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
 import { SharedTables } from '../verify/sharedTables.ts';
 import type { Verifier } from '../verify/verifier.ts';
@@ -50,7 +52,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 async function main(options: ShardOptions): Promise<void> {
   assert(options.shard < options.shards, 'shard: its index is below the number of shards');
   const keccak = await createKeccak();
-  const ownVerifier = shardVerifier(options, keccak);
+  const ownVerifier = new CountingVerifier(shardVerifier(options, keccak));
   const key = await ShardKey.create(options.journalKey, options.shard);
   const journal = Journal.open({ ...options, key });
   const domain = {
@@ -88,15 +90,27 @@ async function main(options: ShardOptions): Promise<void> {
   progress.setCommitted(options.shard, engine.sequence);
   const commands = new RingConsumer(options.commandRing);
   const events = new RingProducer(options.eventRing);
-  const loop = new ShardLoop({ shard: options.shard, engine, journal, progress, commands, events, clock, checks });
+  const meters = new ShardMeters(options.meters, options.shard);
+  const loop = new ShardLoop({
+    shard: options.shard,
+    engine,
+    journal,
+    progress,
+    commands,
+    events,
+    clock,
+    checks,
+    meters,
+  });
   engine.describe(() => publish(loop, events));
   const heads = options.journalSync === 'full' ? new HeadReport(journal) : null;
   const report = (): void => {
     progress.setReserveBytes(options.shard, journal.reserveLeftBytes());
+    ownVerifier.report(meters, checks);
     heads?.postIfDue();
   };
   report();
-  run(loop, commands, events, report);
+  run(loop, commands, events, meters, report);
   heads?.post();
   // The connection that is closed last removes the WAL.
   await checkpointer.end();
@@ -114,13 +128,20 @@ function shardVerifier({ verifier, signerTables }: ShardOptions, keccak: Keccak2
  * Runs batch after batch until the gateway says stop, with housekeeping when it is quiet. Housekeeping after every
  * batch would cost every commit a second sync.
  */
-function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer, afterHousekeeping: () => void): void {
+function run(
+  loop: ShardLoop,
+  commands: RingConsumer,
+  events: RingProducer,
+  meters: ShardMeters,
+  afterHousekeeping: () => void,
+): void {
   let batchesSinceHousekeeping = 0;
   let hasMoreHousekeeping = false;
   let commitMs = 0;
   let lastCount = 0;
   let hasPaused = false;
   for (;;) {
+    const startMs = performance.now();
     runBatch(loop, commitMs);
     if (loop.ranCount > 0 && loop.ranCount * 2 < lastCount) {
       // After a large batch wait half a commit: its replies trigger commands that can share the next sync.
@@ -148,11 +169,23 @@ function run(loop: ShardLoop, commands: RingConsumer, events: RingProducer, afte
     if (loop.isStepDue) loop.step();
     lastCount = loop.ranCount;
     const commitStartMs = performance.now();
-    if (loop.commit()) loop.credit();
-    commitMs = performance.now() - commitStartMs;
+    const hasCommitted = loop.commit();
+    if (hasCommitted) loop.credit();
+    const committedMs = performance.now();
+    commitMs = committedMs - commitStartMs;
     publish(loop, events);
+    if (hasCommitted) measure(meters, lastCount, [startMs, commitStartMs, committedMs]);
     batchesSinceHousekeeping++;
   }
+}
+
+/** @param moments when the batch began to run, to be committed and to be published */
+function measure({ histograms }: ShardMeters, commands: number, moments: readonly [number, number, number]): void {
+  const [startMs, commitStartMs, committedMs] = moments;
+  histograms.batchCommands.observe(commands);
+  histograms.runSec.observe((commitStartMs - startMs) / 1000);
+  histograms.commitSec.observe((committedMs - commitStartMs) / 1000);
+  histograms.publishSec.observe((performance.now() - committedMs) / 1000);
 }
 
 /**

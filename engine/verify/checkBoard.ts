@@ -54,6 +54,11 @@ export class OfferedChecks implements Verifier {
   readonly #ordinals = new Float64Array(CHECK_SLOTS).fill(NO_ORDINAL);
   /** ACCEPTED or REFUSED when a verifier has answered the check of the command that runs. */
   #verdict: number = STATE.FREE;
+  /** Verdicts of verifier threads that were used. */
+  answeredByOthers = 0;
+  /** By slot: 1 when this thread has made its check itself. */
+  readonly #isOwn = new Uint8Array(CHECK_SLOTS);
+  #isOwnVerdict = false;
   /** Byte offset of the question that was answered. */
   #questionAt = 0;
 
@@ -121,6 +126,7 @@ export class OfferedChecks implements Verifier {
       );
       const before = Atomics.add(words, stateWord, (isValid ? STATE.ACCEPTED : STATE.REFUSED) - STATE.CLAIMED);
       assert((before & STATE_MASK) === STATE.CLAIMED, 'BOARD-2: no other thread answers a claimed check');
+      this.#isOwn[ordinal & (CHECK_SLOTS - 1)] = 1;
       return true;
     }
     return false;
@@ -136,6 +142,8 @@ export class OfferedChecks implements Verifier {
     this.#verdict = STATE.FREE;
     if (!this.#isOffered(ordinal)) return;
     this.#ordinals[slot] = NO_ORDINAL;
+    this.#isOwnVerdict = this.#isOwn[slot] === 1;
+    this.#isOwn[slot] = 0;
     const stateWord = slotWord(this.#base, ordinal);
     this.#verdict = this.#free(stateWord);
     assert(this.#verdict !== STATE.FREE, 'BOARD-1: only the owner frees a slot');
@@ -167,6 +175,7 @@ export class OfferedChecks implements Verifier {
         this.#questionAt - CHECK_SLOT.digest + CHECK_SLOT.signer,
         ADDRESS_BYTES,
       );
+    if (isAnswered && !this.#isOwnVerdict) this.answeredByOthers++;
     if (isAnswered) return this.#verdict === STATE.ACCEPTED;
     return this.#verifier.verify(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset);
   }

@@ -11,6 +11,8 @@
  *           call that waits before its validation keeps a copy.
  */
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import type { ErrorRow } from '../../shared/base/errors.ts';
+import { nowUs } from '../../shared/base/stopwatch.ts';
 import type { Credentials } from '../access/authenticator.ts';
 import { ANONYMOUS, type ApiKey, type Principal } from '../access/principal.ts';
 import type { AdmittedToken } from '../access/sessionTokens.ts';
@@ -31,6 +33,7 @@ export type Rows = Iterator<string | Promise<unknown>>;
 export type CallHost = {
   /** Called once, when the call is over. */
   readonly onAnswered: (call: Call) => void;
+  readonly nextRequestId: () => string;
   /** The writer of the answers that take several turns of the event loop (longAnswers.ts). */
   readonly longAnswers: {
     admits(call: Call): boolean;
@@ -135,6 +138,15 @@ export class Call {
   answered = false;
   /** The status of the answer; 0 while there is none. */
   status = 0;
+  /** The row of the error table with which it is refused; null when it is not. */
+  refusedAs: ErrorRow | null = null;
+  // The moments at which its stages began (requestTimes.ts); 0 while it has not come so far.
+  readonly arrivedUs = nowUs();
+  completeUs = 0;
+  identifiedUs = 0;
+  handledUs = 0;
+  answeredUs = 0;
+  #id = '';
   /** Called when the client goes away while a long answer is being written; null at all other times. */
   onGone: (() => void) | null = null;
   readonly host: CallHost;
@@ -153,6 +165,18 @@ export class Call {
     this.rawQuery = rawQuery;
     this.startedMs = startedMs;
     this.host = host;
+  }
+
+  /** The name of this request in its answer and in the log. */
+  get id(): string {
+    if (this.#id === '') this.#id = this.host.nextRequestId();
+    return this.#id;
+  }
+
+  /** CALL-2: the answer is known, and nothing else can become it. */
+  markAnswered(): void {
+    this.answered = true;
+    this.answeredUs = nowUs();
   }
 
   /** Path and query exactly as sent, as a key signs them. */

@@ -16,7 +16,7 @@ const ASKED_HEADERS = [
 const SHOWN_HEADERS = ['Decision', 'Limit', 'Window-Seconds', 'Remaining', 'Reset'].map(
   (name) => `X-RateLimit-${name}`,
 );
-const EXPOSED = `Access-Control-Expose-Headers: ${['Retry-After', ...SHOWN_HEADERS].join(', ')}`;
+const EXPOSED = `Access-Control-Expose-Headers: ${['Retry-After', 'X-Request-Id', ...SHOWN_HEADERS].join(', ')}`;
 
 export class Cors {
   readonly #origins: ReadonlySet<string>;

@@ -50,8 +50,8 @@ const INFO = {
     'Requests of accounts are signed with an API key (HMAC-SHA256, signing version 1 or 2), or carry the access ' +
     'token of a session; orders are signed by a wallet as well (EIP-712). Amounts are atomic units as decimal ' +
     'text: micro-USDC and millionths of a token. Every refusal has a code of the error table; a 503 always carries ' +
-    'Retry-After. Paths without an operation are answered 404, other methods 405. The WebSocket stream has a ' +
-    'document of its own, /asyncapi.json.',
+    'Retry-After. Every answer has X-Request-Id, which the log of the exchange names too. Paths without an operation ' +
+    'are answered 404, other methods 405. The WebSocket stream has a document of its own, /asyncapi.json.',
 };
 
 /** The headers of answers: of some statuses, and those of the rate limit on every answer that was counted. */

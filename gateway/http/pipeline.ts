@@ -25,6 +25,7 @@
 import type { HttpRequest } from 'uWebSockets.js';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import { nowUs } from '../../shared/base/stopwatch.ts';
 import type { Administrators } from '../access/administrators.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import { type Administrator, isAccount } from '../access/principal.ts';
@@ -40,16 +41,16 @@ import type { Cors } from './cors.ts';
 import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
 import { type IdentityOptions, IdentityStage, isFromHere } from './identity.ts';
 import { LongAnswers } from './longAnswers.ts';
-import { RequestCounts } from './requestCounts.ts';
+import { requestIds } from './requestIds.ts';
+import { RequestMeters } from './requestMeters.ts';
 import { ok, refuse } from './respond.ts';
 import type { Route } from './route.ts';
 import { type Endpoint, type Match, Router } from './router.ts';
 import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
-import { TurnTimes } from './turnTimes.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
 
 export type PipelineOptions = Pick<IdentityOptions, 'onSigned' | 'sessions'> & {
-  readonly config: Pick<Config, 'trustProxy'>;
+  readonly config: Pick<Config, 'trustProxy'> & Partial<Pick<Config, 'slowRequestMs'>>;
   readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
   readonly administrators: Administrators;
@@ -96,8 +97,8 @@ export type IdempotencyStage = {
 type Row = Validation & { readonly route: Route; readonly scope: number; readonly maxBodyBytes: number };
 
 export class Pipeline {
-  readonly requests = new RequestCounts();
-  readonly turns = new TurnTimes();
+  readonly meters: RequestMeters;
+  readonly nextRequestId = requestIds();
   readonly longAnswers: LongAnswers;
   readonly #options: PipelineOptions;
   readonly #router = new Router<Row>();
@@ -110,9 +111,9 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    this.longAnswers = new LongAnswers(this.turns, this.#logFailure, options.areOrdersUnderway);
-    for (const route of options.routes)
-      this.#router.add(route.method, route.path, toRow(route), route.hasEncodedParams);
+    this.meters = new RequestMeters(options.config.slowRequestMs ?? 0, options.log);
+    this.longAnswers = new LongAnswers(this.meters.turns, this.meters.failed, options.areOrdersUnderway);
+    for (const each of options.routes) this.#router.add(each.method, each.path, toRow(each), each.hasEncodedParams);
     this.#identity = new IdentityStage(options);
   }
 
@@ -130,7 +131,7 @@ export class Pipeline {
     } catch (error) {
       this.#crash(call, error);
     }
-    this.turns.end(call.route, startedMs);
+    this.meters.turns.end(call.route, startedMs);
   }
 
   /** From now on new calls are refused. Resolves when those in flight are over, or after `deadlineMs`. */
@@ -161,7 +162,7 @@ export class Pipeline {
 
   readonly onAnswered = (call: Call): void => {
     this.#options.idempotency.release(call);
-    this.requests.count(call.route, call.status);
+    this.meters.ended(call);
     this.#receiving.delete(call);
     this.#inFlight--;
     if (this.#isDraining && this.#inFlight === 0) this.#onDrained();
@@ -281,13 +282,14 @@ export class Pipeline {
   #onBody(call: Call, row: Row): void {
     this.#receiving.delete(call);
     call.closesConnection = this.#isDraining;
+    call.completeUs = nowUs();
     const startedMs = performance.now();
     try {
       this.#pass(call, row);
     } catch (error) {
       this.#crash(call, error);
     }
-    this.turns.end(call.route, startedMs);
+    this.meters.turns.end(call.route, startedMs);
   }
 
   /** The stages after the body; each has answered the call when the next one is not reached. */
@@ -313,6 +315,7 @@ export class Pipeline {
   }
 
   #proceed(call: Call, row: Row): void {
+    call.identifiedUs = nowUs();
     const { route } = row;
     const hasKey = call.idempotencyKey !== '' && route.idempotency !== undefined;
     const held = hasKey ? this.#options.idempotency.tryHold(call, route.idempotency) : 'held';
@@ -369,6 +372,7 @@ export class Pipeline {
   }
 
   #handle(call: Call, route: Route): void {
+    call.handledUs = nowUs();
     const finished = route.handler(call);
     if (finished === undefined) return;
     finished.then(
@@ -380,13 +384,9 @@ export class Pipeline {
   }
 
   #crash(call: Call, error: unknown): void {
-    this.#logFailure(error, call);
+    this.meters.failed(error, call);
     refuse(call, { row: ERRORS.INTERNAL_ERROR });
   }
-
-  readonly #logFailure = (error: unknown, call: Call): void => {
-    this.#options.log.error({ err: error, method: call.method, route: call.route?.path }, 'request failed');
-  };
 }
 
 function toRow(route: Route): Row {

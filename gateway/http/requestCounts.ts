@@ -1,4 +1,5 @@
-/** Counts the requests of every route by status. Owner: the gateway thread; two look-ups a request. */
+/** Counts the requests of every route by status, and refusals by code. Owner: the gateway thread. */
+import type { ErrorRow } from '../../shared/base/errors.ts';
 import type { RouteSpec } from './spec.ts';
 
 /** The status of a call whose client went away before there was an answer. */
@@ -8,7 +9,12 @@ export class RequestCounts {
   /** The key null counts the requests that match no route. */
   readonly #byRoute = new Map<RouteSpec | null, Map<number, number>>();
 
-  count(route: RouteSpec | null, status: number): void {
+  /** Refused requests by the code of the error. */
+  readonly refusals = new Map<string, number>();
+
+  /** @param refusedAs null for a request that was not refused */
+  count(route: RouteSpec | null, status: number, refusedAs: ErrorRow | null = null): void {
+    if (refusedAs !== null) this.refusals.set(refusedAs.code, (this.refusals.get(refusedAs.code) ?? 0) + 1);
     let byStatus = this.#byRoute.get(route);
     if (byStatus === undefined) {
       byStatus = new Map();

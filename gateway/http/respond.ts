@@ -48,7 +48,7 @@ export function ok(call: Call, body: string | object, status = 200): void {
 export function okBytes(call: Call, body: Buffer): void {
   assert(call.recordResult === null && call.idempotencyHold === null, 'respond: only a read is answered with bytes');
   if (call.answered) return;
-  call.answered = true;
+  call.markAnswered();
   send(call, 200, body, NO_OPTIONS);
 }
 
@@ -66,7 +66,7 @@ type ServedFile = {
 /** @param accepted the header Accept-Encoding */
 export function okFile(call: Call, file: ServedFile, accepted: string): void {
   if (call.answered) return;
-  call.answered = true;
+  call.markAnswered();
   const [body, encoding] = encodedFor(file, accepted);
   const lines = [
     file.contentType,
@@ -168,7 +168,7 @@ export function redirect(call: Call, location: string): void {
 
 function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, contentType?: string): void {
   if (call.answered) return;
-  call.answered = true;
+  call.markAnswered();
   call.status = 200;
   if (call.aborted) {
     call.host.onAnswered(call);
@@ -179,8 +179,7 @@ function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, conte
   let isRead = true;
   response.cork(() => {
     response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
-    if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
-    if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
+    writeCommonHeaders(call);
     isRead = response.write(text);
   });
   call.host.longAnswers.continue(call, rows, isRead, awaited);
@@ -189,7 +188,7 @@ function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, conte
 /** Sends status and headers of server-sent events. The call is over; the caller writes the events. */
 export function startEventStream(call: Call): void {
   if (call.answered) return;
-  call.answered = true;
+  call.markAnswered();
   call.status = 200;
   const { response } = call;
   try {
@@ -197,7 +196,7 @@ export function startEventStream(call: Call): void {
     response.cork(() => {
       response.writeStatus('200 OK');
       response.writeHeader('Content-Type', `text/event-stream\r\n${COMMON_HEADERS}`);
-      if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
+      writeCommonHeaders(call);
     });
   } finally {
     call.host.onAnswered(call);
@@ -209,6 +208,7 @@ export function refuse(call: Call, refusal: Refusal): void {
   const { row, message, details } = refusal;
   const isPlain = message === undefined && details === undefined;
   if (row === ERRORS.OUTCOME_UNKNOWN) call.isOutcomeUnknown = true;
+  if (!call.answered) call.refusedAs = row;
   if (refusal.rateLimitHeaders !== undefined) call.rateLimitHeaders = refusal.rateLimitHeaders;
   const body = isPlain ? plainBody(row) : JSON.stringify(errorFields(refusal));
   // A client can have requests refused without a shard as often as it likes, so message and details are not kept.
@@ -236,7 +236,7 @@ function answer(
   keptBody = body,
 ): void {
   if (call.answered) return;
-  call.answered = true;
+  call.markAnswered();
   if (call.recordResult !== null) {
     call.recordResult(status, body, (isRecorded) => sendIf(isRecorded, call, status, body, options));
     return;
@@ -289,8 +289,7 @@ function write(call: Call, status: number, body: Body, options: AnswerOptions): 
     const isKept = call.isKeptAlive && !call.closesConnection;
     if (options.headerLines === undefined) response.writeHeader('Content-Type', headersOf(contentType, isKept));
     else response.writeHeader('Content-Type', options.headerLines + (isKept ? KEEP_ALIVE : ''));
-    if (call.rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', call.rateLimitHeaders);
-    if (call.corsLines !== '') response.writeHeader('Vary', call.corsLines);
+    writeCommonHeaders(call);
     if (call.setCookie !== '') response.writeHeader('Set-Cookie', call.setCookie);
     if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
     if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
@@ -299,6 +298,13 @@ function write(call: Call, status: number, body: Body, options: AnswerOptions): 
     if (call.method === 'HEAD') endHead(call, options.isInPieces === true ? null : body);
     else response.end(body, call.closesConnection);
   });
+}
+
+/** The headers of every answer that depend on its request. */
+function writeCommonHeaders({ response, id, rateLimitHeaders, corsLines }: Call): void {
+  response.writeHeader('X-Request-Id', id);
+  if (rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', rateLimitHeaders);
+  if (corsLines !== '') response.writeHeader('Vary', corsLines);
 }
 
 /**

@@ -16,12 +16,11 @@ import { Call, type Upgrade } from './call.ts';
 import { Door, type WebSocketEndpoint } from './door.ts';
 import type { LongAnswers } from './longAnswers.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
-import type { RequestCounts } from './requestCounts.ts';
+import type { RequestMeters } from './requestMeters.ts';
 import { SilentConnections } from './silentConnections.ts';
-import type { TurnTimes } from './turnTimes.ts';
 
 export type ServerOptions = PipelineOptions & {
-  readonly config: Pick<Config, 'host' | 'port' | 'tls' | 'trustProxy'>;
+  readonly config: PipelineOptions['config'] & Pick<Config, 'host' | 'port' | 'tls'>;
   readonly webSocket?: WebSocketEndpoint;
 };
 
@@ -63,12 +62,8 @@ export class HttpServer {
           });
   }
 
-  get requests(): RequestCounts {
-    return this.#pipeline.requests;
-  }
-
-  get turns(): TurnTimes {
-    return this.#pipeline.turns;
+  get meters(): RequestMeters {
+    return this.#pipeline.meters;
   }
 
   get longAnswers(): LongAnswers {

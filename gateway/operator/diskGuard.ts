@@ -14,7 +14,9 @@ const RESUME_FACTOR = 1.5;
 export class DiskGuard {
   /** Less than the reserve is free. */
   isLow = false;
-  readonly #reserveBytes: number;
+  /** Free bytes at the last check. */
+  freeBytes = 0;
+  readonly reserveBytes: number;
   readonly #freeBytes: () => Promise<number>;
   readonly #log: Logger;
   readonly #onChange: (isLow: boolean) => void;
@@ -28,7 +30,7 @@ export class DiskGuard {
     onChange: (isLow: boolean) => void = () => {},
   ) {
     this.#onChange = onChange;
-    this.#reserveBytes = reserveBytes;
+    this.reserveBytes = reserveBytes;
     this.#freeBytes = free;
     this.#log = log;
   }
@@ -46,10 +48,11 @@ export class DiskGuard {
 
   async check(): Promise<void> {
     const free = await this.#freeBytes();
-    const isLow = free < this.#reserveBytes * (this.isLow ? RESUME_FACTOR : 1);
+    this.freeBytes = free;
+    const isLow = free < this.reserveBytes * (this.isLow ? RESUME_FACTOR : 1);
     if (isLow === this.isLow) return;
     this.isLow = isLow;
-    const facts = { free_bytes: free, reserve_bytes: this.#reserveBytes };
+    const facts = { free_bytes: free, reserve_bytes: this.reserveBytes };
     if (isLow) this.#log.error(facts, 'the disk is nearly full: only cancels, withdrawals and reads go on');
     else this.#log.info(facts, 'the disk has room again');
     this.#onChange(isLow);

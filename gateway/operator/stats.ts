@@ -1,8 +1,9 @@
 /** The state of the exchange as one object, which the administrator's feed reports once a second (RULES.md 9.11). */
 import type { Clock } from '../../shared/base/clock.ts';
-import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
+import type { Progress } from '../../shared/wire/progress.ts';
 import type { ShardLink } from '../shardlink/link.ts';
 import type { Views } from '../views/index.ts';
+import { behind } from './metricReaders.ts';
 
 type StatsSources = {
   readonly link: ShardLink;
@@ -22,8 +23,7 @@ export function statsOf({ link, views, progress, clock, connections }: StatsSour
       open_orders: orders.count,
       journal_sequence: Math.max(committed, 0),
       journal_lag_commands: unanswered,
-      projector_lag_records:
-        committed === NOT_KNOWN ? 0 : Math.max(committed - Math.max(progress.projected(shard), 0), 0),
+      projector_lag_records: behind(progress, shard, progress.projected(shard)),
       command_ring_bytes: commandBytes,
       command_ring_capacity_bytes: commandCapacity,
       event_ring_bytes: eventBytes,

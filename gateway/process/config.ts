@@ -80,6 +80,8 @@ export type Config = Readonly<{
   /** The demo is traded in by accounts of its own. */
   demoFlow: boolean;
   logLevel: LogLevel;
+  /** Requests that take longer are logged; 0: none. */
+  slowRequestMs: number;
   /** Proxies whose X-Forwarded-For is trusted; null: none. */
   trustProxy: BlockList | null;
   maxConnections: number;
@@ -164,6 +166,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     demo: read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host)),
     demoFlow: read.flag('DEMO_FLOW', true),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+    slowRequestMs: read.integer('SLOW_REQUEST_MS', 1000, 0, 3_600_000),
     trustProxy: read.networks('TRUST_PROXY'),
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
     connectionsPerIp: read.integer('CONNECTIONS_PER_IP', 100, 1, 1_000_000),

@@ -35,6 +35,11 @@ export class FairQueue {
     this.#nowMs = nowMs;
   }
 
+  /** Queries that wait for their turn. */
+  get waiting(): number {
+    return this.#waitingCount;
+  }
+
   /** Runs the query in its turn. @returns null if too many wait. */
   run<T>(account: number, query: () => Promise<T>): Promise<T> | null {
     const ofAccount = this.#waiting.get(account) ?? [];

@@ -10,7 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import { DURATION_BOUNDS_SEC, Histogram } from '../../shared/base/histogram.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
+import { nowUs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
 import type { ActivityFilters, StoredActivity } from './activity.ts';
@@ -107,6 +109,14 @@ export class QueryPool {
       workerData,
       recordTiming: false,
     });
+  }
+
+  /** The times that queries ran, without their wait for a turn. */
+  readonly runSec = new Histogram(DURATION_BOUNDS_SEC);
+
+  /** Queries that wait for a thread. */
+  get waiting(): number {
+    return this.#queue.waiting;
   }
 
   /** Time from which on the past is complete; 0: from the first record on. */
@@ -273,11 +283,14 @@ export class QueryPool {
   /** Has a thread run a query. If the file turns out to be damaged, the projector makes it anew. */
   async #run<T>(name: string, task: unknown): Promise<T> {
     const generation = this.#progress.generation();
+    const startedUs = nowUs();
     try {
       return await this.#pool.run(task, { name });
     } catch (error) {
       if (isDamaged(error)) this.#progress.doubt(generation);
       throw error;
+    } finally {
+      this.runSec.observe(secondsBetween(startedUs, nowUs()));
     }
   }
 

@@ -39,6 +39,7 @@ import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
 import { hasRoomForCancel, Lane, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
 import { type CommandResult, PendingReply, type ReplyHandler, type ShardReply } from './reply.ts';
+import { ReplyTimes } from './replyTimes.ts';
 
 /** About a millisecond of applying. */
 const MOST_EVENTS_PER_TURN = 1024;
@@ -59,6 +60,7 @@ export type ShardLinkOptions = {
 
 export class ShardLink {
   readonly shards: number;
+  readonly replyTimes: ReplyTimes;
   readonly #lanes: Lane[] = [];
   readonly #waitingPlacements: number;
   readonly #views: Views;
@@ -77,6 +79,7 @@ export class ShardLink {
 
   constructor(options: ShardLinkOptions) {
     this.shards = options.shards;
+    this.replyTimes = new ReplyTimes(options.shards);
     this.#waitingPlacements = options.waitingPlacements;
     this.#views = options.views;
     this.#follower = options.follower;
@@ -171,12 +174,8 @@ export class ShardLink {
       this.#free.push(request);
       return NO_ROOM;
     }
-    const pending = this.#pending[request];
-    pending.shard = shard;
-    pending.sharedBy = lane.share(type, account);
-    // The table holds handlers of many context types; each is only ever called with the context it came with.
-    pending.handler = handler as ReplyHandler<never>;
-    pending.context = context;
+    const sharedBy = lane.share(type, account);
+    this.#pending[request].sent(shard, type, sharedBy, handler as ReplyHandler<never>, context);
     return word;
   }
 
@@ -367,12 +366,13 @@ export class ShardLink {
   #answer(request: number): void {
     const pending = this.#pending[request];
     assert(pending !== undefined, 'LINK-1: a reply names a request that was sent');
-    const { handler, context, sharedBy } = pending;
+    const { handler, context, sharedBy, shard } = pending;
     assert(handler !== null, 'LINK-1: a request is answered once');
     pending.handler = null;
     pending.context = null;
     this.#free.push(request);
-    if (sharedBy !== 0) this.#lanes[pending.shard].shares.remove(sharedBy, this.#reply.code);
+    this.replyTimes.replied(shard, pending.type, pending.sentUs);
+    if (sharedBy !== 0) this.#lanes[shard].shares.remove(sharedBy, this.#reply.code);
     this.#call(handler, context);
   }
 

@@ -1,4 +1,6 @@
 /** The reply of a shard to a command, and the handler that the sender of the command gave for it. */
+import { nowUs } from '../../shared/base/stopwatch.ts';
+import { COMMAND, type CommandType } from '../../shared/wire/commands.ts';
 import type { RecordResult } from '../views/recordResult.ts';
 
 /** Valid only while its handler runs: one object serves every reply, and the handler copies what it keeps. */
@@ -30,4 +32,16 @@ export class PendingReply {
   /** Null while this slot is free. */
   handler: ReplyHandler<never> | null = null;
   context: unknown = null;
+  type: CommandType = COMMAND.TICK.TYPE;
+  sentUs = 0;
+
+  /** The command has been written. The table has handlers of many context types, each called only with its own. */
+  sent(shard: number, type: CommandType, sharedBy: number, handler: ReplyHandler<never>, context: unknown): void {
+    this.shard = shard;
+    this.type = type;
+    this.sharedBy = sharedBy;
+    this.handler = handler;
+    this.context = context;
+    this.sentUs = nowUs();
+  }
 }

@@ -192,6 +192,11 @@ export class Views {
     return Math.max(this.#recoveredSequences[shard], this.#marketSequences[shard]);
   }
 
+  /** The last record of the shard that the views show; 0 before it has recovered for the first time. */
+  appliedSequence(shard: number): number {
+    return Math.max(this.#recoveredSequences[shard], this.#results[shard].shardSequence);
+  }
+
   /** The result of the record whose events were applied last: valid until its reply has been handled. */
   resultOf(shard: number): RecordResult {
     return this.#results[shard];

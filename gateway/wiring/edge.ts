@@ -26,6 +26,7 @@ import { ConnectionLimits } from '../limits/connectionLimits.ts';
 import { Limiter } from '../limits/limiter.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { holdersOf } from '../limits/socketTable.ts';
+import { DataFiles } from '../operator/dataFiles.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
 import { Drills } from '../operator/drills.ts';
 import type { AdminFeed } from '../operator/feed.ts';
@@ -35,6 +36,7 @@ import { statsOf } from '../operator/stats.ts';
 import { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
+import { LoopDelay } from '../process/loopDelay.ts';
 import { routeTable } from '../routes/index.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
@@ -82,6 +84,8 @@ export class Edge {
   readonly #connectionLimits: ConnectionLimits;
   readonly #server: HttpServer;
   readonly #metrics: Metrics;
+  readonly #loopDelay = new LoopDelay();
+  readonly #dataFiles: DataFiles;
 
   constructor(options: EdgeOptions) {
     const { config, clock, log, stores, trading, feed } = options;
@@ -132,12 +136,14 @@ export class Edge {
       holders: holdersOf,
       clock,
     });
+    this.#dataFiles = new DataFiles(config.dataDir);
     this.#server = this.#makeServer();
     this.#metrics = this.#makeMetrics();
   }
 
   /** From here on probes are answered; all other requests once the exchange is ready. @returns the port. */
   listen(): Promise<number> {
+    this.#loopDelay.start();
     return this.#server.listen().catch(explain);
   }
 
@@ -181,6 +187,7 @@ export class Edge {
   /** Called when nothing uses the answers any more: no request, and no periodic task. */
   async stop(): Promise<void> {
     this.disk.stop();
+    this.#loopDelay.stop();
     await this.refusedLogins.record();
     await this.answers.stop();
     this.#options.sharedCounters?.close();
@@ -229,23 +236,29 @@ export class Edge {
   }
 
   #makeMetrics(): Metrics {
-    const { stores, trading, threads, lifecycle } = this.#options;
+    const { stores, trading, threads, lifecycle, clock } = this.#options;
     return new Metrics({
       link: trading.link,
+      views: stores.views,
       progress: stores.progress,
+      shardMeters: stores.shardMeters,
       projectorLag: this.projectorLag,
       verifierOf: (shard) => threads.shards.verifierOf(shard),
       deadMansSwitch: trading.deadMansSwitch,
       limiter: this.#limiter,
       badSignatures: this.#badSignatures,
-      requests: this.#server.requests,
-      turns: this.#server.turns,
+      requests: this.#server.meters,
       longAnswers: this.#server.longAnswers,
+      loopDelay: this.#loopDelay,
+      queries: stores.queries,
+      disk: this.disk,
+      files: this.#dataFiles,
       connections: () => this.#server.connections,
+      streamConnections: () => this.stream.connectionCount,
       refusedConnections: () => this.#connectionLimits.refused,
       isReady: () => lifecycle.isReady,
       isPaused: () => stores.control.platform.paused,
-      isDiskLow: () => this.disk.isLow,
+      pendingApprovals: () => stores.control.approvals.countOpen(clock.nowMs()),
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
       positionDifferences: () => threads.positionDifferences,

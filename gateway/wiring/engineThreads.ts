@@ -27,7 +27,7 @@ export class EngineThreads {
   readonly #followers: JournalFollowers;
 
   constructor({ config, stores, link, log, onReturned, onLost, onFatal }: EngineThreadsOptions) {
-    const { control, journalPaths, readDbPath, progressMemory: progress } = stores;
+    const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters } = stores;
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
     const { dataDir: directory, verifier } = config;
@@ -37,6 +37,7 @@ export class EngineThreads {
       common: {
         shards,
         progress,
+        meters,
         journalKey,
         directory,
         journalSync: config.journalSync,

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import { Progress } from '../../shared/wire/progress.ts';
+import { createShardMeters, ShardMeters } from '../../shared/wire/shardMeters.ts';
 import { AuditLog } from '../audit/log.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
@@ -28,6 +29,9 @@ export class Stores {
   /** Progress of the shards and the projector: the memory that all threads share, and this thread's reader. */
   readonly progressMemory: SharedArrayBuffer;
   readonly progress: Progress;
+  /** The measurements that the shards make of themselves, in the same way. */
+  readonly metersMemory: SharedArrayBuffer;
+  readonly shardMeters: readonly ShardMeters[];
   readonly queries: QueryPool;
   readonly catalogFeed: CatalogFeed;
   readonly volumes: Volumes;
@@ -48,6 +52,8 @@ export class Stores {
     this.views = new Views(shards);
     this.progressMemory = Progress.create(shards);
     this.progress = new Progress(this.progressMemory);
+    this.metersMemory = createShardMeters(shards);
+    this.shardMeters = Array.from({ length: shards }, (_, shard) => new ShardMeters(this.metersMemory, shard));
     this.journalPaths = Array.from({ length: shards }, (_, shard) => journalPath(dataDir, shard));
     this.readDbPath = join(dataDir, 'read.db');
     this.queries = new QueryPool({

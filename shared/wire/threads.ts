@@ -15,6 +15,8 @@ export type ShardOptions = {
   readonly balances: SharedArrayBuffer;
   /** Progress of the journals and the projector (progress.ts). */
   readonly progress: SharedArrayBuffer;
+  /** The measurements that the shards make of themselves (shardMeters.ts). */
+  readonly meters: SharedArrayBuffer;
   readonly journalPath: string;
   readonly journalKey: JournalKey;
   /** A row that the journal must contain, or have trimmed. */

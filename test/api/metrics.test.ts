@@ -1,11 +1,15 @@
 /** GET /metrics on a real server (RULES.md 10.9). */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
+
+const NO_PROMTOOL =
+  spawnSync('promtool', ['--version']).status !== 0 && 'promtool is not installed (Debian: the package prometheus)';
 
 type Samples = ReadonlyMap<string, number>;
 
@@ -86,6 +90,34 @@ test('tells requests, limits, rings, lags, switches and the verifier', async () 
   await eventually('the read model catches up', async () => {
     return sum(await scrape(), 'exchange_projector_lag_records') === 0;
   });
+});
+
+test('shards, queue, commits and stages are measured as orders go through them', async () => {
+  const samples = await scrape();
+  const placed = 'method="POST",route="/v1/orders"';
+  for (const stage of ['receive', 'identify', 'validate', 'handle', 'answer']) {
+    assert.ok(samples.get(`exchange_request_stage_seconds_count{${placed},stage="${stage}"}`)! >= 2, stage);
+  }
+  assert.ok(samples.get(`exchange_request_seconds_count{${placed}}`)! >= 3);
+  assert.equal(sum(samples, 'exchange_open_orders'), 2);
+  const commits = sum(samples, 'exchange_commit_seconds_count');
+  assert.ok(commits >= 4 && sum(samples, 'exchange_commit_seconds_sum') > 0);
+  assert.equal(sum(samples, 'exchange_batch_commands_count'), commits);
+  assert.equal(sum(samples, 'exchange_batch_run_seconds_count'), commits);
+  assert.equal(sum(samples, 'exchange_batch_publish_seconds_count'), commits);
+  assert.ok(sum(samples, 'exchange_command_queue_seconds_count') >= 4);
+  assert.ok(sum(samples, 'exchange_command_seconds_count') >= 4);
+  assert.ok(samples.get('exchange_refusals_total{code="NOT_FOUND"}')! >= 1);
+  assert.ok(samples.get('exchange_disk_free_bytes')! > 0 && samples.get('exchange_file_bytes{file="read.db"}')! > 0);
+  assert.equal(sum(samples, 'exchange_views_lag_records'), 0);
+  await eventually('the shards say how many signatures they checked', async () => {
+    return sum(await scrape(), 'exchange_signature_checks_total') >= 2;
+  });
+});
+
+test('promtool has nothing to say of the names and the text', { skip: NO_PROMTOOL }, async () => {
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: await (await get()).text() });
+  assert.deepEqual([status, String(stdout), String(stderr)], [0, '', '']);
 });
 
 test('counters only grow, and by what has happened', async () => {

@@ -174,7 +174,7 @@ async function cancel({ order_hash }: Order): Promise<void> {
 }
 
 test('clients that do not read hold up nobody, and an account has a bounded number of answers underway', async (t) => {
-  const { longAnswers, turns } = rig.server;
+  const { longAnswers, meters } = rig.server;
   const idle = await Promise.all(Array.from({ length: UNDERWAY_PER_ACCOUNT }, ask));
   await untilUnderway(UNDERWAY_PER_ACCOUNT);
   const refused = await rig.get(ATTACKER, target);
@@ -192,9 +192,9 @@ test('clients that do not read hold up nobody, and an account has a bounded numb
   });
   for (const socket of idle) socket.destroy();
   await eventually('none is underway', async () => longAnswers.underway === 0);
-  const counted = [...turns.counts].map((count, bucket) => `${count} to ${TURN_BOUNDS_MS[bucket] ?? 'any'} ms`);
+  const counted = [...meters.turns.counts].map((count, bucket) => `${count} to ${TURN_BOUNDS_MS[bucket] ?? 'any'} ms`);
   t.diagnostic(`turns of the gateway thread: ${counted.join(', ')}`);
-  turns.forEachWorst((route, tookMs) => t.diagnostic(`worst ${tookMs.toFixed(2)} ms: ${route?.path ?? 'none'}`));
+  meters.turns.forEachWorst((route, tookMs) => t.diagnostic(`worst ${tookMs.toFixed(2)} ms: ${route?.path ?? 'none'}`));
 });
 
 test('a client that goes away in the middle of its answer ends it', async () => {

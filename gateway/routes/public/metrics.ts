@@ -1,5 +1,5 @@
 /** The metrics of the exchange in the text format of Prometheus (RULES.md 10.9). */
-import { okAs } from '../../http/respond.ts';
+import { okInRows } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Metrics } from '../../operator/metrics.ts';
@@ -17,5 +17,5 @@ const SHOW_METRICS = {
 } as const satisfies RouteSpec;
 
 export function metricsRoutes(metrics: () => Metrics): Route[] {
-  return [route(SHOW_METRICS, async (call) => okAs(call, metrics().contentType, await metrics().text()))];
+  return [route(SHOW_METRICS, async (call) => okInRows(call, await metrics().rows(), metrics().contentType))];
 }

@@ -37,7 +37,8 @@ class Rig {
       writeHeader: () => undefined,
       end: (text: string) => this.sent.push({ status, body: text }),
     } as unknown as HttpResponse;
-    const host = { onAnswered: () => undefined, longAnswers: { admits: () => true, continue: () => undefined } };
+    const longAnswers = { admits: () => true, continue: () => undefined };
+    const host = { onAnswered: () => undefined, nextRequestId: () => '', longAnswers };
     const call = new Call(response, 'POST', '/admin/users', null, 0, host);
     call.address = '192.0.2.1';
     call.body = body;

@@ -138,6 +138,37 @@ test('pause, drill, timeout and a full disk refuse what they are for, in this or
   assert.equal((await signed('POST', '/place', keyed)).body.code, 'PLATFORM_PAUSED', 'before the key is refused');
 });
 
+test('every answer has an id of its own, and its stages are timed by route (10.9, 10.23)', async (t) => {
+  const { send, signed, server } = await rig(t);
+  const answers = [
+    await send('GET', '/open'),
+    await send('POST', '/open', { body: '{}' }),
+    await signed('POST', '/place'),
+  ];
+  answers.push(await send('GET', '/nowhere'), await send('POST', '/open', { body: '{"n":true}' }));
+  const ids = answers.map(({ headers }) => String(headers['x-request-id']));
+  for (const id of ids) assert.match(id, /^[0-9a-f]{16}$/);
+  assert.equal(new Set(ids).size, ids.length);
+  const timed = [...server.meters.times.byRoute].map(([route, { total, stages }]) => {
+    const counts = Object.values(stages).map(({ count }) => count);
+    return [route === null ? null : `${route.method} ${route.path}`, total.count, ...counts];
+  });
+  // receive, identify, validate, handle, answer: no body, a body of which one was refused, a key, and no route at all.
+  assert.deepEqual(timed, [
+    ['GET /open', 1, 0, 1, 1, 1, 1],
+    ['POST /open', 2, 2, 2, 1, 1, 2],
+    ['POST /place', 1, 0, 1, 1, 1, 1],
+    [null, 1, 0, 0, 0, 0, 1],
+  ]);
+  assert.deepEqual(
+    [...server.meters.counts.refusals],
+    [
+      ['NOT_FOUND', 1],
+      ['VALIDATION_ERROR', 1],
+    ],
+  );
+});
+
 test('a repeated idempotency key is answered before any state is looked at (6.5)', async (t) => {
   let isPaused = false;
   const { send, signer, signed } = await rig(t, { isPaused: () => isPaused });
@@ -165,7 +196,7 @@ test('a handler that fails in any way is answered 500, and every answer is count
   await send('GET', '/open');
   await send('GET', '/nowhere');
   const counted: unknown[] = [];
-  server.requests.forEach((route, status, count) => {
+  server.meters.counts.forEach((route, status, count) => {
     counted.push([route?.path ?? null, status, count]);
   });
   assert.deepEqual(counted, [
@@ -176,12 +207,12 @@ test('a handler that fails in any way is answered 500, and every answer is count
     [null, 404, 1],
   ]);
   const worst = new Set<string | null>();
-  server.turns.forEachWorst((route, tookMs) => {
+  server.meters.turns.forEachWorst((route, tookMs) => {
     if (tookMs > 0) worst.add(route?.path ?? null);
   });
   assert.deepEqual([...worst].sort(), ['/forgets', '/open', '/rejects', '/throws', null].sort());
   assert.equal(
-    server.turns.counts.reduce((sum, count) => sum + count),
+    server.meters.turns.counts.reduce((sum, count) => sum + count),
     5,
   );
 });
@@ -372,7 +403,10 @@ test('pages of the given origins may read public answers, and never those of ope
   const known = await from('https://page.example');
   assert.equal(known.headers['access-control-allow-origin'], 'https://page.example');
   assert.equal(known.headers['vary'], 'Origin');
-  assert.match(String(known.headers['access-control-expose-headers']), /^Retry-After, X-RateLimit-Decision, /);
+  assert.match(
+    String(known.headers['access-control-expose-headers']),
+    /^Retry-After, X-Request-Id, X-RateLimit-Decision, /,
+  );
   for (const other of [await from('https://other.example'), await send('GET', '/open')]) {
     assert.deepEqual([other.headers['access-control-allow-origin'], other.headers['vary']], [undefined, 'Origin']);
   }
@@ -445,7 +479,7 @@ test('a client that leaves early is counted once, without a status if no handler
   const edge = await startEdge(t, [...ROUTES, held], []);
   const counted = (): unknown[] => {
     const counts: unknown[] = [];
-    edge.server.requests.forEach((route, status, count) => {
+    edge.server.meters.counts.forEach((route, status, count) => {
       counts.push([route?.path, status, count]);
     });
     return counts;

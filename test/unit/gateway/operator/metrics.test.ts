@@ -1,11 +1,17 @@
 /** The text of GET /metrics (RULES.md 10.9): each number of the exchange under its name. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RequestCounts } from '../../../../gateway/http/requestCounts.ts';
+import { RequestMeters } from '../../../../gateway/http/requestMeters.ts';
 import type { RouteSpec } from '../../../../gateway/http/spec.ts';
-import { TURN_BOUNDS_MS, TurnTimes } from '../../../../gateway/http/turnTimes.ts';
+import { TURN_BOUNDS_MS } from '../../../../gateway/http/turnTimes.ts';
 import { Metrics } from '../../../../gateway/operator/metrics.ts';
+import { createLogger } from '../../../../gateway/process/log.ts';
+import { ReplyTimes } from '../../../../gateway/shardlink/replyTimes.ts';
+import { ERRORS } from '../../../../shared/base/errors.ts';
+import { DURATION_BOUNDS_SEC, Histogram } from '../../../../shared/base/histogram.ts';
+import { COMMAND } from '../../../../shared/wire/commands.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
+import { createShardMeters, ShardMeters } from '../../../../shared/wire/shardMeters.ts';
 
 const ROUTE = { method: 'GET', path: '/v1/time' } as RouteSpec;
 
@@ -16,10 +22,11 @@ function sources() {
   progress.setProjected(0, 70);
   progress.setReserveBytes(1, 4096);
   progress.setHistoryFromMs(1_790_000_000_500);
-  const requests = new RequestCounts();
-  for (const status of [200, 200, 404, 0]) requests.count(ROUTE, status);
-  requests.count(null, 404);
-  const turns = new TurnTimes();
+  const requests = new RequestMeters(0, createLogger('silent'));
+  const { counts, turns } = requests;
+  for (const status of [200, 200, 404, 0]) counts.count(ROUTE, status);
+  counts.count(null, 404, ERRORS.PATH_NOT_FOUND);
+  requests.times.end(ROUTE, { arrivedUs: 1, completeUs: 0, identifiedUs: 21, handledUs: 51, answeredUs: 351 });
   turns.counts.set([1, 2, 3]);
   turns.counts[TURN_BOUNDS_MS.length] = 4;
   turns.totalMs = 2500;
@@ -30,8 +37,20 @@ function sources() {
     eventBytes: 30 + shard,
     unanswered: 40 + shard,
   });
+  const memory = createShardMeters(2);
+  const shardMeters = [0, 1].map((shard) => new ShardMeters(memory, shard));
+  shardMeters[1].histograms.commitSec.observe(0.003);
+  shardMeters[1].histograms.batchCommands.observe(5);
+  shardMeters[1].add('checksOwn', 31);
+  shardMeters[1].add('checksByVerifiers', 32);
+  shardMeters[1].add('tableHits', 33);
+  shardMeters[1].add('tableMisses', 34);
+  const replyTimes = new ReplyTimes(2);
+  replyTimes.replied(1, COMMAND.CANCEL.TYPE, 0);
+  const delaySec = new Histogram(DURATION_BOUNDS_SEC);
+  delaySec.observe(20);
   return {
-    link: { isReady: (shard: number) => shard === 1, load },
+    link: { replyTimes, isReady: (shard: number) => shard === 1, load },
     progress,
     projectorLag: { milliseconds: (shard: number) => 1500 + shard },
     verifierOf: (shard: number) => (shard === 0 ? 'native' : undefined),
@@ -39,13 +58,19 @@ function sources() {
     limiter: { decisions: { allowed: 61, quota_denied: 62, dependency_unavailable: 63 } },
     badSignatures: { refused: 64 },
     requests,
-    turns,
+    shardMeters,
+    views: { orders: [{ count: 41 }, { count: 42 }], appliedSequence: (shard: number) => (shard === 0 ? 96 : 0) },
+    loopDelay: { delaySec, use: { activeSec: 75, idleSec: 76 } },
+    queries: { runSec: new Histogram(DURATION_BOUNDS_SEC), waiting: 77 },
+    disk: { isLow: true, freeBytes: 78, reserveBytes: 79 },
+    files: { sizes: new Map([['read.db', 80]]), refresh: async () => {} },
+    streamConnections: () => 82,
+    pendingApprovals: () => 83,
     longAnswers: { underway: 71, pieces: 72 },
     connections: () => 73,
     refusedConnections: () => 74,
     isReady: () => true,
     isPaused: () => false,
-    isDiskLow: () => true,
     controlReserveBytes: () => 81,
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
     positionDifferences: () => 93,
@@ -54,56 +79,89 @@ function sources() {
 
 /** The samples of the exchange, by name and labels. */
 async function scrape(metrics: Metrics): Promise<Record<string, number>> {
-  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('exchange_'));
+  const text = [...(await metrics.rows())].join('');
+  const lines = text.split('\n').filter((line) => line.startsWith('exchange_'));
   return Object.fromEntries(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
   );
 }
 
+const EXPECTED: Record<string, number> = {
+  'exchange_requests_total{method="GET",route="/v1/time",status="200"}': 2,
+  'exchange_requests_total{method="GET",route="/v1/time",status="404"}': 1,
+  'exchange_requests_total{method="GET",route="/v1/time",status="aborted"}': 1,
+  'exchange_requests_total{method="none",route="none",status="404"}': 1,
+  'exchange_rate_limit_decisions_total{decision="allowed"}': 61,
+  'exchange_rate_limit_decisions_total{decision="quota_denied"}': 62,
+  'exchange_rate_limit_decisions_total{decision="dependency_unavailable"}': 63,
+  exchange_bad_signature_refusals_total: 64,
+  exchange_connections: 73,
+  exchange_connections_refused_total: 74,
+  'exchange_request_turn_worst_seconds{method="GET",route="/v1/time"}': 0.012,
+  exchange_long_answers: 71,
+  exchange_long_answer_pieces_total: 72,
+  'exchange_shard_ready{shard="0"}': 0,
+  'exchange_shard_ready{shard="1"}': 1,
+  'exchange_command_ring_bytes{shard="1"}': 11,
+  'exchange_command_ring_capacity_bytes{shard="1"}': 21,
+  'exchange_event_ring_bytes{shard="1"}': 31,
+  'exchange_journal_lag_commands{shard="1"}': 41,
+  'exchange_journal_sequence{shard="0"}': 100,
+  'exchange_journal_sequence{shard="1"}': 0,
+  'exchange_projector_lag_records{shard="0"}': 30,
+  'exchange_projector_lag_records{shard="1"}': 0,
+  'exchange_projector_lag_seconds{shard="1"}': 1.501,
+  exchange_history_from_seconds: 1_790_000_000.5,
+  'exchange_journal_reserve_bytes{shard="0"}': 0,
+  'exchange_journal_reserve_bytes{shard="1"}': 4096,
+  'exchange_verifier_info{shard="0",verifier="native"}': 1,
+  exchange_heartbeat_switches_armed: 51,
+  exchange_heartbeat_switches_triggered_total: 52,
+  exchange_heartbeat_cancelled_orders_total: 53,
+  exchange_ready: 1,
+  exchange_paused: 0,
+  exchange_disk_low: 1,
+  exchange_control_reserve_bytes: 81,
+  exchange_kept_answers: 91,
+  'exchange_refusals_total{code="NOT_FOUND"}': 1,
+  'exchange_request_seconds_count{method="GET",route="/v1/time"}': 1,
+  'exchange_request_stage_seconds_sum{method="GET",route="/v1/time",stage="identify"}': 20e-6,
+  'exchange_request_stage_seconds_sum{method="GET",route="/v1/time",stage="validate"}': 30e-6,
+  'exchange_request_stage_seconds_sum{method="GET",route="/v1/time",stage="handle"}': 300e-6,
+  'exchange_request_stage_seconds_count{method="GET",route="/v1/time",stage="answer"}': 1,
+  'exchange_open_orders{shard="0"}': 41,
+  'exchange_views_lag_records{shard="0"}': 4,
+  'exchange_commit_seconds_sum{shard="1"}': 0.003,
+  'exchange_commit_seconds_bucket{shard="1",le="0.0025"}': 0,
+  'exchange_commit_seconds_bucket{shard="1",le="0.005"}': 1,
+  'exchange_commit_seconds_count{shard="0"}': 0,
+  'exchange_batch_commands_bucket{shard="1",le="8"}': 1,
+  'exchange_command_seconds_count{shard="1",kind="cancel"}': 1,
+  'exchange_command_seconds_count{shard="1",kind="place"}': 0,
+  'exchange_signature_checks_total{shard="1",by="shard"}': 31,
+  'exchange_signature_checks_total{shard="1",by="verifier"}': 32,
+  'exchange_signer_table_lookups_total{shard="1",result="hit"}': 33,
+  'exchange_signer_table_lookups_total{shard="1",result="miss"}': 34,
+  'exchange_event_loop_delay_seconds_bucket{le="10"}': 0,
+  'exchange_event_loop_delay_seconds_bucket{le="+Inf"}': 1,
+  exchange_event_loop_active_seconds_total: 75,
+  exchange_event_loop_idle_seconds_total: 76,
+  exchange_queries_waiting: 77,
+  exchange_disk_free_bytes: 78,
+  exchange_disk_reserve_bytes: 79,
+  'exchange_file_bytes{file="read.db"}': 80,
+  exchange_stream_connections: 82,
+  exchange_approvals_pending: 83,
+  exchange_kept_answers_bytes: 92,
+  exchange_position_differences_total: 93,
+};
+
 test('each number is under its name, with its labels', async () => {
   const metrics = new Metrics(sources() as never);
   const samples = await scrape(metrics);
-  const expected: Record<string, number> = {
-    'exchange_requests_total{method="GET",route="/v1/time",status="200"}': 2,
-    'exchange_requests_total{method="GET",route="/v1/time",status="404"}': 1,
-    'exchange_requests_total{method="GET",route="/v1/time",status="aborted"}': 1,
-    'exchange_requests_total{method="none",route="none",status="404"}': 1,
-    'exchange_rate_limit_decisions_total{decision="allowed"}': 61,
-    'exchange_rate_limit_decisions_total{decision="quota_denied"}': 62,
-    'exchange_rate_limit_decisions_total{decision="dependency_unavailable"}': 63,
-    exchange_bad_signature_refusals_total: 64,
-    exchange_connections: 73,
-    exchange_connections_refused_total: 74,
-    'exchange_request_turn_worst_seconds{method="GET",route="/v1/time"}': 0.012,
-    exchange_long_answers: 71,
-    exchange_long_answer_pieces_total: 72,
-    'exchange_shard_ready{shard="0"}': 0,
-    'exchange_shard_ready{shard="1"}': 1,
-    'exchange_command_ring_bytes{shard="1"}': 11,
-    'exchange_command_ring_capacity_bytes{shard="1"}': 21,
-    'exchange_event_ring_bytes{shard="1"}': 31,
-    'exchange_journal_lag_commands{shard="1"}': 41,
-    'exchange_journal_sequence{shard="0"}': 100,
-    'exchange_journal_sequence{shard="1"}': 0,
-    'exchange_projector_lag_records{shard="0"}': 30,
-    'exchange_projector_lag_records{shard="1"}': 0,
-    'exchange_projector_lag_seconds{shard="1"}': 1.501,
-    exchange_history_from_seconds: 1_790_000_000.5,
-    'exchange_journal_reserve_bytes{shard="0"}': 0,
-    'exchange_journal_reserve_bytes{shard="1"}': 4096,
-    'exchange_verifier_info{shard="0",verifier="native"}': 1,
-    exchange_heartbeat_switches_armed: 51,
-    exchange_heartbeat_switches_triggered_total: 52,
-    exchange_heartbeat_cancelled_orders_total: 53,
-    exchange_ready: 1,
-    exchange_paused: 0,
-    exchange_disk_low: 1,
-    exchange_control_reserve_bytes: 81,
-    exchange_kept_answers: 91,
-    exchange_kept_answers_bytes: 92,
-    exchange_position_differences_total: 93,
-  };
-  for (const [name, value] of Object.entries(expected)) assert.equal(samples[name], value, name);
+  for (const [name, value] of Object.entries(EXPECTED)) assert.equal(samples[name], value, name);
+  const receive = 'exchange_request_stage_seconds_count{method="GET",route="/v1/time",stage="receive"}';
+  assert.equal(samples[receive], undefined, 'a request without a body');
   assert.equal(samples['exchange_shard_ready{shard="2"}'], undefined);
   assert.equal(samples['exchange_verifier_info{shard="1",verifier="undefined"}'], undefined);
   assert.match(metrics.contentType, /^text\/plain/);

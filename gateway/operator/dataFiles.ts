@@ -1,0 +1,51 @@
+/**
+ * The sizes of the files in the data directory: they say what fills the disk.
+ * Owner: the gateway thread; the file system is asked on threads of its own, at most every ten seconds.
+ */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const KEPT_MS = 10_000;
+
+export class DataFiles {
+  /** Bytes by name. The files of a folder, and the snapshots, whose names change, are added up. */
+  sizes: ReadonlyMap<string, number> = new Map();
+  readonly #directory: string;
+  readonly #nowMs: () => number;
+  #measuredMs = Number.NEGATIVE_INFINITY;
+  #underWay: Promise<void> | null = null;
+
+  constructor(directory: string, nowMs: () => number = () => performance.now()) {
+    this.#directory = directory;
+    this.#nowMs = nowMs;
+  }
+
+  /** Resolves when the sizes are at most ten seconds old. A directory that cannot be read keeps the old ones. */
+  refresh(): Promise<void> {
+    if (this.#nowMs() - this.#measuredMs < KEPT_MS) return Promise.resolve();
+    this.#underWay ??= this.#measure()
+      .catch(() => {})
+      .finally(() => {
+        this.#measuredMs = this.#nowMs();
+        this.#underWay = null;
+      });
+    return this.#underWay;
+  }
+
+  async #measure(): Promise<void> {
+    const sizes = new Map<string, number>();
+    for (const entry of await readdir(this.#directory, { withFileTypes: true, recursive: true })) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      const file = await stat(path).catch(() => null);
+      const name = this.#nameOf(entry.parentPath, entry.name);
+      if (file !== null) sizes.set(name, (sizes.get(name) ?? 0) + file.size);
+    }
+    this.sizes = sizes;
+  }
+
+  #nameOf(folder: string, name: string): string {
+    if (folder !== this.#directory) return `${folder.slice(this.#directory.length + 1).split('/', 1)[0]}/`;
+    return name.startsWith('snapshot') ? 'snapshots' : name;
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * Where the value of each metric comes from. Between two scrapes a metric costs nothing but the plain counters that the
+ * parts keep; they are read here.
+ * Owner: the gateway thread.
+ */
+import type { Histogram } from '../../shared/base/histogram.ts';
+import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
+import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
+import type { LongAnswers } from '../http/longAnswers.ts';
+import { NO_STATUS } from '../http/requestCounts.ts';
+import type { RequestMeters } from '../http/requestMeters.ts';
+import { STAGES } from '../http/requestTimes.ts';
+import type { RouteSpec } from '../http/spec.ts';
+import { TURN_BOUNDS_MS } from '../http/turnTimes.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { LoopDelay } from '../process/loopDelay.ts';
+import type { ShardLoad } from '../shardlink/lane.ts';
+import { KINDS, type ReplyTimes } from '../shardlink/replyTimes.ts';
+import type { BadSignatures } from '../trading/badSignatures.ts';
+import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
+import type { DataFiles } from './dataFiles.ts';
+import type { DiskGuard } from './diskGuard.ts';
+import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
+import type { ProjectorLag } from './projectorLag.ts';
+
+export type MetricsSources = {
+  readonly link: {
+    readonly replyTimes: ReplyTimes;
+    isReady(shard: number): boolean;
+    load(shard: number): ShardLoad;
+  };
+  readonly views: {
+    readonly orders: readonly { readonly count: number }[];
+    appliedSequence(shard: number): number;
+  };
+  readonly progress: Progress;
+  readonly projectorLag: Pick<ProjectorLag, 'milliseconds'>;
+  /** By shard. */
+  readonly shardMeters: readonly ShardMeters[];
+  /** The implementation that checks signatures in a shard; undefined until the shard has started. */
+  readonly verifierOf: (shard: number) => string | undefined;
+  readonly deadMansSwitch: Pick<DeadMansSwitch, 'armed' | 'triggered' | 'cancelledOrders'>;
+  readonly limiter: Pick<Limiter, 'decisions'> | null;
+  readonly badSignatures: Pick<BadSignatures, 'refused'> | null;
+  readonly requests: RequestMeters;
+  readonly longAnswers: Pick<LongAnswers, 'underway' | 'pieces'>;
+  readonly loopDelay: Pick<LoopDelay, 'delaySec' | 'use'>;
+  readonly queries: { readonly runSec: Histogram; readonly waiting: number };
+  readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes'>;
+  readonly files: Pick<DataFiles, 'sizes' | 'refresh'>;
+  readonly connections: () => number;
+  readonly refusedConnections: () => number;
+  readonly streamConnections: () => number;
+  readonly isReady: () => boolean;
+  readonly isPaused: () => boolean;
+  readonly pendingApprovals: () => number;
+  /** Bytes that control.db can write when the disk is full. */
+  readonly controlReserveBytes: () => number;
+  /** The answers of idempotency keys that are stored. */
+  readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
+  /** Positions of the read model that had to be corrected. */
+  readonly positionDifferences: () => number;
+};
+
+/** The content of a histogram, whichever part keeps it. */
+export type HistogramValue = Pick<Histogram, 'bounds' | 'counts' | 'sum'>;
+type ValueOf<N extends MetricName> = (typeof METRICS)[N]['type'] extends 'histogram' ? HistogramValue : number;
+type Reader<N extends MetricName> = (
+  from: MetricsSources,
+  observe: (labels: LabelsOf<N>, value: ValueOf<N>) => void,
+) => void;
+type Single = { readonly [N in MetricName]: (typeof METRICS)[N]['labels'] extends readonly [] ? N : never }[MetricName];
+type OfShard = {
+  readonly [N in MetricName]: (typeof METRICS)[N]['labels'] extends readonly ['shard'] ? N : never;
+}[MetricName];
+
+/** A metric without labels. */
+function single<N extends Single>(read: (from: MetricsSources) => ValueOf<N>): Reader<N> {
+  return (from, observe) => observe({} as LabelsOf<N>, read(from));
+}
+
+function ofShard<N extends OfShard>(read: (from: MetricsSources, shard: number) => ValueOf<N>): Reader<N> {
+  return (from, observe) => {
+    for (let shard = 0; shard < from.progress.shards; shard++) {
+      observe({ shard } as unknown as LabelsOf<N>, read(from, shard));
+    }
+  };
+}
+
+/** A histogram that the shard keeps of itself. */
+function measured<N extends OfShard>(name: keyof ShardMeters['histograms']): Reader<N> {
+  return ofShard(({ shardMeters }, shard) => shardMeters[shard].histograms[name] as HistogramValue as ValueOf<N>);
+}
+
+export const READERS: { readonly [N in MetricName]: Reader<N> } = {
+  exchange_requests_total: ({ requests }, observe) => {
+    requests.counts.forEach((route, status, count) => {
+      observe({ ...labelsOf(route), status: status === NO_STATUS ? 'aborted' : status }, count);
+    });
+  },
+  exchange_request_seconds: ({ requests }, observe) => {
+    for (const [route, { total }] of requests.times.byRoute) observe(labelsOf(route), total);
+  },
+  exchange_request_stage_seconds: ({ requests }, observe) => {
+    for (const [route, { stages }] of requests.times.byRoute) {
+      for (const stage of STAGES) {
+        if (stages[stage].count > 0) observe({ ...labelsOf(route), stage }, stages[stage]);
+      }
+    }
+  },
+  exchange_refusals_total: ({ requests }, observe) => {
+    for (const [code, count] of requests.counts.refusals) observe({ code }, count);
+  },
+  exchange_rate_limit_decisions_total: ({ limiter }, observe) => {
+    for (const [decision, count] of Object.entries(limiter?.decisions ?? {})) observe({ decision }, count);
+  },
+  exchange_bad_signature_refusals_total: single(({ badSignatures }) => badSignatures?.refused ?? 0),
+  exchange_request_turn_seconds: single(({ requests }) => turnsOf(requests)),
+  exchange_request_turn_worst_seconds: ({ requests }, observe) => {
+    requests.turns.forEachWorst((route, tookMs) => observe(labelsOf(route), tookMs / 1000));
+  },
+  exchange_long_answers: single(({ longAnswers }) => longAnswers.underway),
+  exchange_long_answer_pieces_total: single(({ longAnswers }) => longAnswers.pieces),
+  exchange_connections: single(({ connections }) => connections()),
+  exchange_connections_refused_total: single(({ refusedConnections }) => refusedConnections()),
+  exchange_stream_connections: single(({ streamConnections }) => streamConnections()),
+  exchange_event_loop_delay_seconds: single(({ loopDelay }) => loopDelay.delaySec),
+  exchange_event_loop_active_seconds_total: single(({ loopDelay }) => loopDelay.use.activeSec),
+  exchange_event_loop_idle_seconds_total: single(({ loopDelay }) => loopDelay.use.idleSec),
+  exchange_query_seconds: single(({ queries }) => queries.runSec),
+  exchange_queries_waiting: single(({ queries }) => queries.waiting),
+  exchange_kept_answers: single(({ keptAnswers }) => keptAnswers().rows),
+  exchange_kept_answers_bytes: single(({ keptAnswers }) => keptAnswers().bytes),
+  exchange_shard_ready: ofShard(({ link }, shard) => Number(link.isReady(shard))),
+  exchange_open_orders: ofShard(({ views }, shard) => views.orders[shard].count),
+  exchange_command_seconds: ({ link }, observe) => {
+    for (const [shard, histograms] of link.replyTimes.histograms.entries()) {
+      for (const [index, kind] of KINDS.entries()) observe({ shard, kind }, histograms[index]);
+    }
+  },
+  exchange_command_queue_seconds: measured('queueSec'),
+  exchange_batch_commands: measured('batchCommands'),
+  exchange_batch_run_seconds: measured('runSec'),
+  exchange_commit_seconds: measured('commitSec'),
+  exchange_batch_publish_seconds: measured('publishSec'),
+  exchange_command_ring_bytes: ofShard(({ link }, shard) => link.load(shard).commandBytes),
+  exchange_command_ring_capacity_bytes: ofShard(({ link }, shard) => link.load(shard).commandCapacity),
+  exchange_event_ring_bytes: ofShard(({ link }, shard) => link.load(shard).eventBytes),
+  exchange_signature_checks_total: ({ shardMeters }, observe) => {
+    for (const [shard, meters] of shardMeters.entries()) {
+      observe({ shard, by: 'shard' }, meters.count('checksOwn'));
+      observe({ shard, by: 'verifier' }, meters.count('checksByVerifiers'));
+    }
+  },
+  exchange_signer_table_lookups_total: ({ shardMeters }, observe) => {
+    for (const [shard, meters] of shardMeters.entries()) {
+      observe({ shard, result: 'hit' }, meters.count('tableHits'));
+      observe({ shard, result: 'miss' }, meters.count('tableMisses'));
+    }
+  },
+  exchange_verifier_info: ({ progress, verifierOf }, observe) => {
+    for (let shard = 0; shard < progress.shards; shard++) {
+      const verifier = verifierOf(shard);
+      if (verifier !== undefined) observe({ shard, verifier }, 1);
+    }
+  },
+  exchange_journal_sequence: ofShard(({ progress }, shard) => Math.max(progress.committed(shard), 0)),
+  exchange_journal_lag_commands: ofShard(({ link }, shard) => link.load(shard).unanswered),
+  exchange_views_lag_records: ofShard(({ progress, views }, shard) =>
+    behind(progress, shard, views.appliedSequence(shard)),
+  ),
+  exchange_projector_lag_records: ofShard(({ progress }, shard) => behind(progress, shard, progress.projected(shard))),
+  exchange_projector_lag_seconds: ofShard(({ projectorLag }, shard) => projectorLag.milliseconds(shard) / 1000),
+  exchange_history_from_seconds: single(({ progress }) => progress.historyFromMs() / 1000),
+  exchange_position_differences_total: single(({ positionDifferences }) => positionDifferences()),
+  exchange_disk_free_bytes: single(({ disk }) => disk.freeBytes),
+  exchange_disk_reserve_bytes: single(({ disk }) => disk.reserveBytes),
+  exchange_disk_low: single(({ disk }) => Number(disk.isLow)),
+  exchange_file_bytes: ({ files }, observe) => {
+    for (const [file, bytes] of files.sizes) observe({ file }, bytes);
+  },
+  exchange_journal_reserve_bytes: ofShard(({ progress }, shard) => progress.reserveBytes(shard)),
+  exchange_control_reserve_bytes: single(({ controlReserveBytes }) => controlReserveBytes()),
+  exchange_ready: single(({ isReady }) => Number(isReady())),
+  exchange_paused: single(({ isPaused }) => Number(isPaused())),
+  exchange_approvals_pending: single(({ pendingApprovals }) => pendingApprovals()),
+  exchange_heartbeat_switches_armed: single(({ deadMansSwitch }) => deadMansSwitch.armed),
+  exchange_heartbeat_switches_triggered_total: single(({ deadMansSwitch }) => deadMansSwitch.triggered),
+  exchange_heartbeat_cancelled_orders_total: single(({ deadMansSwitch }) => deadMansSwitch.cancelledOrders),
+};
+
+/** Committed records of the shard after this one. */
+export function behind(progress: Progress, shard: number, sequence: number): number {
+  const committed = progress.committed(shard);
+  return committed === NOT_KNOWN ? 0 : Math.max(committed - Math.max(sequence, 0), 0);
+}
+
+function labelsOf(route: RouteSpec | null): { readonly method: string; readonly route: string } {
+  return { method: route?.method ?? 'none', route: route?.path ?? 'none' };
+}
+
+function turnsOf({ turns }: RequestMeters): HistogramValue {
+  const bounds = Float64Array.from(TURN_BOUNDS_MS, (boundMs) => boundMs / 1000);
+  return { bounds, counts: turns.counts, sum: turns.totalMs / 1000 };
+}

@@ -1,0 +1,109 @@
+/**
+ * The metrics of the exchange: what each is called, what it is, and its labels. The readers of metrics.ts and the
+ * document of all metrics (data/docs/metrics.md) follow from this table.
+ *
+ * Names are a part of the interface, because dashboards and alerts have them: a metric may join, and none is renamed.
+ */
+
+type MetricRow = {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  /** One or two sentences for the reader of a dashboard. */
+  readonly help: string;
+  readonly labels: readonly string[];
+};
+
+const counter = <const L extends readonly string[]>(help: string, labels: L) =>
+  ({ type: 'counter', help, labels }) as const;
+const gauge = <const L extends readonly string[]>(help: string, labels: L) =>
+  ({ type: 'gauge', help, labels }) as const;
+const histogram = <const L extends readonly string[]>(help: string, labels: L) =>
+  ({ type: 'histogram', help, labels }) as const;
+
+const ROUTE = ['method', 'route'] as const;
+const SHARD = ['shard'] as const;
+
+export const METRICS = {
+  // Requests.
+  exchange_requests_total: counter('Requests that are over, by route and status.', ['method', 'route', 'status']),
+  exchange_request_seconds: histogram('From the arrival of a request until its answer was written.', ROUTE),
+  exchange_request_stage_seconds: histogram(
+    'The same by stage: receive (body), identify (key, scope, limit), validate, handle, answer (durable, written).',
+    ['method', 'route', 'stage'],
+  ),
+  exchange_refusals_total: counter('Refused requests, by the code of the error.', ['code']),
+  exchange_rate_limit_decisions_total: counter('Decisions of the rate limits.', ['decision']),
+  exchange_bad_signature_refusals_total: counter('Orders refused because of the signatures of earlier ones.', []),
+  exchange_request_turn_seconds: histogram('How long a request held the gateway thread at a time.', []),
+  exchange_request_turn_worst_seconds: gauge('The longest turn of a route in the last minute or two.', ROUTE),
+  exchange_long_answers: gauge('Answers that are being written in pieces.', []),
+  exchange_long_answer_pieces_total: counter('Pieces of them that were written.', []),
+  exchange_connections: gauge('Open connections.', []),
+  exchange_connections_refused_total: counter('Connections closed at once because there were too many.', []),
+  exchange_stream_connections: gauge('Open WebSockets, which are among the connections.', []),
+  // The gateway thread and its helpers.
+  exchange_event_loop_delay_seconds: histogram('How late a timer of 20 ms of the gateway thread came.', []),
+  exchange_event_loop_active_seconds_total: counter('Time in which the event loop of the gateway thread worked.', []),
+  exchange_event_loop_idle_seconds_total: counter('Time in which it had nothing to do.', []),
+  exchange_query_seconds: histogram('How long queries of the past ran, without their wait for a thread.', []),
+  exchange_queries_waiting: gauge('Queries of the past that wait for a thread.', []),
+  exchange_kept_answers: gauge('Answers kept for idempotency keys, of all accounts.', []),
+  exchange_kept_answers_bytes: gauge('Their bytes.', []),
+  // Shards.
+  exchange_shard_ready: gauge('1 while the shard accepts commands.', SHARD),
+  exchange_open_orders: gauge('Open orders.', SHARD),
+  exchange_command_seconds: histogram(
+    'From writing a command into the ring until its reply is handled: rings, queue, command and commit.',
+    ['shard', 'kind'],
+  ),
+  exchange_command_queue_seconds: histogram(
+    'From writing a command into the ring until it runs, exact to the millisecond; cancels may overtake.',
+    SHARD,
+  ),
+  exchange_batch_commands: histogram('Commands that share a commit.', SHARD),
+  exchange_batch_run_seconds: histogram('Running the commands of a batch, with the wait for more of them.', SHARD),
+  exchange_commit_seconds: histogram('Making a batch durable: one transaction, one sync.', SHARD),
+  exchange_batch_publish_seconds: histogram('Handing the events of a batch to the gateway.', SHARD),
+  exchange_command_ring_bytes: gauge('Bytes the shard has not read yet.', SHARD),
+  exchange_command_ring_capacity_bytes: gauge('Bytes that fit.', SHARD),
+  exchange_event_ring_bytes: gauge('Bytes the gateway has not read yet.', SHARD),
+  exchange_signature_checks_total: counter('Checks of order signatures, by the thread that made them.', [
+    'shard',
+    'by',
+  ]),
+  exchange_signer_table_lookups_total: counter(
+    'Checks that a kept table of the signer answered (hit) or that needed a recovery (miss); none with native checks.',
+    ['shard', 'result'],
+  ),
+  exchange_verifier_info: gauge('Which implementation checks the signatures of orders.', ['shard', 'verifier']),
+  // Journals and what follows them.
+  exchange_journal_sequence: gauge('Last committed record.', SHARD),
+  exchange_journal_lag_commands: gauge('Commands sent to the shard whose commit is not known yet.', SHARD),
+  exchange_views_lag_records: gauge('Committed records that books and balances in memory do not show yet.', SHARD),
+  exchange_projector_lag_records: gauge('Committed records that the read model does not show yet.', SHARD),
+  exchange_projector_lag_seconds: gauge('How long the oldest of them has been committed.', SHARD),
+  exchange_history_from_seconds: gauge(
+    'Since when the history in the read model is there, 0: from the first record on.',
+    [],
+  ),
+  exchange_position_differences_total: counter(
+    'Positions of which the read model had another quantity than the engine. Above 0 is a bug.',
+    [],
+  ),
+  // The disk.
+  exchange_disk_free_bytes: gauge('Bytes of the disk of the data directory that may still be written.', []),
+  exchange_disk_reserve_bytes: gauge('With fewer free bytes than this, requests that add data are refused.', []),
+  exchange_disk_low: gauge('1 while the disk is nearly full.', []),
+  exchange_file_bytes: gauge('Sizes of the files of the data directory; those in folders by folder.', ['file']),
+  exchange_journal_reserve_bytes: gauge('Bytes that the journal can write when the disk is full.', SHARD),
+  exchange_control_reserve_bytes: gauge('Bytes that control.db can write when the disk is full.', []),
+  // The exchange.
+  exchange_ready: gauge('1 while requests are accepted.', []),
+  exchange_paused: gauge('1 while placing is paused.', []),
+  exchange_approvals_pending: gauge('Changes that wait for a second operator.', []),
+  exchange_heartbeat_switches_armed: gauge('Accounts whose orders depend on heartbeats.', []),
+  exchange_heartbeat_switches_triggered_total: counter('Windows that ended without a heartbeat.', []),
+  exchange_heartbeat_cancelled_orders_total: counter('Orders cancelled by them.', []),
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+export type MetricName = keyof typeof METRICS;
+export type LabelsOf<N extends MetricName> = Readonly<Record<(typeof METRICS)[N]['labels'][number], string | number>>;

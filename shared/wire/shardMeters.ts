@@ -1,0 +1,65 @@
+/**
+ * The measurements that a shard makes of itself, in memory that the gateway reads for its metrics. The cells outlive a
+ * thread of the shard: the next one counts on.
+ * Owner: the thread of the shard writes its part; the gateway reads.
+ *
+ *   buffer   the part of shard 0 | the part of shard 1 | …
+ *   part     a histogram for each of HISTOGRAMS, then a 64-bit cell for each of COUNTS
+ */
+import { assert } from '../base/assert.ts';
+import { DURATION_BOUNDS_SEC, Histogram } from '../base/histogram.ts';
+
+const BATCH_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
+
+const HISTOGRAMS = {
+  /** From the moment the gateway wrote a command until it runs, exact to the millisecond. */
+  queueSec: DURATION_BOUNDS_SEC,
+  /** The commands of a batch that was committed. */
+  batchCommands: BATCH_BOUNDS,
+  /** Running the commands of such a batch, and waiting for more of them. */
+  runSec: DURATION_BOUNDS_SEC,
+  /** Making the batch durable. */
+  commitSec: DURATION_BOUNDS_SEC,
+  /** Handing its events to the gateway. */
+  publishSec: DURATION_BOUNDS_SEC,
+} as const;
+
+/** Signature checks made by this thread and by verifier threads; those that a kept table answered, and the others. */
+const COUNTS = ['checksOwn', 'checksByVerifiers', 'tableHits', 'tableMisses'] as const;
+
+type HistogramName = keyof typeof HISTOGRAMS;
+type CountName = (typeof COUNTS)[number];
+
+const BYTES_PER_CELL = 8;
+const HISTOGRAM_CELLS = Object.values(HISTOGRAMS).reduce((sum, bounds) => sum + Histogram.cellsFor(bounds), 0);
+const PART_BYTES = (HISTOGRAM_CELLS + COUNTS.length) * BYTES_PER_CELL;
+
+export function createShardMeters(shards: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(PART_BYTES * shards);
+}
+
+export class ShardMeters {
+  readonly histograms: Readonly<Record<HistogramName, Histogram>>;
+  readonly #counts: Float64Array;
+
+  constructor(buffer: SharedArrayBuffer, shard: number) {
+    const start = shard * PART_BYTES;
+    assert(start + PART_BYTES <= buffer.byteLength, 'shard meters: the shard has a part of the buffer');
+    let at = start;
+    const entries = Object.entries(HISTOGRAMS).map(([name, bounds]) => {
+      const cells = new Float64Array(buffer, at, Histogram.cellsFor(bounds));
+      at += cells.byteLength;
+      return [name, new Histogram(bounds, cells)];
+    });
+    this.histograms = Object.fromEntries(entries);
+    this.#counts = new Float64Array(buffer, at, COUNTS.length);
+  }
+
+  count(name: CountName): number {
+    return this.#counts[COUNTS.indexOf(name)];
+  }
+
+  add(name: CountName, count: number): void {
+    this.#counts[COUNTS.indexOf(name)] += count;
+  }
+}
