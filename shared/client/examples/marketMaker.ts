@@ -13,14 +13,32 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OUTCOME, type Outcome } from '../../base/codes.ts';
-import { unitsToDecimal } from '../../base/units.ts';
-import type { ExchangeClient } from '../client.ts';
+import { tickToPrice, unitsToDecimal } from '../../base/units.ts';
+import type { Eip712Domain } from '../../crypto/eip712.ts';
 import { ApiError } from '../http.ts';
 import { draftOrder, type OrderMarket } from '../order.ts';
 import { OrderSigner } from '../orderSigner.ts';
-import type { Balances } from '../types.ts';
+import type { Balances, OrderGroupSettings, PlacementBody } from '../types.ts';
 
-type MakerSettings = {
+/** An ExchangeClient is one, and so is a recorded day (../backtest). */
+export type MakerExchange = {
+  heartbeat(): Promise<unknown>;
+  refreshConfig(): Promise<unknown>;
+  signingDomain(): Promise<Eip712Domain>;
+  orderMarket(marketId: string): Promise<OrderMarket>;
+  feeRate(marketId: string): Promise<{ readonly maker_fee_bps: number }>;
+  setOrderGroup(name: string, settings: OrderGroupSettings): Promise<unknown>;
+  resetOrderGroup(name: string): Promise<unknown>;
+  balances(): Promise<Balances>;
+  userOrders(query: object): Promise<{ readonly orders: readonly { readonly order_hash: string }[] }>;
+  placeOrder(body: PlacementBody): Promise<{ readonly order_hash: string }>;
+  cancelReplace(hash: string, body: PlacementBody): Promise<{ readonly order: { readonly order_hash: string } }>;
+  cancelOrder(hash: string): Promise<unknown>;
+  cancelMarket(marketId: string): Promise<unknown>;
+  merge(marketId: string, amountAtomic: number): Promise<unknown>;
+};
+
+export type MakerSettings = {
   /** Ticks between the value and each quote. */
   readonly halfSpreadTicks: number;
   /** Tokens of each quote. */
@@ -50,19 +68,30 @@ const PAUSE_AFTER_TRIP_MS = 2000;
 const RETRY_MS = 1000;
 
 export class MarketMaker {
-  readonly #client: ExchangeClient;
+  readonly #client: MakerExchange;
   readonly #privateKey: string;
   readonly #value: Value;
   readonly #settings: MakerSettings;
+  readonly #pause: (ms: number) => Promise<unknown>;
   readonly #quoted: Quoted[] = [];
   #signer: OrderSigner | null = null;
   #isRunning = true;
+  /** False after a request without an answer: an order may stand that is not among the quotes. */
+  #isCertain = true;
 
-  constructor(client: ExchangeClient, privateKey: string, value: Value, settings: MakerSettings) {
+  /** @param pause waits for so many milliseconds; a backtest has a clock of its own */
+  constructor(
+    client: MakerExchange,
+    privateKey: string,
+    value: Value,
+    settings: MakerSettings,
+    pause: (ms: number) => Promise<unknown> = sleep,
+  ) {
     this.#client = client;
     this.#privateKey = privateKey;
     this.#value = value;
     this.#settings = settings;
+    this.#pause = pause;
   }
 
   /** Quotes until `stop`. A failure of a moment is waited out; one that no retry heals is thrown. */
@@ -72,7 +101,7 @@ export class MarketMaker {
       await this.#patiently(() => this.#prepare(marketIds));
       while (this.#isRunning) {
         await this.#patiently(() => this.#requote());
-        await sleep(this.#settings.requoteMs);
+        await this.#pause(this.#settings.requoteMs);
       }
       await this.#patiently(() => this.#withdraw(marketIds));
     } finally {
@@ -101,11 +130,18 @@ export class MarketMaker {
     }
   }
 
+  async #startAgain(): Promise<void> {
+    await this.#withdraw(this.#quoted.map(({ market }) => market.id));
+    for (const { quotes } of this.#quoted) quotes.fill(null);
+    this.#isCertain = true;
+  }
+
   async #withdraw(marketIds: readonly string[]): Promise<void> {
     for (const id of marketIds) await this.#client.cancelMarket(id);
   }
 
   async #requote(): Promise<void> {
+    if (!this.#isCertain) await this.#startAgain();
     const [balances, open] = await Promise.all([this.#client.balances(), this.#openHashes()]);
     const inventory = surplusOf(balances);
     await this.#mergePairs(balances);
@@ -156,12 +192,14 @@ export class MarketMaker {
       return;
     }
     if (before?.ticks === ticks) return;
-    const { body, orderHash } = this.#sign(quoted, outcome, ticks);
+    const body = this.#sign(quoted, outcome, ticks);
     try {
-      // In one step, so that there is never a moment without a quote, nor one with two.
-      if (before === null) await this.#client.placeOrder(body);
-      else await this.#client.cancelReplace(before.hash, body);
-      quotes[outcome] = { hash: orderHash, ticks };
+      // A replacement is one step, so that there is never a moment without a quote, nor one with two.
+      const placed =
+        before === null
+          ? await this.#client.placeOrder(body)
+          : (await this.#client.cancelReplace(before.hash, body)).order;
+      quotes[outcome] = { hash: placed.order_hash, ticks };
     } catch (error) {
       // A post-only order that would trade at once: the old quote stays, and the next round tries from there.
       if (isRefusal(error, 'POST_ONLY_WOULD_CROSS')) return;
@@ -171,10 +209,10 @@ export class MarketMaker {
   }
 
   #sign({ market, feeRateBps }: Quoted, outcomeIndex: Outcome, ticks: number) {
-    const price = String(ticks / market.ticks_per_unit);
+    const price = tickToPrice(ticks, market.ticks_per_unit);
     const size = unitsToDecimal(this.#settings.size * ATOMIC_PER_TOKEN);
     const quote = { outcomeIndex, side: 'BUY', price, size, postOnly: true, orderGroup: GROUP } as const;
-    return this.#signer!.sign(draftOrder({ market, feeRateBps, ...quote }));
+    return this.#signer!.sign(draftOrder({ market, feeRateBps, ...quote })).body;
   }
 
   /** Repeats what a failure of a moment has interrupted, from a state that is known again. */
@@ -185,7 +223,7 @@ export class MarketMaker {
         return;
       } catch (error) {
         if (!this.#isRunning) return;
-        await sleep(await this.#recover(error));
+        await this.#pause(await this.#recover(error));
       }
     }
   }
@@ -195,7 +233,7 @@ export class MarketMaker {
     if (isRefusal(error, 'ORDER_GROUP_TRIGGERED')) {
       // The exchange has cancelled every quote. A taker that large may know something: wait, then start anew.
       for (const { quotes } of this.#quoted) quotes.fill(null);
-      await sleep(PAUSE_AFTER_TRIP_MS);
+      await this.#pause(PAUSE_AFTER_TRIP_MS);
       await this.#client.resetOrderGroup(GROUP).catch(() => {});
       return 0;
     }
@@ -211,6 +249,7 @@ export class MarketMaker {
       if (this.#signer!.useDomain(await this.#client.signingDomain())) return 0;
       throw error;
     }
+    if (!(error instanceof ApiError) || error.status >= 500) this.#isCertain = false;
     const isMomentary = !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
     if (!isMomentary) throw error;
     return Math.max(RETRY_MS, (error instanceof ApiError ? (error.retryAfter ?? 0) : 0) * 1000);
