@@ -5,11 +5,13 @@
  */
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
-import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
 import { SESSION_SCOPES } from '../access/scopes.ts';
-import { LIMIT_CLASSES } from '../limits/classes.ts';
+import { LIMIT_CLASSES, type Limit, TIER_LIMITS } from '../limits/classes.ts';
 import { exampleOf } from './example.ts';
+import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
 import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
+import { tagOf, tagsOf } from './tags.ts';
+import { unitOf } from './units.ts';
 
 /** The schemas that get a name of their own in the document. */
 export type NamedSchemas = ReadonlyMap<JsonSchema, string>;
@@ -17,6 +19,10 @@ export type NamedSchemas = ReadonlyMap<JsonSchema, string>;
 type Document = Readonly<Record<string, unknown>>;
 
 const JSON_TYPE = 'application/json';
+/** RULES.md 4.6. */
+const TIERS = Object.fromEntries(
+  Object.entries(TIER_LIMITS).map(([tier, { requests, windowSec }]) => [tier, { requests, window_seconds: windowSec }]),
+);
 const ALL_ERRORS = Object.keys(ERRORS) as readonly ErrorKey[];
 const OPERATOR_ERRORS: readonly ErrorKey[] = ['INVALID_ADMIN_TOKEN', 'INSUFFICIENT_ROLE'];
 /** Those of single routes: their handlers answer them. */
@@ -46,6 +52,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
 const INFO = {
   title: 'Prediction market exchange',
   version: '1',
+  license: { name: 'MIT', identifier: 'MIT' },
   description:
     'Requests of accounts are signed with an API key (HMAC-SHA256, signing version 1 or 2), or carry the access ' +
     'token of a session; orders are signed by a wallet as well (EIP-712). Amounts are atomic units as decimal ' +
@@ -66,20 +73,6 @@ const HEADERS = {
 };
 const LIMIT_HEADERS = Object.keys(HEADERS).filter((name) => name !== 'Retry-After' && name !== 'Location');
 
-const SECURITY_SCHEMES = {
-  apiKey: inHeader(AUTH_HEADER.API_KEY, 'The id of the key.'),
-  passphrase: inHeader(AUTH_HEADER.PASSPHRASE, 'The passphrase of the key.'),
-  timestamp: inHeader(AUTH_HEADER.TIMESTAMP, 'Unix seconds, at most 30 seconds off.'),
-  signature: inHeader(
-    AUTH_HEADER.SIGNATURE,
-    'HMAC-SHA256 in base64 with the secret of the key. Version 1 signs timestamp, method, target and body; version 2 ' +
-      'signs timestamp, nonce, method, target and the SHA-256 of the body.',
-  ),
-  signingVersion: inHeader(AUTH_HEADER.VERSION, 'Absent or 1, or 2.'),
-  nonce: inHeader(AUTH_HEADER.NONCE, 'Of version 2: 16 to 64 characters, used once.'),
-  session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The access token of a session.' },
-  adminToken: { type: 'http', scheme: 'bearer', description: 'The token of an operator who has the role.' },
-};
 const VERSION_1 = ['apiKey', 'passphrase', 'timestamp', 'signature'];
 const VERSION_2 = [...VERSION_1, 'signingVersion', 'nonce'];
 
@@ -95,8 +88,15 @@ export function openApiDocument(routes: readonly RouteSpec[], named: NamedSchema
     openapi: '3.1.0',
     info: INFO,
     servers: [{ url: '/' }],
+    externalDocs: { description: 'Guides, and what each error means.', url: '/docs' },
+    tags: tagsOf(routes.map(({ path }) => path)),
+    'x-rate-limit-tiers': TIERS,
     paths,
-    components: { schemas: writer.components(), securitySchemes: SECURITY_SCHEMES, headers: HEADERS },
+    components: {
+      schemas: writer.components(),
+      securitySchemes: { ...KEY_SCHEMES, ...BEARER_SCHEMES },
+      headers: HEADERS,
+    },
   };
 }
 
@@ -145,12 +145,19 @@ class SchemaWriter {
     return Object.fromEntries([...this.#written].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
+  #member(name: string, schema: JsonSchema): unknown {
+    const unit = unitOf(name);
+    const written = this.write(schema) as Document;
+    return unit === undefined ? written : { ...written, 'x-unit': unit };
+  }
+
   #inline(schema: JsonSchema): Document {
     const { properties, items, anyOf, format } = schema;
     const written: Record<string, unknown> = { ...schema };
     if (properties !== undefined) {
       const entries = Object.entries(properties as Readonly<Record<string, JsonSchema>>);
-      written['properties'] = Object.fromEntries(entries.map(([name, property]) => [name, this.write(property)]));
+      const members = entries.map(([name, property]) => [name, this.#member(name, property)] as const);
+      written['properties'] = Object.fromEntries(members);
     }
     if (items !== undefined) written['items'] = this.write(items as JsonSchema);
     if (anyOf !== undefined) written['anyOf'] = (anyOf as readonly JsonSchema[]).map((option) => this.write(option));
@@ -165,8 +172,8 @@ function operationOf(route: RouteSpec, writer: SchemaWriter): Document {
   return {
     operationId: operationId(route),
     summary: route.summary,
-    tags: [isPage(route) ? 'page' : route.path.split('/').find((part) => part !== '' && part !== 'v1')!],
-    ...(limit === null ? {} : { description: `Without a key: ${limit.requests} requests in ${limit.windowSec} s.` }),
+    tags: [tagOf(route.path)],
+    ...(limit === null ? {} : limitOf(route, limit)),
     security: securityOf(route),
     parameters: parametersOf(route, writer),
     ...(body === undefined ? {} : { requestBody: requestBody(route, body, writer) }),
@@ -174,16 +181,21 @@ function operationOf(route: RouteSpec, writer: SchemaWriter): Document {
   };
 }
 
-/** The page has paths beside those of the interface, with the same words in them. */
-function isPage({ contentType }: RouteSpec): boolean {
-  return contentType === 'text/html';
+/** RULES.md 4.6: the right token of an administrator is not counted. */
+function limitOf(route: RouteSpec, { requests, windowSec }: Limit): Document {
+  const isSigned = route.access !== 'public' && !isForOperators(route);
+  const whose = isForOperators(route) ? 'With a wrong token' : isSigned ? 'With a session' : 'Without a key';
+  const keys = route.limit === 'heartbeat' ? 'the same' : 'by tier';
+  return {
+    description: `${whose}: ${requests} requests in ${windowSec} s.`,
+    'x-rate-limit': { requests, window_seconds: windowSec, per: isSigned ? 'account' : 'address', keys },
+  };
 }
 
-/** `POST /v1/orders/:hash/amend` is "postOrdersByHashAmend", `GET /markets/:id` is "getPageMarketsById". */
+/** `POST /v1/orders/:hash/amend` is "postOrdersByHashAmend". */
 function operationId(route: RouteSpec): string {
   const { method, path } = route;
   const words = path.split(/[/.-]/).filter((part) => part !== '' && part !== 'v1');
-  if (isPage(route)) words.unshift('page');
   const named = words.map((word) => (word.startsWith(':') ? `By_${word.slice(1)}` : word));
   return [method.toLowerCase(), ...named].join('_').replaceAll(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -268,10 +280,6 @@ function errorResponse(status: number, keys: readonly ErrorKey[]): Document {
 
 function references(names: readonly string[]): Document {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
-function inHeader(name: string, description: string): Document {
-  return { type: 'apiKey', in: 'header', name, description };
 }
 
 function isIdentity(number: number): boolean {

@@ -13,7 +13,7 @@ export type Tier = TierName;
 /** The parts of a key that decide its limit. */
 export type KeyQuota = { readonly keyId: string; readonly tier: Tier; readonly rateLimitOverride: Limit | null };
 
-const TIER_LIMITS: Readonly<Record<Tier, Limit>> = {
+export const TIER_LIMITS: Readonly<Record<Tier, Limit>> = {
   standard: perSecond(10),
   premium: perSecond(50),
   market_maker: perSecond(100),

@@ -5,12 +5,16 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { errorsOf } from '../../gateway/http/openapi.ts';
 import { compileBody } from '../../gateway/http/validate.ts';
+import { routeTable } from '../../gateway/routes/index.ts';
+import { UNITS, USD } from '../../shared/api/fields.ts';
 import { PLACEMENT } from '../../shared/api/orders.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { anything } from '../support/anything.ts';
 import { type Json, sharedServer } from '../support/server.ts';
 
 const server = await sharedServer();
 const document: Json = (await server.request('GET', '/openapi.json')).body;
+const isScheme = (name: string): boolean => name in document.components.securitySchemes;
 const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
   Object.entries<Json>(methods).map(([method, operation]) => ({ name: `${method} ${path}`, path, operation })),
 );
@@ -41,6 +45,41 @@ test('every operation has an id of its own, a summary, its path parameters, an a
     );
     assert.ok(statuses.includes(500), name);
   }
+});
+
+test('every route is in it but the files of pages, and every file of a page is not', () => {
+  // Only a demo has the route that gives out play money.
+  const routes = routeTable(anything).filter(({ path }) => !path.startsWith('/v1/demo/'));
+  const documented = new Set(operations.map(({ name }) => name.replaceAll(/\{([^}]+)\}/g, ':$1')));
+  for (const { method, path, isFile } of routes) {
+    assert.equal(documented.has(`${method.toLowerCase()} ${path}`), isFile !== true, `${method} ${path}`);
+  }
+  assert.equal(documented.size, routes.filter(({ isFile }) => !isFile).length);
+});
+
+test('every operation has a tag with a description, a limit or none on purpose, and says who may call it', () => {
+  const tags = new Map<string, Json>(document.tags.map((tag: Json) => [tag.name, tag]));
+  for (const { name, path, operation } of operations) {
+    assert.ok(tags.get(operation.tags[0])?.description, name);
+    assert.equal('x-rate-limit' in operation, !['/health', '/ready'].includes(path), name);
+    assert.ok(
+      operation.security.every((scheme: Json) => Object.keys(scheme).every(isScheme)),
+      name,
+    );
+  }
+});
+
+test('amounts of money and tokens say their unit', () => {
+  const walk = (value: Json, name: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const isAmount = value.format === 'amount' || value.pattern === UNITS.pattern || value.pattern === USD.pattern;
+    if (isAmount) assert.ok('x-unit' in value, `${name} has no unit`);
+    for (const [member, inner] of Object.entries(value)) {
+      // A field that may be null has its unit beside `anyOf`.
+      if (!('x-unit' in value && member === 'anyOf')) walk(inner, member);
+    }
+  };
+  walk(document, 'document');
 });
 
 test('every example is one that its schema accepts', () => {

@@ -23,6 +23,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/admin', own: 'base book core journal projector snapshot', shared: 'base client crypto tables wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/page', own: '', shared: 'base' },
+  { room: 'gateway/docs', own: '', shared: 'api base' },
   { room: 'gateway/web', own: '', shared: 'base client crypto' },
   { room: 'gateway/process', own: '', shared: 'base crypto wire' },
   { room: 'gateway/queries', own: '', shared: 'base crypto tables wire' },

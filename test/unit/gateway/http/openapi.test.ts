@@ -46,8 +46,14 @@ test('an operation has everything that its route declares', () => {
   assert.deepEqual(document.servers, [{ url: '/' }]);
   assert.deepEqual([get.operationId, post.operationId], ['getOrdersByHashAmendIt', 'postOrdersByHashAmendIt']);
   assert.deepEqual([post.tags, post.summary], [['orders'], 'POST /v1/orders/:hash/amend-it']);
-  assert.equal(post.description, 'Without a key: 10 requests in 1 s.');
-  assert.equal('description' in get, false);
+  assert.equal(post.description, 'With a session: 10 requests in 1 s.');
+  assert.deepEqual(post['x-rate-limit'], { requests: 10, window_seconds: 1, per: 'account', keys: 'by tier' });
+  assert.equal('description' in get || 'x-rate-limit' in get, false);
+  assert.deepEqual(
+    document.tags.map(({ name }: Json) => name),
+    ['orders'],
+  );
+  assert.deepEqual(document['x-rate-limit-tiers'].premium, { requests: 50, window_seconds: 1 });
   assert.deepEqual(
     post.parameters.map(({ name, in: place, required }: Json) => [name, place, required]),
     [
@@ -97,9 +103,29 @@ test('an answer that is no JSON has its type and no example; formats of this int
   const route = spec('GET', '/v1/a', 'public', { answers: { 200: { anyOf: [address, { type: 'null' }] } } });
   const { paths } = documentOf(TEXT_ROUTE, route);
   assert.deepEqual(paths['/metrics'].get.responses[200].content, { 'text/plain': { schema: { type: 'string' } } });
-  assert.deepEqual(paths['/metrics'].get.tags, ['metrics']);
+  assert.deepEqual(paths['/metrics'].get.tags, ['platform']);
   const [first] = paths['/v1/a'].get.responses[200].content['application/json'].schema.anyOf;
   assert.deepEqual(first, { ...address, pattern: '^0x[0-9a-fA-F]{40}$' });
+});
+
+test('a limit says whom it counts: an address, an account, or keys in the same way (RULES.md 4.6)', () => {
+  const limit = (route: RouteSpec): Json => Object.values<Json>(documentOf(route).paths)[0][route.method.toLowerCase()];
+  const open = limit(spec('GET', '/v1/a', 'public', { limit: 'market' }));
+  assert.equal(open.description, 'Without a key: 200 requests in 60 s.');
+  assert.equal(open['x-rate-limit'].per, 'address');
+  assert.equal(limit(spec('POST', '/v1/a', 'trade:orders', { limit: 'heartbeat' }))['x-rate-limit'].keys, 'the same');
+  const admin = limit(spec('POST', '/admin/a', 'treasury', { limit: 'unlisted' }));
+  assert.equal(admin.description, 'With a wrong token: 30 requests in 60 s.');
+});
+
+test('numbers say their unit, also in a schema with a name', () => {
+  const price = { type: 'object', properties: { price: TEXT, fee_bps: { type: 'integer' }, index: TEXT } } as const;
+  const { paths } = documentOf(spec('GET', '/v1/a', 'public', { answers: { 200: price } }));
+  const { properties } = paths['/v1/a'].get.responses[200].content['application/json'].schema;
+  assert.deepEqual(
+    Object.values<Json>(properties).map((member) => member['x-unit']),
+    ['USDC per token', 'basis points', undefined],
+  );
 });
 
 test('the schemes of an operation are those that open it', () => {
