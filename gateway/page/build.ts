@@ -14,9 +14,12 @@ import { fileURLToPath } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { init, parse } from 'es-module-lexer';
+import { packageFile } from '../../shared/base/packages.ts';
 import type { BuiltPage, PageFile, PageOptions } from './files.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** The files of packages, wherever these are installed. */
+const PACKAGES = 'node_modules/';
 const ENTRY = 'gateway/web/main.ts';
 const DOCUMENT = 'gateway/web/index.html';
 const STYLES = ['gateway/web/style.css', 'node_modules/uplot/dist/uPlot.min.css'];
@@ -138,7 +141,8 @@ function resolve(specifier: string, importer: string): string {
 }
 
 function source(path: string): string {
-  return readFileSync(join(ROOT, path), 'utf8');
+  const isOfPackage = path.startsWith(PACKAGES);
+  return readFileSync(isOfPackage ? packageFile(path.slice(PACKAGES.length)) : join(ROOT, path), 'utf8');
 }
 
 function fileOf(path: string, contentType: string, cacheControl: string, text: string, policy = ''): PageFile {

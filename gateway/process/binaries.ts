@@ -5,28 +5,31 @@
  */
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageFile, packageFolders } from '../../shared/base/packages.ts';
 
 /** By platform, the SHA-256 of each file below node_modules. */
 export type PinnedBinaries = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PINNED = fileURLToPath(new URL('../../data/binaries.json', import.meta.url));
 /** Packages that prefer a binary compiled here to the one they brought, and where that would be. */
 const COMPILED = ['better-sqlite3', 'secp256k1'].flatMap((name) => [`${name}/build/Release`, `${name}/build/Debug`]);
 
 /** The reason, in one line, why this process must not load its binaries; null when all are the pinned ones. */
 export function binaryProblem(): string | null {
-  const pinned = JSON.parse(readFileSync(join(ROOT, 'data/binaries.json'), 'utf8'));
-  return binaryProblemIn(join(ROOT, 'node_modules'), pinned, `${process.platform}-${process.arch}`);
+  const pinned = JSON.parse(readFileSync(PINNED, 'utf8'));
+  return binaryProblemIn(packageFolders(), pinned, `${process.platform}-${process.arch}`);
 }
 
-/** A file that is missing is no problem here: what it belongs to is optional, or says itself that it is not there. */
-export function binaryProblemIn(directory: string, pinned: PinnedBinaries, platform: string): string | null {
+/**
+ * A file that is missing is no problem here: what it belongs to is optional, or says itself that it is not there.
+ * @param folders those of packages, the nearest first
+ */
+export function binaryProblemIn(folders: readonly string[], pinned: PinnedBinaries, platform: string): string | null {
   const expected = pinned[platform];
   if (expected === undefined) return `data/binaries.json pins no binaries for ${platform}`;
-  for (const file of [...Object.keys(expected), ...compiledIn(directory)]) {
-    const path = join(directory, file);
+  for (const file of [...Object.keys(expected), ...compiledIn(folders)]) {
+    const path = packageFile(file, folders);
     if (!existsSync(path)) continue;
     const found = hash('sha256', readFileSync(path), 'hex');
     if (found === expected[file]) continue;
@@ -36,10 +39,10 @@ export function binaryProblemIn(directory: string, pinned: PinnedBinaries, platf
   return null;
 }
 
-function compiledIn(directory: string): string[] {
-  return COMPILED.filter((folder) => existsSync(join(directory, folder))).flatMap((folder) => {
-    return readdirSync(join(directory, folder))
+function compiledIn(folders: readonly string[]): string[] {
+  return COMPILED.filter((place) => existsSync(packageFile(place, folders))).flatMap((place) => {
+    return readdirSync(packageFile(place, folders))
       .filter((name) => name.endsWith('.node'))
-      .map((name) => `${folder}/${name}`);
+      .map((name) => `${place}/${name}`);
   });
 }

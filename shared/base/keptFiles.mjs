@@ -5,18 +5,23 @@
  */
 import { hash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** `npm run pack` puts every source there, or the first start of a package: Node itself strips no types in packages. */
+export const PACKED = join(ROOT, 'stripped');
 /** Below node_modules, because it belongs to these packages and `npm ci` empties it. Each Node has its own way to strip. */
-export const KEPT = join(ROOT, 'node_modules', '.cache', `stripped-${process.version}`);
+const CACHE = join(ROOT, 'node_modules', '.cache', `stripped-${process.version}`);
+/** It is installed among the packages of another project. */
+export const isPackage = basename(dirname(ROOT)) === 'node_modules';
+export const KEPT = isPackage ? PACKED : CACHE;
 
 /** Null when it is not there, or not whole. */
-export function keptText(source) {
+export function keptText(source, folder = KEPT) {
   const name = nameOf(source);
   try {
-    const text = readFileSync(join(KEPT, name), 'utf8');
+    const text = readFileSync(join(folder, name), 'utf8');
     return text.endsWith(markOf(name)) ? text : null;
   } catch {
     return null;
@@ -24,11 +29,11 @@ export function keptText(source) {
 }
 
 /** Other processes may read and write the same file: they find the whole of it or nothing. */
-export function keepText(source, text) {
+export function keepText(source, text, folder = KEPT) {
   const name = nameOf(source);
-  const unfinished = join(KEPT, `${name}.${process.pid}`);
+  const unfinished = join(folder, `${name}.${process.pid}`);
   writeFileSync(unfinished, text + markOf(name));
-  renameSync(unfinished, join(KEPT, name));
+  renameSync(unfinished, join(folder, name));
 }
 
 function nameOf(source) {

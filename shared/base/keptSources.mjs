@@ -14,12 +14,12 @@ import { register, registerHooks } from 'node:module';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
-import { KEPT, keptText, ROOT } from './keptFiles.mjs';
+import { isPackage, KEPT, keptText, ROOT } from './keptFiles.mjs';
 
 /** Folders that were stripped for this thread: another try would find the same. */
 const stripped = new Set();
 
-if (existsSync(KEPT) || isWritable(join(ROOT, 'node_modules'))) registerHooks({ load });
+if (existsSync(KEPT) || canKeep()) registerHooks({ load });
 else if (!isMainThread) register('./stripTypes.ts', import.meta.url);
 
 function load(url, context, nextLoad) {
@@ -46,9 +46,9 @@ function strip(folder) {
   spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', program, folder], { stdio: 'ignore', env: {} });
 }
 
-function isWritable(directory) {
+function canKeep() {
   try {
-    accessSync(directory, constants.W_OK);
+    accessSync(isPackage ? ROOT : join(ROOT, 'node_modules'), constants.W_OK);
     return true;
   } catch {
     return false;

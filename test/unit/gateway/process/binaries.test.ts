@@ -28,7 +28,7 @@ describe('the binaries of packages', () => {
   test('that are installed are the pinned ones, for every platform whose files are here', () => {
     assert.equal(binaryProblem(), null);
     for (const platform of Object.keys(PINNED)) {
-      assert.equal(binaryProblemIn(join(ROOT, 'node_modules'), PINNED, platform), null, platform);
+      assert.equal(binaryProblemIn([join(ROOT, 'node_modules')], PINNED, platform), null, platform);
       assert.ok(
         Object.keys(PINNED[platform]).filter((file) => existsSync(join(ROOT, 'node_modules', file))).length >= 2,
       );
@@ -56,8 +56,8 @@ describe('the binaries of packages', () => {
   });
 
   test('are refused by name when one differs, and pass while an optional one is missing', () => {
-    assert.equal(binaryProblemIn(modulesWith({ [UWS]: 'a' }), pinned, 'linux-x64'), null);
-    const problem = binaryProblemIn(modulesWith({ [UWS]: 'b' }), pinned, 'linux-x64')!;
+    assert.equal(binaryProblemIn([modulesWith({ [UWS]: 'a' })], pinned, 'linux-x64'), null);
+    const problem = binaryProblemIn([modulesWith({ [UWS]: 'b' })], pinned, 'linux-x64')!;
     assert.ok(problem.includes(UWS) && problem.includes(SHA_OF_A) && problem.includes('npm ci'), problem);
     assert.ok(!problem.includes('\n'), 'one line');
   });
@@ -65,13 +65,13 @@ describe('the binaries of packages', () => {
   test('that were compiled here are refused until they are pinned', () => {
     const compiled = 'better-sqlite3/build/Release/better_sqlite3.node';
     const directory = modulesWith({ [UWS]: 'a', [compiled]: 'a' });
-    assert.match(binaryProblemIn(directory, pinned, 'linux-x64')!, /better_sqlite3\.node .* it is not pinned/);
+    assert.match(binaryProblemIn([directory], pinned, 'linux-x64')!, /better_sqlite3\.node .* it is not pinned/);
     const also = { 'linux-x64': { ...pinned['linux-x64'], [compiled]: SHA_OF_A } };
-    assert.equal(binaryProblemIn(directory, also, 'linux-x64'), null);
+    assert.equal(binaryProblemIn([directory], also, 'linux-x64'), null);
   });
 
   test('of a platform without pins are refused', () => {
-    assert.match(binaryProblemIn(modulesWith({}), pinned, 'sunos-sparc')!, /no binaries for sunos-sparc/);
+    assert.match(binaryProblemIn([modulesWith({})], pinned, 'sunos-sparc')!, /no binaries for sunos-sparc/);
   });
 });
 

@@ -1,0 +1,28 @@
+/**
+ * Where the packages lie that our files import. In a clone they are below it; installed as a package itself, the
+ * project has most of them beside it, and below it only what another package needs in another version.
+ */
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The folders in which Node looks for packages, the nearest first. */
+export function packageFolders(root = ROOT): string[] {
+  const above = dirname(root);
+  return [join(root, 'node_modules'), ...(basename(above) === 'node_modules' ? [above] : [])];
+}
+
+/**
+ * @param file of a package, such as `uplot/dist/uPlot.min.css`
+ * @returns its path in the package that Node would load
+ */
+export function packageFile(file: string, folders: readonly string[] = packageFolders()): string {
+  const name = file
+    .split('/')
+    .slice(0, file.startsWith('@') ? 2 : 1)
+    .join('/');
+  const nearest = folders.find((folder) => existsSync(join(folder, name)));
+  return join(nearest ?? folders[0]!, file);
+}

@@ -1,0 +1,153 @@
+/**
+ * `npm run test:fresh`: the package that `npm run pack` makes is installed in an empty folder, by npm and from its
+ * cache where that has what it needs, and used there: started, asked, checked and stopped. Not part of `npm test`.
+ */
+import assert from 'node:assert/strict';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { makePlace, ROOT } from '../guides/project.ts';
+import { freePort } from '../support/freePort.ts';
+
+const run = promisify(execFile);
+const LIMIT_MS = 300_000;
+const STOP_LIMIT_MS = 20_000;
+const MAX_BYTES = 4_000_000;
+/** The project's files that a package has: all of the three wings, and the data that they read. */
+const PACKED = /^(?:engine|gateway|shared|data\/(?:binaries\.json|demo|deploy|docs|schema)|\.env\.example)(?:\/|$)/;
+const OF_DEVELOPERS = /^(?:test|bench|\.ci|node_modules|data\/live)\/|(?:^|\/)(?:\.git|tsconfig|biome\.json|\.npmrc)/;
+
+const port = await freePort();
+const { directory: project, environment } = makePlace(port);
+const user = join(project, '../user');
+/** npx and the bins, as the user's terminal finds them. */
+const env = { ...environment, DEMO_FLOW: 'off', npm_config_yes: 'false' };
+
+let listed: string[] = [];
+before(async () => {
+  const packed = join(project, '..');
+  await run('npm', ['run', '-s', 'pack', '--', '--pack-destination', packed], { cwd: project, env, timeout: LIMIT_MS });
+  const [tarball] = readdirSync(packed).filter((name) => name.endsWith('.tgz'));
+  const names = execFileSync('tar', ['-tzf', join(packed, tarball!)], { encoding: 'utf8' });
+  listed = names.split('\n').flatMap((name) => (name === '' ? [] : [name.replace(/^package\//, '')]));
+  assert.ok(readFileSync(join(packed, tarball!)).length < MAX_BYTES, 'the package is small');
+  mkdirSync(user);
+  writeFileSync(join(user, 'package.json'), '{"private":true}');
+  const install = ['install', '--ignore-scripts', join(packed, tarball!)];
+  await run('npm', install, { cwd: user, env, timeout: LIMIT_MS });
+});
+
+/** A bin of the package, in the user's folder. */
+function bin(name: string, ...args: string[]) {
+  return run(join(user, 'node_modules/.bin', name), args, { cwd: user, env, timeout: LIMIT_MS, encoding: 'utf8' });
+}
+
+describe('the package', () => {
+  test('has every file of the wings and of their data, and each source without its types', () => {
+    const tracked = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n');
+    const missing = tracked.filter(
+      (path) => PACKED.test(path) && !OF_DEVELOPERS.test(path) && existsSync(join(ROOT, path)),
+    );
+    assert.deepEqual(
+      missing.filter((path) => !listed.includes(path)),
+      [],
+    );
+    const sources = listed.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
+    assert.ok(listed.filter((path) => path.startsWith('stripped/')).length > sources.length / 2);
+  });
+
+  test('has nothing that only developers need, and no state', () => {
+    assert.deepEqual(
+      listed.filter((path) => OF_DEVELOPERS.test(path)),
+      [],
+    );
+  });
+
+  test('has the file of each of its bins', () => {
+    const { bin: bins } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    assert.ok('open-prediction-exchange' in bins);
+    const files = Object.values<string>(bins).map((path) => path.replace(/^\.\//, ''));
+    assert.deepEqual(
+      files.filter((path) => !listed.includes(path)),
+      [],
+    );
+  });
+});
+
+describe('installed in an empty folder', () => {
+  const lines: string[] = [];
+  const server = { end: async (): Promise<number | null> => null };
+
+  before(async () => {
+    const child = spawn(join(user, 'node_modules/.bin/open-prediction-exchange'), [], {
+      cwd: user,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    server.end = async () => {
+      const exited = once(child, 'exit', { signal: AbortSignal.timeout(STOP_LIMIT_MS) });
+      child.kill('SIGTERM');
+      const [code] = await exited;
+      return code;
+    };
+    createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
+    await new Promise<void>((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error([`ended with ${code}`, ...lines].join('\n'))));
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        lines.push(line);
+        if (line.includes('"msg":"listening"')) resolve();
+      });
+    });
+  });
+  after(() => server.end().catch(() => null));
+
+  test('it starts with its data in that folder, and is healthy', async () => {
+    assert.ok(existsSync(join(user, 'data/live/control.db')));
+    const asked = ['health', '--ready', '--wait', '20'];
+    await bin('open-prediction-exchange', ...asked);
+    assert.ok(
+      !lines.some((line) => line.includes('"level":"error"') || line.includes('DOES NOT LOAD')),
+      lines.join('\n'),
+    );
+  });
+
+  test('its page has every asset that its document names', async () => {
+    const url = `http://127.0.0.1:${port}`;
+    const document = await (await fetch(url)).text();
+    const assets = [...document.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+    assert.ok(assets.length > 10, 'scripts, styles and libraries');
+    for (const path of assets) {
+      const response = await fetch(url + path);
+      assert.equal(response.status, 200, path);
+      await response.arrayBuffer();
+    }
+  });
+
+  test('it describes itself, and its binaries are compared', async () => {
+    const document = await (await fetch(`http://127.0.0.1:${port}/openapi.json`)).text();
+    assert.match(document, /"openapi":"3\.1/);
+    const check =
+      'console.log(JSON.stringify((await import(process.argv[1])).packageFile("better-sqlite3/package.json")))';
+    const packages = join(user, 'node_modules/open-prediction-exchange/shared/base/packages.ts');
+    const sources = join(user, 'node_modules/open-prediction-exchange/shared/run.mjs');
+    const { stdout } = await run(process.execPath, [sources, '--input-type=module', '-e', check, packages], { env });
+    assert.equal(JSON.parse(stdout), join(user, 'node_modules/better-sqlite3/package.json'));
+  });
+
+  test('it is administered, stops in order, and every record is sound', async () => {
+    assert.equal(await server.end(), 0);
+    assert.ok(lines.some((line) => line.includes('"msg":"stopped"')));
+    server.end = async () => null;
+    const { stdout } = await bin('open-prediction-exchange', 'admin', 'journal', 'verify');
+    assert.match(stdout, /^ok$/m);
+  });
+
+  test('a word that it does not know ends with its usage', async () => {
+    const refused = bin('open-prediction-exchange', 'strat');
+    await assert.rejects(refused, ({ code, stderr }) => code === 64 && /^Usage: open-prediction-exchange/.test(stderr));
+  });
+});
