@@ -22,7 +22,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PACKAGES = 'node_modules/';
 const ENTRY = 'gateway/web/main.ts';
 const DOCUMENT = 'gateway/web/index.html';
-const STYLES = ['gateway/web/style.css', 'node_modules/uplot/dist/uPlot.min.css'];
+const STYLES = ['gateway/web/style.css', 'gateway/web/trading.css', 'node_modules/uplot/dist/uPlot.min.css'];
 const ICON = 'gateway/web/icon.svg';
 
 /** The names by which modules import packages, and the files that browsers load for them. */
@@ -98,7 +98,10 @@ function walk(entry: string, modules: Map<string, Module>): string[] {
   const atOnce = new Set([entry]);
   for (const name of atOnce) for (const needed of visit(name, modules).needs) atOnce.add(needed);
   const later = new Set([...modules.values()].flatMap(({ laterNeeds }) => laterNeeds));
-  for (const name of later) for (const needed of visit(name, modules).needs) later.add(needed);
+  for (const name of later) {
+    const { needs, laterNeeds } = visit(name, modules);
+    for (const needed of [...needs, ...laterNeeds]) later.add(needed);
+  }
   return [...atOnce];
 }
 

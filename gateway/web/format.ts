@@ -3,8 +3,10 @@
  * screen is in the title of the element.
  */
 import { tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
+import type { Market } from '../../shared/client/types.ts';
 
-const FINEST = 10_000;
+/** Prices of every grid are a multiple of this grid's step. */
+export const FINEST = 10_000;
 const ATOMIC_PER_UNIT = 1_000_000n;
 const GROUPED = new Intl.NumberFormat('en-US');
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
@@ -31,6 +33,16 @@ export function units(atomic: string | bigint): string {
   const value = BigInt(atomic);
   const hundredths = (value % ATOMIC_PER_UNIT) / 10_000n;
   return `${GROUPED.format(value / ATOMIC_PER_UNIT)}.${String(hundredths).padStart(2, '0')}`;
+}
+
+/** Markets name their outcomes: "Warmer" where others say "Yes". */
+export function outcomeName(market: Market | undefined, index: number): string {
+  return market?.outcomes[index] ?? (index === 0 ? 'Yes' : 'No');
+}
+
+/** The price in the finest steps of all grids, in which prices of one market can be compared whatever their form. */
+export function finestTicks(price: string): number {
+  return tryParsePriceTicks(price, FINEST);
 }
 
 /** For sums of which the size matters: "1.2M". */

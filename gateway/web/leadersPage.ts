@@ -2,28 +2,13 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Leaderboard, Pulse, RecentFills } from '../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
 import { dateTime, percent, short } from './format.ts';
 import { Link, useTitle } from './router.ts';
 
-type Trader = { handle: string; pnl_usdc: number; roi: number; trade_count: number };
-type Leaderboard = { readonly traders: readonly Trader[] };
-type Pulse = {
-  total_volume_24h: number;
-  active_traders_24h: number;
-  traders_online_24h: number;
-  active_markets: number;
-};
-type RecentFill = {
-  market_id: string;
-  market_title: string;
-  outcome: string;
-  side: 'BUY' | 'SELL';
-  size_usd: string;
-  price_cents: string;
-  user_handle: string;
-  filled_at: string;
-};
+type Traders = Leaderboard['traders'];
+type Fills = RecentFills['fills'];
 
 const WINDOWS: readonly (readonly [string, string])[] = [
   ['24h', '24 hours'],
@@ -38,7 +23,7 @@ export function LeadersPage(): VNode {
   const path = `/v1/leaderboards/traders?window=${period}&limit=25`;
   const board = useLoaded<Leaderboard>(path, () => get(path), 60);
   const pulse = useLoaded<Pulse>('pulse', () => get('/v1/markets/stats/pulse'), 30);
-  const fills = useLoaded<{ fills: RecentFill[] }>('fills', () => get('/v1/markets/fills/recent?limit=20'), 10);
+  const fills = useLoaded<RecentFills>('fills', () => get('/v1/markets/fills/recent?limit=20'), 10);
   return html`
     <h1>Leaders</h1>
     ${pulse.value !== null && html`<${PulseFacts} pulse=${pulse.value} />`}
@@ -49,9 +34,9 @@ export function LeadersPage(): VNode {
       )}
     </div>
     <section class="panel"><h2>Most earned</h2>
-      <${Traders} traders=${board.value?.traders} error=${board.error} /></section>
+      <${TraderTable} traders=${board.value?.traders} error=${board.error} /></section>
     <section class="panel"><h2>Latest trades</h2>
-      <${Fills} fills=${fills.value?.fills} error=${fills.error} /></section>
+      <${FillTable} fills=${fills.value?.fills} error=${fills.error} /></section>
   `;
 }
 
@@ -67,9 +52,9 @@ function PulseFacts({ pulse }: { readonly pulse: Pulse }): VNode {
   )}</dl>`;
 }
 
-type TradersProps = { readonly traders: readonly Trader[] | undefined; readonly error: string | null };
+type TradersProps = { readonly traders: Traders | undefined; readonly error: string | null };
 
-function Traders({ traders, error }: TradersProps): VNode {
+function TraderTable({ traders, error }: TradersProps): VNode {
   if (traders === undefined) return html`<p role="status">${error ?? 'Loading …'}</p>`;
   if (traders.length === 0) return html`<p class="quiet">There were no trades.</p>`;
   return html`<table>
@@ -83,9 +68,9 @@ function Traders({ traders, error }: TradersProps): VNode {
   </table>`;
 }
 
-type FillsProps = { readonly fills: readonly RecentFill[] | undefined; readonly error: string | null };
+type FillsProps = { readonly fills: Fills | undefined; readonly error: string | null };
 
-function Fills({ fills, error }: FillsProps): VNode {
+function FillTable({ fills, error }: FillsProps): VNode {
   if (fills === undefined) return html`<p role="status">${error ?? 'Loading …'}</p>`;
   if (fills.length === 0) return html`<p class="quiet">No trades yet.</p>`;
   return html`<table>

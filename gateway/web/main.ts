@@ -5,14 +5,23 @@
 import { html, render } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { CallbackPage } from './callbackPage.ts';
-import { EventPage } from './eventPage.ts';
 import { HomePage } from './homePage.ts';
-import { LeadersPage } from './leadersPage.ts';
-import { MarketPage } from './marketPage.ts';
-import { PortfolioPage } from './portfolioPage.ts';
+import { later } from './later.ts';
 import { Link, type Place, usePlace } from './router.ts';
 import { SignInPanel } from './signInPanel.ts';
+
+const CallbackPage = later(async () => (await import('./callbackPage.ts')).CallbackPage);
+const EventPage = later(async () => (await import('./eventPage.ts')).EventPage);
+const LeadersPage = later(async () => (await import('./leadersPage.ts')).LeadersPage);
+const MarketPage = later(async () => (await import('./marketPage.ts')).MarketPage);
+const PortfolioPage = later(async () => (await import('./portfolioPage.ts')).PortfolioPage);
+
+/** The paths of the navigation, in its order. */
+const NAVIGATION: readonly (readonly [to: string, label: string])[] = [
+  ['/', 'Markets'],
+  ['/portfolio', 'Portfolio'],
+  ['/leaders', 'Leaders'],
+];
 
 function App(): VNode {
   const place = usePlace();
@@ -26,20 +35,16 @@ function App(): VNode {
     <header class="top">
       <${Link} to="/" class="brand">Open prediction exchange</${Link}>
       <nav aria-label="Main">
-        <${NavLink} to="/" place=${place}>Markets</${NavLink}>
-        <${NavLink} to="/portfolio" place=${place}>Portfolio</${NavLink}>
-        <${NavLink} to="/leaders" place=${place}>Leaders</${NavLink}>
+        ${NAVIGATION.map(
+          ([to, label]) => html`<${Link} key=${to} to=${to}
+            aria-current=${place.path === to ? 'page' : undefined}>${label}</${Link}>`,
+        )}
         <a href="/openapi.json">API</a>
       </nav>
       <${SignInPanel} />
     </header>
     <main id="main" tabindex="-1" ref=${main}>${viewOf(place)}</main>
   `;
-}
-
-function NavLink(props: { readonly to: string; readonly place: Place; readonly children?: unknown }): VNode {
-  const { to, place, children } = props;
-  return html`<${Link} to=${to} aria-current=${place.path === to ? 'page' : undefined}>${children}</${Link}>`;
 }
 
 function viewOf({ path, query, moves }: Place): VNode {

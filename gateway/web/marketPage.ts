@@ -2,20 +2,22 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Levels } from '../../shared/client/stream/bookReplica.ts';
 import type { Market, UserOrder } from '../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { get, useLoaded } from './api.ts';
 import { BookStatus } from './bookStatus.ts';
 import { DepthChart } from './depthChart.ts';
-import { dateTime, short } from './format.ts';
+import { cents, complement, dateTime, finestTicks, short } from './format.ts';
 import { Ladder } from './ladder.ts';
-import { useBook } from './live.ts';
-import { OwnOrders, openOrders } from './ownOrders.ts';
+import { type LiveBook, useBook } from './live.ts';
+import { openOrders, useQueues } from './openOrders.ts';
+import { OwnOrders } from './ownOrders.ts';
 import { PriceChart } from './priceChart.ts';
 import { useTitle } from './router.ts';
 import { useVisitor } from './session.ts';
 import { Tape } from './tape.ts';
-import { type ChosenPrice, TicketPanel } from './ticket.ts';
+import { type ChosenPrice, type Reach, TicketPanel } from './ticket.ts';
 import { Waiting } from './waiting.ts';
 
 const REFRESH_SECONDS = 15;
@@ -39,8 +41,13 @@ type OpenMarketProps = {
 
 function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode {
   const [outcome, setOutcome] = useState<0 | 1>(0);
-  const [chosen, choose] = useState<ChosenPrice>({ cents: '50' });
+  const [chosen, choose] = useState<ChosenPrice | null>(null);
+  const [reach, setReach] = useState<Reach>(null);
+  const [changed, setChanged] = useState(0);
   const book = useBook(market.id);
+  // Loaded anew after each order and each event of the account.
+  const round = orders + changed + useAccountChanges();
+  const own = useOrdersHere(market, round);
   useTitle(market.title);
   const levels = book.levels[outcome];
   const name = market.outcomes[outcome];
@@ -49,46 +56,87 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
     <h1>${market.title}</h1>
     <${BookStatus} book=${book} status=${market.status} />
     ${error !== null && html`<p role="status">${error}</p>`}
-    <div class="chips" role="group" aria-label="Outcome">
-      ${market.outcomes.map(
-        (label, index) => html`<button key=${label} type="button" aria-pressed=${outcome === index}
-          onClick=${() => setOutcome(index as 0 | 1)}>${label}</button>`,
-      )}
-    </div>
+    <${Outcomes} market=${market} book=${book} outcome=${outcome} onChange=${setOutcome} />
     <div class="market">
-      <section class="panel" aria-labelledby="ladder"><h2 id="ladder">Orders for ${name}</h2>
-        <${Ladder} levels=${levels} outcome=${name} onChoose=${(cents: string) => choose({ cents })} /></section>
-      <section class="panel" aria-labelledby="history"><h2 id="history">Price of ${name}</h2>
-        <${PriceChart} marketId=${market.id} outcome=${outcome} trades=${book.trades} />
-        <h2>Depth</h2>
-        <${DepthChart} levels=${levels} outcome=${name} /></section>
-      <section class="panel" aria-labelledby="ticket"><h2 id="ticket">Order</h2>
-        <${TicketPanel} market=${market} outcome=${outcome} chosen=${chosen} onPlaced=${onOrder} />
-        <${OrdersHere} market=${market} changes=${orders} /></section>
-      <section class="panel" aria-labelledby="tape"><h2 id="tape">Trades</h2>
-        <${Tape} marketId=${market.id} trades=${book.trades} /></section>
-      <section class="panel about"><h2>About</h2><${Facts} market=${market} /></section>
+      <div class="column">
+        <section class="panel" aria-labelledby="history"><h2 id="history">Price of ${name}</h2>
+          <${PriceChart} marketId=${market.id} outcome=${outcome} trades=${book.trades} />
+          <h2>Depth</h2>
+          <${DepthChart} levels=${levels} outcome=${name} /></section>
+        ${
+          own !== null &&
+          html`<${OrdersHere} market=${market} orders=${own} yes=${book.levels[0]} round=${round}
+            onChanged=${() => setChanged(changed + 1)} />`
+        }
+      </div>
+      <div class="column ticket-column">
+        <section class="panel" aria-labelledby="ticket"><h2 id="ticket">Order</h2>
+          <${TicketPanel} market=${market} outcome=${outcome} levels=${levels} chosen=${chosen} onReach=${setReach}
+            onPlaced=${onOrder} /></section>
+      </div>
+      <div class="column book-column">
+        <section class="panel" aria-labelledby="ladder"><h2 id="ladder">Orders for ${name}</h2>
+          <${Ladder} levels=${levels} outcome=${name} reach=${reach} ownPrices=${pricesOf(own, outcome)}
+            onChoose=${choose} /></section>
+        <section class="panel" aria-labelledby="tape"><h2 id="tape">Trades</h2>
+          <${Tape} marketId=${market.id} trades=${book.trades} /></section>
+      </div>
     </div>
+    <section class="panel"><h2>About</h2><${Facts} market=${market} /></section>
   `;
 }
 
-type OrdersHereProps = { readonly market: Market; readonly changes: number };
+type OutcomesProps = {
+  readonly market: Market;
+  readonly book: LiveBook;
+  readonly outcome: 0 | 1;
+  readonly onChange: (outcome: 0 | 1) => void;
+};
 
-/** Loaded anew after each order and each event of the account. */
-function OrdersHere({ market, changes }: OrdersHereProps): VNode | null {
+/** Each with what it costs to buy now. */
+function Outcomes({ market, book, outcome, onChange }: OutcomesProps): VNode {
+  return html`<div class="outcomes" role="group" aria-label="Outcome">${market.outcomes.map((label, index) => {
+    const ask = book.levels[index as 0 | 1].asks.at(0);
+    return html`<button key=${label} type="button" aria-pressed=${outcome === index}
+      onClick=${() => onChange(index as 0 | 1)}><span>${label}</span>${' '}
+      <span title="Best price to buy at">${ask === undefined ? '–' : cents(ask.price)}</span></button>`;
+  })}</div>`;
+}
+
+/** The visitor's open orders of the market; null for anonymous visitors, and until they are loaded. */
+function useOrdersHere(market: Market, round: number): readonly UserOrder[] | null {
   const visitor = useVisitor();
-  const [cancelled, setCancelled] = useState(0);
-  const events = useAccountChanges();
   const load = async (): Promise<UserOrder[]> => {
     if (visitor.kind !== 'user') return [];
     return (await openOrders()).filter(({ market_id }) => market_id === market.id);
   };
   const who = visitor.kind === 'user' ? visitor.user.id : visitor.kind;
-  const { value } = useLoaded(`${who} ${market.id}`, load, ORDERS_SECONDS, changes + cancelled + events);
-  if (visitor.kind !== 'user' || value === null) return null;
-  return html`<h2>Your orders here</h2>
-    <${OwnOrders} orders=${value} markets=${new Map([[market.id, market]])}
-      onChanged=${() => setCancelled(cancelled + 1)} />`;
+  const { value } = useLoaded(`${who} ${market.id}`, load, ORDERS_SECONDS, round);
+  return visitor.kind === 'user' ? value : null;
+}
+
+type OrdersHereProps = {
+  readonly market: Market;
+  readonly orders: readonly UserOrder[];
+  /** The book of Yes. */
+  readonly yes: Levels;
+  readonly round: number;
+  readonly onChanged: () => void;
+};
+
+function OrdersHere({ market, orders, yes, round, onChanged }: OrdersHereProps): VNode {
+  const queues = useQueues(market.id, orders, yes, round);
+  return html`<section class="panel" aria-labelledby="own-orders"><h2 id="own-orders">Your orders here</h2>
+    <${OwnOrders} orders=${orders} markets=${new Map([[market.id, market]])} queues=${queues} onChanged=${onChanged} />
+  </section>`;
+}
+
+/** In the terms of the outcome that is shown. */
+function pricesOf(orders: readonly UserOrder[] | null, outcome: 0 | 1): ReadonlySet<number> {
+  const prices = (orders ?? []).map(({ price, outcome_index }) =>
+    finestTicks(outcome_index === outcome ? price : complement(price)),
+  );
+  return new Set(prices);
 }
 
 function Facts({ market }: { readonly market: Market }): VNode {

@@ -1,88 +1,150 @@
-/** The open orders of the account, each with a button that cancels it. */
+/** The open orders of the account: what is left of each, its queue position, and buttons that change and cancel it. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Market, UserOrder, UserOrders } from '../../shared/client/types.ts';
+import { ApiError } from '../../shared/client/http.ts';
+import type { CancelAllResponse, Market, UserOrder } from '../../shared/client/types.ts';
+import { AmendForm } from './amendForm.ts';
 import { textOf } from './api.ts';
-import { cents, units } from './format.ts';
+import { cents, outcomeName, units } from './format.ts';
+import { leftAtomic, type Queued, wholeAtomic } from './openOrders.ts';
 import { Link } from './router.ts';
+import { untilAnswered } from './sending.ts';
 import { ask } from './session.ts';
 
 type OwnOrdersProps = {
   readonly orders: readonly UserOrder[];
   /** By id, as far as they are known. */
   readonly markets: ReadonlyMap<string, Market>;
-  /** The orders are of several markets. */
-  readonly namesMarkets?: boolean;
+  /** Of the orders of one market, by the id of the order; without it there are orders of several markets. */
+  readonly queues?: ReadonlyMap<string, Queued>;
   readonly onChanged: () => void;
 };
 
-const ORDERS_A_PAGE = 200;
-/** An account with more of them trades by a program. */
-const MOST_PAGES = 5;
-
-/** Newest first. */
-export async function openOrders(): Promise<UserOrder[]> {
-  const found: UserOrder[] = [];
-  let cursor: string | null = '';
-  for (let page = 0; page < MOST_PAGES && cursor !== null; page++) {
-    const query = new URLSearchParams({ status: 'open', sort: 'created_at', limit: String(ORDERS_A_PAGE) });
-    if (cursor !== '') query.set('cursor', cursor);
-    const { orders, next_cursor }: UserOrders = await ask('GET', `/v1/user/orders/v2?${query}`);
-    found.push(...orders);
-    cursor = next_cursor;
-  }
-  return found;
-}
-
-export function OwnOrders({ orders, markets, namesMarkets = false, onChanged }: OwnOrdersProps): VNode {
+export function OwnOrders({ orders, markets, queues, onChanged }: OwnOrdersProps): VNode {
   const [said, say] = useState('');
+  const [amended, setAmended] = useState<string | null>(null);
   const place = useRef<HTMLParagraphElement>(null);
   /** Orders whose cancel was sent and not refused: they stay in the list until it is loaded anew. */
   const cancelled = useRef(new Set<string>()).current;
+  const done = (text: string): void => {
+    say(text);
+    setAmended(null);
+    // The button goes with its order: the keyboard goes on from here.
+    place.current?.focus();
+  };
   const cancel = async (hash: string): Promise<void> => {
     if (cancelled.has(hash)) return;
     cancelled.add(hash);
     try {
-      await ask('DELETE', `/v1/orders/${hash}`);
-      say('Cancelled.');
-      // The button goes with its order: the keyboard goes on from here.
-      place.current?.focus();
+      done(await cancelOrder(hash, () => say('No answer yet. Asking again …')));
     } catch (error) {
       cancelled.delete(hash);
       say(textOf(error));
     }
     onChanged();
   };
+  const cancelAll = async (): Promise<void> => {
+    try {
+      // The orders of one market, where only those are shown.
+      const marketId = queues === undefined ? null : orders[0].market_id;
+      done(await cancelOrders(marketId, () => say('No answer yet. Asking again …')));
+    } catch (error) {
+      say(textOf(error));
+    }
+    onChanged();
+  };
+  const onAmended = (text: string): void => {
+    done(text);
+    onChanged();
+  };
+  const row = (order: UserOrder): VNode => {
+    const market = markets.get(order.market_id);
+    const isAmended = amended === order.order_hash && market !== undefined;
+    return html`<${OrderRow} key=${order.order_hash} order=${order} market=${market} queues=${queues}
+        isAmended=${isAmended} onAmend=${() => setAmended(isAmended ? null : order.order_hash)}
+        onCancel=${() => cancel(order.order_hash)} />
+      ${
+        isAmended &&
+        html`<tr key=${`amend ${order.order_hash}`}><td colspan="5"><${AmendForm} order=${order} market=${market}
+          queued=${queues?.get(order.id)} onDone=${onAmended} onClose=${() => setAmended(null)} /></td></tr>`
+      }`;
+  };
   return html`<p role="status" tabindex="-1" ref=${place}>${said}</p>
     ${
       orders.length === 0
         ? html`<p class="quiet">You have no open orders.</p>`
-        : html`<table><caption class="unseen">Your open orders</caption>
-          <thead><tr>${namesMarkets && html`<th scope="col">Market</th>`}<th scope="col">Order</th>
-            <th scope="col">Price</th><th scope="col">Left</th><th scope="col">Cancel</th></tr></thead>
-          <tbody>${orders.map(
-            (order) => html`<tr key=${order.order_hash}>
-              ${
-                namesMarkets &&
-                html`<th scope="row"><${Link} to=${`/markets/${order.market_id}`}>${
-                  markets.get(order.market_id)?.title ?? 'Market'
-                }</${Link}></th>`
-              }
-              <td>${`${order.side === 'BUY' ? 'Buy' : 'Sell'} ${outcomeName(
-                markets,
-                order.market_id,
-                order.outcome_index,
-              )}`}</td>
-              <td>${cents(order.price)}</td>
-              <td>${order.side === 'BUY' ? `$${units(order.remaining)}` : `${units(order.remaining)} tokens`}</td>
-              <td><button type="button" class="small" aria-label=${`Cancel the order at ${cents(order.price)}`}
-                onClick=${() => cancel(order.order_hash)}>Cancel</button></td></tr>`,
-          )}</tbody></table>`
+        : html`<table class="orders"><caption class="unseen">Your open orders</caption>
+          <thead><tr>${queues === undefined && html`<th scope="col">Market</th>`}<th scope="col">Order</th>
+            <th scope="col">Price</th><th scope="col">Left</th>
+            ${queues !== undefined && html`<th scope="col">Ahead</th>`}<th scope="col">
+            ${
+              orders.length > 1
+                ? html`<button type="button" class="small" onClick=${cancelAll}>Cancel all</button>`
+                : html`<span class="unseen">Actions</span>`
+            }</th></tr></thead>
+          <tbody>${orders.map(row)}</tbody></table>`
     }`;
 }
 
-/** Markets name their outcomes: "Warmer" where others say "Yes". */
-export function outcomeName(markets: ReadonlyMap<string, Market>, marketId: string, index: number): string {
-  return markets.get(marketId)?.outcomes[index] ?? (index === 0 ? 'Yes' : 'No');
+type OrderRowProps = {
+  readonly order: UserOrder;
+  readonly market: Market | undefined;
+  readonly queues: ReadonlyMap<string, Queued> | undefined;
+  readonly isAmended: boolean;
+  readonly onAmend: () => void;
+  readonly onCancel: () => void;
+};
+
+function OrderRow({ order, market, queues, isAmended, onAmend, onCancel }: OrderRowProps): VNode {
+  const { price, side, outcome_index, market_id, time_in_force, post_only } = order;
+  const queued = queues?.get(order.id);
+  const name = outcomeName(market, outcome_index);
+  const notes = [time_in_force === 'GTD' && 'until a time', post_only && 'post-only'].filter(Boolean).join(', ');
+  return html`<tr>
+    ${
+      queues === undefined &&
+      html`<th scope="row"><${Link} to=${`/markets/${market_id}`}>${market?.title ?? 'Market'}</${Link}></th>`
+    }
+    <td>${`${side === 'BUY' ? 'Buy' : 'Sell'} ${name}`}${notes !== '' && html`<br /><small>${notes}</small>`}</td>
+    <td>${cents(price)}</td>
+    <td>${units(leftAtomic(order))}${' '}<small>of ${units(wholeAtomic(order))}</small></td>
+    ${
+      queues !== undefined &&
+      html`<td title=${queued === undefined ? 'not in the book' : `${queued.aheadOrders} orders`}>${
+        queued === undefined ? '–' : units(queued.aheadAtomic)
+      }</td>`
+    }
+    <td class="actions"><button type="button" class="small" aria-expanded=${isAmended} disabled=${market === undefined}
+        aria-label=${`Change the order at ${cents(price)}`} onClick=${onAmend}>Change</button>${' '}
+      <button type="button" class="small" aria-label=${`Cancel the order at ${cents(price)}`}
+        onClick=${onCancel}>Cancel</button></td></tr>`;
+}
+
+async function cancelOrder(hash: string, onUnanswered: () => void): Promise<string> {
+  let isRepeated = false;
+  try {
+    await untilAnswered(
+      () => ask('DELETE', `/v1/orders/${hash}`),
+      () => {
+        isRepeated = true;
+        onUnanswered();
+      },
+    );
+    return 'Cancelled.';
+  } catch (error) {
+    // The answer that was lost may have been that of the cancel.
+    if (isRepeated && error instanceof ApiError && error.code === 'ORDER_NOT_CANCELLABLE') return 'It is closed.';
+    throw error;
+  }
+}
+
+/** @param marketId null: those of all markets */
+async function cancelOrders(marketId: string | null, onUnanswered: () => void): Promise<string> {
+  const send = (): Promise<Pick<CancelAllResponse, 'cancelled'>> =>
+    marketId === null
+      ? ask('DELETE', '/v1/orders/cancel-all')
+      : ask('DELETE', '/v1/orders/cancel-market', { market_id: marketId });
+  const { cancelled } = await untilAnswered(send, onUnanswered);
+  return cancelled === 1 ? 'One order was cancelled.' : `${cancelled} orders were cancelled.`;
 }

@@ -1,58 +1,94 @@
-/** Makes an order from a ticket, has the wallet sign it, and sends it once. */
+/** Makes an order from what the ticket says, has the wallet sign it, and sends it. */
 import type { Outcome } from '../../shared/base/codes.ts';
-import type { Market, PlacementResponse, PlatformConfig } from '../../shared/client/types.ts';
-import { get, isUnanswered } from './api.ts';
-import { ask } from './session.ts';
+import { sumToDecimal } from '../../shared/base/units.ts';
+import { ApiError } from '../../shared/client/http.ts';
+import type {
+  AmendResponse,
+  Market,
+  PlacementBody,
+  PlacementResponse,
+  PlatformConfig,
+  SelfTradeName,
+  TimeInForceName,
+} from '../../shared/client/types.ts';
+import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
+import { get } from './api.ts';
+import { sendOnce } from './sending.ts';
+import type { Side } from './sweep.ts';
 import { currentWallet } from './wallets.ts';
 
-export type Kind = 'GTC' | 'FAK' | 'FOK' | 'POST_ONLY';
-export const KINDS: readonly (readonly [Kind, string])[] = [
-  ['GTC', 'Limit: the rest stays in the book'],
-  ['POST_ONLY', 'Limit that never takes'],
-  ['FAK', 'At once: the rest is cancelled'],
-  ['FOK', 'All at once or nothing'],
-];
-
-type Placing = {
+/** Everything of an order that its person chooses. */
+type Choice = {
   readonly market: Market;
   readonly ticksPerUnit: number;
   readonly outcome: Outcome;
-  readonly side: 'BUY' | 'SELL';
-  readonly kind: Kind;
+  readonly side: Side;
+  /** In USDC: "0.555". */
   readonly price: string;
-  readonly size: string;
+  readonly sizeAtomic: bigint;
+  readonly timeInForce: TimeInForceName;
+  readonly expirationSec: number;
+  readonly isPostOnly: boolean;
+  readonly leastNetAtomic: bigint;
+  readonly selfTrade: SelfTradeName;
+  /** Of an order that replaces another: its names stay. */
+  readonly names?: { readonly client_order_id?: string; readonly order_group?: string };
 };
 
-export async function place({
-  market,
-  ticksPerUnit,
-  outcome,
-  side,
-  kind,
-  price,
-  size,
-}: Placing): Promise<PlacementResponse> {
-  const [wallet, { draftOrder }, config] = await Promise.all([
+export async function place(choice: Choice, onUnanswered: () => void): Promise<PlacementResponse> {
+  return checked(sendOnce('POST', '/v1/orders', await signed(choice), onUnanswered));
+}
+
+/** Replaces an open order by a new one in one step (RULES.md 7.10). */
+export async function amend(hash: string, choice: Choice, onUnanswered: () => void): Promise<AmendResponse> {
+  return checked(sendOnce('PUT', `/v1/orders/${hash}/amend`, { new_order: await signed(choice) }, onUnanswered));
+}
+
+let domain: Promise<Eip712Domain> | null = null;
+
+/** The same for all orders, as long as they are accepted. */
+function signingDomain(): Promise<Eip712Domain> {
+  domain ??= get<PlatformConfig>('/v1/platform/config').then((config) => config.eip712_domain!);
+  domain.catch(forgetDomain);
+  return domain;
+}
+
+function forgetDomain(): void {
+  domain = null;
+}
+
+/** A signature that is refused may be one for contracts that have been replaced. */
+async function checked<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'INVALID_SIGNATURE') forgetDomain();
+    throw error;
+  }
+}
+
+async function signed(choice: Choice): Promise<PlacementBody> {
+  const { market, ticksPerUnit, outcome, side, price, sizeAtomic, timeInForce, expirationSec, names } = choice;
+  const [wallet, { draftOrder }, eip712Domain] = await Promise.all([
     currentWallet(),
     import('../../shared/client/order.ts'),
-    get<PlatformConfig>('/v1/platform/config'),
+    signingDomain(),
   ]);
-  const tokens = { yes_token_id: market.yes_token_id!, no_token_id: market.no_token_id! };
+  const tokens = { yes_token_id: market.yes_token_id, no_token_id: market.no_token_id };
   const draft = draftOrder({
     market: { id: market.id, ticks_per_unit: ticksPerUnit, ...tokens },
     outcomeIndex: outcome,
     side,
     price,
-    size,
+    size: sumToDecimal(sizeAtomic),
     feeRateBps: market.fee_bps,
-    timeInForce: kind === 'POST_ONLY' ? 'GTC' : kind,
-    postOnly: kind === 'POST_ONLY',
+    timeInForce,
+    expirationSec,
+    postOnly: choice.isPostOnly,
+    ...(choice.leastNetAtomic === 0n ? {} : { minTakerNet: String(choice.leastNetAtomic) }),
+    ...(choice.selfTrade === 'none' ? {} : { selfTradePrevention: choice.selfTrade }),
+    ...(names?.client_order_id === undefined ? {} : { clientOrderId: names.client_order_id }),
+    ...(names?.order_group === undefined ? {} : { orderGroup: names.order_group }),
   });
-  const order = await wallet.signOrder(draft, config.eip712_domain!);
-  try {
-    return await ask('POST', '/v1/orders', order);
-  } catch (error) {
-    if (!isUnanswered(error)) throw error;
-    throw new Error('No answer: the order may have been placed. Look at your orders before you send another.');
-  }
+  return wallet.signOrder(draft, eip712Domain);
 }

@@ -13,8 +13,9 @@ import type {
 } from '../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { get, textOf, useLoaded } from './api.ts';
-import { cents, dateTime, units } from './format.ts';
-import { OwnOrders, openOrders, outcomeName } from './ownOrders.ts';
+import { cents, dateTime, outcomeName, units } from './format.ts';
+import { openOrders } from './openOrders.ts';
+import { OwnOrders } from './ownOrders.ts';
 import { Link, useTitle } from './router.ts';
 import { ask, useVisitor } from './session.ts';
 
@@ -56,7 +57,7 @@ function Portfolio(): VNode {
     <section class="panel"><h2>Positions</h2>
       <${Positions} positions=${value.positions} markets=${markets} /></section>
     <section class="panel"><h2>Open orders</h2>
-      <${OwnOrders} orders=${value.orders} markets=${markets} namesMarkets=${true} onChanged=${reload} /></section>
+      <${OwnOrders} orders=${value.orders} markets=${markets} onChanged=${reload} /></section>
     <section class="panel"><h2>What happened</h2><${News} notifications=${value.notifications} /></section>
   `;
 }
@@ -149,7 +150,7 @@ function Positions({ positions, markets }: PositionsProps): VNode {
         <th scope="row"><${Link} to=${`/markets/${market_id}`}>${
           markets.get(market_id)?.title ?? 'Market'
         }</${Link}></th>
-        <td>${units(quantity)} ${outcomeName(markets, market_id, outcome_index)}</td>
+        <td>${units(quantity)} ${outcomeName(markets.get(market_id), outcome_index)}</td>
         <td>${average_entry_price === null ? '–' : cents(average_entry_price)}</td>
         <td>${realized_pnl ?? '–'}</td></tr>`,
     )}</tbody></table>

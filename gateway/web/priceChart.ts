@@ -4,25 +4,28 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type UPlot from 'uplot';
 import type { TradeFrame } from '../../shared/client/stream/frames.ts';
+import type { PriceHistory } from '../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
 
-type History = { readonly history: readonly { timestamp: number; price: string }[] };
 type PriceChartProps = { readonly marketId: string; readonly outcome: 0 | 1; readonly trades: readonly TradeFrame[] };
 
 const INTERVALS = ['1m', '5m', '1h', '1d'] as const;
 const HEIGHT = 220;
 const SECOND_MS = 1000;
 const REFRESH_SECONDS = 30;
-/** Shown on both sides of a price that is the only one. */
-const HOUR = 3600;
+const MINUTE = 60;
+const MINUTE_MS = 60_000;
 
 export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNode {
   const [interval, setInterval] = useState<string>('1h');
   const path = `/v1/markets/${marketId}/history?interval=${interval}`;
-  const { value, error } = useLoaded<History>(path, () => get(path), REFRESH_SECONDS);
-  const points = (value?.history ?? []).map(({ timestamp, price }) => [timestamp, Number(price)] as const);
+  const { value, error } = useLoaded<PriceHistory>(path, () => get(path), REFRESH_SECONDS);
+  const points: [number, number][] = (value?.history ?? []).map(({ timestamp, price }) => [timestamp, Number(price)]);
   const last = trades.at(0);
-  const all = last === undefined ? points : [...points, [last.timestamp / SECOND_MS, yesPrice(last)] as const];
+  const all = last === undefined ? [...points] : [...points, sold(last)];
+  // The last price is the price until now.
+  const newest = all.at(-1);
+  if (newest !== undefined) all.push([Math.max(newest[0], Math.ceil(Date.now() / MINUTE_MS) * MINUTE), newest[1]]);
   return html`
     <div class="chips small" role="group" aria-label="Interval">
       ${INTERVALS.map(
@@ -39,8 +42,9 @@ export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNod
   `;
 }
 
-function yesPrice({ data }: TradeFrame): number {
-  return data.outcome_index === 0 ? Number(data.price) : 1 - Number(data.price);
+/** Its time in seconds, and its price as one of Yes. */
+function sold({ data, timestamp }: TradeFrame): [number, number] {
+  return [timestamp / SECOND_MS, data.outcome_index === 0 ? Number(data.price) : 1 - Number(data.price)];
 }
 
 type PlotProps = { readonly times: readonly number[]; readonly prices: readonly number[] };
@@ -87,7 +91,6 @@ function options(place: HTMLElement): UPlot.Options {
     height: HEIGHT,
     legend: { show: false },
     scales: {
-      x: { range: (_, from, to) => (from === to ? [from - HOUR, to + HOUR] : [from, to]) },
       y: { range: [0, 100] },
     },
     series: [{}, { stroke: line, width: 2 }],

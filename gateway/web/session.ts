@@ -7,7 +7,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, sendRequest } from '../../shared/client/http.ts';
-import { prepareRequest } from '../../shared/client/request.ts';
+import { type HeaderFields, prepareRequest } from '../../shared/client/request.ts';
 import { resumeSession, type Session, signInWithProvider, signInWithWallet } from '../../shared/client/session.ts';
 import type { Profile } from '../../shared/client/types.ts';
 import { onOtherTab, read, remove, write } from './storage.ts';
@@ -93,12 +93,12 @@ export async function signOut(): Promise<void> {
 }
 
 /** A request of the signed-in account. */
-export async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+export async function ask<T>(method: string, path: string, body?: unknown, more: HeaderFields = {}): Promise<T> {
   const signedIn = await current();
   return signedIn.authorize((headers) =>
     sendRequest<T>(
       location.origin,
-      prepareRequest(method, path, body, () => headers),
+      prepareRequest(method, path, body, () => ({ ...headers, ...more })),
     ),
   );
 }

@@ -2,14 +2,13 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { TradeFrame } from '../../shared/client/stream/frames.ts';
+import type { MarketTrades } from '../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
 import { cents, clockTime, complement, units } from './format.ts';
 
-const MOST_ROWS = 30;
+const MOST_ROWS = 16;
 const SECOND_MS = 1000;
 
-type PastTrades = { readonly trades: readonly PastTrade[] };
-type PastTrade = { id: string; price: string; amount: string; side: 'BUY' | 'SELL'; timestamp: number };
 type Row = { id: string; price: string; amountAtomic: string; isBuy: boolean; timeMs: number };
 
 export function Tape({
@@ -19,7 +18,7 @@ export function Tape({
   readonly marketId: string;
   readonly trades: readonly TradeFrame[];
 }): VNode {
-  const past = useLoaded<PastTrades>(marketId, () => get(`/v1/markets/${marketId}/trades`));
+  const past = useLoaded<MarketTrades>(marketId, () => get(`/v1/markets/${marketId}/trades`));
   const rows = trades.map(rowOf);
   const isShown = new Set(rows.map(({ id }) => id));
   for (const { id, price, amount, side, timestamp } of past.value?.trades ?? []) {

@@ -1,54 +1,105 @@
-/** The order ticket: what it will cost and bring is shown before it is signed. */
+/**
+ * The order ticket: what an order will cost and bring, and what it would do in the book of this moment, is shown before
+ * it is signed. It can be used from the keyboard alone: Enter sends, the arrow keys change price and size.
+ */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { NOT_A_NUMBER, sumToDecimal } from '../../shared/base/units.ts';
+import type { Levels } from '../../shared/client/stream/bookReplica.ts';
 import type { Balances, Market, PlacementResponse, TickSize } from '../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { get, textOf, useLoaded } from './api.ts';
 import { units } from './format.ts';
-import { KINDS, type Kind, place } from './placing.ts';
-import { type Preview, preview, type Ticket } from './preview.ts';
+import { place } from './placing.ts';
+import { type Grid, type Preview, type Problem, preview, type Ticket, ticksOf } from './preview.ts';
 import { ask, useVisitor } from './session.ts';
+import type { Side } from './sweep.ts';
+import { TicketCosts } from './ticketCosts.ts';
+import { minutesAhead, TicketFields } from './ticketFields.ts';
 
-export type ChosenPrice = { readonly cents: string };
+/** An object of its own for each choice, so that each one counts. */
+export type ChosenPrice = {
+  readonly cents: string;
+  /** The keyboard has chosen it, and goes on in the ticket. */
+  readonly movesFocus?: boolean;
+};
+
+/** The levels that the order would reach, for the ladder. */
+export type Reach = { readonly side: Side; readonly lastTicks: number; readonly ticksPerUnit: number } | null;
 
 type TicketProps = {
   readonly market: Market;
   readonly outcome: 0 | 1;
-  /** A price that was chosen in the ladder; an object of its own for each choice, so that each one counts. */
-  readonly chosen: ChosenPrice;
+  /** The book of that outcome. */
+  readonly levels: Levels;
+  /** A price that was chosen in the ladder. */
+  readonly chosen: ChosenPrice | null;
+  readonly onReach: (reach: Reach) => void;
   /** An order was sent: what is shown of the account may have changed. */
   readonly onPlaced: () => void;
 };
 
 const BALANCES_SECONDS = 30;
+const HOUR_MINUTES = 60;
+const START: Ticket = {
+  side: 'BUY',
+  kind: 'GTC',
+  cents: '50',
+  size: '10',
+  budget: '10',
+  slippageTicks: 1,
+  expiresAt: '',
+  isPostOnly: false,
+  leastNet: '',
+  selfTrade: 'none',
+};
 
 type Result = { readonly isError: boolean; readonly text: string };
 
-export function TicketPanel({ market, outcome, chosen, onPlaced }: TicketProps): VNode {
+export function TicketPanel(props: TicketProps): VNode {
   const visitor = useVisitor();
-  const [side, setSide] = useState<Ticket['side']>('BUY');
-  const [price, setPrice] = useState(chosen.cents);
-  const [size, setSize] = useState('10');
-  const [kind, setKind] = useState<Kind>('GTC');
+  const { market } = props;
+  const grid = useLoaded<TickSize>(market.id, () => get(`/v1/market-data/${market.id}/tick-size`));
+  if (visitor.kind !== 'user') return html`<p class="quiet">Sign in above to trade.</p>`;
+  if (market.status !== 'active')
+    return html`<p class="quiet">No orders are accepted: the market is ${market.status}.</p>`;
+  if (grid.value === null) return html`<p class="quiet">${grid.error ?? 'Loading …'}</p>`;
+  const { ticks_per_unit, min_order_size_atomic } = grid.value;
+  return html`<${OpenTicket} ...${props} ticksPerUnit=${ticks_per_unit}
+    minSizeAtomic=${Number(min_order_size_atomic)} />`;
+}
+
+type OpenTicketProps = TicketProps & { readonly ticksPerUnit: number; readonly minSizeAtomic: number };
+
+function OpenTicket(props: OpenTicketProps): VNode {
+  const { market, outcome, levels, onPlaced, ticksPerUnit, minSizeAtomic } = props;
+  const [ticket, setTicket] = useState(START);
   const [result, setResult] = useState<Result | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
-  useEffect(() => setPrice(chosen.cents), [chosen]);
-  const grid = useLoaded<TickSize>(market.id, () => get(`/v1/market-data/${market.id}/tick-size`));
-  const ticksPerUnit = grid.value?.ticks_per_unit;
-  const shown =
-    ticksPerUnit === undefined
-      ? 'Loading …'
-      : preview({ side, outcome, cents: price, size }, ticksPerUnit, market.fee_bps);
+  const available = useAvailable(market.id, outcome, ticket.side, round);
+  const form = useRef<HTMLFormElement>(null);
+  const grid = useMemo(
+    () => ({ ticksPerUnit, minSizeAtomic, feeBps: market.fee_bps }),
+    [ticksPerUnit, minSizeAtomic, market.fee_bps],
+  );
+  const change = (changed: Partial<Ticket>): void => setTicket((before) => withDefaults({ ...before, ...changed }));
+  const shown = preview(ticket, grid, levels, Date.now());
+  useChosen(props.chosen, form, (cents) => change({ cents, kind: ticket.kind === 'MARKET' ? 'GTC' : ticket.kind }));
+  useSideKeys(form, change);
+  useReach(shown, ticket.side, ticksPerUnit, props.onReach);
   const onSubmit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (typeof shown === 'string' || ticksPerUnit === undefined || isBusy) return;
+    if ('text' in shown || isBusy) return;
     setBusy(true);
     setResult(null);
+    const onUnanswered = (): void => setResult({ isError: false, text: 'No answer yet. Asking again …' });
     try {
-      const answer = await place({ market, outcome, side, kind, ticksPerUnit, price: shown.price, size: size.trim() });
-      setResult({ isError: false, text: describe(answer) });
+      const { isPostOnly, selfTrade, side } = ticket;
+      const isResting = shown.timeInForce === 'GTC' || shown.timeInForce === 'GTD';
+      const choice = { ...shown, market, outcome, ticksPerUnit, side, selfTrade, isPostOnly: isResting && isPostOnly };
+      setResult({ isError: false, text: describe(await place(choice, onUnanswered), shown.sizeAtomic) });
     } catch (error) {
       setResult({ isError: true, text: textOf(error) });
     }
@@ -56,77 +107,112 @@ export function TicketPanel({ market, outcome, chosen, onPlaced }: TicketProps):
     onPlaced();
     setBusy(false);
   };
-  if (visitor.kind !== 'user') return html`<p class="quiet">Sign in above to trade.</p>`;
-  if (market.status !== 'active')
-    return html`<p class="quiet">No orders are accepted: the market is ${market.status}.</p>`;
-  const name = market.outcomes?.[outcome] ?? '';
-  return html`<form class="ticket" onSubmit=${onSubmit}>
-    <div class="chips small" role="group" aria-label="Side">
-      ${(['BUY', 'SELL'] as const).map(
-        (each) => html`<button key=${each} type="button" aria-pressed=${side === each}
-          onClick=${() => setSide(each)}>${each === 'BUY' ? 'Buy' : 'Sell'} ${name}</button>`,
-      )}
-    </div>
-    <label>Price in cents <input inputmode="decimal" autocomplete="off" value=${price}
-      onInput=${(event: Event) => setPrice(typedIn(event))} /></label>
-    <label>Tokens <input inputmode="decimal" autocomplete="off" value=${size}
-      onInput=${(event: Event) => setSize(typedIn(event))} /></label>
-    <label>Kind <select value=${kind} onChange=${(event: Event) => setKind(typedIn(event) as Kind)}>
-      ${KINDS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}
-    </select></label>
+  return html`<form class="ticket" ref=${form} onSubmit=${onSubmit}>
+    <${Sides} side=${ticket.side} name=${market.outcomes[outcome]} onChange=${(side: Side) => change({ side })} />
+    <${TicketFields} ticket=${ticket} ticksPerUnit=${ticksPerUnit} problem=${'text' in shown ? shown : null}
+      onChange=${change} onShare=${(divisor: bigint) => change(partOf(available, divisor, ticket, grid))} />
     ${
-      typeof shown === 'string' ? html`<p class="quiet">${shown}</p>` : html`<${Costs} preview=${shown} side=${side} />`
+      !('text' in shown) &&
+      html`<${TicketCosts} preview=${shown} side=${ticket.side} grid=${grid} outcome=${market.outcomes[outcome]}
+        other=${market.outcomes[1 - outcome]} />`
     }
-    <${Available} marketId=${market.id} outcome=${outcome} side=${side} round=${round} />
-    <button type="submit" class=${side === 'BUY' ? 'buy' : 'sell'} disabled=${isBusy || typeof shown === 'string'}>
-      ${isBusy ? 'Signing …' : `${side === 'BUY' ? 'Buy' : 'Sell'} ${name}`}</button>
+    <${Funds} available=${available} side=${ticket.side} preview=${'text' in shown ? null : shown} />
+    <button type="submit" class=${ticket.side === 'BUY' ? 'buy' : 'sell'} disabled=${isBusy || 'text' in shown}>
+      ${isBusy ? 'Signing …' : `${ticket.side === 'BUY' ? 'Buy' : 'Sell'} ${market.outcomes[outcome]}`}</button>
     <p role=${result?.isError === true ? 'alert' : 'status'}>${result?.text ?? ''}</p>
   </form>`;
 }
 
-function Costs({ preview: shown, side }: { readonly preview: Preview; readonly side: Ticket['side'] }): VNode {
-  const { notionalMicro, feeAtomic, receivedAtomic, payoutMicro } = shown;
-  const rows: readonly (readonly [string, string])[] =
-    side === 'BUY'
-      ? [
-          ['You pay at most', `$${units(notionalMicro)}`],
-          ['Fee at most', `${units(feeAtomic)} tokens`],
-          ['You get at least', `${units(receivedAtomic)} tokens`],
-          ['Worth if it comes true', `$${units(payoutMicro)}`],
-        ]
-      : [
-          ['Fee', `$${units(feeAtomic)}`],
-          ['You get at least', `$${units(receivedAtomic)}`],
-        ];
-  return html`<dl class="costs">${rows.map(
-    ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
-  )}</dl>`;
+type SidesProps = { readonly side: Side; readonly name: string; readonly onChange: (side: Side) => void };
+
+function Sides({ side, name, onChange }: SidesProps): VNode {
+  return html`<div class="sides" role="group" aria-label="Side">${(['BUY', 'SELL'] as const).map(
+    (each) => html`<button key=${each} type="button" class=${each === 'BUY' ? 'buy' : 'sell'}
+      aria-pressed=${side === each}
+      onClick=${() => onChange(each)}>${each === 'BUY' ? 'Buy' : 'Sell'} ${name}</button>`,
+  )}</div>`;
 }
 
-type AvailableProps = {
-  readonly marketId: string;
-  readonly outcome: 0 | 1;
-  readonly side: Ticket['side'];
-  readonly round: number;
-};
-
-/** Loaded anew after each order and each event of the account, and now and then for what has no event. */
-function Available({ marketId, outcome, side, round }: AvailableProps): VNode | null {
+/** Null until it is known. */
+function useAvailable(marketId: string, outcome: 0 | 1, side: Side, round: number): bigint | null {
   const load = (): Promise<Balances> => ask('GET', '/v1/user/balances');
+  // Loaded anew after each order and each event of the account, and now and then for what has no event.
   const { value: balances } = useLoaded('balances', load, BALANCES_SECONDS, round + useAccountChanges());
   if (balances === null) return null;
   const held = balances.tokens.find((row) => row.market_id === marketId && row.outcome_index === outcome);
-  const text = side === 'BUY' ? `$${units(balances.usdc.available)}` : `${units(held?.available ?? '0')} tokens`;
-  return html`<p class="quiet">Available: ${text}</p>`;
+  return BigInt(side === 'BUY' ? balances.usdc.available : (held?.available ?? '0'));
 }
 
-function typedIn({ target }: Event): string {
-  return (target as HTMLInputElement | HTMLSelectElement).value;
+type FundsProps = { readonly available: bigint | null; readonly side: Side; readonly preview: Preview | null };
+
+/** Not a problem that keeps the order back: funds may have arrived that the page does not know of yet. */
+function Funds({ available, side, preview: shown }: FundsProps): VNode | null {
+  if (available === null) return null;
+  const amount = (atomic: bigint): string => (side === 'BUY' ? `$${units(atomic)}` : `${units(atomic)} tokens`);
+  const needed = shown === null ? 0n : side === 'BUY' ? shown.notionalMicro : shown.sizeAtomic;
+  return html`<p class="quiet">Available: ${amount(available)}</p>
+    ${needed > available && html`<p class="warning">It needs ${amount(needed)}, more than is available.</p>`}`;
 }
 
-function describe({ status, fills, remaining }: PlacementResponse): string {
-  if (status === 'filled') return 'Filled.';
-  if (status === 'partially_filled') return `Filled in part; the rest is in the book: ${units(remaining)}.`;
-  if (status === 'open') return 'Placed.';
-  return fills.length > 0 ? 'Filled in part; the rest was cancelled.' : 'Nothing was filled, and nothing is left.';
+type Form = { readonly current: HTMLFormElement | null };
+
+function useChosen(chosen: ChosenPrice | null, form: Form, choose: (cents: string) => void): void {
+  useEffect(() => {
+    if (chosen === null) return;
+    choose(chosen.cents);
+    if (chosen.movesFocus) fieldOf(form.current, 'size')?.focus();
+  }, [chosen]);
+}
+
+type Change = (changed: Partial<Ticket>) => void;
+
+/** Alt and a letter, so that no key alone does anything outside of a field. */
+function useSideKeys(form: Form, change: Change): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const side = { KeyB: 'BUY', KeyS: 'SELL' }[event.code] as Side | undefined;
+      if (!event.altKey || event.ctrlKey || event.metaKey || side === undefined) return;
+      event.preventDefault();
+      change({ side });
+      (fieldOf(form.current, 'price') ?? fieldOf(form.current, 'budget') ?? fieldOf(form.current, 'size'))?.focus();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}
+
+function fieldOf(form: HTMLFormElement | null, name: string): HTMLInputElement | null {
+  return form?.querySelector(`[name="${name}"]`) ?? null;
+}
+
+function useReach(shown: Preview | Problem, side: Side, ticksPerUnit: number, onReach: (reach: Reach) => void): void {
+  const lastTicks = 'text' in shown ? null : shown.taken.lastTicks;
+  useEffect(() => onReach(lastTicks === null ? null : { side, lastTicks, ticksPerUnit }), [lastTicks, side]);
+  useEffect(() => () => onReach(null), []);
+}
+
+/** An order until a time begins with an hour. */
+function withDefaults(ticket: Ticket): Ticket {
+  return ticket.kind === 'GTD' && ticket.expiresAt === ''
+    ? { ...ticket, expiresAt: minutesAhead(HOUR_MINUTES) }
+    : ticket;
+}
+
+/** A part of what is available, in whole lots at the price that is typed. */
+function partOf(available: bigint | null, divisor: bigint, ticket: Ticket, { ticksPerUnit }: Grid): Partial<Ticket> {
+  if (available === null) return {};
+  const part = available / divisor;
+  if (ticket.side === 'BUY' && ticket.kind === 'MARKET') return { budget: sumToDecimal(part) };
+  const lot = BigInt(ticksPerUnit);
+  if (ticket.side === 'SELL') return { size: sumToDecimal(part - (part % lot)) };
+  const ticks = ticksOf(ticket.cents, ticksPerUnit);
+  return ticks === NOT_A_NUMBER ? {} : { size: sumToDecimal((part / BigInt(ticks)) * lot) };
+}
+
+function describe({ fills, remaining_status: rest }: PlacementResponse, sizeAtomic: bigint): string {
+  if (rest === 'none') return 'Filled.';
+  const filled = fills.reduce((sum, fill) => sum + BigInt(fill.token_quantity_atomic), 0n);
+  if (rest === 'open')
+    return filled === 0n ? 'Placed.' : `Filled in part; ${units(sizeAtomic - filled)} tokens are in the book.`;
+  return filled > 0n ? 'Filled in part; the rest was cancelled.' : 'Nothing was filled, and nothing is left.';
 }

@@ -55,3 +55,4 @@ export const LEADERBOARD = object({
   window: { type: 'string', enum: LEADERBOARD_WINDOWS },
   traders: arrayOf(LEADING_TRADER),
 });
+export type Leaderboard = FromSchema<typeof LEADERBOARD>;

@@ -16,6 +16,7 @@ const PRICE_POINT = object({
   price: described(PRICE, 'Of Yes, in the last trade of the interval.'),
 });
 export const PRICE_HISTORY = object({ market_id: UUID, history: arrayOf(PRICE_POINT) });
+export type PriceHistory = FromSchema<typeof PRICE_HISTORY>;
 
 const MARKET_TRADE = object({
   id: UUID,
@@ -25,6 +26,7 @@ const MARKET_TRADE = object({
   timestamp: UNIX_SECONDS,
 });
 export const MARKET_TRADES = object({ trades: arrayOf(MARKET_TRADE) });
+export type MarketTrades = FromSchema<typeof MARKET_TRADES>;
 
 const MOST_USD = 1_000_000;
 export const RECENT_FILLS_QUERY = {
@@ -52,6 +54,7 @@ export const RECENT_FILLS = object({
   fills: arrayOf(RECENT_FILL),
   next_cursor: orNull({ type: 'string', examples: ['q1ZNQ9mCq3sQJk4mW0xk7g'] }),
 });
+export type RecentFills = FromSchema<typeof RECENT_FILLS>;
 export type RecentFill = FromSchema<typeof RECENT_FILL>;
 
 const AVATAR_URL = { type: 'string', maxLength: 500, pattern: '^https://[!-~]+$' } as const;

@@ -57,6 +57,7 @@ export type {
   UserTrades,
   UserTradesQuery,
 } from '../api/history.ts';
+export type { Leaderboard, Pulse } from '../api/leaderboards.ts';
 export type {
   AccountMovement,
   FundMovements,
@@ -143,4 +144,5 @@ export type {
   SessionMessage,
   WalletMessage,
 } from '../api/sessions.ts';
+export type { MarketTrades, PriceHistory, RecentFills } from '../api/statistics.ts';
 export type { StepUp, WalletDelegates } from '../api/wallets.ts';

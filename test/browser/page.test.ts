@@ -205,11 +205,11 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await page.getByRole('button', { name: 'Buy Yes' }).last().click();
   await page.getByText('Placed.').waitFor();
   await eventually('the order in the book', async () =>
-    (await ladderOf(page)).some((row) => /Bid\s+41¢\s+20\.00/.test(row)),
+    (await ladderOf(page)).some((row) => /Bid ●\s+41¢\s+20\.00/.test(row)),
   );
   await taker.reconnected().client.split(market.id, 20_000_000);
   await taker.reconnected().place(orderMarket, { side: 'SELL', price: '0.41', size: '15' });
-  await page.getByRole('row', { name: 'Buy Yes 41¢ $2.05' }).waitFor();
+  await page.getByRole('row', { name: 'Buy Yes 41¢ 5.00 of 20.00' }).waitFor();
   await page.getByRole('button', { name: 'Cancel the order at 41¢' }).click();
   await page.getByText('You have no open orders.').waitFor();
   await page.getByRole('link', { name: 'Portfolio' }).click();

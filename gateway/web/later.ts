@@ -1,0 +1,25 @@
+/** Views whose code is loaded when they are shown for the first time, so that the first view does not wait for it. */
+import { html } from 'htm/preact';
+import type { ComponentType, VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+export function later<P>(load: () => Promise<ComponentType<P>>): (props: P) => VNode {
+  let loaded: ComponentType<P> | null = null;
+  return function Later(props: P): VNode {
+    const [, draw] = useState(0);
+    const [hasFailed, setFailed] = useState(false);
+    useEffect(() => {
+      if (loaded !== null) return;
+      const show = (component: ComponentType<P>): void => {
+        loaded = component;
+        draw(1);
+      };
+      load().then(show, () => setFailed(true));
+    }, []);
+    if (loaded !== null) return html`<${loaded} ...${props} />`;
+    if (!hasFailed) return html`<p class="quiet">Loading …</p>`;
+    // After an upgrade of the exchange the files of the page before are gone.
+    return html`<h1>This view could not be loaded</h1>
+      <p><button type="button" onClick=${() => location.reload()}>Load the page again</button></p>`;
+  };
+}
