@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { type AnswerInfo, answerInfo } from './answerInfo.ts';
 import type { Credentials } from './credentials.ts';
 import { isSignedBeforeStart, openBody, type SendOptions, sendRequest } from './http.ts';
+import type { OrderWallet } from './placer.ts';
 import { type HeaderFields, type PreparedRequest, prepareRequest } from './request.ts';
 import { RequestSigner } from './requestSigner.ts';
 import { policyOf, type Repeat, type RetryPolicy, withRetries } from './retry.ts';
@@ -31,6 +32,8 @@ export type ClientOptions = CallOptions & {
   readonly baseUrl: string;
   readonly credentials?: Credentials;
   readonly session?: Session;
+  /** It signs the orders of `place`; `placeOrder` takes orders that are signed already. */
+  readonly wallet?: OrderWallet;
   /** The domain that messages for wallets may name besides that of `baseUrl`: that of the exchange's pages. */
   readonly domain?: string;
   readonly clock?: Clock;

@@ -3,15 +3,21 @@ import type { Outcome } from '../base/codes.ts';
 import { AccountClient } from './account.ts';
 import { AccountRequests, type CallOptions, type ClientOptions, type SendAuthorized } from './accountRequests.ts';
 import { unitsText } from './amounts.ts';
+import { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
 import { ApiError } from './http.ts';
 import { keyOfContent } from './idempotencyKey.ts';
 import { LedgerClient } from './ledger.ts';
 import { type KeptConfig, MarketDataClient } from './marketData.ts';
-import type { OrderDraft, SigningOptions } from './order.ts';
+import type { OrderDraft, SignedOrder, SigningOptions } from './order.ts';
 import type { OrderSigning } from './orderSigning.ts';
+import { OrderTracker } from './orderTracker.ts';
+import { PlacedOrder, UnknownOutcomeError } from './placedOrder.ts';
+import { type PlaceIntent, Placer } from './placer.ts';
 import { PositionsClient } from './positions.ts';
 import { type PreparedRequest, segment, withQuery } from './request.ts';
+import { isUndecided } from './retry.ts';
 import { SessionsClient } from './sessions.ts';
+import type { ExchangeStream, StreamOptions } from './stream/exchangeStream.ts';
 import type {
   AmendResponse,
   Balances,
@@ -56,6 +62,13 @@ export type PlacingOptions = {
   readonly deadlineMs?: number;
 };
 
+export type PlaceOptions = PlacingOptions & SigningOptions;
+
+/** All clients that were made of one by `with` have the same. */
+type Shared = KeptConfig & { readonly placer: Placer; readonly tracker: OrderTracker };
+
+const BEAT_TIMEOUT_MS = 4000;
+
 export class ExchangeClient extends MarketDataClient {
   /** The past of the account's balances. */
   readonly ledger: LedgerClient;
@@ -64,16 +77,23 @@ export class ExchangeClient extends MarketDataClient {
   readonly sessions: SessionsClient;
   readonly wallets: WalletsClient;
   readonly #options: ClientOptions;
-  readonly #kept: KeptConfig;
+  readonly #shared: Shared;
 
-  /** @param parent the client whose clock and config this one shares; `with` gives it */
+  /** @param parent the client whose clock, config and stream this one shares; `with` gives it */
   constructor(options: ClientOptions, parent?: ExchangeClient) {
-    const kept = parent === undefined ? { config: undefined } : parent.#kept;
     const requests = new AccountRequests(options, parent?.requests.clock);
-    super(requests, kept);
+    const shared: Shared =
+      parent !== undefined
+        ? parent.#shared
+        : {
+            config: undefined,
+            placer: new Placer(options.wallet),
+            tracker: new OrderTracker({ openStream: () => this.openStream(), read: (hash) => this.getOrder(hash) }),
+          };
+    super(requests, shared);
     const send: SendAuthorized = (method, path) => requests.send(method, path);
     this.#options = options;
-    this.#kept = kept;
+    this.#shared = shared;
     this.ledger = new LedgerClient({ get: (path) => send('GET', path), open: (path) => requests.open(path) });
     this.positions = new PositionsClient(send);
     this.account = new AccountClient(send);
@@ -84,6 +104,49 @@ export class ExchangeClient extends MarketDataClient {
   /** The same client with another time-out, signal or policy of retries: `client.with({ signal }).balances()`. */
   with(call: CallOptions): ExchangeClient {
     return new ExchangeClient({ ...this.#options, ...call }, this);
+  }
+
+  /**
+   * Signs an order with the client's wallet and places it. Rejects with an ApiError if it is refused, and with an
+   * UnknownOutcomeError, which has the order, if its answer was lost. Each call is an order of its own, unless
+   * `options.salt` makes it the same.
+   */
+  async place(intent: PlaceIntent, options: PlaceOptions = {}): Promise<PlacedOrder> {
+    const { placer, tracker } = this.#shared;
+    const { signal } = this.requests;
+    const parts = { orders: this, tracker, signal };
+    return placer.place(this, intent, options, async (order) => {
+      try {
+        return new PlacedOrder(order, await this.placeOrder(order.body, options), parts);
+      } catch (error) {
+        if (!isUndecided(error) && !signal?.aborted) throw error;
+        throw new UnknownOutcomeError(new PlacedOrder(order, null, parts), error);
+      }
+    });
+  }
+
+  /**
+   * The order that `place` would send, for `placeOrders`, `cancelReplace` and `amendOrder`, or to keep before sending.
+   */
+  signOrder(intent: PlaceIntent, options: SigningOptions = {}): Promise<SignedOrder> {
+    return this.#shared.placer.sign(this, intent, options);
+  }
+
+  /** A stream of the same account: books and private events. Its owner closes it. */
+  async openStream(options: Omit<StreamOptions, 'baseUrl' | 'signer' | 'session'> = {}): Promise<ExchangeStream> {
+    const { ExchangeStream } = await import('./stream/exchangeStream.ts');
+    return new ExchangeStream({ baseUrl: this.requests.origin, ...this.requests.access, ...options });
+  }
+
+  /** Arms the dead man's switch and keeps it from going off until the result is closed (heartbeats.ts). */
+  startHeartbeats(options?: HeartbeatOptions): Promise<Heartbeats> {
+    const single = this.with({ retry: false, timeoutMs: BEAT_TIMEOUT_MS });
+    return Heartbeats.start(() => single.heartbeat(), options);
+  }
+
+  /** Ends what `order.done` waits for, which rejects. Requests under way are answered. */
+  close(): void {
+    this.#shared.tracker.close();
   }
 
   /**

@@ -14,8 +14,9 @@ export {
   parseUnits,
 } from './amounts.ts';
 export type { AnswerInfo, RateLimitState } from './answerInfo.ts';
-export { ExchangeClient, type PlacingOptions } from './client.ts';
+export { ExchangeClient, type PlaceOptions, type PlacingOptions } from './client.ts';
 export { ApiKey, type Credentials } from './credentials.ts';
+export { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
 export { ApiError, RedirectError, type SendOptions, sendRequest } from './http.ts';
 export { keyOfContent } from './idempotencyKey.ts';
 export {
@@ -29,6 +30,9 @@ export {
 } from './order.ts';
 export { OrderSigner, signOrder } from './orderSigner.ts';
 export { type OrderSigning, type TypedOrder, typedOrder } from './orderSigning.ts';
+export type { FinalOrder } from './orderTracker.ts';
+export { PlacedOrder, UnknownOutcomeError } from './placedOrder.ts';
+export type { OrderWallet, PlaceIntent } from './placer.ts';
 export { addressOf } from './privateKey.ts';
 export { type HeaderFields, type PreparedRequest, prepareRequest, type Query, withQuery } from './request.ts';
 export { RequestSigner } from './requestSigner.ts';

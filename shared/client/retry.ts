@@ -5,7 +5,9 @@
  * Invariants:
  *   RETRY-1  A request that may have been carried out is repeated only if a repeat cannot carry it out twice: a read, a
  *            cancel, a setting, or a request with an Idempotency-Key, which every attempt carries.
- *   RETRY-2  What the caller's signal ends is not repeated, and no pause outlasts it.
+ *   RETRY-2  A failure that leaves open what was done is not forgotten over a later one that says nothing of it: a
+ *            caller who reads "busy" must be sure that no earlier attempt was carried out.
+ *   RETRY-3  What the caller's signal ends is not repeated, and no pause outlasts it.
  */
 import { ApiError, RedirectError } from './http.ts';
 
@@ -39,6 +41,8 @@ const UNDECIDED: readonly string[] = ['OUTCOME_UNKNOWN', 'IDEMPOTENCY_KEY_IN_PRO
 /** Of a proxy before the exchange, whose answers have no code of the exchange. */
 const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 const NO_CODE = 'UNKNOWN';
+/** Signed wrongly, or too many: the request was not looked at. */
+const OF_ATTEMPT: readonly number[] = [401, 429];
 /** The connection was never opened, so the request did not leave. */
 const NOT_CONNECTED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 
@@ -53,12 +57,17 @@ export async function withRetries<T>(
   policy: RetryPolicy,
   signal?: AbortSignal,
 ): Promise<T> {
+  let doubt: unknown;
   for (let attempt = 1; ; attempt++) {
     try {
       return await send(attempt);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      if (attempt >= policy.attempts || !mayRepeat(error, repeat) || isLongWait(error, policy)) throw error;
+      if (isUndecided(error)) doubt = error;
+      if (attempt >= policy.attempts || !mayRepeat(error, repeat) || isLongWait(error, policy)) {
+        // RETRY-2.
+        throw doubt !== undefined && !isAnswer(error) ? doubt : error;
+      }
       await pause(pauseMs(error, attempt, policy), signal);
     }
   }
@@ -66,22 +75,29 @@ export async function withRetries<T>(
 
 /** RETRY-1. */
 function mayRepeat(error: unknown, repeat: Repeat): boolean {
-  if (error instanceof RedirectError) return false;
-  if (error instanceof ApiError) {
-    if (NOTHING_DONE.includes(error.code)) return true;
-    if (repeat === 'once') return false;
-    return UNDECIDED.includes(error.code) || (error.code === NO_CODE && GATEWAY_STATUSES.includes(error.status));
-  }
-  return repeat === 'harmless' ? isUnanswered(error) : isNotConnected(error);
+  if (repeat === 'harmless' && isUndecided(error)) return true;
+  return error instanceof ApiError ? NOTHING_DONE.includes(error.code) : isNotConnected(error);
+}
+
+/** True of failures that leave open whether the request was carried out. */
+export function isUndecided(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return isUnanswered(error) && !isNotConnected(error);
+  return UNDECIDED.includes(error.code) || (error.code === NO_CODE && GATEWAY_STATUSES.includes(error.status));
+}
+
+/** True of a refusal of what the request asks for, rather than of this attempt. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500 && !OF_ATTEMPT.includes(error.status);
 }
 
 /** True if there was no answer: the request may have been carried out all the same, or may never have arrived. */
 export function isUnanswered(error: unknown): boolean {
+  if (error instanceof RedirectError) return false;
   return error instanceof TypeError || (error as { name?: string } | null)?.name === 'TimeoutError';
 }
 
 function isNotConnected(error: unknown): boolean {
-  const { cause } = error as { cause?: { code?: unknown } };
+  const { cause } = (error ?? {}) as { cause?: { code?: unknown } };
   return error instanceof TypeError && NOT_CONNECTED.includes(cause?.code);
 }
 
@@ -97,7 +113,7 @@ function pauseMs(error: unknown, attempt: number, { firstPauseMs, mostPauseMs, r
   return retryAfter === null || Number.isNaN(retryAfter) ? spreadMs : retryAfter * 1000 + spreadMs / 2;
 }
 
-/** RETRY-2. */
+/** RETRY-3. */
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {

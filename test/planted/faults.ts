@@ -502,8 +502,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'the client repeats a request that may have been carried out and has no key',
     file: 'shared/client/retry.ts',
-    search: "    if (repeat === 'once') return false;\n",
-    replace: '',
+    search: "if (repeat === 'harmless' && isUndecided(error)) return true;",
+    replace: 'if (isUndecided(error)) return true;',
+    caughtBy: 'test/unit/shared/client/retry.test.ts',
+  },
+  {
+    name: 'a lost answer is forgotten when a later attempt finds the exchange busy',
+    file: 'shared/client/retry.ts',
+    search: 'throw doubt !== undefined && !isAnswer(error) ? doubt : error;',
+    replace: 'throw error;',
     caughtBy: 'test/unit/shared/client/retry.test.ts',
   },
   {

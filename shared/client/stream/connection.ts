@@ -106,7 +106,9 @@ export class StreamConnection {
     try {
       socket = openSocket(url, headers());
     } catch (error) {
-      this.fail(error as Error);
+      // The address may be part of the message, and has the ticket.
+      const { message } = error as Error;
+      this.fail(new Error(message.replace(/ticket=[^&'"\s]*/g, 'ticket=…')));
       return;
     }
     this.#socket = socket;

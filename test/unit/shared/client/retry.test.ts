@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { ApiError, ExchangeClient, keyOfContent, OrderSigner } from 'open-prediction-exchange/client';
 import { draftOrder } from '../../../../shared/client/order.ts';
 import { AUTH_HEADER } from '../../../../shared/crypto/hmac.ts';
+import { answer, line, lost, type Outcome, refusal, type Sent } from '../../../support/fetchLine.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const CREDENTIALS = { keyId: 'key-1', secret: 'c2VjcmV0LXNlY3JldA', passphrase: 'open sesame' };
@@ -19,38 +20,6 @@ const INTENT = { market: MARKET, outcomeIndex: 0, side: 'BUY', price: '0.65', si
 const NOW_MS = 1_790_000_000_000;
 const KEY_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const AT_ONCE = { firstPauseMs: 0, mostPauseMs: 0 };
-
-type Sent = { method: string; path: string; headers: Headers; body: string };
-/** An answer, or an error that `fetch` rejects with. */
-type Outcome = Response | Error;
-
-function answer(status: number, body: object, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(body), { status, headers });
-}
-
-function refusal(status: number, code: string, retryAfter?: number): Response {
-  const headers: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
-  return answer(status, { error: 'refused', code }, headers);
-}
-
-function lost(code = 'UND_ERR_SOCKET'): Error {
-  return new TypeError('fetch failed', { cause: Object.assign(new Error('gone'), { code }) });
-}
-
-/** A `fetch` whose outcomes are these in turn, the last one from then on. */
-function line(outcomes: (() => Outcome)[]): { sent: Sent[]; fetch: typeof fetch } {
-  const sent: Sent[] = [];
-  return {
-    sent,
-    fetch: async (url, { method, headers, body } = {}) => {
-      const path = String(url).replace('http://exchange', '');
-      sent.push({ method: method!, path, headers: new Headers(headers), body: String(body ?? '') });
-      const outcome = outcomes[Math.min(sent.length, outcomes.length) - 1]();
-      if (outcome instanceof Error) throw outcome;
-      return outcome;
-    },
-  };
-}
 
 function clientOf(fetch: typeof globalThis.fetch, options: object = {}): ExchangeClient {
   return new ExchangeClient({
@@ -147,6 +116,23 @@ for (const [name, outcome, reads, orders, splits] of CASES) {
     assert.equal(sent.length, 2);
   });
 }
+
+test('an answer that was lost is not forgotten over one that says nothing of the order', async () => {
+  const { body } = SIGNER.sign(draftOrder(INTENT));
+  for (const later of [
+    () => refusal(503, 'ENGINE_BUSY', 0),
+    () => refusal(503, 'PLATFORM_PAUSED', 0),
+    () => lost('ECONNREFUSED'),
+    () => refusal(401, 'UNAUTHORIZED'),
+  ]) {
+    const { cause } = await clientOf(line([lost, later]).fetch)
+      .placeOrder(body)
+      .catch((error) => error);
+    assert.equal(cause?.code, 'UND_ERR_SOCKET');
+  }
+  const decided = line([lost, () => refusal(400, 'INSUFFICIENT_BALANCE')]);
+  await assert.rejects(clientOf(decided.fetch).placeOrder(body), { code: 'INSUFFICIENT_BALANCE' });
+});
 
 test('pauses double up to their maximum, half of each is random, and Retry-After is waited for', async (t) => {
   const pauses: number[] = [];

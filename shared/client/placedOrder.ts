@@ -1,0 +1,92 @@
+/** An order that was sent: how the exchange has answered, how it ends, and how it is cancelled. */
+import { ApiError } from './http.ts';
+import type { SignedOrder } from './order.ts';
+import type { FinalOrder, OrderTracker } from './orderTracker.ts';
+import type { OrderRecord, PlacementBody, PlacementResponse, TombstoneResponse } from './types.ts';
+
+/** The part of the client that an order needs. */
+type Orders = {
+  getOrder(orderHash: string): Promise<OrderRecord>;
+  cancelOrder(orderHash: string): Promise<unknown>;
+  cancelWithTombstone(orderHash: string): Promise<object | TombstoneResponse>;
+};
+
+export class PlacedOrder {
+  readonly hash: string;
+  /** As it was signed: sent again, `client.placeOrder(order.body)` gives the first answer and no second order. */
+  readonly body: PlacementBody;
+  /** Null if the answer was lost. */
+  readonly answer: PlacementResponse | null;
+  readonly #orders: Orders;
+  readonly #tracker: OrderTracker;
+  readonly #signal: AbortSignal | undefined;
+  #done: Promise<FinalOrder> | undefined;
+
+  constructor(
+    { orderHash, body }: SignedOrder,
+    answer: PlacementResponse | null,
+    { orders, tracker, signal }: { orders: Orders; tracker: OrderTracker; signal: AbortSignal | undefined },
+  ) {
+    this.hash = orderHash;
+    this.body = body;
+    this.answer = answer;
+    this.#orders = orders;
+    this.#tracker = tracker;
+    this.#signal = signal;
+  }
+
+  /**
+   * Resolves when the order is filled, cancelled or expired, however often the connection is lost meanwhile. The order
+   * is followed from the first time that this is read. Rejects if the account may not read the order any more, when the
+   * client is closed, and with the reason of its signal.
+   */
+  get done(): Promise<FinalOrder> {
+    if (this.#done === undefined) {
+      this.#done = endingWith(this.#signal, this.#tracker.follow(this.hash, this.answer === null));
+    }
+    return this.#done;
+  }
+
+  /** The order as it is now; 404 if it never arrived. */
+  record(): Promise<OrderRecord> {
+    return this.#orders.getOrder(this.hash);
+  }
+
+  /**
+   * Cancels what is left. One that is closed already stays as it is, which is no error. One whose placement was not
+   * answered can never arrive after this: then `done` resolves to `rejected`.
+   */
+  async cancel(): Promise<void> {
+    try {
+      if (this.answer !== null) await this.#orders.cancelOrder(this.hash);
+      else if ('tombstone_until' in (await this.#orders.cancelWithTombstone(this.hash)))
+        this.#tracker.rejected(this.hash);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'ORDER_NOT_CANCELLABLE') throw error;
+    }
+  }
+}
+
+/**
+ * The answer to a placement was lost, also after retries: the order may be in the book. `order.record()` looks,
+ * `order.done` waits, `order.cancel()` makes sure that it is not, and `client.placeOrder(order.body)` sends it again.
+ */
+export class UnknownOutcomeError extends Error {
+  override readonly name = 'UnknownOutcomeError';
+  readonly order: PlacedOrder;
+
+  constructor(order: PlacedOrder, cause: unknown) {
+    super(`order ${order.hash} was sent and not answered: it may have been placed`, { cause });
+    this.order = order;
+  }
+}
+
+function endingWith<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const end = (): void => reject(signal.reason);
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
+  });
+}
