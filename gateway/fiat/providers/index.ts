@@ -3,9 +3,11 @@ import { ConfigError } from '../../process/config.ts';
 import type { FiatConfig } from '../../process/fiat.ts';
 import type { FiatProvider, OpenProvider } from '../provider.ts';
 import { openCoinbase } from './coinbase.ts';
+import { openSandbox } from './sandbox.ts';
 
 const PROVIDERS: Readonly<Record<string, OpenProvider>> = {
   coinbase: (settings) => openCoinbase(settings),
+  sandbox: (settings) => openSandbox(settings),
 };
 
 /** Those that the settings open, by name, the preferred one first. */

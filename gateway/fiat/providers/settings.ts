@@ -1,4 +1,5 @@
 /** The settings of one provider, by the rest of their names. What is wrong with one is said without its value. */
+import { ADDRESS_BYTES, tryParseHex } from '../../../shared/base/hex.ts';
 import { isSafeUrl } from '../../process/providers.ts';
 import type { ProviderSettings } from '../provider.ts';
 
@@ -29,6 +30,16 @@ export class SettingReader {
     const entries = this.#settings[name]?.split(',').map((entry) => entry.trim()) ?? [];
     if (entries.includes('')) throw new SettingRefused(`${name}: expected entries separated by commas`);
     return entries;
+  }
+
+  /** In lower case; null for one that is not set. */
+  address(name: string): string | null {
+    const value = this.#settings[name];
+    if (value === undefined) return null;
+    if (!tryParseHex(value, ADDRESS_BYTES, new Uint8Array(ADDRESS_BYTES), 0)) {
+      throw new SettingRefused(`${name}: expected 0x and 40 hex digits`);
+    }
+    return value.toLowerCase();
   }
 
   /** Without a slash at its end. */

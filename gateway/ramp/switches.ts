@@ -1,0 +1,70 @@
+/** The sandbox provider misbehaves as a test or a person at its page has set it. Providers have done all of this. */
+
+export const STATUSES = ['created', 'started', 'success', 'failed', 'expired', 'refunded'] as const;
+export type DealStatus = (typeof STATUSES)[number];
+
+export type Switches = {
+  /** A sale is listed so long after its customer came back. */
+  readonly listDelayMs: number;
+  /** Between the arrival of USDC and the payment to the bank. */
+  readonly payoutDelayMs: number;
+  readonly hookDelayMs: number;
+  /** Each event is sent so often; 0 loses it. */
+  readonly hookCopies: number;
+  /** Later events are sent first. */
+  readonly hooksReversed: boolean;
+  /** Events say the opposite of what is so. */
+  readonly hooksContradict: boolean;
+  /** Lists say this of every deal, whatever is so; empty: what is so. */
+  readonly listedStatus: DealStatus | '';
+  /** Lists name this transaction for every sale; empty: the one that is. */
+  readonly listedHash: string;
+  readonly listedNetwork: string;
+  readonly paymentsDeclined: boolean;
+  /** A sale fails after its USDC has arrived. */
+  readonly payoutsFail: boolean;
+  /** USDC of sales that failed goes back to its sender. */
+  readonly returnsUsdc: boolean;
+  /** The interface for partners answers like this. */
+  readonly answers: 'right' | 'errors' | 'hanging' | 'garbage' | 'empty';
+};
+
+export const USUAL: Switches = {
+  listDelayMs: 2000,
+  payoutDelayMs: 1000,
+  hookDelayMs: 0,
+  hookCopies: 1,
+  hooksReversed: false,
+  hooksContradict: false,
+  listedStatus: '',
+  listedHash: '',
+  listedNetwork: 'polygon',
+  paymentsDeclined: false,
+  payoutsFail: false,
+  returnsUsdc: true,
+  answers: 'right',
+};
+
+const MAX_DELAY_MS = 86_400_000;
+const MAX_COPIES = 10;
+const ANSWERS: readonly unknown[] = ['right', 'errors', 'hanging', 'garbage', 'empty'];
+
+/** @returns null where a name or a value is none of these. */
+export function trySwitched(switches: Switches, changes: unknown): Switches | null {
+  if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) return null;
+  const isRight = Object.entries(changes).every(([name, value]) => Object.hasOwn(USUAL, name) && isValue(name, value));
+  return isRight ? { ...switches, ...changes } : null;
+}
+
+function isValue(name: string, value: unknown): boolean {
+  if (name === 'answers') return ANSWERS.includes(value);
+  if (name === 'listedStatus') return value === '' || STATUSES.some((status) => status === value);
+  if (name === 'listedHash') return value === '' || (typeof value === 'string' && /^0x[0-9a-f]{64}$/.test(value));
+  if (name === 'listedNetwork') return typeof value === 'string' && /^[a-z]{1,20}$/.test(value);
+  if (name === 'hookCopies') return isCount(value, MAX_COPIES);
+  return name.endsWith('Ms') ? isCount(value, MAX_DELAY_MS) : typeof value === 'boolean';
+}
+
+function isCount(value: unknown, max: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max;
+}
