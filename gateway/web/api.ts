@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, sendRequest } from '../../shared/client/http.ts';
 import { prepareRequest } from '../../shared/client/request.ts';
 import type { Bbo } from '../../shared/client/types.ts';
+import { dateTime } from './format.ts';
 
 /** `value` stays while a newer one is loaded, or cannot be. */
 export type Loaded<T> = { readonly value: T | null; readonly error: string | null };
@@ -82,9 +83,24 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
 
 /** An error in words for a person. */
 export function textOf(error: unknown): string {
-  if (error instanceof ApiError) return error.message.replace(/^./, (first) => first.toUpperCase());
+  if (error instanceof ApiError) return refusalOf(error);
   if (isUnanswered(error)) return 'The exchange does not answer.';
   return (error as { message?: string }).message || 'This did not work.';
+}
+
+function refusalOf({ code, message, retryAfter }: ApiError): string {
+  if (code === 'TRADING_TIMEOUT_ACTIVE') return `You are taking a break from trading${until(retryAfter)}.`;
+  if (code === 'RATE_LIMITED') return `Too many requests came from here: wait${forSeconds(retryAfter)}.`;
+  const text = message.replace(/^./, (first) => first.toUpperCase());
+  return retryAfter === null ? text : `${text}: wait${forSeconds(retryAfter)}.`;
+}
+
+function until(seconds: number | null): string {
+  return seconds === null ? '' : ` until ${dateTime(Date.now() + seconds * SECOND_MS)}`;
+}
+
+function forSeconds(seconds: number | null): string {
+  return seconds === null ? '' : ` for ${seconds} s`;
 }
 
 /** True if the request may have been carried out all the same. */

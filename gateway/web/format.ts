@@ -45,6 +45,11 @@ export function finestTicks(price: string): number {
   return tryParsePriceTicks(price, FINEST);
 }
 
+/** "-1.25" with the sign that is read as one, and a plus where it is none. */
+export function signed(decimal: string): string {
+  return decimal.startsWith('-') ? `−${decimal.slice(1)}` : `+${decimal}`;
+}
+
 /** For sums of which the size matters: "1.2M". */
 export function short(value: number): string {
   return SHORT.format(value);
@@ -57,7 +62,7 @@ export function percent(fraction: number): string {
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-export function dateTime(time: string): string {
+export function dateTime(time: string | number): string {
   return DAY.format(new Date(time));
 }
 

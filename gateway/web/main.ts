@@ -7,9 +7,13 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { HomePage } from './homePage.ts';
 import { later } from './later.ts';
+import { Reminder } from './reminder.ts';
 import { Link, type Place, usePlace } from './router.ts';
 import { SignInPanel } from './signInPanel.ts';
+import { useUnread } from './unread.ts';
 
+const AccountPage = later(async () => (await import('./accountPage.ts')).AccountPage);
+const ActivityPage = later(async () => (await import('./activityPage.ts')).ActivityPage);
 const CallbackPage = later(async () => (await import('./callbackPage.ts')).CallbackPage);
 const EventPage = later(async () => (await import('./eventPage.ts')).EventPage);
 const LeadersPage = later(async () => (await import('./leadersPage.ts')).LeadersPage);
@@ -20,7 +24,9 @@ const PortfolioPage = later(async () => (await import('./portfolioPage.ts')).Por
 const NAVIGATION: readonly (readonly [to: string, label: string])[] = [
   ['/', 'Markets'],
   ['/portfolio', 'Portfolio'],
+  ['/activity', 'Activity'],
   ['/leaders', 'Leaders'],
+  ['/account', 'Account'],
 ];
 
 function App(): VNode {
@@ -37,14 +43,22 @@ function App(): VNode {
       <nav aria-label="Main">
         ${NAVIGATION.map(
           ([to, label]) => html`<${Link} key=${to} to=${to}
-            aria-current=${place.path === to ? 'page' : undefined}>${label}</${Link}>`,
+            aria-current=${place.path === to ? 'page' : undefined}>${label}${
+              to === '/activity' && html`<${UnreadCount} />`
+            }</${Link}>`,
         )}
         <a href="/openapi.json">API</a>
       </nav>
       <${SignInPanel} />
     </header>
+    <${Reminder} />
     <main id="main" tabindex="-1" ref=${main}>${viewOf(place)}</main>
   `;
+}
+
+function UnreadCount(): VNode | null {
+  const unread = useUnread();
+  return unread === 0 ? null : html`${' '}<span class="count">${unread}<span class="unseen"> unread</span></span>`;
 }
 
 function viewOf({ path, query, moves }: Place): VNode {
@@ -52,6 +66,8 @@ function viewOf({ path, query, moves }: Place): VNode {
   // Its filter is in the address, which a move sets anew.
   if (first === '') return html`<${HomePage} key=${moves} />`;
   if (first === 'portfolio') return html`<${PortfolioPage} />`;
+  if (first === 'activity') return html`<${ActivityPage} />`;
+  if (first === 'account') return html`<${AccountPage} />`;
   if (first === 'leaders') return html`<${LeadersPage} />`;
   if (first === 'auth' && second === 'callback' && third) {
     return html`<${CallbackPage} provider=${third} query=${query} />`;

@@ -26,7 +26,7 @@ export function usePlace(): Place {
   return place;
 }
 
-function goTo(target: string): void {
+export function goTo(target: string): void {
   history.pushState(null, '', target);
   scrollTo(0, 0);
   dispatchEvent(new Event(MOVED));

@@ -6,7 +6,7 @@
  *   WEBSESSION-1  All tabs show the same visitor: they share the cookie, so one that signs in or out does so for all.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, sendRequest } from '../../shared/client/http.ts';
+import { ApiError, openBody, sendRequest } from '../../shared/client/http.ts';
 import { type HeaderFields, prepareRequest } from '../../shared/client/request.ts';
 import { resumeSession, type Session, signInWithProvider, signInWithWallet } from '../../shared/client/session.ts';
 import type { Profile } from '../../shared/client/types.ts';
@@ -101,6 +101,21 @@ export async function ask<T>(method: string, path: string, body?: unknown, more:
       prepareRequest(method, path, body, () => ({ ...headers, ...more })),
     ),
   );
+}
+
+/** Saves an answer of the signed-in account as a file. */
+export async function download(path: string, name: string): Promise<void> {
+  const signedIn = await current();
+  const body = await signedIn.authorize((headers) =>
+    openBody(
+      location.origin,
+      prepareRequest('GET', path, undefined, () => headers),
+    ),
+  );
+  const url = URL.createObjectURL(await new Response(body).blob());
+  const link = Object.assign(document.createElement('a'), { href: url, download: name });
+  link.click();
+  URL.revokeObjectURL(url);
 }
 
 /** Opens one private stream. */

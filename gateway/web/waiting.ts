@@ -4,6 +4,11 @@ import type { VNode } from 'preact';
 import { Link } from './router.ts';
 
 export function Waiting({ error }: { readonly error: string | null }): VNode {
-  if (error === null) return html`<p role="status">Loading …</p>`;
+  if (error === null) return html`<p class="quiet">Loading …</p>`;
   return html`<h1>${error}</h1><p><${Link} to="/">All markets</${Link}></p>`;
+}
+
+/** Of views that only the person of an account sees. */
+export function SignInFirst({ title, isKnown }: { readonly title: string; readonly isKnown: boolean }): VNode {
+  return html`<h1>${title}</h1><p class="quiet">${isKnown ? 'Sign in above.' : 'Loading …'}</p>`;
 }

@@ -144,6 +144,7 @@ const TIMEOUT_FIELDS = {
   duration_label: { type: 'string', enum: DURATION_LABELS },
 } as const;
 export const TRADING_TIMEOUT = object(TIMEOUT_FIELDS);
+export type TradingTimeout = FromSchema<typeof TRADING_TIMEOUT>;
 export const ACTIVE_TIMEOUT = orNull(TRADING_TIMEOUT);
 export const CANCELLED_TIMEOUT = object({ ...TIMEOUT_FIELDS, cancelled_at: TIME });
 

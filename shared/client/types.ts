@@ -23,6 +23,7 @@ export type {
   RotatedApiKey,
   Scope,
   TierName,
+  TradingTimeout,
   UserPage,
   Wallets,
 } from '../api/accounts.ts';

@@ -4,8 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
 import { CLIENT, serveOidc } from '../support/oidcServer.ts';
@@ -54,18 +55,7 @@ async function visit(path: string, width = 1280): Promise<{ page: Page; complain
   return opened;
 }
 
-type WalletCall = { readonly method: string; readonly params?: readonly string[] };
-
 const SIGNED_ORDER = ['eth_chainId', 'wallet_switchEthereumChain', 'eth_signTypedData_v4'];
-
-/** Answers as an extension with this key does, while it shows the main network of Ethereum. */
-async function answerOf(key: PrivateKeyAccount, { method, params }: WalletCall): Promise<unknown> {
-  if (method === 'eth_requestAccounts') return [key.address];
-  if (method === 'eth_chainId') return '0x1';
-  if (method === 'personal_sign') return key.signMessage({ message: { raw: params![0] as `0x${string}` } });
-  if (method === 'eth_signTypedData_v4') return key.signTypedData(JSON.parse(params![1]));
-  return null;
-}
 
 /** The rows of the ladder as they are read: "Bid 40¢ 10.00 10.00". */
 function ladderOf(page: Page): Promise<string[]> {
@@ -153,12 +143,7 @@ test('an order is signed as typed data by the wallet of the browser, which may k
   const key = privateKeyToAccount(generatePrivateKey());
   const { id } = await server.admin.createUser({ wallet_address: key.address.toLowerCase() });
   await server.admin.deposit(id, { amount_usdc_micro: '5000000', reference: 'browser' });
-  const calls: string[] = [];
-  await page.exposeFunction('walletCall', (call: WalletCall) => {
-    calls.push(call.method);
-    return answerOf(key, call);
-  });
-  await page.addInitScript('window.ethereum = { request: (call) => walletCall(call) }');
+  const calls = await giveWallets(page, [key]);
   await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked'); } })");
   await page.goto(`${server.baseUrl}/markets/${market.id}`);
   await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
@@ -217,8 +202,7 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await assertAccessible(page);
   await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   await page.reload();
-  await page.getByText('Deposit credited').waitFor();
-  await page.getByText('Will it rain on Monday?: Yes, $14.92').waitFor();
+  await page.getByText('Yes. 14.92 tokens pay $14.92.').waitFor();
   await page.getByRole('button', { name: 'Claim' }).click();
   await page.getByText('Paid out.').waitFor();
   const other = await page.context().newPage();

@@ -37,6 +37,20 @@ const SHOW_PORTFOLIO_PAGE = {
   summary: 'The page, showing the account.',
 } as const satisfies RouteSpec;
 
+const SHOW_ACTIVITY_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/activity',
+  summary: 'The page, showing what happened to the account.',
+} as const satisfies RouteSpec;
+
+const SHOW_ACCOUNT_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/account',
+  summary: 'The page, showing the settings, wallets and sessions of the account.',
+} as const satisfies RouteSpec;
+
 const SHOW_LEADERS_PAGE = {
   ...FILE,
   ...HTML,
@@ -69,6 +83,8 @@ export function pageRoutes(files: PageFiles): Route[] {
     route(SHOW_EVENT_PAGE, showPage),
     route(SHOW_MARKET_PAGE, showPage),
     route(SHOW_PORTFOLIO_PAGE, showPage),
+    route(SHOW_ACTIVITY_PAGE, showPage),
+    route(SHOW_ACCOUNT_PAGE, showPage),
     route(SHOW_LEADERS_PAGE, showPage),
     route(SHOW_CALLBACK_PAGE, showPage),
     route(LOAD_FILE, (call) => loadFile(call, files)),

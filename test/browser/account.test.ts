@@ -1,0 +1,166 @@
+/** The account's views in a real browser: what happened to it, and how its person protects it. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { giveWallets } from '../support/browserWallet.ts';
+import { eventually } from '../support/eventually.ts';
+import { startServer } from '../support/server.ts';
+import { makeTrader } from '../support/traders.ts';
+
+const skip = NO_CHROMIUM;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+const server = await startServer({ after }, { SHARDS: '1' });
+const browser = skip === false ? await startBrowser({ after }) : null;
+const event = await server.admin.createEvent({
+  slug: 'rain-week',
+  title: 'A week of rain',
+  description: 'Rain in the capital.',
+  category: 'Weather',
+  start_time: new Date(Date.now() + DAY_MS).toISOString(),
+});
+const market = await server.admin.createMarket({
+  event_id: event.id,
+  title: 'Will it rain on Monday?',
+  description: 'Yes if a drop is measured.',
+  category: 'Weather',
+  trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
+});
+const tokens = { id: market.id, yes_token_id: market.yes_token_id, no_token_id: market.no_token_id };
+const orderMarket = { ...tokens, ticks_per_unit: 100 } as const;
+
+type Visit = { readonly page: Page; readonly context: BrowserContext; readonly complaints: string[] };
+
+/** A visitor whose extension has these keys; the first one is shown. */
+async function visitWith(keys: ReturnType<typeof privateKeyToAccount>[], path: string): Promise<Visit> {
+  const { page, complaints } = await openPage(browser!, { bypassCSP: true, viewport: { width: 1280, height: 900 } });
+  await giveWallets(page, keys);
+  await page.goto(server.baseUrl + path);
+  return { page, context: page.context(), complaints };
+}
+
+function newKey(): ReturnType<typeof privateKeyToAccount> {
+  return privateKeyToAccount(generatePrivateKey());
+}
+
+test('a timeout is begun and ended on the page, and keeps orders back meanwhile (RULES.md 11.3)', {
+  skip,
+}, async () => {
+  const { page, complaints } = await visitWith([newKey()], '/account');
+  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await page.getByLabel('Place no orders for').selectOption('7d');
+  await page.getByRole('button', { name: 'Take a break' }).click();
+  await page.getByText('For 7 days you will place no orders.').waitFor();
+  await assertAccessible(page);
+  await page.getByRole('button', { name: 'Start the timeout' }).click();
+  await page.getByText('You place no orders until').waitFor();
+  await page.goto(`${server.baseUrl}/markets/${market.id}`);
+  await page.locator('button[type=submit]').click();
+  await page.getByRole('alert').getByText('You are taking a break from trading').waitFor();
+  await page.goto(`${server.baseUrl}/account`);
+  await page.getByRole('button', { name: 'End it now' }).click();
+  await page.getByRole('button', { name: 'Take a break' }).waitFor();
+  assert.match(complaints.join(), /^Failed to load resource: [^,]*\b423\b[^,]*$/);
+});
+
+test('a reminder comes as often as its person wished, and says how the day went (RULES.md 11.1)', {
+  skip,
+}, async () => {
+  const { page, complaints } = await visitWith([newKey()], '/account');
+  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await page.getByLabel('Remind me of the time every').selectOption('30');
+  await page.getByText('Saved.').waitFor();
+  await page.clock.install();
+  await page.goto(`${server.baseUrl}/leaders`);
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.clock.fastForward(29 * MINUTE_MS);
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await page.clock.fastForward(2 * MINUTE_MS);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/^You have been signed in for 3[01] minutes$/).waitFor();
+  await dialog.getByText('Your last 24 hours: +0.00 USDC.').waitFor();
+  await assertAccessible(page);
+  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  // It is due once: not at the next look, nor after a reload.
+  await page.clock.fastForward(5 * MINUTE_MS);
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('sessions are listed and ended, one or all (RULES.md 15.6)', { skip }, async () => {
+  const key = newKey();
+  const first = await visitWith([key], '/account');
+  await first.page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await first.page.getByText('this one').waitFor();
+  const second = await visitWith([key], '/account');
+  await second.page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await second.page.getByRole('button', { name: /^End the session/ }).click();
+  await second.page.getByText('The session has ended.').waitFor();
+  await first.page.reload();
+  await first.page.getByText('Sign in above.').waitFor();
+  await second.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await second.page.getByText('Sign in above.').waitFor();
+});
+
+test('wallets are linked, lent to other keys and unlinked, each signing for itself (RULES.md 15.40)', {
+  skip,
+}, async () => {
+  const [key, other, bot] = [newKey(), newKey(), newKey()];
+  const { page, complaints } = await visitWith([key, other], '/account');
+  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await page.getByText('Keys that may sign for it').click();
+  await page.getByLabel('Address of a key').fill(bot.address);
+  await page.getByRole('button', { name: 'Let it sign' }).click();
+  await page.getByText('The key may sign for the wallet.').waitFor();
+  await page.getByRole('button', { name: `Remove ${bot.address.toLowerCase()}` }).click();
+  await page.getByText('The key signs no more').waitFor();
+  await page.evaluate('window.showAccount(1)');
+  await page.getByRole('button', { name: 'Link the wallet that is shown' }).click();
+  await page.getByText('The wallet is linked.').waitFor();
+  await page.getByText(other.address.toLowerCase()).waitFor();
+  await assertAccessible(page);
+  await page.getByRole('button', { name: `Unlink ${other.address.toLowerCase()}` }).click();
+  await page.getByRole('button', { name: 'Unlink it and cancel its orders' }).click();
+  await page.getByText('The wallet is unlinked, and 0 of its orders were cancelled.').waitFor();
+  await page.getByText(other.address.toLowerCase()).waitFor({ state: 'detached' });
+  assert.deepEqual(complaints, []);
+});
+
+test('what happened to an account is listed, its notifications are read, and its statement is saved', {
+  skip,
+}, async () => {
+  const key = newKey();
+  const { id } = await server.admin.createUser({ wallet_address: key.address.toLowerCase() });
+  await server.admin.deposit(id, { amount_usdc_micro: '50000000', reference: 'browser' });
+  const maker = await makeTrader(server);
+  await maker.place(orderMarket, { outcomeIndex: 1, price: '0.60', size: '10' });
+  const { page, complaints } = await visitWith([key], `/markets/${market.id}`);
+  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await page.getByLabel('Price in cents').fill('40');
+  await page.locator('button[type=submit]').click();
+  await page.getByText('Filled.').waitFor();
+  await page.getByRole('link', { name: /^Activity/ }).click();
+  await page.getByText('Order filled.').waitFor();
+  await page.getByText('Deposit credited.').waitFor();
+  await page.getByRole('row', { name: 'Will it rain on Monday? filled buy Yes 40¢ 10.00' }).waitFor();
+  await page.getByRole('button', { name: 'Fills' }).click();
+  await eventually('only the fill', async () => (await page.getByRole('row', { name: /placed/ }).count()) === 0);
+  await assertAccessible(page);
+  await page.getByRole('button', { name: 'Mark as read' }).first().click();
+  await page.getByText('1 unread.').waitFor();
+  await page.getByRole('button', { name: 'Mark all as read' }).click();
+  await page.getByText('All are read.').waitFor();
+  await page.getByRole('link', { name: /^Activity$/ }).waitFor();
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: /statement/ }).click();
+  const csv = readFileSync(await (await saved).path(), 'utf8');
+  assert.match(csv, /deposit[^\n]*50000000/);
+  await page.getByRole('link', { name: 'Portfolio' }).click();
+  await page.getByRole('cell', { name: '9.95 Yes' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
