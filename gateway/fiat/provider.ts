@@ -74,6 +74,11 @@ export type WebhookHeaders = Readonly<Record<string, string>>;
 export type FiatProvider = {
   /** As paths, settings and records name it. */
   readonly name: string;
+  /**
+   * Its wallet on the ledger rail, in lower case: the only address there to which off-ramps go and from which on-ramps
+   * come. Null: it is on chains only, so without a chain its off-ramps have nowhere to go.
+   */
+  readonly ledgerAddress: string | null;
   /** Mints a launch URL; called again for the same session, it mints another. */
   createLaunch(request: LaunchRequest, signal: AbortSignal): Promise<Launch>;
   /** Every transaction of the reference, from all pages, newest first; none while the provider knows of none. */

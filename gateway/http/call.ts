@@ -80,6 +80,8 @@ export class Call {
   offeredKey: ApiKey | null = null;
   /** Null without a bearer token, and where a refused one counts as none. */
   offeredToken: OfferedToken | null = null;
+  /** Every header, by name in lower case, of a route with foreign ones; else none. */
+  headers: Readonly<Record<string, string>> = EMPTY;
   /** Null where the route has no cookies. */
   browser: Browser | null = null;
   /** The Idempotency-Key header as sent, empty when absent; in lower case once its stage has passed it. */

@@ -52,6 +52,15 @@ export class RequestHeaders implements Credentials {
     return reading;
   }
 
+  /** All of them; of lines with the same name, the last. */
+  static allOf(request: HttpRequest): Readonly<Record<string, string>> {
+    const all = new Map<string, string>();
+    request.forEach((name, value) => {
+      all.set(name, value);
+    });
+    return Object.fromEntries(all);
+  }
+
   /** True if the request has credentials of an API key. */
   get offersKey(): boolean {
     return this.keyId !== '';

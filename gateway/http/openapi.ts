@@ -117,6 +117,7 @@ export function errorsOf(route: RouteSpec): readonly ErrorKey[] {
   add(placing && !reducing, 'TRADING_TIMEOUT_ACTIVE');
   add(route.idempotency, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
   add(route.idempotency, 'IDEMPOTENCY_KEY_IN_PROGRESS', 'OUTCOME_UNKNOWN');
+  add(route.keepsKey, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
   add(route.query ?? route.body ?? route.hasDeadline, 'VALIDATION_ERROR');
   add(true, ...(route.errors ?? []));
   return ALL_ERRORS.filter((key) => keys.has(key));
@@ -223,7 +224,7 @@ function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[
     return { name, in: 'query', required: false, schema: writer.write(schema) };
   });
   const headers: unknown[] = [];
-  if (route.idempotency !== undefined) {
+  if (route.idempotency !== undefined || route.keepsKey) {
     const description = 'A repeat with the same key is answered as the first request was.';
     headers.push({ name: 'Idempotency-Key', in: 'header', description, schema: { type: 'string', format: 'uuid' } });
   }

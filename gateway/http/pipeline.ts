@@ -5,8 +5,7 @@
  *   address limit  calls without a key, before their body is read
  *   key            known, in force, signed lately, with its passphrase: before the body of its call is read
  *   identity       the signature of the key, or the administrator's token (never limited) before the body is read
- *   scope          the rights of the key
- *   key limit      the quota of the key
+ *   scope, limit   the rights of the key, then its quota
  *   stored answer  a repeated idempotency key gets the answer of the first request
  *   admission      pause, drills, trading timeout, disk
  *   idempotency    a key in flight, malformed or used for another payload is refused
@@ -127,7 +126,7 @@ export class Pipeline {
     this.#inFlight++;
     const startedMs = performance.now();
     try {
-      this.#receive(call, RequestHeaders.of(request));
+      this.#receive(call, RequestHeaders.of(request), request);
     } catch (error) {
       this.#crash(call, error);
     }
@@ -169,15 +168,16 @@ export class Pipeline {
   };
 
   /** The stages that need the headers. */
-  #receive(call: Call, headers: RequestHeaders): void {
+  #receive(call: Call, headers: RequestHeaders, request: HttpRequest): void {
     const row = this.#transport(call, headers);
     if (row === null) return;
     const { route } = row;
     if (this.#options.config.trustProxy !== null) call.forwardedFor = headers.forwardedFor;
-    if (route.idempotency !== undefined) call.idempotencyKey = headers.idempotencyKey;
+    if (route.idempotency !== undefined || route.keepsKey) call.idempotencyKey = headers.idempotencyKey;
     if (route.hasDeadline) call.deadline = headers.deadline;
     call.acceptEncoding = headers.acceptEncoding;
     if (route.cookies) call.browser = headers;
+    if (route.hasForeignHeaders) call.headers = RequestHeaders.allOf(request);
     if (isForOperators(route)) {
       if (!this.#isOperator(call, route, headers)) return;
     } else if (!this.#admitsCredentials(call, route, headers)) return;

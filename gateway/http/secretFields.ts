@@ -8,6 +8,7 @@ export const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'identity_token',
   'refresh_token',
   'ticket',
+  'launch_url',
   'password',
   'private_key',
   'master_key',

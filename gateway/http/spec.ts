@@ -34,6 +34,10 @@ export type RouteSpec = Readonly<{
   strictKey?: boolean;
   /** A number of EXT_ROUTE: the route accepts the Idempotency-Key header, and keys are stored under this number. */
   idempotency?: number;
+  /** The handler keeps the Idempotency-Key of a request with what the request makes, and recognises a repeat. */
+  keepsKey?: true;
+  /** The handler gets every header in `call.headers`, because what is signed is not known here. */
+  hasForeignHeaders?: true;
   /** The route accepts the X-SVC-DEADLINE header. */
   hasDeadline?: boolean;
   /** The request takes new risk, so it is refused while the platform is paused; cancels are not placing. */

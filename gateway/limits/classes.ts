@@ -40,6 +40,13 @@ export const LIMIT_CLASSES = {
   deployMarket: perMinute(20),
   createMarket: perMinute(10),
   resolveMarket: perMinute(5),
+  createOfframp: perMinute(5),
+  createOnramp: perMinute(10),
+  completeOnramp: perMinute(20),
+  /** Events of all sessions come from the few addresses of a provider, and are signed. */
+  providerEvent: perMinute(600),
+  railRead: perSecond(20),
+  railSend: perSecond(5),
   signIn: perMinute(10),
   refreshSession: perMinute(5),
   /** New accounts, of one address: a person needs one. */

@@ -4,6 +4,8 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { AuditReader } from '../audit/reader.ts';
 import { mirrorPair } from '../catalogue/mirrorPairs.ts';
+import type { Fiat } from '../fiat/fiat.ts';
+import type { LedgerRail } from '../fiat/ledgerRail.ts';
 import type { Call } from '../http/call.ts';
 import type { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
@@ -51,11 +53,12 @@ import { rateLimitRoutes } from './account/rateLimits.ts';
 import { rewardRoutes } from './account/rewards.ts';
 import { statementRoutes } from './account/statement.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
-import { adminApprovalRoutes } from './admin/approvals.ts';
+import { type ApprovalDeps, adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { catalogueFileRoutes } from './admin/catalogueFiles.ts';
 import { adminEventRoutes } from './admin/feed.ts';
+import { adminFiatRoutes } from './admin/fiat.ts';
 import { adminFundRoutes } from './admin/funds.ts';
 import { adminOpenOrderRoutes } from './admin/openOrders.ts';
 import { adminOperatorRoutes } from './admin/operators.ts';
@@ -72,6 +75,10 @@ import { privyRoutes } from './auth/privy.ts';
 import { sessionRoutes } from './auth/sessions.ts';
 import { walletSignInRoutes } from './auth/wallet.ts';
 import { walletRoutes } from './auth/wallets.ts';
+import { railRoutes } from './fiat/rail.ts';
+import { fiatSessionRoutes } from './fiat/sessions.ts';
+import { fiatTransferRoutes } from './fiat/transfers.ts';
+import { fiatWebhookRoutes } from './fiat/webhooks.ts';
 import { MarketResponses } from './json/market.ts';
 import { browseRoutes } from './public/browse.ts';
 import { catalogListRoutes } from './public/catalogLists.ts';
@@ -123,6 +130,7 @@ type RouteTableDeps = {
     readonly oauthStates: OAuthStates;
     readonly publicUrl: () => string;
   };
+  readonly fiatParts: { readonly fiat: Fiat; readonly ledgerRail: LedgerRail };
   readonly limiter: Limiter | null;
   readonly badSignatures: BadSignatures | null;
   readonly deadMansSwitch: DeadMansSwitch;
@@ -141,7 +149,7 @@ type RouteTableDeps = {
 };
 
 export function routeTable(deps: RouteTableDeps): Route[] {
-  const { config, clock, control, marketCommands, groups, views, engine, queries, volumes, texts, isDiskLow } = deps;
+  const { config, clock, control, marketCommands, groups, views, queries, volumes, texts, isDiskLow } = deps;
   const { accounts, accountStates, catalog, contracts, keys, liveScores, openOrderBounds, operators, platform } =
     control;
   const responses = new MarketResponses({
@@ -172,10 +180,15 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...orderRoutes({ ...deps, accounts, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
     ...accountRoutes(deps),
+    ...fiatRoutes(deps),
     ...deployRoutes({ catalog, views, contracts, deployment: deps.deployment }),
     ...sessionRoutes(authDeps, control.sessionKeys),
     ...walletSignInRoutes(authDeps),
-    ...walletRoutes({ ...authDeps, restrictions: deps.restrictions }),
+    ...walletRoutes({
+      ...authDeps,
+      restrictions: deps.restrictions,
+      needsWallet: (wallet) => deps.fiatParts.fiat.service.needsWallet(wallet),
+    }),
     ...providerRoutes(authDeps),
     ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
@@ -196,6 +209,23 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...adminScoreRoutes({ catalog, views, liveScores, indications: control.indications, clock }),
     ...catalogueFileRoutes({ catalog, views, catalogueImport: deps.catalogueImport }),
     ...adminResolutionRoutes({ ...approvalDeps, catalog, views, marketCommands, responses }),
+    ...adminExchangeRoutes(deps, approvalDeps),
+    ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
+  ];
+  routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));
+  return routes;
+}
+
+/** Sign-in with those who vouch for people. */
+function providerRoutes(deps: Parameters<typeof privyRoutes>[0] & Parameters<typeof oauthRoutes>[0]): Route[] {
+  return [...privyRoutes(deps), ...oauthRoutes(deps)];
+}
+
+/** The exchange as a whole in the hands of administrators, and their own records. */
+function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): Route[] {
+  const { control, engine, clock, isDiskLow } = deps;
+  const { contracts, operators, platform } = control;
+  return [
     ...adminPlatformRoutes({
       ...approvalDeps,
       platform,
@@ -210,15 +240,21 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...adminApprovalRoutes(approvalDeps),
     ...adminOperatorRoutes({ operators, clock }),
     ...adminAuditRoutes({ reader: new AuditReader(deps.audit.path, deps.audit), log: deps.audit }),
-    ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
   ];
-  routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));
-  return routes;
 }
 
-/** Sign-in with those who vouch for people. */
-function providerRoutes(deps: Parameters<typeof privyRoutes>[0] & Parameters<typeof oauthRoutes>[0]): Route[] {
-  return [...privyRoutes(deps), ...oauthRoutes(deps)];
+/** Cashing in and out. */
+function fiatRoutes({ fiatParts, control, config, clock }: RouteTableDeps): Route[] {
+  const { fiat, ledgerRail } = fiatParts;
+  const { accounts, accountStates } = control;
+  const common = { ...fiat, accounts, accountStates, trustProxy: config.trustProxy, clock };
+  return [
+    ...fiatSessionRoutes(common),
+    ...fiatTransferRoutes(common),
+    ...fiatWebhookRoutes(common),
+    ...railRoutes({ ledgerRail, accounts }),
+    ...adminFiatRoutes({ fiat, accounts }),
+  ];
 }
 
 /** The routes by which an account reads and changes what is its own, orders apart. */

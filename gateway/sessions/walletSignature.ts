@@ -1,4 +1,4 @@
-/** Signatures of wallets over texts (EIP-191), made with an ordinary key. */
+/** Signatures of wallets over texts (EIP-191) and digests, made with an ordinary key. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { ADDRESS_BYTES, HASH_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
@@ -15,13 +15,18 @@ type Recover = (rs: Uint8Array, bit: number, digest: Uint8Array) => Uint8Array;
 
 /** True if the key of the address has signed the text. @param signature 0x and 130 hex digits. */
 export function isSignedBy(address: string, text: string, signature: string): boolean {
+  return isDigestSignedBy(address, digestOf(text), signature);
+}
+
+/** True if the key of the address has signed the digest. @param signature 0x and 130 hex digits. */
+export function isDigestSignedBy(address: string, digest: Uint8Array, signature: string): boolean {
   const [bytes, signer] = [new Uint8Array(SIGNATURE_BYTES), new Uint8Array(ADDRESS_BYTES)];
   if (!tryParseHex(signature, SIGNATURE_BYTES, bytes, 0) || !tryParseHex(address, ADDRESS_BYTES, signer, 0))
     return false;
   const bit = recoveryBit(bytes, 0);
   if (bit === NOT_CANONICAL) return false;
   try {
-    const publicKey = recover(bytes.subarray(0, SIGNATURE_BYTES - 1), bit, digestOf(text));
+    const publicKey = recover(bytes.subarray(0, SIGNATURE_BYTES - 1), bit, digest);
     return isAddressOf(publicKey.subarray(1), keccak256, signer, 0);
   } catch {
     // r is not the x of a curve point, or the key would be the point at infinity.

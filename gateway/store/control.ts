@@ -16,6 +16,9 @@ import { Catalog } from './catalog.ts';
 import { ClaimMarks } from './claimMarks.ts';
 import { ContractStore } from './contracts.ts';
 import { type ControlDatabase, openControlDatabase } from './database.ts';
+import { FiatSessions } from './fiatSessions.ts';
+import { FiatTransfers } from './fiatTransfers.ts';
+import { FiatWebhooks } from './fiatWebhooks.ts';
 import { Identities } from './identities.ts';
 import { Indications } from './indications.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
@@ -33,6 +36,7 @@ import { OrderGroups } from './orderGroups.ts';
 import { Platform } from './platform.ts';
 import { Pseudonyms } from './pseudonyms.ts';
 import { PublicProfiles } from './publicProfiles.ts';
+import { RailTransactions } from './railTransactions.ts';
 import { ReadMarks } from './readMarks.ts';
 import { RebateRates } from './rebateRates.ts';
 import { openAdminToken, openMasterKey, openPseudonymSecret, openSessionSecret } from './secrets.ts';
@@ -77,6 +81,10 @@ export type Control = {
   readonly readMarks: ReadMarks;
   readonly achievements: Achievements;
   readonly onlineAccounts: OnlineAccounts;
+  readonly fiatSessions: FiatSessions;
+  readonly fiatTransfers: FiatTransfers;
+  readonly fiatWebhooks: FiatWebhooks;
+  readonly railTransactions: RailTransactions;
 };
 
 /** SQLite copies the WAL into the file whenever it has so many bytes. */
@@ -134,6 +142,10 @@ export function openControl(config: Config): Control {
       readMarks: new ReadMarks(database, shards, changes),
       achievements: new Achievements(database, changes),
       onlineAccounts: new OnlineAccounts(database, changes),
+      fiatSessions: new FiatSessions(database, changes),
+      fiatTransfers: new FiatTransfers(database),
+      fiatWebhooks: new FiatWebhooks(database, changes),
+      railTransactions: new RailTransactions(database, changes),
     };
   } catch (error) {
     database.close();

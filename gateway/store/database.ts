@@ -30,6 +30,7 @@ const MIGRATIONS = [
   'control-016.sql',
   'control-017.sql',
   'control-018.sql',
+  'control-019.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -43,6 +43,7 @@ import { Stream } from '../stream/socket/stream.ts';
 import { BadSignatures } from '../trading/badSignatures.ts';
 import { isDemo } from './demoFile.ts';
 import type { EngineThreads } from './engineThreads.ts';
+import { type FiatParts, openFiat } from './fiat.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { explain } from './readiness.ts';
 import type { Stores } from './stores.ts';
@@ -75,6 +76,7 @@ export class Edge {
   readonly refusedLogins: RefusedLogins;
   readonly projectorLag: ProjectorLag;
   readonly userSessions: UserSessions;
+  readonly fiatParts: FiatParts;
   readonly #options: EdgeOptions;
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
@@ -113,6 +115,13 @@ export class Edge {
       control: stores.control,
       log,
       publicUrl: () => config.publicUrl ?? options.baseUrl(),
+    });
+    this.fiatParts = openFiat({
+      ...options,
+      control: stores.control,
+      views: stores.views,
+      funding: trading.funding,
+      publicUrl: this.userSessions.publicUrl,
     });
     this.stream = new Stream({
       feeds: trading.feeds,
@@ -292,6 +301,7 @@ export class Edge {
       texts: new TextsInTurns(() => trading.link.inFlight > 0),
       stream: this.stream,
       userSessions: this.userSessions,
+      fiatParts: this.fiatParts,
       limiter: this.#limiter,
       badSignatures: this.#badSignatures,
       deadMansSwitch,

@@ -125,6 +125,8 @@ export class Exchange {
         this.#edge.refusedLogins,
         this.#edge.projectorLag,
         this.#edge.userSessions,
+        this.#edge.fiatParts.ledgerRail,
+        this.#edge.fiatParts.fiat,
       ],
       volumes: stores.volumes,
       feed,

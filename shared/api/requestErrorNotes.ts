@@ -137,6 +137,7 @@ export const REQUEST_ERROR_NOTES = {
   PLATFORM_PAUSED: note('same', 'The administrator has paused trading.', WAIT),
   NOT_MATCHING_LEADER: note('same', 'This machine does not match orders now.', WAIT),
   SETTLEMENT_UNHEALTHY: note('same', 'New risk is refused until settlement works again.', WAIT),
+  FIAT_UNAVAILABLE: note('same', 'No provider is open, or it does not answer. What is under way goes on.', WAIT),
   TRADING_TIMEOUT_ACTIVE: note(
     'later',
     'The account asked not to trade for a while. Cancels work.',

@@ -3,6 +3,7 @@ import type { Outcome } from '../base/codes.ts';
 import { AccountClient } from './account.ts';
 import { AccountRequests, type CallOptions, type ClientOptions, type SendAuthorized } from './accountRequests.ts';
 import { unitsText } from './amounts.ts';
+import { FiatClient } from './fiat.ts';
 import { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
 import { ApiError } from './http.ts';
 import { keyOfContent } from './idempotencyKey.ts';
@@ -76,6 +77,8 @@ export class ExchangeClient extends MarketDataClient {
   readonly account: AccountClient;
   readonly sessions: SessionsClient;
   readonly wallets: WalletsClient;
+  /** Cashing in and out. */
+  readonly fiat: FiatClient;
   readonly #options: ClientOptions;
   readonly #shared: Shared;
 
@@ -99,6 +102,7 @@ export class ExchangeClient extends MarketDataClient {
     this.account = new AccountClient(send);
     this.sessions = new SessionsClient(send);
     this.wallets = new WalletsClient(requests, options.domain);
+    this.fiat = new FiatClient(requests);
   }
 
   /** The same client with another time-out, signal or policy of retries: `client.with({ signal }).balances()`. */

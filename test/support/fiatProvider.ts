@@ -19,6 +19,7 @@ const LAUNCH_MS = 300_000;
 export class FakeFiatProvider implements FiatProvider {
   readonly name: string;
   readonly settings: ProviderSettings;
+  ledgerAddress: string | null;
   /** In the order in which they were asked for. */
   readonly launches: LaunchRequest[] = [];
   /** `down` answers an error, `hanging` answers only when the caller gives up. */
@@ -29,6 +30,7 @@ export class FakeFiatProvider implements FiatProvider {
   constructor(name = 'fake', settings: ProviderSettings = {}) {
     this.name = name;
     this.settings = settings;
+    this.ledgerAddress = settings['ADDRESS'] ?? null;
   }
 
   async createLaunch(request: LaunchRequest, signal: AbortSignal): Promise<Launch> {

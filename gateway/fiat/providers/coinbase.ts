@@ -57,6 +57,8 @@ export function openCoinbase(settings: ProviderSettings, parts: CoinbaseParts = 
 
 class Coinbase implements FiatProvider {
   readonly name = 'coinbase';
+  /** It is on chains only. */
+  readonly ledgerAddress = null;
   readonly #key: CoinbaseKey;
   readonly #webhookSecrets: readonly string[];
   readonly #redirectUrl: URL | null;

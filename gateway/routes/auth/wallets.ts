@@ -17,14 +17,19 @@ import type { WalletProofs, WalletPurpose } from '../../sessions/walletProofs.ts
 import type { User } from '../../store/accounts.ts';
 import { profileOf } from '../json/profile.ts';
 import type { AuthDeps } from './deps.ts';
+import { isFresh } from './stepUp.ts';
 
-type WalletDeps = AuthDeps & { readonly walletProofs: WalletProofs; readonly restrictions: Restrictions };
+type WalletDeps = AuthDeps & {
+  readonly walletProofs: WalletProofs;
+  readonly restrictions: Restrictions;
+  /** A cash-out of the wallet is under way. */
+  readonly needsWallet: (wallet: string) => boolean;
+};
 type Act = 'add' | 'remove';
 
 /** In all its time an account has so many wallets, since each belongs to it for ever. */
 const MAX_WALLETS = 50;
 const MAX_DELEGATES = 50;
-const STEP_UP_MS = 600_000;
 
 const CHANGE = { access: 'manage:account', limit: 'unlisted' } as const;
 const OFFER = { ...CHANGE, method: 'GET', cookies: true, answers: { 200: WALLET_MESSAGE } } as const;
@@ -166,7 +171,7 @@ function offer(call: Call, address: string, purpose: WalletPurpose, { walletProo
 async function link(call: CallOf<typeof LINK>, deps: WalletDeps): Promise<void> {
   const { accounts, accountStates } = deps;
   const user = userOf(call, deps);
-  if (!isFresh(call, deps)) return;
+  if (!isFresh(call, deps.clock)) return;
   const wallet = checked(call, linkingTo(user), deps);
   if (wallet === null) return;
   const owner = accounts.ownerOf(wallet);
@@ -185,9 +190,13 @@ async function link(call: CallOf<typeof LINK>, deps: WalletDeps): Promise<void> 
 
 async function unlink(call: CallOf<typeof UNLINK>, deps: WalletDeps): Promise<void> {
   const wallet = ownWallet(call, deps);
-  if (wallet === null || !isFresh(call, deps)) return;
+  if (wallet === null || !isFresh(call, deps.clock)) return;
   if (userOf(call, deps).wallets.length === 1) {
     refuse(call, { row: ERRORS.CONFLICT, message: 'the last wallet of an account stays' });
+    return;
+  }
+  if (deps.needsWallet(wallet)) {
+    refuse(call, { row: ERRORS.CONFLICT, message: 'a cash-out of the wallet is under way' });
     return;
   }
   await answerSwept(call, deps.restrictions.removeWallet(wallet)!, deps);
@@ -275,14 +284,6 @@ function checked(call: SignedCall, purpose: WalletPurpose, { walletProofs, clock
   const { row, details } = wallet;
   refuse(call, { row: ERRORS.VALIDATION_ERROR, message: wallet.message ?? row.message, details });
   return null;
-}
-
-/** An API key signs every request, so each of them is a proof of its own. @returns false when the call was refused. */
-function isFresh(call: AccountCall, { clock }: WalletDeps): boolean {
-  const { principal } = call;
-  if (principal.kind === 'apiKey' || clock.nowMs() - principal.authenticatedAtMs <= STEP_UP_MS) return true;
-  refuse(call, { row: ERRORS.STEP_UP_REQUIRED });
-  return false;
 }
 
 function delegatesOf(wallet: string, { accounts }: WalletDeps): object {

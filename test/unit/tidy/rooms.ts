@@ -33,7 +33,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/http', own: 'access limits process', shared: 'api base crypto' },
   { room: 'gateway/store', own: 'access limits process', shared: 'api base crypto' },
   { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },
-  { room: 'gateway/fiat', own: 'http process', shared: 'base crypto' },
+  { room: 'gateway/fiat', own: 'http process sessions store', shared: 'api base crypto' },
   { room: 'gateway/ramp', own: '', shared: 'base crypto' },
   { room: 'gateway/audit', own: 'access http process', shared: 'base crypto' },
   { room: 'gateway/idempotency', own: 'access http process queries', shared: 'base wire' },
@@ -49,12 +49,12 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },
   {
     room: 'gateway/routes',
-    own: 'access audit catalogue http limits operator page process queries sessions shardlink store stream trading views',
+    own: 'access audit catalogue fiat http limits operator page process queries sessions shardlink store stream trading views',
     shared: 'api base crypto wire',
   },
   {
     room: 'gateway/wiring',
-    own: 'access audit http idempotency limits operator page process queries routes sessions shardlink store stream trading views',
+    own: 'access audit fiat http idempotency limits operator page process queries routes sessions shardlink store stream trading views',
     shared: 'api base client crypto wire',
   },
   { room: 'gateway', own: 'process wiring', shared: 'base' },

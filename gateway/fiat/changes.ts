@@ -1,0 +1,121 @@
+/**
+ * The one way in which sessions change: a trigger of the machine, or a further status, each with its cause and what it
+ * rests on. What the tables do not allow changes nothing.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   FIATCHANGES-1  The status of a session only goes forward, by rank. The one exception: a provider's success counts
+ *                  also after an end, and someone has to look (`alarm`).
+ */
+import { FIAT_STATUSES, type FiatStatus, type TransferState } from '../../shared/api/fiat.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { FiatPatch, FiatSession, FiatSessions, FiatTransition } from '../store/fiatSessions.ts';
+import { stepOn, type Trigger } from './machine.ts';
+
+type Evidence = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+type TriggerOptions = {
+  /** Of the session, beside what the step changes. */
+  readonly patch?: FiatPatch;
+  /** Statements of other tables, for the same transaction. */
+  readonly more?: () => void;
+};
+
+const ENDS: ReadonlySet<FiatStatus> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+/** The status of the session as a whole that follows from a step. */
+const STATUS_OF: Partial<Record<TransferState, FiatStatus>> = {
+  waiting_for_wallet: 'created',
+  submission_pending: 'processing',
+  submitted_on_chain: 'processing',
+  provider_funding_reconciling: 'processing',
+  confirmed: 'processing',
+  provider_processing: 'processing',
+  complete: 'completed',
+};
+
+export class FiatChanges {
+  readonly #sessions: FiatSessions;
+  readonly #clock: Clock;
+
+  constructor(sessions: FiatSessions, clock: Clock) {
+    this.#sessions = sessions;
+    this.#clock = clock;
+  }
+
+  /** MACHINE-1. @returns false when the trigger means nothing in the state of the session. */
+  trigger(session: FiatSession, on: Trigger, evidence: Evidence = {}, options: TriggerOptions = {}): boolean {
+    const { patch = {}, more } = options;
+    const from = session.transferState;
+    if (from === null) return false;
+    const step = stepOn(from, on, session.heldState);
+    if (step === null) return false;
+    const nowMs = this.#clock.nowMs();
+    const isError = step.to === 'recoverable_error';
+    const status = patch.status ?? STATUS_OF[step.to];
+    const steps = [transition('transfer', from, step.to, on, evidence, nowMs)];
+    const changed: FiatPatch = {
+      ...patch,
+      transferState: step.to,
+      heldState: isError ? from : null,
+      errorCause: isError ? on : null,
+      alarm: step.isAlarm ? on : (patch.alarm ?? session.alarm),
+      updatedMs: nowMs,
+      status: session.status,
+    };
+    if (status !== undefined && mayFollow(session.status, status)) {
+      steps.push(transition('status', session.status, status, on, {}, nowMs));
+      changed.status = status;
+      if (ENDS.has(session.status)) changed.alarm = 'late_success';
+    }
+    this.#sessions.change(session, changed, steps, more);
+    return true;
+  }
+
+  /** FIATCHANGES-1. @returns false when the session is that far already. */
+  status(session: FiatSession, to: FiatStatus, cause: string, evidence: Evidence = {}, options: TriggerOptions = {}) {
+    if (!mayFollow(session.status, to)) return false;
+    const nowMs = this.#clock.nowMs();
+    const isLate = ENDS.has(session.status);
+    const changed = { ...options.patch, status: to, updatedMs: nowMs, ...(isLate ? { alarm: 'late_success' } : {}) };
+    const steps = [transition('status', session.status, to, cause, evidence, nowMs)];
+    this.#sessions.change(session, changed, steps, options.more);
+    return true;
+  }
+
+  /** Facts that are no step, such as what the provider last said. */
+  note(session: FiatSession, patch: FiatPatch): void {
+    const isNew = Object.entries(patch).some(([name, value]) => session[name as keyof FiatPatch] !== value);
+    if (isNew) this.#sessions.change(session, { ...patch, updatedMs: this.#clock.nowMs() });
+  }
+
+  /** Someone has to look. The first reason stays. */
+  alarm(session: FiatSession, alarm: string, evidence: Evidence): void {
+    if (session.alarm !== null) return;
+    const nowMs = this.#clock.nowMs();
+    const state = session.transferState ?? session.status;
+    const subject = session.transferState === null ? 'status' : 'transfer';
+    const steps = [transition(subject, state, state, alarm, evidence, nowMs)];
+    this.#sessions.change(session, { alarm, updatedMs: nowMs }, steps);
+  }
+}
+
+export function isOver(status: FiatStatus): boolean {
+  return ENDS.has(status);
+}
+
+function mayFollow(from: FiatStatus, to: FiatStatus): boolean {
+  if (ENDS.has(from)) return to === 'completed' && from !== 'completed';
+  return FIAT_STATUSES.indexOf(to) > FIAT_STATUSES.indexOf(from);
+}
+
+export function transition(
+  subject: FiatTransition['subject'],
+  fromState: string | null,
+  toState: string,
+  cause: string,
+  evidence: Evidence,
+  atMs: number,
+): FiatTransition {
+  const text = JSON.stringify(evidence);
+  return { subject, fromState, toState, cause, evidence: text === '{}' ? null : text, atMs };
+}

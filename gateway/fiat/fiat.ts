@@ -1,0 +1,83 @@
+/** The parts that cash in and out, made once for the routes and the tasks that are repeated. */
+import type { Clock } from '../../shared/base/clock.ts';
+import { ProviderDown } from '../http/providerCalls.ts';
+import type { FiatSessions } from '../store/fiatSessions.ts';
+import type { FiatTransfers } from '../store/fiatTransfers.ts';
+import type { FiatWebhooks } from '../store/fiatWebhooks.ts';
+import { FiatChanges } from './changes.ts';
+import { FiatDriver } from './driver.ts';
+import { OffRamps } from './offramp.ts';
+import { OnRamps } from './onramp.ts';
+import type { FiatProvider } from './provider.ts';
+import { type Rail, RailDown } from './rail.ts';
+import { Relayer } from './relayer.ts';
+import { FiatService } from './service.ts';
+import { Settlement } from './settlement.ts';
+
+type FiatOptions = {
+  readonly sessions: FiatSessions;
+  readonly transfers: FiatTransfers;
+  readonly webhooks: FiatWebhooks;
+  readonly providers: ReadonlyMap<string, FiatProvider>;
+  readonly rail: Rail;
+  readonly clock: Clock;
+  readonly publicUrl: () => string;
+  readonly isOwnAddress: (address: string) => boolean;
+  /** True while this process may send transactions: with several machines, while it is the leader in its epoch. */
+  readonly mayBroadcast: () => boolean | Promise<boolean>;
+  readonly log: { warn(fields: object, message: string): void };
+};
+
+const NOTE_MS = 60_000;
+
+export class Fiat {
+  readonly rail: Rail;
+  readonly sessions: FiatSessions;
+  readonly transfers: FiatTransfers;
+  readonly webhooks: FiatWebhooks;
+  readonly providers: ReadonlyMap<string, FiatProvider>;
+  readonly service: FiatService;
+  readonly driver: FiatDriver;
+  readonly relayer: Relayer;
+  readonly #options: FiatOptions;
+  /** When the log last had something about each. */
+  readonly #notedMs = new Map<string, number>();
+
+  constructor(options: FiatOptions) {
+    const { sessions, transfers, clock, rail } = options;
+    this.#options = options;
+    this.rail = rail;
+    this.sessions = sessions;
+    this.transfers = transfers;
+    this.webhooks = options.webhooks;
+    this.providers = options.providers;
+    const changes = new FiatChanges(sessions, clock);
+    const offRamps = new OffRamps({ ...options, changes });
+    const onRamps = new OnRamps({ sessions, transfers, changes, rail });
+    this.relayer = new Relayer({
+      ...options,
+      mayLeave: (id) => {
+        const session = sessions.find(id);
+        return session !== undefined && settlement.mayLeave(session);
+      },
+    });
+    const settlement = new Settlement({ ...options, changes, offRamps, relayer: this.relayer });
+    const onFailure = (what: string, name: string, error: unknown): void => this.#note(what, name, error);
+    this.driver = new FiatDriver({ ...options, changes, onRamps, offRamps, settlement, onFailure });
+    this.service = new FiatService({ ...options, changes, driver: this.driver });
+  }
+
+  tick(): void {
+    this.driver.tick();
+  }
+
+  /** Once a minute for each, however many sessions wait for it. Only its own errors are known to name no secret. */
+  #note(what: string, name: string, error: unknown): void {
+    const nowMs = this.#options.clock.nowMs();
+    if (nowMs - (this.#notedMs.get(name) ?? Number.NEGATIVE_INFINITY) < NOTE_MS) return;
+    this.#notedMs.set(name, nowMs);
+    const isDown = error instanceof ProviderDown || error instanceof RailDown;
+    const fields = isDown ? { reason: (error as Error).message } : { err: error };
+    this.#options.log.warn({ [what]: name, ...fields }, 'cashing in and out waits for it');
+  }
+}

@@ -1,0 +1,327 @@
+/**
+ * The rail in the books of the exchange: they play the token of EIP-3009. A wallet's USDC is what its account has
+ * available, a block is a count of the clock, and a transaction is a row that is durable before it has any effect.
+ * Owner: the gateway thread.
+ *
+ *   pending ──block──► included, durable ──debit, once by (from, nonce)──► mined ──32 blocks──► credited
+ *                          └──────────── the books refuse ──────────────► reverted
+ *
+ * Invariants:
+ *   LEDGERRAIL-1  The debit's reference names (from, nonce) and the credit's the transaction or its session, so the
+ *                 books carry out each once, over every crash and repetition.
+ *   LEDGERRAIL-2  A block is final when no transaction that could be in it is undecided: `finalizedBlock` stays behind
+ *                 every included one. A block is never taken back.
+ *   LEDGERRAIL-3  The signing domain names the contract of the exchange, never the token's: on the chain of the token a
+ *                 signature for the books is worth nothing.
+ *   LEDGERRAIL-4  One end of every transfer is a provider's wallet, so people cannot pay each other with it.
+ *   LEDGERRAIL-5  Of two transfers with the same (from, nonce) one is included at a time.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import { MOVEMENT } from '../../shared/base/codes.ts';
+import { E } from '../../shared/base/errors.ts';
+import { HASH_BYTES, toHex, tryParseHex } from '../../shared/base/hex.ts';
+import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
+import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
+import { keccak256 } from '../../shared/crypto/keccak.ts';
+import { isDigestSignedBy } from '../sessions/walletSignature.ts';
+import type { FundKind } from '../store/movements.ts';
+import type { RailRow, RailTransactions } from '../store/railTransactions.ts';
+import { inOrder, makeEnvelope, parseEnvelope } from './ledgerEnvelope.ts';
+import {
+  type AuthorizationState,
+  type BroadcastResult,
+  CONFIRMATIONS,
+  type Envelope,
+  type EnvelopeFields,
+  type PreflightFault,
+  type Rail,
+  type RailHead,
+  type RailTransaction,
+} from './rail.ts';
+
+/** The part of the books that is used here. */
+type RailBooks = {
+  move(account: number, kind: FundKind, amountMicro: number, reference: string): Promise<Moved>;
+  availableMicro(account: number): number;
+};
+type Moved = { readonly movement: object } | { readonly movement: null; readonly code: number };
+
+type LedgerRailOptions = {
+  readonly rows: RailTransactions;
+  readonly books: RailBooks;
+  readonly accounts: {
+    ownerOf(address: string): number;
+    isLinked(address: string): boolean;
+    /** False for an account that may not take money out. */
+    mayWithdraw(account: number): boolean;
+  };
+  readonly contract: () => { readonly chainId: number; readonly exchange: string };
+  /** Wallets of providers, in lower case. */
+  readonly providerAddresses: ReadonlySet<string>;
+  readonly blockMs: number;
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+};
+
+const FEE = 1;
+const REFUSED_BY_BOOKS: readonly number[] = [E.INSUFFICIENT_BALANCE, E.ACCOUNT_FROZEN, E.ACCOUNT_CLOSE_ONLY];
+
+export class LedgerRail implements Rail {
+  readonly name = 'ledger';
+  readonly #options: LedgerRailOptions;
+  /** Transactions whose movement is under way. */
+  readonly #moving = new Set<string>();
+
+  constructor(options: LedgerRailOptions) {
+    this.#options = options;
+  }
+
+  domain(): Eip712Domain {
+    const { chainId, exchange } = this.#options.contract();
+    return { name: 'USD Coin', version: '2', chainId, verifyingContract: exchange };
+  }
+
+  async isReachable(address: string): Promise<boolean> {
+    const { accounts, providerAddresses } = this.#options;
+    return providerAddresses.has(address) && accounts.isLinked(address);
+  }
+
+  async balanceMicro(address: string): Promise<number> {
+    const account = this.#options.accounts.ownerOf(address);
+    return account === 0 ? 0 : this.#options.books.availableMicro(account);
+  }
+
+  async isSignedBy(address: string, digest: string, signature: string): Promise<boolean> {
+    const bytes = new Uint8Array(HASH_BYTES);
+    return tryParseHex(digest, HASH_BYTES, bytes, 0) && isDigestSignedBy(address, bytes, signature);
+  }
+
+  async preflight(transfer: TransferAuthorization, signature: string): Promise<PreflightFault | null> {
+    const fault = this.#faultOf({ ...transfer, signature, kind: 'transfer' }, this.#options.clock.nowMs());
+    if (fault !== null) return fault;
+    return (await this.balanceMicro(transfer.from)) < transfer.valueMicro ? 'insufficient_balance' : null;
+  }
+
+  async head(): Promise<RailHead> {
+    const { clock, rows } = this.#options;
+    const nowMs = clock.nowMs();
+    let finalizedMs = nowMs;
+    for (const { state, blockMs } of rows.open()) {
+      if (state === 'included') finalizedMs = Math.min(finalizedMs, blockMs! - this.#options.blockMs);
+    }
+    return {
+      block: this.#blockOf(nowMs),
+      finalizedBlock: this.#blockOf(finalizedMs),
+      finalizedSec: Math.floor(finalizedMs / 1000),
+    };
+  }
+
+  async accountNonce(): Promise<number> {
+    return this.#options.rows.nextNonce;
+  }
+
+  async fee(): Promise<number> {
+    return FEE;
+  }
+
+  bumpedFee(fee: number): number {
+    return Math.ceil((fee * 11) / 10);
+  }
+
+  envelope(fields: EnvelopeFields): Envelope {
+    return makeEnvelope(fields);
+  }
+
+  async broadcast(signed: string): Promise<BroadcastResult> {
+    const envelope = parseEnvelope(signed);
+    if (envelope === null) return 'refused';
+    const { rows } = this.#options;
+    const { txHash, accountNonce, fee, transfer, signature } = envelope;
+    const known = rows.find(txHash);
+    if (known !== undefined && known.state !== 'replaced') return 'accepted';
+    if (accountNonce < rows.nextNonce) return 'nonce_too_low';
+    const rival = [...rows.open()].find((row) => row.accountNonce === accountNonce && row.state === 'pending');
+    if (rival !== undefined && fee < this.bumpedFee(rival.fee)) return 'underpriced';
+    if (known !== undefined) return 'underpriced';
+    if (rival !== undefined) rows.change(rival, { state: 'replaced' });
+    rows.add(this.#rowOf({ txHash, kind: 'transfer', accountNonce, fee, ...transfer, signature }));
+    await rows.durable();
+    return 'accepted';
+  }
+
+  /** A transaction that its own owner sends. @returns its hash, or why it is refused. */
+  async send(
+    kind: RailRow['kind'],
+    transfer: TransferAuthorization,
+    signature: string,
+  ): Promise<{ readonly txHash: string } | { readonly fault: PreflightFault }> {
+    const { clock, rows } = this.#options;
+    const txHash = toHex(keccak256(Buffer.from(JSON.stringify({ kind, ...transfer, signature }))));
+    const known = rows.find(txHash);
+    if (known !== undefined && known.state !== 'reverted') return { txHash };
+    const fault = this.#faultOf({ ...transfer, signature, kind }, clock.nowMs());
+    if (fault !== null) return { fault };
+    if (known === undefined)
+      rows.add(this.#rowOf({ txHash, kind, accountNonce: null, fee: 0, ...transfer, signature }));
+    else rows.change(known, { state: 'pending', reason: null, blockMs: null });
+    await rows.durable();
+    return { txHash };
+  }
+
+  async transaction(txHash: string): Promise<RailTransaction | null> {
+    const row = this.#options.rows.find(txHash);
+    if (row === undefined || row.state === 'replaced') return null;
+    const { from, to, valueMicro, nonce, reason } = row;
+    const isDecided = row.state === 'mined' || row.state === 'reverted';
+    const moves = row.state === 'mined' && row.kind === 'transfer';
+    return {
+      txHash,
+      status: isDecided ? (row.state as 'mined' | 'reverted') : 'pending',
+      block: isDecided ? this.#blockOf(row.blockMs!) : null,
+      transfers: moves ? [{ from, to, valueMicro, nonce }] : [],
+      reason,
+    };
+  }
+
+  async authorization(from: string, nonce: string): Promise<AuthorizationState> {
+    const row = this.#options.rows.ofNonce(from, nonce).find(({ state }) => state === 'mined');
+    if (row === undefined) return { state: 'unused' };
+    const { kind, txHash, blockMs } = row;
+    return { state: kind === 'cancel' ? 'cancelled' : 'used', txHash, block: this.#blockOf(blockMs!) };
+  }
+
+  get providerAddresses(): readonly string[] {
+    return [...this.#options.providerAddresses];
+  }
+
+  /** Transfers that have arrived in the wallets of the account, oldest first. @param after an earlier cursor, or ''. */
+  arrivals(account: number, after: string, limit: number): { arrivals: Arrival[]; cursor: string } {
+    const [blockMs = '0', txHash = ''] = after === '' ? [] : after.split('-');
+    const rows = this.#options.rows.arrivals(account, Number(blockMs), txHash, limit);
+    const last = rows.at(-1);
+    const arrivals = rows.map((row) => ({ ...row, block: this.#blockOf(row.blockMs!) }));
+    return { arrivals, cursor: last === undefined ? after : `${last.blockMs}-${last.txHash}` };
+  }
+
+  async creditDeposit(txHash: string, wallet: string, reference: string): Promise<number | null> {
+    const { rows } = this.#options;
+    const row = rows.find(txHash);
+    if (row?.state !== 'mined' || row.kind !== 'transfer' || row.to !== wallet) return null;
+    if (row.creditedMs !== null) return row.valueMicro;
+    if (row.reference === null) rows.change(row, { reference });
+    return null;
+  }
+
+  /** Called several times a second. */
+  tick(): void {
+    const { clock, rows, onError } = this.#options;
+    const nowMs = clock.nowMs();
+    const block = this.#blockOf(nowMs);
+    for (const row of inOrder(rows.open())) {
+      if (this.#moving.has(row.txHash)) continue;
+      const isDue =
+        row.state === 'pending' ? this.#isNext(row, block) : row.state === 'included' || this.#isFinal(row, block);
+      if (!isDue) continue;
+      this.#moving.add(row.txHash);
+      this.#advance(row, nowMs)
+        .catch(onError)
+        .finally(() => this.#moving.delete(row.txHash));
+    }
+  }
+
+  async #advance(row: RailRow, nowMs: number): Promise<void> {
+    const { rows } = this.#options;
+    if (row.state === 'mined') {
+      await this.#credit(row, nowMs);
+      return;
+    }
+    let included = row;
+    if (row.state === 'pending') {
+      const fault = this.#faultOf(row, nowMs);
+      if (fault !== null) {
+        rows.change(row, { state: 'reverted', reason: fault, blockMs: nowMs });
+        return;
+      }
+      included = rows.change(row, { state: 'included', blockMs: nowMs });
+    }
+    await rows.durable();
+    if (included.kind === 'cancel') rows.change(included, { state: 'mined', creditedMs: nowMs });
+    else await this.#debit(included);
+  }
+
+  /** LEDGERRAIL-1. Where the books do not say, they are asked again. */
+  async #debit(row: RailRow): Promise<void> {
+    const { rows, books } = this.#options;
+    const { fromAccount, valueMicro, from, nonce } = row;
+    const moved = await books.move(fromAccount, MOVEMENT.WITHDRAWAL, valueMicro, `rail:${from}:${nonce}`);
+    if (moved.movement !== null) rows.change(row, { state: 'mined' });
+    else if (REFUSED_BY_BOOKS.includes(moved.code)) {
+      const reason = moved.code === E.INSUFFICIENT_BALANCE ? 'insufficient_balance' : 'blocked';
+      rows.change(row, { state: 'reverted', reason });
+    }
+  }
+
+  /** LEDGERRAIL-1. */
+  async #credit(row: RailRow, nowMs: number): Promise<void> {
+    const { rows, books } = this.#options;
+    const reference = row.reference ?? `rail:${row.txHash}`;
+    const named = row.reference === null ? rows.change(row, { reference }) : row;
+    await rows.durable();
+    const moved = await books.move(row.toAccount, MOVEMENT.DEPOSIT, row.valueMicro, reference);
+    if (moved.movement !== null) rows.change(named, { creditedMs: nowMs });
+  }
+
+  /** A transaction waits for its turn, and for another with the same authorization. */
+  #isNext({ accountNonce, receivedMs, txHash, from, nonce }: RailRow, block: number): boolean {
+    const { rows } = this.#options;
+    if (this.#blockOf(receivedMs) >= block) return false;
+    if (accountNonce !== null && accountNonce !== rows.nextNonce) return false;
+    for (const row of rows.open()) {
+      const isRival = row.txHash !== txHash && row.from === from && row.nonce === nonce;
+      if (isRival && row.state === 'included') return false;
+    }
+    return true;
+  }
+
+  #isFinal({ blockMs }: RailRow, block: number): boolean {
+    return block - this.#blockOf(blockMs!) + 1 >= CONFIRMATIONS;
+  }
+
+  /** Null: only the balance is left to see. */
+  #faultOf(row: TransferAuthorization & Pick<RailRow, 'kind' | 'signature'>, nowMs: number): PreflightFault | null {
+    const { from, to, validAfterSec, validBeforeSec, nonce, kind, signature } = row;
+    const { accounts, providerAddresses, rows } = this.#options;
+    const nowSec = Math.floor(nowMs / 1000);
+    if (kind === 'transfer' && !(nowSec > validAfterSec && nowSec < validBeforeSec)) return 'not_in_time';
+    if (rows.ofNonce(from, nonce).some(({ state }) => state === 'mined')) return 'nonce_used';
+    const isAllowed = kind === 'cancel' || providerAddresses.has(from) || providerAddresses.has(to);
+    if (!isAllowed || !accounts.isLinked(from) || (kind === 'transfer' && !accounts.isLinked(to))) return 'blocked';
+    if (kind === 'transfer' && !accounts.mayWithdraw(accounts.ownerOf(from))) return 'blocked';
+    const digest = kind === 'cancel' ? cancelDigest(this.domain(), from, nonce) : transferDigest(this.domain(), row);
+    const bytes = Buffer.from(digest.slice(2), 'hex');
+    return isDigestSignedBy(from, bytes, signature) ? null : 'signature';
+  }
+
+  #rowOf(fields: Omit<RailRow, 'fromAccount' | 'toAccount' | 'state' | 'reason' | 'receivedMs' | LaterField>): RailRow {
+    const { accounts, clock } = this.#options;
+    return {
+      ...fields,
+      fromAccount: accounts.ownerOf(fields.from),
+      toAccount: accounts.ownerOf(fields.to),
+      state: 'pending',
+      reason: null,
+      receivedMs: clock.nowMs(),
+      blockMs: null,
+      reference: null,
+      creditedMs: null,
+    };
+  }
+
+  /** Whatever the setting was when a transaction came, its block follows from its time. */
+  #blockOf(ms: number): number {
+    return Math.floor(ms / this.#options.blockMs);
+  }
+}
+
+type Arrival = Pick<RailRow, 'txHash' | 'from' | 'to' | 'valueMicro' | 'nonce'> & { readonly block: number };
+type LaterField = 'blockMs' | 'reference' | 'creditedMs';

@@ -1,0 +1,102 @@
+/**
+ * On-ramps (RULES.md 16.15): the provider sends USDC to the wallet, and the account gets what the rail shows to have
+ * arrived. What the provider says decides when the rail is looked at, and nothing else.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   ONRAMP-1  A session is completed by a deposit that the rail has credited, once, under the session's own reference.
+ *   ONRAMP-2  A transaction counts for one session: it is claimed before it is credited.
+ */
+import { NOT_A_NUMBER, tryParseUnits } from '../../shared/base/units.ts';
+import type { FiatPatch, FiatSession, FiatSessions } from '../store/fiatSessions.ts';
+import type { FiatTransfers } from '../store/fiatTransfers.ts';
+import { type FiatChanges, isOver } from './changes.ts';
+import type { ProviderTransaction } from './provider.ts';
+import type { Rail } from './rail.ts';
+
+type OnRampDeps = {
+  readonly sessions: FiatSessions;
+  readonly transfers: FiatTransfers;
+  readonly changes: FiatChanges;
+  readonly rail: Rail;
+};
+
+const ENDED: ReadonlySet<string> = new Set(['failed', 'expired', 'refunded']);
+
+export class OnRamps {
+  readonly #deps: OnRampDeps;
+
+  constructor(deps: OnRampDeps) {
+    this.#deps = deps;
+  }
+
+  /** @param rows of the session, newest first. */
+  observe(session: FiatSession, rows: readonly ProviderTransaction[]): void {
+    const { changes } = this.#deps;
+    const row = chosen(session, rows);
+    if (row === undefined) return;
+    const { status, txHash, amount, toAddress, transactionId } = row;
+    const evidence = { provider_transaction_id: transactionId, provider_status: status, tx_hash: txHash };
+    const facts: FiatPatch = { providerTransactionId: transactionId, providerStatus: status };
+    if (amount !== null) Object.assign(facts, { amountValue: amount.value, amountCurrency: amount.currency });
+    if (toAddress !== null) facts.toAddress = toAddress;
+    if (txHash !== null && session.txHash === null) facts.txHash = txHash;
+    changes.note(session, facts);
+    if (toAddress !== null && toAddress !== session.walletAddress) {
+      changes.alarm(session, 'other_wallet', { to: toAddress });
+    }
+    if (status === 'created') changes.status(session, 'created', 'provider_created', evidence);
+    if (status === 'started' || status === 'success') {
+      changes.status(session, 'processing', `provider_${status}`, evidence);
+    }
+    // Where the provider names a transaction, the rail decides.
+    if (!ENDED.has(status) || session.txHash !== null) return;
+    const patch = { failureCode: `provider_${status}` };
+    changes.status(session, status === 'expired' ? 'expired' : 'failed', `provider_${status}`, evidence, { patch });
+  }
+
+  async advance(session: FiatSession): Promise<void> {
+    const { sessions, transfers, changes, rail } = this.#deps;
+    const { txHash, walletAddress, id } = session;
+    if (txHash === null || session.status === 'completed') return;
+    const owner = transfers.claimedBy(txHash);
+    if (owner !== undefined && owner !== id) {
+      changes.alarm(session, 'hash_of_another_session', { tx_hash: txHash, session: owner });
+      return;
+    }
+    const transaction = await rail.transaction(txHash);
+    const arrives = transaction?.status === 'mined' && transaction.transfers.some(({ to }) => to === walletAddress);
+    if (!arrives) return;
+    if (owner === undefined) {
+      sessions.write(() => transfers.claim(txHash, id));
+      await sessions.durable();
+      // Another session may have claimed it in the meantime.
+      if (transfers.claimedBy(txHash) !== id) return;
+    }
+    const valueMicro = await rail.creditDeposit(txHash, walletAddress, `fiat:${id}`);
+    if (valueMicro === null) return;
+    const isAsSaid = session.amountValue !== null && tryParseUnits(session.amountValue) === valueMicro;
+    const evidence = { tx_hash: txHash, credited_micro: valueMicro };
+    changes.status(session, 'completed', 'deposit_credited', evidence, { patch: { failureCode: null } });
+    if (!isAsSaid && amountOf(session) !== null) changes.alarm(session, 'amount_differs', evidence);
+  }
+
+  /** Nothing came of it in time. */
+  expire(session: FiatSession): void {
+    const { changes } = this.#deps;
+    const isWaiting = session.txHash === null && session.status !== 'processing' && !isOver(session.status);
+    if (isWaiting) changes.status(session, 'expired', 'time_is_over', {}, { patch: { failureCode: 'expired' } });
+  }
+}
+
+function amountOf({ amountValue }: FiatSession): number | null {
+  const amount = amountValue === null ? NOT_A_NUMBER : tryParseUnits(amountValue);
+  return amount === NOT_A_NUMBER ? null : amount;
+}
+
+/** The one that sends USDC or has been followed so far; before, the newest that is not over. */
+function chosen(session: FiatSession, rows: readonly ProviderTransaction[]): ProviderTransaction | undefined {
+  const known = rows.find(({ transactionId }) => transactionId === session.providerTransactionId);
+  if (known !== undefined && !ENDED.has(known.status)) return known;
+  return rows.find(({ status }) => !ENDED.has(status)) ?? known ?? rows[0];
+}

@@ -1,0 +1,273 @@
+/**
+ * The acts of people with their sessions (RULES.md 16): creating one, going to the provider again, signing, asking for
+ * the relay again, cancelling. Every act is durable before it is answered, and a repeated one changes nothing.
+ * Owner: the gateway thread.
+ *
+ *   1 session, partner reference ─► provider      2 intent ─► shown     3 signature ─► relay
+ *   4 account nonce, bytes ─► broadcast           5 replacement ─► broadcast
+ *   6 what the rail shows ─► state                7 event of a provider ─► processing
+ *
+ * Each step is durable before what stands behind its arrow (4 and 5: relayer.ts, 6: settlement.ts, 7: driver.ts).
+ *
+ * Invariants:
+ *   FIAT-1  An act is about a session of the account that asks; another's is not there.
+ *   FIAT-2  A signature is persisted once. From then on the session cannot be cancelled, and the exchange never signs
+ *           in the place of the wallet.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { ProviderDown } from '../http/providerCalls.ts';
+import type { Refusal } from '../http/refusal.ts';
+import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
+import type { FiatTransfers, Intent } from '../store/fiatTransfers.ts';
+import { type FiatChanges, isOver, transition } from './changes.ts';
+import type { FiatDriver } from './driver.ts';
+import { canSubmitIn } from './machine.ts';
+import type { FiatKind, FiatProvider } from './provider.ts';
+import type { Rail } from './rail.ts';
+import { SIGNING_SEC } from './settlement.ts';
+
+type ServiceDeps = {
+  readonly sessions: FiatSessions;
+  readonly transfers: FiatTransfers;
+  readonly providers: ReadonlyMap<string, FiatProvider>;
+  readonly changes: FiatChanges;
+  readonly driver: FiatDriver;
+  readonly rail: Rail;
+  readonly clock: Clock;
+  /** The origin at which browsers reach the exchange. */
+  readonly publicUrl: () => string;
+};
+
+export type NewFiatSession = {
+  readonly account: number;
+  readonly kind: FiatKind;
+  readonly provider: string | null;
+  readonly walletAddress: string;
+  readonly amount: string | null;
+  readonly fiatCurrency: string;
+  readonly paymentMethod: string | null;
+  readonly redirectPath: string | null;
+  /** Null without the header. */
+  readonly idempotencyKey: string | null;
+  readonly fingerprint: string;
+};
+
+export type Launched = { readonly session: FiatSession; readonly launchUrl: string };
+
+/** A session waits so long for a person to begin with the provider. */
+const LAUNCH_WAIT_MS = 3_600_000;
+const LAUNCH_TIMEOUT_MS = 8000;
+const MAX_UNDER_WAY = 20;
+const REFERENCE_BYTES = 16;
+
+export class FiatService {
+  readonly #deps: ServiceDeps;
+
+  constructor(deps: ServiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** The session, if it is the account's (FIAT-1). */
+  find(account: number, id: string, kind: FiatKind | null): FiatSession | null {
+    const session = this.#deps.sessions.find(id);
+    return session?.account === account && (kind === null || session.kind === kind) ? session : null;
+  }
+
+  /** A repeated key answers the session that the first request made, with a new way to the provider. */
+  async create(request: NewFiatSession, clientIp: string): Promise<Launched | Refusal> {
+    const { sessions, providers } = this.#deps;
+    const { account, idempotencyKey, fingerprint } = request;
+    const known = idempotencyKey === null ? undefined : sessions.ofKey(account, idempotencyKey);
+    if (known !== undefined) {
+      if (known.fingerprint !== fingerprint) return { row: ERRORS.IDEMPOTENCY_KEY_PAYLOAD_MISMATCH };
+      return this.launch(known, clientIp);
+    }
+    const name = request.provider ?? providers.keys().next().value;
+    const provider = name === undefined ? undefined : providers.get(name);
+    if (provider === undefined) {
+      if (providers.size === 0) return { row: ERRORS.FIAT_UNAVAILABLE };
+      const details = { field: 'provider', rule: 'enum', value: [...providers.keys()] };
+      return { row: ERRORS.VALIDATION_ERROR, message: 'unknown provider', details };
+    }
+    const underWay = [...sessions.open()].filter((each) => each.account === account && !isOver(each.status));
+    if (underWay.length >= MAX_UNDER_WAY) {
+      return { row: ERRORS.CONFLICT, message: `an account has at most ${MAX_UNDER_WAY} sessions under way` };
+    }
+    const session = this.#insert(request, provider.name);
+    // The first of the seven steps: the provider learns of a reference that no crash can lose.
+    await sessions.durable();
+    return this.launch(session, clientIp);
+  }
+
+  /** Mints another way to the provider, for a session that can still use one. */
+  async launch(session: FiatSession, clientIp: string): Promise<Launched | Refusal> {
+    const { sessions, providers, transfers, changes, clock, driver, publicUrl } = this.#deps;
+    if (isOver(session.status)) return conflict('the session is over');
+    if (transfers.intentOf(session.id) !== undefined || session.status === 'processing') {
+      return conflict('the provider has fixed the transfer already');
+    }
+    const provider = providers.get(session.provider);
+    if (provider === undefined) return { row: ERRORS.FIAT_UNAVAILABLE };
+    try {
+      const { launchUrl } = await provider.createLaunch(
+        {
+          sessionId: session.id,
+          kind: session.kind,
+          partnerReference: session.partnerReference,
+          walletAddress: session.walletAddress,
+          amount: session.requestedAmount,
+          fiatCurrency: session.fiatCurrency,
+          paymentMethod: session.paymentMethod,
+          redirectUrl: session.redirectPath === null ? null : publicUrl() + session.redirectPath,
+          clientIp,
+        },
+        AbortSignal.timeout(LAUNCH_TIMEOUT_MS),
+      );
+      const patch = { expiresMs: clock.nowMs() + LAUNCH_WAIT_MS };
+      if (
+        !changes.status(session, 'awaiting_quote', 'launched', {}, { patch }) &&
+        session.status === 'awaiting_quote'
+      ) {
+        changes.note(session, patch);
+      }
+      await sessions.durable();
+      driver.watched(session);
+      return { session, launchUrl };
+    } catch (error) {
+      if (!(error instanceof ProviderDown)) throw error;
+      const details = { session_id: session.id };
+      return { row: ERRORS.FIAT_UNAVAILABLE, message: 'the provider does not answer', details };
+    }
+  }
+
+  /** FIAT-2: the third of the seven steps. */
+  async authorize(session: FiatSession, intentId: string, signature: string): Promise<Refusal | null> {
+    const { sessions, transfers, changes, rail, clock, driver } = this.#deps;
+    const intent = transfers.intentOf(session.id);
+    if (intent?.intentId !== intentId) return conflict('it is not the intent of this session');
+    const repeated = repetition(intent, signature);
+    if (repeated !== 'new') return repeated;
+    if (session.transferState !== 'waiting_for_wallet') return conflict('the transfer does not wait for the wallet');
+    const nowSec = Math.floor(clock.nowMs() / 1000);
+    if (nowSec + SIGNING_SEC >= intent.validBeforeSec) return conflict('there is too little time left');
+    const isSigned = await rail.isSignedBy(intent.from, intent.digest, signature);
+    if (!isSigned) return { row: ERRORS.VALIDATION_ERROR, message: 'the signature is not that of the linked wallet' };
+    const balanceMicro = await rail.balanceMicro(intent.from);
+    if (balanceMicro < intent.valueMicro) {
+      const details = { asset: 'USDC', required: String(intent.valueMicro), available: String(balanceMicro) };
+      return { row: ERRORS.INSUFFICIENT_BALANCE, details };
+    }
+    // While the rail was asked, the same signature may have been kept, or the session may have ended.
+    const since = repetition(transfers.intentOf(session.id)!, signature);
+    if (since !== 'new') return since;
+    const isKept = changes.trigger(
+      session,
+      'authorized',
+      { digest: intent.digest },
+      {
+        more: () => transfers.sign(session.id, signature, clock.nowMs()),
+      },
+    );
+    if (!isKept) return conflict('the transfer does not wait for the wallet');
+    await sessions.durable();
+    driver.advance(session);
+    return null;
+  }
+
+  /** The relay is tried again with the bytes that are there; what is sent already stays so. */
+  async submit(session: FiatSession, intentId: string): Promise<Refusal | null> {
+    const { transfers, driver } = this.#deps;
+    const intent = transfers.intentOf(session.id);
+    if (intent?.intentId !== intentId) return conflict('it is not the intent of this session');
+    if (intent.signature === null) return conflict('the wallet has not signed');
+    const state = session.transferState!;
+    if (state === 'expired' || state === 'provider_funding_reconciling') {
+      return conflict('the transfer is not sent in this state');
+    }
+    if (state === 'recoverable_error' && !canSubmitIn(state, session.errorCause)) {
+      return conflict('the transfer is not sent in this state');
+    }
+    driver.advance(session);
+    return null;
+  }
+
+  async cancel(session: FiatSession): Promise<Refusal | null> {
+    const { sessions, transfers, changes } = this.#deps;
+    if (session.status === 'cancelled') return null;
+    if (transfers.intentOf(session.id)?.signature) return conflict('the wallet has signed the transfer');
+    if (session.errorCause === 'provider_mismatched') changes.trigger(session, 'cause_gone', { cancelled: true });
+    const patch = { status: 'cancelled', failureCode: 'cancelled' } as const;
+    if (!changes.trigger(session, 'ended_unsigned', { cancelled: true }, { patch })) {
+      return conflict('the session cannot be cancelled any more');
+    }
+    await sessions.durable();
+    return null;
+  }
+
+  /** A hint: the provider is asked soon. It credits nothing. */
+  complete(session: FiatSession): void {
+    this.#deps.driver.hint(session);
+  }
+
+  /** An off-ramp of the wallet is under way, so the wallet has to stay. */
+  needsWallet(walletAddress: string): boolean {
+    const { sessions, transfers } = this.#deps;
+    return [...sessions.open()].some(
+      (session) =>
+        session.walletAddress === walletAddress &&
+        session.kind === 'offramp' &&
+        !isOver(session.status) &&
+        transfers.intentOf(session.id) !== undefined,
+    );
+  }
+
+  #insert(request: NewFiatSession, provider: string): FiatSession {
+    const { sessions, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const isOffRamp = request.kind === 'offramp';
+    const { amount, ...fields } = request;
+    const session: FiatSession = {
+      ...fields,
+      provider,
+      requestedAmount: amount,
+      id: randomUUID(),
+      partnerReference: randomBytes(REFERENCE_BYTES).toString('hex'),
+      status: 'initiated',
+      asset: 'usdc',
+      network: 'polygon',
+      amountValue: null,
+      amountCurrency: null,
+      providerTransactionId: null,
+      providerStatus: 'none',
+      toAddress: null,
+      txHash: null,
+      deadlineMs: null,
+      failureCode: null,
+      transferState: isOffRamp ? 'awaiting_provider' : null,
+      heldState: null,
+      errorCause: null,
+      alarm: null,
+      reportedHash: null,
+      createdMs: nowMs,
+      updatedMs: nowMs,
+      expiresMs: nowMs + LAUNCH_WAIT_MS,
+      isOpen: 1,
+    };
+    const steps = [transition('status', null, 'initiated', 'session_created', {}, nowMs)];
+    if (isOffRamp) steps.push(transition('transfer', null, 'awaiting_provider', 'session_created', {}, nowMs));
+    sessions.add(session, steps);
+    return session;
+  }
+}
+
+/** Null: the same signature is there already; a refusal: another one is. */
+function repetition({ signature: kept }: Intent, signature: string): 'new' | Refusal | null {
+  if (kept === null) return 'new';
+  return kept.toLowerCase() === signature.toLowerCase() ? null : conflict('another signature is kept already');
+}
+
+function conflict(message: string): Refusal {
+  return { row: ERRORS.CONFLICT, message };
+}

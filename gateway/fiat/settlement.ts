@@ -1,0 +1,263 @@
+/**
+ * The transfer of an off-ramp as the rail shows it (RULES.md 16.20): the relay, its confirmations, money that came on
+ * another way, and the end of the time in which it can be carried out.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   SETTLEMENT-1  A transfer is confirmed by its authorization nonce, not by a hash, once 32 blocks and the rail's
+ *                 finality stand behind it and from, to and value are the intent's.
+ *   SETTLEMENT-2  A transfer has failed only when a finalized block is past its time and the nonce is unused. Silence,
+ *                 a missing receipt and a rail that is down are no failure.
+ *   SETTLEMENT-3  While another payment is looked for, the relay is held.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
+import type { FiatTransfers, Intent } from '../store/fiatTransfers.ts';
+import type { FiatChanges } from './changes.ts';
+import type { OffRamps } from './offramp.ts';
+import { CONFIRMATIONS, carriesOut, type Rail, type RailHead } from './rail.ts';
+import type { Relayed, Relayer } from './relayer.ts';
+
+type SettlementDeps = {
+  readonly sessions: FiatSessions;
+  readonly transfers: FiatTransfers;
+  readonly changes: FiatChanges;
+  readonly offRamps: OffRamps;
+  readonly relayer: Relayer;
+  readonly rail: Rail;
+  readonly clock: Clock;
+};
+
+/** A transaction in no block for so long is replaced by one with a higher fee; until then its bytes are sent again. */
+const REPLACE_MS = 60_000;
+const RESEND_MS = 15_000;
+/** A transaction that the provider names may be unknown to the rail for so long. */
+const UNKNOWN_SEC = 60;
+/** A wallet needs so much time before the end of a transfer. */
+export const SIGNING_SEC = 60;
+
+export class Settlement {
+  readonly #deps: SettlementDeps;
+
+  constructor(deps: SettlementDeps) {
+    this.#deps = deps;
+  }
+
+  async advance(session: FiatSession): Promise<void> {
+    const intent = this.#deps.transfers.intentOf(session.id);
+    if (intent === undefined) return;
+    const head = await this.#deps.rail.head();
+    switch (session.transferState) {
+      case 'submission_pending':
+        if (!(await this.#isDecided(session, intent, head))) await this.#relay(session, intent);
+        break;
+      case 'submitted_on_chain':
+        if (!(await this.#isDecided(session, intent, head))) await this.#follow(session, intent);
+        break;
+      case 'recoverable_error':
+        await this.#recover(session, intent, head);
+        break;
+      case 'provider_funding_reconciling':
+        await this.#reconcile(session, intent, head);
+        break;
+      case 'confirmed':
+        await this.#checkFinality(session, intent);
+        break;
+      default:
+    }
+  }
+
+  /** SETTLEMENT-1, SETTLEMENT-2. @returns true when the relay has nothing to do any more. */
+  async #isDecided(session: FiatSession, intent: Intent, head: RailHead): Promise<boolean> {
+    const { changes, rail, transfers } = this.#deps;
+    const found = await rail.authorization(intent.from, intent.nonce);
+    if (found.state === 'unused') {
+      if (head.finalizedSec < intent.validBeforeSec) return false;
+      const patch = { status: 'expired', failureCode: 'not_carried_out_in_time' } as const;
+      return changes.trigger(session, 'time_is_over', { finalized_sec: head.finalizedSec }, { patch });
+    }
+    const { txHash, block } = found;
+    const evidence = { tx_hash: txHash, block, head: head.block, finalized: head.finalizedBlock };
+    const isFinal = head.block - block + 1 >= CONFIRMATIONS && block <= head.finalizedBlock;
+    if (found.state === 'cancelled') {
+      const patch = { status: 'failed', failureCode: 'authorization_cancelled' } as const;
+      if (isFinal) changes.trigger(session, 'authorization_cancelled', evidence, { patch });
+      return true;
+    }
+    // A front-runner or an earlier try may have sent it: the effect is the same.
+    if (session.transferState === 'submission_pending') {
+      changes.trigger(session, 'broadcast_accepted', evidence, { patch: { txHash } });
+    } else if (session.txHash !== txHash) changes.trigger(session, 'hash_replaced', evidence, { patch: { txHash } });
+    if (!isFinal) return true;
+    if (!(await this.#pays(intent, txHash))) changes.alarm(session, 'transfer_differs', evidence);
+    else this.#settle(session, txHash, 'transfer_final', evidence, () => transfers.claim(txHash, session.id));
+    return true;
+  }
+
+  #settle(
+    session: FiatSession,
+    txHash: string,
+    on: 'transfer_final' | 'funding_verified',
+    evidence: Record<string, string | number>,
+    more: () => void,
+  ): void {
+    const { changes, transfers } = this.#deps;
+    const owner = transfers.claimedBy(txHash);
+    if (owner !== undefined && owner !== session.id) {
+      changes.alarm(session, 'hash_of_another_session', { ...evidence, session: owner });
+    } else changes.trigger(session, on, evidence, { patch: { txHash }, more });
+  }
+
+  async #relay(session: FiatSession, intent: Intent): Promise<void> {
+    if (!this.mayLeave(session)) return;
+    const relayed = await this.#deps.relayer.relay(intent);
+    this.#afterRelay(session, relayed);
+  }
+
+  /** SETTLEMENT-3. A provider that has given up would only have to send the money back. */
+  mayLeave(session: FiatSession): boolean {
+    const { transferState, errorCause, providerStatus, alarm } = session;
+    const isRelayed =
+      transferState === 'submission_pending' ||
+      transferState === 'submitted_on_chain' ||
+      errorCause === 'broadcast_refused' ||
+      errorCause === 'reverted_in_time';
+    const hasGivenUp = ['failed', 'expired', 'refunded'].includes(providerStatus);
+    return isRelayed && !hasGivenUp && alarm !== 'provider_changed_terms';
+  }
+
+  #afterRelay(session: FiatSession, relayed: Relayed): void {
+    const { changes } = this.#deps;
+    if (relayed.result === 'waiting') return;
+    if (relayed.result === 'refused') {
+      const patch = { failureCode: relayed.reason };
+      changes.trigger(session, 'broadcast_refused', { reason: relayed.reason }, { patch });
+      return;
+    }
+    const { txHash } = relayed;
+    if (session.errorCause !== null) {
+      changes.trigger(session, 'cause_gone', { tx_hash: txHash }, { patch: { failureCode: null, txHash } });
+    }
+    changes.trigger(session, 'broadcast_accepted', { tx_hash: txHash }, { patch: { txHash, failureCode: null } });
+  }
+
+  /** The transfer is out and in no block yet. */
+  async #follow(session: FiatSession, intent: Intent): Promise<void> {
+    const { changes, rail, relayer, transfers, clock } = this.#deps;
+    const last = transfers.envelopesOf(session.id).at(-1);
+    if (last === undefined) return;
+    const transaction = await rail.transaction(last.txHash);
+    if (transaction?.status === 'reverted') {
+      await relayer.forget(intent);
+      const evidence = { tx_hash: last.txHash, reason: transaction.reason };
+      const patch = { failureCode: transaction.reason ?? 'reverted' };
+      changes.trigger(session, 'reverted_in_time', evidence, { patch });
+      return;
+    }
+    const ageMs = clock.nowMs() - last.createdMs;
+    if (transaction?.status === 'mined' || ageMs < RESEND_MS || !this.mayLeave(session)) return;
+    const isReplaced = ageMs >= REPLACE_MS;
+    if (transaction !== null && !isReplaced) return;
+    const relayed = await relayer.hasten(intent, isReplaced);
+    if (relayed.result !== 'accepted' || relayed.txHash === session.txHash) return;
+    const { txHash } = relayed;
+    changes.trigger(session, 'hash_replaced', { tx_hash: txHash }, { patch: { txHash } });
+  }
+
+  /** An error whose cause may be gone, or whose time is over. */
+  async #recover(session: FiatSession, intent: Intent, head: RailHead): Promise<void> {
+    const { changes, rail, relayer } = this.#deps;
+    const { errorCause } = session;
+    if (errorCause !== 'broadcast_refused' && errorCause !== 'reverted_in_time') return;
+    const found = await rail.authorization(intent.from, intent.nonce);
+    const isOver = found.state !== 'unused' || head.finalizedSec >= intent.validBeforeSec;
+    if (isOver) {
+      changes.trigger(session, 'cause_gone', { authorization: found.state });
+      await this.#isDecided(session, intent, head);
+      return;
+    }
+    if (!this.mayLeave(session)) return;
+    // The state says that the transfer is out once the rail has accepted it, not before.
+    this.#afterRelay(session, await relayer.relay(intent));
+  }
+
+  /** SETTLEMENT-3: a transaction that the provider names, or money that it says to have. */
+  async #reconcile(session: FiatSession, intent: Intent, head: RailHead): Promise<void> {
+    const { changes, rail, transfers } = this.#deps;
+    const { reportedHash } = session;
+    const own = await rail.authorization(intent.from, intent.nonce);
+    if (own.state === 'used') {
+      // Ours was out already, or someone else has sent it. A second payment is for an operator to see.
+      await this.#fund(session, intent, own.txHash, head);
+      return;
+    }
+    const owner = reportedHash === null ? undefined : transfers.claimedBy(reportedHash);
+    if (owner !== undefined && owner !== session.id) {
+      const isNew = session.alarm !== 'hash_of_another_session';
+      if (isNew) changes.trigger(session, 'hash_of_another_session', { reported_hash: reportedHash, session: owner });
+      return;
+    }
+    if (reportedHash !== null && (await this.#pays(intent, reportedHash))) {
+      await this.#fund(session, intent, reportedHash, head);
+      return;
+    }
+    if (await this.#isUnfunded(session, reportedHash, head)) this.#resume(session, intent, head);
+  }
+
+  async #fund(session: FiatSession, intent: Intent, txHash: string, head: RailHead): Promise<void> {
+    const { rail, transfers, changes } = this.#deps;
+    const transaction = await rail.transaction(txHash);
+    const block = transaction?.block ?? null;
+    if (block === null || head.block - block + 1 < CONFIRMATIONS || block > head.finalizedBlock) return;
+    if (!(await this.#pays(intent, txHash))) return;
+    const isTwice = session.reportedHash !== null && session.reportedHash !== txHash;
+    if (isTwice && (await this.#pays(intent, session.reportedHash!))) {
+      changes.alarm(session, 'paid_twice', { tx_hash: txHash, reported_hash: session.reportedHash });
+    }
+    const claim = (): void => transfers.claim(txHash, session.id);
+    this.#settle(session, txHash, 'funding_verified', { tx_hash: txHash, block }, claim);
+  }
+
+  /** At a finalized block there is no such payment. */
+  async #isUnfunded(session: FiatSession, txHash: string | null, head: RailHead): Promise<boolean> {
+    const { rail, sessions } = this.#deps;
+    const transaction = txHash === null ? null : await rail.transaction(txHash);
+    if (transaction?.status === 'pending') return false;
+    if (transaction !== null) return transaction.block! <= head.finalizedBlock;
+    const reported = sessions.transitionsOf(session.id).findLast(({ cause }) => cause === 'foreign_hash_reported');
+    return head.finalizedSec >= Math.floor((reported?.atMs ?? 0) / 1000) + UNKNOWN_SEC;
+  }
+
+  /** The wallet or the relay goes on, if the provider still waits; what is out of time ends. */
+  #resume(session: FiatSession, intent: Intent, head: RailHead): void {
+    const { changes, clock } = this.#deps;
+    const evidence = { reported_hash: session.reportedHash, finalized_sec: head.finalizedSec };
+    const { providerStatus } = session;
+    // A provider that has the money must say where it came from: until then someone has to look.
+    if (providerStatus === 'started' || providerStatus === 'success') {
+      changes.alarm(session, 'funding_not_found', evidence);
+      return;
+    }
+    const isOver = head.finalizedSec >= intent.validBeforeSec || providerStatus !== 'created';
+    const isNear = Math.floor(clock.nowMs() / 1000) + SIGNING_SEC >= intent.validBeforeSec;
+    if (intent.signature !== null) {
+      changes.trigger(session, 'signed_not_funded', evidence);
+    } else if (isOver) {
+      changes.trigger(session, 'unsigned_not_funded', evidence);
+      const patch = { status: 'expired', failureCode: 'not_carried_out_in_time' } as const;
+      changes.trigger(session, 'ended_unsigned', evidence, { patch });
+    } else if (!isNear) changes.trigger(session, 'unsigned_not_funded', evidence);
+  }
+
+  /** A rail that takes back what it had called final. */
+  async #checkFinality(session: FiatSession, intent: Intent): Promise<void> {
+    const { changes, rail } = this.#deps;
+    const isByAuthorization = (await rail.authorization(intent.from, intent.nonce)).state === 'used';
+    if (isByAuthorization || (session.txHash !== null && (await this.#pays(intent, session.txHash)))) return;
+    changes.trigger(session, 'finality_violated', { tx_hash: session.txHash });
+  }
+
+  async #pays(intent: Intent, txHash: string): Promise<boolean> {
+    return carriesOut(await this.#deps.rail.transaction(txHash), intent);
+  }
+}

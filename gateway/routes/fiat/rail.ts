@@ -1,0 +1,145 @@
+/** The ledger rail for those who send on it by themselves, such as a provider (RULES.md 16.40 to 16.44). */
+
+import {
+  NEW_RAIL_CANCELLATION,
+  NEW_RAIL_TRANSFER,
+  RAIL,
+  RAIL_ARRIVALS,
+  RAIL_ARRIVALS_QUERY,
+  RAIL_AUTHORIZATION_STATE,
+  RAIL_SENT,
+} from '../../../shared/api/fiat.ts';
+import { ADDRESS, HASH } from '../../../shared/api/fields.ts';
+import { ERRORS } from '../../../shared/base/errors.ts';
+import type { LedgerRail } from '../../fiat/ledgerRail.ts';
+import { CONFIRMATIONS, type PreflightFault } from '../../fiat/rail.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { Accounts } from '../../store/accounts.ts';
+
+type RailDeps = { readonly ledgerRail: LedgerRail; readonly accounts: Pick<Accounts, 'byIndex'> };
+
+const SENT = 202;
+const READ = { method: 'GET', access: 'authenticated', limit: 'railRead' } as const;
+const SEND = {
+  method: 'POST',
+  access: 'authenticated',
+  limit: 'railSend',
+  storing: true,
+  answers: { 202: RAIL_SENT },
+  errors: ['FORBIDDEN', 'VALIDATION_ERROR', 'CONFLICT'],
+} as const;
+
+const SHOW = {
+  ...READ,
+  path: '/v1/fiat/rail',
+  summary: 'What transfers on the ledger rail are signed for, and its blocks.',
+  answers: { 200: RAIL },
+} as const satisfies RouteSpec;
+
+const ARRIVALS = {
+  ...READ,
+  path: '/v1/fiat/rail/transfers',
+  summary: 'Transfers that have arrived in wallets of the account, oldest first.',
+  query: RAIL_ARRIVALS_QUERY,
+  answers: { 200: RAIL_ARRIVALS },
+} as const satisfies RouteSpec;
+
+const SHOW_AUTHORIZATION = {
+  ...READ,
+  path: '/v1/fiat/rail/authorizations/:from/:nonce',
+  summary: 'If the nonce of a wallet of the account is used or cancelled.',
+  params: { from: ADDRESS, nonce: HASH },
+  answers: { 200: RAIL_AUTHORIZATION_STATE },
+  errors: ['FORBIDDEN'],
+} as const satisfies RouteSpec;
+
+const TRANSFER = {
+  ...SEND,
+  path: '/v1/fiat/rail/transfers',
+  summary: 'Sends a transfer that a wallet of the account has signed; a repeat is the same transfer.',
+  body: NEW_RAIL_TRANSFER,
+} as const satisfies RouteSpec;
+
+const CANCEL = {
+  ...SEND,
+  path: '/v1/fiat/rail/cancellations',
+  summary: 'Makes a nonce useless that no transfer has used, signed by its wallet.',
+  body: NEW_RAIL_CANCELLATION,
+} as const satisfies RouteSpec;
+
+export function railRoutes(deps: RailDeps): Route[] {
+  const { ledgerRail } = deps;
+  return [
+    route(SHOW, async (call) => {
+      const { block, finalizedBlock, finalizedSec } = await ledgerRail.head();
+      ok(call, {
+        domain: ledgerRail.domain(),
+        provider_addresses: ledgerRail.providerAddresses,
+        block,
+        finalized_block: finalizedBlock,
+        finalized_sec: finalizedSec,
+        required_confirmations: CONFIRMATIONS,
+      });
+    }),
+    route(ARRIVALS, (call) => {
+      const { after, limit } = call.query;
+      const { arrivals, cursor } = ledgerRail.arrivals(call.principal.accountIndex, after, limit);
+      const transfers = arrivals.map(({ txHash, from, to, valueMicro, nonce, block }) => {
+        return { tx_hash: txHash, from, to, value: String(valueMicro), nonce, block };
+      });
+      ok(call, { transfers, cursor });
+    }),
+    route(SHOW_AUTHORIZATION, async (call) => {
+      const { from, nonce } = call.params;
+      if (!isOwn(call, from, deps)) return;
+      const found = await ledgerRail.authorization(from.toLowerCase(), nonce.toLowerCase());
+      const { tx_hash, block } = found.state === 'unused' ? NOT_THERE : { tx_hash: found.txHash, block: found.block };
+      ok(call, { state: found.state, tx_hash, block });
+    }),
+    route(TRANSFER, (call) => transfer(call, deps)),
+    route(CANCEL, (call) => cancel(call, deps)),
+  ];
+}
+
+const NOT_THERE = { tx_hash: null, block: null };
+
+async function transfer(call: CallOf<typeof TRANSFER>, deps: RailDeps): Promise<void> {
+  const { from, to, value, valid_after, valid_before, nonce, signature } = call.body;
+  if (!isOwn(call, from, deps)) return;
+  const valueMicro = Number(value);
+  if (!Number.isSafeInteger(valueMicro) || valueMicro === 0) {
+    refuse(call, {
+      row: ERRORS.VALIDATION_ERROR,
+      message: 'invalid value',
+      details: { field: 'value', rule: 'range' },
+    });
+    return;
+  }
+  const fields = { valueMicro, validAfterSec: valid_after, validBeforeSec: valid_before, nonce: nonce.toLowerCase() };
+  const addresses = { from: from.toLowerCase(), to: to.toLowerCase() };
+  answerSent(call, await deps.ledgerRail.send('transfer', { ...addresses, ...fields }, signature.toLowerCase()));
+}
+
+async function cancel(call: CallOf<typeof CANCEL>, deps: RailDeps): Promise<void> {
+  const { authorizer, nonce, signature } = call.body;
+  if (!isOwn(call, authorizer, deps)) return;
+  const from = authorizer.toLowerCase();
+  const nothing = { valueMicro: 0, validAfterSec: 0, validBeforeSec: 0 };
+  const fields = { from, to: from, ...nothing, nonce: nonce.toLowerCase() };
+  answerSent(call, await deps.ledgerRail.send('cancel', fields, signature.toLowerCase()));
+}
+
+type Sent = { readonly txHash: string } | { readonly fault: PreflightFault };
+
+function answerSent(call: CallOf<typeof TRANSFER> | CallOf<typeof CANCEL>, sent: Sent): void {
+  if ('txHash' in sent) ok(call, { tx_hash: sent.txHash }, SENT);
+  else refuse(call, { row: ERRORS.CONFLICT, message: 'the rail refuses it', details: { reason: sent.fault } });
+}
+
+function isOwn(call: AccountCall, address: string, { accounts }: RailDeps): boolean {
+  if (accounts.byIndex(call.principal.accountIndex).wallets.includes(address.toLowerCase())) return true;
+  refuse(call, { row: ERRORS.FORBIDDEN, message: 'it is not a wallet of this account' });
+  return false;
+}

@@ -1,0 +1,102 @@
+/** Sessions and transfers of cashing in and out, as they are answered. Nothing in them opens the provider's page. */
+import type { FiatSessionRecord, FiatTransaction, FiatTransfer } from '../../../shared/api/fiat.ts';
+import { transferTypedData } from '../../../shared/crypto/eip3009.ts';
+import { canSubmitIn } from '../../fiat/machine.ts';
+import { messageOf, PENDING_MESSAGE } from '../../fiat/messages.ts';
+import { CONFIRMATIONS, type Rail } from '../../fiat/rail.ts';
+import type { FiatSession } from '../../store/fiatSessions.ts';
+import type { FiatTransfers } from '../../store/fiatTransfers.ts';
+
+export type FiatViews = { readonly rail: Rail; readonly transfers: FiatTransfers };
+
+export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
+  const { amountValue, amountCurrency, kind } = session;
+  const amount = amountValue === null ? null : { value: amountValue, currency: amountCurrency! };
+  return {
+    id: session.id,
+    kind,
+    provider: session.provider,
+    status: session.status,
+    wallet_address: session.walletAddress,
+    asset: session.asset,
+    network: session.network,
+    fiat_currency: session.fiatCurrency,
+    requested_amount: session.requestedAmount,
+    sell_amount: kind === 'offramp' ? amount : null,
+    buy_amount: kind === 'onramp' ? amount : null,
+    provider_transaction_id: session.providerTransactionId,
+    to_address: session.toAddress,
+    tx_hash: session.txHash,
+    failure_code: session.failureCode,
+    created_at: timeOf(session.createdMs),
+    updated_at: timeOf(session.updatedMs),
+    expires_at: timeOf(session.expiresMs),
+  };
+}
+
+/** Of an off-ramp. Confirmations are those that the rail shows now; none while it does not answer. */
+export async function fiatTransferOf(session: FiatSession, { rail, transfers }: FiatViews): Promise<FiatTransfer> {
+  const intent = transfers.intentOf(session.id);
+  const state = session.transferState!;
+  const submitted = transfers.envelopesOf(session.id).findLast((each) => each.state === 'accepted');
+  const claimed = transfers.claimsOf(session.id)[0] ?? null;
+  const authorization =
+    intent === undefined ? null : { nonce: intent.nonce, digest: intent.digest, signature: intent.signature };
+  return {
+    session_id: session.id,
+    intent_id: intent?.intentId ?? null,
+    transfer_state: state,
+    can_submit: canSubmitIn(state, session.errorCause),
+    message: messageOf(state, session.errorCause),
+    authorization,
+    tx_evidence: {
+      submitted_tx_hash: submitted?.txHash ?? null,
+      effective_tx_hash: claimed ?? (state === 'provider_funding_reconciling' ? null : session.txHash),
+      reported_tx_hash: session.reportedHash,
+      confirmations: await confirmationsOf(claimed ?? session.txHash ?? session.reportedHash, rail),
+      required_confirmations: CONFIRMATIONS,
+    },
+    typed_data: intent === undefined ? null : transferTypedData(rail.domain(), intent),
+  };
+}
+
+/** The form before the provider has fixed the transfer, and the one after. */
+export function fiatTransactionOf(session: FiatSession, { transfers }: FiatViews): FiatTransaction {
+  const intent = transfers.intentOf(session.id);
+  const { id, status, amountValue, amountCurrency, toAddress, transferState } = session;
+  if (intent === undefined || amountValue === null || toAddress === null) {
+    const message = session.errorCause === null ? PENDING_MESSAGE : messageOf(transferState!, session.errorCause);
+    return { session_id: id, status, message };
+  }
+  return {
+    session_id: id,
+    status,
+    to_address: toAddress,
+    asset: session.asset,
+    network: session.network,
+    sell_amount: { value: amountValue, currency: amountCurrency! },
+    tx_hash: session.txHash,
+    created_at: timeOf(session.createdMs),
+    transfer: {
+      intent_id: intent.intentId,
+      transfer_state: transferState!,
+      can_submit: canSubmitIn(transferState!, session.errorCause),
+      authorization: { nonce: intent.nonce, digest: intent.digest },
+    },
+  };
+}
+
+export function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+async function confirmationsOf(txHash: string | null, rail: Rail): Promise<number> {
+  if (txHash === null) return 0;
+  try {
+    const [transaction, head] = await Promise.all([rail.transaction(txHash), rail.head()]);
+    if (transaction?.status !== 'mined') return 0;
+    return Math.max(head.block - transaction.block! + 1, 0);
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The transactions of the ledger rail (gateway/fiat/ledgerRail.ts), in control.db. Those that are not over are in
+ * memory too.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   RAILROWS-1  A transaction is never taken away, and only `state`, `reason`, `block_ms`, `reference` and
+ *               `credited_ms` change, the last two once.
+ */
+import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
+import type { ControlDatabase } from './database.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
+
+export type RailRow = TransferAuthorization & {
+  readonly txHash: string;
+  readonly kind: 'transfer' | 'cancel';
+  /** Null: no transaction of the relayer. */
+  readonly accountNonce: number | null;
+  readonly fee: number;
+  readonly signature: string;
+  readonly fromAccount: number;
+  readonly toAccount: number;
+  readonly state: 'pending' | 'included' | 'mined' | 'reverted' | 'replaced';
+  readonly reason: string | null;
+  readonly receivedMs: number;
+  readonly blockMs: number | null;
+  readonly reference: string | null;
+  readonly creditedMs: number | null;
+};
+
+type RailChange = Partial<Pick<RailRow, 'state' | 'reason' | 'blockMs' | 'reference' | 'creditedMs'>>;
+
+const COLUMNS = `tx_hash AS txHash, kind, account_nonce AS accountNonce, fee, from_address AS "from",
+  to_address AS "to", value_micro AS valueMicro, valid_after_sec AS validAfterSec, valid_before_sec AS validBeforeSec,
+  nonce, signature, from_account AS fromAccount, to_account AS toAccount, state, reason, received_ms AS receivedMs,
+  block_ms AS blockMs, reference, credited_ms AS creditedMs`;
+
+export class RailTransactions {
+  readonly #changes: Changes;
+  readonly #open = new Map<string, RailRow>();
+  readonly #statements;
+  #nextNonce: number;
+
+  constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
+    this.#changes = changes;
+    this.#statements = prepare(database);
+    for (const row of this.#statements.open.all()) this.#open.set(row.txHash, row);
+    this.#nextNonce = this.#statements.nextNonce.get() ?? 0;
+  }
+
+  /** Those that are not over: waiting for a block, in one, or mined and not credited. */
+  open(): IterableIterator<RailRow> {
+    return this.#open.values();
+  }
+
+  find(txHash: string): RailRow | undefined {
+    return this.#open.get(txHash) ?? this.#statements.find.get(txHash);
+  }
+
+  ofNonce(from: string, nonce: string): RailRow[] {
+    return this.#statements.ofNonce.all(from, nonce);
+  }
+
+  /** The account nonce of the relayer's next transaction in a block. */
+  get nextNonce(): number {
+    return this.#nextNonce;
+  }
+
+  /** Transfers that have arrived after the block and hash, oldest first. */
+  arrivals(account: number, blockMs: number, txHash: string, limit: number): RailRow[] {
+    return this.#statements.arrivals.all(account, blockMs, txHash, limit);
+  }
+
+  /** Durable once `durable` says so. */
+  add(row: RailRow): void {
+    this.#changes.write(() => this.#statements.insert.run(row));
+    this.#open.set(row.txHash, row);
+  }
+
+  /** Durable once `durable` says so. */
+  change(row: RailRow, change: RailChange): RailRow {
+    const changed = { ...row, ...change };
+    this.#changes.write(() => this.#statements.update.run(changed));
+    const { state, accountNonce } = changed;
+    const isOpen = state === 'pending' || state === 'included' || (state === 'mined' && changed.creditedMs === null);
+    if (isOpen) this.#open.set(row.txHash, changed);
+    else this.#open.delete(row.txHash);
+    const hasBlock = state !== 'pending' && state !== 'replaced';
+    if (hasBlock && accountNonce !== null) this.#nextNonce = Math.max(this.#nextNonce, accountNonce + 1);
+    return changed;
+  }
+
+  durable(): Promise<void> {
+    return this.#changes.durable();
+  }
+}
+
+function prepare(database: ControlDatabase) {
+  return {
+    open: database.prepare<[], RailRow>(
+      `SELECT ${COLUMNS} FROM rail_transactions
+       WHERE state IN ('pending', 'included') OR (state = 'mined' AND credited_ms IS NULL) ORDER BY received_ms`,
+    ),
+    nextNonce: database
+      .prepare<[], number | null>(
+        `SELECT account_nonce + 1 FROM rail_transactions
+         WHERE account_nonce IS NOT NULL AND state NOT IN ('pending', 'replaced') ORDER BY account_nonce DESC LIMIT 1`,
+      )
+      .pluck(),
+    find: database.prepare<[string], RailRow>(`SELECT ${COLUMNS} FROM rail_transactions WHERE tx_hash = ?`),
+    ofNonce: database.prepare<[string, string], RailRow>(
+      `SELECT ${COLUMNS} FROM rail_transactions WHERE from_address = ? AND nonce = ?`,
+    ),
+    arrivals: database.prepare<[number, number, string, number], RailRow>(
+      `SELECT ${COLUMNS} FROM rail_transactions
+       WHERE to_account = ? AND state = 'mined' AND (block_ms, tx_hash) > (?, ?) AND kind = 'transfer'
+       ORDER BY block_ms, tx_hash LIMIT ?`,
+    ),
+    insert: database.prepare<RailRow>(
+      `INSERT INTO rail_transactions VALUES ($txHash, $kind, $accountNonce, $fee, $from, $to, $valueMicro,
+         $validAfterSec, $validBeforeSec, $nonce, $signature, $fromAccount, $toAccount, $state, $reason, $receivedMs,
+         $blockMs, $reference, $creditedMs)`,
+    ),
+    update: database.prepare<RailRow>(
+      `UPDATE rail_transactions SET state = $state, reason = $reason, block_ms = $blockMs, reference = $reference,
+         credited_ms = $creditedMs WHERE tx_hash = $txHash`,
+    ),
+  };
+}

@@ -1,0 +1,64 @@
+/** The parts that cash in and out, over the books of the exchange (RULES.md 16). */
+import type { Clock } from '../../shared/base/clock.ts';
+import { Fiat } from '../fiat/fiat.ts';
+import { LedgerRail } from '../fiat/ledgerRail.ts';
+import { openProviders } from '../fiat/providers/index.ts';
+import type { Funding } from '../operator/funding.ts';
+import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import type { Control } from '../store/control.ts';
+import type { Views } from '../views/index.ts';
+
+type FiatPartOptions = {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly control: Control;
+  readonly views: Views;
+  readonly funding: Pick<Funding, 'move'>;
+  readonly publicUrl: () => string;
+};
+
+export type FiatParts = { readonly fiat: Fiat; readonly ledgerRail: LedgerRail };
+
+/** Throws ConfigError for settings of a provider that are not right. */
+export function openFiat({ config, clock, log, control, views, funding, publicUrl }: FiatPartOptions): FiatParts {
+  const providers = openProviders(config.fiat);
+  const { accounts, accountStates, contracts } = control;
+  const addresses = [...providers.values()].flatMap(({ ledgerAddress }) => ledgerAddress ?? []);
+  const ledgerRail = new LedgerRail({
+    rows: control.railTransactions,
+    books: {
+      move: (account, kind, amountMicro, reference) => funding.move(account, kind, amountMicro, reference),
+      availableMicro: (account) => views.accounts.availableMicro(account),
+    },
+    accounts: {
+      ownerOf: (address) => accounts.ownerOf(address),
+      isLinked: (address) => accounts.grants.isLinked(address),
+      mayWithdraw: (account) => accountStates.reducingRefusal(account) === null,
+    },
+    contract: () => contracts.current,
+    providerAddresses: new Set(addresses),
+    blockMs: config.fiat.blockMs,
+    clock,
+    onError: (error) => log.error({ err: error }, 'a transaction of the ledger rail waits'),
+  });
+  const fiat = new Fiat({
+    sessions: control.fiatSessions,
+    transfers: control.fiatTransfers,
+    webhooks: control.fiatWebhooks,
+    providers,
+    rail: ledgerRail,
+    clock,
+    log,
+    publicUrl,
+    isOwnAddress: (address) => ownAddresses(contracts.current).has(address),
+    // This process holds the lock of control.db, and there is no other box.
+    mayBroadcast: () => true,
+  });
+  return { fiat, ledgerRail };
+}
+
+function ownAddresses(contracts: Control['contracts']['current']): ReadonlySet<string> {
+  return new Set(Object.values(contracts).map((each) => String(each).toLowerCase()));
+}

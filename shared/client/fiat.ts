@@ -1,0 +1,95 @@
+/** The part of the client for cashing in and out (RULES.md 16). */
+import type {
+  CreatedFiatSession,
+  FiatKind,
+  FiatSessionPage,
+  FiatSessionRecord,
+  FiatStatus,
+  FiatTransaction,
+  FiatTransfer,
+  LaunchToken,
+} from '../api/fiat.ts';
+import type { AccountRequests } from './accountRequests.ts';
+import { withQuery } from './request.ts';
+
+type Requests = Pick<AccountRequests, 'send'>;
+type NewSession = {
+  /** Default: the one that the exchange prefers. */
+  readonly provider?: string;
+  /** Decimal: of an on-ramp in the currency of the bank, of an off-ramp in USDC. */
+  readonly amount?: string;
+  readonly fiat_currency?: string;
+  readonly wallet_address?: string;
+  readonly redirect_path?: string;
+};
+type SessionFilter = {
+  readonly kind?: FiatKind;
+  readonly status?: FiatStatus;
+  readonly limit?: number;
+  readonly offset?: number;
+};
+
+const ROOT = '/v1/user/fiat';
+
+export class FiatClient {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** Newest first. */
+  list(filter: SessionFilter = {}): Promise<FiatSessionPage> {
+    return this.#requests.send('GET', withQuery(`${ROOT}/sessions`, filter));
+  }
+
+  session(id: string): Promise<FiatSessionRecord> {
+    return this.#requests.send('GET', `${ROOT}/sessions/${encodeURIComponent(id)}`);
+  }
+
+  /** The person goes on at `launch_url`, which is a secret and good once. */
+  createOnramp(fields: NewSession & { readonly payment_method?: string } = {}): Promise<CreatedFiatSession> {
+    return this.#requests.send('POST', `${ROOT}/onramp/sessions`, fields);
+  }
+
+  /** The same to cash out; a session whose person was proved more than ten minutes ago needs a step-up first. */
+  createOfframp(fields: NewSession & { readonly cashout_method?: string } = {}): Promise<CreatedFiatSession> {
+    return this.#requests.send('POST', `${ROOT}/offramp/sessions`, fields);
+  }
+
+  /** The person is back from the provider. Credits nothing; the rail does. */
+  completeOnramp(id: string): Promise<FiatSessionRecord> {
+    return this.#requests.send('POST', `${pathOf('onramp', id)}/complete`, {});
+  }
+
+  launchToken(kind: FiatKind, id: string): Promise<LaunchToken> {
+    return this.#requests.send('POST', `${pathOf(kind, id)}/launch-token`, {});
+  }
+
+  cancel(id: string): Promise<FiatSessionRecord> {
+    return this.#requests.send('POST', `${pathOf('offramp', id)}/cancel`, {});
+  }
+
+  transaction(id: string): Promise<FiatTransaction> {
+    return this.#requests.send('GET', `${pathOf('offramp', id)}/transaction`);
+  }
+
+  transfer(id: string): Promise<FiatTransfer> {
+    return this.#requests.send('GET', `${pathOf('offramp', id)}/transfer`);
+  }
+
+  /** @param signature of the wallet over `typed_data` of the transfer. */
+  authorize(id: string, intentId: string, signature: string): Promise<FiatTransfer> {
+    const body = { intent_id: intentId, signature };
+    return this.#requests.send('POST', `${pathOf('offramp', id)}/transfer/authorization`, body);
+  }
+
+  /** Sends the signed transfer again, where `can_submit` allows it. */
+  submit(id: string, intentId: string): Promise<FiatTransfer> {
+    return this.#requests.send('POST', `${pathOf('offramp', id)}/transfer/submit`, { intent_id: intentId });
+  }
+}
+
+function pathOf(kind: FiatKind, id: string): string {
+  return `${ROOT}/${kind}/sessions/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,261 @@
+/** Cashing in and out over a control.db of the test's own, books of the test's own, and a clock that the test moves. */
+import { join } from 'node:path';
+import { privateKeyToAccount } from 'viem/accounts';
+import { Fiat } from '../../gateway/fiat/fiat.ts';
+import { LedgerRail } from '../../gateway/fiat/ledgerRail.ts';
+import type { ProviderTransaction } from '../../gateway/fiat/provider.ts';
+import type { Rail } from '../../gateway/fiat/rail.ts';
+import type { NewFiatSession } from '../../gateway/fiat/service.ts';
+import { Accounts, type User } from '../../gateway/store/accounts.ts';
+import { type ControlDatabase, openControlDatabase } from '../../gateway/store/database.ts';
+import { type FiatSession, FiatSessions } from '../../gateway/store/fiatSessions.ts';
+import { FiatTransfers, type Intent } from '../../gateway/store/fiatTransfers.ts';
+import { FiatWebhooks } from '../../gateway/store/fiatWebhooks.ts';
+import { RailTransactions } from '../../gateway/store/railTransactions.ts';
+import { MOVEMENT } from '../../shared/base/codes.ts';
+import { E } from '../../shared/base/errors.ts';
+import { toHex } from '../../shared/base/hex.ts';
+import { type TransferAuthorization, transferDigest, transferTypedData } from '../../shared/crypto/eip3009.ts';
+import { temporaryDirectory } from './directory.ts';
+import { FakeFiatProvider, providerRow } from './fiatProvider.ts';
+import { ManualClock } from './manualClock.ts';
+
+const FIAT_START_MS = 1_790_000_000_000;
+const EXCHANGE = '0xab27b729d9cc4cb1c00960700446924159e9298d';
+const BLOCK_MS = 1000;
+const FUNDS_MICRO = 1_000_000_000;
+
+const customerWallet = privateKeyToAccount(`0x${'c1'.repeat(32)}`);
+const providerWallet = privateKeyToAccount(`0x${'d2'.repeat(32)}`);
+const CUSTOMER = customerWallet.address.toLowerCase();
+export const PROVIDER = providerWallet.address.toLowerCase();
+
+/** Balances that carry out each reference once, as the shards do. */
+class TestBooks {
+  readonly balances = new Map<number, number>();
+  readonly #done = new Set<string>();
+  /** The next answers: the books carry it out or not, and do not say. */
+  silence: 'none' | 'done' | 'not_done' = 'none';
+
+  availableMicro(account: number): number {
+    return this.balances.get(account) ?? 0;
+  }
+
+  get totalMicro(): number {
+    return [...this.balances.values()].reduce((sum, each) => sum + each, 0);
+  }
+
+  async move(account: number, kind: number, amountMicro: number, reference: string) {
+    const key = `${account}|${kind}|${reference}`;
+    if (this.silence === 'not_done') return { movement: null, code: E.OUTCOME_UNKNOWN };
+    if (!this.#done.has(key)) {
+      const change = kind === MOVEMENT.DEPOSIT ? amountMicro : -amountMicro;
+      const left = this.availableMicro(account) + change;
+      if (left < 0) return { movement: null, code: E.INSUFFICIENT_BALANCE };
+      this.balances.set(account, left);
+      this.#done.add(key);
+    }
+    return this.silence === 'done' ? { movement: null, code: E.OUTCOME_UNKNOWN } : { movement: {} };
+  }
+}
+
+type RigOptions = { readonly rail?: (ledger: LedgerRail) => Rail };
+
+export class FiatRig {
+  readonly clock = new ManualClock(FIAT_START_MS);
+  readonly path = join(temporaryDirectory(), 'control.db');
+  readonly books = new TestBooks();
+  readonly provider = new FakeFiatProvider('fake', { ADDRESS: PROVIDER });
+  readonly warnings: object[] = [];
+  mayBroadcast = true;
+  database!: ControlDatabase;
+  customer!: User;
+  company!: User;
+  rows!: RailTransactions;
+  ledger!: LedgerRail;
+  fiat!: Fiat;
+  accounts!: Accounts;
+  readonly #options: RigOptions;
+
+  constructor(options: RigOptions = {}) {
+    this.#options = options;
+    this.open();
+  }
+
+  /** Everything in memory is made again from the file; the first time, with two accounts. */
+  open(path = this.path): void {
+    this.database?.close();
+    this.database = openControlDatabase(path);
+    const { clock, database } = this;
+    this.accounts = new Accounts(database);
+    if (this.accounts.count === 0) {
+      for (const wallet of [CUSTOMER, PROVIDER]) {
+        const user = this.accounts.signUp({ ...NEW_USER, wallet }, 1);
+        this.books.balances.set(user.index, FUNDS_MICRO);
+      }
+    }
+    const [customer, company] = this.accounts.list(0, 2);
+    Object.assign(this, { customer, company });
+    this.rows = new RailTransactions(database);
+    const { accounts } = this;
+    this.ledger = new LedgerRail({
+      rows: this.rows,
+      books: this.books,
+      accounts: {
+        ownerOf: (address) => accounts.ownerOf(address),
+        isLinked: (address) => accounts.grants.isLinked(address),
+        mayWithdraw: () => true,
+      },
+      contract: () => ({ chainId: 137, exchange: EXCHANGE }),
+      providerAddresses: new Set([PROVIDER]),
+      blockMs: BLOCK_MS,
+      clock,
+      onError: (error) => this.warnings.push(error as object),
+    });
+    this.fiat = new Fiat({
+      sessions: new FiatSessions(database),
+      transfers: new FiatTransfers(database),
+      webhooks: new FiatWebhooks(database),
+      providers: new Map([['fake', this.provider]]),
+      rail: this.#options.rail?.(this.ledger) ?? this.ledger,
+      clock,
+      publicUrl: () => 'https://exchange.test',
+      isOwnAddress: (address) => address === EXCHANGE,
+      mayBroadcast: () => this.mayBroadcast,
+      log: { warn: (fields) => this.warnings.push(fields) },
+    });
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs();
+  }
+
+  /** Lets time pass in ticks, and everything that begins in one end. */
+  async pass(ms: number, stepMs = 500): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      this.clock.advance(stepMs);
+      await this.tick();
+    }
+  }
+
+  async tick(): Promise<void> {
+    this.ledger.tick();
+    this.fiat.tick();
+    await settled();
+  }
+
+  /** A session as an API call would make it. */
+  async create(kind: 'onramp' | 'offramp', more: Partial<NewFiatSession> = {}): Promise<FiatSession> {
+    const request = {
+      account: this.customer.index,
+      kind,
+      provider: null,
+      walletAddress: CUSTOMER,
+      amount: '25',
+      fiatCurrency: 'USD',
+      paymentMethod: null,
+      redirectPath: null,
+      idempotencyKey: null,
+      fingerprint: '',
+      ...more,
+    };
+    const created = await this.fiat.service.create(request, '127.0.0.1');
+    if (!('session' in created)) throw new Error(JSON.stringify(created));
+    return created.session;
+  }
+
+  /** The session as it is now, also after `open`. */
+  session({ id }: { readonly id: string }): FiatSession {
+    return this.fiat.sessions.find(id)!;
+  }
+
+  intent({ id }: { readonly id: string }): Intent {
+    return this.fiat.transfers.intentOf(id)!;
+  }
+
+  /** The provider has, or now knows more of, the transaction of a session. */
+  async provide(session: FiatSession, row: Parameters<typeof providerRow>[0]): Promise<void> {
+    const usual: Partial<ProviderTransaction> =
+      session.kind === 'offramp'
+        ? { toAddress: PROVIDER, fromAddress: CUSTOMER, deadlineMs: session.createdMs + 1_800_000 }
+        : { toAddress: CUSTOMER, fromAddress: PROVIDER };
+    this.provider.set(session.partnerReference, providerRow({ createdAtMs: session.createdMs, ...usual, ...row }));
+    this.fiat.driver.hint(this.session(session));
+    await this.pass(500);
+  }
+
+  /** An off-ramp that waits for the signature of the wallet. */
+  async locked(): Promise<FiatSession> {
+    const session = await this.create('offramp');
+    await this.provide(session, {});
+    return session;
+  }
+
+  async sign(session: FiatSession): Promise<void> {
+    const refusal = await this.authorize(session);
+    if (refusal !== null) throw new Error(JSON.stringify(refusal));
+    await settled();
+  }
+
+  async authorize(session: FiatSession, signature?: string) {
+    const intent = this.intent(session);
+    const signed = signature ?? (await signTransfer(this.ledger, intent));
+    return this.fiat.service.authorize(this.session(session), intent.intentId, signed);
+  }
+
+  /** The provider's wallet sends USDC to the customer's. @returns the hash. */
+  async sendFromProvider(valueMicro: number): Promise<string> {
+    const transfer = { from: PROVIDER, to: CUSTOMER, valueMicro, ...this.#validity() };
+    return this.#sent(transfer, await signTransfer(this.ledger, transfer, providerWallet));
+  }
+
+  /** The customer's wallet pays the provider by a transfer of its own. */
+  async sendFromCustomer(valueMicro: number): Promise<string> {
+    const transfer = { from: CUSTOMER, to: PROVIDER, valueMicro, ...this.#validity() };
+    return this.#sent(transfer, await signTransfer(this.ledger, transfer));
+  }
+
+  async #sent(transfer: TransferAuthorization, signature: string): Promise<string> {
+    const sent = await this.ledger.send('transfer', transfer, signature);
+    if ('fault' in sent) throw new Error(sent.fault);
+    return sent.txHash;
+  }
+
+  #validity() {
+    const nonce = toHex(crypto.getRandomValues(new Uint8Array(32)));
+    return { validAfterSec: 0, validBeforeSec: Math.floor(this.nowMs / 1000) + 3600, nonce };
+  }
+
+  /** USDC that left one account and has not reached the other yet. */
+  get inFlightMicro(): number {
+    return [...this.rows.open()]
+      .filter(({ state, kind }) => state === 'mined' && kind === 'transfer')
+      .reduce((sum, { valueMicro }) => sum + valueMicro, 0);
+  }
+
+  get isConserved(): boolean {
+    return this.books.totalMicro + this.inFlightMicro === 2 * FUNDS_MICRO;
+  }
+}
+
+const NEW_USER = { displayName: null, email: null, role: 'user', referralCode: null };
+
+async function signTransfer(rail: Rail, transfer: TransferAuthorization, wallet = customerWallet): Promise<string> {
+  const { domain, types, primaryType, message } = transferTypedData(rail.domain(), transfer);
+  const { EIP712Domain: _, ...own } = types;
+  // An independent library signs, so that the digest is compared with its own.
+  const signature = await wallet.signTypedData({
+    domain: { ...domain, verifyingContract: domain.verifyingContract as `0x${string}` },
+    types: own,
+    primaryType,
+    message,
+  } as Parameters<typeof wallet.signTypedData>[0]);
+  const direct = await wallet.sign({ hash: transferDigest(rail.domain(), transfer) as `0x${string}` });
+  if (signature !== direct) throw new Error('the digest is not that of the typed data');
+  return signature;
+}
+
+/** Everything that was begun and waits for nothing outside is over. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate);
+}

@@ -1,0 +1,65 @@
+/** An off-ramp on the ledger rail, from its creation to the payout (RULES.md 16.10 to 16.22). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FiatRig, PROVIDER } from '../../../support/fiatRig.ts';
+
+const AMOUNT_MICRO = 25_000_000;
+
+test('16.10: an off-ramp goes from the provider’s terms over one signature to the payout', async () => {
+  const rig = new FiatRig();
+  const session = await rig.create('offramp');
+  assert.deepEqual([session.status, session.transferState], ['awaiting_quote', 'awaiting_provider']);
+  await rig.provide(session, {});
+  assert.deepEqual([session.status, session.transferState], ['created', 'waiting_for_wallet']);
+  const intent = rig.intent(session);
+  assert.deepEqual([intent.to, intent.valueMicro, intent.validAfterSec], [PROVIDER, AMOUNT_MICRO, 0]);
+  await rig.sign(session);
+  assert.equal(session.transferState, 'submitted_on_chain');
+  await rig.pass(31_000);
+  assert.equal(session.transferState, 'submitted_on_chain', '31 blocks are not enough');
+  await rig.pass(4000);
+  assert.equal(session.transferState, 'confirmed');
+  await rig.pass(1000);
+  assert.equal(rig.books.availableMicro(rig.customer.index), 975_000_000);
+  assert.equal(rig.books.availableMicro(rig.company.index), 1_025_000_000);
+  await rig.provide(session, { status: 'started' });
+  assert.equal(session.transferState, 'provider_processing');
+  await rig.provide(session, { status: 'success' });
+  assert.deepEqual([session.transferState, session.status], ['complete', 'completed']);
+  assert.ok(rig.isConserved);
+  assert.deepEqual(rig.warnings, []);
+  const causes = rig.fiat.sessions.transitionsOf(session.id).map(({ cause }) => cause);
+  assert.deepEqual(
+    [...new Set(causes)],
+    [
+      'session_created',
+      'launched',
+      'provider_locked',
+      'authorized',
+      'broadcast_accepted',
+      'transfer_final',
+      'provider_started',
+      'provider_succeeded',
+    ],
+  );
+});
+
+test('16.15: an on-ramp is credited when the rail shows the deposit, under the reference of the session', async () => {
+  const rig = new FiatRig();
+  const session = await rig.create('onramp');
+  await rig.provide(session, { status: 'started' });
+  assert.equal(session.status, 'processing');
+  await rig.provide(session, { status: 'success', txHash: `0x${'ab'.repeat(32)}` });
+  await rig.pass(40_000);
+  assert.equal(session.status, 'processing', 'a hash that the rail does not know credits nothing');
+  assert.equal(rig.books.availableMicro(rig.customer.index), 1_000_000_000);
+
+  const other = await rig.create('onramp');
+  const txHash = await rig.sendFromProvider(AMOUNT_MICRO);
+  await rig.provide(other, { status: 'success', txHash });
+  await rig.pass(40_000);
+  assert.equal(other.status, 'completed');
+  assert.equal(rig.books.availableMicro(rig.customer.index), 1_025_000_000);
+  assert.equal(rig.rows.find(txHash)!.reference, `fiat:${other.id}`);
+  assert.ok(rig.isConserved);
+});
