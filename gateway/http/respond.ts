@@ -64,7 +64,7 @@ type ServedFile = {
 };
 
 /** @param accepted the header Accept-Encoding */
-export function okFile(call: Call, file: ServedFile, accepted: string): void {
+export function okFile(call: Call, file: ServedFile, accepted: string, status = 200): void {
   if (call.answered) return;
   call.markAnswered();
   const [body, encoding] = encodedFor(file, accepted);
@@ -74,7 +74,7 @@ export function okFile(call: Call, file: ServedFile, accepted: string): void {
     'Vary: Accept-Encoding',
     ...(encoding === '' ? [] : [`Content-Encoding: ${encoding}`]),
   ].join('\r\n');
-  send(call, 200, Buffer.from(body.buffer, body.byteOffset, body.byteLength), { headerLines: lines });
+  send(call, status, Buffer.from(body.buffer, body.byteOffset, body.byteLength), { headerLines: lines });
 }
 
 /** A coding with a weight is accepted too, except with the weight 0. */

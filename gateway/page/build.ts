@@ -12,9 +12,9 @@ import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { init, parse } from 'es-module-lexer';
 import { packageFile } from '../../shared/base/packages.ts';
+import { fileOf, KEPT } from './encode.ts';
 import type { BuiltPage, PageFile, PageOptions } from './files.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -42,9 +42,7 @@ const NOBLE = '@noble/';
 const NODE_ONLY: ReadonlySet<string> = new Set(['hash-wasm', './hashWasm.ts']);
 
 const HASH_LENGTH = 10;
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 const SCRIPT = 'text/javascript; charset=utf-8';
-const KEPT = 'public, max-age=31536000, immutable';
 
 type Module = {
   /** The name by which modules import it: a path from the root of the project, or a library. */
@@ -146,12 +144,6 @@ function resolve(specifier: string, importer: string): string {
 function source(path: string): string {
   const isOfPackage = path.startsWith(PACKAGES);
   return readFileSync(isOfPackage ? packageFile(path.slice(PACKAGES.length)) : join(ROOT, path), 'utf8');
-}
-
-function fileOf(path: string, contentType: string, cacheControl: string, text: string, policy = ''): PageFile {
-  const plain = Buffer.from(text);
-  const brotli = brotliCompressSync(plain, BROTLI);
-  return { path, contentType, cacheControl, policy, plain, gzip: gzipSync(plain), brotli };
 }
 
 await init;

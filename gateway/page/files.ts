@@ -59,14 +59,16 @@ export class PageFiles {
 }
 
 async function build(options: PageOptions): Promise<Page> {
-  const worker = new Worker(new URL('./build.ts', import.meta.url), {
-    execArgv: [...STRIPPED_BEFORE],
-    workerData: options,
-  });
-  const { document, files } = await new Promise<BuiltPage>((resolve, reject) => {
+  const { document, files } = await messageOf<BuiltPage>(new URL('./build.ts', import.meta.url), options);
+  return { document, byPath: new Map(files.map((file) => [file.path, file])) };
+}
+
+/** @returns the one message of a thread that is started with this data and ends with its message */
+export function messageOf<T>(entry: URL, workerData: unknown): Promise<T> {
+  const worker = new Worker(entry, { execArgv: [...STRIPPED_BEFORE], workerData });
+  return new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('the thread that makes the page ended early')));
   });
-  return { document, byPath: new Map(files.map((file) => [file.path, file])) };
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { AuditReader } from '../audit/reader.ts';
 import { mirrorPair } from '../catalogue/mirrorPairs.ts';
+import { DocumentFiles } from '../docs/files.ts';
 import type { Fiat } from '../fiat/fiat.ts';
 import type { LedgerRail } from '../fiat/ledgerRail.ts';
 import type { Call } from '../http/call.ts';
@@ -33,6 +34,7 @@ import type { Tickets } from '../sessions/tickets.ts';
 import type { WalletProofs } from '../sessions/walletProofs.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import type { Control } from '../store/control.ts';
+import { asyncApiDocument } from '../stream/socket/asyncapi.ts';
 import type { Stream } from '../stream/socket/stream.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
@@ -82,11 +84,12 @@ import { fiatWebhookRoutes } from './fiat/webhooks.ts';
 import { MarketResponses } from './json/market.ts';
 import { browseRoutes } from './public/browse.ts';
 import { catalogListRoutes } from './public/catalogLists.ts';
+import { documentRoutes } from './public/docs.ts';
 import { eventViewRoutes } from './public/eventView.ts';
 import { marketDataRoutes } from './public/marketData.ts';
 import { marketRoutes } from './public/markets.ts';
 import { metricsRoutes } from './public/metrics.ts';
-import { openApiRoutes } from './public/openapi.ts';
+import { openApiRoutes, openApiText } from './public/openapi.ts';
 import { pageRoutes } from './public/page.ts';
 import { platformRoutes } from './public/platform.ts';
 import { probabilityRoutes } from './public/probabilities.ts';
@@ -212,7 +215,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...adminExchangeRoutes(deps, approvalDeps),
     ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
   ];
-  routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...openApiRoutes(routes));
+  routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...describingRoutes(routes));
   return routes;
 }
 
@@ -255,6 +258,13 @@ function fiatRoutes({ fiatParts, control, config, clock }: RouteTableDeps): Rout
     ...railRoutes({ ledgerRail, accounts }),
     ...adminFiatRoutes({ fiat, accounts }),
   ];
+}
+
+/** The routes that describe the others. */
+function describingRoutes(routes: readonly Route[]): Route[] {
+  const openApi = openApiText(routes);
+  const documents = new DocumentFiles(() => ({ openApi: openApi(), asyncApi: JSON.stringify(asyncApiDocument()) }));
+  return [...openApiRoutes(openApi), ...documentRoutes(documents)];
 }
 
 /** The routes by which an account reads and changes what is its own, orders apart. */

@@ -47,7 +47,7 @@ function App(): VNode {
               to === '/activity' && html`<${UnreadCount} />`
             }</${Link}>`,
         )}
-        <a href="/openapi.json">API</a>
+        <a href="/docs">Documents</a>
       </nav>
       <${SignInPanel} />
     </header>

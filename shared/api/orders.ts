@@ -58,19 +58,25 @@ export const PLACEMENT = {
     'taker_amount',
   ],
   properties: {
-    market_id: UUID,
-    token_id: UINT256,
-    maker: ADDRESS,
-    signer: ADDRESS,
+    market_id: described(UUID, 'The market to trade in.'),
+    token_id: described(UINT256, 'yes_token_id or no_token_id of the market, by outcome_index.'),
+    maker: described(ADDRESS, 'The wallet that pays: one of the account.'),
+    signer: described(ADDRESS, 'The wallet that signs: the maker or a delegate of it.'),
     // Directed orders are not supported: only the zero address.
-    taker: { type: 'string', pattern: '^0x0{40}$', examples: [`0x${'0'.repeat(40)}`] },
-    salt: UINT256,
+    taker: {
+      type: 'string',
+      pattern: '^0x0{40}$',
+      description: 'The zero address.',
+      examples: [`0x${'0'.repeat(40)}`],
+    },
+    salt: described(UINT256, 'Random: it makes the order unique.'),
     // Text as well: clients that sign it as a 256-bit number tend to send what they signed.
     nonce: {
       anyOf: [
         { type: 'integer', minimum: 0, maximum: MAX_SAFE },
         { type: 'string', pattern: '^(?:0|[1-9][0-9]{0,15})$' },
       ],
+      description: 'Any number, as it is signed.',
       examples: [0],
     },
     expiration: {
@@ -80,27 +86,37 @@ export const PLACEMENT = {
       description: 'Unix seconds; 0 is never. Required by GTD.',
       examples: [0],
     },
-    fee_rate_bps: { type: 'integer', minimum: 0, maximum: MAX_UINT32, examples: [50] },
+    fee_rate_bps: {
+      type: 'integer',
+      minimum: 0,
+      maximum: MAX_UINT32,
+      description: 'maker_fee_bps of the market: no other is accepted.',
+      examples: [50],
+    },
     signature: {
       type: 'string',
       description: '65 bytes, r, s and v, over the EIP-712 hash of the order.',
       examples: [`0x${'1b'.repeat(65)}`],
     },
-    outcome_index: OUTCOME_INDEX,
-    post_only: FLAG,
+    outcome_index: described(OUTCOME_INDEX, '0 is Yes, 1 is No.'),
+    post_only: described(FLAG, 'Refused rather than filled at once.'),
     min_taker_net: {
       type: 'string',
       pattern: '^(?:0|[1-9][0-9]{0,15})$',
       description: 'The least that a FOK or FAK order receives after fees, in atomic units.',
       examples: ['0'],
     },
-    self_trade_prevention: { type: 'string', enum: SELF_TRADE_NAMES },
+    self_trade_prevention: {
+      type: 'string',
+      enum: SELF_TRADE_NAMES,
+      description: 'Which order is cancelled when it meets one of the same account.',
+    },
     side: SIDE_FIELD,
-    maker_amount: AMOUNT,
-    taker_amount: AMOUNT,
-    time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES },
-    client_order_id: CLIENT_ORDER_ID,
-    order_group: GROUP_NAME,
+    maker_amount: described(AMOUNT, 'What the order gives.'),
+    taker_amount: described(AMOUNT, 'What the order gets for all of it.'),
+    time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES, description: 'GTC where it is left out.' },
+    client_order_id: described(CLIENT_ORDER_ID, 'A name of your own; not signed.'),
+    order_group: described(GROUP_NAME, 'The group whose fills it counts against; not signed.'),
   },
 } as const;
 export type PlacementBody = FromSchema<typeof PLACEMENT>;

@@ -34,7 +34,7 @@ function filesIn(...patterns: string[]): string[] {
 
 /** The files are dealt out in turn, so that the groups take about as long as each other. */
 function apiGroups(): string[][] {
-  const sharing = filesIn('test/{api,hostile}/*.test.ts').filter((file) =>
+  const sharing = filesIn('test/{api,browser,hostile}/*.test.ts').filter((file) =>
     USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')),
   );
   return Array.from({ length: API_GROUPS }, (_, group) => sharing.filter((_, index) => index % API_GROUPS === group));

@@ -22,20 +22,26 @@ const SHOW_OPENAPI = {
   answers: { 200: platform.DOCUMENT },
 } as const satisfies RouteSpec;
 
-/** @param routes the whole table, with the routes that are added to it later */
-export function openApiRoutes(routes: readonly RouteSpec[]): Route[] {
-  let document: string | undefined;
-  return [
-    route(SHOW_OPENAPI, (call) => {
-      document ??= JSON.stringify(
-        openApiDocument(
-          routes.filter(({ isFile }) => !isFile),
-          namedSchemas(),
-        ),
-      );
-      ok(call, document);
-    }),
-  ];
+/** @param text of the document */
+export function openApiRoutes(text: () => string): Route[] {
+  return [route(SHOW_OPENAPI, (call) => ok(call, text()))];
+}
+
+/**
+ * The text of the document, made when it is first needed.
+ * @param routes the whole table, with the routes that are added to it later
+ */
+export function openApiText(routes: readonly RouteSpec[]): () => string {
+  let text: string | undefined;
+  return () => {
+    text ??= JSON.stringify(
+      openApiDocument(
+        routes.filter(({ isFile }) => !isFile),
+        namedSchemas(),
+      ),
+    );
+    return text;
+  };
 }
 
 /** The exported object schemas: `PLACEMENT_RESPONSE` is "PlacementResponse". */

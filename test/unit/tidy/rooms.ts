@@ -23,7 +23,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/admin', own: 'base book core journal projector snapshot', shared: 'base client crypto tables wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/page', own: '', shared: 'base' },
-  { room: 'gateway/docs', own: '', shared: 'api base' },
+  { room: 'gateway/docs', own: 'page', shared: 'api base' },
   { room: 'gateway/web', own: '', shared: 'base client crypto' },
   { room: 'gateway/process', own: '', shared: 'base crypto wire' },
   { room: 'gateway/queries', own: '', shared: 'base crypto tables wire' },
@@ -49,7 +49,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },
   {
     room: 'gateway/routes',
-    own: 'access audit catalogue fiat http limits operator page process queries sessions shardlink store stream trading views',
+    own: 'access audit catalogue docs fiat http limits operator page process queries sessions shardlink store stream trading views',
     shared: 'api base crypto wire',
   },
   {

@@ -1,0 +1,29 @@
+/** Text as HTML. */
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+export function escaped(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (character) => ESCAPES[character]!);
+}
+
+/** The address of a heading inside its page, as GitHub writes it. */
+export function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/** A wide thing scrolls by itself, with the keyboard too, and the page stays as wide as the screen. */
+function scrolling(html: string): string {
+  return `<div class="scroll" tabindex="0">${html}</div>`;
+}
+
+export function codeBlock(text: string): string {
+  return `<pre tabindex="0"><code>${escaped(text)}</code></pre>`;
+}
+
+export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const head = heads.map((text) => `<th scope="col">${text}</th>`).join('');
+  const body = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('\n');
+  return scrolling(`<table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`);
+}
