@@ -12,7 +12,7 @@ import type { Verifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/base/assert.ts';
 import { HASH_BYTES } from '../shared/base/hex.ts';
 import { hasherFor, type OrderHasher } from '../shared/crypto/eip712.ts';
-import { createKeccak } from '../shared/crypto/keccak.ts';
+import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { ANY_COMMAND, COMMAND } from '../shared/wire/commands.ts';
 import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
 import * as protocol from './barePathProtocol.ts';

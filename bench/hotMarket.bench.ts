@@ -15,7 +15,7 @@ import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } f
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { OrderSigner } from '../shared/client/orderSigner.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
-import { createKeccak } from '../shared/crypto/keccak.ts';
+import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { Balances, createBalances } from '../shared/wire/balances.ts';
 import { createCheckBoard } from '../shared/wire/checkLayout.ts';
 import {

@@ -4,7 +4,7 @@
  * the same requests at the lowest share, and placements alone one after the other.
  */
 import { hasherFor } from '../shared/crypto/eip712.ts';
-import { createKeccak } from '../shared/crypto/keccak.ts';
+import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { type CurvePoint, Histogram } from './histogram.ts';
 import { Connection, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
 import { type PacedRequest, type PacedResult, sendPaced } from './openLoop.ts';

@@ -10,7 +10,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../shared/base/assert.ts';
 import { hasherFor } from '../shared/crypto/eip712.ts';
-import { createKeccak } from '../shared/crypto/keccak.ts';
+import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { Connection, OrderFactory, toBytes } from './loadClient.ts';
 import { makeTarget } from './loadTarget.ts';

@@ -40,7 +40,10 @@ function fail(reason) {
 /** Without the types removed before, a start takes twice as long. */
 const SOURCES = new URL('./base/keptSources.mjs', import.meta.url).href;
 
-const child = spawn(runtimePath(), ['--import', SOURCES, ...process.argv.slice(2)], { stdio: 'inherit' });
+/** `open-prediction-exchange/client` is its source here, and what is compiled from it where the package is installed. */
+const CLIENT = '--conditions=exchange-source';
+
+const child = spawn(runtimePath(), ['--import', SOURCES, CLIENT, ...process.argv.slice(2)], { stdio: 'inherit' });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     // A terminal sends the first and the last of these to the child itself.

@@ -10,7 +10,8 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { assert } from '../../shared/base/assert.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../../shared/crypto/eip712.ts';
-import { createKeccak, type Keccak256 } from '../../shared/crypto/keccak.ts';
+import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances } from '../../shared/wire/balances.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';

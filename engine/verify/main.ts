@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
-import { createKeccak } from '../../shared/crypto/keccak.ts';
+import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
 import type { VerifierOptions } from '../../shared/wire/threads.ts';
 import { CachedNobleVerifier } from './cachedNoble.ts';
 import { CheckHelper } from './checkBoard.ts';

@@ -38,8 +38,6 @@ const SCRIPT_EXPORTS: Readonly<Record<string, string>> = { uplot: '\nexport defa
 
 /** Each file of these packages is a module that runs in browsers as it is. */
 const NOBLE = '@noble/';
-/** Imported at run time by code that finds itself in Node. */
-const NODE_ONLY: ReadonlySet<string> = new Set(['hash-wasm', './hashWasm.ts']);
 
 const HASH_LENGTH = 10;
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -124,7 +122,6 @@ function read(name: string): Module {
   for (const found of parse(code)[0]) {
     if (found.type === 'import-meta' || found.specifier === undefined) continue;
     const isLater = found.type === 'dynamic';
-    if (isLater && NODE_ONLY.has(found.specifier)) continue;
     const needed = resolve(found.specifier, path);
     (isLater ? laterNeeds : needs).push(needed);
     // The place of a dynamic import has its quotes.

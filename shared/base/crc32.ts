@@ -1,5 +1,5 @@
 /**
- * CRC-32, the one of zip, gzip and node:zlib, without Node, since the client of the stream also runs in browsers; and
+ * CRC-32, the one of zip, gzip and Node's zlib, without Node, since the client of the stream also runs in browsers; and
  * the algebra that combines the CRCs of two texts without reading either again.
  *
  * A CRC is a polynomial over GF(2), taken modulo P and written with its bits reflected: bit 31 is the term x^0.

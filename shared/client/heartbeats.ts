@@ -62,10 +62,6 @@ export class Heartbeats {
     clearTimeout(this.#timer);
   }
 
-  [Symbol.dispose](): void {
-    this.close();
-  }
-
   #succeeded(): void {
     this.#lastMs = performance.now();
     this.#hasLapsed = false;

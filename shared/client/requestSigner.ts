@@ -8,7 +8,7 @@ import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV1, stringToSignV2 } from '
 import type { Credentials } from './credentials.ts';
 import type { HeaderFields, Signer } from './request.ts';
 
-const nodeCrypto = globalThis.process?.getBuiltinModule?.('node:crypto');
+const nodeCrypto = globalThis.process?.getBuiltinModule?.('crypto');
 
 export class RequestSigner implements Signer {
   readonly #crypto: typeof import('node:crypto');

@@ -1,6 +1,6 @@
 /** One world from a seed, in a directory of its own; a failure says how to see it again. */
 import { existsSync, rmSync } from 'node:fs';
-import { createKeccak } from '../../shared/crypto/keccak.ts';
+import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { type Totals, World } from './world.ts';
 

@@ -24,6 +24,8 @@ const DAY_MS = 86_400_000;
 let wallets = 0;
 
 export type TraderOptions = {
+  /** In place of one that is made. */
+  privateKey?: string;
   depositMicro?: number;
   /** Of another account. */
   referralCode?: string;
@@ -112,7 +114,7 @@ export class Trader {
 }
 
 export async function makeTrader(server: TestServer, options: TraderOptions = {}): Promise<Trader> {
-  const privateKey = `0x${(++wallets).toString(16).padStart(64, '0')}`;
+  const privateKey = options.privateKey ?? `0x${(++wallets).toString(16).padStart(64, '0')}`;
   const publicClient = new ExchangeClient({ baseUrl: server.baseUrl });
   const signer = new OrderSigner(privateKey, await publicClient.signingDomain());
   const user = await server.admin.createUser({

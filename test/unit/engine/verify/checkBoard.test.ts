@@ -7,7 +7,7 @@ import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
 import type { Verifier } from '../../../../engine/verify/verifier.ts';
 import { HASH_BYTES } from '../../../../shared/base/hex.ts';
 import { hasherFor } from '../../../../shared/crypto/eip712.ts';
-import { createKeccak } from '../../../../shared/crypto/keccak.ts';
+import { createKeccak } from '../../../../shared/crypto/fastKeccak.ts';
 import {
   CHECK_BOARD,
   CHECK_QUEUE,

@@ -12,7 +12,7 @@ import type { OrderDraft } from '../../../../shared/client/order.ts';
 import { OrderSigner } from '../../../../shared/client/orderSigner.ts';
 import { addressOf } from '../../../../shared/client/privateKey.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, ORDER_TYPE, ZERO_ADDRESS } from '../../../../shared/crypto/eip712.ts';
-import { createKeccak } from '../../../../shared/crypto/keccak.ts';
+import { createKeccak } from '../../../../shared/crypto/fastKeccak.ts';
 import { BASE_ENTRY, createTableMemory, SIGNER_TABLE_WORDS, tableWord } from '../../../../shared/wire/tableLayout.ts';
 import { timesOf } from '../../../support/seeds.ts';
 

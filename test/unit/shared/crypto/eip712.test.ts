@@ -20,7 +20,8 @@ import {
   type SignableOrder,
   ZERO_ADDRESS,
 } from '../../../../shared/crypto/eip712.ts';
-import { createKeccak, keccak256 } from '../../../../shared/crypto/keccak.ts';
+import { createKeccak } from '../../../../shared/crypto/fastKeccak.ts';
+import { keccak256 } from '../../../../shared/crypto/keccak.ts';
 
 type Random = (length: number) => Uint8Array;
 type VectorOrder = Record<Exclude<keyof SignableOrder | 'expiration', 'expirationSec' | 'side'>, string> & {
