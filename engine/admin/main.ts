@@ -12,7 +12,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
-import { exportFile, importFile } from '../../shared/client/cli/catalogue.ts';
+import { countsText, exportFile, importFile } from '../../shared/client/cli/frame/catalogueFiles.ts';
 import { parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
@@ -269,7 +269,9 @@ async function auditLog(options: Options): Promise<boolean> {
 }
 
 async function importCatalogue(options: Options, file: string): Promise<boolean> {
-  return explained(importFile(administratorOf(options), file, process.stdout, process.stderr));
+  const { counts, lines } = await explained(importFile(administratorOf(options), file, process.stdin, process.stderr));
+  console.log(countsText(lines, counts));
+  return counts.failed === 0;
 }
 
 async function exportCatalogue(options: Options, file: string): Promise<boolean> {

@@ -4,7 +4,7 @@
  * counted per endpoint. Because placing and cancelling are different endpoints, neither can use up the limit of the
  * other.
  */
-import type { TierName } from '../../shared/api/accounts.ts';
+import { TIER_REQUESTS_PER_SECOND, type TierName } from '../../shared/api/accounts.ts';
 
 export type Limit = { readonly requests: number; readonly windowSec: number };
 
@@ -14,9 +14,9 @@ export type Tier = TierName;
 export type KeyQuota = { readonly keyId: string; readonly tier: Tier; readonly rateLimitOverride: Limit | null };
 
 export const TIER_LIMITS: Readonly<Record<Tier, Limit>> = {
-  standard: perSecond(10),
-  premium: perSecond(50),
-  market_maker: perSecond(100),
+  standard: perSecond(TIER_REQUESTS_PER_SECOND.standard),
+  premium: perSecond(TIER_REQUESTS_PER_SECOND.premium),
+  market_maker: perSecond(TIER_REQUESTS_PER_SECOND.market_maker),
 };
 
 export const LIMIT_CLASSES = {

@@ -8,7 +8,7 @@ import { ReplayServer } from './server.ts';
 
 const USAGE = `Usage:
   npm run replay -- FILE [--speed N|max] [--port P]
-      serves a file of npm run record at ws://127.0.0.1:P${STREAM_PATH}, to each reader from its start;
+      serves a file of "pmx record" at ws://127.0.0.1:P${STREAM_PATH}, to each reader from its start;
       without --port prints the frames. --speed 1 is as recorded.`;
 const EXIT_USAGE = 64;
 

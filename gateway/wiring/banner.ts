@@ -57,7 +57,7 @@ function demoLines({ accounts, market_id, flow }: Demo, areKeysShown: boolean, d
     '',
     '  Place an order from another terminal:',
     '',
-    `    npm run order -- --market ${market_id} --side buy --outcome yes --price 0.55 --size 10`,
+    `    npx pmx place ${market_id} --side buy --outcome yes --price 0.55 --size 10`,
   );
   return lines;
 }

@@ -20,7 +20,7 @@ import { demoCatalogue, readDemoFile } from './demoCatalogue.ts';
 import { demoFile } from './demoFile.ts';
 import type { Exchange } from './exchange.ts';
 
-/** data/live/demo.json, readable by the owner alone: `npm run order` signs with it. */
+/** data/live/demo.json, readable by the owner alone: `pmx` signs with it. */
 export type Demo = {
   base_url: string;
   /** The market of the printed order. */

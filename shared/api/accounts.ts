@@ -29,8 +29,10 @@ export const SCOPE_NAMES = [
 ] as const;
 export type Scope = (typeof SCOPE_NAMES)[number];
 
-const TIER_NAMES = ['standard', 'premium', 'market_maker'] as const;
-export type TierName = (typeof TIER_NAMES)[number];
+/** The requests that a key of a tier may send to each endpoint (RULES.md 4.6). */
+export const TIER_REQUESTS_PER_SECOND = { standard: 10, premium: 50, market_maker: 100 } as const;
+export type TierName = keyof typeof TIER_REQUESTS_PER_SECOND;
+export const TIER_NAMES = Object.keys(TIER_REQUESTS_PER_SECOND) as TierName[];
 
 const HOLDING = { available: UNITS, reserved: UNITS } as const;
 
@@ -136,6 +138,7 @@ export const TIMEOUT_BODY_DOCUMENTED = {
     },
   },
 } as const;
+export type NewTimeout = FromSchema<typeof TIMEOUT_BODY_DOCUMENTED>;
 
 const TIMEOUT_FIELDS = {
   id: UUID,
@@ -147,6 +150,7 @@ export const TRADING_TIMEOUT = object(TIMEOUT_FIELDS);
 export type TradingTimeout = FromSchema<typeof TRADING_TIMEOUT>;
 export const ACTIVE_TIMEOUT = orNull(TRADING_TIMEOUT);
 export const CANCELLED_TIMEOUT = object({ ...TIMEOUT_FIELDS, cancelled_at: TIME });
+export type CancelledTimeout = FromSchema<typeof CANCELLED_TIMEOUT>;
 
 const DISPLAY_NAME = { type: 'string', minLength: 1, maxLength: 100, examples: ['Ada'] } as const;
 const EMAIL = {

@@ -4,6 +4,7 @@ import { AccountClient } from './account.ts';
 import { AccountRequests, type CallOptions, type ClientOptions, type SendAuthorized } from './accountRequests.ts';
 import { unitsText } from './amounts.ts';
 import { FiatClient } from './fiat.ts';
+import { GamingClient } from './gaming.ts';
 import { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
 import { ApiError } from './http.ts';
 import { keyOfContent } from './idempotencyKey.ts';
@@ -79,6 +80,7 @@ export class ExchangeClient extends MarketDataClient {
   readonly wallets: WalletsClient;
   /** Cashing in and out. */
   readonly fiat: FiatClient;
+  readonly gaming: GamingClient;
   readonly #options: ClientOptions;
   readonly #shared: Shared;
 
@@ -103,6 +105,7 @@ export class ExchangeClient extends MarketDataClient {
     this.sessions = new SessionsClient(send);
     this.wallets = new WalletsClient(requests, options.domain);
     this.fiat = new FiatClient(requests);
+    this.gaming = new GamingClient(requests);
   }
 
   /** The same client with another time-out, signal or policy of retries: `client.with({ signal }).balances()`. */

@@ -26,9 +26,9 @@ function runMain(env: Record<string, string>): { code: number | null; stdout: st
   return { code: status, stdout, stderr };
 }
 
-/** `npm run order` with only this data directory to know. */
-function runOrder(dataDir: string, ...args: string[]): { code: number | null; stdout: string } {
-  const { status, stdout } = spawnSync(process.execPath, [...STRIPPED_BEFORE, 'shared/client/cli/order.ts', ...args], {
+/** `pmx` with only this data directory to know. */
+function runPmx(dataDir: string, ...args: string[]): { code: number | null; stdout: string } {
+  const { status, stdout } = spawnSync(process.execPath, ['shared/client/cli/pmx.mjs', ...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
     encoding: 'utf8',
@@ -190,8 +190,8 @@ describe('the demo', async () => {
 
   test('prints a command that places a first order, and no keys, because nobody watches', async () => {
     const printed = server.stdout.join('\n');
-    const [, command] = /npm run order -- (.*)/.exec(printed)!;
-    const { code, stdout } = runOrder(server.dataDir, ...command.trim().split(' '));
+    const [, command] = /npx pmx (.*)/.exec(printed)!;
+    const { code, stdout } = runPmx(server.dataDir, ...command.trim().split(' '));
     assert.equal(code, 0, stdout);
     assert.match(stdout, /status\s+filled/);
 
@@ -204,6 +204,6 @@ describe('the demo', async () => {
     assert.equal((await server.request('GET', '/v1/platform/config')).body.total_volume, '5.5');
     const printedAgain = server.stdout.join('\n');
     assert.ok(printedAgain.includes(command));
-    assert.equal(runOrder(server.dataDir, 'balances').code, 0, 'demo.json follows the port');
+    assert.equal(runPmx(server.dataDir, 'balances').code, 0, 'demo.json follows the port');
   });
 });

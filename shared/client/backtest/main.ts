@@ -15,7 +15,7 @@ const USAGE = `Usage:
   npm run backtest -- FILE... [--half-spread TICKS] [--size TOKENS] [--tokens-per-tick TOKENS]
       [--max-inventory TOKENS] [--max-filled TOKENS] [--requote-ms MS] [--latency-ms MS]
       [--cash USDC] [--fee-bps BPS] [--json]
-  plays files of npm run record, of different markets, against shared/client/examples/marketMaker.ts`;
+  plays files of "pmx record", of different markets, against shared/client/examples/marketMaker.ts`;
 const EXIT_USAGE = 64;
 /** The signatures of a backtest bind nothing. */
 const PRIVATE_KEY = `0x${'1'.padStart(64, '0')}`;

@@ -49,7 +49,7 @@ describe('what a start prints', () => {
   test('a later start shows no secret to anybody', () => {
     for (const isTerminal of [true, false]) {
       const text = printed(temporaryDirectory(), isTerminal, false);
-      assert.ok(text.includes('npm run order'));
+      assert.ok(text.includes('npx pmx place'));
       for (const secret of SECRETS) assert.ok(!text.includes(secret), secret);
     }
   });

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import {
   AdminClient,
   ApiError,
@@ -19,11 +15,9 @@ import {
 import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
 import { TICKS_PER_UNIT } from '../../../../shared/base/codes.ts';
 import { tryParseHex } from '../../../../shared/base/hex.ts';
-import { STRIPPED_BEFORE } from '../../../../shared/base/stripTypes.ts';
 import { tickToPrice, unitsToDecimal } from '../../../../shared/base/units.ts';
 import { orderDigest } from '../../../../shared/crypto/eip712.ts';
 import { AUTH_HEADER, NONCE_FORM, stringToSignV2 } from '../../../../shared/crypto/hmac.ts';
-import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const PRIVATE_KEY = '0x0000000000000000000000000000000000000000000000000000000000000001';
@@ -368,168 +362,8 @@ test('the administrator reaches every route with the bearer token', async () => 
   }
 });
 
-test('the command line signs and places an order, and says what to try next', async () => {
-  answerForPlacement();
-  const { code, stdout } = await order(
-    ['--side', 'buy', '--outcome', 'no', '--price', '0.55', '--size', '10', '--post-only'],
-    environment(),
-  );
-  assert.equal(code, 0);
-  assert.match(stdout, /^BUY 10 no at 0\.55 in market 0190a6f0/i);
-  assert.match(stdout, /fill {8}4 at 0\.5 \(mint\)/);
-  const body = JSON.parse(received.at(-1)!.body);
-  const hash = /order hash {2}(0x[0-9a-f]{64})\n/.exec(stdout)?.[1];
-  assert.ok(stdout.endsWith(`npm run order -- cancel ${hash}\n`));
-  assert.equal(body.token_id, '22');
-  assert.equal(body.maker_amount, '5500000');
-  assert.equal(body.taker_amount, '10000000');
-  assert.equal(body.fee_rate_bps, 75);
-  assert.equal(body.post_only, true);
-  assert.equal(body.maker, WALLET);
-});
-
-test('the command line takes the demo account it is told, the first by default', async () => {
-  const directory = temporaryDirectory();
-  const account = (name: string) => ({
-    name,
-    key_id: `key-${name}`,
-    secret: 'c2Vj',
-    passphrase: 'p',
-    private_key: PRIVATE_KEY,
-    wallet_address: WALLET,
-  });
-  writeFileSync(
-    join(directory, 'demo.json'),
-    JSON.stringify({ base_url: baseUrl, accounts: [account('alice'), account('bob')] }),
-  );
-  answers['GET /v1/user/balances'] = {
-    body: {
-      usdc: { available: '12500000', reserved: '0' },
-      tokens: [{ market_id: MARKET.id, outcome_index: 1, available: '1', reserved: '2000000' }],
-    },
-  };
-  const first = await order(['balances'], { DATA_DIR: directory });
-  assert.equal(first.code, 0);
-  assert.equal(
-    first.stdout,
-    `USDC  available 12.5  reserved 0\nNo    available 0.000001  reserved 2  market ${MARKET.id}\n`,
-  );
-  assert.equal((await order(['balances', '--as', 'bob'], { DATA_DIR: directory })).code, 0);
-  assert.deepEqual(
-    received.map(({ headers }) => headers[AUTH_HEADER.API_KEY]),
-    ['key-alice', 'key-bob'],
-  );
-  const unknown = await order(['balances', '--as', 'carol'], { DATA_DIR: directory });
-  assert.equal(unknown.code, 64);
-  assert.match(unknown.stderr, /no demo account carol \(there is alice, bob\)/);
-});
-
-test('the command line shows markets and both books, and cancels', async () => {
-  const level = {
-    price: '0.65',
-    num_orders: 2,
-    token_quantity_atomic: '12500000',
-    notional_usdc_micro: '1',
-    size: '1',
-  };
-  answers['GET /v1/markets?limit=100'] = {
-    body: { markets: [{ ...MARKET, status: 'active', title: 'Rain?' }], total: 1 },
-  };
-  answers[`GET /v1/markets/${MARKET.id}`] = {
-    body: { ...MARKET, status: 'active', title: 'Rain?', outcomes: ['Yes', 'No'] },
-  };
-  answers[`GET /v1/orders/book/${MARKET.id}?both=true&levels=10`] = {
-    body: { outcome_0: { bids: [level], asks: [] }, outcome_1: { bids: [], asks: [] } },
-  };
-  answers[`DELETE /v1/orders/${ORDER_HASH}`] = { body: { message: 'order cancelled' } };
-  assert.match((await order(['markets'], environment())).stdout, /active.*Rain\?\n1 of 1 markets/);
-  assert.match(
-    (await order(['book', MARKET.id], environment())).stdout,
-    /Yes\n {2}bid {2}0\.65 +12\.5 tokens {2}2 orders\n\nNo\n {2}no orders/,
-  );
-  assert.equal((await order(['cancel', ORDER_HASH], environment())).stdout, 'order cancelled\n');
-});
-
-test('a refusal is one line and exit code 1', async () => {
-  answerForPlacement();
-  answers['POST /v1/orders'] = {
-    status: 400,
-    body: { error: 'insufficient balance', code: 'INSUFFICIENT_BALANCE', details: { asset: 'USDC' } },
-  };
-  const refused = await order(['--side', 'buy', '--price', '0.55', '--size', '10'], environment());
-  assert.equal(refused.code, 1);
-  assert.equal(refused.stderr, 'error: insufficient balance (INSUFFICIENT_BALANCE, HTTP 400) {"asset":"USDC"}\n');
-  const offGrid = await order(['--side', 'buy', '--price', '0.555', '--size', '10'], environment());
-  assert.equal(offGrid.code, 1);
-  assert.equal(offGrid.stderr, 'error: price 0.555 is not a step of 0.01 between 0.01 and 0.99\n');
-  const nobody = await order(['markets'], { ...environment(), BASE_URL: await closedAddress() });
-  assert.equal(nobody.code, 1);
-  assert.match(nobody.stderr, /^error: cannot reach the exchange \([A-Z]+\); is it running\?\n$/);
-});
-
-test('a misunderstood command line prints the usage and exits with 64', async () => {
-  const misunderstood = [
-    [],
-    ['--side', 'hold', '--price', '0.5', '--size', '1'],
-    ['--side', 'buy', '--price', '0.5'],
-    ['--side', 'buy', '--price', '0.5', '--size', '1', '--outcome', 'maybe'],
-    ['--side', 'buy', '--price', '0.5', '--size', '1', '--expires-in', 'soon'],
-    ['--colour', 'red'],
-    ['dance'],
-    ['cancel'],
-    ['book', 'a', 'b'],
-    ['markets', '--base-url', 'nowhere'],
-  ];
-  const results = await Promise.all(misunderstood.map((args) => order(args, environment())));
-  for (const [index, { code, stderr }] of results.entries()) {
-    assert.equal(code, 64, misunderstood[index].join(' '));
-    assert.match(stderr, /^error: .+\n\nUsage:/, misunderstood[index].join(' '));
-  }
-  const halfKey = await order(['balances'], { API_KEY: 'key-1', BASE_URL: baseUrl });
-  assert.equal(halfKey.code, 64);
-  assert.deepEqual(received, []);
-  assert.equal((await order(['--help'], {})).code, 0);
-});
-
 function newClient(): ExchangeClient {
   return new ExchangeClient({ baseUrl, credentials: CREDENTIALS, clock: new ManualClock(NOW_SEC * 1000) });
-}
-
-function answerForPlacement(): void {
-  answers['GET /v1/markets?status=active&limit=1'] = { body: { markets: [MARKET], total: 1 } };
-  answers[`GET /v1/markets/${MARKET.id}`] = { body: MARKET };
-  answers[`GET /v1/market-data/${MARKET.id}/tick-size`] = { body: { ticks_per_unit: MARKET.ticks_per_unit } };
-  answers[`GET /v1/market-data/${MARKET.id}/fee-rate`] = { body: { maker_fee_bps: 75, taker_fee_bps: 75 } };
-  answers['GET /v1/platform/config'] = { body: CONFIG };
-  const fill = { trade_id: 't', price: '0.5', token_quantity_atomic: '4000000', match_type: 'mint' };
-  answers['POST /v1/orders'] = {
-    body: { order_id: 'o', order_hash: ORDER_HASH, status: 'partially_filled', matches: 1, fills: [fill] },
-  };
-}
-
-function environment(): Record<string, string> {
-  const { keyId, secret, passphrase } = CREDENTIALS;
-  return { API_KEY: keyId, API_SECRET: secret, API_PASSPHRASE: passphrase, PRIVATE_KEY, BASE_URL: baseUrl };
-}
-
-/** Where a server listened a moment ago and none does any more. */
-async function closedAddress(): Promise<string> {
-  const closed = createServer();
-  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
-  const { port } = closed.address() as AddressInfo;
-  await new Promise((resolve) => closed.close(resolve));
-  return `http://127.0.0.1:${port}`;
-}
-
-/** The command line as a process of its own, in an environment of nothing but what is given. */
-function order(args: string[], env: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }> {
-  const cli = fileURLToPath(new URL('../../../../shared/client/cli/order.ts', import.meta.url));
-  const nodeArgs = [...STRIPPED_BEFORE, cli, ...args];
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, nodeArgs, { env }, (_, stdout, stderr) => {
-      resolve({ code: child.exitCode ?? -1, stdout, stderr });
-    });
-  });
 }
 
 function bytesOf(hex: string): Uint8Array {

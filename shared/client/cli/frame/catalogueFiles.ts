@@ -1,15 +1,16 @@
 /**
- * `npm run admin -- catalogue import` and `export`: a catalogue of any length as a file of JSON lines. A part that got
+ * `pmx admin catalogue import` and `export`: a catalogue of any length as a file of JSON lines. A part that got
  * no answer is sent again, which is safe: a line that has been carried out changes nothing the second time.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ImportReport, MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../api/catalogue.ts';
-import type { AdminClient } from '../admin.ts';
-import { ApiError } from '../http.ts';
+import { type ImportReport, MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../../api/catalogue.ts';
+import type { AdminClient } from '../../admin.ts';
+import { ApiError } from '../../http.ts';
+import { type Output, written } from './terminal.ts';
 
 type Admin = Pick<AdminClient, 'importCatalogue' | 'exportCatalogue'>;
 type Counts = Record<(typeof RESULTS)[number], number>;
@@ -22,10 +23,15 @@ const STANDARD = '-';
 const ATTEMPTS = 15;
 const PAUSE_MS = 2000;
 
-/** Prints a line for each that failed, then the counts. @returns whether none has failed. */
-export async function importFile(admin: Admin, path: string, out: Writable, err: Writable): Promise<boolean> {
+/** Prints a line for each that failed. @param standard is read for the file `-`. */
+export async function importFile(
+  admin: Admin,
+  path: string,
+  standard: Readable,
+  err: Output,
+): Promise<{ readonly counts: Counts; readonly lines: number }> {
   const counts: Counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
-  const input = path === STANDARD ? process.stdin : createReadStream(path);
+  const input = path === STANDARD ? standard : createReadStream(path);
   let read = 0;
   for await (const { firstLine, lines } of partsOf(input)) {
     const report = await send(admin, `${lines.join('\n')}\n`);
@@ -36,15 +42,21 @@ export async function importFile(admin: Admin, path: string, out: Writable, err:
       err.write(`line ${firstLine + line - 1}: ${code}: ${error}${where}\n`);
     }
     read = firstLine + lines.length - 1;
-    if (process.stderr.isTTY) err.write(`\r${read} lines …\r`);
+    if (err.isTTY === true) err.write(`\r${read} lines …\r`);
   }
-  out.write(`${read} lines: ${RESULTS.map((name) => `${counts[name]} ${name}`).join(', ')}\n`);
-  return counts.failed === 0;
+  return { counts, lines: read };
 }
 
-export async function exportFile(admin: Admin, path: string, out: Writable): Promise<void> {
-  const file = path === STANDARD ? null : createWriteStream(path, { mode: 0o600 });
-  await pipeline(await admin.exportCatalogue(), file ?? out, { end: file !== null });
+export function countsText(lines: number, counts: Counts): string {
+  return `${lines} lines: ${RESULTS.map((name) => `${counts[name]} ${name}`).join(', ')}`;
+}
+
+export async function exportFile(admin: Admin, path: string, out: Output): Promise<void> {
+  const source = await admin.exportCatalogue();
+  if (path !== STANDARD) return pipeline(source, createWriteStream(path, { mode: 0o600 }));
+  const decoder = new TextDecoder();
+  for await (const chunk of source) await written(out, decoder.decode(chunk, { stream: true }));
+  out.write(decoder.decode());
 }
 
 /** As many lines as one request may have. */

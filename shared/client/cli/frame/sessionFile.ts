@@ -1,42 +1,20 @@
 /**
- * The session that `npm run login` opens, in a file that its owner alone may read, for the commands that follow.
+ * The session that `pmx login` opens, in a file that its owner alone may read, for the commands that follow.
  *
  * Invariants:
  *   SESSIONFILE-1  The file is whole at every moment, and never readable by others.
  */
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SessionTokens, TokenStore } from '../sessionTokens.ts';
+import type { SessionTokens, TokenStore } from '../../sessionTokens.ts';
+import { makeOwnerFolder, OWNER_ONLY, writeOwnerOnly } from './ownerFile.ts';
 
 type Kept = { readonly base_url: string; readonly tokens: SessionTokens };
 
-const FOLDER = 'open-prediction-exchange';
-const NAME = 'session.json';
-const OWNER_ONLY = 0o600;
-const OWNER_ONLY_FOLDER = 0o700;
 const OTHERS = 0o077;
 const LOOK_EVERY_MS = 50;
 /** A lock that is older is of a process that was killed: no renewal takes so long. */
 const LOCK_LIFE_MS = 60_000;
-
-/** Null where the environment names no folder for settings. */
-export function sessionPath(environment: NodeJS.ProcessEnv): string | null {
-  const { SESSION_FILE, XDG_CONFIG_HOME, HOME, APPDATA } = environment;
-  if (SESSION_FILE) return SESSION_FILE;
-  const folder = XDG_CONFIG_HOME || (HOME && join(HOME, '.config')) || APPDATA;
-  return folder ? join(folder, FOLDER, NAME) : null;
-}
 
 export class SessionFile implements TokenStore {
   readonly path: string;
@@ -67,16 +45,11 @@ export class SessionFile implements TokenStore {
       return;
     }
     const kept: Kept = { base_url: this.#baseUrl!, tokens };
-    const next = `${this.path}.${process.pid}`;
-    mkdirSync(dirname(this.path), { recursive: true, mode: OWNER_ONLY_FOLDER });
-    rmSync(next, { force: true });
-    writeFileSync(next, `${JSON.stringify(kept)}\n`, { mode: OWNER_ONLY, flag: 'wx' });
-    chmodSync(next, OWNER_ONLY);
-    renameSync(next, this.path);
+    writeOwnerOnly(this.path, `${JSON.stringify(kept)}\n`);
   }
 
   async alone<T>(act: () => Promise<T>): Promise<T> {
-    mkdirSync(dirname(this.path), { recursive: true, mode: OWNER_ONLY_FOLDER });
+    makeOwnerFolder(this.path);
     while (!this.#tryLock()) await delay(LOOK_EVERY_MS);
     try {
       return await act();

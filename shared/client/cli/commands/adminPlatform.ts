@@ -1,0 +1,205 @@
+/** Operators' commands for the exchange as a whole: state, pause, approvals, audit log, operators. */
+import type { OperatorRole } from '../../types.ts';
+import { command } from '../frame/command.ts';
+import { numberOf } from '../frame/orderForm.ts';
+import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';
+import { columns, decimal, facts } from '../frame/text.ts';
+
+const ID = { id: { description: 'the id of the approval' } } as const;
+const ROLES = ['viewer', 'catalogue', 'treasury', 'superuser'] as const;
+const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
+
+export const ADMIN_PLATFORM = [
+  command({
+    name: 'admin status',
+    summary: 'Show the state of the exchange: paused, drills, disk, shards, contracts',
+    access: 'operator',
+    examples: ['admin status'],
+    json: 'the answer of GET /admin/platform',
+    run: async (context) => {
+      const answer = await context.admin().platform();
+      const away = answer.shards.filter(({ ready }) => !ready).map(({ shard }) => shard);
+      const lines = facts([
+        ['trading', answer.paused ? 'paused' : 'yes'],
+        ['shards', away.length === 0 ? `${answer.shards.length}, all ready` : `away: ${away.join(', ')}`],
+        ['disk', answer.disk_low ? 'LOW' : 'enough'],
+        ['drills', answer.drills.join(' ') || 'none'],
+        ['exchange contract', answer.contracts.exchange_address],
+        ['contracts pending', answer.contracts_pending === null ? 'none' : answer.contracts_pending.exchange_address],
+      ]);
+      return { value: answer, lines };
+    },
+  }),
+  ...(['pause', 'resume'] as const).map((name) =>
+    command({
+      name: `admin ${name}`,
+      summary: name === 'pause' ? 'Pause all trading; cancels still work' : 'Resume trading',
+      access: 'operator',
+      examples: [`admin ${name}`],
+      json: `the answer of POST /admin/platform/${name}`,
+      run: async (context) => {
+        const answer = await context.admin()[name]();
+        return { value: answer, lines: [answer.message] };
+      },
+    }),
+  ),
+  command({
+    name: 'admin ledger',
+    summary: 'Add up the money of the exchange; exit code 1 if it does not close',
+    access: 'operator',
+    examples: ['admin ledger'],
+    json: 'the answer of GET /admin/ledger',
+    run: async (context) => {
+      const answer = await context.admin().ledger();
+      const lines = facts([
+        ['balanced', answer.balanced ? 'yes' : 'NO'],
+        ['paid in', `${decimal(answer.total_usdc_micro)} USDC`],
+        ['accounts', `${decimal(answer.accounts_usdc_micro)} USDC`],
+        ['collateral', `${decimal(answer.collateral_usdc_micro)} USDC`],
+        ['fees', `${decimal(answer.fees_usdc_micro)} USDC`],
+      ]);
+      return { value: answer, lines, isBad: !answer.balanced };
+    },
+  }),
+  command({
+    name: 'admin drill',
+    summary: 'Let placing be refused with an error, so that clients can rehearse it',
+    access: 'operator',
+    arguments: {
+      refusal: { description: 'the error', choices: DRILLS },
+      state: { description: 'on or off', choices: ['on', 'off'] },
+    },
+    examples: ['admin drill NOT_MATCHING_LEADER on'],
+    json: 'the answer of POST /admin/platform/drills',
+    run: async (context, { refusal, state }) => {
+      const answer = await context.admin().setDrill(refusal as (typeof DRILLS)[number], state === 'on');
+      return { value: answer, lines: [`drills: ${answer.drills.join(' ') || 'none'}`] };
+    },
+  }),
+  command({
+    name: 'admin approvals list',
+    summary: 'List changes that wait for a second operator, or were decided by one',
+    access: 'operator',
+    options: PAGE_OPTIONS,
+    examples: ['admin approvals list'],
+    json: 'the answer of GET /admin/approvals',
+    run: async (context, { limit, cursor }) => {
+      const query = { limit: limit && numberOf('limit', limit), cursor: cursor && numberOf('cursor', cursor) };
+      const answer = await context.admin().approvals(query as { limit?: number; cursor?: number });
+      const rows = answer.approvals.map((row) => [
+        row.id,
+        row.kind,
+        row.status,
+        row.requested_by,
+        row.decided_by,
+        row.expires_at,
+      ]);
+      const head = ['approval', 'what', 'status', 'asked by', 'decided by', 'until'];
+      return { value: answer, lines: [...columns(head, rows, 'no approvals'), ...nextLine(answer.next_cursor)] };
+    },
+  }),
+  command({
+    name: 'admin approvals show',
+    summary: 'Show what is carried out when it is approved, complete',
+    access: 'operator',
+    arguments: ID,
+    examples: ['admin approvals show 0190a0b0-…'],
+    json: 'the answer of GET /admin/approvals/{id}',
+    run: async (context, { id }) => {
+      const answer = await context.admin().approval(id);
+      return { value: answer, lines: JSON.stringify(answer, null, 2).split('\n') };
+    },
+  }),
+  ...(['approve', 'reject'] as const).map((name) =>
+    command({
+      name: `admin approvals ${name}`,
+      summary: name === 'approve' ? 'Carry out what another operator has asked for' : 'Refuse what another asked for',
+      access: 'operator',
+      arguments: ID,
+      examples: [`admin approvals ${name} 0190a0b0-…`],
+      json: `the answer of POST /admin/approvals/{id}/${name}`,
+      run: async (context, { id }) => {
+        const answer = await context.admin()[name](id);
+        const failure = answer.failure === null ? '' : `: ${answer.failure.error}`;
+        return { value: answer, lines: [`${answer.kind} ${answer.status}${failure}`], isBad: answer.failure !== null };
+      },
+    }),
+  ),
+  command({
+    name: 'admin audit',
+    summary: 'List what operators have changed, the newest first',
+    access: 'operator',
+    options: {
+      operator: { value: 'name', description: 'only of this operator' },
+      path: { value: 'start', description: 'only routes that begin so: /admin/users' },
+      since: { value: 'time', description: 'from this time on' },
+      until: { value: 'time', description: 'before this time' },
+      ...PAGE_OPTIONS,
+    },
+    examples: ['admin audit --limit 20', 'admin audit --operator ada --since 2026-10-01T00:00:00Z --json'],
+    json: 'the answer of GET /admin/audit',
+    run: async (context, { limit, ...filters }) => {
+      const answer = await context.admin().audit({ ...filters, limit: limit ? numberOf('limit', limit) : undefined });
+      const rows = answer.records.map((row) => [
+        row.sequence,
+        row.time,
+        row.event,
+        row.operator,
+        row.method === undefined ? (row.error ?? '') : `${row.method} ${row.path}`,
+        row.status,
+      ]);
+      const lines = columns(['record', 'time', 'event', 'operator', 'what', 'status'], rows, 'no records');
+      return { value: answer, lines: [...lines, ...nextLine(answer.next_cursor)] };
+    },
+  }),
+  command({
+    name: 'admin operators list',
+    summary: 'List the operators and their roles',
+    access: 'operator',
+    examples: ['admin operators list'],
+    json: 'the answer of GET /admin/operators',
+    run: async (context) => {
+      const answer = await context.admin().operators();
+      const rows = answer.operators.map((row) => [
+        row.id,
+        row.name,
+        row.roles.join(' '),
+        row.created_by,
+        row.revoked_at === null ? 'active' : 'revoked',
+      ]);
+      return { value: answer, lines: columns(['operator', 'name', 'roles', 'made by', 'state'], rows, 'no operators') };
+    },
+  }),
+  command({
+    name: 'admin operators create',
+    summary: 'Make an operator; the token is shown this once',
+    access: 'operator',
+    arguments: { name: { description: 'a word: ada' } },
+    options: { roles: { value: 'names', description: 'what it may do', choices: ROLES, many: true, required: true } },
+    examples: ['admin operators create ada --roles catalogue,treasury --json'],
+    json: 'the answer of POST /admin/operators',
+    run: async (context, { name, roles }) => {
+      const answer = await context.admin().createOperator({ name, roles: roles as OperatorRole[] });
+      return {
+        value: answer,
+        lines: facts([
+          ['operator', answer.id],
+          ['name', answer.name],
+          ['token', answer.token],
+        ]),
+      };
+    },
+  }),
+  command({
+    name: 'admin operators revoke',
+    summary: 'Revoke an operator at once',
+    access: 'operator',
+    arguments: { id: { description: 'the id of the operator' } },
+    examples: ['admin operators revoke opr_…'],
+    json: 'the answer of DELETE /admin/operators/{id}',
+    run: async (context, { id }) => {
+      const answer = await context.admin().revokeOperator(id);
+      return { value: answer, lines: [`${answer.name} is revoked`] };
+    },
+  }),
+];

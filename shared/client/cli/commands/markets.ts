@@ -1,0 +1,149 @@
+/** Finding markets and events. */
+import type { Market, MarketEvent } from '../../types.ts';
+import { command, type OptionSpecs } from '../frame/command.ts';
+import { numberOf } from '../frame/orderForm.ts';
+import { columns, decimal, facts } from '../frame/text.ts';
+
+const FILTERS = {
+  status: { value: 'name', description: 'active, locked, resolved, …' },
+  category: { value: 'name', description: 'of this category' },
+  limit: { value: 'number', description: 'how many at most (100)', fallback: '20' },
+  offset: { value: 'number', description: 'how many to leave out', fallback: '0' },
+} as const satisfies OptionSpecs;
+
+const IDS = { ids: { description: 'print only the ids, one on each line' } } as const satisfies OptionSpecs;
+
+type Filters = {
+  readonly status?: string;
+  readonly category?: string;
+  readonly limit: string;
+  readonly offset: string;
+};
+
+export const MARKETS = [
+  command({
+    name: 'markets list',
+    summary: 'List markets',
+    access: 'anyone',
+    options: {
+      ...FILTERS,
+      ...IDS,
+      sort: { value: 'field', description: 'created_at, trading_ends_at, total_volume, …' },
+      order: { value: 'way', description: 'ascending or descending', choices: ['asc', 'desc'] },
+    },
+    examples: ['markets list --status active', 'markets list --category Politics --limit 100 --json'],
+    json: 'the answer of GET /v1/markets',
+    run: async (context, given) => {
+      const query = { ...filterQuery(given), sort: given.sort, order: given.order };
+      const answer = await (await context.reader()).markets(query);
+      return { value: answer, lines: given.ids ? idsOf(answer.markets) : marketLines(answer.markets, answer.total) };
+    },
+  }),
+  command({
+    name: 'markets search',
+    summary: 'Find markets by words of their title',
+    access: 'anyone',
+    arguments: { words: { description: 'what to look for', many: true } },
+    options: { ...FILTERS, ...IDS },
+    examples: ['markets search election', 'markets search "super bowl" --status active --json'],
+    json: 'the answer of GET /v1/markets?search=',
+    run: async (context, given) => {
+      const answer = await (await context.reader()).markets({ ...filterQuery(given), search: given.words.join(' ') });
+      return { value: answer, lines: given.ids ? idsOf(answer.markets) : marketLines(answer.markets, answer.total) };
+    },
+  }),
+  command({
+    name: 'markets show',
+    summary: 'Show a market: its question, its grid, its fee and its best prices',
+    access: 'anyone',
+    arguments: { market: { description: 'the id of the market' } },
+    examples: ['markets show MARKET', 'markets show MARKET --json'],
+    json: '`{market, tick_size, bbo}`: the answers of the three routes',
+    run: async (context, { market: id }) => {
+      const client = await context.reader();
+      const [market, tick_size, bbo] = await Promise.all([client.market(id), client.tickSize(id), client.bbo(id)]);
+      const lines = facts([
+        ['question', market.title],
+        ['status', market.status],
+        ['outcomes', market.outcomes.join(' / ')],
+        ['best bid, ask', `${bbo.best_bid ?? '-'}, ${bbo.best_ask ?? '-'}`],
+        ['tick, lot', `${tick_size.tick_size} USDC, ${decimal(tick_size.lot_size_atomic)} tokens`],
+        ['smallest size', `${decimal(tick_size.min_order_size_atomic)} tokens`],
+        ['fee', `${decimal(market.fee_bps * 10_000)}%`],
+        ['volume', `${market.total_volume} USDC`],
+        ['trading ends', market.trading_ends_at],
+        ['category', market.category],
+        ['event', market.event_id],
+        ['market', market.id],
+        ['rules', market.description],
+      ]);
+      return { value: { market, tick_size, bbo }, lines };
+    },
+  }),
+  command({
+    name: 'markets categories',
+    summary: 'List the categories, and how many markets there are',
+    access: 'anyone',
+    examples: ['markets categories'],
+    json: 'the answer of GET /v1/markets/metadata',
+    run: async (context) => {
+      const answer = await (await context.reader()).marketsMetadata();
+      const lines = [...answer.categories, `${answer.active_markets} of ${answer.total_markets} markets are active`];
+      return { value: answer, lines };
+    },
+  }),
+];
+
+export const EVENTS = [
+  command({
+    name: 'events list',
+    summary: 'List events',
+    access: 'anyone',
+    options: { ...FILTERS, search: { value: 'words', description: 'by words of the title' } },
+    examples: ['events list --category Sports', 'events list --search final --json'],
+    json: 'the answer of GET /v1/events',
+    run: async (context, given) => {
+      const answer = await (await context.reader()).events({ ...filterQuery(given), search: given.search });
+      const rows = answer.events.map((event: MarketEvent) => [event.slug, event.status, event.category, event.title]);
+      const lines = [...columns(['event', 'status', 'category', 'title'], rows, 'no events'), `${answer.total} in all`];
+      return { value: answer, lines };
+    },
+  }),
+  command({
+    name: 'events show',
+    summary: 'Show an event and its markets',
+    access: 'anyone',
+    arguments: { slug: { description: 'the name of the event in addresses, as the list shows it' } },
+    examples: ['events show general-election'],
+    json: 'the answer of GET /v1/events/{slug}/view',
+    run: async (context, { slug }) => {
+      const answer = await (await context.reader()).eventView(slug);
+      const head = facts([
+        ['event', answer.title],
+        ['status', answer.status],
+        ['category', answer.category],
+      ]);
+      return { value: answer, lines: [...head, ...marketLines(answer.markets, answer.markets.length)] };
+    },
+  }),
+];
+
+function filterQuery({ status, category, limit, offset }: Filters) {
+  return { status, category, limit: numberOf('limit', limit), offset: numberOf('offset', offset) };
+}
+
+function idsOf(markets: readonly Market[]): string[] {
+  return markets.map(({ id }) => id);
+}
+
+function marketLines(markets: readonly Market[], total: number): string[] {
+  const rows = markets.map((market) => [
+    market.id,
+    market.status,
+    market.current_prices[0],
+    market.total_volume,
+    market.title,
+  ]);
+  const lines = columns(['market', 'status', 'yes', 'volume', 'question'], rows, 'no markets');
+  return markets.length < total ? [...lines, `${markets.length} of ${total} markets`] : lines;
+}

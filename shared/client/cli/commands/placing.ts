@@ -1,0 +1,264 @@
+/** Signing, placing, amending and replacing orders. */
+import type { ExchangeClient, PlacingOptions } from '../../client.ts';
+import type { SignedOrder } from '../../order.ts';
+import { typedOrder } from '../../orderSigning.ts';
+import { isUnanswered } from '../../retry.ts';
+import type { AmendResponse, BatchPlaceResponse, UserOrder } from '../../types.ts';
+import { command, type OptionSpecs, type Result } from '../frame/command.ts';
+import type { Context } from '../frame/context.ts';
+import { UsageError } from '../frame/errors.ts';
+import { UnknownOutcomeError } from '../frame/explain.ts';
+import {
+  draftFrom,
+  numberOf,
+  ORDER_OPTIONS,
+  type OrderGiven,
+  optionalParts,
+  outcomeOf,
+  termsOf,
+} from '../frame/orderForm.ts';
+import { orderLines, placedLines, signGiven } from '../frame/signing.ts';
+import { columns, decimal, facts } from '../frame/text.ts';
+
+const MARKET = { market: { description: 'the id of the market', optional: true } } as const;
+const FILE = {
+  file: { value: 'file', description: 'the order in JSON, or a list of them; - is standard input', file: true },
+} as const satisfies OptionSpecs;
+const SENDING = {
+  'idempotency-key': { value: 'uuid', description: 'a repeat with the same key gets the answer of the first' },
+  deadline: { value: 'ms', description: 'refuse it if it arrives later than so many milliseconds from now' },
+} as const satisfies OptionSpecs;
+const { side: _side, outcome: _outcome, price: _price, size: _size, ...REST_OPTIONS } = ORDER_OPTIONS;
+/** An option that is left out is as in the old order. */
+const CHANGED_OPTIONS = {
+  price: { value: 'usdc', description: 'the new limit; as it was unless given' },
+  size: { value: 'tokens', description: 'the new size; what remains unless given' },
+  outcome: { value: 'outcome', description: 'the token; looked up unless given', choices: ['yes', 'no'] },
+  ...REST_OPTIONS,
+} as const satisfies OptionSpecs;
+/** Orders of a page when an order is looked for by its hash. */
+const PAGE = 200;
+const MOST_PAGES = 5;
+const NOT_SENT: readonly string[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+
+type Sending = { readonly 'idempotency-key': string | undefined; readonly deadline: string | undefined };
+type Changed = Omit<OrderGiven, 'side' | 'outcome'> &
+  Sending & { readonly hash: string; readonly outcome?: string; readonly maker?: string; readonly salt?: string };
+
+const sign = command({
+  name: 'sign',
+  summary: 'Sign an order and print it, without sending it',
+  details:
+    'Prints the typed data of EIP-712, the order hash, the signature and the body that POST /v1/orders takes, so ' +
+    'that another implementation can be compared with this one. With --salt the result is always the same.',
+  access: 'wallet',
+  arguments: MARKET,
+  options: { ...ORDER_OPTIONS, ...FILE },
+  examples: [
+    'sign MARKET --side buy --price 0.55 --size 10',
+    'sign MARKET --side sell --outcome no --price 0.40 --size 5 --tif fok --salt 7 --json',
+    'sign --file order.json --json > signed.json',
+  ],
+  json: '`{typed_data, order_hash, signature, body}`, or a list of them for a list in the file',
+  run: async (context, given) => {
+    const { orders, domain } = await signGiven(context, await context.reader(), given);
+    const values = orders.map(({ body, orderHash }) => ({
+      typed_data: typedOrder(body, domain),
+      order_hash: orderHash,
+      signature: body.signature,
+      body,
+    }));
+    const lines = orders.flatMap((order, at) => [
+      ...(at === 0 ? [] : ['']),
+      ...orderLines(order),
+      `signature   ${order.body.signature}`,
+      'typed data',
+      ...JSON.stringify(values[at].typed_data, null, 2).split('\n'),
+    ]);
+    return { value: values.length === 1 ? values[0] : values, lines };
+  },
+});
+
+const place = command({
+  name: 'place',
+  summary: 'Place an order, or up to 15 from a file',
+  details:
+    'The order is signed here with the private key of your wallet; only the signature is sent. The hash is printed ' +
+    'before it is sent, so that an order whose answer is lost can be looked up.',
+  access: 'wallet',
+  arguments: MARKET,
+  options: { ...ORDER_OPTIONS, ...FILE, ...SENDING },
+  examples: [
+    'place MARKET --side buy --price 0.55 --size 10',
+    'place MARKET --side sell --outcome no --price 0.40 --size 5 --post-only',
+    'place MARKET --side buy --price 0.60 --size 100 --tif fak --min-receive 50',
+    'place MARKET --side buy --price 0.50 --size 10 --expires-in 3600',
+    'place --file orders.json --json',
+  ],
+  json: 'the answer of POST /v1/orders, or of POST /v1/orders/batch for a list in the file',
+  run: async (context, given) => {
+    const client = await context.client();
+    const { orders } = await signGiven(context, client, given);
+    const options = placingOptions(context, given);
+    for (const order of orders) for (const line of orderLines(order)) context.note(line);
+    const send = async (): Promise<Result> => {
+      if (orders.length > 1)
+        return batchResult(
+          await client.placeOrders(
+            orders.map(({ body }) => body),
+            options,
+          ),
+        );
+      const answer = await client.placeOrder(orders[0].body, options);
+      return { value: answer, lines: placedLines(answer) };
+    };
+    return answered(orders, send);
+  },
+});
+
+const amend = command({
+  name: 'amend',
+  summary: 'Change the price or the size of an open order',
+  details: 'A smaller size keeps the queue position; anything else joins the queue anew. One step: never both orders.',
+  access: 'wallet',
+  arguments: { hash: { description: 'the order hash' } },
+  options: { ...CHANGED_OPTIONS, ...SENDING },
+  examples: ['amend 0x… --size 5', 'amend 0x… --price 0.56 --json'],
+  json: 'the answer of PUT /v1/orders/{hash}/amend',
+  run: async (context, given) => {
+    const client = await context.client();
+    const order = await signChanged(context, client, given);
+    for (const line of orderLines(order)) context.note(line);
+    return answered([order], async () => {
+      const answer = await client.amendOrder(given.hash, order.body, placingOptions(context, given));
+      return { value: answer, lines: amendedLines(answer) };
+    });
+  },
+});
+
+const replace = command({
+  name: 'replace',
+  summary: 'Cancel an order and place another in one step',
+  details: 'When the new order is refused the old one stays. The side may change as well (--side).',
+  access: 'wallet',
+  arguments: { hash: { description: 'the hash of the order to cancel' } },
+  options: { side: ORDER_OPTIONS.side, ...CHANGED_OPTIONS, ...SENDING },
+  examples: ['replace 0x… --price 0.52 --size 20', 'replace 0x… --side sell --price 0.60 --size 20'],
+  json: 'the answer of POST /v1/orders/cancel-replace',
+  run: async (context, given) => {
+    const client = await context.client();
+    const order = await signChanged(context, client, given, given.side);
+    for (const line of orderLines(order)) context.note(line);
+    return answered([order], async () => {
+      const answer = await client.cancelReplace(given.hash, order.body, placingOptions(context, given));
+      return { value: answer, lines: [`cancelled   ${answer.cancelled_order_hash}`, ...placedLines(answer.order)] };
+    });
+  },
+});
+
+export const PLACING = [place, sign, amend, replace];
+
+/** The old order with what is given in place of its own. */
+async function signChanged(
+  context: Context,
+  client: ExchangeClient,
+  given: Changed,
+  side?: string,
+): Promise<SignedOrder> {
+  const old = await findOrder(client, given.hash);
+  const { nowMs } = context.terminal.clock;
+  const parts = optionalParts({ ...given, side: undefined, outcome: 'yes' }, nowMs.call(context.terminal.clock));
+  const isTimed = given['expires-in'] !== undefined || given['expires-at'] !== undefined;
+  if (given.tif === undefined && !isTimed && old.time_in_force === 'GTD') {
+    throw new UsageError('the old order is GTD: give --expires-in or --expires-at');
+  }
+  const sideName = (side?.toUpperCase() ?? old.side) as UserOrder['side'];
+  const intent = {
+    ...parts,
+    side: sideName,
+    outcomeIndex: given.outcome === undefined ? outcomeIn(old) : outcomeOf(given.outcome),
+    price: given.price ?? old.price,
+    size: given.size ?? decimal(remainingTokens(old)),
+    postOnly: given['post-only'] || old.post_only,
+    clientOrderId: given['client-id'] ?? old.client_order_id,
+    orderGroup: given.group ?? old.order_group,
+  };
+  const draft = draftFrom(intent, await termsOf(client, old.market_id));
+  return (await context.signer(client)).sign(draft, { maker: given.maker, salt: given.salt });
+}
+
+/** The answer to a hash names no outcome; the list of the account does, for its open orders. */
+async function findOrder(
+  client: ExchangeClient,
+  hash: string,
+): Promise<Partial<UserOrder> & Awaited<ReturnType<ExchangeClient['getOrder']>>> {
+  const order = await client.getOrder(hash);
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const status = 'open,partially_filled';
+    const { orders, next_cursor } = await client.userOrders({ status, limit: PAGE, cursor, sort: 'created_at' });
+    const found = orders.find(({ order_hash }) => order_hash === order.order_hash);
+    if (found !== undefined) return found;
+    if (next_cursor === null) break;
+    cursor = next_cursor;
+  }
+  return order;
+}
+
+function outcomeIn({ outcome_index }: Partial<UserOrder>): UserOrder['outcome_index'] {
+  if (outcome_index === undefined)
+    throw new UsageError('the order is not open, or too old to be found: give --outcome');
+  return outcome_index;
+}
+
+/** `remaining` is in the asset that the maker gives: USDC of a BUY, of which the price makes tokens. */
+function remainingTokens({ side, remaining, price }: Pick<UserOrder, 'side' | 'remaining' | 'price'>): bigint {
+  if (side === 'SELL') return BigInt(remaining);
+  const [whole, fraction = ''] = price.split('.');
+  const perToken = BigInt(whole + fraction);
+  return (BigInt(remaining) * 10n ** BigInt(fraction.length)) / perToken;
+}
+
+function placingOptions({ terminal }: Context, given: Sending): PlacingOptions {
+  const { deadline } = given;
+  return {
+    idempotencyKey: given['idempotency-key'],
+    deadlineMs: deadline === undefined ? undefined : terminal.clock.nowMs() + numberOf('deadline', deadline),
+  };
+}
+
+/** Where nothing was answered the orders may be there, unless the request did not leave. */
+async function answered(orders: readonly SignedOrder[], send: () => Promise<Result>): Promise<Result> {
+  try {
+    return await send();
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: string } };
+    if (!isUnanswered(error) || NOT_SENT.includes(cause?.code ?? '')) throw error;
+    const hashes = orders.map(({ orderHash }) => orderHash);
+    throw new UnknownOutcomeError(hashes, error as Error);
+  }
+}
+
+function batchResult(answer: BatchPlaceResponse): Result {
+  const rows = answer.results.map((row) =>
+    row.status === 'success'
+      ? [row.index + 1, row.response.status, row.order_hash, '']
+      : [row.index + 1, 'failed', row.code, row.error],
+  );
+  const lines = [
+    ...columns(['row', 'status', 'order hash or code', 'error'], rows),
+    `${answer.succeeded} of ${answer.total} placed`,
+  ];
+  return { value: answer, lines, isBad: answer.failed > 0 };
+}
+
+function amendedLines(answer: AmendResponse): string[] {
+  const keeps = answer.time_priority ? 'kept' : 'joined anew';
+  return [
+    ...placedLines(answer),
+    ...facts([
+      ['price', answer.price],
+      ['queue', keeps],
+    ]),
+  ];
+}

@@ -1,0 +1,224 @@
+/**
+ * The exchange that a command talks to, and who for. What is given with the command comes first, then the environment,
+ * then the profile, and at last the first account of a demo.
+ *
+ * Invariants:
+ *   ACCESS-1  What a profile keeps is sent only to the exchange that it was kept for (SETTINGS-2).
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Credentials } from '../../credentials.ts';
+import { addressOf } from '../../privateKey.ts';
+import { resumeSession, type Session } from '../../session.ts';
+import { type Demo, type DemoAccount, dataDirectory, demoAccount, readDemo } from './demo.ts';
+import { NeedsError, UsageError } from './errors.ts';
+import {
+  configPath,
+  isProfileName,
+  type KeptKey,
+  type Profile,
+  type Profiles,
+  readProfiles,
+  sessionPath,
+  withProfile,
+  writeProfiles,
+} from './profiles.ts';
+import { askHidden } from './prompt.ts';
+import { SessionFile } from './sessionFile.ts';
+import type { Terminal } from './terminal.ts';
+
+export type AccessFlags = { readonly profile?: string; readonly url?: string; readonly as?: string };
+
+/** `by` says where it is from, for a person. */
+export type Account =
+  | { readonly credentials: Credentials; readonly session?: undefined; readonly by: string }
+  | { readonly session: Session; readonly credentials?: undefined; readonly by: string };
+
+const DEFAULT_BASE_URL = 'http://127.0.0.1:8080';
+const OTHERS = 0o077;
+const SIGN_IN = 'pmx login, or API_KEY, API_SECRET and API_PASSPHRASE in the environment';
+const WALLET = 'PRIVATE_KEY or PRIVATE_KEY_FILE in the environment, or pmx login --keep-wallet';
+
+export class Access {
+  readonly profileName: string;
+  readonly baseUrl: string;
+  readonly #terminal: Terminal;
+  readonly #flags: AccessFlags;
+  readonly #configPath: string | null;
+  readonly #demo: Demo | null;
+  #profiles: Profiles;
+
+  constructor(terminal: Terminal, flags: AccessFlags) {
+    const { env } = terminal;
+    this.#terminal = terminal;
+    this.#flags = flags;
+    this.#configPath = configPath(env);
+    this.#profiles = readProfiles(this.#configPath);
+    this.#demo = readDemo(env);
+    this.profileName = flags.profile ?? env['PMX_PROFILE'] ?? this.#profiles.current;
+    if (!isProfileName(this.profileName)) throw new UsageError(`${this.profileName} is no name for a profile`);
+    this.baseUrl = this.#resolveUrl();
+  }
+
+  get profiles(): Profiles {
+    return this.#profiles;
+  }
+
+  get profile(): Profile {
+    return this.#profiles.profiles[this.profileName] ?? {};
+  }
+
+  get configPath(): string | null {
+    return this.#configPath;
+  }
+
+  /** Writes the profile with these fields, for the exchange that the command talks to. */
+  keep(change: Partial<Profile>, current: string = this.#profiles.current): void {
+    const origin = new URL(this.baseUrl).origin;
+    const isSameExchange = this.profile.base_url === undefined || this.profile.base_url === origin;
+    // Secrets of another exchange do not stay beside the new address.
+    const others = isSameExchange ? {} : { api_key: undefined, private_key: undefined, operator_token: undefined };
+    const all = withProfile(this.#profiles, this.profileName, { ...others, base_url: origin, ...change });
+    this.#write({ ...all, current: Object.keys(all.profiles).length === 1 ? this.profileName : current });
+  }
+
+  replaceProfiles(profiles: Profiles): void {
+    this.#write(profiles);
+  }
+
+  /** The file of the profile's session; where none can be kept it is refused. */
+  sessionFile(): SessionFile {
+    const path = sessionPath(this.#terminal.env, this.profileName);
+    if (path === null) throw new UsageError('SESSION_FILE, PMX_CONFIG or HOME is needed to keep a session');
+    return new SessionFile(path);
+  }
+
+  newSessionFile(): SessionFile {
+    return new SessionFile(this.sessionFile().path, new URL(this.baseUrl).origin);
+  }
+
+  async account(): Promise<Account> {
+    const account = await this.accountOrNone();
+    if (account === null) throw new NeedsError('not signed in', SIGN_IN);
+    return account;
+  }
+
+  async accountOrNone(): Promise<Account | null> {
+    if (this.#flags.as !== undefined) return ofDemo(demoAccount(this.#demo, this.#flags.as));
+    const given = credentialsFrom(this.#terminal.env);
+    if (given !== null) return { credentials: given, by: `key ${given.keyId} of the environment` };
+    const kept = await this.#kept();
+    if (kept !== null) return kept;
+    const first = this.#demo?.accounts[0];
+    return first !== undefined && this.#isHere(this.#demo!.base_url) ? ofDemo(first) : null;
+  }
+
+  /** @param wallets those of the account, by which the key of a demo account is found. */
+  async privateKey(wallets: readonly string[] = []): Promise<string> {
+    const found = this.privateKeyOrNone(wallets);
+    if (found !== null) return found;
+    if (this.#terminal.input.isTTY !== true) throw new NeedsError('no private key to sign with', WALLET);
+    const typed = (await askHidden(this.#terminal, 'Private key of the wallet: ')).trim();
+    addressOf(typed);
+    return typed;
+  }
+
+  privateKeyOrNone(wallets: readonly string[] = []): string | null {
+    const { env } = this.#terminal;
+    if (this.#flags.as !== undefined) return demoAccount(this.#demo, this.#flags.as).private_key;
+    if (env['PRIVATE_KEY']) return env['PRIVATE_KEY'];
+    if (env['PRIVATE_KEY_FILE']) return secretFile(env['PRIVATE_KEY_FILE']);
+    if (this.profile.private_key !== undefined && this.#isOfProfile()) return this.profile.private_key;
+    const accounts = this.#demo?.accounts ?? [];
+    const { sign_in } = this.profile;
+    const own = accounts.find(({ wallet_address }) => wallets.includes(wallet_address.toLowerCase()));
+    const isNew = sign_in === undefined && wallets.length === 0 && credentialsFrom(env) === null;
+    return (
+      (own ?? (isNew && this.#demo !== null && this.#isHere(this.#demo.base_url) ? accounts[0] : undefined))
+        ?.private_key ?? null
+    );
+  }
+
+  operatorToken(): string {
+    const { env } = this.#terminal;
+    const path = join(dataDirectory(env), 'admin.token');
+    if (env['ADMIN_TOKEN']) return env['ADMIN_TOKEN'];
+    if (this.profile.operator_token !== undefined && this.#isOfProfile()) return this.profile.operator_token;
+    if (existsSync(path)) return readFileSync(path, 'utf8').trim();
+    throw new NeedsError('no token of an operator', 'ADMIN_TOKEN in the environment, or pmx login --operator');
+  }
+
+  async #kept(): Promise<Account | null> {
+    const { sign_in, api_key } = this.profile;
+    if (sign_in !== 'api_key') {
+      const session = await this.#session();
+      if (session !== null) return { session, by: 'session' };
+    }
+    if (api_key === undefined || !this.#isOfProfile()) return null;
+    return { credentials: credentialsOf(api_key), by: `key ${api_key.key_id} of profile ${this.profileName}` };
+  }
+
+  async #session(): Promise<Session | null> {
+    const path = sessionPath(this.#terminal.env, this.profileName);
+    if (path === null || !existsSync(path)) return null;
+    const store = new SessionFile(path);
+    if (store.baseUrl === null || !this.#isHere(store.baseUrl)) return null;
+    return resumeSession({ baseUrl: store.baseUrl, store, clock: this.#terminal.clock });
+  }
+
+  #resolveUrl(): string {
+    const { env } = this.#terminal;
+    const given = this.#flags.url ?? env['BASE_URL'];
+    if (given) return checkedUrl(given);
+    if (this.#flags.as !== undefined && this.#demo !== null) return checkedUrl(this.#demo.base_url);
+    const path = sessionPath(env, this.profileName);
+    const ofSession = path !== null && existsSync(path) ? new SessionFile(path).baseUrl : null;
+    return checkedUrl(this.profile.base_url ?? ofSession ?? this.#demo?.base_url ?? DEFAULT_BASE_URL);
+  }
+
+  /** ACCESS-1. */
+  #isOfProfile(): boolean {
+    return this.profile.base_url !== undefined && this.#isHere(this.profile.base_url);
+  }
+
+  #isHere(baseUrl: string): boolean {
+    return new URL(baseUrl).origin === new URL(this.baseUrl).origin;
+  }
+
+  #write(profiles: Profiles): void {
+    if (this.#configPath === null) throw new UsageError('PMX_CONFIG or HOME is needed to keep settings');
+    writeProfiles(this.#configPath, profiles);
+    this.#profiles = profiles;
+  }
+}
+
+function ofDemo(account: DemoAccount): Account {
+  return { credentials: credentialsOf(account), by: `demo account ${account.name}` };
+}
+
+function credentialsOf({ key_id, secret, passphrase }: KeptKey): Credentials {
+  return { keyId: key_id, secret, passphrase };
+}
+
+/** Null when the environment has no key at all. */
+export function credentialsFrom({ API_KEY, API_SECRET, API_PASSPHRASE }: NodeJS.ProcessEnv): Credentials | null {
+  if (!API_KEY && !API_SECRET && !API_PASSPHRASE) return null;
+  if (!API_KEY || !API_SECRET || !API_PASSPHRASE) {
+    throw new UsageError('an API key needs all of API_KEY, API_SECRET and API_PASSPHRASE');
+  }
+  return { keyId: API_KEY, secret: API_SECRET, passphrase: API_PASSPHRASE };
+}
+
+function secretFile(path: string): string {
+  if (process.platform !== 'win32' && (statSync(path).mode & OTHERS) !== 0) {
+    throw new Error(`others may read ${path}: chmod 600 it, and use another key`);
+  }
+  return readFileSync(path, 'utf8').trim();
+}
+
+function checkedUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new UsageError(`${text} is not the address of an exchange (https://…)`);
+  }
+  return text;
+}

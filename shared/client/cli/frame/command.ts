@@ -1,0 +1,96 @@
+/**
+ * The form in which commands are declared. The table of them is the program: its help, its completions and its
+ * reference page are made from nothing else.
+ *
+ * Invariants:
+ *   CLICOMMAND-1  A command answers with a value and with lines; `--json` prints the value as the exchange has it, and
+ *                 the lines say the same to a person.
+ */
+import type { Context } from './context.ts';
+
+type Values = {
+  /** Of all that it may be; anything else is refused before the command runs. */
+  readonly choices?: readonly string[];
+  /** The value is the name of a file. */
+  readonly file?: true;
+};
+
+export type ArgumentSpec = Values & {
+  readonly description: string;
+  readonly optional?: true;
+  /** It may be given several times; it is the last one. */
+  readonly many?: true;
+};
+
+/** Without `value` it is a flag. */
+export type OptionSpec = Values & {
+  readonly description: string;
+  /** The name of its value in the help. */
+  readonly value?: string;
+  readonly required?: true;
+  readonly fallback?: string;
+  readonly many?: true;
+};
+
+type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+type ArgumentValue<S> = S extends { many: true }
+  ? string[]
+  : S extends { optional: true }
+    ? string | undefined
+    : string;
+type OptionValue<S> = S extends { value: string }
+  ? S extends { many: true }
+    ? string[]
+    : S extends { required: true } | { fallback: string }
+      ? string
+      : string | undefined
+  : boolean;
+type Given<A, O> = { readonly [K in keyof A]: ArgumentValue<A[K]> } & { readonly [K in keyof O]: OptionValue<O[K]> };
+
+/** It is printed at the end. `isBad` makes the exit code that of a refusal, although nothing was thrown. */
+export type Result = { readonly value: unknown; readonly lines: readonly string[]; readonly isBad?: boolean };
+
+/** The one that a command acts for; the help names it. `wallet` needs a private key besides the account. */
+type Access = 'anyone' | 'account' | 'wallet' | 'operator';
+
+type Described = {
+  /** The words that call it: `markets list`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly details?: string;
+  readonly access: Access;
+  /** Without `pmx`: what is tried first when the help is read. */
+  readonly examples: readonly string[];
+  /** The output of `--json`, in a few words. */
+  readonly json: string;
+};
+
+export type Command = Described & {
+  readonly arguments: ArgumentSpecs;
+  readonly options: OptionSpecs;
+  /** Null: everything is printed already. */
+  run(context: Context, given: Readonly<Record<string, unknown>>): Promise<Result | null>;
+};
+
+export type CommandGroup = {
+  /** The first word of its commands, or null where each stands for itself. */
+  readonly word: string | null;
+  readonly title: string;
+  readonly commands: readonly Command[];
+};
+
+type Declared<A extends ArgumentSpecs, O extends OptionSpecs> = Described & {
+  readonly arguments?: A;
+  readonly options?: O;
+  run(context: Context, given: Given<A, O>): Promise<Result | null>;
+};
+
+// biome-ignore lint/complexity/noBannedTypes: a command without arguments has a table without rows
+export function command<const A extends ArgumentSpecs = {}, const O extends OptionSpecs = {}>(
+  declared: Declared<A, O>,
+): Command {
+  const { run, arguments: args = {}, options = {}, ...described } = declared;
+  return { ...described, arguments: args, options, run: (context, given) => run(context, given as Given<A, O>) };
+}

@@ -1,0 +1,126 @@
+/** A command's access to the exchange, for the account that it acts for, and to the terminal. */
+import { readFileSync } from 'node:fs';
+import { AdminClient } from '../../admin.ts';
+import { ExchangeClient } from '../../client.ts';
+import { OrderSigner } from '../../orderSigner.ts';
+import { RequestSigner } from '../../requestSigner.ts';
+import { ExchangeStream } from '../../stream/exchangeStream.ts';
+import { Access, type AccessFlags, type Account } from './access.ts';
+import { UsageError } from './errors.ts';
+import { readInput } from './prompt.ts';
+import { type Paint, paintFor, type Terminal } from './terminal.ts';
+
+export type GlobalFlags = AccessFlags & { readonly json: boolean; readonly timeoutMs: number };
+
+/** Stands for standard input. */
+const STANDARD = '-';
+
+export class Context {
+  readonly terminal: Terminal;
+  readonly isJson: boolean;
+  readonly #flags: GlobalFlags;
+  #access: Access | undefined;
+  #account: Promise<Account | null> | undefined;
+
+  constructor(terminal: Terminal, flags: GlobalFlags) {
+    this.terminal = terminal;
+    this.isJson = flags.json;
+    this.#flags = flags;
+  }
+
+  /** Settings are read by the commands that need them: others work where they are damaged. */
+  get access(): Access {
+    this.#access ??= new Access(this.terminal, this.#flags);
+    return this.#access;
+  }
+
+  get baseUrl(): string {
+    return this.access.baseUrl;
+  }
+
+  get paint(): Paint {
+    return paintFor(this.terminal.out, this.terminal.env);
+  }
+
+  /** For what only an account may ask. */
+  async client(): Promise<ExchangeClient> {
+    return this.#clientOf(await this.access.account());
+  }
+
+  /** For public reads: those of an account count on its own limit. */
+  async reader(): Promise<ExchangeClient> {
+    return this.#clientOf(await this.#accountOrNone());
+  }
+
+  /** Without an account, whatever is kept. */
+  publicClient(): ExchangeClient {
+    return this.#clientOf(null);
+  }
+
+  async stream({ isPrivate }: { isPrivate: boolean }): Promise<ExchangeStream> {
+    const account = isPrivate ? await this.access.account() : null;
+    const { baseUrl } = this;
+    if (account === null) return new ExchangeStream({ baseUrl });
+    const { session, credentials } = account;
+    if (session !== undefined) return new ExchangeStream({ baseUrl, session });
+    return new ExchangeStream({ baseUrl, signer: new RequestSigner(credentials, this.terminal.clock) });
+  }
+
+  admin(): AdminClient {
+    const { timeoutMs } = this.#flags;
+    return new AdminClient({ baseUrl: this.baseUrl, token: this.access.operatorToken(), timeoutMs });
+  }
+
+  /** The private key with which this account signs. */
+  async privateKey(): Promise<string> {
+    const account = await this.#accountOrNone();
+    return this.access.privateKey(account?.session?.user.linked_wallets ?? (await this.#walletsOfKey(account)));
+  }
+
+  async signer(client: ExchangeClient): Promise<OrderSigner> {
+    const [privateKey, domain] = [await this.privateKey(), await client.signingDomain()];
+    return new OrderSigner(privateKey, domain);
+  }
+
+  /** The text of a file, or of standard input for `-`. */
+  async read(file: string): Promise<string> {
+    if (file === STANDARD) return readInput(this.terminal);
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    }
+  }
+
+  async readJson(file: string): Promise<unknown> {
+    const text = await this.read(file);
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new UsageError(`${file === STANDARD ? 'standard input' : file} is not JSON`);
+    }
+  }
+
+  /** For the person beside the answer; a program that reads JSON does not get it. */
+  note(line: string): void {
+    if (!this.isJson) this.terminal.err.write(`${line}\n`);
+  }
+
+  /** A demo account signs for itself without being asked. */
+  async #walletsOfKey(account: Account | null): Promise<readonly string[]> {
+    if (account === null || this.access.privateKeyOrNone() !== null) return [];
+    return (await this.#clientOf(account).account.profile()).linked_wallets;
+  }
+
+  #accountOrNone(): Promise<Account | null> {
+    this.#account ??= this.access.accountOrNone();
+    return this.#account;
+  }
+
+  #clientOf(account: Account | null): ExchangeClient {
+    const { clock, interrupted: signal } = this.terminal;
+    const { timeoutMs } = this.#flags;
+    const { session, credentials } = account ?? {};
+    return new ExchangeClient({ baseUrl: this.baseUrl, session, credentials, timeoutMs, clock, signal });
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * An order as a person gives it: by options, or in a file. A file has the names of the interface (`time_in_force`,
+ * `client_order_id`) with a price and a size, or the exact amounts (`maker_amount`, `taker_amount`) in their place.
+ */
+import { OUTCOME, type Outcome, SELF_TRADE_NAMES, SIDE_NAMES, TIME_IN_FORCE_NAMES } from '../../../base/codes.ts';
+import { NOT_A_NUMBER, tryParseUnits } from '../../../base/units.ts';
+import type { ExchangeClient } from '../../client.ts';
+import { draftOrder, type OrderDraft, type OrderIntent, type OrderMarket } from '../../order.ts';
+import type { SelfTradeName, SideName, TimeInForceName } from '../../types.ts';
+import type { OptionSpecs } from './command.ts';
+import { UsageError } from './errors.ts';
+
+/** All but the market, with which the file or the command line begins. */
+export const ORDER_OPTIONS = {
+  side: { value: 'side', description: 'buy or sell', choices: ['buy', 'sell'] },
+  outcome: { value: 'outcome', description: 'the token', choices: ['yes', 'no'], fallback: 'yes' },
+  price: { value: 'usdc', description: 'the limit, in USDC per token: 0.55' },
+  size: { value: 'tokens', description: 'how many tokens: 12.5' },
+  tif: {
+    value: 'kind',
+    description: 'GTC rests until cancelled, GTD until a time, FOK fills whole or not at all, FAK fills what it can',
+    choices: TIME_IN_FORCE_NAMES.map((name) => name.toLowerCase()),
+  },
+  'expires-in': { value: 'seconds', description: 'GTD: how long it may rest' },
+  'expires-at': { value: 'time', description: 'GTD: until when (2026-10-01T12:00:00Z, or Unix seconds)' },
+  'post-only': { description: 'refuse it instead of letting it trade at once' },
+  'min-receive': { value: 'amount', description: 'FOK, FAK: the least to receive after fees, tokens or USDC' },
+  'self-trade': { value: 'how', description: 'when it meets an own order', choices: SELF_TRADE_NAMES },
+  'client-id': { value: 'name', description: 'your own name for it (client_order_id)' },
+  group: { value: 'name', description: 'the order group it belongs to' },
+  nonce: { value: 'number', description: 'part of what is signed; 0 unless it is given' },
+  salt: { value: 'number', description: 'part of what is signed; random unless it is given' },
+  maker: { value: 'wallet', description: 'the wallet that pays, where yours is its delegate' },
+} as const satisfies OptionSpecs;
+
+export type OrderGiven = {
+  readonly side: string | undefined;
+  readonly outcome: string;
+  readonly price: string | undefined;
+  readonly size: string | undefined;
+  readonly tif: string | undefined;
+  readonly 'expires-in': string | undefined;
+  readonly 'expires-at': string | undefined;
+  readonly 'post-only': boolean;
+  readonly 'min-receive': string | undefined;
+  readonly 'self-trade': string | undefined;
+  readonly 'client-id': string | undefined;
+  readonly group: string | undefined;
+  readonly nonce: string | undefined;
+};
+
+/** An order before its market is looked up. */
+export type OrderForm = { readonly marketId: string; readonly draft: (market: MarketTerms) => OrderDraft };
+
+/** The parts of a market that an order depends on. */
+export type MarketTerms = { readonly market: OrderMarket; readonly feeRateBps: number };
+
+const SAFE_INTEGER = /^(?:0|[1-9]\d{0,15})$/;
+
+export function formOf(marketId: string, given: OrderGiven, nowMs: number): OrderForm {
+  const { side, price, size } = given;
+  if (side === undefined || price === undefined || size === undefined) {
+    throw new UsageError('an order needs --side, --price and --size');
+  }
+  const intent = {
+    side: side.toUpperCase() as SideName,
+    outcomeIndex: outcomeOf(given.outcome),
+    price,
+    size,
+    ...optionalParts(given, nowMs),
+  };
+  return { marketId, draft: (terms) => draftFrom(intent, terms) };
+}
+
+/** The parts that a new order takes over from an old one unless they are given again. */
+export function optionalParts(given: OrderGiven, nowMs: number): Partial<OrderIntent> {
+  const expirationSec = expirationOf(given['expires-in'], given['expires-at'], nowMs);
+  return {
+    timeInForce: (given.tif?.toUpperCase() ?? (expirationSec > 0 ? 'GTD' : 'GTC')) as TimeInForceName,
+    expirationSec,
+    postOnly: given['post-only'],
+    nonce: given.nonce === undefined ? undefined : numberOf('nonce', given.nonce),
+    minTakerNet: given['min-receive'] === undefined ? undefined : unitsOf('min-receive', given['min-receive']),
+    selfTradePrevention: given['self-trade'] as SelfTradeName | undefined,
+    clientOrderId: given['client-id'],
+    orderGroup: given.group,
+  };
+}
+
+/** Of one order or a list of them. */
+export function formsOf(content: unknown): OrderForm[] {
+  const rows = Array.isArray(content) ? content : [content];
+  if (rows.length === 0) throw new UsageError('the file has no order');
+  return rows.map((row, at) => {
+    if (typeof row !== 'object' || row === null) throw new UsageError(`order ${at + 1} of the file is no object`);
+    return formOfFile(row as Record<string, unknown>, at + 1);
+  });
+}
+
+const FILE_FIELDS: readonly string[] = [
+  'market_id',
+  'side',
+  'outcome',
+  'outcome_index',
+  'price',
+  'size',
+  'time_in_force',
+  'expiration',
+  'post_only',
+  'min_taker_net',
+  'self_trade_prevention',
+  'client_order_id',
+  'order_group',
+  'nonce',
+  'fee_rate_bps',
+];
+/** With exact amounts the order is taken as it is; what signing makes is made anew. */
+const EXACT_FIELDS: readonly string[] = [
+  ...FILE_FIELDS,
+  'token_id',
+  'maker_amount',
+  'taker_amount',
+  'maker',
+  'signer',
+  'taker',
+  'salt',
+  'signature',
+];
+
+function formOfFile(row: Record<string, unknown>, number: number): OrderForm {
+  const isExact = 'maker_amount' in row;
+  const unknown = Object.keys(row).find((name) => !(isExact ? EXACT_FIELDS : FILE_FIELDS).includes(name));
+  if (unknown !== undefined) throw new UsageError(`order ${number} of the file has an unknown field ${unknown}`);
+  const { market_id: marketId, side } = row;
+  if (typeof marketId !== 'string') throw new UsageError(`order ${number} of the file has no market_id`);
+  if (!SIDE_NAMES.includes(String(side).toUpperCase() as SideName)) {
+    throw new UsageError(`the side of order ${number} of the file is buy or sell`);
+  }
+  const outcomeIndex =
+    'outcome_index' in row ? (row['outcome_index'] as Outcome) : outcomeOf(String(row['outcome'] ?? 'yes'));
+  if (!Object.values(OUTCOME).includes(outcomeIndex))
+    throw new UsageError(`outcome_index of order ${number} is 0 or 1`);
+  return {
+    marketId,
+    draft: (terms) => (isExact ? exactDraft(row, outcomeIndex, terms) : fileDraft(row, outcomeIndex, terms)),
+  };
+}
+
+function fileDraft(row: Record<string, unknown>, outcomeIndex: Outcome, terms: MarketTerms): OrderDraft {
+  const intent = {
+    outcomeIndex,
+    side: String(row['side']).toUpperCase() as SideName,
+    price: String(row['price']),
+    size: String(row['size']),
+    timeInForce: String(row['time_in_force'] ?? 'GTC').toUpperCase() as TimeInForceName,
+    expirationSec: Number(row['expiration'] ?? 0),
+    postOnly: row['post_only'] === true,
+    nonce: Number(row['nonce'] ?? 0),
+    minTakerNet: row['min_taker_net'] as string | undefined,
+    selfTradePrevention: row['self_trade_prevention'] as SelfTradeName | undefined,
+    clientOrderId: row['client_order_id'] as string | undefined,
+    orderGroup: row['order_group'] as string | undefined,
+  };
+  const feeRateBps = row['fee_rate_bps'] === undefined ? terms.feeRateBps : Number(row['fee_rate_bps']);
+  return draftFrom(intent, { ...terms, feeRateBps });
+}
+
+function exactDraft(
+  row: Record<string, unknown>,
+  outcomeIndex: Outcome,
+  { market, feeRateBps }: MarketTerms,
+): OrderDraft {
+  const { maker: _m, signer: _s, taker: _t, salt: _x, signature: _y, outcome: _o, ...kept } = row;
+  return {
+    time_in_force: 'GTC',
+    nonce: 0,
+    fee_rate_bps: feeRateBps,
+    token_id: outcomeIndex === OUTCOME.YES ? market.yes_token_id : market.no_token_id,
+    ...kept,
+    side: String(row['side']).toUpperCase(),
+    outcome_index: outcomeIndex,
+  } as OrderDraft;
+}
+
+/** The price and the size of a person may be off the grid: that is a mistake of the command line. */
+export function draftFrom(
+  intent: Omit<OrderIntent, 'market' | 'feeRateBps'>,
+  { market, feeRateBps }: MarketTerms,
+): OrderDraft {
+  try {
+    return draftOrder({ ...intent, market, feeRateBps });
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+export async function termsOf(client: ExchangeClient, marketId: string): Promise<MarketTerms> {
+  const [market, { fee_bps }] = await Promise.all([client.orderMarket(marketId), client.market(marketId)]);
+  return { market, feeRateBps: fee_bps };
+}
+
+export function outcomeOf(name: string): Outcome {
+  const outcome = OUTCOME[name.toUpperCase() as keyof typeof OUTCOME];
+  if (outcome === undefined) throw new UsageError(`the outcome ${name} is neither yes nor no`);
+  return outcome;
+}
+
+/** "12.5" as atomic units. */
+export function unitsOf(option: string, text: string): string {
+  const units = tryParseUnits(text);
+  if (units === NOT_A_NUMBER) throw new UsageError(`--${option} ${text} is not an amount of at most 6 decimals`);
+  return String(units);
+}
+
+export function numberOf(option: string, text: string): number {
+  if (!SAFE_INTEGER.test(text)) throw new UsageError(`--${option} ${text} is not a whole number`);
+  return Number(text);
+}
+
+function expirationOf(within: string | undefined, at: string | undefined, nowMs: number): number {
+  if (within !== undefined && at !== undefined)
+    throw new UsageError('--expires-in and --expires-at exclude each other');
+  if (within !== undefined) return Math.floor(nowMs / 1000) + numberOf('expires-in', within);
+  if (at === undefined) return 0;
+  if (SAFE_INTEGER.test(at)) return Number(at);
+  return Math.floor(Date.parse(timeOf('expires-at', at)) / 1000);
+}
+
+export function timeOf(option: string, text: string): string {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new UsageError(`--${option} ${text} is not a time (2026-10-01T12:00:00Z)`);
+  return new Date(ms).toISOString();
+}

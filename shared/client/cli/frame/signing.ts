@@ -1,0 +1,75 @@
+/** From what a person has given to signed orders, and what they say in words. */
+import type { Eip712Domain } from '../../../crypto/eip712.ts';
+import type { ExchangeClient } from '../../client.ts';
+import type { OrderDraft, SignedOrder } from '../../order.ts';
+import type { OrderSigner } from '../../orderSigner.ts';
+import type { Fill, PlacementResponse } from '../../types.ts';
+import type { Context } from './context.ts';
+import { UsageError } from './errors.ts';
+import { formOf, formsOf, type MarketTerms, type OrderForm, type OrderGiven, termsOf } from './orderForm.ts';
+import { decimal, facts, outcomeName } from './text.ts';
+
+type Signers = { readonly maker?: string; readonly salt?: string };
+type Ordering = OrderGiven & Signers & { readonly market: string | undefined; readonly file: string | undefined };
+type Signing = { readonly signer: OrderSigner; readonly domain: Eip712Domain; readonly orders: SignedOrder[] };
+
+/** Signs the order of the command line, or all of the file. */
+export async function signGiven(context: Context, client: ExchangeClient, given: Ordering): Promise<Signing> {
+  const forms = await formsGiven(context, given);
+  if (forms.length > 1 && given.salt !== undefined) throw new UsageError('--salt is for one order');
+  const markets = [...new Set(forms.map(({ marketId }) => marketId))];
+  const terms = new Map<string, MarketTerms>();
+  for (const id of markets) terms.set(id, await termsOf(client, id));
+  const drafts = forms.map(({ marketId, draft }) => draft(terms.get(marketId)!));
+  const domain = await client.signingDomain();
+  const signer = await context.signer(client);
+  return {
+    signer,
+    domain,
+    orders: drafts.map((draft) => signer.sign(draft, { maker: given.maker, salt: given.salt })),
+  };
+}
+
+async function formsGiven(context: Context, given: Ordering): Promise<OrderForm[]> {
+  const { file, market } = given;
+  if (file !== undefined && market !== undefined) throw new UsageError('the market is in the file: give one of both');
+  if (file !== undefined) return formsOf(await context.readJson(file));
+  if (market === undefined) throw new UsageError('an order needs a market, or --file');
+  return [formOf(market, given, context.terminal.clock.nowMs())];
+}
+
+/** The order in words: what it gives at most, and what for. */
+export function orderLines({ body, orderHash }: SignedOrder): string[] {
+  const { side, maker_amount, taker_amount, fee_rate_bps } = body;
+  const isBuy = side === 'BUY';
+  const tokens = decimal(isBuy ? taker_amount : maker_amount);
+  const usdc = decimal(isBuy ? maker_amount : taker_amount);
+  const fee = `${decimal(fee_rate_bps * 10_000)}%`;
+  return facts([
+    ['order', `${side} ${tokens} ${outcomeName(body.outcome_index)} at ${priceOf(body)}, ${kindOf(body)}`],
+    ['market', body.market_id],
+    ['gives', isBuy ? `${usdc} USDC at most` : `${tokens} ${outcomeName(body.outcome_index)}`],
+    ['for', `${isBuy ? `${tokens} tokens` : `${usdc} USDC at least`}, less a fee of up to ${fee}`],
+    ['order hash', orderHash],
+  ]);
+}
+
+function kindOf({ time_in_force, post_only, expiration }: OrderDraft): string {
+  const until = expiration ? ` until ${new Date(expiration * 1000).toISOString()}` : '';
+  return `${time_in_force ?? 'GTC'}${until}${post_only ? ', post-only' : ''}`;
+}
+
+/** Exact where the price has at most six decimals, and every price of a grid has. */
+function priceOf({ side, maker_amount, taker_amount }: OrderDraft): string {
+  const [usdc, tokens] = side === 'BUY' ? [maker_amount, taker_amount] : [taker_amount, maker_amount];
+  return decimal((BigInt(usdc) * 1_000_000n) / BigInt(tokens));
+}
+
+export function placedLines({ order_id, order_hash, status, fills }: PlacementResponse): string[] {
+  const rows = (fills ?? []).map((fill): [string, string] => ['fill', fillText(fill)]);
+  return facts([['order id', order_id], ['order hash', order_hash], ['status', status], ...rows]);
+}
+
+function fillText({ token_quantity_atomic, price, match_type, notional_usdc_micro }: Fill): string {
+  return `${decimal(token_quantity_atomic)} at ${price} (${decimal(notional_usdc_micro)} USDC, ${match_type})`;
+}

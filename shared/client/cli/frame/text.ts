@@ -1,0 +1,44 @@
+/** Values as a terminal shows them: amounts with their point, columns that stand under each other. */
+import { sumToDecimal } from '../../../base/units.ts';
+
+const GAP = '  ';
+
+/** Atomic units as tokens or dollars. */
+export function decimal(atomic: string | number | bigint): string {
+  const value = BigInt(atomic);
+  return value < 0n ? `-${sumToDecimal(-value)}` : sumToDecimal(value);
+}
+
+export function outcomeName(index: number): string {
+  return index === 0 ? 'Yes' : 'No';
+}
+
+/** Cells of a row; a number stands at the right of its column. */
+export type Row = readonly (string | number | null | undefined)[];
+
+/** A head and rows in columns, each as wide as its widest cell; the last one ends where its text does. */
+export function columns(head: readonly string[], rows: readonly Row[], nothing = 'none'): string[] {
+  if (rows.length === 0) return [nothing];
+  const cells = rows.map((row) => head.map((_, at) => printable(row[at] ?? '-')));
+  const isNumeric = head.map((_, at) => cells.every((row) => /^-?[\d.]+%?$|^-$/.test(row[at])));
+  const widths = head.map((title, at) => Math.max(title.length, ...cells.map((row) => row[at].length)));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, at) => (isNumeric[at] ? cell.padStart(widths[at]) : cell.padEnd(widths[at])))
+      .join(GAP)
+      .trimEnd();
+  return [line(head.map((title) => title.toUpperCase())), ...cells.map(line)];
+}
+
+/** One value a line, the names in a column. What is undefined has no line. */
+export function facts(pairs: readonly (readonly [string, string | number | boolean | null | undefined])[]): string[] {
+  const shown = pairs.filter(([, value]) => value !== undefined);
+  const width = Math.max(0, ...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(width)}${GAP}${printable(value ?? '-')}`);
+}
+
+/** Titles come from others: what would move the cursor or change colours is shown as a mark. */
+export function printable(value: string | number | boolean): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return String(value).replace(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, '\u00b7');
+}

@@ -1,0 +1,60 @@
+/** The completion of fish: a line for each word and each option, under the condition that the words before it fit. */
+import type { CommandGroup } from '../frame/command.ts';
+import { argumentsOf, type Node, nodesOf, optionsOf, valueOptions } from '../frame/tree.ts';
+
+export function fishScript(groups: readonly CommandGroup[]): string {
+  const nodes = nodesOf(groups);
+  const withValue = valueOptions(nodes);
+  return [
+    '# fish: pmx completion fish > ~/.config/fish/completions/pmx.fish',
+    'function __pmx_at',
+    '    set -l words (commandline -opc)',
+    '    set -l plain',
+    '    set -l skips 0',
+    '    for word in $words[2..-1]',
+    '        if test $skips = 1',
+    '            set skips 0',
+    `        else if contains -- "$word" ${withValue.join(' ')}`,
+    '            set skips 1',
+    '        else if not string match -q -- "-*" $word',
+    '            set -a plain $word',
+    '        end',
+    '    end',
+    '    set -l head',
+    '    test $argv[1] -gt 0; and set head $plain[1..$argv[1]]',
+    '    test "$head" = "$argv[2]"; or return 1',
+    '    test "$argv[3]" = any; or test (count $plain) -eq $argv[1]',
+    'end',
+    'complete -c pmx -f',
+    ...nodes.flatMap(linesOf),
+  ].join('\n');
+}
+
+function linesOf({ path, children, command }: Node): string[] {
+  const count = path === '' ? 0 : path.split(' ').length;
+  const here = `-n '__pmx_at ${count} "${path}"'`;
+  const below = count === 0 ? '' : `-n '__pmx_at ${count} "${path}" any' `;
+  const words = children.map(({ word, summary }) => `complete -c pmx ${here} -a ${word} -d '${quoted(summary)}'`);
+  const options = command === null && path !== '' ? [] : ownOptions(command);
+  return [
+    ...words,
+    ...options.map(([name, spec]) => {
+      const value = spec.value === undefined ? '' : spec.file ? ' -r -F' : ' -x';
+      const choices = spec.choices === undefined ? '' : ` -a '${spec.choices.join(' ')}'`;
+      return `complete -c pmx ${below}-l ${name}${value}${choices} -d '${quoted(spec.description)}'`;
+    }),
+    ...argumentsOf(command).flatMap(([, { choices, file }]) => {
+      if (choices !== undefined) return [`complete -c pmx ${here} -a '${choices.join(' ')}'`];
+      return file ? [`complete -c pmx ${below}-F`] : [];
+    }),
+  ];
+}
+
+/** Those of every command have a line once, without a condition. */
+function ownOptions(command: Node['command']) {
+  return command === null ? optionsOf(null) : Object.entries(command.options);
+}
+
+function quoted(text: string): string {
+  return text.replaceAll("'", "\\'");
+}

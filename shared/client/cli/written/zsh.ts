@@ -1,0 +1,54 @@
+/** The completion of zsh, with the summary of each command and option beside it. */
+import type { CommandGroup, OptionSpec } from '../frame/command.ts';
+import { argumentsOf, type Node, nodesOf, optionsOf } from '../frame/tree.ts';
+
+export function zshScript(groups: readonly CommandGroup[]): string {
+  const nodes = nodesOf(groups);
+  return [
+    '#compdef pmx',
+    '# zsh: pmx completion zsh > "$fpath[1]/_pmx", then start a new shell',
+    ...nodes.map(functionOf),
+    'if [ "$funcstack[1]" = "_pmx" ]; then _pmx "$@"; else compdef _pmx pmx; fi',
+  ].join('\n');
+}
+
+/** One function for each word of the tree; it hands over to that of the next word. */
+function functionOf({ path, children, command }: Node): string {
+  const options = [...optionsOf(command).map(optionText), "'(- *)--help[what the command does, with examples]'"];
+  const lines = [`${nameOf(path)}() {`, '  local context state line', '  typeset -A opt_args'];
+  if (children.length === 0) {
+    const args = argumentsOf(command).map(([name, spec]) => {
+      const action = spec.choices === undefined ? (spec.file ? '_files' : ' ') : `(${spec.choices.join(' ')})`;
+      return `'${spec.many ? '*' : ''}:${name}:${action}'`;
+    });
+    return [...lines, `  _arguments ${[...options, ...args].join(' \\\n    ')}`, '}'].join('\n');
+  }
+  const words = children.map(({ word, summary }) => `'${quoted(`${word}:${summary}`)}'`);
+  return [
+    ...lines,
+    `  _arguments -C ${[...options, "'1: :->word'", "'*:: :->rest'"].join(' \\\n    ')}`,
+    '  case $state in',
+    `    word) local -a words; words=(${words.join(' ')}); _describe command words ;;`,
+    '    rest) case $line[1] in',
+    ...children.map(({ word }) => `      ${word}) ${nameOf(path === '' ? word : `${path} ${word}`)} ;;`),
+    '    esac ;;',
+    '  esac',
+    '}',
+  ].join('\n');
+}
+
+function nameOf(path: string): string {
+  return `_pmx${path === '' ? '' : `_${path.replace(/[ -]/g, '_')}`}`;
+}
+
+function optionText([name, spec]: readonly [string, OptionSpec]): string {
+  const text = `--${name}[${quoted(spec.description).replace(/[[\]]/g, '')}]`;
+  if (spec.value === undefined) return `'${text}'`;
+  const action = spec.choices === undefined ? (spec.file ? '_files' : ' ') : `(${spec.choices.join(' ')})`;
+  return `'${spec.many ? '*' : ''}${text}:${spec.value}:${action}'`;
+}
+
+/** Inside single quotes, where a colon would end the text. */
+function quoted(text: string): string {
+  return text.replaceAll("'", "'\\''").replace(/(?<=:.*):/g, '\\:');
+}

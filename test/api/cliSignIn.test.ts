@@ -1,0 +1,154 @@
+/** `pmx login` and what it keeps: sessions, keys, wallets and tokens, in files of their owner alone. */
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { addressOf } from '../../shared/client/privateKey.ts';
+import { Pmx } from '../support/pmx.ts';
+import { sharedServer } from '../support/server.ts';
+import { makeMarket } from '../support/traders.ts';
+import { makeWallet } from '../support/wallet.ts';
+
+const server = await sharedServer();
+const { baseUrl } = server;
+const FOLDER = '.config/open-prediction-exchange';
+
+async function makeUser() {
+  const wallet = makeWallet();
+  const user = await server.admin.createUser({ wallet_address: wallet.address });
+  await server.admin.deposit(user.id, { amount_usdc_micro: '100000000' });
+  return { wallet, user };
+}
+
+test('login keeps a session that its owner alone may read; other commands use it until logout', async () => {
+  const key = `0x${'5c'.repeat(32)}`;
+  const pmx = new Pmx({ BASE_URL: baseUrl });
+  const file = join(pmx.home, FOLDER, 'session.json');
+  assert.match((await pmx.failure(2, 'login', '--as', 'carol')).error, /no demo account carol/);
+  assert.equal((await pmx.run(['login'], { env: { PRIVATE_KEY: '0x12' } })).code, 1);
+  assert.equal((await pmx.failure(4, 'whoami')).code, 'NOT_SIGNED_IN');
+  assert.equal((await pmx.failure(4, 'logout')).code, 'NOT_SIGNED_IN');
+  const entered = await pmx.run(['login'], { env: { PRIVATE_KEY: key } });
+  assert.equal(entered.code, 0, entered.err);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.deepEqual(readdirSync(join(pmx.home, FOLDER)).sort(), ['config.json', 'session.json'], 'no lock is left');
+  const shown = await pmx.run(['whoami']);
+  assert.match(shown.out, new RegExp(`wallet +${addressOf(key)}\nexchange +${baseUrl}\nprofile +default\nby +session`));
+
+  const kept = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...kept, tokens: { ...kept.tokens, expiresMs: 0 } }));
+  const both = await Promise.all([pmx.run(['balances']), pmx.run(['balances'])]);
+  for (const { code, out } of both) assert.deepEqual([code, /^USDC +0 +0$/m.test(out)], [0, true]);
+  const { refreshToken, accessToken } = JSON.parse(readFileSync(file, 'utf8')).tokens;
+  for (const { out, err } of [entered, shown, ...both]) {
+    for (const secret of [key, refreshToken, accessToken]) assert.ok(!(out + err).includes(secret));
+  }
+  chmodSync(file, 0o644);
+  assert.match((await pmx.run(['balances'])).err, /others may read/);
+  chmodSync(file, 0o600);
+  assert.equal((await pmx.run(['logout'])).out, `signed out of ${baseUrl}\n`);
+  assert.ok(!existsSync(file));
+  const renewed = await server.request('POST', '/v1/auth/refresh', { refresh_token: refreshToken });
+  assert.equal(renewed.status, 401, 'the exchange has ended it as well');
+});
+
+test('a session trades with the wallet that was kept, and cancels everything without the scope for it', async () => {
+  const { wallet } = await makeUser();
+  const market = await makeMarket(server);
+  const pmx = new Pmx({ BASE_URL: baseUrl });
+  const typed = await pmx.run(['login', '--stdin', '--keep-wallet'], { input: `${wallet.privateKey}\n` });
+  assert.equal(typed.code, 0, typed.err);
+  const order = ['place', market.id, '--side', 'buy', '--price', '0.10', '--size', '10'];
+  await pmx.json(...order);
+  await pmx.json(...order);
+  assert.deepEqual((await pmx.json('sessions', 'list')).sessions.length, 1);
+  const { cancelled, total } = await pmx.json('cancel', '--all');
+  assert.deepEqual([cancelled, total], [2, 2]);
+  await pmx.json('logout', '--all');
+  const config = readFileSync(join(pmx.home, FOLDER, 'config.json'), 'utf8');
+  assert.ok(!config.includes(wallet.privateKey.slice(2)), 'the wallet is forgotten with the session');
+});
+
+test('wallets are linked, delegates named, and a delegate signs for the wallet that pays', async () => {
+  const { wallet } = await makeUser();
+  const [second, delegate] = [makeWallet(), makeWallet()];
+  const market = await makeMarket(server);
+  const pmx = new Pmx({ BASE_URL: baseUrl, PRIVATE_KEY: wallet.privateKey });
+  await pmx.json('login');
+  assert.ok(await pmx.json('wallet', 'step-up'));
+  const linked = await pmx.run(['wallet', 'link', '--stdin', '--json'], { input: second.privateKey });
+  assert.equal(JSON.parse(linked.out).linked_wallets.length, 2);
+  await pmx.json('wallet', 'delegate', delegate.address);
+  const rows = await pmx.json('wallet', 'list');
+  assert.deepEqual(rows.map((row: { delegates: string[] }) => row.delegates.length).sort(), [0, 1]);
+  const place = ['place', market.id, '--side', 'buy', '--price', '0.10', '--size', '10', '--json'];
+  const env = { PRIVATE_KEY: delegate.privateKey };
+  assert.equal((await pmx.run([...place, '--maker', wallet.address], { env })).code, 0);
+  const refused = await pmx.run(place, { env });
+  assert.equal(JSON.parse(refused.err).hint, 'link the wallet: `pmx wallet link`');
+  assert.equal((await pmx.json('wallet', 'undelegate', delegate.address)).orders_cancelled, 1);
+  await pmx.json('wallet', 'unlink', second.address);
+  assert.equal((await pmx.json('wallet', 'list')).length, 1);
+  assert.equal((await pmx.failure(4, 'wallet', 'link')).error, 'no wallet to link');
+});
+
+test('an API key comes through a pipe, is tried before it is kept, and is forgotten', async () => {
+  const { user } = await makeUser();
+  const operator = new Pmx({ BASE_URL: baseUrl, ADMIN_TOKEN: server.adminToken });
+  const key = await operator.json('keys', 'create', user.id, '--scopes', 'read:account,trade:orders');
+  assert.deepEqual(key.scopes, ['read:account', 'trade:orders']);
+  const pmx = new Pmx({ BASE_URL: baseUrl });
+  const enter = (text: string) => pmx.run(['login', '--key', '--stdin'], { input: text });
+  assert.equal((await enter('{')).code, 2);
+  assert.equal((await enter('key_1 secret')).code, 2);
+  assert.equal((await enter(JSON.stringify({ ...key, passphrase: 'wrong' }))).code, 4);
+  assert.deepEqual((await pmx.json('profile', 'list')).profiles, [], 'a wrong key is not kept');
+  const entered = await enter(JSON.stringify(key));
+  assert.equal(entered.code, 0, entered.err);
+  assert.ok(!(entered.out + entered.err).includes(key.secret));
+  assert.equal(statSync(join(pmx.home, FOLDER, 'config.json')).mode & 0o777, 0o600);
+  assert.equal((await pmx.json('whoami')).id, user.id);
+  const listed = await pmx.run(['profile', 'list', '--json']);
+  assert.equal(JSON.parse(listed.out).profiles[0].api_key, key.key_id);
+  assert.ok(!listed.out.includes(key.secret));
+  await pmx.json('logout');
+  assert.equal((await pmx.failure(4, 'whoami')).code, 'NOT_SIGNED_IN');
+});
+
+test('ACCESS-1: what a profile keeps is not sent to another exchange', async () => {
+  const { user } = await makeUser();
+  const { secret, passphrase, key_id } = await server.admin.createApiKey(user.id, { scopes: ['read:account'] });
+  const pmx = new Pmx({});
+  const entered = await pmx.run(['login', '--key', '--stdin', '--url', baseUrl], {
+    input: `${key_id}\n${secret}\n${passphrase}`,
+  });
+  assert.equal(entered.code, 0, entered.err);
+  assert.equal((await pmx.json('whoami')).id, user.id, 'its address is that of the profile');
+  const other = baseUrl.replace('127.0.0.1', 'localhost');
+  assert.equal((await pmx.failure(4, 'whoami', '--url', other)).code, 'NOT_SIGNED_IN');
+});
+
+test('profiles are made, used and removed', async () => {
+  const pmx = new Pmx({});
+  await pmx.json('profile', 'set', 'first', '--url', 'https://one.example');
+  await pmx.json('profile', 'set', 'second', '--url', 'https://two.example');
+  await pmx.json('profile', 'use', 'second');
+  assert.equal((await pmx.json('profile', 'list')).current, 'second');
+  assert.match((await pmx.lines('profile', 'list')).join('\n'), /^\* second +https:\/\/two\.example/m);
+  await pmx.json('profile', 'remove', 'second');
+  assert.equal((await pmx.json('profile', 'list')).current, 'first');
+  for (const args of [
+    ['use', 'third'],
+    ['remove', 'third'],
+    ['set', 'a/b'],
+    ['set', 'x', '--url', 'ftp://x.example'],
+  ]) {
+    assert.equal((await pmx.failure(2, 'profile', ...args)).code, 'USAGE');
+  }
+  const config = join(pmx.home, FOLDER, 'config.json');
+  chmodSync(config, 0o640);
+  assert.match((await pmx.failure(1, 'profile', 'list')).error, /others may read/);
+  chmodSync(config, 0o600);
+  writeFileSync(config, '{');
+  assert.match((await pmx.failure(1, 'profile', 'list')).error, /damaged/);
+});

@@ -1,0 +1,87 @@
+/** The table of commands and what is made from it: help, the reference page, completions. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Command } from '../../../../../shared/client/cli/frame/command.ts';
+import { GLOBAL_OPTIONS } from '../../../../../shared/client/cli/frame/globalOptions.ts';
+import { GROUPS } from '../../../../../shared/client/cli/groups.ts';
+import { temporaryDirectory } from '../../../../support/directory.ts';
+import { Pmx } from '../../../../support/pmx.ts';
+
+const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
+const pmx = new Pmx({});
+const commands: readonly Command[] = GROUPS.flatMap((group) => group.commands);
+
+test('the reference page is what the program prints', async () => {
+  const page = readFileSync(join(ROOT, 'data/docs/cli.md'), 'utf8');
+  const { out } = await pmx.run(['reference']);
+  assert.equal(out, page, 'npx pmx reference > data/docs/cli.md');
+});
+
+test('every command has a name of its own, an example of itself, and help with it', async () => {
+  assert.equal(new Set(commands.map(({ name }) => name)).size, commands.length);
+  for (const { name, examples, summary } of commands) {
+    assert.ok(examples.length > 0 && examples.every((line) => line.startsWith(name)), name);
+    const { code, out } = await pmx.run([...name.split(' '), '--help']);
+    assert.equal(code, 0);
+    assert.ok(out.includes(`${summary}.`) && out.includes(`$ pmx ${examples[0]}`), name);
+  }
+});
+
+test('PROGRAM-2: no option and no argument takes a secret', () => {
+  const secret = /secret|password|passphrase|private|token$/;
+  for (const { name, options, arguments: args } of commands) {
+    const taking = [...Object.entries(options), ...Object.entries(args)].filter(
+      ([word, spec]) => secret.test(word) && ('value' in spec || !('required' in spec)),
+    );
+    assert.deepEqual(taking, [], name);
+    for (const word of Object.keys(options)) assert.ok(!(word in GLOBAL_OPTIONS), `${name} --${word}`);
+  }
+});
+
+test('a word that is no command is refused with what it may have meant', async () => {
+  const { code, out, err } = await pmx.run(['plase']);
+  assert.deepEqual([code, out], [2, '']);
+  assert.match(err, /unknown command 'plase'\n\(Did you mean place\?\)/);
+  assert.equal((await pmx.run(['markets'])).code, 2);
+  assert.equal((await pmx.run([])).code, 2);
+  assert.equal((await pmx.run(['--help'])).code, 0);
+});
+
+test('bash completes commands, options and their values', async () => {
+  const script = join(temporaryDirectory(), 'pmx.bash');
+  writeFileSync(script, (await pmx.run(['completion', 'bash'])).out);
+  const complete = (...words: string[]): string[] => {
+    const program = `source ${script}; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _pmx; echo "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', program, 'bash', ...words], { encoding: 'utf8' });
+    assert.equal(stderr, '');
+    return stdout.trim().split(' ');
+  };
+  assert.deepEqual(complete('pmx', 'mar'), ['markets']);
+  assert.deepEqual(complete('pmx', 'markets', ''), ['list', 'search', 'show', 'categories']);
+  assert.deepEqual(complete('pmx', '--profile', 'markets', 'admin', 'markets', 'res'), ['resume', 'resolve']);
+  assert.deepEqual(complete('pmx', 'place', 'MARKET', '--side', ''), ['buy', 'sell']);
+  assert.deepEqual(complete('pmx', 'place', 'MARKET', '--po'), ['--post-only']);
+  assert.deepEqual(complete('pmx', 'completion', ''), ['bash', 'zsh', 'fish']);
+  assert.ok(complete('pmx', 'balances', '').includes('--json'));
+});
+
+for (const shell of ['zsh', 'fish']) {
+  const isThere = spawnSync(shell, ['-c', 'true']).status === 0;
+  test(`${shell} reads its completion`, { skip: isThere ? false : `${shell} is not installed` }, async () => {
+    const script = join(temporaryDirectory(), `pmx.${shell}`);
+    const { out } = await pmx.run(['completion', shell]);
+    writeFileSync(script, out);
+    const { status, stderr } = spawnSync(shell, ['-n', script], { encoding: 'utf8' });
+    assert.deepEqual([status, stderr], [0, '']);
+    for (const { name } of commands) assert.ok(out.includes(name.split(' ').at(-1)!), name);
+    if (shell !== 'fish') return;
+    const asked = spawnSync('fish', ['-c', `source ${script}; complete -C 'pmx place M --side '`], {
+      encoding: 'utf8',
+    });
+    assert.deepEqual([asked.stdout, asked.stderr], ['buy\tbuy or sell\nsell\tbuy or sell\n', '']);
+  });
+}
