@@ -32,8 +32,9 @@ export class Metrics {
 
   /** The text in rows: one for each metric without labels, one for each histogram. */
   async rows(): Promise<IterableIterator<string>> {
-    const [ofProcess] = await Promise.all([this.#process.metrics(), this.#sources.files.refresh()]);
-    return rowsOf(this.#sources, ofProcess);
+    // A file system that hangs must not keep a scrape waiting: the sizes are those of the scrape before.
+    void this.#sources.files.refresh();
+    return rowsOf(this.#sources, await this.#process.metrics());
   }
 }
 

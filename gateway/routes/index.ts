@@ -21,6 +21,7 @@ import type { AdminFeed } from '../operator/feed.ts';
 import type { Funding } from '../operator/funding.ts';
 import type { MarketCommands } from '../operator/markets.ts';
 import type { Metrics } from '../operator/metrics.ts';
+import type { OperationsReport } from '../operator/operations.ts';
 import type { Restrictions } from '../operator/restrictions.ts';
 import type { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
@@ -63,6 +64,7 @@ import { adminEventRoutes } from './admin/feed.ts';
 import { adminFiatRoutes } from './admin/fiat.ts';
 import { adminFundRoutes } from './admin/funds.ts';
 import { adminOpenOrderRoutes } from './admin/openOrders.ts';
+import { adminOperationsRoutes } from './admin/operations.ts';
 import { adminOperatorRoutes } from './admin/operators.ts';
 import { adminPlatformRoutes } from './admin/platform.ts';
 import { adminRebateRoutes } from './admin/rebates.ts';
@@ -144,6 +146,7 @@ type RouteTableDeps = {
   readonly feed: AdminFeed;
   /** Made after the server that has this table, whose requests they count. */
   readonly metrics: () => Metrics;
+  readonly operations: () => OperationsReport;
   readonly stats: () => object;
   readonly readiness: () => Readiness;
   readonly isDiskLow: () => boolean;
@@ -242,6 +245,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
     }),
     ...adminApprovalRoutes(approvalDeps),
     ...adminOperatorRoutes({ operators, clock }),
+    ...adminOperationsRoutes(deps.operations),
     ...adminAuditRoutes({ reader: new AuditReader(deps.audit.path, deps.audit), log: deps.audit }),
   ];
 }

@@ -30,7 +30,9 @@ import { DataFiles } from '../operator/dataFiles.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
 import { Drills } from '../operator/drills.ts';
 import type { AdminFeed } from '../operator/feed.ts';
+import type { MetricsSources } from '../operator/metricReaders.ts';
 import { Metrics } from '../operator/metrics.ts';
+import { OperationsReport } from '../operator/operations.ts';
 import { ProjectorLag } from '../operator/projectorLag.ts';
 import { statsOf } from '../operator/stats.ts';
 import { PageFiles } from '../page/files.ts';
@@ -86,6 +88,7 @@ export class Edge {
   readonly #connectionLimits: ConnectionLimits;
   readonly #server: HttpServer;
   readonly #metrics: Metrics;
+  readonly #operations: OperationsReport;
   readonly #loopDelay = new LoopDelay();
   readonly #dataFiles: DataFiles;
 
@@ -147,12 +150,16 @@ export class Edge {
     });
     this.#dataFiles = new DataFiles(config.dataDir);
     this.#server = this.#makeServer();
-    this.#metrics = this.#makeMetrics();
+    const metrics = this.#metricsSources();
+    this.#metrics = new Metrics(metrics);
+    const readiness = () => this.#readiness();
+    this.#operations = new OperationsReport({ metrics, readiness, drills: () => this.#drills.active, clock });
   }
 
   /** From here on probes are answered; all other requests once the exchange is ready. @returns the port. */
   listen(): Promise<number> {
     this.#loopDelay.start();
+    void this.#dataFiles.refresh();
     return this.#server.listen().catch(explain);
   }
 
@@ -244,9 +251,9 @@ export class Edge {
     };
   }
 
-  #makeMetrics(): Metrics {
+  #metricsSources(): MetricsSources {
     const { stores, trading, threads, lifecycle, clock } = this.#options;
-    return new Metrics({
+    return {
       link: trading.link,
       views: stores.views,
       progress: stores.progress,
@@ -271,7 +278,7 @@ export class Edge {
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
       positionDifferences: () => threads.positionDifferences,
-    });
+    };
   }
 
   #routes(): Route[] {
@@ -311,6 +318,7 @@ export class Edge {
       drills: this.#drills,
       feed,
       metrics: () => this.#metrics,
+      operations: () => this.#operations,
       stats: () => this.stats(),
       readiness: () => this.#readiness(),
       isDiskLow: () => this.disk.isLow,

@@ -70,7 +70,7 @@ export const NEW_CONTRACTS = {
 } as const;
 export type NewContracts = FromSchema<typeof NEW_CONTRACTS>;
 
-const DRILL_NAME = { type: 'string', enum: DRILLS } as const;
+export const DRILL_NAME = { type: 'string', enum: DRILLS } as const;
 export const DRILL = {
   type: 'object',
   additionalProperties: false,

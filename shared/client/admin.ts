@@ -36,6 +36,7 @@ import type {
   NewOperator,
   NewScore,
   NewUser,
+  Operations,
   Operator,
   Operators,
   Payouts,
@@ -230,6 +231,11 @@ export class AdminClient {
 
   platform(): Promise<PlatformStatus> {
     return this.#send('GET', '/admin/platform');
+  }
+
+  /** How the exchange stands, and its counters since the start. */
+  operations(): Promise<Operations> {
+    return this.#send('GET', '/admin/operations');
   }
 
   /** Orders signed for the contracts before are cancelled; new ones are signed for these once the answer is there. */

@@ -101,6 +101,7 @@ export type {
   NotificationType,
   Unread,
 } from '../api/notifications.ts';
+export type { Operations } from '../api/operations.ts';
 export type { IssuedOperator, NewOperator, Operator, OperatorRole, Operators } from '../api/operators.ts';
 export type {
   AmendResponse,

@@ -1,0 +1,109 @@
+/**
+ * The state of the exchange as one object for the operations page (RULES.md 9.60): the same counters as the metrics, so
+ * that the page works out rates and percentiles from the difference of two reports, and a report costs the
+ * exchange no state of its own.
+ * Owner: the gateway thread.
+ */
+import type { Operations } from '../../shared/api/operations.ts';
+import type { DrillName, Readiness } from '../../shared/api/platform.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
+import type { Administrator } from '../access/principal.ts';
+import { behind, type HistogramValue, type MetricsSources } from './metricReaders.ts';
+
+type OperationsSources = {
+  readonly metrics: MetricsSources;
+  readonly readiness: () => Readiness;
+  readonly drills: () => readonly DrillName[];
+  readonly clock: Clock;
+};
+
+const NO_DECISIONS = { allowed: 0, quota_denied: 0, dependency_unavailable: 0 } as const;
+
+export class OperationsReport {
+  readonly #sources: OperationsSources;
+  readonly #startedMs: number;
+
+  constructor(sources: OperationsSources) {
+    this.#sources = sources;
+    this.#startedMs = sources.clock.nowMs();
+  }
+
+  of({ name, roles }: Administrator): Operations {
+    const { metrics, readiness, drills, clock } = this.#sources;
+    const { shardMeters, requests, limiter, disk, files, queries, loopDelay } = metrics;
+    const { status, reason } = readiness();
+    // A file system that hangs must not keep the page waiting: the sizes are those of the report before.
+    void files.refresh();
+    return {
+      time: clock.nowMs(),
+      started: this.#startedMs,
+      operator: { name, roles },
+      status,
+      reason: reason ?? null,
+      paused: metrics.isPaused(),
+      drills: drills(),
+      approvals_pending: metrics.pendingApprovals(),
+      bounds_seconds: DURATION_BOUNDS_SEC,
+      bounds_commands: [...shardMeters[0].histograms.batchCommands.bounds],
+      shards: shardMeters.map((_, shard) => shardOf(metrics, shard)),
+      routes: routesOf(metrics),
+      refusals: [...requests.counts.refusals].map(([code, count]) => ({ code, count })),
+      rate_limit: { ...(limiter?.decisions ?? NO_DECISIONS) },
+      connections: {
+        open: metrics.connections(),
+        stream: metrics.streamConnections(),
+        refused: metrics.refusedConnections(),
+      },
+      event_loop: {
+        delay: toJson(loopDelay.delaySec),
+        active_seconds: loopDelay.use.activeSec,
+        idle_seconds: loopDelay.use.idleSec,
+      },
+      queries: { waiting: queries.waiting, run: toJson(queries.runSec) },
+      disk: {
+        low: disk.isLow,
+        free_bytes: disk.freeBytes,
+        reserve_bytes: disk.reserveBytes,
+        files: [...files.sizes].map(([file, bytes]) => ({ name: file, bytes })),
+      },
+      memory_bytes: process.memoryUsage.rss(),
+    };
+  }
+}
+
+function shardOf(metrics: MetricsSources, shard: number): Operations['shards'][number] {
+  const { link, views, progress, projectorLag, shardMeters, verifierOf } = metrics;
+  const { commandBytes, commandCapacity, eventBytes, unanswered } = link.load(shard);
+  const { queueSec, commitSec, batchCommands } = shardMeters[shard].histograms;
+  const [place, cancel] = link.replyTimes.histograms[shard];
+  return {
+    shard,
+    ready: link.isReady(shard),
+    verifier: verifierOf(shard) ?? null,
+    open_orders: views.orders[shard].count,
+    journal_sequence: Math.max(progress.committed(shard), 0),
+    unanswered_commands: unanswered,
+    command_ring_bytes: commandBytes,
+    command_ring_capacity_bytes: commandCapacity,
+    event_ring_bytes: eventBytes,
+    views_lag_records: behind(progress, shard, views.appliedSequence(shard)),
+    projector_lag_records: behind(progress, shard, progress.projected(shard)),
+    projector_lag_seconds: projectorLag.milliseconds(shard) / 1000,
+    queue: toJson(queueSec),
+    commit: toJson(commitSec),
+    batch: toJson(batchCommands),
+    place: toJson(place),
+    cancel: toJson(cancel),
+  };
+}
+
+function routesOf({ requests }: MetricsSources): Operations['routes'] {
+  return [...requests.times.byRoute].map(([route, { total }]) => {
+    return { method: route?.method ?? 'none', route: route?.path ?? 'none', ...toJson(total) };
+  });
+}
+
+function toJson({ counts, sum }: HistogramValue): Operations['queries']['run'] {
+  return { counts: [...counts], sum };
+}

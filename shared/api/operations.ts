@@ -1,0 +1,78 @@
+/** Schemas of what the operations page draws: counters since the start, and how things stand. */
+import { COUNT, FLAG } from './fields.ts';
+import { OPERATOR_ROLES } from './operators.ts';
+import { DRILL_NAME } from './platform.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+const SECONDS = { type: 'number', minimum: 0, examples: [0.25] } as const;
+const SHARD = { type: 'integer', minimum: 0, examples: [0] } as const;
+const HISTOGRAM = object({
+  counts: described(arrayOf(COUNT), 'By bucket since the start; the last one is above all bounds.'),
+  sum: { type: 'number', examples: [1.5] },
+});
+const BOUNDS = described(arrayOf({ type: 'number', examples: [0.001] }), 'Upper bounds of the buckets, ascending.');
+
+const SHARD_STATE = object({
+  shard: SHARD,
+  ready: FLAG,
+  verifier: orNull({ type: 'string', examples: ['native'] }),
+  open_orders: COUNT,
+  journal_sequence: COUNT,
+  unanswered_commands: described(COUNT, 'Sent to the shard, and not known to be committed.'),
+  command_ring_bytes: COUNT,
+  command_ring_capacity_bytes: COUNT,
+  event_ring_bytes: COUNT,
+  views_lag_records: COUNT,
+  projector_lag_records: COUNT,
+  projector_lag_seconds: SECONDS,
+  queue: described(HISTOGRAM, 'Seconds from the ring until a command runs, exact to the millisecond.'),
+  commit: described(HISTOGRAM, 'Seconds.'),
+  batch: described(HISTOGRAM, 'Commands that share a commit, by `bounds_commands`.'),
+  place: described(HISTOGRAM, 'Seconds from the ring until the reply of an order.'),
+  cancel: described(HISTOGRAM, 'The same of cancels.'),
+});
+
+export const OPERATIONS = object({
+  time: { type: 'integer', description: 'Unix milliseconds.', examples: [1_790_856_000_000] },
+  started: {
+    type: 'integer',
+    description: 'The same of the start: counters begin there.',
+    examples: [1_790_850_000_000],
+  },
+  operator: object({
+    name: { type: 'string', examples: ['ada'] },
+    roles: arrayOf({ type: 'string', enum: OPERATOR_ROLES }),
+  }),
+  status: { type: 'string', enum: ['starting', 'ready', 'degraded', 'draining'] },
+  reason: orNull({ type: 'string', examples: ['shard 1 is recovering'] }),
+  paused: FLAG,
+  drills: arrayOf(DRILL_NAME),
+  approvals_pending: COUNT,
+  bounds_seconds: BOUNDS,
+  bounds_commands: BOUNDS,
+  shards: arrayOf(SHARD_STATE),
+  routes: described(
+    arrayOf(
+      object({
+        method: { type: 'string', examples: ['POST'] },
+        route: { type: 'string', examples: ['/v1/orders'] },
+        counts: arrayOf(COUNT),
+        sum: { type: 'number', examples: [1.5] },
+      }),
+    ),
+    'Seconds of requests, of each route that had any.',
+  ),
+  refusals: arrayOf(object({ code: { type: 'string', examples: ['RATE_LIMITED'] }, count: COUNT })),
+  rate_limit: object({ allowed: COUNT, quota_denied: COUNT, dependency_unavailable: COUNT }),
+  connections: object({ open: COUNT, stream: COUNT, refused: COUNT }),
+  event_loop: object({ delay: HISTOGRAM, active_seconds: SECONDS, idle_seconds: SECONDS }),
+  queries: object({ waiting: COUNT, run: HISTOGRAM }),
+  disk: object({
+    low: FLAG,
+    free_bytes: COUNT,
+    reserve_bytes: COUNT,
+    files: arrayOf(object({ name: { type: 'string', examples: ['journal-0.db'] }, bytes: COUNT })),
+  }),
+  memory_bytes: COUNT,
+});
+export type Operations = FromSchema<typeof OPERATIONS>;
