@@ -45,7 +45,7 @@ import { RequestMeters } from './requestMeters.ts';
 import { ok, refuse } from './respond.ts';
 import type { Route } from './route.ts';
 import { type Endpoint, type Match, Router } from './router.ts';
-import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
+import { isBehindAdminDoor, isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
 
 export type PipelineOptions = Pick<IdentityOptions, 'onSigned' | 'sessions'> & {
@@ -218,7 +218,7 @@ export class Pipeline {
   #find({ path, isAtAdminDoor }: Call): Match<Row> | null {
     const match = this.#router.find(path);
     if (match === null || isAtAdminDoor || this.#options.adminDoor === undefined) return match;
-    for (const { route } of match.endpoint.methods.values()) if (isForOperators(route)) return null;
+    for (const { route } of match.endpoint.methods.values()) if (isBehindAdminDoor(route)) return null;
     return match;
   }
 

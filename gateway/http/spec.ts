@@ -71,6 +71,8 @@ export type RouteSpec = Readonly<{
   bodyOptional?: boolean;
   /** The schema of the body, by status; an empty schema is an answer without a body. */
   answers: Readonly<Record<number, JsonSchema>>;
+  /** With a door for administrators it is found only there, as their routes are, although it asks for no token. */
+  atAdminDoor?: true;
   /** A file that browsers show or run, which the document of the interface leaves out. */
   isFile?: boolean;
   /** Default: JSON. */
@@ -95,6 +97,11 @@ export function requiredScope({ access, method }: RouteSpec): number {
 /** The role that an administrator needs for the route. */
 export function requiredRole({ access }: RouteSpec): OperatorRole {
   return isRole(access) ? access : 'viewer';
+}
+
+/** With a door for administrators the route is found only there. */
+export function isBehindAdminDoor(route: RouteSpec): boolean {
+  return isForOperators(route) || route.atAdminDoor === true;
 }
 
 /** Routes of administrators, and those that are open from this machine, which no API key opens. */

@@ -15,14 +15,25 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { init, parse } from 'es-module-lexer';
 import { packageFile } from '../../shared/base/packages.ts';
 import { fileOf, KEPT } from './encode.ts';
-import type { BuiltPage, PageFile, PageOptions } from './files.ts';
+import type { BuiltPage, DocumentName, PageFile, PageOptions } from './files.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The files of packages, wherever these are installed. */
 const PACKAGES = 'node_modules/';
-const ENTRY = 'gateway/web/main.ts';
-const DOCUMENT = 'gateway/web/index.html';
-const STYLES = ['gateway/web/style.css', 'gateway/web/trading.css', 'node_modules/uplot/dist/uPlot.min.css'];
+const CHARTS_STYLE = 'node_modules/uplot/dist/uPlot.min.css';
+/** Each document begins with its entry module. */
+const DOCUMENTS: Readonly<Record<DocumentName, DocumentSource>> = {
+  trading: {
+    html: 'gateway/web/index.html',
+    entry: 'gateway/web/main.ts',
+    styles: ['gateway/web/style.css', 'gateway/web/trading.css', CHARTS_STYLE],
+  },
+  operations: {
+    html: 'gateway/web/ops/index.html',
+    entry: 'gateway/web/ops/main.ts',
+    styles: ['gateway/web/style.css', 'gateway/web/ops/ops.css', CHARTS_STYLE],
+  },
+};
 const ICON = 'gateway/web/icon.svg';
 
 /** The names by which modules import packages, and the files that browsers load for them. */
@@ -42,6 +53,8 @@ const NOBLE = '@noble/';
 const HASH_LENGTH = 10;
 const SCRIPT = 'text/javascript; charset=utf-8';
 
+type DocumentSource = { readonly html: string; readonly entry: string; readonly styles: readonly string[] };
+
 type Module = {
   /** The name by which modules import it: a path from the root of the project, or a library. */
   readonly name: string;
@@ -51,31 +64,42 @@ type Module = {
   readonly laterNeeds: readonly string[];
 };
 
-function build({ isDemo, providers }: PageOptions): BuiltPage {
-  const modules = new Map<string, Module>();
-  const atOnce = walk(ENTRY, modules);
-  const files: PageFile[] = [];
+/** The documents have most files in common: each is made once. */
+function build(options: PageOptions): BuiltPage {
+  const files = new Map<string, PageFile>();
   const add = (name: string, extension: string, contentType: string, text: string): string => {
     const stem = basename(name).replace(/\.[^.]+$/, '');
     const path = `${stem}.${hash('sha256', text).slice(0, HASH_LENGTH)}.${extension}`;
-    files.push(fileOf(path, contentType, KEPT, text));
+    if (!files.has(path)) files.set(path, fileOf(path, contentType, KEPT, text));
     return `/assets/${path}`;
   };
+  const trading = documentOf(DOCUMENTS.trading, options, add);
+  const operations = documentOf(DOCUMENTS.operations, options, add);
+  return { documents: { trading, operations }, files: [...files.values()] };
+}
+
+/** @returns the path of the file */
+type AddFile = (name: string, extension: string, contentType: string, text: string) => string;
+
+function documentOf(document: DocumentSource, { isDemo, providers }: PageOptions, add: AddFile): PageFile {
+  const { html, entry, styles } = document;
+  const modules = new Map<string, Module>();
+  const atOnce = walk(entry, modules);
   const imports: Record<string, string> = {};
   for (const { name, text } of modules.values()) imports[name] = add(name, 'js', SCRIPT, text);
-  const styles = STYLES.map((path) => add(path, 'css', 'text/css; charset=utf-8', source(path)));
+  const sheets = styles.map((path) => add(path, 'css', 'text/css; charset=utf-8', source(path)));
   const icon = add(ICON, 'svg', 'image/svg+xml', source(ICON));
   const map = JSON.stringify({ imports });
   const head = [
     `<meta name="demo" content="${isDemo ? 'on' : 'off'}">`,
     `<meta name="providers" content="${providers.join(' ')}">`,
     `<link rel="icon" href="${icon}" type="image/svg+xml">`,
-    ...styles.map((href) => `<link rel="stylesheet" href="${href}">`),
+    ...sheets.map((href) => `<link rel="stylesheet" href="${href}">`),
     `<script type="importmap">${map}</script>`,
     ...atOnce.map((name) => `<link rel="modulepreload" href="${imports[name]}">`),
-    `<script type="module" src="${imports[ENTRY]}"></script>`,
+    `<script type="module" src="${imports[entry]}"></script>`,
   ];
-  const html = source(DOCUMENT).replace('<!-- files -->', head.join('\n'));
+  const text = source(html).replace('<!-- files -->', head.join('\n'));
   const policy = [
     "default-src 'none'",
     `script-src 'self' 'sha256-${hash('sha256', map, 'base64')}'`,
@@ -86,7 +110,7 @@ function build({ isDemo, providers }: PageOptions): BuiltPage {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-  return { document: fileOf('', 'text/html; charset=utf-8', 'no-cache', html, policy), files };
+  return fileOf('', 'text/html; charset=utf-8', 'no-cache', text, policy);
 }
 
 /** @returns the names of the modules that are needed before the first one can run */

@@ -19,10 +19,14 @@ export type PageFile = {
   readonly brotli: Uint8Array;
 };
 
-/** The message of the thread. */
-export type BuiltPage = { readonly document: PageFile; readonly files: readonly PageFile[] };
+/** The page for everyone, and that of the people who run the exchange. */
+export type DocumentName = 'trading' | 'operations';
+type Documents = Readonly<Record<DocumentName, PageFile>>;
 
-type Page = { readonly document: PageFile; readonly byPath: ReadonlyMap<string, PageFile> };
+/** The message of the thread. */
+export type BuiltPage = { readonly documents: Documents; readonly files: readonly PageFile[] };
+
+type Page = { readonly documents: Documents; readonly byPath: ReadonlyMap<string, PageFile> };
 
 export type PageOptions = {
   /** Visitors may try the exchange with a wallet that the browser makes, and play money. */
@@ -39,8 +43,8 @@ export class PageFiles {
     this.#options = options;
   }
 
-  async document(): Promise<PageFile> {
-    return (await this.#built()).document;
+  async document(name: DocumentName): Promise<PageFile> {
+    return (await this.#built()).documents[name];
   }
 
   /** Undefined when there is no such file. */
@@ -59,8 +63,8 @@ export class PageFiles {
 }
 
 async function build(options: PageOptions): Promise<Page> {
-  const { document, files } = await messageOf<BuiltPage>(new URL('./build.ts', import.meta.url), options);
-  return { document, byPath: new Map(files.map((file) => [file.path, file])) };
+  const { documents, files } = await messageOf<BuiltPage>(new URL('./build.ts', import.meta.url), options);
+  return { documents, byPath: new Map(files.map((file) => [file.path, file])) };
 }
 
 /** @returns the one message of a thread that is started with this data and ends with its message */

@@ -196,6 +196,7 @@ export const REFERRAL = object({
 });
 export type Referral = FromSchema<typeof REFERRAL>;
 export const PROFILE_WITH_BALANCE = object({ ...PROFILE_FIELDS, usdc: object(HOLDING) });
+export type ProfileWithBalance = FromSchema<typeof PROFILE_WITH_BALANCE>;
 
 /** The whole profile, after something was taken away from the account. */
 export const RESTRICTED = object({

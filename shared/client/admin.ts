@@ -43,6 +43,7 @@ import type {
   PlatformContracts,
   PlatformStatus,
   Profile,
+  ProfileWithBalance,
   Resolution,
   Restricted,
   RevokedSessions,
@@ -93,6 +94,11 @@ export class AdminClient {
   /** Allows `signer` to sign orders that are paid by `maker`. */
   addDelegate(userId: string, maker: string, signer: string): Promise<Delegate> {
     return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/delegates`, { maker, signer });
+  }
+
+  /** The user and the USDC of the account. */
+  user(userId: string): Promise<ProfileWithBalance> {
+    return this.#send('GET', `/admin/users/${encodeURIComponent(userId)}`);
   }
 
   /** `cursor` is the `next_cursor` of the page before. */
@@ -233,7 +239,7 @@ export class AdminClient {
     return this.#send('GET', '/admin/platform');
   }
 
-  /** How the exchange stands, and its counters since the start. */
+  /** The state of the exchange, and its counters since the start. */
   operations(): Promise<Operations> {
     return this.#send('GET', '/admin/operations');
   }

@@ -17,6 +17,7 @@ export type {
   NewUser,
   Preferences,
   Profile,
+  ProfileWithBalance,
   RateLimit,
   RateLimits,
   Redeemable,

@@ -6,7 +6,7 @@ import type { Call } from '../../http/call.ts';
 import { okFile, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { PageFiles } from '../../page/files.ts';
+import type { DocumentName, PageFiles } from '../../page/files.ts';
 
 const FILE = { method: 'GET', access: 'public', limit: 'page', probe: true, isFile: true } as const;
 const HTML = { answers: { 200: { type: 'string' } }, contentType: 'text/html' } as const;
@@ -66,6 +66,14 @@ const SHOW_CALLBACK_PAGE = {
   summary: 'The page, to which a provider sends the browser back after a sign-in.',
 } as const satisfies RouteSpec;
 
+const SHOW_OPERATIONS_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/ops',
+  atAdminDoor: true,
+  summary: 'The page of the people who run the exchange.',
+} as const satisfies RouteSpec;
+
 const LOAD_FILE = {
   ...FILE,
   path: '/assets/:file',
@@ -77,7 +85,10 @@ const LOAD_FILE = {
 } as const satisfies RouteSpec;
 
 export function pageRoutes(files: PageFiles): Route[] {
-  const showPage = async (call: Call): Promise<void> => okFile(call, await files.document(), call.acceptEncoding);
+  const show = (name: DocumentName) => {
+    return async (call: Call): Promise<void> => okFile(call, await files.document(name), call.acceptEncoding);
+  };
+  const showPage = show('trading');
   return [
     route(SHOW_PAGE, showPage),
     route(SHOW_EVENT_PAGE, showPage),
@@ -87,6 +98,7 @@ export function pageRoutes(files: PageFiles): Route[] {
     route(SHOW_ACCOUNT_PAGE, showPage),
     route(SHOW_LEADERS_PAGE, showPage),
     route(SHOW_CALLBACK_PAGE, showPage),
+    route(SHOW_OPERATIONS_PAGE, show('operations')),
     route(LOAD_FILE, (call) => loadFile(call, files)),
   ];
 }

@@ -104,6 +104,7 @@ test('every method of the administrator sends the request of its route', async (
   const calls: [string, unknown, () => Promise<unknown>][] = [
     ['PUT /admin/markets/m%2F1/rebate', { rebate_bps: 5 }, () => admin.setRebate(m, 5)],
     ['GET /admin/users', null, () => admin.listUsers()],
+    ['GET /admin/users/u%2F1', null, () => admin.user(u)],
     ['GET /admin/users?limit=5&cursor=7', null, () => admin.listUsers({ limit: 5, cursor: 7 })],
     ['PUT /admin/users/u%2F1/state', { state: 'frozen' }, () => admin.setAccountState(u, 'frozen')],
     ['GET /admin/users/u%2F1/wallets', null, () => admin.listWallets(u)],

@@ -1,0 +1,40 @@
+/** Numbers as an operator reads them: three digits and a unit. A missing one is a dash. */
+
+const MISSING = '–';
+const GROUPED = new Intl.NumberFormat('en-US');
+
+export function seconds(value: number | null): string {
+  if (value === null) return MISSING;
+  if (value >= 1 || value === 0) return `${digits(value)} s`;
+  return value >= 0.001 ? `${digits(value * 1000)} ms` : `${digits(value * 1e6)} µs`;
+}
+
+export function bytes(value: number | null): string {
+  if (value === null) return MISSING;
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let at = 0;
+  let scaled = value;
+  while (scaled >= 1000 && at < units.length - 1) {
+    scaled /= 1000;
+    at++;
+  }
+  return `${at === 0 ? scaled : digits(scaled)} ${units[at]}`;
+}
+
+export function perSecond(value: number | null): string {
+  return value === null ? MISSING : `${value >= 1000 ? GROUPED.format(Math.round(value)) : digits(value)}/s`;
+}
+
+export function count(value: number | null): string {
+  return value === null ? MISSING : GROUPED.format(value);
+}
+
+export function share(value: number | null): string {
+  return value === null ? MISSING : `${digits(value * 100)} %`;
+}
+
+function digits(value: number): string {
+  if (value === 0) return '0';
+  const left = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return String(Number(value.toFixed(Math.min(left, 3))));
+}

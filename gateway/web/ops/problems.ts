@@ -1,0 +1,80 @@
+/**
+ * The problems that a person on call has to know of, in words, the worst first. The bounds are those of the guide:
+ * a shard that is away, a disk that fills, a read model or an event loop that is late, commits that take long.
+ */
+import type { Operations } from '../../../shared/client/types.ts';
+import { countsBetween, earlier, merged, quantile, type Sample } from './measure.ts';
+import { bytes, seconds } from './numbers.ts';
+
+type Problem = { readonly level: 'bad' | 'warn'; readonly text: string };
+
+const WINDOW_MS = 30_000;
+/** The read model is mostly less than half a second behind. */
+const PROJECTOR_LAG_SEC = 2;
+const LOOP_P99_SEC = 0.05;
+const COMMIT_P99_SEC = 0.1;
+const RING_SHARE = 0.5;
+/** The disk reserve refuses orders: this many times as much is time to act. */
+const DISK_WARN_FACTOR = 4;
+
+export function problemsOf(samples: readonly Sample[], error: string | null): Problem[] {
+  const last = samples.at(-1)?.report ?? null;
+  const found: Problem[] = [];
+  if (error !== null) found.push({ level: 'bad', text: `No report: ${error} The numbers are those of the last one.` });
+  if (last === null) return found;
+  found.push(...stateProblems(last), ...last.shards.flatMap((shard) => shardProblems(shard)));
+  const before = earlier(samples, samples.length - 1, WINDOW_MS);
+  if (before !== null) found.push(...latencyProblems(before, last));
+  return found.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'));
+}
+
+function stateProblems({ status, reason, paused, drills, disk, approvals_pending }: Operations): Problem[] {
+  const found: Problem[] = [];
+  if (status !== 'ready') {
+    found.push({ level: 'bad', text: `The exchange is ${status}${reason === null ? '' : `: ${reason}`}.` });
+  }
+  if (paused) found.push({ level: 'warn', text: 'Placing is paused.' });
+  if (drills.length > 0) found.push({ level: 'warn', text: `A drill refuses orders: ${drills.join(', ')}.` });
+  if (disk.low) found.push({ level: 'bad', text: 'The disk is nearly full: orders and deposits are refused.' });
+  else if (disk.free_bytes < DISK_WARN_FACTOR * disk.reserve_bytes) {
+    found.push({ level: 'warn', text: `The disk has ${bytes(disk.free_bytes)} left.` });
+  }
+  if (approvals_pending > 0) {
+    const text = approvals_pending === 1 ? 'A change waits' : `${approvals_pending} changes wait`;
+    found.push({ level: 'warn', text: `${text} for a second operator.` });
+  }
+  return found;
+}
+
+function shardProblems(shard: Operations['shards'][number]): Problem[] {
+  const found: Problem[] = [];
+  const { ready, command_ring_bytes: used, command_ring_capacity_bytes: capacity } = shard;
+  if (!ready) found.push({ level: 'bad', text: `Shard ${shard.shard} accepts no commands.` });
+  if (capacity > 0 && used / capacity > RING_SHARE) {
+    found.push({
+      level: 'bad',
+      text: `The command ring of shard ${shard.shard} is ${percentOf(used / capacity)} full.`,
+    });
+  }
+  if (shard.projector_lag_seconds > PROJECTOR_LAG_SEC) {
+    const lag = seconds(shard.projector_lag_seconds);
+    found.push({ level: 'warn', text: `History of shard ${shard.shard} is ${lag} behind.` });
+  }
+  return found;
+}
+
+function latencyProblems(before: Operations, last: Operations): Problem[] {
+  const found: Problem[] = [];
+  const p99 = (pick: Parameters<typeof countsBetween>[2]): number => {
+    return quantile(countsBetween(before, last, pick) ?? [], last.bounds_seconds, 0.99) ?? 0;
+  };
+  const loop = p99(({ event_loop }) => event_loop.delay);
+  if (loop > LOOP_P99_SEC) found.push({ level: 'warn', text: `The event loop is late by ${seconds(loop)} (p99).` });
+  const commit = p99(({ shards }) => merged(shards.map((each) => each.commit)));
+  if (commit > COMMIT_P99_SEC) found.push({ level: 'warn', text: `Commits take ${seconds(commit)} (p99).` });
+  return found;
+}
+
+function percentOf(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

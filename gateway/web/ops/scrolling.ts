@@ -1,0 +1,9 @@
+/** A table that may be wider than the screen: it scrolls by itself, with the keyboard too. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+
+type ScrollingProps = { readonly label: string; readonly children?: unknown };
+
+export function Scrolling({ label, children }: ScrollingProps): VNode {
+  return html`<div class="scrolling" role="region" aria-label=${label} tabindex="0">${children}</div>`;
+}

@@ -1,0 +1,68 @@
+/** GET /admin/operations and the page at /ops on a real server (RULES.md 9.60). */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
+import { startServer } from '../support/server.ts';
+import { makeMarket, makeTrader } from '../support/traders.ts';
+
+const server = await startServer({ after }, { ADMIN_PORT: '0' });
+
+test('a report has what the metrics have, and the name and roles of the operator', async () => {
+  const market = await makeMarket(server);
+  const alice = await makeTrader(server);
+  const before = await server.admin.operations();
+  await alice.place(market, { price: '0.40', size: '2' });
+  await alice.place(market, { price: '0.41', size: '2' });
+  assert.equal((await alice.post({})).status, 400);
+  const report = await server.admin.operations();
+  assert.deepEqual(report.operator, { name: 'bootstrap', roles: ['superuser'] });
+  assert.deepEqual([report.status, report.reason, report.paused, report.drills], ['ready', null, false, []]);
+  assert.deepEqual([report.shards.length, report.shards.every(({ ready }) => ready)], [2, true]);
+  assert.ok(report.time >= before.time && report.started === before.started && report.started <= before.time);
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const orders = report.routes.find(({ method, route }) => method === 'POST' && route === '/v1/orders')!;
+  assert.equal(sum(orders.counts), 3);
+  assert.ok(orders.sum > 0 && orders.counts.length === report.bounds_seconds.length + 1);
+  assert.equal(sum(report.shards.map((shard) => shard.open_orders)), 2);
+  for (const part of ['queue', 'commit', 'place'] as const) {
+    assert.ok(sum(report.shards.flatMap((shard) => shard[part].counts)) >= 2, part);
+  }
+  assert.equal(sum(report.shards.map(({ batch }) => batch.counts.length)), 2 * (report.bounds_commands.length + 1));
+  assert.deepEqual(report.refusals, [{ code: 'VALIDATION_ERROR', count: 1 }]);
+  assert.ok(report.disk.free_bytes > 0 && report.memory_bytes > 0 && report.event_loop.idle_seconds > 0);
+  await eventually('the sizes of files', async () => {
+    return (await server.admin.operations()).disk.files.some(({ name, bytes }) => name === 'read.db' && bytes > 0);
+  });
+});
+
+test('every role may read it, with the token alone; a pause and waiting changes are in it', async () => {
+  const { token } = await server.admin.createOperator({ name: 'vera', roles: ['viewer'] });
+  const ask = async (authorization?: string): Promise<[number, string | undefined]> => {
+    const headers = authorization === undefined ? undefined : { authorization };
+    const response = await fetch(`${server.adminUrl}/admin/operations`, { headers });
+    const body = (await response.json()) as { error?: string };
+    return [response.status, body.error];
+  };
+  assert.deepEqual(await ask(`Bearer ${token}`), [200, undefined]);
+  assert.deepEqual(await ask('Bearer wrong'), [401, 'invalid admin token']);
+  assert.deepEqual(await ask(), [401, 'invalid admin token']);
+  await server.admin.pause();
+  const large = { amount_usdc_micro: '20000000000', reference: 'large' };
+  await server.admin.createOperator({ name: 'tom', roles: ['treasury'] });
+  const { id } = await server.admin.createUser({});
+  await assert.rejects(server.admin.withdraw(id, large), /waits for the approval/);
+  const report = await server.admin.operations();
+  await server.admin.resume();
+  assert.deepEqual([report.paused, report.approvals_pending], [true, 1]);
+});
+
+test('the page is where the routes of administrators are, under a strict policy, and holds nothing', async () => {
+  assert.equal((await server.request('GET', '/ops')).status, 404);
+  const document = await fetch(`${server.adminUrl}/ops`);
+  assert.equal(document.status, 200);
+  assert.match(document.headers.get('content-security-policy')!, /^default-src 'none'; script-src 'self' 'sha256-/);
+  const html = await document.text();
+  const paths = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((found) => found[1]);
+  assert.ok(paths.some((path) => path!.startsWith('/assets/ops.')) && html.includes('gateway/web/ops/main.ts'));
+  for (const path of paths) assert.equal((await fetch(server.adminUrl + path)).status, 200, path);
+});

@@ -1,0 +1,165 @@
+/** The operations page in a real browser: a token, graphs of what happens, and changes that two people make. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { startServer } from '../support/server.ts';
+import { makeMarket, makeTrader } from '../support/traders.ts';
+
+const skip = NO_CHROMIUM;
+const server = await startServer({ after }, { SHARDS: '1' });
+const browser = skip === false ? await startBrowser({ after }) : null;
+const market = await makeMarket(server);
+const trader = await makeTrader(server);
+
+async function signIn(token: string): Promise<{ page: Page; complaints: string[] }> {
+  const opened = await openPage(browser!, { viewport: { width: 1280, height: 900 }, bypassCSP: true });
+  await opened.page.goto(`${server.baseUrl}/ops`);
+  await opened.page.getByLabel('Token of the operator').fill(token);
+  await opened.page.getByRole('button', { name: 'Sign in' }).click();
+  return opened;
+}
+
+async function openMarket(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Markets' }).click();
+  await page.getByLabel('Id, or words').fill(market.id);
+  await page.getByRole('button', { name: 'Find' }).click();
+  await page.getByRole('heading', { name: 'Will it rain tomorrow?' }).waitFor();
+}
+
+/** Presses a button that asks for confirmation, and confirms. */
+async function confirm(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name }).click();
+  await page.getByRole('dialog').getByRole('button', { name }).click();
+}
+
+test('a wrong token is refused; the right one stays in the tab, out of the address, until the sign-out', {
+  skip,
+}, async () => {
+  const { page } = await signIn('wrong');
+  await page.getByRole('alert').getByText('Invalid admin token').waitFor();
+  await page.getByLabel('Token of the operator').fill(server.adminToken);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await page.reload();
+  await page.getByText('Nothing wrong.').waitFor();
+  assert.equal(page.url(), `${server.baseUrl}/ops`);
+  assert.equal(await page.evaluate('localStorage.length'), 0);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.reload();
+  await page.getByLabel('Token of the operator').waitFor();
+});
+
+test('graphs and tiles show orders as they come, and a pause of placing is said and ended', { skip }, async () => {
+  const { page, complaints } = await signIn(server.adminToken);
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  const graph = page.getByRole('img', { name: /^Orders, from the ring to the reply: p50 [0-9.]+ [mµ]?s, p99 / });
+  await eventually('a latency from the orders of the last seconds', async () => {
+    await trader.place(market, { price: '0.40', size: '1' });
+    return (await graph.count()) === 1;
+  });
+  await page.getByRole('row', { name: /^POST \/v1\/orders [0-9.]+\/s/ }).waitFor();
+  assert.equal(await page.locator('.chart canvas').count(), 12);
+  await confirm(page, 'Pause placing');
+  await page.getByText('Pause placing: done.').waitFor();
+  await page.getByText('Placing is paused.').waitFor();
+  await assert.rejects(trader.place(market, { price: '0.40', size: '1' }), /paused/);
+  await confirm(page, 'Resume placing');
+  await page.getByText('Nothing wrong.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a market is paused and resumed; a viewer sees it and may press nothing', { skip }, async () => {
+  const { page } = await signIn(server.adminToken);
+  await openMarket(page);
+  await confirm(page, 'Pause the market');
+  await page.locator('.facts strong', { hasText: 'locked' }).waitFor();
+  const { token } = await server.admin.createOperator({ name: 'vera', roles: ['viewer'] });
+  const viewer = await signIn(token);
+  await openMarket(viewer.page);
+  const closed = viewer.page.getByRole('button', { name: 'Resume the market' });
+  assert.equal(await closed.isDisabled(), true);
+  await viewer.page.getByText('Needs the role catalogue.').first().waitFor();
+  await confirm(page, 'Resume the market');
+  await viewer.page.locator('.facts strong', { hasText: 'active' }).waitFor();
+});
+
+test('a resolution waits for a second operator, who approves it, and the audit log has all of it', {
+  skip,
+}, async () => {
+  const ada = await server.admin.createOperator({ name: 'ada', roles: ['catalogue'] });
+  const first = await signIn(ada.token);
+  await openMarket(first.page);
+  await confirm(first.page, 'Resolve: Yes');
+  await first.page.getByText('it waits under Approvals').waitFor();
+  await first.page.getByRole('link', { name: 'Approvals' }).click();
+  await first.page.getByText('Another operator has to approve it.').waitFor();
+  const second = await signIn(server.adminToken);
+  await second.page.getByRole('link', { name: 'Approvals (1)' }).click();
+  await confirm(second.page, 'Approve');
+  await second.page.getByRole('cell', { name: 'carried_out' }).waitFor();
+  assert.equal((await server.request('GET', `/v1/markets/${market.id}`)).body.status, 'resolved');
+  await second.page.getByRole('link', { name: 'Audit' }).click();
+  await second.page.getByLabel('Path begins with').fill('/admin/approvals');
+  await second.page.getByRole('button', { name: 'Show' }).first().click();
+  const row = second.page.getByRole('row', { name: /bootstrap POST \/admin\/approvals\/.*\/approve/ });
+  await row.getByText('Show').click();
+  await row.getByText('"operator_id": "bootstrap"').waitFor();
+  await second.page.getByLabel('Operator', { exact: true }).fill('another');
+  await second.page.getByRole('button', { name: 'Show' }).first().click();
+  await second.page.getByText('No record matches.').waitFor();
+});
+
+test('an account is found by its id and frozen', { skip }, async () => {
+  const { id } = await server.admin.createUser({});
+  const { page } = await signIn(server.adminToken);
+  await page.getByRole('link', { name: 'Accounts' }).click();
+  await page.getByLabel('User id').fill('unknown');
+  await page.getByRole('button', { name: 'Find' }).click();
+  await page.getByText('User not found').waitFor();
+  await page.getByLabel('User id').fill(id);
+  await page.getByRole('button', { name: 'Find' }).click();
+  await confirm(page, 'Freeze');
+  await page.locator('.facts strong', { hasText: 'frozen' }).waitFor();
+  await page.getByText('The account is frozen.').waitFor();
+});
+
+test('a revoked token ends the visit; an exchange that does not answer is said, with the last numbers', {
+  skip,
+}, async () => {
+  const { id, token } = await server.admin.createOperator({ name: 'gone', roles: ['viewer'] });
+  const { page } = await signIn(token);
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await page.route('**/admin/operations', (route) => route.abort());
+  await page.getByText('No report: The exchange does not answer.').waitFor();
+  await page.getByText('No answer').waitFor();
+  assert.match(await page.title(), /^\(1\) Operations$/);
+  await page.unroute('**/admin/operations');
+  await page.getByText('Nothing wrong.').waitFor();
+  await server.admin.revokeOperator(id);
+  await page.getByText('The token is not accepted any more.').waitFor();
+});
+
+test('every section passes the rules of accessibility in light and dark, and fits 360 pixels', { skip }, async () => {
+  const { page } = await signIn(server.adminToken);
+  await page.getByText('Nothing wrong.').waitFor();
+  for (const name of ['Overview', 'Markets', 'Approvals', 'Accounts', 'Audit']) {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    if (name === 'Markets') await openMarket(page);
+    else await page.getByRole('link', { name }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        await assertAccessible(page);
+      }
+    }
+    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    assert.equal(isWide, false, `${name} is wider than 360`);
+  }
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Token of the operator').waitFor();
+  await assertAccessible(page);
+});

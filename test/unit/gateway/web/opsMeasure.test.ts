@@ -1,0 +1,122 @@
+/** The numbers of the operations page: rates and percentiles from counters, and the problems that follow from them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { countsBetween, earlier, merged, quantile, rate, type Sample } from '../../../../gateway/web/ops/measure.ts';
+import { problemsOf } from '../../../../gateway/web/ops/problems.ts';
+import type { Operations } from '../../../../shared/client/types.ts';
+
+const BOUNDS = [0.001, 0.01, 0.1, 1];
+const NO_COUNTS = { counts: [0, 0, 0, 0, 0], sum: 0 };
+
+const SHARD: Operations['shards'][number] = {
+  shard: 0,
+  ready: true,
+  verifier: 'native',
+  open_orders: 3,
+  journal_sequence: 10,
+  unanswered_commands: 0,
+  command_ring_bytes: 0,
+  command_ring_capacity_bytes: 1000,
+  event_ring_bytes: 0,
+  views_lag_records: 0,
+  projector_lag_records: 0,
+  projector_lag_seconds: 0,
+  queue: NO_COUNTS,
+  commit: NO_COUNTS,
+  batch: NO_COUNTS,
+  place: NO_COUNTS,
+  cancel: NO_COUNTS,
+};
+const REPORT: Operations = {
+  time: 100_000,
+  started: 1,
+  operator: { name: 'ada', roles: ['viewer'] },
+  status: 'ready',
+  reason: null,
+  paused: false,
+  drills: [],
+  approvals_pending: 0,
+  bounds_seconds: BOUNDS,
+  bounds_commands: [1],
+  shards: [SHARD],
+  routes: [],
+  refusals: [],
+  rate_limit: { allowed: 0, quota_denied: 0, dependency_unavailable: 0 },
+  connections: { open: 1, stream: 0, refused: 0 },
+  event_loop: { delay: NO_COUNTS, active_seconds: 0, idle_seconds: 0 },
+  queries: { waiting: 0, run: NO_COUNTS },
+  disk: { low: false, free_bytes: 1e9, reserve_bytes: 1e6, files: [] },
+  memory_bytes: 1,
+};
+
+function sample(time: number, more: Partial<Operations> | null = {}): Sample {
+  return { atMs: time, report: more === null ? null : { ...REPORT, time, ...more } };
+}
+
+function textsOf(more: Partial<Operations>, error: string | null = null): string[] {
+  return problemsOf([sample(1000, more)], error).map(({ level, text }) => `${level} ${text}`);
+}
+
+test('a quantile is inside the bucket that has it, and the last bound for what is above all', () => {
+  assert.equal(quantile([0, 10, 0, 0, 0], BOUNDS, 0.5)?.toFixed(6), '0.005500');
+  assert.equal(quantile([100, 0, 0, 0, 0], BOUNDS, 1), 0.001);
+  assert.equal(quantile([98, 0, 0, 2, 0], BOUNDS, 0.99)?.toFixed(6), '0.550000');
+  assert.equal(quantile([0, 0, 0, 0, 7], BOUNDS, 0.5), 1);
+  assert.equal(quantile([0, 0, 0, 0, 0], BOUNDS, 0.5), null);
+});
+
+test('MEASURE-1: a difference is of one process, over at most the window, and over polls without an answer', () => {
+  const samples = [sample(1000), sample(3000), sample(5000, null), sample(7000), sample(9000, { started: 2 })];
+  assert.equal(earlier(samples, 3, 10_000)?.time, 1000);
+  assert.equal(earlier(samples, 3, 5000)?.time, 3000);
+  assert.equal(earlier(samples, 0, 5000), null);
+  assert.equal(earlier(samples, 2, 5000), null, 'no report at that time');
+  assert.equal(earlier(samples, 4, 60_000), null, 'the exchange was started again');
+});
+
+test('a series that is new in the later report begins at 0, and a rate is by the time between', () => {
+  const route = { method: 'GET', route: '/v1/time', counts: [4, 1, 0, 0, 0], sum: 1 };
+  const [from, to] = [sample(1000).report!, sample(3000, { routes: [route] }).report!];
+  const pick = ({ routes }: Operations) => routes[0] ?? null;
+  assert.deepEqual(countsBetween(from, to, pick), [4, 1, 0, 0, 0]);
+  assert.deepEqual(countsBetween(to, to, pick), [0, 0, 0, 0, 0]);
+  assert.equal(countsBetween(to, from, pick), null);
+  assert.equal(
+    rate(from, to, ({ routes }) => routes.length),
+    0.5,
+  );
+  assert.deepEqual(merged([route, { counts: [1, 1, 1, 1, 1], sum: 2 }]), { counts: [5, 2, 1, 1, 1], sum: 3 });
+});
+
+test('an exchange without problems has none, and the worst of several is first', () => {
+  assert.deepEqual(textsOf({}), []);
+  const away = { ...SHARD, ready: false, command_ring_bytes: 900, projector_lag_seconds: 3 };
+  assert.deepEqual(textsOf({ paused: true, status: 'degraded', reason: 'shard 0 is recovering', shards: [away] }), [
+    'bad The exchange is degraded: shard 0 is recovering.',
+    'bad Shard 0 accepts no commands.',
+    'bad The command ring of shard 0 is 90 % full.',
+    'warn Placing is paused.',
+    'warn History of shard 0 is 3 s behind.',
+  ]);
+  assert.deepEqual(textsOf({ disk: { ...REPORT.disk, low: true }, approvals_pending: 2 }), [
+    'bad The disk is nearly full: orders and deposits are refused.',
+    'warn 2 changes wait for a second operator.',
+  ]);
+  assert.deepEqual(textsOf({ disk: { ...REPORT.disk, free_bytes: 2e6 } }), ['warn The disk has 2 MB left.']);
+  assert.match(textsOf({}, 'The exchange does not answer.')[0]!, /^bad No report: The exchange does not answer\./);
+});
+
+test('slow commits and a late event loop are problems of the last half minute', () => {
+  const slow = { counts: [0, 0, 0, 9, 0], sum: 5 };
+  const before = sample(1000);
+  const after = sample(20_000, {
+    shards: [{ ...SHARD, commit: slow }],
+    event_loop: { delay: slow, active_seconds: 1, idle_seconds: 1 },
+  });
+  assert.deepEqual(
+    problemsOf([before, after], null).map(({ text }) => text),
+    ['The event loop is late by 991 ms (p99).', 'Commits take 991 ms (p99).'],
+  );
+  const later = { ...after, report: { ...after.report!, time: 60_000 } };
+  assert.deepEqual(problemsOf([after, later], null), []);
+});
