@@ -34,6 +34,7 @@ async function main(): Promise<void> {
   const { token, isNew } = exchange.stores.control.adminToken;
   const lines = banner({
     baseUrl: exchange.baseUrl,
+    operationsUrl: exchange.operationsUrl,
     dataDir: config.dataDir,
     newToken: isNew ? token : null,
     opened,

@@ -9,6 +9,8 @@ import type { Demo, OpenedDemo } from './demo.ts';
 
 type BannerOptions = {
   readonly baseUrl: string;
+  /** The page for administrators. */
+  readonly operationsUrl: string;
   readonly dataDir: string;
   /** The administrator's token, if this start has made it. */
   readonly newToken: string | null;
@@ -24,11 +26,17 @@ type BannerOptions = {
 const ADMIN_TOKEN_FILE = 'admin.token';
 
 /** The lines to print, none when there is nothing to say. A new token that may not be printed is written to a file. */
-export function banner({ baseUrl, dataDir, newToken, opened, flows, isTerminal }: BannerOptions): string[] {
+export function banner(options: BannerOptions): string[] {
+  const { baseUrl, operationsUrl, dataDir, newToken, opened, flows, isTerminal } = options;
   const lines: string[] = [];
   if (newToken !== null) lines.push(...tokenLines(newToken, dataDir, isTerminal));
   if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew && isTerminal, dataDir, flows));
-  return lines.length === 0 ? [] : ['', `  Exchange     ${baseUrl}   open it in a browser`, ...lines, ''];
+  if (lines.length === 0) return [];
+  const where = [
+    `  Exchange     ${baseUrl}   open it in a browser`,
+    `  Operations   ${operationsUrl}   sign in with the admin token`,
+  ];
+  return ['', ...where, ...lines, ''];
 }
 
 function tokenLines(token: string, dataDir: string, isTerminal: boolean): string[] {

@@ -141,10 +141,13 @@ export class Exchange {
 
   /** The URL at which this machine reaches the server. */
   get baseUrl(): string {
-    const { host, tls } = this.config;
-    const isAnyAddress = host === '0.0.0.0' || host === '::';
-    const name = isAnyAddress ? '127.0.0.1' : host;
-    return `${tls === null ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${this.port}`;
+    return urlOf(this.config, this.port);
+  }
+
+  /** The same of the page for administrators. */
+  get operationsUrl(): string {
+    const { adminDoor } = this.config;
+    return `${adminDoor === null ? this.baseUrl : urlOf(adminDoor, this.adminPort!)}/ops`;
   }
 
   /** Null without a door for administrators. */
@@ -249,4 +252,11 @@ async function openSharedCounters({ config, log }: ExchangeOptions): Promise<Red
   if (config.redisUrl === null) return null;
   const { RedisCounterStore } = await import('../limits/redisCounterStore.ts');
   return new RedisCounterStore(config.redisUrl, log);
+}
+
+/** An address that stands for all is reached at this machine's own. */
+function urlOf({ host, tls }: Pick<Config, 'host' | 'tls'>, port: number): string {
+  const isAnyAddress = host === '0.0.0.0' || host === '::';
+  const name = isAnyAddress ? '127.0.0.1' : host;
+  return `${tls === null ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }

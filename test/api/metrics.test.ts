@@ -40,6 +40,7 @@ const server = await startServer(
   {
     RATE_LIMITS: 'on',
     VERIFIER: 'noble',
+    SLOW_REQUEST_MS: '1',
     HOST: '0.0.0.0',
     TRUST_PROXY: '192.0.2.1',
   },
@@ -114,6 +115,26 @@ test('shards, queue, commits and stages are measured as orders go through them',
   await eventually('the shards say how many signatures they checked', async () => {
     return sum(await scrape(), 'exchange_signature_checks_total') >= 2;
   });
+});
+
+test('a slow request is a line of the log, with the id of its answer and what each stage took (10.24)', async () => {
+  const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1').setEncoding('utf8');
+  const path = '/v1/market-data/bbo?secret=in-the-path';
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n[`);
+  // The rest of the body waits for the answers to other requests: longer than the threshold of a millisecond.
+  for (let round = 0; round < 5; round++) await scrape();
+  socket.end(']');
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  const [, id] = /\r\nx-request-id: ([0-9a-f]{16})\r\n/i.exec(text)!;
+  await eventually('the line', async () => server.stdout.some((line) => line.includes(id)));
+  const found = JSON.parse(server.stdout.find((line) => line.includes(id))!);
+  assert.deepEqual(
+    [found.msg, found.level, found.method, found.route],
+    ['slow request', 'warn', 'POST', '/v1/market-data/bbo'],
+  );
+  assert.ok(found.took_ms >= 1 && found.stages_ms.receive >= 1);
+  assert.doesNotMatch(server.stdout.join(), /in-the-path/);
 });
 
 test('promtool has nothing to say of the names and the text', { skip: NO_PROMTOOL }, async () => {
