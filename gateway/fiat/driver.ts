@@ -16,7 +16,7 @@ import type { FiatWebhooks } from '../store/fiatWebhooks.ts';
 import { type FiatChanges, isOver } from './changes.ts';
 import type { OffRamps } from './offramp.ts';
 import type { OnRamps } from './onramp.ts';
-import type { FiatProvider } from './provider.ts';
+import type { FiatProvider, ProviderTransaction } from './provider.ts';
 import type { Settlement } from './settlement.ts';
 
 type DriverOptions = {
@@ -137,7 +137,8 @@ export class FiatDriver {
     schedule.pollMs = Number.POSITIVE_INFINITY;
     try {
       const { partnerReference, kind } = session;
-      const rows = await provider.listTransactions(partnerReference, kind, AbortSignal.timeout(POLL_MS));
+      const signal = AbortSignal.timeout(POLL_MS);
+      const rows = (await provider.listTransactions(partnerReference, kind, signal)).map(inLowerCase);
       if (session.kind === 'onramp') onRamps.observe(session, rows);
       else await offRamps.observe(session, rows);
       schedule.pollFailures = 0;
@@ -232,6 +233,12 @@ export class FiatDriver {
     this.#schedules.set(session.id, schedule);
     return schedule;
   }
+}
+
+/** Hashes and addresses are compared as the rail writes them. */
+function inLowerCase(row: ProviderTransaction): ProviderTransaction {
+  const lower = (hex: string | null): string | null => hex?.toLowerCase() ?? null;
+  return { ...row, toAddress: lower(row.toAddress), fromAddress: lower(row.fromAddress), txHash: lower(row.txHash) };
 }
 
 function pauseOf({ status }: FiatSession, { hintMs }: Schedule, nowMs: number): number {

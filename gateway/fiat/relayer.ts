@@ -61,6 +61,7 @@ export class Relayer {
       const unsent = this.#options.transfers.unsent();
       // RELAYER-2: the session of that envelope sends it. One that must not leave gives up its account nonce.
       if (unsent !== undefined && this.#options.mayLeave(unsent.sessionId)) return WAITING;
+      if (!(await this.#options.mayBroadcast())) return WAITING;
       const fault = await this.#options.rail.preflight(intent, intent.signature!);
       if (fault !== null) return { result: 'refused', reason: fault };
       return this.#send(await this.#build(intent, unsent ?? null), intent);

@@ -80,7 +80,7 @@ export class FiatTransfers {
     this.#statements.killNonce.run(accountNonce);
   }
 
-  /** One past the highest account nonce that is not dead; 0 without any. */
+  /** One past the highest account nonce: that of a dead envelope is used up, or another one has it. */
   nextNonce(): number {
     return this.#statements.nextNonce.get() ?? 0;
   }
@@ -125,9 +125,7 @@ function prepare(database: ControlDatabase) {
     setEnvelope: database.prepare<[string, string]>('UPDATE fiat_envelopes SET state = ? WHERE tx_hash = ?'),
     killNonce: database.prepare<[number]>(`UPDATE fiat_envelopes SET state = 'dead' WHERE account_nonce = ?`),
     nextNonce: database
-      .prepare<[], number>(
-        `SELECT account_nonce + 1 FROM fiat_envelopes WHERE state <> 'dead' ORDER BY account_nonce DESC LIMIT 1`,
-      )
+      .prepare<[], number>('SELECT account_nonce + 1 FROM fiat_envelopes ORDER BY account_nonce DESC LIMIT 1')
       .pluck(),
     unsent: database.prepare<[], StoredEnvelope>(
       `SELECT ${ENVELOPE} FROM fiat_envelopes WHERE state = 'built' ORDER BY account_nonce, sequence LIMIT 1`,

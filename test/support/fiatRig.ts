@@ -25,9 +25,9 @@ const EXCHANGE = '0xab27b729d9cc4cb1c00960700446924159e9298d';
 const BLOCK_MS = 1000;
 const FUNDS_MICRO = 1_000_000_000;
 
-const customerWallet = privateKeyToAccount(`0x${'c1'.repeat(32)}`);
+export const customerWallet = privateKeyToAccount(`0x${'c1'.repeat(32)}`);
 const providerWallet = privateKeyToAccount(`0x${'d2'.repeat(32)}`);
-const CUSTOMER = customerWallet.address.toLowerCase();
+export const CUSTOMER = customerWallet.address.toLowerCase();
 export const PROVIDER = providerWallet.address.toLowerCase();
 
 /** Balances that carry out each reference once, as the shards do. */
@@ -175,13 +175,17 @@ export class FiatRig {
 
   /** The provider has, or now knows more of, the transaction of a session. */
   async provide(session: FiatSession, row: Parameters<typeof providerRow>[0]): Promise<void> {
+    this.provider.set(session.partnerReference, this.rowOf(session, row));
+    this.fiat.driver.hint(this.session(session));
+    await this.pass(500);
+  }
+
+  rowOf(session: FiatSession, row: Parameters<typeof providerRow>[0]): ProviderTransaction {
     const usual: Partial<ProviderTransaction> =
       session.kind === 'offramp'
         ? { toAddress: PROVIDER, fromAddress: CUSTOMER, deadlineMs: session.createdMs + 1_800_000 }
         : { toAddress: CUSTOMER, fromAddress: PROVIDER };
-    this.provider.set(session.partnerReference, providerRow({ createdAtMs: session.createdMs, ...usual, ...row }));
-    this.fiat.driver.hint(this.session(session));
-    await this.pass(500);
+    return providerRow({ createdAtMs: session.createdMs, ...usual, ...row });
   }
 
   /** An off-ramp that waits for the signature of the wallet. */
@@ -240,7 +244,11 @@ export class FiatRig {
 
 const NEW_USER = { displayName: null, email: null, role: 'user', referralCode: null };
 
-async function signTransfer(rail: Rail, transfer: TransferAuthorization, wallet = customerWallet): Promise<string> {
+export async function signTransfer(
+  rail: Rail,
+  transfer: TransferAuthorization,
+  wallet = customerWallet,
+): Promise<string> {
   const { domain, types, primaryType, message } = transferTypedData(rail.domain(), transfer);
   const { EIP712Domain: _, ...own } = types;
   // An independent library signs, so that the digest is compared with its own.
@@ -256,6 +264,6 @@ async function signTransfer(rail: Rail, transfer: TransferAuthorization, wallet 
 }
 
 /** Everything that was begun and waits for nothing outside is over. */
-async function settled(): Promise<void> {
+export async function settled(): Promise<void> {
   for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate);
 }

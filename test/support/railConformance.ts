@@ -1,0 +1,161 @@
+/** The tests that every rail passes (gateway/fiat/rail.ts): a new one calls this with a rig of its own. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONFIRMATIONS, carriesOut, type Rail } from '../../gateway/fiat/rail.ts';
+import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
+
+export type RailRig = {
+  readonly rail: Rail;
+  /** A wallet with the funds, and an address that can be paid. */
+  readonly from: string;
+  readonly to: string;
+  readonly fundsMicro: number;
+  readonly nowSec: () => number;
+  sign(transfer: TransferAuthorization): Promise<string>;
+  signCancel(nonce: string): Promise<string>;
+  /** Sends without the relayer, as anybody can. */
+  send(transfer: TransferAuthorization, signature: string): Promise<void>;
+  sendCancel(nonce: string, signature: string): Promise<void>;
+  mine(blocks: number): Promise<void>;
+};
+
+const HOUR_SEC = 3600;
+
+export function testRail(name: string, makeRig: () => Promise<RailRig> | RailRig): void {
+  const on = (title: string, check: (rig: RailRig) => Promise<void>): void => {
+    test(`${name} rail: ${title}`, async () => check(await makeRig()));
+  };
+  testAuthorizations(on);
+  testEnvelopes(on);
+}
+
+type On = (title: string, check: (rig: RailRig) => Promise<void>) => void;
+
+function testAuthorizations(on: On): void {
+  on('a transfer that the relayer sends is carried out, with confirmations and finality', async (rig) => {
+    const { transfer, txHash } = await relay(rig, { valueMicro: 7_000_000 });
+    assert.equal((await rig.rail.transaction(txHash))?.status, 'pending');
+    await rig.mine(1);
+    const mined = await rig.rail.transaction(txHash);
+    assert.ok(carriesOut(mined, transfer));
+    assert.equal(mined!.transfers[0]!.nonce, transfer.nonce);
+    assert.deepEqual(await rig.rail.authorization(rig.from, transfer.nonce), {
+      state: 'used',
+      txHash,
+      block: mined!.block,
+    });
+    assert.equal(await rig.rail.balanceMicro(rig.from), rig.fundsMicro - 7_000_000);
+    await rig.mine(CONFIRMATIONS);
+    const head = await rig.rail.head();
+    assert.ok(head.block - mined!.block! + 1 >= CONFIRMATIONS && head.finalizedBlock >= mined!.block!);
+    assert.equal(await rig.rail.creditDeposit(txHash, rig.to, 'test:1'), 7_000_000);
+  });
+
+  on('a nonce is used once, by whatever transaction', async (rig) => {
+    const { transfer, signature } = await relay(rig, { valueMicro: 1_000_000 });
+    await rig.mine(1);
+    await rig.send(transfer, signature).catch(() => {});
+    const again = rig.rail.envelope({ accountNonce: 1, fee: await rig.rail.fee(), transfer, signature });
+    await rig.rail.broadcast(again.signed);
+    await rig.mine(2);
+    assert.equal((await rig.rail.transaction(again.txHash))?.status, 'reverted');
+    assert.equal(await rig.rail.balanceMicro(rig.from), rig.fundsMicro - 1_000_000);
+    assert.equal(await rig.rail.preflight(transfer, signature), 'nonce_used');
+  });
+
+  on('the same authorization of two senders in one block is carried out once', async (rig) => {
+    const { transfer, signature } = await relay(rig, { valueMicro: 1_000_000 });
+    await rig.send(transfer, signature);
+    await rig.mine(3);
+    assert.equal((await rig.rail.authorization(rig.from, transfer.nonce)).state, 'used');
+    assert.equal(await rig.rail.balanceMicro(rig.from), rig.fundsMicro - 1_000_000);
+  });
+
+  on('the bounds of the time are strict on both sides', async (rig) => {
+    const nowSec = rig.nowSec();
+    const faultWith = async (validAfterSec: number, validBeforeSec: number) => {
+      const transfer = makeTransfer(rig, { validAfterSec, validBeforeSec });
+      return rig.rail.preflight(transfer, await rig.sign(transfer));
+    };
+    assert.equal(await faultWith(nowSec - 1, nowSec + HOUR_SEC), null);
+    assert.equal(await faultWith(nowSec, nowSec + HOUR_SEC), 'not_in_time');
+    assert.equal(await faultWith(0, nowSec), 'not_in_time');
+    assert.equal(await faultWith(0, nowSec + 1), null);
+  });
+
+  on('a cancelled nonce is useless, and says that it was cancelled', async (rig) => {
+    const transfer = makeTransfer(rig, {});
+    await rig.sendCancel(transfer.nonce, await rig.signCancel(transfer.nonce));
+    await rig.mine(2);
+    assert.equal((await rig.rail.authorization(rig.from, transfer.nonce)).state, 'cancelled');
+    const { txHash } = await relay(rig, transfer);
+    await rig.mine(2);
+    assert.equal((await rig.rail.transaction(txHash))?.status, 'reverted');
+    assert.equal(await rig.rail.balanceMicro(rig.from), rig.fundsMicro);
+  });
+}
+
+function testEnvelopes(on: On): void {
+  on('another signature, another amount and too much money move nothing', async (rig) => {
+    const transfer = makeTransfer(rig, {});
+    const signature = await rig.sign(transfer);
+    assert.equal(await rig.rail.preflight({ ...transfer, valueMicro: 2 }, signature), 'signature');
+    const all = makeTransfer(rig, { valueMicro: rig.fundsMicro + 1 });
+    assert.equal(await rig.rail.preflight(all, await rig.sign(all)), 'insufficient_balance');
+    const { txHash } = await relay(rig, all);
+    await rig.mine(2);
+    const reverted = await rig.rail.transaction(txHash);
+    assert.deepEqual([reverted?.status, reverted?.transfers], ['reverted', []]);
+    assert.equal((await rig.rail.authorization(rig.from, all.nonce)).state, 'unused', 'the nonce is still good');
+  });
+
+  on(
+    'an account nonce is taken in turn; a replacement needs a higher fee, and one of two is carried out',
+    async (rig) => {
+      const { rail } = rig;
+      const [low, high] = [makeTransfer(rig, { valueMicro: 1 }), makeTransfer(rig, { valueMicro: 2 })];
+      const fee = await rail.fee();
+      const envelopeOf = async (transfer: TransferAuthorization, price: number, accountNonce = 0) =>
+        rail.envelope({ accountNonce, fee: price, transfer, signature: await rig.sign(transfer) });
+      const first = await envelopeOf(low, fee);
+      assert.equal(await rail.broadcast(first.signed), 'accepted');
+      assert.equal(await rail.broadcast(first.signed), 'accepted', 'the same bytes again');
+      assert.equal(await rail.broadcast((await envelopeOf(high, fee)).signed), 'underpriced');
+      const replacing = await envelopeOf(high, rail.bumpedFee(fee));
+      assert.equal(await rail.broadcast(replacing.signed), 'accepted');
+      const later = await envelopeOf(makeTransfer(rig, { valueMicro: 4 }), fee, 2);
+      assert.equal(await rail.broadcast(later.signed), 'accepted');
+      await rig.mine(2);
+      assert.equal(await rail.balanceMicro(rig.from), rig.fundsMicro - 2);
+      assert.equal((await rail.transaction(later.txHash))?.status, 'pending', 'the nonce before it is missing');
+      assert.equal(await rail.accountNonce(), 1);
+      assert.equal(await rail.broadcast((await envelopeOf(low, rail.bumpedFee(fee) * 9)).signed), 'nonce_too_low');
+    },
+  );
+
+  on('bytes that are not whole are refused', async (rig) => {
+    const transfer = makeTransfer(rig, {});
+    const { signed } = rig.rail.envelope({ accountNonce: 0, fee: 1, transfer, signature: await rig.sign(transfer) });
+    assert.equal(await rig.rail.broadcast(`${signed.slice(0, -2)}00`), 'refused');
+  });
+}
+
+function makeTransfer(rig: RailRig, fields: Partial<TransferAuthorization>): TransferAuthorization {
+  const nonce = `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`;
+  const times = { validAfterSec: 0, validBeforeSec: rig.nowSec() + HOUR_SEC };
+  return { from: rig.from, to: rig.to, valueMicro: 1_000_000, ...times, nonce, ...fields };
+}
+
+async function relay(rig: RailRig, fields: Partial<TransferAuthorization>) {
+  const transfer = makeTransfer(rig, fields);
+  const signature = await rig.sign(transfer);
+  const { rail } = rig;
+  const envelope = rail.envelope({
+    accountNonce: await rail.accountNonce(),
+    fee: await rail.fee(),
+    transfer,
+    signature,
+  });
+  assert.equal(await rail.broadcast(envelope.signed), 'accepted');
+  return { transfer, signature, txHash: envelope.txHash };
+}
