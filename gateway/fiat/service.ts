@@ -148,7 +148,7 @@ export class FiatService {
     const intent = transfers.intentOf(session.id);
     if (intent?.intentId !== intentId) return conflict('it is not the intent of this session');
     const repeated = repetition(intent, signature);
-    if (repeated !== 'new') return repeated;
+    if (repeated !== 'new') return this.#repeated(repeated);
     if (session.transferState !== 'waiting_for_wallet') return conflict('the transfer does not wait for the wallet');
     const nowSec = Math.floor(clock.nowMs() / 1000);
     if (nowSec + SIGNING_SEC >= intent.validBeforeSec) return conflict('there is too little time left');
@@ -161,7 +161,7 @@ export class FiatService {
     }
     // While the rail was asked, the same signature may have been kept, or the session may have ended.
     const since = repetition(transfers.intentOf(session.id)!, signature);
-    if (since !== 'new') return since;
+    if (since !== 'new') return this.#repeated(since);
     const isKept = changes.trigger(
       session,
       'authorized',
@@ -195,7 +195,7 @@ export class FiatService {
 
   async cancel(session: FiatSession): Promise<Refusal | null> {
     const { sessions, transfers, changes } = this.#deps;
-    if (session.status === 'cancelled') return null;
+    if (session.status === 'cancelled') return this.#repeated(null);
     if (transfers.intentOf(session.id)?.signature) return conflict('the wallet has signed the transfer');
     if (session.errorCause === 'provider_mismatched') changes.trigger(session, 'cause_gone', { cancelled: true });
     const patch = { status: 'cancelled', failureCode: 'cancelled' } as const;
@@ -204,6 +204,12 @@ export class FiatService {
     }
     await sessions.durable();
     return null;
+  }
+
+  /** The change of the first request may not be durable yet, and the answer to its repeat says that it is. */
+  async #repeated(answer: Refusal | null): Promise<Refusal | null> {
+    await this.#deps.sessions.durable();
+    return answer;
   }
 
   /** A hint: the provider is asked soon. It credits nothing. */
