@@ -90,6 +90,11 @@ export class RampStore {
     this.#database.close();
   }
 
+  /** Rows of any question, for those who audit. */
+  query(sql: string): unknown[] {
+    return this.#prepared(sql).all();
+  }
+
   /** All of the changes, or none. */
   together<T>(change: () => T): T {
     return this.#database.inTransaction ? change() : this.#database.transaction(change)();

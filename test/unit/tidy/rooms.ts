@@ -34,7 +34,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/store', own: 'access limits process', shared: 'api base crypto' },
   { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },
   { room: 'gateway/fiat', own: 'http process sessions store', shared: 'api base crypto' },
-  { room: 'gateway/ramp', own: '', shared: 'base crypto' },
+  { room: 'gateway/ramp', own: '', shared: 'base client crypto' },
   { room: 'gateway/audit', own: 'access http process', shared: 'base crypto' },
   { room: 'gateway/idempotency', own: 'access http process queries', shared: 'base wire' },
   { room: 'gateway/catalogue', own: 'store', shared: 'base' },

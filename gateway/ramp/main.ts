@@ -1,0 +1,67 @@
+/** `npm run ramp`: the sandbox provider as a process of its own. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { systemClock } from '../../shared/base/clock.ts';
+import { ExchangeRail } from './exchangeRail.ts';
+import type { SendHook } from './hooks.ts';
+import { Ramp } from './ramp.ts';
+import { type RampSettings, readRampSettings } from './settings.ts';
+import { RampStore } from './store.ts';
+
+const EXIT_CONFIG = 78;
+const HOOK_TIMEOUT_MS = 5000;
+const NOTE_EVERY_MS = 60_000;
+
+async function run(settings: RampSettings): Promise<void> {
+  const { url, apiKey, webhookSecret, exchangeUrl, privateKey, file, returnOrigins, hasControl } = settings;
+  mkdirSync(dirname(file), { recursive: true });
+  const rail = new ExchangeRail(exchangeUrl.origin, privateKey);
+  const ramp = new Ramp({
+    store: new RampStore(file),
+    rail,
+    clock: systemClock,
+    randomHex: (bytes) => randomBytes(bytes).toString('hex'),
+    apiKey,
+    webhookSecret,
+    sendHook: sender(new URL('/v1/fiat/webhooks/sandbox', exchangeUrl)),
+    url,
+    returnOrigins,
+    hasControl,
+    onError: noted(),
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ramp.close());
+  await ramp.listen(url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 80));
+  console.log(`sandbox provider  ${url.origin}\nits wallet        ${rail.address}`);
+}
+
+/** Sends events to the exchange. */
+function sender(url: URL): SendHook {
+  return async ({ headers, body }) => {
+    const signal = AbortSignal.timeout(HOOK_TIMEOUT_MS);
+    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
+    await response.body?.cancel();
+    return response.ok;
+  };
+}
+
+/** Once a minute: an exchange that is down is asked twice a second. */
+function noted(): (error: unknown) => void {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (systemClock.nowMs() - lastMs < NOTE_EVERY_MS) return;
+    lastMs = systemClock.nowMs();
+    console.error(`it goes on when this is over: ${(error as Error).message}`);
+  };
+}
+
+const settings = readRampSettings(process.env);
+if (typeof settings === 'string') {
+  console.error(`error: ${settings}`);
+  process.exitCode = EXIT_CONFIG;
+} else {
+  run(settings).catch((error: Error) => {
+    console.error(`error: ${error.message}`);
+    process.exitCode = 1;
+  });
+}
