@@ -40,6 +40,7 @@ const FILES = [
   'test/fuzz/http.test.ts',
   'test/fuzz/websocket.test.ts',
   'test/sim/equivalence.test.ts',
+  'test/sim/fiat.test.ts',
   'test/unit/engine/verify/checkBoard.test.ts',
   'test/unit/engine/verify/verify.test.ts',
   'test/unit/gateway/queries/historyOracle.test.ts',

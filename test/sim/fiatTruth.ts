@@ -1,0 +1,238 @@
+/**
+ * The truth of a fiat world at its end, as naively as it can be computed: from the rows of the rail, the books of the
+ * exchange and those of the provider, and from a table of states of its own.
+ */
+import assert from 'node:assert/strict';
+import type { FiatSession } from '../../gateway/store/fiatSessions.ts';
+import { CUSTOMERS, PROVIDER, START_MICRO, template, WALLETS } from './fiatExchange.ts';
+import type { FiatWorld, KnownSession } from './fiatWorld.ts';
+
+type RailRow = {
+  tx_hash: string;
+  kind: string;
+  from: string;
+  to: string;
+  value: number;
+  nonce: string;
+  state: string;
+  reference: string | null;
+  credited_ms: number | null;
+};
+type Deal = { id: string; kind: string; reference: string; wallet: string; amount: number; status: string };
+
+const RANK = ['initiated', 'awaiting_quote', 'created', 'processing'];
+const ENDS = ['completed', 'failed', 'expired', 'cancelled'];
+/** Which state may follow which, by the documents and not by the code. */
+const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
+  awaiting_provider: ['waiting_for_wallet', 'recoverable_error', 'expired'],
+  waiting_for_wallet: ['submission_pending', 'provider_funding_reconciling', 'expired'],
+  submission_pending: ['submitted_on_chain', 'recoverable_error', 'provider_funding_reconciling', 'expired'],
+  submitted_on_chain: ['confirmed', 'expired', 'recoverable_error'],
+  provider_funding_reconciling: ['confirmed', 'waiting_for_wallet', 'submission_pending'],
+  confirmed: ['provider_processing', 'complete', 'recoverable_error'],
+  provider_processing: ['complete', 'recoverable_error'],
+  recoverable_error: [
+    'awaiting_provider',
+    'waiting_for_wallet',
+    'submission_pending',
+    'submitted_on_chain',
+    'confirmed',
+    'provider_processing',
+  ],
+  expired: ['complete'],
+  complete: [],
+};
+
+export function assertTrue(world: FiatWorld): void {
+  const rail = railOf(world);
+  assertMoney(world, rail);
+  assertProvider(world, rail);
+  for (const session of sessionsOf(world)) {
+    assertSteps(world, session);
+    if (session.kind === 'onramp') assertCashIn(world, session, rail);
+    else assertCashOut(world, session, rail);
+  }
+  for (const known of world.known) assertAnswers(world, known);
+  assert.deepEqual(
+    world.log.filter((line) => line.startsWith('!')),
+    [],
+  );
+}
+
+/** No USDC was made or lost: it is with its owners, or was spent by them. */
+function assertMoney({ books }: FiatWorld, rail: readonly RailRow[]): void {
+  assert.ok(
+    rail.every(({ state }) => state !== 'pending' && state !== 'included'),
+    'the rail is quiet',
+  );
+  const spent = [...books.outside.values()].reduce((sum, each) => sum + each, 0);
+  const there = [...books.balances.values()].reduce((sum, each) => sum + each, 0);
+  assert.equal(there + spent, template.accounts.length * START_MICRO, 'money in the books');
+  const moved = rail.filter(({ state, kind }) => state === 'mined' && kind === 'transfer');
+  for (const [index, wallet] of WALLETS.entries()) {
+    const account = template.accounts[index];
+    const received = sum(moved.filter(({ to }) => to === wallet));
+    const sent = sum(moved.filter(({ from }) => from === wallet));
+    const expected = START_MICRO + received - sent - (books.outside.get(account) ?? 0);
+    assert.equal(books.of(account), expected, `money of ${wallet}`);
+  }
+  const nonces = moved.map(({ from, nonce }) => `${from} ${nonce}`);
+  assert.equal(new Set(nonces).size, nonces.length, 'a transfer moves money once');
+}
+
+/** The provider has paid and sent what it owed, each once, and nothing besides. */
+function assertProvider({ provider }: FiatWorld, rail: readonly RailRow[]): void {
+  const { store } = provider;
+  const moved = rail.filter(({ state, kind }) => state === 'mined' && kind === 'transfer');
+  const all = <T>(sql: string): T[] => store.query(sql) as T[];
+  const bank = new Map(
+    all<{ deal_id: string; act: string; amount_micro: number }>('SELECT * FROM bank').map((row) => [
+      `${row.act} ${row.deal_id}`,
+      row.amount_micro,
+    ]),
+  );
+  const arrivals = all<{ tx_hash: string; value_micro: number; deal_id: string | null; state: string }>(
+    'SELECT * FROM arrivals',
+  );
+  const transfers = all<{ nonce: string; purpose: string; subject: string; state: string }>(
+    "SELECT * FROM transfers WHERE state = 'final'",
+  );
+  const sentNonces = moved.filter(({ from }) => from === PROVIDER).map(({ nonce }) => nonce);
+  assert.deepEqual(
+    transfers.map(({ nonce }) => nonce).sort(),
+    sentNonces.sort(),
+    'the provider knows what it has sent',
+  );
+  const received = moved.filter(({ to }) => to === PROVIDER).map(({ tx_hash }) => tx_hash);
+  assert.deepEqual(arrivals.map(({ tx_hash }) => tx_hash).sort(), received.sort(), 'and what has arrived');
+  for (const deal of dealsOf(provider.store)) {
+    const delivered = transfers.some(({ purpose, subject }) => purpose === 'deliver' && subject === deal.id);
+    const [taken, back, paid] = ['taken', 'given_back', 'paid_out'].map((act) => bank.has(`${act} ${deal.id}`));
+    const arrival = arrivals.find(({ deal_id }) => deal_id === deal.id);
+    if (deal.kind === 'onramp') {
+      assert.equal(delivered, taken && !back, `USDC against a payment: ${deal.id}`);
+      assert.equal(deal.status === 'success', delivered);
+    } else {
+      assert.equal(paid, deal.status === 'success', `a payment against USDC: ${deal.id}`);
+      if (paid) assert.deepEqual([arrival!.value_micro, arrival!.state], [deal.amount, 'kept']);
+      if (deal.status === 'refunded') assert.equal(arrival!.state, 'returned');
+    }
+  }
+}
+
+/** The states of a session go forward. */
+function assertSteps({ exchange }: FiatWorld, session: FiatSession): void {
+  let [status, transfer, isErrorOf] = ['', '', ''];
+  for (const { subject, fromState, toState, cause } of exchange.fiat.sessions.transitionsOf(session.id)) {
+    const said = `${session.id} ${subject} ${fromState} → ${toState} by ${cause}`;
+    if (fromState === toState) continue;
+    if (subject === 'status') {
+      assert.equal(fromState ?? '', status, said);
+      const isLate = ENDS.includes(status) && status !== 'completed' && toState === 'completed';
+      const isForward = ENDS.includes(toState) ? !ENDS.includes(status) : RANK.indexOf(toState) > RANK.indexOf(status);
+      assert.ok(isForward || isLate, said);
+      status = toState;
+    } else {
+      assert.equal(fromState ?? '', transfer, said);
+      assert.ok(transfer === '' || FOLLOWS[transfer].includes(toState), said);
+      if (transfer === 'recoverable_error') assert.equal(toState, isErrorOf, said);
+      if (toState === 'recoverable_error') isErrorOf = transfer;
+      transfer = toState;
+    }
+  }
+  assert.equal(session.status, status);
+  assert.equal(session.transferState ?? '', transfer);
+}
+
+function assertCashIn(world: FiatWorld, session: FiatSession, rail: readonly RailRow[]): void {
+  // Its own reference, unless the deposit was in the books before the provider named the transaction.
+  const claims = world.exchange.fiat.transfers.claimsOf(session.id);
+  const [credited] = rail.filter(({ tx_hash }) => tx_hash === claims[0]);
+  assert.ok(claims.length <= 1, `one deposit for a session: ${session.id}`);
+  const isPaid = credited !== undefined && credited.credited_ms !== null;
+  assert.equal(session.status === 'completed', isPaid, `a cash-in and its deposit: ${session.id}`);
+  if (isPaid) {
+    assert.deepEqual([credited.to, credited.state], [session.walletAddress, 'mined']);
+    assert.ok([`fiat:${session.id}`, `rail:${credited.tx_hash}`].includes(credited.reference!), credited.reference!);
+  }
+  if (world.hasLied) return;
+  const deals = dealsOf(world.provider.store).filter(({ reference }) => reference === session.partnerReference);
+  const isSold = deals.some(({ status }) => status === 'success');
+  assert.equal(session.status === 'completed', isSold, `a cash-in and its purchase: ${session.id}`);
+}
+
+function assertCashOut(world: FiatWorld, session: FiatSession, rail: readonly RailRow[]): void {
+  const { transfers } = world.exchange.fiat;
+  const intent = transfers.intentOf(session.id);
+  const own = rail.filter(
+    ({ nonce, state, kind }) => nonce === intent?.nonce && state === 'mined' && kind === 'transfer',
+  );
+  assert.ok(own.length <= 1, `one relayed transfer: ${session.id}`);
+  if (own.length === 1) {
+    assert.ok(intent!.signature !== null, `signed before it moves: ${session.id}`);
+    assert.deepEqual([own[0].from, own[0].to, own[0].value], [session.walletAddress, intent!.to, intent!.valueMicro]);
+    assert.notEqual(session.status, 'cancelled', session.id);
+    const isKnown = ['confirmed', 'provider_processing', 'complete'].includes(session.transferState!);
+    assert.ok(
+      isKnown || session.errorCause === 'provider_failed' || session.alarm !== null,
+      `paid and known: ${session.id}`,
+    );
+  }
+  if (session.status === 'cancelled') assert.equal(intent?.signature ?? null, null);
+  const claims = transfers.claimsOf(session.id);
+  assert.ok(claims.length <= 1, `one payment for a session: ${session.id}`);
+  const [paidBy] = rail.filter(({ tx_hash }) => tx_hash === claims[0]);
+  if (paidBy !== undefined) {
+    assert.deepEqual(
+      [paidBy.from, paidBy.to, paidBy.value, paidBy.state],
+      [session.walletAddress, intent!.to, intent!.valueMicro, 'mined'],
+    );
+  }
+  if (session.status === 'completed')
+    assert.ok(paidBy !== undefined || session.alarm !== null, `completed and paid: ${session.id}`);
+  const isSettled = ENDS.includes(session.status) || session.alarm !== null;
+  assert.ok(
+    isSettled,
+    `comes to an end: ${session.id} ${session.status} ${session.transferState} ${session.errorCause}`,
+  );
+  if (world.hasLied) return;
+  const deals = dealsOf(world.provider.store).filter(({ reference }) => reference === session.partnerReference);
+  const isSold = deals.some(({ status }) => status === 'success');
+  if (session.status === 'completed') assert.ok(isSold, `completed and sold: ${session.id}`);
+  // A provider that pays for another sale than the one that was signed for is for an operator to see.
+  const isKnown = session.status === 'completed' || session.alarm !== null;
+  if (isSold && own.length === 1) assert.ok(isKnown, `sold and completed: ${session.id}`);
+}
+
+/** Every answer that a customer got holds, whatever has crashed since. */
+function assertAnswers({ exchange }: FiatWorld, known: KnownSession): void {
+  const session = exchange.fiat.service.find(template.accounts[known.customer], known.id, known.kind);
+  assert.ok(session !== null, `a session that was answered is there: ${known.id}`);
+  const intent = exchange.fiat.transfers.intentOf(known.id);
+  if (known.isSigned) assert.ok(intent?.signature, `a signature that was kept is there: ${known.id}`);
+  if (known.isCancelled)
+    assert.equal(intent?.signature ?? null, null, `a cancelled session has no signature: ${known.id}`);
+  assert.ok(!(known.isSigned && known.isCancelled), known.id);
+  assert.equal(
+    exchange.fiat.service.find(template.accounts[CUSTOMERS.length - 1 - known.customer], known.id, null),
+    null,
+  );
+}
+
+function railOf({ exchange }: FiatWorld): RailRow[] {
+  const sql = `SELECT tx_hash, kind, from_address AS "from", to_address AS "to", value_micro AS value, nonce, state,
+    reference, credited_ms FROM rail_transactions`;
+  return exchange.database.prepare<[], RailRow>(sql).all();
+}
+
+function sessionsOf({ exchange }: FiatWorld): FiatSession[] {
+  return exchange.fiat.sessions.recent(100, 0).map(({ id }) => exchange.fiat.sessions.find(id)!);
+}
+
+function dealsOf(store: FiatWorld['provider']['store']): Deal[] {
+  return store.query('SELECT id, kind, reference, wallet, amount_micro AS amount, status FROM deals') as Deal[];
+}
+
+function sum(rows: readonly RailRow[]): number {
+  return rows.reduce((total, { value }) => total + value, 0);
+}
