@@ -36,6 +36,7 @@ const BENCHES = [
   'memory',
   'hostile',
   'sessions',
+  'frames',
 ] as const;
 
 /** The hot paths: the benches to compare before and after a change that should not cost anything. */

@@ -1,17 +1,16 @@
 /**
  * Counts what happens to the orders of the signed-in account, so that its lists are loaded anew when they have changed.
- * The events come over a private stream of their own, which is open while a view uses it. An answer to a list
- * has all that was sent over the stream before.
+ * The events are subscribed while a view uses them. An answer to a list has all that was sent over the stream before.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
 import type { UserStream } from '../../shared/client/stream/userStream.ts';
-import { ticket, useVisitor } from './session.ts';
+import { useVisitor } from './session.ts';
+import { streamOf } from './stream.ts';
 
 /** Many events of one moment are one change. */
 const GATHERED_MS = 300;
 
-let open: { readonly accountId: string; readonly stream: ExchangeStream } | null = null;
+let open: { readonly accountId: string; readonly events: UserStream } | null = null;
 let changes = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<(changes: number) => void>();
@@ -36,15 +35,15 @@ export function useAccountChanges(): number {
 function listenFor(accountId: string): void {
   if (open?.accountId === accountId) return;
   close();
-  const stream = new ExchangeStream({ baseUrl: location.origin, session: { ticket } });
-  open = { accountId, stream };
-  void follow(stream.openUser());
+  const events = streamOf(accountId).openUser();
+  open = { accountId, events };
+  void follow(events);
 }
 
 function close(): void {
   clearTimeout(timer);
   timer = undefined;
-  open?.stream.close();
+  open?.events.close();
   open = null;
 }
 

@@ -16,9 +16,9 @@ export function BookStatus({ book, status }: { readonly book: LiveBook; readonly
   const isOpen = status === 'active';
   return html`<p class="status" data-state=${book.state}>
     <span class="dot" aria-hidden="true"></span>
-    <strong>${nameOf(book)}</strong>
-    ${book.sequence !== null && html`<span class="quiet">sequence ${book.sequence}, verified</span>`}
-    ${book.changedMs > 0 && html`<span class="quiet">changed ${clockTime(book.changedMs)}</span>`}
+    <strong>${nameOf(book)}</strong>${' '}
+    ${book.sequence !== null && html`<span class="quiet">sequence ${book.sequence}, verified</span>`}${' '}
+    ${book.changedMs > 0 && html`<span class="quiet">changed ${clockTime(book.changedMs)}</span>`}${' '}
     ${!isOpen && html`<span class="tag">market ${status}</span>`}
   </p>`;
 }

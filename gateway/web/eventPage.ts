@@ -23,7 +23,7 @@ export function EventPage({ slug }: { readonly slug: string }): VNode {
     <h1>${event.title}</h1>
     ${event.live !== null && html`<${Score} score=${event.live} teams=${event.sport_teams} />`}
     <p>${event.description}</p>
-    ${error !== null && html`<p role="status">${error}</p>`}
+    ${error !== null && html`<p class="quiet">${error}</p>`}
     ${event.market_groups.map(
       (group) => html`<section key=${group.type} class="panel">
         <h2>${group.title}</h2>

@@ -82,11 +82,12 @@ function Search({ text, onSearch }: { readonly text: string; readonly onSearch: 
 type EventListProps = { readonly events: Loaded<BrowsedEvents>; readonly onMore: () => void };
 
 function EventList({ events: { value, error }, onMore }: EventListProps): VNode {
-  if (value === null) return html`<p role="status">${error ?? 'Loading …'}</p>`;
+  if (value === null) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
   const { events, total } = value;
   if (events.length === 0) return html`<p role="status">No event matches.</p>`;
   return html`
-    <p class="quiet" role="status">${error ?? `${events.length} of ${total} events`}</p>
+    <p class="quiet" role="status">${`${events.length} of ${total} events`}</p>
+    ${error !== null && html`<p class="quiet">${error}</p>`}
     <ul class="cards">${events.map((event) => html`<${EventCard} key=${event.id} event=${event} />`)}</ul>
     ${events.length < total && html`<button type="button" class="more" onClick=${onMore}>More events</button>`}
   `;

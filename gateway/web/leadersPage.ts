@@ -55,7 +55,7 @@ function PulseFacts({ pulse }: { readonly pulse: Pulse }): VNode {
 type TradersProps = { readonly traders: Traders | undefined; readonly error: string | null };
 
 function TraderTable({ traders, error }: TradersProps): VNode {
-  if (traders === undefined) return html`<p role="status">${error ?? 'Loading …'}</p>`;
+  if (traders === undefined) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
   if (traders.length === 0) return html`<p class="quiet">There were no trades.</p>`;
   return html`<table>
     <thead><tr><th scope="col">Trader</th><th scope="col">Earned</th><th scope="col">Return</th>
@@ -71,7 +71,7 @@ function TraderTable({ traders, error }: TradersProps): VNode {
 type FillsProps = { readonly fills: Fills | undefined; readonly error: string | null };
 
 function FillTable({ fills, error }: FillsProps): VNode {
-  if (fills === undefined) return html`<p role="status">${error ?? 'Loading …'}</p>`;
+  if (fills === undefined) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
   if (fills.length === 0) return html`<p class="quiet">No trades yet.</p>`;
   return html`<table>
     <thead><tr><th scope="col">Market</th><th scope="col" class="wide">Trader</th><th scope="col">Trade</th>

@@ -1,13 +1,14 @@
 /**
- * The books that the page shows live. All of them share one stream, which reconnects and verifies every book by its
- * checksum (shared/client/stream). A view is drawn at most once in each frame of the screen, however much changes.
+ * The books that the page shows live. All of them share the socket of the tab, which reconnects and verifies every book
+ * by its checksum (shared/client/stream). A view is drawn at most once in each frame of the screen, however much
+ * changes.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import type { Levels } from '../../shared/client/stream/bookReplica.ts';
 import type { BookState, BookStream, StaleCause } from '../../shared/client/stream/bookStream.ts';
-import { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
 import type { TradeFrame } from '../../shared/client/stream/frames.ts';
+import { streamOf, useStreamOwner } from './stream.ts';
 
 export type LiveBook = {
   readonly state: BookState;
@@ -33,26 +34,28 @@ const STARTING: LiveBook = {
 };
 const MOST_TRADES = 100;
 
-let shared: ExchangeStream | null = null;
-
 export function useBook(marketId: string): LiveBook {
   const [shown, show] = useState(STARTING);
+  const owner = useStreamOwner();
+  const kept = useRef<{ readonly marketId: string; trades: readonly TradeFrame[] }>({ marketId, trades: [] });
   useEffect(() => {
-    shared ??= new ExchangeStream({ baseUrl: location.origin });
-    let trades: readonly TradeFrame[] = [];
+    if (owner === null) return;
+    // Trades that were seen stay when the visitor signs in or out.
+    if (kept.current.marketId !== marketId) kept.current = { marketId, trades: [] };
+    const seen = kept.current;
     let cause: StaleCause | null = null;
     let frame = 0;
     const draw = (): void => {
       frame = 0;
-      show(bookNow(book, cause, trades));
+      show(bookNow(book, cause, seen.trades));
     };
     const drawSoon = (): void => {
       if (frame === 0) frame = requestAnimationFrame(draw);
     };
-    const book = shared.openBook(marketId, {
+    const book = streamOf(owner).openBook(marketId, {
       verify: 'every',
       onEvent: (event) => {
-        if (event.type === 'trade') trades = [event.frame, ...trades].slice(0, MOST_TRADES);
+        if (event.type === 'trade') seen.trades = [event.frame, ...seen.trades].slice(0, MOST_TRADES);
         if (event.type === 'stale') cause = event.cause;
         if (event.type === 'live') cause = null;
         drawSoon();
@@ -63,7 +66,7 @@ export function useBook(marketId: string): LiveBook {
       cancelAnimationFrame(frame);
       book.close();
     };
-  }, [marketId]);
+  }, [marketId, owner]);
   return shown;
 }
 

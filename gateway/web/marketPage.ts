@@ -1,12 +1,13 @@
 /** One market, live: its ladder, its depth, the history of its price, its tape, and its rules. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Levels } from '../../shared/client/stream/bookReplica.ts';
 import type { Market, UserOrder } from '../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { get, useLoaded } from './api.ts';
 import { BookStatus } from './bookStatus.ts';
+import { useCalm } from './calm.ts';
 import { DepthChart } from './depthChart.ts';
 import { cents, complement, dateTime, finestTicks, short } from './format.ts';
 import { Ladder } from './ladder.ts';
@@ -22,6 +23,8 @@ import { Waiting } from './waiting.ts';
 
 const REFRESH_SECONDS = 15;
 const ORDERS_SECONDS = 30;
+const PRICE_MS = 1000;
+const DEPTH_MS = 200;
 
 export function MarketPage({ id }: { readonly id: string }): VNode {
   const [orders, setOrders] = useState(0);
@@ -50,36 +53,44 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   const own = useOrdersHere(market, round);
   useTitle(market.title);
   const levels = book.levels[outcome];
+  const yes = useRef(book.levels[0]);
+  yes.current = book.levels[0];
+  const charts = useCharts(market, book, outcome);
+  // The same element is not drawn again: these do not change with every frame.
+  const tape = useMemo(() => html`<${Tape} marketId=${market.id} trades=${book.trades} />`, [market.id, book.trades]);
+  const ownOrders = useMemo(
+    () =>
+      own !== null &&
+      html`<${OrdersHere} market=${market} orders=${own} yes=${yes} round=${round}
+        onChanged=${() => setChanged((before) => before + 1)} />`,
+    [market, own, round],
+  );
+  const ownPrices = useMemo(() => pricesOf(own, outcome), [own, outcome]);
   const name = market.outcomes[outcome];
   return html`
     <p class="quiet">${[market.category, ...(market.subcategories ?? [])].filter(Boolean).join(' · ')}</p>
     <h1>${market.title}</h1>
     <${BookStatus} book=${book} status=${market.status} />
-    ${error !== null && html`<p role="status">${error}</p>`}
+    ${error !== null && html`<p class="quiet">${error}</p>`}
     <${Outcomes} market=${market} book=${book} outcome=${outcome} onChange=${setOutcome} />
-    <div class="market">
+    <div class="market" data-state=${book.state}>
       <div class="column">
         <section class="panel" aria-labelledby="history"><h2 id="history">Price of ${name}</h2>
-          <${PriceChart} marketId=${market.id} outcome=${outcome} trades=${book.trades} />
-          <h2>Depth</h2>
-          <${DepthChart} levels=${levels} outcome=${name} /></section>
-        ${
-          own !== null &&
-          html`<${OrdersHere} market=${market} orders=${own} yes=${book.levels[0]} round=${round}
-            onChanged=${() => setChanged(changed + 1)} />`
-        }
+          ${charts}</section>
+        ${ownOrders}
       </div>
       <div class="column ticket-column">
         <section class="panel" aria-labelledby="ticket"><h2 id="ticket">Order</h2>
-          <${TicketPanel} market=${market} outcome=${outcome} levels=${levels} chosen=${chosen} onReach=${setReach}
+          <${TicketPanel} market=${market} outcome=${outcome} levels=${levels} isLive=${book.state === 'live'}
+            chosen=${chosen} onReach=${setReach}
             onPlaced=${onOrder} /></section>
       </div>
       <div class="column book-column">
         <section class="panel" aria-labelledby="ladder"><h2 id="ladder">Orders for ${name}</h2>
-          <${Ladder} levels=${levels} outcome=${name} reach=${reach} ownPrices=${pricesOf(own, outcome)}
+          <${Ladder} levels=${levels} outcome=${name} reach=${reach} ownPrices=${ownPrices}
             onChoose=${choose} /></section>
         <section class="panel" aria-labelledby="tape"><h2 id="tape">Trades</h2>
-          <${Tape} marketId=${market.id} trades=${book.trades} /></section>
+          ${tape}</section>
       </div>
     </div>
     <section class="panel"><h2>About</h2><${Facts} market=${market} /></section>
@@ -103,6 +114,22 @@ function Outcomes({ market, book, outcome, onChange }: OutcomesProps): VNode {
   })}</div>`;
 }
 
+/** A chart costs more to draw than a row: its price follows once a second, its depth five times. */
+function useCharts(market: Market, book: LiveBook, outcome: 0 | 1): VNode {
+  const name = market.outcomes[outcome];
+  const trades = useCalm(book.trades, PRICE_MS);
+  const levels = useCalm(book.levels, DEPTH_MS);
+  const price = useMemo(
+    () => html`<${PriceChart} marketId=${market.id} outcome=${outcome} trades=${trades} />`,
+    [market.id, outcome, trades],
+  );
+  const depth = useMemo(
+    () => html`<${DepthChart} levels=${levels[outcome]} outcome=${name} />`,
+    [levels, outcome, name],
+  );
+  return html`${price}<h2>Depth</h2>${depth}`;
+}
+
 /** The visitor's open orders of the market; null for anonymous visitors, and until they are loaded. */
 function useOrdersHere(market: Market, round: number): readonly UserOrder[] | null {
   const visitor = useVisitor();
@@ -119,7 +146,7 @@ type OrdersHereProps = {
   readonly market: Market;
   readonly orders: readonly UserOrder[];
   /** The book of Yes. */
-  readonly yes: Levels;
+  readonly yes: { readonly current: Levels };
   readonly round: number;
   readonly onChanged: () => void;
 };

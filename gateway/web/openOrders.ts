@@ -46,13 +46,13 @@ export function wholeAtomic(order: UserOrder): bigint {
 export function useQueues(
   marketId: string,
   orders: readonly UserOrder[],
-  yes: Levels,
+  yes: { readonly current: Levels },
   round: number,
 ): ReadonlyMap<string, Queued> {
   const key = orders.length === 0 ? '' : marketId;
   const load = async (): Promise<ReadonlyMap<string, Queued>> => {
     if (key === '') return NO_QUEUES;
-    const query = new URLSearchParams({ l3: '1', levels: String(depthOf(orders, yes)) });
+    const query = new URLSearchParams({ l3: '1', levels: String(depthOf(orders, yes.current)) });
     const { bids, asks } = await get<BookOfOrders>(`/v1/orders/book/${marketId}?${query}`);
     return new Map([...positionsOf(bids), ...positionsOf(asks)]);
   };

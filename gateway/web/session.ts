@@ -10,19 +10,26 @@ import { ApiError, openBody, sendRequest } from '../../shared/client/http.ts';
 import { type HeaderFields, prepareRequest } from '../../shared/client/request.ts';
 import { resumeSession, type Session, signInWithProvider, signInWithWallet } from '../../shared/client/session.ts';
 import type { Profile } from '../../shared/client/types.ts';
+import { textOf } from './api.ts';
 import { onOtherTab, read, remove, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
 import { forgetWallet, openWalletAnew, rememberWallet } from './wallets.ts';
 
 /** `unknown` until the session of the cookie has been asked for. */
-type Visitor = { readonly kind: 'unknown' } | { readonly kind: 'anonymous' } | { kind: 'user'; user: Profile };
+type Visitor =
+  /** With what keeps it from being known, after the first attempt. */
+  | { readonly kind: 'unknown'; readonly cause: string | null }
+  | { readonly kind: 'anonymous' }
+  | { readonly kind: 'user'; readonly user: Profile };
+
+const UNKNOWN: Visitor = { kind: 'unknown', cause: null };
 
 const UNAUTHORIZED = 401;
 /** The account that was signed in when the page was last used, if it did not sign out. */
 const SIGNED_IN = 'signed-in';
 const RETRY_SECONDS = 2;
 
-let visitor: Visitor = { kind: read(SIGNED_IN) === null ? 'anonymous' : 'unknown' };
+let visitor: Visitor = read(SIGNED_IN) === null ? { kind: 'anonymous' } : UNKNOWN;
 /** One for all requests that wait for it. */
 let session: Promise<Session> | null = null;
 let isSettling = false;
@@ -52,7 +59,9 @@ async function settle(): Promise<void> {
       await current();
     } catch (error) {
       const seconds = (error as { retryAfter?: number | null }).retryAfter ?? RETRY_SECONDS;
-      if (visitor.kind === 'unknown') await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      if (visitor.kind !== 'unknown') break;
+      become({ kind: 'unknown', cause: textOf(error) });
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
     }
   }
   isSettling = false;
@@ -64,7 +73,7 @@ onOtherTab(SIGNED_IN, (accountId) => {
   opened += 1;
   session = null;
   openWalletAnew();
-  become({ kind: accountId === null ? 'anonymous' : 'unknown' });
+  become(accountId === null ? { kind: 'anonymous' } : UNKNOWN);
   void settle();
 });
 

@@ -28,7 +28,10 @@ export function SignInPanel(): VNode {
       await ask('POST', '/v1/demo/funds');
     });
   const said = error !== null && html`<span role="alert">${error}</span>`;
-  if (visitor.kind === 'unknown') return html`<p class="account" role="status">…</p>`;
+  if (visitor.kind === 'unknown') {
+    const { cause } = visitor;
+    return html`<p class="account quiet">${cause === null ? 'Signing in …' : `Not signed in yet. ${cause}`}</p>`;
+  }
   if (visitor.kind === 'user') {
     const { wallet_address: address, display_name: name } = visitor.user;
     return html`<p class="account"><span class="quiet">${name ?? shortAddress(address)}</span>

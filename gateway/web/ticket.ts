@@ -33,6 +33,8 @@ type TicketProps = {
   readonly outcome: 0 | 1;
   /** The book of that outcome. */
   readonly levels: Levels;
+  /** The book is the exchange's at this moment. */
+  readonly isLive: boolean;
   /** A price that was chosen in the ladder. */
   readonly chosen: ChosenPrice | null;
   readonly onReach: (reach: Reach) => void;
@@ -55,6 +57,12 @@ const START: Ticket = {
   selfTrade: 'none',
 };
 
+/** Orders at the market take their price from the book. */
+const OUT_OF_DATE: Problem = {
+  field: 'budget',
+  text: 'The book is out of date: no price can be taken from it.',
+};
+
 type Result = { readonly isError: boolean; readonly text: string };
 
 export function TicketPanel(props: TicketProps): VNode {
@@ -73,7 +81,7 @@ export function TicketPanel(props: TicketProps): VNode {
 type OpenTicketProps = TicketProps & { readonly ticksPerUnit: number; readonly minSizeAtomic: number };
 
 function OpenTicket(props: OpenTicketProps): VNode {
-  const { market, outcome, levels, onPlaced, ticksPerUnit, minSizeAtomic } = props;
+  const { market, outcome, levels, isLive, onPlaced, ticksPerUnit, minSizeAtomic } = props;
   const [ticket, setTicket] = useState(START);
   const [result, setResult] = useState<Result | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -85,7 +93,8 @@ function OpenTicket(props: OpenTicketProps): VNode {
     [ticksPerUnit, minSizeAtomic, market.fee_bps],
   );
   const change = (changed: Partial<Ticket>): void => setTicket((before) => withDefaults({ ...before, ...changed }));
-  const shown = preview(ticket, grid, levels, Date.now());
+  const previewed = preview(ticket, grid, levels, Date.now());
+  const shown = isLive || ticket.kind !== 'MARKET' ? previewed : OUT_OF_DATE;
   useChosen(props.chosen, form, (cents) => change({ cents, kind: ticket.kind === 'MARKET' ? 'GTC' : ticket.kind }));
   useSideKeys(form, change);
   useReach(shown, ticket.side, ticksPerUnit, props.onReach);
@@ -113,7 +122,8 @@ function OpenTicket(props: OpenTicketProps): VNode {
       onChange=${change} onShare=${(divisor: bigint) => change(partOf(available, divisor, ticket, grid))} />
     ${
       !('text' in shown) &&
-      html`<${TicketCosts} preview=${shown} side=${ticket.side} grid=${grid} outcome=${market.outcomes[outcome]}
+      html`<${TicketCosts} preview=${shown} isLive=${isLive} side=${ticket.side} grid=${grid}
+        outcome=${market.outcomes[outcome]}
         other=${market.outcomes[1 - outcome]} />`
     }
     <${Funds} available=${available} side=${ticket.side} preview=${'text' in shown ? null : shown} />

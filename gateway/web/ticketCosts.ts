@@ -7,6 +7,7 @@ import type { Side } from './sweep.ts';
 
 type CostsProps = {
   readonly preview: Preview;
+  readonly isLive: boolean;
   readonly side: Side;
   readonly grid: Grid;
   /** The names of the outcome of the order, and of the other one. */
@@ -51,7 +52,8 @@ function isKilled({ timeInForce }: Preview): boolean {
 }
 
 /** In a sentence: what trades at once, and what becomes of the rest. */
-function Expected({ preview, side, grid }: CostsProps): VNode {
+function Expected({ preview, isLive, side, grid }: CostsProps): VNode {
+  if (!isLive) return html`<p class="warning">The book is out of date: what would trade at once is not known.</p>`;
   const { taken, sizeAtomic, warning } = preview;
   if (warning !== null) return html`<p class="warning"><strong>As the book is now:</strong> ${warning}</p>`;
   const restAtomic = sizeAtomic - taken.filledAtomic;

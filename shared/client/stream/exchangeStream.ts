@@ -94,6 +94,11 @@ export class ExchangeStream {
     );
   }
 
+  /** True after `close`, and once the server has refused the connection for good. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** Opens the book of a market; each market at most once. */
   openBook(marketId: string, options: BookOptions = {}): BookStream {
     const id = marketId.toLowerCase();
