@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { MAX_OPEN_ORDERS } from '../shared/base/codes.ts';
 import { ExchangeClient } from '../shared/client/client.ts';
 import { OrderSigner } from '../shared/client/orderSigner.ts';
 import type { Scope, TestServer } from '../test/support/server.ts';
@@ -26,11 +27,15 @@ export async function makeTarget(server: TestServer): Promise<LoadTarget> {
 
 /** An account with money whose wallet has this key. */
 export async function makeSigner(
-  { admin }: TestServer,
+  server: TestServer,
   { address }: OrderSigner,
   privateKey: string,
 ): Promise<LoadSigner> {
+  const { admin } = server;
   const user = await admin.createUser({ wallet_address: address });
+  // A load leaves more orders in its one market than a trader may have.
+  const most = { max_open_orders: MAX_OPEN_ORDERS, max_open_orders_per_market: MAX_OPEN_ORDERS };
+  await server.adminRequest('PUT', `/admin/users/${user.id}/open-order-bounds`, most);
   await admin.deposit(user.id, { amount_usdc_micro: DEPOSIT_MICRO });
   const {
     key_id: keyId,
