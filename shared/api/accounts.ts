@@ -222,6 +222,7 @@ export const USER_QUERY = {
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
     cursor: { type: 'integer', minimum: 0, description: 'The `next_cursor` of the page before.', examples: [100] },
+    wallet: described(ADDRESS, 'Only the account that owns this wallet, or ever owned it.'),
   },
 } as const;
 export const USER_PAGE = object({

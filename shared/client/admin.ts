@@ -101,8 +101,8 @@ export class AdminClient {
     return this.#send('GET', `/admin/users/${encodeURIComponent(userId)}`);
   }
 
-  /** `cursor` is the `next_cursor` of the page before. */
-  listUsers(page: { limit?: number; cursor?: number } = {}): Promise<UserPage> {
+  /** `cursor` is the `next_cursor` of the page before; `wallet` asks for the one account that owns it. */
+  listUsers(page: { limit?: number; cursor?: number; wallet?: string } = {}): Promise<UserPage> {
     const query = new URLSearchParams(
       Object.entries(page).map(([name, value]): [string, string] => [name, String(value)]),
     );

@@ -56,6 +56,16 @@ test('every role may read it, with the token alone; a pause and waiting changes 
   assert.deepEqual([report.paused, report.approvals_pending], [true, 1]);
 });
 
+test('an account is found by its wallet, in any case of its letters (9.16)', async () => {
+  const wallet = `0x${'ab'.repeat(20)}`;
+  const { id } = await server.admin.createUser({ wallet_address: wallet });
+  const found = async (asked: string) => (await server.admin.listUsers({ wallet: asked })).users.map((user) => user.id);
+  assert.deepEqual(await found(wallet), [id]);
+  assert.deepEqual(await found(`0x${'AB'.repeat(20)}`), [id]);
+  assert.deepEqual(await found(`0x${'cd'.repeat(20)}`), []);
+  await assert.rejects(found('0x12'), /invalid wallet/);
+});
+
 test('the page is where the routes of administrators are, under a strict policy, and holds nothing', async () => {
   assert.equal((await server.request('GET', '/ops')).status, 404);
   const document = await fetch(`${server.adminUrl}/ops`);

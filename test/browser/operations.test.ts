@@ -111,15 +111,20 @@ test('a resolution waits for a second operator, who approves it, and the audit l
   await second.page.getByText('No record matches.').waitFor();
 });
 
-test('an account is found by its id and frozen', { skip }, async () => {
-  const { id } = await server.admin.createUser({});
+test('an account is found by its wallet and frozen', { skip }, async () => {
+  const wallet = `0x${'ab'.repeat(20)}`;
+  const { id } = await server.admin.createUser({ wallet_address: wallet });
   const { page } = await signIn(server.adminToken);
   await page.getByRole('link', { name: 'Accounts' }).click();
   await page.getByLabel('User id').fill('unknown');
   await page.getByRole('button', { name: 'Find' }).click();
   await page.getByText('User not found').waitFor();
-  await page.getByLabel('User id').fill(id);
+  await page.getByLabel('User id').fill(`0x${'cd'.repeat(20)}`);
   await page.getByRole('button', { name: 'Find' }).click();
+  await page.getByText('No account has this wallet.').waitFor();
+  await page.getByLabel('User id').fill(wallet.toUpperCase().replace('X', 'x'));
+  await page.getByRole('button', { name: 'Find' }).click();
+  await page.getByRole('heading', { name: `User ${id}` }).waitFor();
   await confirm(page, 'Freeze');
   await page.locator('.facts strong', { hasText: 'frozen' }).waitFor();
   await page.getByText('The account is frozen.').waitFor();

@@ -119,7 +119,13 @@ export function adminRestrictionRoutes(deps: AdminRestrictionDeps): Route[] {
 }
 
 function listUsers(call: CallOf<typeof LIST_USERS>, { accounts, accountStates }: AdminRestrictionDeps): void {
-  const { cursor, limit } = call.query;
+  const { cursor, limit, wallet } = call.query;
+  if (wallet !== undefined) {
+    const owner = accounts.ownerOf(wallet.toLowerCase());
+    const users = owner === 0 ? [] : [profileOf(accounts.byIndex(owner), accountStates)];
+    okPage(call, 'users', users, { next_cursor: null });
+    return;
+  }
   const page = accounts.list(cursor ?? 0, limit ?? DEFAULT_PAGE_USERS);
   const last = page.at(-1)?.index ?? accounts.count;
   const profiles = page.values().map((user) => profileOf(user, accountStates));

@@ -2,13 +2,15 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import type { AdminClient } from '../../../shared/client/admin.ts';
 import type { AccountStateName, ProfileWithBalance, Wallets } from '../../../shared/client/types.ts';
-import { useLoaded } from '../api.ts';
+import { textOf, useLoaded } from '../api.ts';
 import { units } from '../format.ts';
 import { Action } from './action.ts';
 import type { ViewProps } from './view.ts';
 
 const REFRESH_SECONDS = 5;
+const WALLET = /^0x[0-9a-f]{40}$/i;
 
 /** In the order of severity, each with what follows from it. */
 const STATES: readonly (readonly [AccountStateName, string, string])[] = [
@@ -18,22 +20,36 @@ const STATES: readonly (readonly [AccountStateName, string, string])[] = [
 ];
 
 export function AccountsView(props: ViewProps): VNode {
+  const { client } = props;
   const [chosen, setChosen] = useState<string | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
   const search = (event: Event): void => {
     event.preventDefault();
     const text = String(new FormData(event.target as HTMLFormElement).get('id') ?? '').trim();
-    setChosen(text === '' ? null : text);
+    setFault(null);
+    setChosen(null);
+    if (text === '') return;
+    idOf(client, text).then(setChosen, (error: unknown) => setFault(textOf(error)));
   };
   return html`
     <section class="panel">
       <h2>Find an account</h2>
       <form class="row" onSubmit=${search}>
-        <label>User id <input name="id" maxlength="100" autocomplete="off" spellcheck=${false} /></label>
+        <label>User id, or a wallet <input name="id" maxlength="100" autocomplete="off" spellcheck=${false} /></label>
         <button type="submit">Find</button>
       </form>
+      ${fault !== null && html`<p class="bad" role="alert">${fault}</p>`}
     </section>
     ${chosen !== null && html`<${AccountPanel} key=${chosen} id=${chosen} ...${props} />`}
   `;
+}
+
+/** A wallet stands for the account that owns it. */
+async function idOf(client: AdminClient, text: string): Promise<string> {
+  if (!WALLET.test(text)) return text;
+  const [owner] = (await client.listUsers({ wallet: text })).users;
+  if (owner === undefined) throw new Error('No account has this wallet.');
+  return owner.id;
 }
 
 function AccountPanel({ id, client, operator }: ViewProps & { readonly id: string }): VNode {
