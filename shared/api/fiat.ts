@@ -1,5 +1,5 @@
 /** Schemas of cashing in and out (RULES.md 16). Amounts are decimal texts with their currency. */
-import { ADDRESS, COUNT, FLAG, HASH, MESSAGE_TEXT, OFFSET, TEXT, TIME, UUID } from './fields.ts';
+import { ADDRESS, CHAIN_ID, COUNT, FLAG, HASH, MESSAGE_TEXT, OFFSET, TEXT, TIME, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const FIAT_KINDS = ['onramp', 'offramp'] as const;
@@ -130,6 +130,7 @@ export const FIAT_SESSIONS = object({
 export const LAUNCH_TOKEN = object({ session_id: UUID, status: STATUS, launch_url: LAUNCH_URL });
 
 const AUTHORIZATION = object({ nonce: HASH, digest: HASH, signature: orNull(BYTES) });
+const INTEGER_TEXT = { type: 'string', pattern: '^[0-9]{1,16}$', examples: ['25000000'] } as const;
 const TX_EVIDENCE = object({
   submitted_tx_hash: described(orNull(HASH), 'The transaction that the exchange has sent last.'),
   effective_tx_hash: described(orNull(HASH), 'The transaction that has moved the USDC.'),
@@ -137,11 +138,20 @@ const TX_EVIDENCE = object({
   confirmations: COUNT,
   required_confirmations: COUNT,
 });
-const TYPED_DATA = {
-  type: 'object',
-  description: 'What the wallet signs (eth_signTypedData_v4).',
-  properties: { domain: { type: 'object' }, types: { type: 'object' }, message: { type: 'object' } },
-} as const;
+const SIGNING_DOMAIN = object({ name: TEXT, version: TEXT, chainId: CHAIN_ID, verifyingContract: ADDRESS });
+const TYPED_DATA = object({
+  domain: SIGNING_DOMAIN,
+  types: { type: 'object', description: 'TransferWithAuthorization and EIP712Domain.' },
+  primaryType: { type: 'string', examples: ['TransferWithAuthorization'] },
+  message: object({
+    from: ADDRESS,
+    to: ADDRESS,
+    value: INTEGER_TEXT,
+    validAfter: INTEGER_TEXT,
+    validBefore: INTEGER_TEXT,
+    nonce: HASH,
+  }),
+});
 
 export const FIAT_TRANSFER = object({
   session_id: UUID,
@@ -151,7 +161,7 @@ export const FIAT_TRANSFER = object({
   message: MESSAGE_TEXT,
   authorization: orNull(AUTHORIZATION),
   tx_evidence: TX_EVIDENCE,
-  typed_data: orNull(TYPED_DATA),
+  typed_data: described(orNull(TYPED_DATA), 'What the wallet signs (eth_signTypedData_v4).'),
 });
 
 /** Until the provider has fixed amount and destination there is only a message. */
@@ -178,7 +188,7 @@ export const WEBHOOK_TAKEN = object({ message: MESSAGE_TEXT });
 
 /** The ledger rail (RULES.md 16.40). */
 export const RAIL = object({
-  domain: { type: 'object', description: 'The signing domain of transfers (EIP-712).' },
+  domain: described(SIGNING_DOMAIN, 'Transfers are signed for it (EIP-712).'),
   provider_addresses: described(arrayOf(ADDRESS), 'One end of every transfer is one of them.'),
   block: COUNT,
   finalized_block: COUNT,

@@ -59,7 +59,11 @@ class TestBooks {
   }
 }
 
-type RigOptions = { readonly rail?: (ledger: LedgerRail) => Rail };
+type RigOptions = {
+  readonly rail?: (ledger: LedgerRail) => Rail;
+  /** Beside the rig's own. */
+  readonly providers?: readonly FakeFiatProvider[];
+};
 
 export class FiatRig {
   readonly clock = new ManualClock(FIAT_START_MS);
@@ -116,7 +120,7 @@ export class FiatRig {
       sessions: new FiatSessions(database),
       transfers: new FiatTransfers(database),
       webhooks: new FiatWebhooks(database),
-      providers: new Map([['fake', this.provider]]),
+      providers: new Map([this.provider, ...(this.#options.providers ?? [])].map((each) => [each.name, each])),
       rail: this.#options.rail?.(this.ledger) ?? this.ledger,
       clock,
       publicUrl: () => 'https://exchange.test',

@@ -1,0 +1,333 @@
+/** Cashing in and out over HTTP, with a provider whose transactions the test writes (RULES.md 16). */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { LIMIT_CLASSES } from '../../gateway/limits/classes.ts';
+import { signHook } from '../../shared/crypto/hookSignature.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Answer, type Json, startServer } from '../support/server.ts';
+import { assertRefused, makeTrader } from '../support/traders.ts';
+import { bearer, makeWallet, signIn } from '../support/wallet.ts';
+
+const SECRET = 'a-secret-of-the-webhooks-of-the-tests';
+const UNKNOWN = '0190a0b0-c0d0-7000-8000-0000000000af';
+const companyWallet = makeWallet();
+const COMPANY = companyWallet.address.toLowerCase();
+
+/** The launches that the provider was asked for, and the deals that it answers, by reference. */
+const launches: Json[] = [];
+const deals = new Map<string, Json[]>();
+let isDown = false;
+const provider = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    if (isDown) {
+      response.writeHead(500).end();
+      return;
+    }
+    const url = new URL(request.url!, 'http://provider');
+    if (request.method === 'POST') {
+      launches.push(JSON.parse(Buffer.concat(chunks).toString()));
+      const launch_url = `http://127.0.0.1/pay?token=once-${launches.length}`;
+      response.end(JSON.stringify({ launch_url, expires_at_ms: Date.now() + 300_000 }));
+    } else {
+      const found = deals.get(url.searchParams.get('reference')!) ?? [];
+      response.end(JSON.stringify({ deals: found, next_before: null }));
+    }
+  });
+});
+await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+after(() => {
+  provider.close();
+  provider.closeAllConnections();
+});
+
+const environment = {
+  FIAT_PROVIDERS: 'sandbox',
+  FIAT_SANDBOX_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+  FIAT_SANDBOX_API_KEY: 'an-api-key-of-the-provider-of-the-tests',
+  FIAT_SANDBOX_WEBHOOK_SECRETS: SECRET,
+  FIAT_SANDBOX_ADDRESS: COMPANY,
+  FIAT_BLOCK_MS: '20',
+};
+const server = await startServer({ after }, environment);
+const company = (await signIn(server, companyWallet)).body;
+await server.admin.deposit(company.user.id, { amount_usdc_micro: '500000000' });
+
+type Person = { readonly session: Json; readonly wallet: ReturnType<typeof makeWallet> };
+
+async function enter(depositMicro = '100000000'): Promise<Person> {
+  const wallet = makeWallet();
+  const session = (await signIn(server, wallet)).body;
+  await server.admin.deposit(session.user.id, { amount_usdc_micro: depositMicro });
+  return { session, wallet };
+}
+
+const ask = ({ session }: Pick<Person, 'session'>, method: string, path: string, body?: unknown): Promise<Answer> =>
+  server.request(method, path, body, bearer(session));
+
+const offramp = (id: string, rest: string): string => `/v1/user/fiat/offramp/sessions/${id}/${rest}`;
+
+async function create(person: Person, kind: 'onramp' | 'offramp', body: Json = {}): Promise<Json> {
+  const created = await ask(person, 'POST', `/v1/user/fiat/${kind}/sessions`, body);
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  return { ...created.body, reference: launches.at(-1).reference };
+}
+
+/** The provider has a transaction of the session, and says so by an event. */
+async function provide(reference: string, wallet: string, row: Json): Promise<void> {
+  const times = { created_at_ms: Date.now(), updated_at_ms: Date.now(), deadline_at_ms: Date.now() + 1_800_000 };
+  const amount = { value: '25', currency: 'USDC' };
+  const addresses = { to_address: COMPANY, from_address: wallet, tx_hash: null };
+  const terms = { asset: 'usdc', network: 'polygon', amount, ...addresses };
+  deals.set(reference, [{ id: `deal-${reference}`, reference, status: 'created', ...terms, ...times, ...row }]);
+  assert.equal((await sendEvent(reference)).status, 200);
+}
+
+let events = 0;
+function sendEvent(reference: string, secret = SECRET, eventId = ++events): Promise<Answer> {
+  const body = JSON.stringify({ event_id: String(eventId).padStart(32, '0'), reference });
+  const type = { 'content-type': 'application/json' };
+  const signature = signHook(secret, type, Buffer.from(body), Date.now());
+  return server.request('POST', '/v1/fiat/webhooks/sandbox', body, { ...type, 'x-hook0-signature': signature });
+}
+
+async function until(person: Person, id: string, state: string): Promise<Json> {
+  return eventually(`the transfer is ${state}`, async () => {
+    const { body } = await ask(person, 'GET', offramp(id, 'transfer'));
+    return body.transfer_state === state && body;
+  });
+}
+
+async function balanceMicro(person: Pick<Person, 'session'>): Promise<string> {
+  return (await ask(person, 'GET', '/v1/user/balances')).body.usdc.available;
+}
+
+test('16.10 to 16.14: a person cashes out: provider, signature, confirmations, payout', async () => {
+  const person = await enter();
+  const wallet = person.wallet.address.toLowerCase();
+  const session = await create(person, 'offramp', { amount: '25', redirect_path: '/cash' });
+  assert.equal(session.session_id, session.id);
+  assert.deepEqual(
+    [session.status, session.wallet_address, session.requested_amount],
+    ['awaiting_quote', wallet, '25'],
+  );
+  assert.match(session.launch_url, /token=/);
+  assert.match(session.reference, /^[0-9a-f]{32}$/);
+  const pending = await ask(person, 'GET', offramp(session.id, 'transaction'));
+  assert.deepEqual(Object.keys(pending.body), ['session_id', 'status', 'message']);
+  const early = (await ask(person, 'GET', offramp(session.id, 'transfer'))).body;
+  assert.deepEqual([early.intent_id, early.can_submit, early.typed_data], [null, false, null]);
+
+  await provide(session.reference, wallet, {});
+  const waiting = await until(person, session.id, 'waiting_for_wallet');
+  assert.equal(waiting.can_submit, true);
+  assert.deepEqual([waiting.typed_data.message.value, waiting.authorization.signature], ['25000000', null]);
+  const { EIP712Domain: _, ...types } = waiting.typed_data.types;
+  const signature = await person.wallet.signTypedData({ ...waiting.typed_data, types });
+  const authorize = (more: Json = {}): Promise<Answer> => {
+    const body = { intent_id: waiting.intent_id, signature, ...more };
+    return ask(person, 'POST', offramp(session.id, 'transfer/authorization'), body);
+  };
+  assert.equal((await authorize({ signature: `0x${'11'.repeat(65)}` })).status, 400);
+  assert.equal((await authorize({ intent_id: UNKNOWN })).status, 409);
+  assert.equal((await authorize()).status, 200);
+  assert.equal((await authorize()).status, 200, 'the same again');
+  assert.equal((await ask(person, 'POST', offramp(session.id, 'cancel'), {})).status, 409);
+  assertRefused(
+    await ask(person, 'DELETE', `/v1/wallets/${wallet}`),
+    409,
+    'CONFLICT',
+    'the last wallet of an account stays',
+  );
+  const submit = { intent_id: waiting.intent_id };
+  assert.equal((await ask(person, 'POST', offramp(session.id, 'transfer/submit'), submit)).status, 200);
+
+  const confirmed = await until(person, session.id, 'confirmed');
+  assert.ok(confirmed.tx_evidence.confirmations >= 32);
+  assert.equal(confirmed.tx_evidence.effective_tx_hash, confirmed.tx_evidence.submitted_tx_hash);
+  assert.equal(await balanceMicro(person), '75000000');
+  await provide(session.reference, wallet, { status: 'success', tx_hash: confirmed.tx_evidence.effective_tx_hash });
+  await until(person, session.id, 'complete');
+  const shown = (await ask(person, 'GET', `/v1/user/fiat/sessions/${session.id}`)).body;
+  assert.deepEqual([shown.status, shown.sell_amount], ['completed', { value: '25', currency: 'USDC' }]);
+  assert.equal('launch_url' in shown, false);
+  const observed = (await ask(person, 'GET', offramp(session.id, 'transaction'))).body;
+  assert.equal(observed.transfer.intent_id, waiting.intent_id);
+});
+
+test('16.15: a person cashes in: the deposit on the rail credits it, and nothing else does', async () => {
+  const person = await enter('1000000');
+  const wallet = person.wallet.address.toLowerCase();
+  const session = await create(person, 'onramp', { amount: '10', fiat_currency: 'EUR', payment_method: 'card' });
+  const complete = `/v1/user/fiat/onramp/sessions/${session.id}/complete`;
+  assert.equal((await ask(person, 'POST', complete, { provider_transaction_id: 'tx-1' })).status, 200);
+  assert.equal((await ask(person, 'POST', complete)).status, 200);
+  const rail = (await ask({ session: company }, 'GET', '/v1/fiat/rail')).body;
+  assert.deepEqual([rail.provider_addresses, rail.required_confirmations], [[COMPANY], 32]);
+  const fields = { from: COMPANY, to: wallet, value: '9500000', validAfter: '0', validBefore: '9000000000' };
+  const message = { ...fields, nonce: `0x${'5a'.repeat(32)}` };
+  const signature = await companyWallet.signTypedData({
+    domain: rail.domain,
+    types: TYPES,
+    primaryType,
+    message,
+  } as Json);
+  const sent = { from: COMPANY, to: wallet, value: '9500000', valid_after: 0, valid_before: 9_000_000_000 };
+  const body = { ...sent, nonce: message.nonce, signature };
+  assert.equal((await ask(person, 'POST', '/v1/fiat/rail/transfers', body)).status, 403);
+  assertRefused(
+    await ask({ session: company }, 'POST', '/v1/fiat/rail/transfers', { ...body, value: '9500001' }),
+    409,
+    'CONFLICT',
+    'the rail refuses it',
+  );
+  const transfer = await ask({ session: company }, 'POST', '/v1/fiat/rail/transfers', body);
+  assert.equal(transfer.status, 202, JSON.stringify(transfer.body));
+  const { tx_hash } = transfer.body;
+  const amount = { value: '9.5', currency: 'USDC' };
+  await provide(session.reference, COMPANY, { status: 'success', to_address: wallet, tx_hash, amount });
+  const shown: Json = await eventually('the session is completed', async () => {
+    const { body } = await ask(person, 'GET', `/v1/user/fiat/sessions/${session.id}`);
+    return body.status === 'completed' && body;
+  });
+  assert.deepEqual(shown.buy_amount, { value: '9.5', currency: 'USDC' });
+  assert.equal(await balanceMicro(person), '10500000');
+  const { movements } = (await ask(person, 'GET', '/v1/user/fund-movements')).body;
+  assert.equal(movements[0].reference, `fiat:${session.id}`);
+  const arrived = (await ask(person, 'GET', '/v1/fiat/rail/transfers')).body;
+  assert.deepEqual(
+    arrived.transfers.map((each: Json) => each.tx_hash),
+    [tx_hash],
+  );
+  const used = await ask({ session: company }, 'GET', `/v1/fiat/rail/authorizations/${COMPANY}/${message.nonce}`);
+  assert.deepEqual([used.body.state, used.body.tx_hash], ['used', tx_hash]);
+});
+
+test('16.3 to 16.6: creating, repeating and launching again, and what is refused', async () => {
+  const person = await enter();
+  const key = { 'idempotency-key': UNKNOWN };
+  const headers = { ...bearer(person.session), ...key };
+  const post = (path: string, body: Json, more = headers): Promise<Answer> => server.request('POST', path, body, more);
+  const path = '/v1/user/fiat/onramp/sessions';
+  const first = await post(path, { amount: '5' });
+  const again = await post(path, { amount: '5' });
+  assert.deepEqual([first.status, again.status, again.body.id], [201, 201, first.body.id]);
+  assert.notEqual(again.body.launch_url, first.body.launch_url, 'a way to the provider is good once');
+  assert.equal((await post(path, { amount: '6' })).body.code, 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
+  const malformed = { ...headers, 'idempotency-key': 'x' };
+  assert.equal((await post(path, {}, malformed)).body.code, 'IDEMPOTENCY_KEY_MALFORMED');
+  const launch = await ask(person, 'POST', `${path}/${first.body.id}/launch-token`, {});
+  assert.deepEqual(Object.keys(launch.body), ['session_id', 'status', 'launch_url']);
+  for (const body of [
+    { amount: '-1' },
+    { amount: '1.0000001' },
+    { amuont: '1' },
+    { redirect_path: '//evil.example' },
+  ]) {
+    assert.equal((await ask(person, 'POST', path, body)).status, 400, JSON.stringify(body));
+  }
+  assertRefused(await ask(person, 'POST', path, { provider: 'other' }), 400, 'VALIDATION_ERROR', 'unknown provider');
+  const foreign = { wallet_address: COMPANY };
+  assert.equal((await ask(person, 'POST', '/v1/user/fiat/offramp/sessions', foreign)).status, 409);
+  const stranger = await enter();
+  for (const rest of ['transfer', 'transaction']) {
+    assert.equal((await ask(stranger, 'GET', offramp(first.body.id, rest))).status, 404);
+  }
+  assert.equal((await ask(stranger, 'GET', `/v1/user/fiat/sessions/${first.body.id}`)).status, 404);
+  assert.equal((await ask(stranger, 'POST', `${path}/${first.body.id}/launch-token`, {})).status, 404);
+  assert.equal((await ask(person, 'GET', '/v1/user/fiat/sessions/x')).status, 404);
+  assert.equal((await ask(person, 'POST', offramp(first.body.id, 'cancel'), {})).status, 404, 'it is no off-ramp');
+  const page = (await ask(person, 'GET', '/v1/user/fiat/sessions?kind=onramp&limit=1')).body;
+  assert.deepEqual([page.total, page.limit, page.offset, page.sessions[0].id], [1, 1, 0, first.body.id]);
+  assert.equal((await ask(person, 'GET', '/v1/user/fiat/sessions?status=completed')).body.total, 0);
+  const keyed = await makeTrader(server, { scopes: ['read:account'] });
+  assert.equal((await keyed.send('POST', path, {})).status, 403, 'a key that only reads');
+});
+
+test('16.4, 16.9: restricted accounts, timeouts, and a provider that is down', async () => {
+  const person = await enter();
+  const create_ = (kind: string): Promise<Answer> => ask(person, 'POST', `/v1/user/fiat/${kind}/sessions`, {});
+  const setState = (state: string): Promise<Answer> =>
+    server.adminRequest('PUT', `/admin/users/${person.session.user.id}/state`, { state });
+  assert.equal((await setState('close_only')).status, 200);
+  assert.deepEqual(
+    [(await create_('onramp')).body.code, (await create_('offramp')).status],
+    ['ACCOUNT_CLOSE_ONLY', 201],
+  );
+  await setState('frozen');
+  assert.deepEqual([(await create_('onramp')).body.code, (await create_('offramp')).body.code], [FROZEN, FROZEN]);
+  await setState('active');
+  await ask(person, 'POST', '/v1/user/rg/timeout', { duration_label: '24h' });
+  const created = await create_('offramp');
+  assert.equal(created.status, 201, 'a timeout does not hinder cashing out');
+  for (const _ of [1, 2]) {
+    const cancelled = await ask(person, 'POST', offramp(created.body.id, 'cancel'), {});
+    assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'cancelled']);
+  }
+  assert.equal((await ask(person, 'POST', offramp(created.body.id, 'launch-token'), {})).status, 409);
+  isDown = true;
+  const failed = await create_('offramp');
+  isDown = false;
+  assert.deepEqual([failed.status, failed.body.code], [503, 'FIAT_UNAVAILABLE']);
+  const launched = await ask(person, 'POST', offramp(failed.body.details.session_id, 'launch-token'), {});
+  assert.equal(launched.status, 200, 'the session is there');
+});
+
+test('16.30: an event counts with its signature, once, and names a provider that is open', async () => {
+  const person = await enter();
+  const { reference, id } = await create(person, 'onramp');
+  assert.equal((await sendEvent(reference, 'another-secret-of-the-webhooks')).status, 401);
+  assert.equal((await server.request('POST', '/v1/fiat/webhooks/other', {})).status, 404);
+  assert.equal((await server.request('POST', '/v1/fiat/webhooks/sandbox')).status, 400);
+  for (const _ of [1, 2]) assert.equal((await sendEvent(reference, SECRET, 777)).status, 200);
+  const shown: Json = await eventually('the event is processed', async () => {
+    const { body } = await server.adminRequest('GET', `/admin/fiat/sessions/${id}`);
+    return typeof body.events[0]?.processed_at === 'string' && body;
+  });
+  assert.equal(shown.events.length, 1);
+  assert.deepEqual(
+    shown.transitions.map((each: Json) => each.cause),
+    ['session_created', 'launched'],
+  );
+});
+
+test('16.50: operators see queues, and no person does', async () => {
+  const person = await enter();
+  const { id } = await create(person, 'offramp');
+  const list = (await server.adminRequest('GET', '/admin/fiat/sessions?limit=100')).body;
+  assert.ok(list.queues.open > 0 && list.sessions.some((each: Json) => each.id === id));
+  const alarmed = (await server.adminRequest('GET', '/admin/fiat/sessions?alarmed=true')).body;
+  assert.deepEqual(alarmed.sessions, []);
+  assert.equal((await server.adminRequest('GET', `/admin/fiat/sessions/${UNKNOWN}`)).status, 404);
+  assert.equal((await ask(person, 'GET', `/admin/fiat/sessions/${id}`)).status, 401);
+  const output = [...server.stdout, ...server.stderr].join('\n');
+  assert.doesNotMatch(output, /once-\d|token=/, 'no launch URL is logged');
+  const { balanced } = (await server.adminRequest('GET', '/admin/ledger')).body;
+  assert.equal(balanced, true);
+});
+
+test('16.3, 16.7: five cash-outs, ten cash-ins and twenty returns a minute', () => {
+  const { createOfframp, createOnramp, completeOnramp } = LIMIT_CLASSES;
+  const limits = [createOfframp, createOnramp, completeOnramp].map(({ requests, windowSec }) => [requests, windowSec]);
+  assert.deepEqual(limits, [
+    [5, 60],
+    [10, 60],
+    [20, 60],
+  ]);
+});
+
+const FROZEN = 'ACCOUNT_FROZEN';
+const primaryType = 'TransferWithAuthorization';
+const TYPES = {
+  [primaryType]: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+};
