@@ -40,8 +40,8 @@ export async function run({ isFull = false, trades }: Options = {}): Promise<Rep
       `${sizes.trades} trades of thirty days, most of them in a few markets; ${QUERIES} queries of each kind in the ` +
       `bench's own thread, then ${overHttp.settings}`,
     rows: [
-      ...projectorRows(FEW_TRADES, before.usPerTrade),
-      ...projectorRows(sizes.trades, after.usPerTrade),
+      projectorRow(FEW_TRADES, before.usPerTrade),
+      projectorRow(sizes.trades, after.usPerTrade),
       ...few.rows,
       ...many.rows,
       opened,
@@ -51,8 +51,8 @@ export async function run({ isFull = false, trades }: Options = {}): Promise<Rep
   };
 }
 
-function projectorRows(trades: number, usPerTrade: number | null): Row[] {
-  return usPerTrade === null ? [] : [{ what: `projector, a trade of ${trades}`, 'processor us': usPerTrade }];
+function projectorRow(trades: number, usPerTrade: number): Row {
+  return { what: `projector, a trade of ${trades}`, 'processor us': usPerTrade };
 }
 
 function growthGoals(few: ReadonlyMap<string, Measured>, many: ReadonlyMap<string, Measured>): Goal[] {

@@ -4,7 +4,7 @@
  * size is kept in the system's folder for temporary files and used again by the next run.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Projector } from '../engine/projector/projector.ts';
@@ -27,8 +27,8 @@ export type Sizes = {
   readonly trades: number;
 };
 
-/** The projector's processor time for what it followed, if it was made now. */
-type Made = { readonly readDbPath: string; readonly controlDbPath: string; readonly usPerTrade: number | null };
+/** With the projector's processor time for what it followed, also if that was made by an earlier run. */
+type Made = { readonly readDbPath: string; readonly controlDbPath: string; readonly usPerTrade: number };
 
 const SEED = 11;
 const DAY_MS = 86_400_000;
@@ -51,7 +51,8 @@ export function makeHistory(sizes: Sizes): Made {
   const directory = join(tmpdir(), name);
   const readDbPath = join(directory, 'read.db');
   const controlDbPath = join(directory, 'control.db');
-  if (existsSync(join(directory, 'complete'))) return { readDbPath, controlDbPath, usPerTrade: null };
+  const complete = join(directory, 'complete');
+  if (existsSync(complete)) return { readDbPath, controlDbPath, usPerTrade: Number(readFileSync(complete, 'utf8')) };
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   const database = openControlDatabase(controlDbPath);
@@ -62,7 +63,7 @@ export function makeHistory(sizes: Sizes): Made {
   database.close();
   // Twice the size of read.db, and only read.db is measured.
   for (const suffix of ['', '-wal', '-shm']) rmSync(journalPath + suffix, { force: true });
-  writeFileSync(join(directory, 'complete'), '');
+  writeFileSync(complete, String(usPerTrade));
   return { readDbPath, controlDbPath, usPerTrade };
 }
 
