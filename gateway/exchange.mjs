@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const PROGRAMS = { start: './main.ts', health: './health.ts', admin: '../engine/admin/main.ts' };
 const USAGE = `Usage: open-prediction-exchange [start]
-       open-prediction-exchange health [--ready]
+       open-prediction-exchange health [--ready] [--wait SECONDS [--pid PID]]
        open-prediction-exchange admin <command>      admin --help lists the commands
 
 Settings are environment variables; .env.example of the package lists them.`;

@@ -1,8 +1,8 @@
 /**
  * Asks the exchange that these settings start whether it is up, for the health check of a container or a supervisor:
- * `node gateway/health.ts [--ready] [--wait SECONDS]`, in the exchange's own environment. Ends with 0 if it is, and
- * with 1 and a line that says why if it is not. `--ready` asks whether it accepts orders; `--wait` asks again until it
- * does.
+ * `node gateway/health.ts [--ready] [--wait SECONDS [--pid PID]]`, in the exchange's own environment. Ends with 0 if it
+ * is, and with 1 and a line that says why if it is not. `--ready` asks whether it accepts orders; `--wait` asks again
+ * until it does, or until the process has ended.
  */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -17,7 +17,11 @@ const OK = 200;
 const EVERY_ADDRESS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 const { values } = parseArgs({
-  options: { ready: { type: 'boolean', default: false }, wait: { type: 'string', default: '0' } },
+  options: {
+    ready: { type: 'boolean', default: false },
+    wait: { type: 'string', default: '0' },
+    pid: { type: 'string' },
+  },
 });
 
 /** Null when it answered as it should. */
@@ -37,6 +41,7 @@ function problemOf({ host, port, tls }: Config, path: string): Promise<string | 
   });
 }
 
+/** Null when the exchange is what it was asked about. */
 async function ask(): Promise<string | null> {
   const config = parseConfig(process.env, availableParallelism());
   const path = values.ready ? '/ready' : '/health';
@@ -44,7 +49,16 @@ async function ask(): Promise<string | null> {
   for (;;) {
     const problem = await problemOf(config, path);
     if (problem === null || !(performance.now() < endMs)) return problem;
+    if (values.pid !== undefined && !isRunning(Number(values.pid))) return 'its process has ended';
     await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 

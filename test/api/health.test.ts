@@ -1,6 +1,6 @@
 /** The health check of containers and supervisors, as a process of its own (`gateway/health.ts`). */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -42,6 +42,15 @@ test('one that does not answer, or not with 200, is not', async () => {
   const { code, stderr } = await check({ PORT });
   assert.equal(code, 1);
   assert.match(stderr, /^error: 127\.0\.0\.1:\d+: connect ECONNREFUSED.*\n$/);
+});
+
+test('nothing waits for one whose process has ended', async () => {
+  const ended = spawnSync(process.execPath, ['-e', '']).pid;
+  const env = { PORT: String(await freePort()) };
+  assert.deepEqual(await check(env, '--wait', '600', '--pid', String(ended)), {
+    code: 1,
+    stderr: 'error: its process has ended\n',
+  });
 });
 
 test('it is asked over TLS where it speaks that, whatever name the certificate has', async (t) => {

@@ -35,7 +35,7 @@ const server = await sharedServer();
 
 function programOf(path: string): string {
   const text = readFileSync(join(ROOT, path), 'utf8');
-  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code).join('\n');
+  return [...text.matchAll(/^```ts\b[^\n]*\n(.*?)^```$/gms)].map(([, code]) => code).join('\n');
 }
 
 before(() => {

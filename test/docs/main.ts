@@ -1,5 +1,7 @@
 /** Writes the documents that follow from the code (npm run docs). */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { errorsPage } from '../../gateway/docs/errorsPage.ts';
+import { SETTINGS_PAGE, withSettings } from './settings.ts';
 
 writeFileSync(new URL('../../data/docs/errors.md', import.meta.url), errorsPage());
+writeFileSync(SETTINGS_PAGE, withSettings(readFileSync(SETTINGS_PAGE, 'utf8')));

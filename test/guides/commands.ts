@@ -2,7 +2,7 @@
  * Programs as a person runs them one after another in one terminal: each continues in the folder and with the variables
  * that the one before has left. What they leave running is ended with the document.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +56,10 @@ export class Commands {
     const { process: child, printed, stdout } = this.#start(text, false);
     const endMs = Date.now() + LIMIT_MS;
     while (child.exitCode === null && child.signalCode === null && Date.now() < endMs) {
-      if (/"msg":"listening"/.test(printed())) return { process: child, printed };
+      if (/"msg":"listening"/.test(printed())) {
+        await this.run(`SERVER_PID=${serverOf(child.pid!)}`);
+        return { process: child, printed };
+      }
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
     return { code: child.exitCode, stdout: stdout(), all: printed() };
@@ -121,6 +124,14 @@ export async function missingOf(needs: readonly string[], commands: Commands): P
     if ((await commands.run(`${check} > /dev/null 2>&1`)).code !== 0) missing.push(name);
   }
   return missing;
+}
+
+/** The exchange is the last process of the group that `npm start` makes. */
+function serverOf(group: number): number {
+  const listed = execFileSync('ps', ['-eo', 'pid=,pgid=,args='], { encoding: 'utf8' });
+  const rows = listed.split('\n').map((row) => /^ *(\d+) +(\d+) (.*)$/.exec(row));
+  const found = rows.findLast((row) => Number(row?.[2]) === group && row?.[3]?.includes('gateway/main.ts'));
+  return Number(found?.[1] ?? group);
 }
 
 function killGroup(group: number, signal: NodeJS.Signals): void {

@@ -13,7 +13,7 @@ type Outcome = {
 };
 
 const SHOWN_LINES = 40;
-/** For documents that start no server themselves. */
+/** For documents that do not begin with a server of their own. */
 const DEFAULT_SERVER = 'npm start';
 
 /** Stops at the first failure: what follows depends on it. */
@@ -23,7 +23,7 @@ export async function* outcomesOf(text: string): AsyncGenerator<Outcome> {
   const port = await freePort();
   const walk = new Walk(new Commands(makePlace(port), port));
   try {
-    if (!blocks.some(({ marks }) => marks.server)) await walk.serve(DEFAULT_SERVER);
+    if (!blocks[0]!.marks.server) await walk.serve(DEFAULT_SERVER);
     for (const block of blocks) {
       const outcome = await walk.outcomeOf(block);
       yield { line: block.line, ...outcome };

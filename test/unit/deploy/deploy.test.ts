@@ -1,0 +1,166 @@
+/** The files of data/deploy name metrics, settings and documents that there are, and independent tools read them. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { METRICS } from '../../../gateway/operator/metricTable.ts';
+import { temporaryDirectory } from '../../support/directory.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const DEPLOY = join(ROOT, 'data/deploy');
+const read = (path: string): string => readFileSync(join(DEPLOY, path), 'utf8');
+
+/** False where the tool is there; where it is not, the sentence with which a test is skipped. */
+function without(tool: string, debianPackage: string): string | false {
+  const isThere = spawnSync(tool, ['--version']).error === undefined;
+  return isThere ? false : `${tool} is not installed (Debian: the package ${debianPackage})`;
+}
+
+function succeeds(command: string, args: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', ...options });
+  assert.equal(status, 0, stdout + stderr);
+  return stdout + stderr;
+}
+
+const rules = read('prometheus/rules.yml');
+const dashboard = JSON.parse(read('grafana/dashboards/exchange.json'));
+
+type Query = { where: string; text: string };
+/** Every expression of the alerts and of the dashboard. */
+const queries: Query[] = [
+  ...[...rules.matchAll(/- alert: (\w+)\n\s+expr: (?:>-\n)?([\s\S]*?)\n\s+(?:for|labels):/g)].map(([, name, text]) => ({
+    where: `alert ${name}`,
+    text: text!,
+  })),
+  ...dashboard.panels.flatMap(({ title, targets = [] }: { title: string; targets?: { expr: string }[] }) =>
+    targets.map(({ expr }) => ({ where: `panel ${title}`, text: expr })),
+  ),
+  ...dashboard.annotations.list.map(({ name, expr }: { name: string; expr: string }) => ({ where: name, text: expr })),
+];
+
+/** The series of every metric by their names, with their labels. */
+const series = new Map<string, readonly string[]>([['up', []]]);
+for (const [name, { type, labels }] of Object.entries(METRICS)) {
+  if (type !== 'histogram') series.set(name, labels);
+  else {
+    series.set(`${name}_bucket`, [...labels, 'le']);
+    for (const end of ['sum', 'count']) series.set(`${name}_${end}`, labels);
+  }
+}
+const ofProcess = new Registry();
+collectDefaultMetrics({ register: ofProcess });
+for (const { name } of await ofProcess.getMetricsAsJSON()) series.set(name, []);
+/** Prometheus adds these. */
+const OF_THE_TARGET = ['job', 'instance'];
+
+describe('alerts and dashboard', () => {
+  test('name metrics and labels that the exchange has', () => {
+    assert.ok(queries.length > 60, `${queries.length} expressions`);
+    const wrong = queries.flatMap(({ where, text }) => complaintsAbout(text).map((what) => `${where}: ${what}`));
+    assert.deepEqual(wrong, []);
+  });
+
+  test('are noticed when they do not', () => {
+    assert.deepEqual(complaintsAbout('rate(exchange_order_total[5m])'), ['no metric exchange_order_total']);
+    assert.deepEqual(complaintsAbout('sum by (le) (rate(exchange_commit_seconds[5m]))').length, 2);
+    assert.deepEqual(complaintsAbout('exchange_open_orders{market="x"}'), ['no label market']);
+    assert.deepEqual(complaintsAbout('sum by (shard) (exchange_ready)'), ['no label shard']);
+  });
+
+  test('have a section of the guide for each alert, and a test', () => {
+    const guide = readFileSync(join(ROOT, 'data/docs/incidents.md'), 'utf8');
+    const headings = [...guide.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+      title!.toLowerCase().replace(/[^\w -]/g, ''),
+    );
+    const tests = read('prometheus/rules.test.yml');
+    for (const [, name, anchor] of rules.matchAll(/- alert: (\w+)[\s\S]*?runbook: incidents\.md#([\w-]+)/g)) {
+      assert.ok(headings.includes(anchor!.replaceAll('-', ' ')), `${name}: ${anchor}`);
+      assert.ok(tests.includes(`alertname: ${name}\n`), `${name} is tested`);
+    }
+    assert.equal([...rules.matchAll(/- alert: /g)].length, [...rules.matchAll(/runbook: /g)].length);
+  });
+
+  test('are what promtool expects, and fire when they should', { skip: without('promtool', 'prometheus') }, () => {
+    const cwd = join(DEPLOY, 'prometheus');
+    succeeds('promtool', ['check', 'rules', 'rules.yml'], { cwd });
+    succeeds('promtool', ['test', 'rules', 'rules.test.yml'], { cwd });
+    succeeds('promtool', ['check', 'config', '--syntax-only', 'prometheus.yml'], { cwd });
+  });
+});
+
+/** Names of metrics are kept apart from those of labels and functions by their first word. */
+function complaintsAbout(text: string): string[] {
+  const names = [...text.matchAll(/\b(?:up|(?:exchange|process|nodejs)_\w+)\b/g)].map(([name]) => name);
+  const unknown = names.filter((name) => !series.has(name)).map((name) => `no metric ${name}`);
+  const labels = [
+    ...[...text.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label]) => label!),
+    ...[...text.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(/,\s*/)),
+  ];
+  const known = new Set([...OF_THE_TARGET, ...names.flatMap((name) => series.get(name) ?? [])]);
+  return [...unknown, ...[...new Set(labels)].filter((label) => !known.has(label)).map((label) => `no label ${label}`)];
+}
+
+describe('settings in data/deploy', () => {
+  const settings = [...readFileSync(join(ROOT, '.env.example'), 'utf8').matchAll(/^#([A-Z_]+)=/gm)].map(
+    ([, name]) => name,
+  );
+  const known = new Set([...settings, 'NODE_ENV']);
+  const unknown = (names: string[]) => names.filter((name) => !known.has(name));
+
+  test('of the image, the unit and the environment file are settings of the exchange', () => {
+    const given = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name!);
+    const ofImage = given(/^ENV (.*)$/m.exec(read('Dockerfile'))![1]!, /(\w+)=/g);
+    const ofUnit = [...read('open-prediction-exchange.service').matchAll(/^Environment=(.*)$/gm)].flatMap(([, list]) =>
+      given(list!, /(\w+)=/g),
+    );
+    const ofFile = given(read('exchange.env'), /^(\w+)=/gm);
+    for (const names of [ofImage, ofUnit, ofFile]) assert.ok(names.length > 1);
+    assert.deepEqual(unknown([...ofImage, ...ofUnit, ...ofFile]), []);
+  });
+
+  test('of the exchange in the compose file are settings of the exchange', () => {
+    const [, block] = /exchange:[\s\S]*?environment:\n((?: {6}\w+:.*\n)+)/.exec(read('compose.yaml'))!;
+    const names = [...block!.matchAll(/^ +(\w+):/gm)].map(([, name]) => name!);
+    assert.ok(names.includes('TRUST_PROXY'));
+    assert.deepEqual(unknown(names), []);
+  });
+});
+
+describe('the unit of systemd', () => {
+  const skip = without('systemd-analyze', 'systemd');
+  // Checked with a program that is here in place of the installed one.
+  const directory = temporaryDirectory();
+  const unit = join(directory, 'open-prediction-exchange.service');
+  const text = read('open-prediction-exchange.service');
+  writeFileSync(unit, text.replaceAll(/^(Exec\w+=)\/opt\S+/gm, `$1${process.execPath}`));
+
+  test('is understood whole', { skip }, () => {
+    assert.equal(succeeds('systemd-analyze', ['verify', unit]), '');
+  });
+
+  test('gives the process little', { skip }, () => {
+    succeeds('systemd-analyze', ['security', '--offline=yes', '--threshold=20', unit]);
+  });
+
+  test('does not start again what was refused for its settings', () => {
+    const [, code] = /EXIT_CONFIG = (\d+)/.exec(readFileSync(join(ROOT, 'gateway/process/config.ts'), 'utf8'))!;
+    assert.match(text, new RegExp(`^RestartPreventExitStatus=${code}$`, 'm'));
+  });
+});
+
+test('Caddy accepts its file', { skip: without('caddy', 'caddy') }, () => {
+  const env = { ...process.env, HOME: temporaryDirectory(), DOMAIN: 'localhost' };
+  succeeds('caddy', ['validate', '--adapter', 'caddyfile', '--config', join(DEPLOY, 'Caddyfile')], { env });
+});
+
+test('the image is built from files that there are', () => {
+  const dockerfile = read('Dockerfile');
+  for (const [, program] of dockerfile.matchAll(/"((?:\.\/)?(?:gateway|shared)\/[\w/.]+)"/g))
+    readFileSync(join(ROOT, program!));
+  const kept = [...read('Dockerfile.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, name]) => name);
+  for (const name of ['engine', 'gateway', 'shared', 'data', 'package-lock.json', '.npmrc'])
+    assert.ok(kept.includes(name));
+});
