@@ -31,16 +31,28 @@ export async function runProgram(
   terminal: Terminal,
 ): Promise<number> {
   let exitCode: number = EXIT.DONE;
-  const program = describeProgram(groups, terminal, async (command, given, flags) => {
+  const isJson = args.includes('--json');
+  const program = describeProgram(groups, isJson ? withoutText(terminal) : terminal, async (command, given, flags) => {
     exitCode = await runCommand(command, given, new Context(terminal, flags));
   });
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE;
-    return fail(error, terminal, args.includes('--json'));
+    if (!(error instanceof CommanderError)) return fail(error, terminal, isJson);
+    if (error.exitCode === 0) return EXIT.DONE;
+    return isJson ? fail(usageOf(error), terminal, isJson) : EXIT.USAGE;
   }
   return exitCode;
+}
+
+/** The words of commander about a wrong command line is printed as JSON in its place. */
+function withoutText(terminal: Terminal): Terminal {
+  return { ...terminal, err: { write: () => true } };
+}
+
+function usageOf({ code, message }: CommanderError): UsageError {
+  const isHelp = code === 'commander.help';
+  return new UsageError(isHelp ? 'a command is missing' : message.replace(/^error: /, '').replaceAll('\n', ' '));
 }
 
 type Act = (command: Command, given: Record<string, unknown>, flags: GlobalFlags) => Promise<void>;

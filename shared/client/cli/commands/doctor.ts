@@ -48,7 +48,7 @@ const doctor = command({
 export const DOCTOR = [doctor];
 
 async function examine(context: Context): Promise<Finding[]> {
-  const patient: Patient = { context, isReached: false, skewMs: 0, profile: null, scopes: [], marketId: null };
+  const patient: Patient = { context, isReached: false, profile: null, scopes: [], maker: undefined, marketId: null };
   const settings = await checkSettings(patient);
   if (settings.state === 'fail') return [settings];
   const checks: Finding[] = [settings];

@@ -109,7 +109,9 @@ export async function checkWallet(patient: Patient): Promise<Finding> {
   const client = await context.client();
   for (const wallet of linked_wallets) {
     const { delegates } = await client.wallets.delegates(wallet);
-    if (delegates.includes(address)) return ok('wallet', `${address} signs as a delegate: --maker ${wallet}`);
+    if (!delegates.includes(address)) continue;
+    patient.maker = wallet;
+    return ok('wallet', `${address} signs as a delegate: --maker ${wallet}`);
   }
   const advice = `link it (pmx wallet link), or sign with ${linked_wallets[0] ?? 'a wallet of the account'}`;
   return fail('wallet', `${address} is not linked to the account: its orders are refused`, advice);

@@ -1,4 +1,5 @@
 /** The way to the exchange: settings, address, encryption, its answer, its state, and its clock beside this one. */
+import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { ApiError } from '../../http.ts';
 import { explain } from '../frame/explain.ts';
@@ -83,7 +84,8 @@ export async function checkEncryption({ context, isReached }: Patient): Promise<
 
 function certificateOf(host: string, port: number): Promise<{ version: string; certificate: PeerCertificate }> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, servername: host.replace(/^\[|\]$/g, '') }, () => {
+    const name = host.replace(/^\[|\]$/g, '');
+    const socket = connect({ host: name, port, servername: isIP(name) === 0 ? name : undefined }, () => {
       resolve({ version: socket.getProtocol() ?? 'TLS', certificate: socket.getPeerCertificate() });
       socket.destroy();
     });
@@ -110,15 +112,13 @@ export async function checkReady(patient: Patient): Promise<Finding | readonly F
   return ok('exchange', 'it is ready and trading');
 }
 
-export async function checkClock(patient: Patient): Promise<Finding> {
-  const { context, isReached } = patient;
+export async function checkClock({ context, isReached }: Patient): Promise<Finding> {
   if (!isReached) return skip('clock', 'the exchange was not reached');
   const { clock } = context.terminal;
   const sentMs = clock.nowMs();
   const { time } = await context.publicClient().time();
   // Its time is cut off to a second; it was read about half way.
   const skewMs = Math.round(time * 1000 + 500 - (sentMs + clock.nowMs()) / 2);
-  patient.skewMs = skewMs;
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   const message = `this machine is ${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the exchange`;
   const advice = 'set the clock and keep it right: timedatectl set-ntp true, or chrony';

@@ -14,10 +14,10 @@ export type Finding = {
 export type Patient = {
   readonly context: Context;
   isReached: boolean;
-  /** The exchange's clock is ahead of this machine's by so much. */
-  skewMs: number;
   profile: Profile | null;
   scopes: readonly string[];
+  /** The wallet that pays, where the one that signs is its delegate. */
+  maker: string | undefined;
   /** A market that trades, for the steps that need one. */
   marketId: string | null;
 };

@@ -8,21 +8,19 @@ import { decimal } from '../frame/text.ts';
 import { addressIn } from './account.ts';
 import { type Finding, fail, ok, type Patient, skip, warn } from './finding.ts';
 
-const STREAM_TIMEOUT_MS = 10_000;
-
 /**
  * The exchange checks the signature before it compares the fee: an order that is signed for a fee which the market does
  * not have is refused for the fee if the signature is right. It can never be placed.
  */
 export async function checkSignature(patient: Patient): Promise<Finding> {
-  const { context, profile, marketId, scopes } = patient;
+  const { context, profile, marketId, scopes, maker } = patient;
   if (profile === null) return skip('signature', 'not signed in');
   const key = context.access.privateKeyOrNone(profile.linked_wallets);
   if (key === null || addressIn(key) === null) return skip('signature', 'no private key to sign with');
   if (marketId === null) return skip('signature', 'no market is active');
   if (!scopes.includes('trade:orders')) return skip('signature', 'the key may not trade');
   const client = await context.client();
-  const refusal = await tryOrder(client, key, marketId);
+  const refusal = await tryOrder(client, key, marketId, maker);
   if (refusal === null || refusal.code === 'FEE_RATE_MISMATCH') {
     return ok('signature', 'the exchange accepts what this wallet signs; no order was placed');
   }
@@ -37,7 +35,12 @@ const ADVICE: Readonly<Record<string, string>> = {
   ACCOUNT_FROZEN: 'ask the operator of the exchange why',
 };
 
-async function tryOrder(client: ExchangeClient, key: string, marketId: string): Promise<ApiError | null> {
+async function tryOrder(
+  client: ExchangeClient,
+  key: string,
+  marketId: string,
+  maker: string | undefined,
+): Promise<ApiError | null> {
   const [market, tickSize, { fee_bps }] = await Promise.all([
     client.orderMarket(marketId),
     client.tickSize(marketId),
@@ -48,7 +51,7 @@ async function tryOrder(client: ExchangeClient, key: string, marketId: string): 
   const size = decimal(tickSize.min_order_size_atomic);
   const feeRateBps = fee_bps + 1;
   const draft = draftOrder({ market, outcomeIndex: 0, side: 'BUY', price, size, feeRateBps, postOnly: true });
-  const { body, orderHash } = signer.sign(draft);
+  const { body, orderHash } = signer.sign(draft, { maker });
   try {
     await client.placeOrder(body);
   } catch (error) {
@@ -67,7 +70,7 @@ export async function checkStream(patient: Patient): Promise<Finding> {
   const stream = await context.stream({ isPrivate: false });
   try {
     const book = stream.openBook(marketId, { verify: 'every' });
-    await inTime(book.ready());
+    await inTime(book.ready(), context.timeoutMs);
     return ok('stream', `the book of a market came, and its checksum is right at ${book.sequence}`);
   } catch (error) {
     return fail('stream', (error as Error).message, 'a proxy or firewall may not pass WebSockets: allow /v1/ws');
@@ -81,7 +84,7 @@ export async function checkPrivateStream(patient: Patient): Promise<Finding> {
   if (profile === null) return skip('private stream', 'not signed in');
   const stream = await context.stream({ isPrivate: true });
   try {
-    await inTime(stream.openUser().ready());
+    await inTime(stream.openUser().ready(), context.timeoutMs);
     return ok('private stream', 'open: fills and orders arrive as they happen');
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
@@ -98,10 +101,10 @@ export async function checkPrivateStream(patient: Patient): Promise<Finding> {
   }
 }
 
-function inTime(ready: Promise<void>): Promise<void> {
+function inTime(ready: Promise<void>, timeoutMs: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('it does not open in time')), STREAM_TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error('it does not open in time')), timeoutMs);
   });
   return Promise.race([ready, late]).finally(() => clearTimeout(timer));
 }

@@ -34,6 +34,10 @@ export class Context {
     return this.#access;
   }
 
+  get timeoutMs(): number {
+    return this.#flags.timeoutMs;
+  }
+
   get baseUrl(): string {
     return this.access.baseUrl;
   }

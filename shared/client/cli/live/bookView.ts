@@ -22,9 +22,9 @@ export type BookPicture = {
 export type Trade = { readonly price: string; readonly tokens: string; readonly side: string; readonly time: string };
 type Size = { readonly columns: number; readonly rows: number };
 
-const HEAD_LINES = 3;
-const FOOT_LINES = 2;
 const SPREAD_LINES = 1;
+/** On a low terminal the prices come first. */
+const ROWS_FOR = { head: 12, title: 8, foot: 8 };
 /** From here on there is room for the sum of the levels, then for a bar, then for the trades. */
 const WIDTH_FOR = { total: 38, bar: 52, trades: 76 };
 const BOOK_WIDTH = 48;
@@ -33,7 +33,9 @@ const GAP = '  ';
 
 /** No line is wider than the terminal, and there are no more of them than it has rows. */
 export function drawBook(picture: BookPicture, { columns, rows }: Size, paint: Paint): string[] {
-  const room = Math.max(2, rows - HEAD_LINES - FOOT_LINES - SPREAD_LINES);
+  const head = headLines(picture, columns, paint).slice(0, rows >= ROWS_FOR.head ? 3 : rows >= ROWS_FOR.title ? 1 : 0);
+  const foot = footLines(picture, columns, paint).slice(0, rows >= ROWS_FOR.foot ? 2 : 1);
+  const room = Math.max(2, rows - head.length - foot.length - SPREAD_LINES);
   const each = Math.max(1, Math.floor(room / 2));
   const width = columns >= WIDTH_FOR.trades ? BOOK_WIDTH : columns;
   const asks = levelLines(picture.asks.slice(0, each), width, 'red', paint).reverse();
@@ -45,7 +47,7 @@ export function drawBook(picture: BookPicture, { columns, rows }: Size, paint: P
     ...bids,
   ];
   const body = columns >= WIDTH_FOR.trades ? beside(book, tradeLines(picture.trades, book.length, paint)) : book;
-  return [...headLines(picture, columns, paint), ...body, ...footLines(picture, columns, paint)].slice(0, rows);
+  return [...head, ...body, ...foot].slice(0, rows);
 }
 
 function headLines({ title, outcome }: BookPicture, columns: number, paint: Paint): string[] {

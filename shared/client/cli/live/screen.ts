@@ -80,7 +80,9 @@ export class Screen {
   /** A terminal that has not shown the last picture yet gets none before it has. */
   #redraw(): void {
     if (this.#isFull || this.#isClosed) return;
-    const { columns = DEFAULT_SIZE.columns, rows = DEFAULT_SIZE.rows } = this.#out;
+    // A terminal that does not know its size has none of 0.
+    const columns = this.#out.columns || DEFAULT_SIZE.columns;
+    const rows = this.#out.rows || DEFAULT_SIZE.rows;
     const picture = this.#draw({ columns, rows })
       .map((line) => line + END_OF_LINE)
       .join('\r\n');

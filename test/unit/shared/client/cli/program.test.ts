@@ -49,6 +49,9 @@ test('a word that is no command is refused with what it may have meant', async (
   assert.equal((await pmx.run(['markets'])).code, 2);
   assert.equal((await pmx.run([])).code, 2);
   assert.equal((await pmx.run(['--help'])).code, 0);
+  const json = await pmx.failure(2, 'plase');
+  assert.deepEqual(json, { error: "unknown command 'plase' (Did you mean place?)", code: 'USAGE' });
+  assert.equal((await pmx.failure(2, 'markets')).error, 'a command is missing');
 });
 
 test('bash completes commands, options and their values', async () => {

@@ -1,0 +1,141 @@
+/** `pmx admin` and `pmx keys`: what operators do over HTTP, and what is refused. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { Pmx } from '../support/pmx.ts';
+import { startServer } from '../support/server.ts';
+import { makeWallet } from '../support/wallet.ts';
+
+const server = await startServer({ after }, { APPROVAL_ABOVE_MICRO: '50000000' });
+const { baseUrl } = server;
+const admin = new Pmx({ BASE_URL: baseUrl, ADMIN_TOKEN: server.adminToken });
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+const RAIN = ['--title', 'Rain?', '--description', 'Yes if so.', '--category', 'Weather', '--ends-at', '2099-01-01'];
+
+async function newMarket(...more: string[]): Promise<string> {
+  return (await admin.json('admin', 'markets', 'create', ...RAIN, ...more)).id;
+}
+
+test('markets are made, changed, paused, resumed, decided, cancelled and settled', async () => {
+  const event = await admin.json('admin', 'events', 'create', '--title', 'Cup', '--slug', 'cup', '--category', 'Sport');
+  const id = await newMarket('--event', event.id, '--ticks', '1000', '--fee-bps', '30', '--min-size', '2');
+  const { market, tick_size } = await admin.json('markets', 'show', id);
+  assert.deepEqual([market.fee_bps, market.event_id, market.status], [30, event.id, 'active']);
+  assert.deepEqual([tick_size.ticks_per_unit, tick_size.min_order_size_atomic], [1000, '2000000']);
+  const change = join(admin.home, 'change.json');
+  writeFileSync(change, JSON.stringify({ title: 'Rain tomorrow?' }));
+  assert.equal((await admin.json('admin', 'markets', 'update', id, '--file', change)).title, 'Rain tomorrow?');
+  assert.equal((await admin.json('admin', 'markets', 'pause', id)).status, 'locked');
+  assert.equal((await admin.json('admin', 'markets', 'resume', id)).status, 'active');
+  assert.equal((await admin.json('admin', 'markets', 'resolve', id, '--outcome', 'yes')).status, 'resolved');
+  assert.equal((await admin.json('admin', 'markets', 'settle', id)).status, 'settled');
+  const shared = await newMarket();
+  assert.equal((await admin.json('admin', 'markets', 'resolve', shared, '--payouts', '0.25,0.75')).status, 'resolved');
+  assert.match((await admin.lines('admin', 'markets', 'cancel', await newMarket())).join('\n'), /^status +cancelled$/m);
+  const body = join(admin.home, 'market.json');
+  writeFileSync(body, JSON.stringify({ title: 'Snow?', description: 'Yes.', category: 'Weather' }));
+  assert.equal(
+    (await admin.json('admin', 'markets', 'create', '--file', body, '--ends-at', '2099-01-01')).title,
+    'Snow?',
+  );
+
+  for (const args of [
+    ['resolve', id],
+    ['resolve', id, '--payouts', '0.5,0.6'],
+    ['resolve', id, '--payouts', 'half,half'],
+    ['create', '--ends-at', 'never'],
+    ['update', id],
+  ]) {
+    assert.equal((await admin.failure(2, 'admin', 'markets', ...args)).code, 'USAGE');
+  }
+  assert.equal((await admin.failure(1, 'admin', 'markets', 'create', '--title', 'Rain?')).code, 'VALIDATION_ERROR');
+  assert.equal((await admin.failure(1, 'admin', 'markets', 'pause', NOBODY)).code, 'NOT_FOUND');
+  assert.equal((await admin.failure(1, 'admin', 'markets', 'resolve', id, '--outcome', 'yes')).code, 'CONFLICT');
+});
+
+test('accounts are made, funded, restricted; keys issued, listed, rotated and revoked', async () => {
+  const wallet = makeWallet();
+  const { id } = await admin.json('admin', 'accounts', 'create', '--wallet', wallet.address, '--name', 'Ada');
+  assert.ok((await admin.json('admin', 'accounts', 'list', '--limit', '1000')).users.length > 0);
+  assert.equal((await admin.json('admin', 'accounts', 'wallet', id, makeWallet().address)).linked_wallets.length, 2);
+  const paid = await admin.json('admin', 'deposit', id, '10.5', '--reference', 'wire 1');
+  assert.deepEqual(await admin.json('admin', 'deposit', id, '10.5', '--reference', 'wire 1'), paid, 'once, not twice');
+  assert.equal((await admin.json('admin', 'withdraw', id, '0.5')).amount_usdc_micro, '500000');
+  assert.match((await admin.lines('admin', 'deposit', id, '1')).join('\n'), /^deposit +1 USDC\nstatus +completed$/m);
+  assert.equal((await admin.json('admin', 'accounts', 'state', id, 'close_only')).state, 'close_only');
+  assert.equal((await admin.json('admin', 'accounts', 'end-sessions', id)).revoked, 0);
+  assert.equal((await admin.failure(1, 'admin', 'withdraw', id, '40')).code, 'INSUFFICIENT_BALANCE');
+  assert.equal((await admin.failure(2, 'admin', 'deposit', id, 'much')).code, 'USAGE');
+  assert.equal((await admin.run(['admin', 'accounts', 'state', id, 'sleepy'])).code, 2);
+
+  const key = await admin.json('keys', 'create', id, '--tier', 'premium', '--expires-at', '2099-01-01');
+  assert.deepEqual([key.tier, key.scopes.length, key.expires_at], ['premium', 6, '2099-01-01T00:00:00.000Z']);
+  assert.notEqual((await admin.json('keys', 'rotate', key.key_id)).secret, key.secret);
+  assert.match((await admin.lines('keys', 'list', id))[1]!, /valid +premium/);
+  await admin.json('keys', 'revoke', key.key_id);
+  assert.ok((await admin.json('keys', 'list', id)).api_keys[0].revoked_at);
+  assert.equal((await admin.failure(1, 'keys', 'revoke', 'key_none')).code, 'NOT_FOUND');
+  assert.equal((await admin.run(['keys', 'create', id, '--scopes', 'everything'])).code, 2);
+  assert.deepEqual((await admin.json('keys', 'tiers'))[2], { tier: 'market_maker', requests_per_second: 100 });
+});
+
+test('a large withdrawal waits for a second operator, and the audit log has both', async () => {
+  const ada = await admin.json('admin', 'operators', 'create', 'ada', '--roles', 'treasury,catalogue');
+  const bob = await admin.json('admin', 'operators', 'create', 'bob', '--roles', 'treasury');
+  const first = new Pmx({ BASE_URL: baseUrl, ADMIN_TOKEN: ada.token });
+  const second = new Pmx({ BASE_URL: baseUrl });
+  const kept = await second.run(['login', '--operator', '--stdin'], { input: bob.token });
+  assert.equal(kept.code, 0, kept.err);
+  assert.ok(!(kept.out + kept.err).includes(bob.token));
+  const { id } = await admin.json('admin', 'accounts', 'create', '--name', 'Cy');
+  await first.json('admin', 'deposit', id, '200');
+  const waits = await first.failure(1, 'admin', 'withdraw', id, '60');
+  assert.deepEqual([waits.code, waits.details.kind], ['APPROVAL_NEEDED', 'withdrawal']);
+  assert.match(waits.hint, new RegExp(`approve ${waits.details.id}`));
+  assert.equal((await second.json('admin', 'approvals', 'list')).approvals[0].id, waits.details.id);
+  assert.equal((await second.json('admin', 'approvals', 'show', waits.details.id)).status, 'pending');
+  assert.equal((await second.json('admin', 'approvals', 'approve', waits.details.id)).status, 'carried_out');
+  const other = await first.failure(1, 'admin', 'withdraw', id, '70');
+  assert.match((await second.lines('admin', 'approvals', 'reject', other.details.id))[0]!, /withdrawal rejected/);
+  assert.equal((await first.failure(1, 'admin', 'approvals', 'approve', other.details.id)).status >= 400, true);
+  const { records } = await admin.json('admin', 'audit', '--operator', 'ada', '--limit', '50');
+  assert.ok(records.length > 0 && records.every(({ operator }: { operator: string }) => operator === 'ada'));
+  assert.ok((await admin.lines('admin', 'audit', '--limit', '5')).length >= 5);
+  assert.equal((await first.failure(1, 'admin', 'pause')).code, 'INSUFFICIENT_ROLE');
+  assert.ok((await admin.lines('admin', 'operators', 'list')).some((line) => line.includes('ada')));
+  assert.ok((await admin.json('admin', 'operators', 'revoke', ada.id)).revoked_at);
+  assert.equal((await first.failure(4, 'admin', 'status')).code, 'UNAUTHORIZED');
+});
+
+test('the platform is paused, resumed, drilled and added up', async () => {
+  await admin.json('admin', 'pause');
+  assert.match((await admin.lines('admin', 'status'))[0]!, /^trading +paused$/);
+  await admin.json('admin', 'resume');
+  assert.equal((await admin.json('admin', 'status')).paused, false);
+  assert.deepEqual((await admin.json('admin', 'drill', 'NOT_MATCHING_LEADER', 'on')).drills, ['NOT_MATCHING_LEADER']);
+  assert.deepEqual((await admin.json('admin', 'drill', 'NOT_MATCHING_LEADER', 'off')).drills, []);
+  assert.equal((await admin.json('admin', 'ledger')).balanced, true);
+  assert.match((await admin.lines('admin', 'ledger'))[0]!, /^balanced +yes$/);
+});
+
+test('the catalogue is exported and imported again, from a file and through pipes', async () => {
+  const id = await newMarket();
+  const file = join(admin.home, 'catalogue.ndjson');
+  assert.equal((await admin.run(['admin', 'catalogue', 'export', file])).code, 0);
+  const text = readFileSync(file, 'utf8');
+  assert.ok(text.includes(id));
+  const piped = await admin.run(['admin', 'catalogue', 'export', '-']);
+  assert.equal(piped.out, text);
+  const { failed, lines } = await admin.json('admin', 'catalogue', 'import', file);
+  assert.deepEqual([failed, lines], [0, text.trimEnd().split('\n').length]);
+  const bad = await admin.run(['admin', 'catalogue', 'import', '-'], { input: '{"market":{}}\n' });
+  assert.deepEqual([bad.code, bad.out], [1, '1 lines: 0 created, 0 updated, 0 unchanged, 1 failed\n']);
+  assert.match(bad.err, /^line 1: [A-Z_]+: /);
+});
+
+test('without a token, and with a wrong one, nothing is done', async () => {
+  assert.equal((await new Pmx({ BASE_URL: baseUrl }).failure(4, 'admin', 'status')).code, 'NOT_SIGNED_IN');
+  const wrong = await new Pmx({ BASE_URL: baseUrl, ADMIN_TOKEN: 'wrong' }).failure(4, 'admin', 'pause');
+  assert.match(wrong.hint, /ADMIN_TOKEN/);
+});
