@@ -63,6 +63,7 @@ const REDEEMABLE = object({
 });
 export type Redeemable = FromSchema<typeof REDEEMABLE>;
 export const REDEEMABLES = arrayOf(REDEEMABLE);
+export type Redeemables = FromSchema<typeof REDEEMABLES>;
 
 export const CLAIM_RESPONSE = object({ message: MESSAGE_TEXT, market_id: UUID, tx_hash: HASH });
 export type ClaimResponse = FromSchema<typeof CLAIM_RESPONSE>;

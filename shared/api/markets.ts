@@ -224,6 +224,7 @@ export const BBO = object({
 });
 export type Bbo = FromSchema<typeof BBO>;
 export const BBOS = object({ markets: arrayOf(BBO) });
+export type Bbos = FromSchema<typeof BBOS>;
 export const BBOS_BODY = {
   type: 'array',
   items: {

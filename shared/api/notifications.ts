@@ -65,4 +65,5 @@ export const ACHIEVEMENT_IDS = [
 ] as const;
 const ACHIEVEMENT = object({ id: { type: 'string', enum: ACHIEVEMENT_IDS }, granted_at: TIME });
 export const ACHIEVEMENTS = arrayOf(ACHIEVEMENT);
+export type Achievements = FromSchema<typeof ACHIEVEMENTS>;
 export type Achievement = FromSchema<typeof ACHIEVEMENT>;

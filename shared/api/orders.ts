@@ -311,6 +311,7 @@ export const ORDER_GROUP = object({
 });
 export type OrderGroup = FromSchema<typeof ORDER_GROUP>;
 export const ORDER_GROUPS = object({ order_groups: arrayOf(ORDER_GROUP) });
+export type OrderGroups = FromSchema<typeof ORDER_GROUPS>;
 
 export const ORDER_FIELDS = {
   id: UUID,
@@ -332,6 +333,7 @@ export const ORDER_FIELDS = {
 export const ORDER_RECORD = object(ORDER_FIELDS, TAGS);
 export type OrderRecord = FromSchema<typeof ORDER_RECORD>;
 export const OPEN_ORDERS = arrayOf(ORDER_RECORD);
+export type OpenOrders = FromSchema<typeof OPEN_ORDERS>;
 
 export const OPEN_ORDERS_QUERY = {
   type: 'object',

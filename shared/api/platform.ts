@@ -7,17 +7,18 @@ export const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
 export type DrillName = (typeof DRILLS)[number];
 
 export const HEALTH = object({ status: { const: 'ok' } });
+export type Health = FromSchema<typeof HEALTH>;
 export const READINESS = object(
   { status: { type: 'string', enum: ['starting', 'ready', 'degraded', 'draining'] } },
   { reason: { type: 'string', examples: ['shard 1 is recovering'] } },
 );
 /** `starting` until recovery is done, `draining` from the signal to stop on, `degraded` while a shard is away. */
 export type Readiness = FromSchema<typeof READINESS>;
-export type Status = { status: string };
 
 export const SERVER_TIME = object({
   time: { type: 'integer', description: 'Unix seconds.', examples: [1_790_856_000] },
 });
+export type ServerTime = FromSchema<typeof SERVER_TIME>;
 
 const CONTRACT_FIELDS = {
   chain_id: CHAIN_ID,
@@ -78,6 +79,7 @@ export const DRILL = {
   properties: { refusal: DRILL_NAME, enabled: FLAG },
 } as const;
 export const ACTIVE_DRILLS = object({ drills: arrayOf(DRILL_NAME) });
+export type ActiveDrills = FromSchema<typeof ACTIVE_DRILLS>;
 
 export const PLATFORM_STATUS = object({
   paused: FLAG,

@@ -17,6 +17,7 @@ const POSITION = object({
 });
 export type Position = FromSchema<typeof POSITION>;
 export const POSITION_LIST = arrayOf(POSITION);
+export type Positions = FromSchema<typeof POSITION_LIST>;
 
 export const POSITIONS_QUERY = {
   type: 'object',

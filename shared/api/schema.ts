@@ -49,7 +49,9 @@ type FromObject<S> = S extends { readonly properties: infer P }
         readonly [K in keyof P as IsGiven<S, P, K> extends true ? never : K]?: FromSchema<P[K]>;
       }
     >
-  : Readonly<Record<string, unknown>>;
+  : S extends { readonly additionalProperties: infer A extends JsonSchema }
+    ? Readonly<Record<string, FromSchema<A>>>
+    : Readonly<Record<string, unknown>>;
 
 type IsGiven<S, P, K extends keyof P> = S extends { readonly required: readonly (infer R)[] }
   ? K extends R

@@ -2,7 +2,7 @@
 import type { SendAuthorized } from './accountRequests.ts';
 import { withQuery } from './request.ts';
 import type {
-  Achievement,
+  Achievements,
   NotificationRead,
   Notifications,
   NotificationsMarked,
@@ -47,7 +47,7 @@ export class AccountClient {
   }
 
   /** Grants what the account has earned by now. */
-  achievements(): Promise<Achievement[]> {
+  achievements(): Promise<Achievements> {
     return this.#send('GET', '/v1/user/achievements');
   }
 }

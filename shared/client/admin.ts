@@ -6,6 +6,7 @@ import { type HeaderFields, type PreparedRequest, prepareRequest } from './reque
 import { policyOf, type Repeat, withRetries } from './retry.ts';
 import type {
   AccountStateName,
+  ActiveDrills,
   AdminSessions,
   ApiKeyList,
   Approval,
@@ -250,7 +251,7 @@ export class AdminClient {
   }
 
   /** While a drill is enabled, placing is refused with its error. A restart ends all drills. */
-  setDrill(refusal: DrillName, enabled: boolean): Promise<{ drills: DrillName[] }> {
+  setDrill(refusal: DrillName, enabled: boolean): Promise<ActiveDrills> {
     return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
   }
 

@@ -35,15 +35,17 @@ import type {
   LegacyUserTrades,
   LegacyUserTradesQuery,
   Message,
+  OpenOrders,
   OpenOrdersQuery,
   OrderGroup,
   OrderGroupSettings,
+  OrderGroups,
   OrderRecord,
   PlacementBody,
   PlacementResponse,
   QueuePosition,
   RateLimits,
-  Redeemable,
+  Redeemables,
   TombstoneResponse,
   UserActivity,
   UserActivityQuery,
@@ -223,7 +225,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('GET', `/v1/orders/${segment(orderHash)}/queue`);
   }
 
-  orderGroups(): Promise<{ order_groups: OrderGroup[] }> {
+  orderGroups(): Promise<OrderGroups> {
     return this.requests.send('GET', '/v1/user/order-groups');
   }
 
@@ -242,7 +244,7 @@ export class ExchangeClient extends MarketDataClient {
   }
 
   /** Oldest first; the cursor of a page is the `sequence` of the last order of the page before. */
-  openOrders(marketId: string, query: OpenOrdersQuery = {}): Promise<OrderRecord[]> {
+  openOrders(marketId: string, query: OpenOrdersQuery = {}): Promise<OpenOrders> {
     return this.requests.send('GET', withQuery(`/v1/orders/open/${segment(marketId)}`, query));
   }
 
@@ -308,7 +310,7 @@ export class ExchangeClient extends MarketDataClient {
   }
 
   /** Tokens of decided markets that pay something; the rows of one market add up to what its claim pays. */
-  redeemable(): Promise<Redeemable[]> {
+  redeemable(): Promise<Redeemables> {
     return this.requests.send('GET', '/v1/user/redeemable');
   }
 

@@ -6,6 +6,7 @@ import type { OrderMarket } from './order.ts';
 import { segment, withQuery } from './request.ts';
 import type {
   Bbo,
+  Bbos,
   Book,
   BookOfOrders,
   BothBooks,
@@ -16,14 +17,16 @@ import type {
   EventsQuery,
   EventView,
   FeeRate,
+  Health,
   Market,
   MarketEvents,
   Markets,
   MarketsQuery,
   PlatformConfig,
+  Readiness,
   RelatedMarkets,
+  ServerTime,
   SportsTaxonomy,
-  Status,
   TickSize,
 } from './types.ts';
 
@@ -57,7 +60,7 @@ export class MarketDataClient {
   }
 
   /** Best prices of at most 50 books, all at the same moment. */
-  bbos(markets: { market_id: string; outcome_index: Outcome }[]): Promise<{ markets: Bbo[] }> {
+  bbos(markets: { market_id: string; outcome_index: Outcome }[]): Promise<Bbos> {
     return this.requests.sendPublic('POST', '/v1/market-data/bbo', markets);
   }
 
@@ -116,7 +119,7 @@ export class MarketDataClient {
   }
 
   /** Unix seconds, in one attempt. */
-  time(): Promise<{ time: number }> {
+  time(): Promise<ServerTime> {
     return this.requests.probe('/v1/time');
   }
 
@@ -135,11 +138,11 @@ export class MarketDataClient {
     return clock.measured((await this.time()).time, sentMs);
   }
 
-  health(): Promise<Status> {
+  health(): Promise<Health> {
     return this.requests.probe('/health');
   }
 
-  ready(): Promise<Status> {
+  ready(): Promise<Readiness> {
     return this.requests.probe('/ready');
   }
 

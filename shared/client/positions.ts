@@ -1,7 +1,7 @@
 /** The part of the client for what an account's tokens cost, earned and earn (RULES.md 14.20 to 14.25). */
 import type { SendAuthorized } from './accountRequests.ts';
 import { withQuery } from './request.ts';
-import type { Message, Pnl24h, Position, PositionsQuery } from './types.ts';
+import type { Message, Pnl24h, Positions, PositionsQuery } from './types.ts';
 
 export class PositionsClient {
   readonly #send: SendAuthorized;
@@ -11,7 +11,7 @@ export class PositionsClient {
   }
 
   /** Every position, or a page of `limit` after `cursor`, the id of the last position of the page before. */
-  list(query: PositionsQuery = {}): Promise<Position[]> {
+  list(query: PositionsQuery = {}): Promise<Positions> {
     return this.#send('GET', withQuery('/v1/user/positions', query));
   }
 

@@ -21,6 +21,7 @@ export type {
   RateLimit,
   RateLimits,
   Redeemable,
+  Redeemables,
   Referral,
   Restricted,
   RotatedApiKey,
@@ -72,6 +73,7 @@ export type {
 } from '../api/ledger.ts';
 export type {
   Bbo,
+  Bbos,
   Book,
   BookLevel,
   BookOfOrders,
@@ -94,6 +96,7 @@ export type {
 } from '../api/markets.ts';
 export type {
   Achievement,
+  Achievements,
   Notification,
   NotificationRead,
   Notifications,
@@ -115,9 +118,11 @@ export type {
   HeartbeatResponse,
   MatchTypeName,
   Message,
+  OpenOrders,
   OpenOrdersQuery,
   OrderGroup,
   OrderGroupSettings,
+  OrderGroups,
   OrderRecord,
   OrderStatusName,
   PlacedRow,
@@ -130,15 +135,17 @@ export type {
   TombstoneResponse,
 } from '../api/orders.ts';
 export type {
+  ActiveDrills,
   DrillName,
+  Health,
   NewContracts,
   PlatformConfig,
   PlatformContracts,
   PlatformStatus,
   Readiness,
-  Status,
+  ServerTime,
 } from '../api/platform.ts';
-export type { Pnl24h, Position, PositionsQuery } from '../api/positions.ts';
+export type { Pnl24h, Position, Positions, PositionsQuery } from '../api/positions.ts';
 export type { Indication, NewIndication } from '../api/quotes.ts';
 export type { Earnings, EarningsQuery, MarketRebate, Rebates, RebatesQuery } from '../api/rewards.ts';
 export type {

@@ -1,0 +1,156 @@
+/**
+ * The types of the client are those of the published document: of what every method answers, and of the bodies that it
+ * takes. The methods are called to learn their routes, the document is read from a running exchange, and the compiler
+ * compares.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { AdminClient, ExchangeClient } from 'open-prediction-exchange/client';
+import { compile, programDirectory } from '../support/compiledClient.ts';
+import { typeOf } from '../support/schemaTypes.ts';
+import { type Json, sharedServer } from '../support/server.ts';
+
+const server = await sharedServer();
+const CREDENTIALS = { keyId: 'k', secret: 'c2VjcmV0', passphrase: 'p' };
+const X = 'x';
+
+/** Methods that are more than one request, or whose result is not the answer. */
+const COMPOSED = [
+  'with',
+  'close',
+  'place',
+  'signOrder',
+  'signAndPlace',
+  'openStream',
+  'startHeartbeats',
+  'orderMarket',
+  'refreshConfig',
+  'signingDomain',
+  'measureClock',
+  'prepareSigned',
+];
+/** Bytes as they come, and lines that are no JSON document. */
+const RAW = ['openStatement', 'exportCatalogue', 'importCatalogue'];
+/** The path has other answers, which other methods have. */
+const NARROWER = ['book', 'bothBooks', 'bookOrders', 'cancelOrder', 'cancelByClientId', 'statement'];
+
+type Method = { readonly type: string; readonly name: string; readonly request: string };
+
+/** The methods of a client and of its parts, each with the request that it sends. */
+async function methodsOf(t: TestContext, client: object, type: string): Promise<Method[]> {
+  const found: Method[] = [];
+  for (let level = Object.getPrototypeOf(client); level !== Object.prototype; level = Object.getPrototypeOf(level)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
+      if (name === 'constructor' || typeof value !== 'function' || COMPOSED.includes(name) || RAW.includes(name))
+        continue;
+      const request = await requestOf(t, client, name);
+      if (request !== null) found.push({ type, name, request });
+    }
+  }
+  for (const [name, part] of Object.entries(client)) {
+    const isPart = typeof part === 'object' && part !== null && /Client$/.test(part.constructor.name);
+    if (isPart) found.push(...(await methodsOf(t, part, `${type}['${name}']`)));
+  }
+  return found;
+}
+
+async function requestOf(t: TestContext, client: object, name: string): Promise<string | null> {
+  for (const args of [
+    [X, X, X],
+    [X, 1],
+  ]) {
+    let request: string | null = null;
+    const { mock } = t.mock.method(globalThis, 'fetch', async (url: string, { method }: RequestInit) => {
+      request ??= `${method} ${new URL(url).pathname}`;
+      return new Response('{}');
+    });
+    await Promise.resolve()
+      .then(() => (client as Json)[name](...args))
+      .catch(() => {});
+    mock.restore();
+    if (request !== null) return request;
+  }
+  return null;
+}
+
+/** The operation whose path fits: a part `x` stands for a parameter, or for one of a few words. */
+function operationOf(document: Json, request: string): Json {
+  const [method, path] = request.split(' ');
+  const parts = path.split('/');
+  const fitting = Object.keys(document.paths).filter((template) => {
+    const wanted = template.split('/');
+    const fits = wanted.every((part, at) => parts[at] === X || part === parts[at]);
+    return wanted.length === parts.length && fits && document.paths[template][method.toLowerCase()] !== undefined;
+  });
+  const parameters = (template: string): number => template.split('{').length;
+  const [best] = fitting.sort((a, b) => parameters(b) - parameters(a));
+  assert.ok(best !== undefined, `the document has no ${request}`);
+  return document.paths[best][method.toLowerCase()];
+}
+
+function answerOf(document: Json, request: string): string {
+  const { responses } = operationOf(document, request);
+  const answers = Object.keys(responses).filter((status) => status === '200' || status === '201');
+  assert.ok(answers.length > 0, request);
+  const schemas = answers.map((status) => responses[status].content?.['application/json']?.schema);
+  return schemas.map((schema) => typeOf(schema ?? {}, document)).join(' | ');
+}
+
+const SAME = `
+import type * as Client from 'open-prediction-exchange/client';
+import type { AdminClient, ExchangeClient } from 'open-prediction-exchange/client';
+type IsAny<T> = 0 extends 1 & T ? true : false;
+type Fits<A, B> = IsAny<A> extends true ? 'any' : [A] extends [B] ? true : A;
+type Same<A, B> = Fits<A, B> extends true ? ([B] extends [A] ? true : { missing: B }) : Fits<A, B>;
+type Answer<M> = M extends (...args: never[]) => Promise<infer A> ? A : never;
+export declare function isTrue<_ extends true>(): void;
+`;
+
+test('every method answers what the document says', async (t) => {
+  const { body: document } = await server.request('GET', '/openapi.json');
+  const baseUrl = 'http://exchange';
+  const options = { baseUrl, credentials: CREDENTIALS, retry: false, wallet: `0x${'0'.repeat(63)}1` } as const;
+  const methods = [
+    ...(await methodsOf(t, new ExchangeClient(options), 'ExchangeClient')),
+    ...(await methodsOf(t, new AdminClient({ baseUrl, token: 'token', retry: false }), 'AdminClient')),
+  ];
+  assert.ok(methods.length > 100, `${methods.length} methods`);
+  const lines = methods.map(({ type, name, request }) => {
+    const compared = NARROWER.includes(name) ? 'Fits' : 'Same';
+    return `isTrue<${compared}<Answer<${type}['${name}']>, ${answerOf(document, request)}>>(); // ${name}: ${request}`;
+  });
+  const bodies = BODIES.map(([name, request]) => {
+    const { schema } = operationOf(document, request).requestBody.content['application/json'];
+    return `isTrue<Same<Client.${name}, ${typeOf(schema, document)}>>(); // ${name}: ${request}`;
+  });
+  writeFileSync(join(programDirectory(), 'types.ts'), [SAME, ...lines, ...bodies].join('\n'));
+  const flags = [
+    '--noEmit',
+    '--strict',
+    '--target',
+    'ES2023',
+    '--module',
+    'NodeNext',
+    '--types',
+    'node',
+    '--skipLibCheck',
+  ];
+  compile(programDirectory(), ...flags, 'types.ts');
+});
+
+/** The bodies that have names of their own. */
+const BODIES: readonly (readonly [string, string])[] = [
+  ['PlacementBody', 'POST /v1/orders'],
+  ['OrderGroupSettings', 'PUT /v1/user/order-groups/x'],
+  ['NewUser', 'POST /admin/users'],
+  ['NewApiKey', 'POST /admin/users/x/api-keys'],
+  ['NewMovement', 'POST /admin/users/x/deposits'],
+  ['NewEvent', 'POST /admin/events'],
+  ['NewMarket', 'POST /admin/markets'],
+  ['MarketPatch', 'PATCH /admin/markets/x'],
+  ['Resolution', 'POST /admin/markets/x/resolve'],
+  ['NewContracts', 'POST /admin/platform/contracts'],
+  ['NewOperator', 'POST /admin/operators'],
+];
