@@ -5,6 +5,11 @@ export function escaped(text: string): string {
   return text.replaceAll(/[&<>"]/g, (character) => ESCAPES[character]!);
 }
 
+/** A sentence of the documents of the interface: what it names of the exchange's documents is a link. */
+export function sentence(text: string): string {
+  return escaped(text).replaceAll(/(?<=^| )\/(?:docs\/[a-z/-]*[a-z]|[a-z]+api\.json)/g, '<a href="$&">$&</a>');
+}
+
 /** The address of a heading inside its page, as GitHub writes it. */
 export function anchorOf(title: string): string {
   return title

@@ -1,5 +1,5 @@
 /** The reference of the routes: a page for each chapter of the OpenAPI document, an index, and the named schemas. */
-import { codeBlock, escaped, table } from './html.ts';
+import { codeBlock, escaped, sentence, table } from './html.ts';
 import { aboutOf, type Json, SCHEMAS_PAGE, schemaTable, typeOf } from './schema.ts';
 
 /** Its path below `/docs/`, its title and its HTML; `parts` are what its navigation lists. */
@@ -50,7 +50,7 @@ export class Reference {
       const title = escaped(tag['x-displayName']);
       return `<h2 id="${tag.name}"><a href="/docs/api/${tag.name}">${title}</a></h2>${table(['Route', 'About'], rows)}`;
     });
-    const html = `<h1>HTTP reference</h1><p>${escaped(info.description)}</p>
+    const html = `<h1>HTTP reference</h1><p>${sentence(info.description)}</p>
 <p>For programs: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1).</p>${lists.join('\n')}`;
     return { path: 'api', title: 'HTTP reference', html, parts: [] };
   }
@@ -82,7 +82,7 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
     const answers = all.filter(([, response]) => codesOf(response) === undefined);
     return [
       `<section class="operation"><h2 id="${id}"><a href="#${id}"><code>${escaped(name)}</code></a></h2>`,
-      `<p>${escaped(summary)}</p>`,
+      `<p>${sentence(summary)}</p>`,
       `<dl class="facts"><dt>Access</dt><dd>${accessOf(json)}</dd><dt>Limit</dt><dd>${limitOf(json)}</dd></dl>`,
       parametersOf(json),
       requestBody === undefined ? '' : this.#content('Body', requestBody.content),

@@ -1,5 +1,5 @@
 /** The reference of the stream: every message of the AsyncAPI document. */
-import { codeBlock, escaped, table } from './html.ts';
+import { codeBlock, escaped, sentence, table } from './html.ts';
 import type { ReferencePage } from './reference.ts';
 import { type Json, schemaTable } from './schema.ts';
 
@@ -11,7 +11,7 @@ export function streamPage(document: Json): ReferencePage {
     chapter('You send', operations.request, components),
     chapter('The exchange sends', operations.follow, components),
   ];
-  const html = `<h1>Stream reference</h1><p><code>${escaped(address)}</code>. ${escaped(info.description)}</p>
+  const html = `<h1>Stream reference</h1><p><code>${escaped(address)}</code>. ${sentence(info.description)}</p>
 <p>For programs: <a href="/asyncapi.json">/asyncapi.json</a> (AsyncAPI 3.0).</p>
 <h2 id="limits"><a href="#limits">Limits</a></h2>${table(['Limit', 'Value'], rows)}
 ${chapters.join('\n')}`;
