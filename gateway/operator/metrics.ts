@@ -30,30 +30,35 @@ export class Metrics {
     return this.#process.contentType;
   }
 
-  /** The text in rows: one for each metric without labels, one for each histogram. */
-  async rows(): Promise<IterableIterator<string>> {
+  /**
+   * The text in rows: one for each metric without labels, one for each histogram. The first is a promise, so that an
+   * answer is written in turns from its start.
+   */
+  *rows(): Generator<string | Promise<unknown>> {
     // A file system that hangs must not keep a scrape waiting: the sizes are those of the scrape before.
     void this.#sources.files.refresh();
-    return rowsOf(this.#sources, await this.#process.metrics());
+    let ofProcess = '';
+    yield this.#process.metrics().then((text) => {
+      ofProcess = text;
+    });
+    yield ofProcess;
+    for (const name of Object.keys(METRICS) as MetricName[]) yield* rowsOf(name, this.#sources);
   }
 }
 
-function* rowsOf(sources: MetricsSources, ofProcess: string): Generator<string> {
-  for (const name of Object.keys(METRICS) as MetricName[]) {
-    const { type, help } = METRICS[name];
-    const samples: Sample[] = [];
-    (READERS[name] as AnyReader)(sources, (labels, value) => samples.push([labels, value]));
-    let text = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-    for (const [labels, value] of samples) {
-      if (typeof value === 'number') text += sample(name, labels, value);
-      else {
-        yield text + histogram(name, labels, value);
-        text = '';
-      }
+function* rowsOf(name: MetricName, sources: MetricsSources): Generator<string> {
+  const { type, help } = METRICS[name];
+  const samples: Sample[] = [];
+  (READERS[name] as AnyReader)(sources, (labels, value) => samples.push([labels, value]));
+  let text = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+  for (const [labels, value] of samples) {
+    if (typeof value === 'number') text += sample(name, labels, value);
+    else {
+      yield text + histogram(name, labels, value);
+      text = '';
     }
-    yield `${text}\n`;
   }
-  yield ofProcess;
+  yield `${text}\n`;
 }
 
 /** Each bucket counts what is at most its bound. */

@@ -17,5 +17,5 @@ const SHOW_METRICS = {
 } as const satisfies RouteSpec;
 
 export function metricsRoutes(metrics: () => Metrics): Route[] {
-  return [route(SHOW_METRICS, async (call) => okInRows(call, await metrics().rows(), metrics().contentType))];
+  return [route(SHOW_METRICS, (call) => okInRows(call, metrics().rows(), metrics().contentType))];
 }

@@ -79,7 +79,11 @@ function sources() {
 
 /** The samples of the exchange, by name and labels. */
 async function scrape(metrics: Metrics): Promise<Record<string, number>> {
-  const text = [...(await metrics.rows())].join('');
+  let text = '';
+  for (const row of metrics.rows()) {
+    if (typeof row === 'string') text += row;
+    else await row;
+  }
   const lines = text.split('\n').filter((line) => line.startsWith('exchange_'));
   return Object.fromEntries(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
