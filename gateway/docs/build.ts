@@ -37,14 +37,16 @@ class Builder {
   readonly #pages = new Map(this.#guides.map(({ path, slug }) => [path, `/docs/${slug}`]));
   readonly #reference: Reference;
   readonly #stream: ReferencePage;
+  /** The catalogue as the program has it, also where its file was not written anew. */
+  readonly #errors: string;
   readonly #codes: ReadonlySet<string>;
   readonly #assets: Assets;
 
   constructor({ openApi, asyncApi }: DocumentsOptions) {
     this.#pages.set(INDEX_PATH, '/docs');
-    const errors = errorsPage();
-    this.#codes = new Set([...errors.matchAll(/^## (\w+)$/gm)].map(([, code]) => code!));
     this.#reference = new Reference(JSON.parse(openApi), errorPlace);
+    this.#errors = errorsPage((code) => this.#reference.answering(code));
+    this.#codes = new Set([...this.#errors.matchAll(/^## (\w+)$/gm)].map(([, code]) => code!));
     this.#stream = streamPage(JSON.parse(asyncApi));
     this.#assets = {
       style: this.#asset('docs.css', 'text/css; charset=utf-8', source('gateway/web/docs.css')),
@@ -55,7 +57,7 @@ class Builder {
 
   build(): void {
     this.#guide({ slug: '', title: 'Documents', about: '', path: INDEX_PATH }, this.#index);
-    for (const guide of this.#guides) this.#guide(guide, textOf(guide));
+    for (const guide of this.#guides) this.#guide(guide, this.#textOf(guide));
     for (const page of [...this.#reference.pages(), this.#stream]) {
       const href = `/docs/${page.path}`;
       const parts = page.parts.map(({ anchor, text }) => ({ href: `${href}#${anchor}`, title: text }));
@@ -94,7 +96,7 @@ class Builder {
     const about = '> A central limit order book for binary prediction markets: HTTP and WebSocket, signed orders.';
     const head = `# Open prediction exchange\n\n${about}`;
     this.#add('/llms.txt', PLAIN, `${[head, ...lists, interfaces].join('\n\n')}\n`);
-    const texts = this.#guides.map((guide) => plainOf(textOf(guide), guide.path, this.#links()));
+    const texts = this.#guides.map((guide) => plainOf(this.#textOf(guide), guide.path, this.#links()));
     this.#add('/llms-full.txt', PLAIN, `${[head, ...texts].join('\n\n')}\n`);
   }
 
@@ -115,6 +117,10 @@ class Builder {
     };
   }
 
+  #textOf({ path }: Guide): string {
+    return path === ERRORS_PATH ? this.#errors : source(path);
+  }
+
   #asset(name: string, contentType: string, text: string): string {
     const path = `/docs/assets/${name.replace('.', `.${hash('sha256', text).slice(0, HASH_LENGTH)}.`)}`;
     this.files.push(fileOf(path, contentType, KEPT, text));
@@ -128,11 +134,6 @@ class Builder {
 
 function errorPlace(code: string): string {
   return `/docs/errors#${code.toLowerCase()}`;
-}
-
-/** The catalogue of errors is that of the program, also where the file was not written anew. */
-function textOf({ path }: Guide): string {
-  return path === ERRORS_PATH ? errorsPage() : source(path);
 }
 
 function source(path: string): string {

@@ -28,23 +28,28 @@ const BEFORE_THE_KEY: ReadonlySet<ErrorKey> = new Set([
   'IDEMPOTENCY_KEY_MALFORMED',
 ]);
 const FIRST_KEPT = 300;
+/** More are too many to read. */
+const MAX_ROUTES = 12;
 
-export function errorsPage(): string {
+/** @param routesOf the routes that answer a code, where they are known: method and path */
+export function errorsPage(routesOf: (code: string) => readonly string[] = () => []): string {
   const byCode = Map.groupBy(Object.keys(ERRORS) as ErrorKey[], (key) => ERRORS[key].code);
   const index = [...byCode].map(([code, keys]) => {
     const statuses = [...new Set(keys.map((key) => ERRORS[key].status))];
     return `| [\`${code}\`](#${code.toLowerCase()}) | ${statuses.join(', ')} | ${messagesOf(keys).join(' · ')} |`;
   });
   const table = ['| code | HTTP | messages |', '|---|---|---|', ...index].join('\n');
-  return `${[INTRO, table, ...[...byCode].map(([code, keys]) => chapter(code, keys))].join('\n\n')}\n`;
+  return `${[INTRO, table, ...[...byCode].map(([code, keys]) => chapter(code, keys, routesOf(code)))].join('\n\n')}\n`;
 }
 
 function messagesOf(keys: readonly ErrorKey[]): string[] {
   return [...new Set(keys.map((key) => ERRORS[key].message))];
 }
 
-function chapter(code: string, keys: readonly ErrorKey[]): string {
-  return [`## ${code}`, ...keys.map(entry)].join('\n\n');
+function chapter(code: string, keys: readonly ErrorKey[], routes: readonly string[]): string {
+  const few = `Answered by ${routes.map((name) => `\`${name}\``).join(', ')}.`;
+  const where = routes.length > MAX_ROUTES ? `Answered by ${routes.length} routes.` : few;
+  return [`## ${code}`, ...(routes.length === 0 ? [] : [where]), ...keys.map(entry)].join('\n\n');
 }
 
 function entry(key: ErrorKey): string {

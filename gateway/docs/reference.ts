@@ -35,6 +35,14 @@ export class Reference {
     return found === undefined ? undefined : placeOf(found);
   }
 
+  /** The operations that answer an error of this code, as documents write them. */
+  answering(code: string): string[] {
+    const has = ({ json }: Operation): boolean => {
+      return Object.values<Json>(json.responses).some((response) => codesOf(response)?.includes(code));
+    };
+    return this.#operations.filter(has).map(({ name }) => name);
+  }
+
   pages(): ReferencePage[] {
     const chapters = this.#document.tags.map((tag: Json) => this.#chapter(tag));
     return [this.#index(), ...chapters, this.#schemas()];

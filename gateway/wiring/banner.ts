@@ -34,6 +34,7 @@ export function banner(options: BannerOptions): string[] {
   if (lines.length === 0) return [];
   const where = [
     `  Exchange     ${baseUrl}   open it in a browser`,
+    `  Documents    ${baseUrl}/docs`,
     `  Operations   ${operationsUrl}   sign in with the admin token`,
   ];
   return ['', ...where, ...lines, ''];

@@ -22,6 +22,16 @@ test('every code has a chapter with every message and status of it', () => {
   }
 });
 
+test('a chapter names the routes that answer its code, where they are known and few', () => {
+  const routes = ['GET /a', 'POST /b'];
+  const text = errorsPage((code) =>
+    code === 'FAK_NO_FILL' ? routes : code === 'NOT_FOUND' ? Array(13).fill('x') : [],
+  );
+  assert.match(text, /\n## FAK_NO_FILL\n\nAnswered by `GET \/a`, `POST \/b`\.\n/);
+  assert.match(text, /\n## NOT_FOUND\n\nAnswered by 13 routes\.\n/);
+  assert.equal(text.match(/Answered by/g)!.length, 2);
+});
+
 test('every error that a route can answer is in the catalogue', () => {
   for (const route of routeTable(anything)) {
     for (const key of errorsOf(route)) assert.ok(page.includes(`\n## ${ERRORS[key].code}\n`), `${route.path}: ${key}`);
