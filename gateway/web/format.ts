@@ -8,6 +8,7 @@ import type { Market } from '../../shared/client/types.ts';
 /** Prices of every grid are a multiple of this grid's step. */
 export const FINEST = 10_000;
 const ATOMIC_PER_UNIT = 1_000_000n;
+const MILLION = 1_000_000n;
 const GROUPED = new Intl.NumberFormat('en-US');
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
@@ -35,6 +36,12 @@ export function units(atomic: string | bigint): string {
   return `${GROUPED.format(value / ATOMIC_PER_UNIT)}.${String(hundredths).padStart(2, '0')}`;
 }
 
+/** The same where there is little room: from a million on it is rounded. */
+export function briefUnits(atomic: string | bigint): string {
+  const value = BigInt(atomic);
+  return value < MILLION * ATOMIC_PER_UNIT ? units(value) : short(Number(value / ATOMIC_PER_UNIT));
+}
+
 /** Markets name their outcomes: "Warmer" where others say "Yes". */
 export function outcomeName(market: Market | undefined, index: number): string {
   return market?.outcomes[index] ?? (index === 0 ? 'Yes' : 'No');
@@ -60,7 +67,12 @@ export function percent(fraction: number): string {
 }
 
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const CLOCK = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
 
 export function dateTime(time: string | number): string {
   return DAY.format(new Date(time));

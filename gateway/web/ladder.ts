@@ -7,7 +7,7 @@ import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { tryParsePriceTicks } from '../../shared/base/units.ts';
 import type { Level, Levels } from '../../shared/client/stream/bookReplica.ts';
-import { cents, difference, finestTicks, units } from './format.ts';
+import { briefUnits, cents, difference, finestTicks } from './format.ts';
 import type { ChosenPrice, Reach } from './ticket.ts';
 
 const ROWS_A_SIDE = 12;
@@ -73,8 +73,8 @@ function LadderRow(props: LadderRowProps): VNode {
     <td><button type="button" class="price" tabindex=${isTabStop ? 0 : -1} onFocus=${() => onFocus(level.price)}
       aria-label=${`${price}, use for the order${note === '' ? '' : ` (${note})`}`}
       onClick=${onClick}>${price}</button></td>
-    <td>${units(level.token_quantity_atomic)}</td>
-    <td>${units(sumAtomic)}</td>
+    <td>${briefUnits(level.token_quantity_atomic)}</td>
+    <td>${briefUnits(sumAtomic)}</td>
   </tr>`;
 }
 

@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../shared/client/http.ts';
-import type { CancelAllResponse, Market, UserOrder } from '../../shared/client/types.ts';
+import type { Market, UserOrder } from '../../shared/client/types.ts';
 import { AmendForm } from './amendForm.ts';
 import { textOf } from './api.ts';
 import { cents, outcomeName, units } from './format.ts';
@@ -11,6 +11,8 @@ import { leftAtomic, type Queued, wholeAtomic } from './openOrders.ts';
 import { Link } from './router.ts';
 import { untilAnswered } from './sending.ts';
 import { ask } from './session.ts';
+
+const SECOND_MS = 1000;
 
 type OwnOrdersProps = {
   readonly orders: readonly UserOrder[];
@@ -45,13 +47,10 @@ export function OwnOrders({ orders, markets, queues, onChanged }: OwnOrdersProps
     onChanged();
   };
   const cancelAll = async (): Promise<void> => {
-    try {
-      // The orders of one market, where only those are shown.
-      const marketId = queues === undefined ? null : orders[0].market_id;
-      done(await cancelOrders(marketId, () => say('No answer yet. Asking again …')));
-    } catch (error) {
-      say(textOf(error));
-    }
+    const sent = orders.filter(({ order_hash }) => !cancelled.has(order_hash));
+    for (const { order_hash } of sent) cancelled.add(order_hash);
+    done(await cancelOrders(sent, say));
+    for (const { order_hash } of sent) cancelled.delete(order_hash);
     onChanged();
   };
   const onAmended = (text: string): void => {
@@ -139,12 +138,32 @@ async function cancelOrder(hash: string, onUnanswered: () => void): Promise<stri
   }
 }
 
-/** @param marketId null: those of all markets */
-async function cancelOrders(marketId: string | null, onUnanswered: () => void): Promise<string> {
-  const send = (): Promise<Pick<CancelAllResponse, 'cancelled'>> =>
-    marketId === null
-      ? ask('DELETE', '/v1/orders/cancel-all')
-      : ask('DELETE', '/v1/orders/cancel-market', { market_id: marketId });
-  const { cancelled } = await untilAnswered(send, onUnanswered);
-  return cancelled === 1 ? 'One order was cancelled.' : `${cancelled} orders were cancelled.`;
+/**
+ * One after the other: cancelling many by one request is not for sessions (RULES.md 15.3). What is refused stays in the
+ * list; the end of the quota is waited for.
+ */
+async function cancelOrders(orders: readonly UserOrder[], say: (text: string) => void): Promise<string> {
+  let cancelled = 0;
+  let refused = '';
+  for (const [index, { order_hash }] of orders.entries()) {
+    say(`Cancelling ${index + 1} of ${orders.length} …`);
+    try {
+      await untilAllowed(() => cancelOrder(order_hash, () => say('No answer yet. Asking again …')));
+      cancelled += 1;
+    } catch (error) {
+      refused = ` ${textOf(error)}`;
+    }
+  }
+  return `${cancelled} of ${orders.length} orders were cancelled.${refused}`;
+}
+
+async function untilAllowed<T>(send: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'RATE_LIMITED') throw error;
+      await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 1) * SECOND_MS));
+    }
+  }
 }

@@ -235,7 +235,10 @@ test('every view passes the rules of accessibility, and fits a width of 360 pixe
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(server.baseUrl + path);
     await page.getByText('Loading …').first().waitFor({ state: 'detached' });
-    await assertAccessible(page);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await assertAccessible(page);
+    }
     await page.setViewportSize({ width: 360, height: 900 });
     const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
     assert.equal(isWide, false, `${path} is wider than 360`);

@@ -1,0 +1,261 @@
+/**
+ * A visitor trades on the page, from the sign-in to the claim, against another account and over a kill of the server;
+ * and every kind of order does on the page what it does in the exchange.
+ */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { giveWallets } from '../support/browserWallet.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/freePort.ts';
+import { startServer } from '../support/server.ts';
+import { makeTrader } from '../support/traders.ts';
+
+const skip = NO_CHROMIUM;
+const DAY_MS = 86_400_000;
+const DEPOSIT = '100000000';
+
+// The page stays open over a restart, so the port is chosen and not the system's.
+const ENV = { SHARDS: '1', PORT: String(await freePort()) };
+const server = await startServer({ after }, ENV);
+const browser = skip === false ? await startBrowser({ after }) : null;
+const event = await server.admin.createEvent({
+  slug: 'rain-week',
+  title: 'A week of rain',
+  description: 'Rain in the capital.',
+  category: 'Weather',
+  start_time: new Date(Date.now() + DAY_MS).toISOString(),
+});
+const other = await makeTrader(server);
+
+async function newMarket(title: string) {
+  const { id, yes_token_id, no_token_id } = await server.admin.createMarket({
+    event_id: event.id,
+    title,
+    description: 'Yes if a drop is measured.',
+    category: 'Weather',
+    trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
+  });
+  return { id, yes_token_id, no_token_id, ticks_per_unit: 100 } as const;
+}
+
+type Trader = { readonly page: Page; readonly address: string; readonly complaints: string[] };
+
+/** A visitor with a wallet and 100 USDC, signed in and looking at the market. */
+async function signedIn(marketId: string): Promise<Trader> {
+  const key = privateKeyToAccount(generatePrivateKey());
+  const address = key.address.toLowerCase();
+  const { id } = await server.admin.createUser({ wallet_address: address });
+  await server.admin.deposit(id, { amount_usdc_micro: DEPOSIT, reference: 'browser' });
+  const { page, complaints } = await openPage(browser!, { bypassCSP: true, viewport: { width: 1280, height: 900 } });
+  await giveWallets(page, [key]);
+  await page.goto(`${server.baseUrl}/markets/${marketId}`);
+  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await page.getByText('Available: $100.00').waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+  return { page, address, complaints };
+}
+
+type Typed = { readonly price?: string; readonly size?: string; readonly kind?: string };
+
+async function fill(page: Page, { price, size, kind }: Typed): Promise<void> {
+  if (kind !== undefined) await page.getByLabel('Kind').selectOption({ label: kind });
+  if (price !== undefined) await page.getByLabel('Price in cents').fill(price);
+  if (size !== undefined) await page.getByRole('textbox', { name: 'Tokens', exact: true }).fill(size);
+}
+
+/** The words with which the page answers the ticket. */
+async function send(page: Page): Promise<string> {
+  const said = page.locator('.ticket > [role=status], .ticket > [role=alert]');
+  await page.locator('.ticket > button[type=submit]').click();
+  // The answer to the order before goes with the click.
+  await page.locator('.ticket > button[type=submit]:disabled').waitFor();
+  await eventually('an answer', async () => (await said.innerText()) !== '');
+  return said.innerText();
+}
+
+function rows(page: Page): Promise<string[]> {
+  return page.locator('.ladder tr.bid, .ladder tr.ask').allInnerTexts();
+}
+
+test('a visitor places, amends, trades and cancels, and claims what was won, over a kill', { skip }, async () => {
+  const market = await newMarket('Will it rain on Monday?');
+  const { page } = await signedIn(market.id);
+  await other.place(market, { price: '0.40', size: '7' });
+
+  await fill(page, { price: '40', size: '20' });
+  assert.equal(await send(page), 'Placed.');
+  await eventually('its order in the book', async () =>
+    (await rows(page)).some((row) => /Bid ●\s+40¢\s+27\.00/.test(row)),
+  );
+  // 7 tokens of the other account are before it; fewer keep the queue position, another price does not.
+  await page.getByRole('row', { name: 'Buy Yes 40¢ 20.00 of 20.00 7.00' }).waitFor();
+  await page.getByRole('button', { name: 'Change the order at 40¢' }).click();
+  await page.getByLabel('Tokens still to be filled').fill('25');
+  await page.getByText('It goes to the end of the queue at 40¢: it grows.').waitFor();
+  await page.getByLabel('Tokens still to be filled').fill('15');
+  await page.getByText('It keeps its queue position (7.00 tokens ahead).').waitFor();
+  await assertAccessible(page);
+  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByText('Changed. It kept its queue position.').waitFor();
+  await page.getByRole('row', { name: 'Buy Yes 40¢ 15.00 of 15.00 7.00' }).waitFor();
+
+  // The server is killed and comes back: what was acknowledged is there, and the page goes on without a reload.
+  await server.kill();
+  await page.getByText('Out of date. The connection was lost. Reconnecting').waitFor();
+  await page.getByText('The book is out of date: what would trade at once is not known.').waitFor();
+  await server.start(ENV);
+  await page.locator('.status strong', { hasText: /^Live$/ }).waitFor({ timeout: 60_000 });
+  await page.getByRole('row', { name: 'Buy Yes 40¢ 15.00 of 15.00 7.00' }).waitFor();
+
+  // The other account sells 17: its own 7 are before the visitor's, of which 10 are filled.
+  const back = other.reconnected();
+  await back.client.split(market.id, 20_000_000);
+  await back.place(market, { side: 'SELL', price: '0.40', size: '17' });
+  await page.getByRole('row', { name: 'Buy Yes 40¢ 5.00 of 15.00 0.00' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel the order at 40¢' }).click();
+  await page.getByText('You have no open orders.').waitFor();
+  await page.getByText('Available: $96.00').waitFor();
+
+  await server.admin.resolveMarket(market.id, { outcome_index: 0 });
+  await page.getByRole('link', { name: 'Portfolio' }).click();
+  await page.getByText('Yes. 9.95 tokens pay $9.95.').waitFor();
+  await page.getByRole('button', { name: 'Claim' }).dblclick();
+  await page.getByText('Paid out.').waitFor();
+  await page.getByText('$105.95').waitFor();
+});
+
+test('an order whose answer is lost is asked for again, and placed once', { skip }, async () => {
+  const market = await newMarket('Will it rain on Tuesday?');
+  const { page } = await signedIn(market.id);
+  const keys: (string | undefined)[] = [];
+  // The exchange carries out the first attempt, and its answer never arrives.
+  await page.route('**/v1/orders', async (route) => {
+    keys.push(route.request().headers()['idempotency-key']);
+    if (keys.length > 1) return route.continue();
+    await route.fetch();
+    await route.abort('connectionreset');
+  });
+  await fill(page, { price: '30', size: '10' });
+  await page.locator('.ticket > button[type=submit]').click();
+  await page.getByText('Placed.').waitFor();
+  assert.deepEqual(keys, [keys[0], keys[0]]);
+  assert.ok(keys[0]);
+  await page.getByRole('row', { name: 'Buy Yes 30¢ 10.00 of 10.00 0.00' }).waitFor();
+  await page.getByText('Available: $97.00').waitFor();
+});
+
+test('every kind of order does what it says, and what would be refused is said before', { skip }, async () => {
+  const market = await newMarket('Will it rain on Wednesday?');
+  const { page, complaints } = await signedIn(market.id);
+  const back = other.reconnected();
+  await back.place(market, { outcomeIndex: 1, price: '0.60', size: '10' });
+  await back.place(market, { outcomeIndex: 1, price: '0.55', size: '10' });
+  await page.getByText('No bids').waitFor();
+
+  await page.getByText('More', { exact: true }).click();
+  await page.getByLabel('Post-only').check();
+  await fill(page, { price: '40', size: '5' });
+  await page.getByText('It would trade at once, and an order that never takes is refused then.').waitFor();
+  assert.equal(await send(page), 'Post-only order would cross the book');
+  await page.getByLabel('Post-only').uncheck();
+
+  await fill(page, { kind: 'Limit, all at once or nothing', price: '40', size: '15' });
+  await page.getByText('Only 10 tokens are there up to this price: it would be refused.').waitFor();
+  await fill(page, { kind: 'Limit, at once: the rest is cancelled', price: '40', size: '3' });
+  await page.getByLabel('At least, in tokens').fill('3');
+  await page.getByText('It would bring 2.985 now, less than you ask for: it would be refused.').waitFor();
+  await page.getByLabel('At least, in tokens').fill('2.985');
+  assert.equal(await send(page), 'Filled.');
+
+  // 7 tokens at 40 and some at 45 cents: never more than 5 dollars, at 45 cents each.
+  await fill(page, { kind: 'Market, at the best prices' });
+  await page.getByLabel('Dollars to spend').fill('5');
+  await page.getByLabel('If the book moves').selectOption({ label: 'only prices of now' });
+  await page.getByText('You pay at most').waitFor();
+  await page.getByText(/^Now in the book: 11\.11 tokens at 2 prices, 41\.85¢ on average, for \$4\.64/).waitFor();
+  const marked = await page.locator('.ladder tr.taken').allInnerTexts();
+  assert.equal(marked.length, 2);
+  await assertAccessible(page);
+  assert.equal(await send(page), 'Filled.');
+
+  await fill(page, { kind: 'Limit, until a time', price: '20', size: '5' });
+  assert.equal(await send(page), 'Placed.');
+  await page.getByRole('row', { name: /until a time/ }).waitFor();
+  await fill(page, { kind: 'Limit, until cancelled', price: '10', size: '5' });
+  assert.equal(await send(page), 'Placed.');
+  await page.getByRole('row', { name: 'Buy Yes 10¢ 5.00 of 5.00 0.00' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel all' }).click();
+  await page.getByText('2 of 2 orders were cancelled.').waitFor();
+  await page.getByText('You have no open orders.').waitFor();
+
+  await page.getByRole('button', { name: 'Sell Yes' }).first().click();
+  await page.getByRole('button', { name: 'Max' }).click();
+  await eventually('all tokens', async () => (await sizeOf(page)) === '14.0405');
+  // The refused order is all that the browser complains of.
+  assert.match(complaints.join(), /^Failed to load resource: [^,]*\b400\b[^,]*$/);
+});
+
+function sizeOf(page: Page): Promise<string> {
+  return page.getByRole('textbox', { name: 'Tokens', exact: true }).inputValue();
+}
+
+test('the keyboard alone trades: ladder, price, size, side and Enter', { skip }, async () => {
+  const market = await newMarket('Will it rain on Thursday?');
+  const { page, complaints } = await signedIn(market.id);
+  const back = other.reconnected();
+  for (const price of ['0.30', '0.31', '0.32']) await back.place(market, { price, size: '5' });
+  await eventually('three bids', async () => (await rows(page)).length === 3);
+
+  // One price of the ladder is in the tab order; the arrows go to the next one.
+  assert.equal(await page.locator('.ladder button[tabindex="0"]').count(), 1);
+  await page.locator('.ladder button[tabindex="0"]').focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await eventually('the size', async () => (await page.evaluate('document.activeElement.name')) === 'size');
+  await eventually('the price', async () => (await page.getByLabel('Price in cents').inputValue()) === '31');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Shift+ArrowUp');
+  assert.equal(await sizeOf(page), '21');
+  await page.keyboard.press('Alt+s');
+  await eventually('the price field', async () => (await page.evaluate('document.activeElement.name')) === 'price');
+  await page.keyboard.press('Alt+b');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Shift+ArrowDown');
+  await eventually('the price', async () => (await page.getByLabel('Price in cents').inputValue()) === '20');
+  await page.keyboard.press('Enter');
+  await page.getByText('Placed.').waitFor();
+  await page.getByRole('row', { name: 'Buy Yes 20¢ 21.00 of 21.00 0.00' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('the views of an account pass the rules of accessibility, dark and light, and fit 360 pixels', {
+  skip,
+}, async () => {
+  const market = await newMarket('Will it rain on Friday?');
+  const { page } = await signedIn(market.id);
+  await fill(page, { price: '20', size: '5' });
+  assert.equal(await send(page), 'Placed.');
+  await fill(page, { price: '21', size: '5' });
+  assert.equal(await send(page), 'Placed.');
+  for (const path of [`/markets/${market.id}`, '/portfolio', '/activity', '/account']) {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(server.baseUrl + path);
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await eventually('all is loaded', async () => (await page.getByText('Loading …').count()) === 0);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await assertAccessible(page);
+    }
+    await page.setViewportSize({ width: 360, height: 900 });
+    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    assert.equal(isWide, false, `${path} is wider than 360`);
+    // Nothing is hidden behind a bar of its own either.
+    const hidden = await page.evaluate(
+      '[...document.querySelectorAll(".panel")].filter((each) => each.scrollWidth > each.clientWidth).length',
+    );
+    assert.equal(hidden, 0, `a panel of ${path} is wider than 360`);
+  }
+});
