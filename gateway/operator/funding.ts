@@ -76,13 +76,26 @@ export class Funding {
       if (earlier.amountMicro !== amountMicro) return OTHER_AMOUNT;
       return earlier.status === 'completed' ? { movement: earlier } : this.#send(earlier, true);
     }
-    const restricted = kind === MOVEMENT.WITHDRAWAL ? this.#states.reducingRefusal(account) : null;
-    if (restricted !== null) return { movement: null, code: restricted.number };
+    const restricted = this.#restrictionOf({ account, kind });
+    if (restricted !== null) return { movement: null, code: restricted };
     if (kind === MOVEMENT.DEPOSIT && !this.#movements.hasRoomFor(amountMicro)) return TOO_MUCH;
     return this.#send(this.#movements.start(account, kind, amountMicro, reference, this.#clock.nowMs()), false);
   }
 
+  /** The account may not take money out; asked in the turn in which the command is written, too (STATES-2). */
+  #restrictionOf({ account, kind }: Pick<FundMovement, 'account' | 'kind'>): number | null {
+    const row = kind === MOVEMENT.WITHDRAWAL ? this.#states.reducingRefusal(account) : null;
+    return row?.number ?? null;
+  }
+
   async #send(movement: FundMovement, mayHaveArrived: boolean): Promise<FundResult> {
+    // MOVEMENTS-2; the gateway thread does not wait for the disk.
+    await this.#movements.durable();
+    const restricted = mayHaveArrived ? null : this.#restrictionOf(movement);
+    if (restricted !== null) {
+      this.#movements.refuse(movement);
+      return { movement: null, code: restricted };
+    }
     const hash = referenceHash(movement.account, movement.kind, movement.reference);
     const reply = await this.#engine.funds(movement.account, movement.kind, movement.amountMicro, hash);
     const { code } = reply;

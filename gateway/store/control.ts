@@ -130,7 +130,7 @@ export function openControl(config: Config): Control {
       catalog: new Catalog(database, shards, changes),
       liveScores: new LiveScores(database, changes),
       indications: new Indications(database, changes),
-      movements: new Movements(database),
+      movements: new Movements(database, changes),
       rebateRates: new RebateRates(database),
       armedSwitches: new ArmedSwitches(database, changes),
       tradingTimeouts: new TradingTimeouts(database, changes),

@@ -16,6 +16,7 @@ import { MOVEMENT } from '../../shared/base/codes.ts';
 import { addSafe, MAX_SAFE } from '../../shared/base/int.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { ControlDatabase } from './database.ts';
+import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 export type FundKind = typeof MOVEMENT.DEPOSIT | typeof MOVEMENT.WITHDRAWAL;
 type MovementStatus = 'pending' | 'completed' | 'refused';
@@ -34,6 +35,7 @@ const COLUMNS =
   'id, account_index AS account, kind, amount_micro AS amountMicro, reference, status, created_ms AS createdMs';
 
 export class Movements {
+  readonly #changes: Changes;
   #issuedMicro: number;
   readonly #insert;
   readonly #find;
@@ -42,7 +44,8 @@ export class Movements {
   readonly #setStatus;
   readonly #pending;
 
-  constructor(database: ControlDatabase) {
+  constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
+    this.#changes = changes;
     hashReferences(database);
     this.#insert = database.prepare<FundMovement & { referenceHash: Uint8Array }>(
       `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms, reference_hash)
@@ -82,7 +85,12 @@ export class Movements {
     return amountMicro <= MAX_SAFE - this.#issuedMicro;
   }
 
-  /** Records a movement that is about to be sent. The caller has found none with this reference, or a refused one. */
+  /** Resolves when every movement so far is on the disk as it is here. */
+  durable(): Promise<void> {
+    return this.#changes.durable();
+  }
+
+  /** Records a movement that is sent once it is durable. The caller has found none of the reference, or a refused one. */
   start(account: number, kind: FundKind, amountMicro: number, reference: string, nowMs: number): FundMovement {
     const earlier = this.find(account, kind, reference);
     const movement: FundMovement = {
@@ -95,10 +103,11 @@ export class Movements {
       createdMs: nowMs,
     };
     if (earlier === undefined) {
-      this.#insert.run({ ...movement, referenceHash: referenceHash(account, kind, reference) });
+      const row = { ...movement, referenceHash: referenceHash(account, kind, reference) };
+      this.#changes.write(() => this.#insert.run(row));
     } else {
       assert(earlier.status === 'refused', 'MOVEMENTS-1: only a refused movement starts again');
-      this.#reopen.run(movement);
+      this.#changes.write(() => this.#reopen.run(movement));
     }
     if (kind === MOVEMENT.DEPOSIT) this.#issuedMicro = addSafe(this.#issuedMicro, amountMicro);
     return movement;
@@ -116,7 +125,7 @@ export class Movements {
 
   #end(movement: FundMovement, status: MovementStatus): FundMovement {
     assert(movement.status === 'pending', 'MOVEMENTS-2: only a pending movement ends');
-    this.#setStatus.run(status, movement.id);
+    this.#changes.write(() => this.#setStatus.run(status, movement.id));
     return { ...movement, status };
   }
 }

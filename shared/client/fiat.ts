@@ -30,6 +30,8 @@ type SessionFilter = {
 };
 
 const ROOT = '/v1/user/fiat';
+/** A repeat of any of these is answered as the first one was, or makes another launch URL. */
+const HARMLESS = { repeat: 'harmless' } as const;
 
 export class FiatClient {
   readonly #requests: Requests;
@@ -49,25 +51,31 @@ export class FiatClient {
 
   /** The person goes on at `launch_url`, which is a secret and good once. */
   createOnramp(fields: NewSession & { readonly payment_method?: string } = {}): Promise<CreatedFiatSession> {
-    return this.#requests.send('POST', `${ROOT}/onramp/sessions`, fields);
+    return this.#create('onramp', fields);
   }
 
   /** The same to cash out; a session whose person was proved more than ten minutes ago needs a step-up first. */
   createOfframp(fields: NewSession & { readonly cashout_method?: string } = {}): Promise<CreatedFiatSession> {
-    return this.#requests.send('POST', `${ROOT}/offramp/sessions`, fields);
+    return this.#create('offramp', fields);
+  }
+
+  /** A retry is the same session: each attempt has the same key. */
+  #create(kind: FiatKind, fields: NewSession): Promise<CreatedFiatSession> {
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    return this.#requests.send('POST', `${ROOT}/${kind}/sessions`, fields, { headers, repeat: 'harmless' });
   }
 
   /** The person is back from the provider. Credits nothing; the rail does. */
   completeOnramp(id: string): Promise<FiatSessionRecord> {
-    return this.#requests.send('POST', `${pathOf('onramp', id)}/complete`, {});
+    return this.#requests.send('POST', `${pathOf('onramp', id)}/complete`, {}, HARMLESS);
   }
 
   launchToken(kind: FiatKind, id: string): Promise<LaunchToken> {
-    return this.#requests.send('POST', `${pathOf(kind, id)}/launch-token`, {});
+    return this.#requests.send('POST', `${pathOf(kind, id)}/launch-token`, {}, HARMLESS);
   }
 
   cancel(id: string): Promise<FiatSessionRecord> {
-    return this.#requests.send('POST', `${pathOf('offramp', id)}/cancel`, {});
+    return this.#requests.send('POST', `${pathOf('offramp', id)}/cancel`, {}, HARMLESS);
   }
 
   transaction(id: string): Promise<FiatTransaction> {
@@ -81,12 +89,12 @@ export class FiatClient {
   /** @param signature of the wallet over `typed_data` of the transfer. */
   authorize(id: string, intentId: string, signature: string): Promise<FiatTransfer> {
     const body = { intent_id: intentId, signature };
-    return this.#requests.send('POST', `${pathOf('offramp', id)}/transfer/authorization`, body);
+    return this.#requests.send('POST', `${pathOf('offramp', id)}/transfer/authorization`, body, HARMLESS);
   }
 
   /** Sends the signed transfer again, where `can_submit` allows it. */
   submit(id: string, intentId: string): Promise<FiatTransfer> {
-    return this.#requests.send('POST', `${pathOf('offramp', id)}/transfer/submit`, { intent_id: intentId });
+    return this.#requests.send('POST', `${pathOf('offramp', id)}/transfer/submit`, { intent_id: intentId }, HARMLESS);
   }
 }
 

@@ -1473,4 +1473,25 @@ export const FAULTS: readonly Fault[] = [
     replace: 'if (tokens === null) throw',
     caughtBy: 'test/unit/shared/client/session.test.ts',
   },
+  {
+    name: 'a transfer counts as failed while a block can still take it',
+    file: 'gateway/fiat/settlement.ts',
+    search: 'if (head.finalizedSec < intent.validBeforeSec) return false;',
+    replace: 'if (head.finalizedSec < 0) return false;',
+    caughtBy: 'test/unit/gateway/fiat/lessons.test.ts',
+  },
+  {
+    name: 'a signed transfer is sent after the provider has changed its terms',
+    file: 'gateway/fiat/settlement.ts',
+    search: "return isRelayed && !hasGivenUp && alarm !== 'provider_changed_terms';",
+    replace: 'return isRelayed && !hasGivenUp && alarm !== undefined;',
+    caughtBy: 'test/unit/gateway/fiat/transfer.test.ts',
+  },
+  {
+    name: 'a transfer takes a signature of another key',
+    file: 'gateway/fiat/service.ts',
+    search: 'if (!isSigned) return',
+    replace: 'if (isSigned === null) return',
+    caughtBy: 'test/unit/gateway/fiat/transfer.test.ts',
+  },
 ];
