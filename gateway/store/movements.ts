@@ -90,7 +90,7 @@ export class Movements {
     return this.#changes.durable();
   }
 
-  /** Records a movement that is sent once it is durable. The caller has found none of the reference, or a refused one. */
+  /** Records a movement, sent once it is durable. The caller has found none of the reference, or a refused one. */
   start(account: number, kind: FundKind, amountMicro: number, reference: string, nowMs: number): FundMovement {
     const earlier = this.find(account, kind, reference);
     const movement: FundMovement = {

@@ -1,4 +1,5 @@
 /** The points between the seven steps of an off-ramp (RULES.md 16.22) at which a process can end. */
+import type { FiatSession } from '../../gateway/store/fiatSessions.ts';
 import type { FiatRig } from './fiatRig.ts';
 
 type Part = 'provider' | 'transfers' | 'rail' | 'books' | 'webhooks';
@@ -21,7 +22,7 @@ const POINTS = {
   'before an event is processed': ['before', 'webhooks', 'processed'],
 } as const satisfies Record<string, readonly ['before' | 'after', Part, string]>;
 
-type CrashPoint = keyof typeof POINTS;
+export type CrashPoint = keyof typeof POINTS;
 export const CRASH_POINTS = Object.keys(POINTS) as CrashPoint[];
 
 type Methods = Record<string, (...args: unknown[]) => unknown>;
@@ -42,4 +43,40 @@ export function crashAt(rig: FiatRig, point: CrashPoint, crash: () => void): voi
       return value;
     });
   };
+}
+
+/** Under it the walk creates its session, so that one which goes on finds it. */
+const KEY = '0190a0b0-c0d0-7000-8000-0000000000af';
+
+export function sessionOfWalk(rig: FiatRig): FiatSession | undefined {
+  return rig.fiat.sessions.ofKey(rig.customer.index, KEY);
+}
+
+/** A person who begins, signs and comes back, and a provider, whatever of it has happened before. */
+export async function walkOffRamp(rig: FiatRig, isOver: () => boolean): Promise<void> {
+  for (let round = 0; round < 80 && !isOver(); round++) {
+    try {
+      if (await takeStep(rig)) return;
+    } catch (error) {
+      if (!isOver()) throw error;
+    }
+  }
+}
+
+/** @returns true when there is nothing left to do. */
+async function takeStep(rig: FiatRig): Promise<boolean> {
+  const session = sessionOfWalk(rig);
+  if (session === undefined || session.status === 'initiated') {
+    await rig.create('offramp', { idempotencyKey: KEY });
+    return false;
+  }
+  if (session.transferState === 'awaiting_provider') await rig.provide(session, {});
+  else if (session.transferState === 'waiting_for_wallet') await rig.sign(session);
+  else if (session.transferState === 'confirmed') {
+    rig.provider.set(session.partnerReference, rig.rowOf(session, { status: 'success', txHash: session.txHash }));
+    const event = { provider: 'fake', eventId: 'e1', partnerReference: session.partnerReference };
+    rig.fiat.webhooks.add(event, Buffer.from('{}'), rig.nowMs);
+  }
+  await rig.pass(1000);
+  return session.status === 'completed';
 }

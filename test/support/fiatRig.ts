@@ -1,4 +1,5 @@
 /** Cashing in and out over a control.db of the test's own, books of the test's own, and a clock that the test moves. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { privateKeyToAccount } from 'viem/accounts';
 import { Fiat } from '../../gateway/fiat/fiat.ts';
@@ -32,10 +33,19 @@ export const PROVIDER = providerWallet.address.toLowerCase();
 
 /** Balances that carry out each reference once, as the shards do. */
 class TestBooks {
-  readonly balances = new Map<number, number>();
-  readonly #done = new Set<string>();
+  readonly balances: Map<number, number>;
+  readonly #done: Set<string>;
+  readonly #path: string;
   /** The next answers: the books carry it out or not, and do not say. */
   silence: 'none' | 'done' | 'not_done' = 'none';
+
+  /** @param path what was carried out is there at once, for another process. */
+  constructor(path: string) {
+    this.#path = path;
+    const { balances, done } = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { balances: [], done: [] };
+    this.balances = new Map(balances);
+    this.#done = new Set(done);
+  }
 
   availableMicro(account: number): number {
     return this.balances.get(account) ?? 0;
@@ -54,12 +64,15 @@ class TestBooks {
       if (left < 0) return { movement: null, code: E.INSUFFICIENT_BALANCE };
       this.balances.set(account, left);
       this.#done.add(key);
+      writeFileSync(this.#path, JSON.stringify({ balances: [...this.balances], done: [...this.#done] }));
     }
     return this.silence === 'done' ? { movement: null, code: E.OUTCOME_UNKNOWN } : { movement: {} };
   }
 }
 
 type RigOptions = {
+  /** With the files of an earlier rig; default: a new one. */
+  readonly directory?: string;
   readonly rail?: (ledger: LedgerRail) => Rail;
   /** Beside the rig's own. */
   readonly providers?: readonly FakeFiatProvider[];
@@ -67,8 +80,8 @@ type RigOptions = {
 
 export class FiatRig {
   readonly clock = new ManualClock(FIAT_START_MS);
-  readonly path = join(temporaryDirectory(), 'control.db');
-  readonly books = new TestBooks();
+  readonly path: string;
+  readonly books: TestBooks;
   readonly provider = new FakeFiatProvider('fake', { ADDRESS: PROVIDER });
   readonly warnings: object[] = [];
   mayBroadcast = true;
@@ -83,6 +96,9 @@ export class FiatRig {
 
   constructor(options: RigOptions = {}) {
     this.#options = options;
+    const directory = options.directory ?? temporaryDirectory();
+    this.path = join(directory, 'control.db');
+    this.books = new TestBooks(join(directory, 'books.json'));
     this.open();
   }
 
@@ -94,9 +110,11 @@ export class FiatRig {
     this.accounts = new Accounts(database);
     if (this.accounts.count === 0) {
       for (const wallet of [CUSTOMER, PROVIDER]) {
-        const user = this.accounts.signUp({ ...NEW_USER, wallet }, 1);
-        this.books.balances.set(user.index, FUNDS_MICRO);
+        this.accounts.signUp({ ...NEW_USER, wallet }, 1);
       }
+    }
+    if (this.books.balances.size === 0) {
+      for (const { index } of this.accounts.list(0, 2)) this.books.balances.set(index, FUNDS_MICRO);
     }
     const [customer, company] = this.accounts.list(0, 2);
     Object.assign(this, { customer, company });
