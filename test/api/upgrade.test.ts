@@ -1,0 +1,121 @@
+/**
+ * Data directories of earlier versions open in this one: test/vectors/upgrade has one of each release, made by its own
+ * code (test/upgrade/make.ts), with what it answered. An older version refuses the directory of a newer one.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { OrderSigner } from '../../shared/client/orderSigner.ts';
+import { temporaryDirectory } from '../support/directory.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Answer, TestServer } from '../support/server.ts';
+import { Trader } from '../support/traders.ts';
+import { questionsAbout } from '../upgrade/requests.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const RELEASES = join(ROOT, 'test/vectors/upgrade');
+/** They follow from the day on which one asks. */
+const OF_THE_DAY = /^(?:timestamp|server_time|volume_24h\w*|.*_24h\w*|time|now|expires_in\w*)$/;
+
+type Kept = {
+  commit: string;
+  masterKey: string;
+  traders: { userId: string; privateKey: string; keyId: string; secret: string; passphrase: string }[];
+  markets: string[];
+  answers: { who: number; path: string; body: unknown }[];
+};
+
+function unpacked(release: string): string {
+  const directory = temporaryDirectory();
+  execFileSync('tar', ['-xzf', join(RELEASES, release, 'directory.tar.gz'), '-C', directory]);
+  return directory;
+}
+
+const keptOf = (release: string): Kept => JSON.parse(readFileSync(join(RELEASES, release, 'answers.json'), 'utf8'));
+
+/** Every field of `before` that is another one in `now`. A newer version may add fields. */
+function changes(before: unknown, now: unknown, path = ''): string[] {
+  if (typeof before !== 'object' || before === null) {
+    return Object.is(before, now) ? [] : [`${path}: ${JSON.stringify(before)} became ${JSON.stringify(now)}`];
+  }
+  if (typeof now !== 'object' || now === null) return [`${path} became ${JSON.stringify(now)}`];
+  if (Array.isArray(before) && (now as unknown[]).length !== before.length) return [`${path} has another length`];
+  return Object.entries(before)
+    .filter(([name]) => !OF_THE_DAY.test(name))
+    .flatMap(([name, value]) => changes(value, (now as Record<string, unknown>)[name], `${path}.${name}`));
+}
+
+for (const release of readdirSync(RELEASES)) {
+  describe(`a data directory that ${release} has left`, async () => {
+    const { masterKey, traders, markets, answers } = keptOf(release);
+    const directory = unpacked(release);
+    const server = new TestServer(directory);
+    after(() => server.kill());
+    await server.start({ MASTER_KEY: masterKey });
+    const domain = await new Trader(server, '', null as never, traders[0]!).client.signingDomain();
+    const [alice, bob] = traders.map(({ userId, privateKey, ...credentials }) => {
+      return new Trader(server, userId, new OrderSigner(privateKey, domain), credentials);
+    }) as [Trader, Trader];
+    const ask = ({ who, path }: { who: number; path: string }): Promise<Answer> =>
+      who < 0 ? server.adminRequest('GET', path) : [alice, bob][who]!.send('GET', path);
+
+    test('has the same balances, orders, books, trades and history in this version', async () => {
+      await eventually('the read model', async () => (await ask(answers[1]!)).status === 200);
+      const asked = questionsAbout(markets, [alice.userId, bob.userId]);
+      assert.deepEqual(
+        answers.map(({ path }) => path),
+        asked.map(({ path }) => path),
+      );
+      for (const { who, path, body } of answers) {
+        const { status, body: now } = await ask({ who, path });
+        assert.equal(status, 200, path);
+        assert.deepEqual(changes(body, now), [], path);
+      }
+    });
+
+    test('trades on: an order of before is filled by one of today, and cancelled by its owner', async () => {
+      const market = await alice.client.orderMarket(markets[0]!);
+      const [best] = (await alice.client.book(market.id)).bids;
+      const { status } = await bob.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.60', size: '1' });
+      assert.ok(best !== undefined);
+      assert.equal(status, 'filled');
+      const open = await alice.client.openOrders(market.id);
+      await alice.client.cancelOrder(open[0]!.order_hash);
+      assert.equal((await alice.client.openOrders(market.id)).length, open.length - 1);
+    });
+
+    test('closes to the micro-dollar in its journals, and every record is sound', async () => {
+      assert.equal(await server.stop(), 0);
+      for (const command of [['audit'], ['journal', 'verify']]) {
+        const args = [...STRIPPED_BEFORE, join(ROOT, 'engine/admin/main.ts'), ...command, '--data', directory];
+        const env = { ...process.env, MASTER_KEY: masterKey };
+        const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
+        assert.equal(status, 0, stdout + stderr);
+      }
+    });
+
+    test('is refused in one line, and left as it was, where a newer version has opened it', () => {
+      const newer = temporaryDirectory();
+      cpSync(directory, newer, { recursive: true });
+      const control = new Database(join(newer, 'control.db'));
+      control.pragma(`user_version = ${Number(control.pragma('user_version', { simple: true })) + 1}`);
+      control.close();
+      const sizes = () =>
+        readdirSync(newer)
+          .filter((name) => /^(?:journal|read|snapshot)/.test(name))
+          .sort();
+      const before = sizes();
+      const args = [...STRIPPED_BEFORE, join(ROOT, 'gateway/main.ts')];
+      const env = { PATH: process.env['PATH'], DATA_DIR: newer, PORT: '0', MASTER_KEY: masterKey, DEMO: 'off' };
+      const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
+      assert.equal(status, 1);
+      assert.match(stderr, /^error: \S+control\.db was written by a newer version\n$/);
+      assert.deepEqual(sizes(), before);
+    });
+  });
+}
