@@ -18,12 +18,15 @@ const USDC = 1_000_000;
 const MAX_SESSIONS = 4;
 const MAX_STEPS = 250;
 const HEALING_STEPS = 300;
+const SLOWEST_MS = 300_000;
 /** Blocks first, then the pauses of polls, then hours. */
 const HEALING_PACES = [
   { until: 25, ms: 2000 },
   { until: 45, ms: 35_000 },
-  { until: HEALING_STEPS, ms: 300_000 },
+  { until: HEALING_STEPS, ms: SLOWEST_MS },
 ];
+/** A session that is over is asked about every ten minutes: a provider may still have sold what it sold late. */
+const QUIET_STEPS = 6;
 
 /** A session as its customer knows it: by the answers that came. */
 export type KnownSession = {
@@ -300,8 +303,9 @@ export class FiatWorld {
     exchange.silencePercent = 0;
     provider.desk.switch(USUAL);
     if (exchange.life.isOver) exchange.start();
-    for (let step = 0; step < HEALING_STEPS && !this.#isQuiet(); step++) {
-      clock.advance(HEALING_PACES.find(({ until }) => step < until)!.ms);
+    for (let step = 0, quiet = 0; step < HEALING_STEPS && quiet < QUIET_STEPS; step++) {
+      quiet = this.#isQuiet() ? quiet + 1 : 0;
+      clock.advance(quiet > 0 ? SLOWEST_MS : HEALING_PACES.find(({ until }) => step < until)!.ms);
       exchange.tick();
       provider.tick();
       for (let turns = 0; turns < 3 || !gates.isEmpty; turns++) {
