@@ -85,6 +85,8 @@ test('a large withdrawal waits for a second operator, and the audit log has both
   const bob = await admin.json('admin', 'operators', 'create', 'bob', '--roles', 'treasury');
   const first = new Pmx({ BASE_URL: baseUrl, ADMIN_TOKEN: ada.token });
   const second = new Pmx({ BASE_URL: baseUrl });
+  assert.equal((await second.run(['login', '--operator', '--stdin'], { input: 'wrong' })).code, 4);
+  assert.deepEqual((await second.json('profile', 'list')).profiles, [], 'a wrong token is not kept');
   const kept = await second.run(['login', '--operator', '--stdin'], { input: bob.token });
   assert.equal(kept.code, 0, kept.err);
   assert.ok(!(kept.out + kept.err).includes(bob.token));

@@ -138,6 +138,13 @@ describe('installed in an empty folder', () => {
     assert.equal(JSON.parse(stdout), join(user, 'node_modules/better-sqlite3/package.json'));
   });
 
+  test('its pmx finds nothing wrong, and trades with an account of the demo', async () => {
+    assert.match((await bin('pmx', 'doctor')).stdout, /\nall well\n$/);
+    const { stdout } = await bin('pmx', 'markets', 'list', '--status', 'active', '--limit', '1', '--ids');
+    const placed = await bin('pmx', 'place', stdout.trim(), '--side', 'buy', '--price', '0.05', '--size', '10');
+    assert.match(placed.stdout, /^status +open$/m);
+  });
+
   test('it is administered, stops in order, and every record is sound', async () => {
     assert.equal(await server.end(), 0);
     assert.ok(lines.some((line) => line.includes('"msg":"stopped"')));

@@ -1,4 +1,5 @@
 /** Signing in and out, and the profiles in which settings are kept. */
+import { AdminClient } from '../../admin.ts';
 import { ExchangeClient } from '../../client.ts';
 import type { Credentials } from '../../credentials.ts';
 import { addressOf } from '../../privateKey.ts';
@@ -95,8 +96,8 @@ async function loginOperator(context: Context, isFromInput: boolean): Promise<Re
   const { access, terminal } = context;
   const given = terminal.env['ADMIN_TOKEN'];
   const token = isFromInput ? await readInput(terminal) : given || (await ask(context, 'Token of the operator: '));
+  const { paused } = await new AdminClient({ baseUrl: context.baseUrl, token: token.trim() }).platform();
   access.keep({ operator_token: token.trim() });
-  const { paused } = await context.admin().platform();
   const state = paused ? 'paused' : 'trading';
   return {
     value: { base_url: context.baseUrl, profile: access.profileName, by: 'operator', user: null },

@@ -21,7 +21,7 @@ export async function checkSettings({ context }: Patient): Promise<Finding> {
     const file = access.configPath === null ? 'no settings are kept' : `settings in ${access.configPath}`;
     return ok('settings', `profile ${access.profileName}, ${file}`);
   } catch (error) {
-    return fail('settings', (error as Error).message, 'mend it, or look without it: PMX_CONFIG=/dev/null pmx doctor');
+    return fail('settings', (error as Error).message, 'mend the file, or remove it and sign in again');
   }
 }
 
