@@ -62,6 +62,11 @@ test('a live book on a terminal is drawn anew as it changes, fits, and leaves th
     const price = `0.${++best}`;
     await trader.place(market, { price, size: '7' });
     await eventually('its change', async () => picturesOf(printed()).at(-1)!.join().includes(price));
+    if (size.columns > 76) {
+      await trader.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.58', size: '5' });
+      const trade = /\d\d:\d\d:\d\d +0\.42 +5/;
+      await eventually('the trade, in terms of Yes', async () => trade.test(picturesOf(printed()).at(-1)!.join('\n')));
+    }
     assert.equal((await end()).code, 0);
     assert.ok(printed().startsWith('\x1b[?1049h\x1b[?25l') && printed().endsWith(LEAVE));
     for (const picture of picturesOf(printed())) {

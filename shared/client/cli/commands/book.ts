@@ -5,13 +5,14 @@ import type { BookLevel, BookSides } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
-import { numberOf, outcomeOf } from '../frame/orderForm.ts';
+import { numberOf, outcomeOf, unitsOf } from '../frame/orderForm.ts';
 import { untilInterrupted, writeLine } from '../frame/terminal.ts';
 import { columns, decimal, printable } from '../frame/text.ts';
 import { type BookPicture, drawBook, type Trade } from '../live/bookView.ts';
 import { Screen } from '../live/screen.ts';
 
 const KEPT_TRADES = 50;
+const MICRO = 1_000_000n;
 
 const book = command({
   name: 'book',
@@ -77,6 +78,11 @@ function bookLines(name: string, { bids, asks }: BookSides): string[] {
 class Followed {
   readonly trades: Trade[] = [];
   cause: StaleCause | null = null;
+  readonly #outcome: Outcome;
+
+  constructor(outcome: Outcome) {
+    this.#outcome = outcome;
+  }
 
   seen(event: BookEvent): void {
     if (event.type === 'stale') this.cause = event.cause;
@@ -84,7 +90,11 @@ class Followed {
     const { timestamp, data } = event.frame;
     const time = new Date(timestamp).toISOString().slice(11, 19);
     const tokens = decimal(data.token_quantity_atomic);
-    this.trades.unshift({ price: data.price, tokens, side: data.taker_side, time });
+    // A purchase of No is a sale of Yes, at what is left of a USDC.
+    const isOwn = data.outcome_index === this.#outcome;
+    const price = isOwn ? data.price : decimal(MICRO - BigInt(unitsOf('price', data.price)));
+    const isBuy = (data.taker_side === 'BUY') === isOwn;
+    this.trades.unshift({ price, tokens, side: isBuy ? 'BUY' : 'SELL', time });
     this.trades.length = Math.min(this.trades.length, KEPT_TRADES);
   }
 }
@@ -93,7 +103,7 @@ async function follow(context: Context, market: string, outcome: Outcome, levels
   const { terminal, isJson } = context;
   const { title, outcomes } = await (await context.reader()).market(market);
   const stream = await context.stream({ isPrivate: false });
-  const followed = new Followed();
+  const followed = new Followed(outcome);
   let changed = (): void => {};
   const book = stream.openBook(market, {
     verify: 'every',

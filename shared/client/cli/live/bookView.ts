@@ -28,6 +28,8 @@ const ROWS_FOR = { head: 12, title: 8, foot: 8 };
 /** From here on there is room for the sum of the levels, then for a bar, then for the trades. */
 const WIDTH_FOR = { total: 38, bar: 52, trades: 76 };
 const BOOK_WIDTH = 48;
+/** Prices are below 1: the point is their second sign. */
+const DECIMALS_FROM = 2;
 const BAR = '█';
 const GAP = '  ';
 
@@ -75,11 +77,12 @@ function spreadText({ bids, asks }: BookPicture): string {
 
 function levelLines(levels: readonly Level[], width: number, colour: Colour, paint: Paint): string[] {
   const largest = levels.reduce((most, { token_quantity_atomic }) => max(most, BigInt(token_quantity_atomic)), 1n);
+  const decimals = Math.max(0, ...levels.map(({ price }) => price.length - DECIMALS_FROM));
   let total = 0n;
   return levels.map(({ price, token_quantity_atomic }) => {
     const atomic = BigInt(token_quantity_atomic);
     total += atomic;
-    const cells = [price.padStart(10), decimal(atomic).padStart(14)];
+    const cells = [price.padEnd(DECIMALS_FROM + decimals, '0').padStart(10), decimal(atomic).padStart(14)];
     if (width >= WIDTH_FOR.total) cells.push(decimal(total).padStart(14));
     const text = cut(cells.join(''), width);
     const barWidth = width >= WIDTH_FOR.bar ? Math.min(24, width - text.length - GAP.length) : 0;
