@@ -43,6 +43,7 @@ export function ApprovalsView(props: ViewProps): VNode {
     </section>
     <section class="panel">
       <h2>Decided</h2>
+      ${decided.length === 0 && html`<p class="quiet">Nothing yet.</p>`}
       <${Scrolling} label="Decided changes"><table>
         <thead><tr><th scope="col">Change</th><th scope="col">Status</th><th scope="col">Asked by</th>
           <th scope="col">Decided by</th><th scope="col">When</th></tr></thead>
@@ -66,8 +67,8 @@ function Pending({ approval, operator, client, onDone }: PendingProps): VNode {
   const action = { operator, needs: ROLE_OF[approval.kind], onDone };
   return html`<li class="waiting">
     <p><strong>${KIND_NAMES[approval.kind]}</strong> ${requestOf(approval)}</p>
-    <p class="quiet">Asked by ${approval.requested_by}, ${dateTime(approval.requested_at)}; ends
-      ${dateTime(approval.expires_at)}.</p>
+    <p class="quiet">Asked by ${approval.requested_by}, ${dateTime(approval.requested_at)};
+      ${` open until ${dateTime(approval.expires_at)}.`}</p>
     <p class="actions">
       <${Action} ...${action} label="Approve" isDangerous closed=${isOwn ? 'Another operator has to approve it.' : null}
         run=${() => client.approve(approval.id)} confirm=${`It is carried out at once: ${requestOf(approval)}.`} />

@@ -117,7 +117,7 @@ function Charts({ reports: { samples }, last }: ViewProps): VNode {
         samples,
         ofAllShards(({ commit }) => commit),
       )} />
-    <${Chart} ...${chart} title="Age of a command when it runs, in whole milliseconds" format=${seconds}
+    <${Chart} ...${chart} title="Age of a command at its turn, in whole ms" format=${seconds}
       lines=${p50p99(
         samples,
         ofAllShards(({ queue }) => queue),
