@@ -125,20 +125,39 @@ test('every method answers what the document says', async (t) => {
     const { schema } = operationOf(document, request).requestBody.content['application/json'];
     return `isTrue<Same<Client.${name}, ${typeOf(schema, document)}>>(); // ${name}: ${request}`;
   });
-  writeFileSync(join(programDirectory(), 'types.ts'), [SAME, ...lines, ...bodies].join('\n'));
-  const flags = [
-    '--noEmit',
-    '--strict',
-    '--target',
-    'ES2023',
-    '--module',
-    'NodeNext',
-    '--types',
-    'node',
-    '--skipLibCheck',
-  ];
-  compile(programDirectory(), ...flags, 'types.ts');
+  checkTypes('answers.ts', [...lines, ...bodies]);
 });
+
+test('every frame of the client is what the document of the stream says', async () => {
+  const { body: document } = await server.request('GET', '/asyncapi.json');
+  const { messages } = document.components;
+  const lines = FRAMES.map(([frame, message]) => {
+    const type = typeOf(messages[message].payload, document);
+    const compared = WIDER.includes(message) ? `Fits<${type}, ${frame}>` : `Same<${frame}, ${type}>`;
+    return `isTrue<${compared}>(); // ${message}`;
+  });
+  checkTypes('frames.ts', lines);
+});
+
+function checkTypes(name: string, lines: readonly string[]): void {
+  writeFileSync(join(programDirectory(), name), [SAME, ...lines].join('\n'));
+  const options = ['--noEmit', '--strict', '--target', 'ES2023', '--module', 'NodeNext', '--types', 'node'];
+  compile(programDirectory(), ...options, '--skipLibCheck', name);
+}
+
+/** Frames of which the client knows less: two sums of a level that a delta does not carry, and words it passes on. */
+const WIDER = ['book', 'order_status', 'error'];
+const FRAMES: readonly (readonly [string, string])[] = [
+  ['Client.BookFrame', 'book'],
+  ['Client.DeltaFrame', 'book_delta'],
+  ['Client.TradeFrame', 'trade'],
+  ['Client.BboFrame', 'bbo'],
+  ['Client.FillFrame', 'fill'],
+  ['Client.OrderStatusFrame', 'order_status'],
+  ['Client.HeartbeatFrame', 'heartbeat'],
+  ["Extract<Client.AnswerFrame, { channel: 'pong' }>", 'pong'],
+  ["Extract<Client.AnswerFrame, { channel: 'error' }>", 'error'],
+];
 
 /** The bodies that have names of their own. */
 const BODIES: readonly (readonly [string, string])[] = [

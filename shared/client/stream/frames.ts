@@ -4,7 +4,7 @@ import type { MatchTypeName, OrderStatusName, SideName } from '../types.ts';
 export const STREAM_PATH = '/v1/ws';
 
 export type FrameLevel = { price: string; num_orders: number; token_quantity_atomic: string };
-export type FrameLevels = { bids: FrameLevel[]; asks: FrameLevel[] };
+export type FrameLevels = { bids: readonly FrameLevel[]; asks: readonly FrameLevel[] };
 type MarketHead = { market_id: string; sequence: number; timestamp: number };
 
 export type BookFrame = MarketHead & {
