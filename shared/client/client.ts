@@ -198,6 +198,10 @@ export class ExchangeClient extends MarketDataClient {
     }
   }
 
+  /**
+   * Cancels what is left of an open order. 409 `ORDER_NOT_CANCELLABLE` if it is closed, which a repeat after a lost
+   * answer meets as well; 404 if the account has no such order.
+   */
   cancelOrder(orderHash: string): Promise<Message> {
     return this.requests.send('DELETE', `/v1/orders/${segment(orderHash)}`);
   }
@@ -207,6 +211,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('DELETE', `/v1/orders/${segment(orderHash)}?tombstone=1`);
   }
 
+  /** Cancels the open order of this client order id (RULES.md 7.7); 404 if there is none. */
   cancelByClientId(clientOrderId: string): Promise<Message> {
     return this.requests.send('DELETE', `/v1/orders/by-client-id/${segment(clientOrderId)}`);
   }
@@ -225,6 +230,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('GET', `/v1/orders/${segment(orderHash)}/queue`);
   }
 
+  /** The groups with their limits, what they have counted, and whether they have tripped (RULES.md 7.9). */
   orderGroups(): Promise<OrderGroups> {
     return this.requests.send('GET', '/v1/user/order-groups');
   }
@@ -239,6 +245,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('POST', `/v1/user/order-groups/${segment(name)}/reset`);
   }
 
+  /** The order with its status and what is left of it, in units of what its maker gives; 404 if it never arrived. */
   getOrder(orderHash: string): Promise<OrderRecord> {
     return this.requests.send('GET', `/v1/orders/${segment(orderHash)}`);
   }
@@ -248,6 +255,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('GET', withQuery(`/v1/orders/open/${segment(marketId)}`, query));
   }
 
+  /** Cancels every open order of the account; `cancelled` counts those that this request has cancelled. */
   cancelAll(): Promise<CancelAllResponse> {
     return this.requests.send('DELETE', '/v1/orders/cancel-all');
   }
@@ -273,6 +281,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('GET', withQuery('/v1/user/orders/v2', query));
   }
 
+  /** The fills of the account, newest first, from its own side (RULES.md 7.4); pages as in `userOrders`. */
   userTrades(query: UserTradesQuery = {}): Promise<UserTrades> {
     return this.requests.send('GET', withQuery('/v1/user/trades/v2', query));
   }
@@ -292,6 +301,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('GET', withQuery('/v1/user/trades', query));
   }
 
+  /** USDC and tokens, available and reserved by open orders, in units: millionths of a USDC and of a token. */
   balances(): Promise<Balances> {
     return this.requests.send('GET', '/v1/user/balances');
   }

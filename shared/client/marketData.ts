@@ -42,10 +42,12 @@ export class MarketDataClient {
     this.#kept = kept;
   }
 
+  /** The levels of one outcome, best first: 20 unless `levels` says another number up to 100. Prices are decimals. */
   book(marketId: string, query: { outcome_index?: Outcome; levels?: number } = {}): Promise<Book> {
     return this.requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, query));
   }
 
+  /** The levels of both outcomes at the same moment. */
   bothBooks(marketId: string, query: { levels?: number } = {}): Promise<BothBooks> {
     return this.requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, { both: true, ...query }));
   }
@@ -55,6 +57,7 @@ export class MarketDataClient {
     return this.requests.read(withQuery(`/v1/orders/book/${segment(marketId)}`, { l3: true, ...query }));
   }
 
+  /** The best bid and ask of one outcome, Yes unless it is given; null where a side is empty. */
   bbo(marketId: string, query: { outcome_index?: Outcome } = {}): Promise<Bbo> {
     return this.requests.read(withQuery(`/v1/market-data/${segment(marketId)}/bbo`, query));
   }
@@ -64,6 +67,7 @@ export class MarketDataClient {
     return this.requests.sendPublic('POST', '/v1/market-data/bbo', markets);
   }
 
+  /** The grid: ticks to one USDC, and the least lot and order in units of a token. */
   tickSize(marketId: string): Promise<TickSize> {
     return this.requests.read(`/v1/market-data/${segment(marketId)}/tick-size`);
   }
@@ -88,6 +92,7 @@ export class MarketDataClient {
     return this.requests.read(`/v1/markets/${segment(marketId)}/related`);
   }
 
+  /** A page of the markets that fit; `next_cursor` as `cursor` leads to the next one. */
   markets(query: MarketsQuery = {}): Promise<Markets> {
     return this.requests.read(withQuery('/v1/markets', query));
   }
@@ -102,10 +107,12 @@ export class MarketDataClient {
     return this.requests.read('/v1/sports/taxonomy');
   }
 
+  /** A page of the events that fit. */
   events(query: EventsQuery = {}): Promise<MarketEvents> {
     return this.requests.read(withQuery('/v1/events', query));
   }
 
+  /** One market with its status, times, tokens and fee; 404 if it is unknown or not public yet. */
   market(marketId: string): Promise<Market> {
     return this.requests.read(`/v1/markets/${segment(marketId)}`);
   }
@@ -138,10 +145,12 @@ export class MarketDataClient {
     return clock.measured((await this.time()).time, sentMs);
   }
 
+  /** Resolves if the process answers; one attempt. */
   health(): Promise<Health> {
     return this.requests.probe('/health');
   }
 
+  /** Resolves if the exchange trades, in one attempt; 503 with its `status` while it starts, recovers or stops. */
   ready(): Promise<Readiness> {
     return this.requests.probe('/ready');
   }
@@ -151,6 +160,7 @@ export class MarketDataClient {
     return this.#kept.config ?? this.refreshConfig();
   }
 
+  /** Fetches the platform's config now, and keeps it for all who ask later. */
   refreshConfig(): Promise<PlatformConfig> {
     const config = this.requests.sendPublic<PlatformConfig>('GET', '/v1/platform/config');
     this.#kept.config = config;
@@ -161,6 +171,7 @@ export class MarketDataClient {
     return config;
   }
 
+  /** The EIP-712 domain that orders are signed for (RULES.md 5.1), of the config that is kept. */
   async signingDomain(): Promise<Eip712Domain> {
     const { chain_id, exchange_address, eip712_domain } = await this.platformConfig();
     const { name, version } = eip712_domain ?? { name: DOMAIN_NAME, version: DOMAIN_VERSION };
