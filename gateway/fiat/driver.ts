@@ -10,6 +10,7 @@
  *   DRIVER-3  A failure changes no session. It is tried again, each time after twice as long, up to SLOWEST_MS.
  *   DRIVER-4  An event of a provider only brings the next poll forward. It is processed once that is durable.
  */
+import type { TransferState } from '../../shared/api/fiat.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
 import type { FiatWebhooks } from '../store/fiatWebhooks.ts';
@@ -44,8 +45,17 @@ type Schedule = {
   hintMs: number;
 };
 
+type Waiting = { readonly session: FiatSession; readonly schedule: Schedule };
+
+const LOOKED_AT: ReadonlySet<TransferState> = new Set([
+  'submission_pending',
+  'submitted_on_chain',
+  'provider_funding_reconciling',
+  'confirmed',
+  'recoverable_error',
+]);
 const MAX_POLLS = 16;
-const MAX_LOOKS = 16;
+const MAX_LOOKS = 64;
 const POLL_MS = 10_000;
 const SLOWEST_MS = 60_000;
 /** After a hint, a session is asked about often, then less so. */
@@ -85,24 +95,26 @@ export class FiatDriver {
     const nowMs = clock.nowMs();
     try {
       this.#takeEvents(nowMs);
-      for (const session of [...sessions.open()]) this.#carryOn(session, nowMs);
+      const open = [...sessions.open()].filter((session) => this.#isLeftOpen(session, nowMs));
+      const waiting = open.map((session) => ({ session, schedule: this.#scheduleOf(session, nowMs) }));
+      for (const { session, schedule } of dueFirst(waiting, nowMs, 'pollMs')) void this.#poll(session, schedule);
+      for (const { session, schedule } of dueFirst(waiting, nowMs, 'lookMs')) void this.#look(session, schedule);
     } catch (error) {
       // The disk is full: everything is found again when there is room.
       onFailure('store', 'control.db', error);
     }
   }
 
-  #carryOn(session: FiatSession, nowMs: number): void {
+  #isLeftOpen(session: FiatSession, nowMs: number): boolean {
     this.#expire(session, nowMs);
-    if (this.#closes(session, nowMs)) return;
-    const schedule = this.#scheduleOf(session, nowMs);
-    if (nowMs >= schedule.pollMs) void this.#poll(session, schedule);
-    if (nowMs >= schedule.lookMs) void this.#look(session, schedule);
+    return !this.#closes(session, nowMs);
   }
 
   /** Someone says that something has happened: the provider is asked soon, also about a session that is over. */
-  hint(session: FiatSession): void {
+  hint({ id }: FiatSession): void {
     const { sessions, clock } = this.#options;
+    // Another request may have opened it again: then there is one object for it (FIATROWS-3).
+    const session = sessions.find(id)!;
     if (session.isOpen === 0) sessions.change(session, { isOpen: 1 });
     const schedule = this.#scheduleOf(session, clock.nowMs());
     schedule.hintMs = clock.nowMs();
@@ -159,7 +171,7 @@ export class FiatDriver {
 
   async #look(session: FiatSession, schedule: Schedule): Promise<void> {
     const { onRamps, settlement, clock, onFailure } = this.#options;
-    if (schedule.isLooking || this.#looks >= MAX_LOOKS) return;
+    if (!hasLook(session) || schedule.isLooking || this.#looks >= MAX_LOOKS) return;
     schedule.isLooking = true;
     this.#looks++;
     try {
@@ -233,6 +245,20 @@ export class FiatDriver {
     this.#schedules.set(session.id, schedule);
     return schedule;
   }
+}
+
+/** Those that are due, the one that waits longest first: with more than there are places, each gets its turn. */
+function dueFirst(waiting: readonly Waiting[], nowMs: number, time: 'pollMs' | 'lookMs'): Waiting[] {
+  const due = waiting.filter(
+    ({ session, schedule }) => nowMs >= schedule[time] && (time === 'pollMs' || hasLook(session)),
+  );
+  return due.sort((a, b) => a.schedule[time] - b.schedule[time]);
+}
+
+/** True if the rail can show something new of the session. */
+function hasLook({ kind, txHash, status, transferState }: FiatSession): boolean {
+  if (kind === 'onramp') return txHash !== null && status !== 'completed';
+  return transferState !== null && LOOKED_AT.has(transferState);
 }
 
 /** Hashes and addresses are compared as the rail writes them. */

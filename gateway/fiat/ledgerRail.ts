@@ -64,11 +64,14 @@ type LedgerRailOptions = {
 };
 
 const FEE = 1;
+const NOTE_MS = 60_000;
 const REFUSED_BY_BOOKS: readonly number[] = [E.INSUFFICIENT_BALANCE, E.ACCOUNT_FROZEN, E.ACCOUNT_CLOSE_ONLY];
 
 export class LedgerRail implements Rail {
   readonly name = 'ledger';
   readonly #options: LedgerRailOptions;
+  /** When `onError` was last called: a disk that is full fails several times a second. */
+  #failedMs = Number.NEGATIVE_INFINITY;
   /** Transactions whose movement is under way. */
   readonly #moving = new Set<string>();
 
@@ -224,7 +227,11 @@ export class LedgerRail implements Rail {
       if (!isDue) continue;
       this.#moving.add(row.txHash);
       this.#advance(row, nowMs)
-        .catch(onError)
+        .catch((error) => {
+          if (nowMs - this.#failedMs < NOTE_MS) return;
+          this.#failedMs = nowMs;
+          onError(error);
+        })
         .finally(() => this.#moving.delete(row.txHash));
     }
   }

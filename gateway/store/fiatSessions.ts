@@ -75,6 +75,8 @@ type Filter = { readonly kind: string | null; readonly status: string | null };
 type Page = { readonly limit: number; readonly offset: number };
 
 const MAX_UNPAID = 200;
+/** More alarms than that are as bad as so many. */
+const MOST_COUNTED = 1000;
 
 const COLUMNS = `id, account_index AS account, kind, provider, partner_reference AS partnerReference, status,
   wallet_address AS walletAddress, asset, network, fiat_currency AS fiatCurrency, requested_amount AS requestedAmount,
@@ -132,6 +134,10 @@ export class FiatSessions {
   /** Those that an operator has to look at, the one changed last first. */
   alarmed(limit: number): FiatSession[] {
     return this.#statements.alarmed.all(limit);
+  }
+
+  get alarmedCount(): number {
+    return this.#statements.alarmedCount.get() ?? 0;
   }
 
   transitionsOf(id: string): FiatTransition[] {
@@ -220,6 +226,11 @@ function prepare(database: ControlDatabase) {
     alarmed: database.prepare<[number], FiatSession>(
       `SELECT ${COLUMNS} FROM fiat_sessions WHERE alarm IS NOT NULL ORDER BY updated_ms DESC LIMIT ?`,
     ),
+    alarmedCount: database
+      .prepare<[], number>(
+        `SELECT COUNT(*) FROM (SELECT 1 FROM fiat_sessions WHERE alarm IS NOT NULL LIMIT ${MOST_COUNTED})`,
+      )
+      .pluck(),
     unpaid: database
       .prepare<[number, number], string>(
         `SELECT id FROM fiat_sessions AS s WHERE account_index = ? AND is_open = 0 AND alarm IS NULL

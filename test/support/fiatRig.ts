@@ -85,6 +85,7 @@ export class FiatRig {
   readonly provider = new FakeFiatProvider('fake', { ADDRESS: PROVIDER });
   readonly warnings: object[] = [];
   mayBroadcast = true;
+  readonly frozen = new Set<number>();
   database!: ControlDatabase;
   customer!: User;
   company!: User;
@@ -103,7 +104,7 @@ export class FiatRig {
   }
 
   /** Everything in memory is made again from the file; the first time, with two accounts. */
-  open(path = this.path): void {
+  open(path = this.path, providers = [this.provider, ...(this.#options.providers ?? [])]): void {
     this.database?.close();
     this.database = openControlDatabase(path);
     const { clock, database } = this;
@@ -126,7 +127,7 @@ export class FiatRig {
       accounts: {
         ownerOf: (address) => accounts.ownerOf(address),
         isLinked: (address) => accounts.grants.isLinked(address),
-        mayWithdraw: () => true,
+        mayWithdraw: (account) => !this.frozen.has(account),
       },
       contract: () => ({ chainId: 137, exchange: EXCHANGE }),
       providerAddresses: new Set([PROVIDER]),
@@ -138,7 +139,7 @@ export class FiatRig {
       sessions: new FiatSessions(database),
       transfers: new FiatTransfers(database),
       webhooks: new FiatWebhooks(database),
-      providers: new Map([this.provider, ...(this.#options.providers ?? [])].map((each) => [each.name, each])),
+      providers: new Map(providers.map((each) => [each.name, each])),
       rail: this.#options.rail?.(this.ledger) ?? this.ledger,
       clock,
       publicUrl: () => 'https://exchange.test',

@@ -31,9 +31,6 @@ const SHOW = {
   errors: ['RESOURCE_NOT_FOUND'],
 } as const satisfies RouteSpec;
 
-/** The alarms that are counted: more of them are as bad as so many. */
-const COUNTED_ALARMS = 1000;
-
 export function adminFiatRoutes(deps: AdminFiatDeps): Route[] {
   return [route(LIST, (call) => list(call, deps)), route(SHOW, (call) => show(call, deps))];
 }
@@ -55,7 +52,7 @@ function queuesOf({ sessions, webhooks, driver, relayer }: Fiat): object {
   }
   return {
     open,
-    alarmed: sessions.alarmed(COUNTED_ALARMS).length,
+    alarmed: sessions.alarmedCount,
     by_state: byState,
     waiting_events: webhooks.waiting().length,
     polls_under_way: driver.pollsUnderWay,
