@@ -36,7 +36,7 @@ class Builder {
   readonly #guides: readonly Guide[] = this.#sections.flatMap(({ guides }) => guides);
   readonly #pages = new Map(this.#guides.map(({ path, slug }) => [path, `/docs/${slug}`]));
   readonly #reference: Reference;
-  readonly #stream: ReferencePage;
+  readonly #references: readonly ReferencePage[];
   /** The catalogue as the program has it, also where its file was not written anew. */
   readonly #errors: string;
   readonly #codes: ReadonlySet<string>;
@@ -47,7 +47,7 @@ class Builder {
     this.#reference = new Reference(JSON.parse(openApi), errorPlace);
     this.#errors = errorsPage((code) => this.#reference.answering(code));
     this.#codes = new Set([...this.#errors.matchAll(/^## (\w+)$/gm)].map(([, code]) => code!));
-    this.#stream = streamPage(JSON.parse(asyncApi));
+    this.#references = [...this.#reference.pages(), streamPage(JSON.parse(asyncApi))];
     this.#assets = {
       style: this.#asset('docs.css', 'text/css; charset=utf-8', source('gateway/web/docs.css')),
       script: this.#asset('docs.js', 'text/javascript; charset=utf-8', script('gateway/web/docs.ts')),
@@ -58,7 +58,7 @@ class Builder {
   build(): void {
     this.#guide({ slug: '', title: 'Documents', about: '', path: INDEX_PATH }, this.#index);
     for (const guide of this.#guides) this.#guide(guide, this.#textOf(guide));
-    for (const page of [...this.#reference.pages(), this.#stream]) {
+    for (const page of this.#references) {
       const href = `/docs/${page.path}`;
       const parts = page.parts.map(({ anchor, text }) => ({ href: `${href}#${anchor}`, title: text }));
       this.#page({ href, title: page.title, html: page.html, parts });
@@ -104,8 +104,7 @@ class Builder {
     const [start, ...more] = this.#sections.map(({ title, guides }) => {
       return { title, items: guides.map(({ slug, title: name }) => ({ href: `/docs/${slug}`, title: name })) };
     });
-    const pages = [...this.#reference.pages(), this.#stream];
-    const items = pages.map(({ path, title }) => ({ href: `/docs/${path}`, title }));
+    const items = this.#references.map(({ path, title }) => ({ href: `/docs/${path}`, title }));
     return [start!, { title: 'Reference', items }, ...more];
   }
 

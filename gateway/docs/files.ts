@@ -15,10 +15,10 @@ export type DocumentsOptions = {
 };
 
 export class DocumentFiles {
-  readonly #options: () => DocumentsOptions;
+  readonly #options: () => Promise<DocumentsOptions>;
   #files: Promise<ReadonlyMap<string, PageFile>> | null = null;
 
-  constructor(options: () => DocumentsOptions) {
+  constructor(options: () => Promise<DocumentsOptions>) {
     this.#options = options;
   }
 
@@ -34,7 +34,7 @@ export class DocumentFiles {
 
   /** A build that failed is tried again by the next request. */
   #made(): Promise<ReadonlyMap<string, PageFile>> {
-    this.#files ??= build(this.#options()).catch((error: unknown) => {
+    this.#files ??= build(this.#options).catch((error: unknown) => {
       this.#files = null;
       throw error;
     });
@@ -42,7 +42,7 @@ export class DocumentFiles {
   }
 }
 
-async function build(options: DocumentsOptions): Promise<ReadonlyMap<string, PageFile>> {
-  const files = await messageOf<readonly PageFile[]>(new URL('./build.ts', import.meta.url), options);
+async function build(options: () => Promise<DocumentsOptions>): Promise<ReadonlyMap<string, PageFile>> {
+  const files = await messageOf<readonly PageFile[]>(new URL('./build.ts', import.meta.url), await options());
   return new Map(files.map((file) => [file.path, file]));
 }

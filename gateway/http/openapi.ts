@@ -76,28 +76,30 @@ const LIMIT_HEADERS = Object.keys(HEADERS).filter((name) => name !== 'Retry-Afte
 const VERSION_1 = ['apiKey', 'passphrase', 'timestamp', 'signature'];
 const VERSION_2 = [...VERSION_1, 'signingVersion', 'nonce'];
 
-export function openApiDocument(routes: readonly RouteSpec[], named: NamedSchemas): Document {
+/**
+ * The text of the document in pieces, one for each path: it is a megabyte, and the thread that makes it has requests to
+ * answer in between.
+ */
+export function* openApiPieces(routes: readonly RouteSpec[], named: NamedSchemas): Generator<string> {
   const writer = new SchemaWriter(named);
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) {
-    const path = route.path.replaceAll(/:([^/]+)/g, '{$1}');
-    paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, writer);
-  }
-  return {
+  const head = {
     openapi: '3.1.0',
     info: INFO,
     servers: [{ url: '/' }],
     externalDocs: { description: 'Guides, and what each error means.', url: '/docs' },
     tags: tagsOf(routes.map(({ path }) => path)),
     'x-rate-limit-tiers': TIERS,
-    paths,
-    components: {
-      schemas: writer.components(),
-      securitySchemes: { ...KEY_SCHEMES, ...BEARER_SCHEMES },
-      headers: HEADERS,
-    },
   };
+  yield `${JSON.stringify(head).slice(0, -1)},"paths":{`;
+  let separator = '';
+  for (const [path, methods] of Map.groupBy(routes, (route) => route.path.replaceAll(/:([^/]+)/g, '{$1}'))) {
+    const operations = methods.map((route) => [route.method.toLowerCase(), operationOf(route, writer)] as const);
+    yield `${separator}${JSON.stringify(path)}:${JSON.stringify(Object.fromEntries(operations))}`;
+    separator = ',';
+  }
+  const schemas = writer.components();
+  const securitySchemes = { ...KEY_SCHEMES, ...BEARER_SCHEMES };
+  yield `},"components":${JSON.stringify({ schemas, securitySchemes, headers: HEADERS })}}`;
 }
 
 /** Every error that a route can answer, in the order of precedence. */

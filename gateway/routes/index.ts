@@ -267,7 +267,9 @@ function fiatRoutes({ fiatParts, control, config, clock }: RouteTableDeps): Rout
 /** The routes that describe the others. */
 function describingRoutes(routes: readonly Route[]): Route[] {
   const openApi = openApiText(routes);
-  const documents = new DocumentFiles(() => ({ openApi: openApi(), asyncApi: JSON.stringify(asyncApiDocument()) }));
+  const documents = new DocumentFiles(async () => {
+    return { openApi: await openApi(), asyncApi: JSON.stringify(asyncApiDocument()) };
+  });
   return [...openApiRoutes(openApi), ...documentRoutes(documents)];
 }
 

@@ -1,4 +1,5 @@
 /** The document of the HTTP interface, made from the table of routes when it is first requested. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as accounts from '../../../shared/api/accounts.ts';
 import * as events from '../../../shared/api/events.ts';
 import * as history from '../../../shared/api/history.ts';
@@ -7,7 +8,7 @@ import * as orders from '../../../shared/api/orders.ts';
 import * as platform from '../../../shared/api/platform.ts';
 import * as quotes from '../../../shared/api/quotes.ts';
 import type { JsonSchema } from '../../../shared/api/schema.ts';
-import { type NamedSchemas, openApiDocument } from '../../http/openapi.ts';
+import { type NamedSchemas, openApiPieces } from '../../http/openapi.ts';
 import { ok } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -23,25 +24,29 @@ const SHOW_OPENAPI = {
 } as const satisfies RouteSpec;
 
 /** @param text of the document */
-export function openApiRoutes(text: () => string): Route[] {
-  return [route(SHOW_OPENAPI, (call) => ok(call, text()))];
+export function openApiRoutes(text: () => Promise<string>): Route[] {
+  return [route(SHOW_OPENAPI, async (call) => ok(call, await text()))];
 }
 
 /**
- * The text of the document, made when it is first needed.
+ * The text of the document, made when it is first needed, in turns of the event loop.
  * @param routes the whole table, with the routes that are added to it later
  */
-export function openApiText(routes: readonly RouteSpec[]): () => string {
-  let text: string | undefined;
+export function openApiText(routes: readonly RouteSpec[]): () => Promise<string> {
+  let text: Promise<string> | undefined;
   return () => {
-    text ??= JSON.stringify(
-      openApiDocument(
-        routes.filter(({ isFile }) => !isFile),
-        namedSchemas(),
-      ),
-    );
+    text ??= make(routes.filter(({ isFile }) => !isFile));
     return text;
   };
+}
+
+async function make(routes: readonly RouteSpec[]): Promise<string> {
+  const pieces: string[] = [];
+  for (const piece of openApiPieces(routes, namedSchemas())) {
+    pieces.push(piece);
+    await nextTurn();
+  }
+  return pieces.join('');
 }
 
 /** The exported object schemas: `PLACEMENT_RESPONSE` is "PlacementResponse". */

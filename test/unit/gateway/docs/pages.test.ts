@@ -15,8 +15,8 @@ const FOLDER = new URL('../../../../data/docs/', import.meta.url);
 const ELSEWHERE = ['/', '/openapi.json', '/asyncapi.json'];
 const MAX_PAGE_BYTES = 60_000;
 
-const openApi = openApiText(routeTable(anything))();
-const files = new DocumentFiles(() => ({ openApi, asyncApi: JSON.stringify(asyncApiDocument()) }));
+const openApi = await openApiText(routeTable(anything))();
+const files = new DocumentFiles(async () => ({ openApi, asyncApi: JSON.stringify(asyncApiDocument()) }));
 const sections = sectionsOf(readFileSync(new URL('README.md', FOLDER), 'utf8'));
 
 type Page = { readonly file: PageFile; readonly text: string; readonly links: readonly string[] };
