@@ -1,9 +1,13 @@
 /** `pmx login` and what it keeps: sessions, keys, wallets and tokens, in files of their owner alone. */
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { addressOf } from '../../shared/client/privateKey.ts';
+import { eventually } from '../support/eventually.ts';
 import { Pmx } from '../support/pmx.ts';
 import { sharedServer } from '../support/server.ts';
 import { makeMarket } from '../support/traders.ts';
@@ -11,6 +15,8 @@ import { makeWallet } from '../support/wallet.ts';
 
 const server = await sharedServer();
 const { baseUrl } = server;
+const PROGRAM = fileURLToPath(new URL('../../shared/client/cli/pmx.mjs', import.meta.url));
+const NO_SCRIPT = spawnSync('script', ['--version']).status !== 0 && 'script (util-linux) is not installed';
 const FOLDER = '.config/open-prediction-exchange';
 
 async function makeUser() {
@@ -61,7 +67,13 @@ test('a session trades with the wallet that was kept, and cancels everything wit
   const order = ['place', market.id, '--side', 'buy', '--price', '0.10', '--size', '10'];
   await pmx.json(...order);
   await pmx.json(...order);
-  assert.deepEqual((await pmx.json('sessions', 'list')).sessions.length, 1);
+  const other = new Pmx({ BASE_URL: baseUrl, PRIVATE_KEY: wallet.privateKey });
+  await other.json('login');
+  const { sessions } = await pmx.json('sessions', 'list');
+  const [{ id }] = sessions.filter((row: { is_current: boolean }) => !row.is_current);
+  await pmx.json('sessions', 'end', id);
+  assert.equal((await other.failure(4, 'whoami')).error, 'session has ended');
+  assert.equal((await pmx.lines('sessions', 'list')).length, 2);
   const { cancelled, total } = await pmx.json('cancel', '--all');
   assert.deepEqual([cancelled, total], [2, 2]);
   await pmx.json('logout', '--all');
@@ -151,4 +163,27 @@ test('profiles are made, used and removed', async () => {
   chmodSync(config, 0o600);
   writeFileSync(config, '{');
   assert.match((await pmx.failure(1, 'profile', 'list')).error, /damaged/);
+});
+
+test('secrets that are typed at a terminal are not shown, also when they are pasted', { skip: NO_SCRIPT }, async () => {
+  const { user } = await makeUser();
+  const { key_id, secret, passphrase } = await server.admin.createApiKey(user.id, { scopes: ['read:account'] });
+  const pmx = new Pmx({ BASE_URL: baseUrl });
+  const child = spawn('script', ['-qec', `${process.execPath} ${PROGRAM} login --key`, '/dev/null'], {
+    env: { PATH: process.env['PATH'], HOME: pmx.home, BASE_URL: baseUrl, TERM: 'xterm', DATA_DIR: pmx.home },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  const closed = once(child, 'close');
+  await eventually('the first question', async () => text.includes('Key id: '));
+  // The erasing keys, and two answers at once.
+  child.stdin.write(`${key_id}x\x7f\r${secret}\r`);
+  await eventually('the last question', async () => text.includes('Passphrase: '));
+  child.stdin.write(`${passphrase}\r`);
+  assert.deepEqual([(await closed)[0], /is kept in profile default/.test(text)], [0, true], text);
+  for (const typed of [secret, passphrase]) assert.ok(!text.includes(typed));
+  assert.equal((await pmx.json('whoami')).id, user.id);
 });

@@ -232,6 +232,7 @@ describe('looking', () => {
     assert.ok((await pmx.lines('trades', '--market', traded.id))[1]?.includes('taker'));
     assert.ok((await pmx.json('activity', '--type', 'fill')).activity.length === 1);
     assert.ok((await pmx.lines('balances'))[1]?.startsWith('USDC'));
+    assert.equal((await pmx.json('balances')).usdc.available, '994000000');
     assert.equal((await pmx.json('positions', '--market', traded.id))[0].quantity, '9950000');
     assert.ok((await pmx.lines('positions')).join().includes('0.60000000'));
     const { pnl_24h, redeemable } = await pmx.json('portfolio');

@@ -1,30 +1,50 @@
 /** Secrets are typed where nothing shows them, or come through a pipe; others see the command line. */
-import type { Terminal } from './terminal.ts';
+import type { Input, Terminal } from './terminal.ts';
 
 const ENTER = /[\r\n]/;
 const CTRL_C = '\x03';
 const CTRL_D = '\x04';
-const ERASE = /[\x7f\b]/;
+const ERASE: readonly string[] = ['\x7f', '\b'];
+
+/** The part of a paste that is for the next question. */
+const leftOver = new WeakMap<Input, string>();
 
 /** Asks a person at the terminal; what is typed is not shown. */
 export async function askHidden({ input, err }: Terminal, question: string): Promise<string> {
   err.write(question);
   input.setRawMode?.(true);
-  let typed = '';
   try {
-    for await (const chunk of input.iterator({ destroyOnReturn: false })) {
-      for (const sign of String(chunk)) {
-        if (ENTER.test(sign) || sign === CTRL_D) return typed;
-        if (sign === CTRL_C) throw new Error('interrupted');
-        typed = ERASE.test(sign) ? typed.slice(0, -1) : typed + sign;
-      }
-    }
-    return typed;
+    return await typedLine(input);
   } finally {
     input.setRawMode?.(false);
     input.pause();
     err.write('\n');
   }
+}
+
+async function typedLine(input: Input): Promise<string> {
+  const line: string[] = [];
+  const before = leftOver.get(input) ?? '';
+  leftOver.delete(input);
+  if (isEnded(input, before, line)) return line.join('');
+  for await (const chunk of input.iterator({ destroyOnReturn: false })) {
+    if (isEnded(input, String(chunk), line)) break;
+  }
+  return line.join('');
+}
+
+/** Adds what was typed to the line. @returns whether the line is complete. */
+function isEnded(input: Input, typed: string, line: string[]): boolean {
+  for (const [at, sign] of [...typed].entries()) {
+    if (sign === CTRL_C) throw new Error('interrupted');
+    if (ERASE.includes(sign)) line.pop();
+    else if (!ENTER.test(sign) && sign !== CTRL_D) line.push(sign);
+    else {
+      leftOver.set(input, [...typed].slice(at + 1).join(''));
+      return true;
+    }
+  }
+  return false;
 }
 
 /** All that comes through the pipe. */

@@ -1,7 +1,7 @@
 /** The table of commands and what is made from it: help, the reference page, completions. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +19,7 @@ test('the reference page is what the program prints', async () => {
   const page = readFileSync(join(ROOT, 'data/docs/cli.md'), 'utf8');
   const { out } = await pmx.run(['reference']);
   assert.equal(out, page, 'npx pmx reference > data/docs/cli.md');
+  assert.equal((await pmx.json('reference')).page, page);
 });
 
 test('every command has a name of its own, an example of itself, and help with it', async () => {
@@ -29,6 +30,25 @@ test('every command has a name of its own, an example of itself, and help with i
     assert.equal(code, 0);
     assert.ok(out.includes(`${summary}.`) && out.includes(`$ pmx ${examples[0]}`), name);
   }
+});
+
+test('every command is tried by a test', () => {
+  const folder = join(ROOT, 'test/api');
+  const files = readdirSync(folder).filter((name) => /^cli[A-Z].*\.test\.ts$/.test(name));
+  const text = files.map((name) => readFileSync(join(folder, name), 'utf8').replace(/\s+/g, ' ')).join('\n');
+  const isTried = (name: string): boolean =>
+    text.includes(
+      name
+        .split(' ')
+        .map((word) => `'${word}'`)
+        .join(', '),
+    );
+  const here = ['completion', 'reference'];
+  const untried = commands.filter(({ name }) => !here.includes(name) && !isTried(name));
+  assert.deepEqual(
+    untried.map(({ name }) => name),
+    [],
+  );
 });
 
 test('PROGRAM-2: no option and no argument takes a secret', () => {
@@ -70,6 +90,7 @@ test('bash completes commands, options and their values', async () => {
   assert.deepEqual(complete('pmx', 'place', 'MARKET', '--po'), ['--post-only']);
   assert.deepEqual(complete('pmx', 'completion', ''), ['bash', 'zsh', 'fish']);
   assert.ok(complete('pmx', 'balances', '').includes('--json'));
+  assert.equal((await pmx.json('completion', 'bash')).shell, 'bash');
 });
 
 for (const shell of ['zsh', 'fish']) {
