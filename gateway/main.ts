@@ -6,6 +6,7 @@ import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { createLogger, type Logger } from './process/log.ts';
 import { StartError } from './process/startError.ts';
 import { banner } from './wiring/banner.ts';
+import { openDemoRamp, startDemoRamp, withDemoRamp } from './wiring/demoRamp.ts';
 import type { Exchange } from './wiring/exchange.ts';
 
 /** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
@@ -20,10 +21,12 @@ let isStopping = false;
 async function main(): Promise<void> {
   // Files of the exchange are for its own user only.
   process.umask(0o077);
-  const config = parseConfig(process.env, availableParallelism());
+  const settings = parseConfig(process.env, availableParallelism());
   const problem = binaryProblem();
   if (problem !== null) throw new ConfigError(problem);
-  const log = createLogger(config.logLevel);
+  const log = createLogger(settings.logLevel);
+  const ramp = settings.demo ? await openDemoRamp(settings) : null;
+  const config = ramp === null ? settings : withDemoRamp(settings, ramp);
   if (config.unused.length > 0) log.warn({ settings: config.unused }, 'these settings have no effect');
   // Not before the check: whatever is imported here loads the binaries.
   const { Exchange } = await import('./wiring/exchange.ts');
@@ -39,9 +42,11 @@ async function main(): Promise<void> {
     newToken: isNew ? token : null,
     opened,
     flows,
+    hasRamp: ramp !== null,
     isTerminal: process.stdout.isTTY === true,
   });
   if (lines.length > 0) console.log(lines.join('\n'));
+  if (ramp !== null) void startDemoRamp(exchange, ramp, log);
   if (flows) (await import('./wiring/demoFlow.ts')).startDemoFlow(opened.path, log);
   log.info(
     {

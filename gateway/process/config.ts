@@ -79,6 +79,8 @@ export type Config = Readonly<{
   demo: boolean;
   /** The demo is traded in by accounts of its own. */
   demoFlow: boolean;
+  /** The demo has a provider for cashing in and out, unless the settings name others. */
+  demoRamp: boolean;
   logLevel: LogLevel;
   /** Requests that take longer are logged; 0: none. */
   slowRequestMs: number;
@@ -165,6 +167,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     quoteProvider: read.choice('QUOTE_PROVIDER', ['book', 'none'] as const, 'book'),
     demo: read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host)),
     demoFlow: read.flag('DEMO_FLOW', true),
+    demoRamp: read.flag('DEMO_RAMP', true),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     slowRequestMs: read.integer('SLOW_REQUEST_MS', 1000, 0, 3_600_000),
     trustProxy: read.networks('TRUST_PROXY'),

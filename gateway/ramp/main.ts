@@ -31,6 +31,8 @@ async function run(settings: RampSettings): Promise<void> {
     onError: noted(),
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ramp.close());
+  // The demo of an exchange has started it and holds the other end, also when it is killed.
+  process.once('disconnect', () => process.exit(0));
   await ramp.listen(url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 80));
   console.log(`sandbox provider  ${url.origin}\nits wallet        ${rail.address}`);
 }

@@ -18,6 +18,8 @@ type BannerOptions = {
   readonly opened: OpenedDemo | null;
   /** A program trades in the demo. */
   readonly flows: boolean;
+  /** The demo has started its provider. */
+  readonly hasRamp: boolean;
   /** A person reads the output while it is printed. */
   readonly isTerminal: boolean;
 };
@@ -27,10 +29,10 @@ const ADMIN_TOKEN_FILE = 'admin.token';
 
 /** The lines to print, none when there is nothing to say. A new token that may not be printed is written to a file. */
 export function banner(options: BannerOptions): string[] {
-  const { baseUrl, operationsUrl, dataDir, newToken, opened, flows, isTerminal } = options;
+  const { baseUrl, operationsUrl, dataDir, newToken, opened, isTerminal } = options;
   const lines: string[] = [];
   if (newToken !== null) lines.push(...tokenLines(newToken, dataDir, isTerminal));
-  if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew && isTerminal, dataDir, flows));
+  if (opened !== null) lines.push(...demoLines(opened.demo, opened.isNew && isTerminal, options));
   if (lines.length === 0) return [];
   const where = [
     `  Exchange     ${baseUrl}   open it in a browser`,
@@ -47,7 +49,8 @@ function tokenLines(token: string, dataDir: string, isTerminal: boolean): string
   return ['', `  Admin token  in ${path}`, '               delete the file once you keep the token elsewhere'];
 }
 
-function demoLines({ accounts, market_id, flow }: Demo, areKeysShown: boolean, dataDir: string, flows: boolean) {
+function demoLines({ accounts, market_id, flow }: Demo, areKeysShown: boolean, options: BannerOptions): string[] {
+  const { dataDir, flows, hasRamp } = options;
   const lines = ['', `  Demo keys    ${areKeysShown ? 'also in' : 'in'} ${dataDir}/demo.json`];
   if (areKeysShown) {
     const visitors = accounts.filter(({ name }) => flow?.maker !== name && !flow?.takers.includes(name));
@@ -68,5 +71,6 @@ function demoLines({ accounts, market_id, flow }: Demo, areKeysShown: boolean, d
     '',
     `    npx pmx place ${market_id} --side buy --outcome yes --price 0.55 --size 10`,
   );
+  if (hasRamp) lines.push('', '  Cash in at a provider that only pretends:', '', '    npx pmx fiat in 25');
   return lines;
 }

@@ -10,6 +10,7 @@ import type {
   LaunchToken,
 } from '../api/fiat.ts';
 import type { AccountRequests } from './accountRequests.ts';
+import { signTransfer, type TransferWallet } from './fiatSigning.ts';
 import { withQuery } from './request.ts';
 
 type Requests = Pick<AccountRequests, 'send'>;
@@ -90,6 +91,13 @@ export class FiatClient {
   authorize(id: string, intentId: string, signature: string): Promise<FiatTransfer> {
     const body = { intent_id: intentId, signature };
     return this.#requests.send('POST', `${pathOf('offramp', id)}/transfer/authorization`, body, HARMLESS);
+  }
+
+  /** Reads the transfer, checks it, and signs it with the wallet that it is from. */
+  async signAndAuthorize(id: string, wallet: TransferWallet): Promise<FiatTransfer> {
+    const transfer = await this.transfer(id);
+    const signature = await signTransfer(transfer, wallet);
+    return this.authorize(id, transfer.intent_id!, signature);
   }
 
   /** Sends the signed transfer again, where `can_submit` allows it. */

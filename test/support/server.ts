@@ -211,6 +211,7 @@ function baseEnvironment(dataDir: string): Environment {
     ADMIN_TOKEN: TEST_ADMIN_TOKEN,
     DEMO: 'off',
     DEMO_FLOW: 'off',
+    DEMO_RAMP: 'off',
     RATE_LIMITS: 'off',
     // Taking it costs every start a tenth of a second.
     JOURNAL_RESERVE_MB: '0',

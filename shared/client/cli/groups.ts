@@ -6,6 +6,7 @@ import { ADMIN_MARKETS } from './commands/adminMarkets.ts';
 import { ADMIN_PLATFORM } from './commands/adminPlatform.ts';
 import { BOOK } from './commands/book.ts';
 import { DOCTOR } from './commands/doctor.ts';
+import { FIAT } from './commands/fiat.ts';
 import { REMINDERS, TIMEOUTS } from './commands/gaming.ts';
 import { KEYS } from './commands/keys.ts';
 import { EVENTS, MARKETS } from './commands/markets.ts';
@@ -28,6 +29,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { word: 'groups', title: 'Order groups', commands: ORDER_GROUPS },
   { word: null, title: 'Account', commands: ACCOUNT },
   { word: 'notifications', title: 'Notifications', commands: NOTIFICATIONS },
+  { word: 'fiat', title: 'Cashing in and out', commands: FIAT },
   { word: 'wallet', title: 'Wallets', commands: WALLETS },
   { word: 'timeout', title: 'Breaks from trading', commands: TIMEOUTS },
   { word: 'reminders', title: 'Reminders', commands: REMINDERS },

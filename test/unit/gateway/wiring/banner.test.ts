@@ -22,7 +22,7 @@ const SECRETS = [TOKEN, ACCOUNT.secret, ACCOUNT.passphrase];
 
 function printed(dataDir: string, isTerminal: boolean, isNew = true): string {
   const operationsUrl = `${DEMO.base_url}/ops`;
-  const options = { baseUrl: DEMO.base_url, operationsUrl, dataDir, flows: true, isTerminal };
+  const options = { baseUrl: DEMO.base_url, operationsUrl, dataDir, flows: true, hasRamp: true, isTerminal };
   return banner({ ...options, newToken: isNew ? TOKEN : null, opened: { demo: DEMO, path: 'demo.json', isNew } }).join(
     '\n',
   );
@@ -35,6 +35,7 @@ describe('what a start prints', () => {
     for (const secret of SECRETS) assert.ok(text.includes(secret), secret);
     assert.ok(text.includes('http://127.0.0.1:1/ops   sign in with the admin token'));
     assert.ok(!existsSync(join(dataDir, 'admin.token')), 'and nothing is left in a file');
+    assert.ok(text.includes('npx pmx fiat in 25'));
     assert.ok(!text.includes(MAKER.secret), 'an account of the flow is of no use to a visitor');
   });
 

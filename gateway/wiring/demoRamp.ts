@@ -1,0 +1,113 @@
+/**
+ * The provider of the demo, with which a newcomer cashes in and out: the sandbox (gateway/ramp/) as a process of its
+ * own, with a wallet whose account holds play money. Its keys are in ramp.json, made by the first start.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MOVEMENT } from '../../shared/base/codes.ts';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { addressOf } from '../../shared/client/privateKey.ts';
+import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import { isDemo } from './demoFile.ts';
+import type { Exchange } from './exchange.ts';
+
+type Keys = { readonly private_key: string; readonly api_key: string; readonly webhook_secret: string };
+type DemoRamp = { readonly keys: Keys; readonly url: string };
+
+const PROGRAM = fileURLToPath(new URL('../ramp/main.ts', import.meta.url));
+const CONTROL_FILE = 'control.db';
+const FUNDS_MICRO = 10_000_000_000;
+const FUNDS_REFERENCE = 'demo-ramp';
+
+/**
+ * @returns the provider that the demo brings; null where the operator has named providers, or has none for the demo, or
+ * the directory is no demo's
+ */
+export async function openDemoRamp(config: Config): Promise<DemoRamp | null> {
+  const { dataDir, demoRamp, fiat } = config;
+  const isNew = !existsSync(join(dataDir, CONTROL_FILE));
+  if (!demoRamp || fiat.providers.length > 0 || !isDemo(config, isNew)) return null;
+  return { keys: keysIn(dataDir), url: `http://127.0.0.1:${await freePort()}` };
+}
+
+/** The settings with this provider, as FIAT_PROVIDERS and FIAT_SANDBOX_… would say it. */
+export function withDemoRamp(config: Config, { keys, url }: DemoRamp): Config {
+  const settings = {
+    URL: url,
+    API_KEY: keys.api_key,
+    WEBHOOK_SECRETS: keys.webhook_secret,
+    ADDRESS: addressOf(keys.private_key),
+  };
+  return { ...config, fiat: { ...config.fiat, providers: [{ name: 'sandbox', settings }] } };
+}
+
+/** Starts the provider, which ends with this process. A failure leaves the demo without it. */
+export async function startDemoRamp(exchange: Exchange, ramp: DemoRamp, log: Logger): Promise<void> {
+  try {
+    await fund(exchange, addressOf(ramp.keys.private_key));
+    const child = startProgram(exchange, ramp);
+    child.on('error', (error) => log.warn({ err: error }, 'the demo has no provider'));
+  } catch (error) {
+    log.warn({ err: error }, 'the demo has no provider');
+  }
+}
+
+function startProgram({ baseUrl, config }: Exchange, { keys, url }: DemoRamp): ChildProcess {
+  const child = spawn(process.execPath, [...STRIPPED_BEFORE, PROGRAM], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: {
+      FIAT_SANDBOX_URL: url,
+      FIAT_SANDBOX_API_KEY: keys.api_key,
+      FIAT_SANDBOX_WEBHOOK_SECRETS: keys.webhook_secret,
+      RAMP_EXCHANGE_URL: baseUrl,
+      RAMP_PRIVATE_KEY: keys.private_key,
+      RAMP_FILE: join(config.dataDir, 'ramp.db'),
+    },
+  });
+  // The exchange does not wait for it: the end of the channel ends it.
+  child.unref();
+  child.channel?.unref();
+  return child;
+}
+
+/** Makes what is missing of its account, so that a start which was interrupted is made good by the next one. */
+async function fund({ stores, trading, clock }: Exchange, wallet: string): Promise<void> {
+  const { accounts } = stores.control;
+  const profile = { displayName: 'sandbox provider', email: null, referralCode: null, wallet } as const;
+  const role = 'market_maker';
+  const owner = accounts.ownerOf(wallet) || accounts.signUp({ ...profile, role }, clock.nowMs()).index;
+  await accounts.durable();
+  const { movement } = await trading.funding.move(owner, MOVEMENT.DEPOSIT, FUNDS_MICRO, FUNDS_REFERENCE);
+  if (movement === null) throw new Error('its account could not be funded');
+}
+
+function keysIn(dataDir: string): Keys {
+  const path = join(dataDir, 'ramp.json');
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Keys;
+  const keys = {
+    private_key: `0x${randomBytes(32).toString('hex')}`,
+    api_key: randomBytes(24).toString('hex'),
+    webhook_secret: randomBytes(24).toString('hex'),
+  };
+  mkdirSync(dataDir, { recursive: true });
+  writeFileSync(`${path}.new`, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+  return keys;
+}
+
+/** Another program may take the port before the provider does; then the demo has none until the next start. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

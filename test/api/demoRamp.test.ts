@@ -1,0 +1,78 @@
+/** A newcomer of the demo cashes in and out with `pmx fiat`, at the sandbox provider that the demo starts. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
+import { Pmx } from '../support/pmx.ts';
+import { RampCustomer } from '../support/rampCustomer.ts';
+import { type Json, startServer } from '../support/server.ts';
+
+const SETTINGS = { SHARDS: '1', DEMO: 'on', DEMO_RAMP: 'on', FIAT_BLOCK_MS: '20' };
+const server = await startServer({ after }, SETTINGS);
+const alice = new Pmx({ DATA_DIR: server.dataDir });
+
+function asAlice(...args: string[]): Promise<Json> {
+  return alice.json('--as', 'alice', ...args);
+}
+
+async function usdc(): Promise<number> {
+  return Number((await asAlice('balances')).usdc.available);
+}
+
+/** The provider may take a moment to start. */
+function begun(...args: string[]): Promise<Json> {
+  return eventually(`fiat ${args[0]}`, async () => {
+    const { code, out } = await alice.run(['--as', 'alice', 'fiat', ...args, '--json']);
+    return code === 0 && JSON.parse(out);
+  });
+}
+
+async function shown(id: string, isThere: (answer: Json) => boolean): Promise<Json> {
+  let last: Json;
+  return eventually(`another state than ${JSON.stringify(last)}`, async () => {
+    last = await asAlice('fiat', 'show', id);
+    return isThere(last) && last;
+  });
+}
+
+test('money of a bank becomes USDC once the transfer of the provider is final', async () => {
+  const before = await usdc();
+  const { session_id: id, launch_url } = await begun('in', '25');
+  const customer = new RampCustomer(launch_url);
+  assert.match(await customer.open(launch_url), /<h1>Buy USDC<\/h1>/);
+  await customer.submit('/customer/agree', { amount: '25', method: 'CARD' });
+  assert.equal((await asAlice('fiat', 'back', id)).id, id);
+  const { session, transfer } = await shown(id, (answer) => answer.session.status === 'completed');
+  assert.deepEqual([session.buy_amount, transfer], [{ value: '25', currency: 'USDC' }, null]);
+  assert.equal(await usdc(), before + 25_000_000);
+});
+
+test('USDC becomes money of a bank after the wallet has signed exactly what was agreed', async () => {
+  const before = await usdc();
+  const { session_id: id, launch_url } = await begun('out', '10');
+  const early = await alice.failure(1, '--as', 'alice', 'fiat', 'sign', id);
+  assert.match(early.error, /^nothing to sign now: /);
+  assert.equal((await alice.run(['--as', 'alice', 'fiat', 'retry', id])).code, 1, 'nothing to send again');
+  const again = await asAlice('fiat', 'launch', id);
+  assert.notEqual(again.launch_url, launch_url);
+  const customer = new RampCustomer(again.launch_url);
+  assert.match(await customer.open(again.launch_url), /<h1>Sell USDC<\/h1>/);
+  await customer.submit('/customer/agree', { amount: '10', method: 'PAYPAL' });
+  await shown(id, ({ transfer }) => transfer.can_submit);
+  assert.match((await asAlice('fiat', 'sign', id)).authorization.signature, /^0x[0-9a-f]{130}$/);
+  await shown(id, ({ transfer }) => transfer.transfer_state === 'complete');
+  assert.equal(await usdc(), before - 10_000_000);
+  assert.equal((await alice.failure(1, '--as', 'alice', 'fiat', 'cancel', id)).code, 'CONFLICT');
+});
+
+test('a session is listed, and one that nothing was signed for is cancelled', async () => {
+  const { session_id: id } = await begun('out');
+  assert.equal((await asAlice('fiat', 'cancel', id)).status, 'cancelled');
+  const { sessions } = await asAlice('fiat', 'list', '--kind', 'offramp', '--status', 'cancelled');
+  assert.deepEqual(
+    sessions.map((session: Json) => session.id),
+    [id],
+  );
+  const lines = await alice.lines('--as', 'alice', 'fiat', 'list');
+  assert.match(lines[0]!, /^SESSION +KIND +STATUS +AMOUNT +SINCE$/);
+  assert.equal((await alice.failure(1, '--as', 'alice', 'fiat', 'show', id.replace(/^./, 'g'))).status, 404);
+});
