@@ -1508,4 +1508,18 @@ export const FAULTS: readonly Fault[] = [
     replace: 'if (isSigned === null) return',
     caughtBy: 'test/unit/gateway/fiat/transfer.test.ts',
   },
+  {
+    name: 'the repeat of a signature is answered before the disk has the first',
+    file: 'gateway/fiat/service.ts',
+    search: "if (repeated !== 'new') return this.#repeated(repeated);",
+    replace: "if (repeated !== 'new') return repeated;",
+    caughtBy: 'test/sim/fiat.test.ts',
+  },
+  {
+    name: 'the sandbox provider gives a payment back while its USDC can still leave',
+    file: 'gateway/ramp/settling.ts',
+    search: 'moment.finalizedSec >= validBeforeSec',
+    replace: 'moment.finalizedSec >= 0',
+    caughtBy: 'test/unit/gateway/ramp/desk.test.ts',
+  },
 ];

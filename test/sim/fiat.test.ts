@@ -8,19 +8,27 @@ import { assertTrue } from './fiatTruth.ts';
 import { FiatWorld } from './fiatWorld.ts';
 
 const seed = seedOr(1);
-const runs = timesOf({ suite: 40, soak: 100_000 });
+/** Worlds that have found a mistake: a signature whose repeat was answered before the disk had the first. */
+const FOUND = [7013];
+const runs = timesOf({ suite: 25, soak: 100_000 });
 
 test(`${runs} worlds of cashing in and out keep their money (seed ${seed})`, async () => {
-  for (let number = 0; number < runs; number++) {
-    const world = new FiatWorld(seed + number);
-    try {
-      await world.run();
-      assertTrue(world);
-    } catch (error) {
-      const story = world.log.slice(-60).join('\n');
-      throw new Error(`SEED=${seed + number}: ${(error as Error).stack}\n${story}`);
-    } finally {
-      world.close();
-    }
-  }
+  for (let number = 0; number < runs; number++) await keepsItsMoney(seed + number);
 });
+
+test(`worlds that have found a mistake find it no more (seeds ${FOUND.join(', ')})`, async () => {
+  for (const found of FOUND) await keepsItsMoney(found);
+});
+
+async function keepsItsMoney(worldSeed: number): Promise<void> {
+  const world = new FiatWorld(worldSeed);
+  try {
+    await world.run();
+    assertTrue(world);
+  } catch (error) {
+    const story = world.log.slice(-60).join('\n');
+    throw new Error(`SEED=${worldSeed}: ${(error as Error).stack}\n${story}`);
+  } finally {
+    world.close();
+  }
+}
