@@ -83,7 +83,13 @@ test('only requests that place orders have a deadline (7.12)', () => {
 
 test('probes answer at any time, and a stream needs a key that is right or none', () => {
   const probes = [...ROUTES].filter(([, { probe, isFile }]) => probe && !isFile).map(([name]) => name);
-  assert.deepEqual(probes.sort(), ['GET /health', 'GET /metrics', 'GET /openapi.json', 'GET /ready']);
+  assert.deepEqual(probes.sort(), [
+    'GET /admin/operations',
+    'GET /health',
+    'GET /metrics',
+    'GET /openapi.json',
+    'GET /ready',
+  ]);
   const strict = [...ROUTES].filter(([, { strictKey }]) => strictKey).map(([name]) => name);
   assert.deepEqual(strict, ['GET /v1/ws']);
 });

@@ -27,7 +27,10 @@ test('15.45: ten minutes after the proof a session is asked for another one, a k
       return Promise.resolve({ cancelled: 0, isComplete: true });
     },
   };
-  const routes = walletRoutes({ ...anything, accounts, accountStates: { of: () => 0 }, clock, restrictions } as never);
+  const accountStates = { of: () => 0 };
+  const needsWallet = () => false;
+  const deps = { ...anything, accounts, accountStates, clock, restrictions, needsWallet };
+  const routes = walletRoutes(deps as never);
   const unlink = routes.find(({ method, path }) => method === 'DELETE' && path === '/v1/wallets/:address')!;
   const ask = async (principal: object): Promise<number> => {
     const sent = new TestCall({ method: 'DELETE', path: unlink.path, account: user.index });
