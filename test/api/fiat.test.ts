@@ -197,6 +197,9 @@ test('16.15: a person cashes in: the deposit on the rail credits it, and nothing
   assert.equal(await balanceMicro(person), '10500000');
   const { movements } = (await ask(person, 'GET', '/v1/user/fund-movements')).body;
   assert.equal(movements[0].reference, `fiat:${session.id}`);
+  const own = { amount_usdc_micro: '1', reference: `fiat:${session.id}` };
+  const reserved = await server.adminRequest('POST', `/admin/users/${person.session.user.id}/deposits`, own);
+  assert.equal(reserved.status, 400, 'the references of the rail are its own');
   const arrived = (await ask(person, 'GET', '/v1/fiat/rail/transfers')).body;
   assert.deepEqual(
     arrived.transfers.map((each: Json) => each.tx_hash),
