@@ -61,7 +61,7 @@ let failures = 0;
 for (let seed = Number(values.seed); seed === Number(values.seed) || Date.now() < endMs; seed++) {
   console.log(`\n== round with seed ${seed}`);
   const startMs = Date.now();
-  Object.assign(process.env, { SOAK: 'on', SEED: String(seed) });
+  Object.assign(process.env, { SOAK: 'on', SOAK_MINUTES: values.minutes, SEED: String(seed) });
   if (!(await passes(FILES, { concurrency: 2, repeatsFailed: values['repeat-failed'] }))) failures++;
   const nowMs = Date.now();
   const roundMs = nowMs - startMs;
