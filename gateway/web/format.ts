@@ -10,6 +10,7 @@ export const FINEST = 10_000;
 const ATOMIC_PER_UNIT = 1_000_000n;
 const MILLION = 1_000_000n;
 const GROUPED = new Intl.NumberFormat('en-US');
+const SHORT_FROM = 1000;
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
 /** "0.555" is "55.5¢". */
@@ -60,6 +61,11 @@ export function signed(decimal: string): string {
 /** For sums of which the size matters: "1.2M". */
 export function short(value: number): string {
   return SHORT.format(value);
+}
+
+/** "$13.50", and "$1.2M" from a thousand on. */
+export function dollars(value: number): string {
+  return `$${Math.abs(value) < SHORT_FROM ? value.toFixed(2) : short(value)}`;
 }
 
 export function percent(fraction: number): string {

@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Leaderboard, Pulse, RecentFills } from '../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
-import { dateTime, percent, short } from './format.ts';
+import { dateTime, dollars, percent, short } from './format.ts';
 import { Link, useTitle } from './router.ts';
 
 type Traders = Leaderboard['traders'];
@@ -42,7 +42,7 @@ export function LeadersPage(): VNode {
 
 function PulseFacts({ pulse }: { readonly pulse: Pulse }): VNode {
   const facts: readonly (readonly [string, string])[] = [
-    ['Traded in 24 hours', `$${short(pulse.total_volume_24h)}`],
+    ['Traded in 24 hours', dollars(pulse.total_volume_24h)],
     ['Traders with a fill', short(pulse.active_traders_24h)],
     ['Traders online', short(pulse.traders_online_24h)],
     ['Markets that trade', short(pulse.active_markets)],
@@ -62,7 +62,7 @@ function TraderTable({ traders, error }: TradersProps): VNode {
       <th scope="col">Trades</th></tr></thead>
     <tbody>${traders.map(
       ({ handle, pnl_usdc, roi, trade_count }, index) => html`<tr key=${index}><th scope="row">${handle}</th>
-        <td>${pnl_usdc < 0 ? '−' : '+'}$${short(Math.abs(pnl_usdc))}</td><td>${percent(roi)}</td>
+        <td>${pnl_usdc < 0 ? '−' : '+'}${dollars(Math.abs(pnl_usdc))}</td><td>${percent(roi)}</td>
         <td>${short(trade_count)}</td></tr>`,
     )}</tbody>
   </table>`;
@@ -81,7 +81,7 @@ function FillTable({ fills, error }: FillsProps): VNode {
         <th scope="row"><${Link} to=${`/markets/${fill.market_id}`}>${fill.market_title}</${Link}></th>
         <td class="wide">${fill.user_handle}</td>
         <td>${fill.side === 'BUY' ? 'bought' : 'sold'} ${fill.outcome} at ${fill.price_cents}¢</td>
-        <td>$${fill.size_usd}</td><td class="wide">${dateTime(fill.filled_at)}</td></tr>`,
+        <td>${dollars(Number(fill.size_usd))}</td><td class="wide">${dateTime(fill.filled_at)}</td></tr>`,
     )}</tbody>
   </table>`;
 }

@@ -1507,6 +1507,8 @@ export const FAULTS: readonly Fault[] = [
     search: 'if (!isSigned) return',
     replace: 'if (isSigned === null) return',
     caughtBy: 'test/unit/gateway/fiat/transfer.test.ts',
+  },
+  {
     name: 'an order at the market may cost more than its budget',
     file: 'gateway/web/preview.ts',
     search: '(BigInt(budgetMicro) / BigInt(limitTicks))',
