@@ -7,6 +7,7 @@ import {
   AdminClient,
   ApiKey,
   ExchangeClient,
+  ExchangeStream,
   formatLots,
   formatPrice,
   formatUnits,
@@ -288,3 +289,14 @@ function signatureOf(headers: Headers): string {
 function texts(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
+
+test('an address that cannot be opened is named without its ticket', async () => {
+  const stream = new ExchangeStream({
+    baseUrl: 'http://exchange',
+    session: { ticket: async () => 'secret-ticket' },
+    openSocket: (url) => {
+      throw new SyntaxError(`The URL '${url}' is invalid`);
+    },
+  });
+  await assert.rejects(stream.openUser().ready(), { message: "The URL 'ws://exchange/v1/ws?ticket=…' is invalid" });
+});
