@@ -102,7 +102,8 @@ test('a certificate that is not trusted, and one that is', { skip: NO_OPENSSL },
   const { env } = await makeUser();
   const folder = temporaryDirectory();
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const request = `req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=exchange.test -keyout ${key} -out ${cert}`;
+  const newKey = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes';
+  const request = `req -x509 ${newKey} -days 3650 -subj /CN=exchange.test -keyout ${key} -out ${cert}`;
   const made = spawnSync('openssl', [...request.split(' '), '-addext', 'subjectAltName=IP:127.0.0.1']);
   assert.equal(made.status, 0, String(made.stderr));
   const proxy = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (socket) => {

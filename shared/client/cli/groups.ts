@@ -34,6 +34,13 @@ export const GROUPS: readonly CommandGroup[] = [
   { word: 'timeout', title: 'Breaks from trading', commands: TIMEOUTS },
   { word: 'reminders', title: 'Reminders', commands: REMINDERS },
   { word: 'keys', title: 'API keys', commands: KEYS },
-  { word: 'admin', title: 'Operators', commands: [...ADMIN_PLATFORM, ...ADMIN_MARKETS, ...ADMIN_ACCOUNTS] },
+  {
+    word: 'admin',
+    title: 'Operators',
+    note:
+      'These go over HTTP to a running exchange. For the files of one there is `npm run admin`, in an installed ' +
+      'package `open-prediction-exchange admin`.',
+    commands: [...ADMIN_PLATFORM, ...ADMIN_MARKETS, ...ADMIN_ACCOUNTS],
+  },
   { word: null, title: 'This program', commands: aboutProgram(() => GROUPS) },
 ];

@@ -68,14 +68,19 @@ function describeProgram(groups: readonly CommandGroup[], terminal: Terminal, ac
   for (const group of groups) {
     program.commandsGroup(`${group.title}:`);
     const parent = group.word === null ? program : inherit(program.command(group.word), terminal);
-    if (group.word !== null) parent.description(`${group.title.toLowerCase()}: ${wordsOf(group)}`).usage('<command>');
+    if (group.word !== null) describeGroup(parent, group);
     for (const command of group.commands) describe(parent, command, terminal, act);
   }
   return program;
 }
 
-function wordsOf({ commands }: CommandGroup): string {
-  return commands.map(({ name }) => name.split(' ').slice(1).join(' ')).join(', ');
+/** By the second words of its commands, each once. */
+function describeGroup(parent: CommanderCommand, { title, commands, note }: CommandGroup): void {
+  const words = [...new Set(commands.map(({ name }) => name.split(' ')[1]))].join(', ');
+  parent
+    .usage('<command>')
+    .summary(words)
+    .description([`${title}: ${words}.`, note].filter(Boolean).join('\n\n'));
 }
 
 /** `admin markets create` stands below `admin`, and its second word is made with the first command that has it. */

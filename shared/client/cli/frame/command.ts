@@ -78,6 +78,8 @@ export type CommandGroup = {
   /** The first word of its commands, or null where each stands for itself. */
   readonly word: string | null;
   readonly title: string;
+  /** A sentence for readers of its help. */
+  readonly note?: string;
   readonly commands: readonly Command[];
 };
 

@@ -36,7 +36,9 @@ const INTRODUCTION = [
 export function referencePage(groups: readonly CommandGroup[]): string {
   const introduction = INTRODUCTION.map((text) => `${wrap(text)}\n\n`);
   const parts = [...introduction, exitCodes(), globalOptions()];
-  for (const { title, commands } of groups) parts.push(`## ${title}\n\n`, ...commands.map(commandPart));
+  for (const { title, note, commands } of groups) {
+    parts.push(`## ${title}\n\n`, note === undefined ? '' : `${wrap(note)}\n\n`, ...commands.map(commandPart));
+  }
   return `${parts.join('').trimEnd()}\n`;
 }
 
