@@ -78,41 +78,41 @@ describe('the package', () => {
   });
 });
 
-describe('installed in an empty folder', () => {
-  const lines: string[] = [];
-  const server = { end: async (): Promise<number | null> => null };
+const lines: string[] = [];
+const server = { end: async (): Promise<number | null> => null };
 
-  before(async () => {
-    const child = spawn(join(user, 'node_modules/.bin/open-prediction-exchange'), [], {
-      cwd: user,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    server.end = async () => {
-      const exited = once(child, 'exit', { signal: AbortSignal.timeout(STOP_LIMIT_MS) });
-      child.kill('SIGTERM');
-      const [code] = await exited;
-      return code;
-    };
-    createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
-    await new Promise<void>((resolve, reject) => {
-      child.once('exit', (code) => reject(new Error([`ended with ${code}`, ...lines].join('\n'))));
-      createInterface({ input: child.stdout }).on('line', (line) => {
-        lines.push(line);
-        if (line.includes('"msg":"listening"')) resolve();
-      });
+/** Resolves once it listens. */
+async function start(): Promise<void> {
+  const child = spawn(join(user, 'node_modules/.bin/open-prediction-exchange'), [], {
+    cwd: user,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  server.end = async () => {
+    const exited = once(child, 'exit', { signal: AbortSignal.timeout(STOP_LIMIT_MS) });
+    child.kill('SIGTERM');
+    const [code] = await exited;
+    return code;
+  };
+  createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error([`ended with ${code}`, ...lines].join('\n'))));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line);
+      if (line.includes('"msg":"listening"')) resolve();
     });
   });
-  after(() => server.end().catch(() => null));
+}
+after(() => server.end().catch(() => null));
+
+describe('installed in an empty folder', () => {
+  before(start);
 
   test('it starts with its data in that folder, and is healthy', async () => {
     assert.ok(existsSync(join(user, 'data/live/control.db')));
-    const asked = ['health', '--ready', '--wait', '20'];
-    await bin('open-prediction-exchange', ...asked);
-    assert.ok(
-      !lines.some((line) => line.includes('"level":"error"') || line.includes('DOES NOT LOAD')),
-      lines.join('\n'),
-    );
+    await bin('open-prediction-exchange', 'health', '--ready', '--wait', '120');
+    // The native verifier is a package, too.
+    assert.ok(!lines.some((line) => line.includes('DOES NOT LOAD')), lines.join('\n'));
   });
 
   test('its page has every asset that its document names', async () => {
@@ -124,6 +124,23 @@ describe('installed in an empty folder', () => {
       const response = await fetch(url + path);
       assert.equal(response.status, 200, path);
       await response.arrayBuffer();
+    }
+  });
+
+  test('a program uses its compiled client, without types to remove', async () => {
+    const program = `import { ExchangeClient } from 'open-prediction-exchange/client';
+      const { markets } = await new ExchangeClient({ baseUrl: process.argv[2] }).markets();
+      console.log(markets.length > 1);`;
+    writeFileSync(join(user, 'program.mjs'), program);
+    const { stdout } = await run('node', ['program.mjs', `http://127.0.0.1:${port}`], { cwd: user, env });
+    assert.equal(stdout, 'true\n');
+    for (const end of ['index.d.ts', 'browser.d.ts', 'browser.js'])
+      assert.ok(listed.includes(`dist/client/${end}`), end);
+  });
+
+  test('it serves its documents', async () => {
+    for (const path of ['/docs', '/docs/deploy', '/docs/api', '/llms.txt']) {
+      assert.equal((await fetch(`http://127.0.0.1:${port}${path}`)).status, 200, path);
     }
   });
 
@@ -144,7 +161,9 @@ describe('installed in an empty folder', () => {
     const placed = await bin('pmx', 'place', stdout.trim(), '--side', 'buy', '--price', '0.05', '--size', '10');
     assert.match(placed.stdout, /^status +open$/m);
   });
+});
 
+describe('the bins of the package', () => {
   test('it is administered, stops in order, and every record is sound', async () => {
     assert.equal(await server.end(), 0);
     assert.ok(lines.some((line) => line.includes('"msg":"stopped"')));

@@ -24,13 +24,16 @@ export class Commands {
   readonly #state: string;
   #scripts = 0;
   readonly #groups: number[] = [];
+  readonly #endAll = (): void => {
+    for (const group of this.#groups.splice(0)) killGroup(group, 'SIGKILL');
+  };
 
   constructor(place: Place, port: number) {
     this.#place = place;
     this.#port = port;
     this.#state = join(place.directory, '..', 'state');
     writeFileSync(this.#state, `cd '${place.directory}'\n`);
-    process.once('exit', () => this.end());
+    process.once('exit', this.#endAll);
   }
 
   get directory(): string {
@@ -79,7 +82,8 @@ export class Commands {
   }
 
   end(): void {
-    for (const group of this.#groups.splice(0)) killGroup(group, 'SIGKILL');
+    process.off('exit', this.#endAll);
+    this.#endAll();
   }
 
   #start(text: string, leavesState: boolean): Server & { stdout: () => string } {
