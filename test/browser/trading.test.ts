@@ -49,7 +49,11 @@ async function signedIn(marketId: string): Promise<Trader> {
   const address = key.address.toLowerCase();
   const { id } = await server.admin.createUser({ wallet_address: address });
   await server.admin.deposit(id, { amount_usdc_micro: DEPOSIT, reference: 'browser' });
-  const { page, complaints } = await openPage(browser!, { bypassCSP: true, viewport: { width: 1280, height: 900 } });
+  const { page, complaints } = await openPage(browser!, {
+    bypassCSP: true,
+    viewport: { width: 1280, height: 900 },
+    reducedMotion: 'reduce',
+  });
   await giveWallets(page, [key]);
   await page.goto(`${server.baseUrl}/markets/${marketId}`);
   await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
