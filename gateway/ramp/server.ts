@@ -8,6 +8,11 @@ import { type Asked, htmlReply, type Reply } from './reply.ts';
 const MAX_BODY_BYTES = 16 * 1024;
 const REQUEST_MS = 10_000;
 const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8');
+/** By path. Browsers ask for an icon by themselves. */
+const FILES: Readonly<Record<string, Reply | undefined>> = {
+  '/style.css': { status: 200, headers: { 'content-type': 'text/css; charset=utf-8' }, body: STYLE },
+  '/favicon.ico': { status: 204, headers: {}, body: '' },
+};
 
 type RampServerOptions = {
   /** @returns null where the answer never comes. */
@@ -53,9 +58,8 @@ export class RampServer {
       return this.#send(response, htmlReply(400, notePage('No address', 'It cannot be read.')));
     const url = new URL(target);
     const asked = { method: request.method ?? 'GET', path: url.pathname, query: url.searchParams };
-    const style = { status: 200, headers: { 'content-type': 'text/css; charset=utf-8' }, body: STYLE };
-    const isStyle = asked.path === '/style.css';
-    const reply = isStyle ? style : await this.#options.answer({ ...asked, headers: request.headers, body });
+    const file = FILES[asked.path];
+    const reply = file ?? (await this.#options.answer({ ...asked, headers: request.headers, body }));
     if (reply !== null) this.#send(response, reply);
   }
 

@@ -4,6 +4,7 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { toHex } from '../../shared/base/hex.ts';
+import { signTransfer } from '../../shared/client/fiatSigning.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf, signText } from '../../shared/client/privateKey.ts';
 import { read, write } from './storage.ts';
@@ -18,6 +19,7 @@ export function openWallet(): Wallet {
     address: addressOf(privateKey),
     signMessage: async (text) => signText(text, privateKey),
     signOrder: async (draft, domain) => new OrderSigner(privateKey, domain).sign(draft).body,
+    signTransfer: (transfer) => signTransfer(transfer, privateKey),
   };
 }
 

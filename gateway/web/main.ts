@@ -15,6 +15,7 @@ import { useUnread } from './unread.ts';
 const AccountPage = later(async () => (await import('./accountPage.ts')).AccountPage);
 const ActivityPage = later(async () => (await import('./activityPage.ts')).ActivityPage);
 const CallbackPage = later(async () => (await import('./callbackPage.ts')).CallbackPage);
+const CashPage = later(async () => (await import('./cashPage.ts')).CashPage);
 const EventPage = later(async () => (await import('./eventPage.ts')).EventPage);
 const LeadersPage = later(async () => (await import('./leadersPage.ts')).LeadersPage);
 const MarketPage = later(async () => (await import('./marketPage.ts')).MarketPage);
@@ -25,6 +26,7 @@ const NAVIGATION: readonly (readonly [to: string, label: string])[] = [
   ['/', 'Markets'],
   ['/portfolio', 'Portfolio'],
   ['/activity', 'Activity'],
+  ['/cash', 'Cash'],
   ['/leaders', 'Leaders'],
   ['/account', 'Account'],
 ];
@@ -67,6 +69,7 @@ function viewOf({ path, query, moves }: Place): VNode {
   if (first === '') return html`<${HomePage} key=${moves} />`;
   if (first === 'portfolio') return html`<${PortfolioPage} />`;
   if (first === 'activity') return html`<${ActivityPage} />`;
+  if (first === 'cash') return html`<${CashPage} />`;
   if (first === 'account') return html`<${AccountPage} />`;
   if (first === 'leaders') return html`<${LeadersPage} />`;
   if (first === 'auth' && second === 'callback' && third) {

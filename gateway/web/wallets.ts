@@ -31,14 +31,22 @@ export async function openExtension(): Promise<Wallet> {
       extension.request({ method: 'personal_sign', params: [hexOf(text), address] }) as Promise<string>,
     signOrder: async (draft, domain) => {
       const { AccountSigner } = await import('../../shared/client/accountSigner.ts');
-      const signTypedData = async (data: object): Promise<string> => {
-        await showNetwork(extension, domain.chainId);
-        const params = [address, JSON.stringify(data)];
-        return (await extension.request({ method: 'eth_signTypedData_v4', params })) as string;
-      };
+      const signTypedData = (data: object): Promise<string> => signTyped(extension, address, domain.chainId, data);
       return (await new AccountSigner({ address, signTypedData }, domain).sign(draft)).body;
     },
+    signTransfer: async (transfer) => {
+      const { signTransfer } = await import('../../shared/client/fiatSigning.ts');
+      const chainId = transfer.typed_data?.domain.chainId ?? 0;
+      const signTypedData = (data: object): Promise<string> => signTyped(extension, address, chainId, data);
+      return signTransfer(transfer, { address, signTypedData });
+    },
   };
+}
+
+async function signTyped(extension: Provider, address: string, chainId: number, data: object): Promise<string> {
+  await showNetwork(extension, chainId);
+  const params = [address, JSON.stringify(data)];
+  return (await extension.request({ method: 'eth_signTypedData_v4', params })) as string;
 }
 
 /** Most wallets sign only for the network that they show; those that know none sign all the same. */

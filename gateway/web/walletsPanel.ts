@@ -2,11 +2,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../shared/client/http.ts';
 import type { Profile, WalletDelegates } from '../../shared/client/types.ts';
 import { WalletsClient } from '../../shared/client/wallets.ts';
 import { type Action, Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
+import { provedAnew } from './provedAnew.ts';
 import { ask } from './session.ts';
 import type { Wallet } from './wallet.ts';
 import { currentWallet, hasExtension, openExtension } from './wallets.ts';
@@ -126,15 +126,4 @@ function OpenDelegates({ address, action, onChange }: DelegatesProps): VNode {
         onInput=${({ target }: Event) => setSigner((target as HTMLInputElement).value)} /></label>
       <p><button type="submit" class="small" disabled=${action.isBusy}>Let it sign</button></p></form>
   `;
-}
-
-/** Where the proof of the person is too old, the wallet gives a new one, and the request is sent again (15.45). */
-async function provedAnew<T>(send: () => Promise<T>): Promise<T> {
-  try {
-    return await send();
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'STEP_UP_REQUIRED') throw error;
-    await wallets.stepUp(await currentWallet());
-    return send();
-  }
 }

@@ -1,10 +1,11 @@
 /**
  * The provider of the demo, with which a newcomer cashes in and out: the sandbox (gateway/ramp/) as a process of its
- * own, with a wallet whose account holds play money. Its keys are in ramp.json, made by the first start.
+ * own, with a wallet whose account holds play money. Its keys are in ramp.json, which the first start writes before it
+ * makes the account.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +22,7 @@ type DemoRamp = { readonly keys: Keys; readonly url: string };
 
 const PROGRAM = fileURLToPath(new URL('../ramp/main.ts', import.meta.url));
 const CONTROL_FILE = 'control.db';
+const KEYS_FILE = 'ramp.json';
 const FUNDS_MICRO = 10_000_000_000;
 const FUNDS_REFERENCE = 'demo-ramp';
 
@@ -49,6 +51,7 @@ export function withDemoRamp(config: Config, { keys, url }: DemoRamp): Config {
 /** Starts the provider, which ends with this process. A failure leaves the demo without it. */
 export async function startDemoRamp(exchange: Exchange, ramp: DemoRamp, log: Logger): Promise<void> {
   try {
+    keep(exchange.config.dataDir, ramp.keys);
     await fund(exchange, addressOf(ramp.keys.private_key));
     const child = startProgram(exchange, ramp);
     child.on('error', (error) => log.warn({ err: error }, 'the demo has no provider'));
@@ -66,6 +69,8 @@ function startProgram({ baseUrl, config }: Exchange, { keys, url }: DemoRamp): C
       FIAT_SANDBOX_WEBHOOK_SECRETS: keys.webhook_secret,
       RAMP_EXCHANGE_URL: baseUrl,
       RAMP_PRIVATE_KEY: keys.private_key,
+      // The exchange sends people back to the address by which it is known.
+      RAMP_RETURN_ORIGINS: new URL(config.publicUrl ?? baseUrl).origin,
       RAMP_FILE: join(config.dataDir, 'ramp.db'),
     },
   });
@@ -87,17 +92,20 @@ async function fund({ stores, trading, clock }: Exchange, wallet: string): Promi
 }
 
 function keysIn(dataDir: string): Keys {
-  const path = join(dataDir, 'ramp.json');
+  const path = join(dataDir, KEYS_FILE);
   if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Keys;
-  const keys = {
+  return {
     private_key: `0x${randomBytes(32).toString('hex')}`,
     api_key: randomBytes(24).toString('hex'),
     webhook_secret: randomBytes(24).toString('hex'),
   };
-  mkdirSync(dataDir, { recursive: true });
+}
+
+function keep(dataDir: string, keys: Keys): void {
+  const path = join(dataDir, KEYS_FILE);
+  if (existsSync(path)) return;
   writeFileSync(`${path}.new`, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(`${path}.new`, path);
-  return keys;
 }
 
 /** Another program may take the port before the provider does; then the demo has none until the next start. */

@@ -47,6 +47,16 @@ export type {
   RelatedMarkets,
 } from '../api/events.ts';
 export type {
+  CreatedFiatSession,
+  FiatKind,
+  FiatSessionPage,
+  FiatSessionRecord,
+  FiatStatus,
+  FiatTransaction,
+  FiatTransfer,
+  LaunchToken,
+} from '../api/fiat.ts';
+export type {
   Activity,
   LegacyUserOrders,
   LegacyUserTrade,

@@ -1,6 +1,8 @@
-/** A newcomer of the demo cashes in and out with `pmx fiat`, at the sandbox provider that the demo starts. */
+/** A newcomer of the demo cashes in and out, with `pmx fiat` and on the page, at the sandbox provider of the demo. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { Pmx } from '../support/pmx.ts';
 import { RampCustomer } from '../support/rampCustomer.ts';
@@ -8,6 +10,7 @@ import { type Json, startServer } from '../support/server.ts';
 
 const SETTINGS = { SHARDS: '1', DEMO: 'on', DEMO_RAMP: 'on', FIAT_BLOCK_MS: '20' };
 const server = await startServer({ after }, SETTINGS);
+const browser = NO_CHROMIUM === false ? await startBrowser({ after }) : null;
 const alice = new Pmx({ DATA_DIR: server.dataDir });
 
 function asAlice(...args: string[]): Promise<Json> {
@@ -75,4 +78,50 @@ test('a session is listed, and one that nothing was signed for is cancelled', as
   const lines = await alice.lines('--as', 'alice', 'fiat', 'list');
   assert.match(lines[0]!, /^SESSION +KIND +STATUS +AMOUNT +SINCE$/);
   assert.equal((await alice.failure(1, '--as', 'alice', 'fiat', 'show', id.replace(/^./, 'g'))).status, 404);
+});
+
+/** The heading of the session that is shown, once it is this one. */
+async function reaches(page: Page, heading: string): Promise<void> {
+  await page.getByRole('heading', { level: 2, name: heading }).waitFor();
+}
+
+test('a visitor of the page cashes in and out, and sees how far it is', { skip: NO_CHROMIUM }, async () => {
+  const { page, complaints } = await openPage(browser!, { viewport: { width: 360, height: 800 }, bypassCSP: true });
+  await page.goto(`${server.baseUrl}/cash`);
+  await page.getByRole('button', { name: 'Try with play money' }).click();
+  await page.getByText('None yet.').waitFor();
+  await assertAccessible(page);
+
+  const [cashIn, cashOut] = [page.locator('form').first(), page.locator('form').last()];
+  await cashIn.getByRole('textbox').fill('2,5');
+  await cashIn.getByRole('button').click();
+  await page.getByText('An amount is a number such as 25 or 25.50.').waitFor();
+  await cashIn.getByRole('textbox').fill('25');
+  await cashIn.getByRole('button').click();
+  await page.getByRole('heading', { name: 'Buy USDC' }).waitFor();
+  await page.getByRole('button', { name: 'Pay now' }).click();
+  await page.goto(`${server.baseUrl}/cash`);
+  await page.getByRole('button', { name: /^Cash in of 25, / }).waitFor();
+  await reaches(page, 'Cash in: completed');
+  await page.getByText('The USDC is in your account.').waitFor();
+
+  await cashOut.getByRole('textbox').fill('10');
+  await cashOut.getByRole('button').click();
+  await page.getByRole('heading', { name: 'Sell USDC' }).waitFor();
+  await page.getByRole('button', { name: 'Cash out now' }).click();
+  await page.waitForURL(`${server.baseUrl}/cash`);
+  await page.getByText('Sign the transfer with your wallet.').waitFor();
+  assert.match(await page.locator('main').innerText(), /Your wallet sends \$10\.00 in USDC/);
+  await assertAccessible(page);
+  await page.getByRole('button', { name: 'Sign the transfer' }).click();
+  await reaches(page, 'Cash out: completed');
+  await page.getByText('The provider has paid out.').waitFor();
+  assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing to scroll sideways');
+
+  await cashOut.getByRole('button').click();
+  await page.getByRole('button', { name: 'Leave without selling' }).click();
+  await page.waitForURL(`${server.baseUrl}/cash`);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await reaches(page, 'Cash out: cancelled');
+  assert.deepEqual(complaints, []);
 });

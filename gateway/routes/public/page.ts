@@ -51,6 +51,13 @@ const SHOW_ACCOUNT_PAGE = {
   summary: 'The page, showing the settings, wallets and sessions of the account.',
 } as const satisfies RouteSpec;
 
+const SHOW_CASH_PAGE = {
+  ...FILE,
+  ...HTML,
+  path: '/cash',
+  summary: 'The page, cashing in and out.',
+} as const satisfies RouteSpec;
+
 const SHOW_LEADERS_PAGE = {
   ...FILE,
   ...HTML,
@@ -96,6 +103,7 @@ export function pageRoutes(files: PageFiles): Route[] {
     route(SHOW_PORTFOLIO_PAGE, showPage),
     route(SHOW_ACTIVITY_PAGE, showPage),
     route(SHOW_ACCOUNT_PAGE, showPage),
+    route(SHOW_CASH_PAGE, showPage),
     route(SHOW_LEADERS_PAGE, showPage),
     route(SHOW_CALLBACK_PAGE, showPage),
     route(SHOW_OPERATIONS_PAGE, show('operations')),
