@@ -2,8 +2,8 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FiatSessionRecord, FiatStatus, FiatTransfer } from '../../shared/client/types.ts';
 import { FiatClient } from '../../shared/client/fiat.ts';
+import type { FiatSessionRecord, FiatStatus, FiatTransfer } from '../../shared/client/types.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
 import { units } from './format.ts';

@@ -19,6 +19,8 @@ const payloadsByServer = new Map<string, Promise<Payloads>>();
 const payloadsByDocument = new Map<string, Payloads>();
 /** Compiles each schema once, when the first frame of its kind comes. */
 const ajv = new Ajv({ strict: true, formats: { uuid: UUID_FORM }, code: { optimize: false } });
+// The documents name the unit of a number (gateway/http/units.ts).
+ajv.addKeyword('x-unit');
 
 export class StreamClient {
   /** Everything that came, oldest first. */
