@@ -1,18 +1,27 @@
 /**
  * Projection of the idempotency keys: the order that a command with a key placed or cancelled, and those facts of the
- * answer that are not in the order's row. A key is deleted some time after its answer expires (RULES.md 6.7).
+ * answer that are not in the order's row; of a split or merge, that it was done.
+ * A key is deleted some time after its answer expires (RULES.md 6.7).
  * Owner: the projector thread.
  *
  * A record is read in three steps: `startRecord` with its command, its events in their order, `endRecord`.
  *
  * Invariants:
- *   ORDERKEYS-1  Every accepted command with a key has one row, which names the order it placed or cancelled.
+ *   ORDERKEYS-1  Every accepted command with a key has one row, which names the order it placed or cancelled, if it is
+ *                one of orders.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { UUID_BYTES } from '../../shared/base/hex.ts';
 import { ORDER_KEYS } from '../../shared/tables/orderKeys.ts';
-import { ANY_COMMAND, COMMAND, EXT_ROUTE, EXTENDED_PLACE, KEYED_CANCEL } from '../../shared/wire/commands.ts';
+import {
+  ANY_COMMAND,
+  COMMAND,
+  EXT_ROUTE,
+  EXTENDED_PLACE,
+  KEYED_CANCEL,
+  KEYED_CONVERT,
+} from '../../shared/wire/commands.ts';
 import { EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { OpenOrder, RecordContext } from './orders.ts';
@@ -20,6 +29,7 @@ import { RowInserter } from './rowInserter.ts';
 
 /** Longer than the eight days for which answers are kept: a key that still has an answer has its row. */
 const KEPT_MS = 9 * 24 * 3_600_000;
+const NO_ORDER = new Uint8Array(0);
 
 export class KeyProjection {
   readonly #insert: RowInserter<typeof ORDER_KEYS>;
@@ -27,6 +37,8 @@ export class KeyProjection {
   readonly #forget: Database.Statement<[number]>;
   #words: Uint32Array = new Uint32Array(0);
   #command = 0;
+  /** Where the record's command has its key. */
+  #fields: { readonly key: number; readonly fingerprint: number } = EXTENDED_PLACE;
   /** EXT_ROUTE of the record's command; NONE when it has no key. */
   #route: number = EXT_ROUTE.NONE;
   /** Index of the order in a request with many. */
@@ -58,7 +70,10 @@ export class KeyProjection {
     const bytes = words[command];
     const isExtended = type === COMMAND.REPLACE.TYPE || (type === COMMAND.PLACE.TYPE && bytes === EXTENDED_PLACE.BYTES);
     const isKeyedCancel = type === COMMAND.CANCEL.TYPE && bytes === KEYED_CANCEL.BYTES;
-    const routeRow = isExtended ? words[command + EXTENDED_PLACE.keyUse] : isKeyedCancel ? EXT_ROUTE.BATCH_CANCEL : 0;
+    const isKeyedConvert = type === COMMAND.CONVERT.TYPE && bytes === KEYED_CONVERT.BYTES;
+    const ofOthers = isKeyedCancel ? EXT_ROUTE.BATCH_CANCEL : isKeyedConvert ? EXT_ROUTE.CONVERT : EXT_ROUTE.NONE;
+    const routeRow = isExtended ? words[command + EXTENDED_PLACE.keyUse] : ofOthers;
+    this.#fields = isKeyedCancel ? KEYED_CANCEL : isKeyedConvert ? KEYED_CONVERT : EXTENDED_PLACE;
     this.#route = routeRow & 0xff;
     this.#row = routeRow >>> 8;
   }
@@ -88,17 +103,20 @@ export class KeyProjection {
 
   endRecord(record: RecordContext): void {
     if (this.#route === EXT_ROUTE.NONE) return;
-    assert(this.#order !== null, 'ORDERKEYS-1: an accepted command with a key has an order');
+    const order = this.#order;
+    assert(
+      order !== null || this.#route === EXT_ROUTE.CONVERT,
+      'ORDERKEYS-1: an accepted command with a key, if it is no conversion, has an order',
+    );
     assert(record.timeMs >= this.#latestMs, 'order keys: records come in the order of time');
-    const isCancel = this.#route === EXT_ROUTE.BATCH_CANCEL;
     this.#insert.add({
       time_ms: record.timeMs,
-      account: this.#order.account,
+      account: order?.account ?? this.#words[this.#command + ANY_COMMAND.account],
       route: this.#route,
       row: this.#row,
-      key: this.#sixteenBytes(isCancel ? KEYED_CANCEL.key : EXTENDED_PLACE.key),
-      fingerprint: this.#sixteenBytes(isCancel ? KEYED_CANCEL.fingerprint : EXTENDED_PLACE.fingerprint),
-      order_id: this.#order.id,
+      key: this.#sixteenBytes(this.#fields.key),
+      fingerprint: this.#sixteenBytes(this.#fields.fingerprint),
+      order_id: order?.id ?? NO_ORDER,
       shard_sequence: record.shardSequence,
       kept_place: this.#keptPriority ? 1 : 0,
       changed_price: this.#changedPrice ? 1 : 0,

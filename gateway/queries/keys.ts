@@ -1,6 +1,7 @@
 /**
- * The SQL about idempotency keys (RULES.md 6.7): which keys were journaled lately, and the order that a command with a
- * key placed or cancelled, as it was when the command was answered. Runs in a thread of the query pool.
+ * The SQL about idempotency keys (RULES.md 6.7): which keys were journaled lately, and what a command with a key did:
+ * the order that it placed or cancelled, as it was when the command was answered, or the conversion.
+ * Runs in a thread of the query pool.
  */
 import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
@@ -45,6 +46,8 @@ export class KeyQueries {
   readonly #fills: Database.Statement<[number, Uint8Array, Uint8Array, Uint8Array], SelectedBy<typeof FILL>>;
   readonly #cancelled: Database.Statement<[KeyedOrder & { hash: Uint8Array }], number>;
 
+  readonly #converted: Database.Statement<[KeyedOrder], number>;
+
   constructor(db: Database.Database) {
     this.#since = db.prepare(`
       SELECT ${JOURNALED.sql} FROM order_keys
@@ -64,6 +67,7 @@ export class KeyQueries {
         SELECT count(*) FROM order_keys JOIN orders ON orders.id = order_keys.order_id
         WHERE ${used} AND orders.hash = @hash`)
       .pluck();
+    this.#converted = db.prepare<[KeyedOrder], number>(`SELECT count(*) FROM order_keys WHERE ${used}`).pluck();
   }
 
   /** @param after 0 for the first page */
@@ -109,6 +113,11 @@ export class KeyQueries {
       fills,
       replaced: isAmend ? { keptPriority: row.kept_place === 1, changedPrice: row.changed_price === 1 } : null,
     };
+  }
+
+  /** True if a split or merge with this key was carried out. */
+  hasConverted(use: KeyedOrder): boolean {
+    return this.#converted.get(use)! > 0;
   }
 
   /** True if a cancel with this key removed the order from the book. */

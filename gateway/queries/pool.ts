@@ -197,6 +197,15 @@ export class QueryPool {
     return this.#ask<typeof worker.cancelledWithKey>('cancelledWithKey', order.account, { order, hash });
   }
 
+  /**
+   * True if the split or merge with this key was carried out. Nothing acknowledged names its record, so the query waits
+   * for all that is committed by now.
+   */
+  async convertedWithKey(use: KeyedOrder): Promise<QueryResult<boolean>> {
+    const isThere = await this.#awaitProjected((shard) => Math.max(this.#progress.committed(shard), 0));
+    return isThere ? this.#inTurn<typeof worker.convertedWithKey>('convertedWithKey', use.account, { use }) : BUSY;
+  }
+
   /** The keys of the read model from a moment on, a page at a time. The query does not wait for the projector. */
   journaledKeys(sinceMs: number, after: number): Promise<KeyPage> {
     return this.#run('journaledKeys', { sinceMs, after });

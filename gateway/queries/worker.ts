@@ -232,6 +232,10 @@ export function cancelledWithKey(task: { order: KeyedOrder; hash: Uint8Array }):
   return queries().keys.hasCancelled(task.order, task.hash);
 }
 
+export function convertedWithKey(task: { use: KeyedOrder }): boolean {
+  return queries().keys.hasConverted(task.use);
+}
+
 /**
  * Opened by the first query, for the pool is made before the projector has made the file, and again when another file
  * may be in its place.

@@ -275,7 +275,7 @@ function describingRoutes(routes: readonly Route[]): Route[] {
 
 /** The routes by which an account reads and changes what is its own, orders apart. */
 function accountRoutes(deps: RouteTableDeps): Route[] {
-  const { isDemo, control, funding, views, engine, queries, clock, isDiskLow } = deps;
+  const { isDemo, control, funding, views, engine, queries, clock, isDiskLow, onError } = deps;
   const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
   return [
     ...notificationRoutes({ ...control, views, queries, clock }),
@@ -284,7 +284,7 @@ function accountRoutes(deps: RouteTableDeps): Route[] {
     ...publicProfileRoutes({ profiles: publicProfiles }),
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
     ...demoFundRoutes({ isDemo, funding }),
-    ...fundRoutes({ engine, views, catalog, accountStates }),
+    ...fundRoutes({ engine, views, catalog, accountStates, queries, onError }),
     ...claimRoutes({ engine, views, catalog, accountStates, claimMarks }),
     ...pnlRoutes({ queries, views, engine, clock, shards: control.shards }),
     ...positionRoutes({ accounts, catalog, views, queries, claimMarks }),

@@ -16,6 +16,7 @@ import {
   CANCEL_TOMBSTONE,
   COMMAND,
   KEYED_CANCEL,
+  KEYED_CONVERT,
   NO_MARKET,
   UNCHANGED,
 } from '../../shared/wire/commands.ts';
@@ -205,10 +206,17 @@ export class ShardClient {
     amountAtomic: number,
     handler: ReplyHandler<C>,
     context: C,
+    key?: CommandKey,
   ): number {
-    const word = this.#link.claim(shard, COMMAND.CONVERT.TYPE, account, market, movement, handler, context);
+    const bytes = key && KEYED_CONVERT.BYTES;
+    const word = this.#link.claim(shard, COMMAND.CONVERT.TYPE, account, market, movement, handler, context, bytes);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
-    writeSafe(this.#link.commands(shard).words, word + COMMAND.CONVERT.amountAtomic, amountAtomic);
+    const { words } = this.#link.commands(shard);
+    writeSafe(words, word + COMMAND.CONVERT.amountAtomic, amountAtomic);
+    if (key !== undefined) {
+      words.set(key.key, word + KEYED_CONVERT.key);
+      words.set(key.fingerprint, word + KEYED_CONVERT.fingerprint);
+    }
     return this.#link.publish(shard);
   }
 

@@ -10,7 +10,7 @@ export const REPEATS: Readonly<Record<Repeat, string>> = {
   changed: 'Not as it is: correct it first. Nothing was done.',
   finds:
     'It may have been carried out. Orders, cancels, claims and what has a `reference`: yes, as they are, because the ' +
-    'repeat learns the result and does nothing twice. Split and merge: read the balances first.',
+    'repeat learns the result and does nothing twice. Split and merge without a key: read the balances first.',
 };
 
 export type ErrorNote = {

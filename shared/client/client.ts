@@ -221,8 +221,8 @@ export class ExchangeClient extends MarketDataClient {
    * own and not that of its content: a cancel that is meant again must reach the book, and not an answer of before.
    */
   cancelOrders(orderHashes: string[], idempotencyKey?: string): Promise<BatchCancelResponse> {
-    const key = idempotencyKey ?? (this.#options.idempotencyKeys === 'given' ? null : crypto.randomUUID());
-    return this.#sendPlacing('DELETE', '/v1/orders/batch', { order_hashes: orderHashes }, { idempotencyKey: key });
+    const options = { idempotencyKey: this.#ownKey(idempotencyKey) };
+    return this.#sendPlacing('DELETE', '/v1/orders/batch', { order_hashes: orderHashes }, options);
   }
 
   /** The queue position of an open order at its price. */
@@ -307,16 +307,17 @@ export class ExchangeClient extends MarketDataClient {
   }
 
   /**
-   * Turns USDC into as many Yes and No tokens; the amount is in atomic units, a whole number of lots. A request without
-   * an answer may have been carried out and is not repeated: look at the balances.
+   * Turns USDC into as many Yes and No tokens; the amount is in atomic units, a whole number of lots. Each call is a
+   * split of its own, with a key that its attempts share. To repeat one whose answer was lost after all attempts, give
+   * each of its calls the same key.
    */
-  split(marketId: string, amountAtomic: bigint | number): Promise<FullSets> {
-    return this.requests.send('POST', `/v1/markets/${segment(marketId)}/split`, { amount: unitsText(amountAtomic) });
+  split(marketId: string, amountAtomic: bigint | number, idempotencyKey?: string): Promise<FullSets> {
+    return this.#convert('split', marketId, amountAtomic, idempotencyKey);
   }
 
-  /** Turns as many Yes and No tokens into USDC; without an answer as for `split`. */
-  merge(marketId: string, amountAtomic: bigint | number): Promise<FullSets> {
-    return this.requests.send('POST', `/v1/markets/${segment(marketId)}/merge`, { amount: unitsText(amountAtomic) });
+  /** Turns as many Yes and No tokens into USDC; keys as for `split`. */
+  merge(marketId: string, amountAtomic: bigint | number, idempotencyKey?: string): Promise<FullSets> {
+    return this.#convert('merge', marketId, amountAtomic, idempotencyKey);
   }
 
   /** Tokens of decided markets that pay something; the rows of one market add up to what its claim pays. */
@@ -332,6 +333,22 @@ export class ExchangeClient extends MarketDataClient {
   /** A request signed with the API key, not sent yet; it is valid once, and as long as its timestamp is. */
   prepareSigned(method: string, path: string, payload?: unknown): PreparedRequest {
     return this.requests.prepare(method, path, payload);
+  }
+
+  #convert(
+    movement: 'split' | 'merge',
+    marketId: string,
+    amountAtomic: bigint | number,
+    idempotencyKey?: string,
+  ): Promise<FullSets> {
+    const payload = { amount: unitsText(amountAtomic) };
+    const path = `/v1/markets/${segment(marketId)}/${movement}`;
+    return this.#sendPlacing('POST', path, payload, { idempotencyKey: this.#ownKey(idempotencyKey) });
+  }
+
+  /** The key of a call that is not that of its content, because the same content is meant again. */
+  #ownKey(given: string | undefined): string | null {
+    return given ?? (this.#options.idempotencyKeys === 'given' ? null : crypto.randomUUID());
   }
 
   #sendPlacing<T>(method: string, path: string, payload: unknown, options: PlacingOptions = {}): Promise<T> {

@@ -1,4 +1,7 @@
-/** Orders placed or cancelled by a command with an idempotency key, for as long as the key is remembered. */
+/**
+ * Orders placed or cancelled by a command with an idempotency key, and its conversions of funds, for as long as the key
+ * is remembered.
+ */
 import { ASSIGNED_KEY, BLOB, INTEGER, table } from './table.ts';
 
 export const ORDER_KEYS = table(
@@ -14,6 +17,7 @@ export const ORDER_KEYS = table(
     row: INTEGER,
     key: BLOB,
     fingerprint: BLOB,
+    /** Empty for a split or merge. */
     order_id: BLOB,
     /** Of the record. */
     shard_sequence: INTEGER,

@@ -5,7 +5,7 @@
  * Invariants:
  *   COMMAND-1  Writer and reader of a command agree on COMMAND_VERSION.
  *   COMMAND-2  A command has the length of its type. A PLACE may also have that of EXTENDED_PLACE, a CANCEL that of
- *              KEYED_CANCEL.
+ *              KEYED_CANCEL, a CONVERT that of KEYED_CONVERT.
  */
 import { assert } from '../base/assert.ts';
 import {
@@ -162,9 +162,16 @@ export const KEYED_CANCEL = record(
   'A CANCEL with an idempotency key.',
   COMMAND.CANCEL.TYPE,
 );
+/** The long form of a CONVERT. */
+export const KEYED_CONVERT = record(
+  'KEYED_CONVERT',
+  { ...COMMAND.CONVERT.DECLARATION.fields, ...KEY },
+  'A CONVERT with an idempotency key.',
+  COMMAND.CONVERT.TYPE,
+);
 export type CommandType = (typeof COMMAND)[keyof typeof COMMAND]['TYPE'];
 
-/** A command as a plain object, without the fields that only the long form of a PLACE or CANCEL has. */
+/** A command as a plain object, without the fields that only a long form has. */
 export type Command = {
   readonly [Name in keyof typeof COMMAND]: { readonly name: Name } & DecodedOf<(typeof COMMAND)[Name]>;
 }[keyof typeof COMMAND];
@@ -172,7 +179,7 @@ export type CommandOf<Name extends Command['name']> = Extract<Command, { readonl
 
 /** The request id of a command whose reply is ignored; a TICK with it has none. */
 export const NO_REQUEST = 0;
-/** Length in bytes by type; the long forms of PLACE and CANCEL apart. */
+/** Length in bytes by type; the long forms apart. */
 export const COMMAND_BYTES = lengthsByType(COMMAND);
 
 const BY_TYPE: readonly AnyLayout[] = Object.values<AnyLayout>(COMMAND).toSorted((a, b) => a.TYPE - b.TYPE);
@@ -204,7 +211,16 @@ export const PLACE_BIT_CLIENT_ID_TAKEN = 32;
 export const PLACE_BIT_TOO_MANY_OPEN = 64;
 
 /** The route on which an idempotency key was used; 0 for none. */
-export const EXT_ROUTE = { NONE: 0, PLACE: 1, BATCH: 2, CANCEL_REPLACE: 3, AMEND: 4, BATCH_CANCEL: 5 } as const;
+export const EXT_ROUTE = {
+  NONE: 0,
+  PLACE: 1,
+  BATCH: 2,
+  CANCEL_REPLACE: 3,
+  AMEND: 4,
+  BATCH_CANCEL: 5,
+  /** Split and merge: the path is part of the fingerprint. */
+  CONVERT: 6,
+} as const;
 /** An amend keeps the time priority of the old order where RULES.md 7.10 allows it; a cancel-replace never does. */
 export const REPLACE_MODE = { CANCEL_REPLACE: 0, AMEND: 1 } as const;
 /** In the flags of a REPLACE, above the mode: the old order is open in another shard, so in another market. */
@@ -276,6 +292,7 @@ export function decodeCommand(words: Uint32Array, word: number): Command {
 
 function isLongForm(type: number, lengthBytes: number): boolean {
   if (type === COMMAND.PLACE.TYPE) return lengthBytes === EXTENDED_PLACE.BYTES;
+  if (type === COMMAND.CONVERT.TYPE) return lengthBytes === KEYED_CONVERT.BYTES;
   return type === COMMAND.CANCEL.TYPE && lengthBytes === KEYED_CANCEL.BYTES;
 }
 

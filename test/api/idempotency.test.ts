@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { eventually } from '../support/eventually.ts';
 import { sharedServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -162,6 +163,45 @@ test('answers outlive a kill, also those that a crash kept from being stored', a
     }
     assert.deepEqual(await returned.client.openOrders(market.id), before);
   }
+});
+
+test('splits and merges with a key are carried out once, also over a crash; another key is another one', async () => {
+  const holder = await makeTrader(server);
+  const convert = (movement: string, key: string, amount: string): Promise<Reply> => {
+    return send(holder.reconnected(), 'POST', `/v1/markets/${market.id}/${movement}`, key, { amount });
+  };
+  const [first, second, back, poor] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+  const asked: [string, string, string][] = [
+    ['split', first, '5000000'],
+    ['split', second, '5000000'],
+    ['merge', back, '2000000'],
+    ['split', poor, '9000000000000'],
+  ];
+  const answers: Reply[] = [];
+  for (const request of asked) answers.push(await convert(...request));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 400],
+  );
+  const ask = async (): Promise<void> => {
+    for (const [at, request] of asked.entries()) {
+      const again = await eventually('an answer', async () => {
+        const answer = await convert(...request);
+        return !answer.text.includes('ENGINE_BUSY') && answer;
+      });
+      assert.deepEqual([again.status, again.text.slice(0, 40)], [answers[at].status, answers[at].text.slice(0, 40)]);
+    }
+    const { tokens } = await holder.reconnected().client.balances();
+    assert.deepEqual(
+      tokens.map(({ available }) => available),
+      ['8000000', '8000000'],
+    );
+  };
+  await ask();
+  await crashBeforeAnswers();
+  await ask();
+  await ask();
+  assert.equal(JSON.parse((await convert('merge', first, '5000000')).text).code, 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
 });
 
 test('after a crash a batch gives what was done and does what was not', async () => {

@@ -5,7 +5,14 @@ import { JOURNAL_ROW } from '../../engine/journal/row.ts';
 import { MARKET_FRAME } from '../../gateway/stream/market/record.ts';
 import { ACCOUNT_END, LOG_ENTRY, LOGGED_RECORD, SEGMENT_HEAD } from '../../gateway/stream/private/segment.ts';
 import { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT } from '../../shared/wire/checkLayout.ts';
-import { ANY_COMMAND, COMMAND, COMMAND_VERSION, EXTENDED_PLACE, KEYED_CANCEL } from '../../shared/wire/commands.ts';
+import {
+  ANY_COMMAND,
+  COMMAND,
+  COMMAND_VERSION,
+  EXTENDED_PLACE,
+  KEYED_CANCEL,
+  KEYED_CONVERT,
+} from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT, EVENT_VERSION } from '../../shared/wire/events.ts';
 import type { AnyLayout } from '../../shared/wire/layout.ts';
 import { FILL_FRAME, PRIVATE_FRAME, STATUS_FRAME } from '../../shared/wire/privateRecord.ts';
@@ -29,7 +36,7 @@ const CHAPTERS: readonly Chapter[] = [
     title: 'Commands',
     about: `From the gateway to a shard, and into the journal (commands.ts). Version ${COMMAND_VERSION}.`,
     header: ANY_COMMAND,
-    records: [...Object.values<AnyLayout>(COMMAND), EXTENDED_PLACE, KEYED_CANCEL],
+    records: [...Object.values<AnyLayout>(COMMAND), EXTENDED_PLACE, KEYED_CANCEL, KEYED_CONVERT],
   },
   {
     title: 'Events',

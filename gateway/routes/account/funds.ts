@@ -1,17 +1,27 @@
 /** Balances of an account, and the conversion of USDC into full sets of tokens and back (RULES.md 3). */
 import { BALANCES, CONVERSION, FULL_SETS } from '../../../shared/api/accounts.ts';
 import { MOVEMENT } from '../../../shared/base/codes.ts';
-import { errorRow, OK } from '../../../shared/base/errors.ts';
+import { ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
+import { EXT_ROUTE } from '../../../shared/wire/commands.ts';
+import type { Call } from '../../http/call.ts';
 import { ok, okInRows, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { QueryPool } from '../../queries/pool.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import { refusalOf } from '../../shardlink/refusal.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
 import type { AccountStates } from '../../store/accountStates.ts';
+import type { MarketEntry } from '../../store/catalog.ts';
 import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 
-type FundDeps = MarketDeps & { readonly engine: ShardClient; readonly accountStates: AccountStates };
+type FundDeps = MarketDeps & {
+  readonly engine: ShardClient;
+  readonly accountStates: AccountStates;
+  readonly queries: Pick<QueryPool, 'convertedWithKey'>;
+  /** Answers a call whose handler has failed. */
+  readonly onError: (error: unknown, call: Call) => void;
+};
 
 type Conversion = typeof MOVEMENT.SPLIT | typeof MOVEMENT.MERGE;
 
@@ -20,6 +30,7 @@ const CONVERT = {
   access: 'trade:orders',
   limit: 'unlisted',
   placing: true,
+  idempotency: EXT_ROUTE.CONVERT,
   params: ID_PARAM,
   body: CONVERSION,
   answers: { 200: FULL_SETS },
@@ -63,26 +74,57 @@ export function fundRoutes(deps: FundDeps): Route[] {
 
 function convertHandler(deps: FundDeps, movement: Conversion, message: string): Handler<ConvertSpec> {
   const asset = movement === MOVEMENT.SPLIT ? 'USDC' : 'TOKEN';
+  const converted = (call: CallOf<ConvertSpec>): void => {
+    ok(call, { message, market_id: call.params.id.toLowerCase(), amount: call.body.amount });
+  };
   const onReply: ReplyHandler<CallOf<ConvertSpec>> = (reply, call) => {
-    const market_id = call.params.id.toLowerCase();
-    if (reply.code === OK) ok(call, { message, market_id, amount: call.body.amount });
+    if (reply.code === OK) converted(call);
     else refuse(call, refusalOf(reply, asset));
   };
-  return (call) => {
-    const market = requireMarket(call, deps, call.params.id);
-    if (market === null) return;
-    const amountAtomic = Number(call.body.amount);
+  const convert = (call: CallOf<ConvertSpec>, { shard, index }: MarketEntry): void => {
     const account = call.principal.accountIndex;
-    const { accountStates } = deps;
+    const { accountStates, engine } = deps;
     const restricted =
       movement === MOVEMENT.SPLIT ? accountStates.addingRefusal(account) : accountStates.reducingRefusal(account);
     if (restricted !== null) {
       refuse(call, { row: restricted });
       return;
     }
-    const code = deps.engine.convert(market.shard, account, market.index, movement, amountAtomic, onReply, call);
+    const key = call.idempotencyHold?.words;
+    const code = engine.convert(shard, account, index, movement, Number(call.body.amount), onReply, call, key);
     if (code !== OK) refuse(call, { row: errorRow(code) });
   };
+  return (call) => {
+    const market = requireMarket(call, deps, call.params.id);
+    if (market === null) return;
+    if (call.idempotencyHold?.mayHaveRun)
+      void convertUnlessDone(deps, call, market.shard, converted, () => convert(call, market));
+    else convert(call, market);
+  };
+}
+
+/**
+ * An earlier request with this key has lost its answer. No shard knows a conversion again, so it is looked for before
+ * the shard is asked: once the shard is READY, the first command is in its journal or will never be.
+ */
+async function convertUnlessDone(
+  { engine, queries, onError }: FundDeps,
+  call: CallOf<ConvertSpec>,
+  shard: number,
+  converted: (call: CallOf<ConvertSpec>) => void,
+  convert: () => void,
+): Promise<void> {
+  const { account, route, key, fingerprint } = call.idempotencyHold!.use;
+  try {
+    const found =
+      engine.isReady(shard) && (await queries.convertedWithKey({ account, route, key, fingerprint, row: 0 }));
+    if (found === false || !found.ok) refuse(call, { row: ERRORS.OUTCOME_UNKNOWN });
+    else if (found.value) converted(call);
+    else convert();
+  } catch (error) {
+    call.isOutcomeUnknown = true;
+    onError(error, call);
+  }
 }
 
 /** The rows of an account with tokens of thousands of markets are made as they are written, from one moment's state. */

@@ -210,11 +210,14 @@ const conversions = (['split', 'merge'] as const).map((name) =>
     summary: name === 'split' ? 'Turn USDC into as many Yes and No tokens' : 'Turn Yes and No tokens back into USDC',
     access: 'account',
     arguments: { ...MARKET, amount: { description: 'how many, in USDC: 10' } },
+    options: {
+      'idempotency-key': { value: 'uuid', description: 'a repeat with the same key gets the answer of the first' },
+    },
     examples: [`${name} MARKET 10`],
     json: `the answer of POST /v1/markets/{market}/${name}`,
-    run: async (context, { market, amount }) => {
+    run: async (context, { market, amount, 'idempotency-key': key }) => {
       const client = await context.client();
-      const answer = await client[name](market, Number(unitsOf('amount', amount)));
+      const answer = await client[name](market, Number(unitsOf('amount', amount)), key);
       return { value: answer, lines: [`${answer.message}: ${decimal(answer.amount)}`] };
     },
   }),

@@ -20,6 +20,7 @@ import {
   COMMAND_VERSION,
   decodeCommand,
   KEYED_CANCEL,
+  KEYED_CONVERT,
   NO_MARKET,
   PLACE_SELF_TRADE_SHIFT,
   packKind,
@@ -99,6 +100,24 @@ test('a cancel with a key carries the hash, the key and its fingerprint, each in
   assert.deepEqual(at(KEYED_CANCEL.fingerprint, 4), fingerprint);
   rig.step();
   assert.equal((await cancelled).code, E.ORDER_NOT_FOUND);
+});
+
+test('a split with a key carries the amount, the key and its fingerprint, each in its field', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  const [key, fingerprint] = [4, 4].map((words, at) => new Uint32Array(words).fill(at + 1));
+  const split = rig.ask((handler) => {
+    return rig.client.convert(0, 1, 0, MOVEMENT.SPLIT, 7_000_000, handler, null, { key, fingerprint });
+  });
+  const ring = new RingConsumer(rig.shards[0].commandRing);
+  const word = ring.next();
+  assert.equal(ring.words[word], KEYED_CONVERT.BYTES);
+  assert.deepEqual(ring.words.slice(word + KEYED_CONVERT.key, word + KEYED_CONVERT.key + 4), key);
+  const at = word + KEYED_CONVERT.fingerprint;
+  assert.deepEqual(ring.words.slice(at, at + 4), fingerprint);
+  rig.step();
+  assert.equal((await split).code, OK);
+  assert.equal(rig.views.accounts.allTokens(1)[0].availableAtomic, 7_000_000);
 });
 
 /** The order's ids: it is placed once in a market of its own exchange, where nothing else is. */

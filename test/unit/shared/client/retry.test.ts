@@ -76,7 +76,22 @@ test('a batch of cancels has a key of its own each time it is called, and one ma
   assert.deepEqual(keys.slice(2), ['mine', null, null, null]);
 });
 
-/** Requests that are sent when every attempt ends like this: by a read, by a keyed order, by a split. */
+test('each split and merge has a key of its own, which all its attempts carry, unless one is given', async () => {
+  const { sent, fetch } = line([lost, () => answer(200, {})]);
+  const client = clientOf(fetch);
+  await client.split(MARKET.id, 5n);
+  await client.split(MARKET.id, 5n);
+  await client.merge(MARKET.id, 5n);
+  await client.merge(MARKET.id, 5n, 'mine');
+  await clientOf(fetch, { idempotencyKeys: 'given' }).split(MARKET.id, 5n);
+  const keys = sent.map(keyOf);
+  assert.equal(keys[0], keys[1]);
+  for (const key of keys.slice(0, 4)) assert.match(key!, /^[0-9a-f-]{36}$/);
+  assert.equal(new Set(keys.slice(1, 4)).size, 3);
+  assert.deepEqual(keys.slice(4), ['mine', null]);
+});
+
+/** Requests that are sent when every attempt ends like this: by a read, by a keyed order or split, by a claim. */
 const CASES: readonly [string, () => Outcome, number, number, number][] = [
   ['rate limit', () => refusal(429, 'RATE_LIMITED', 0), 4, 4, 4],
   ['busy', () => refusal(503, 'ENGINE_BUSY', 0), 4, 4, 4],
@@ -96,15 +111,16 @@ const CASES: readonly [string, () => Outcome, number, number, number][] = [
   ['an error of the program', () => new Error('of its own'), 1, 1, 1],
 ];
 
-for (const [name, outcome, reads, orders, splits] of CASES) {
-  test(`retries after ${name}: ${reads} of a read, ${orders} of an order, ${splits} of a split`, async () => {
+for (const [name, outcome, reads, keyed, claims] of CASES) {
+  test(`retries after ${name}: ${reads} of a read, ${keyed} of an order or split, ${claims} of a claim`, async () => {
     const { sent, fetch } = line([outcome]);
     const client = clientOf(fetch);
     const { body } = SIGNER.sign(draftOrder(INTENT));
     for (const [expected, call] of [
       [reads, () => client.balances()],
-      [orders, () => client.placeOrder(body)],
-      [splits, () => client.split(MARKET.id, 1_000_000n)],
+      [keyed, () => client.placeOrder(body)],
+      [keyed, () => client.split(MARKET.id, 1_000_000n)],
+      [claims, () => client.claim(MARKET.id)],
     ] as const) {
       sent.length = 0;
       await assert.rejects(call);

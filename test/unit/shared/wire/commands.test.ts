@@ -9,6 +9,7 @@ import {
   decodeCommand,
   EXTENDED_PLACE,
   KEYED_CANCEL,
+  KEYED_CONVERT,
   NO_MARKET,
   packKind,
 } from '../../../../shared/wire/commands.ts';
@@ -33,9 +34,11 @@ describe('a command', () => {
 
   it('may have the long form of its type, and no other length', () => {
     const ring = new RingProducer(createRingBuffer(4096));
-    const claim = (type: 1 | 2 | 8, bytes: number) => claimCommand(ring, type, 1, 1, T0, NO_MARKET, 0, bytes);
+    const claim = (type: 1 | 2 | 4 | 8, bytes: number) => claimCommand(ring, type, 1, 1, T0, NO_MARKET, 0, bytes);
     claim(COMMAND.PLACE.TYPE, EXTENDED_PLACE.BYTES);
     claim(COMMAND.CANCEL.TYPE, KEYED_CANCEL.BYTES);
+    claim(COMMAND.CONVERT.TYPE, KEYED_CONVERT.BYTES);
+    assert.throws(() => claim(COMMAND.CONVERT.TYPE, KEYED_CANCEL.BYTES), /COMMAND-2/);
     assert.throws(() => claim(COMMAND.PLACE.TYPE, KEYED_CANCEL.BYTES), /COMMAND-2/);
     assert.throws(() => claim(COMMAND.TICK.TYPE, EXTENDED_PLACE.BYTES), /COMMAND-2/);
     assert.throws(() => claim(COMMAND.TICK.TYPE, KEYED_CANCEL.BYTES), /COMMAND-2/);
