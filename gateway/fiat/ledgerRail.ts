@@ -15,6 +15,7 @@
  *                 signature for the books is worth nothing.
  *   LEDGERRAIL-4  One end of every transfer is a provider's wallet, so people cannot pay each other with it.
  *   LEDGERRAIL-5  Of two transfers with the same (from, nonce) one is included at a time.
+ *   LEDGERRAIL-6  An arrival is listed once no transaction before it is undecided, so none appears before a cursor.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
@@ -106,12 +107,9 @@ export class LedgerRail implements Rail {
   }
 
   async head(): Promise<RailHead> {
-    const { clock, rows } = this.#options;
+    const { clock, blockMs } = this.#options;
     const nowMs = clock.nowMs();
-    let finalizedMs = nowMs;
-    for (const { state, blockMs } of rows.open()) {
-      if (state === 'included') finalizedMs = Math.min(finalizedMs, blockMs! - this.#options.blockMs);
-    }
+    const finalizedMs = Math.min(nowMs, this.#oldestUndecidedMs() - blockMs);
     return {
       block: this.#blockOf(nowMs),
       finalizedBlock: this.#blockOf(finalizedMs),
@@ -164,6 +162,9 @@ export class LedgerRail implements Rail {
     if (known !== undefined && known.state !== 'reverted') return { txHash };
     const fault = this.#faultOf({ ...transfer, signature, kind }, clock.nowMs());
     if (fault !== null) return { fault };
+    // Rows stay for ever: one that would only be reverted is not made.
+    const availableMicro = this.#options.books.availableMicro(this.#options.accounts.ownerOf(transfer.from));
+    if (kind === 'transfer' && availableMicro < transfer.valueMicro) return { fault: 'insufficient_balance' };
     if (known === undefined)
       rows.add(this.#rowOf({ txHash, kind, accountNonce: null, fee: 0, ...transfer, signature }));
     else rows.change(known, { state: 'pending', reason: null, blockMs: null });
@@ -197,10 +198,14 @@ export class LedgerRail implements Rail {
     return [...this.#options.providerAddresses];
   }
 
-  /** Transfers that have arrived in the wallets of the account, oldest first. @param after an earlier cursor, or ''. */
+  /**
+   * Transfers that have arrived in the wallets of the account, oldest first (LEDGERRAIL-6).
+   * @param after an earlier cursor, or ''.
+   */
   arrivals(account: number, after: string, limit: number): { arrivals: Arrival[]; cursor: string } {
     const [blockMs = '0', txHash = ''] = after === '' ? [] : after.split('-');
-    const rows = this.#options.rows.arrivals(account, Number(blockMs), txHash, limit);
+    const before = { blockMs: Math.min(this.#options.clock.nowMs(), this.#oldestUndecidedMs()), limit };
+    const rows = this.#options.rows.arrivals(account, { blockMs: Number(blockMs), txHash }, before);
     const last = rows.at(-1);
     const arrivals = rows.map((row) => ({ ...row, block: this.#blockOf(row.blockMs!) }));
     return { arrivals, cursor: last === undefined ? after : `${last.blockMs}-${last.txHash}` };
@@ -283,11 +288,7 @@ export class LedgerRail implements Rail {
     const { rows } = this.#options;
     if (this.#blockOf(receivedMs) >= block) return false;
     if (accountNonce !== null && accountNonce !== rows.nextNonce) return false;
-    for (const row of rows.open()) {
-      const isRival = row.txHash !== txHash && row.from === from && row.nonce === nonce;
-      if (isRival && row.state === 'included') return false;
-    }
-    return true;
+    return !rows.ofNonce(from, nonce).some((row) => row.txHash !== txHash && row.state === 'included');
   }
 
   #isFinal({ blockMs }: RailRow, block: number): boolean {
@@ -322,6 +323,15 @@ export class LedgerRail implements Rail {
       reference: null,
       creditedMs: null,
     };
+  }
+
+  /** The time of the first block with a transaction that the books have not answered; infinite for none. */
+  #oldestUndecidedMs(): number {
+    let oldestMs = Number.POSITIVE_INFINITY;
+    for (const { state, blockMs } of this.#options.rows.open()) {
+      if (state === 'included') oldestMs = Math.min(oldestMs, blockMs!);
+    }
+    return oldestMs;
   }
 
   /** Whatever the setting was when a transaction came, its block follows from its time. */

@@ -66,9 +66,13 @@ export class RailTransactions {
     return this.#nextNonce;
   }
 
-  /** Transfers that have arrived after the block and hash, oldest first. */
-  arrivals(account: number, blockMs: number, txHash: string, limit: number): RailRow[] {
-    return this.#statements.arrivals.all(account, blockMs, txHash, limit);
+  /** Transfers that have arrived after the block and hash and before another block, oldest first. */
+  arrivals(
+    account: number,
+    after: { readonly blockMs: number; readonly txHash: string },
+    before: { readonly blockMs: number; readonly limit: number },
+  ): RailRow[] {
+    return this.#statements.arrivals.all(account, after.blockMs, after.txHash, before.blockMs, before.limit);
   }
 
   /** Durable once `durable` says so. */
@@ -111,9 +115,9 @@ function prepare(database: ControlDatabase) {
     ofNonce: database.prepare<[string, string], RailRow>(
       `SELECT ${COLUMNS} FROM rail_transactions WHERE from_address = ? AND nonce = ?`,
     ),
-    arrivals: database.prepare<[number, number, string, number], RailRow>(
+    arrivals: database.prepare<[number, number, string, number, number], RailRow>(
       `SELECT ${COLUMNS} FROM rail_transactions
-       WHERE to_account = ? AND state = 'mined' AND (block_ms, tx_hash) > (?, ?) AND kind = 'transfer'
+       WHERE to_account = ? AND state = 'mined' AND (block_ms, tx_hash) > (?, ?) AND block_ms < ? AND kind = 'transfer'
        ORDER BY block_ms, tx_hash LIMIT ?`,
     ),
     insert: database.prepare<RailRow>(

@@ -1,6 +1,7 @@
 /** The rail in the books of the exchange (RULES.md 16.40 to 16.43): what every rail does, and what is its own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { E } from '../../../../shared/base/errors.ts';
 import { cancelDigest } from '../../../../shared/crypto/eip3009.ts';
 import { CUSTOMER, customerWallet, FiatRig, PROVIDER, settled, signTransfer } from '../../../support/fiatRig.ts';
 import { type RailRig, testRail } from '../../../support/railConformance.ts';
@@ -94,6 +95,34 @@ test('16.44: arrivals are listed in the order of their blocks, page by page', as
   const end = rig.ledger.arrivals(rig.company.index, rest.cursor, 2);
   assert.deepEqual([end.arrivals, end.cursor], [[], rest.cursor]);
   assert.deepEqual(rig.ledger.arrivals(rig.customer.index, '', 2).arrivals, []);
+});
+
+test('16.44: an arrival that the books answer late is in no page before the cursor', async () => {
+  const rig = new FiatRig();
+  rig.books.silence = 'done';
+  const late = await rig.sendFromCustomer(1);
+  await rig.pass(2000);
+  rig.books.silence = 'none';
+  // The first one is asked again by the tick that carries out the second.
+  const move = rig.books.move.bind(rig.books);
+  rig.books.move = async (account, kind, amountMicro, reference) =>
+    amountMicro === 1 ? { movement: null, code: E.OUTCOME_UNKNOWN } : move(account, kind, amountMicro, reference);
+  const early = await rig.sendFromCustomer(2);
+  await rig.pass(2000);
+  const first = rig.ledger.arrivals(rig.company.index, '', 10);
+  rig.books.move = move;
+  await rig.pass(2000);
+  const rest = rig.ledger.arrivals(rig.company.index, first.cursor, 10);
+  assert.deepEqual(
+    [...first.arrivals, ...rest.arrivals].map(({ txHash }) => txHash),
+    [late, early],
+  );
+});
+
+test('16.43: a transfer without the USDC for it is refused, and makes no row', async () => {
+  const rig = new FiatRig();
+  await assert.rejects(rig.sendFromCustomer(FUNDS_MICRO + 1), { message: 'insufficient_balance' });
+  assert.deepEqual([...rig.rows.open()], []);
 });
 
 const NONCE = `0x${'09'.repeat(32)}`;
