@@ -6,6 +6,7 @@
  * Invariants:
  *   ONRAMP-1  A session is completed by a deposit that the rail has credited, once, under the session's own reference.
  *   ONRAMP-2  A transaction counts for one session: it is claimed before it is credited.
+ *   ONRAMP-3  A session claims one transaction. Before that the provider may name another, as one that it replaced.
  */
 import { NOT_A_NUMBER, tryParseUnits } from '../../shared/base/units.ts';
 import type { FiatPatch, FiatSession, FiatSessions } from '../store/fiatSessions.ts';
@@ -32,7 +33,7 @@ export class OnRamps {
 
   /** @param rows of the session, newest first. */
   observe(session: FiatSession, rows: readonly ProviderTransaction[]): void {
-    const { changes } = this.#deps;
+    const { changes, transfers } = this.#deps;
     const row = chosen(session, rows);
     if (row === undefined) return;
     const { status, txHash, amount, toAddress, transactionId } = row;
@@ -40,7 +41,8 @@ export class OnRamps {
     const facts: FiatPatch = { providerTransactionId: transactionId, providerStatus: status };
     if (amount !== null) Object.assign(facts, { amountValue: amount.value, amountCurrency: amount.currency });
     if (toAddress !== null) facts.toAddress = toAddress;
-    if (txHash !== null && session.txHash === null) facts.txHash = txHash;
+    // ONRAMP-3
+    if (txHash !== null && transfers.claimsOf(session.id).length === 0) facts.txHash = txHash;
     changes.note(session, facts);
     if (toAddress !== null && toAddress !== session.walletAddress) {
       changes.alarm(session, 'other_wallet', { to: toAddress });
@@ -50,9 +52,7 @@ export class OnRamps {
       changes.status(session, 'processing', `provider_${status}`, evidence);
     }
     // Where the provider names a transaction, the rail decides.
-    if (!ENDED.has(status) || session.txHash !== null) return;
-    const patch = { failureCode: `provider_${status}` };
-    changes.status(session, status === 'expired' ? 'expired' : 'failed', `provider_${status}`, evidence, { patch });
+    if (session.txHash === null) this.#end(session, evidence);
   }
 
   async advance(session: FiatSession): Promise<void> {
@@ -66,7 +66,13 @@ export class OnRamps {
     }
     const transaction = await rail.transaction(txHash);
     const arrives = transaction?.status === 'mined' && transaction.transfers.some(({ to }) => to === walletAddress);
-    if (!arrives) return;
+    if (!arrives) {
+      const isGone = transaction === null || transaction.status === 'reverted';
+      if (isGone) this.#end(session, { tx_hash: txHash, reason: transaction?.reason ?? null });
+      return;
+    }
+    // The provider may have named another one in the meantime.
+    if (session.txHash !== txHash) return;
     if (owner === undefined) {
       sessions.write(() => transfers.claim(txHash, id));
       await sessions.durable();
@@ -79,6 +85,15 @@ export class OnRamps {
     const evidence = { tx_hash: txHash, credited_micro: valueMicro };
     changes.status(session, 'completed', 'deposit_credited', evidence, { patch: { failureCode: null } });
     if (!isAsSaid && amountOf(session) !== null) changes.alarm(session, 'amount_differs', evidence);
+  }
+
+  /** The provider has given up, and the rail shows no USDC. Some that comes later counts all the same. */
+  #end(session: FiatSession, evidence: Readonly<Record<string, string | null>>): void {
+    const { providerStatus } = session;
+    if (!ENDED.has(providerStatus)) return;
+    const failureCode = `provider_${providerStatus}`;
+    const to = providerStatus === 'expired' ? 'expired' : 'failed';
+    this.#deps.changes.status(session, to, failureCode, evidence, { patch: { failureCode } });
   }
 
   /** Nothing came of it in time. */

@@ -183,7 +183,7 @@ export class Settlement {
 
   /** SETTLEMENT-3: a transaction that the provider names, or money that it says to have. */
   async #reconcile(session: FiatSession, intent: Intent, head: RailHead): Promise<void> {
-    const { changes, rail, transfers } = this.#deps;
+    const { changes, rail } = this.#deps;
     const { reportedHash } = session;
     const own = await rail.authorization(intent.from, intent.nonce);
     if (own.state === 'used') {
@@ -191,7 +191,7 @@ export class Settlement {
       await this.#fund(session, intent, own.txHash, head);
       return;
     }
-    const owner = reportedHash === null ? undefined : transfers.claimedBy(reportedHash);
+    const owner = reportedHash === null ? undefined : await this.#ownerOf(reportedHash);
     if (owner !== undefined && owner !== session.id) {
       const isNew = session.alarm !== 'hash_of_another_session';
       if (isNew) changes.trigger(session, 'hash_of_another_session', { reported_hash: reportedHash, session: owner });
@@ -202,6 +202,16 @@ export class Settlement {
       return;
     }
     if (await this.#isUnfunded(session, reportedHash, head)) this.#resume(session, intent, head);
+  }
+
+  /** The session that a transaction pays for: the one that has claimed it, or whose authorization it carries. */
+  async #ownerOf(txHash: string): Promise<string | undefined> {
+    const { rail, transfers } = this.#deps;
+    const claimed = transfers.claimedBy(txHash);
+    if (claimed !== undefined) return claimed;
+    const transaction = await rail.transaction(txHash);
+    const owners = transaction?.transfers.map(({ from, nonce }) => transfers.authorizedBy(from, nonce));
+    return owners?.find((owner) => owner !== undefined);
   }
 
   async #fund(session: FiatSession, intent: Intent, txHash: string, head: RailHead): Promise<void> {

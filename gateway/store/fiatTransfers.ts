@@ -57,6 +57,11 @@ export class FiatTransfers {
     this.#statements.addIntent.run(intent);
   }
 
+  /** The session whose intent has this nonce of the wallet. */
+  authorizedBy(from: string, nonce: string | null): string | undefined {
+    return nonce === null ? undefined : this.#statements.authorizedBy.get(nonce, from);
+  }
+
   /** FIATTRANSFERS-1 */
   sign(sessionId: string, signature: string, nowMs: number): void {
     this.#statements.sign.run(signature, nowMs, sessionId);
@@ -130,6 +135,9 @@ function prepare(database: ControlDatabase) {
     unsent: database.prepare<[], StoredEnvelope>(
       `SELECT ${ENVELOPE} FROM fiat_envelopes WHERE state = 'built' ORDER BY account_nonce, sequence LIMIT 1`,
     ),
+    authorizedBy: database
+      .prepare<[string, string], string>('SELECT session_id FROM fiat_intents WHERE nonce = ? AND from_address = ?')
+      .pluck(),
     claimedBy: database.prepare<[string], string>('SELECT session_id FROM fiat_claims WHERE tx_hash = ?').pluck(),
     claim: database.prepare<[string, string]>(
       'INSERT INTO fiat_claims (tx_hash, session_id) VALUES (?, ?) ON CONFLICT (tx_hash) DO NOTHING',

@@ -143,6 +143,29 @@ test('16.15: another amount than the provider named is credited as it came, and 
   assert.equal(rig.books.availableMicro(rig.customer.index), 1_000_000_000 + AMOUNT_MICRO - 1);
 });
 
+test('16.15: a provider may send in another transaction, as long as none has paid', async () => {
+  const rig = new FiatRig();
+  const session = await rig.create('onramp');
+  await rig.provide(session, { status: 'started', txHash: `0x${'ab'.repeat(32)}` });
+  await rig.pass(5000);
+  const txHash = await rig.sendFromProvider(25_000_000);
+  await rig.provide(session, { status: 'success', txHash });
+  await rig.pass(40_000);
+  assert.deepEqual([session.status, session.txHash], ['completed', txHash]);
+  await rig.provide(session, { status: 'success', txHash: `0x${'cd'.repeat(32)}` });
+  assert.equal(session.txHash, txHash);
+  assert.ok(rig.isConserved);
+});
+
+test('16.15: a transaction that the rail does not know, and its provider has given up, ends the session', async () => {
+  const rig = new FiatRig();
+  const session = await rig.create('onramp');
+  await rig.provide(session, { status: 'started', txHash: `0x${'ab'.repeat(32)}` });
+  await rig.provide(session, { status: 'refunded', txHash: `0x${'ab'.repeat(32)}` });
+  await rig.pass(2000);
+  assert.deepEqual([session.status, session.failureCode], ['failed', 'provider_refunded']);
+});
+
 test('16.31: with more transfers than there are places, each is looked at', async () => {
   const rig = new FiatRig();
   const sessions = [];

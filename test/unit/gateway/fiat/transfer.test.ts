@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cancelDigest } from '../../../../shared/crypto/eip3009.ts';
-import { CUSTOMER, customerWallet, FiatRig, PROVIDER } from '../../../support/fiatRig.ts';
+import { CUSTOMER, customerWallet, FiatRig, PROVIDER, settled } from '../../../support/fiatRig.ts';
 import { hookedRail, type RailHooks } from '../../../support/hookedRail.ts';
 
 const AMOUNT_MICRO = 25_000_000;
@@ -130,6 +130,22 @@ test('16.10: a payment that pays another session is quarantined', async () => {
     rig.fiat.sessions.alarmed(10).map(({ id }) => id),
     [second.id],
   );
+});
+
+test('16.10: a payment that is under way for another session pays that one, whichever is looked at first', async () => {
+  const rig = new FiatRig();
+  const [first, second] = [await rig.locked(), await rig.locked()];
+  await rig.sign(first);
+  await rig.pass(1000);
+  await rig.provide(second, { txHash: first.txHash });
+  for (let looks = 0; looks < 40; looks++) {
+    rig.clock.advance(1000);
+    rig.fiat.driver.advance(second);
+    await settled();
+  }
+  await rig.pass(5000);
+  assert.deepEqual([first.transferState, first.alarm], ['confirmed', null]);
+  assert.deepEqual([second.transferState, second.alarm], ['provider_funding_reconciling', 'hash_of_another_session']);
 });
 
 test('16.10: a payment that there is not gives the wallet or the relay back', async () => {
