@@ -10,7 +10,7 @@ import type {
   LaunchToken,
 } from '../api/fiat.ts';
 import type { AccountRequests } from './accountRequests.ts';
-import { signTransfer, type TransferWallet } from './fiatSigning.ts';
+import type { TransferWallet } from './fiatSigning.ts';
 import { withQuery } from './request.ts';
 
 type Requests = Pick<AccountRequests, 'send'>;
@@ -96,6 +96,7 @@ export class FiatClient {
   /** Reads the transfer, checks it, and signs it with the wallet that it is from. */
   async signAndAuthorize(id: string, wallet: TransferWallet): Promise<FiatTransfer> {
     const transfer = await this.transfer(id);
+    const { signTransfer } = await import('./fiatSigning.ts');
     const signature = await signTransfer(transfer, wallet);
     return this.authorize(id, transfer.intent_id!, signature);
   }

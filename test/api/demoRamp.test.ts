@@ -23,8 +23,8 @@ async function usdc(): Promise<number> {
 
 /** The provider may take a moment to start. */
 function begun(...args: string[]): Promise<Json> {
-  return eventually(`fiat ${args[0]}`, async () => {
-    const { code, out } = await alice.run(['--as', 'alice', 'fiat', ...args, '--json']);
+  return eventually(args.join(' '), async () => {
+    const { code, out } = await alice.run(['--as', 'alice', ...args, '--json']);
     return code === 0 && JSON.parse(out);
   });
 }
@@ -39,7 +39,7 @@ async function shown(id: string, isThere: (answer: Json) => boolean): Promise<Js
 
 test('money of a bank becomes USDC once the transfer of the provider is final', async () => {
   const before = await usdc();
-  const { session_id: id, launch_url } = await begun('in', '25');
+  const { session_id: id, launch_url } = await begun('fiat', 'in', '25');
   const customer = new RampCustomer(launch_url);
   assert.match(await customer.open(launch_url), /<h1>Buy USDC<\/h1>/);
   await customer.submit('/customer/agree', { amount: '25', method: 'CARD' });
@@ -51,7 +51,7 @@ test('money of a bank becomes USDC once the transfer of the provider is final', 
 
 test('USDC becomes money of a bank after the wallet has signed exactly what was agreed', async () => {
   const before = await usdc();
-  const { session_id: id, launch_url } = await begun('out', '10');
+  const { session_id: id, launch_url } = await begun('fiat', 'out', '10');
   const early = await alice.failure(1, '--as', 'alice', 'fiat', 'sign', id);
   assert.match(early.error, /^nothing to sign now: /);
   assert.equal((await alice.run(['--as', 'alice', 'fiat', 'retry', id])).code, 1, 'nothing to send again');
@@ -68,7 +68,7 @@ test('USDC becomes money of a bank after the wallet has signed exactly what was 
 });
 
 test('a session is listed, and one that nothing was signed for is cancelled', async () => {
-  const { session_id: id } = await begun('out');
+  const { session_id: id } = await begun('fiat', 'out');
   assert.equal((await asAlice('fiat', 'cancel', id)).status, 'cancelled');
   const { sessions } = await asAlice('fiat', 'list', '--kind', 'offramp', '--status', 'cancelled');
   assert.deepEqual(

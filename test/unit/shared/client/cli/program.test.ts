@@ -34,7 +34,7 @@ test('every command has a name of its own, an example of itself, and help with i
 
 test('every command is tried by a test', () => {
   const folder = join(ROOT, 'test/api');
-  const files = readdirSync(folder).filter((name) => /^cli[A-Z].*\.test\.ts$/.test(name));
+  const files = readdirSync(folder).filter((name) => /^(?:cli[A-Z].*|demoRamp)\.test\.ts$/.test(name));
   const text = files.map((name) => readFileSync(join(folder, name), 'utf8').replace(/\s+/g, ' ')).join('\n');
   const isTried = (name: string): boolean =>
     text.includes(
