@@ -73,9 +73,10 @@ async function fill(page: Page, { price, size, kind }: Typed): Promise<void> {
 /** The words with which the page answers the ticket. */
 async function send(page: Page): Promise<string> {
   const said = page.locator('.ticket > [role=status], .ticket > [role=alert]');
+  // The answer to the order before goes with the click, before the order is sent.
+  const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/v1/orders');
   await page.locator('.ticket > button[type=submit]').click();
-  // The answer to the order before goes with the click.
-  await page.locator('.ticket > button[type=submit]:disabled').waitFor();
+  await answered;
   await eventually('an answer', async () => (await said.innerText()) !== '');
   return said.innerText();
 }
