@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type BacktestSettings, RecordedExchange } from '../../shared/client/backtest/recordedExchange.ts';
@@ -16,6 +17,8 @@ import { StreamRig } from '../support/streamRig.ts';
 
 const SEED = 17;
 const COMMANDS = 1500;
+/** In most cases a frame arrives within them: a look now and then would take half a minute for all. */
+const TURNS = 1000;
 const DAY_MS = 86_400_000;
 const PRIVATE_KEY = `0x${'1'.padStart(64, '0')}`;
 const MAKER = {
@@ -45,6 +48,7 @@ async function recordDay(): Promise<string> {
     rig.clock.advance(DAY_MS / COMMANDS);
     rig.run(1);
     // The recorder notes the time of arrival.
+    for (let turn = 0; turn < TURNS && book.sequence !== rig.shown().sequence; turn++) await nextTurn();
     await eventually('the frame has arrived', async () => book.sequence === rig.shown().sequence);
   }
   book.close();

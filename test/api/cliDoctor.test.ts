@@ -11,6 +11,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { Scope } from '../../shared/client/types.ts';
 import { temporaryDirectory } from '../support/directory.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { Pmx } from '../support/pmx.ts';
@@ -75,14 +76,19 @@ test('before there is a market, it says so; then everything is well, and nothing
   const { env } = await makeUser();
   await assertFinding(env, 'exchange', 'warn', /no market is active/);
   await makeMarket(server);
-  const { code, found } = await examined(env);
-  assert.deepEqual([code, new Set([...found.values()].map(({ state }) => state))], [0, new Set(['ok'])]);
-  assert.deepEqual([...found.keys()].length, 14);
+  // A busy machine may take a second for an answer, which is worth a warning.
+  const found = await eventually('everything is well', async () => {
+    const { code, found } = await examined(env);
+    return code === 0 && [...found.values()].every(({ state }) => state === 'ok') && found;
+  });
+  assert.equal(found.size, 14);
   assert.match(found.get('signature')!.message, /no order was placed/);
   assert.equal((await new Pmx(env).json('orders')).total, 0);
-  const { out } = await new Pmx(env).run(['doctor']);
+  const out = await eventually('it says so', async () => {
+    const { out } = await new Pmx(env).run(['doctor']);
+    return out.endsWith('\nall well\n') && out;
+  });
   assert.match(out, /^ok {4}reachable .* first answer after \d+ ms$/m);
-  assert.match(out, /\nall well\n$/);
 });
 
 test('an exchange that is not there, or is something else', async (t) => {
@@ -129,8 +135,8 @@ test('a certificate that is not trusted, and one that is', { skip: NO_OPENSSL },
 
 test('a clock that is wrong, a little and too much', async () => {
   const { env } = await makeUser();
-  const little = { clock: new ManualClock(Date.now() + 12_000) };
-  await assertFinding(env, 'clock', 'warn', /1[0-9]|[0-9] s ahead of the exchange$/, little);
+  const little = { clock: { nowMs: () => Date.now() + 12_000 } };
+  await assertFinding(env, 'clock', 'warn', / is \d+ s ahead of the exchange$/, little);
   const ahead = { clock: new ManualClock(Date.now() + 3_600_000) };
   await assertFinding(env, 'clock', 'fail', /\d{4} s ahead of the exchange: signed requests are refused/, ahead);
 });

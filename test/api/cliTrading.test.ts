@@ -242,7 +242,7 @@ describe('looking', () => {
     assert.ok((await pmx.json('statement')).entries.length >= 2);
     assert.match((await pmx.lines('statement')).at(-1)!, /^closing {2}994 USDC$/);
     assert.ok((await pmx.json('limits')).limits.length > 10);
-    assert.ok((await pmx.json('notifications', 'list')).items.length > 0);
+    await eventually('a notification', async () => (await pmx.json('notifications', 'list')).items.length > 0);
     assert.ok((await pmx.json('notifications', 'read')).marked > 0);
     assert.match((await pmx.lines('notifications', 'list'))[0]!, /^0 unread$/);
 
@@ -254,6 +254,9 @@ describe('looking', () => {
       return answers.length > 0 && answers;
     });
     assert.equal(claimed[0].market_id, traded.id);
+    await eventually('it is not owed any more', async () => {
+      return (await pmx.json('portfolio')).redeemable.length === 0;
+    });
     assert.deepEqual(await pmx.lines('claim', '--all'), ['there is nothing to claim']);
     assert.equal((await pmx.failure(1, 'claim', traded.id)).status >= 400, true);
   });
@@ -290,7 +293,7 @@ describe('looking', () => {
 
 test('an exchange that does not answer is exit code 3, and says how to look', async () => {
   const away = new Pmx({ ...env, BASE_URL: `http://127.0.0.1:${await freePort()}` });
-  const failure = await away.failure(3, 'markets', 'list', '--timeout', '1');
+  const failure = await away.failure(3, 'markets', 'list', '--timeout', '60');
   assert.deepEqual([failure.code, failure.error], ['UNREACHABLE', 'cannot reach the exchange (ECONNREFUSED)']);
   assert.match(failure.hint, /pmx doctor/);
 });

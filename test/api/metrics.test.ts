@@ -1,6 +1,7 @@
 /** GET /metrics on a real server (RULES.md 10.9). */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, test } from 'node:test';
@@ -11,7 +12,8 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 const NO_PROMTOOL =
   spawnSync('promtool', ['--version']).status !== 0 && 'promtool is not installed (Debian: the package prometheus)';
 
-const SLOW_MS = 50;
+/** Requests of a busy machine that take as long are too few for the bound of the log. */
+const SLOW_MS = 200;
 
 type Samples = ReadonlyMap<string, number>;
 
@@ -96,23 +98,25 @@ test('tells requests, limits, rings, lags, switches and the verifier', async () 
 });
 
 test('shards, queue, commits and stages are measured as orders go through them', async () => {
-  const samples = await scrape();
   const placed = 'method="POST",route="/v1/orders"';
+  const ofBatches = ['batch_commands', 'batch_run_seconds', 'batch_publish_seconds', 'commit_seconds'];
+  // A shard measures a batch after its answers have left.
+  const samples = await eventually('each batch is measured whole', async () => {
+    const now = await scrape();
+    const counts = ofBatches.map((name) => sum(now, `exchange_${name}_count`));
+    const isWhole = counts.every((count) => count >= 4 && count === counts[0]);
+    return isWhole && sum(now, 'exchange_views_lag_records') === 0 && now;
+  });
   for (const stage of ['receive', 'identify', 'validate', 'handle', 'answer']) {
     assert.ok(samples.get(`exchange_request_stage_seconds_count{${placed},stage="${stage}"}`)! >= 2, stage);
   }
   assert.ok(samples.get(`exchange_request_seconds_count{${placed}}`)! >= 3);
   assert.equal(sum(samples, 'exchange_open_orders'), 2);
-  const commits = sum(samples, 'exchange_commit_seconds_count');
-  assert.ok(commits >= 4 && sum(samples, 'exchange_commit_seconds_sum') > 0);
-  assert.equal(sum(samples, 'exchange_batch_commands_count'), commits);
-  assert.equal(sum(samples, 'exchange_batch_run_seconds_count'), commits);
-  assert.equal(sum(samples, 'exchange_batch_publish_seconds_count'), commits);
+  assert.ok(sum(samples, 'exchange_commit_seconds_sum') > 0);
   assert.ok(sum(samples, 'exchange_command_queue_seconds_count') >= 4);
   assert.ok(sum(samples, 'exchange_command_seconds_count') >= 4);
   assert.ok(samples.get('exchange_refusals_total{code="NOT_FOUND"}')! >= 1);
   assert.ok(samples.get('exchange_disk_free_bytes')! > 0);
-  assert.equal(sum(samples, 'exchange_views_lag_records'), 0);
   await eventually('the size of a file', async () => (await scrape()).get('exchange_file_bytes{file="read.db"}')! > 0);
   await eventually('the shards say how many signatures they checked', async () => {
     return sum(await scrape(), 'exchange_signature_checks_total') >= 2;
@@ -122,8 +126,10 @@ test('shards, queue, commits and stages are measured as orders go through them',
 test('a slow request is a line of the log, with the id of its answer and what each stage took (10.24)', async () => {
   const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1').setEncoding('utf8');
   const path = '/v1/market-data/bbo?secret=in-the-path';
+  await once(socket, 'connect');
   socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n[`);
-  // The rest of the body waits for the answers to other requests: longer than the threshold.
+  // The rest of the body waits for the answers to other requests: longer than the threshold, from when it was received.
+  await server.request('GET', '/health');
   const startedMs = performance.now();
   while (performance.now() - startedMs < 2 * SLOW_MS) await server.request('GET', '/health');
   socket.end(']');

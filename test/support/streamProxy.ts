@@ -17,6 +17,8 @@ export class StreamProxy {
   /** Upgrades that were passed on. */
   connections = 0;
   fate: Fate = (text) => text;
+  /** New connections are refused. */
+  isHeld = false;
   #target: () => string;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true });
@@ -47,6 +49,10 @@ export class StreamProxy {
       );
     });
     this.#server.on('upgrade', (request, socket, head) => {
+      if (this.isHeld) {
+        socket.destroy();
+        return;
+      }
       const upstream = new WebSocket(`${this.#target().replace('http', 'ws')}${request.url}`, {
         headers: passedOn(request.headers),
         perMessageDeflate: false,

@@ -200,7 +200,7 @@ test('a clock that is wrong is noticed at the first refusal, and right from then
   const client = clientOf(fetch, { clock: new ManualClock(NOW_MS) });
   assert.equal(client.clockOffsetMs, 0);
   await client.balances();
-  await client.with({ timeoutMs: 5 }).balances();
+  await client.with({ timeoutMs: 60_000 }).balances();
   const stamps = sent.map(({ headers }) => Number(headers.get(AUTH_HEADER.TIMESTAMP)));
   assert.deepEqual(stamps, [NOW_MS / 1000, serverSec, serverSec]);
   assert.equal(client.clockOffsetMs, 3_600_500);
