@@ -219,10 +219,16 @@ export class OffRamps {
   }
 }
 
-/** The transaction that the intent was made from; before, the newest that is not over, or else the newest. */
+/**
+ * The transaction that names ours as its payment: the provider may count it for another sale of the session. Without
+ * one, that from which the intent was made; before, the newest that is not over, or else the newest.
+ */
 function chosen(session: FiatSession, rows: readonly ProviderTransaction[]): ProviderTransaction | undefined {
   const known = rows.find(({ transactionId }) => transactionId === session.providerTransactionId);
-  if (known !== undefined && session.toAddress !== null) return known;
+  if (known !== undefined && session.toAddress !== null) {
+    const paid = session.txHash === null ? undefined : rows.find(({ txHash }) => txHash === session.txHash);
+    return known.txHash === session.txHash ? known : (paid ?? known);
+  }
   return rows.find(({ status }) => !ENDED.has(status)) ?? known ?? rows[0];
 }
 

@@ -63,3 +63,27 @@ test('16.15: an on-ramp is credited when the rail shows the deposit, under the r
   assert.equal(rig.rows.find(txHash)!.reference, `fiat:${other.id}`);
   assert.ok(rig.isConserved);
 });
+
+test('16.10: a sale that the provider paid out under its other transaction of the session is complete', async () => {
+  const rig = new FiatRig();
+  const session = await rig.locked();
+  await rig.sign(session);
+  await rig.pass(40_000);
+  assert.equal(session.transferState, 'confirmed');
+  const sibling = rig.rowOf(session, { transactionId: 'tx-2', status: 'success', txHash: session.txHash });
+  rig.provider.set(session.partnerReference, sibling);
+  await rig.provide(session, { status: 'expired' });
+  assert.deepEqual([session.transferState, session.status, session.alarm], ['complete', 'completed', null]);
+  assert.equal(session.providerTransactionId, 'tx-2');
+});
+
+test('16.10: a sale that the other transaction pays for with another hash is not complete', async () => {
+  const rig = new FiatRig();
+  const session = await rig.locked();
+  await rig.sign(session);
+  await rig.pass(40_000);
+  const other = rig.rowOf(session, { transactionId: 'tx-2', status: 'success', txHash: `0x${'ab'.repeat(32)}` });
+  rig.provider.set(session.partnerReference, other);
+  await rig.provide(session, {});
+  assert.deepEqual([session.transferState, session.status], ['confirmed', 'processing']);
+});
