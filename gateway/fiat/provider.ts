@@ -26,7 +26,7 @@ export type LaunchRequest = {
   /** The payment method of an on-ramp or the cash-out method of an off-ramp; null: the person chooses there. */
   readonly paymentMethod: string | null;
   /** Where the provider sends the browser back to. */
-  readonly redirectUrl: string | null;
+  readonly redirectUrl: string;
   /** As the connection or a trusted proxy says, never as the client does. */
   readonly clientIp: string;
 };

@@ -56,6 +56,8 @@ export type NewFiatSession = {
 
 export type Launched = { readonly session: FiatSession; readonly launchUrl: string };
 
+/** The page for cashing in and out: people come back to it if a request names no other. */
+const RETURN_PATH = '/cash';
 /** A session waits so long for a person to begin with the provider. */
 const LAUNCH_WAIT_MS = 3_600_000;
 const LAUNCH_TIMEOUT_MS = 8000;
@@ -120,7 +122,7 @@ export class FiatService {
           amount: session.requestedAmount,
           fiatCurrency: session.fiatCurrency,
           paymentMethod: session.paymentMethod,
-          redirectUrl: session.redirectPath === null ? null : publicUrl() + session.redirectPath,
+          redirectUrl: publicUrl() + (session.redirectPath ?? RETURN_PATH),
           clientIp,
         },
         AbortSignal.timeout(LAUNCH_TIMEOUT_MS),

@@ -42,6 +42,7 @@ const METHOD = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,40}$', examples: ['C
 const REDIRECT_PATH = {
   type: 'string',
   pattern: '^/(?![/\\\\])[!-\\[\\]-~]{0,200}$',
+  default: '/cash',
   examples: ['/cash'],
   description: 'A path of the page at which the exchange is reached: where the provider sends the browser back.',
 } as const;

@@ -29,7 +29,7 @@ test('16.74: a customer buys and sells on a narrow screen, and every page is acc
         amount: null,
         fiatCurrency: 'USD',
         paymentMethod: null,
-        redirectUrl: null,
+        redirectUrl: `${url}/customer`,
         clientIp: '127.0.0.1',
       },
       AbortSignal.timeout(600_000),

@@ -173,7 +173,7 @@ export async function startRamp(scope: Scope, { hasControl = true } = {}) {
     webhookSecret,
     sendHook: async (hook) => sent.push(hook) > 0,
     url: new URL(url),
-    returnOrigins: ['https://exchange.example'],
+    returnOrigins: ['https://exchange.example', url],
     hasControl,
     onError: (error) => {
       throw error;

@@ -26,7 +26,7 @@ import { CoinbaseKey } from './coinbaseKey.ts';
 import { parseCoinbasePage } from './coinbaseRows.ts';
 import { SettingReader, SettingRefused } from './settings.ts';
 
-const SETTINGS = ['KEY_ID', 'KEY_SECRET', 'WEBHOOK_SECRETS', 'REDIRECT_URL', 'API_URL', 'PAY_URL'];
+const SETTINGS = ['KEY_ID', 'KEY_SECRET', 'WEBHOOK_SECRETS', 'API_URL', 'PAY_URL'];
 const API_URL = 'https://api.developer.coinbase.com/onramp';
 const PAY_URL = 'https://pay.coinbase.com';
 const ASSET = 'USDC';
@@ -61,7 +61,6 @@ class Coinbase implements FiatProvider {
   readonly ledgerAddress = null;
   readonly #key: CoinbaseKey;
   readonly #webhookSecrets: readonly string[];
-  readonly #redirectUrl: URL | null;
   readonly #apiUrl: URL;
   readonly #payUrl: URL;
   readonly #calls: Pick<ProviderCalls, 'send'>;
@@ -76,7 +75,6 @@ class Coinbase implements FiatProvider {
     if (key === null) throw new SettingRefused('KEY_SECRET: expected a key of Ed25519 (base64) or of P-256 (PEM)');
     this.#key = key;
     this.#webhookSecrets = read.list('WEBHOOK_SECRETS');
-    this.#redirectUrl = 'REDIRECT_URL' in settings ? read.url('REDIRECT_URL') : null;
     this.#apiUrl = read.url('API_URL', API_URL);
     this.#payUrl = read.url('PAY_URL', PAY_URL);
     this.#calls = calls;
@@ -134,7 +132,7 @@ class Coinbase implements FiatProvider {
     const parameters: Record<string, string | null> = {
       sessionToken: token,
       partnerUserRef: partnerReference,
-      redirectUrl: request.redirectUrl ?? this.#redirectUrl?.href ?? null,
+      redirectUrl: request.redirectUrl,
       defaultNetwork: NETWORK,
       defaultAsset: ASSET,
       [isBuy ? 'presetFiatAmount' : 'presetCryptoAmount']: amount,

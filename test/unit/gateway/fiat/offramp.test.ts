@@ -87,3 +87,13 @@ test('16.10: a sale that the other transaction pays for with another hash is not
   await rig.provide(session, {});
   assert.deepEqual([session.transferState, session.status], ['confirmed', 'processing']);
 });
+
+test('16.3: the provider sends people back to /cash, or to the path of the request', async () => {
+  const rig = new FiatRig();
+  await rig.create('offramp');
+  await rig.create('onramp', { redirectPath: '/portfolio' });
+  assert.deepEqual(
+    rig.provider.launches.map(({ redirectUrl }) => redirectUrl),
+    ['https://exchange.test/cash', 'https://exchange.test/portfolio'],
+  );
+});
