@@ -2,12 +2,13 @@
  * Numbers as people read them. Amounts arrive as integers in text and are divided exactly; what is left out on the
  * screen is in the title of the element.
  */
-import { tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
+import { centsTowardsZero, tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
 import type { Market } from '../../shared/client/types.ts';
 
 /** Prices of every grid are a multiple of this grid's step. */
 export const FINEST = 10_000;
 const ATOMIC_PER_UNIT = 1_000_000n;
+const MICRO_PER_CENT = 10_000n;
 const MILLION = 1_000_000n;
 const GROUPED = new Intl.NumberFormat('en-US');
 const SHORT_FROM = 1000;
@@ -37,7 +38,19 @@ export function units(atomic: string | bigint): string {
   return `${GROUPED.format(value / ATOMIC_PER_UNIT)}.${String(hundredths).padStart(2, '0')}`;
 }
 
-/** The same where there is little room: from a million on it is rounded. */
+/** "0.4" of USDC is "$0.40", rounded towards zero. */
+export function usdc(decimal: string): string {
+  const [whole, fraction = ''] = decimal.split('.');
+  return `$${GROUPED.format(BigInt(whole))}.${fraction.slice(0, 2).padEnd(2, '0')}`;
+}
+
+/** A gain with its sign, to the cent, rounded down: a loss is never shown as less than it is. */
+export function gain(micro: bigint): string {
+  const below = micro < 0n && micro % MICRO_PER_CENT !== 0n ? 1n : 0n;
+  return signed(centsTowardsZero((micro / MICRO_PER_CENT - below) * MICRO_PER_CENT));
+}
+
+/** Like `units` where there is little room: from a million on it is rounded. */
 export function briefUnits(atomic: string | bigint): string {
   const value = BigInt(atomic);
   return value < MILLION * ATOMIC_PER_UNIT ? units(value) : short(Number(value / ATOMIC_PER_UNIT));

@@ -11,6 +11,8 @@ import { Link, replaceQuery } from './router.ts';
 type Event = BrowsedEvents['events'][number];
 
 const EVENTS_A_PAGE = 24;
+/** An answer has no more of them; a search finds the others. */
+const MOST_EVENTS = 200;
 const REFRESH_SECONDS = 15;
 const TYPING_MS = 250;
 /** A card shows the first markets of an event; its page has all of them. */
@@ -20,7 +22,11 @@ export function HomePage(): VNode {
   const [filter, setFilter] = useFilter();
   const metadata = useLoaded<CatalogMetadata>('metadata', () => get('/v1/markets/metadata'), 60);
   const [pages, setPages] = useState(1);
-  const query = new URLSearchParams({ limit: String(EVENTS_A_PAGE * pages), core_lines: '1' });
+  const query = new URLSearchParams({
+    limit: String(Math.min(EVENTS_A_PAGE * pages, MOST_EVENTS)),
+    core_lines: '1',
+    quotes: '1',
+  });
   for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, value);
   const events = useLoaded<BrowsedEvents>(`${query}`, () => get(`/v1/events/browse?${query}`), REFRESH_SECONDS);
   const change = (changed: Partial<Filter>): void => {
@@ -89,7 +95,11 @@ function EventList({ events: { value, error }, onMore }: EventListProps): VNode 
     <p class="quiet" role="status">${`${events.length} of ${total} events`}</p>
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <ul class="cards">${events.map((event) => html`<${EventCard} key=${event.id} event=${event} />`)}</ul>
-    ${events.length < total && html`<button type="button" class="more" onClick=${onMore}>More events</button>`}
+    ${
+      events.length < Math.min(total, MOST_EVENTS) &&
+      html`<button type="button" class="more" onClick=${onMore}>More events</button>`
+    }
+    ${events.length === MOST_EVENTS && total > MOST_EVENTS && html`<p class="quiet">Search to find the others.</p>`}
   `;
 }
 
@@ -102,7 +112,7 @@ function EventCard({ event }: { readonly event: Event }): VNode {
       event.status === 'live' ? html`<strong class="live">Live</strong>` : dateTime(event.start_time)
     }</p>
     <h2><${Link} to=${place}>${event.title}</${Link}></h2>
-    <${MarketTable} markets=${shown} caption=${`Markets of ${event.title}`} />
+    <${MarketTable} markets=${shown} quotes=${event.quotes} caption=${`Markets of ${event.title}`} />
     ${
       event.market_count_total > shown.length &&
       html`<${Link} to=${place} class="quiet">All ${event.market_count_total} markets</${Link}>`

@@ -9,7 +9,7 @@ import { get, useLoaded } from './api.ts';
 import { BookStatus } from './bookStatus.ts';
 import { useCalm } from './calm.ts';
 import { DepthChart } from './depthChart.ts';
-import { cents, complement, dateTime, finestTicks, short } from './format.ts';
+import { cents, complement, dateTime, finestTicks, usdc } from './format.ts';
 import { Ladder } from './ladder.ts';
 import { type LiveBook, useBook } from './live.ts';
 import { openOrders, useQueues } from './openOrders.ts';
@@ -171,7 +171,7 @@ function Facts({ market }: { readonly market: Market }): VNode {
     ['Trading ends', market.trading_ends_at === undefined ? '' : dateTime(market.trading_ends_at)],
     ['Fee', `${market.fee_bps / 100}% of what is bought or sold for`],
     ['Decided by', market.resolution_source ?? ''],
-    ['Volume', `$${short(Number(market.total_volume) / 1_000_000)}`],
+    ['Volume', usdc(market.total_volume)],
     ['Market', market.id],
   ];
   return html`<p>${market.description}</p>

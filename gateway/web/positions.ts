@@ -1,10 +1,9 @@
 /** The positions of the account: what they cost, what they are worth at the prices of now, and the gain between. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { centsHalfAway } from '../../shared/base/units.ts';
 import type { Market, Position } from '../../shared/client/types.ts';
 import { bestPrices, useLoaded } from './api.ts';
-import { cents, outcomeName, signed, units } from './format.ts';
+import { cents, gain, outcomeName, units } from './format.ts';
 import { Link } from './router.ts';
 import { type Value, worthOf } from './worth.ts';
 
@@ -45,7 +44,7 @@ function PositionRow({ position, value: { worthMicro, gainMicro }, market }: Pos
     <td class="wide">${entry === null ? '–' : cents(entry)}</td>
     <td>${worthMicro === null ? '–' : `$${units(worthMicro)}`}</td>
     <td><${Gain} micro=${gainMicro} /></td>
-    <td class="wide">${realized === null ? '–' : signed(realized.slice(0, -4))}</td></tr>`;
+    <td class="wide">${realized === null ? '–' : gain(BigInt(realized.replace('.', '')))}</td></tr>`;
 }
 
 /** Over the positions of which it is known. */
@@ -60,5 +59,5 @@ function Totals({ values }: { readonly values: readonly Value[] }): VNode {
 /** The sign says what the colour says. */
 function Gain({ micro }: { readonly micro: bigint | null }): VNode {
   if (micro === null) return html`–`;
-  return html`<span class=${micro < 0n ? 'no' : 'yes'}>${signed(centsHalfAway(micro))}</span>`;
+  return html`<span class=${micro < 0n ? 'no' : 'yes'}>${gain(micro)}</span>`;
 }

@@ -10,6 +10,10 @@ import { get, useLoaded } from './api.ts';
 type PriceChartProps = { readonly marketId: string; readonly outcome: 0 | 1; readonly trades: readonly TradeFrame[] };
 
 const INTERVALS = ['1m', '5m', '1h', '1d'] as const;
+type Interval = (typeof INTERVALS)[number];
+type Shown = { readonly interval: Interval; readonly history: PriceHistory['history'] };
+/** With fewer points of its history a market is shown by a finer interval, unless the visitor has chosen one. */
+const ENOUGH_POINTS = 12;
 const HEIGHT = 220;
 const SECOND_MS = 1000;
 const REFRESH_SECONDS = 30;
@@ -17,12 +21,18 @@ const MINUTE = 60;
 const MINUTE_MS = 60_000;
 
 export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNode {
-  const [interval, setInterval] = useState<string>('1h');
-  const path = `/v1/markets/${marketId}/history?interval=${interval}`;
-  const { value, error } = useLoaded<PriceHistory>(path, () => get(path), REFRESH_SECONDS);
-  const points: [number, number][] = (value?.history ?? []).map(({ timestamp, price }) => [timestamp, Number(price)]);
-  const last = trades.at(0);
-  const all = last === undefined ? [...points] : [...points, sold(last)];
+  const [chosen, choose] = useState<Interval | null>(null);
+  const load = (): Promise<Shown> => (chosen === null ? loadFitting(marketId) : loadHistory(marketId, chosen));
+  const { value, error } = useLoaded(`${marketId} ${chosen}`, load, REFRESH_SECONDS);
+  const interval = chosen ?? value?.interval;
+  const all: [number, number][] = (value?.history ?? []).map(({ timestamp, price }) => [timestamp, Number(price)]);
+  const loadedUntil = all.at(-1)?.[0] ?? 0;
+  all.push(
+    ...trades
+      .map(sold)
+      .reverse()
+      .filter(([time]) => time > loadedUntil),
+  );
   // The last price is the price until now.
   const newest = all.at(-1);
   if (newest !== undefined) all.push([Math.max(newest[0], Math.ceil(Date.now() / MINUTE_MS) * MINUTE), newest[1]]);
@@ -30,7 +40,7 @@ export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNod
     <div class="chips small" role="group" aria-label="Interval">
       ${INTERVALS.map(
         (name) => html`<button key=${name} type="button" aria-pressed=${interval === name}
-          onClick=${() => setInterval(name)}>${name}</button>`,
+          onClick=${() => choose(name)}>${name}</button>`,
       )}
     </div>
     ${
@@ -40,6 +50,20 @@ export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNod
             prices=${all.map(([, price]) => (outcome === 0 ? price : 1 - price) * 100)} />`
     }
   `;
+}
+
+async function loadHistory(marketId: string, interval: Interval): Promise<Shown> {
+  const { history } = await get<PriceHistory>(`/v1/markets/${marketId}/history?interval=${interval}`);
+  return { interval, history };
+}
+
+/** Of a young market hours are too coarse to show anything. */
+async function loadFitting(marketId: string): Promise<Shown> {
+  for (const interval of ['1h', '5m'] as const) {
+    const shown = await loadHistory(marketId, interval);
+    if (shown.history.length >= ENOUGH_POINTS) return shown;
+  }
+  return loadHistory(marketId, '1m');
 }
 
 /** Its time in seconds, and its price as one of Yes. */

@@ -20,7 +20,12 @@ export function worthOf(
   const atomic = BigInt(quantity);
   const worthMicro = (atomic * price) / SCALE;
   if (average_entry_price === null) return { worthMicro, gainMicro: null };
-  return { worthMicro, gainMicro: (atomic * (price - scaled(average_entry_price))) / SCALE };
+  return { worthMicro, gainMicro: floorOf(atomic * (price - scaled(average_entry_price))) };
+}
+
+/** Division rounds towards zero, which would make losses smaller. */
+function floorOf(product: bigint): bigint {
+  return product / SCALE - (product < 0n && product % SCALE !== 0n ? 1n : 0n);
 }
 
 /** "0.655" is 65,500,000. */

@@ -55,6 +55,8 @@ async function visit(path: string, width = 1280): Promise<{ page: Page; complain
   return opened;
 }
 
+type Box = { getBoundingClientRect(): { right: number } };
+
 const SIGNED_ORDER = ['eth_chainId', 'wallet_switchEthereumChain', 'eth_signTypedData_v4'];
 
 /** The rows of the ladder as they are read: "Bid 40¢ 10.00 10.00". */
@@ -74,6 +76,49 @@ test('a visitor finds an event by a word, and its market from there', { skip }, 
   await page.getByRole('heading', { level: 1, name: 'A week of rain' }).waitFor();
   await page.goto(`${server.baseUrl}/?search=snow`);
   await page.getByText('No event matches.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a market that was never quoted has no price, and its volume is what was traded', { skip }, async () => {
+  const quiet = await server.admin.createMarket({
+    event_id: event.id,
+    title: 'Will it rain on Tuesday?',
+    description: 'Yes if a drop is measured.',
+    category: 'Weather',
+    trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
+  });
+  const quietMarket = {
+    ...orderMarket,
+    id: quiet.id,
+    yes_token_id: quiet.yes_token_id!,
+    no_token_id: quiet.no_token_id!,
+  };
+  const { page, complaints } = await visit('/');
+  const row = page.getByRole('row', { name: 'Will it rain on Tuesday?' });
+  await row.waitFor();
+  assert.match(await row.innerText(), /\s–\s+–$/);
+  await maker.place(quietMarket, { price: '0.30', size: '10' });
+  await taker.place(quietMarket, { outcomeIndex: 1, price: '0.70', size: '10' });
+  await eventually('the last trade, as such', async () => {
+    await page.reload();
+    await row.waitFor();
+    return /\slast 30¢\s+last 70¢$/.test(await row.innerText());
+  });
+  await row.getByRole('link').click();
+  await page.getByRole('button', { name: '1m', pressed: true }).waitFor();
+  await page.locator('.plot canvas').waitFor();
+  await eventually('the volume', async () => {
+    await page.reload();
+    await page.getByRole('heading', { name: 'About' }).waitFor();
+    return (await page.locator('.facts').innerText()).includes('$7.00');
+  });
+  await page.setViewportSize({ width: 360, height: 800 });
+  const hidden = await page
+    .locator('nav a')
+    .evaluateAll(
+      (links) => links.filter((link) => (link as unknown as Box).getBoundingClientRect().right > 360).length,
+    );
+  assert.equal(hidden, 0, 'each link of the navigation can be seen at 360 pixels');
   assert.deepEqual(complaints, []);
 });
 

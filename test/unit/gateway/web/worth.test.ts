@@ -9,6 +9,11 @@ test('a position is worth the middle of the book, and has gained what that is ab
   assert.deepEqual(worthOf(POSITION, { midpoint: '0.645' }), { worthMicro: 6_417_750n, gainMicro: -49_750n });
 });
 
+test('what is left of a loss by the last digit makes it larger, never smaller', () => {
+  const position = { outcome_index: 0, quantity: '1', average_entry_price: '0.65000000' } as const;
+  assert.deepEqual(worthOf(position, { midpoint: '0.64' }), { worthMicro: 0n, gainMicro: -1n });
+});
+
 test('a token of No is worth the rest of the unit', () => {
   const position = { ...POSITION, outcome_index: 1, average_entry_price: '0.25000000' } as const;
   assert.deepEqual(worthOf(position, { midpoint: '0.75' }), { worthMicro: 2_487_500n, gainMicro: 0n });
