@@ -6,7 +6,6 @@ import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { createLogger, type Logger } from './process/log.ts';
 import { StartError } from './process/startError.ts';
 import { banner } from './wiring/banner.ts';
-import { openDemoRamp, startDemoRamp, withDemoRamp } from './wiring/demoRamp.ts';
 import type { Exchange } from './wiring/exchange.ts';
 
 /** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
@@ -25,10 +24,11 @@ async function main(): Promise<void> {
   const problem = binaryProblem();
   if (problem !== null) throw new ConfigError(problem);
   const log = createLogger(settings.logLevel);
+  if (settings.unused.length > 0) log.warn({ settings: settings.unused }, 'these settings have no effect');
+  // Not before the check: whatever is imported from here on loads packages.
+  const { openDemoRamp, startDemoRamp, withDemoRamp } = await import('./wiring/demoRamp.ts');
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
   const config = ramp === null ? settings : withDemoRamp(settings, ramp);
-  if (config.unused.length > 0) log.warn({ settings: config.unused }, 'these settings have no effect');
-  // Not before the check: whatever is imported here loads the binaries.
   const { Exchange } = await import('./wiring/exchange.ts');
   const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
   stopOnSignals(exchange, log);

@@ -75,7 +75,12 @@ export const COMPLETE_BODY = {
   additionalProperties: false,
 } as const;
 
-export const INTENT_BODY = { type: 'object', required: ['intent_id'], properties: { intent_id: UUID } } as const;
+export const INTENT_BODY = {
+  type: 'object',
+  required: ['intent_id'],
+  properties: { intent_id: UUID },
+  additionalProperties: false,
+} as const;
 
 export const AUTHORIZATION_BODY = {
   type: 'object',
@@ -85,6 +90,7 @@ export const AUTHORIZATION_BODY = {
     // A wallet that is a contract signs with as many bytes as it likes.
     signature: { ...BYTES, minLength: 4, maxLength: 8194 },
   },
+  additionalProperties: false,
 } as const;
 
 export const SESSIONS_QUERY = {
@@ -216,16 +222,19 @@ export const NEW_RAIL_TRANSFER = {
   type: 'object',
   required: [...Object.keys(RAIL_AUTHORIZATION), 'signature'],
   properties: { ...RAIL_AUTHORIZATION, signature: BYTES },
+  additionalProperties: false,
 } as unknown as {
   readonly type: 'object';
   readonly required: readonly (keyof typeof RAIL_AUTHORIZATION | 'signature')[];
   readonly properties: typeof RAIL_AUTHORIZATION & { readonly signature: typeof BYTES };
+  readonly additionalProperties: false;
 };
 
 export const NEW_RAIL_CANCELLATION = {
   type: 'object',
   required: ['authorizer', 'nonce', 'signature'],
   properties: { authorizer: ADDRESS, nonce: HASH, signature: BYTES },
+  additionalProperties: false,
 } as const;
 
 export const RAIL_SENT = object({ tx_hash: HASH });
@@ -298,6 +307,7 @@ export const ADMIN_FIAT_QUERY = {
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
     offset: OFFSET,
   },
+  additionalProperties: false,
 } as const;
 
 export type FiatSessionRecord = FromSchema<typeof FIAT_SESSION>;
