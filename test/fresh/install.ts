@@ -26,7 +26,7 @@ type Machine = (typeof MACHINES)[number];
 
 const COMMAND_LIMIT_MS = 300_000;
 const START_LIMIT_MS = 60_000;
-const STOP_LIMIT_MS = 15_000;
+const STOP_LIMIT_MS = 60_000;
 
 const isSupported = process.platform === 'linux' && process.arch === 'x64';
 const directory = temporaryDirectory();

@@ -11,11 +11,12 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { makePlace, ROOT } from '../guides/project.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
 
 const run = promisify(execFile);
 const LIMIT_MS = 300_000;
-const STOP_LIMIT_MS = 20_000;
+const STOP_LIMIT_MS = 60_000;
 const MAX_BYTES = 4_000_000;
 /** The project's files that a package has: all of the three wings, and the data that they read. */
 const PACKED = /^(?:engine|gateway|shared|data\/(?:binaries\.json|demo|deploy|docs|schema)|\.env\.example)(?:\/|$)/;
@@ -156,7 +157,8 @@ describe('installed in an empty folder', () => {
   });
 
   test('its pmx finds nothing wrong, and trades with an account of the demo', async () => {
-    assert.match((await bin('pmx', 'doctor')).stdout, /\nall well\n$/);
+    // An answer that takes a second is worth a warning, and a busy machine gives such answers.
+    await eventually('all well', async () => (await bin('pmx', 'doctor')).stdout.endsWith('\nall well\n'));
     const { stdout } = await bin('pmx', 'markets', 'list', '--status', 'active', '--limit', '1', '--ids');
     const placed = await bin('pmx', 'place', stdout.trim(), '--side', 'buy', '--price', '0.05', '--size', '10');
     assert.match(placed.stdout, /^status +open$/m);

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../support/directory.ts';
@@ -21,10 +21,19 @@ export function makePlace(port: number): Place {
   const args = ['ls-files', '-zco', '--exclude-standard'];
   const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\0');
   for (const path of listed) if (path !== '') cpSync(join(ROOT, path), join(directory, path));
-  // Of the installed packages only the names are copied: `npm ci` in a document removes its own.
-  execFileSync('cp', ['-al', join(ROOT, 'node_modules'), join(directory, 'node_modules')]);
+  copyPackages(directory);
   mkdirSync(join(top, 'home'));
   return { directory, environment: environmentOf(join(top, 'home'), directory, port) };
+}
+
+/**
+ * Of the installed packages only the names are copied, because `npm ci` in a document removes its own; where the
+ * temporary directory is on another file system, all of them.
+ */
+function copyPackages(directory: string): void {
+  const packages = join(ROOT, 'node_modules');
+  const onOne = statSync(packages).dev === statSync(directory).dev;
+  execFileSync('cp', [onOne ? '-al' : '-a', packages, join(directory, 'node_modules')]);
 }
 
 function environmentOf(home: string, project: string, port: number): NodeJS.ProcessEnv {
