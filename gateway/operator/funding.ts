@@ -93,7 +93,7 @@ export class Funding {
     await this.#movements.durable();
     const restricted = mayHaveArrived ? null : this.#restrictionOf(movement);
     if (restricted !== null) {
-      this.#movements.refuse(movement);
+      await this.#refuse(movement);
       return { movement: null, code: restricted };
     }
     const hash = referenceHash(movement.account, movement.kind, movement.reference);
@@ -102,7 +102,7 @@ export class Funding {
     if (code === OK) return { movement: this.#movements.complete(movement) };
     // A busy shard received nothing. But an earlier attempt may have reached it, and then the movement stays pending.
     const isUndecided = code === E.OUTCOME_UNKNOWN || (code === E.ENGINE_BUSY && mayHaveArrived);
-    if (!isUndecided) this.#movements.refuse(movement);
+    if (!isUndecided) await this.#refuse(movement);
     if (code !== E.INSUFFICIENT_BALANCE) return { movement: null, code };
     const details = {
       asset: 'USDC',
@@ -111,6 +111,12 @@ export class Funding {
       reserved: String(reply.c),
     };
     return { movement: null, code, details };
+  }
+
+  /** Answered once it is durable: a movement that is pending after a power cut would be sent by itself. */
+  #refuse(movement: FundMovement): Promise<void> {
+    this.#movements.refuse(movement);
+    return this.#movements.durable();
   }
 }
 

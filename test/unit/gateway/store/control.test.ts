@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import { Funding, type FundsEngine, type FundsReply } from '../../../../gateway/operator/funding.ts';
 import { completeEventDetails, completeMarketDetails } from '../../../../gateway/operator/marketDetails.ts';
@@ -537,6 +538,26 @@ describe('fund movements', () => {
     assert.equal(new Set(sent).size, 1);
   });
 
+  test('a refusal is answered once it survives a power cut: a later start sends nothing that was refused', async (t) => {
+    const disk: (() => void)[] = [];
+    const changes: Changes = {
+      isDurable: false,
+      write: (change) => change(),
+      durable: () => new Promise((resolve) => disk.push(resolve)),
+    };
+    const { funding, movements, sent } = fundingWith(t, [E.INSUFFICIENT_BALANCE], changes);
+    let isAnswered = false;
+    const result = funding.move(1, WITHDRAWAL, 9, 'r1').finally(() => {
+      isAnswered = true;
+    });
+    disk.shift()!();
+    while (movements.find(1, WITHDRAWAL, 'r1')!.status === 'pending') await nextTurn();
+    await nextTurn();
+    assert.deepEqual([sent.length, isAnswered, disk.length], [1, false, 1]);
+    disk.shift()!();
+    assert.equal(codeOf(await result), E.INSUFFICIENT_BALANCE);
+  });
+
   test('a movement takes its room when it is sent if it is a deposit, and gives it back if it is refused', (t) => {
     const database = openDatabase(t);
     new Accounts(database).signUp(newUser(null), NOW_MS);
@@ -621,11 +642,11 @@ function engineOf(code: number) {
 }
 
 /** Movements of two accounts whose shard answers with the given codes, one after the other. */
-function fundingWith(t: TestContext, codes: number[]) {
+function fundingWith(t: TestContext, codes: number[], changes?: Changes) {
   const database = openDatabase(t);
   const accounts = new Accounts(database);
   for (let count = 0; count < 2; count++) accounts.signUp(newUser(null), NOW_MS);
-  const movements = new Movements(database);
+  const movements = new Movements(database, changes);
   /** The references that were sent. */
   const sent: string[] = [];
   const engine: FundsEngine = {
