@@ -268,7 +268,7 @@ function fiatRoutes({ fiatParts, control, config, clock }: RouteTableDeps): Rout
 function describingRoutes(routes: readonly Route[]): Route[] {
   const openApi = openApiText(routes);
   const documents = new DocumentFiles(async () => {
-    return { openApi: await openApi(), asyncApi: JSON.stringify(asyncApiDocument()) };
+    return { openApi: String(await openApi()), asyncApi: JSON.stringify(asyncApiDocument()) };
   });
   return [...openApiRoutes(openApi), ...documentRoutes(documents)];
 }

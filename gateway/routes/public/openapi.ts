@@ -9,7 +9,7 @@ import * as platform from '../../../shared/api/platform.ts';
 import * as quotes from '../../../shared/api/quotes.ts';
 import type { JsonSchema } from '../../../shared/api/schema.ts';
 import { type NamedSchemas, openApiPieces } from '../../http/openapi.ts';
-import { ok } from '../../http/respond.ts';
+import { okKept } from '../../http/pieces.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 
@@ -23,30 +23,30 @@ const SHOW_OPENAPI = {
   answers: { 200: platform.DOCUMENT },
 } as const satisfies RouteSpec;
 
-/** @param text of the document */
-export function openApiRoutes(text: () => Promise<string>): Route[] {
-  return [route(SHOW_OPENAPI, async (call) => ok(call, await text()))];
+/** @param text of the document, which is sent in pieces: whoever reads slowly has no megabyte waiting */
+export function openApiRoutes(text: () => Promise<Buffer>): Route[] {
+  return [route(SHOW_OPENAPI, async (call) => okKept(call, await text()))];
 }
 
 /**
  * The text of the document, made when it is first needed, in turns of the event loop.
  * @param routes the whole table, with the routes that are added to it later
  */
-export function openApiText(routes: readonly RouteSpec[]): () => Promise<string> {
-  let text: Promise<string> | undefined;
+export function openApiText(routes: readonly RouteSpec[]): () => Promise<Buffer> {
+  let text: Promise<Buffer> | undefined;
   return () => {
     text ??= make(routes.filter(({ isFile }) => !isFile));
     return text;
   };
 }
 
-async function make(routes: readonly RouteSpec[]): Promise<string> {
-  const pieces: string[] = [];
+async function make(routes: readonly RouteSpec[]): Promise<Buffer> {
+  const pieces: Buffer[] = [];
   for (const piece of openApiPieces(routes, namedSchemas())) {
-    pieces.push(piece);
+    pieces.push(Buffer.from(piece));
     await nextTurn();
   }
-  return pieces.join('');
+  return Buffer.concat(pieces);
 }
 
 /** The exported object schemas: `PLACEMENT_RESPONSE` is "PlacementResponse". */

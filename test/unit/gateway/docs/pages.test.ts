@@ -15,7 +15,7 @@ const FOLDER = new URL('../../../../data/docs/', import.meta.url);
 const ELSEWHERE = ['/', '/openapi.json', '/asyncapi.json'];
 const MAX_PAGE_BYTES = 60_000;
 
-const openApi = await openApiText(routeTable(anything))();
+const openApi = String(await openApiText(routeTable(anything))());
 const files = new DocumentFiles(async () => ({ openApi, asyncApi: JSON.stringify(asyncApiDocument()) }));
 const sections = sectionsOf(readFileSync(new URL('README.md', FOLDER), 'utf8'));
 
