@@ -5,7 +5,7 @@
  * Invariants:
  *   HISTOGRAM-1  One thread writes the cells; any may read them. A cell is 64 bits wide and is written at once on the
  *                machines that Node runs on; a reader may see a count whose sum is one observation older.
- *   HISTOGRAM-2  Counts and sum only grow.
+ *   HISTOGRAM-2  Counts and sum only grow: a time that is below zero, because a clock was set back, counts as none.
  */
 import { assert } from './assert.ts';
 
@@ -33,7 +33,7 @@ export class Histogram {
     let bucket = 0;
     while (bucket < bounds.length && value > bounds[bucket]) bucket++;
     this.#cells[bucket]++;
-    this.#cells[bounds.length + 1] += value;
+    if (value > 0) this.#cells[bounds.length + 1] += value;
   }
 
   /** By bucket; the last one has what is above all bounds. */

@@ -12,6 +12,13 @@ test('a value counts in the first bucket whose bound it does not exceed', () => 
   assert.deepEqual([histogram.sum, histogram.count], [114.6, 7]);
 });
 
+test('HISTOGRAM-2: a time below zero, of a clock that was set back, takes nothing from the sum', () => {
+  const histogram = new Histogram([1]);
+  histogram.observe(0.5);
+  histogram.observe(-3600);
+  assert.deepEqual([histogram.sum, histogram.count], [0.5, 2]);
+});
+
 test('a duration is right when the microseconds wrap in between', () => {
   const nearEnd = 0x7fffff00 | 0;
   assert.equal(secondsBetween(nearEnd, (nearEnd + 1_500_000) | 0), 1.5);
