@@ -23,7 +23,7 @@ const SHOW_OPENAPI = {
   answers: { 200: platform.DOCUMENT },
 } as const satisfies RouteSpec;
 
-/** @param text of the document, which is sent in pieces: whoever reads slowly has no megabyte waiting */
+/** @param text of the document, sent in pieces: for a client that reads slowly no megabyte waits */
 export function openApiRoutes(text: () => Promise<Buffer>): Route[] {
   return [route(SHOW_OPENAPI, async (call) => okKept(call, await text()))];
 }
