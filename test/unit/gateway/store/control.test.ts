@@ -538,7 +538,7 @@ describe('fund movements', () => {
     assert.equal(new Set(sent).size, 1);
   });
 
-  test('a refusal is answered once it survives a power cut: a later start sends nothing that was refused', async (t) => {
+  test('a refusal is answered once it survives a power cut, so that no later start sends it', async (t) => {
     const disk: (() => void)[] = [];
     const changes: Changes = {
       isDurable: false,
