@@ -221,13 +221,8 @@ export class FiatService {
 
   /** An off-ramp of the wallet is under way, so the wallet has to stay. */
   needsWallet(walletAddress: string): boolean {
-    const { sessions, transfers } = this.#deps;
-    return [...sessions.open()].some(
-      (session) =>
-        session.walletAddress === walletAddress &&
-        session.kind === 'offramp' &&
-        !isOver(session.status) &&
-        transfers.intentOf(session.id) !== undefined,
+    return [...this.#deps.sessions.open()].some(
+      (session) => session.walletAddress === walletAddress && session.kind === 'offramp' && !isOver(session.status),
     );
   }
 

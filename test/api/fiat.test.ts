@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { LIMIT_CLASSES } from '../../gateway/limits/classes.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
 import { signHook } from '../../shared/crypto/hookSignature.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
@@ -320,6 +323,40 @@ test('16.3, 16.7: five cash-outs, ten cash-ins and twenty returns a minute', () 
     [10, 60],
     [20, 60],
   ]);
+});
+
+test('16.45: a wallet with a cash-out under way stays linked, from its beginning to its end', async () => {
+  const person = await enter();
+  const second = makeWallet();
+  const address = second.address.toLowerCase();
+  const { message } = (await ask(person, 'GET', `/v1/wallets/link/nonce?address=${second.address}`)).body;
+  const signature = await second.signMessage({ message });
+  assert.equal((await ask(person, 'POST', '/v1/wallets/link', { message, signature })).status, 200);
+  const { id, reference } = await create(person, 'offramp', { wallet_address: address });
+  const unlink = (): Promise<Answer> => ask(person, 'DELETE', `/v1/wallets/${address}`);
+  assertRefused(await unlink(), 409, 'CONFLICT', 'a cash-out of the wallet is under way');
+  await provide(reference, address, {});
+  await until(person, id, 'waiting_for_wallet');
+  assertRefused(await unlink(), 409, 'CONFLICT', 'a cash-out of the wallet is under way');
+  assert.equal((await ask(person, 'POST', offramp(id, 'cancel'))).status, 200);
+  assert.equal((await unlink()).status, 200);
+});
+
+test('16.3, 15.45: a person who was proved more than ten minutes ago begins no cash-out without a step-up', async () => {
+  const { session, wallet } = await enter();
+  await server.stop();
+  const database = new Database(join(server.dataDir, 'control.db'));
+  const aged = database.prepare('UPDATE sessions SET authenticated_ms = authenticated_ms - 601000').run();
+  database.close();
+  assert.ok(aged.changes > 0);
+  await server.restart(environment);
+  const path = '/v1/user/fiat/offramp/sessions';
+  assertRefused(await ask({ session }, 'POST', path), 403, 'STEP_UP_REQUIRED', ERRORS.STEP_UP_REQUIRED.message);
+  assert.equal((await ask({ session }, 'POST', '/v1/user/fiat/onramp/sessions')).status, 201, 'a cash-in needs none');
+  const { message } = (await ask({ session }, 'GET', `/v1/auth/step-up/nonce?address=${wallet.address}`)).body;
+  const proof = { message, signature: await wallet.signMessage({ message }) };
+  assert.equal((await ask({ session }, 'POST', '/v1/auth/step-up', proof)).status, 200);
+  assert.equal((await ask({ session }, 'POST', path)).status, 201);
 });
 
 const FROZEN = 'ACCOUNT_FROZEN';
