@@ -316,3 +316,6 @@ export type FiatSessionPage = FromSchema<typeof FIAT_SESSIONS>;
 export type LaunchToken = FromSchema<typeof LAUNCH_TOKEN>;
 export type FiatTransfer = FromSchema<typeof FIAT_TRANSFER>;
 export type FiatTransaction = FromSchema<typeof FIAT_TRANSACTION>;
+/** Sessions as operators see them. */
+export type OperatedFiatSession = FromSchema<typeof ADMIN_FIAT_SESSION>;
+export type OperatedFiatSessions = FromSchema<typeof ADMIN_FIAT_SESSIONS>;

@@ -2,7 +2,7 @@
 import { type ImportReport, NDJSON } from '../api/catalogue.ts';
 import type { CallOptions } from './accountRequests.ts';
 import { openBody, sendRequest } from './http.ts';
-import { type HeaderFields, type PreparedRequest, prepareRequest } from './request.ts';
+import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
 import { policyOf, type Repeat, withRetries } from './retry.ts';
 import type {
   AccountStateName,
@@ -37,6 +37,8 @@ import type {
   NewOperator,
   NewScore,
   NewUser,
+  OperatedFiatSession,
+  OperatedFiatSessions,
   Operations,
   Operator,
   Operators,
@@ -243,6 +245,16 @@ export class AdminClient {
   /** The state of the exchange, and its counters since the start. */
   operations(): Promise<Operations> {
     return this.#send('GET', '/admin/operations');
+  }
+
+  /** The queues of cashing in and out, and the newest sessions or those that someone has to look at. */
+  fiatSessions(page: { alarmed?: boolean; limit?: number; offset?: number } = {}): Promise<OperatedFiatSessions> {
+    return this.#send('GET', withQuery('/admin/fiat/sessions', page));
+  }
+
+  /** One session with everything that happened to it, and why. */
+  fiatSession(id: string): Promise<OperatedFiatSession> {
+    return this.#send('GET', `/admin/fiat/sessions/${encodeURIComponent(id)}`);
   }
 
   /** Orders signed for the contracts before are cancelled; new ones are signed for these once the answer is there. */

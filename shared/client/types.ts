@@ -55,6 +55,8 @@ export type {
   FiatTransaction,
   FiatTransfer,
   LaunchToken,
+  OperatedFiatSession,
+  OperatedFiatSessions,
 } from '../api/fiat.ts';
 export type {
   Activity,

@@ -8,7 +8,15 @@ import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const skip = NO_CHROMIUM;
-const server = await startServer({ after }, { SHARDS: '1' });
+/** A provider of cash-outs that does not answer. */
+const provider = {
+  FIAT_PROVIDERS: 'sandbox',
+  FIAT_SANDBOX_URL: 'http://127.0.0.1:9',
+  FIAT_SANDBOX_API_KEY: 'an-api-key-of-the-provider-of-the-tests',
+  FIAT_SANDBOX_WEBHOOK_SECRETS: 'a-secret-of-the-webhooks-of-the-tests',
+  FIAT_SANDBOX_ADDRESS: `0x${'d2'.repeat(20)}`,
+};
+const server = await startServer({ after }, { SHARDS: '1', ...provider });
 const browser = skip === false ? await startBrowser({ after }) : null;
 const market = await makeMarket(server);
 const trader = await makeTrader(server);
@@ -136,6 +144,22 @@ test('an account is found by its wallet and frozen', { skip }, async () => {
   await page.getByText('The account is frozen.').waitFor();
 });
 
+test('queues of cashing in and out, and a session with what happened to it', { skip }, async () => {
+  const { body } = await trader.send('POST', '/v1/user/fiat/offramp/sessions');
+  const { session_id } = body.details;
+  const { page, complaints } = await signIn(server.adminToken);
+  await page.getByRole('link', { name: 'Cashing' }).click();
+  await page.getByText('No session has an alarm.').waitFor();
+  await page.getByLabel('Queues').getByText('awaiting provider').waitFor();
+  await page.getByLabel('Show').selectOption('the newest');
+  await page.getByRole('button', { name: session_id }).click();
+  await page.getByRole('heading', { name: `Session ${session_id}` }).waitFor();
+  await page.getByRole('row', { name: /transfer – awaiting provider session created/ }).waitFor();
+  await page.getByText('Waiting for the provider to fix amount and destination.').waitFor();
+  await assertAccessible(page);
+  assert.deepEqual(complaints, []);
+});
+
 test('a revoked token ends the visit; an exchange that does not answer is said, with the last numbers', {
   skip,
 }, async () => {
@@ -156,7 +180,7 @@ test('a revoked token ends the visit; an exchange that does not answer is said, 
 test('every section passes the rules of accessibility in light and dark, and fits 360 pixels', { skip }, async () => {
   const { page } = await signIn(server.adminToken);
   await waitForReport(page);
-  for (const name of ['Overview', 'Markets', 'Approvals', 'Accounts', 'Audit']) {
+  for (const name of ['Overview', 'Markets', 'Approvals', 'Accounts', 'Cashing', 'Audit']) {
     await page.setViewportSize({ width: 1280, height: 900 });
     if (name === 'Markets') await openMarket(page);
     else await page.getByRole('link', { name }).click();

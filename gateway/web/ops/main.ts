@@ -12,6 +12,7 @@ import { clientWith, keepToken, keptToken } from './access.ts';
 import { AccountsView } from './accountsView.ts';
 import { ApprovalsView } from './approvalsView.ts';
 import { AuditView } from './auditView.ts';
+import { FiatView } from './fiatView.ts';
 import { LoginView } from './loginView.ts';
 import { MarketsView } from './marketsView.ts';
 import { Overview } from './overview.ts';
@@ -26,6 +27,7 @@ const SECTIONS: readonly Section[] = [
   { id: 'markets', title: 'Markets', view: MarketsView },
   { id: 'approvals', title: 'Approvals', view: ApprovalsView },
   { id: 'accounts', title: 'Accounts', view: AccountsView },
+  { id: 'cashing', title: 'Cashing', view: FiatView },
   { id: 'audit', title: 'Audit', view: AuditView },
 ];
 
