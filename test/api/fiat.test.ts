@@ -342,7 +342,7 @@ test('16.45: a wallet with a cash-out under way stays linked, from its beginning
   assert.equal((await unlink()).status, 200);
 });
 
-test('16.3, 15.45: a person who was proved more than ten minutes ago begins no cash-out without a step-up', async () => {
+test('16.3, 15.45: after ten minutes a person begins no cash-out without a step-up', async () => {
   const { session, wallet } = await enter();
   await server.stop();
   const database = new Database(join(server.dataDir, 'control.db'));

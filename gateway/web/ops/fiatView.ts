@@ -32,7 +32,9 @@ export function FiatView({ client }: ViewProps): VNode {
       <form class="row" onSubmit=${find}>
         <label>Show <select onChange=${(event: Event) => {
           setAlarmed((event.target as HTMLSelectElement).value === 'alarmed');
-        }}><option value="alarmed">those with an alarm</option><option value="newest">the newest</option></select></label>
+        }}>
+          <option value="alarmed">those with an alarm</option><option value="newest">the newest</option>
+        </select></label>
         <label>Session id <input name="id" maxlength="36" autocomplete="off" spellcheck=${false} /></label>
         <button type="submit">Find</button>
       </form>
