@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Demo, OpenedDemo } from './demo.ts';
+import { type Demo, flowAccounts, type OpenedDemo } from './demo.ts';
 
 type BannerOptions = {
   readonly baseUrl: string;
@@ -53,7 +53,8 @@ function demoLines({ accounts, market_id, flow }: Demo, areKeysShown: boolean, o
   const { dataDir, flows, hasRamp } = options;
   const lines = ['', `  Demo keys    ${areKeysShown ? 'also in' : 'in'} ${dataDir}/demo.json`];
   if (areKeysShown) {
-    const visitors = accounts.filter(({ name }) => flow?.maker !== name && !flow?.takers.includes(name));
+    const ofFlow = flow === undefined ? [] : flowAccounts(flow);
+    const visitors = accounts.filter(({ name }) => !ofFlow.includes(name));
     for (const { name, key_id, secret, passphrase, wallet_address } of visitors) {
       lines.push(
         `    ${name.padEnd(10)} wallet      ${wallet_address}`,

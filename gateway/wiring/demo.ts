@@ -1,7 +1,7 @@
 /**
  * The demo: the first start fills an empty data directory with it, so that the exchange can be tried at once. It has a
  * catalogue (data/demo/), imported like any other, two funded accounts, and two-sided books in some of the markets,
- * which one of the accounts quotes over HTTP like any other client. Three more accounts belong to the flow: a program
+ * which one of the accounts quotes over HTTP like any other client. More accounts belong to the flow: a program
  * that makes markets in others and trades in them (shared/client/examples/demoFlow.ts).
  */
 import { randomBytes } from 'node:crypto';
@@ -27,7 +27,7 @@ export type Demo = {
   market_id: string;
   accounts: DemoAccount[];
   /** Names of accounts, and the markets that they trade in. A demo of an earlier version has none. */
-  flow?: { maker: string; takers: readonly string[]; market_ids: string[] };
+  flow?: { maker: string; deeper?: readonly string[]; takers: readonly string[]; market_ids: string[] };
 };
 
 type DemoAccount = {
@@ -53,7 +53,7 @@ const EXAMPLE_EVENT = 'general-election';
 
 /** The first account is for the visitor, the second one quotes. */
 const NAMES = ['alice', 'bob'] as const;
-const FLOW = { maker: 'maker', takers: ['carol', 'dave'] } as const;
+const FLOW = { maker: 'maker', deeper: ['erin', 'frank', 'grace'], takers: ['carol', 'dave'] } as const;
 const FLOW_MARKETS = 24;
 
 /** Opens the demo of this data directory, or makes it if the directory is new. @returns null when there is no demo. */
@@ -61,7 +61,7 @@ export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedD
   const path = demoFile(exchange.config.dataDir);
   if (!exchange.stores.isNew) return existsSync(path) ? reopen(path, exchange.baseUrl, log) : null;
   const accounts: DemoAccount[] = [];
-  for (const name of [...NAMES, FLOW.maker, ...FLOW.takers]) accounts.push(await makeAccount(exchange, name));
+  for (const name of [...NAMES, ...flowAccounts(FLOW)]) accounts.push(await makeAccount(exchange, name));
   const quoted = await makeCatalogue(exchange);
   const example = exchange.stores.control.catalog.eventBySlug(EXAMPLE_EVENT)!.markets[0];
   const flow = { ...FLOW, market_ids: flowMarkets(exchange, quoted) };
@@ -69,6 +69,11 @@ export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedD
   write(path, demo);
   for (const { market, book } of quoted) await quote(exchange, accounts[1], market, book);
   return { demo, path, isNew: true };
+}
+
+/** The names of the accounts that are the flow's and no visitor's. */
+export function flowAccounts({ maker, deeper = [], takers }: Omit<NonNullable<Demo['flow']>, 'market_ids'>): string[] {
+  return [maker, ...deeper, ...takers];
 }
 
 async function makeAccount({ stores, trading, clock }: Exchange, name: string): Promise<DemoAccount> {

@@ -85,6 +85,11 @@ test('a demo is traded in by accounts of its own, and the program ends with the 
     return body.fills.some((fill: { market_id: string }) => file.flow.market_ids.includes(fill.market_id));
   });
   assert.ok(!file.flow.market_ids.includes(file.market_id), 'the market of the printed order is left alone');
+  const [listed] = file.flow.market_ids;
+  await eventually('several levels of each side', async () => {
+    const { body } = await demo.request('GET', `/v1/orders/book/${listed}`);
+    return body.bids.length >= 3 && body.asks.length >= 3;
+  });
   const [program] = childrenOf(demo.pid!);
   assert.ok(isRunning(program));
   await demo.kill();

@@ -1,6 +1,7 @@
 /**
  * The flow of the demo, so that a newcomer finds an exchange that trades: one account makes markets like any market
- * maker (marketMaker.ts), two others buy and sell now and then. Values wander by themselves and come back.
+ * maker (marketMaker.ts), some quote larger sizes further from the value, so that books have levels, and two others buy
+ * and sell now and then. Values wander by themselves and come back.
  *
  * A program of its own, with keys like any client's, started by the server of a demo and ended with it.
  *
@@ -12,10 +13,12 @@ import type { Outcome } from '../../base/codes.ts';
 import { ExchangeClient } from '../client.ts';
 import { draftOrder } from '../order.ts';
 import { OrderSigner } from '../orderSigner.ts';
-import { MarketMaker } from './marketMaker.ts';
+import { type MakerSettings, MarketMaker } from './marketMaker.ts';
 
 type Account = { name: string; key_id: string; secret: string; passphrase: string; private_key: string };
-type Demo = { base_url: string; accounts: Account[]; flow?: { maker: string; takers: string[]; market_ids: string[] } };
+/** A demo of an earlier version has none that quote deeper. */
+type Flow = { maker: string; deeper?: string[]; takers: string[]; market_ids: string[] };
+type Demo = { base_url: string; accounts: Account[]; flow?: Flow };
 
 const SETTINGS = {
   halfSpreadTicks: 1,
@@ -23,17 +26,27 @@ const SETTINGS = {
   tokensPerTick: 100,
   maxInventory: 500,
   maxFilled: 500,
-  requoteMs: 4000,
+  requoteMs: 8000,
 } as const;
+/** Those who quote deeper, by turns: how far from the value, and how many tokens. They follow it more slowly. */
+const DEEPER = [
+  { halfSpread: 0.01, size: 80 },
+  { halfSpread: 0.02, size: 140 },
+  { halfSpread: 0.04, size: 240 },
+] as const;
+const DEEPER_REQUOTE_MS = 40_000;
+const WANDER_MS = 8000;
 const TAKER_PAUSE_MS = 5000;
 const MOST_TAKEN = 20;
 const ATOMIC_PER_TOKEN = 1_000_000;
 /** The largest move of a value in a step, and the share of the way back that it takes: both in log-odds. */
-const STEP = 0.06;
-const RETURN = 0.03;
+const STEP = 0.03;
+const RETURN = 0.01;
 const RETRY_MS = 2000;
+/** No market of the flow is active, or the exchange does not answer. */
+const NOTHING_ACTIVE_MS = 5000;
 
-/** A value that wanders around its start and stays a probability. */
+/** A value that wanders around its start and stays a probability: the same for all who ask at a moment. */
 class Wandering {
   readonly #start: number;
   #odds: number;
@@ -43,8 +56,11 @@ class Wandering {
     this.#odds = this.#start;
   }
 
-  next(): number {
+  step(): void {
     this.#odds += (this.#start - this.#odds) * RETURN + (Math.random() - 0.5) * 2 * STEP;
+  }
+
+  now(): number {
     return 1 / (1 + Math.exp(-this.#odds));
   }
 }
@@ -89,32 +105,71 @@ async function takeForEver(demo: Demo, account: Account, marketIds: readonly str
   }
 }
 
-async function activeOf(client: ExchangeClient, marketIds: readonly string[]): Promise<string[]> {
-  const markets = await Promise.all(marketIds.map((id) => client.market(id)));
-  return markets.filter(({ status }) => status === 'active').map(({ id }) => id);
+type Value = (marketId: string) => number;
+
+/** @param settingsFor by the ticks of a price unit; markets of each grid have a maker of their own */
+async function makeForEver(
+  demo: Demo,
+  account: Account,
+  marketIds: readonly string[],
+  value: Value,
+  settingsFor: (ticksPerUnit: number) => MakerSettings,
+): Promise<never> {
+  const client = clientOf(demo, account);
+  for (;;) {
+    const makers: MarketMaker[] = [];
+    const runs: Promise<void>[] = [];
+    try {
+      const byGrid = await activeByGrid(client, marketIds);
+      for (const [ticksPerUnit, ids] of byGrid) {
+        const maker = new MarketMaker(client, account.private_key, value, settingsFor(ticksPerUnit));
+        makers.push(maker);
+        runs.push(maker.run(ids));
+      }
+      await Promise.all(runs);
+    } catch {
+      // A market of the demo has closed, or funds are used up: what is left is quoted again later.
+      for (const maker of makers) maker.stop();
+      await Promise.allSettled(runs);
+    }
+    await sleep(makers.length === 0 ? NOTHING_ACTIVE_MS : RETRY_MS);
+  }
 }
 
-async function main(): Promise<void> {
+async function activeByGrid(
+  client: ExchangeClient,
+  marketIds: readonly string[],
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const markets = await Promise.all(marketIds.map((id) => client.market(id)));
+  const active = markets.filter(({ status }) => status === 'active').map(({ id }) => id);
+  const grids = await Promise.all(active.map((id) => client.orderMarket(id)));
+  const byGrid = Map.groupBy(grids, ({ ticks_per_unit }) => ticks_per_unit);
+  return new Map([...byGrid].map(([ticks, ofGrid]) => [ticks, ofGrid.map(({ id }) => id)]));
+}
+
+function main(): void {
   const demo = JSON.parse(readFileSync(process.argv[2], 'utf8')) as Demo;
   const { flow } = demo;
   if (flow === undefined) return;
+  const { market_ids: marketIds, deeper = [], takers } = flow;
   const accountOf = (name: string): Account => demo.accounts.find((account) => account.name === name)!;
-  const maker = accountOf(flow.maker);
-  const values = new Map(flow.market_ids.map((id) => [id, new Wandering(0.15 + Math.random() * 0.7)]));
-  for (const name of flow.takers) void takeForEver(demo, accountOf(name), flow.market_ids);
-  const client = clientOf(demo, maker);
-  const value = (id: string): number => values.get(id)!.next();
-  for (;;) {
-    try {
-      const marketIds = await activeOf(client, flow.market_ids);
-      await new MarketMaker(client, maker.private_key, value, SETTINGS).run(marketIds);
-    } catch {
-      // A market of the demo has closed, or funds are used up: what is left is quoted again later.
-    }
-    await sleep(RETRY_MS);
+  const values = new Map(marketIds.map((id) => [id, new Wandering(0.15 + Math.random() * 0.7)]));
+  setInterval(() => {
+    for (const wandering of values.values()) wandering.step();
+  }, WANDER_MS);
+  const value: Value = (id) => values.get(id)!.now();
+  void makeForEver(demo, accountOf(flow.maker), marketIds, value, () => SETTINGS);
+  for (const [turn, name] of deeper.entries()) {
+    const { halfSpread, size } = DEEPER[turn % DEEPER.length];
+    const settingsFor = (ticksPerUnit: number): MakerSettings => {
+      const halfSpreadTicks = Math.ceil(halfSpread * ticksPerUnit) + turn;
+      return { ...SETTINGS, halfSpreadTicks, size, requoteMs: DEEPER_REQUOTE_MS };
+    };
+    void makeForEver(demo, accountOf(name), marketIds, value, settingsFor);
   }
+  for (const name of takers) void takeForEver(demo, accountOf(name), marketIds);
 }
 
 // The server that started it holds the other end, also when it is killed.
 process.on('disconnect', () => process.exit(0));
-await main();
+main();

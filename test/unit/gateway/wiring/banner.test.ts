@@ -16,8 +16,10 @@ const ACCOUNT = {
   wallet_address: '0x02',
 };
 const MAKER = { ...ACCOUNT, name: 'maker', secret: 'the-secret-of-the-maker' };
-const FLOW = { maker: 'maker', takers: [], market_ids: ['market-2'] };
-const DEMO = { base_url: 'http://127.0.0.1:1', market_id: 'market-1', accounts: [ACCOUNT, MAKER], flow: FLOW };
+const FLOW = { maker: 'maker', deeper: ['erin'], takers: [], market_ids: ['market-2'] };
+const DEEPER = { ...MAKER, name: 'erin', secret: 'the-secret-of-erin' };
+const ACCOUNTS = [ACCOUNT, MAKER, DEEPER];
+const DEMO = { base_url: 'http://127.0.0.1:1', market_id: 'market-1', accounts: ACCOUNTS, flow: FLOW };
 const SECRETS = [TOKEN, ACCOUNT.secret, ACCOUNT.passphrase];
 
 function printed(dataDir: string, isTerminal: boolean, isNew = true): string {
@@ -36,7 +38,9 @@ describe('what a start prints', () => {
     assert.ok(text.includes('http://127.0.0.1:1/ops   sign in with the admin token'));
     assert.ok(!existsSync(join(dataDir, 'admin.token')), 'and nothing is left in a file');
     assert.ok(text.includes('npx pmx fiat in 25'));
-    assert.ok(!text.includes(MAKER.secret), 'an account of the flow is of no use to a visitor');
+    for (const { secret } of [MAKER, DEEPER]) {
+      assert.ok(!text.includes(secret), 'an account of the flow is of no use to a visitor');
+    }
   });
 
   test('anything else reads where they are, in files of the owner alone', () => {
