@@ -17,11 +17,17 @@ type RailRow = {
   state: string;
   reference: string | null;
   credited_ms: number | null;
+  block_ms: number;
 };
 type Deal = { id: string; kind: string; reference: string; wallet: string; amount: number; status: string };
 
 type Arrival = { tx_hash: string; deal_id: string | null };
 
+/** As RULES.md 16.8, 16.12 and 16.20 have them. */
+const LAUNCH_WAIT_MS = 3_600_000;
+const SIGNING_SEC = 60;
+const CONFIRMATIONS = 32;
+const BLOCK_MS = 1000;
 const RANK = ['initiated', 'awaiting_quote', 'created', 'processing'];
 const ENDS = ['completed', 'failed', 'expired', 'cancelled'];
 /** Which state may follow which, by the documents and not by the code. */
@@ -51,6 +57,7 @@ export function assertTrue(world: FiatWorld): void {
   assertProvider(world, rail);
   for (const session of sessionsOf(world)) {
     assertSteps(world, session);
+    assertTimes(world, session, rail);
     if (session.kind === 'onramp') assertCashIn(world, session, rail);
     else assertCashOut(world, session, rail);
   }
@@ -146,6 +153,23 @@ function assertSteps({ exchange }: FiatWorld, session: FiatSession): void {
   assert.equal(session.transferState ?? '', transfer);
 }
 
+/** Nothing is called over or final before its time, and nothing is signed too late to be carried out. */
+function assertTimes({ exchange }: FiatWorld, session: FiatSession, rail: readonly RailRow[]): void {
+  const intent = exchange.fiat.transfers.intentOf(session.id);
+  const endMs = intent === undefined ? session.createdMs + LAUNCH_WAIT_MS : session.deadlineMs!;
+  for (const { cause, evidence, atMs } of exchange.fiat.sessions.transitionsOf(session.id)) {
+    const said = `${session.id} ${cause} at ${atMs} by ${evidence}`;
+    const { tx_hash: hash, expires_ms: expiresMs } = JSON.parse(evidence ?? '{}');
+    if (cause === 'authorized') assert.ok(atMs / 1000 + SIGNING_SEC < intent!.validBeforeSec, said);
+    if (cause === 'time_is_over') assert.ok(atMs >= (intent?.validBeforeSec ?? endMs / 1000) * 1000, said);
+    if (expiresMs !== undefined) assert.ok(atMs >= endMs, said);
+    if (cause !== 'transfer_final' && cause !== 'funding_verified') continue;
+    if (evidence === null) continue;
+    const { block_ms: minedMs } = rail.find(({ tx_hash }) => tx_hash === hash)!;
+    assert.ok(Math.floor(atMs / BLOCK_MS) - Math.floor(minedMs / BLOCK_MS) + 1 >= CONFIRMATIONS, said);
+  }
+}
+
 function assertCashIn(world: FiatWorld, session: FiatSession, rail: readonly RailRow[]): void {
   // Its own reference, unless the deposit was in the books before the provider named the transaction.
   const claims = world.exchange.fiat.transfers.claimsOf(session.id);
@@ -226,7 +250,7 @@ function assertAnswers({ exchange }: FiatWorld, known: KnownSession): void {
 
 function railOf({ exchange }: FiatWorld): RailRow[] {
   const sql = `SELECT tx_hash, kind, from_address AS "from", to_address AS "to", value_micro AS value, nonce, state,
-    reference, credited_ms FROM rail_transactions`;
+    reference, credited_ms, block_ms FROM rail_transactions`;
   return exchange.database.prepare<[], RailRow>(sql).all();
 }
 
