@@ -22,6 +22,8 @@ import { carriesOut, type Rail } from './rail.ts';
 const PROVIDER_WAIT_MS = 1_800_000;
 /** A transfer must be in a block so long before the provider stops waiting. */
 const MARGIN_SEC = 120;
+/** Times that a provider may go on with a sale that it had called failed. */
+const MAX_BACK = 10;
 const ENDED: ReadonlySet<string> = new Set(['failed', 'expired', 'refunded']);
 const PAID: ReadonlySet<string> = new Set(['started', 'success']);
 
@@ -193,12 +195,21 @@ export class OffRamps {
     return txHash !== session.reportedHash || carriesOut(await this.#deps.rail.transaction(txHash), intent);
   }
 
+  /** It has gone on after a failure so often that only a success counts: the steps of a session are bounded. */
+  #isWavering({ id }: FiatSession): boolean {
+    const steps = this.#deps.sessions.transitionsOf(id);
+    return (
+      steps.filter(({ cause, subject }) => cause === 'provider_failed' && subject === 'transfer').length > MAX_BACK
+    );
+  }
+
   /** The sale goes on once it was paid, or it ended before. */
   #sale(session: FiatSession, { status, transactionId }: ProviderTransaction): void {
     const { changes } = this.#deps;
     const evidence = { provider_transaction_id: transactionId, provider_status: status };
     if (PAID.has(status)) {
       if (session.errorCause === 'provider_failed') {
+        if (status !== 'success' && this.#isWavering(session)) return;
         changes.trigger(session, 'cause_gone', evidence, { patch: { failureCode: null } });
       }
       if (status === 'started') changes.trigger(session, 'provider_started', evidence);

@@ -4,7 +4,8 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   ONRAMP-1  A session is completed by a deposit that the rail has credited, once, under the session's own reference.
+ *   ONRAMP-1  A session is completed by a deposit that the rail has credited, once: under the session's own reference,
+ *             or under the transaction's where the deposit was final before the provider named it.
  *   ONRAMP-2  A transaction counts for one session: it is claimed before it is credited.
  *   ONRAMP-3  A session claims one transaction. Before that the provider may name another, as one that it replaced.
  */

@@ -97,3 +97,46 @@ test('16.3: the provider sends people back to /cash, or to the path of the reque
     ['https://exchange.test/cash', 'https://exchange.test/portfolio'],
   );
 });
+
+test('16.24: a provider that takes back what it says fills no table, and its success still counts', async () => {
+  const rig = new FiatRig();
+  const stepsOf = ({ id }: { id: string }) => rig.fiat.sessions.transitionsOf(id).length;
+  const wavering = await rig.create('offramp');
+  for (let time = 0; time < 15; time++) {
+    await rig.provide(wavering, { asset: 'eth' });
+    await rig.provide(wavering, { toAddress: null });
+    await rig.provide(wavering, { network: 'base' });
+  }
+  await rig.provide(wavering, {});
+  assert.equal(wavering.transferState, 'waiting_for_wallet');
+  for (let time = 0; time < 15; time++) {
+    await rig.provide(wavering, { asset: 'eth' });
+    await rig.provide(wavering, {});
+  }
+  assert.ok(stepsOf(wavering) < 10, String(stepsOf(wavering)));
+  await rig.sign(wavering);
+  await rig.pass(40_000);
+  const before = stepsOf(wavering);
+  for (let time = 0; time < 30; time++) {
+    await rig.provide(wavering, { status: 'failed' });
+    await rig.provide(wavering, { status: 'started' });
+  }
+  assert.ok(stepsOf(wavering) <= before + 30, String(stepsOf(wavering) - before));
+  assert.equal(wavering.errorCause, 'provider_failed');
+  await rig.provide(wavering, { status: 'success' });
+  assert.deepEqual([wavering.transferState, wavering.status], ['complete', 'completed']);
+});
+
+test('16.15: a deposit that was final before the provider named it is credited once, under its hash', async () => {
+  const rig = new FiatRig();
+  const session = await rig.create('onramp');
+  const txHash = await rig.sendFromProvider(AMOUNT_MICRO);
+  await rig.pass(40_000);
+  assert.equal(rig.books.availableMicro(rig.customer.index), 1_025_000_000);
+  await rig.provide(session, { status: 'success', txHash });
+  await rig.pass(40_000);
+  assert.deepEqual([session.status, rig.fiat.transfers.claimsOf(session.id)], ['completed', [txHash]]);
+  assert.equal(rig.rows.find(txHash)!.reference, `rail:${txHash}`);
+  assert.equal(rig.books.availableMicro(rig.customer.index), 1_025_000_000);
+  assert.ok(rig.isConserved);
+});
