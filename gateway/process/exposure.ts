@@ -26,16 +26,20 @@ type Exposable = {
   readonly rateLimits: boolean;
   readonly collateralCheck: boolean;
   readonly demo: boolean;
+  readonly fiat: { readonly providers: readonly { readonly name: string }[] };
 };
 
 /** @param proxies the entries of TRUST_PROXY. @returns the first reason not to start, in one line, or null. */
 export function exposureProblem(config: Exposable, proxies: readonly string[]): string | null {
-  const { host, tls, trustProxy, adminToken, rateLimits, collateralCheck, demo } = config;
+  const { host, tls, trustProxy, adminToken, rateLimits, collateralCheck, demo, fiat } = config;
   if (isLoopback(host)) return null;
   if (!rateLimits) return 'RATE_LIMITS: off is for benchmark runs and needs a loopback HOST';
   if (!collateralCheck)
     return 'COLLATERAL_CHECK: off lets accounts trade what they do not have and needs a loopback HOST';
   if (demo) return 'DEMO: on makes accounts with known keys and needs a loopback HOST';
+  if (fiat.providers.some(({ name }) => name === 'sandbox')) {
+    return 'FIAT_PROVIDERS: sandbox gives USDC for money that is only pretended and needs a loopback HOST';
+  }
   if (adminToken !== null && adminToken.length < ADMIN_TOKEN_CHARACTERS) {
     return `ADMIN_TOKEN: at least ${ADMIN_TOKEN_CHARACTERS} characters are needed where HOST is not a loopback address`;
   }

@@ -267,6 +267,7 @@ describe('config', () => {
       ['no collateral check', { COLLATERAL_CHECK: 'off' }, /^COLLATERAL_CHECK: /],
       ['no rate limits', { RATE_LIMITS: 'off' }, /^RATE_LIMITS: /],
       ['the demo', { DEMO: 'on' }, /^DEMO: /],
+      ['the provider of pretended money', { FIAT_PROVIDERS: 'coinbase,sandbox' }, /^FIAT_PROVIDERS: sandbox /],
       ['a proxy anywhere', { TRUST_PROXY: '0.0.0.0/0' }, /^TRUST_PROXY: names the whole internet/],
       ['a proxy anywhere, IPv6', { TRUST_PROXY: '10.0.0.1, ::/0' }, /^TRUST_PROXY: names the whole internet/],
       ['a proxy anywhere in two halves', { TRUST_PROXY: '0.0.0.0/1,128.0.0.0/1' }, /^TRUST_PROXY: /],
