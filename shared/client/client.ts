@@ -17,7 +17,7 @@ import { PlacedOrder, UnknownOutcomeError } from './placedOrder.ts';
 import { type PlaceIntent, Placer } from './placer.ts';
 import { PositionsClient } from './positions.ts';
 import { type PreparedRequest, segment, withQuery } from './request.ts';
-import { isUndecided } from './retry.ts';
+import { leavesOpen } from './retry.ts';
 import { SessionsClient } from './sessions.ts';
 import type { ExchangeStream, StreamOptions } from './stream/exchangeStream.ts';
 import type {
@@ -128,7 +128,7 @@ export class ExchangeClient extends MarketDataClient {
       try {
         return new PlacedOrder(order, await this.placeOrder(order.body, options), parts);
       } catch (error) {
-        if (!isUndecided(error) && !signal?.aborted) throw error;
+        if (!leavesOpen(error) && !signal?.aborted) throw error;
         throw new UnknownOutcomeError(new PlacedOrder(order, null, parts), error);
       }
     });

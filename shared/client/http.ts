@@ -116,12 +116,13 @@ function parseJson(text: string): unknown {
 }
 
 function refusalOf({ status, headers }: Response, value: unknown): ApiError {
-  const { error, code, details } = (value ?? {}) as { error?: string; code?: string; details?: unknown };
+  // A proxy before the exchange may answer in JSON, too.
+  const { error, code, details } = (value ?? {}) as { error?: unknown; code?: unknown; details?: unknown };
   const retryAfter = headers.get('retry-after');
   return new ApiError(
     status,
-    code ?? 'UNKNOWN',
-    error ?? `unexpected answer with HTTP status ${status}`,
+    typeof code === 'string' ? code : 'UNKNOWN',
+    typeof error === 'string' ? error : `unexpected answer with HTTP status ${status}`,
     details,
     retryAfter === null ? null : Number(retryAfter),
     headers.get('x-request-id'),

@@ -41,6 +41,8 @@ const UNDECIDED: readonly string[] = ['OUTCOME_UNKNOWN', 'IDEMPOTENCY_KEY_IN_PRO
 /** Of a proxy before the exchange, whose answers have no code of the exchange. */
 const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 const NO_CODE = 'UNKNOWN';
+/** A fault of the exchange, which may have come after the order. */
+const INTERNAL_STATUS = 500;
 /** Signed wrongly, or too many: the request was not looked at. */
 const OF_ATTEMPT: readonly number[] = [401, 429];
 /** The connection was never opened, so the request did not leave. */
@@ -63,7 +65,7 @@ export async function withRetries<T>(
       return await send(attempt);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      if (isUndecided(error)) doubt = error;
+      if (leavesOpen(error)) doubt = error;
       if (attempt >= policy.attempts || !mayRepeat(error, repeat) || isLongWait(error, policy)) {
         // RETRY-2.
         throw doubt !== undefined && !isAnswer(error) ? doubt : error;
@@ -79,8 +81,13 @@ function mayRepeat(error: unknown, repeat: Repeat): boolean {
   return error instanceof ApiError ? NOTHING_DONE.includes(error.code) : isNotConnected(error);
 }
 
-/** True of failures that leave open whether the request was carried out. */
-export function isUndecided(error: unknown): boolean {
+/** True of failures that leave open whether the request was carried out, also of those that are not retried. */
+export function leavesOpen(error: unknown): boolean {
+  return isUndecided(error) || (error instanceof ApiError && error.status === INTERNAL_STATUS);
+}
+
+/** True of failures that leave open whether the request was carried out, and that may be over with the next attempt. */
+function isUndecided(error: unknown): boolean {
   if (!(error instanceof ApiError)) return isUnanswered(error) && !isNotConnected(error);
   return UNDECIDED.includes(error.code) || (error.code === NO_CODE && GATEWAY_STATUSES.includes(error.status));
 }

@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import {
   AccountSigner,
   AdminClient,
+  type ApiError,
   ApiKey,
   ExchangeClient,
   ExchangeStream,
@@ -139,6 +140,24 @@ test('an order that is refused for a changed fee or contract is signed anew, unl
     exchange.bodies.map(({ fee_rate_bps }) => fee_rate_bps),
     [40],
   );
+});
+
+test('a fault of the exchange, or of a proxy that answers in JSON, leaves open whether the order stands', async () => {
+  const proxied = { error: { message: 'no upstream' }, code: 502 };
+  for (const [placed, code] of [
+    [() => refusal(500, 'INTERNAL_ERROR'), 'INTERNAL_ERROR'],
+    [() => answer(502, proxied), 'UNKNOWN'],
+  ] as const) {
+    const exchange = new Exchange();
+    exchange.placed = placed;
+    const error: unknown = await exchange
+      .client()
+      .place(INTENT)
+      .catch((caught: unknown) => caught);
+    assert.ok(error instanceof UnknownOutcomeError);
+    assert.equal((error.cause as ApiError).code, code);
+    assert.doesNotMatch(String(error.cause), /object Object/);
+  }
 });
 
 test('when no answer comes the error has the order: to look at, to send again, to rule out', async () => {

@@ -1,7 +1,7 @@
 /** The table of commands and what is made from it: help, the reference page, completions. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -109,3 +109,13 @@ for (const shell of ['zsh', 'fish']) {
     assert.deepEqual([asked.stdout, asked.stderr], ['buy\tbuy or sell\nsell\tbuy or sell\n', '']);
   });
 }
+
+test('output that a full disk has lost is a failure, a reader that has left is none', {
+  skip: !existsSync('/dev/full'),
+}, () => {
+  const run = (to: string): number | null => {
+    const program = `"${process.execPath}" shared/client/cli/main.ts reference ${to}`;
+    return spawnSync('bash', ['-c', `set -o pipefail; ${program}`], { cwd: ROOT }).status;
+  };
+  assert.deepEqual([run('> /dev/full'), run('| head -c 1')], [1, 0]);
+});
