@@ -39,10 +39,10 @@ function Problems({ reports: { samples, error }, last, operator, client }: ViewP
     ${
       problems.length === 0
         ? html`<p class="fine"><strong>Nothing wrong.</strong> Every shard accepts commands.</p>`
-        : html`<ul class="plain" role="status">${problems.map(
+        : html`<div role="status"><ul class="plain">${problems.map(
             ({ level, text }) => html`<li key=${text} class=${level}>
               <strong>${level === 'bad' ? 'Problem' : 'Note'}</strong> ${text}</li>`,
-          )}</ul>`
+          )}</ul></div>`
     }
     <${Action} operator=${operator} needs="superuser" label=${last.paused ? 'Resume placing' : 'Pause placing'}
       isDangerous=${!last.paused}
