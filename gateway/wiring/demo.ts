@@ -15,7 +15,7 @@ import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import { toScopeMask } from '../access/scopes.ts';
 import type { Logger } from '../process/log.ts';
-import type { MarketEntry } from '../store/catalog.ts';
+import type { EventEntry, MarketEntry } from '../store/catalog.ts';
 import { demoCatalogue, readDemoFile } from './demoCatalogue.ts';
 import { demoFile } from './demoFile.ts';
 import type { Exchange } from './exchange.ts';
@@ -55,6 +55,7 @@ const EXAMPLE_EVENT = 'general-election';
 const NAMES = ['alice', 'bob'] as const;
 const FLOW = { maker: 'maker', deeper: ['erin', 'frank', 'grace'], takers: ['carol', 'dave'] } as const;
 const FLOW_MARKETS = 24;
+const MARKETS_BY_TURNS = 12;
 
 /** Opens the demo of this data directory, or makes it if the directory is new. @returns null when there is no demo. */
 export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedDemo | null> {
@@ -128,20 +129,27 @@ async function makeCatalogue({ stores, trading, clock }: Exchange): Promise<Demo
   });
 }
 
-/** Of the events of each category by turns, the first market that trades. The books that are quoted are left alone. */
+/**
+ * The first market that trades, of events of each category by turns, then of the events that start first, which a
+ * visitor sees first. The books that are quoted are left alone.
+ */
 function flowMarkets({ stores }: Exchange, quoted: readonly DemoMarket[]): string[] {
-  const { catalog } = stores.control;
+  const { events } = stores.control.catalog;
   const taken = new Set(quoted.map(({ market }) => market.eventId));
-  const byCategory = Map.groupBy(catalog.events, ({ details }) => details.category);
   const found: string[] = [];
-  for (let turn = 0; found.length < FLOW_MARKETS && turn < catalog.events.length; turn++) {
-    for (const events of byCategory.values()) {
-      const event = events[turn];
-      if (event === undefined || taken.has(event.id)) continue;
-      const market = event.markets.find(({ index }) => stores.views.markets.status(index) === MARKET_STATUS.ACTIVE);
-      if (market !== undefined && found.length < FLOW_MARKETS) found.push(market.id);
-    }
+  const addOf = (event: EventEntry | undefined, most: number): void => {
+    if (event === undefined || taken.has(event.id) || found.length >= most) return;
+    const market = event.markets.find(({ index }) => stores.views.markets.status(index) === MARKET_STATUS.ACTIVE);
+    if (market === undefined) return;
+    taken.add(event.id);
+    found.push(market.id);
+  };
+  const byCategory = Map.groupBy(events, ({ details }) => details.category);
+  for (let turn = 0; found.length < MARKETS_BY_TURNS && turn < events.length; turn++) {
+    for (const ofCategory of byCategory.values()) addOf(ofCategory[turn], MARKETS_BY_TURNS);
   }
+  const startOf = ({ details }: EventEntry): number => Date.parse(details.start_time);
+  for (const event of [...events].sort((a, b) => startOf(a) - startOf(b))) addOf(event, FLOW_MARKETS);
   return found;
 }
 
