@@ -38,8 +38,9 @@ export type Repeat = 'harmless' | 'once';
 const NOTHING_DONE: readonly string[] = ['RATE_LIMITED', 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE', 'ENGINE_BUSY'];
 /** Answers that leave open what was done. */
 const UNDECIDED: readonly string[] = ['OUTCOME_UNKNOWN', 'IDEMPOTENCY_KEY_IN_PROGRESS'];
-/** Of a proxy before the exchange, whose answers have no code of the exchange. */
-const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
+/** The exchange itself never answers so, whatever code a gateway before it writes. */
+const OF_GATEWAYS: readonly number[] = [502, 504];
+const UNAVAILABLE_STATUS = 503;
 const NO_CODE = 'UNKNOWN';
 /** A fault of the exchange, which may have come after the order. */
 const INTERNAL_STATUS = 500;
@@ -89,7 +90,8 @@ export function leavesOpen(error: unknown): boolean {
 /** True of failures that leave open whether the request was carried out, and that may be over with the next attempt. */
 function isUndecided(error: unknown): boolean {
   if (!(error instanceof ApiError)) return isUnanswered(error) && !isNotConnected(error);
-  return UNDECIDED.includes(error.code) || (error.code === NO_CODE && GATEWAY_STATUSES.includes(error.status));
+  if (UNDECIDED.includes(error.code) || OF_GATEWAYS.includes(error.status)) return true;
+  return error.code === NO_CODE && error.status === UNAVAILABLE_STATUS;
 }
 
 /** True of a refusal of what the request asks for, rather than of this attempt. */

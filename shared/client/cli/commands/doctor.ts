@@ -73,7 +73,11 @@ function linesOf(checks: readonly Finding[], { paint }: Context): string[] {
   ]);
   const count = (state: Finding['state']): number => checks.filter((row) => row.state === state).length;
   const [faults, warnings] = [count('fail'), count('warn')];
-  const verdict =
-    faults > 0 ? `${faults} faults, ${warnings} warnings` : warnings > 0 ? `${warnings} warnings` : 'all well';
-  return [...lines, '', verdict];
+  const verdict = [counted(faults, 'fault'), counted(warnings, 'warning')].filter((part) => part !== '').join(', ');
+  return [...lines, '', verdict || 'all well'];
+}
+
+function counted(count: number, noun: string): string {
+  if (count === 0) return '';
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -101,6 +101,7 @@ const CASES: readonly [string, () => Outcome, number, number, number][] = [
   ['unknown outcome', () => refusal(503, 'OUTCOME_UNKNOWN', 0), 4, 4, 1],
   ['key in progress', () => refusal(409, 'IDEMPOTENCY_KEY_IN_PROGRESS'), 4, 4, 1],
   ['a gateway before the exchange', () => new Response('<html>', { status: 502 }), 4, 4, 1],
+  ['a gateway with a code of its own', () => Response.json({ code: 'BAD_GATEWAY' }, { status: 502 }), 4, 4, 1],
   ['pause', () => refusal(503, 'PLATFORM_PAUSED', 0), 1, 1, 1],
   ['no leader', () => refusal(503, 'NOT_MATCHING_LEADER', 0), 1, 1, 1],
   ['post-only phase', () => refusal(503, 'POST_ONLY_PHASE', 0), 1, 1, 1],
