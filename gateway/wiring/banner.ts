@@ -5,7 +5,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Demo, flowAccounts, type OpenedDemo } from './demo.ts';
+import type { Demo, OpenedDemo } from './demo.ts';
+import { flowAccounts } from './demoFile.ts';
 
 type BannerOptions = {
   readonly baseUrl: string;

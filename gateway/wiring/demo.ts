@@ -17,7 +17,7 @@ import { toScopeMask } from '../access/scopes.ts';
 import type { Logger } from '../process/log.ts';
 import type { EventEntry, MarketEntry } from '../store/catalog.ts';
 import { demoCatalogue, readDemoFile } from './demoCatalogue.ts';
-import { demoFile } from './demoFile.ts';
+import { demoFile, flowAccounts } from './demoFile.ts';
 import type { Exchange } from './exchange.ts';
 
 /** data/live/demo.json, readable by the owner alone: `pmx` signs with it. */
@@ -70,11 +70,6 @@ export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedD
   write(path, demo);
   for (const { market, book } of quoted) await quote(exchange, accounts[1], market, book);
   return { demo, path, isNew: true };
-}
-
-/** The names of the accounts that are the flow's and no visitor's. */
-export function flowAccounts({ maker, deeper = [], takers }: Omit<NonNullable<Demo['flow']>, 'market_ids'>): string[] {
-  return [maker, ...deeper, ...takers];
 }
 
 async function makeAccount({ stores, trading, clock }: Exchange, name: string): Promise<DemoAccount> {

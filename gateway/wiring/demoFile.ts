@@ -14,3 +14,10 @@ export function demoFile(dataDir: string): string {
 export function isDemo({ demo, dataDir }: Pick<Config, 'demo' | 'dataDir'>, isNew: boolean): boolean {
   return demo && (isNew || existsSync(demoFile(dataDir)));
 }
+
+type FlowNames = { readonly maker: string; readonly deeper?: readonly string[]; readonly takers: readonly string[] };
+
+/** The names of the accounts that are the flow's and no visitor's. */
+export function flowAccounts({ maker, deeper = [], takers }: FlowNames): string[] {
+  return [maker, ...deeper, ...takers];
+}
