@@ -26,10 +26,10 @@ const terminal: Terminal = {
   clock: systemClock,
   interrupted: interruption.signal,
 };
-process.exitCode = await runProgram(GROUPS, process.argv.slice(2), terminal);
+const code = await runProgram(GROUPS, process.argv.slice(2), terminal);
 // A connection that is kept open for a next request does not hold up the end.
 process.stdout.write('', () => {
   const { errored } = process.stdout as { errored?: NodeJS.ErrnoException | null };
   // A full disk has lost what was printed.
-  process.exit(errored && errored.code !== 'EPIPE' ? EXIT.REFUSED : undefined);
+  process.exit(errored && errored.code !== 'EPIPE' ? EXIT.REFUSED : code);
 });
