@@ -1527,7 +1527,14 @@ export const FAULTS: readonly Fault[] = [
     file: 'gateway/fiat/service.ts',
     search: "if (repeated !== 'new') return this.#repeated(repeated);",
     replace: "if (repeated !== 'new') return repeated;",
-    caughtBy: 'test/sim/fiat.test.ts',
+    caughtBy: 'test/unit/gateway/fiat/transfer.test.ts',
+  },
+  {
+    name: 'a transfer is called over while it can still be carried out',
+    file: 'gateway/fiat/settlement.ts',
+    search: 'if (head.finalizedSec < intent.validBeforeSec) return false;',
+    replace: 'if (head.finalizedSec < intent.validBeforeSec - 200) return false;',
+    caughtBy: 'test/unit/gateway/fiat/transfer.test.ts',
   },
   {
     name: 'the sandbox provider gives a payment back while its USDC can still leave',

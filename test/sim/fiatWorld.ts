@@ -50,9 +50,12 @@ export class FiatWorld {
   readonly log: string[] = [];
   /** The provider's lists have said what was not so. */
   hasLied = false;
+  /** The longest pause ends when a sale is over, or shortly before. */
+  readonly #awayMs: number;
 
   constructor(seed: number) {
     this.random = new Random(seed);
+    this.#awayMs = seed % 3 === 0 ? 1_550_000 : 1_750_000;
     const { random, clock, books } = this;
     this.gates = new Gates(random, random.pick([0, 20, 50]));
     const { gates } = this;
@@ -86,7 +89,7 @@ export class FiatWorld {
     else if (chance < 95) this.#restartProvider();
     else if (chance < 97) this.#misbehave();
     else if (chance < 99) this.#pass(random.pick([20_000, 40_000, 90_000]));
-    else this.#pass(random.pick([300_000, 1_750_000]));
+    else this.#pass(random.pick([300_000, this.#awayMs]));
   }
 
   #pass(ms: number): void {

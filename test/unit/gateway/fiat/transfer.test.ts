@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cancelDigest } from '../../../../shared/crypto/eip3009.ts';
-import { CUSTOMER, customerWallet, FiatRig, PROVIDER, settled } from '../../../support/fiatRig.ts';
+import { CUSTOMER, customerWallet, FiatRig, PROVIDER, settled, signTransfer } from '../../../support/fiatRig.ts';
 import { hookedRail, type RailHooks } from '../../../support/hookedRail.ts';
 
 const AMOUNT_MICRO = 25_000_000;
@@ -284,4 +284,37 @@ test('16.10: a reported hash that carries our authorization is ours, another one
   assert.equal(foreign.transferState, 'confirmed', 'ours counts all the same');
   assert.equal(rig.books.availableMicro(rig.company.index), FUNDS_MICRO + 2 * AMOUNT_MICRO);
   assert.ok(rig.isConserved && PROVIDER !== CUSTOMER);
+});
+
+test('16.22: the repeat of a signature is not answered before the disk has the first', async () => {
+  const rig = new FiatRig();
+  const session = await rig.locked();
+  const signature = await signTransfer(rig.ledger, rig.intent(session));
+  const syncs: (() => void)[] = [];
+  rig.fiat.sessions.durable = () => new Promise((resolve) => syncs.push(resolve));
+  let answers = 0;
+  const asked = async () => {
+    const answer = rig.authorize(session, signature).finally(() => answers++);
+    await settled();
+    return { answer };
+  };
+  const both = [await asked(), await asked()];
+  assert.notEqual(rig.intent(session).signature, null, 'it is written');
+  assert.deepEqual([answers, syncs.length], [0, 2]);
+  for (const sync of syncs) sync();
+  assert.deepEqual(await Promise.all(both.map(({ answer }) => answer)), [null, null]);
+});
+
+test('16.20: a transfer that could not be sent is over in the second in which its time ends, not before', async () => {
+  const rig = new FiatRig();
+  const session = await rig.locked();
+  rig.mayBroadcast = false;
+  await rig.sign(session);
+  const endMs = rig.intent(session).validBeforeSec * 1000;
+  rig.clock.advance(endMs - 1 - rig.nowMs);
+  await rig.tick();
+  await rig.tick();
+  assert.equal(session.transferState, 'submission_pending');
+  await rig.pass(1000);
+  assert.deepEqual([session.transferState, session.failureCode], ['expired', 'not_carried_out_in_time']);
 });
