@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { MarketMaker } from '../../shared/client/examples/marketMaker.ts';
 import { eventually } from '../support/eventually.ts';
@@ -78,9 +79,17 @@ test('it quotes both sides, leans away from its inventory, and outlives trips, f
 });
 
 test('a demo is traded in by accounts of its own, and the program ends with the server', async () => {
-  const demo = await startServer({ after }, { SHARDS: '1', DEMO: 'on', DEMO_FLOW: 'on' });
+  const demo = await startServer({ after }, { SHARDS: '1', DEMO: 'on', DEMO_FLOW: 'on', RATE_LIMITS: 'on' });
+  const measured = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${demo.baseUrl}/metrics`)).text();
+    return Number(new RegExp(`^${name}(?:{.*})? (.*)$`, 'm').exec(text)![1]);
+  };
   const file = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
+  await eventually('quotes of every maker', async () => (await measured('exchange_open_orders')) > 150);
+  assert.equal(await measured('exchange_connections_refused_total'), 0, 'the flow leaves room for visitors');
   await eventually('a trade of the flow', async () => {
+    // Within the limit of an address.
+    await sleep(500);
     const { body } = await demo.request('GET', '/v1/markets/fills/recent');
     return body.fills.some((fill: { market_id: string }) => file.flow.market_ids.includes(fill.market_id));
   });

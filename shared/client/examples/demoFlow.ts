@@ -136,15 +136,19 @@ async function makeForEver(
   }
 }
 
+/** One request after another: visitors share the address of this machine, whose new connections are limited. */
 async function activeByGrid(
   client: ExchangeClient,
   marketIds: readonly string[],
 ): Promise<ReadonlyMap<number, readonly string[]>> {
-  const markets = await Promise.all(marketIds.map((id) => client.market(id)));
-  const active = markets.filter(({ status }) => status === 'active').map(({ id }) => id);
-  const grids = await Promise.all(active.map((id) => client.orderMarket(id)));
-  const byGrid = Map.groupBy(grids, ({ ticks_per_unit }) => ticks_per_unit);
-  return new Map([...byGrid].map(([ticks, ofGrid]) => [ticks, ofGrid.map(({ id }) => id)]));
+  const byGrid = new Map<number, string[]>();
+  for (const id of marketIds) {
+    const { status } = await client.market(id);
+    if (status !== 'active') continue;
+    const { ticks_per_unit } = await client.orderMarket(id);
+    byGrid.set(ticks_per_unit, [...(byGrid.get(ticks_per_unit) ?? []), id]);
+  }
+  return byGrid;
 }
 
 function main(): void {
