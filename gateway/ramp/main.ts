@@ -12,6 +12,9 @@ import { RampStore } from './store.ts';
 const EXIT_CONFIG = 78;
 const HOOK_TIMEOUT_MS = 5000;
 const NOTE_EVERY_MS = 60_000;
+/** So many failures within so long are an outage. */
+const FAILURES_OF_OUTAGE = 8;
+const OUTAGE_MS = 10_000;
 
 async function run(settings: RampSettings): Promise<void> {
   const { url, apiKey, webhookSecret, exchangeUrl, privateKey, file, returnOrigins, hasControl } = settings;
@@ -47,13 +50,19 @@ function sender(url: URL): SendHook {
   };
 }
 
-/** Once a minute: an exchange that is down is asked twice a second. */
+/**
+ * Once a minute, and not for a failure of a moment: an exchange that is down is asked twice a second, and one that
+ * starts is soon there.
+ */
 function noted(): (error: unknown) => void {
   let lastMs = Number.NEGATIVE_INFINITY;
+  let recent: number[] = [];
   return (error) => {
-    if (systemClock.nowMs() - lastMs < NOTE_EVERY_MS) return;
-    lastMs = systemClock.nowMs();
-    console.error(`it goes on when this is over: ${(error as Error).message}`);
+    const nowMs = systemClock.nowMs();
+    recent = [...recent.filter((atMs) => nowMs - atMs < OUTAGE_MS), nowMs];
+    if (recent.length < FAILURES_OF_OUTAGE || nowMs - lastMs < NOTE_EVERY_MS) return;
+    lastMs = nowMs;
+    console.error(`the sandbox provider goes on when this is over: ${(error as Error).message}`);
   };
 }
 

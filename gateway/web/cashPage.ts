@@ -79,7 +79,7 @@ function Begin({ kind, title, label, text }: BeginProps): VNode {
     });
   };
   return html`<section class="panel"><h2>${title}</h2><p class="quiet">${text}</p>
-    <form onSubmit=${begin}><label class="field"><span>${label}, or nothing to decide there</span>
+    <form onSubmit=${begin}><label class="field"><span>${label} (optional)</span>
       <input inputmode="decimal" autocomplete="off" value=${amount}
         onInput=${({ target }: Event) => setAmount((target as HTMLInputElement).value)} /></label>
       <p><button type="submit" disabled=${action.isBusy}>Go to the provider</button></p></form>
