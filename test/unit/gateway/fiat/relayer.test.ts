@@ -1,0 +1,100 @@
+/** The order in which the relayer writes and sends (RULES.md 16.21, 16.22), on a rail that notes what it is sent. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Rail } from '../../../../gateway/fiat/rail.ts';
+import { Relayer } from '../../../../gateway/fiat/relayer.ts';
+import type { FiatTransfers, Intent, StoredEnvelope } from '../../../../gateway/store/fiatTransfers.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
+
+const ADDRESS = `0x${'1'.repeat(40)}`;
+
+function intentOf(sessionId: string): Intent {
+  const times = { validAfterSec: 0, validBeforeSec: 10, createdMs: 0, signedMs: 0 };
+  const terms = { from: ADDRESS, to: ADDRESS, valueMicro: 1, nonce: `0x${sessionId}`, digest: '0x', signature: '0x' };
+  return { sessionId, intentId: sessionId, ...terms, ...times };
+}
+
+/** What the disk has for certain is what was written before `durable` was asked last. */
+class Rig {
+  readonly rows: StoredEnvelope[] = [];
+  durable: string[] = [];
+  readonly sent: string[] = [];
+  readonly leaving = new Set<string>();
+  readonly relayer: Relayer;
+
+  constructor() {
+    const { rows } = this;
+    const transfers: Pick<FiatTransfers, 'envelopesOf' | 'addEnvelope' | 'setEnvelope' | 'unsent' | 'nextNonce'> = {
+      envelopesOf: (sessionId) => rows.filter((row) => row.sessionId === sessionId),
+      addEnvelope: (row) => void rows.push({ ...row, sequence: rows.length }),
+      setEnvelope: (txHash, state) => {
+        const at = rows.findIndex((row) => row.txHash === txHash);
+        rows[at] = { ...rows[at]!, state };
+      },
+      unsent: () => rows.find(({ state }) => state === 'built'),
+      nextNonce: () => rows.length,
+    };
+    const rail = {
+      fee: async () => 1,
+      accountNonce: async () => 0,
+      bumpedFee: (fee: number) => fee + 1,
+      preflight: async () => null,
+      envelope: ({ accountNonce, fee }: { accountNonce: number; fee: number }) => {
+        const signed = `bytes-${accountNonce}-${fee}`;
+        return { unsigned: signed, signed, txHash: `hash-${signed}` };
+      },
+      broadcast: async (signed: string) => {
+        assert.ok(this.durable.includes(signed), `${signed} left before the disk had it (RELAYER-1)`);
+        this.sent.push(signed);
+        return 'refused' as const;
+      },
+    };
+    this.relayer = new Relayer({
+      rail: rail as unknown as Rail,
+      transfers: transfers as FiatTransfers,
+      sessions: {
+        write: ((change: () => void) => change()) as never,
+        durable: async () => {
+          this.durable = rows.map(({ signed }) => signed);
+        },
+      },
+      clock: new ManualClock(0),
+      mayBroadcast: () => true,
+      mayLeave: (sessionId) => this.leaving.has(sessionId),
+    });
+  }
+}
+
+test('bytes are on the disk before they leave, and a repeat sends the same ones (RELAYER-1)', async () => {
+  const rig = new Rig();
+  rig.leaving.add('a');
+  assert.deepEqual(await rig.relayer.relay(intentOf('a')), { result: 'refused', reason: 'rail' });
+  await rig.relayer.relay(intentOf('a'));
+  assert.deepEqual(rig.sent, ['bytes-0-1', 'bytes-0-1']);
+  assert.equal(rig.rows.length, 1);
+});
+
+test('no further account nonce is used while an envelope that may leave waits (RELAYER-2)', async () => {
+  const rig = new Rig();
+  rig.leaving.add('a').add('b');
+  await rig.relayer.relay(intentOf('a'));
+  assert.deepEqual(await rig.relayer.relay(intentOf('b')), { result: 'waiting' });
+  assert.equal(rig.rows.length, 1);
+});
+
+test('a transfer that must not leave gives up its account nonce to the next one (RELAYER-2, RELAYER-3)', async () => {
+  const rig = new Rig();
+  rig.leaving.add('a');
+  await rig.relayer.relay(intentOf('a'));
+  rig.leaving.clear();
+  rig.leaving.add('b');
+  await rig.relayer.relay(intentOf('b'));
+  assert.deepEqual(
+    rig.rows.map(({ sessionId, accountNonce, fee, state }) => ({ sessionId, accountNonce, fee, state })),
+    [
+      { sessionId: 'a', accountNonce: 0, fee: 1, state: 'dead' },
+      { sessionId: 'b', accountNonce: 0, fee: 2, state: 'built' },
+    ],
+  );
+  assert.deepEqual(rig.sent, ['bytes-0-1', 'bytes-0-2']);
+});
