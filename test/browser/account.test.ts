@@ -82,7 +82,7 @@ test('a reminder comes as often as its person wished, and says how the day went 
   const loaded = page.waitForResponse('**/v1/user/rg/preferences');
   await page.goto(`${server.baseUrl}/leaders`);
   await loaded;
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   await page.clock.fastForward(31 * MINUTE_MS);
   const dialog = page.getByRole('dialog');
   await dialog.getByText(/^You have been signed in for \d+ minutes$/).waitFor();

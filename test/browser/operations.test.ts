@@ -59,7 +59,7 @@ test('a wrong token is refused; the right one stays in the tab, out of the addre
   await waitForReport(page);
   assert.equal(page.url(), `${server.baseUrl}/ops`);
   assert.equal(await page.evaluate('localStorage.length'), 0);
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.reload();
   await page.getByLabel('Token of the operator').waitFor();
 });
@@ -195,7 +195,7 @@ test('every section passes the rules of accessibility in light and dark, and fit
     const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
     assert.equal(isWide, false, `${name} is wider than 360`);
   }
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByLabel('Token of the operator').waitFor();
   await assertAccessible(page);
 });

@@ -141,10 +141,10 @@ test('a visitor signs in at a provider and comes back to where it was (RULES.md 
   await serveOidc(house, [`${server.baseUrl}/auth/callback/house`]);
   const { page, complaints } = await visit('/portfolio');
   await page.getByRole('link', { name: 'Sign in with house' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   assert.equal(page.url(), `${server.baseUrl}/portfolio`);
   await page.reload();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   assert.deepEqual(complaints, []);
 
   const refused = await visit('/auth/callback/house?code=x&state=y');
@@ -224,7 +224,7 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await server.restart({ ...ENV, DEMO: 'on' });
   const { page, complaints } = await visit(`/markets/${market.id}`);
   await page.getByRole('button', { name: 'Try with play money' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   await page.getByText('Available: $1,000.00').waitFor();
   await page.getByLabel('Price in cents').fill('41.5');
   await page.getByText('The price is a step of 1¢ from 1¢ to 99¢.').waitFor();
@@ -252,10 +252,10 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await page.getByText('Paid out.').waitFor();
   const other = await page.context().newPage();
   await other.goto(`${server.baseUrl}/portfolio`);
-  await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByText('Sign in above.').waitFor();
   await other.getByRole('button', { name: 'Try with play money' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   assert.deepEqual(complaints, []);
 });
 

@@ -248,7 +248,7 @@ test('the views of an account pass the rules of accessibility, dark and light, a
   for (const path of [`/markets/${market.id}`, '/portfolio', '/activity', '/account']) {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(server.baseUrl + path);
-    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
     await eventually('all is loaded', async () => (await page.getByText('Loading …').count()) === 0);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

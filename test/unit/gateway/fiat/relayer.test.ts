@@ -14,7 +14,7 @@ function intentOf(sessionId: string): Intent {
   return { sessionId, intentId: sessionId, ...terms, ...times };
 }
 
-/** What the disk has for certain is what was written before `durable` was asked last. */
+/** The disk has for certain what was written before `durable` was asked last. */
 class Rig {
   readonly rows: StoredEnvelope[] = [];
   durable: string[] = [];

@@ -45,108 +45,110 @@ function place(hash: string, outcome: Outcome, ticks: number, tokens = 10): bool
   return market.place({ hash, marketId: ID, outcome, ticks, quantityAtomic: tokens * TOKEN }, null);
 }
 
-beforeEach(() => {
-  sequence = 0;
-  filled = [];
-  market = new RecordedMarket(ID, 100, ({ hash }, quantityAtomic) => filled.push([hash, quantityAtomic / TOKEN]));
-  market.apply(book([level('0.5', 20), level('0.48', 5)], [level('0.54', 8)]));
-});
+describe('a recorded market', () => {
+  beforeEach(() => {
+    sequence = 0;
+    filled = [];
+    market = new RecordedMarket(ID, 100, ({ hash }, quantityAtomic) => filled.push([hash, quantityAtomic / TOKEN]));
+    market.apply(book([level('0.5', 20), level('0.48', 5)], [level('0.54', 8)]));
+  });
 
-describe('a bid is filled only by quantity that the recording shows (BACKTEST-1)', () => {
-  test('a trade at its price first uses up what stood before it', () => {
-    place('a', OUTCOME.YES, 50);
-    market.apply(trade(0, 'SELL', '0.5', 15));
-    market.apply(delta('fill', 'BUY', '0.5', 15, 5));
-    assert.deepEqual(filled, []);
-    market.apply(trade(0, 'SELL', '0.5', 9));
-    assert.deepEqual(filled, [['a', 4]]);
-    market.apply(trade(0, 'SELL', '0.5', 9));
+  describe('a bid is filled only by quantity that the recording shows (BACKTEST-1)', () => {
+    test('a trade at its price first uses up what stood before it', () => {
+      place('a', OUTCOME.YES, 50);
+      market.apply(trade(0, 'SELL', '0.5', 15));
+      market.apply(delta('fill', 'BUY', '0.5', 15, 5));
+      assert.deepEqual(filled, []);
+      market.apply(trade(0, 'SELL', '0.5', 9));
+      assert.deepEqual(filled, [['a', 4]]);
+      market.apply(trade(0, 'SELL', '0.5', 9));
+      assert.deepEqual(filled, [
+        ['a', 4],
+        ['a', 6],
+      ]);
+      assert.deepEqual(market.bids(), []);
+    });
+
+    test('a buyer of No meets bids for Yes, and a buyer of Yes bids for No', () => {
+      place('yes', OUTCOME.YES, 51);
+      place('no', OUTCOME.NO, 47);
+      market.apply(trade(1, 'BUY', '0.49', 3));
+      market.apply(trade(0, 'BUY', '0.53', 2));
+      assert.deepEqual(filled, [
+        ['yes', 3],
+        ['no', 2],
+      ]);
+    });
+
+    test('a trade at a worse price for the taker would have met it first', () => {
+      place('a', OUTCOME.YES, 51);
+      market.apply(trade(0, 'SELL', '0.5', 4));
+      assert.deepEqual(filled, [['a', 4]]);
+    });
+
+    test('a trade at a better price for the taker does not reach it', () => {
+      place('a', OUTCOME.YES, 49);
+      market.apply(trade(0, 'SELL', '0.5', 20));
+      assert.deepEqual(filled, []);
+    });
+
+    test('an order that rests at its price or better would have met it', () => {
+      place('a', OUTCOME.YES, 52);
+      market.apply(delta('open', 'SELL', '0.52', 3, 3));
+      assert.deepEqual(filled, [['a', 3]]);
+      market.apply(delta('open', 'SELL', '0.53', 3, 3));
+      assert.equal(filled.length, 1);
+    });
+
+    test('after a cancel at its price at most the rest of the level stands before it', () => {
+      place('a', OUTCOME.YES, 50);
+      market.apply(delta('cancel', 'BUY', '0.5', 18, 2));
+      market.apply(trade(0, 'SELL', '0.5', 5));
+      assert.deepEqual(filled, [['a', 3]]);
+    });
+
+    test('after a loss of frames a bid that the book has passed is filled', () => {
+      place('a', OUTCOME.YES, 50);
+      place('b', OUTCOME.NO, 40);
+      market.apply(book([level('0.4', 1)], [level('0.45', 6)]));
+      assert.deepEqual(filled, [['a', 6]]);
+    });
+  });
+
+  test('recorded quantity fills bids once, the best first (BACKTEST-2)', () => {
+    place('low', OUTCOME.YES, 51, 10);
+    place('high', OUTCOME.YES, 52, 10);
+    market.apply(trade(0, 'SELL', '0.5', 14));
     assert.deepEqual(filled, [
-      ['a', 4],
-      ['a', 6],
-    ]);
-    assert.deepEqual(market.bids(), []);
-  });
-
-  test('a buyer of No meets bids for Yes, and a buyer of Yes bids for No', () => {
-    place('yes', OUTCOME.YES, 51);
-    place('no', OUTCOME.NO, 47);
-    market.apply(trade(1, 'BUY', '0.49', 3));
-    market.apply(trade(0, 'BUY', '0.53', 2));
-    assert.deepEqual(filled, [
-      ['yes', 3],
-      ['no', 2],
+      ['high', 10],
+      ['low', 4],
     ]);
   });
 
-  test('a trade at a worse price for the taker would have met it first', () => {
-    place('a', OUTCOME.YES, 51);
-    market.apply(trade(0, 'SELL', '0.5', 4));
-    assert.deepEqual(filled, [['a', 4]]);
+  test('a bid that would meet the book or one of its own is not placed, but may replace the latter', () => {
+    assert.equal(place('a', OUTCOME.YES, 54), false);
+    assert.equal(place('a', OUTCOME.NO, 50), false);
+    assert.equal(place('a', OUTCOME.YES, 52), true);
+    assert.equal(place('b', OUTCOME.NO, 48), false);
+    const [a] = market.bids();
+    const b = { hash: 'b', marketId: ID, outcome: OUTCOME.NO, ticks: 48, quantityAtomic: TOKEN };
+    assert.equal(market.place(b, a), true);
+    assert.deepEqual(
+      market.bids().map(({ hash }) => hash),
+      ['b'],
+    );
+    assert.equal(market.cancel('a'), false);
   });
 
-  test('a trade at a better price for the taker does not reach it', () => {
-    place('a', OUTCOME.YES, 49);
-    market.apply(trade(0, 'SELL', '0.5', 20));
-    assert.deepEqual(filled, []);
+  test('a bid that is cancelled while another is filled gets nothing', () => {
+    const cancelling = new RecordedMarket(ID, 100, ({ hash }, quantityAtomic) => {
+      filled.push([hash, quantityAtomic / TOKEN]);
+      for (const bid of cancelling.bids()) cancelling.cancel(bid.hash);
+    });
+    const bid = { marketId: ID, outcome: OUTCOME.YES, quantityAtomic: TOKEN };
+    cancelling.place({ ...bid, hash: 'a', ticks: 52 }, null);
+    cancelling.place({ ...bid, hash: 'b', ticks: 51 }, null);
+    cancelling.apply(trade(0, 'SELL', '0.5', 14));
+    assert.deepEqual(filled, [['a', 1]]);
   });
-
-  test('an order that rests at its price or better would have met it', () => {
-    place('a', OUTCOME.YES, 52);
-    market.apply(delta('open', 'SELL', '0.52', 3, 3));
-    assert.deepEqual(filled, [['a', 3]]);
-    market.apply(delta('open', 'SELL', '0.53', 3, 3));
-    assert.equal(filled.length, 1);
-  });
-
-  test('after a cancel at its price at most the rest of the level stands before it', () => {
-    place('a', OUTCOME.YES, 50);
-    market.apply(delta('cancel', 'BUY', '0.5', 18, 2));
-    market.apply(trade(0, 'SELL', '0.5', 5));
-    assert.deepEqual(filled, [['a', 3]]);
-  });
-
-  test('after a loss of frames a bid that the book has passed is filled', () => {
-    place('a', OUTCOME.YES, 50);
-    place('b', OUTCOME.NO, 40);
-    market.apply(book([level('0.4', 1)], [level('0.45', 6)]));
-    assert.deepEqual(filled, [['a', 6]]);
-  });
-});
-
-test('recorded quantity fills bids once, the best first (BACKTEST-2)', () => {
-  place('low', OUTCOME.YES, 51, 10);
-  place('high', OUTCOME.YES, 52, 10);
-  market.apply(trade(0, 'SELL', '0.5', 14));
-  assert.deepEqual(filled, [
-    ['high', 10],
-    ['low', 4],
-  ]);
-});
-
-test('a bid that would meet the book or one of its own is not placed, but may replace the latter', () => {
-  assert.equal(place('a', OUTCOME.YES, 54), false);
-  assert.equal(place('a', OUTCOME.NO, 50), false);
-  assert.equal(place('a', OUTCOME.YES, 52), true);
-  assert.equal(place('b', OUTCOME.NO, 48), false);
-  const [a] = market.bids();
-  const b = { hash: 'b', marketId: ID, outcome: OUTCOME.NO, ticks: 48, quantityAtomic: TOKEN };
-  assert.equal(market.place(b, a), true);
-  assert.deepEqual(
-    market.bids().map(({ hash }) => hash),
-    ['b'],
-  );
-  assert.equal(market.cancel('a'), false);
-});
-
-test('a bid that is cancelled while another is filled gets nothing', () => {
-  const cancelling = new RecordedMarket(ID, 100, ({ hash }, quantityAtomic) => {
-    filled.push([hash, quantityAtomic / TOKEN]);
-    for (const bid of cancelling.bids()) cancelling.cancel(bid.hash);
-  });
-  const bid = { marketId: ID, outcome: OUTCOME.YES, quantityAtomic: TOKEN };
-  cancelling.place({ ...bid, hash: 'a', ticks: 52 }, null);
-  cancelling.place({ ...bid, hash: 'b', ticks: 51 }, null);
-  cancelling.apply(trade(0, 'SELL', '0.5', 14));
-  assert.deepEqual(filled, [['a', 1]]);
 });
