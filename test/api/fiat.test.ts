@@ -259,12 +259,12 @@ test('16.4, 16.9: restricted accounts, timeouts, and a provider that is down', a
   const setState = (state: string): Promise<Answer> =>
     server.adminRequest('PUT', `/admin/users/${person.session.user.id}/state`, { state });
   assert.equal((await setState('close_only')).status, 200);
-  assert.deepEqual(
-    [(await create_('onramp')).body.code, (await create_('offramp')).status],
-    ['ACCOUNT_CLOSE_ONLY', 201],
-  );
+  const begun = await create_('offramp');
+  assert.deepEqual([(await create_('onramp')).body.code, begun.status], ['ACCOUNT_CLOSE_ONLY', 201]);
   await setState('frozen');
   assert.deepEqual([(await create_('onramp')).body.code, (await create_('offramp')).body.code], [FROZEN, FROZEN]);
+  const again = await ask(person, 'POST', offramp(begun.body.id, 'launch-token'), {});
+  assert.equal(again.body.code, FROZEN, 'nor another way to the provider');
   await setState('active');
   await ask(person, 'POST', '/v1/user/rg/timeout', { duration_label: '24h' });
   const created = await create_('offramp');

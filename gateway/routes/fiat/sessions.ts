@@ -54,7 +54,7 @@ const LAUNCH = {
   ...WRITE,
   params: ID_PARAM,
   answers: { 200: LAUNCH_TOKEN },
-  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT', 'FIAT_UNAVAILABLE'],
+  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT', 'ACCOUNT_FROZEN', 'FIAT_UNAVAILABLE'],
 } as const;
 
 const LIST = {
@@ -106,6 +106,7 @@ const LAUNCH_ONRAMP = {
   ...LAUNCH,
   path: '/v1/user/fiat/onramp/sessions/:id/launch-token',
   summary: 'Another way to the page of the provider, for a session that has begun to cash in.',
+  errors: [...LAUNCH.errors, 'ACCOUNT_CLOSE_ONLY'],
 } as const satisfies RouteSpec;
 
 const LAUNCH_OFFRAMP = {
@@ -176,11 +177,7 @@ async function create(call: CreateCall, kind: FiatKind, method: string | null, d
     refuse(call, { row: ERRORS.IDEMPOTENCY_KEY_MALFORMED });
     return;
   }
-  const row = kind === 'onramp' ? accountStates.addingRefusal(account) : accountStates.reducingRefusal(account);
-  if (row !== null) {
-    refuse(call, { row });
-    return;
-  }
+  if (!mayBegin(call, kind, accountStates)) return;
   if (kind === 'offramp' && !isFresh(call, clock)) return;
   const walletAddress = requireWallet(call, deps);
   if (walletAddress === null) return;
@@ -203,6 +200,14 @@ async function create(call: CreateCall, kind: FiatKind, method: string | null, d
   });
 }
 
+/** False when the call was refused: the state of the account allows no way to the provider (RULES.md 16.4). */
+function mayBegin(call: AccountCall & Call, kind: FiatKind, states: AccountStates): boolean {
+  const account = call.principal.accountIndex;
+  const row = kind === 'onramp' ? states.addingRefusal(account) : states.reducingRefusal(account);
+  if (row !== null) refuse(call, { row });
+  return row === null;
+}
+
 /** The wallet of the body or the first one of the account; null when the call was refused. */
 function requireWallet(call: CreateCall, { accounts }: FiatSessionDeps): string | null {
   const { wallets } = accounts.byIndex(call.principal.accountIndex);
@@ -223,7 +228,7 @@ async function launch(
   deps: FiatSessionDeps,
 ): Promise<void> {
   const session = requireSession(call, kind, deps.service);
-  if (session === null) return;
+  if (session === null || !mayBegin(call, kind, deps.accountStates)) return;
   const launched = await deps.service.launch(session, addressOf(call, deps));
   answerLaunched(call, launched, ({ id, status }, launchUrl) => {
     ok(call, { session_id: id, status, launch_url: launchUrl });
