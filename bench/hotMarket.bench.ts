@@ -9,6 +9,7 @@ import type { JournalStore } from '../engine/journal/journal.ts';
 import { ShardLoop } from '../engine/shard/loop.ts';
 import { OfferedChecks } from '../engine/verify/checkBoard.ts';
 import { createVerifier } from '../engine/verify/createVerifier.ts';
+import { digestsBy, LoneChecks } from '../engine/verify/orderChecks.ts';
 import type { Verifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/base/assert.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
@@ -114,7 +115,12 @@ class HotShard {
     const checks = board === null ? undefined : new OfferedChecks(board, 0, own, hasher);
     const journal = { append: () => undefined, isStaged: false } as unknown as JournalStore;
     const balances = new Balances(createBalances(1));
-    this.#engine = new Engine({ balances, collateralCheck: true, hasher, verifier: checks ?? own, journal });
+    this.#engine = new Engine({
+      balances,
+      collateralCheck: true,
+      checks: new LoneChecks(digestsBy(hasher), checks ?? own),
+      journal,
+    });
     this.#engine.goLive();
     this.#producer = new RingProducer(commandRing);
     this.#loop = new ShardLoop({

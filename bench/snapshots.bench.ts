@@ -121,8 +121,6 @@ async function startThread(directory: string, journalPath: string, progress: Sha
     journalKey: TEST_SECRET,
     directory,
     progress,
-    chainId: 137,
-    exchangeAddress: '0x00000000000000000000000000000000000000ee',
     everyRecords: EVERY_RECORDS,
     keepRecords: KEEP_RECORDS,
   };

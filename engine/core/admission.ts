@@ -10,14 +10,12 @@ import * as codes from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES } from '../../shared/base/hex.ts';
 import { bpsFloor, MAX_SAFE } from '../../shared/base/int.ts';
-import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { MOST_HASHES, NO_ENTRY } from '../book/hashIndex.ts';
 import { type Market, mayDecide, mayMove, maySettle } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
-import { placeDigest } from '../verify/placeDigest.ts';
-import type { Verifier } from '../verify/verifier.ts';
+import type { OrderChecks } from '../verify/orderChecks.ts';
 import { type Admitted, entryToCancel, fillTerms } from './admitted.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
@@ -76,14 +74,12 @@ export class Admission {
   /** Order hashes that the shard may keep (RULES.md 2.12). */
   mostOrders = MOST_HASHES;
   readonly #state: ShardState;
-  readonly #hasher: OrderHasher;
-  readonly #verifier: Verifier;
+  readonly #checks: OrderChecks;
   readonly #lookAhead: LookAhead;
 
-  constructor(state: ShardState, hasher: OrderHasher, verifier: Verifier) {
+  constructor(state: ShardState, checks: OrderChecks) {
     this.#state = state;
-    this.#hasher = hasher;
-    this.#verifier = verifier;
+    this.#checks = checks;
     this.#lookAhead = new LookAhead(state.orders, state.groups);
   }
 
@@ -176,8 +172,7 @@ export class Admission {
     assert(isExtended === words[word] > PLAIN_PLACE_BYTES, 'admission: a command is as long as it says');
     const expirationSec = readSafe(words, word + PLACE.expirationSec);
     const feeBps = words[word + PLACE.feeBps];
-    const at = word * 4;
-    placeDigest(this.#hasher, words, bytes, word, bytes, at + PLACE.hash * 4);
+    this.#checks.writeHash(words, bytes, word);
     const account = words[word + ANY_COMMAND.account];
     const group = groupIn(words, word);
     if (group !== NO_GROUP && groups.find(account, group) === undefined) return E.VALIDATION_ERROR;
@@ -199,15 +194,7 @@ export class Admission {
     const tokensAtomic = readSafe(words, word + (isBuy ? PLACE.takerAmount : PLACE.makerAmount));
     if (tokensAtomic < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
 
-    const signedBySigner = this.#verifier.verify(
-      bytes,
-      at + PLACE.hash * 4,
-      bytes,
-      at + PLACE.signature * 4,
-      bytes,
-      at + PLACE.signerAddress * 4,
-    );
-    if (!signedBySigner) return E.INVALID_SIGNATURE;
+    if (!this.#checks.isSigned(words, bytes, word)) return E.INVALID_SIGNATURE;
     if ((bits & PLACE_BIT_AUTHORIZED) === 0) return E.FORBIDDEN;
     if (feeBps === market.feeBps) return OK;
     admitted.detailA = market.feeBps;
@@ -380,7 +367,7 @@ export class Admission {
     const chainId = readSafe(words, word + CONTRACTS.chainId);
     if (chainId === 0 || chainId > MAX_SAFE) return E.VALIDATION_ERROR;
     const at = (word + CONTRACTS.exchange) * 4;
-    return this.#hasher.isFor(chainId, bytes.slice(at, at + ADDRESS_BYTES)) ? NOTHING_TO_DO : OK;
+    return this.#checks.isFor(chainId, bytes.slice(at, at + ADDRESS_BYTES)) ? NOTHING_TO_DO : OK;
   }
 }
 

@@ -15,7 +15,6 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { OK } from '../../shared/base/errors.ts';
-import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { EVENT } from '../../shared/wire/events.ts';
@@ -25,7 +24,7 @@ import { NONE, WORD_SHIFT } from '../book/orders.ts';
 import { NO_TAG } from '../book/tags.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import { RowView } from '../journal/rowView.ts';
-import type { Verifier } from '../verify/verifier.ts';
+import type { OrderChecks } from '../verify/orderChecks.ts';
 import { Admission, NOTHING_TO_DO } from './admission.ts';
 import { Admitted, readmit } from './admitted.ts';
 import { Apply } from './apply.ts';
@@ -51,8 +50,7 @@ export class ReplayError extends Error {
 type EngineParts = {
   readonly balances: Balances;
   readonly collateralCheck: boolean;
-  readonly hasher: OrderHasher;
-  readonly verifier: Verifier;
+  readonly checks: OrderChecks;
   readonly journal: Pick<JournalStore, 'append'>;
   /** Orders and holders that one record may close and pay. */
   readonly rowsOfRecord?: number | undefined;
@@ -69,7 +67,7 @@ export class Engine {
   readonly #admission: Admission;
   readonly #admitted = new Admitted();
   readonly #apply: Apply;
-  readonly #hasher: OrderHasher;
+  readonly #checks: OrderChecks;
   readonly #journal: Pick<JournalStore, 'append'>;
   /** The row that is handed to the journal; used for every one. */
   readonly #row = new RowView();
@@ -80,9 +78,9 @@ export class Engine {
   constructor(parts: EngineParts) {
     this.state = new ShardState(parts.balances, parts.collateralCheck);
     this.out = this.state.emit.out;
-    this.#admission = new Admission(this.state, parts.hasher, parts.verifier);
+    this.#admission = new Admission(this.state, parts.checks);
     this.#apply = new Apply(this.state);
-    this.#hasher = parts.hasher;
+    this.#checks = parts.checks;
     this.#journal = parts.journal;
     this.#rowsOfRecord = parts.rowsOfRecord ?? ROWS_OF_RECORD;
     assert(this.#rowsOfRecord > 0, 'STEPS-2: a record may do something');
@@ -210,10 +208,10 @@ export class Engine {
     this.#useContracts();
   }
 
-  /** Orders are signed for the latest contracts; before the first change, for those the hasher was made for. */
+  /** Orders are signed for the latest contracts; before the first change, for those of the settings. */
   #useContracts(): void {
     const { contracts } = this.state;
-    if (contracts.haveChanged) this.#hasher.setDomain(contracts.chainId, contracts.exchange);
+    if (contracts.haveChanged) this.#checks.setDomain(contracts.chainId, contracts.exchange);
   }
 
   /**

@@ -26,6 +26,7 @@ import { CachedNobleVerifier } from '../verify/cachedNoble.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { CountingVerifier } from '../verify/countingVerifier.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
+import { digestsBy, LoneChecks } from '../verify/orderChecks.ts';
 import { SharedTables } from '../verify/sharedTables.ts';
 import type { Verifier } from '../verify/verifier.ts';
 import { ShardLoop } from './loop.ts';
@@ -74,8 +75,7 @@ async function main(options: ShardOptions): Promise<void> {
       new Engine({
         balances: new Balances(options.balances, options.shard),
         collateralCheck: options.collateralCheck,
-        hasher,
-        verifier,
+        checks: new LoneChecks(digestsBy(hasher), verifier),
         journal,
       }),
   );

@@ -13,17 +13,15 @@
  */
 import { rmSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
-import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../../shared/crypto/eip712.ts';
-import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import type { SnapshotOptions } from '../../shared/wire/threads.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
-import { Engine } from '../core/engine.ts';
+import type { Engine } from '../core/engine.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { Keyed } from '../journal/shardKey.ts';
-import { createVerifier } from '../verify/createVerifier.ts';
 import { rowsDue } from './due.ts';
+import { makeReplica } from './replica.ts';
 import { listSnapshots, loadSnapshot, type SnapshotFile, saveSnapshot } from './snapshot.ts';
 
 const SLICE_ROWS = 1000;
@@ -69,7 +67,7 @@ export class SnapshotMaker {
     const { engine, head } = base;
     assert(head.sequence > base.fromSequence, 'SNAPMAKER-3: a new snapshot is newer than its base');
     const file = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head }, key);
-    loadSnapshot(file, shard, this.#engine().state, key);
+    loadSnapshot(file, shard, makeReplica().state, key);
     this.#newest[shard] = file.sequence;
 
     const { kept, base: start } = keptSnapshots(listSnapshots(directory, shard), keepRecords);
@@ -86,7 +84,7 @@ export class SnapshotMaker {
   /** The newest snapshot that can be used, or the start of the journal. A damaged snapshot is removed. */
   #load(shard: number): { engine: Engine; head: JournalHead; fromSequence: number } {
     for (const file of listSnapshots(this.#options.directory, shard)) {
-      const engine = this.#engine();
+      const engine = makeReplica();
       try {
         const { head, nowMs } = loadSnapshot(file, shard, engine.state, this.#options.keys[shard]!);
         engine.resumeAt(head.sequence, nowMs);
@@ -96,20 +94,7 @@ export class SnapshotMaker {
         rmSync(file.path, { force: true });
       }
     }
-    return { engine: this.#engine(), head: new JournalHead(0, 0, 0), fromSequence: 0 };
-  }
-
-  /** An engine that only replays: its balances are its own, and no signature is checked. */
-  #engine(): Engine {
-    const { chainId, exchangeAddress } = this.#options;
-    const domain = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract: exchangeAddress };
-    return new Engine({
-      balances: new Balances(createBalances()),
-      collateralCheck: true,
-      hasher: hasherFor(domain),
-      verifier: createVerifier('noble'),
-      journal: { append: () => assert(false, 'snapshot maker: a replay journals nothing') },
-    });
+    return { engine: makeReplica(), head: new JournalHead(0, 0, 0), fromSequence: 0 };
   }
 }
 

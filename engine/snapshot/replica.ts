@@ -1,11 +1,11 @@
 /** Engines that only replay: their balances are their own, they journal nothing and check no signature. */
 import { unreachable } from '../../shared/base/assert.ts';
-import { OrderHasher } from '../../shared/crypto/eip712.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
 import { Engine } from '../core/engine.ts';
 import type { JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
+import type { OrderChecks } from '../verify/orderChecks.ts';
 import { listSnapshots, loadSnapshot, type SnapshotFile } from './snapshot.ts';
 
 export type Replica = { readonly engine: Engine; readonly head: JournalHead };
@@ -13,12 +13,19 @@ export type Replica = { readonly engine: Engine; readonly head: JournalHead };
 /** Where the snapshots of a shard are, and what they were sealed with. */
 type SnapshotsOfShard = { readonly directory: string; readonly shard: number; readonly key: ShardKey };
 
+const checkedBefore = () => unreachable('replica: signatures were checked when they came');
+const NO_CHECKS: OrderChecks = {
+  writeHash: checkedBefore,
+  isSigned: checkedBefore,
+  isFor: checkedBefore,
+  setDomain: () => undefined,
+};
+
 export function makeReplica(): Engine {
   return new Engine({
     balances: new Balances(createBalances()),
     collateralCheck: true,
-    hasher: new OrderHasher(),
-    verifier: { name: 'noble', verify: () => unreachable('replica: signatures were checked when they came') },
+    checks: NO_CHECKS,
     journal: { append: () => unreachable('replica: a replay journals nothing') },
   });
 }

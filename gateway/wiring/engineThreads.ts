@@ -67,8 +67,6 @@ export class EngineThreads {
       catalogFeed: stores.catalogFeed,
       directory,
       progress,
-      chainId,
-      exchangeAddress,
       everyRecords: config.snapshotEvery,
       keepRecords: config.journalKeep,
       log,

@@ -61,8 +61,6 @@ export type SnapshotOptions = {
   readonly journalKey: JournalKey;
   readonly directory: string;
   readonly progress: SharedArrayBuffer;
-  readonly chainId: number;
-  readonly exchangeAddress: string;
   /** Records between two snapshots of a shard. */
   readonly everyRecords: number;
   /** The least number of journal rows to keep, for export and for rebuilding read.db. */

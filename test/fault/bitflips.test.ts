@@ -16,7 +16,7 @@ import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
 import { MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../support/directory.ts';
-import { DOMAIN, engineWith, type MemoryJournal, stateOf } from '../support/engine.ts';
+import { engineWith, type MemoryJournal, stateOf } from '../support/engine.ts';
 import { EngineRig } from '../support/engineRig.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 import { seededRandom } from '../support/random.ts';
@@ -110,8 +110,6 @@ function makeHistory(kind: Kind): History {
     journalPaths: [join(directory, 'journal-0.db')],
     directory,
     progress,
-    chainId: DOMAIN.chainId,
-    exchangeAddress: DOMAIN.verifyingContract,
     everyRecords: 1,
     keepRecords: 0,
   });

@@ -24,6 +24,7 @@ import { ShardLoop } from '../../engine/shard/loop.ts';
 import { type Recovered, recover } from '../../engine/shard/recovery.ts';
 import { listSnapshots } from '../../engine/snapshot/snapshot.ts';
 import { OfferedChecks } from '../../engine/verify/checkBoard.ts';
+import { digestsBy, LoneChecks } from '../../engine/verify/orderChecks.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { hasherFor } from '../../shared/crypto/eip712.ts';
@@ -387,8 +388,7 @@ export class SimShard {
     return new Engine({
       balances: new Balances(balances, shard),
       collateralCheck,
-      hasher: hasherFor(DOMAIN, keccak),
-      verifier,
+      checks: new LoneChecks(digestsBy(hasherFor(DOMAIN, keccak)), verifier),
       journal,
       rowsOfRecord: ROWS_OF_RECORD,
     });

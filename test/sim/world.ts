@@ -15,7 +15,6 @@ import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { createCheckBoard } from '../../shared/wire/checkLayout.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import { DOMAIN } from '../support/engine.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 import { Random } from '../support/random.ts';
 import { type Command, show, simVerifier } from './command.ts';
@@ -236,8 +235,6 @@ export class World {
       journalPaths: this.#shards.map(({ journalPath }) => journalPath),
       directory: this.#directory,
       progress: this.#memory.progress,
-      chainId: DOMAIN.chainId,
-      exchangeAddress: DOMAIN.verifyingContract,
       everyRecords: 1,
       keepRecords: KEEP_RECORDS,
     });

@@ -2,6 +2,7 @@
 import { Engine } from '../../engine/core/engine.ts';
 import type { JournalStore } from '../../engine/journal/journal.ts';
 import type { RowView } from '../../engine/journal/rowView.ts';
+import { digestsBy, LoneChecks } from '../../engine/verify/orderChecks.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { ERRORS, OK } from '../../shared/base/errors.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../../shared/crypto/eip712.ts';
@@ -72,6 +73,11 @@ export function engineWith(journal: Pick<JournalStore, 'append'>): Engine {
   return makeEngine(new Balances(createBalances()), journal, true);
 }
 
+/** Every digest and every signature is worked out when the engine asks. */
+export function loneChecks(verifier: Verifier = acceptAll): LoneChecks {
+  return new LoneChecks(digestsBy(hasherFor(DOMAIN)), verifier);
+}
+
 /** Signatures are taken for granted unless there is a verifier. */
 export function makeEngine(
   balances: Balances,
@@ -80,7 +86,7 @@ export function makeEngine(
   verifier: Verifier = acceptAll,
   rowsOfRecord?: number,
 ): Engine {
-  return new Engine({ balances, collateralCheck, hasher: hasherFor(DOMAIN), verifier, journal, rowsOfRecord });
+  return new Engine({ balances, collateralCheck, checks: loneChecks(verifier), journal, rowsOfRecord });
 }
 
 /** The name of a refusal by its number, so that a failed comparison reads FOK_NOT_FILLED and not 701. */

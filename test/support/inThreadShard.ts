@@ -3,12 +3,11 @@
  * gateway's side of the rings can be driven to any moment. Signatures are not checked and nothing is durable.
  */
 import { Engine } from '../../engine/core/engine.ts';
-import { hasherFor } from '../../shared/crypto/eip712.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { createRingBuffer, RING } from '../../shared/wire/ringLayout.ts';
-import { DOMAIN, MemoryJournal, replayRows } from './engine.ts';
+import { loneChecks, MemoryJournal, replayRows } from './engine.ts';
 
 const EVENT_RING_BYTES = 1 << 20;
 
@@ -32,8 +31,7 @@ export class InThreadShard {
     this.engine = new Engine({
       balances,
       collateralCheck: true,
-      hasher: hasherFor(DOMAIN),
-      verifier: { name: 'noble', verify: () => true },
+      checks: loneChecks(),
       journal,
     });
     replayRows(this.engine, journal);

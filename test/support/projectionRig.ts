@@ -52,8 +52,6 @@ export class ProjectionRig {
       journalPaths,
       directory,
       progress: this.progressMemory,
-      chainId: 137,
-      exchangeAddress: `0x${'11'.repeat(20)}`,
       everyRecords: 1,
       keepRecords,
     });

@@ -17,7 +17,7 @@ import { MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/
 import { EVENT } from '../../../../shared/wire/events.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
-import { DOMAIN, engineWith } from '../../../support/engine.ts';
+import { engineWith } from '../../../support/engine.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { seededRandom } from '../../../support/random.ts';
@@ -45,8 +45,6 @@ class Place {
       journalPaths: [this.journalPath],
       directory: this.directory,
       progress,
-      chainId: DOMAIN.chainId,
-      exchangeAddress: DOMAIN.verifyingContract,
       everyRecords: 1,
       keepRecords: 0,
     });

@@ -29,8 +29,6 @@ test('a read.db with a value that contradicts the next record is set aside and m
     readDbPath: rig.readDbPath,
     progress: rig.progressMemory,
     directory: rig.directory,
-    chainId: 137,
-    exchangeAddress: `0x${'11'.repeat(20)}`,
     everyRecords: 1_000_000,
     keepRecords: 1_000_000,
     catalogFeed: { connect: () => new MessageChannel().port2 },

@@ -23,8 +23,6 @@ function optionsOf({ file, last }: JournaledShard) {
     journalKey: TEST_SECRET,
     directory: file.directory,
     progress,
-    chainId: 137,
-    exchangeAddress: `0x${'ab'.repeat(20)}`,
     everyRecords: 1_000_000,
     keepRecords: 1_000_000,
   };
