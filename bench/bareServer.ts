@@ -1,6 +1,6 @@
 /**
  * Process entry of the peer that the gateway bench compares with: uWebSockets.js alone. It answers a POST once the body
- * has arrived, and a GET of `/bytes/<n>` with n bytes. Its parent receives the port.
+ * has arrived, a DELETE at once, and a GET of `/bytes/<n>` with n bytes. Its parent receives the port.
  */
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { assert } from '../shared/base/assert.ts';
@@ -30,6 +30,7 @@ App()
       if (isLast) response.cork(() => response.end(POST_ANSWER));
     });
   })
+  .del('/*', (response) => void response.end(POST_ANSWER))
   .listen(HOST, 0, (socket) => {
     assert(socket !== false, 'bare server: some port is free');
     process.send?.(us_socket_local_port(socket));

@@ -11,7 +11,8 @@
  */
 import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
-import { BATCH_ORDERS, type LoadOptions, type LoadResult, type LoadTask, type TimedKind } from './gatewayLoad.ts';
+import type { LoadOptions, LoadResult, LoadTask, TimedKind } from './gatewayLoad.ts';
+import { BATCH_ORDERS } from './loadClient.ts';
 import { makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import { atLeast, type Goal, median, type Report, type Row, STOLEN } from './report.ts';
 

@@ -8,13 +8,22 @@ import { assert } from '../shared/base/assert.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
 import { draftOrder } from '../shared/client/order.ts';
 import { OrderSigner } from '../shared/client/orderSigner.ts';
-import { prepareRequest } from '../shared/client/request.ts';
 import { hasherFor, type OrderHasher } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import type { Keccak256 } from '../shared/crypto/keccak.ts';
 import type { VerifierChoice } from '../shared/wire/threads.ts';
+import { closedLoop, withConnections } from './closedLoop.ts';
 import { Histogram } from './histogram.ts';
-import { Connection, type LoadSigner, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
+import {
+  BATCH_ORDERS,
+  hasFailedRows,
+  type LoadSigner,
+  type LoadTarget,
+  OrderFactory,
+  type Peer,
+  toBytes,
+  toGet,
+} from './loadClient.ts';
 import { processSeconds } from './processStat.ts';
 import { StealMeter } from './report.ts';
 
@@ -40,9 +49,6 @@ export type LoadTask =
   | { readonly kind: 'ladder'; readonly levels: number }
   | { readonly kind: 'recover'; readonly seconds: number; readonly verifier: VerifierChoice }
   | { readonly kind: TimedKind; readonly requests: number };
-
-/** The most orders that a batch may have. */
-export const BATCH_ORDERS = 15;
 
 export type TimedKind =
   | 'place'
@@ -79,7 +85,6 @@ type Prepared = {
   /** The requests alternate between the connections, and each waits for the previous one of its connection. */
   readonly isInTurns?: boolean;
 };
-type Fired = { readonly seconds: number; readonly latency: Histogram; readonly refused: number };
 
 type RequestTask = Exclude<LoadTask, { kind: 'recover' }>;
 
@@ -103,23 +108,28 @@ class Load {
     const { peer, requests, isInTurns } = await this.#prepare(task);
     assert(peer !== undefined, 'gateway load: a peer runs when it is asked');
     this.#sent = requests;
-    // Opened for each task: a server closes connections that are idle while the requests are prepared.
-    const { connections } = this.#options;
-    const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(peer.baseUrl)));
+    const isBatch = task.kind === 'batch';
     const steal = new StealMeter();
-    const before = processorUsOf(peer.pid);
-    const clientBefore = process.cpuUsage();
-    const { seconds, latency, refused } = await closedLoop(open, requests, isInTurns);
-    const client = process.cpuUsage(clientBefore);
-    const after = processorUsOf(peer.pid);
-    for (const connection of open) connection.close();
-    const count = latency.count * (task.kind === 'batch' ? BATCH_ORDERS : 1);
+    const { fired, client, processorUs } = await withConnections(
+      peer.baseUrl,
+      this.#options.connections,
+      async (open) => {
+        const before = processorUsOf(peer.pid);
+        const clientBefore = process.cpuUsage();
+        const fired = await closedLoop(open, requests, { isInTurns, isRefused: isBatch ? hasFailedRows : undefined });
+        const client = process.cpuUsage(clientBefore);
+        const after = processorUsOf(peer.pid);
+        return { fired, client, processorUs: before === undefined || after === undefined ? undefined : after - before };
+      },
+    );
+    const { seconds, latency, refused } = fired;
+    const count = latency.count * (isBatch ? BATCH_ORDERS : 1);
     return {
       kind: task.kind,
       perSecond: count / seconds,
       p50Us: latency.quantileUs(0.5),
       p99Us: latency.quantileUs(0.99),
-      processorUs: before === undefined || after === undefined ? undefined : (after - before) / count,
+      processorUs: processorUs === undefined ? undefined : processorUs / count,
       clientUs: (client.user + client.system) / count,
       refused,
       stolen: steal.percent(),
@@ -191,48 +201,6 @@ class Load {
 
 function repeated(request: Buffer, count: number): Buffer[] {
   return Array<Buffer>(count).fill(request);
-}
-
-function toGet(path: string): Buffer {
-  return toBytes(prepareRequest('GET', path, undefined));
-}
-
-/** Each connection sends its next request when the last one is answered. */
-async function closedLoop(
-  connections: readonly Connection[],
-  requests: readonly Buffer[],
-  isInTurns = false,
-): Promise<Fired> {
-  const latency = new Histogram();
-  let next = 0;
-  let refused = 0;
-  const drain = (connection: Connection, first: number): Promise<void> =>
-    new Promise((resolve) => {
-      let own = first;
-      const step = (): void => {
-        const request = requests[isInTurns ? own : next++];
-        own += connections.length;
-        if (request === undefined) {
-          resolve();
-          return;
-        }
-        const sentMs = performance.now();
-        connection.send(request, (status, answer) => {
-          latency.record((performance.now() - sentMs) * 1e6);
-          if ((status !== 200 && status !== 201) || hasFailedRows(answer)) refused++;
-          step();
-        });
-      };
-      step();
-    });
-  const startMs = performance.now();
-  await Promise.all(connections.map(drain));
-  return { seconds: (performance.now() - startMs) / 1000, latency, refused };
-}
-
-/** A batch is answered with 200 whatever the results of its orders are. */
-function hasFailedRows(answer: Buffer): boolean {
-  return answer.includes('"failed":') && !answer.includes('"failed":0,');
 }
 
 function processorUsOf(pid: number | undefined): number | undefined {

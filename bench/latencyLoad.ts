@@ -1,19 +1,23 @@
 /**
- * Process entry of the latency bench's client: finds the closed-loop maximum, sends at shares of it in an open loop,
- * and then cancels at a steady rate while other connections place as fast as they can. The bare path (barePath.ts) gets
- * the same requests at the lowest share, and placements alone one after the other.
+ * Process entry of the latency bench's client: warms everything up, finds the closed-loop maximum, sends at shares of
+ * it in an open loop, and then cancels at a steady rate while other connections place as fast as they can. The bare
+ * path (barePath.ts) gets the same requests at the lowest share, and placements alone one after the other. The instant
+ * server gets those of every share: the client's measurement there is its own part of every figure.
  */
 import { hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
+import { closedLoop, type Fired, withConnections } from './closedLoop.ts';
+import type { Connection } from './connection.ts';
 import { type CurvePoint, Histogram } from './histogram.ts';
-import { Connection, type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
+import { type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
+import { bytesOf, CANCEL, mixedFlow, PLACE } from './mixedFlow.ts';
 import { type PacedRequest, type PacedResult, sendPaced } from './openLoop.ts';
 import { StealMeter } from './report.ts';
 
 export type LatencyOptions = LoadTarget & {
   readonly connections: number;
-  /** Requests that warm the code up; their rate decides how many to prepare for the next step. */
-  readonly warmUpRequests: number;
+  /** Placements, each with a cancel, before anything is measured: the code is as fast as it gets after fewer. */
+  readonly warmUpOrders: number;
   /** The lowest share comes first and is also that of the bare path. */
   readonly shares: readonly number[];
   readonly rounds: number;
@@ -21,6 +25,8 @@ export type LatencyOptions = LoadTarget & {
   /** Cancels a second while placements run at their maximum. */
   readonly cancelsPerSecond: number;
   readonly barePath: Peer;
+  /** Answers every request at once. */
+  readonly instant: Peer;
   /** Placements on one connection. */
   readonly idleRequests: number;
 };
@@ -34,7 +40,7 @@ type Latency = {
 };
 
 /** The server that was measured; the idle bare path gets one placement after the other and no cancels. */
-export type Asked = 'server' | 'bare path' | 'idle bare path';
+export type Asked = 'server' | 'bare path' | 'idle bare path' | 'instant server';
 
 export type LatencyResult = {
   readonly asked: Asked;
@@ -43,50 +49,48 @@ export type LatencyResult = {
   readonly perSecond: number;
   readonly place: Latency;
   readonly cancel: Latency;
+  readonly lateP50Us: number;
   readonly lateP99Us: number;
   readonly refused: number;
   readonly stolen: number | string;
 };
 
-const PLACE = 0;
-const CANCEL = 1;
 const CANCEL_CONNECTIONS = 4;
+/** Requests that are prepared and sent at a time while everything warms up. */
+const WARM_UP_PART = 8000;
 
 type Load = Pick<LatencyResult, 'asked' | 'share'>;
 
 async function main(options: LatencyOptions): Promise<void> {
-  const { connections: count, barePath, rounds, seconds, shares } = options;
+  const { connections: count, barePath, instant, rounds, seconds, shares, baseUrl } = options;
   const factory = new OrderFactory(options, hasherFor(options.domain, await createKeccak()));
-
-  const first = mixed(factory, options.warmUpRequests);
-  const warmUp = await withConnections(options, count, (open) => closedLoop(open, first));
-  await withConnections(barePath, count, (open) => closedLoop(open, first));
-  const more = mixed(factory, Math.ceil(warmUp.perSecond * seconds));
-  const maximum = await withConnections(options, count, (open) => closedLoop(open, more));
+  await warmUp(factory, options);
+  const most = mixedFlow(factory, WARM_UP_PART);
+  const maximum = await withConnections(baseUrl, count, (open) => closedLoop(open, bytesOf(most)));
   for (let round = 0; round < rounds; round++) {
     for (const share of shares) {
       const rate = share * maximum.perSecond;
-      const requests = mixed(factory, Math.ceil(rate * seconds));
-      await withConnections(options, count, (open) => paced(open, requests, { asked: 'server', share }, rate));
+      const requests = mixedFlow(factory, Math.ceil(rate * seconds));
+      const sendTo = (peer: Peer, asked: Asked): Promise<void> =>
+        withConnections(peer.baseUrl, count, (open) => paced(open, requests, { asked, share }, rate));
+      await sendTo(instant, 'instant server');
+      await sendTo(options, 'server');
       if (share !== shares[0]) continue;
-      await withConnections(barePath, count, (open) => paced(open, requests, { asked: 'bare path', share }, rate));
-      await withConnections(barePath, 1, (open) => oneByOne(open, requests, options.idleRequests));
+      await sendTo(barePath, 'bare path');
+      await withConnections(barePath.baseUrl, 1, (open) => oneByOne(open, requests, options.idleRequests));
     }
   }
   for (let round = 0; round < rounds; round++) await besideMaximum(factory, options, maximum.perSecond);
   process.disconnect();
 }
 
-/** Opens connections only while they are used: a server closes idle ones. */
-async function withConnections<Result>(
-  { baseUrl }: Peer,
-  count: number,
-  use: (connections: Connection[]) => Promise<Result>,
-): Promise<Result> {
-  const connections = await Promise.all(Array.from({ length: count }, () => Connection.open(baseUrl)));
-  const result = await use(connections);
-  for (const connection of connections) connection.close();
-  return result;
+async function warmUp(factory: OrderFactory, options: LatencyOptions): Promise<void> {
+  for (let sent = 0; sent < 2 * options.warmUpOrders; sent += WARM_UP_PART) {
+    const requests = bytesOf(mixedFlow(factory, WARM_UP_PART));
+    for (const { baseUrl } of [options, options.barePath, options.instant]) {
+      await withConnections(baseUrl, options.connections, (open) => closedLoop(open, requests));
+    }
+  }
 }
 
 async function paced(
@@ -107,62 +111,24 @@ async function oneByOne(
 ): Promise<void> {
   const steal = new StealMeter();
   const places = requests.filter(({ kind }) => kind === PLACE).slice(0, count);
-  const { perSecond, latency, refused } = await closedLoop(connections, places);
+  const { perSecond, latency, refused } = await closedLoop(connections, bytesOf(places));
   const empty = new Histogram();
-  report(
-    { asked: 'idle bare path', share: 0 },
-    perSecond,
-    { latencies: [latency, empty], late: empty, refused },
-    steal.percent(),
-  );
-}
-
-/** As many cancels as placements, each of an order that was placed some time before. */
-function mixed(factory: OrderFactory, count: number): PacedRequest[] {
-  const lag = Math.min(500, count >>> 2);
-  const placed: string[] = [];
-  const requests: PacedRequest[] = [];
-  for (let index = 0; requests.length < count; index++) {
-    const { request, orderHash } = factory.place();
-    placed.push(orderHash);
-    requests.push({ kind: PLACE, bytes: toBytes(request) });
-    if (index >= lag) requests.push({ kind: CANCEL, bytes: toBytes(factory.cancel(placed[index - lag])) });
-  }
-  return requests;
-}
-
-async function closedLoop(
-  connections: readonly Connection[],
-  requests: readonly PacedRequest[],
-): Promise<{ perSecond: number; latency: Histogram; refused: number }> {
-  const latency = new Histogram();
-  let next = 0;
-  let refused = 0;
-  const start = performance.now();
-  const drain = async (connection: Connection): Promise<void> => {
-    while (next < requests.length) {
-      const { bytes } = requests[next++];
-      const sent = performance.now();
-      const status = await new Promise((resolve) => connection.send(bytes, resolve));
-      latency.record((performance.now() - sent) * 1e6);
-      if (status !== 200) refused++;
-    }
-  };
-  await Promise.all(connections.map(drain));
-  return { perSecond: requests.length / ((performance.now() - start) / 1000), latency, refused };
+  const load: Load = { asked: 'idle bare path', share: 0 };
+  report(load, perSecond, { latencies: [latency, empty], late: empty, refused }, steal.percent());
 }
 
 async function besideMaximum(factory: OrderFactory, options: LatencyOptions, perSecond: number): Promise<void> {
-  const { connections: count, cancelsPerSecond, seconds } = options;
+  const { connections: count, cancelsPerSecond, seconds, baseUrl } = options;
   const orders = Array.from({ length: cancelsPerSecond * seconds }, () => factory.place());
-  const toPlace = ({ request }: (typeof orders)[number]): PacedRequest => ({ kind: PLACE, bytes: toBytes(request) });
-  await withConnections(options, count, (open) => closedLoop(open, orders.map(toPlace)));
-  const places = Array.from({ length: Math.ceil(perSecond * seconds) }, () => toPlace(factory.place()));
+  const place = (requests: readonly Buffer[]): Promise<Fired> =>
+    withConnections(baseUrl, count, (open) => closedLoop(open, requests));
+  await place(orders.map(({ request }) => toBytes(request)));
+  const places = Array.from({ length: Math.ceil(perSecond * seconds) }, () => toBytes(factory.place().request));
   const cancels = orders.map(({ orderHash }) => ({ kind: CANCEL, bytes: toBytes(factory.cancel(orderHash)) }));
   const steal = new StealMeter();
   const [placing, cancelling] = await Promise.all([
-    withConnections(options, count, (open) => closedLoop(open, places)),
-    withConnections(options, CANCEL_CONNECTIONS, (open) => sendPaced(open, cancels, 2, cancelsPerSecond)),
+    place(places),
+    withConnections(baseUrl, CANCEL_CONNECTIONS, (open) => sendPaced(open, cancels, 2, cancelsPerSecond)),
   ]);
   const latencies = [placing.latency, cancelling.latencies[CANCEL]];
   report({ asked: 'server', share: 1 }, placing.perSecond, { ...cancelling, latencies }, steal.percent());
@@ -175,6 +141,7 @@ function report(load: Load, perSecond: number, paced: PacedResult, stolen: numbe
     perSecond,
     place: toLatency(latencies[PLACE]),
     cancel: toLatency(latencies[CANCEL]),
+    lateP50Us: late.quantileUs(0.5),
     lateP99Us: late.quantileUs(0.99),
     refused,
     stolen,

@@ -1,8 +1,7 @@
 /**
- * The client's side of a load: orders signed in advance with the native addon, and plain keep-alive connections with
- * one request in flight each.
+ * The requests of a load: orders signed in advance with the native addon, in requests whose bytes are ready, so that
+ * while a round is measured its client only writes them and reads statuses (connection.ts, closedLoop.ts, openLoop.ts).
  */
-import { connect, type Socket } from 'node:net';
 import { SIDE } from '../shared/base/codes.ts';
 import { toHex } from '../shared/base/hex.ts';
 import type { Credentials } from '../shared/client/credentials.ts';
@@ -28,21 +27,13 @@ export type LoadTarget = LoadSigner & {
 /** A server that gets requests, and the process whose processor time is measured. */
 export type Peer = { readonly baseUrl: string; readonly pid?: number };
 
+/** The most orders that a batch may have. */
+export const BATCH_ORDERS = 15;
+
 const V_OFFSET = 27;
 const PRICE = '0.40';
 /** Number of prices below PRICE, a cent apart, that a quote moves through. */
 const QUOTED_PRICES = 10;
-/** An answer longer than this arrives in several reads. */
-const READ_BYTES = 16_384;
-const INCOMPLETE = -1;
-const LINE_FEED = 0x0a;
-const DIGIT_0 = 0x30;
-/** The bit that makes a letter lower case; it is set in hyphen and colon too. */
-const LOWERCASE = 0x20;
-const CONTENT_LENGTH = Buffer.from('content-length:');
-/** Offsets of the three digits after `HTTP/1.1 `. */
-const STATUS_START = 9;
-const STATUS_END = 12;
 
 type Prepared = { readonly request: PreparedRequest; readonly orderHash: string };
 
@@ -141,96 +132,17 @@ export class OrderFactory {
   }
 }
 
-/** Status 0: the connection was closed instead. The bytes of the answer are valid until the callback returns. */
-type OnAnswer = (status: number, answer: Buffer) => void;
-
-const NOTHING = Buffer.alloc(0);
-
-/** One keep-alive connection; the next request goes out when the last one is answered. */
-export class Connection {
-  readonly #socket: Socket;
-  /** The part of an incomplete answer that has arrived, or null. */
-  #partial: Buffer | null = null;
-  #onAnswer: OnAnswer = () => {};
-
-  static async open(baseUrl: string): Promise<Connection> {
-    const { hostname, port } = new URL(baseUrl);
-    const connection = new Connection(hostname, Number(port));
-    const socket = connection.#socket;
-    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-    return connection;
-  }
-
-  /** Reads into one piece of memory: a stream would make one for every answer, which costs more than looking at it. */
-  private constructor(host: string, port: number) {
-    const buffer = Buffer.alloc(READ_BYTES);
-    const callback = (count: number): boolean => {
-      this.#receive(buffer.subarray(0, count));
-      return true;
-    };
-    this.#socket = connect({ host, port, noDelay: true, onread: { buffer, callback } });
-    this.#socket.on('close', () => this.#onAnswer(0, NOTHING));
-  }
-
-  send(request: Buffer, onAnswer: OnAnswer): void {
-    this.#onAnswer = onAnswer;
-    if (this.#socket.destroyed) setImmediate(onAnswer, 0, NOTHING);
-    else this.#socket.write(request);
-  }
-
-  close(): void {
-    this.#onAnswer = () => {};
-    this.#socket.destroy();
-  }
-
-  #receive(read: Buffer): void {
-    const bytes = this.#partial === null ? read : Buffer.concat([this.#partial, read]);
-    const status = statusOf(bytes);
-    if (status === INCOMPLETE) {
-      this.#partial = Buffer.from(bytes);
-      return;
-    }
-    this.#partial = null;
-    this.#onAnswer(status, bytes);
-  }
-}
-
-/** The status of an answer whose head and announced body are all there, or INCOMPLETE. */
-export function statusOf(bytes: Uint8Array): number {
-  let bodyBytes = 0;
-  let line = 0;
-  for (;;) {
-    const lineFeed = bytes.indexOf(LINE_FEED, line);
-    if (lineFeed < 0) return INCOMPLETE;
-    // The head ends with an empty line.
-    if (lineFeed - line <= 1) {
-      const isWhole = bytes.length > lineFeed + bodyBytes;
-      return isWhole ? decimalIn(bytes, STATUS_START, STATUS_END) : INCOMPLETE;
-    }
-    if (isContentLength(bytes, line)) bodyBytes = decimalIn(bytes, line + CONTENT_LENGTH.length, lineFeed);
-    line = lineFeed + 1;
-  }
-}
-
-function isContentLength(bytes: Uint8Array, line: number): boolean {
-  for (let index = 0; index < CONTENT_LENGTH.length; index++) {
-    if ((bytes[line + index] | LOWERCASE) !== CONTENT_LENGTH[index]) return false;
-  }
-  return true;
-}
-
-/** Of the digits between two places, whatever stands around them. */
-function decimalIn(bytes: Uint8Array, start: number, end: number): number {
-  let value = 0;
-  for (let index = start; index < end; index++) {
-    const digit = bytes[index] - DIGIT_0;
-    if (digit >= 0 && digit <= 9) value = value * 10 + digit;
-  }
-  return value;
-}
-
 export function toBytes({ method, path, headers, body }: PreparedRequest): Buffer {
   const fields = { host: 'localhost', ...headers, 'content-length': String(Buffer.byteLength(body)) };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
+export function toGet(path: string): Buffer {
+  return toBytes(prepareRequest('GET', path, undefined));
+}
+
+/** A batch is answered with 200 whatever the results of its orders are. */
+export function hasFailedRows(answer: Buffer): boolean {
+  return answer.includes('"failed":') && !answer.includes('"failed":0,');
 }

@@ -16,6 +16,7 @@ import { type Conditions, type Finished, formatReport, type Report, readConditio
 
 /** In order of running; loaded on demand, so that one bench alone pays for nothing else. */
 const BENCHES = [
+  'speed',
   'matching',
   'recovery',
   'resolution',

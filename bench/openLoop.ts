@@ -2,11 +2,16 @@
  * Sends requests at a fixed rate, whether or not the previous ones are answered. A duration counts from the moment at
  * which the request was due, so it includes waiting for a free connection or for a late client. A client that sends
  * only after an answer would leave out exactly the slow moments (coordinated omission).
+ *
+ * Invariant:
+ *   PACE-1  Pacer and client count from one start, a moment of the clock that all threads share. With a start of each
+ *           its own, every duration would contain the difference.
  */
 import { Worker } from 'node:worker_threads';
+import { isSuccess } from './closedLoop.ts';
+import type { Connection } from './connection.ts';
 import { Histogram } from './histogram.ts';
-import type { Connection } from './loadClient.ts';
-import { GO, type PacerOptions } from './pacerOptions.ts';
+import { DUE, GO, type PacerOptions, STATE } from './pacerOptions.ts';
 
 /** `kind` says which histogram the answer is counted in. */
 export type PacedRequest = { readonly kind: number; readonly bytes: Buffer };
@@ -18,7 +23,8 @@ export type PacedResult = {
   readonly refused: number;
 };
 
-const WAIT_MS = 1000;
+/** From the moment at which both threads run to the first request. */
+const START_IN_MS = 5;
 
 export async function sendPaced(
   connections: readonly Connection[],
@@ -26,55 +32,76 @@ export async function sendPaced(
   kinds: number,
   perSecond: number,
 ): Promise<PacedResult> {
-  const options: PacerOptions = {
-    cell: new SharedArrayBuffer(8),
-    count: requests.length,
-    intervalMs: 1000 / perSecond,
-  };
-  const words = new Int32Array(options.cell);
-  const pacer = new Worker(new URL('./pacer.ts', import.meta.url), { workerData: options });
-  pacer.once('error', (error) => {
-    throw error;
-  });
-  const starting = Atomics.waitAsync(words, 1, 0);
-  if (starting.async) await starting.value;
-
+  const intervalMs = 1000 / perSecond;
+  const pacer = await Pacer.start(requests.length, intervalMs);
   const latencies = Array.from({ length: kinds }, () => new Histogram());
   const late = new Histogram();
   const free = [...connections];
   let refused = 0;
   let next = 0;
   let answered = 0;
-  let whenDone = (): void => undefined;
-  const done = new Promise<void>((resolve) => {
-    whenDone = resolve;
-  });
-  const start = performance.now();
+  const { promise: done, resolve: whenDone } = Promise.withResolvers<void>();
   const send = (): void => {
-    const due = Atomics.load(words, 0);
+    const due = pacer.due();
     while (next < due && free.length > 0) {
       const { kind, bytes } = requests[next];
-      const intended = start + next * options.intervalMs;
+      const intendedMs = pacer.startMs + next * intervalMs;
       const connection = free.pop()!;
-      late.record((performance.now() - intended) * 1e6);
+      late.record((performance.now() - intendedMs) * 1e6);
       next++;
       connection.send(bytes, (status) => {
-        latencies[kind].record((performance.now() - intended) * 1e6);
-        if (status !== 200 && status !== 201) refused++;
+        latencies[kind].record((performance.now() - intendedMs) * 1e6);
+        if (!isSuccess(status)) refused++;
         free.push(connection);
         if (++answered === requests.length) whenDone();
         else send();
       });
     }
   };
-  Atomics.store(words, 1, GO);
-  Atomics.notify(words, 1);
-  for (let seen = 0; seen < requests.length; seen = Atomics.load(words, 0)) {
-    const waiting = Atomics.waitAsync(words, 0, seen, WAIT_MS);
-    if (waiting.async) await waiting.value;
+  for (let seen = 0; seen < requests.length; seen = pacer.due()) {
+    await pacer.after(seen);
     send();
   }
-  send();
   await done;
   return { latencies, late, refused };
+}
+
+/** The pacing thread (pacer.ts), as the sending thread sees it. */
+class Pacer {
+  /** When the first request is due, by this thread's `performance.now`. */
+  startMs = Number.POSITIVE_INFINITY;
+  readonly #words: Int32Array;
+
+  static async start(count: number, intervalMs: number): Promise<Pacer> {
+    const cell = new SharedArrayBuffer(16);
+    const workerData: PacerOptions = { cell, count, intervalMs };
+    const pacer = new Pacer(cell);
+    const thread = new Worker(new URL('./pacer.ts', import.meta.url), { workerData });
+    thread.once('error', (error) => {
+      throw error;
+    });
+    const words = pacer.#words;
+    const starting = Atomics.waitAsync(words, STATE, 0);
+    if (starting.async) await starting.value;
+    pacer.startMs = performance.now() + START_IN_MS;
+    new BigInt64Array(cell)[1] = process.hrtime.bigint() + BigInt(START_IN_MS * 1e6);
+    Atomics.store(words, STATE, GO);
+    Atomics.notify(words, STATE);
+    return pacer;
+  }
+
+  private constructor(cell: SharedArrayBuffer) {
+    this.#words = new Int32Array(cell);
+  }
+
+  /** The number of requests that are due. */
+  due(): number {
+    return Atomics.load(this.#words, DUE);
+  }
+
+  /** Resolves once more than `seen` requests are due. */
+  async after(seen: number): Promise<void> {
+    const waiting = Atomics.waitAsync(this.#words, DUE, seen);
+    if (waiting.async) await waiting.value;
+  }
 }

@@ -1,17 +1,20 @@
 /** Processor time and memory of a process, by thread, from Linux' /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Linux counts processor time in hundredths of a second, whatever its timer frequency is. */
+/** Linux counts processor time of a process in hundredths of a second, whatever its timer frequency is. */
 const TICK_SECONDS = 0.01;
 const UTIME_FIELD = 11;
 const PAGE_BYTES = 4096;
 
-/** Processor time by thread id, in seconds of one core; the main thread has the id of the process. */
+/**
+ * Processor time by thread id, in seconds of one core; the main thread has the id of the process. To the nanosecond for
+ * a thread that sleeps, and a few milliseconds behind for one that runs.
+ */
 export function threadSeconds(pid: number): Map<number, number> {
   const seconds = new Map<number, number>();
   for (const name of readdirSync(`/proc/${pid}/task`)) {
     try {
-      seconds.set(Number(name), usedSeconds(readFileSync(`/proc/${pid}/task/${name}/stat`, 'utf8')));
+      seconds.set(Number(name), scheduledSeconds(`/proc/${pid}/task/${name}`));
     } catch {
       // The thread has ended meanwhile.
     }
@@ -26,6 +29,15 @@ export function processSeconds(pid: number): number {
 /** Resident memory of the process. */
 export function residentBytes(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+}
+
+/** A kernel without schedstat has the ticks. */
+function scheduledSeconds(directory: string): number {
+  try {
+    return Number(readFileSync(`${directory}/schedstat`, 'utf8').split(' ')[0]) / 1e9;
+  } catch {
+    return usedSeconds(readFileSync(`${directory}/stat`, 'utf8'));
+  }
 }
 
 /** The name in parentheses may contain any character, so fields are counted after it. */

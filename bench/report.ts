@@ -156,7 +156,7 @@ function readCommit(): string {
 }
 
 /** The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal, in clock ticks. */
-function readProcessorTicks(): { total: number; stolen: number } | undefined {
+export function readProcessorTicks(): { total: number; busy: number; stolen: number } | undefined {
   let text: string;
   try {
     text = readFileSync('/proc/stat', 'utf8');
@@ -164,5 +164,7 @@ function readProcessorTicks(): { total: number; stolen: number } | undefined {
     return undefined;
   }
   const ticks = text.slice(0, text.indexOf('\n')).trim().split(/\s+/).slice(1, 9).map(Number);
-  return { total: ticks.reduce((sum, value) => sum + value, 0), stolen: ticks[7] ?? 0 };
+  const [, , , idle, waiting, , , stolen = 0] = ticks;
+  const total = ticks.reduce((sum, value) => sum + value, 0);
+  return { total, busy: total - idle - waiting - stolen, stolen };
 }

@@ -10,7 +10,8 @@ import { ExchangeClient } from '../shared/client/client.ts';
 import { type Scope, startServer, type TestServer } from '../test/support/server.ts';
 import { makeTrader } from '../test/support/traders.ts';
 import { bearer, makeWallet, signIn } from '../test/support/wallet.ts';
-import { Connection, toBytes } from './loadClient.ts';
+import { Connection } from './connection.ts';
+import { toBytes } from './loadClient.ts';
 import { processSeconds, threadSeconds } from './processStat.ts';
 import { atMost, median, type Report, type Row } from './report.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { statusOf } from '../../../bench/loadClient.ts';
+import { statusOf } from '../../../bench/connection.ts';
 
 /** Of an answer that is not all there. */
 const INCOMPLETE = -1;

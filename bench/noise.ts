@@ -1,0 +1,46 @@
+/**
+ * How much of the machine did others have while something was measured? The host by stolen time, other programs by the
+ * busy time of all processors that the processes of the bench did not use. Of several rounds the quietest counts.
+ */
+
+import { processSeconds } from './processStat.ts';
+import { readProcessorTicks } from './report.ts';
+
+const TICK_SECONDS = 0.01;
+
+/** Per cent of the time of all processors; NaN where the system does not report it. */
+export type Noise = { readonly stolen: number; readonly others: number };
+
+type Pids = readonly number[];
+
+export class NoiseMeter {
+  readonly #pids: Pids;
+  readonly #ticks = readProcessorTicks();
+  readonly #ownSeconds: number;
+
+  /** @param pids the processes of the bench, none of which ends meanwhile */
+  constructor(pids: Pids) {
+    this.#pids = pids;
+    this.#ownSeconds = secondsOf(pids);
+  }
+
+  /** Since this object was made. */
+  read(): Noise {
+    const before = this.#ticks;
+    const after = readProcessorTicks();
+    if (before === undefined || after === undefined) return { stolen: Number.NaN, others: Number.NaN };
+    const total = after.total - before.total;
+    const ownTicks = (secondsOf(this.#pids) - this.#ownSeconds) / TICK_SECONDS;
+    const others = after.busy - before.busy - ownTicks;
+    // The two are counted at different moments, so a small difference may be negative.
+    return { stolen: share(after.stolen - before.stolen, total), others: share(Math.max(0, others), total) };
+  }
+}
+
+function share(part: number, total: number): number {
+  return total === 0 ? 0 : (100 * part) / total;
+}
+
+function secondsOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + processSeconds(pid), 0);
+}

@@ -1,0 +1,60 @@
+/** The messages between the speed bench and its client (speedLoad.ts), and the sizes of a round. */
+import type { LoadTarget, Peer } from './loadClient.ts';
+import type { Noise } from './noise.ts';
+
+/** The orders of a fresh server that are timed before the others warm it up. */
+export const FIRST_ORDERS = 2000;
+/** Before anything else is measured; V8 compiles everything that is hot during the first half of them. */
+export const WARM_UP_ORDERS = 20_000;
+/** The open loop's share of the server's maximum. */
+export const PACED_SHARE = 0.3;
+export const BOOK_LEVELS = 20;
+
+export type SpeedOptions = LoadTarget & {
+  readonly server: Required<Peer>;
+  readonly barePath: Required<Peer>;
+  readonly bareServer: Required<Peer>;
+  /** The processes of the bench, without this one. */
+  readonly pids: readonly number[];
+};
+
+export type Load = {
+  readonly perSecond: number;
+  /** Processor time for each order or request: of the gateway's thread, of the busiest other one, of all others. */
+  readonly gatewayUs: number;
+  readonly shardUs: number;
+  readonly restUs: number;
+  readonly clientUs: number;
+  readonly p50Us: number;
+  readonly noise: Noise;
+};
+
+/** At one pace: how long a placement takes, and how late the client sends it. */
+export type Pace = {
+  readonly perSecond: number;
+  readonly p50Us: number;
+  readonly p99Us: number;
+  readonly lateP50Us: number;
+  readonly noise: Noise;
+};
+
+export type SpeedRound = {
+  /** The time of one recovery, the median of those between the loads. */
+  readonly recoveryUs: number;
+  readonly loads: Readonly<Record<LoadName, Load>>;
+  readonly paces: Readonly<Record<PaceName, Pace>>;
+};
+
+export type LoadName =
+  | 'first orders'
+  | 'single orders'
+  | 'bare path, single orders'
+  | 'batches'
+  | 'cancels'
+  | 'bare POST'
+  | 'best prices'
+  | 'bare GET as best prices'
+  | 'book'
+  | 'bare GET as book';
+
+export type PaceName = 'instant server' | 'server' | 'bare path' | 'idle bare path';
