@@ -95,12 +95,12 @@ export function refuseTooLarge(call: Call): void {
  * never reaches it; the parser keeps one member per name, so a value with fewer members than were written had a
  * duplicate.
  */
-export function parseStrictJson(bytes: Buffer): StrictJson {
+export function parseStrictJson(bytes: Buffer, maxDepth = MAX_DEPTH): StrictJson {
   if (bytes.length === 0) return refuse('body', 'required', 'missing body');
   if (!isUtf8(bytes)) return refuse('body', 'utf8', 'body is not valid UTF-8');
   const text = bytes.toString();
-  const written = countMembers(text);
-  if (written === TOO_DEEP) return refuse('body', 'depth', `body is nested deeper than ${MAX_DEPTH} levels`);
+  const written = countMembers(text, maxDepth);
+  if (written === TOO_DEEP) return refuse('body', 'depth', `body is nested deeper than ${maxDepth} levels`);
   if (written === TOO_MANY_PARTS) return refuse('body', 'parts', `body has more than ${MAX_PARTS} parts`);
   let value: unknown;
   try {
@@ -116,7 +116,7 @@ export function parseStrictJson(bytes: Buffer): StrictJson {
 }
 
 /** Colons outside of strings: in valid JSON there is one per member. The count for invalid JSON does not matter. */
-function countMembers(text: string): number {
+function countMembers(text: string, maxDepth: number): number {
   let members = 0;
   let parts = 0;
   let depth = 0;
@@ -134,7 +134,7 @@ function countMembers(text: string): number {
       parts++;
     } else if (code === COMMA) parts++;
     else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (++depth > MAX_DEPTH) return TOO_DEEP;
+      if (++depth > maxDepth) return TOO_DEEP;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
     if (parts > MAX_PARTS) return TOO_MANY_PARTS;
   }

@@ -1,16 +1,17 @@
 /**
- * One request in flight: everything the stages learn about it, and the response it is answered on.
+ * One request in flight: everything the stages learn about it, and the transport it came by and is answered on.
  * Owner: the gateway thread, from the uWebSockets.js handler until the answer.
  *
  * Invariants:
  *   CALL-1  The request object of uWebSockets.js is invalid once its handler has returned, so everything needed later
  *           is copied before.
  *   CALL-2  A call is answered once. `answered` turns true with the answer, whether or not it could still be written.
- *   CALL-3  After `aborted` the response is never touched: uWebSockets.js throws on it.
+ *   CALL-3  After `aborted` the transport is never touched: uWebSockets.js throws on it.
  *   CALL-4  The bytes of the body belong to uWebSockets.js and are valid in the turn in which the body was complete; a
  *           call that waits before its validation keeps a copy.
  */
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import type { Credentials } from '../access/authenticator.ts';
@@ -18,6 +19,7 @@ import { ANONYMOUS, type ApiKey, type Principal } from '../access/principal.ts';
 import type { AdmittedToken } from '../access/sessionTokens.ts';
 import type { KeptFor } from '../limits/connectionLimits.ts';
 import type { IdempotencyHold } from './hold.ts';
+import type { Refusal } from './refusal.ts';
 import type { RouteSpec } from './spec.ts';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -29,10 +31,43 @@ export type Passage = boolean | Promise<boolean>;
 /** Rows of an answer. A promise stands for rows that are not there yet: the next one is, once it resolves. */
 export type Rows = Iterator<string | Promise<unknown>>;
 
+export type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
+  /** Where a browser goes on. */
+  readonly location?: string;
+  /** Default: JSON. */
+  readonly contentType?: string;
+  /** The value of Content-Type and the lines after it, instead of the common ones. */
+  readonly headerLines?: string;
+  /** The stored answer of an earlier request with the same key. */
+  readonly isReplayed?: boolean;
+  /** The answer to GET would be written in pieces, so its length is not known. */
+  readonly isInPieces?: boolean;
+};
+
+/** A text, or its bytes. */
+export type AnswerBody = string | Buffer;
+
+/** A call and its answer are carried by a request over HTTP, or by a message on a socket that has logged in. */
+export type Transport = {
+  /** Null where there is none: only routes that HTTP alone carries write to it themselves. */
+  readonly response: HttpResponse | null;
+  /** The client has gone away while the call waited, and nothing has aborted the call. */
+  readonly isGone: boolean;
+  /** The address at the other end, as its socket has it; empty when there is none any more. */
+  peer(): Uint8Array;
+  /** Sends the whole answer, once. */
+  send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void;
+};
+
+/** The body of a call whose transport has parsed it already; otherwise it is in `bodyBytes`. */
+type GivenBody = { readonly value: unknown };
+
 /** The pipeline that a call runs through. */
 export type CallHost = {
   /** Called once, when the call is over. */
   readonly onAnswered: (call: Call) => void;
+  /** The client has gone away. */
+  abort(call: Call): void;
   readonly nextRequestId: () => string;
   /** The writer of the answers that take several turns of the event loop (longAnswers.ts). */
   readonly longAnswers: {
@@ -65,7 +100,7 @@ export type Upgrade = {
 };
 
 export class Call {
-  readonly response: HttpResponse;
+  readonly transport: Transport;
   readonly method: string;
   readonly path: string;
   /** Null without a question mark; the empty string is a query of its own, and signed as such. */
@@ -101,6 +136,8 @@ export class Call {
   announcedBytes = 0;
   /** The body exactly as it was received and signed (CALL-4). */
   bodyBytes: Buffer = NO_BYTES;
+  /** Null: the body is text. */
+  givenBody: GivenBody | null = null;
 
   // The following four have the types that the route's declaration gives them in its handler (route.ts).
   params: unknown = EMPTY;
@@ -154,19 +191,26 @@ export class Call {
   readonly host: CallHost;
 
   constructor(
-    response: HttpResponse,
+    transport: Transport,
     method: string,
     path: string,
     rawQuery: string | null,
     startedMs: number,
     host: CallHost,
   ) {
-    this.response = response;
+    this.transport = transport;
     this.method = method;
     this.path = path;
     this.rawQuery = rawQuery;
     this.startedMs = startedMs;
     this.host = host;
+  }
+
+  /** The response of a call over HTTP. */
+  get response(): HttpResponse {
+    const { response } = this.transport;
+    assert(response !== null, 'call: only HTTP carries the routes that write their answers themselves');
+    return response;
   }
 
   /** The name of this request in its answer and in the log. */

@@ -10,7 +10,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { Authenticator, Credentials, Unauthenticated } from '../access/authenticator.ts';
-import type { AccountPrincipal, ApiKey } from '../access/principal.ts';
+import type { AccountPrincipal, ApiKey, SessionPrincipal } from '../access/principal.ts';
 import type { AdmittedToken, SessionTokens } from '../access/sessionTokens.ts';
 import { clientAddress, clientSubject, isLoopback, peerSubject } from '../limits/clientAddress.ts';
 import type { ConnectionLimits } from '../limits/connectionLimits.ts';
@@ -38,6 +38,7 @@ export type IdentityOptions = {
 };
 
 const BLOCKED: Unauthenticated = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
+const REVOKED: Unauthenticated = { ok: false, row: ERRORS.API_KEY_REVOKED, details: { step: 'api_key' } };
 
 export class IdentityStage {
   readonly #options: IdentityOptions;
@@ -66,33 +67,42 @@ export class IdentityStage {
   /** For a call whose key was admitted, once its body is complete. @param scope the bits that the key must have. */
   identify(call: Call, route: RouteSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
     const { method, target, bodyBytes, startedMs } = call;
-    const { authenticator, limiter } = this.#options;
+    const { authenticator } = this.#options;
     const result = authenticator.verify(offered, credentials, method, target, bodyBytes, startedMs);
     if (!result.ok) return this.#unidentified(call, route, result);
     const { key } = result;
     // A request that is refused from here on had no effect: it does not use up its nonce, and leaves nothing behind.
+    const giveBack = (isPassed: boolean): boolean => {
+      if (!isPassed) authenticator.giveBack(key, credentials);
+      return isPassed;
+    };
     if (!this.#isAllowedFrom(call, key)) {
-      authenticator.giveBack(key, credentials);
+      giveBack(false);
       return this.#unidentified(call, route, BLOCKED);
     }
+    const passage = this.#enterKey(call, route, scope, key);
+    return passage instanceof Promise ? passage.then(giveBack) : giveBack(passage);
+  }
+
+  /** For a call on a connection that its principal has opened: there is nothing to verify, all else is the same. */
+  enter(call: Call, route: RouteSpec, scope: number, principal: AccountPrincipal): Passage {
+    if (principal.kind === 'session') return this.#enterSession(call, route, scope, principal);
+    const isExpired = principal.expiresAtMs !== null && principal.expiresAtMs <= call.startedMs;
+    if (!isExpired && this.#options.authenticator.isInForce(principal)) {
+      return this.#enterKey(call, route, scope, principal);
+    }
+    return this.#unidentified(call, route, REVOKED);
+  }
+
+  #enterKey(call: Call, route: RouteSpec, scope: number, key: ApiKey): Passage {
     this.#enter(call, key);
     this.#noteSigner(call, key);
     if ((key.scopes & scope) !== scope) {
-      authenticator.giveBack(key, credentials);
       this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE });
       return false;
     }
-    const counted = limiter?.countKey(key, route, startedMs) ?? null;
-    const passage = counted instanceof Promise ? this.#passLate(call, key, counted) : this.#pass(call, counted);
-    if (passage === true) return true;
-    if (passage === false) authenticator.giveBack(key, credentials);
-    else {
-      return passage.then((isPassed) => {
-        if (!isPassed) authenticator.giveBack(key, credentials);
-        return isPassed;
-      });
-    }
-    return false;
+    const counted = this.#options.limiter?.countKey(key, route, call.startedMs) ?? null;
+    return counted instanceof Promise ? this.#passLate(call, key, counted) : this.#pass(call, counted);
   }
 
   /** The same for a call with a bearer token. */
@@ -109,16 +119,16 @@ export class IdentityStage {
 
   /** For a call whose token was admitted, once its body is complete; the first use of a token takes longer. */
   identifySession(call: Call, route: RouteSpec, scope: number, token: string, admitted: AdmittedToken): Passage {
-    if (admitted.isVerified) return this.#enterSession(call, route, scope, admitted);
+    if (admitted.isVerified) return this.#enterSession(call, route, scope, admitted.principal);
     const { sessions } = this.#options;
     return sessions!.verify(token, admitted, call.startedMs).then((isVerified) => {
-      if (isVerified) return this.#enterSession(call, route, scope, admitted);
+      if (isVerified) return this.#enterSession(call, route, scope, admitted.principal);
       return this.#unidentified(call, route, unauthenticated(ERRORS.INVALID_ACCESS_TOKEN));
     });
   }
 
   /** The body, or the signature, may have been long on its way, and the session has ended meanwhile. */
-  #enterSession(call: Call, route: RouteSpec, scope: number, { principal }: AdmittedToken): Passage {
+  #enterSession(call: Call, route: RouteSpec, scope: number, principal: SessionPrincipal): Passage {
     const { sessions, limiter } = this.#options;
     const isInForce = (): boolean => sessions!.isInForce(principal, call.startedMs);
     if (!isInForce()) return this.#unidentified(call, route, unauthenticated(ERRORS.SESSION_ENDED));
@@ -151,7 +161,7 @@ export class IdentityStage {
 
   /** The address of the client, as far as proxies are trusted. */
   addressOf(call: Call): string {
-    return clientAddress(peerOf(call), call.forwardedFor, this.#options.config.trustProxy);
+    return clientAddress(call.transport.peer(), call.forwardedFor, this.#options.config.trustProxy);
   }
 
   /** Counts the failed attempt by its address, then refuses it. */
@@ -180,23 +190,23 @@ export class IdentityStage {
   }
 
   #subjectOf(call: Call): string {
-    return clientSubject(peerOf(call), call.forwardedFor, this.#options.config.trustProxy);
+    return clientSubject(call.transport.peer(), call.forwardedFor, this.#options.config.trustProxy);
   }
 
   isProxy(call: Call): boolean {
     const { trustProxy } = this.#options.config;
-    return trustProxy !== null && isWithin(trustProxy, clientAddress(peerOf(call), '', null));
+    return trustProxy !== null && isWithin(trustProxy, clientAddress(call.transport.peer(), '', null));
   }
 
   /** From now on the address may use the connections in reserve. A session is no reason: anyone can sign up. */
   #noteSigner(call: Call, { keyId, accountIndex }: ApiKey): void {
     const signed = this.#options.connectionLimits?.signed;
-    if (signed?.isDue(keyId, call.startedMs)) signed.note(accountIndex, peerSubject(peerOf(call)));
+    if (signed?.isDue(keyId, call.startedMs)) signed.note(accountIndex, peerSubject(call.transport.peer()));
   }
 
   /** The same for an administrator. */
   noteAdministrator(call: Call, operatorId: string): void {
-    this.#options.connectionLimits?.signed.note(operatorId, peerSubject(peerOf(call)));
+    this.#options.connectionLimits?.signed.note(operatorId, peerSubject(call.transport.peer()));
   }
 
   /** Checked only once the signature is valid, so that the list of a key stays unknown to everyone else. */
@@ -228,9 +238,5 @@ function unauthenticated(row: ErrorRow): Unauthenticated {
 
 /** True for a socket opened on this machine. */
 export function isFromHere(call: Call): boolean {
-  return isLoopback(peerOf(call));
-}
-
-function peerOf(call: Call): Uint8Array {
-  return new Uint8Array(call.response.getRemoteAddress());
+  return isLoopback(call.transport.peer());
 }

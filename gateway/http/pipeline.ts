@@ -22,44 +22,34 @@
  *   PIPELINE-2  Nothing thrown by a stage or a handler leaves this file; the call is answered 500.
  */
 import type { HttpRequest } from 'uWebSockets.js';
+import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import type { Administrators } from '../access/administrators.ts';
-import type { Authenticator } from '../access/authenticator.ts';
-import { type Administrator, isAccount } from '../access/principal.ts';
+import type { AccountPrincipal } from '../access/principal.ts';
 import { covers } from '../access/roles.ts';
 import { bearerOf } from '../access/sessionTokens.ts';
-import type { ConnectionLimits } from '../limits/connectionLimits.ts';
-import type { Limiter } from '../limits/limiter.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { collectBody, MAX_BODY_BYTES, refuseTooLarge } from './body.ts';
 import type { Call } from './call.ts';
 import type { Cors } from './cors.ts';
 import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
-import { type IdentityOptions, IdentityStage, isFromHere } from './identity.ts';
+import { type IdentityStage, isFromHere } from './identity.ts';
 import { LongAnswers } from './longAnswers.ts';
 import { requestIds } from './requestIds.ts';
 import { RequestMeters } from './requestMeters.ts';
 import { ok, refuse } from './respond.ts';
 import type { Route } from './route.ts';
 import { type Endpoint, type Match, Router } from './router.ts';
-import { isBehindAdminDoor, isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
-import { compileRoute, type Validation, validate } from './validate.ts';
+import { isBehindAdminDoor, isForOperators, type RouteSpec, requiredRole } from './spec.ts';
+import { type RouteRow, Stages, type StagesOptions, toRow } from './stages.ts';
 
-export type PipelineOptions = Pick<IdentityOptions, 'onSigned' | 'sessions'> & {
-  readonly config: Pick<Config, 'trustProxy'> & Partial<Pick<Config, 'slowRequestMs'>>;
+export type PipelineOptions = StagesOptions & {
+  readonly config: StagesOptions['config'] & Partial<Pick<Config, 'slowRequestMs'>>;
   readonly routes: readonly Route[];
-  readonly authenticator: Authenticator;
   readonly administrators: Administrators;
-  readonly idempotency: IdempotencyStage;
-  /** Absent: what administrators do is not recorded. */
-  readonly audit?: AuditTrail;
-  /** Null: nothing is counted. */
-  readonly limiter: Limiter | null;
-  /** Absent: connections are not limited. */
-  readonly connectionLimits?: ConnectionLimits;
   /** Where administrators and operators are served, and only there; absent: with everyone else. */
   readonly adminDoor?: Pick<Config, 'host' | 'port' | 'tls'>;
   /** Absent: no web page may read an answer. */
@@ -68,39 +58,17 @@ export type PipelineOptions = Pick<IdentityOptions, 'onSigned' | 'sessions'> & {
   readonly log: Logger;
   readonly isReady: () => boolean;
   readonly areOrdersUnderway?: () => boolean;
-  readonly isPaused: () => boolean;
-  /** The error of the active drill, which every placing request is refused with; null without one. */
-  readonly drill: () => ErrorRow | null;
-  /** The disk has only room left for requests that have to go on, such as cancels. */
-  readonly isDiskLow: () => boolean;
-  /** The end of the account's trading timeout; 0 when it may take on new risk. */
-  readonly timeoutEndMs: (account: number, nowMs: number) => number;
 };
-
-/** The stage that records what administrators change. */
-export type AuditTrail = {
-  /** Resolves once the attempt is durable; with false when the call has been refused instead. */
-  admit(call: Call, administrator: Administrator): Promise<boolean>;
-  countRefusedLogin(address: string, fault: 'missing' | 'invalid' | 'role', operator?: string): void;
-};
-
-/** The stage that answers a repeated key with the stored answer. */
-export type IdempotencyStage = {
-  /** Holds the key of the call, answers the call with the stored answer, or gives the reason for a refusal. */
-  tryHold(call: Call, route: number): 'held' | 'replayed' | ErrorRow;
-  /** The call is over; the key may be held again. */
-  release(call: Call): void;
-};
-
-/** A route with everything that is worked out once. */
-type Row = Validation & { readonly route: Route; readonly scope: number; readonly maxBodyBytes: number };
 
 export class Pipeline {
   readonly meters: RequestMeters;
   readonly nextRequestId = requestIds();
   readonly longAnswers: LongAnswers;
   readonly #options: PipelineOptions;
-  readonly #router = new Router<Row>();
+  readonly #router = new Router<RouteRow>();
+  /** By method and path as they are declared. */
+  readonly #rows = new Map<string, RouteRow>();
+  readonly #stages: Stages;
   readonly #identity: IdentityStage;
   /** Calls whose body is still being received. */
   readonly #receiving = new Set<Call>();
@@ -112,8 +80,13 @@ export class Pipeline {
     this.#options = options;
     this.meters = new RequestMeters(options.config.slowRequestMs ?? 0, options.log);
     this.longAnswers = new LongAnswers(this.meters.turns, this.meters.failed, options.areOrdersUnderway);
-    for (const each of options.routes) this.#router.add(each.method, each.path, toRow(each), each.hasEncodedParams);
-    this.#identity = new IdentityStage(options);
+    for (const each of options.routes) {
+      const row = toRow(each);
+      this.#router.add(each.method, each.path, row, each.hasEncodedParams);
+      this.#rows.set(`${each.method} ${each.path}`, row);
+    }
+    this.#stages = new Stages(options, this.meters);
+    this.#identity = this.#stages.identity;
   }
 
   /** True when every call is over. */
@@ -128,7 +101,28 @@ export class Pipeline {
     try {
       this.#receive(call, RequestHeaders.of(request), request);
     } catch (error) {
-      this.#crash(call, error);
+      this.#stages.crash(call, error);
+    }
+    this.meters.turns.end(call.route, startedMs);
+  }
+
+  /** The route that is declared so, for calls on sockets. */
+  rowOf(method: string, path: string): RouteRow {
+    const row = this.#rows.get(`${method} ${path}`);
+    assert(row !== undefined, `pipeline: no route for ${method} ${path}`);
+    return row;
+  }
+
+  /** Runs a call of a connection that its principal has opened through the stages after the key (RULES.md 8.13). */
+  runLoggedIn(call: Call, row: RouteRow, principal: AccountPrincipal): void {
+    this.#inFlight++;
+    const startedMs = performance.now();
+    call.route = row.route;
+    try {
+      if (this.#isDraining || !this.#options.isReady()) refuse(call, { row: ERRORS.ENGINE_BUSY });
+      else this.#stages.proceedIf(this.#identity.enter(call, row.route, row.scope, principal), call, row);
+    } catch (error) {
+      this.#stages.crash(call, error);
     }
     this.meters.turns.end(call.route, startedMs);
   }
@@ -190,7 +184,7 @@ export class Pipeline {
   }
 
   /** The row of the call, or null when the call has been answered. */
-  #transport(call: Call, headers: RequestHeaders): Row | null {
+  #transport(call: Call, headers: RequestHeaders): RouteRow | null {
     const match = this.#find(call);
     const row = match?.endpoint.methods.get(call.method === 'HEAD' ? 'GET' : call.method);
     const bytes = headers.bodyBytes;
@@ -215,7 +209,7 @@ export class Pipeline {
   }
 
   /** Beside a door of their own, the routes of operators are unknown paths to everyone else. */
-  #find({ path, isAtAdminDoor }: Call): Match<Row> | null {
+  #find({ path, isAtAdminDoor }: Call): Match<RouteRow> | null {
     const match = this.#router.find(path);
     if (match === null || isAtAdminDoor || this.#options.adminDoor === undefined) return match;
     for (const { route } of match.endpoint.methods.values()) if (isBehindAdminDoor(route)) return null;
@@ -267,7 +261,11 @@ export class Pipeline {
   }
 
   /** True if the call was a browser's preflight request, which has been answered. */
-  #isPreflight(call: Call, { origin, requestedMethod }: RequestHeaders, { methods, allow }: Endpoint<Row>): boolean {
+  #isPreflight(
+    call: Call,
+    { origin, requestedMethod }: RequestHeaders,
+    { methods, allow }: Endpoint<RouteRow>,
+  ): boolean {
     const { cors } = this.#options;
     if (cors === undefined || call.method !== 'OPTIONS') return false;
     const requested = methods.get(requestedMethod);
@@ -279,7 +277,7 @@ export class Pipeline {
     return true;
   }
 
-  #onBody(call: Call, row: Row): void {
+  #onBody(call: Call, row: RouteRow): void {
     this.#receiving.delete(call);
     call.closesConnection = this.#isDraining;
     call.completeUs = nowUs();
@@ -287,13 +285,13 @@ export class Pipeline {
     try {
       this.#pass(call, row);
     } catch (error) {
-      this.#crash(call, error);
+      this.#stages.crash(call, error);
     }
     this.meters.turns.end(call.route, startedMs);
   }
 
   /** The stages after the body; each has answered the call when the next one is not reached. */
-  #pass(call: Call, row: Row): void {
+  #pass(call: Call, row: RouteRow): void {
     const { credentials, offeredKey, offeredToken } = call;
     let passage = call.addressPassage;
     if (credentials !== null && offeredKey !== null) {
@@ -301,99 +299,6 @@ export class Pipeline {
     } else if (offeredToken !== null) {
       passage = this.#identity.identifySession(call, row.route, row.scope, offeredToken.token, offeredToken.admitted);
     }
-    if (passage === true) this.#proceed(call, row);
-    else if (passage !== false) this.#proceedLater(call, row, passage);
+    this.#stages.proceedIf(passage, call, row);
   }
-
-  /** CALL-4. */
-  #proceedLater(call: Call, row: Row, passage: Promise<boolean>): void {
-    if (call.bodyBytes.length > 0) call.bodyBytes = Buffer.from(call.bodyBytes);
-    const proceed = (isPassed: boolean): void => {
-      if (isPassed && !call.answered) this.#proceed(call, row);
-    };
-    passage.then(proceed).catch((error) => this.#crash(call, error));
-  }
-
-  #proceed(call: Call, row: Row): void {
-    call.identifiedUs = nowUs();
-    const { route } = row;
-    const hasKey = call.idempotencyKey !== '' && route.idempotency !== undefined;
-    const held = hasKey ? this.#options.idempotency.tryHold(call, route.idempotency) : 'held';
-    if (held === 'replayed' || !this.#admits(call, route)) return;
-    if (held !== 'held') {
-      refuse(call, { row: held });
-      return;
-    }
-    const invalid = validate(call, route, row);
-    if (invalid === null) this.#dispatch(call, route);
-    else this.#identity.refuseInvalid(call, route, invalid);
-  }
-
-  /** True if the exchange accepts new risk and new data now; false when the call was refused. */
-  #admits(call: Call, route: RouteSpec): boolean {
-    const { placing, storing } = route;
-    const { isPaused, drill, isDiskLow } = this.#options;
-    const drilled = placing ? drill() : null;
-    const timeoutEndMs = this.#timeoutEndMs(call, route);
-    if (placing && isPaused()) refuse(call, { row: ERRORS.PLATFORM_PAUSED });
-    else if (drilled !== null) refuse(call, { row: drilled });
-    else if (timeoutEndMs > 0) {
-      const retryAfterSec = Math.ceil((timeoutEndMs - call.startedMs) / 1000);
-      refuse(call, { row: ERRORS.TRADING_TIMEOUT_ACTIVE, retryAfterSec });
-    } else if ((placing || storing) && isDiskLow()) refuse(call, { row: ERRORS.ENGINE_BUSY });
-    else return true;
-    return false;
-  }
-
-  #timeoutEndMs({ principal, startedMs }: Call, { placing, reducing }: RouteSpec): number {
-    if (!placing || reducing || !isAccount(principal)) return 0;
-    return this.#options.timeoutEndMs(principal.accountIndex, startedMs);
-  }
-
-  /**
-   * A handler answers at once, from a promise, or from a callback; only a promise shows that it returned without an
-   * answer.
-   */
-  #dispatch(call: Call, route: Route): void {
-    call.dispatched = true;
-    const { audit } = this.#options;
-    const { principal } = call;
-    if (audit === undefined || principal.kind !== 'administrator' || route.method === 'GET') {
-      this.#handle(call, route);
-      return;
-    }
-    const handle = (isAdmitted: boolean): void => {
-      if (isAdmitted) this.#handle(call, route);
-    };
-    audit
-      .admit(call, principal)
-      .then(handle)
-      .catch((error: unknown) => this.#crash(call, error));
-  }
-
-  #handle(call: Call, route: Route): void {
-    call.handledUs = nowUs();
-    const finished = route.handler(call);
-    if (finished === undefined) return;
-    finished.then(
-      () => {
-        if (!call.answered) this.#crash(call, new Error('pipeline: the handler finished without an answer'));
-      },
-      (error: unknown) => this.#crash(call, error),
-    );
-  }
-
-  #crash(call: Call, error: unknown): void {
-    this.meters.failed(error, call);
-    refuse(call, { row: ERRORS.INTERNAL_ERROR });
-  }
-}
-
-function toRow(route: Route): Row {
-  return {
-    ...compileRoute(route),
-    route,
-    scope: requiredScope(route),
-    maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,
-  };
 }

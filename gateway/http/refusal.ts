@@ -14,3 +14,11 @@ export type Refusal = {
   /** The methods that a 405 offers. */
   readonly allow?: string;
 };
+
+const SERVICE_UNAVAILABLE = 503;
+const DEFAULT_RETRY_AFTER_SEC = 1;
+
+/** A 503 always says when to come back. @returns the seconds, 0 for none. */
+export function retryAfterOf(status: number, { retryAfterSec }: Pick<Refusal, 'retryAfterSec'>): number {
+  return retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
+}

@@ -1,41 +1,14 @@
 /**
- * The only writer of status, headers and bodies; longAnswers.ts continues the bodies that take several turns. Every
- * refusal is a row of the error table, and a 503 always carries Retry-After. Header lines that never change are written
- * as the value of the first one: uWebSockets.js copies a value as it is, so the lines after the first cost no call of
- * their own.
+ * The one way in which calls are answered, whatever transport carries the answer; longAnswers.ts continues the bodies
+ * that take several turns. Every refusal is a row of the error table.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
-import type { Call, Rows } from './call.ts';
+import type { AnswerBody, AnswerOptions, Call, Rows } from './call.ts';
+import { beginEventStream, beginLongAnswer, fileLines } from './httpTransport.ts';
 import { type Piece, takePiece } from './longAnswers.ts';
 import type { Refusal } from './refusal.ts';
 
-type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
-  /** Where a browser goes on. */
-  readonly location?: string;
-  /** Default: JSON. */
-  readonly contentType?: string;
-  /** The value of Content-Type and the lines after it, instead of the common ones. */
-  readonly headerLines?: string;
-  /** The stored answer of an earlier request with the same key. */
-  readonly isReplayed?: boolean;
-  /** The answer to GET would be written in pieces, so its length is not known. */
-  readonly isInPieces?: boolean;
-};
-
-/** A text, or its bytes. */
-type Body = string | Buffer;
-
-/** An answer is data: a browser that navigates to one must not show, run or embed anything. */
-const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
-const COMMON_HEADERS = headerLines('no-store', DATA_POLICY);
-/** uWebSockets.js closes a connection 8 to 12 seconds after an answer when no further request has come. */
-const KEEP_ALIVE = '\r\nKeep-Alive: timeout=8';
-const KEPT_HEADERS = COMMON_HEADERS + KEEP_ALIVE;
-const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
-const KEPT_JSON_HEADERS = `application/json\r\n${KEPT_HEADERS}`;
-const DEFAULT_RETRY_AFTER_SEC = 1;
-const SERVICE_UNAVAILABLE = 503;
 const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});
 
@@ -68,12 +41,7 @@ export function okFile(call: Call, file: ServedFile, accepted: string, status = 
   if (call.answered) return;
   call.markAnswered();
   const [body, encoding] = encodedFor(file, accepted);
-  const lines = [
-    file.contentType,
-    headerLines(file.cacheControl, file.policy === '' ? DATA_POLICY : file.policy),
-    'Vary: Accept-Encoding',
-    ...(encoding === '' ? [] : [`Content-Encoding: ${encoding}`]),
-  ].join('\r\n');
+  const lines = fileLines(file.contentType, file.cacheControl, file.policy, encoding);
   send(call, status, Buffer.from(body.buffer, body.byteOffset, body.byteLength), { headerLines: lines });
 }
 
@@ -175,13 +143,7 @@ function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, conte
     return;
   }
   call.closesConnection ||= isUnwelcome(call);
-  const { response } = call;
-  let isRead = true;
-  response.cork(() => {
-    response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
-    writeCommonHeaders(call);
-    isRead = response.write(text);
-  });
+  const isRead = beginLongAnswer(call, text, contentType);
   call.host.longAnswers.continue(call, rows, isRead, awaited);
 }
 
@@ -190,14 +152,8 @@ export function startEventStream(call: Call): void {
   if (call.answered) return;
   call.markAnswered();
   call.status = 200;
-  const { response } = call;
   try {
-    if (call.aborted) return;
-    response.cork(() => {
-      response.writeStatus('200 OK');
-      response.writeHeader('Content-Type', `text/event-stream\r\n${COMMON_HEADERS}`);
-      writeCommonHeaders(call);
-    });
+    if (!call.aborted) beginEventStream(call);
   } finally {
     call.host.onAnswered(call);
   }
@@ -256,7 +212,7 @@ function sendIf(isDurable: boolean, call: Call, status: number, body: string, op
   else send(call, ERRORS.OUTCOME_UNKNOWN.status, plainBody(ERRORS.OUTCOME_UNKNOWN), NO_OPTIONS);
 }
 
-function send(call: Call, status: number, body: Body, options: AnswerOptions): void {
+function send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {
   call.status = status;
   call.closesConnection ||= isUnwelcome(call);
   // When the buffer being read already contains the next request, uWebSockets.js does not close the connection after an
@@ -271,67 +227,12 @@ function isUnwelcome({ keptFor, principal }: Call): boolean {
   return keptFor === 'nobody' || (keptFor === 'signers' && principal.kind === 'anonymous');
 }
 
-function finish(call: Call, status: number, body: Body, options: AnswerOptions): void {
+function finish(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {
   try {
-    if (!call.aborted) write(call, status, body, options);
+    if (!call.aborted) call.transport.send(call, status, body, options);
   } finally {
     call.host.onAnswered(call);
   }
-}
-
-function write(call: Call, status: number, body: Body, options: AnswerOptions): void {
-  const { response } = call;
-  const retryAfterSec = options.retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
-  const { contentType } = options;
-  response.cork(() => {
-    // 200 OK is what uWebSockets.js writes by itself.
-    if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
-    const isKept = call.isKeptAlive && !call.closesConnection;
-    if (options.headerLines === undefined) response.writeHeader('Content-Type', headersOf(contentType, isKept));
-    else response.writeHeader('Content-Type', options.headerLines + (isKept ? KEEP_ALIVE : ''));
-    writeCommonHeaders(call);
-    if (call.setCookie !== '') response.writeHeader('Set-Cookie', call.setCookie);
-    if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
-    if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
-    if (options.location !== undefined) response.writeHeader('Location', options.location);
-    if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
-    if (call.method === 'HEAD') endHead(call, options.isInPieces === true ? null : body);
-    else response.end(body, call.closesConnection);
-  });
-}
-
-/** The headers of every answer that depend on its request. */
-function writeCommonHeaders({ response, id, rateLimitHeaders, corsLines }: Call): void {
-  response.writeHeader('X-Request-Id', id);
-  if (rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', rateLimitHeaders);
-  if (corsLines !== '') response.writeHeader('Vary', corsLines);
-}
-
-/**
- * A body after HEAD would be read as the start of the next response; its length is that of the answer to GET. It is not
- * an argument, because uWebSockets.js would then wait for that body; nor can it close the connection without a length.
- */
-function endHead({ response, closesConnection }: Call, body: Body | null): void {
-  if (closesConnection) {
-    response.end('', true);
-    return;
-  }
-  if (body !== null) response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-  response.endWithoutBody();
-}
-
-function headerLines(cacheControl: string, policy: string): string {
-  return [
-    `Cache-Control: ${cacheControl}`,
-    'X-Content-Type-Options: nosniff',
-    `Content-Security-Policy: ${policy}`,
-    'Referrer-Policy: no-referrer',
-  ].join('\r\n');
-}
-
-function headersOf(contentType: string | undefined, isKept: boolean): string {
-  if (contentType === undefined) return isKept ? KEPT_JSON_HEADERS : JSON_HEADERS;
-  return `${contentType}\r\n${isKept ? KEPT_HEADERS : COMMON_HEADERS}`;
 }
 
 function plainBody(row: ErrorRow): string {
@@ -349,21 +250,3 @@ export function errorFields({ row, message, details }: Refusal): object {
 }
 
 const PLAIN_BODIES = new Map<ErrorRow, string>();
-
-const STATUS_LINES: ReadonlyMap<number, string> = new Map([
-  [201, '201 Created'],
-  [202, '202 Accepted'],
-  [302, '302 Found'],
-  [400, '400 Bad Request'],
-  [401, '401 Unauthorized'],
-  [403, '403 Forbidden'],
-  [404, '404 Not Found'],
-  [405, '405 Method Not Allowed'],
-  [409, '409 Conflict'],
-  [413, '413 Payload Too Large'],
-  [422, '422 Unprocessable Entity'],
-  [423, '423 Locked'],
-  [429, '429 Too Many Requests'],
-  [500, '500 Internal Server Error'],
-  [503, '503 Service Unavailable'],
-]);

@@ -14,6 +14,7 @@ import { peerSubject } from '../limits/clientAddress.ts';
 import type { Config } from '../process/config.ts';
 import { Call, type Upgrade } from './call.ts';
 import { Door, type WebSocketEndpoint } from './door.ts';
+import { HttpTransport } from './httpTransport.ts';
 import type { LongAnswers } from './longAnswers.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { RequestMeters } from './requestMeters.ts';
@@ -60,6 +61,11 @@ export class HttpServer {
             onClosed: () => {},
             onRequest: (response, request, upgrade) => this.#onRequest(response, request, upgrade, true),
           });
+  }
+
+  /** The stages, for the calls on sockets. */
+  get calls(): Pipeline {
+    return this.#pipeline;
   }
 
   get meters(): RequestMeters {
@@ -138,7 +144,7 @@ export class HttpServer {
     const method = request.getCaseSensitiveMethod();
     const query = request.getQuery() ?? null;
     const { clock, connectionLimits } = this.#options;
-    const call = new Call(response, method, request.getUrl(), query, clock.nowMs(), this.#pipeline);
+    const call = new Call(new HttpTransport(response), method, request.getUrl(), query, clock.nowMs(), this.#pipeline);
     call.upgrade = upgrade;
     call.isAtAdminDoor = isAdminDoor;
     response.onAborted(() => this.#pipeline.abort(call));
@@ -148,7 +154,7 @@ export class HttpServer {
 
   #inCrowd(call: Call): void {
     const { connectionLimits: limits } = this.#options;
-    const peer = new Uint8Array(call.response.getRemoteAddress());
+    const peer = call.transport.peer();
     this.#silent.spoke(peer.length === 0 ? '' : peerSubject(peer));
     if (!limits!.isCrowded) return;
     call.keptFor = peer.length === 0 ? 'nobody' : limits!.keptFor(peer);

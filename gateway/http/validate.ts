@@ -93,10 +93,10 @@ export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }
     call.bodyBytes = Buffer.from(call.bodyBytes);
     return null;
   }
-  if (route.bodyOptional && call.bodyBytes.length === 0) {
+  if (route.bodyOptional && call.givenBody === null && call.bodyBytes.length === 0) {
     call.body = {};
   } else if (checkBody !== null) {
-    const parsed = parseStrictJson(call.bodyBytes);
+    const parsed = call.givenBody === null ? parseStrictJson(call.bodyBytes) : { ok: true as const, ...call.givenBody };
     if (!parsed.ok) return parsed;
     const invalid = checkBody(parsed.value);
     if (invalid !== null) return invalid;

@@ -99,6 +99,9 @@ export class ReplayServer {
         reader.playback = null;
       }
       answer(socket, 'unsubscribed', request.id, this.#active(reader));
+    } else if (request.channel === 'order') {
+      const { code, message } = ERRORS.MISSING_API_KEY_HEADERS;
+      answer(socket, 'error', request.id, { code, error: message });
     } else {
       const refusal = this.#refusal(request.data);
       if (refusal !== null) {

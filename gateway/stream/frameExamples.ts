@@ -32,6 +32,8 @@ export const FRAME_EXAMPLES: Readonly<Record<keyof typeof CLIENT_MESSAGES | keyo
   },
   unsubscribe: { channel: 'unsubscribe', id: 2, data: { markets: [MARKET] } },
   ping: { channel: 'ping', id: 3 },
+  order: { channel: 'order', id: 7, data: { action: 'cancel', order_hash: HASH } },
+  order_result: { channel: 'order_result', id: 7, data: { status: 200, body: { message: 'order cancelled' } } },
   subscribed: { channel: 'subscribed', id: 1, data: ACTIVE },
   unsubscribed: { channel: 'unsubscribed', id: 2, data: { ...ACTIVE, markets: [] } },
   pong: { channel: 'pong', id: 3, data: { time: TIMESTAMP } },

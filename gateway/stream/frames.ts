@@ -8,6 +8,7 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import { REASON_NAMES, ROLE_NAMES } from '../../shared/wire/privateRecord.ts';
+import { ORDER_ACTIONS } from './entry/actions.ts';
 import { DELTA_EVENT_NAMES } from './market/record.ts';
 
 export type FrameSpec = { readonly summary: string; readonly schema: JsonSchema };
@@ -92,6 +93,30 @@ export const CLIENT_MESSAGES = {
     object({ markets: MARKETS, user: BOOLEAN }, ['markets', 'user']),
   ),
   ping: message('ping', 'Answered by pong.', object({}), true),
+  order: {
+    summary: 'A request about orders, answered by order_result as its route would be over HTTP.',
+    schema: object({
+      channel: { type: 'string', const: 'order' },
+      id: ID,
+      data: {
+        type: 'object',
+        required: ['action'],
+        properties: {
+          action: {
+            type: 'string',
+            enum: ORDER_ACTIONS,
+            description:
+              'POST /v1/orders, DELETE /v1/orders/:hash (or by-client-id/:id), POST /v1/orders/cancel-replace, ' +
+              'PUT /v1/orders/:hash/amend, POST and DELETE /v1/orders/batch, DELETE /v1/orders/cancel-all and ' +
+              'cancel-market, POST /v1/orders/heartbeat. The other members are the body of the route, with ' +
+              'order_hash, client_order_id or tombstone of its path and query, and idempotency_key and deadline ' +
+              'where it takes these headers.',
+          },
+        },
+        additionalProperties: true,
+      },
+    }),
+  },
 } as const satisfies Record<string, FrameSpec>;
 
 export type ClientChannel = keyof typeof CLIENT_MESSAGES;
@@ -157,6 +182,22 @@ export const SERVER_FRAMES = {
       ['details'],
     ),
   ),
+  order_result: {
+    summary: 'The answer to order: status and body exactly as over HTTP.',
+    schema: object({
+      channel: { type: 'string', const: 'order_result' },
+      id: ID,
+      data: object(
+        {
+          status: { type: 'integer', description: 'the HTTP status' },
+          body: { type: 'object', additionalProperties: true, description: 'the body of the route' },
+          retry_after: { type: 'integer', minimum: 1, description: 'the header Retry-After, in seconds' },
+          replayed: { type: 'boolean', const: true, description: 'the header Idempotency-Replayed' },
+        },
+        ['retry_after', 'replayed'],
+      ),
+    }),
+  },
   heartbeat: {
     summary: 'Every 5 s: the last sequences that were sent on this connection.',
     schema: object({

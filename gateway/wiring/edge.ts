@@ -15,10 +15,10 @@ import { RefusedLogins } from '../audit/refusedLogins.ts';
 import { AuditStage } from '../audit/stage.ts';
 import { Cors } from '../http/cors.ts';
 import { TextsInTurns } from '../http/pieces.ts';
-import type { AuditTrail } from '../http/pipeline.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
 import { SharedAnswers } from '../http/sharedAnswers.ts';
+import type { AuditTrail } from '../http/stages.ts';
 import { Answers } from '../idempotency/answers.ts';
 import { KeysInFlight } from '../idempotency/keysInFlight.ts';
 import { IdempotencyStage } from '../idempotency/stage.ts';
@@ -135,6 +135,7 @@ export class Edge {
       clock,
       log,
       areOrdersUnderway: () => trading.link.inFlight > 0,
+      calls: () => this.#server.calls,
     });
     stores.control.sessions.ended.subscribe((session) => this.stream.closeConnectionsOfSession(session));
     keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { Answer } from '../support/server.ts';
 import { type Json, startServer } from '../support/server.ts';
+import { StreamClient } from '../support/streamClient.ts';
 import { assertRefused, makeMarket, makeTrader, type TraderOptions } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
@@ -242,4 +243,23 @@ describe('GET /v1/rate-limits', () => {
     );
     assert.equal((await server.request('GET', '/v1/rate-limits')).status, 401);
   });
+});
+
+test('requests on a socket and over HTTP use up one quota, and say when it is free (RULES.md 8.16)', async (t) => {
+  const alice = await makeTrader(server, { scopes: SCOPES });
+  const issued = await server.admin.createApiKey(alice.userId, {
+    scopes: SCOPES,
+    rate_limit_override: { requests: 3, window_seconds: 3600 },
+  });
+  const slow = alice.withKey({ keyId: issued.key_id, secret: issued.secret, passphrase: issued.passphrase });
+  const socket = await StreamClient.open(t, server.baseUrl, slow.client.prepareSigned('GET', '/v1/ws').headers);
+  const hash = `0x${'ab'.repeat(32)}`;
+  const onSocket = async () => (await socket.ask('order', { action: 'cancel', order_hash: hash })).data;
+  const overHttp = () => slow.send('DELETE', `/v1/orders/${hash}`);
+  for (const send of [onSocket, overHttp, onSocket]) assert.equal((await send()).status, 404);
+  const refused = await overHttp();
+  assertRefused(refused, 429, 'RATE_LIMITED', 'rate limit exceeded');
+  const { status, body, retry_after: retryAfter } = await onSocket();
+  assert.deepEqual([status, body], [429, refused.body]);
+  assert.ok(retryAfter > 60 && retryAfter <= 3600, 'as the header Retry-After');
 });

@@ -724,6 +724,13 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/stream/socket/catchUps.test.ts',
   },
   {
+    name: 'requests on a socket pass without the scope of their route',
+    file: 'gateway/http/pipeline.ts',
+    search: 'this.#identity.enter(call, row.route, row.scope, principal)',
+    replace: 'this.#identity.enter(call, row.route, 0, principal)',
+    caughtBy: 'test/api/socketOrders.test.ts',
+  },
+  {
     name: 'a key that is revoked while a shared counter is asked stays in force',
     file: 'gateway/http/identity.ts',
     search: 'if (this.#options.authenticator.isInForce(key)) return',
@@ -803,8 +810,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a request over the limit uses up its nonce',
     file: 'gateway/http/identity.ts',
-    search: 'if (passage === false) authenticator.giveBack(key, credentials);',
-    replace: 'if (passage === false) authenticator.giveBack(key, { ...credentials, nonce: key.keyId });',
+    search: 'if (!isPassed) authenticator.giveBack(key, credentials);',
+    replace: 'if (!isPassed) authenticator.giveBack(key, { ...credentials, nonce: key.keyId });',
     caughtBy: 'test/hostile/replay.test.ts',
   },
   {

@@ -1,6 +1,7 @@
 /** A request as the stages after the body see it, without a socket: the answer is kept here. */
 import type { HttpResponse } from 'uWebSockets.js';
 import { Call } from '../../gateway/http/call.ts';
+import { HttpTransport } from '../../gateway/http/httpTransport.ts';
 import { apiKey } from './apiKeys.ts';
 import { callHost } from './callHost.ts';
 import type { Json } from './server.ts';
@@ -37,7 +38,7 @@ export class TestCall {
       },
     } as unknown as HttpResponse;
     this.status = 200;
-    this.call = new Call(response, method, path, query, 0, callHost(resolve));
+    this.call = new Call(new HttpTransport(response), method, path, query, 0, callHost(resolve));
     this.call.principal = apiKey(account);
     this.call.idempotencyKey = idempotencyKey;
     if (body === undefined) return;

@@ -117,6 +117,7 @@ export class StreamRig {
       },
       clock,
       log,
+      calls: () => this.#server.calls,
     });
     const keys = { find: (keyId: string) => this.#keys.get(keyId) };
     const noneAhead = { aheadBeforeStart: () => 0, acceptedAhead: () => undefined };

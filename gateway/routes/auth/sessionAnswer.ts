@@ -50,7 +50,7 @@ export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, dep
 /** Accounts are kept for ever, so an address does not make any number of them. */
 async function isSignUpAdmitted(call: Call, { limiter, trustProxy, clock }: AuthDeps): Promise<boolean> {
   if (limiter === null) return true;
-  const peer = new Uint8Array(call.response.getRemoteAddress());
+  const peer = call.transport.peer();
   const subject = clientSubject(peer, call.forwardedFor, trustProxy);
   const { rateLimitHeaders } = call;
   if (!(await applyLimit(call, limiter.countSignUp(subject, clock.nowMs()), () => clock.nowMs()))) return false;

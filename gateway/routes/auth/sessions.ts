@@ -122,7 +122,7 @@ async function refresh(call: CallOf<typeof REFRESH>, deps: AuthDeps): Promise<vo
 /** Only whose session it is says under which limit: many people may come from one address. */
 function isCounted(call: Call, session: Session | null, { limiter, trustProxy, clock }: AuthDeps): Passage {
   if (limiter === null) return true;
-  const peer = new Uint8Array(call.response.getRemoteAddress());
+  const peer = call.transport.peer();
   const result =
     session === null
       ? limiter.countFailure(clientSubject(peer, call.forwardedFor, trustProxy), REFRESH, call.startedMs)

@@ -255,5 +255,5 @@ async function cancel(call: CallOf<typeof CANCEL_OFFRAMP>, { service }: FiatSess
 function addressOf(call: Call, { trustProxy }: FiatSessionDeps): string {
   // The connection of a client that is gone cannot be asked.
   if (call.aborted) return '';
-  return clientAddress(new Uint8Array(call.response.getRemoteAddress()), call.forwardedFor, trustProxy);
+  return clientAddress(call.transport.peer(), call.forwardedFor, trustProxy);
 }

@@ -82,8 +82,11 @@ function upgrade(call: CallOf<typeof OPEN_STREAM>, deps: StreamDeps): void {
   if (principal === undefined) return;
   if (!call.aborted) {
     const { key, protocol, extensions, context } = call.upgrade;
-    const address = clientSubject(new Uint8Array(response.getRemoteAddress()), call.forwardedFor, trustProxy);
-    const data = { connection: stream.connection(principal, address) };
+    const { forwardedFor } = call;
+    // The bytes of uWebSockets.js are valid for this turn.
+    const peer = call.transport.peer().slice();
+    const origin = { subject: clientSubject(peer, forwardedFor, trustProxy), peer, forwardedFor };
+    const data = { connection: stream.connection(principal, origin) };
     response.cork(() => response.upgrade(data, key, protocol, extensions, context));
   }
   call.answered = true;

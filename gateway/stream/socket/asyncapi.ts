@@ -2,6 +2,7 @@
 import { TICKET_QUERY } from '../../../shared/api/sessions.ts';
 import { KEY_SCHEMES } from '../../http/securitySchemes.ts';
 import { withUnits } from '../../http/units.ts';
+import { MAX_ORDER_MESSAGE_BYTES, MAX_ORDERS_IN_FLIGHT } from '../entry/limits.ts';
 import { FRAME_EXAMPLES } from '../frameExamples.ts';
 import { CLIENT_MESSAGES, type FrameSpec, MAX_MARKETS, SERVER_FRAMES } from '../frames.ts';
 import * as limits from './limits.ts';
@@ -9,7 +10,7 @@ import * as limits from './limits.ts';
 const CHANNEL = 'stream';
 const SENT = Object.keys(CLIENT_MESSAGES);
 const RECEIVED = Object.keys(SERVER_FRAMES);
-const ANSWERS = ['subscribed', 'unsubscribed', 'pong', 'error'];
+const ANSWERS = ['subscribed', 'unsubscribed', 'pong', 'order_result', 'error'];
 
 type Reference = { readonly $ref: string };
 
@@ -31,6 +32,8 @@ const LIMITS = {
   connections_per_address_without_a_key: limits.MAX_CONNECTIONS_PER_ADDRESS,
   markets_per_connection: MAX_MARKETS,
   message_bytes: limits.MAX_MESSAGE_BYTES,
+  order_message_bytes: MAX_ORDER_MESSAGE_BYTES,
+  orders_in_flight: MAX_ORDERS_IN_FLIGHT,
   messages_per_second: limits.MAX_MESSAGES_PER_SECOND,
   buffered_bytes: limits.MAX_BUFFERED_BYTES,
   ping_every_ms: limits.PING_EVERY_MS,

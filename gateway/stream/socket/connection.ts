@@ -13,10 +13,11 @@ import { assert } from '../../../shared/base/assert.ts';
 import type { ErrorRow } from '../../../shared/base/errors.ts';
 import type { AccountPrincipal } from '../../access/principal.ts';
 import type { Refusal } from '../../http/refusal.ts';
+import type { OrderConnection, Origin, RequestId } from '../entry/connection.ts';
 import { toFrame } from '../market/channel.ts';
+import { asciiText } from '../market/text.ts';
 import type { CatchingUp } from './catchUps.ts';
 import { CLOSE, MAX_BUFFERED_BYTES, MAX_MESSAGES_PER_SECOND, PACED_BUFFERED_BYTES } from './limits.ts';
-import type { RequestId } from './requests.ts';
 import type { FrameSink, MarketSubscription, Subscription, UserSubscription } from './subscriptions.ts';
 
 /** uWebSockets.js keeps this with each socket. */
@@ -43,11 +44,11 @@ export type ConnectionHost = {
   failed(connection: Connection, error: unknown): void;
 };
 
-export class Connection implements FrameSink, CatchingUp {
+export class Connection implements FrameSink, CatchingUp, OrderConnection {
   /** Null: an anonymous connection. */
   readonly principal: AccountPrincipal | null;
-  /** An anonymous connection counts towards the limit of this address. */
-  readonly address: string;
+  readonly origin: Origin;
+  ordersInFlight = 0;
   /** By market index. */
   readonly markets = new Map<number, MarketSubscription>();
   user: UserSubscription | null = null;
@@ -63,9 +64,9 @@ export class Connection implements FrameSink, CatchingUp {
   readonly #messageMs = new Float64Array(MAX_MESSAGES_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
   #messageCursor = 0;
 
-  constructor(principal: AccountPrincipal | null, address: string, host: ConnectionHost) {
+  constructor(principal: AccountPrincipal | null, origin: Origin, host: ConnectionHost) {
     this.principal = principal;
-    this.address = address;
+    this.origin = origin;
     this.#host = host;
     this.lastReceivedMs = host.nowMs();
   }
@@ -75,7 +76,7 @@ export class Connection implements FrameSink, CatchingUp {
   }
 
   get owner(): string {
-    if (this.principal === null) return `address ${this.address}`;
+    if (this.principal === null) return `address ${this.origin.subject}`;
     // The tabs of one browser have one session, and each may have sockets: all sessions of an account count together.
     return this.principal.kind === 'apiKey' ? this.principal.keyId : `account ${this.principal.accountIndex}`;
   }
@@ -120,7 +121,7 @@ export class Connection implements FrameSink, CatchingUp {
   }
 
   answer(channel: string, id: RequestId | undefined, data: object): void {
-    this.push(toFrame(asciiJson({ channel, id, data })));
+    this.push(toFrame(asciiText(JSON.stringify({ channel, id, data }))));
   }
 
   refuse(id: RequestId | undefined, { row, message, details }: Refusal): void {
@@ -212,11 +213,4 @@ function sendAll(socket: Socket, frames: readonly Buffer[]): boolean {
     if (socket.send(frame) === DROPPED) return false;
   }
   return true;
-}
-
-/** Answers repeat text that a client has sent; escaped, it is ASCII as all frames are. */
-function asciiJson(value: object): string {
-  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
 }

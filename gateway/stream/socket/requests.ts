@@ -3,12 +3,12 @@
  * Nothing that a client sends throws.
  */
 import { ERRORS } from '../../../shared/base/errors.ts';
-import { parseStrictJson } from '../../http/body.ts';
+import { MAX_DEPTH, parseStrictJson } from '../../http/body.ts';
 import type { Refusal } from '../../http/refusal.ts';
 import { type BodyCheck, compileBodyLater, type Invalid } from '../../http/validate.ts';
+import type { OrderData } from '../entry/actions.ts';
+import type { RequestId } from '../entry/connection.ts';
 import { CLIENT_MESSAGES, type ClientChannel } from '../frames.ts';
-
-export type RequestId = string | number;
 
 export type SubscribeData = {
   readonly markets?: readonly string[];
@@ -19,15 +19,17 @@ export type SubscribeData = {
   readonly user_since?: number;
   readonly cancel_on_disconnect?: boolean;
 };
-export type UnsubscribeData = { readonly markets?: readonly string[]; readonly user?: boolean };
+type UnsubscribeData = { readonly markets?: readonly string[]; readonly user?: boolean };
 
 export type Request = { readonly id?: RequestId } & (
   | { readonly channel: 'subscribe'; readonly data: SubscribeData }
   | { readonly channel: 'unsubscribe'; readonly data: UnsubscribeData }
   | { readonly channel: 'ping' }
+  | { readonly channel: 'order'; readonly id: RequestId; readonly data: OrderData }
 );
+export type Parsed<T extends Request['channel']> = Extract<Request, { channel: T }>;
 
-type ParsedRequest =
+export type ParsedRequest =
   | { readonly ok: true; readonly request: Request }
   | { readonly ok: false; readonly id: RequestId | undefined; readonly refusal: Refusal };
 
@@ -41,7 +43,7 @@ const checks = Object.fromEntries(
 ) as Record<ClientChannel, BodyCheck>;
 
 export function parseRequest(bytes: Buffer): ParsedRequest {
-  const parsed = parseStrictJson(bytes);
+  const parsed = parseStrictJson(bytes, MAX_DEPTH + 1);
   if (!parsed.ok) return refuse(undefined, ofMessage(parsed));
   const { value } = parsed;
   const id = idOf(value);

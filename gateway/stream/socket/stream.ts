@@ -20,18 +20,20 @@ import { BOTH_OUTCOMES, NO_MARKET } from '../../../shared/wire/commands.ts';
 import type { AccountPrincipal, SessionPrincipal } from '../../access/principal.ts';
 import type { Logger } from '../../process/log.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
-import type { Catalog, MarketEntry } from '../../store/catalog.ts';
+import type { Catalog } from '../../store/catalog.ts';
 import { MassCancels } from '../../trading/massCancels.ts';
 import type { Views } from '../../views/index.ts';
+import type { Origin } from '../entry/connection.ts';
+import { MAX_ORDER_MESSAGE_BYTES } from '../entry/limits.ts';
+import { type LoggedInCalls, OrderEntry } from '../entry/orderEntry.ts';
 import type { StreamFeeds } from '../feeds.ts';
-import { MAX_MARKETS } from '../frames.ts';
 import { CatchUps } from './catchUps.ts';
 import { Connection, type ConnectionHost, type SocketData } from './connection.ts';
 import * as limits from './limits.ts';
-import { parseRequest, type Request, type SubscribeData, type UnsubscribeData } from './requests.ts';
-import { endOf, mostOf, notAllowed } from './rights.ts';
+import { type ParsedRequest, parseRequest, type Request } from './requests.ts';
+import { endOf, mostOf } from './rights.ts';
 import { SendBuffers } from './sendBuffers.ts';
-import { MarketSubscription, UserSubscription } from './subscriptions.ts';
+import { Subscribing } from './subscribing.ts';
 
 type StreamOptions = {
   readonly feeds: StreamFeeds;
@@ -44,6 +46,8 @@ type StreamOptions = {
   readonly log: Logger;
   /** Absent: books and replays give way to no orders. */
   readonly areOrdersUnderway?: () => boolean;
+  /** The stages that requests about orders pass, as those over HTTP do. */
+  readonly calls: () => LoggedInCalls;
   /** Bytes that may wait for all clients together. */
   readonly maxBufferedBytes?: number;
 };
@@ -56,8 +60,6 @@ const HARD_BUFFERED_BYTES = 4 * limits.MAX_BUFFERED_BYTES;
 /** A backstop for sockets that this file does not track; `tick` is stricter. */
 const BACKSTOP_IDLE_SEC = 120;
 
-type Parsed<T extends Request['channel']> = Extract<Request, { channel: T }>;
-
 export class Stream {
   readonly #options: StreamOptions;
   /** Cancels of connections that have ended and had asked for them (RULES.md 8.10). */
@@ -67,11 +69,14 @@ export class Stream {
   readonly #byOwner = new Map<string, Set<Connection>>();
   /** Connections with frames in their outbox. */
   readonly #pushed = new Set<Connection>();
+  #isFlushDue = false;
   readonly #sendBuffers: SendBuffers;
   readonly #catchUps: CatchUps;
+  readonly #subscribing: Subscribing;
+  readonly #orders: OrderEntry;
   readonly #host: ConnectionHost = {
     nowMs: () => this.#options.clock.nowMs(),
-    pushed: (connection) => this.#pushed.add(connection),
+    pushed: (connection) => this.#pushedTo(connection),
     buffered: (connection, bytes) => this.#sendBuffers.note(connection, bytes),
     failed: (connection, error) => this.#fail(connection, error),
   };
@@ -80,6 +85,8 @@ export class Stream {
   constructor(options: StreamOptions) {
     const { views, engine, feeds } = options;
     this.#options = options;
+    this.#subscribing = new Subscribing(options);
+    this.#orders = new OrderEntry(options);
     this.#sendBuffers = new SendBuffers(options.maxBufferedBytes);
     this.#catchUps = new CatchUps(this.#host.nowMs, options.areOrdersUnderway);
     this.#cancels = new MassCancels({
@@ -130,8 +137,8 @@ export class Stream {
       connection.end(limits.CLOSE.TRY_AGAIN_LATER, 'too many connections');
   }
 
-  connection(principal: AccountPrincipal | null, address: string): Connection {
-    return new Connection(principal, address, this.#host);
+  connection(principal: AccountPrincipal | null, origin: Origin): Connection {
+    return new Connection(principal, origin, this.#host);
   }
 
   readonly behavior: WebSocketBehavior<SocketData> = {
@@ -264,7 +271,12 @@ export class Stream {
 
   #handle(connection: Connection, bytes: Buffer, isBinary: boolean): void {
     if (!connection.isOpen) return;
-    if (!connection.countMessage()) {
+    // Requests about orders are counted by their routes.
+    const mayBeOrder = !connection.isAnonymous && !isBinary && bytes.length <= MAX_ORDER_MESSAGE_BYTES;
+    const parsed = mayBeOrder ? parseRequest(bytes) : null;
+    if (parsed?.ok === true && parsed.request.channel === 'order') {
+      this.#orders.request(connection, parsed.request);
+    } else if (!connection.countMessage()) {
       connection.refuseAndClose(
         ERRORS.RATE_LIMITED,
         `too many messages (max ${limits.MAX_MESSAGES_PER_SECOND} a second)`,
@@ -273,11 +285,12 @@ export class Stream {
       connection.refuseAndClose(ERRORS.PAYLOAD_TOO_LARGE, `message too large (max ${limits.MAX_MESSAGE_BYTES} bytes)`);
     } else if (isBinary) {
       connection.refuse(undefined, { row: ERRORS.VALIDATION_ERROR, message: 'message is not text' });
-    } else {
-      const parsed = parseRequest(bytes);
-      if (parsed.ok) this.#carryOut(connection, parsed.request);
-      else connection.refuse(parsed.id, parsed.refusal);
-    }
+    } else this.#answer(connection, parsed ?? parseRequest(bytes));
+  }
+
+  #answer(connection: Connection, parsed: ParsedRequest): void {
+    if (parsed.ok) this.#carryOut(connection, parsed.request);
+    else connection.refuse(parsed.id, parsed.refusal);
   }
 
   #carryOut(connection: Connection, request: Request): void {
@@ -286,85 +299,26 @@ export class Stream {
         connection.answer('pong', request.id, { time: this.#options.clock.nowMs() });
         break;
       case 'subscribe':
-        this.#subscribe(connection, request);
+        this.#subscribing.subscribe(connection, request);
         break;
       case 'unsubscribe':
-        this.#unsubscribe(connection, request.data);
-        connection.answer('unsubscribed', request.id, active(connection));
+        this.#subscribing.unsubscribe(connection, request);
+        break;
+      case 'order':
+        this.#orders.request(connection, request);
         break;
     }
   }
 
-  /** A subscription is carried out completely or not at all. */
-  #subscribe(connection: Connection, { id, data }: Parsed<'subscribe'>): void {
-    const refusal = notAllowed(connection, data);
-    if (refusal !== null) {
-      connection.refuse(id, refusal);
-      return;
-    }
-    const markets = new Map<number, MarketEntry>();
-    for (const name of data.markets ?? []) {
-      const market = this.#options.catalog.byId(name.toLowerCase());
-      if (market === undefined || !this.#options.views.markets.has(market.index)) {
-        const details = { field: 'data.markets', rule: 'known', value: name };
-        connection.refuse(id, { row: ERRORS.MARKET_NOT_FOUND, details });
-        return;
-      }
-      markets.set(market.index, market);
-    }
-    const added = [...markets.keys()].filter((index) => !connection.markets.has(index)).length;
-    if (connection.markets.size + added > MAX_MARKETS) {
-      connection.refuseAndClose(ERRORS.INVALID_REQUEST, `too many markets (max ${MAX_MARKETS})`);
-      return;
-    }
-    for (const market of markets.values()) this.#subscribeToMarket(connection, market, data);
-    if (data.user === true) this.#subscribeToAccount(connection, data);
-    connection.answer('subscribed', id, active(connection));
-  }
-
-  #subscribeToMarket(connection: Connection, market: MarketEntry, data: SubscribeData): void {
-    const wantsChecksum = data.checksum;
-    let subscription = connection.markets.get(market.index);
-    if (subscription === undefined) {
-      const channel = this.#options.feeds.markets.channel(market.index);
-      subscription = new MarketSubscription(channel, connection, wantsChecksum === true);
-      connection.markets.set(market.index, subscription);
-    } else if (wantsChecksum !== undefined) {
-      subscription.setChecksum(wantsChecksum);
-    }
-    const from = fromSequence(data, market.id);
-    if (from !== undefined) subscription.startAfter(from);
-    else if (data.snapshot === true) subscription.startWithBook();
-    else return;
-    connection.serve(subscription);
-  }
-
-  #subscribeToAccount(connection: Connection, data: SubscribeData): void {
-    const account = connection.principal!.accountIndex;
-    if (connection.user === null) {
-      connection.user = new UserSubscription(account, this.#options.feeds, connection);
-    }
-    const { user } = connection;
-    if (data.cancel_on_disconnect !== undefined) user.cancelsOnDisconnect = data.cancel_on_disconnect;
-    if (data.user_since === undefined) return;
-    user.startAfter(data.user_since);
-    connection.serve(user);
-  }
-
-  /** A market without a subscription is no error: the answer lists the subscriptions that are left. */
-  #unsubscribe(connection: Connection, data: UnsubscribeData): void {
-    for (const name of data.markets ?? []) {
-      const index = this.#options.catalog.byId(name.toLowerCase())?.index;
-      const subscription = index === undefined ? undefined : connection.markets.get(index);
-      if (subscription === undefined) continue;
-      connection.markets.delete(index!);
-      connection.forget(subscription);
-      subscription.end();
-    }
-    if (data.user !== true || connection.user === null) return;
-    connection.user.end();
-    connection.forget(connection.user);
-    connection.user = null;
+  /** STREAM-1. What is pushed outside of a batch, such as an answer that was made durable, leaves with this turn. */
+  #pushedTo(connection: Connection): void {
+    this.#pushed.add(connection);
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    queueMicrotask(() => {
+      this.#isFlushDue = false;
+      this.#flushPushed();
+    });
   }
 
   /** STREAM-1. A connection that ends in the course of this removes itself from the set. */
@@ -379,19 +333,4 @@ export class Stream {
     this.#pushed.clear();
     this.#sendBuffers.enforce();
   }
-}
-
-function fromSequence({ from_sequence }: SubscribeData, marketId: string): number | undefined {
-  if (from_sequence === undefined) return undefined;
-  const name = Object.keys(from_sequence).find((given) => given.toLowerCase() === marketId);
-  return name === undefined ? undefined : from_sequence[name];
-}
-
-function active({ markets, user }: Connection): object {
-  return {
-    markets: [...markets.values()].map(({ channel }) => channel.market.id),
-    user: user !== null,
-    user_sequence: user?.userSequence,
-    cancel_on_disconnect: user?.cancelsOnDisconnect ?? false,
-  };
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { BOOTSTRAP } from '../../../../gateway/access/principal.ts';
 import { AuditStage } from '../../../../gateway/audit/stage.ts';
 import { Call } from '../../../../gateway/http/call.ts';
+import { HttpTransport } from '../../../../gateway/http/httpTransport.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
 import type { AuditFields, AuditHead } from '../../../../shared/crypto/auditChain.ts';
 
@@ -38,8 +39,8 @@ class Rig {
       end: (text: string) => this.sent.push({ status, body: text }),
     } as unknown as HttpResponse;
     const longAnswers = { admits: () => true, continue: () => undefined };
-    const host = { onAnswered: () => undefined, nextRequestId: () => '', longAnswers };
-    const call = new Call(response, 'POST', '/admin/users', null, 0, host);
+    const host = { onAnswered: () => undefined, abort: () => undefined, nextRequestId: () => '', longAnswers };
+    const call = new Call(new HttpTransport(response), 'POST', '/admin/users', null, 0, host);
     call.address = '192.0.2.1';
     call.body = body;
     return call;

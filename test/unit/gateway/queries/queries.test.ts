@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { Projector } from '../../../../engine/projector/projector.ts';
 import { Call } from '../../../../gateway/http/call.ts';
+import { HttpTransport } from '../../../../gateway/http/httpTransport.ts';
 import { compileQuery } from '../../../../gateway/http/validate.ts';
 import { QueryPool } from '../../../../gateway/queries/pool.ts';
 import { historyRoutes } from '../../../../gateway/routes/account/history.ts';
@@ -167,7 +168,7 @@ async function get(account: number, target: string): Promise<{ status: number; b
       body = text;
     },
   } as unknown as HttpResponse;
-  const call = new Call(response, 'GET', path, rawQuery, T0, callHost());
+  const call = new Call(new HttpTransport(response), 'GET', path, rawQuery, T0, callHost());
   call.principal = apiKey(account);
   call.query = checked.query;
   await route.handler(call);

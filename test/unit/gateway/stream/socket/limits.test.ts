@@ -1,6 +1,7 @@
-/** The limits of the stream as RULES.md 8.2, 8.11 and 8.12 state them. */
+/** The limits of the stream as RULES.md 8.2, 8.11, 8.12, 8.14 and 8.16 state them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import * as ofOrders from '../../../../../gateway/stream/entry/limits.ts';
 import * as limits from '../../../../../gateway/stream/socket/limits.ts';
 import { ANONYMOUS, KEYED, ReplayBudgets } from '../../../../../gateway/stream/socket/replayBudgets.ts';
 import { SendBuffers } from '../../../../../gateway/stream/socket/sendBuffers.ts';
@@ -26,6 +27,7 @@ test('the limits and intervals are those of the rules', () => {
       CLOSE: { GOING_AWAY: 1001, POLICY: 1008, INTERNAL: 1011, TRY_AGAIN_LATER: 1013 },
     },
   );
+  assert.deepEqual({ ...ofOrders }, { MAX_ORDER_MESSAGE_BYTES: 64 * KIB, MAX_ORDERS_IN_FLIGHT: 1024 });
   assert.deepEqual(KEYED, { stockBytes: 64 * MIB, bytesPerSecond: 16 * MIB });
   assert.deepEqual(ANONYMOUS, { stockBytes: 8 * MIB, bytesPerSecond: MIB });
 });

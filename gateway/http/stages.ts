@@ -1,0 +1,163 @@
+/**
+ * The stages that every call passes once its principal is known, whatever transport has brought it: the routes, with
+ * their errors, limits and idempotency, are the same over HTTP and on a socket.
+ * Owner: the gateway thread.
+ *
+ * Invariant:
+ *   STAGES-1  A call that has waited, for a shared counter or a signature, goes on only if its client is still there.
+ */
+import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import { nowUs } from '../../shared/base/stopwatch.ts';
+import { type Administrator, isAccount } from '../access/principal.ts';
+import { MAX_BODY_BYTES } from './body.ts';
+import type { Call, Passage } from './call.ts';
+import { type IdentityOptions, IdentityStage } from './identity.ts';
+import type { RequestMeters } from './requestMeters.ts';
+import { refuse } from './respond.ts';
+import type { Route } from './route.ts';
+import { type RouteSpec, requiredScope } from './spec.ts';
+import { compileRoute, type Validation, validate } from './validate.ts';
+
+export type StagesOptions = IdentityOptions & {
+  readonly idempotency: IdempotencyStage;
+  /** Absent: what administrators do is not recorded. */
+  readonly audit?: AuditTrail;
+  readonly isPaused: () => boolean;
+  /** The error of the active drill, which every placing request is refused with; null without one. */
+  readonly drill: () => ErrorRow | null;
+  /** The disk has only room left for requests that have to go on, such as cancels. */
+  readonly isDiskLow: () => boolean;
+  /** The end of the account's trading timeout; 0 when it may take on new risk. */
+  readonly timeoutEndMs: (account: number, nowMs: number) => number;
+};
+
+/** The stage that records what administrators change. */
+export type AuditTrail = {
+  /** Resolves once the attempt is durable; with false when the call has been refused instead. */
+  admit(call: Call, administrator: Administrator): Promise<boolean>;
+  countRefusedLogin(address: string, fault: 'missing' | 'invalid' | 'role', operator?: string): void;
+};
+
+/** The stage that answers a repeated key with the stored answer. */
+export type IdempotencyStage = {
+  /** Holds the key of the call, answers the call with the stored answer, or gives the reason for a refusal. */
+  tryHold(call: Call, route: number): 'held' | 'replayed' | ErrorRow;
+  /** The call is over; the key may be held again. */
+  release(call: Call): void;
+};
+
+/** A route with everything that is worked out once. */
+export type RouteRow = Validation & { readonly route: Route; readonly scope: number; readonly maxBodyBytes: number };
+
+export function toRow(route: Route): RouteRow {
+  return {
+    ...compileRoute(route),
+    route,
+    scope: requiredScope(route),
+    maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,
+  };
+}
+
+export class Stages {
+  readonly identity: IdentityStage;
+  readonly #options: StagesOptions;
+  readonly #meters: RequestMeters;
+
+  constructor(options: StagesOptions, meters: RequestMeters) {
+    this.#options = options;
+    this.#meters = meters;
+    this.identity = new IdentityStage(options);
+  }
+
+  /** Goes on where the identity stage has let the call pass; it has been refused where it has not. */
+  proceedIf(passage: Passage, call: Call, row: RouteRow): void {
+    if (passage === true) this.proceed(call, row);
+    else if (passage !== false) this.#proceedLater(call, row, passage);
+  }
+
+  crash(call: Call, error: unknown): void {
+    this.#meters.failed(error, call);
+    refuse(call, { row: ERRORS.INTERNAL_ERROR });
+  }
+
+  /** CALL-4, STAGES-1. */
+  #proceedLater(call: Call, row: RouteRow, passage: Promise<boolean>): void {
+    if (call.bodyBytes.length > 0) call.bodyBytes = Buffer.from(call.bodyBytes);
+    const proceed = (isPassed: boolean): void => {
+      if (!isPassed || call.answered) return;
+      if (call.transport.isGone) call.host.abort(call);
+      else this.proceed(call, row);
+    };
+    passage.then(proceed).catch((error) => this.crash(call, error));
+  }
+
+  /** The stages from the idempotency key on. */
+  proceed(call: Call, row: RouteRow): void {
+    call.identifiedUs = nowUs();
+    const { route } = row;
+    const hasKey = call.idempotencyKey !== '' && route.idempotency !== undefined;
+    const held = hasKey ? this.#options.idempotency.tryHold(call, route.idempotency) : 'held';
+    if (held === 'replayed' || !this.#admits(call, route)) return;
+    if (held !== 'held') {
+      refuse(call, { row: held });
+      return;
+    }
+    const invalid = validate(call, route, row);
+    if (invalid === null) this.#dispatch(call, route);
+    else this.identity.refuseInvalid(call, route, invalid);
+  }
+
+  /** True if the exchange accepts new risk and new data now; false when the call was refused. */
+  #admits(call: Call, route: RouteSpec): boolean {
+    const { placing, storing } = route;
+    const { isPaused, drill, isDiskLow } = this.#options;
+    const drilled = placing ? drill() : null;
+    const timeoutEndMs = this.#timeoutEndMs(call, route);
+    if (placing && isPaused()) refuse(call, { row: ERRORS.PLATFORM_PAUSED });
+    else if (drilled !== null) refuse(call, { row: drilled });
+    else if (timeoutEndMs > 0) {
+      const retryAfterSec = Math.ceil((timeoutEndMs - call.startedMs) / 1000);
+      refuse(call, { row: ERRORS.TRADING_TIMEOUT_ACTIVE, retryAfterSec });
+    } else if ((placing || storing) && isDiskLow()) refuse(call, { row: ERRORS.ENGINE_BUSY });
+    else return true;
+    return false;
+  }
+
+  #timeoutEndMs({ principal, startedMs }: Call, { placing, reducing }: RouteSpec): number {
+    if (!placing || reducing || !isAccount(principal)) return 0;
+    return this.#options.timeoutEndMs(principal.accountIndex, startedMs);
+  }
+
+  /**
+   * A handler answers at once, from a promise, or from a callback; only a promise shows that it returned without an
+   * answer.
+   */
+  #dispatch(call: Call, route: Route): void {
+    call.dispatched = true;
+    const { audit } = this.#options;
+    const { principal } = call;
+    if (audit === undefined || principal.kind !== 'administrator' || route.method === 'GET') {
+      this.#handle(call, route);
+      return;
+    }
+    const handle = (isAdmitted: boolean): void => {
+      if (isAdmitted) this.#handle(call, route);
+    };
+    audit
+      .admit(call, principal)
+      .then(handle)
+      .catch((error: unknown) => this.crash(call, error));
+  }
+
+  #handle(call: Call, route: Route): void {
+    call.handledUs = nowUs();
+    const finished = route.handler(call);
+    if (finished === undefined) return;
+    finished.then(
+      () => {
+        if (!call.answered) this.crash(call, new Error('pipeline: the handler finished without an answer'));
+      },
+      (error: unknown) => this.crash(call, error),
+    );
+  }
+}
