@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Checkpointer } from '../engine/journal/checkpointer.ts';
 import { Journal } from '../engine/journal/journal.ts';
-import { RowView } from '../engine/journal/rowView.ts';
+import { RecordView } from '../engine/journal/recordView.ts';
 import { COMMAND, COMMAND_VERSION } from '../shared/wire/commands.ts';
 import { EVENT, EVENT_BYTES, EVENT_VERSION } from '../shared/wire/events.ts';
 import { RecordBuffer } from '../shared/wire/record.ts';
@@ -112,7 +112,7 @@ async function measure(
   const command = record(COMMAND.PLACE.TYPE | (COMMAND_VERSION << 16), COMMAND.PLACE.BYTES);
   const events = new RecordBuffer(1024);
   for (const type of ROW_EVENTS) events.append(EVENT_BYTES[type], type | (EVENT_VERSION << 16));
-  const row = new RowView();
+  const row = new RecordView();
   row.timeMs = NOW_MS;
   row.command.set(command.words, 0, command.lengthBytes);
   row.events.set(events.words, 0, events.lengthBytes);

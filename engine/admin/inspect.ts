@@ -91,18 +91,34 @@ export function recoversFrom(file: ShardFile, snapshot: SnapshotFile, last: numb
   }
 }
 
-/** The error of a replay: the row is whole, but its command gives other events. */
+/** The first record of a journal's last row: the least that a journal can be cut to. */
+export function startOfLastRow({ journalPath, key }: ShardFile, last: number): number {
+  const reader = new JournalReader(journalPath, key);
+  try {
+    return reader.startOfRow(last);
+  } finally {
+    reader.close();
+  }
+}
+
+/** The error of a replay: the row is whole, but the command of a record gives other events. */
 class ReplayFailure extends Error {
   override readonly name = 'ReplayFailure';
+  readonly sequence: number;
+
+  constructor(message: string, sequence: number) {
+    super(message);
+    this.sequence = sequence;
+  }
 }
 
 /** Replays a batch of records. @param engine null when the state before them is not known: they are only read. */
 function replayBatch(reader: JournalReader, head: JournalHead, last: number, engine: Engine | null): void {
-  readBatch(reader, head, last, (row) => {
+  readBatch(reader, head, last, (record) => {
     try {
-      engine?.replay(row);
+      engine?.replay(record);
     } catch (error) {
-      throw new ReplayFailure((error as Error).message);
+      throw new ReplayFailure((error as Error).message, record.sequence);
     }
   });
 }
@@ -113,6 +129,8 @@ class Inspection {
   readonly #mark: JournalHead | null;
   /** Heads that the journal must pass through, in the order in which it does. */
   readonly #witnesses: readonly Witness[];
+  /** The number of those that were compared. */
+  #asked = 0;
   readonly #first: number;
   readonly #last: number;
   readonly #snapshots: SnapshotFinding[] = [];
@@ -150,7 +168,7 @@ class Inspection {
     try {
       this.#head = this.#reader.headBefore(this.#first);
       for (const snapshot of snapshots) {
-        if (snapshot.sequence < this.#head.sequence) {
+        if (snapshot.sequence < this.#first - 1) {
           this.#found(snapshot, 'of records the journal no longer has');
         } else if (snapshot.sequence > this.#last) {
           this.#found(snapshot, 'of records the journal does not have');
@@ -171,8 +189,10 @@ class Inspection {
   }
 
   #readTo(sequence: number): Problem | null {
-    for (const { head, name } of this.#witnesses) {
-      if (head.sequence < this.#head.sequence || head.sequence > sequence) continue;
+    for (; this.#asked < this.#witnesses.length; this.#asked++) {
+      const { head, name } = this.#witnesses[this.#asked]!;
+      if (head.sequence > sequence) break;
+      if (head.sequence < this.#first - 1) continue;
       this.#advance(head.sequence);
       if (this.#head.equals(head)) continue;
       const text = `journal ${this.#file.journalPath}: sequence ${head.sequence}: not what ${name} says was written`;
@@ -182,13 +202,14 @@ class Inspection {
     return null;
   }
 
+  /** To the end of the row with this record. */
   #advance(sequence: number): void {
     while (this.#head.sequence < sequence) {
       try {
         replayBatch(this.#reader, this.#head, sequence, this.#engine);
       } catch (error) {
         if (!(error instanceof Database.SqliteError)) throw error;
-        // An unreadable page fails a whole batch; reading record by record finds the damaged one.
+        // An unreadable page fails a whole batch; reading row by row finds the damaged one.
         replayBatch(this.#reader, this.#head, this.#head.sequence + 1, this.#engine);
       }
     }
@@ -239,8 +260,8 @@ class Inspection {
   #explain(error: unknown): Problem {
     const path = this.#file.journalPath;
     if (error instanceof ReplayFailure) {
-      // The head is already after the record, because the row was whole.
-      this.#head.sequence--;
+      // The head is already after the row of the record, because the row was whole.
+      this.#head.sequence = error.sequence - 1;
       return { kind: 'replay', text: `journal ${path}: ${error.message}` };
     }
     if (this.#reader.facts().firstSequence > this.#first) {

@@ -3,7 +3,7 @@
  * verify.ts prints it.
  */
 import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
-import { type Findings, recoversFrom } from './inspect.ts';
+import { type Findings, recoversFrom, startOfLastRow } from './inspect.ts';
 
 export type Plan = {
   readonly findings: Findings;
@@ -71,8 +71,8 @@ function planCut(findings: Findings): Plan {
     .filter(({ sequence }) => sequence > checkedTo && sequence <= last)
     .findLast((snapshot) => recoversFrom(file, snapshot, last));
   if (base !== undefined) {
-    // A journal without rows would not know its next sequence, so it keeps at least one record.
-    const from = Math.min(base.sequence + 1, last);
+    // A journal without rows would not know its next sequence, so it keeps at least one.
+    const from = base.sequence < last ? base.sequence + 1 : startOfLastRow(file, last);
     const effects = [
       `no order and no balance is lost: ${base.path} holds what the damaged record led to`,
       `records ${first} to ${from - 1} are given up as history: no export and no new read.db will have them`,

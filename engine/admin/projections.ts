@@ -19,7 +19,7 @@ import { CATALOG_TABLES } from '../projector/catalog.ts';
 import { contentsOf, differences } from '../projector/contents.ts';
 import { copyDatabase, syncFile } from '../projector/databaseCopy.ts';
 import { describe, readOpeningState } from '../projector/openingState.ts';
-import { BATCH_ROWS, Projector } from '../projector/projector.ts';
+import { BATCH_RECORDS, Projector } from '../projector/projector.ts';
 import { Cursors, HistoryStarts } from '../projector/readDb.ts';
 import { differencesFromState } from '../projector/stateCheck.ts';
 import { AdminError, type ShardFile } from './directory.ts';
@@ -28,7 +28,7 @@ import { stateAfter } from './replica.ts';
 const READ_DB = 'read.db';
 const SUFFIXES = ['', '-wal', '-shm'];
 /** Records between two lines of progress. */
-const REPORT_RECORDS = 25 * BATCH_ROWS;
+const REPORT_RECORDS = 25 * BATCH_RECORDS;
 
 type Print = (line: string) => void;
 export type RebuildOptions = {

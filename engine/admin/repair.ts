@@ -14,13 +14,13 @@ import { markPath } from '../journal/file.ts';
 import { Journal } from '../journal/journal.ts';
 import { Mark } from '../journal/mark.ts';
 import { JournalReader } from '../journal/reader.ts';
-import { JournalError } from '../journal/row.ts';
+import { JournalError, JournalHead } from '../journal/row.ts';
 import type { ShardFile } from './directory.ts';
 import { type Findings, inspectShard } from './inspect.ts';
 import type { Plan } from './plan.ts';
 
-/** Rows of one transaction. */
-const COPIED_ROWS = 1000;
+/** Records of one transaction. */
+const COPIED_RECORDS = 1000;
 
 /** @param time part of the names of files that are set aside. @returns the findings of a check afterwards. */
 export function carryOut(plan: Plan, time: string): Findings {
@@ -59,7 +59,7 @@ function copyJournal(file: ShardFile, from: number, to: number): string {
   const journal = Journal.open({ ...file, journalPath, journalSync: 'full' }, head);
   try {
     while (head.sequence < to) {
-      const rows = reader.copiesFrom(head, Math.min(COPIED_ROWS, to - head.sequence));
+      const rows = reader.copiesFrom(head, Math.min(COPIED_RECORDS, to - head.sequence));
       if (rows.length === 0) throw new JournalError(`sequence ${head.sequence + 1}: missing`);
       for (const row of rows) journal.appendCopy(row);
       journal.commit();
@@ -73,8 +73,7 @@ function copyJournal(file: ShardFile, from: number, to: number): string {
 
 function writeMark({ journalPath, shard, key }: ShardFile, last: number): void {
   const reader = new JournalReader(journalPath, key);
-  const head = reader.headBefore(Math.max(last, 1));
-  if (last > 0) reader.readFrom(head, 1, () => undefined);
+  const head = last === 0 ? new JournalHead(0, 0, 0) : reader.headAfter(last);
   reader.close();
   const mark = new Mark(markPath(journalPath), shard);
   mark.advance(head);

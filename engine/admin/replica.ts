@@ -1,12 +1,12 @@
 /** The states that a journal and its snapshots lead to, for the operator's tools. */
 import { JournalReader } from '../journal/reader.ts';
+import type { RecordVisitor } from '../journal/recordView.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
-import type { RowVisitor } from '../journal/rowView.ts';
 import { makeReplica, newestState, oldestState, type Replica } from '../snapshot/replica.ts';
 import type { ShardFile } from './directory.ts';
 
-/** Rows of one read. Reads are short, because an open read keeps a running shard from copying its whole WAL. */
-const BATCH_ROWS = 1000;
+/** Records of one read. Reads are short, because an open read keeps a running shard from copying its whole WAL. */
+const BATCH_RECORDS = 1000;
 
 /** The earliest state that can be known: an empty one, or that of the oldest snapshot of a trimmed journal. */
 export function earliestState(file: ShardFile, firstSequence: number): Replica {
@@ -48,8 +48,8 @@ function replayed(file: ShardFile, record: number | null, start: (firstSequence:
   }
 }
 
-/** Visits the next records, at most up to `last`, and moves `head` after them. */
-export function readBatch(reader: JournalReader, head: JournalHead, last: number, visit: RowVisitor): void {
-  const found = reader.readFrom(head, Math.min(BATCH_ROWS, last - head.sequence), visit);
+/** Visits some of the next records, at most up to the end of the row with `last`, and moves `head` after them. */
+export function readBatch(reader: JournalReader, head: JournalHead, last: number, visit: RecordVisitor): void {
+  const found = reader.readFrom(head, Math.min(BATCH_RECORDS, last - head.sequence), visit);
   if (found === 0) throw new JournalError(`sequence ${head.sequence + 1}: missing`);
 }

@@ -3,16 +3,18 @@
  * Owner: the shard thread has the only connection that writes rows. The projector reads through a JournalReader, and a
  * Checkpointer, where there is one, copies pages from the WAL into the file.
  *
- * row.ts describes a row, file.ts the file around it. A second file holds the high-water mark (mark.ts), because SQLite
- * cuts a damaged WAL short without an error.
+ * The records of a batch are one row, which is built in memory and written by the commit. row.ts describes a row,
+ * file.ts the file around it. A second file holds the high-water mark (mark.ts), because SQLite cuts a damaged WAL
+ * short without an error.
  *
  * Invariants:
- *   JOURNAL-1  Sequences start at 1 and have no gap.
- *   JOURNAL-2  A batch is one transaction: its rows become durable together, at `commit`, or none does.
+ *   JOURNAL-1  Sequences of records start at 1 and have no gap.
+ *   JOURNAL-2  A batch is one transaction: its records become durable together, at `commit`, or none does. It is one
+ *              row, or several where one would be too long (ROW-6); no row has records of two batches.
  *   JOURNAL-3  After a failed statement nothing is written any more. What a failed fsync left on the disk is unknown,
  *              and a second try could report success for pages that are gone, so the shard ends and recovers from the
  *              file.
- *   JOURNAL-4  Only the oldest rows are trimmed, and never the last: it says where the journal continues.
+ *   JOURNAL-4  Only the oldest rows are trimmed, as a whole, and never the last: it says where the journal continues.
  *   JOURNAL-5  The mark is written after the commit it names and before any reply to that commit is published.
  */
 import Database from 'better-sqlite3';
@@ -29,26 +31,28 @@ import {
   tryCheckpoint,
 } from './file.ts';
 import { Mark } from './mark.ts';
-import { crcOf, JournalError, JournalHead, type Row, RowReader, RowWriter } from './row.ts';
-import type { RowView, RowVisitor } from './rowView.ts';
+import type { RecordView, RecordVisitor } from './recordView.ts';
+import { crcOf, firstSequenceOf, JournalError, JournalHead, type Row } from './row.ts';
+import { RowReader } from './rowReader.ts';
+import { RowWriter } from './rowWriter.ts';
 import type { ShardKey } from './shardKey.ts';
 
 /** The durable log of a shard. */
 export type JournalStore = {
   /** The last committed or staged sequence, 0 when there is none. */
   readonly lastSequence: number;
-  /** True while rows are appended that are not committed. */
+  /** True while records are appended that are not committed. */
   readonly isStaged: boolean;
-  append(row: RowView): void;
-  /** Returns when all appended rows are durable. */
+  append(record: RecordView): void;
+  /** Returns when all appended records are durable. */
   commit(): void;
-  /** The end of the journal. */
+  /** The end of the journal, between two batches. */
   readonly head: JournalHead;
-  /** Visits every row after `after`; a view is valid until the visitor returns. */
-  replay(after: JournalHead, visit: RowVisitor): void;
+  /** Visits every record after `after`; a view is valid until the visitor returns. */
+  replay(after: JournalHead, visit: RecordVisitor): void;
   /** Housekeeping for a moment without commands: syncs the mark, copies the WAL. */
   idle(): void;
-  /** Deletes rows up to `sequence`, a limited number at a time. @returns whether some of them are left. */
+  /** Deletes the rows up to `sequence`, a limited number at a time. @returns whether some of them may be left. */
   trim(sequence: number): boolean;
   close(): void;
 };
@@ -70,8 +74,8 @@ const LATE_WAIT_MS = 1000;
 const COMMIT_BYTES = 2 * 4096;
 /** Bytes of a trim, roughly: the emptied pages are linked in a list. */
 const TRIM_BYTES = 1 << 20;
-/** Rows that one call of `trim` deletes: a few milliseconds, between two batches. */
-const TRIM_ROWS = 1000;
+/** Records that one call of `trim` deletes, and the rest of their row: a few milliseconds, between two batches. */
+const TRIM_RECORDS = 1000;
 
 assert(
   REQUEST_BYTES < OWN_CHECKPOINT_BYTES && OWN_CHECKPOINT_BYTES < LATE_CHECKPOINT_BYTES,
@@ -86,10 +90,14 @@ export class Journal implements JournalStore {
   readonly #begin: Database.Statement;
   readonly #insert: Database.Statement<[number, Uint8Array]>;
   readonly #commit: Database.Statement;
-  readonly #trim: Database.Statement<[number, number]>;
+  readonly #oldest: Database.Statement<[], number | null>;
+  readonly #trim: Database.Statement<[number]>;
   readonly #mark: Mark;
+  /** After the last row that was written, which is behind the records of the batch. */
   readonly #head: JournalHead;
   readonly #rows: RowWriter;
+  /** True after a part of the batch was written, as rows of its own. */
+  #isInTransaction = false;
   readonly #reserve: WalReserve;
   /** The mark as it was at the opening: a replay must pass through exactly this head. */
   readonly #reached: JournalHead;
@@ -138,10 +146,8 @@ export class Journal implements JournalStore {
     this.#commit = db.prepare('COMMIT');
     const last = db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence DESC LIMIT 1').get();
     this.#head = last === undefined ? start.copy() : new RowReader(this.#path, this.key).headAfter(last);
-    this.#trim = db.prepare(
-      `DELETE FROM journal WHERE sequence IN
-         (SELECT sequence FROM journal WHERE sequence <= ? ORDER BY sequence LIMIT ?)`,
-    );
+    this.#oldest = db.prepare<[], number | null>('SELECT min(sequence) FROM journal').pluck();
+    this.#trim = db.prepare('DELETE FROM journal WHERE sequence <= ?');
     this.#mark = new Mark(markPath(options.journalPath), options.shard);
     try {
       this.#reached = this.#checkMark(last !== undefined);
@@ -159,69 +165,92 @@ export class Journal implements JournalStore {
   }
 
   get lastSequence(): number {
-    return this.#head.sequence;
+    return this.#rows.isEmpty ? this.#head.sequence : this.#rows.lastSequence;
   }
 
   get head(): JournalHead {
+    assert(!this.isStaged, 'JOURNAL-2: a batch has no head');
     return this.#head.copy();
   }
 
-  /** The oldest row that was not trimmed, or 1 when there are no rows. */
+  /** The oldest record that was not trimmed, or the next one when there are none. */
   get firstSequence(): number {
     try {
-      return this.#db.prepare<[], number>('SELECT min(sequence) FROM journal').pluck().get() ?? this.lastSequence + 1;
+      const row = this.#db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence LIMIT 1').get();
+      return row === undefined ? this.lastSequence + 1 : firstSequenceOf(row);
     } catch (error) {
       throw located(error, this.#path);
     }
   }
 
-  append(row: RowView): void {
-    assert(row.sequence === this.#head.sequence + 1, 'JOURNAL-1: sequences have no gap');
-    const bytes = this.#rows.build(this.#head, row);
-    this.#append(row.sequence, bytes, this.#rows.crc);
+  append(record: RecordView): void {
+    this.#stage(record.sequence);
+    if (!this.#rows.hasRoomFor(record)) this.#writePart(this.#finishRow(), this.#rows.crc, this.#rows.lastSequence);
+    this.#rows.add(record);
+    this.isStaged = true;
   }
 
   /** Appends a row of another journal as it is. The caller has checked that it follows. */
-  appendCopy({ sequence, bytes }: Row): void {
-    this.#append(sequence, bytes, crcOf(bytes));
-  }
-
-  #append(sequence: number, bytes: Uint8Array, crc: number): void {
-    assert(!this.#isPoisoned, 'JOURNAL-3: a failed journal refuses everything');
-    assert(sequence === this.#head.sequence + 1, 'JOURNAL-1: sequences have no gap');
-    if (!this.isStaged) this.#checkpointIfDue();
-    this.#isPoisoned = true;
-    try {
-      if (!this.isStaged) this.#begin.run();
-      this.isStaged = true;
-      // SQLite copies the bytes while it binds them, so the next row may use their memory again.
-      this.#insert.run(sequence, bytes);
-      this.#wrote(bytes.length);
-    } catch (error) {
-      throw located(error, `${this.#path}: sequence ${sequence}`);
-    }
-    this.#isPoisoned = false;
-    this.#head.advance(crc);
-    assert(this.#head.sequence === sequence, 'JOURNAL-1: the head stands after the row');
+  appendCopy(row: Row): void {
+    assert(this.#rows.isEmpty, 'JOURNAL-1: a copied row follows whole rows');
+    this.#stage(firstSequenceOf(row));
+    this.#writePart(row.bytes, crcOf(row.bytes), row.sequence);
+    this.isStaged = true;
   }
 
   commit(): void {
     assert(!this.#isPoisoned, 'JOURNAL-3: a failed journal refuses everything');
     if (!this.isStaged) return;
+    const last = this.lastSequence;
     this.#isPoisoned = true;
     try {
-      this.#commit.run();
+      // Outside of a transaction an INSERT is one of its own, which a batch of one row needs only.
+      if (!this.#rows.isEmpty) this.#insertRow(this.#finishRow(), this.#rows.crc, last);
+      if (this.#isInTransaction) this.#commit.run();
     } catch (error) {
-      throw located(error, `${this.#path}: sequence ${this.#head.sequence}`);
+      throw located(error, `${this.#path}: sequence ${last}`);
     }
-    assert(this.#head.sequence >= this.#reached.sequence, 'JOURNAL-5: the mark follows the commits');
+    assert(this.#head.sequence === last, 'JOURNAL-1: the head stands after the batch');
+    assert(last >= this.#reached.sequence, 'JOURNAL-5: the mark follows the commits');
     this.#mark.advance(this.#head);
     this.#wrote(COMMIT_BYTES);
     this.#isPoisoned = false;
+    this.#isInTransaction = false;
     this.isStaged = false;
   }
 
-  replay(after: JournalHead, visit: RowVisitor): void {
+  /** Called before a record is taken into the batch. */
+  #stage(sequence: number): void {
+    assert(!this.#isPoisoned, 'JOURNAL-3: a failed journal refuses everything');
+    assert(sequence === this.lastSequence + 1, 'JOURNAL-1: sequences have no gap');
+    if (!this.isStaged) this.#checkpointIfDue();
+  }
+
+  #finishRow(): Uint8Array {
+    return this.#rows.finish(this.#head);
+  }
+
+  /** Writes rows of a batch that goes on. */
+  #writePart(bytes: Uint8Array, crc: number, sequence: number): void {
+    this.#isPoisoned = true;
+    try {
+      if (!this.#isInTransaction) this.#begin.run();
+      this.#isInTransaction = true;
+      this.#insertRow(bytes, crc, sequence);
+    } catch (error) {
+      throw located(error, `${this.#path}: sequence ${sequence}`);
+    }
+    this.#isPoisoned = false;
+  }
+
+  /** SQLite copies the bytes while it binds them, so the next row may use their memory again. */
+  #insertRow(bytes: Uint8Array, crc: number, sequence: number): void {
+    this.#insert.run(sequence, bytes);
+    this.#wrote(bytes.length);
+    this.#head.advance(crc, sequence);
+  }
+
+  replay(after: JournalHead, visit: RecordVisitor): void {
     assert(!this.isStaged, 'JOURNAL-2: only committed rows are replayed');
     const head = after.copy();
     const reader = new RowReader(this.#path, this.key);
@@ -230,9 +259,10 @@ export class Journal implements JournalStore {
       .iterate(after.sequence);
     try {
       for (const row of rows) {
+        const before = head.sequence;
         reader.load(row, head);
-        this.#requireAt(head, this.#reached, 'its mark');
-        this.#requireAt(head, this.#known, 'control.db');
+        this.#requireBetween(before, head, this.#reached, 'its mark');
+        this.#requireBetween(before, head, this.#known, 'control.db');
         reader.show(visit);
       }
     } catch (error) {
@@ -262,15 +292,19 @@ export class Journal implements JournalStore {
   trim(sequence: number): boolean {
     assert(!this.isStaged, 'JOURNAL-2: a trim is no part of a batch');
     assert(sequence < this.#head.sequence, 'JOURNAL-4: the last row is never trimmed');
-    this.#wrote(TRIM_BYTES);
     try {
-      return this.#trim.run(sequence, TRIM_ROWS).changes === TRIM_ROWS;
+      const oldest = this.#oldest.get() ?? sequence + 1;
+      if (oldest > sequence) return false;
+      this.#wrote(TRIM_BYTES);
+      const end = Math.min(sequence, oldest + TRIM_RECORDS);
+      this.#trim.run(end);
+      return end < sequence;
     } catch (error) {
       throw located(error, this.#path);
     }
   }
 
-  /** Rows that are not committed are dropped. */
+  /** Records that are not committed are dropped. */
   close(): void {
     try {
       if (!this.isStaged && !this.#isPoisoned) this.#db.pragma('wal_checkpoint(TRUNCATE)');
@@ -323,9 +357,11 @@ export class Journal implements JournalStore {
     this.#bytesSinceCheckpoint = isBusy ? Math.max(0, this.#bytesSinceCheckpoint - REQUEST_BYTES) : 0;
   }
 
-  #requireAt(head: JournalHead, anchor: JournalHead, witness: string): void {
-    if (head.sequence !== anchor.sequence || head.equals(anchor)) return;
-    throw new JournalError(`journal ${this.#path}: sequence ${head.sequence}: not what ${witness} says was written`);
+  /** @param before the sequence before the row after which `head` stands. */
+  #requireBetween(before: number, head: JournalHead, anchor: JournalHead, witness: string): void {
+    const { sequence } = anchor;
+    if (sequence <= before || sequence > head.sequence || head.equals(anchor)) return;
+    throw new JournalError(`journal ${this.#path}: sequence ${sequence}: not what ${witness} says was written`);
   }
 
   /** A journal that ends before its mark, or has rows and no mark, has lost records that may have been acknowledged. */

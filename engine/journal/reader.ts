@@ -1,18 +1,22 @@
 /**
  * Reads a journal while its shard writes it: for the projector, the snapshot maker and the operator's tools. Every row
  * is checked by its checksum, its chain value and its tag.
+ *
+ * Reads are limited in records and end with a whole row: the one that reaches the limit.
  */
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { BUSY_TIMEOUT_MS, located, requireSqlite } from './file.ts';
-import { JournalError, JournalHead, type Row, RowReader } from './row.ts';
-import type { RowVisitor } from './rowView.ts';
+import type { RecordVisitor } from './recordView.ts';
+import { firstSequenceOf, JournalError, JournalHead, type Row } from './row.ts';
+import { RowReader } from './rowReader.ts';
 import type { ShardKey } from './shardKey.ts';
 
 /** Reads are short, because an open read keeps checkpoints from copying the whole WAL. */
 export class JournalReader {
   readonly #db: Database.Database;
-  readonly #rows: Database.Statement<[number, number], Row>;
+  /** From the row with one record to the row with another, or to the end. */
+  readonly #rows: Database.Statement<[number, number, number], Row>;
   readonly #reader: RowReader;
 
   constructor(path: string, key: ShardKey) {
@@ -20,7 +24,9 @@ export class JournalReader {
     try {
       requireSqlite(this.#db);
       this.#rows = this.#db.prepare(
-        'SELECT sequence, bytes FROM journal WHERE sequence >= ? ORDER BY sequence LIMIT ?',
+        `SELECT sequence, bytes FROM journal
+         WHERE sequence >= ? AND sequence <= ifnull((SELECT min(sequence) FROM journal WHERE sequence >= ?), ?)
+         ORDER BY sequence`,
       );
     } catch (error) {
       this.#db.close();
@@ -31,41 +37,56 @@ export class JournalReader {
 
   /** The facts in the file's `meta` table and the range of its rows, unchecked. */
   facts(): JournalFacts {
-    const facts = this.#db
-      .prepare<[], JournalFacts>(
+    const stored = this.#db
+      .prepare<[], Omit<JournalFacts, 'firstSequence'> & { readonly oldestRow: number | null }>(
         `SELECT layout_version AS layoutVersion, shard, shards,
-           ifnull((SELECT min(sequence) FROM journal), 1) AS firstSequence,
+           (SELECT min(sequence) FROM journal) AS oldestRow,
            ifnull((SELECT max(sequence) FROM journal), 0) AS lastSequence
          FROM meta`,
       )
       .get();
-    if (facts === undefined) throw new JournalError('does not say which shard it belongs to');
-    return facts;
+    if (stored === undefined) throw new JournalError('does not say which shard it belongs to');
+    const { oldestRow, ...facts } = stored;
+    return { ...facts, firstSequence: oldestRow === null ? 1 : this.#startOfOldest(oldestRow) };
   }
 
-  /** The head before a row, as the row itself claims it. */
+  /** The head before the row that begins with a record, as the row itself claims it. */
   headBefore(sequence: number): JournalHead {
     if (sequence === 1) return new JournalHead(0, 0, 0);
     return this.#reader.headBefore(this.#read(sequence, 1)[0], sequence);
   }
 
+  /** The head after the row that ends with a record. */
+  headAfter(sequence: number): JournalHead {
+    const row = this.#read(sequence, 1)[0];
+    if (row?.sequence !== sequence) throw new JournalError(`sequence ${sequence}: no row ends with it`);
+    return this.#reader.headAfter(row);
+  }
+
+  /** The first record of the row with a record, as the row itself claims it. */
+  startOfRow(sequence: number): number {
+    const row = this.#read(sequence, 1)[0];
+    return row === undefined ? sequence : firstSequenceOf(row);
+  }
+
   /**
-   * Visits at most `limit` rows after `head`, and moves `head` with them. The read ends before the first visit.
-   * @returns the number of rows.
+   * Visits the next `limit` records after `head` and the rest of the row of the last one, and moves `head` with them.
+   * The read ends before the first visit. @returns the number of records.
    */
-  readFrom(head: JournalHead, limit: number, visit: RowVisitor): number {
+  readFrom(head: JournalHead, limit: number, visit: RecordVisitor): number {
     assert(limit > 0, 'journal reader: a read has a bound');
-    const rows = this.#read(head.sequence + 1, limit);
+    const before = head.sequence;
+    const rows = this.#read(before + 1, limit);
     for (const row of rows) {
       this.#reader.load(row, head);
       this.#reader.show(visit);
     }
     const last = rows.at(-1);
     assert(last === undefined || head.sequence === last.sequence, 'ROW-3: the head stands after the last row');
-    return rows.length;
+    return head.sequence - before;
   }
 
-  /** The next rows as they are, checked; `head` moves with them. */
+  /** The rows of the next `limit` records as they are, checked; `head` moves with them. */
   copiesFrom(head: JournalHead, limit: number): Row[] {
     const rows = this.#read(head.sequence + 1, limit);
     for (const row of rows) this.#reader.load(row, head);
@@ -84,10 +105,19 @@ export class JournalReader {
     this.#db.close();
   }
 
-  /** An error names the journal: callers have databases of their own. */
+  /** Its last record where its pages cannot be read: what is wrong with it is found out by who reads it. */
+  #startOfOldest(sequence: number): number {
+    try {
+      return this.startOfRow(sequence);
+    } catch {
+      return sequence;
+    }
+  }
+
+  /** The rows of `limit` records from a sequence on. An error names the journal: callers have other databases, too. */
   #read(sequence: number, limit: number): Row[] {
     try {
-      return this.#rows.all(sequence, limit);
+      return this.#rows.all(sequence, sequence + limit - 1, Number.MAX_SAFE_INTEGER);
     } catch (error) {
       throw located(error, this.#db.name);
     }

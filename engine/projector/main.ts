@@ -10,7 +10,7 @@ import { JournalReader } from '../journal/reader.ts';
 import { type Keyed, ShardKey } from '../journal/shardKey.ts';
 import type { CatalogSource } from './catalog.ts';
 import type { OnDifference } from './positions.ts';
-import { BATCH_ROWS, Projector } from './projector.ts';
+import { BATCH_RECORDS, Projector } from './projector.ts';
 import { setAside } from './readDb.ts';
 
 /** Bounds the harm of a wake-up that is lost. */
@@ -58,7 +58,7 @@ function follow(projector: Projector): never {
     if (projector.isDoubted) throw new Error('database disk image is malformed: a query has found it');
     if (projector.behind() === 0) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
     for (let passedMs = 0; passedMs < LINGER_MS; passedMs += LOOK_MS) {
-      if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_ROWS) break;
+      if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_RECORDS) break;
       progress.lingerUnlessAwaited(LOOK_MS);
     }
   }

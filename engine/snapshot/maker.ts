@@ -24,7 +24,7 @@ import { rowsDue } from './due.ts';
 import { makeReplica } from './replica.ts';
 import { listSnapshots, loadSnapshot, type SnapshotFile, saveSnapshot } from './snapshot.ts';
 
-const SLICE_ROWS = 1000;
+const SLICE_RECORDS = 1000;
 /** About nine times as long as a slice takes. */
 const PAUSE_MS = 30;
 const KEPT_SNAPSHOTS = 2;
@@ -129,9 +129,9 @@ function replayTo(
   isHurried: boolean,
 ): void {
   while (head.sequence < sequence) {
-    const limit = Math.min(SLICE_ROWS, sequence - head.sequence);
-    const count = reader.readFrom(head, limit, (row) => engine.replay(row));
-    assert(count === limit, 'snapshot maker: committed rows can be read');
+    const limit = Math.min(SLICE_RECORDS, sequence - head.sequence);
+    const count = reader.readFrom(head, limit, (record) => engine.replay(record));
+    assert(count >= limit, 'snapshot maker: committed records can be read');
     if (!isHurried) Atomics.wait(sleeper, 0, 0, PAUSE_MS);
   }
 }

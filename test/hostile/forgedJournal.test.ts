@@ -18,7 +18,7 @@ import { recover } from '../../engine/shard/recovery.ts';
 import { loadSnapshot, saveSnapshot } from '../../engine/snapshot/snapshot.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { engineWith, MemoryJournal } from '../support/engine.ts';
-import { asVersion1, JournaledShard } from '../support/journaledShard.ts';
+import { asOldVersion, JournaledShard } from '../support/journaledShard.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 
 const FORGER = await ShardKey.create({ secret: new Uint8Array(32).fill(9), keyedFrom: [1] }, 0);
@@ -63,7 +63,7 @@ test('a record of the old version without a tag is refused after the first that 
   const shard = stopped();
   const { file, last } = shard;
   forgeDeposit(shard, FORGER.unchecked());
-  asVersion1(file, last + 1);
+  asOldVersion(file, last + 1, 1);
   assertNoticed({ file, last }, /not written by this exchange/);
 });
 

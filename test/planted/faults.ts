@@ -43,16 +43,30 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a checksum is not looked at',
-    file: 'engine/journal/row.ts',
+    file: 'engine/journal/rowReader.ts',
     search: 'if (!isIntact) throw',
     replace: 'if (!isIntact && rowBytes < 0) throw',
     caughtBy: 'test/unit/engine/journal/journal.test.ts',
   },
   {
     name: 'a row may follow another history',
-    file: 'engine/journal/row.ts',
+    file: 'engine/journal/rowReader.ts',
     search: "if (!isLinked) throw this.#error(expected, 'does not follow",
     replace: "if (!isLinked && expected < 0) throw this.#error(expected, 'does not follow",
+    caughtBy: 'test/unit/engine/journal/journal.test.ts',
+  },
+  {
+    name: 'a row is trimmed with records that are to be kept',
+    file: 'engine/journal/journal.ts',
+    search: "'DELETE FROM journal WHERE sequence <= ?'",
+    replace: "'DELETE FROM journal WHERE sequence <= ? + 1'",
+    caughtBy: 'test/unit/engine/journal/journal.test.ts',
+  },
+  {
+    name: 'a mark in the middle of a row is passed over',
+    file: 'engine/journal/journal.ts',
+    search: 'if (sequence <= before || sequence > head.sequence || head.equals(anchor)) return;',
+    replace: 'if (sequence !== head.sequence || head.equals(anchor)) return;',
     caughtBy: 'test/unit/engine/journal/journal.test.ts',
   },
   {
@@ -767,7 +781,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a row with a wrong tag is taken for one of this exchange',
-    file: 'engine/journal/row.ts',
+    file: 'engine/journal/rowReader.ts',
     search: 'if (version < 2) return false;',
     replace: 'return true;',
     caughtBy: 'test/hostile/forgedJournal.test.ts',

@@ -1,7 +1,7 @@
 /** shared/wire/RECORDS.md: the drawings of all binary records, from their declarations. Written by main.ts. */
 import { SNAPSHOT_PART } from '../../engine/base/snapshotIo.ts';
 import { HIGH_WATER_MARK } from '../../engine/journal/mark.ts';
-import { JOURNAL_ROW } from '../../engine/journal/row.ts';
+import { JOURNAL_RECORD, JOURNAL_ROW, OLD_JOURNAL_ROW } from '../../engine/journal/row.ts';
 import { MARKET_FRAME } from '../../gateway/stream/market/record.ts';
 import { ACCOUNT_END, LOG_ENTRY, LOGGED_RECORD, SEGMENT_HEAD } from '../../gateway/stream/private/segment.ts';
 import { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT } from '../../shared/wire/checkLayout.ts';
@@ -61,7 +61,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Journal and snapshots',
     about: 'The files of a shard, besides the commands and events in them.',
-    records: [JOURNAL_ROW, HIGH_WATER_MARK, SNAPSHOT_PART],
+    records: [JOURNAL_ROW, JOURNAL_RECORD, OLD_JOURNAL_ROW, HIGH_WATER_MARK, SNAPSHOT_PART],
   },
   {
     title: 'Shared memory',

@@ -151,10 +151,11 @@ export class Conversation {
     this.#record = undefined;
     const reader = new JournalReader(journalPath, TEST_KEY);
     try {
-      const count = engine.sequence - this.oracleSequence;
-      if (count > 0) {
-        const head = reader.headBefore(this.oracleSequence + 1);
-        reader.readFrom(head, count, ({ sequence, timeMs, command, events }) => {
+      const known = this.oracleSequence;
+      if (engine.sequence > known) {
+        const head = reader.headBefore(reader.startOfRow(known + 1));
+        reader.readFrom(head, engine.sequence - head.sequence, ({ sequence, timeMs, command, events }) => {
+          if (sequence <= known) return; // published before the death, in a row with others
           this.#happened(timeMs, command.words, command.word, events.word, events.end);
           this.oracleSequence = sequence;
         });

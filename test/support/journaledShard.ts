@@ -8,10 +8,21 @@ import { markPath } from '../../engine/journal/file.ts';
 import { Journal } from '../../engine/journal/journal.ts';
 import { Mark } from '../../engine/journal/mark.ts';
 import { JournalReader } from '../../engine/journal/reader.ts';
-import { JOURNAL_ROW, JournalHead } from '../../engine/journal/row.ts';
+import {
+  crcOf,
+  JOURNAL_RECORD,
+  JOURNAL_ROW,
+  JournalHead,
+  OLD_JOURNAL_ROW,
+  type Row,
+  tagOf,
+} from '../../engine/journal/row.ts';
+import { RowReader } from '../../engine/journal/rowReader.ts';
+import type { ShardKey } from '../../engine/journal/shardKey.ts';
 import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/snapshot/snapshot.ts';
 import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
+import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
 import type { Extension } from './commandBodies.ts';
 import { temporaryDirectory } from './directory.ts';
 import { EngineRig } from './engineRig.ts';
@@ -26,13 +37,15 @@ export class JournaledShard {
   readonly file: ShardFile;
   readonly #journal: Journal;
   readonly #random: () => number;
+  readonly #batch: number;
   /** Extra fields of an order, by account and number of the order; they do not depend on random numbers. */
   extend: (account: number, order: number) => Extension = () => ({});
   #written = 0;
   #orders = 0;
 
-  /** In a directory of its own. */
-  constructor(seed = 11) {
+  /** In a directory of its own. @param batch the records of a row. */
+  constructor(seed = 11, batch = 1) {
+    this.#batch = batch;
     const directory = temporaryDirectory();
     const journalPath = join(directory, 'journal-0.db');
     this.file = { shard: 0, shards: 1, directory, journalPath, key: TEST_KEY };
@@ -78,10 +91,13 @@ export class JournaledShard {
     this.commit();
   }
 
-  /** One transaction of what the engine has journaled since the last. */
+  /** Writes what the engine has journaled since the last time. */
   commit(): void {
     const { rows } = this.rig.journal;
-    while (this.#written < rows.length) this.#journal.append(rows[this.#written++]);
+    while (this.#written < rows.length) {
+      this.#journal.append(rows[this.#written++]!);
+      if (this.#written % this.#batch === 0) this.#journal.commit();
+    }
     this.#journal.commit();
   }
 
@@ -126,14 +142,15 @@ export class JournaledShard {
     return seen;
   }
 
-  /** A flipped bit in a record, where SQLite itself sees nothing wrong. */
+  /** A flipped bit in the row of a record, where SQLite itself sees nothing wrong. */
   damageRecord(sequence: number): void {
     const db = new Database(this.file.journalPath);
-    const read = db.prepare<[number], Buffer>('SELECT bytes FROM journal WHERE sequence = ?').pluck();
-    const bytes = read.get(sequence);
-    assert.ok(bytes !== undefined, `record ${sequence} is there`);
-    bytes[60] ^= 4;
-    db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?').run(bytes, sequence);
+    const row = db
+      .prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence >= ? ORDER BY sequence LIMIT 1')
+      .get(sequence);
+    assert.ok(row !== undefined, `record ${sequence} is there`);
+    row.bytes[60] ^= 4;
+    db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?').run(row.bytes, row.sequence);
     db.close();
   }
 
@@ -185,26 +202,25 @@ export function flipByte(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-/** Gives the rows from `first` on the form of version 1, which has no tags, with good checksums and chain values. */
-export function asVersion1({ journalPath }: ShardFile, first: number): void {
+/**
+ * Gives the rows from `first` on the form of an older version, with good checksums, chain values and tags (which
+ * version 1 does not have). Each must hold one record.
+ */
+export function asOldVersion(
+  { journalPath, key }: Pick<ShardFile, 'journalPath' | 'key'>,
+  first: number,
+  version: 1 | 2,
+): void {
   const db = new Database(journalPath);
   const rows = db
-    .prepare<[number], { sequence: number; bytes: Buffer }>(
-      'SELECT sequence, bytes FROM journal WHERE sequence >= ? ORDER BY sequence',
-    )
+    .prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence >= ? ORDER BY sequence')
     .all(first);
   const update = db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?');
-  const head = headBefore(rows[0]!);
-  for (const { sequence, bytes } of rows) {
-    const old = Buffer.concat([bytes.subarray(0, JOURNAL_ROW.tag * 4), bytes.subarray(JOURNAL_ROW.BYTES)]);
-    const words = new Uint32Array(new Uint8Array(old).buffer);
-    words[JOURNAL_ROW.version] = 1;
-    words[JOURNAL_ROW.chainLow] = head.chainLow;
-    words[JOURNAL_ROW.chainHigh] = head.chainHigh;
-    const memory = { words, bytes: new Uint8Array(words.buffer) };
-    words[JOURNAL_ROW.crc] = crc32c(memory, JOURNAL_ROW.version * 4, words.byteLength);
-    head.advance(words[JOURNAL_ROW.crc]);
-    update.run(memory.bytes, sequence);
+  const head = new RowReader(journalPath, key.unchecked()).headBefore(rows[0]!, first);
+  for (const row of rows) {
+    const bytes = oldRow(row, head, key, version);
+    head.advance(crcOf(bytes), row.sequence);
+    update.run(bytes, row.sequence);
   }
   db.close();
   const mark = new Mark(markPath(journalPath), 0);
@@ -213,7 +229,24 @@ export function asVersion1({ journalPath }: ShardFile, first: number): void {
   mark.close();
 }
 
-function headBefore({ sequence, bytes }: { sequence: number; bytes: Buffer }): JournalHead {
-  const chain = (word: number): number => bytes.readInt32LE(word * 4);
-  return new JournalHead(sequence - 1, chain(JOURNAL_ROW.chainLow), chain(JOURNAL_ROW.chainHigh));
+function oldRow({ sequence, bytes }: Row, before: JournalHead, key: ShardKey, version: 1 | 2): Uint8Array {
+  const from = new Uint32Array(new Uint8Array(bytes).buffer);
+  assert.equal(readSafe(from, JOURNAL_ROW.firstSequence), sequence, 'a row of one record');
+  const record = JOURNAL_ROW.WORDS;
+  const headerWords = version === 1 ? OLD_JOURNAL_ROW.tag : OLD_JOURNAL_ROW.WORDS;
+  const content = from.subarray(record + JOURNAL_RECORD.WORDS);
+  const old = new RecordBuffer((headerWords + content.length) * 4);
+  const word = old.append(headerWords * 4, version);
+  old.appendRecords(content, 0, content.byteLength);
+  const { words } = old;
+  writeSafe(words, OLD_JOURNAL_ROW.shardSequence, sequence);
+  writeSafe(words, OLD_JOURNAL_ROW.timeMs, readSafe(from, record + JOURNAL_RECORD.timeMs));
+  words[OLD_JOURNAL_ROW.commandBytes] = from[record + JOURNAL_RECORD.commandBytes];
+  words[OLD_JOURNAL_ROW.eventBytes] = from[record + JOURNAL_RECORD.eventBytes];
+  words[OLD_JOURNAL_ROW.chainLow] = before.chainLow;
+  words[OLD_JOURNAL_ROW.chainHigh] = before.chainHigh;
+  words[word + OLD_JOURNAL_ROW.crc] = 0;
+  if (version === 2) words.set(tagOf(key, old), OLD_JOURNAL_ROW.tag);
+  words[OLD_JOURNAL_ROW.crc] = crc32c(old, OLD_JOURNAL_ROW.version * 4, old.lengthBytes);
+  return old.bytes.slice(0, old.lengthBytes);
 }

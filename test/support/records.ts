@@ -1,7 +1,7 @@
 /** Hand-made journals for tests: event records as a shard would write them, without a shard. */
 import assert from 'node:assert/strict';
 import { Journal } from '../../engine/journal/journal.ts';
-import { RowView } from '../../engine/journal/rowView.ts';
+import { RecordView } from '../../engine/journal/recordView.ts';
 import { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import {
@@ -95,7 +95,7 @@ export class JournalScript {
       this.#command.bytes.set(keyUse.key, (word + EXTENDED_PLACE.key) * 4);
       this.#command.bytes.set(keyUse.fingerprint, (word + EXTENDED_PLACE.fingerprint) * 4);
     }
-    const row = new RowView();
+    const row = new RecordView();
     row.sequence = this.journal.lastSequence + 1;
     row.timeMs = timeMs;
     row.command.set(this.#command.words, 0, this.#command.lengthBytes);

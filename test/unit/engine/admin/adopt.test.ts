@@ -14,14 +14,14 @@ import { recover } from '../../../../engine/shard/recovery.ts';
 import { JOURNAL_HEADS, openHeads } from '../../../../shared/crypto/journalHeads.ts';
 import { MASTER_KEY_FILE, readMasterKey } from '../../../../shared/crypto/masterKey.ts';
 import { engineWith } from '../../../support/engine.ts';
-import { asVersion1, JournaledShard } from '../../../support/journaledShard.ts';
+import { asOldVersion, JournaledShard } from '../../../support/journaledShard.ts';
 
 /** Journals of version 1 with a snapshot in the middle, as an exchange of that version left them. */
 function oldShard(): JournaledShard {
   const shard = new JournaledShard();
   shard.trade(30);
   shard.close();
-  asVersion1(shard.file, 1);
+  asOldVersion(shard.file, 1, 1);
   rmSync(join(shard.file.directory, 'journal.key'));
   return shard;
 }

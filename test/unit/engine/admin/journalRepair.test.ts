@@ -90,7 +90,7 @@ describe('journal verify', () => {
   it('names the record that is damaged, missing or in the wrong place', () => {
     const changes = {
       'sequence 9: checksum mismatch': (shard: JournaledShard) => shard.damageRecord(9),
-      'sequence 9: missing, the next row is 10': (shard: JournaledShard) =>
+      'sequence 9: missing, the next record is 10': (shard: JournaledShard) =>
         shard.run('DELETE FROM journal WHERE sequence = 9'),
       'sequence 9: bytes of another row': (shard: JournaledShard) =>
         shard.run('UPDATE journal SET bytes = (SELECT bytes FROM journal WHERE sequence = 8) WHERE sequence = 9'),

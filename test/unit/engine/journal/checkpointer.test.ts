@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import { CHECKPOINT, CheckpointCell } from '../../../../engine/journal/checkpointCell.ts';
 import { Checkpointer, copy, keepCheckpointed } from '../../../../engine/journal/checkpointer.ts';
 import { Journal } from '../../../../engine/journal/journal.ts';
+import { RecordView } from '../../../../engine/journal/recordView.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
-import { RowView } from '../../../../engine/journal/rowView.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -43,7 +43,7 @@ class Writer {
 
   writeRow(): void {
     const { words } = this.#records;
-    const row = new RowView();
+    const row = new RecordView();
     row.sequence = this.journal.lastSequence + 1;
     row.timeMs = 1;
     row.command.set(words, 0, ROW_BYTES / 2);

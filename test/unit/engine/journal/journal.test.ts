@@ -7,10 +7,13 @@ import { type JournalOptions, markPath } from '../../../../engine/journal/file.t
 import { Journal } from '../../../../engine/journal/journal.ts';
 import { Mark, readMark } from '../../../../engine/journal/mark.ts';
 import { JournalReader } from '../../../../engine/journal/reader.ts';
-import { JournalHead, RowReader } from '../../../../engine/journal/row.ts';
-import { RowView } from '../../../../engine/journal/rowView.ts';
+import { RecordView } from '../../../../engine/journal/recordView.ts';
+import { JOURNAL_ROW, JournalHead, MOST_ROW_BYTES } from '../../../../engine/journal/row.ts';
+import { RowReader } from '../../../../engine/journal/rowReader.ts';
+import { crc32c } from '../../../../shared/base/crc32c.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { asOldVersion } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
 const folder = temporaryDirectory();
@@ -24,27 +27,39 @@ function options(changes: Partial<JournalOptions> = {}): JournalOptions {
   return { journalPath, journalSync: 'full', shard: 0, shards: 2, key: TEST_KEY, ...changes };
 }
 
-/** Row n holds n command pairs and one pair more of events, so every row has other lengths than its neighbours. */
+/** Record n has n command pairs and one pair more of events, so every record has other lengths than its neighbours. */
 function append(journal: Journal, sequence: number): void {
   const records = new RecordBuffer(64);
   records.append(16, 7);
   const command = records.append(8 * sequence, sequence);
   const events = records.append(8 * (sequence + 1), 100 + sequence);
   const { words } = records;
-  const row = new RowView();
-  row.sequence = sequence;
-  row.timeMs = 1_000_000 + sequence;
-  row.command.set(words, command, 8 * sequence);
-  row.events.set(words, events, 8 * (sequence + 1));
-  journal.append(row);
+  const record = new RecordView();
+  record.sequence = sequence;
+  record.timeMs = 1_000_000 + sequence;
+  record.command.set(words, command, 8 * sequence);
+  record.events.set(words, events, 8 * (sequence + 1));
+  journal.append(record);
 }
 
-function journalOf(rows: number, opened: JournalOptions = options()): JournalOptions {
+/** A journal of so many records in rows of one each, or of `batch`. */
+function journalOf(records: number, batch = 1): JournalOptions {
+  const opened = options();
   const journal = Journal.open(opened);
-  for (let sequence = 1; sequence <= rows; sequence++) append(journal, sequence);
+  for (let sequence = 1; sequence <= records; sequence++) {
+    append(journal, sequence);
+    if (sequence % batch === 0) journal.commit();
+  }
   journal.commit();
   journal.close();
   return opened;
+}
+
+function rowsOf({ journalPath }: JournalOptions): number[] {
+  const db = new Database(journalPath, { readonly: true });
+  const sequences = db.prepare<[], number>('SELECT sequence FROM journal ORDER BY sequence').pluck().all();
+  db.close();
+  return sequences;
 }
 
 function replayed(journal: Journal): string[] {
@@ -57,11 +72,11 @@ function replayed(journal: Journal): string[] {
   return seen;
 }
 
-function firstWords({ words, word }: RowView['command']): number[] {
+function firstWords({ words, word }: RecordView['command']): number[] {
   return [words[word], words[word + 1]];
 }
 
-const THREE_ROWS = ['1@1000001 8+16', '2@1000002 16+24', '3@1000003 24+32'];
+const THREE_RECORDS = ['1@1000001 8+16', '2@1000002 16+24', '3@1000003 24+32'];
 
 function tamper(opened: JournalOptions, sql: string): void {
   const db = new Database(opened.journalPath);
@@ -79,10 +94,10 @@ function crashImage(opened: JournalOptions): JournalOptions {
 }
 
 describe('a journal', () => {
-  it('gives back every row in order after it was closed and opened again', () => {
+  it('gives back every record in order after it was closed and opened again', () => {
     const journal = Journal.open(journalOf(3));
     assert.equal(journal.lastSequence, 3);
-    assert.deepEqual(replayed(journal), THREE_ROWS);
+    assert.deepEqual(replayed(journal), THREE_RECORDS);
     journal.close();
   });
 
@@ -95,7 +110,7 @@ describe('a journal', () => {
       journal.close();
     }
     const journal = Journal.open(opened);
-    assert.deepEqual(replayed(journal), THREE_ROWS);
+    assert.deepEqual(replayed(journal), THREE_RECORDS);
     journal.close();
   });
 
@@ -106,7 +121,7 @@ describe('a journal', () => {
     journal.close();
   });
 
-  it('has every committed row and no other after its process was killed', () => {
+  it('has every committed record and no other after its process was killed', () => {
     const opened = options();
     const journal = Journal.open(opened);
     for (const sequence of [1, 2, 3]) append(journal, sequence);
@@ -116,7 +131,7 @@ describe('a journal', () => {
     append(journal, 4);
     const survivor = Journal.open(crashImage(opened));
     assert.equal(survivor.lastSequence, 3);
-    assert.deepEqual(replayed(survivor), THREE_ROWS);
+    assert.deepEqual(replayed(survivor), THREE_RECORDS);
     survivor.close();
     journal.close();
   });
@@ -127,7 +142,7 @@ describe('a journal', () => {
     append(journal, 4);
     journal.close();
     const reopened = Journal.open(opened);
-    assert.deepEqual(replayed(reopened), THREE_ROWS);
+    assert.deepEqual(replayed(reopened), THREE_RECORDS);
     reopened.close();
   });
 
@@ -146,23 +161,24 @@ describe('a journal', () => {
     const intruder = new Database(opened.journalPath);
     intruder.exec("INSERT INTO journal VALUES (4, x'00')");
     intruder.close();
-    assert.throws(() => append(journal, 4), /UNIQUE/);
-    assert.throws(() => append(journal, 4), /JOURNAL-3/);
+    append(journal, 4);
+    assert.throws(() => journal.commit(), /sequence 4: UNIQUE/);
+    assert.throws(() => append(journal, 5), /JOURNAL-3/);
     assert.throws(() => journal.commit(), /JOURNAL-3/);
     journal.close();
   });
 
-  it('ROW-4: refuses a row of two commands before anything is written', () => {
+  it('ROW-4: refuses a record of two commands before anything is written', () => {
     const journal = Journal.open(options());
     const records = new RecordBuffer(64);
     for (const type of [7, 8]) records.append(16, type);
-    const row = new RowView();
+    const row = new RecordView();
     row.sequence = 1;
     row.command.set(records.words, 0, 32);
     assert.throws(() => journal.append(row), /ROW-4/);
     append(journal, 1);
     journal.commit();
-    assert.deepEqual(replayed(journal), THREE_ROWS.slice(0, 1));
+    assert.deepEqual(replayed(journal), THREE_RECORDS.slice(0, 1));
     journal.close();
   });
 
@@ -173,6 +189,71 @@ describe('a journal', () => {
     assert.equal(journal.trim(2), false);
     assert.equal(journal.firstSequence, 3);
     journal.close();
+  });
+
+  it('JOURNAL-4: keeps a row as long as one of its records is to be kept', () => {
+    const opened = journalOf(7, 3);
+    const journal = Journal.open(opened);
+    assert.equal(journal.trim(2), false);
+    assert.equal(journal.firstSequence, 1);
+    assert.equal(journal.trim(5), false);
+    assert.equal(journal.firstSequence, 4);
+    journal.close();
+    assert.deepEqual(rowsOf(opened), [6, 7]);
+  });
+
+  it('trims a limited number of records at a time', () => {
+    const journal = Journal.open(journalOf(2010, 50));
+    assert.equal(journal.trim(2000), true);
+    assert.equal(journal.firstSequence, 1051);
+    assert.equal(journal.trim(2000), false);
+    assert.equal(journal.firstSequence, 2001);
+    journal.close();
+  });
+
+  it('JOURNAL-2: has the records of a batch in one row, under its last sequence', () => {
+    const opened = journalOf(8, 3);
+    assert.deepEqual(rowsOf(opened), [3, 6, 8]);
+    const journal = Journal.open(opened);
+    assert.deepEqual(replayed(journal).slice(0, 3), THREE_RECORDS);
+    assert.deepEqual(replayed(journal).slice(6), ['7@1000007 56+64', '8@1000008 64+72']);
+    journal.close();
+  });
+
+  it('JOURNAL-2: has a batch that is too long for a row in several, all of them or none', () => {
+    const opened = options();
+    const journal = Journal.open(opened);
+    // Record n is of 16 n bytes or so.
+    const records = Math.ceil(Math.sqrt((3 * MOST_ROW_BYTES) / 8));
+    for (let sequence = 1; sequence <= records; sequence++) append(journal, sequence);
+    const killed = Journal.open(crashImage(opened));
+    assert.equal(killed.lastSequence, 0);
+    killed.close();
+    journal.commit();
+    const survivor = Journal.open(crashImage(opened));
+    assert.equal(replayed(survivor).length, records);
+    survivor.close();
+    journal.close();
+    const rows = rowsOf(opened);
+    assert.deepEqual([rows.length, rows.at(-1)], [4, records]);
+  });
+
+  it('ROW-6: has a record that is longer than a row may be in a row of its own', () => {
+    const opened = options();
+    const journal = Journal.open(opened);
+    append(journal, 1);
+    const long = new RecordView();
+    const words = new Uint32Array(MOST_ROW_BYTES >>> 1);
+    [words[0], words[1]] = [words.byteLength, 2];
+    long.sequence = 2;
+    long.timeMs = 1_000_002;
+    long.command.set(words, 0, words.byteLength);
+    journal.append(long);
+    append(journal, 3);
+    journal.commit();
+    assert.equal(journal.lastSequence, 3);
+    journal.close();
+    assert.deepEqual(rowsOf(opened), [1, 2, 3]);
   });
 
   it('belongs to one shard of a fixed number of shards', () => {
@@ -229,26 +310,70 @@ describe('damage to a journal', () => {
     journal.close();
   }
 
-  it('of any one bit of a row is named with its sequence', () => {
-    const opened = journalOf(3);
-    const journal = Journal.open(opened);
-    const db = new Database(opened.journalPath);
-    const good = db.prepare('SELECT bytes FROM journal WHERE sequence = 2').pluck().get() as Buffer;
-    const write = db.prepare('UPDATE journal SET bytes = ? WHERE sequence = 2');
-    for (let bit = 0; bit < good.length * 8; bit++) {
-      const bad = Buffer.from(good);
-      bad[bit >>> 3] ^= 1 << (bit & 7);
-      write.run(bad);
-      assert.throws(() => journal.replay(new JournalHead(0, 0, 0), () => {}), /sequence 2: /, `bit ${bit}`);
+  for (const version of [3, 2, 1] as const) {
+    it(`of any one bit of a row of version ${version} is named with its first sequence`, () => {
+      const opened = version === 3 ? journalOf(5, 2) : journalOf(3);
+      const key = version === 1 ? TEST_KEY.unchecked() : TEST_KEY;
+      if (version !== 3) asOldVersion({ ...opened, key }, 1, version);
+      const [first, last] = version === 3 ? [3, 4] : [2, 2];
+      const journal = Journal.open({ ...opened, key });
+      const db = new Database(opened.journalPath);
+      const good = db.prepare('SELECT bytes FROM journal WHERE sequence = ?').pluck().get(last) as Buffer;
+      const write = db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?');
+      for (let bit = 0; bit < good.length * 8; bit++) {
+        const bad = Buffer.from(good);
+        bad[bit >>> 3] ^= 1 << (bit & 7);
+        write.run(bad, last);
+        const expected = new RegExp(`sequence ${first}: `);
+        assert.throws(() => journal.replay(new JournalHead(0, 0, 0), () => {}), expected, `bit ${bit}`);
+      }
+      db.close();
+      journal.close();
+    });
+  }
+
+  it('that claims other records than a row has is named, though its checksum is right', () => {
+    // The last row, so that the chain does not show it.
+    const claims = { first: [JOURNAL_ROW.firstSequence, 3], last: [JOURNAL_ROW.lastSequence, 6] } as const;
+    for (const [name, [field, value]] of Object.entries(claims)) {
+      const opened = journalOf(5, 3);
+      const key = TEST_KEY.unchecked();
+      const db = new Database(opened.journalPath);
+      const bytes = db.prepare('SELECT bytes FROM journal WHERE sequence = 5').pluck().get() as Buffer;
+      const words = new Uint32Array(new Uint8Array(bytes).buffer);
+      words[field] = value;
+      const memory = { words, bytes: new Uint8Array(words.buffer) };
+      words[JOURNAL_ROW.crc] = crc32c(memory, JOURNAL_ROW.version * 4, words.byteLength);
+      db.prepare('UPDATE journal SET bytes = ? WHERE sequence = 5').run(memory.bytes);
+      db.close();
+      const head = new JournalHead(0, 0, 0);
+      const reader = new JournalReader(opened.journalPath, key);
+      reader.readFrom(head, 3, () => {});
+      const reason = name === 'first' ? /sequence 4: in the middle of the row of 3 to 5/ : /bytes of another row/;
+      assert.throws(() => reader.readFrom(head, 3, () => {}), reason);
+      reader.close();
     }
-    db.close();
-    journal.close();
+  });
+
+  it('that a mark or control.db shows, though it names a record in the middle of a row, is noticed', () => {
+    const opened = journalOf(6, 3);
+    const replay = (journal: Journal) => journal.replay(new JournalHead(0, 0, 0), () => {});
+    const known = Journal.open({ ...opened, knownHead: { sequence: 2, chainLow: 0, chainHigh: 0 } });
+    assert.throws(() => replay(known), /sequence 2: not what control.db says was written/);
+    known.close();
+    writeFileSync(markPath(opened.journalPath), '');
+    const mark = new Mark(markPath(opened.journalPath), 0);
+    mark.advance(new JournalHead(5, 1, 1));
+    mark.close();
+    const marked = Journal.open(opened);
+    assert.throws(() => replay(marked), /sequence 5: not what its mark says was written/);
+    marked.close();
   });
 
   it('that took a row out is named as a gap', () => {
     const opened = journalOf(3);
     tamper(opened, 'DELETE FROM journal WHERE sequence = 2');
-    assertReplayFails(opened, /sequence 2: missing, the next row is 3/);
+    assertReplayFails(opened, /sequence 2: missing, the next record is 3/);
   });
 
   it('that took the first row is named as a gap', () => {
@@ -288,9 +413,10 @@ describe('damage to a journal', () => {
     const other = options();
     const journal = Journal.open(other);
     append(journal, 1);
+    journal.commit();
     const records = new RecordBuffer(64);
     records.append(8, 0);
-    const row = new RowView();
+    const row = new RecordView();
     row.sequence = 2;
     row.timeMs = 42;
     row.command.set(records.words, 0, 8);
@@ -307,14 +433,79 @@ describe('damage to a journal', () => {
   });
 });
 
+describe('a journal that an older version wrote', () => {
+  for (const version of [2, 1] as const) {
+    it(`goes on after rows of version ${version}, and both kinds are read`, () => {
+      const opened = journalOf(3);
+      const key = version === 1 ? TEST_KEY.unchecked() : TEST_KEY;
+      asOldVersion({ ...opened, key }, 1, version);
+      const journal = Journal.open({ ...opened, key });
+      assert.deepEqual(replayed(journal), THREE_RECORDS);
+      for (const sequence of [4, 5]) append(journal, sequence);
+      journal.commit();
+      journal.close();
+      assert.deepEqual(rowsOf(opened), [1, 2, 3, 5]);
+      const reopened = Journal.open({ ...opened, key });
+      assert.deepEqual(replayed(reopened), [...THREE_RECORDS, '4@1000004 32+40', '5@1000005 40+48']);
+      assert.equal(reopened.trim(4), false);
+      assert.equal(reopened.firstSequence, 4);
+      reopened.close();
+    });
+  }
+});
+
 describe('a journal reader', () => {
   const start = () => new JournalHead(0, 0, 0);
+
+  it('ends a read with the whole row of the last record it was asked for', () => {
+    const reader = new JournalReader(journalOf(8, 3).journalPath, TEST_KEY);
+    const head = start();
+    const seen: number[] = [];
+    const read = (limit: number) => reader.readFrom(head, limit, ({ sequence }) => seen.push(sequence));
+    assert.deepEqual([read(1), read(4), read(4)], [3, 5, 0]);
+    assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8]);
+    const copied = start();
+    assert.deepEqual(
+      reader.copiesFrom(copied, 4).map(({ sequence }) => sequence),
+      [3, 6],
+    );
+    reader.close();
+  });
+
+  it('finds the row of a record, and the heads before and after it', () => {
+    const opened = journalOf(8, 3);
+    const reader = new JournalReader(opened.journalPath, TEST_KEY);
+    const head = start();
+    reader.readFrom(head, 6, () => {});
+    assert.deepEqual(
+      [4, 5, 6, 7].map((sequence) => reader.startOfRow(sequence)),
+      [4, 4, 4, 7],
+    );
+    assert.deepEqual(reader.headAfter(6), head);
+    assert.deepEqual(reader.headBefore(7), head);
+    assert.equal(reader.continues(head), true);
+    assert.throws(() => reader.headAfter(5), /sequence 5: no row ends with it/);
+    assert.throws(() => reader.headBefore(5), /sequence 5: no row begins with it/);
+    const inside = new JournalHead(5, head.chainLow, head.chainHigh);
+    assert.equal(reader.continues(inside), false);
+    assert.throws(() => reader.readFrom(inside, 1, () => {}), /sequence 6: in the middle of the row of 4 to 6/);
+    reader.close();
+    const journal = Journal.open(opened);
+    journal.trim(6);
+    journal.close();
+    const trimmed = new JournalReader(opened.journalPath, TEST_KEY);
+    assert.equal(trimmed.facts().firstSequence, 7);
+    assert.equal(trimmed.continues(head), true);
+    trimmed.close();
+  });
 
   it('reads beside the writer, in portions, what is committed', () => {
     const opened = options();
     const journal = Journal.open(opened);
-    for (const sequence of [1, 2, 3]) append(journal, sequence);
-    journal.commit();
+    for (const sequence of [1, 2, 3]) {
+      append(journal, sequence);
+      journal.commit();
+    }
     append(journal, 4);
     const reader = new JournalReader(opened.journalPath, TEST_KEY);
     const head = start();

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3';
 import { markPath } from '../../../../engine/journal/file.ts';
 import type { Keyed } from '../../../../engine/journal/shardKey.ts';
 import { readOpeningState } from '../../../../engine/projector/openingState.ts';
-import { BATCH_ROWS, Projector } from '../../../../engine/projector/projector.ts';
+import { BATCH_RECORDS, Projector } from '../../../../engine/projector/projector.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
@@ -532,13 +532,13 @@ describe('the projector', () => {
 
     it('lets no more records wait than one batch has', () => {
       const exchange = new Exchange();
-      for (let record = 0; record < BATCH_ROWS + 10; record++) exchange.script.record(T0, () => undefined);
+      for (let record = 0; record < BATCH_RECORDS + 10; record++) exchange.script.record(T0, () => undefined);
       const committed = exchange.script.journal.lastSequence;
       const projector = exchange.projector();
       exchange.commit();
       assert.equal(projector.step(false), true);
-      assert.equal(exchange.progress.projected(0), committed - BATCH_ROWS);
-      assert.equal(projector.behind(), BATCH_ROWS);
+      assert.equal(exchange.progress.projected(0), committed - BATCH_RECORDS);
+      assert.equal(projector.behind(), BATCH_RECORDS);
     });
 
     it('follows as a thread of its own, into a new file if the old one is to be set aside', async () => {

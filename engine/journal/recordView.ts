@@ -1,9 +1,9 @@
 /**
- * A row of a journal in memory: what the engine hands to the journal, and what a journal hands to a replay. One view is
- * used for many rows, so that nothing is allocated for a row. Code that keeps a row makes a copy of it.
+ * A record of a journal in memory: what the engine hands to the journal, and what a journal hands to a replay. One view
+ * is used for many records, so that nothing is allocated for a record. Code that keeps a record makes a copy of it.
  */
 
-/** Finished records, back to back: `bytes` long from `word` on. */
+/** Finished wire records, back to back: `bytes` long from `word` on. */
 class RecordSpan {
   words: Uint32Array = new Uint32Array(0);
   word = 0;
@@ -15,13 +15,13 @@ class RecordSpan {
     this.bytes = bytes;
   }
 
-  /** The word after the last record. */
+  /** The word after the last one. */
   get end(): number {
     return this.word + (this.bytes >>> 2);
   }
 }
 
-export class RowView {
+export class RecordView {
   /** Shard sequence. */
   sequence = 0;
   timeMs = 0;
@@ -29,14 +29,14 @@ export class RowView {
   readonly command = new RecordSpan();
   readonly events = new RecordSpan();
 
-  /** The same row in memory of its own. */
-  copy(): RowView {
+  /** The same record in memory of its own. */
+  copy(): RecordView {
     const { command, events } = this;
     const words = new Uint32Array((command.bytes + events.bytes) >>> 2);
     const eventWord = command.bytes >>> 2;
     words.set(command.words.subarray(command.word, command.end));
     words.set(events.words.subarray(events.word, events.end), eventWord);
-    const copy = new RowView();
+    const copy = new RecordView();
     copy.sequence = this.sequence;
     copy.timeMs = this.timeMs;
     copy.command.set(words, 0, command.bytes);
@@ -45,4 +45,4 @@ export class RowView {
   }
 }
 
-export type RowVisitor = (row: RowView) => void;
+export type RecordVisitor = (record: RecordView) => void;

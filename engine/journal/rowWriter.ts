@@ -1,0 +1,80 @@
+/**
+ * Builds rows, one at a time, in memory that the next row uses again. Each record is copied once, right behind the one
+ * before; checksum and tag are computed once for all of them.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { crc32c } from '../../shared/base/crc32c.ts';
+import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
+import type { RecordView } from './recordView.ts';
+import {
+  INITIAL_ROW_BYTES,
+  JOURNAL_RECORD,
+  JOURNAL_ROW,
+  JOURNAL_VERSION,
+  type JournalHead,
+  MOST_ROW_BYTES,
+  tagOf,
+} from './row.ts';
+import type { ShardKey } from './shardKey.ts';
+
+export class RowWriter {
+  readonly #key: ShardKey;
+  readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
+  #firstSequence = 0;
+  /** The last record that was added. */
+  lastSequence = 0;
+  /** True while no record was added to the next row. */
+  isEmpty = true;
+  /** Checksum of the row that was finished last, for its chain value. */
+  crc = 0;
+
+  constructor(key: ShardKey) {
+    this.#key = key;
+  }
+
+  /** ROW-6. */
+  hasRoomFor({ command, events }: RecordView): boolean {
+    const recordBytes = JOURNAL_RECORD.BYTES + command.bytes + events.bytes;
+    return this.isEmpty || this.#scratch.lengthBytes + recordBytes <= MOST_ROW_BYTES;
+  }
+
+  add({ sequence, timeMs, command, events }: RecordView): void {
+    assert(command.words[command.word] === command.bytes, 'ROW-4: a record holds one command');
+    assert(command.bytes % 8 === 0 && events.bytes % 8 === 0, 'ROW-1: a part is a multiple of 8');
+    const scratch = this.#scratch;
+    if (this.isEmpty) {
+      scratch.clear();
+      scratch.append(JOURNAL_ROW.BYTES, JOURNAL_VERSION);
+      this.#firstSequence = sequence;
+      this.isEmpty = false;
+    } else {
+      assert(sequence === this.lastSequence + 1, 'ROW-1: the records of a row have no gap');
+    }
+    this.lastSequence = sequence;
+    const word = scratch.claim(JOURNAL_RECORD.BYTES, 0);
+    scratch.words[word + JOURNAL_RECORD.commandBytes] = command.bytes;
+    scratch.words[word + JOURNAL_RECORD.eventBytes] = events.bytes;
+    writeSafe(scratch.words, word + JOURNAL_RECORD.timeMs, timeMs);
+    scratch.appendRecords(command.words, command.word, command.bytes);
+    scratch.appendRecords(events.words, events.word, events.bytes);
+  }
+
+  /** @param before the head before the row. @returns the row's bytes, valid until the next record is added. */
+  finish(before: JournalHead): Uint8Array {
+    assert(!this.isEmpty, 'ROW-1: a row has a record');
+    assert(this.#firstSequence === before.sequence + 1, 'ROW-3: a row follows the one before it');
+    this.isEmpty = true;
+    const scratch = this.#scratch;
+    const { words, lengthBytes } = scratch;
+    assert(lengthBytes % 8 === 0, 'ROW-1: a row is a multiple of 8');
+    writeSafe(words, JOURNAL_ROW.lastSequence, this.lastSequence);
+    writeSafe(words, JOURNAL_ROW.firstSequence, this.#firstSequence);
+    words[JOURNAL_ROW.recordBytes] = lengthBytes - JOURNAL_ROW.BYTES;
+    words[JOURNAL_ROW.chainLow] = before.chainLow;
+    words[JOURNAL_ROW.chainHigh] = before.chainHigh;
+    words.set(tagOf(this.#key, scratch), JOURNAL_ROW.tag);
+    this.crc = crc32c(scratch, JOURNAL_ROW.version * 4, lengthBytes);
+    words[JOURNAL_ROW.crc] = this.crc;
+    return scratch.bytes.subarray(0, lengthBytes);
+  }
+}
