@@ -2,7 +2,7 @@
 
 /** Offsets are in bytes. A verifier reuses its buffers, so each thread has one of its own. */
 export type Verifier = {
-  readonly name: 'noble' | 'native';
+  readonly name: 'noble' | 'native' | 'kernel';
   verify(
     digest: Uint8Array,
     digestOffset: number,

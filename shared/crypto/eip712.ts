@@ -45,7 +45,7 @@ const TWO_32 = 0x1_0000_0000;
 const DOMAIN_OFFSET = 2;
 const STRUCT_OFFSET = DOMAIN_OFFSET + WORD;
 const encoder = new TextEncoder();
-const ORDER_TYPE_HASH = keccak256(encoder.encode(ORDER_TYPE));
+export const ORDER_TYPE_HASH = keccak256(encoder.encode(ORDER_TYPE));
 
 export class OrderHasher {
   private readonly keccak: Keccak256;

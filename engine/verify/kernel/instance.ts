@@ -1,0 +1,48 @@
+/**
+ * Instances of kernel.wasm, which is compiled once in a thread. Each has a memory of its own.
+ * TypeScript's library for Node does not know WebAssembly, so the part that is needed is declared here.
+ */
+import { readFileSync } from 'node:fs';
+
+type WebAssembly = {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Memory: new (pages: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer };
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
+};
+
+/** A place in the kernel's memory. */
+type Address = { readonly value: number };
+
+export const VERDICT = { UNDECIDED: 0, ACCEPTED: 1, REFUSED: 2 } as const;
+export type Verdict = (typeof VERDICT)[keyof typeof VERDICT];
+
+export type KernelExports = {
+  readonly DIGEST: Address;
+  readonly SIGNATURE: Address;
+  readonly SIGNER: Address;
+  readonly RECORD: Address;
+  readonly RANDOM: Address;
+  readonly SEPARATOR: Address;
+  readonly TYPE_HASH: Address;
+  freeMemory(): number;
+  bytesOfSigners(count: number): number;
+  begin(signersAt: number, signers: number, secret: number, keepsTables: boolean): void;
+  verify(): number;
+  placeDigest(): void;
+  beginBatch(): void;
+  add(): void;
+  addPlace(): void;
+  stepBatch(random: number): number;
+  verdictOf(index: number): Verdict;
+};
+
+export const PAGE_BYTES = 65_536;
+
+const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssembly };
+const compiled = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)));
+
+export function instantiate(pages: number): { readonly buffer: ArrayBuffer; readonly exports: KernelExports } {
+  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+  const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
+  return { buffer: memory.buffer, exports: exports as KernelExports };
+}

@@ -1,0 +1,202 @@
+/**
+ * The verification kernel: digests of orders and checks of signatures in WebAssembly, alone or in batches. README.md
+ * has the mathematics, wasm/ the sources of kernel.wasm.
+ *
+ * Owner: one thread. Nothing is allocated after the constructor: arguments are copied into the kernel's memory, which
+ * never grows.
+ *
+ * Invariants:
+ *   KERNEL-1  It accepts what the reference accepts (noble.ts), and refuses the rest. Of a batch it may leave
+ *             signatures undecided, which are then checked alone.
+ *   KERNEL-2  The coefficients of a batch are random bytes that were never used before, and no signature can join the
+ *             batch once they are drawn.
+ */
+import { randomFillSync } from 'node:crypto';
+import { assert } from '../../../shared/base/assert.ts';
+import { ADDRESS_BYTES, HASH_BYTES } from '../../../shared/base/hex.ts';
+import { ORDER_TYPE_HASH } from '../../../shared/crypto/eip712.ts';
+import { SIGNATURE_BYTES } from '../../../shared/crypto/signature.ts';
+import { COMMAND } from '../../../shared/wire/commands.ts';
+import type { Verifier } from '../verifier.ts';
+import { instantiate, type KernelExports, PAGE_BYTES, type Verdict } from './instance.ts';
+
+/** Signatures of one batch. */
+export const MOST_BATCH = 32;
+
+type KernelOptions = {
+  /** Fills bytes from the system's generator. Tests that need the same coefficients again replace it. */
+  readonly random?: (bytes: Uint8Array) => void;
+  /** Signers whose keys and tables are kept: a multiple of 8, some 5 KB each. */
+  readonly mostSigners?: number;
+  /** False: every signature is checked by recovery. */
+  readonly keepsTables?: boolean;
+};
+
+const MOST_SIGNERS = 1024;
+const SIGNERS_OF_A_SET = 8;
+/** Of everything apart from the signers; the constructor checks it. */
+const OWN_PAGES = 8;
+const MOST_SIGNER_BYTES = 5120;
+const SECRET_BYTES = 24;
+/** Bytes of a coefficient, and of those that are made at once. */
+const COEFFICIENT_BYTES = 16;
+const RANDOM_BYTES = 4096;
+
+const { PLACE } = COMMAND;
+/** The words of a record that the kernel reads: from the salt to the last. */
+const FIRST_WORD = PLACE.salt;
+const RECORD_WORDS = PLACE.WORDS - FIRST_WORD;
+
+assert(PLACE.tokenId - FIRST_WORD === 8 && PLACE.makerAddress - FIRST_WORD === 16, 'kernel: layout of a placement');
+assert(PLACE.signerAddress - FIRST_WORD === 21 && PLACE.signature - FIRST_WORD === 26, 'kernel: who signed');
+assert(PLACE.kind - FIRST_WORD === 43 && PLACE.makerAmount - FIRST_WORD === 44, 'kernel: kind and amount');
+assert(PLACE.takerAmount - FIRST_WORD === 46 && PLACE.expirationSec - FIRST_WORD === 48, 'kernel: amount, expiration');
+assert(PLACE.nonce - FIRST_WORD === 50 && PLACE.feeBps - FIRST_WORD === 52, 'kernel: nonce and fee');
+assert(PLACE.minTakerNet - FIRST_WORD === 54 && RECORD_WORDS === 56, 'kernel: the last field');
+
+export class Kernel implements Verifier {
+  readonly name = 'kernel';
+  readonly #random: (bytes: Uint8Array) => void;
+  readonly #kernel: KernelExports;
+  readonly #bytes: Uint8Array;
+  readonly #words: Uint32Array;
+  readonly #randomBytes: Uint8Array;
+  /** Offset of the first random byte that was not used; at the end there are none. */
+  #randomAt = RANDOM_BYTES;
+  readonly #digestAt: number;
+  readonly #signatureAt: number;
+  readonly #signerAt: number;
+  readonly #recordWord: number;
+  #count = 0;
+  #isClosed = false;
+
+  constructor({ random = randomFillSync, mostSigners = MOST_SIGNERS, keepsTables = true }: KernelOptions = {}) {
+    assert(mostSigners > 0 && mostSigners % SIGNERS_OF_A_SET === 0, 'kernel: whole sets of signers');
+    const pages = OWN_PAGES + Math.ceil((mostSigners * MOST_SIGNER_BYTES) / PAGE_BYTES);
+    const { buffer, exports: kernel } = instantiate(pages);
+    const signersAt = OWN_PAGES * PAGE_BYTES;
+    assert(kernel.freeMemory() <= signersAt, 'kernel: what it has fits into its pages');
+    assert(kernel.bytesOfSigners(mostSigners) <= buffer.byteLength - signersAt, 'kernel: the signers fit');
+    this.#random = random;
+    this.#kernel = kernel;
+    this.#bytes = new Uint8Array(buffer);
+    this.#words = new Uint32Array(buffer);
+    this.#randomBytes = new Uint8Array(buffer, kernel.RANDOM.value, RANDOM_BYTES);
+    this.#digestAt = kernel.DIGEST.value;
+    this.#signatureAt = kernel.SIGNATURE.value;
+    this.#signerAt = kernel.SIGNER.value;
+    this.#recordWord = kernel.RECORD.value / 4;
+    this.#bytes.set(ORDER_TYPE_HASH, kernel.TYPE_HASH.value);
+    kernel.begin(signersAt, mostSigners, this.#takeRandom(SECRET_BYTES), keepsTables);
+  }
+
+  /** Checks one signature alone; a batch that is under way stays as it is. */
+  verify(
+    digest: Uint8Array,
+    digestOffset: number,
+    signature: Uint8Array,
+    signatureOffset: number,
+    signerAddress: Uint8Array,
+    signerOffset: number,
+  ): boolean {
+    if (signature.length < signatureOffset + SIGNATURE_BYTES) return false;
+    this.#put(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset);
+    return this.#kernel.verify() !== 0;
+  }
+
+  /** `separator`: the 32 bytes of the EIP-712 domain of all later orders. */
+  setDomain(separator: Uint8Array): void {
+    assert(separator.length === HASH_BYTES, 'kernel: a separator is a hash');
+    this.#bytes.set(separator, this.#kernel.SEPARATOR.value);
+  }
+
+  /** Writes the digest of the PLACE or REPLACE record at `word` to `out`, 32 bytes. */
+  placeDigest(words: Uint32Array, word: number, out: Uint8Array, outOffset: number): void {
+    this.#putRecord(words, word);
+    this.#kernel.placeDigest();
+    this.#takeDigest(out, outOffset);
+  }
+
+  /** Begins an empty batch, in place of the one before. */
+  beginBatch(): void {
+    this.#count = 0;
+    this.#isClosed = false;
+    this.#kernel.beginBatch();
+  }
+
+  /** Adds a signature to the batch, which has not begun its steps. */
+  addToBatch(
+    digest: Uint8Array,
+    digestOffset: number,
+    signature: Uint8Array,
+    signatureOffset: number,
+    signerAddress: Uint8Array,
+    signerOffset: number,
+  ): void {
+    assert(signature.length >= signatureOffset + SIGNATURE_BYTES, 'kernel: the whole of a signature');
+    this.#join();
+    this.#put(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset);
+    this.#kernel.add();
+  }
+
+  /** Adds the signature of the order in the record at `word`, and writes its digest to `out`. */
+  addPlaceToBatch(words: Uint32Array, word: number, out: Uint8Array, outOffset: number): void {
+    this.#join();
+    this.#putRecord(words, word);
+    this.#kernel.addPlace();
+    this.#takeDigest(out, outOffset);
+  }
+
+  /** Works on the batch for about half the time of a recovery. @returns whether it is done. */
+  stepBatch(): boolean {
+    if (this.#isClosed) return this.#kernel.stepBatch(0) !== 0;
+    this.#isClosed = true;
+    return this.#kernel.stepBatch(this.#takeRandom(this.#count * COEFFICIENT_BYTES)) !== 0;
+  }
+
+  /** `index` counts in the order of adding. Undecided: the caller checks it alone. */
+  verdictOf(index: number): Verdict {
+    assert(index >= 0 && index < this.#count, 'kernel: a signature of the batch');
+    return this.#kernel.verdictOf(index);
+  }
+
+  #join(): void {
+    assert(!this.#isClosed && this.#count < MOST_BATCH, 'KERNEL-2: the batch is open and has room');
+    this.#count++;
+  }
+
+  /** @returns the address of as many random bytes, which were never used. */
+  #takeRandom(length: number): number {
+    if (this.#randomAt + length > RANDOM_BYTES) {
+      this.#random(this.#randomBytes);
+      this.#randomAt = 0;
+    }
+    const at = this.#randomAt;
+    this.#randomAt += length;
+    return this.#kernel.RANDOM.value + at;
+  }
+
+  /** Copied with loops: a subarray for each argument would allocate. */
+  #put(
+    digest: Uint8Array,
+    digestOffset: number,
+    signature: Uint8Array,
+    signatureOffset: number,
+    signerAddress: Uint8Array,
+    signerOffset: number,
+  ): void {
+    const bytes = this.#bytes;
+    for (let i = 0; i < HASH_BYTES; i++) bytes[this.#digestAt + i] = digest[digestOffset + i];
+    for (let i = 0; i < SIGNATURE_BYTES; i++) bytes[this.#signatureAt + i] = signature[signatureOffset + i];
+    for (let i = 0; i < ADDRESS_BYTES; i++) bytes[this.#signerAt + i] = signerAddress[signerOffset + i];
+  }
+
+  #putRecord(words: Uint32Array, word: number): void {
+    const from = word + FIRST_WORD;
+    for (let i = 0; i < RECORD_WORDS; i++) this.#words[this.#recordWord + i] = words[from + i];
+  }
+
+  #takeDigest(out: Uint8Array, outOffset: number): void {
+    for (let i = 0; i < HASH_BYTES; i++) out[outOffset + i] = this.#bytes[this.#digestAt + i];
+  }
+}

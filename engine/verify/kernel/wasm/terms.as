@@ -1,0 +1,142 @@
+/**
+ * Sums of multiples of points. A scalar k = k1 + k2 lambda is written in signed digits with few that are not zero: every
+ * such digit is odd, below 2^(width - 1), and followed by at least width - 1 zeros. Each is a term: an entry of a point's
+ * table (table.as), maybe negated, times a power of two. The sum of all terms is evaluated from the highest power on.
+ *
+ * A term is kept as its position (the exponent), the address of its x, and the address of its y, whose lowest bit says
+ * that y is negated: slots are aligned to 16 bytes. There are two sets of terms, for the check of one signature and for
+ * a batch that is under way meanwhile.
+ */
+import { negate } from './element';
+import * as point from './point';
+import * as parts from './split';
+import { ENTRY, ENTRY_BETA_X, ENTRY_Y } from './table';
+
+/** Digits of a scalar of 128 bits and the carry of the last one; and 64 doublings more than a digit of 64 bits needs. */
+export const POSITIONS = 132;
+/**
+ * 32 signatures with two short scalars in digits of width 4 (17 each) and two long ones in width 6 (23 each), and those
+ * of the generator.
+ */
+export const MOST_TERMS = 2700;
+const TERM: usize = 12;
+const SORTED_TERM: usize = 8;
+export const ALONE = memory.data(55056, 16);
+export const BATCH = memory.data(55056, 16);
+/** After the counts and starts of all positions come the terms, then the same sorted. */
+const UNSORTED: usize = 8 * POSITIONS;
+const SORTED: usize = UNSORTED + TERM * MOST_TERMS;
+
+let set: usize = ALONE;
+let count: usize = 0;
+const NEGATED = memory.data(48, 16);
+
+export function beginTerms(which: usize): void {
+  set = which;
+  count = 0;
+  memory.fill(set, 0, 4 * POSITIONS);
+}
+
+/** Adds ±scalar times the point of the table; `upper`, if not 0, is the table of 2^64 times it, of the same width. */
+export function addScalarTerms(scalar: usize, isNegative: bool, table: usize, upper: usize, width: i32): void {
+  parts.split(scalar);
+  addTerms(parts.low1, parts.high1, isNegative != parts.isNegative1, table, upper, 0, width);
+  addTerms(parts.low2, parts.high2, isNegative != parts.isNegative2, table, upper, ENTRY_BETA_X, width);
+}
+
+/** Adds ±(low + 2^64 high) times the point, or lambda times that if `offsetOfX` is that of beta x. */
+export function addTerms(
+  low: u64, high: u64, isNegative: bool, table: usize, upper: usize, offsetOfX: usize, width: i32,
+): void {
+  const mask = (<u64>1 << width) - 1;
+  const half = <u64>1 << (width - 1);
+  let l = low;
+  let h = high;
+  let position = 0;
+  while ((l | h) != 0) {
+    if (l == 0) {
+      l = h;
+      h = 0;
+      position += 64;
+    }
+    const zeros = ctz(l);
+    if (zeros > 0) {
+      l = (l >> zeros) | (h << (64 - zeros));
+      h >>= zeros;
+      position += <i32>zeros;
+    }
+    // What is left is odd: subtracting the digit makes its last `width` bits zero.
+    let digit = l & mask;
+    const isBelow = digit > half;
+    l -= digit;
+    if (isBelow) {
+      digit = (half << 1) - digit;
+      l += half << 1;
+      if (l == 0) h++;
+    }
+    const isUpper = upper != 0 && position >= 64;
+    const entry = (isUpper ? upper : table) + <usize>(digit >> 1) * ENTRY;
+    const sign: usize = isBelow != isNegative ? 1 : 0;
+    addTerm(isUpper ? position - 64 : position, entry + offsetOfX, (entry + ENTRY_Y) | sign);
+  }
+}
+
+@inline
+function addTerm(position: i32, x: usize, y: usize): void {
+  const at = set + UNSORTED + TERM * count++;
+  store<i32>(at, position);
+  store<usize>(at, x, 4);
+  store<usize>(at, y, 8);
+  const counter = set + 4 * position;
+  store<u32>(counter, load<u32>(counter) + 1);
+}
+
+export function countAt(position: i32): u32 {
+  return load<u32>(set + 4 * position);
+}
+
+export function setCountAt(position: i32, value: u32): void {
+  store<u32>(set + 4 * position, value);
+}
+
+/** The address of the first sorted term of a position; each has x and y, eight bytes. */
+export function termsAt(position: i32): usize {
+  return set + SORTED + SORTED_TERM * load<u32>(set + 4 * (POSITIONS + position));
+}
+
+/** Sorts the terms by position: afterwards each position has its count and its start. */
+export function sortTerms(): void {
+  let start: u32 = 0;
+  for (let position = 0; position < POSITIONS; position++) {
+    store<u32>(set + 4 * (POSITIONS + position), start);
+    start += countAt(position);
+    setCountAt(position, 0);
+  }
+  for (let i: usize = 0; i < count; i++) {
+    const from = set + UNSORTED + TERM * i;
+    const position = load<i32>(from);
+    const to = termsAt(position) + SORTED_TERM * countAt(position);
+    store<u64>(to, load<u64>(from, 4));
+    setCountAt(position, countAt(position) + 1);
+  }
+}
+
+/** Sets the accumulator to the sum of all terms. */
+export function evaluate(): void {
+  point.setInfinity();
+  for (let position = POSITIONS - 1; position >= 0; position--) {
+    point.double();
+    const many = countAt(position);
+    const from = termsAt(position);
+    for (let i: usize = 0; i < many; i++) {
+      const x = load<usize>(from + SORTED_TERM * i);
+      const y = load<usize>(from + SORTED_TERM * i, 4);
+      if ((y & 1) == 0) {
+        point.addPoint(x, y);
+      } else {
+        negate(NEGATED, y & ~1);
+        point.addPoint(x, NEGATED);
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/** The kernel's verdicts and digests are those of the reference, in a few cases; verify.test.ts has the many. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { VERDICT } from '../../../../../engine/verify/kernel/instance.ts';
+import { Kernel, MOST_BATCH } from '../../../../../engine/verify/kernel/kernel.ts';
+import { nobleVerifier } from '../../../../../engine/verify/noble.ts';
+import { placeDigest } from '../../../../../engine/verify/placeDigest.ts';
+import { SIDE } from '../../../../../shared/base/codes.ts';
+import { toHex, tryParseHex } from '../../../../../shared/base/hex.ts';
+import { addressOf } from '../../../../../shared/client/privateKey.ts';
+import { domainSeparator, OrderHasher } from '../../../../../shared/crypto/eip712.ts';
+import { keccak256 } from '../../../../../shared/crypto/keccak.ts';
+import { COMMAND, packKind } from '../../../../../shared/wire/commands.ts';
+
+const noble = nobleVerifier(keccak256);
+const { PLACE } = COMMAND;
+
+type Signed = { digest: Uint8Array; signature: Uint8Array; signer: Uint8Array };
+
+function seeded(label: string): Uint8Array {
+  return createHash('sha256').update(label).digest();
+}
+
+function sign(key: Uint8Array, digest: Uint8Array): Signed {
+  const [bit, ...rs] = secp256k1.sign(digest, key, { prehash: false, format: 'recovered' });
+  const signer = new Uint8Array(20);
+  tryParseHex(addressOf(toHex(key)), 20, signer, 0);
+  return { digest, signature: Uint8Array.from([...rs, 27 + bit]), signer };
+}
+
+function verdicts(kernel: Kernel, { digest, signature, signer }: Signed): boolean {
+  const expected = noble.verify(digest, 0, signature, 0, signer, 0);
+  assert.equal(kernel.verify(digest, 0, signature, 0, signer, 0), expected, toHex(signature));
+  return expected;
+}
+
+test('a signature is accepted by recovery and against the signer kept, and no change of it', () => {
+  const kernel = new Kernel();
+  const other = seeded('other');
+  for (let i = 0; i < 12; i++) {
+    const signed = sign(seeded(`key ${i % 3}`), seeded(`digest ${i}`));
+    assert.equal(verdicts(kernel, signed), true);
+    for (const byte of [0, 31, 32, 63, 64]) {
+      const signature = signed.signature.slice();
+      signature[byte] ^= 1;
+      assert.equal(verdicts(kernel, { ...signed, signature }), false);
+    }
+    assert.equal(verdicts(kernel, { ...signed, digest: other }), false);
+    assert.equal(verdicts(kernel, { ...signed, signer: new Uint8Array(20) }), false);
+  }
+});
+
+test('the digest of a record is that of the reference', () => {
+  const kernel = new Kernel({ mostSigners: 8 });
+  const hasher = new OrderHasher();
+  const contract = seeded('contract').subarray(0, 20);
+  hasher.setDomain(137, contract);
+  kernel.setDomain(domainSeparator(137, contract));
+  const word = 5;
+  const words = new Uint32Array(word + PLACE.WORDS);
+  const bytes = new Uint8Array(words.buffer);
+  for (let i = 0; i < PLACE.BYTES; i++) bytes[word * 4 + i] = seeded(`byte ${i}`)[0];
+  for (const field of ['makerAmount', 'takerAmount', 'expirationSec', 'nonce', 'minTakerNet'] as const) {
+    words[word + PLACE[field] + 1] &= 0x1f_ffff;
+  }
+  for (const side of [SIDE.BUY, SIDE.SELL]) {
+    words[word + PLACE.kind] = packKind(side, 1, 2, 3);
+    const [expected, got] = [new Uint8Array(40), new Uint8Array(40)];
+    placeDigest(hasher, words, bytes, word, expected, 8);
+    kernel.placeDigest(words, word, got, 8);
+    assert.equal(toHex(got), toHex(expected));
+  }
+});
+
+test('a batch has a verdict for each signature', () => {
+  const kernel = new Kernel();
+  const batch = Array.from({ length: 9 }, (_, i) => sign(seeded(`key ${i % 2}`), seeded(`digest ${i}`)));
+  assert.ok(batch.length <= MOST_BATCH);
+  kernel.beginBatch();
+  for (const { digest, signature, signer } of batch) kernel.addToBatch(digest, 0, signature, 0, signer, 0);
+  while (!kernel.stepBatch());
+  for (const [index, { digest, signature, signer }] of batch.entries()) {
+    const verdict = kernel.verdictOf(index);
+    if (verdict !== VERDICT.UNDECIDED) assert.equal(verdict, VERDICT.ACCEPTED);
+    else assert.ok(kernel.verify(digest, 0, signature, 0, signer, 0));
+  }
+});
