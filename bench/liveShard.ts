@@ -15,6 +15,7 @@ import { createBalances } from '../shared/wire/balances.ts';
 import { Progress } from '../shared/wire/progress.ts';
 import { createRingBuffer } from '../shared/wire/ringLayout.ts';
 import { createShardMeters } from '../shared/wire/shardMeters.ts';
+import { createSpotMemory } from '../shared/wire/spotLayout.ts';
 import type { ShardOptions } from '../shared/wire/threads.ts';
 import { TEST_SECRET } from '../test/support/journalKey.ts';
 
@@ -63,6 +64,7 @@ export class LiveShard {
       verifier: 'auto',
       checkBoard: null,
       signerTables: null,
+      spotMemory: createSpotMemory(1),
       chainId: 1,
       exchangeAddress: ZERO_ADDRESS,
       collateralCheck: true,

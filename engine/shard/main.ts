@@ -9,7 +9,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor } from '../../shared/crypto/eip712.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain, hasherFor } from '../../shared/crypto/eip712.ts';
 import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances } from '../../shared/wire/balances.ts';
@@ -26,8 +26,10 @@ import { CachedNobleVerifier } from '../verify/cachedNoble.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { CountingVerifier } from '../verify/countingVerifier.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
-import { digestsBy, LoneChecks } from '../verify/orderChecks.ts';
+import { nobleVerifier } from '../verify/noble.ts';
+import { digestsBy, LoneChecks, type OrderChecks } from '../verify/orderChecks.ts';
 import { SharedTables } from '../verify/sharedTables.ts';
+import { SpotChecked } from '../verify/spotCheck.ts';
 import type { Verifier } from '../verify/verifier.ts';
 import { ShardLoop } from './loop.ts';
 import { recover } from './recovery.ts';
@@ -57,13 +59,7 @@ async function main(options: ShardOptions): Promise<void> {
   const ownVerifier = new CountingVerifier(shardVerifier(options, keccak));
   const key = await ShardKey.create(options.journalKey, options.shard);
   const journal = Journal.open({ ...options, key });
-  const domain = {
-    name: DOMAIN_NAME,
-    version: DOMAIN_VERSION,
-    chainId: options.chainId,
-    verifyingContract: options.exchangeAddress,
-  };
-  const hasher = hasherFor(domain, keccak);
+  const hasher = hasherFor(domainOf(options), keccak);
   const { checkBoard } = options;
   const checks = checkBoard === null ? undefined : new OfferedChecks(checkBoard, options.shard, ownVerifier, hasher);
   const verifier = checks ?? ownVerifier;
@@ -75,7 +71,7 @@ async function main(options: ShardOptions): Promise<void> {
       new Engine({
         balances: new Balances(options.balances, options.shard),
         collateralCheck: options.collateralCheck,
-        checks: new LoneChecks(digestsBy(hasher), verifier),
+        checks: spotChecked(options, new LoneChecks(digestsBy(hasher), verifier), verifier.name, keccak),
         journal,
       }),
   );
@@ -123,6 +119,18 @@ function shardVerifier({ verifier, signerTables }: ShardOptions, keccak: Keccak2
   const chosen = createVerifier(verifier, keccak);
   if (chosen.name === 'native' || signerTables === null) return chosen;
   return new CachedNobleVerifier(keccak, { shared: new SharedTables(signerTables), makesTables: false });
+}
+
+/** The checks are checked themselves, unless the reference makes them. */
+function spotChecked(options: ShardOptions, checks: OrderChecks, name: string, keccak: Keccak256): OrderChecks {
+  if (name === 'noble') return checks;
+  const digests = digestsBy(hasherFor(domainOf(options), keccak));
+  const { spotMemory: memory, shard } = options;
+  return new SpotChecked({ memory, shard, checks, digests, reference: nobleVerifier(keccak) });
+}
+
+function domainOf({ chainId, exchangeAddress: verifyingContract }: ShardOptions): Eip712Domain {
+  return { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract };
 }
 
 /**

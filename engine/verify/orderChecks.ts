@@ -17,7 +17,7 @@ type Domain = {
   isFor(chainId: number, exchange: Uint8Array): boolean;
 };
 
-type OrderDigests = Domain & {
+export type OrderDigests = Domain & {
   /** Writes the 32 bytes of a PLACE or REPLACE; `words` and `bytes` are two views of the same memory. */
   placeDigest(words: Uint32Array, bytes: Uint8Array, word: number, out: Uint8Array, outOffset: number): void;
 };

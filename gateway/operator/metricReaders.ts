@@ -6,6 +6,7 @@
 import type { Histogram } from '../../shared/base/histogram.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
+import type { SpotCounts } from '../../shared/wire/spotLayout.ts';
 import type { LongAnswers } from '../http/longAnswers.ts';
 import { NO_STATUS } from '../http/requestCounts.ts';
 import type { RequestMeters } from '../http/requestMeters.ts';
@@ -39,6 +40,7 @@ export type MetricsSources = {
   readonly shardMeters: readonly ShardMeters[];
   /** The implementation that checks signatures in a shard; undefined until the shard has started. */
   readonly verifierOf: (shard: number) => string | undefined;
+  readonly spotCounts: Pick<SpotCounts, 'checked' | 'missed' | 'differences'>;
   readonly deadMansSwitch: Pick<DeadMansSwitch, 'armed' | 'triggered' | 'cancelledOrders'>;
   readonly limiter: Pick<Limiter, 'decisions'> | null;
   readonly badSignatures: Pick<BadSignatures, 'refused'> | null;
@@ -164,6 +166,9 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
       if (verifier !== undefined) observe({ shard, verifier }, 1);
     }
   },
+  exchange_signature_spot_checks_total: ofShard(({ spotCounts }, shard) => spotCounts.checked(shard)),
+  exchange_signature_spot_checks_missed_total: ofShard(({ spotCounts }, shard) => spotCounts.missed(shard)),
+  exchange_signature_differences_total: ofShard(({ spotCounts }, shard) => spotCounts.differences(shard)),
   exchange_journal_sequence: ofShard(({ progress }, shard) => Math.max(progress.committed(shard), 0)),
   exchange_journal_lag_commands: ofShard(({ link }, shard) => link.load(shard).unanswered),
   exchange_views_lag_records: ofShard(({ progress, views }, shard) =>

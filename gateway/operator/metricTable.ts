@@ -75,6 +75,15 @@ export const METRICS = {
     ['shard', 'result'],
   ),
   exchange_verifier_info: gauge('Which implementation checks the signatures of orders.', ['shard', 'verifier']),
+  exchange_signature_spot_checks_total: counter(
+    'Checks that were made again by the reference, in the background.',
+    SHARD,
+  ),
+  exchange_signature_spot_checks_missed_total: counter('Checks that were chosen for it while too many waited.', SHARD),
+  exchange_signature_differences_total: counter(
+    'Checks in which the reference had another answer. Above 0 is a bug, and the reference decides from then on.',
+    SHARD,
+  ),
   // Journals and what follows them.
   exchange_journal_sequence: gauge('Last committed record.', SHARD),
   exchange_journal_lag_commands: gauge('Commands sent to the shard whose commit is not known yet.', SHARD),

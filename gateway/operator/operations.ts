@@ -73,7 +73,7 @@ export class OperationsReport {
 }
 
 function shardOf(metrics: MetricsSources, shard: number): Operations['shards'][number] {
-  const { link, views, progress, projectorLag, shardMeters, verifierOf } = metrics;
+  const { link, views, progress, projectorLag, shardMeters, verifierOf, spotCounts } = metrics;
   const { commandBytes, commandCapacity, eventBytes, unanswered } = link.load(shard);
   const { queueSec, commitSec, batchCommands } = shardMeters[shard].histograms;
   const [place, cancel] = link.replyTimes.histograms[shard];
@@ -81,6 +81,7 @@ function shardOf(metrics: MetricsSources, shard: number): Operations['shards'][n
     shard,
     ready: link.isReady(shard),
     verifier: verifierOf(shard) ?? null,
+    signature_differences: spotCounts.differences(shard),
     open_orders: views.orders[shard].count,
     journal_sequence: Math.max(progress.committed(shard), 0),
     unanswered_commands: unanswered,

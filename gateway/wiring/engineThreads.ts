@@ -8,6 +8,7 @@ import type { Logger } from '../process/log.ts';
 import type { ShardLink } from '../shardlink/link.ts';
 import { JournalFollowers } from './journalFollowers.ts';
 import { ShardThreads } from './shardThreads.ts';
+import { SpotThread } from './spotThread.ts';
 import type { Stores } from './stores.ts';
 import { isNative, VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
 
@@ -24,10 +25,11 @@ type EngineThreadsOptions = {
 export class EngineThreads {
   readonly shards: ShardThreads;
   readonly #verifiers: VerifyThreads;
+  readonly #spotThread: SpotThread;
   readonly #followers: JournalFollowers;
 
   constructor({ config, stores, link, log, onReturned, onLost, onFatal }: EngineThreadsOptions) {
-    const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters } = stores;
+    const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters, spotMemory } = stores;
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
     const { dataDir: directory, verifier } = config;
@@ -45,6 +47,7 @@ export class EngineThreads {
         verifier,
         checkBoard: this.#verifiers.checkBoard,
         signerTables: this.#verifiers.signerTables,
+        spotMemory,
         chainId,
         exchangeAddress,
         collateralCheck: config.collateralCheck,
@@ -60,6 +63,7 @@ export class EngineThreads {
       onLost,
       onFatal,
     });
+    this.#spotThread = new SpotThread({ spotMemory, shards }, log);
     this.#followers = new JournalFollowers({
       journalPaths,
       journalKey,
@@ -85,7 +89,7 @@ export class EngineThreads {
   /** Resolves when the shards have carried out and journaled every command they were given. */
   async stopShards(): Promise<void> {
     await this.shards.stop();
-    await this.#verifiers.terminate();
+    await Promise.all([this.#verifiers.terminate(), this.#spotThread.terminate()]);
   }
 
   /** Called after the shards have stopped, because the followers read what these wrote last. */

@@ -9,6 +9,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { createShardMeters, ShardMeters } from '../../shared/wire/shardMeters.ts';
+import { createSpotMemory, SpotCounts } from '../../shared/wire/spotLayout.ts';
 import { AuditLog } from '../audit/log.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
@@ -32,6 +33,9 @@ export class Stores {
   /** The measurements that the shards make of themselves, in the same way. */
   readonly metersMemory: SharedArrayBuffer;
   readonly shardMeters: readonly ShardMeters[];
+  /** The signature checks that the shards show to the spot checker, in the same way. */
+  readonly spotMemory: SharedArrayBuffer;
+  readonly spotCounts: SpotCounts;
   readonly queries: QueryPool;
   readonly catalogFeed: CatalogFeed;
   readonly volumes: Volumes;
@@ -54,6 +58,8 @@ export class Stores {
     this.progress = new Progress(this.progressMemory);
     this.metersMemory = createShardMeters(shards);
     this.shardMeters = Array.from({ length: shards }, (_, shard) => new ShardMeters(this.metersMemory, shard));
+    this.spotMemory = createSpotMemory(shards);
+    this.spotCounts = new SpotCounts(this.spotMemory);
     this.journalPaths = Array.from({ length: shards }, (_, shard) => journalPath(dataDir, shard));
     this.readDbPath = join(dataDir, 'read.db');
     this.queries = new QueryPool({

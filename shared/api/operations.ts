@@ -16,6 +16,7 @@ const SHARD_STATE = object({
   shard: SHARD,
   ready: FLAG,
   verifier: orNull({ type: 'string', examples: ['native'] }),
+  signature_differences: described(COUNT, 'Checks in which the reference had another answer (RULES.md 5.10).'),
   open_orders: COUNT,
   journal_sequence: COUNT,
   unanswered_commands: described(COUNT, 'Sent to the shard, and not known to be committed.'),

@@ -34,6 +34,8 @@ export type ShardOptions = {
    * checks.
    */
   readonly signerTables: SharedArrayBuffer | null;
+  /** Memory in which shards show some of their signature checks to the spot checker (spotLayout.ts). */
+  readonly spotMemory: SharedArrayBuffer;
   readonly chainId: number;
   /** 0x and 40 hex digits. */
   readonly exchangeAddress: string;
@@ -91,4 +93,22 @@ export type VerifierOptions = {
   readonly checkBoard: SharedArrayBuffer;
   readonly signerTables: SharedArrayBuffer | null;
   readonly verifier: VerifierChoice;
+};
+
+export type SpotOptions = {
+  readonly spotMemory: SharedArrayBuffer;
+  readonly shards: number;
+};
+
+/** The spot checker sends one where the reference gave another answer than a shard. Bytes are in hex. */
+export type SpotMessage = {
+  readonly difference: {
+    readonly shard: number;
+    /** True if the shard accepted the order. */
+    readonly accepted: boolean;
+    /** The hash of the order. */
+    readonly digest: string;
+    readonly signature: string;
+    readonly signer: string;
+  };
 };

@@ -18,6 +18,7 @@ import type { AnyLayout } from '../../shared/wire/layout.ts';
 import { FILL_FRAME, PRIVATE_FRAME, STATUS_FRAME } from '../../shared/wire/privateRecord.ts';
 import { BELLS } from '../../shared/wire/progress.ts';
 import { RING, RING_RECORD } from '../../shared/wire/ringLayout.ts';
+import { SPOT_QUEUE, SPOT_SLOT } from '../../shared/wire/spotLayout.ts';
 import { TABLE_ENTRY, TABLES } from '../../shared/wire/tableLayout.ts';
 import { drawing } from './drawing.ts';
 
@@ -66,7 +67,18 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Shared memory',
     about: 'What threads share besides commands and events; none of it outlives the process.',
-    records: [RING, RING_RECORD, BELLS, CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT, TABLES, TABLE_ENTRY],
+    records: [
+      RING,
+      RING_RECORD,
+      BELLS,
+      CHECK_BOARD,
+      CHECK_QUEUE,
+      CHECK_SLOT,
+      TABLES,
+      TABLE_ENTRY,
+      SPOT_QUEUE,
+      SPOT_SLOT,
+    ],
   },
 ];
 

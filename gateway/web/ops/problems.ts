@@ -50,6 +50,10 @@ function shardProblems(shard: Operations['shards'][number]): Problem[] {
   const found: Problem[] = [];
   const { ready, command_ring_bytes: used, command_ring_capacity_bytes: capacity } = shard;
   if (!ready) found.push({ level: 'bad', text: `Shard ${shard.shard} accepts no commands.` });
+  if (shard.signature_differences > 0) {
+    const where = `Shard ${shard.shard} judged a signature wrongly`;
+    found.push({ level: 'bad', text: `${where}: the slow reference decides since. The log has the order.` });
+  }
   if (capacity > 0 && used / capacity > RING_SHARE) {
     found.push({
       level: 'bad',

@@ -74,6 +74,11 @@ function sources() {
     controlReserveBytes: () => 81,
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
     positionDifferences: () => 93,
+    spotCounts: {
+      checked: (shard: number) => 94 + shard,
+      missed: () => 96,
+      differences: (shard: number) => 97 + shard,
+    },
   };
 }
 
@@ -119,6 +124,9 @@ const EXPECTED: Record<string, number> = {
   'exchange_journal_reserve_bytes{shard="0"}': 0,
   'exchange_journal_reserve_bytes{shard="1"}': 4096,
   'exchange_verifier_info{shard="0",verifier="native"}': 1,
+  'exchange_signature_spot_checks_total{shard="1"}': 95,
+  'exchange_signature_spot_checks_missed_total{shard="0"}': 96,
+  'exchange_signature_differences_total{shard="1"}': 98,
   exchange_heartbeat_switches_armed: 51,
   exchange_heartbeat_switches_triggered_total: 52,
   exchange_heartbeat_cancelled_orders_total: 53,

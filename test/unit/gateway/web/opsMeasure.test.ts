@@ -12,6 +12,7 @@ const SHARD: Operations['shards'][number] = {
   shard: 0,
   ready: true,
   verifier: 'native',
+  signature_differences: 0,
   open_orders: 3,
   journal_sequence: 10,
   unanswered_commands: 0,
@@ -101,6 +102,9 @@ test('an exchange without problems has none, and the worst of several is first',
   assert.deepEqual(textsOf({ disk: { ...REPORT.disk, low: true }, approvals_pending: 2 }), [
     'bad The disk is nearly full: orders and deposits are refused.',
     'warn 2 changes wait for a second operator.',
+  ]);
+  assert.deepEqual(textsOf({ shards: [SHARD, { ...SHARD, shard: 1, signature_differences: 2 }] }), [
+    'bad Shard 1 judged a signature wrongly: the slow reference decides since. The log has the order.',
   ]);
   assert.deepEqual(textsOf({ disk: { ...REPORT.disk, free_bytes: 2e6 } }), ['warn The disk has 2 MB left.']);
   assert.match(textsOf({}, 'The exchange does not answer.')[0]!, /^bad No report: The exchange does not answer\./);

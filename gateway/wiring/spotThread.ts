@@ -1,0 +1,53 @@
+/**
+ * The thread that checks some signatures again with the reference (RULES.md 5.10, engine/verify/spotCheck.ts). It
+ * starts a while after the shards: until then what they show waits, and a start has the processor for itself.
+ * Owner: the gateway thread.
+ */
+import { Worker } from 'node:worker_threads';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import type { SpotMessage, SpotOptions } from '../../shared/wire/threads.ts';
+import type { Logger } from '../process/log.ts';
+import { SupervisedThread } from '../process/supervisedThread.ts';
+
+const START_AFTER_MS = 10_000;
+/** Differences that the log has; a metric counts all of them. */
+const MOST_LOGGED = 20;
+const FOUND =
+  'SIGNATURE CHECKS DIFFER: the reference does not agree with what this shard decided about an order. From its next ' +
+  'order on the reference decides in this shard, many times as slowly. Report this as a bug, and look at the order';
+
+export class SpotThread {
+  readonly #log: Logger;
+  readonly #start: NodeJS.Timeout;
+  #thread: SupervisedThread | null = null;
+  #differences = 0;
+
+  constructor(workerData: SpotOptions, log: Logger, startAfterMs = START_AFTER_MS) {
+    this.#log = log;
+    this.#start = setTimeout(() => {
+      this.#thread = new SupervisedThread({
+        name: 'spot checker',
+        launch: () => {
+          const entry = new URL('../../engine/verify/spotMain.ts', import.meta.url);
+          const worker = new Worker(entry, { workerData, name: 'spot checker', execArgv: STRIPPED_BEFORE });
+          return worker.on('message', (message: SpotMessage) => this.#differs(message));
+        },
+        onEnd: (error) => {
+          if (error !== null) log.error({ err: error }, 'the spot checker thread ended; it is started again');
+          return true;
+        },
+      });
+    }, startAfterMs).unref();
+  }
+
+  /** Ends the thread at once: what it has not asked yet is not asked. */
+  async terminate(): Promise<void> {
+    clearTimeout(this.#start);
+    await this.#thread?.terminate();
+  }
+
+  #differs({ difference }: SpotMessage): void {
+    this.#differences++;
+    if (this.#differences <= MOST_LOGGED) this.#log.error({ difference }, FOUND);
+  }
+}
