@@ -1,0 +1,59 @@
+/** A local EVM (anvil) on a free port; a test on a platform without one is skipped and says so. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { arch, platform } from 'node:process';
+import { createInterface } from 'node:readline';
+
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+function anvilPath(): string | null {
+  const binary = platform === 'win32' ? 'anvil.exe' : 'anvil';
+  const name = `@foundry-rs/anvil-${platform}-${ARCHITECTURES[arch] ?? arch}/bin/${binary}`;
+  try {
+    const path = createRequire(import.meta.url).resolve(name);
+    return existsSync(path) ? path : null;
+  } catch {
+    return null;
+  }
+}
+
+const PATH = anvilPath();
+
+/** For the `skip` of a test. */
+export const NO_ANVIL = PATH === null ? `@foundry-rs/anvil has no binary for ${platform} on ${arch}` : false;
+
+type AnvilOptions = { readonly chainId: number; readonly port?: number; readonly blockSeconds?: number };
+
+export class Anvil {
+  readonly url: string;
+  readonly process: ChildProcess;
+
+  private constructor(url: string, process: ChildProcess) {
+    this.url = url;
+    this.process = process;
+  }
+
+  /** Resolves once it listens. Without `blockSeconds` each transaction makes a block. Every address may send. */
+  static async start({ chainId, port = 0, blockSeconds }: AnvilOptions): Promise<Anvil> {
+    if (PATH === null) throw new Error(String(NO_ANVIL));
+    const args = ['--port', String(port), '--chain-id', String(chainId), '--auto-impersonate', '--base-fee', '0'];
+    args.push('--gas-price', '0', '--gas-limit', '100000000', '--hardfork', 'cancun', '--order', 'fifo');
+    if (blockSeconds !== undefined) args.push('--block-time', String(blockSeconds));
+    const child = spawn(PATH, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    for await (const line of createInterface({ input: child.stdout })) {
+      const address = /^Listening on (\S+)$/.exec(line)?.[1];
+      if (address === undefined) continue;
+      child.stdout.resume();
+      return new Anvil(`http://${address}`, child);
+    }
+    throw new Error('anvil ended before it listened');
+  }
+
+  async stop(): Promise<void> {
+    if (this.process.exitCode !== null) return;
+    this.process.kill('SIGKILL');
+    await once(this.process, 'exit');
+  }
+}

@@ -1,0 +1,119 @@
+/** Deploys the contracts of data/contracts and the unmodified conditional tokens by Gnosis on a local chain. */
+import { createRequire } from 'node:module';
+import {
+  type Abi,
+  type Address,
+  createTestClient,
+  encodeDeployData,
+  encodeFunctionData,
+  type Hex,
+  http,
+  publicActions,
+  type TransactionReceipt,
+  walletActions,
+  zeroAddress,
+} from 'viem';
+import { type ContractName, readArtifact } from '../contracts/compile.ts';
+
+export type ChainClient = ReturnType<typeof chainClient>;
+
+/** Calls, transactions of any address, and the switches of a local node. */
+export function chainClient(url: string, chainId: number) {
+  const chain = {
+    id: chainId,
+    name: 'local',
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [url] } },
+  } as const;
+  return createTestClient({ mode: 'anvil', chain, transport: http(url), pollingInterval: 5, cacheTime: 0 })
+    .extend(publicActions)
+    .extend(walletActions);
+}
+
+export type Roles = {
+  readonly admin: Address;
+  readonly operator: Address;
+  readonly deployer: Address;
+  readonly resolver: Address;
+  readonly permitSigner: Address;
+  readonly feeRecipient: Address;
+};
+
+export type Deployed = {
+  readonly usdc: Address;
+  readonly conditionalTokens: Address;
+  readonly marketFactory: Address;
+  readonly exchange: Address;
+};
+
+type Delays = { readonly exitDelay: bigint; readonly settlementGrace: bigint };
+
+export function abiOf(contract: ContractName): Abi {
+  return readArtifact(contract).abi as Abi;
+}
+
+export async function deployAll(client: ChainClient, roles: Roles, delays: Delays): Promise<Deployed> {
+  const { abi, bytecode } = createRequire(import.meta.url)(
+    '@gnosis.pm/conditional-tokens-contracts/build/contracts/ConditionalTokens.json',
+  ) as { abi: Abi; bytecode: Hex };
+  const { admin, deployer, resolver } = roles;
+  const conditionalTokens = await deploy(client, admin, abi, bytecode, []);
+  const usdc = await deployOwn(client, admin, 'DemoUsdc', [admin]);
+  const marketFactory = await deployOwn(client, admin, 'MarketFactory', [
+    ...[conditionalTokens, usdc, admin, deployer, resolver],
+  ]);
+  const contracts = { usdc, conditionalTokens, marketFactory };
+  const exchange = await deployExchange(client, roles, delays, contracts);
+  await send(client, admin, marketFactory, 'MarketFactory', 'setExchange', [exchange]);
+  return { ...contracts, exchange };
+}
+
+export function deployExchange(
+  client: ChainClient,
+  { admin, operator, permitSigner, feeRecipient }: Roles,
+  delays: Delays,
+  contracts: Omit<Deployed, 'exchange'>,
+  predecessor: Address = zeroAddress,
+): Promise<Address> {
+  const settings = { ...contracts, ...delays, admin, operator, permitSigner, feeRecipient, predecessor };
+  return deployOwn(client, admin, 'Exchange', [settings]);
+}
+
+/** Sends a transaction of any address, without gas costs; throws the error that the contract names if it reverts. */
+export async function send(
+  client: ChainClient,
+  account: Address,
+  address: Address,
+  contract: ContractName,
+  functionName: string,
+  args: readonly unknown[],
+): Promise<TransactionReceipt> {
+  const abi = abiOf(contract);
+  const data = encodeFunctionData({ abi, functionName, args });
+  const receipt = await sendData(client, { from: account, to: address, data });
+  if (receipt.status === 'success') return receipt;
+  // With the errors of the token, which the exchange passes on.
+  const errors = [...abi, ...abiOf('DemoUsdc').filter(({ type }) => type === 'error')];
+  const blockNumber = receipt.blockNumber - 1n;
+  await client.simulateContract({ account, address, abi: errors, functionName, args, blockNumber });
+  throw new Error(`${functionName} reverted, and does not when it is simulated`);
+}
+
+const GAS = 30_000_000n;
+
+async function sendData(client: ChainClient, call: { from: Address; to?: Address; data: Hex }) {
+  const { from: account, to, data } = call;
+  const hash = await client.sendTransaction({ account, to, data, gas: GAS, gasPrice: 0n, chain: null });
+  return client.waitForTransactionReceipt({ hash });
+}
+
+function deployOwn(client: ChainClient, from: Address, contract: ContractName, args: unknown[]): Promise<Address> {
+  return deploy(client, from, abiOf(contract), readArtifact(contract).bytecode, args);
+}
+
+async function deploy(client: ChainClient, from: Address, abi: Abi, bytecode: Hex, args: unknown[]): Promise<Address> {
+  const receipt = await sendData(client, { from, data: encodeDeployData({ abi, bytecode, args }) });
+  const { contractAddress, status } = receipt;
+  if (status !== 'success' || contractAddress == null) throw new Error('the contract was not deployed');
+  return contractAddress;
+}

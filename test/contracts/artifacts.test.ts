@@ -1,0 +1,30 @@
+/** The committed artifacts of data/contracts are those of its sources. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { artifactFile, CONTRACTS, readArtifact, sourceFiles, sourceHash } from './compile.ts';
+
+test('every artifact was compiled from the sources, the libraries and the settings that are here', () => {
+  const hash = sourceHash();
+  for (const contract of CONTRACTS) {
+    const artifact = readArtifact(contract);
+    assert.equal(artifact.sourceHash, hash, `${artifactFile(contract)} is older than its source: npm run contracts`);
+    const bytecodeHash = createHash('sha256').update(artifact.bytecode.slice(2)).digest('hex');
+    assert.equal(artifact.bytecodeHash, bytecodeHash, `${artifactFile(contract)} was edited: npm run contracts`);
+  }
+});
+
+test('the hash of the sources depends on every one of them', () => {
+  const files = sourceFiles();
+  assert.ok(Object.keys(files).some((name) => name.startsWith('@openzeppelin/')));
+  for (const name of Object.keys(files)) {
+    const changed = { ...files, [name]: { content: `${files[name].content} ` } };
+    assert.notEqual(sourceHash(changed), sourceHash(files), name);
+  }
+});
+
+test('every source has the licence of the project', () => {
+  for (const [name, { content }] of Object.entries(sourceFiles())) {
+    assert.match(content, /^\/\/ SPDX-License-Identifier: MIT$/m, name);
+  }
+});
