@@ -9,7 +9,8 @@ import type { JournalStore } from '../engine/journal/journal.ts';
 import { ShardLoop } from '../engine/shard/loop.ts';
 import { OfferedChecks } from '../engine/verify/checkBoard.ts';
 import { createVerifier } from '../engine/verify/createVerifier.ts';
-import { digestsBy, LoneChecks } from '../engine/verify/orderChecks.ts';
+import { digestsBy } from '../engine/verify/orderChecks.ts';
+import { ShardChecks } from '../engine/verify/shardChecks.ts';
 import type { Verifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/base/assert.ts';
 import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
@@ -110,15 +111,18 @@ class HotShard {
 
   constructor(orders: SignedOrder[], board: SharedArrayBuffer | null, wrap: Wrap = asItIs) {
     const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
-    const hasher = hasherFor(DOMAIN, keccak);
     const own = wrap(createVerifier('auto', keccak));
-    const checks = board === null ? undefined : new OfferedChecks(board, 0, own, hasher);
+    const checks = new ShardChecks({
+      digests: digestsBy(hasherFor(DOMAIN, keccak)),
+      verifier: own,
+      board: board === null ? undefined : new OfferedChecks(board, 0),
+    });
     const journal = { append: () => undefined, isStaged: false } as unknown as JournalStore;
     const balances = new Balances(createBalances(1));
     this.#engine = new Engine({
       balances,
       collateralCheck: true,
-      checks: new LoneChecks(digestsBy(hasher), checks ?? own),
+      checks,
       journal,
     });
     this.#engine.goLive();

@@ -15,7 +15,7 @@ import * as commands from '../../shared/wire/commands.ts';
 import type { RecordMemory } from '../../shared/wire/record.ts';
 
 const { ANY_COMMAND, COMMAND, NO_MARKET } = commands;
-const { CANCEL, CANCEL_MANY, PLACE, REPLACE } = COMMAND;
+const { CANCEL, CANCEL_MANY, CONTRACTS, PLACE, REPLACE } = COMMAND;
 
 export const NO_BARRIER = -1;
 const HASH_WORDS = 8;
@@ -30,7 +30,7 @@ export class CommandQueue {
   /** Ordinals of the first queued command, and of the next one that will be queued. */
   first = 0;
   end = 0;
-  readonly #ring: RecordMemory;
+  readonly ring: RecordMemory;
   readonly #mask: number;
   readonly #word: Uint32Array;
   readonly #type: Uint8Array;
@@ -44,7 +44,7 @@ export class CommandQueue {
     let size = 1;
     while (size * SHORTEST_COMMAND_BYTES < capacity) size *= 2;
     assert(size * SHORTEST_COMMAND_BYTES >= capacity, 'QUEUE-1: a ring full of the shortest commands has room');
-    this.#ring = ring;
+    this.ring = ring;
     this.#mask = size - 1;
     this.#word = new Uint32Array(size);
     this.#type = new Uint8Array(size);
@@ -72,8 +72,14 @@ export class CommandQueue {
     return isSignedType(this.#type[ordinal & this.#mask]);
   }
 
+  /** True for a command after which orders are signed for other contracts. */
+  changesDomain(ordinal: number): boolean {
+    assert(ordinal >= this.first && ordinal < this.end, 'QUEUE-1: the command is queued');
+    return this.#type[ordinal & this.#mask] === CONTRACTS.TYPE;
+  }
+
   push(word: number): void {
-    const { words } = this.#ring;
+    const { words } = this.ring;
     const at = this.end & this.#mask;
     const type = words[word + ANY_COMMAND.type] & 0xffff;
     assert(this.end - this.first <= this.#mask, 'QUEUE-1: all commands of a ring have room');
@@ -100,7 +106,7 @@ export class CommandQueue {
    * @param last the last ordinal that counts.
    */
   barrier(word: number, isKnown: boolean, last = this.end - 1): number {
-    const { words } = this.#ring;
+    const { words } = this.ring;
     const isMany = (words[word + ANY_COMMAND.type] & 0xffff) === CANCEL_MANY.TYPE;
     const isOnlyReplaced = !isMany && isKnown;
     if (isOnlyReplaced && this.#replacements === 0) return NO_BARRIER;
@@ -122,7 +128,7 @@ export class CommandQueue {
   /** True if the queued command replaces the order that is to be cancelled. */
   #isReplacing(at: number, cancelWord: number): boolean {
     if (this.#type[at] !== REPLACE.TYPE) return false;
-    const { words } = this.#ring;
+    const { words } = this.ring;
     const hash = this.#word[at] + REPLACE.oldHash;
     for (let i = 0; i < HASH_WORDS; i++) {
       if (words[hash + i] !== words[cancelWord + CANCEL.hash + i]) return false;

@@ -7,8 +7,8 @@
  *   readAhead ──► run ──► readAhead ──► run … ──► commit ──► credit ──► publish ──► readAhead …    nothing ran: idle
  *
  * `readAhead` reads the commands that are in the ring. A cancel runs at once, before queued commands whose signatures
- * are not checked yet; every other command is queued. `run` applies the first command of the queue, so at most one
- * signature check lies between two chances for a cancel.
+ * are not checked yet; every other command is queued. `run` takes a slice of the signature checks of what waits, or
+ * applies the first command of the queue, so at most one signature check lies between two chances for a cancel.
  *
  * Invariants:
  *   LOOP-1  (output gate) Nothing the engine wrote is published before the records it belongs to are committed.
@@ -35,7 +35,6 @@
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Histogram } from '../../shared/base/histogram.ts';
-import { CHECK_SLOTS } from '../../shared/wire/checkLayout.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
@@ -43,7 +42,7 @@ import type { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { Engine } from '../core/engine.ts';
 import type { JournalStore } from '../journal/journal.ts';
-import type { OfferedChecks } from '../verify/checkBoard.ts';
+import type { ShardChecks } from '../verify/shardChecks.ts';
 import { CommandQueue, NO_BARRIER } from './commandQueue.ts';
 
 const { ANY_COMMAND, assertCommand, COMMAND } = commands;
@@ -54,13 +53,7 @@ const BATCH_COMMANDS = 32;
 /** Batches with commands that may go without a step: under full load one comes every ten milliseconds or so. */
 const COMMANDS_FIRST = 4;
 
-/** The checks of a shorter queue are made by the shard before a verifier thread has woken up. */
-const OFFERED_FROM_LENGTH = 4;
-/** More checks than verifiers make during one turn, and few enough to offer without delaying a cancel. */
-const OFFERS_PER_TURN = 16;
-
 assert(BATCH_COMMANDS > 1, 'LOOP-2: beside what is kept for the queue a batch has room for a cancel');
-assert(OFFERS_PER_TURN <= CHECK_SLOTS, 'loop: the checks of one turn have slots');
 
 type ShardLoopParts = {
   readonly shard: number;
@@ -70,8 +63,8 @@ type ShardLoopParts = {
   readonly commands: RingConsumer;
   readonly events: RingProducer;
   readonly clock: Clock;
-  /** Only where verifier threads run. */
-  readonly checks?: OfferedChecks | undefined;
+  /** Of the engine. */
+  readonly checks: Pick<ShardChecks, 'work' | 'take'>;
   /** Absent: nothing is measured. */
   readonly meters?: ShardMeters;
 };
@@ -89,8 +82,8 @@ export class ShardLoop {
   /** Commands that ran in this batch, and how many of them came from the queue. */
   ranCount = 0;
   inOrderCount = 0;
-  /** True if the shard made a signature check in this batch for a command after the first of the queue. */
-  #hasCheckedAnother = false;
+  /** True if the shard worked ahead at the signatures of the queue in this batch. */
+  #hasWorkedAhead = false;
   /** LOOP-9. The last batches that had no step while there was one to run. */
   #batchesWithoutStep = 0;
   readonly #shard: number;
@@ -99,12 +92,10 @@ export class ShardLoop {
   readonly #progress: Progress;
   readonly #commands: RingConsumer;
   readonly #events: RingProducer;
-  readonly #checks: OfferedChecks | undefined;
+  readonly #checks: Pick<ShardChecks, 'work' | 'take'>;
   readonly #clock: Clock;
   readonly #queueSec: Histogram | undefined;
   readonly #queue: CommandQueue;
-  /** Checks of commands below this ordinal were offered or skipped. */
-  #offeredEnd = 0;
   /** In ring order. */
   readonly #held: HeldCancel[] = [];
   /** A copy of the command that runs: the engine reads no shared memory. */
@@ -142,20 +133,16 @@ export class ShardLoop {
   }
 
   /**
-   * Runs the first command of the queue, and the cancels that were held because of it. While a verifier thread still
-   * checks the signature of that command, the shard checks the signature of another one instead, and runs nothing.
+   * Runs the first command of the queue, and the cancels that were held because of it. While there is work on the
+   * signature of that command, or on one beside it, takes a slice of that instead, and runs nothing.
    */
   run(): void {
     const queue = this.#queue;
     const { first } = queue;
     assert(this.ranCount < BATCH_COMMANDS, 'LOOP-2: the batch has room for the first of the queue');
-    if (this.#checks !== undefined) {
-      this.#offerChecks(this.#checks);
-      if (this.#checks.checkAnother(first, this.#offeredEnd)) {
-        this.#hasCheckedAnother = true;
-        return;
-      }
-      this.#checks.withdraw(first);
+    if (this.#checks.work(queue, this.#engine.state.hashes)) {
+      this.#hasWorkedAhead = true;
+      return;
     }
     const word = queue.wordOf(first);
     this.inOrderCount++;
@@ -164,6 +151,7 @@ export class ShardLoop {
     const nowMs = this.#clock.nowMs();
     this.#engine.arrivedAt(nowMs);
     this.#queueSec?.observe((nowMs - readSafe(this.#command.words, ANY_COMMAND.timeMs)) / 1000);
+    this.#checks.take(first);
     this.#submit();
     queue.shift();
     if (this.#held.length > 0 && queue.isSigned(first)) this.#runFreedCancels();
@@ -204,7 +192,7 @@ export class ShardLoop {
   get isWorthEnding(): boolean {
     const { ranCount, inOrderCount } = this;
     // A batch of cancels alone must have helped the queue along, or a stream of cancels would starve it.
-    const hasHelpedQueue = inOrderCount > 0 || this.#hasCheckedAnother || this.#queue.isEmpty;
+    const hasHelpedQueue = inOrderCount > 0 || this.#hasWorkedAhead || this.#queue.isEmpty;
     const hasCancelled = ranCount > inOrderCount && hasHelpedQueue;
     return hasCancelled || inOrderCount >= this.#queue.length;
   }
@@ -214,7 +202,7 @@ export class ShardLoop {
     assert(this.inOrderCount <= BATCH_COMMANDS, 'LOOP-2: the commands that a batch takes from the queue are bounded');
     this.ranCount = 0;
     this.inOrderCount = 0;
-    this.#hasCheckedAnother = false;
+    this.#hasWorkedAhead = false;
     this.#batchesWithoutStep = this.hasSteps ? this.#batchesWithoutStep + 1 : 0;
     this.#commands.release(this.#queue.isEmpty ? undefined : this.#queue.wordOf(this.#queue.first));
     if (!this.#journal.isStaged) return false;
@@ -266,20 +254,6 @@ export class ShardLoop {
     if (trimmable <= this.#trimmedSequence) return false;
     if (!this.#journal.trim(trimmable)) this.#trimmedSequence = trimmable;
     return true;
-  }
-
-  /** Skips the first of the queue: this shard checks it next anyway. */
-  #offerChecks(checks: OfferedChecks): void {
-    const { first, end } = this.#queue;
-    if (end - first < OFFERED_FROM_LENGTH) return;
-    const start = Math.max(this.#offeredEnd, first + 1);
-    const offeredEnd = Math.min(end, first + CHECK_SLOTS, start + OFFERS_PER_TURN);
-    if (offeredEnd <= start) return;
-    for (let ordinal = start; ordinal < offeredEnd; ordinal++) {
-      if (this.#queue.isSigned(ordinal)) checks.offer(ordinal, this.#commands, this.#queue.wordOf(ordinal));
-    }
-    this.#offeredEnd = offeredEnd;
-    checks.publish(first + 1, offeredEnd);
   }
 
   #runOrHold(word: number): void {

@@ -24,10 +24,10 @@ import { JournalError } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { CachedNobleVerifier } from '../verify/cachedNoble.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
-import { CountingVerifier } from '../verify/countingVerifier.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
 import { nobleVerifier } from '../verify/noble.ts';
-import { digestsBy, LoneChecks, type OrderChecks } from '../verify/orderChecks.ts';
+import { digestsBy, type OrderChecks } from '../verify/orderChecks.ts';
+import { ShardChecks } from '../verify/shardChecks.ts';
 import { SharedTables } from '../verify/sharedTables.ts';
 import { SpotChecked } from '../verify/spotCheck.ts';
 import type { Verifier } from '../verify/verifier.ts';
@@ -56,13 +56,17 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 async function main(options: ShardOptions): Promise<void> {
   assert(options.shard < options.shards, 'shard: its index is below the number of shards');
   const keccak = await createKeccak();
-  const ownVerifier = new CountingVerifier(shardVerifier(options, keccak));
+  const verifier = shardVerifier(options, keccak);
   const key = await ShardKey.create(options.journalKey, options.shard);
   const journal = Journal.open({ ...options, key });
-  const hasher = hasherFor(domainOf(options), keccak);
+  const meters = new ShardMeters(options.meters, options.shard);
   const { checkBoard } = options;
-  const checks = checkBoard === null ? undefined : new OfferedChecks(checkBoard, options.shard, ownVerifier, hasher);
-  const verifier = checks ?? ownVerifier;
+  const checks = new ShardChecks({
+    digests: digestsBy(hasherFor(domainOf(options), keccak)),
+    verifier,
+    board: checkBoard === null ? undefined : new OfferedChecks(checkBoard, options.shard),
+    batchSizes: meters.histograms.batchSignatures,
+  });
   const { engine, fromSequence, damaged } = recover(
     journal,
     options.directory,
@@ -71,7 +75,7 @@ async function main(options: ShardOptions): Promise<void> {
       new Engine({
         balances: new Balances(options.balances, options.shard),
         collateralCheck: options.collateralCheck,
-        checks: spotChecked(options, new LoneChecks(digestsBy(hasher), verifier), verifier.name, keccak),
+        checks: spotChecked(options, checks, verifier.name, keccak),
         journal,
       }),
   );
@@ -87,7 +91,6 @@ async function main(options: ShardOptions): Promise<void> {
   progress.setCommitted(options.shard, engine.sequence);
   const commands = new RingConsumer(options.commandRing);
   const events = new RingProducer(options.eventRing);
-  const meters = new ShardMeters(options.meters, options.shard);
   const loop = new ShardLoop({
     shard: options.shard,
     engine,
@@ -103,7 +106,7 @@ async function main(options: ShardOptions): Promise<void> {
   const heads = options.journalSync === 'full' ? new HeadReport(journal) : null;
   const report = (): void => {
     progress.setReserveBytes(options.shard, journal.reserveLeftBytes());
-    ownVerifier.report(meters, checks);
+    checks.counts.report(meters);
     heads?.postIfDue();
   };
   report();

@@ -3,7 +3,7 @@
  * core. A check is a pure question, three byte strings and a verdict, so it does not matter which thread answers it.
  *
  *   shard (owner)   offers the checks of its queued commands, and withdraws them from the front as the commands run
- *   verifier        claims checks from the back, of any shard; sleeps on the bell when none is offered
+ *   verifier        claims some checks from the back, of any shard; sleeps on the bell when none is offered
  *
  *         owner              verifier               verifier
  *   FREE ───────► OFFERED ─────────────► CLAIMED ─────────────► ACCEPTED or REFUSED
@@ -13,21 +13,18 @@
  * Invariants:
  *   BOARD-1  Only the owner writes a slot's bytes, and only while it is FREE. Bytes a verifier read in part before and
  *            in part after such a write belong to an older generation, and its verdict is ignored.
- *   BOARD-2  A verdict counts only while the slot has the generation it was offered with, and the bytes in question are
- *            the bytes in the slot. Otherwise the owner makes the check itself and never waits for a verifier, alive or
- *            dead. While a verifier makes the very next check, the owner makes another, unclaimed one.
+ *   BOARD-2  A verdict counts only while the slot has the generation it was offered with. Without one the owner makes
+ *            the check itself and never waits for a verifier, alive or dead. While a verifier makes the very next
+ *            check, the owner makes other, unclaimed ones.
  *   BOARD-3  A verifier that sets ASLEEP looks once more before it sleeps, and an owner reads ASLEEP after it has
  *            published: one of the two sees the other.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ADDRESS_BYTES, HASH_BYTES } from '../../shared/base/hex.ts';
-import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import { SIGNATURE_BYTES } from '../../shared/crypto/signature.ts';
 import * as layout from '../../shared/wire/checkLayout.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
-import type { RecordMemory } from '../../shared/wire/record.ts';
-import { placeDigest } from './placeDigest.ts';
-import type { Verifier } from './verifier.ts';
+import { type BatchVerifier, VERDICT, type Verifier } from './verifier.ts';
 
 const { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT, CHECK_SLOTS, GENERATION } = layout;
 const { QUESTION_BYTES, SHARD_WORDS, STATE, STATE_MASK } = layout;
@@ -41,32 +38,21 @@ assert(STATE.FREE === 0 && STATE_MASK < GENERATION, 'board: a generation does no
 const NO_ORDINAL = -1;
 /** The result of `tryClaim` when no check is offered. */
 const NO_SLOT = -1;
+/** In a question. */
+const SIGNER_AT = HASH_BYTES + SIGNATURE_BYTES;
 
-/** The owner's side. It is the verifier of its shard, and uses a verdict that a verifier thread has given already. */
-export class OfferedChecks implements Verifier {
-  readonly name: Verifier['name'];
-  readonly #verifier: Verifier;
-  readonly #hasher: OrderHasher;
+/** The owner's side. The owner keeps its questions (shardChecks.ts): a verdict belongs to what it has offered. */
+export class OfferedChecks {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #base: number;
   /** By slot: the ordinal that is offered there, or NO_ORDINAL. */
   readonly #ordinals = new Float64Array(CHECK_SLOTS).fill(NO_ORDINAL);
-  /** ACCEPTED or REFUSED when a verifier has answered the check of the command that runs. */
-  #verdict: number = STATE.FREE;
-  /** Verdicts of verifier threads that were used. */
-  answeredByOthers = 0;
-  /** By slot: 1 when this thread has made its check itself. */
+  /** By slot: 1 when the owner has claimed its check itself. */
   readonly #isOwn = new Uint8Array(CHECK_SLOTS);
-  #isOwnVerdict = false;
-  /** Byte offset of the question that was answered. */
-  #questionAt = 0;
 
   /** For a new thread of the shard: verdicts on offers of an earlier thread are ignored. */
-  constructor(board: SharedArrayBuffer, shard: number, verifier: Verifier, hasher: OrderHasher) {
-    this.name = verifier.name;
-    this.#verifier = verifier;
-    this.#hasher = hasher;
+  constructor(board: SharedArrayBuffer, shard: number) {
     this.#words = new Int32Array(board);
     this.#bytes = new Uint8Array(board);
     this.#base = CHECK_BOARD.WORDS + shard * SHARD_WORDS;
@@ -75,17 +61,22 @@ export class OfferedChecks implements Verifier {
   }
 
   /**
-   * Offers the check of a PLACE or REPLACE. Its ordinal is less than CHECK_SLOTS after that of the first in the queue.
+   * Offers the check of an order with its hash. Its ordinal is less than CHECK_SLOTS after that of the first in the
+   * queue.
+   * @param word of the order in `bytes`.
+   * @param isAlone its signature takes part in no batch.
    */
-  offer(ordinal: number, { words, bytes }: RecordMemory, word: number): void {
+  offer(ordinal: number, bytes: Uint8Array, word: number, isAlone: boolean): void {
     const slot = ordinal & (CHECK_SLOTS - 1);
     assert(this.#ordinals[slot] === NO_ORDINAL, 'BOARD-1: only a free slot is written');
     this.#ordinals[slot] = ordinal;
+    this.#isOwn[slot] = 0;
     const stateWord = slotWord(this.#base, ordinal);
     const at = stateWord * 4;
-    placeDigest(this.#hasher, words, bytes, word, this.#bytes, at + CHECK_SLOT.digest);
+    copy(bytes, (word + COMMAND.PLACE.hash) * 4, this.#bytes, at + CHECK_SLOT.digest, HASH_BYTES);
     copy(bytes, (word + COMMAND.PLACE.signature) * 4, this.#bytes, at + CHECK_SLOT.signature, SIGNATURE_BYTES);
     copy(bytes, (word + COMMAND.PLACE.signerAddress) * 4, this.#bytes, at + CHECK_SLOT.signer, ADDRESS_BYTES);
+    this.#bytes[at + CHECK_SLOT.isAlone] = isAlone ? 1 : 0;
     assert((Atomics.load(this.#words, stateWord) & STATE_MASK) === STATE.FREE, 'BOARD-1: only the owner ends FREE');
     Atomics.add(this.#words, stateWord, STATE.OFFERED - STATE.FREE);
   }
@@ -102,82 +93,44 @@ export class OfferedChecks implements Verifier {
     Atomics.notify(words, CHECK_BOARD.bell);
   }
 
-  /**
-   * While a verifier is busy with the check of `first`: makes one of the unclaimed checks after it, up to `end`.
-   * @returns true if it made one. The check of `first` may be answered by then.
-   */
-  checkAnother(first: number, end: number): boolean {
-    const words = this.#words;
-    if (!this.#isOffered(first) || (Atomics.load(words, slotWord(this.#base, first)) & STATE_MASK) !== STATE.CLAIMED) {
-      return false;
-    }
-    for (let ordinal = first + 1; ordinal < end; ordinal++) {
-      const stateWord = slotWord(this.#base, ordinal);
-      if (!this.#isOffered(ordinal) || !tryClaimSlot(words, stateWord)) continue;
-      const at = stateWord * 4;
-      const bytes = this.#bytes;
-      const isValid = this.#verifier.verify(
-        bytes,
-        at + CHECK_SLOT.digest,
-        bytes,
-        at + CHECK_SLOT.signature,
-        bytes,
-        at + CHECK_SLOT.signer,
-      );
-      const before = Atomics.add(words, stateWord, (isValid ? STATE.ACCEPTED : STATE.REFUSED) - STATE.CLAIMED);
-      assert((before & STATE_MASK) === STATE.CLAIMED, 'BOARD-2: no other thread answers a claimed check');
-      this.#isOwn[ordinal & (CHECK_SLOTS - 1)] = 1;
-      return true;
-    }
-    return false;
+  /** True while a verifier is busy with this check. */
+  isClaimed(ordinal: number): boolean {
+    return this.#isOffered(ordinal) && !this.#isOwnClaim(ordinal) && this.#stateOf(ordinal) === STATE.CLAIMED;
+  }
+
+  /** @returns true if the owner may make this check: no verifier has it, nor will. */
+  claim(ordinal: number): boolean {
+    if (!this.#isOffered(ordinal) || this.#isOwnClaim(ordinal)) return true;
+    if (!tryClaimSlot(this.#words, slotWord(this.#base, ordinal))) return false;
+    this.#isOwn[ordinal & (CHECK_SLOTS - 1)] = 1;
+    return true;
+  }
+
+  /** The VERDICT of a verifier, UNDECIDED while there is none. */
+  verdictOf(ordinal: number): number {
+    const state = this.#isOffered(ordinal) ? this.#stateOf(ordinal) : STATE.FREE;
+    if (state === STATE.ACCEPTED) return VERDICT.ACCEPTED;
+    return state === STATE.REFUSED ? VERDICT.REFUSED : VERDICT.UNDECIDED;
+  }
+
+  /** Withdraws the check of a command that runs: no later verdict counts. */
+  withdraw(ordinal: number): void {
+    if (!this.#isOffered(ordinal)) return;
+    this.#ordinals[ordinal & (CHECK_SLOTS - 1)] = NO_ORDINAL;
+    const ended = this.#free(slotWord(this.#base, ordinal));
+    assert(ended !== STATE.FREE, 'BOARD-1: only the owner frees a slot');
   }
 
   #isOffered(ordinal: number): boolean {
     return this.#ordinals[ordinal & (CHECK_SLOTS - 1)] === ordinal;
   }
 
-  /** Withdraws the check of the command that is about to run, and keeps its verdict if there is one (BOARD-2). */
-  withdraw(ordinal: number): void {
-    const slot = ordinal & (CHECK_SLOTS - 1);
-    this.#verdict = STATE.FREE;
-    if (!this.#isOffered(ordinal)) return;
-    this.#ordinals[slot] = NO_ORDINAL;
-    this.#isOwnVerdict = this.#isOwn[slot] === 1;
-    this.#isOwn[slot] = 0;
-    const stateWord = slotWord(this.#base, ordinal);
-    this.#verdict = this.#free(stateWord);
-    assert(this.#verdict !== STATE.FREE, 'BOARD-1: only the owner frees a slot');
-    this.#questionAt = stateWord * 4 + CHECK_SLOT.digest;
+  #isOwnClaim(ordinal: number): boolean {
+    return this.#isOwn[ordinal & (CHECK_SLOTS - 1)] === 1;
   }
 
-  verify(
-    digest: Uint8Array,
-    digestOffset: number,
-    signature: Uint8Array,
-    signatureOffset: number,
-    signerAddress: Uint8Array,
-    signerOffset: number,
-  ): boolean {
-    const isAnswered =
-      (this.#verdict === STATE.ACCEPTED || this.#verdict === STATE.REFUSED) &&
-      isSame(digest, digestOffset, this.#bytes, this.#questionAt, HASH_BYTES) &&
-      isSame(
-        signature,
-        signatureOffset,
-        this.#bytes,
-        this.#questionAt - CHECK_SLOT.digest + CHECK_SLOT.signature,
-        SIGNATURE_BYTES,
-      ) &&
-      isSame(
-        signerAddress,
-        signerOffset,
-        this.#bytes,
-        this.#questionAt - CHECK_SLOT.digest + CHECK_SLOT.signer,
-        ADDRESS_BYTES,
-      );
-    if (isAnswered && !this.#isOwnVerdict) this.answeredByOthers++;
-    if (isAnswered) return this.#verdict === STATE.ACCEPTED;
-    return this.#verifier.verify(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset);
+  #stateOf(ordinal: number): number {
+    return Atomics.load(this.#words, slotWord(this.#base, ordinal)) & STATE_MASK;
   }
 
   /** Starts the next generation of a slot. @returns the state in which the last one ended. */
@@ -194,33 +147,44 @@ export class CheckHelper {
   /** Checks made so far. */
   count = 0;
   readonly #verifier: Verifier;
+  readonly #batches: BatchVerifier | undefined;
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #shards: number;
-  /** A copy, because the owner may write the next question into the slot during the check. */
-  readonly #question = new Uint8Array(QUESTION_BYTES);
+  /** The claimed checks: the word of each one's state, that state, and a copy of its question. */
+  readonly #claimed: Int32Array;
+  readonly #states: Int32Array;
+  /** Copies, because the owner may write the next question into a slot during the check. */
+  readonly #questions: Uint8Array;
+  /** By index in the batch: that of the claimed check. */
+  readonly #together: Uint16Array;
   #shard = 0;
 
-  constructor(board: SharedArrayBuffer, verifier: Verifier) {
+  constructor(board: SharedArrayBuffer, verifier: Verifier | BatchVerifier) {
     this.#verifier = verifier;
+    this.#batches = 'beginBatch' in verifier ? verifier : undefined;
+    const most = this.#batches?.mostInBatch ?? 1;
+    this.#claimed = new Int32Array(most);
+    this.#states = new Int32Array(most);
+    this.#questions = new Uint8Array(most * QUESTION_BYTES);
+    this.#together = new Uint16Array(most);
     this.#words = new Int32Array(board);
     this.#bytes = new Uint8Array(board);
     this.#shards = (board.byteLength / 4 - CHECK_BOARD.WORDS) / SHARD_WORDS;
     assert(Number.isSafeInteger(this.#shards) && this.#shards > 0, 'board: its size is that of whole shards');
   }
 
-  /** Makes one check, if one is offered. @returns whether one was. */
+  /** Makes some checks of one shard, if any are offered. @returns whether one was. */
   help(): boolean {
-    const stateWord = this.tryClaim();
-    if (stateWord === NO_SLOT) return false;
-    this.answer(stateWord);
-    return true;
+    const count = this.#claimSome();
+    if (count > 0) this.#answerAll(count);
+    return count > 0;
   }
 
   /** Claims an offered check. @returns the word with the state of its slot, or NO_SLOT. */
   tryClaim(): number {
     for (let tried = 0; tried < this.#shards; tried++) {
-      const stateWord = this.#tryClaimFrom(CHECK_BOARD.WORDS + this.#shard * SHARD_WORDS);
+      const stateWord = this.#tryClaimFrom(this.#base);
       if (stateWord !== NO_SLOT) return stateWord;
       this.#shard = (this.#shard + 1) % this.#shards;
     }
@@ -229,15 +193,8 @@ export class CheckHelper {
 
   /** Answers a claimed check; the verdict is dropped when the owner has withdrawn the check meanwhile. */
   answer(stateWord: number): void {
-    const words = this.#words;
-    const claimed = Atomics.load(words, stateWord);
-    if ((claimed & STATE_MASK) !== STATE.CLAIMED) return;
-    const question = this.#question;
-    copy(this.#bytes, stateWord * 4 + CHECK_SLOT.digest, question, 0, QUESTION_BYTES);
-    const isValid = this.#verifier.verify(question, 0, question, HASH_BYTES, question, HASH_BYTES + SIGNATURE_BYTES);
-    this.count++;
-    const answered = (claimed & ~STATE_MASK) | (isValid ? STATE.ACCEPTED : STATE.REFUSED);
-    Atomics.compareExchange(words, stateWord, claimed, answered);
+    this.#claimed[0] = stateWord;
+    this.#answerAll(1);
   }
 
   /** Sleeps until a check is offered or `timeoutMs` has passed. */
@@ -248,15 +205,95 @@ export class CheckHelper {
     if (!this.help()) Atomics.wait(words, CHECK_BOARD.bell, bell, timeoutMs);
   }
 
+  get #base(): number {
+    return CHECK_BOARD.WORDS + this.#shard * SHARD_WORDS;
+  }
+
+  /** At most half of those that a shard offers: the owner and other verifiers make the rest meanwhile. */
+  #claimSome(): number {
+    const claimed = this.#claimed;
+    claimed[0] = this.tryClaim();
+    if (claimed[0] === NO_SLOT) return 0;
+    const most = Math.min(claimed.length, (this.#offeredCount(this.#base) + 1) >>> 1);
+    let count = 1;
+    while (count < most) {
+      const stateWord = this.#tryClaimFrom(this.#base);
+      if (stateWord === NO_SLOT) break;
+      claimed[count++] = stateWord;
+    }
+    return count;
+  }
+
+  /** Answers the first of the claimed checks: as many as may be together, and the others alone. */
+  #answerAll(count: number): void {
+    let together = 0;
+    for (let index = 0; index < count; index++) {
+      const stateWord = this.#claimed[index];
+      this.#states[index] = Atomics.load(this.#words, stateWord);
+      const question = index * QUESTION_BYTES;
+      copy(this.#bytes, stateWord * 4 + CHECK_SLOT.digest, this.#questions, question, QUESTION_BYTES);
+      const isAlone = this.#bytes[stateWord * 4 + CHECK_SLOT.isAlone] === 1;
+      if (isAlone || count === 1 || this.#batches?.isKnown(this.#questions, question + SIGNER_AT) !== true) {
+        this.#answerAlone(index);
+      } else {
+        this.#together[together++] = index;
+      }
+    }
+    if (together > 0 && this.#batches !== undefined) this.#answerTogether(this.#batches, together);
+  }
+
+  #answerTogether(batches: BatchVerifier, count: number): void {
+    const questions = this.#questions;
+    batches.beginBatch();
+    for (let index = 0; index < count; index++) {
+      const question = this.#together[index] * QUESTION_BYTES;
+      batches.addToBatch(questions, question, questions, question + HASH_BYTES, questions, question + SIGNER_AT);
+    }
+    while (!batches.stepBatch());
+    for (let index = 0; index < count; index++) {
+      const verdict = batches.verdictOf(index);
+      if (verdict === VERDICT.UNDECIDED) this.#answerAlone(this.#together[index]);
+      else this.#write(this.#together[index], verdict === VERDICT.ACCEPTED);
+    }
+  }
+
+  #answerAlone(index: number): void {
+    const question = index * QUESTION_BYTES;
+    const questions = this.#questions;
+    if ((this.#states[index] & STATE_MASK) !== STATE.CLAIMED) return;
+    const isValid = this.#verifier.verify(
+      questions,
+      question,
+      questions,
+      question + HASH_BYTES,
+      questions,
+      question + SIGNER_AT,
+    );
+    this.#write(index, isValid);
+  }
+
+  /** BOARD-2. Changes nothing when the owner has withdrawn the check since its state was read. */
+  #write(index: number, isValid: boolean): void {
+    const claimed = this.#states[index];
+    if ((claimed & STATE_MASK) !== STATE.CLAIMED) return;
+    this.count++;
+    const answered = (claimed & ~STATE_MASK) | (isValid ? STATE.ACCEPTED : STATE.REFUSED);
+    Atomics.compareExchange(this.#words, this.#claimed[index], claimed, answered);
+  }
+
+  #offeredCount(base: number): number {
+    const start = Atomics.load(this.#words, base + CHECK_QUEUE.start);
+    const end = Atomics.load(this.#words, base + CHECK_QUEUE.end);
+    return Math.min((end - start) | 0, CHECK_SLOTS);
+  }
+
   /** Starts at the back, because the owner comes from the front. */
   #tryClaimFrom(base: number): number {
-    const words = this.#words;
-    const start = Atomics.load(words, base + CHECK_QUEUE.start);
-    const end = Atomics.load(words, base + CHECK_QUEUE.end);
-    const count = Math.min((end - start) | 0, CHECK_SLOTS);
+    const count = this.#offeredCount(base);
+    const end = Atomics.load(this.#words, base + CHECK_QUEUE.end);
     for (let back = 1; back <= count; back++) {
       const stateWord = slotWord(base, end - back);
-      if (tryClaimSlot(words, stateWord)) return stateWord;
+      if (tryClaimSlot(this.#words, stateWord)) return stateWord;
     }
     return NO_SLOT;
   }
@@ -276,9 +313,4 @@ function slotWord(base: number, ordinal: number): number {
 /** A loop: for a few bytes a subarray costs more. */
 function copy(from: Uint8Array, fromOffset: number, to: Uint8Array, toOffset: number, length: number): void {
   for (let i = 0; i < length; i++) to[toOffset + i] = from[fromOffset + i];
-}
-
-function isSame(a: Uint8Array, aOffset: number, b: Uint8Array, bOffset: number, length: number): boolean {
-  for (let i = 0; i < length; i++) if (a[aOffset + i] !== b[bOffset + i]) return false;
-  return true;
 }

@@ -56,7 +56,7 @@ export class LoneChecks implements OrderChecks {
 }
 
 /** True if the signer of the order at `word` has signed the digest in its hash field. */
-function verifyOrder(verifier: Verifier, bytes: Uint8Array, word: number): boolean {
+export function verifyOrder(verifier: Verifier, bytes: Uint8Array, word: number): boolean {
   return verifier.verify(
     bytes,
     (word + PLACE.hash) * 4,

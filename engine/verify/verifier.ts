@@ -12,3 +12,30 @@ export type Verifier = {
     signerOffset: number,
   ): boolean;
 };
+
+/** The verdict of a batch on one of its signatures. */
+export const VERDICT = { UNDECIDED: 0, ACCEPTED: 1, REFUSED: 2 } as const;
+
+/**
+ * A verifier that can also check many signatures together, in slices of at most about half the time of one check alone.
+ * It has one batch at a time. A batch accepts exactly what `verify` accepts, or decides nothing.
+ */
+export type BatchVerifier = Verifier & {
+  readonly mostInBatch: number;
+  /** True if signatures of this signer may take part in a batch: `verify` has accepted one of late. */
+  isKnown(signerAddress: Uint8Array, signerOffset: number): boolean;
+  beginBatch(): void;
+  /** Adds a signature of a known signer; the first has index 0. */
+  addToBatch(
+    digest: Uint8Array,
+    digestOffset: number,
+    signature: Uint8Array,
+    signatureOffset: number,
+    signerAddress: Uint8Array,
+    signerOffset: number,
+  ): void;
+  /** Takes a slice of the work. @returns true when the batch is decided. */
+  stepBatch(): boolean;
+  /** @returns a VERDICT; UNDECIDED where one of the batch is wrong: then each has to be checked alone. */
+  verdictOf(index: number): number;
+};

@@ -150,16 +150,18 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_event_ring_bytes: ofShard(({ link }, shard) => link.load(shard).eventBytes),
   exchange_signature_checks_total: ({ shardMeters }, observe) => {
     for (const [shard, meters] of shardMeters.entries()) {
-      observe({ shard, by: 'shard' }, meters.count('checksOwn'));
+      observe({ shard, by: 'shard' }, meters.count('checksAlone'));
+      observe({ shard, by: 'batch' }, meters.count('checksTogether'));
       observe({ shard, by: 'verifier' }, meters.count('checksByVerifiers'));
     }
   },
-  exchange_signer_table_lookups_total: ({ shardMeters }, observe) => {
-    for (const [shard, meters] of shardMeters.entries()) {
-      observe({ shard, result: 'hit' }, meters.count('tableHits'));
-      observe({ shard, result: 'miss' }, meters.count('tableMisses'));
-    }
-  },
+  exchange_signature_batch_size: measured('batchSignatures'),
+  exchange_signature_batches_undecided_total: ofShard(({ shardMeters }, shard) =>
+    shardMeters[shard].count('undecidedBatches'),
+  ),
+  exchange_signature_batch_exclusions_total: ofShard(({ shardMeters }, shard) =>
+    shardMeters[shard].count('keptOutOfBatches'),
+  ),
   exchange_verifier_info: ({ progress, verifierOf }, observe) => {
     for (let shard = 0; shard < progress.shards; shard++) {
       const verifier = verifierOf(shard);

@@ -66,13 +66,18 @@ export const METRICS = {
   exchange_command_ring_bytes: gauge('Bytes the shard has not read yet.', SHARD),
   exchange_command_ring_capacity_bytes: gauge('Bytes that fit.', SHARD),
   exchange_event_ring_bytes: gauge('Bytes the gateway has not read yet.', SHARD),
-  exchange_signature_checks_total: counter('Checks of order signatures, by the thread that made them.', [
-    'shard',
-    'by',
-  ]),
-  exchange_signer_table_lookups_total: counter(
-    'Checks that a kept table of the signer answered (hit) or that needed a recovery (miss); none with native checks.',
-    ['shard', 'result'],
+  exchange_signature_checks_total: counter(
+    'Order signatures by what decided them: the shard one at a time, a batch of the shard, or a verifier thread.',
+    ['shard', 'by'],
+  ),
+  exchange_signature_batch_size: histogram('Order signatures that a shard checked together.', SHARD),
+  exchange_signature_batches_undecided_total: counter(
+    'Batches in which a signature was wrong, so that each was checked again by itself.',
+    SHARD,
+  ),
+  exchange_signature_batch_exclusions_total: counter(
+    'Wrong signatures after which their account took no part in batches for a minute.',
+    SHARD,
   ),
   exchange_verifier_info: gauge('Which implementation checks the signatures of orders.', ['shard', 'verifier']),
   exchange_signature_spot_checks_total: counter(

@@ -30,14 +30,15 @@ export const CHECK_SLOT = byteRecord(
     digest: bytes(HASH_BYTES),
     signature: bytes(SIGNATURE_BYTES),
     signer: bytes(ADDRESS_BYTES),
-    unused: bytes(7),
+    isAlone: bytes(1, '1 when it takes part in no batch'),
+    unused: bytes(6),
   },
   'One question and its answer; offsets in bytes.',
 );
 /** Length of one shard's part, in words. */
 export const SHARD_WORDS = CHECK_QUEUE.WORDS + CHECK_SLOTS * CHECK_SLOT.WORDS;
 /** Digest, signature and signer, which are adjacent. */
-export const QUESTION_BYTES = CHECK_SLOT.unused - CHECK_SLOT.digest;
+export const QUESTION_BYTES = CHECK_SLOT.isAlone - CHECK_SLOT.digest;
 
 export const STATE = { FREE: 0, OFFERED: 1, CLAIMED: 2, ACCEPTED: 3, REFUSED: 4 } as const;
 export const STATE_MASK = 7;

@@ -22,10 +22,20 @@ const HISTOGRAMS = {
   commitSec: DURATION_BOUNDS_SEC,
   /** Handing its events to the gateway. */
   publishSec: DURATION_BOUNDS_SEC,
+  /** The signatures that were checked together. */
+  batchSignatures: BATCH_BOUNDS,
 } as const;
 
-/** Signature checks made by this thread and by verifier threads; those that a kept table answered, and the others. */
-const COUNTS = ['checksOwn', 'checksByVerifiers', 'tableHits', 'tableMisses'] as const;
+const COUNTS = [
+  /** Signatures that this thread has decided alone and in batches, and those decided by verifier threads. */
+  'checksAlone',
+  'checksTogether',
+  'checksByVerifiers',
+  /** Batches that decided nothing, because one of their signatures was wrong. */
+  'undecidedBatches',
+  /** Wrong signatures after which an account was kept out of batches. */
+  'keptOutOfBatches',
+] as const;
 
 type HistogramName = keyof typeof HISTOGRAMS;
 type CountName = (typeof COUNTS)[number];

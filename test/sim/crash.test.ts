@@ -12,6 +12,8 @@ const seeds = [1, 2, 3, 4, 5, 6];
 let crashes = 0;
 let fills = 0;
 let overtook = 0;
+let batches = 0;
+let undecided = 0;
 
 for (const seed of seeds) {
   test(`nothing answered is lost and the oracle agrees, whatever dies: seed ${seed}`, async () => {
@@ -19,6 +21,8 @@ for (const seed of seeds) {
     crashes += totals.crashes;
     fills += totals.fills;
     overtook += totals.overtook;
+    batches += totals.batches;
+    undecided += totals.undecided;
   });
 }
 
@@ -26,4 +30,5 @@ after(() => {
   assert.ok(crashes > seeds.length, `worlds die: ${crashes} times`);
   assert.ok(fills > (seeds.length * STEPS) / 20, `worlds trade: ${fills} fills`);
   assert.ok(overtook > seeds.length * 10, `cancels overtake: ${overtook} did`);
+  assert.ok(batches > seeds.length * 10 && undecided > 0, `batches: ${batches}, ${undecided} with a wrong signature`);
 });

@@ -18,7 +18,16 @@ const steps = Number(values.steps);
 const firstSeed = values.seed === undefined ? Date.now() % 1_000_000_000 : Number(values.seed);
 const endMs = Date.now() + Number(values.minutes ?? 0) * 60_000;
 
-const totals: Totals = { commands: 0, accepted: 0, overtook: 0, fills: 0, crashes: 0, restarts: 0 };
+const totals: Totals = {
+  commands: 0,
+  accepted: 0,
+  overtook: 0,
+  fills: 0,
+  crashes: 0,
+  restarts: 0,
+  batches: 0,
+  undecided: 0,
+};
 let worlds = 0;
 for (let seed = firstSeed; worlds === 0 || Date.now() < endMs; seed++) {
   console.log(`seed ${seed}, ${steps} commands`);
@@ -26,8 +35,9 @@ for (let seed = firstSeed; worlds === 0 || Date.now() < endMs; seed++) {
   for (const key of Object.keys(totals) as (keyof Totals)[]) totals[key] += run[key];
   worlds++;
 }
-const { commands, accepted, overtook, fills, crashes, restarts } = totals;
+const { commands, accepted, overtook, fills, crashes, restarts, batches, undecided } = totals;
 console.log(
   `${worlds} worlds, ${commands} commands (${accepted} accepted, ${overtook} overtook, ${fills} fills), ` +
+    `${batches} batches of signatures (${undecided} undecided), ` +
     `${crashes} crashes, ${restarts} starts, no divergence`,
 );

@@ -24,8 +24,8 @@ import { ShardLoop } from '../../engine/shard/loop.ts';
 import { type Recovered, recover } from '../../engine/shard/recovery.ts';
 import { listSnapshots } from '../../engine/snapshot/snapshot.ts';
 import { OfferedChecks } from '../../engine/verify/checkBoard.ts';
-import { digestsBy, LoneChecks } from '../../engine/verify/orderChecks.ts';
-import type { Verifier } from '../../engine/verify/verifier.ts';
+import { digestsBy, LoneChecks, type OrderChecks } from '../../engine/verify/orderChecks.ts';
+import { ShardChecks } from '../../engine/verify/shardChecks.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { hasherFor } from '../../shared/crypto/eip712.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
@@ -36,6 +36,7 @@ import { Progress } from '../../shared/wire/progress.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
+import { FakeBatches } from '../support/batchVerifier.ts';
 import { DOMAIN, stateOf } from '../support/engine.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 import type { Random } from '../support/random.ts';
@@ -48,6 +49,8 @@ import { Oracle } from './oracle.ts';
 
 /** Small, so that both are full now and then. */
 const RING_BYTES = 8192;
+/** Few, so that the command ring holds more than one batch. */
+const MOST_IN_BATCH = 8;
 /** Few, so that most markets take several records to end. */
 export const ROWS_OF_RECORD = 3;
 
@@ -95,6 +98,8 @@ export class SimShard {
   /** The net of every account as of the last commit. */
   durableNet: Float64Array = new Float64Array();
   phase: Phase = 'readAhead';
+  /** The verifier of each thread there has been. */
+  readonly batches: FakeBatches[] = [];
   readonly #options: SimShardOptions;
   readonly #random: Random;
   #live: Live | undefined;
@@ -223,7 +228,12 @@ export class SimShard {
     for (; random.chance(20); starts++) this.#dieRecovering();
     const image = Image.take(this.journalPath);
     const journal = Journal.open(this.#journalOptions(this.journalPath));
-    const checks = new OfferedChecks(memory.checkBoard, shard, simVerifier, hasherFor(DOMAIN, this.#options.keccak));
+    const verifier = new FakeBatches(simVerifier, MOST_IN_BATCH);
+    const checks = new ShardChecks({
+      digests: digestsBy(hasherFor(DOMAIN, this.#options.keccak)),
+      verifier,
+      board: new OfferedChecks(memory.checkBoard, shard),
+    });
     const spoiled = random.chance(20) ? this.#spoilSnapshot() : undefined;
     const { engine, damaged } = recover(journal, directory, shard, () =>
       this.#makeEngine(memory.balances, journal, checks),
@@ -244,6 +254,7 @@ export class SimShard {
     this.durableNet = engine.state.ledger.netMicro.slice();
     this.conversation.resume(engine, this.journalPath);
     progress.setCommitted(shard, engine.sequence);
+    this.batches.push(verifier);
     this.#goLive(engine, journal, progress, checks);
     this.#syncedMark = readFileSync(markPath(this.journalPath));
     return starts;
@@ -254,7 +265,7 @@ export class SimShard {
     return this.#arrivedMs;
   }
 
-  #goLive(engine: Engine, journal: Journal, progress: Progress, checks: OfferedChecks): void {
+  #goLive(engine: Engine, journal: Journal, progress: Progress, checks: ShardChecks): void {
     const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
     const loop = new ShardLoop({
       shard: this.#options.shard,
@@ -383,12 +394,12 @@ export class SimShard {
     if (engine.sequence === good.sequence) assert.deepEqual(stateOf(engine), stateOf(good), `SIMSHARD-4: ${what}`);
   }
 
-  #makeEngine(balances: SharedArrayBuffer, journal: Journal, verifier: Verifier = simVerifier): Engine {
+  #makeEngine(balances: SharedArrayBuffer, journal: Journal, checks?: OrderChecks): Engine {
     const { shard, keccak, collateralCheck } = this.#options;
     return new Engine({
       balances: new Balances(balances, shard),
       collateralCheck,
-      checks: new LoneChecks(digestsBy(hasherFor(DOMAIN, keccak)), verifier),
+      checks: checks ?? new LoneChecks(digestsBy(hasherFor(DOMAIN, keccak)), simVerifier),
       journal,
       rowsOfRecord: ROWS_OF_RECORD,
     });

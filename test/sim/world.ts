@@ -40,10 +40,22 @@ export type Totals = {
   fills: number;
   crashes: number;
   restarts: number;
+  /** Batches of signatures, and those in which one was wrong. */
+  batches: number;
+  undecided: number;
 };
 
 export class World {
-  readonly totals: Totals = { commands: 0, accepted: 0, overtook: 0, fills: 0, crashes: 0, restarts: 0 };
+  readonly totals: Totals = {
+    commands: 0,
+    accepted: 0,
+    overtook: 0,
+    fills: 0,
+    crashes: 0,
+    restarts: 0,
+    batches: 0,
+    undecided: 0,
+  };
   /** The latest steps, for the report of a failure. */
   readonly log: string[] = [];
   readonly collateralCheck: boolean;
@@ -94,6 +106,8 @@ export class World {
       totals.accepted += shard.conversation.accepted;
       totals.overtook += shard.conversation.overtook;
       totals.fills += shard.conversation.events.fills;
+      totals.batches += shard.batches.reduce((sum, { sizes }) => sum + sizes.length, 0);
+      totals.undecided += shard.batches.reduce((sum, { wrong }) => sum + wrong, 0);
     }
     return totals;
   }

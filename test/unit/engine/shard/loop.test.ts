@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
 import type { JournalStore } from '../../../../engine/journal/journal.ts';
 import { ShardLoop } from '../../../../engine/shard/loop.ts';
-import type { OfferedChecks } from '../../../../engine/verify/checkBoard.ts';
 import { CLOSE_REASON } from '../../../../shared/base/codes.ts';
 import { ANY_COMMAND, COMMAND, type CommandType, claimCommand, NO_MARKET } from '../../../../shared/wire/commands.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
@@ -120,17 +119,17 @@ test('a stream of cancels does not keep an order waiting for more than a batch',
   assert.equal(rig.runAll().indexOf('place 10'), 31);
 });
 
-test('a cancel beside which only checks of others were made need not wait for the first of the queue', () => {
+test('a cancel beside which only signatures were worked on need not wait for the first of the queue', () => {
   const rig = new Rig();
   rig.place(ANN, 10).runAll();
   for (let order = 20; order < 30; order++) rig.place(BOB, order);
-  rig.othersToCheck = 3;
+  rig.slicesToTake = 3;
   rig.runs(1);
   assert.equal(rig.isWorthEnding, false, 'nothing has run');
   rig.cancel(ANN, 10).runs(1);
   assert.deepEqual(rig.takeRan(), ['cancel 10']);
   assert.equal(rig.isWorthEnding, true, 'its answer may leave');
-  assert.equal(rig.runAll()[0], 'place 20', 'and the first runs when there is no other check to make');
+  assert.equal(rig.runAll()[0], 'place 20', 'and the first runs when there is no such work left');
 });
 
 test('to end a batch is worth it once as many commands have run as still wait', () => {
@@ -219,8 +218,8 @@ test('while markets are being ended commands go first, and a step comes in every
 class Rig {
   readonly allRan: string[] = [];
   readonly timesMs: number[] = [];
-  /** Checks that no thread makes, while a verifier makes that of the first command in the queue. */
-  othersToCheck = 0;
+  /** Slices of work on signatures before the first command of the queue runs. */
+  slicesToTake = 0;
   /** Records that are due from `dueMs` on. */
   ticksDue = 0;
   dueMs = 0;
@@ -263,11 +262,9 @@ class Rig {
       events: new RingProducer(createRingBuffer(4096)),
       clock: { nowMs: () => this.#nowMs },
       checks: {
-        offer: () => undefined,
-        publish: () => undefined,
-        withdraw: () => undefined,
-        checkAnother: () => this.othersToCheck > 0 && this.othersToCheck-- > 0,
-      } as unknown as OfferedChecks,
+        work: () => this.slicesToTake > 0 && this.slicesToTake-- > 0,
+        take: () => undefined,
+      },
     });
   }
 

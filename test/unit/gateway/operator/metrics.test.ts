@@ -41,10 +41,11 @@ function sources() {
   const shardMeters = [0, 1].map((shard) => new ShardMeters(memory, shard));
   shardMeters[1].histograms.commitSec.observe(0.003);
   shardMeters[1].histograms.batchCommands.observe(5);
-  shardMeters[1].add('checksOwn', 31);
+  shardMeters[1].add('checksAlone', 31);
   shardMeters[1].add('checksByVerifiers', 32);
-  shardMeters[1].add('tableHits', 33);
-  shardMeters[1].add('tableMisses', 34);
+  shardMeters[1].add('checksTogether', 33);
+  shardMeters[1].add('undecidedBatches', 34);
+  shardMeters[1].add('keptOutOfBatches', 35);
   const replyTimes = new ReplyTimes(2);
   replyTimes.replied(1, COMMAND.CANCEL.TYPE, 0);
   const delaySec = new Histogram(DURATION_BOUNDS_SEC);
@@ -152,8 +153,9 @@ const EXPECTED: Record<string, number> = {
   'exchange_command_seconds_count{shard="1",kind="place"}': 0,
   'exchange_signature_checks_total{shard="1",by="shard"}': 31,
   'exchange_signature_checks_total{shard="1",by="verifier"}': 32,
-  'exchange_signer_table_lookups_total{shard="1",result="hit"}': 33,
-  'exchange_signer_table_lookups_total{shard="1",result="miss"}': 34,
+  'exchange_signature_checks_total{shard="1",by="batch"}': 33,
+  'exchange_signature_batches_undecided_total{shard="1"}': 34,
+  'exchange_signature_batch_exclusions_total{shard="1"}': 35,
   'exchange_event_loop_delay_seconds_bucket{le="10"}': 0,
   'exchange_event_loop_delay_seconds_bucket{le="+Inf"}': 1,
   exchange_event_loop_active_seconds_total: 75,

@@ -30,11 +30,11 @@ test('each shard has a part of its own of the meters, and another reader sees wh
   const memory = createShardMeters(3);
   const [first, second, third] = [0, 1, 2].map((shard) => new ShardMeters(memory, shard));
   second!.histograms.commitSec.observe(0.25);
-  second!.add('tableMisses', 7);
+  second!.add('keptOutOfBatches', 7);
   const reader = new ShardMeters(memory, 1);
-  assert.deepEqual([reader.histograms.commitSec.sum, reader.count('tableMisses')], [0.25, 7]);
+  assert.deepEqual([reader.histograms.commitSec.sum, reader.count('keptOutOfBatches')], [0.25, 7]);
   for (const other of [first!, third!]) {
-    assert.deepEqual([other.histograms.commitSec.count, other.count('tableMisses')], [0, 0]);
+    assert.deepEqual([other.histograms.commitSec.count, other.count('keptOutOfBatches')], [0, 0]);
   }
   assert.throws(() => new ShardMeters(memory, 3));
 });
