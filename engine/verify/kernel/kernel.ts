@@ -35,7 +35,7 @@ type KernelOptions = {
 const MOST_SIGNERS = 1024;
 const SIGNERS_OF_A_SET = 8;
 /** Of everything apart from the signers; the constructor checks it. */
-const OWN_PAGES = 8;
+const OWN_PAGES = 16;
 const MOST_SIGNER_BYTES = 5120;
 const SECRET_BYTES = 24;
 /** Bytes of a coefficient, and of those that are made at once. */

@@ -1,33 +1,48 @@
-/** A batch of signatures, checked in steps. */
+/**
+ * A batch of signatures, checked in steps. Signatures of signers whose key is kept take part in one equation
+ * (equation.as), unless they are fewer than three: then each is checked alone, which is faster. Those of other signers
+ * stay undecided.
+ */
 import { check } from './check';
+import * as equation from './equation';
+import * as item from './item';
 import { hashOrder, SIGNATURE_OF_RECORD, SIGNER_OF_RECORD } from './order';
+import { NOT_CANONICAL, recoveryBit } from './signature';
+import * as signers from './signers';
 
-export const MOST_BATCH = 32;
-export const UNDECIDED = 0;
-export const ACCEPTED = 1;
-export const REFUSED = 2;
+const LEAST: usize = 3;
+const COEFFICIENT_BYTES: usize = 16;
 
-/** A signature of the batch: digest, signature, address of the signer, verdict. */
-const ITEM: usize = 144;
-const SIGNATURE: usize = 32;
-const SIGNER: usize = 112;
-const VERDICT: usize = 132;
-const items = memory.data(4608, 16);
-
-let count = 0;
-let next = 0;
+let count: usize = 0;
+let hasBegun: bool = false;
+/** The next item that is checked alone. */
+let next: usize = 0;
 
 export function beginBatch(): void {
   count = 0;
   next = 0;
+  hasBegun = false;
+  signers.releaseSigners();
+  equation.beginEquation();
 }
 
 export function addToBatch(digest: usize, signature: usize, signer: usize): void {
-  const item = items + ITEM * count++;
-  memory.copy(item, digest, 32);
-  memory.copy(item + SIGNATURE, signature, 65);
-  memory.copy(item + SIGNER, signer, 20);
-  store<u32>(item, UNDECIDED, VERDICT);
+  const at = item.itemAt(count++);
+  memory.copy(at + item.DIGEST, digest, 32);
+  memory.copy(at + item.SIGNATURE, signature, 65);
+  memory.copy(at + item.SIGNER, signer, 20);
+  store<u32>(at + item.VERDICT, item.UNDECIDED);
+  const bit = recoveryBit(signature);
+  store<i32>(at + item.BIT, bit);
+  if (bit == NOT_CANONICAL) {
+    store<u32>(at + item.VERDICT, item.REFUSED);
+    return;
+  }
+  const entry = signers.findSigner(signer);
+  if (entry == 0) return;
+  signers.joinBatch(entry);
+  item.setLink(at, item.ENTRY, entry);
+  equation.join(at);
 }
 
 /** Hashes the order at RECORD, and adds its signature. */
@@ -36,15 +51,36 @@ export function addOrderToBatch(digest: usize): void {
   addToBatch(digest, SIGNATURE_OF_RECORD, SIGNER_OF_RECORD);
 }
 
-/** @returns whether every signature that could be decided is. */
+/** `random`: for the first step, 16 random bytes for each signature. @returns whether the batch is done. */
 export function stepBatch(random: usize): bool {
-  if (next < count) {
-    const item = items + ITEM * next++;
-    store<u32>(item, check(item, item + SIGNATURE, item + SIGNER) ? ACCEPTED : REFUSED, VERDICT);
+  if (equation.size() < LEAST && !hasBegun) return checkNext();
+  if (!hasBegun) {
+    hasBegun = true;
+    for (let i: usize = 0; i < equation.size(); i++) setCoefficient(equation.itemOf(i), random + COEFFICIENT_BYTES * i);
+    equation.beginSteps();
   }
-  return next >= count;
+  if (!equation.stepEquation()) return false;
+  if (equation.isSumInfinity()) {
+    for (let i: usize = 0; i < equation.size(); i++) store<u32>(equation.itemOf(i) + item.VERDICT, item.ACCEPTED);
+  }
+  return true;
 }
 
-export function verdictOf(index: i32): i32 {
-  return load<i32>(items + ITEM * index, VERDICT);
+function setCoefficient(at: usize, random: usize): void {
+  store<u64>(at + item.RANDOM, load<u64>(random));
+  store<u64>(at + item.RANDOM, load<u64>(random, 8), 8);
+  // Zero would leave the signature out of the equation.
+  if ((load<u64>(random) | load<u64>(random, 8)) == 0) store<u64>(at + item.RANDOM, 1);
+}
+
+function checkNext(): bool {
+  if (next >= equation.size()) return true;
+  const at = equation.itemOf(next++);
+  const isRight = check(at + item.DIGEST, at + item.SIGNATURE, at + item.SIGNER);
+  store<u32>(at + item.VERDICT, isRight ? item.ACCEPTED : item.REFUSED);
+  return next >= equation.size();
+}
+
+export function verdictOf(index: usize): i32 {
+  return load<i32>(item.itemAt(index) + item.VERDICT);
 }

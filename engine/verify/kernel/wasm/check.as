@@ -30,6 +30,7 @@ export function check(digest: usize, signature: usize, address: usize): bool {
   if (entry != 0) {
     if (!signers.hasTables(entry)) {
       signers.makeSignerTable(entry);
+      signers.raiseSigner(entry);
       signers.makeUpperSignerTable(entry);
     }
     return isSignedBy(entry, digest, signature, bit);

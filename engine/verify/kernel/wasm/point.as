@@ -49,6 +49,21 @@ export function setInfinity(): void {
   isInfinity = true;
 }
 
+/** Writes the accumulator to three slots and a flag behind them, for another time. */
+export function savePoint(to: usize): void {
+  copy(to, X);
+  copy(to + SLOT, Y);
+  copy(to + 2 * SLOT, Z);
+  store<u32>(to + 3 * SLOT, <u32>isInfinity);
+}
+
+export function restorePoint(from: usize): void {
+  copy(X, from);
+  copy(Y, from + SLOT);
+  copy(Z, from + 2 * SLOT);
+  isInfinity = load<u32>(from + 3 * SLOT) != 0;
+}
+
 export function setPoint(x: usize, y: usize): void {
   copy(X, x);
   copy(Y, y);

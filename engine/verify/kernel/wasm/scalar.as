@@ -10,6 +10,10 @@ import { invert } from './inverse';
 export const N = memory.data<i32>([
   0x10364141, 0x1e92f466, 0x12280eef, 0x1db9cd5e, 0x1fffebaa, 0x1fffffff, 0x1fffffff, 0x1fffffff, 0xffffff, 0, 0, 0,
 ]);
+/** A cube root of 1: lambda (x, y) = (beta x, y) on the curve (point.as). */
+export const LAMBDA = memory.data<i32>([
+  0x1b23bd72, 0x1814b3e0, 0x599e37, 0x1c45d441, 0x645a122, 0xe014409, 0x3829498, 0x9980b86, 0x5363ad, 0, 0, 0,
+]);
 const INVERSE_OF_N: i64 = 0xa774ec1;
 /** C and 32 C, five limbs each. */
 const C = memory.data<i32>([0xfc9bebf, 0x16d0b99, 0xdd7f110, 0x24632a1, 0x1455, 0, 0, 0, 0]);

@@ -8,7 +8,7 @@
  *   SIGNERS-2  Entries of the batch that is under way are not replaced.
  */
 import { copy } from './element';
-import { ENTRY, ENTRY_Y, makeTable, makeUpperTable } from './table';
+import { ENTRY, ENTRY_Y, makeTable, raisePoint } from './table';
 
 const WAYS: usize = 8;
 const ADDRESS_LENGTH: usize = 20;
@@ -107,15 +107,21 @@ export function hasTables(entry: usize): bool {
   return load<u32>(entry, STATE) == HAS_TABLES;
 }
 
-/** Makes the table of the key in `entry`, then in another call that of 2^64 times it. */
+/** Makes the table of the key in `entry`. The two below follow: they make that of 2^64 times the key. */
 export function makeSignerTable(entry: usize): void {
   copy(KEY_X, entry + TABLE);
   copy(KEY_Y, entry + TABLE + ENTRY_Y);
   makeTable(entry + TABLE, SIGNER_ENTRIES, KEY_X, KEY_Y);
 }
 
+export function raiseSigner(entry: usize): void {
+  raisePoint(entry + UPPER, entry + UPPER + ENTRY_Y, entry + TABLE, entry + TABLE + ENTRY_Y);
+}
+
 export function makeUpperSignerTable(entry: usize): void {
-  makeUpperTable(entry + UPPER, SIGNER_ENTRIES, entry + TABLE);
+  copy(KEY_X, entry + UPPER);
+  copy(KEY_Y, entry + UPPER + ENTRY_Y);
+  makeTable(entry + UPPER, SIGNER_ENTRIES, KEY_X, KEY_Y);
   store<u32>(entry, HAS_TABLES, STATE);
 }
 

@@ -63,14 +63,11 @@ function normaliseMultiples(table: usize, entries: i32): void {
   }
 }
 
-/** Makes the table of 2^64 times the point whose table is at `table`. */
-export function makeUpperTable(upper: usize, entries: i32, table: usize): void {
-  point.setPoint(table, table + ENTRY_Y);
+/** Writes 2^64 times the affine point. */
+export function raisePoint(outX: usize, outY: usize, x: usize, y: usize): void {
+  point.setPoint(x, y);
   for (let i = 0; i < 64; i++) point.double();
-  point.toAffine(upper, upper + ENTRY_Y);
-  copy(UPPER_X, upper);
-  copy(UPPER_Y, upper + ENTRY_Y);
-  makeTable(upper, entries, UPPER_X, UPPER_Y);
+  point.toAffine(outX, outY);
 }
 
 const UPPER_X = memory.data(48, 16);
@@ -84,5 +81,6 @@ export const UPPER_GENERATOR = memory.data(36864, 16);
 
 export function makeGeneratorTables(): void {
   makeTable(GENERATOR, GENERATOR_ENTRIES, point.GENERATOR_X, point.GENERATOR_Y);
-  makeUpperTable(UPPER_GENERATOR, GENERATOR_ENTRIES, GENERATOR);
+  raisePoint(UPPER_X, UPPER_Y, point.GENERATOR_X, point.GENERATOR_Y);
+  makeTable(UPPER_GENERATOR, GENERATOR_ENTRIES, UPPER_X, UPPER_Y);
 }

@@ -13,28 +13,36 @@ import * as parts from './split';
 import { ENTRY, ENTRY_BETA_X, ENTRY_Y } from './table';
 
 /** Digits of a scalar of 128 bits and the carry of the last one; and 64 doublings more than a digit of 64 bits needs. */
-export const POSITIONS = 132;
+const POSITIONS = 132;
 /**
- * 32 signatures with two short scalars in digits of width 4 (17 each) and two long ones in width 6 (23 each), and those
- * of the generator.
+ * 32 signatures with a short pair of scalars (33 terms), and two parts of a long one in digits of width 6 (23 each), and
+ * those of the generator (2 times 14).
  */
-export const MOST_TERMS = 2700;
+const MOST_TERMS = 2700;
 const TERM: usize = 12;
-const SORTED_TERM: usize = 8;
-export const ALONE = memory.data(55056, 16);
-export const BATCH = memory.data(55056, 16);
-/** After the counts and starts of all positions come the terms, then the same sorted. */
-const UNSORTED: usize = 8 * POSITIONS;
+export const SORTED_TERM: usize = 8;
+export const ALONE = memory.data(55072, 16);
+export const BATCH = memory.data(55072, 16);
+/**
+ * First the counts and starts of all positions, the number of terms and the highest position; then the terms, as they
+ * came, and sorted.
+ */
+const NUMBER: usize = 8 * POSITIONS;
+const TOP: usize = NUMBER + 4;
+const UNSORTED: usize = NUMBER + 16;
 const SORTED: usize = UNSORTED + TERM * MOST_TERMS;
 
 let set: usize = ALONE;
-let count: usize = 0;
 const NEGATED = memory.data(48, 16);
+
+/** Chooses the set of terms that the other functions mean. */
+export function useTerms(which: usize): void {
+  set = which;
+}
 
 export function beginTerms(which: usize): void {
   set = which;
-  count = 0;
-  memory.fill(set, 0, 4 * POSITIONS);
+  memory.fill(set, 0, UNSORTED);
 }
 
 /** Adds ±scalar times the point of the table; `upper`, if not 0, is the table of 2^64 times it, of the same width. */
@@ -81,9 +89,11 @@ export function addTerms(
   }
 }
 
-@inline
-function addTerm(position: i32, x: usize, y: usize): void {
-  const at = set + UNSORTED + TERM * count++;
+/** Adds 2^position times the point of these addresses. */
+export function addTerm(position: i32, x: usize, y: usize): void {
+  const number = load<usize>(set + NUMBER);
+  store<usize>(set + NUMBER, number + 1);
+  const at = set + UNSORTED + TERM * number;
   store<i32>(at, position);
   store<usize>(at, x, 4);
   store<usize>(at, y, 8);
@@ -104,15 +114,22 @@ export function termsAt(position: i32): usize {
   return set + SORTED + SORTED_TERM * load<u32>(set + 4 * (POSITIONS + position));
 }
 
+/** The highest position that had a term when they were sorted. */
+export function top(): i32 {
+  return load<i32>(set + TOP);
+}
+
 /** Sorts the terms by position: afterwards each position has its count and its start. */
 export function sortTerms(): void {
   let start: u32 = 0;
   for (let position = 0; position < POSITIONS; position++) {
     store<u32>(set + 4 * (POSITIONS + position), start);
     start += countAt(position);
+    if (countAt(position) > 0) store<i32>(set + TOP, position);
     setCountAt(position, 0);
   }
-  for (let i: usize = 0; i < count; i++) {
+  const number = load<usize>(set + NUMBER);
+  for (let i: usize = 0; i < number; i++) {
     const from = set + UNSORTED + TERM * i;
     const position = load<i32>(from);
     const to = termsAt(position) + SORTED_TERM * countAt(position);
@@ -124,19 +141,22 @@ export function sortTerms(): void {
 /** Sets the accumulator to the sum of all terms. */
 export function evaluate(): void {
   point.setInfinity();
-  for (let position = POSITIONS - 1; position >= 0; position--) {
-    point.double();
-    const many = countAt(position);
-    const from = termsAt(position);
-    for (let i: usize = 0; i < many; i++) {
-      const x = load<usize>(from + SORTED_TERM * i);
-      const y = load<usize>(from + SORTED_TERM * i, 4);
-      if ((y & 1) == 0) {
-        point.addPoint(x, y);
-      } else {
-        negate(NEGATED, y & ~1);
-        point.addPoint(x, NEGATED);
-      }
+  for (let position = top(); position >= 0; position--) descend(position);
+}
+
+/** Doubles the accumulator and adds the terms of a position. */
+export function descend(position: i32): void {
+  point.double();
+  const from = termsAt(position);
+  const end = from + SORTED_TERM * countAt(position);
+  for (let at = from; at < end; at += SORTED_TERM) {
+    const x = load<usize>(at);
+    const y = load<usize>(at, 4);
+    if ((y & 1) == 0) {
+      point.addPoint(x, y);
+    } else {
+      negate(NEGATED, y & ~1);
+      point.addPoint(x, NEGATED);
     }
   }
 }

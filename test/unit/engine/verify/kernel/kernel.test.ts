@@ -74,16 +74,84 @@ test('the digest of a record is that of the reference', () => {
   }
 });
 
-test('a batch has a verdict for each signature', () => {
-  const kernel = new Kernel();
-  const batch = Array.from({ length: 9 }, (_, i) => sign(seeded(`key ${i % 2}`), seeded(`digest ${i}`)));
+/** The verdicts of a batch, undecided ones by a check alone. */
+function batchVerdicts(kernel: Kernel, batch: readonly Signed[]): boolean[] {
   assert.ok(batch.length <= MOST_BATCH);
   kernel.beginBatch();
   for (const { digest, signature, signer } of batch) kernel.addToBatch(digest, 0, signature, 0, signer, 0);
   while (!kernel.stepBatch());
-  for (const [index, { digest, signature, signer }] of batch.entries()) {
+  return batch.map(({ digest, signature, signer }, index) => {
     const verdict = kernel.verdictOf(index);
-    if (verdict !== VERDICT.UNDECIDED) assert.equal(verdict, VERDICT.ACCEPTED);
-    else assert.ok(kernel.verify(digest, 0, signature, 0, signer, 0));
+    if (verdict === VERDICT.UNDECIDED) return kernel.verify(digest, 0, signature, 0, signer, 0);
+    return verdict === VERDICT.ACCEPTED;
+  });
+}
+
+/** With the nonce of `nonce`, so that signatures can share it. */
+function signWith(nonce: bigint, key: Uint8Array, digest: Uint8Array): Signed {
+  const { Fn, BASE } = secp256k1.Point;
+  const { x, y } = BASE.multiply(nonce).toAffine();
+  const s = Fn.div(Fn.add(Fn.fromBytes(digest), Fn.mul(x, Fn.fromBytes(key))), nonce);
+  const isHigh = s > Fn.ORDER / 2n;
+  const signer = new Uint8Array(20);
+  tryParseHex(addressOf(toHex(key)), 20, signer, 0);
+  const bit = Number(y & 1n) ^ Number(isHigh);
+  return {
+    digest,
+    signature: Uint8Array.from([...Fn.toBytes(x), ...Fn.toBytes(isHigh ? -s + Fn.ORDER : s), bit]),
+    signer,
+  };
+}
+
+test('a batch of right signatures is accepted: of new and known signers, of one and of many', () => {
+  const kernel = new Kernel();
+  for (const signers of [1, 5, MOST_BATCH]) {
+    for (let round = 0; round < 4; round++) {
+      const size = round === 0 ? MOST_BATCH : 3 * round;
+      const batch = Array.from({ length: size }, (_, i) => sign(seeded(`key ${i % signers}`), seeded(`${round} ${i}`)));
+      assert.deepEqual(
+        batchVerdicts(kernel, batch),
+        batch.map(() => true),
+      );
+      for (const [index] of batch.entries()) assert.notEqual(kernel.verdictOf(index), VERDICT.REFUSED);
+      if (round > 1) for (const [index] of batch.entries()) assert.equal(kernel.verdictOf(index), VERDICT.ACCEPTED);
+    }
+  }
+});
+
+test('equal signatures, equal nonces and opposite points do not disturb the sum of a batch', () => {
+  const kernel = new Kernel();
+  const keys = [seeded('a'), seeded('b')];
+  const nonce = 0x1234567n;
+  const { ORDER } = secp256k1.Point.Fn;
+  const batch = [
+    ...[nonce, nonce, ORDER - nonce, 1n, ORDER - 1n, 2n].flatMap((k, i) =>
+      keys.map((key) => signWith(k, key, seeded(`digest ${i >> 1}`))),
+    ),
+    signWith(secp256k1.Point.Fn.fromBytes(keys[0]), keys[0], seeded('the nonce is the key')),
+  ];
+  for (const signed of batch) assert.equal(verdicts(kernel, signed), true);
+  const all = [...batch, ...batch];
+  assert.deepEqual(
+    batchVerdicts(kernel, all),
+    all.map(() => true),
+  );
+  for (const [index] of all.entries()) assert.equal(kernel.verdictOf(index), VERDICT.ACCEPTED);
+});
+
+test('one signature that is wrong is refused at every place of a batch, and no other', () => {
+  const kernel = new Kernel();
+  const right = Array.from({ length: 6 }, (_, i) => sign(seeded(`key ${i % 3}`), seeded(`digest ${i}`)));
+  for (const signed of right) assert.ok(verdicts(kernel, signed));
+  for (const place of right.keys()) {
+    for (const byte of [0, 31, 33, 64]) {
+      const signature = right[place].signature.slice();
+      signature[byte] ^= 1;
+      const batch = right.with(place, { ...right[place], signature });
+      assert.deepEqual(
+        batchVerdicts(kernel, batch),
+        batch.map((_, index) => index !== place),
+      );
+    }
   }
 });

@@ -1,0 +1,304 @@
+/**
+ * The equation of a batch, in steps. With R_i lifted from r_i and v_i, u_i = z_i / s_i and w_i = r_i / s_i, signature i is
+ * right exactly when u_i G + w_i Q_i - R_i is infinity. For random a_i the sum of a_i times these is infinity when all
+ * are right, and otherwise hardly ever (README.md). Q_i is the key of a signer's entry, so signatures of one signer share
+ * one multiple of it, and all share one multiple of G.
+ *
+ * Every phase works through the items, signers, terms or positions one unit at a time. A unit's cost is estimated in
+ * products of the field, so that a step takes a bounded time.
+ *
+ * Invariants:
+ *   EQUATION-1  Between steps other checks run: what a phase needs later is in memory that only batches use.
+ *   EQUATION-2  A signature takes part from its lift on, or is refused there. None leaves or joins afterwards.
+ */
+import * as coefficient from './coefficient';
+import { copy } from './element';
+import { multiply, SLOT } from './field';
+import * as item from './item';
+import * as pairs from './pairs';
+import * as point from './point';
+import { liftPoint } from './recover';
+import { addScalars, invertScalar, multiplyScalars, scalarFromBytes } from './scalar';
+import { S } from './signature';
+import * as signers from './signers';
+import { GENERATOR, GENERATOR_WIDTH, UPPER_GENERATOR } from './table';
+import * as terms from './terms';
+
+const LIFT = 0;
+const INVERT_RATIOS = 1;
+const COMPLETE_RATIOS = 2;
+const INVERT_S = 3;
+const WEIGH = 4;
+const FIND_TABLES = 5;
+const MAKE_TABLE = 6;
+const RAISE_SIGNER = 7;
+const MAKE_UPPER_TABLE = 8;
+const SIGNER_TERMS = 9;
+const SORT = 10;
+const COLLECT = 11;
+const INVERT_ROUND = 12;
+const COMPLETE_ROUND = 13;
+const DESCEND = 14;
+const DECIDED = 15;
+/** The cost of a unit of each phase; for each pair collected and each point added on the way down there is more. */
+const COSTS = memory.data<u16>([280, 80, 12, 150, 40, 1, 400, 650, 400, 40, 150, 1, 80, 8, 1, 0]);
+const COST_OF_PAIR = 2;
+const COST_OF_DESCENT = 24;
+/** About half the time of a recovery by libsecp256k1. */
+const STEP_COST = 1300;
+
+/** The items that take part, and how many. */
+const joined = memory.data(128, 16);
+let joinedCount: usize = 0;
+/** A sum for each signer: its entry, then the scalar of its key; and the scalar of G. */
+const SUM_BYTES: usize = 16 + SLOT;
+const sums = memory.data(2048, 16);
+let sumCount: usize = 0;
+const GENERATOR_SUM = memory.data(48, 16);
+
+let phase = DECIDED;
+/** The unit that is next, and the number of those that a phase keeps. */
+let next: usize = 0;
+let kept: usize = 0;
+let position = 0;
+let spent = 0;
+let isRight: bool = false;
+const POINT = memory.data(160, 16);
+const INVERSE = memory.data(48, 16);
+const A = memory.data(48, 16);
+const U = memory.data(48, 16);
+
+/** Begins with no items. */
+export function beginEquation(): void {
+  phase = DECIDED;
+  joinedCount = 0;
+  sumCount = 0;
+  next = 0;
+  kept = 0;
+}
+
+export function join(at: usize): void {
+  store<usize>(joined + 4 * joinedCount++, at);
+}
+
+export function size(): usize {
+  return joinedCount;
+}
+
+export function itemOf(index: usize): usize {
+  return load<usize>(joined + 4 * index);
+}
+
+/** Afterwards no item joins. */
+export function beginSteps(): void {
+  pairs.beginPairs();
+  terms.beginTerms(terms.BATCH);
+  phase = LIFT;
+}
+
+/** @returns whether the equation is decided. */
+export function stepEquation(): bool {
+  let left = STEP_COST;
+  terms.useTerms(terms.BATCH);
+  point.restorePoint(POINT);
+  while (phase != DECIDED) {
+    const cost = <i32>load<u16>(COSTS + 2 * <usize>phase);
+    if (cost > left && left < STEP_COST) break;
+    spent = cost;
+    advance();
+    left -= spent;
+  }
+  point.savePoint(POINT);
+  return phase == DECIDED;
+}
+
+/** Of a decided equation: whether the signatures of all items that still take part are right. */
+export function isSumInfinity(): bool {
+  return isRight;
+}
+
+function advance(): void {
+  if (phase == LIFT) lift();
+  else if (phase == INVERT_RATIOS) invert(COMPLETE_RATIOS);
+  else if (phase == COMPLETE_RATIOS) completeRatio();
+  else if (phase == INVERT_S) invertS();
+  else if (phase == WEIGH) weigh();
+  else if (phase <= MAKE_UPPER_TABLE) makeTables();
+  else if (phase == SIGNER_TERMS) addSignerTerms();
+  else if (phase == SORT) sort();
+  else if (phase == COLLECT) collect();
+  else if (phase == INVERT_ROUND) invert(COMPLETE_ROUND);
+  else if (phase == COMPLETE_ROUND) completeRound();
+  else descend();
+}
+
+function begin(following: i32): void {
+  phase = following;
+  next = 0;
+}
+
+/** R and lambda R and lambda² R of an item; and the pair whose sum is (1 - lambda) R. */
+function lift(): void {
+  const at = itemOf(next++);
+  const table = at + item.R_TABLE;
+  const y = table + coefficient.R_Y;
+  if (liftPoint(table, y, at + item.SIGNATURE, load<i32>(at + item.BIT))) {
+    multiply(table + SLOT, table, point.BETA);
+    multiply(table + 2 * SLOT, table + SLOT, point.BETA);
+    item.setLink(at, item.PAIR, pairs.addPair(table, y, table + SLOT, y | 1));
+    store<usize>(joined + 4 * kept++, at);
+  } else {
+    store<u32>(at + item.VERDICT, item.REFUSED);
+  }
+  if (next < joinedCount) return;
+  joinedCount = kept;
+  if (joinedCount == 0) phase = DECIDED;
+  else begin(INVERT_RATIOS);
+}
+
+function invert(following: i32): void {
+  pairs.invertRound();
+  begin(following);
+}
+
+/** The sum of the last pair is that of the last item. */
+function completeRatio(): void {
+  pairs.completePair();
+  const at = itemOf(joinedCount - 1 - next++);
+  const pair = item.linkOf(at, item.PAIR);
+  const entry = at + item.R_TABLE + coefficient.R_ENTRY;
+  copy(entry, pair + pairs.SUM_X);
+  copy(entry + coefficient.R_Y, pair + pairs.SUM_Y);
+  multiply(entry + SLOT, entry, point.BETA);
+  multiply(entry + 2 * SLOT, entry + SLOT, point.BETA);
+  if (next == joinedCount) begin(INVERT_S);
+}
+
+/** Inverts the product of all s, which weigh() goes through from the last. */
+function invertS(): void {
+  for (let i: usize = 0; i < joinedCount; i++) {
+    const at = itemOf(i);
+    scalarFromBytes(at + item.S_SCALAR, at + item.SIGNATURE + S);
+    if (i == 0) copy(at + item.PRODUCT, at + item.S_SCALAR);
+    else multiplyScalars(at + item.PRODUCT, itemOf(i - 1) + item.PRODUCT, at + item.S_SCALAR);
+  }
+  invertScalar(INVERSE, itemOf(joinedCount - 1) + item.PRODUCT);
+  memory.fill(GENERATOR_SUM, 0, SLOT);
+  begin(WEIGH);
+}
+
+/** Adds an item's a u to the scalar of G, its a w to that of its key, and the terms of -a R. */
+function weigh(): void {
+  const at = itemOf(joinedCount - 1 - next++);
+  if (next == joinedCount) {
+    copy(A, INVERSE);
+  } else {
+    multiplyScalars(A, INVERSE, itemOf(joinedCount - 1 - next) + item.PRODUCT);
+    multiplyScalars(INVERSE, INVERSE, at + item.S_SCALAR);
+  }
+  const b = load<i64>(at + item.RANDOM);
+  const c = load<i64>(at + item.RANDOM, 8);
+  coefficient.coefficientOf(U, b, c);
+  multiplyScalars(A, A, U);
+  scalarFromBytes(U, at + item.SIGNATURE);
+  multiplyScalars(U, U, A);
+  const sum = sumOf(item.linkOf(at, item.ENTRY));
+  addScalars(sum, sum, U);
+  scalarFromBytes(U, at + item.DIGEST);
+  multiplyScalars(U, U, A);
+  addScalars(GENERATOR_SUM, GENERATOR_SUM, U);
+  coefficient.subtractCoefficientTerms(b, c, at + item.R_TABLE);
+  if (next == joinedCount) begin(FIND_TABLES);
+}
+
+/** The scalar of the signer's key. */
+function sumOf(entry: usize): usize {
+  let at = sums;
+  for (let i: usize = 0; i < sumCount; i++) {
+    if (load<usize>(at) == entry) return at + 16;
+    at += SUM_BYTES;
+  }
+  sumCount++;
+  store<usize>(at, entry);
+  memory.fill(at + 16, 0, SLOT);
+  return at + 16;
+}
+
+/** A signer without tables gets them in three phases. */
+function makeTables(): void {
+  const entry = load<usize>(sums + SUM_BYTES * next);
+  if (phase == FIND_TABLES) {
+    if (!signers.hasTables(entry)) phase = MAKE_TABLE;
+    else if (++next == sumCount) begin(SIGNER_TERMS);
+  } else if (phase == MAKE_TABLE) {
+    signers.makeSignerTable(entry);
+    phase = RAISE_SIGNER;
+  } else if (phase == RAISE_SIGNER) {
+    signers.raiseSigner(entry);
+    phase = MAKE_UPPER_TABLE;
+  } else {
+    signers.makeUpperSignerTable(entry);
+    phase = FIND_TABLES;
+  }
+}
+
+function addSignerTerms(): void {
+  const sum = sums + SUM_BYTES * next;
+  const entry = load<usize>(sum);
+  const table = signers.tableOf(entry);
+  terms.addScalarTerms(sum + 16, false, table, signers.upperTableOf(entry), signers.SIGNER_WIDTH);
+  if (++next == sumCount) begin(SORT);
+}
+
+function sort(): void {
+  terms.addScalarTerms(GENERATOR_SUM, false, GENERATOR, UPPER_GENERATOR, GENERATOR_WIDTH);
+  terms.sortTerms();
+  pairs.beginPairs();
+  begin(COLLECT);
+}
+
+/** Replaces the terms of a position by half as many: the sums of pairs, which are known after the round. */
+function collect(): void {
+  const at = <i32>next;
+  const many = terms.countAt(at);
+  spent += COST_OF_PAIR * <i32>(many / 2);
+  const from = terms.termsAt(at);
+  let to = from;
+  let term = from;
+  const end = from + terms.SORTED_TERM * many;
+  for (; term + terms.SORTED_TERM < end; term += 2 * terms.SORTED_TERM) {
+    const ya = load<usize>(term, 4);
+    const pair = pairs.addPair(load<usize>(term), ya, load<usize>(term, 8), load<usize>(term, 12));
+    if (pair == 0) continue;
+    store<usize>(to, pair + pairs.SUM_X);
+    store<usize>(to, pair + pairs.SUM_Y, 4);
+    to += terms.SORTED_TERM;
+  }
+  if (term < end) {
+    store<u64>(to, load<u64>(term));
+    to += terms.SORTED_TERM;
+  }
+  terms.setCountAt(at, <u32>((to - from) / terms.SORTED_TERM));
+  if (<i32>++next <= terms.top()) return;
+  if (!pairs.isEmptyRound()) {
+    begin(INVERT_ROUND);
+    return;
+  }
+  point.setInfinity();
+  position = terms.top();
+  begin(DESCEND);
+}
+
+function completeRound(): void {
+  if (pairs.completePair()) return;
+  pairs.beginRound();
+  begin(COLLECT);
+}
+
+function descend(): void {
+  terms.descend(position);
+  spent += COST_OF_DESCENT;
+  if (--position >= 0) return;
+  isRight = point.isInfinity;
+  phase = DECIDED;
+}
