@@ -5,12 +5,12 @@
  *
  * Owner: the gateway thread.
  *
- *   answering ──no reply within ANSWER_WITHIN_MS, an error, connection lost──► silent
+ *   answering ──no reply within `answerWithinMs`, an error, connection lost──► silent
  *       ▲                                                                      │ every question: 'unavailable' at once
  *       └────────────a late reply, a ping answered, connected again────────────┘
  *
  * Invariants:
- *   REDISCOUNTERS-1  A question is answered within ANSWER_WITHIN_MS of this thread's running time, by Redis or by
+ *   REDISCOUNTERS-1  A question is answered within `answerWithinMs` of this thread's running time, by Redis or by
  *                    'unavailable'. No question is sent while silent, so none queue up for a Redis that hangs.
  *   REDISCOUNTERS-2  A promise that was returned resolves; it never rejects.
  *   REDISCOUNTERS-3  A silent connection is closed after IDLE_MS and opened again, as long as the process lives.
@@ -73,11 +73,13 @@ const SCRIPT_SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
 export class RedisCounterStore implements CounterStore {
   readonly #client;
   readonly #log: Logger;
+  readonly #answerWithinMs: number;
   #state: 'connecting' | 'answering' | 'silent' = 'connecting';
 
   /** Connects now, and again whenever the connection is lost. */
-  constructor(url: string, log: Logger) {
+  constructor(url: string, log: Logger, answerWithinMs = ANSWER_WITHIN_MS) {
     this.#log = log;
+    this.#answerWithinMs = answerWithinMs;
     this.#client = createClient({
       url,
       disableOfflineQueue: true,
@@ -116,13 +118,13 @@ export class RedisCounterStore implements CounterStore {
     return new Promise((resolve) => {
       const giveUp = (): void => {
         resolve(null);
-        this.#fallSilent(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`));
+        this.#fallSilent(new Error(`no answer within ${this.#answerWithinMs} ms`));
       };
       // If this thread was busy, an answer may be waiting in the socket, which is read before an immediate runs.
       let immediate: NodeJS.Immediate | undefined;
       const timer = setTimeout(() => {
         immediate = setImmediate(giveUp);
-      }, ANSWER_WITHIN_MS);
+      }, this.#answerWithinMs);
       const settle = (numbers: number[] | null): void => {
         clearTimeout(timer);
         clearImmediate(immediate);
