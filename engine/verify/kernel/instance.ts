@@ -28,6 +28,7 @@ export type KernelExports = {
   bytesOfSigners(count: number): number;
   begin(signersAt: number, signers: number, secret: number, keepsTables: boolean): void;
   verify(): number;
+  isKnown(): number;
   placeDigest(): void;
   beginBatch(): void;
   add(): void;

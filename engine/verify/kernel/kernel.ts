@@ -17,7 +17,7 @@ import { ADDRESS_BYTES, HASH_BYTES } from '../../../shared/base/hex.ts';
 import { ORDER_TYPE_HASH } from '../../../shared/crypto/eip712.ts';
 import { SIGNATURE_BYTES } from '../../../shared/crypto/signature.ts';
 import { COMMAND } from '../../../shared/wire/commands.ts';
-import type { Verifier } from '../verifier.ts';
+import type { BatchVerifier } from '../verifier.ts';
 import { instantiate, type KernelExports, PAGE_BYTES, type Verdict } from './instance.ts';
 
 /** Signatures of one batch. */
@@ -54,8 +54,9 @@ assert(PLACE.takerAmount - FIRST_WORD === 46 && PLACE.expirationSec - FIRST_WORD
 assert(PLACE.nonce - FIRST_WORD === 50 && PLACE.feeBps - FIRST_WORD === 52, 'kernel: nonce and fee');
 assert(PLACE.minTakerNet - FIRST_WORD === 54 && RECORD_WORDS === 56, 'kernel: the last field');
 
-export class Kernel implements Verifier {
+export class Kernel implements BatchVerifier {
   readonly name = 'kernel';
+  readonly mostInBatch = MOST_BATCH;
   readonly #random: (bytes: Uint8Array) => void;
   readonly #kernel: KernelExports;
   readonly #bytes: Uint8Array;
@@ -102,6 +103,12 @@ export class Kernel implements Verifier {
     if (signature.length < signatureOffset + SIGNATURE_BYTES) return false;
     this.#put(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset);
     return this.#kernel.verify() !== 0;
+  }
+
+  /** True if the signer's key is kept: then its signatures take part in the equation of a batch. */
+  isKnown(signerAddress: Uint8Array, signerOffset: number): boolean {
+    for (let i = 0; i < ADDRESS_BYTES; i++) this.#bytes[this.#signerAt + i] = signerAddress[signerOffset + i];
+    return this.#kernel.isKnown() !== 0;
   }
 
   /** `separator`: the 32 bytes of the EIP-712 domain of all later orders. */

@@ -2,7 +2,7 @@
 import { addOrderToBatch, addToBatch, beginBatch, stepBatch, verdictOf } from './batch';
 import { check, setKeepsTables } from './check';
 import { hashOrder, RECORD, SEPARATOR, STRUCT } from './order';
-import { beginSigners, bytesOfSigners } from './signers';
+import { beginSigners, bytesOfSigners, findSigner } from './signers';
 import { makeGeneratorTables } from './table';
 
 /** Digest, signature and address of the signer that is checked alone, or added to the batch. */
@@ -28,6 +28,11 @@ export function begin(signersAt: usize, signers: usize, secret: usize, keepsTabl
 
 export function verify(): bool {
   return check(DIGEST, SIGNATURE, SIGNER);
+}
+
+/** Whether the key of SIGNER is kept. */
+export function isKnown(): bool {
+  return findSigner(SIGNER) != 0;
 }
 
 /** Writes the digest of RECORD to DIGEST. */

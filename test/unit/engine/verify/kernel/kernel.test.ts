@@ -52,6 +52,18 @@ test('a signature is accepted by recovery and against the signer kept, and no ch
   }
 });
 
+test('a signer is known from its first accepted signature on', () => {
+  const kernel = new Kernel();
+  const { digest, signature, signer } = sign(seeded('key'), seeded('digest'));
+  const forged = signature.with(40, signature[40] ^ 1);
+  assert.equal(kernel.isKnown(signer, 0), false);
+  assert.equal(kernel.verify(digest, 0, forged, 0, signer, 0), false);
+  assert.equal(kernel.isKnown(signer, 0), false);
+  assert.equal(kernel.verify(digest, 0, signature, 0, signer, 0), true);
+  assert.equal(kernel.isKnown(signer, 0), true);
+  assert.equal(kernel.isKnown(digest, 0), false);
+});
+
 test('the digest of a record is that of the reference', () => {
   const kernel = new Kernel({ mostSigners: 8 });
   const hasher = new OrderHasher();
