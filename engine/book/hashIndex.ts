@@ -3,31 +3,32 @@
  * the pool. A signed order can be accepted only once, for ever, so entries are never removed. Owner: the shard thread.
  *
  *   entry, 6 words:  0…3 the first 128 bits of the hash   4 account   5 slot + 1, or 0 when the order is closed
- *   cell, 2 words:   0 keyed hash of the entry's 128 bits   1 ordinal of the entry + 1, or 0 when the cell is free
+ *   cell, 2 words:   0 keyed hash of the entry's 128 bits   1 number of the entry
+ *   mark, 1 byte:    0 of a cell that is free, else 128 + seven bits of the keyed hash in the cell
  *
- * Entries lie in the order of their arrival. A table of cells with a load below 3/4 leads to them: almost every order
- * is new and looks for a hash that is not there, which the cells alone answer, and the table is small enough to stay in
- * the processor's cache longer than the entries would.
+ * Entries lie in the order of their arrival, in chunks that are never moved, and are numbered from 0. Tables of cells
+ * lead to them. Four cells are a group, whose marks are one word: a search goes from group to group and compares four
+ * marks at a time, up to the first group with a free cell. Almost every order is new and looks for a hash that is not
+ * there. The marks alone answer that: a byte or three an entry, which stay in the processor's cache longer than the
+ * cells and the entries would.
  *
  * 128 bits are enough: an accidental collision among 2^40 orders has a chance of about 2^-49, and a made one costs
- * 2^64 hashes and only gets the attacker's own order refused as a duplicate. The index is cut in 256 parts that grow
- * on their own, so growing copies a 256th of the entries at a time.
+ * 2^64 hashes and only gets the attacker's own order refused as a duplicate. The cells are cut in 256 parts that grow
+ * on their own, so growing moves a 256th of the cells at a time, and no entry.
  *
- * Part and cell of an entry come from a hash under a secret of this process (shared/base/keyedHash.ts): whatever order
- * hashes an account makes, they spread over all parts, and a search looks at a few cells. Nothing depends on where an
+ * Part and group of an entry come from a hash under a secret of this process (shared/base/keyedHash.ts): whatever order
+ * hashes an account makes, they spread over all parts, and a search looks at a few groups. Nothing depends on where an
  * entry lies: a snapshot may list the entries in any order, and reading it spreads them anew.
  *
  * Entries are never removed, so the index is bounded by refusing (RULES.md 2.12): `hasRoom` says whether one more of an
  * account's orders may be accepted. Once half of the room is taken, no account gets more than an eighth of it.
  *
- * The number of an entry is its part in the low 8 bits and its ordinal within the part above them.
- *
  * Invariants (walked by core/invariants.ts):
  *   HASHES-1  An entry in use has an account above 0; an account of 0 marks an entry that is not used yet.
- *   HASHES-2  A hash has exactly one entry, and the cells lead to it.
+ *   HASHES-2  A hash has exactly one entry, and the marks and cells lead to it.
  *   HASHES-3  The number of an entry is a 32-bit integer and not negative.
  *   HASHES-4  The entries of every account are counted.
- *   HASHES-5  No search looks at more than LONGEST_SEARCH cells. Without the secret only chance makes a longer one, in
+ *   HASHES-5  No search looks at more than LONGEST_SEARCH groups. Without the secret only chance makes a longer one, in
  *             fewer than one of a million full indexes.
  */
 import { assert } from '../../shared/base/assert.ts';
@@ -36,57 +37,68 @@ import { extend } from '../base/columns.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 
 const ENTRY_WORDS = 6;
-const PART_BITS = 8;
-const PARTS = 1 << PART_BITS;
-/** The part of an entry is in the highest bits of its keyed hash, its first cell in the lowest. */
-const PART_SHIFT = 32 - PART_BITS;
-const INITIAL_ENTRIES = 16;
-const LONGEST_SEARCH = 1024;
-/** With more, the number of an entry would be negative as a 32-bit integer. */
-const MOST_ENTRIES = 1 << (31 - PART_BITS);
+/** log2 of the entries of a chunk. */
+const CHUNK_BITS = 16;
+const CHUNK_MASK = (1 << CHUNK_BITS) - 1;
+/** The first chunk grows by doubling, for the many indexes that stay small. */
+const FIRST_ENTRIES = 256;
+const MOST_ENTRIES = 2 ** 31 - (1 << CHUNK_BITS);
+const PARTS = 256;
+/** Of a keyed hash the highest 8 bits are the part, those below give the mark, and the lowest the first group. */
+const PART_SHIFT = 24;
+const MARK_SHIFT = 16;
+const MARK_BITS = 8;
+const IN_USE = 0x80;
+const GROUP_CELLS = 4;
+const GROUP_WORDS = GROUP_CELLS * 2;
+const FIRST_GROUPS = 8;
+/** A part whose cells are fuller than five in eight gets more. */
+const MOST_IN_TWO_GROUPS = 5;
+const LONGEST_SEARCH = 256;
+/** The lowest and the highest bit of each mark of a group. */
+const ONE_OF_EACH = 0x01010101;
+const HIGHEST_OF_EACH = 0x80808080 | 0;
+const NO_PLACE = -1;
 
 /** The result of a search that finds nothing. */
 export const NO_ENTRY = -1;
 
-assert(MOST_ENTRIES * PARTS <= 2 ** 31, 'HASHES-3: no number of an entry is negative');
-
-/**
- * The largest bound that an index can have. Each part is filled to a half then, and none comes near its
- * own bound.
- */
+/** The largest bound that an index can have. */
 export const MOST_HASHES = 2 ** 30;
 
+assert(MOST_HASHES <= MOST_ENTRIES, 'HASHES-3: an index is never asked for more than it has numbers');
+
 export class HashIndex {
-  readonly #entries: Uint32Array[] = Array.from(
-    { length: PARTS },
-    () => new Uint32Array(INITIAL_ENTRIES * ENTRY_WORDS),
-  );
-  readonly #cells: Int32Array[] = Array.from({ length: PARTS }, () => new Int32Array(INITIAL_ENTRIES * 2 * 2));
-  #used: Uint32Array = new Uint32Array(PARTS);
+  readonly #chunks: Uint32Array[] = [new Uint32Array(FIRST_ENTRIES * ENTRY_WORDS)];
+  /** Entries that the chunks have room for. */
+  #room = FIRST_ENTRIES;
+  readonly #marks: Int32Array[] = Array.from({ length: PARTS }, () => new Int32Array(FIRST_GROUPS));
+  readonly #cells: Int32Array[] = Array.from({ length: PARTS }, () => new Int32Array(FIRST_GROUPS * GROUP_WORDS));
+  /** Cells in use, by part. */
+  readonly #used = new Int32Array(PARTS);
   #ofAccount: Uint32Array = new Uint32Array(64);
   readonly #place: KeyedHash;
-  /** The hash that was looked for last, and its keyed hash: almost every hash that is looked for is inserted next. */
-  readonly #last = new Uint32Array(4);
-  #lastTag: number;
+  /**
+   * The last hash that was looked for in vain, its keyed hash and the group it would go to: almost every hash that is
+   * looked for is inserted next, which then takes no search. No group once something was inserted.
+   */
+  readonly #missing = new Uint32Array(4);
+  #missingTag = 0;
+  #missingGroup = NO_PLACE;
   size = 0;
-  /** The cell that the last unsuccessful search ended at: the hash it looked for would go there. */
-  #endedAt = 0;
 
   /** @param place given by tests only, which know its secret. */
   constructor(place = new KeyedHash()) {
     this.#place = place;
-    this.#lastTag = place.of(this.#last, 0);
   }
 
   /** @returns the number of the hash's entry, or NO_ENTRY. */
   find(words: Uint32Array, word: number): number {
-    const tag = this.#tagOf(words, word);
-    const ordinal = this.#ordinalOf(tag, words, word);
-    return ordinal < 0 ? NO_ENTRY : numberOf(tag >>> PART_SHIFT, ordinal);
+    return this.#find(this.#place.of(words, word), words, word);
   }
 
   has(words: Uint32Array, word: number): boolean {
-    return this.#ordinalOf(this.#tagOf(words, word), words, word) >= 0;
+    return this.find(words, word) !== NO_ENTRY;
   }
 
   /** True when an index that may hold `most` entries has room for another one of the account. */
@@ -102,12 +114,12 @@ export class HashIndex {
 
   /** The account that placed the order of an entry. */
   accountOf(number: number): number {
-    return this.#entries[number & (PARTS - 1)][(number >>> PART_BITS) * ENTRY_WORDS + 4];
+    return this.#chunks[number >>> CHUNK_BITS][(number & CHUNK_MASK) * ENTRY_WORDS + 4];
   }
 
   /** Slot of the open order of an entry, or NONE when the order is closed. */
   slotOf(number: number): number {
-    return this.#entries[number & (PARTS - 1)][(number >>> PART_BITS) * ENTRY_WORDS + 5] - 1;
+    return this.#chunks[number >>> CHUNK_BITS][(number & CHUNK_MASK) * ENTRY_WORDS + 5] - 1;
   }
 
   /**
@@ -116,14 +128,14 @@ export class HashIndex {
    */
   insert(words: Uint32Array, word: number, account: number, slot: number): number {
     assert(account > 0, 'HASHES-1: no order belongs to account 0');
-    const tag = this.#tagOf(words, word);
-    const part = tag >>> PART_SHIFT;
-    const count = this.#used[part];
-    if (count * ENTRY_WORDS === this.#entries[part].length || count * 8 >= this.#cells[part].length * 3)
-      this.#grow(part);
-    assert(this.#ordinalOf(tag, words, word) < 0, 'HASHES-2: a hash is inserted once');
-    const entries = this.#entries[part];
-    const entry = count * ENTRY_WORDS;
+    if (!this.#isMissing(words, word)) {
+      const isNew = this.find(words, word) === NO_ENTRY;
+      assert(isNew, 'HASHES-2: a hash is inserted once');
+    }
+    const number = this.size;
+    if (number === this.#room) this.#makeRoom();
+    const entries = this.#chunks[number >>> CHUNK_BITS];
+    const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
     assert(entries[entry + 4] === 0, 'HASHES-1: an entry that is given out is unused');
     entries[entry] = words[word];
     entries[entry + 1] = words[word + 1];
@@ -131,100 +143,176 @@ export class HashIndex {
     entries[entry + 3] = words[word + 3];
     entries[entry + 4] = account;
     entries[entry + 5] = slot + 1;
-    const cells = this.#cells[part];
-    cells[this.#endedAt] = tag;
-    cells[this.#endedAt + 1] = count + 1;
-    this.#used[part] = count + 1;
-    this.size++;
+    this.size = number + 1;
+    this.#lead(number);
     if (account >= this.#ofAccount.length) this.#ofAccount = fitted(this.#ofAccount, account);
     this.#ofAccount[account]++;
-    return numberOf(part, count);
+    return number;
   }
 
   /** The order in this slot, whose hash has this entry, is closed for ever. */
   close(number: number, slot: number): void {
-    const entries = this.#entries[number & (PARTS - 1)];
-    const entry = (number >>> PART_BITS) * ENTRY_WORDS;
     assert(number >= 0, 'HASHES-3: an open order knows its entry');
+    const entries = this.#chunks[number >>> CHUNK_BITS];
+    const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
     assert(entries[entry + 5] === slot + 1, 'ORDERS-2: an open order is in the hash index');
     entries[entry + 5] = 0;
   }
 
-  /** Every entry ever made, in no particular order: the first 128 bits of the hash at `word`, and the account. */
+  /** Every entry, in the order of their arrival: the first 128 bits of the hash at `word`, and the account. */
   visit(visitor: (words: Uint32Array, word: number, account: number) => void): void {
-    for (const entries of this.#entries) {
-      for (let entry = 0; entry < entries.length && entries[entry + 4] !== 0; entry += ENTRY_WORDS) {
-        visitor(entries, entry, entries[entry + 4]);
-      }
+    for (let number = 0; number < this.size; number++) {
+      const entries = this.#chunks[number >>> CHUNK_BITS];
+      const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
+      visitor(entries, entry, entries[entry + 4]);
     }
   }
 
-  /** Asserts HASHES-1, HASHES-2 and the size. @returns how many entries belong to open orders. */
+  /** Asserts HASHES-1 to HASHES-5. @returns how many entries belong to open orders. */
   validate(): number {
-    let total = 0;
     let open = 0;
     const ofAccount = new Uint32Array(this.#ofAccount.length);
+    this.visit((words, word, account) => {
+      assert(account > 0, 'HASHES-1: an entry in use has an account');
+      ofAccount[account]++;
+      if (words[word + 5] === 0) return;
+      const slot = words[word + 5] - 1;
+      const found = this.find(words, word);
+      assert(found !== NO_ENTRY && this.slotOf(found) === slot, 'HASHES-2: the cells lead to an open order');
+      open++;
+    });
+    let used = 0;
     for (let part = 0; part < PARTS; part++) {
-      const entries = this.#entries[part];
-      const count = this.#used[part];
-      assert(count * ENTRY_WORDS <= entries.length, 'HASHES-1: used entries have memory');
-      for (let ordinal = 0; ordinal < count; ordinal++) {
-        const entry = ordinal * ENTRY_WORDS;
-        assert(entries[entry + 4] > 0, 'HASHES-1: a used entry has an account');
-        ofAccount[entries[entry + 4]]++;
-        if (entries[entry + 5] === 0) continue;
-        const found = this.find(entries, entry);
-        assert(found === numberOf(part, ordinal), 'HASHES-2: the cells lead to an open order');
-        open++;
-      }
-      total += count;
+      const inPart = checkCells(this.#marks[part], this.#cells[part], part, this.size);
+      assert(inPart === this.#used[part], 'HASHES-2: the cells in use are counted');
+      used += inPart;
     }
-    for (const cells of this.#cells)
-      assert(longestRun(cells) < LONGEST_SEARCH, 'HASHES-5: the entries are spread over the cells');
-    assert(total === this.size, 'HASHES-2: the size is the number of entries');
+    assert(used === this.size, 'HASHES-2: every entry has one cell');
     for (const [account, count] of ofAccount.entries())
       assert(count === this.#ofAccount[account], 'HASHES-4: the entries of an account are counted');
     return open;
   }
 
   /**
-   * Cells and counts are not kept, and the parts of a snapshot are those of the process that wrote it: only their
-   * entries matter. In snapshots before version 4 unused entries may stand between the others.
+   * Marks, cells and counts are not kept: a reader has another secret. The entries are written in as many parts as
+   * there are of cells, as programs of before wrote and read them. In snapshots before version 4 unused entries may
+   * stand between the others.
    */
   persist(io: SnapshotIo): void {
     const size = io.number(this.size);
-    const used = io.u32(this.#used);
-    const isRead = used !== this.#used;
+    const perPart = Math.ceil(this.size / PARTS);
+    const written = new Uint32Array(PARTS);
+    for (let part = 0; part < PARTS; part++) written[part] = this.#slice(part * perPart, perPart).length / ENTRY_WORDS;
+    const used = io.u32(written);
+    const isRead = used !== written;
     assert(!isRead || this.size === 0, 'HASHES-2: a snapshot is read into nothing');
     for (let part = 0; part < PARTS; part++) {
-      const kept = io.u32(isRead ? used : this.#entries[part]);
+      const kept = io.u32(isRead ? written : this.#slice(part * perPart, perPart));
       if (isRead) this.#read(kept, used[part]);
     }
     assert(this.size === size, 'HASHES-2: a snapshot has as many entries as it says');
   }
 
-  /** The keyed hash of a hash. */
-  #tagOf(words: Uint32Array, word: number): number {
-    const last = this.#last;
-    const isLast =
-      last[0] === words[word] &&
-      last[1] === words[word + 1] &&
-      last[2] === words[word + 2] &&
-      last[3] === words[word + 3];
-    if (isLast) return this.#lastTag;
-    for (let i = 0; i < 4; i++) last[i] = words[word + i];
-    this.#lastTag = this.#place.of(last, 0);
-    return this.#lastTag;
+  /** The entry with this hash, whose keyed hash is `tag`, or NO_ENTRY. */
+  #find(tag: number, words: Uint32Array, word: number): number {
+    const part = tag >>> PART_SHIFT;
+    const marks = this.#marks[part];
+    const mask = marks.length - 1;
+    const sought = Math.imul(markOf(tag), ONE_OF_EACH);
+    let group = tag & mask;
+    for (;;) {
+      const inGroup = marks[group];
+      const differing = inGroup ^ sought;
+      // The highest bit of each byte that is 0, where the marks are alike. A borrow may set one more, never one less.
+      let alike = (differing - ONE_OF_EACH) & ~differing & HIGHEST_OF_EACH;
+      for (; alike !== 0; alike &= alike - 1) {
+        const number = this.#compare(part, group * GROUP_CELLS + cellOf(alike), tag, words, word);
+        if (number !== NO_ENTRY) return number;
+      }
+      if ((inGroup & HIGHEST_OF_EACH) !== HIGHEST_OF_EACH) break;
+      group = (group + 1) & mask;
+    }
+    this.#missing[0] = words[word];
+    this.#missing[1] = words[word + 1];
+    this.#missing[2] = words[word + 2];
+    this.#missing[3] = words[word + 3];
+    this.#missingTag = tag;
+    this.#missingGroup = group;
+    return NO_ENTRY;
   }
 
-  /** Makes room for one more. */
-  #grow(part: number): void {
-    const entries = this.#entries[part];
-    const count = this.#used[part];
-    assert(count < MOST_ENTRIES, 'HASHES-3: the number of an entry is a positive word');
-    if (count * ENTRY_WORDS === entries.length)
-      this.#entries[part] = extend(entries, new Uint32Array(count * 2 * ENTRY_WORDS));
-    if (count * 8 >= this.#cells[part].length * 3) this.#cells[part] = grown(this.#cells[part]);
+  /** The entry that a cell leads to, if it has this hash, or NO_ENTRY. */
+  #compare(part: number, cell: number, tag: number, words: Uint32Array, word: number): number {
+    const cells = this.#cells[part];
+    if (cells[cell * 2] !== tag) return NO_ENTRY;
+    const number = cells[cell * 2 + 1];
+    const entries = this.#chunks[number >>> CHUNK_BITS];
+    const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
+    const isSame =
+      entries[entry] === words[word] &&
+      entries[entry + 1] === words[word + 1] &&
+      entries[entry + 2] === words[word + 2] &&
+      entries[entry + 3] === words[word + 3];
+    return isSame ? number : NO_ENTRY;
+  }
+
+  #isMissing(words: Uint32Array, word: number): boolean {
+    const missing = this.#missing;
+    return (
+      this.#missingGroup !== NO_PLACE &&
+      missing[0] === words[word] &&
+      missing[1] === words[word + 1] &&
+      missing[2] === words[word + 2] &&
+      missing[3] === words[word + 3]
+    );
+  }
+
+  /** Lets a cell lead to the entry of the hash that was missing. */
+  #lead(number: number): void {
+    const tag = this.#missingTag;
+    const part = tag >>> PART_SHIFT;
+    const marks = this.#marks[part];
+    if (this.#used[part] * 2 >= marks.length * MOST_IN_TWO_GROUPS) {
+      this.#growCells(part);
+      put(this.#marks[part], this.#cells[part], tag & (this.#marks[part].length - 1), tag, number);
+    } else put(marks, this.#cells[part], this.#missingGroup, tag, number);
+    this.#missingGroup = NO_PLACE;
+    this.#used[part]++;
+  }
+
+  #growCells(part: number): void {
+    const [marks, cells] = [this.#marks[part], this.#cells[part]];
+    const mask = marks.length * 2 - 1;
+    this.#marks[part] = new Int32Array(marks.length * 2);
+    this.#cells[part] = new Int32Array(cells.length * 2);
+    for (let cell = 0; cell * 2 < cells.length; cell++) {
+      if (!isInUse(marks, cell)) continue;
+      const tag = cells[cell * 2];
+      put(this.#marks[part], this.#cells[part], tag & mask, tag, cells[cell * 2 + 1]);
+    }
+  }
+
+  /** Makes room for more entries. */
+  #makeRoom(): void {
+    assert(this.#room < MOST_ENTRIES, 'HASHES-3: the number of an entry is a positive word');
+    if (this.#room > CHUNK_MASK) {
+      this.#chunks.push(new Uint32Array(ENTRY_WORDS << CHUNK_BITS));
+      this.#room += 1 << CHUNK_BITS;
+    } else {
+      this.#room *= 2;
+      this.#chunks[0] = extend(this.#chunks[0], new Uint32Array(this.#room * ENTRY_WORDS));
+    }
+  }
+
+  /** A copy of so many entries, or of as many as there are. */
+  #slice(from: number, count: number): Uint32Array {
+    const end = Math.min(from + count, this.size);
+    const copy = new Uint32Array(Math.max(0, end - from) * ENTRY_WORDS);
+    for (let number = from; number < end; number++) {
+      const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
+      copy.set(this.#chunks[number >>> CHUNK_BITS].subarray(entry, entry + ENTRY_WORDS), (number - from) * ENTRY_WORDS);
+    }
+    return copy;
   }
 
   #read(kept: Uint32Array, count: number): void {
@@ -233,40 +321,54 @@ export class HashIndex {
       if (kept[from + 4] !== 0) this.insert(kept, from, kept[from + 4], (kept[from + 5] | 0) - 1);
     assert(this.size - before === count, 'HASHES-1: a part of a snapshot has as many entries as it says');
   }
-
-  /** Ordinal of the entry with this hash, whose keyed hash is `tag`, within its part, or -1. */
-  #ordinalOf(tag: number, words: Uint32Array, word: number): number {
-    const part = tag >>> PART_SHIFT;
-    const cells = this.#cells[part];
-    const mask = cells.length - 1;
-    let at = (tag << 1) & mask;
-    for (;;) {
-      const ordinal = cells[at + 1] - 1;
-      if (ordinal < 0) {
-        this.#endedAt = at;
-        return -1;
-      }
-      if (cells[at] === tag && isAt(this.#entries[part], ordinal * ENTRY_WORDS, words, word)) return ordinal;
-      at = (at + 2) & mask;
-    }
-  }
 }
 
-/** The number of an entry among all parts. */
-function numberOf(part: number, ordinal: number): number {
-  return part | (ordinal << PART_BITS);
+/** Fills the first free cell from this group on. */
+function put(marks: Int32Array, cells: Int32Array, from: number, tag: number, number: number): void {
+  const mask = marks.length - 1;
+  let group = from;
+  while ((marks[group] & HIGHEST_OF_EACH) === HIGHEST_OF_EACH) group = (group + 1) & mask;
+  const index = cellOf(~marks[group] & HIGHEST_OF_EACH);
+  marks[group] |= markOf(tag) << (index * MARK_BITS);
+  const cell = group * GROUP_CELLS + index;
+  cells[cell * 2] = tag;
+  cells[cell * 2 + 1] = number;
 }
 
-/** The most cells in use that lie together; not looked for in a table that is too small for a long run. */
-function longestRun(cells: Int32Array): number {
-  if (cells.length < LONGEST_SEARCH) return 0;
-  let longest = 0;
+/** The mark of a cell with this keyed hash. */
+function markOf(tag: number): number {
+  return IN_USE | ((tag >>> MARK_SHIFT) & (IN_USE - 1));
+}
+
+/** Of a group's cells, the one of the lowest bit that is set. */
+function cellOf(bits: number): number {
+  return (31 - Math.clz32(bits & -bits)) >>> 3;
+}
+
+function isInUse(marks: Int32Array, cell: number): boolean {
+  return ((marks[cell >>> 2] >>> ((cell & 3) * MARK_BITS)) & IN_USE) !== 0;
+}
+
+/** Asserts HASHES-2 and HASHES-5 of one part's cells. @returns how many are in use. */
+function checkCells(marks: Int32Array, cells: Int32Array, part: number, size: number): number {
+  let used = 0;
   let run = 0;
-  for (let at = 1; at < cells.length; at += 2) {
-    run = cells[at] === 0 ? 0 : run + 1;
-    if (run > longest) longest = run;
+  for (let group = 0; group < marks.length; group++) {
+    let inGroup = 0;
+    for (let index = 0; index < GROUP_CELLS; index++) {
+      const cell = group * GROUP_CELLS + index;
+      if (!isInUse(marks, cell)) continue;
+      const tag = cells[cell * 2];
+      const mark = (marks[group] >>> (index * MARK_BITS)) & 0xff;
+      assert(mark === markOf(tag) && tag >>> PART_SHIFT === part, 'HASHES-2: a cell has the mark of its keyed hash');
+      assert(cells[cell * 2 + 1] >= 0 && cells[cell * 2 + 1] < size, 'HASHES-3: a cell leads to an entry');
+      inGroup++;
+    }
+    used += inGroup;
+    run = inGroup === GROUP_CELLS ? run + 1 : 0;
+    assert(run < LONGEST_SEARCH, 'HASHES-5: the entries are spread over the groups');
   }
-  return longest;
+  return used;
 }
 
 /** The counts, with room for one of this account. */
@@ -274,27 +376,4 @@ function fitted(counts: Uint32Array, account: number): Uint32Array<ArrayBuffer> 
   let length = counts.length * 2;
   while (length <= account) length *= 2;
   return extend(counts, new Uint32Array(length));
-}
-
-function isAt(entries: Uint32Array, entry: number, words: Uint32Array, word: number): boolean {
-  return (
-    entries[entry] === words[word] &&
-    entries[entry + 1] === words[word + 1] &&
-    entries[entry + 2] === words[word + 2] &&
-    entries[entry + 3] === words[word + 3]
-  );
-}
-
-function occupy(cells: Int32Array, tag: number, ordinal: number): void {
-  const mask = cells.length - 1;
-  let at = (tag << 1) & mask;
-  while (cells[at + 1] !== 0) at = (at + 2) & mask;
-  cells[at] = tag;
-  cells[at + 1] = ordinal;
-}
-
-function grown(cells: Int32Array): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(cells.length * 2);
-  for (let at = 0; at < cells.length; at += 2) if (cells[at + 1] !== 0) occupy(larger, cells[at], cells[at + 1]);
-  return larger;
 }

@@ -18,12 +18,13 @@ export class KeyedHash {
 
   /** A signed word that depends on every bit of the four words at `word`. */
   of(words: Uint32Array, word: number): number {
-    let a = this.#low;
-    let b = this.#high;
-    let c = this.#low ^ 0x6c796765;
-    let d = this.#high ^ 0x74656462;
+    // Without these two operators V8 knows no type of the fields and adds in floating point.
+    let a = this.#low | 0;
+    let b = this.#high | 0;
+    let c = a ^ 0x6c796765;
+    let d = b ^ 0x74656462;
     for (let round = 0; round < 7; round++) {
-      const block = round < 4 ? words[word + round] : 0;
+      const block = round < 4 ? words[word + round] | 0 : 0;
       if (round === 4) c ^= 0xff;
       d ^= block;
       a = (a + b) | 0;

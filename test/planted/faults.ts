@@ -677,8 +677,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'the order-hash index has no secret',
     file: 'engine/book/hashIndex.ts',
-    search: 'this.#lastTag = this.#place.of(last, 0);',
-    replace: 'this.#lastTag = last[1] ^ (last[0] >>> 8);',
+    search: 'return this.#find(this.#place.of(words, word), words, word);',
+    replace: 'return this.#find(words[word + 1] ^ (words[word] >>> 8), words, word);',
     caughtBy: 'test/hostile/hashFlood.test.ts',
   },
   {

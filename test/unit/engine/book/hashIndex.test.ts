@@ -66,15 +66,48 @@ it('says no in finite time, however full a part is', () => {
   }
 });
 
-it('agrees with a Map over 50,000 hashes, through every growth, also when they crowd one part', () => {
+it('finds what has the same part, group and mark as others, also past the end of the table', () => {
+  const place = new KeyedHash(new Int32Array(2));
+  const index = new HashIndex(place);
+  const random = new Random(5);
+  const alike: Uint32Array[] = [];
+  while (alike.length < 13) {
+    const hash = hashOf(...Array.from({ length: 4 }, () => random.next()));
+    // Of 8 groups the last, so that the search goes on at the first; one mark of 128.
+    const tag = place.of(hash, 0);
+    if (tag >>> 24 === 9 && (tag & 7) === 7 && ((tag >>> 16) & 127) < 16) alike.push(hash);
+  }
+  for (const [slot, hash] of alike.entries()) {
+    assert.equal(index.find(hash, 0), NO_ENTRY);
+    index.insert(hash, 0, 1 + slot, slot);
+    for (const [known, other] of alike.entries())
+      if (known <= slot) assert.deepEqual(lookUp(index, other), [1 + known, known]);
+      else assert.equal(index.has(other, 0), false);
+  }
+  assert.equal(index.validate(), 13);
+});
+
+it('inserts what was looked for before something else came in between', () => {
+  const index = new HashIndex();
+  const [first, second] = [hashOf(1, 2, 3, 4), hashOf(5, 6, 7, 8)];
+  assert.equal(index.has(first, 0), false);
+  index.insert(second, 0, 2, 0);
+  index.insert(first, 0, 1, 1);
+  assert.throws(() => index.insert(first, 0, 1, 2), /inserted once/);
+  assert.equal(index.has(hashOf(9), 0), false);
+  assert.throws(() => index.insert(second, 0, 2, 3), /inserted once/, 'another hash was missing');
+  assert.deepEqual([lookUp(index, first), lookUp(index, second), index.validate()], [[1, 1], [2, 0], 2]);
+});
+
+it('agrees with a Map over 70,000 hashes, through every growth, also when they crowd one part', () => {
   for (const isCrowded of [false, true]) {
     const random = new Random(isCrowded ? 2 : 1);
     // With a key of zeros the places can be computed, as an attacker would who knew the secret.
     const place = new KeyedHash(new Int32Array(2));
     const index = new HashIndex(place);
     const twin = new Map<string, [account: number, slot: number]>();
-    const words = new Uint32Array(8 * 50_000);
-    for (let i = 0; i < 50_000; i++) {
+    const words = new Uint32Array(8 * 70_000);
+    for (let i = 0; i < 70_000; i++) {
       const at = i * 8;
       do for (let word = 0; word < 8; word++) words[at + word] = random.next();
       while (isCrowded && place.of(words, at) >>> 28 !== 5);
@@ -85,6 +118,7 @@ it('agrees with a Map over 50,000 hashes, through every growth, also when they c
       twin.set(words.subarray(at, at + 4).join(), [i + 1, isClosed ? -1 : slot]);
     }
     assert.equal(index.size, twin.size);
+    assert.equal(index.validate(), [...twin.values()].filter(([, slot]) => slot !== -1).length);
     for (let at = 0; at < words.length; at += 8) {
       assert.deepEqual(lookUp(index, words, at), twin.get(words.subarray(at, at + 4).join()));
     }
@@ -99,9 +133,9 @@ it('notices entries that lie together: only somebody who knows the secret can ma
   const hash = hashOf();
   for (let i = 0; i < 1100; ) {
     for (let word = 0; word < 4; word++) hash[word] = random.next();
-    // The first part, and of its 2048 cells the first 500.
+    // The first part, and of its 512 groups of four cells the first 125.
     const tag = place.of(hash, 0);
-    if (tag >>> 24 !== 0 || (tag & 2047) >= 500) continue;
+    if (tag >>> 24 !== 0 || (tag & 511) >= 125) continue;
     known.insert(hash, 0, 1, 0);
     secret.insert(hash, 0, 1, 0);
     i++;
