@@ -26,7 +26,7 @@ export const MOST_BATCH = 32;
 type KernelOptions = {
   /** Fills bytes from the system's generator. Tests that need the same coefficients again replace it. */
   readonly random?: (bytes: Uint8Array) => void;
-  /** Signers whose keys and tables are kept: a multiple of 8, some 5 KB each. */
+  /** Signers whose keys and tables are kept: a multiple of 8, 9.5 KB each. */
   readonly mostSigners?: number;
   /** False: every signature is checked by recovery. */
   readonly keepsTables?: boolean;
@@ -36,7 +36,7 @@ const MOST_SIGNERS = 1024;
 const SIGNERS_OF_A_SET = 8;
 /** Of everything apart from the signers; the constructor checks it. */
 const OWN_PAGES = 16;
-const MOST_SIGNER_BYTES = 5120;
+const MOST_SIGNER_BYTES = 9_728;
 const SECRET_BYTES = 24;
 /** Bytes of a coefficient, and of those that are made at once. */
 const COEFFICIENT_BYTES = 16;

@@ -43,7 +43,10 @@ const DECIDED = 15;
 /** The cost of a unit of each phase; for each pair collected and each point added on the way down there is more. */
 const COSTS = memory.data<u16>([280, 80, 12, 150, 40, 1, 400, 650, 400, 40, 150, 1, 80, 8, 1, 0]);
 const COST_OF_PAIR = 2;
-const COST_OF_DESCENT = 24;
+const COST_OF_DOUBLING = 9;
+const COST_OF_ADDITION = 16;
+/** A round of fewer pairs takes longer than adding them one by one. */
+const LEAST_PAIRS: u32 = 16;
 /** About half the time of a recovery by libsecp256k1. */
 const STEP_COST = 1300;
 
@@ -254,7 +257,17 @@ function sort(): void {
   terms.addScalarTerms(GENERATOR_SUM, false, GENERATOR, UPPER_GENERATOR, GENERATOR_WIDTH);
   terms.sortTerms();
   pairs.beginPairs();
+  beginRound();
+}
+
+/** A last few pairs are not worth an inversion: the way down adds what terms there are. */
+function beginRound(): void {
+  pairs.beginRound();
   begin(COLLECT);
+  if (terms.countPairs() >= LEAST_PAIRS) return;
+  point.setInfinity();
+  position = terms.top();
+  phase = DESCEND;
 }
 
 /** Replaces the terms of a position by half as many: the sums of pairs, which are known after the round. */
@@ -280,24 +293,18 @@ function collect(): void {
   }
   terms.setCountAt(at, <u32>((to - from) / terms.SORTED_TERM));
   if (<i32>++next <= terms.top()) return;
-  if (!pairs.isEmptyRound()) {
-    begin(INVERT_ROUND);
-    return;
-  }
-  point.setInfinity();
-  position = terms.top();
-  begin(DESCEND);
+  // All sums may have been infinity.
+  if (pairs.isEmptyRound()) beginRound();
+  else begin(INVERT_ROUND);
 }
 
 function completeRound(): void {
-  if (pairs.completePair()) return;
-  pairs.beginRound();
-  begin(COLLECT);
+  if (!pairs.completePair()) beginRound();
 }
 
 function descend(): void {
+  spent += COST_OF_DOUBLING + COST_OF_ADDITION * <i32>terms.countAt(position);
   terms.descend(position);
-  spent += COST_OF_DESCENT;
   if (--position >= 0) return;
   isRight = point.isInfinity;
   phase = DECIDED;

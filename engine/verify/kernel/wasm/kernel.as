@@ -30,7 +30,7 @@ export function verify(): bool {
   return check(DIGEST, SIGNATURE, SIGNER);
 }
 
-/** Whether the key of SIGNER is kept. */
+/** @returns true if the key of SIGNER is kept. */
 export function isKnown(): bool {
   return findSigner(SIGNER) != 0;
 }

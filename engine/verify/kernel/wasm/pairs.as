@@ -10,9 +10,9 @@
  *
  * Invariants:
  *   PAIRS-1  No denominator is zero: the pairs whose sum is infinity are refused, and 2 y is never zero.
- *   PAIRS-2  The points are on the curve, and results of products, but for the sign of y.
+ *   PAIRS-2  The points are on the curve, and results of products, but for the sign of y. Denominators have magnitude 1.
  */
-import { add, copy, isZero, negate, subtract } from './element';
+import { add, copy, isZero, negate, normalise, subtract } from './element';
 import { multiply, multiplyLessTimes, SLOT, squareLessTimes, squareTriple } from './field';
 import { invertElement } from './point';
 
@@ -72,8 +72,8 @@ export function addPair(xa: usize, ya: usize, xb: usize, yb: usize): usize {
     if (!isZero(denominator)) return 0;
     store<usize>(record, 0, 8);
     add(denominator, Y_A, Y_A);
+    normalise(denominator);
   }
-  // Magnitudes 1 and 2.
   if (record == first) copy(record + PRODUCT, denominator);
   else multiply(record + PRODUCT, record - RECORD + PRODUCT, denominator);
   free = record + RECORD;

@@ -17,8 +17,8 @@ const STATE: usize = 20;
 const USED: usize = 24;
 const BATCH: usize = 32;
 const TABLE: usize = 48;
-export const SIGNER_WIDTH = 6;
-const SIGNER_ENTRIES = 16;
+export const SIGNER_WIDTH = 7;
+const SIGNER_ENTRIES = 32;
 const UPPER: usize = TABLE + ENTRY * SIGNER_ENTRIES;
 const SIGNER_BYTES: usize = UPPER + ENTRY * SIGNER_ENTRIES;
 

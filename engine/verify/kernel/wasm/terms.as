@@ -15,7 +15,7 @@ import { ENTRY, ENTRY_BETA_X, ENTRY_Y } from './table';
 /** Digits of a scalar of 128 bits and the carry of the last one; and 64 doublings more than a digit of 64 bits needs. */
 const POSITIONS = 132;
 /**
- * 32 signatures with a short pair of scalars (33 terms), and two parts of a long one in digits of width 6 (23 each), and
+ * 32 signatures with a short pair of scalars (33 terms), and two parts of a long one in digits of width 7 (20 each), and
  * those of the generator (2 times 14).
  */
 const MOST_TERMS = 2700;
@@ -117,6 +117,13 @@ export function termsAt(position: i32): usize {
 /** The highest position that had a term when they were sorted. */
 export function top(): i32 {
   return load<i32>(set + TOP);
+}
+
+/** Pairs that a round of additions would have (pairs.as). */
+export function countPairs(): u32 {
+  let pairs: u32 = 0;
+  for (let position = 0; position <= top(); position++) pairs += countAt(position) / 2;
+  return pairs;
 }
 
 /** Sorts the terms by position: afterwards each position has its count and its start. */
