@@ -9,8 +9,13 @@ export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 export type Source = { path: string; text: string; lines: string[] };
 
-/** Every TypeScript file. The tests of this folder are left out: they spell what they look for. */
-export const sources = readAll(tracked().filter((path) => path.endsWith('.ts') && !path.startsWith('test/unit/tidy/')));
+/**
+ * Every file of TypeScript, and of AssemblyScript (.as). The tests of this folder are left out: they spell what they
+ * look for.
+ */
+export const sources = readAll(
+  tracked().filter((path) => /\.(?:ts|as)$/.test(path) && !/^test\/unit\/tidy\//.test(path)),
+);
 
 export const documents = readAll(tracked().filter((path) => path.endsWith('.md')));
 
@@ -80,7 +85,8 @@ const DYNAMIC_IMPORT = /(?:\{(?<names>[^}]*)\}\s*=\s*)?\(?await import\('(?<from
 /** The relative imports and re-exports of a file. */
 export function importsOf({ path, text }: Source): Import[] {
   return [...text.matchAll(STATIC_IMPORT), ...text.matchAll(DYNAMIC_IMPORT)].map(({ groups = {} }) => ({
-    target: join(dirname(path), groups['from']),
+    // AssemblyScript adds the end itself.
+    target: join(dirname(path), groups['from']) + (path.endsWith('.as') ? '.as' : ''),
     names: groups['names'] === undefined ? (groups['member'] ? [groups['member']] : null) : split(groups['names']),
     space: groups['space'],
   }));

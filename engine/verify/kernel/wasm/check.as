@@ -9,7 +9,7 @@ import * as signers from './signers';
 import { GENERATOR, GENERATOR_WIDTH, UPPER_GENERATOR } from './table';
 import { addScalarTerms, ALONE, beginTerms, evaluate, sortTerms } from './terms';
 
-export let keepsTables: bool = true;
+let keepsTables: bool = true;
 const X = memory.data(48, 16);
 const Y = memory.data(48, 16);
 const R = memory.data(48, 16);
@@ -22,7 +22,7 @@ export function setKeepsTables(keeps: bool): void {
   keepsTables = keeps;
 }
 
-/** Whether the address signed the digest. */
+/** @returns true if the address signed the digest. */
 export function check(digest: usize, signature: usize, address: usize): bool {
   const bit = recoveryBit(signature);
   if (bit == NOT_CANONICAL) return false;
@@ -40,7 +40,7 @@ export function check(digest: usize, signature: usize, address: usize): bool {
   return true;
 }
 
-/** Whether (z G + r Q) / s is the point that r and the recovery bit name. */
+/** @returns true if (z G + r Q) / s is the point that r and the recovery bit name. */
 function isSignedBy(entry: usize, digest: usize, signature: usize, bit: i32): bool {
   scalarFromBytes(INVERSE, signature + S);
   invertScalar(INVERSE, INVERSE);
@@ -61,7 +61,7 @@ function isSignedBy(entry: usize, digest: usize, signature: usize, bit: i32): bo
   return equals(X, R) && isOdd(Y) == (bit == 1);
 }
 
-/** Whether the key in X and Y has this address, which is not zero. */
+/** @returns true if the key in X and Y has this address, which is not zero. */
 function isAddressOf(address: usize): bool {
   toBytes(KEY_BYTES, X);
   toBytes(KEY_BYTES + 32, Y);

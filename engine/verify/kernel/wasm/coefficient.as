@@ -1,11 +1,11 @@
 /**
  * The random coefficient of a signature in a batch, a = b + c lambda with signed b and c of 64 bits, and its digits.
  *
- * As lambda is a cube root of 1 other than 1, b + c lambda is computed like an Eisenstein integer b + c w with
- * w² = -1 - w. Those not divisible by 2 fall into twelve classes modulo 4, and each class has one digit: a unit ±1, ±w,
- * ±w², or one of these times 1 - w. A digit makes the rest divisible by 4, so at most every other power of two has one,
- * three of seven on average. A unit times a point costs nothing: w (x, y) = (beta x, y) and w² (x, y) = (beta² x, y). So
- * the table of R has two entries, R and (1 - w) R = R - lambda R.
+ * As lambda is a cube root of 1 other than 1, b + c lambda is computed like an Eisenstein integer b + c w with w² = -1
+ * - w. Those not divisible by 2 fall into twelve classes modulo 4, and each class has one digit: a unit ±1, ±w, ±w², or
+ * one of these times 1 - w. A digit makes the rest divisible by 4, so at most every other power of two has one, three
+ * of seven on average. A unit times a point costs nothing: w (x, y) = (beta x, y) and w² (x, y) = (beta² x, y). So the
+ * table of R has two entries, R and (1 - w) R = R - lambda R.
  *
  * The coefficient is not zero modulo n, and different pairs (b, c) give different ones: a difference of two pairs is
  * shorter than 2^65, and the shortest (b, c) but (0, 0) with b + c lambda = 0 modulo n is longer than 2^127.

@@ -1,4 +1,4 @@
-/** What elements of the field (field.as) need besides products: copies, sums, canonical form, bytes, square roots. */
+/** The other operations on elements of the field (field.as): copies, sums, canonical form, bytes, square roots. */
 import { LIMB_BITS, LIMB_MASK, LIMBS, multiply, SLOT, square } from './field';
 
 const TOP_BITS: i64 = 24;
@@ -76,7 +76,7 @@ const LESS_P = memory.data(48, 16);
 
 /** Makes `a`, of any magnitude below 4, the one representation with 0 <= a < p and each limb from 0 to 2^29 - 1. */
 export function normalise(a: usize): void {
-  // After the first pass |a| < 2^256 + 2^50. The second passes -1, 0 or 1, and leaves 0 <= a < 2^256. The third carries.
+  // Passes one and two carry 2^7 and then -1, 0 or 1 past 2^256, after which 0 <= a < 2^256. The third only carries.
   carry(a);
   carry(a);
   carry(a);
@@ -98,7 +98,10 @@ export function normalise(a: usize): void {
 
 const COPY = memory.data(48, 16);
 
-/** Whether a, of magnitude below 4, is a multiple of p. It is |k| p with |k| <= 128 then, so its lowest limb is -977 k. */
+/**
+ * @returns true if a, of magnitude below 4, is a multiple of p. It is |k| p with |k| <= 128 then, so its lowest limb is
+ * -977 k modulo 2^29.
+ */
 export function isZero(a: usize): bool {
   const low = (<i64>load<i32>(a) + 0x40000) & LIMB_MASK;
   if (low >= 0x80000) return false;
@@ -115,7 +118,7 @@ export function isOdd(a: usize): bool {
   return (load<i32>(a) & 1) != 0;
 }
 
-/** Whether two canonical elements are the same. */
+/** @returns true if two canonical elements are the same. */
 export function equals(a: usize, b: usize): bool {
   let difference = 0;
   for (let i: usize = 0; i < LIMBS; i++) difference |= load<i32>(a + 4 * i) ^ load<i32>(b + 4 * i);

@@ -1,8 +1,8 @@
 /**
- * The equation of a batch, in steps. With R_i lifted from r_i and v_i, u_i = z_i / s_i and w_i = r_i / s_i, signature i is
- * right exactly when u_i G + w_i Q_i - R_i is infinity. For random a_i the sum of a_i times these is infinity when all
- * are right, and otherwise hardly ever (README.md). Q_i is the key of a signer's entry, so signatures of one signer share
- * one multiple of it, and all share one multiple of G.
+ * The equation of a batch, in steps. With R_i lifted from r_i and v_i, u_i = z_i / s_i and w_i = r_i / s_i, signature i
+ * is right exactly when u_i G + w_i Q_i - R_i is infinity. For random a_i the sum of a_i times these is infinity when
+ * all are right, and otherwise hardly ever (README.md). Q_i is the key of a signer's entry, so signatures of one signer
+ * share one multiple of it, and all share one multiple of G.
  *
  * Every phase works through the items, signers, terms or positions one unit at a time. A unit's cost is estimated in
  * products of the field, so that a step takes a bounded time.

@@ -1,15 +1,15 @@
 /**
  * The field of the curve: integers modulo p = 2^256 - 2^32 - 977, as nine signed limbs of 29 bits.
  *
- * An element is a pointer to a slot of 48 bytes: x = x0 + x1 2^29 + … + x8 2^232, each limb an i32; the last three words
- * of a slot are never read as limbs. The magnitude M of an element is the least number with |xi| <= M 2^29 (1 + 2^-15)
- * for i < 8 and |x8| <= M 2^24 (1 + 2^-15).
+ * An element is a pointer to a slot of 48 bytes: x = x0 + x1 2^29 + … + x8 2^232, each limb an i32; the last three
+ * words of a slot are never read as limbs. The magnitude M of an element is the least number with |xi| <= M 2^29 (1 +
+ * 2^-15) for i < 8 and |x8| <= M 2^24 (1 + 2^-15).
  *
  * Invariants:
  *   FIELD-1  A product's result has magnitude 1: limbs from 0 to 2^29, except that limbs 2 and 5 may exceed that range
  *            by 2^14 at either end. So the difference of two results has magnitude 1 as well, their sum 2.
- *   FIELD-2  The products of magnitudes that one product adds up sum to less than 4. Column 7, the largest, is then below
- *            8 4 2^58 = 2^63; what folding adds is below 2^50, and every use stays at 3 or less.
+ *   FIELD-2  The products of magnitudes that one product adds up sum to less than 4. Column 7, the largest, is then
+ *            below 8 4 2^58 = 2^63; what folding adds is below 2^50, and every use stays at 3 or less.
  *   FIELD-3  An element in memory has a magnitude below 4, for its limbs are below 2^31.
  */
 import { reduce, reduceLess } from './reduce';

@@ -1,13 +1,14 @@
 /**
- * Inverses modulo an odd prime m below 2^256, for the field and for scalars, by division steps (D. J. Bernstein and B.-Y.
- * Yang, "Fast constant-time gcd computation and modular inversion", 2019), in variable time: nothing here is secret.
+ * Inverses modulo an odd prime m below 2^256, for the field and for scalars, by division steps (D. J. Bernstein and
+ * B.-Y. Yang, "Fast constant-time gcd computation and modular inversion", 2019), in variable time: nothing here is
+ * secret.
  *
  * f = m and g = the value shrink together. With delta the balance of both, one step is
  *   delta > 0 and g odd:  (delta, f, g) := (1 - delta, g, (g - f) / 2)
  *   otherwise:            (delta, f, g) := (1 + delta, f, (g + (g odd ? f : 0)) / 2)
  * until g = 0, when f = ±1. Only the low bits of f and g decide, so 29 steps at a time are done on these, and collected
- * in a matrix (u v; q r) whose entries stay within 2^29: (f, g) := (u f + v g, q f + r g) / 2^29. d and e follow f and g,
- * modulo m, from 0 and 1: always f = d value and g = e value.
+ * in a matrix (u v; q r) whose entries stay within 2^29: (f, g) := (u f + v g, q f + r g) / 2^29. d and e follow f and
+ * g, modulo m, from 0 and 1: always f = d value and g = e value.
  *
  * Numbers are nine limbs of 29 bits, the last of them signed: -2 m < d, e < m and |f|, |g| <= m.
  */

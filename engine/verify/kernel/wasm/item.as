@@ -2,7 +2,6 @@
 import { R_ENTRY } from './coefficient';
 import { SLOT } from './field';
 
-export const MOST_ITEMS = 32;
 /** Offsets in an item. */
 export const DIGEST: usize = 0;
 export const SIGNATURE: usize = 32;
@@ -11,7 +10,6 @@ export const VERDICT: usize = 132;
 export const BIT: usize = 136;
 /** The signer's entry in the cache, and its sum (equation.as). */
 export const ENTRY: usize = 140;
-export const SUM: usize = 144;
 /** The record of a pair. */
 export const PAIR: usize = 148;
 /** Two words of 64 random bits. */

@@ -1,7 +1,7 @@
 /**
  * The EIP-712 digest of an order (shared/crypto/eip712.ts), from the words of a PLACE or REPLACE record (shared/wire/
- * commands.ts), of which those from the salt on stand at RECORD: 13 words of 32 bytes are hashed, then that hash with the
- * separator of the domain.
+ * commands.ts), of which those from the salt on stand at RECORD: 13 words of 32 bytes are hashed, then that hash with
+ * the separator of the domain.
  */
 import { keccak } from './keccak';
 

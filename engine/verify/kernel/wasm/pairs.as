@@ -1,16 +1,17 @@
 /**
  * Additions of pairs of affine points that need not wait for each other, so one inversion serves a whole round of them:
- * with l = (yb - ya) / (xb - xa), x = l² - xa - xb and y = l (xa - x) - ya. When the points are the same, l = 3 xa² / 2 ya.
- * The denominators d1 … dk of a round are multiplied up; from I = 1 / (d1 … dk), 1 / dk = I (d1 … dk-1), and I dk is the
- * I of the others.
+ * with l = (yb - ya) / (xb - xa), x = l² - xa - xb and y = l (xa - x) - ya. When the points are the same, l = 3 xa² / 2
+ * ya. The denominators d1 … dk of a round are multiplied up; from I = 1 / (d1 … dk), 1 / dk = I (d1 … dk-1), and I dk
+ * is the I of the others.
  *
- * A point is named by the address of its x and that of its y, the latter odd if y is negated, as in terms (terms.as).
- * A record holds the names of its pair, then the denominator and the product up to it, and at last the sum in their place:
- * a sum can be named as soon as its pair is added, and read after the round.
+ * A point is named by the address of its x and that of its y, the latter odd if y is negated, as in terms (terms.as). A
+ * record holds the names of its pair, then the denominator and the product up to it, and at last the sum in their
+ * place: a sum can be named as soon as its pair is added, and read after the round.
  *
  * Invariants:
- *   PAIRS-1  No denominator is zero: the pairs whose sum is infinity are refused, and 2 y is never zero.
- *   PAIRS-2  The points are on the curve, and results of products, but for the sign of y. Denominators have magnitude 1.
+ *   CHORD-1  No denominator is zero: the pairs whose sum is infinity are refused, and 2 y is never zero.
+ *   CHORD-2  The points are on the curve, and results of products, but for the sign of y. Denominators have magnitude
+ *            1.
  */
 import { add, copy, isZero, negate, normalise, subtract } from './element';
 import { multiply, multiplyLessTimes, SLOT, squareLessTimes, squareTriple } from './field';

@@ -1,5 +1,6 @@
 /**
- * The group: points of y² = x³ + 7, which has prime order n, so the only point with y = 0 or of small order is infinity.
+ * The group: points of y² = x³ + 7, which has prime order n, so the only point with y = 0 or of small order is
+ * infinity.
  *
  * An affine point is x and y, each an element of magnitude 1; y may also be the negation of one. The accumulator is a
  * point in Jacobian coordinates, x = X / Z² and y = Y / Z³, or infinity, which is a flag.

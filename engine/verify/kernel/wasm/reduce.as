@@ -2,9 +2,9 @@
  * From the seventeen columns of a product to an element of magnitude 1 (FIELD-1).
  *
  * Column k weighs 2^(29 k). Columns 9 to 16 are folded into 0 to 8, because 2^261 = 2^5 (2^32 + 977) = 256 2^29 + 31264
- * modulo p. A column has up to 63 bits and 31264 has 15, so each is split first into its low 29 bits and the rest, which
- * weighs as much as the next column: no chain of carries is needed for that. Then two chains run side by side, through
- * limbs 0 to 3 and 4 to 8; what passes 2^256 comes back at the bottom as 8 2^29 + 977.
+ * modulo p. A column has up to 63 bits and 31264 has 15, so each is split first into its low 29 bits and the rest,
+ * which weighs as much as the next column: no chain of carries is needed for that. Then two chains run side by side,
+ * through limbs 0 to 3 and 4 to 8; what passes 2^256 comes back at the bottom as 8 2^29 + 977.
  */
 const MASK: i64 = (1 << 29) - 1;
 const TOP_MASK: i64 = (1 << 24) - 1;

@@ -1,13 +1,14 @@
 /**
  * Scalars: integers modulo the order n of the group, always canonical (0 <= a < n), in nine limbs of 29 bits.
  *
- * n = 2^256 - C, where C has 129 bits, and 2^261 = 32 C modulo n: what passes 261 bits comes back as a multiple of that.
+ * n = 2^256 - C, where C has 129 bits, and 2^261 = 32 C modulo n: what passes 261 bits comes back as a multiple of
+ * that.
  */
 import { limb, LIMB_BITS, LIMB_MASK, LIMBS } from './field';
 import { copy, fromBytes } from './element';
 import { invert } from './inverse';
 
-export const N = memory.data<i32>([
+const N = memory.data<i32>([
   0x10364141, 0x1e92f466, 0x12280eef, 0x1db9cd5e, 0x1fffebaa, 0x1fffffff, 0x1fffffff, 0x1fffffff, 0xffffff, 0, 0, 0,
 ]);
 /** A cube root of 1: lambda (x, y) = (beta x, y) on the curve (point.as). */

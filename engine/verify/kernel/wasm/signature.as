@@ -2,7 +2,7 @@
  * A signature as 65 bytes, r | s | v, and the rules of shared/crypto/signature.ts: r and s from 1, r below n, s at most
  * n / 2, v one of 0, 1, 27, 28.
  */
-export const V: usize = 64;
+const V: usize = 64;
 export const S: usize = 32;
 export const NOT_CANONICAL = -1;
 
@@ -31,7 +31,7 @@ function isZero(bytes: usize): bool {
   return (load<u64>(bytes) | load<u64>(bytes, 8) | load<u64>(bytes, 16) | load<u64>(bytes, 24)) == 0;
 }
 
-/** Whether the 32 bytes, the most significant first, are at most the number of these words. */
+/** @returns true if the 32 bytes, the most significant first, are at most the number of these words. */
 function isAtMost(bytes: usize, w0: u64, w1: u64, w2: u64, w3: u64): bool {
   const b3 = bswap(load<u64>(bytes));
   if (b3 != w3) return b3 < w3;

@@ -1,7 +1,7 @@
 /**
- * The public keys of signers that were accepted, and the tables of those that came again: a cache of fixed size, of sets
- * of eight entries each. A hash with secret factors names an address's set, where it replaces the least recently used
- * entry: an adversary cannot know which signers share a set with its own, and can fill no more than there is.
+ * The public keys of signers that were accepted, and the tables of those that came again: a cache of fixed size, of
+ * sets of eight entries each. A hash with secret factors names an address's set, where it replaces the least recently
+ * used entry: an adversary cannot know which signers share a set with its own, and can fill no more than there is.
  *
  * Invariants:
  *   SIGNERS-1  An entry's key has the entry's address: it was recovered, or compared, before it was kept.
@@ -95,7 +95,7 @@ export function releaseSigners(): void {
   batch++;
 }
 
-export function isInBatch(entry: usize): bool {
+function isInBatch(entry: usize): bool {
   return load<u32>(entry, BATCH) == batch;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Splits a scalar into two of half the length (R. Gallant, R. Lambert and S. Vanstone, 2001): k = k1 + k2 lambda modulo n,
- * with |k1|, |k2| < 2^128. (a1, b1) and (a2, b2) are short vectors with a + b lambda = 0 modulo n and a1 b2 - a2 b1 = n.
- * With c1 and c2 the nearest integers to b2 k / n and -b1 k / n, (k1, k2) = (k, 0) - c1 (a1, b1) - c2 (a2, b2), which is
- * at most half of each vector long: |k1| <= (a1 + a2) / 2 and |k2| <= (b2 - b1) / 2, both below 2^127.4. The error of
- * the quotients' approximation below is less than 2^-126.
+ * Splits a scalar into two of half the length (R. Gallant, R. Lambert and S. Vanstone, 2001): k = k1 + k2 lambda modulo
+ * n, with |k1|, |k2| < 2^128. (a1, b1) and (a2, b2) are short vectors with a + b lambda = 0 modulo n and a1 b2 - a2 b1
+ * = n. With c1 and c2 the nearest integers to b2 k / n and -b1 k / n, (k1, k2) = (k, 0) - c1 (a1, b1) - c2 (a2, b2),
+ * which is at most half of each vector long: |k1| <= (a1 + a2) / 2 and |k2| <= (b2 - b1) / 2, both below 2^127.4. The
+ * error of the quotients' approximation below is less than 2^-126.
  */
 import { LIMB_MASK } from './field';
 import { multiplyWide, wideLimb } from './scalar';

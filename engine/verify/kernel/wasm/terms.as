@@ -1,7 +1,8 @@
 /**
- * Sums of multiples of points. A scalar k = k1 + k2 lambda is written in signed digits with few that are not zero: every
- * such digit is odd, below 2^(width - 1), and followed by at least width - 1 zeros. Each is a term: an entry of a point's
- * table (table.as), maybe negated, times a power of two. The sum of all terms is evaluated from the highest power on.
+ * Sums of multiples of points. A scalar k = k1 + k2 lambda is written in signed digits with few that are not zero:
+ * every such digit is odd, below 2^(width - 1), and followed by at least width - 1 zeros. Each is a term: an entry of a
+ * point's table (table.as), maybe negated, times a power of two. The sum of all terms is evaluated from the highest
+ * power on.
  *
  * A term is kept as its position (the exponent), the address of its x, and the address of its y, whose lowest bit says
  * that y is negated: slots are aligned to 16 bytes. There are two sets of terms, for the check of one signature and for
@@ -12,11 +13,13 @@ import * as point from './point';
 import * as parts from './split';
 import { ENTRY, ENTRY_BETA_X, ENTRY_Y } from './table';
 
-/** Digits of a scalar of 128 bits and the carry of the last one; and 64 doublings more than a digit of 64 bits needs. */
+/**
+ * Digits of a scalar of 128 bits and the carry of the last one; and 64 doublings more than a digit of 64 bits needs.
+ */
 const POSITIONS = 132;
 /**
- * 32 signatures with a short pair of scalars (33 terms), and two parts of a long one in digits of width 7 (20 each), and
- * those of the generator (2 times 14).
+ * 32 signatures with a short pair of scalars (33 terms), and two parts of a long one in digits of width 7 (20 each),
+ * and those of the generator (2 times 14).
  */
 const MOST_TERMS = 2700;
 const TERM: usize = 12;
@@ -53,7 +56,7 @@ export function addScalarTerms(scalar: usize, isNegative: bool, table: usize, up
 }
 
 /** Adds ±(low + 2^64 high) times the point, or lambda times that if `offsetOfX` is that of beta x. */
-export function addTerms(
+function addTerms(
   low: u64, high: u64, isNegative: bool, table: usize, upper: usize, offsetOfX: usize, width: i32,
 ): void {
   const mask = (<u64>1 << width) - 1;
@@ -73,7 +76,7 @@ export function addTerms(
       h >>= zeros;
       position += <i32>zeros;
     }
-    // What is left is odd: subtracting the digit makes its last `width` bits zero.
+    // The number left is odd: subtracting the digit makes its last `width` bits zero.
     let digit = l & mask;
     const isBelow = digit > half;
     l -= digit;
