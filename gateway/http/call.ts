@@ -19,7 +19,7 @@ import { ANONYMOUS, type ApiKey, type Principal } from '../access/principal.ts';
 import type { AdmittedToken } from '../access/sessionTokens.ts';
 import type { KeptFor } from '../limits/connectionLimits.ts';
 import type { IdempotencyHold } from './hold.ts';
-import type { Refusal } from './refusal.ts';
+import type { Invalid, Refusal } from './refusal.ts';
 import type { RouteSpec } from './spec.ts';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -59,8 +59,11 @@ export type Transport = {
   send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void;
 };
 
-/** The body of a call whose transport has parsed it already; otherwise it is in `bodyBytes`. */
-type GivenBody = { readonly value: unknown };
+/**
+ * The body of a call whose transport has read it already; otherwise it is in `bodyBytes`. A value of JSON is checked by
+ * the schema of its route, as text is; of any other the transport says what is wrong with it, or null.
+ */
+type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null };
 
 /** The pipeline that a call runs through. */
 export type CallHost = {

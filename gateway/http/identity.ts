@@ -19,10 +19,9 @@ import type { Config } from '../process/config.ts';
 import { isWithin } from '../process/networks.ts';
 import type { Call, Passage } from './call.ts';
 import { applyLimit } from './counting.ts';
-import type { Refusal } from './refusal.ts';
+import type { Invalid, Refusal } from './refusal.ts';
 import { refuse } from './respond.ts';
 import type { RouteSpec } from './spec.ts';
-import type { Invalid } from './validate.ts';
 
 export type IdentityOptions = {
   readonly config: Pick<Config, 'trustProxy'>;

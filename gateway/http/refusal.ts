@@ -15,6 +15,12 @@ export type Refusal = {
   readonly allow?: string;
 };
 
+/** A request whose form is not that of its route. */
+export type Invalid = {
+  readonly message: string;
+  readonly details: { readonly field: string; readonly rule: string; readonly value?: unknown };
+};
+
 const SERVICE_UNAVAILABLE = 503;
 const DEFAULT_RETRY_AFTER_SEC = 1;
 

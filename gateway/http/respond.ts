@@ -25,6 +25,19 @@ export function okBytes(call: Call, body: Buffer): void {
   send(call, 200, body, NO_OPTIONS);
 }
 
+/** Answers with what `write` gives to the transport by itself. Such an answer is neither recorded nor stored. */
+export function okWritten(call: Call, write: () => void): void {
+  assert(call.recordResult === null && call.idempotencyHold === null, 'respond: what is stored is text');
+  if (call.answered) return;
+  call.markAnswered();
+  call.status = 200;
+  try {
+    if (!call.aborted) write();
+  } finally {
+    call.host.onAnswered(call);
+  }
+}
+
 /** A file that browsers show or run: a cache may keep it, and it is sent in an encoding that the client accepts. */
 type ServedFile = {
   readonly contentType: string;

@@ -14,13 +14,9 @@ import { fullTime } from '../../shared/base/time.ts';
 import { parseStrictJson } from './body.ts';
 import type { Call } from './call.ts';
 import { RecentlyUsed } from './recentlyUsed.ts';
+import type { Invalid } from './refusal.ts';
 import { SECRET_FIELDS } from './secretFields.ts';
 import type { RouteSpec } from './spec.ts';
-
-export type Invalid = {
-  readonly message: string;
-  readonly details: { readonly field: string; readonly rule: string; readonly value?: unknown };
-};
 
 export type BodyCheck = (value: unknown) => Invalid | null;
 type Query = Readonly<Record<string, string | number | boolean>>;
@@ -92,6 +88,10 @@ export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }
     // CALL-4: the handler reads it after the record of the attempt, in another turn.
     call.bodyBytes = Buffer.from(call.bodyBytes);
     return null;
+  }
+  if (call.givenBody?.invalid !== undefined) {
+    call.body = call.givenBody.value;
+    return call.givenBody.invalid;
   }
   if (route.bodyOptional && call.givenBody === null && call.bodyBytes.length === 0) {
     call.body = {};

@@ -6,12 +6,13 @@
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { assert } from '../../shared/base/assert.ts';
 import { SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
-import { ADDRESS_BYTES, tryParseHex, tryParseUint256 } from '../../shared/base/hex.ts';
+import { ADDRESS_BYTES, toHex, tryParseHex, tryParseUint256 } from '../../shared/base/hex.ts';
 import { writeClientId } from '../../shared/wire/clientId.ts';
 import {
   ANY_COMMAND,
   COMMAND,
   EXTENDED_PLACE,
+  kindBits,
   NO_GROUP,
   PLACE_BIT_AUTHORIZED,
   PLACE_BIT_CLIENT_ID_TAKEN,
@@ -20,12 +21,15 @@ import {
   PLACE_SELF_TRADE_SHIFT,
   packKind,
 } from '../../shared/wire/commands.ts';
+import { CLIENT_BITS, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
 import type { AccountPrincipal } from '../access/principal.ts';
 import type { CommandKey } from '../shardlink/client.ts';
 import type { Accounts } from '../store/accounts.ts';
 
 const SIGNATURE_BYTES = 65;
+/** Maker and signer follow each other. */
+const WALLET_WORDS = (2 * ADDRESS_BYTES) / 4;
 /** Fields of a placement beside its body. When given, even empty, the record is extended, as a REPLACE needs it. */
 export type PlacementExtras = {
   /** Unix milliseconds after which the order is not wanted any more. */
@@ -41,11 +45,23 @@ export type PlacementExtras = {
 /** The account that places, and its self-trade prevention, which an order may override. */
 export type Placer = Pick<AccountPrincipal, 'accountIndex' | 'selfTradePrevention'>;
 
+/** A PLACE or its long form that a client has sent, whose form has been checked (binaryOrder.ts). */
+type PlaceRecord = {
+  readonly words: Uint32Array;
+  readonly bytes: Uint8Array;
+  /** The word at which it starts. */
+  readonly at: number;
+  readonly kind: number;
+  readonly isExtended: boolean;
+  readonly clientId: string | undefined;
+};
+
 export class OrderEncoder {
   readonly #plain = new Uint32Array(EXTENDED_PLACE.BYTES / 4).subarray(0, COMMAND.PLACE.BYTES / 4);
   readonly #extended = new Uint32Array(this.#plain.buffer);
   readonly #bytes = new Uint8Array(this.#plain.buffer);
   readonly #accounts: Pick<Accounts, 'grantOf'>;
+  readonly #wallets = new LastWallets();
 
   constructor(accounts: Pick<Accounts, 'grantOf'>) {
     this.#accounts = accounts;
@@ -59,7 +75,26 @@ export class OrderEncoder {
     const isExtended = body.client_order_id !== undefined || extras !== undefined;
     const record = isExtended ? this.#extended : this.#plain;
     this.#write(record, body, placer, moreBits);
-    if (isExtended) this.#extend(record, body, extras ?? {});
+    if (isExtended) this.#extendWith(record, body.client_order_id, extras ?? {});
+    return record;
+  }
+
+  /** The same for an order that came as a record, whose form has been checked. */
+  encodeRecord(order: PlaceRecord, placer: Placer, extras?: PlacementExtras, moreBits = 0): Uint32Array {
+    const record = order.isExtended || extras !== undefined ? this.#extended : this.#plain;
+    const { words, at, kind } = order;
+    for (let word = ANY_COMMAND.WORDS; word < COMMAND.PLACE.WORDS; word++) record[word] = words[at + word];
+    const grant = this.#wallets.grantOf(this.#accounts, placer.accountIndex, order);
+    let bits = kindBits(kind) & CLIENT_BITS;
+    if ((bits & PLACE_BIT_SELF_TRADE) === 0) bits |= placer.selfTradePrevention << PLACE_SELF_TRADE_SHIFT;
+    bits = (bits & ~PLACE_BIT_SELF_TRADE) | moreBits;
+    if (grant !== UNKNOWN_GRANT) bits |= PLACE_BIT_AUTHORIZED;
+    record[COMMAND.PLACE.kind] = (kind & 0xff_ffff) | (bits << 24);
+    record[COMMAND.PLACE.grant] = grant;
+    if (record === this.#extended) {
+      record.fill(0, COMMAND.PLACE.WORDS);
+      this.#extendWith(record, order.clientId, extras ?? {});
+    }
     return record;
   }
 
@@ -90,8 +125,8 @@ export class OrderEncoder {
     writeSafe(record, COMMAND.PLACE.minTakerNet, Number(body.min_taker_net ?? 0));
   }
 
-  /** Called after `#write`, which leaves the extension zero. */
-  #extend(record: Uint32Array, body: PlacementBody, extras: PlacementExtras): void {
+  /** The extension is zero before. */
+  #extendWith(record: Uint32Array, clientId: string | undefined, extras: PlacementExtras): void {
     let bits = PLACE_BIT_EXTENDED;
     if (extras.isClientIdTaken === true) bits |= PLACE_BIT_CLIENT_ID_TAKEN;
     record[COMMAND.PLACE.kind] |= packKind(0, 0, 0, bits);
@@ -102,7 +137,7 @@ export class OrderEncoder {
       record.set(extras.key.fingerprint, EXTENDED_PLACE.fingerprint);
       record[EXTENDED_PLACE.keyUse] = extras.key.route | (extras.key.row << 8);
     }
-    if (body.client_order_id !== undefined) writeClientId(record, 0, body.client_order_id);
+    if (clientId !== undefined) writeClientId(record, 0, clientId);
   }
 }
 
@@ -115,4 +150,23 @@ function bitsOf(body: PlacementBody, placer: Placer, grant: number): number {
   if (body.post_only === true) bits |= PLACE_BIT_POST_ONLY;
   if (grant !== UNKNOWN_GRANT) bits |= PLACE_BIT_AUTHORIZED;
   return bits;
+}
+
+/** The two addresses of the last order as text: a client signs one order after the other with the same wallets. */
+class LastWallets {
+  readonly #words = new Uint32Array(WALLET_WORDS);
+  #maker = `0x${'0'.repeat(2 * ADDRESS_BYTES)}`;
+  #signer = this.#maker;
+
+  grantOf(accounts: Pick<Accounts, 'grantOf'>, account: number, { words, bytes, at }: PlaceRecord): number {
+    const first = at + COMMAND.PLACE.makerAddress;
+    let differences = 0;
+    for (let i = 0; i < WALLET_WORDS; i++) differences |= this.#words[i] ^ words[first + i];
+    if (differences !== 0) {
+      for (let i = 0; i < WALLET_WORDS; i++) this.#words[i] = words[first + i];
+      this.#maker = toHex(bytes, first * 4, ADDRESS_BYTES);
+      this.#signer = toHex(bytes, (at + COMMAND.PLACE.signerAddress) * 4, ADDRESS_BYTES);
+    }
+    return accounts.grantOf(account, this.#maker, this.#signer);
+  }
 }

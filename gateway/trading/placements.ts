@@ -10,6 +10,7 @@ import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
 import { NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
 import type { Call } from '../http/call.ts';
 import type { Refusal } from '../http/refusal.ts';
+import { okWritten } from '../http/respond.ts';
 import type { AccountCall } from '../http/route.ts';
 import type { Placed } from '../queries/placed.ts';
 import type { QueryPool } from '../queries/pool.ts';
@@ -26,7 +27,7 @@ import type { ClientOrderIds } from './clientOrderIds.ts';
 import { OrderEncoder, type PlacementExtras } from './encodeOrder.ts';
 import type { GroupCommands } from './groupCommands.ts';
 import type { OpenOrderCounts } from './openOrderCounts.ts';
-import { refuseCombination, refuseToken } from './orderRules.ts';
+import { JsonOrder, type OrderTerms } from './orderTerms.ts';
 import { placedNow } from './placementResponse.ts';
 
 type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
@@ -35,7 +36,7 @@ type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
 export abstract class OrderTask {
   /** The call to answer when a reply handler fails. */
   abstract readonly call: AccountCall;
-  readonly body: PlacementBody;
+  readonly terms: OrderTerms;
   /** Its index in a batch. */
   readonly row: number;
   /** The client order id of the body is claimed for it. */
@@ -43,9 +44,14 @@ export abstract class OrderTask {
   /** The market in which it counts as open until it is answered, or NONE. */
   countedMarket: number = NONE;
 
-  constructor(body: PlacementBody, row = 0) {
-    this.body = body;
+  /** @param order a body that has passed its schema, or terms that have been checked. */
+  constructor(order: PlacementBody | OrderTerms, row = 0) {
+    this.terms = 'refuseCombination' in order ? order : new JsonOrder(order);
     this.row = row;
+  }
+
+  get body(): PlacementBody {
+    return this.terms.body;
   }
 
   get account(): number {
@@ -54,7 +60,7 @@ export abstract class OrderTask {
 
   /** The asset that a refusal for insufficient balance names. */
   get asset(): 'USDC' | 'TOKEN' {
-    return this.body.side === 'BUY' ? 'USDC' : 'TOKEN';
+    return this.terms.side === SIDE.BUY ? 'USDC' : 'TOKEN';
   }
 
   /** The answer needs `Placed.replaced`. */
@@ -72,7 +78,7 @@ export abstract class OrderTask {
 export type PlacementsDeps = {
   readonly engine: ShardClient;
   readonly views: Views;
-  readonly catalog: Pick<Catalog, 'byId'>;
+  readonly catalog: Pick<Catalog, 'byId' | 'byToken'>;
   readonly accounts: Pick<Accounts, 'grantOf'>;
   readonly accountStates: Pick<AccountStates, 'placingRefusal'>;
   readonly clientIds: ClientOrderIds;
@@ -110,25 +116,25 @@ export class Placements {
   }
 
   #trySend(task: OrderTask, old: Uint32Array | null, mode: number): Refusal | null {
-    const { body, call } = task;
+    const { terms, call } = task;
     const limited = this.#deps.badSignatures?.refusalFor(task.account) ?? null;
     if (limited !== null) return limited;
     const group = this.#groupOf(task);
-    if (group === null) return unknownGroup(body);
-    const contradiction = refuseCombination(body);
+    if (group === null) return unknownGroup(terms.body);
+    const contradiction = terms.refuseCombination();
     if (contradiction !== null) return contradiction;
-    const market = this.#deps.catalog.byId(body.market_id.toLowerCase());
+    const market = terms.marketIn(this.#deps.catalog);
     if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
-    const mismatch = refuseToken(body, market);
+    const mismatch = terms.refuseToken(market);
     if (mismatch !== null) return mismatch;
-    const restricted = this.#deps.accountStates.placingRefusal(task.account, SIDE[body.side]);
+    const restricted = this.#deps.accountStates.placingRefusal(task.account, terms.side);
     if (restricted !== null) return { row: restricted };
     const { shard, index } = market;
     // A shard that was away when the group was made is sent it when it is back.
     if (group !== NO_GROUP && !this.#deps.groups.isKnownTo(shard, group)) return { row: ERRORS.ENGINE_BUSY };
 
     const moreBits = this.#countOpen(task, index, shard, old);
-    const record = this.#encoder.encode(body, call.principal, this.#extrasOf(task, group, old), moreBits);
+    const record = terms.encode(this.#encoder, call.principal, this.#extrasOf(task, group, old), moreBits);
     const { engine } = this.#deps;
     const code =
       old === null
@@ -149,8 +155,12 @@ export class Placements {
   }
 
   #report(reply: ShardReply, task: OrderTask): void {
-    const { call, body, isAmend } = task;
-    if (reply.code === OK) task.placed(placedNow(this.#deps.views, reply, body, isAmend));
+    const { call, terms, isAmend } = task;
+    const { views } = this.#deps;
+    // An answer that is kept with an idempotency key is JSON.
+    const sink = call.idempotencyHold === null ? terms.sink : null;
+    if (reply.code === OK && sink !== null) okWritten(call, () => sink.accepted(views, reply, terms));
+    else if (reply.code === OK) task.placed(placedNow(views, reply, terms.body, isAmend));
     else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
     else task.refused(refusalOf(reply, task.asset));
   }
@@ -174,15 +184,15 @@ export class Placements {
   }
 
   /** Null when the account has no such group. */
-  #groupOf({ body, account }: OrderTask): number | null {
-    const { order_group } = body;
-    return order_group === undefined ? NO_GROUP : this.#deps.groups.indexOf(account, order_group);
+  #groupOf({ terms, account }: OrderTask): number | null {
+    const { groupName } = terms;
+    return groupName === undefined ? NO_GROUP : this.#deps.groups.indexOf(account, groupName);
   }
 
   /** Claims the client order id. @returns undefined when a plain record has room for everything. */
   #extrasOf(task: OrderTask, group: number, old: Uint32Array | null): PlacementExtras | undefined {
-    const { call, body } = task;
-    const { client_order_id: clientId } = body;
+    const { call, terms } = task;
+    const { clientId } = terms;
     if (clientId !== undefined) task.holdsClientId = this.#deps.clientIds.tryClaim(task.account, clientId, old);
     const hold = call.idempotencyHold;
     const hasExtras = clientId !== undefined || group !== NO_GROUP || call.deadlineMs !== 0 || hold !== null;
@@ -197,8 +207,7 @@ export class Placements {
 
   /** Counts an order that may rest. @returns the bit of the command when the account has too many open already. */
   #countOpen(task: OrderTask, market: number, shard: number, old: Uint32Array | null): number {
-    const { time_in_force: timeInForce } = task.body;
-    if (timeInForce === 'FOK' || timeInForce === 'FAK') return 0;
+    if (task.terms.isImmediate) return 0;
     if (!this.#deps.openOrders.tryClaim(task.account, market, shard, old)) return PLACE_BIT_TOO_MANY_OPEN;
     task.countedMarket = market;
     return 0;
@@ -213,7 +222,7 @@ export class Placements {
     }
     if (!task.holdsClientId) return;
     task.holdsClientId = false;
-    this.#deps.clientIds.release(account, task.body.client_order_id!, code, shard);
+    this.#deps.clientIds.release(account, task.terms.clientId!, code, shard);
   }
 
   #flagsOf({ account }: OrderTask, old: Uint32Array, shard: number, mode: number): number {

@@ -80,13 +80,25 @@ export function sequenceOfId(id: Uint8Array): number {
 
 /** The same id as its 16 bytes. */
 export function timeOrderedIdBytes(timeMs: number, shard: number, kind: IdKind, sequence: number): Uint8Array {
-  assert(shard < 4096, 'ids: a shard index has 12 bits');
   const bytes = new Uint8Array(16);
-  writeBigEndian(bytes, 0, 6, timeMs);
-  writeBigEndian(bytes, 6, 2, 0x7000 | shard);
-  bytes[8] = 0x80 | kind;
-  writeBigEndian(bytes, 9, 7, sequence);
+  writeTimeOrderedId(bytes, 0, timeMs, shard, kind, sequence);
   return bytes;
+}
+
+/** Writes those bytes from `offset` on. */
+export function writeTimeOrderedId(
+  bytes: Uint8Array,
+  offset: number,
+  timeMs: number,
+  shard: number,
+  kind: IdKind,
+  sequence: number,
+): void {
+  assert(shard < 4096, 'ids: a shard index has 12 bits');
+  writeBigEndian(bytes, offset, 6, timeMs);
+  writeBigEndian(bytes, offset + 6, 2, 0x7000 | shard);
+  bytes[offset + 8] = 0x80 | kind;
+  writeBigEndian(bytes, offset + 9, 7, sequence);
 }
 
 function writeBigEndian(bytes: Uint8Array, offset: number, length: number, value: number): void {

@@ -13,6 +13,7 @@ import {
   KEYED_CANCEL,
   KEYED_CONVERT,
 } from '../../shared/wire/commands.ts';
+import { ENTRY_ANSWER, ENTRY_PROTOCOL, HEARTBEAT, MARKET_CANCEL, PLACED_FILL } from '../../shared/wire/entry.ts';
 import { ANY_EVENT, EVENT, EVENT_VERSION } from '../../shared/wire/events.ts';
 import type { AnyLayout } from '../../shared/wire/layout.ts';
 import { FILL_FRAME, PRIVATE_FRAME, STATUS_FRAME } from '../../shared/wire/privateRecord.ts';
@@ -44,6 +45,13 @@ const CHAPTERS: readonly Chapter[] = [
     about: `From a shard to the gateway, and into the journal after a command (events.ts). Version ${EVENT_VERSION}.`,
     header: ANY_EVENT,
     records: [...Object.values<AnyLayout>(EVENT)],
+  },
+  {
+    title: 'Order entry',
+    about:
+      `The subprotocol ${ENTRY_PROTOCOL} of the stream (entry.ts). Clients send PLACE, EXTENDED_PLACE, REPLACE, ` +
+      'CANCEL and CANCEL_MANY as they are drawn above and the two requests here, and get the answers after them.',
+    records: [MARKET_CANCEL, HEARTBEAT, ...Object.values<AnyLayout>(ENTRY_ANSWER), PLACED_FILL],
   },
   {
     title: 'Stream',

@@ -100,6 +100,7 @@ export class StreamRig {
       feeds: this.feeds,
       views,
       engine: {
+        batch: (enqueue) => enqueue(),
         cancelMarket: (shard, account, _market, _outcome, onReply, context) => {
           if (!this.hasRoom) return E.ENGINE_BUSY;
           const none = { shard, shardSequence: 1, a: 0, b: 0, c: 0, result: new RecordResult() };
@@ -109,6 +110,7 @@ export class StreamRig {
         },
       },
       catalog: {
+        byToken: () => undefined,
         byId: (id) => {
           const index = entryOf(id);
           // All that the stream asks of a market of the catalogue.

@@ -5,6 +5,7 @@ import { DOCUMENT } from '../../../shared/api/platform.ts';
 import { TICKET, TICKET_QUERY } from '../../../shared/api/sessions.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { ENTRY_PROTOCOL } from '../../../shared/wire/entry.ts';
 import { type AccountPrincipal, isAccount } from '../../access/principal.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
@@ -80,17 +81,27 @@ function upgrade(call: CallOf<typeof OPEN_STREAM>, deps: StreamDeps): void {
   }
   const principal = holderOf(call, deps);
   if (principal === undefined) return;
+  const protocol = protocolOf(call.upgrade.protocol);
+  if (protocol !== '' && principal === null) {
+    refuse(call, { row: ERRORS.MISSING_API_KEY_HEADERS, details: { step: 'headers' } });
+    return;
+  }
   if (!call.aborted) {
-    const { key, protocol, extensions, context } = call.upgrade;
+    const { key, extensions, context } = call.upgrade;
     const { forwardedFor } = call;
     // The bytes of uWebSockets.js are valid for this turn.
     const peer = call.transport.peer().slice();
     const origin = { subject: clientSubject(peer, forwardedFor, trustProxy), peer, forwardedFor };
-    const data = { connection: stream.connection(principal, origin) };
+    const data = { connection: stream.connection(principal, origin, protocol !== '') };
     response.cork(() => response.upgrade(data, key, protocol, extensions, context));
   }
   call.answered = true;
   call.host.onAnswered(call);
+}
+
+/** The subprotocol that is agreed on, of those that are offered: an unknown one is not, and frames are JSON then. */
+function protocolOf(offered: string): string {
+  return offered.split(',').some((name) => name.trim() === ENTRY_PROTOCOL) ? ENTRY_PROTOCOL : '';
 }
 
 /** Null for an anonymous socket; undefined when the call was refused. A session opens sockets by tickets alone. */

@@ -1,5 +1,6 @@
 /** A connection as far as requests about orders need it (socket/connection.ts). */
 import type { AccountPrincipal } from '../../access/principal.ts';
+import type { Results } from './results.ts';
 
 /** The name that a client has given to its message, and by which it knows the answer. */
 export type RequestId = string | number;
@@ -11,6 +12,14 @@ export type Origin = {
   /** The other end of its socket, and what a proxy there says of its client. */
   readonly peer: Uint8Array;
   readonly forwardedFor: string;
+};
+
+/** A connection with the subprotocol of binary records; its answers are in `results` until it sends them. */
+export type BinaryConnection = Omit<OrderConnection, 'push' | 'principal'> & {
+  readonly principal: AccountPrincipal;
+  readonly results: Results;
+  /** A result has been added. */
+  resultsPushed(): void;
 };
 
 export type OrderConnection = {

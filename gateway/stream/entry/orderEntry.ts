@@ -29,7 +29,7 @@ export type LoggedInCalls = CallHost & {
 type OrderMessage = { readonly id: RequestId; readonly data: OrderData };
 type OrderEntryOptions = { readonly calls: () => LoggedInCalls; readonly clock: Clock };
 
-const TOO_MANY_IN_FLIGHT: Refusal = {
+export const TOO_MANY_IN_FLIGHT: Refusal = {
   row: ERRORS.RATE_LIMITED,
   message: `too many requests in flight (max ${MAX_ORDERS_IN_FLIGHT})`,
   retryAfterSec: 1,

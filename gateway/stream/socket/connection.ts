@@ -13,7 +13,9 @@ import { assert } from '../../../shared/base/assert.ts';
 import type { ErrorRow } from '../../../shared/base/errors.ts';
 import type { AccountPrincipal } from '../../access/principal.ts';
 import type { Refusal } from '../../http/refusal.ts';
-import type { OrderConnection, Origin, RequestId } from '../entry/connection.ts';
+import { refuseFrame } from '../entry/binaryEntry.ts';
+import type { BinaryConnection, OrderConnection, Origin, RequestId } from '../entry/connection.ts';
+import { Results } from '../entry/results.ts';
 import { toFrame } from '../market/channel.ts';
 import { asciiText } from '../market/text.ts';
 import type { CatchingUp } from './catchUps.ts';
@@ -48,6 +50,8 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   /** Null: an anonymous connection. */
   readonly principal: AccountPrincipal | null;
   readonly origin: Origin;
+  /** Answers to binary records; null on a connection with frames of JSON. */
+  readonly results: Results | null;
   ordersInFlight = 0;
   /** By market index. */
   readonly markets = new Map<number, MarketSubscription>();
@@ -64,9 +68,11 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   readonly #messageMs = new Float64Array(MAX_MESSAGES_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
   #messageCursor = 0;
 
-  constructor(principal: AccountPrincipal | null, origin: Origin, host: ConnectionHost) {
+  constructor(principal: AccountPrincipal | null, origin: Origin, host: ConnectionHost, isBinary = false) {
+    assert(!isBinary || principal !== null, 'connection: records come from those who have logged in');
     this.principal = principal;
     this.origin = origin;
+    this.results = isBinary ? new Results() : null;
     this.#host = host;
     this.lastReceivedMs = host.nowMs();
   }
@@ -98,6 +104,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   closed(): void {
     this.#socket = null;
     this.#outbox = [];
+    this.results?.take();
     this.#catchingUp.clear();
     for (const subscription of this.markets.values()) subscription.end();
     this.markets.clear();
@@ -120,12 +127,19 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     this.#outbox.push(frame);
   }
 
+  resultsPushed(): void {
+    if (this.#socket === null) this.results!.take();
+    else this.#host.pushed(this);
+  }
+
   answer(channel: string, id: RequestId | undefined, data: object): void {
     this.push(toFrame(asciiText(JSON.stringify({ channel, id, data }))));
   }
 
-  refuse(id: RequestId | undefined, { row, message, details }: Refusal): void {
-    this.answer('error', id, { code: row.code, error: message ?? row.message, details });
+  refuse(id: RequestId | undefined, refusal: Refusal): void {
+    const { row, message, details } = refusal;
+    if (hasRecords(this)) refuseFrame(this, refusal);
+    else this.answer('error', id, { code: row.code, error: message ?? row.message, details });
   }
 
   /** Sends the reason, and closes. */
@@ -157,7 +171,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   flush(): void {
     const socket = this.#socket;
     const outbox = this.#outbox;
-    if (socket === null || outbox.length === 0) return;
+    if (socket === null || (outbox.length === 0 && (this.results === null || this.results.isEmpty))) return;
     this.#outbox = [];
     // The bytes that this flush adds show at the next one, or when the socket drains.
     const bufferedBytes = socket.getBufferedAmount();
@@ -165,10 +179,16 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     let isSlow = bufferedBytes > MAX_BUFFERED_BYTES;
     if (!isSlow) {
       socket.cork(() => {
-        isSlow = !sendAll(socket, outbox);
+        isSlow = !sendAll(socket, outbox) || !this.#sendResults(socket);
       });
     }
     if (isSlow) this.end(CLOSE.TRY_AGAIN_LATER, 'slow consumer');
+  }
+
+  /** All results since the last time are one message. */
+  #sendResults(socket: Socket): boolean {
+    const { results } = this;
+    return results === null || results.isEmpty || socket.send(results.take(), true) !== DROPPED;
   }
 
   /** The socket has sent what waited for its client, or a part of it. */
@@ -199,6 +219,11 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     this.flush();
     return bytes;
   }
+}
+
+/** True for a connection with the subprotocol of binary records. */
+export function hasRecords(connection: Connection): connection is Connection & BinaryConnection {
+  return connection.results !== null;
 }
 
 /** CONNECTION-2. @returns whether the client keeps up. */

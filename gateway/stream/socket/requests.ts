@@ -4,8 +4,8 @@
  */
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { MAX_DEPTH, parseStrictJson } from '../../http/body.ts';
-import type { Refusal } from '../../http/refusal.ts';
-import { type BodyCheck, compileBodyLater, type Invalid } from '../../http/validate.ts';
+import type { Invalid, Refusal } from '../../http/refusal.ts';
+import { type BodyCheck, compileBodyLater } from '../../http/validate.ts';
 import type { OrderData } from '../entry/actions.ts';
 import type { RequestId } from '../entry/connection.ts';
 import { CLIENT_MESSAGES, type ClientChannel } from '../frames.ts';

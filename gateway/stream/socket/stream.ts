@@ -18,17 +18,19 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { BOTH_OUTCOMES, NO_MARKET } from '../../../shared/wire/commands.ts';
 import type { AccountPrincipal, SessionPrincipal } from '../../access/principal.ts';
+import type { Refusal } from '../../http/refusal.ts';
 import type { Logger } from '../../process/log.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import { MassCancels } from '../../trading/massCancels.ts';
 import type { Views } from '../../views/index.ts';
-import type { Origin } from '../entry/connection.ts';
+import { BinaryEntry } from '../entry/binaryEntry.ts';
+import type { BinaryConnection, Origin } from '../entry/connection.ts';
 import { MAX_ORDER_MESSAGE_BYTES } from '../entry/limits.ts';
 import { type LoggedInCalls, OrderEntry } from '../entry/orderEntry.ts';
 import type { StreamFeeds } from '../feeds.ts';
 import { CatchUps } from './catchUps.ts';
-import { Connection, type ConnectionHost, type SocketData } from './connection.ts';
+import { Connection, type ConnectionHost, hasRecords, type SocketData } from './connection.ts';
 import * as limits from './limits.ts';
 import { type ParsedRequest, parseRequest, type Request } from './requests.ts';
 import { endOf, mostOf } from './rights.ts';
@@ -38,8 +40,8 @@ import { Subscribing } from './subscribing.ts';
 type StreamOptions = {
   readonly feeds: StreamFeeds;
   readonly views: Views;
-  readonly engine: Pick<ShardClient, 'cancelMarket'>;
-  readonly catalog: Pick<Catalog, 'byId'>;
+  readonly engine: Pick<ShardClient, 'cancelMarket' | 'batch'>;
+  readonly catalog: Pick<Catalog, 'byId' | 'byToken'>;
   /** Absent: no socket is of a session. */
   readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
   readonly clock: Clock;
@@ -53,6 +55,8 @@ type StreamOptions = {
 };
 
 const TICK_MS = 1000;
+const TOO_MANY_MESSAGES = `too many messages (max ${limits.MAX_MESSAGES_PER_SECOND} a second)`;
+const NO_RECORDS: Refusal = { row: ERRORS.VALIDATION_ERROR, message: 'message is not binary' };
 /** More than MAX_MESSAGE_BYTES, so that a longer message is answered and not cut off by uWebSockets.js. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
 /** Beyond this not even control frames are buffered; far above MAX_BUFFERED_BYTES, which `Connection` enforces. */
@@ -74,6 +78,7 @@ export class Stream {
   readonly #catchUps: CatchUps;
   readonly #subscribing: Subscribing;
   readonly #orders: OrderEntry;
+  readonly #records: BinaryEntry;
   readonly #host: ConnectionHost = {
     nowMs: () => this.#options.clock.nowMs(),
     pushed: (connection) => this.#pushedTo(connection),
@@ -87,6 +92,7 @@ export class Stream {
     this.#options = options;
     this.#subscribing = new Subscribing(options);
     this.#orders = new OrderEntry(options);
+    this.#records = new BinaryEntry(options);
     this.#sendBuffers = new SendBuffers(options.maxBufferedBytes);
     this.#catchUps = new CatchUps(this.#host.nowMs, options.areOrdersUnderway);
     this.#cancels = new MassCancels({
@@ -137,8 +143,9 @@ export class Stream {
       connection.end(limits.CLOSE.TRY_AGAIN_LATER, 'too many connections');
   }
 
-  connection(principal: AccountPrincipal | null, origin: Origin): Connection {
-    return new Connection(principal, origin, this.#host);
+  /** @param isBinary it has the subprotocol of binary records, and a principal. */
+  connection(principal: AccountPrincipal | null, origin: Origin, isBinary = false): Connection {
+    return new Connection(principal, origin, this.#host, isBinary);
   }
 
   readonly behavior: WebSocketBehavior<SocketData> = {
@@ -271,21 +278,34 @@ export class Stream {
 
   #handle(connection: Connection, bytes: Buffer, isBinary: boolean): void {
     if (!connection.isOpen) return;
+    if (hasRecords(connection)) {
+      this.#handleFrame(connection, bytes, isBinary);
+      return;
+    }
     // Requests about orders are counted by their routes.
     const mayBeOrder = !connection.isAnonymous && !isBinary && bytes.length <= MAX_ORDER_MESSAGE_BYTES;
     const parsed = mayBeOrder ? parseRequest(bytes) : null;
     if (parsed?.ok === true && parsed.request.channel === 'order') {
       this.#orders.request(connection, parsed.request);
     } else if (!connection.countMessage()) {
-      connection.refuseAndClose(
-        ERRORS.RATE_LIMITED,
-        `too many messages (max ${limits.MAX_MESSAGES_PER_SECOND} a second)`,
-      );
+      connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
     } else if (bytes.length > limits.MAX_MESSAGE_BYTES) {
       connection.refuseAndClose(ERRORS.PAYLOAD_TOO_LARGE, `message too large (max ${limits.MAX_MESSAGE_BYTES} bytes)`);
     } else if (isBinary) {
       connection.refuse(undefined, { row: ERRORS.VALIDATION_ERROR, message: 'message is not text' });
     } else this.#answer(connection, parsed ?? parseRequest(bytes));
+  }
+
+  /** Records are counted by their routes, and what is none as a message. */
+  #handleFrame(connection: Connection & BinaryConnection, bytes: Buffer, isBinary: boolean): void {
+    if (bytes.length > MAX_ORDER_MESSAGE_BYTES) {
+      connection.refuseAndClose(ERRORS.PAYLOAD_TOO_LARGE, `frame too large (max ${MAX_ORDER_MESSAGE_BYTES} bytes)`);
+      return;
+    }
+    const refusal = isBinary ? this.#records.receive(connection, bytes) : NO_RECORDS;
+    if (refusal === null) return;
+    if (connection.countMessage()) connection.refuse(undefined, refusal);
+    else connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
   }
 
   #answer(connection: Connection, parsed: ParsedRequest): void {

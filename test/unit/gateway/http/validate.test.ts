@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileBody, compileQuery, type Invalid } from '../../../../gateway/http/validate.ts';
+import type { Invalid } from '../../../../gateway/http/refusal.ts';
+import { compileBody, compileQuery } from '../../../../gateway/http/validate.ts';
 
 const ORDER = {
   type: 'object',

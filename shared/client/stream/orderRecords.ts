@@ -1,0 +1,230 @@
+/**
+ * Requests about orders as the records of `svc.bin.1`, and its answers as the bodies that the routes give over HTTP
+ * (RULES.md 8.17 to 8.22). Layouts are those of shared/wire/entry.ts; nothing here is Node's alone.
+ */
+import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../base/codes.ts';
+import {
+  ADDRESS_BYTES,
+  bytesToUuid,
+  HASH_BYTES,
+  toHex,
+  tryParseHex,
+  tryParseUint256,
+  uuidToBytes,
+} from '../../base/hex.ts';
+import { tickToPrice } from '../../base/units.ts';
+import {
+  ANY_COMMAND,
+  BOTH_OUTCOMES,
+  CANCEL_TOMBSTONE,
+  CLIENT_ID_MAX_BYTES,
+  COMMAND,
+  EXTENDED_PLACE,
+  PLACE_BIT_EXTENDED,
+  PLACE_BIT_POST_ONLY,
+  PLACE_SELF_TRADE_SHIFT,
+  packKind,
+  REPLACE_MODE,
+} from '../../wire/commands.ts';
+import {
+  ENTRY_ANSWER,
+  entryType,
+  HEARTBEAT,
+  MARKET_CANCEL,
+  PLACE_BIT_SELF_TRADE,
+  PLACED_BIT_CHANGED_PRICE,
+  PLACED_BIT_KEPT_PRIORITY,
+  PLACED_FILL,
+  REMAINDER_NAMES,
+} from '../../wire/entry.ts';
+import { readSafe, writeSafe } from '../../wire/record.ts';
+import type { PlacementBody, PlacementResponse } from '../types.ts';
+
+const { PLACED, RESULT } = ENTRY_ANSWER;
+const SIGNATURE_BYTES = 65;
+
+/** Headers of a placement over HTTP. */
+type RecordOptions = { readonly idempotencyKey?: string | null; readonly deadlineMs?: number };
+
+/** An answer, with the body that the route gives over HTTP where it is text, and the accepted order where it is not. */
+export type RecordAnswer = {
+  readonly requestId: number;
+  readonly status: number;
+  /** Number of the error, 0 for none. */
+  readonly code: number;
+  readonly retryAfterSec: number;
+  readonly isReplayed: boolean;
+} & ({ readonly body: unknown; readonly placed: null } | { readonly body: null; readonly placed: PlacedRecord });
+
+type PlacedRecord = {
+  readonly order: PlacementResponse;
+  readonly keptPriority: boolean;
+  readonly changedPrice: boolean;
+};
+
+/** A request of one placement. Throws a TypeError for what the records cannot carry: an order group. */
+export function placeRecord(requestId: number, body: PlacementBody, options: RecordOptions = {}): Uint8Array {
+  const isExtended =
+    body.client_order_id !== undefined || options.deadlineMs !== undefined || (options.idempotencyKey ?? null) !== null;
+  const layout = isExtended ? EXTENDED_PLACE : COMMAND.PLACE;
+  const record = start(layout.BYTES, COMMAND.PLACE.TYPE, requestId);
+  writeOrder(record, body, options, isExtended);
+  return record.bytes;
+}
+
+export function replaceRecord(
+  requestId: number,
+  oldHash: string,
+  body: PlacementBody,
+  mode: keyof typeof REPLACE_MODE,
+  options: RecordOptions = {},
+): Uint8Array {
+  const record = start(COMMAND.REPLACE.BYTES, COMMAND.REPLACE.TYPE, requestId);
+  writeOrder(record, body, options, true);
+  record.words[COMMAND.REPLACE.flags] = REPLACE_MODE[mode];
+  need(tryParseHex(oldHash, HASH_BYTES, record.bytes, COMMAND.REPLACE.oldHash * 4), 'order hash');
+  return record.bytes;
+}
+
+export function cancelRecord(requestId: number, orderHash: string, hasTombstone = false): Uint8Array {
+  const record = start(COMMAND.CANCEL.BYTES, COMMAND.CANCEL.TYPE, requestId);
+  record.words[COMMAND.CANCEL.flags] = hasTombstone ? CANCEL_TOMBSTONE : 0;
+  need(tryParseHex(orderHash, HASH_BYTES, record.bytes, COMMAND.CANCEL.hash * 4), 'order hash');
+  return record.bytes;
+}
+
+export function cancelAllRecord(requestId: number): Uint8Array {
+  const record = start(COMMAND.CANCEL_MANY.BYTES, COMMAND.CANCEL_MANY.TYPE, requestId);
+  record.words[COMMAND.CANCEL_MANY.outcome] = BOTH_OUTCOMES;
+  return record.bytes;
+}
+
+export function cancelMarketRecord(requestId: number, marketId: string, outcome: number = BOTH_OUTCOMES): Uint8Array {
+  const record = start(MARKET_CANCEL.BYTES, COMMAND.CANCEL_MANY.TYPE, requestId);
+  record.words[COMMAND.CANCEL_MANY.outcome] = outcome;
+  need(uuidToBytes(marketId, record.bytes, MARKET_CANCEL.marketId * 4), 'market_id');
+  return record.bytes;
+}
+
+export function heartbeatRecord(requestId: number): Uint8Array {
+  return start(HEARTBEAT.BYTES, HEARTBEAT.TYPE, requestId).bytes;
+}
+
+/** The answers of one message. */
+export function answersIn(message: Uint8Array): RecordAnswer[] {
+  // A copy, because the bytes of a view need not be aligned.
+  const bytes = new Uint8Array(message);
+  const words = new Uint32Array(bytes.buffer);
+  const answers: RecordAnswer[] = [];
+  for (let at = 0; at < words.length; at += words[at] >>> 2) answers.push(answerAt(words, bytes, at));
+  return answers;
+}
+
+type Memory = { readonly words: Uint32Array; readonly bytes: Uint8Array };
+
+function start(lengthBytes: number, type: number, requestId: number): Memory {
+  const words = new Uint32Array(lengthBytes / 4);
+  words[ANY_COMMAND.length] = lengthBytes;
+  words[ANY_COMMAND.type] = entryType(type);
+  words[ANY_COMMAND.requestId] = requestId;
+  return { words, bytes: new Uint8Array(words.buffer) };
+}
+
+function writeOrder({ words, bytes }: Memory, body: PlacementBody, options: RecordOptions, isExtended: boolean): void {
+  const { PLACE } = COMMAND;
+  if (body.order_group !== undefined) throw new TypeError('an order group needs the entry of JSON');
+  need(tryParseUint256(body.salt, bytes, PLACE.salt * 4), 'salt');
+  need(tryParseUint256(body.token_id, bytes, PLACE.tokenId * 4), 'token_id');
+  need(tryParseHex(body.maker, ADDRESS_BYTES, bytes, PLACE.makerAddress * 4), 'maker');
+  need(tryParseHex(body.signer, ADDRESS_BYTES, bytes, PLACE.signerAddress * 4), 'signer');
+  // A malformed signature is sent as zeros, which the exchange refuses in the order of precedence.
+  if (!tryParseHex(body.signature, SIGNATURE_BYTES, bytes, PLACE.signature * 4)) {
+    bytes.fill(0, PLACE.signature * 4, PLACE.signature * 4 + SIGNATURE_BYTES);
+  }
+  words[PLACE.kind] = packKind(
+    SIDE[body.side],
+    body.outcome_index,
+    TIME_IN_FORCE[body.time_in_force ?? 'GTC'],
+    bitsOf(body) | (isExtended ? PLACE_BIT_EXTENDED : 0),
+  );
+  writeSafe(words, PLACE.makerAmount, Number(body.maker_amount));
+  writeSafe(words, PLACE.takerAmount, Number(body.taker_amount));
+  writeSafe(words, PLACE.expirationSec, body.expiration ?? 0);
+  writeSafe(words, PLACE.nonce, Number(body.nonce));
+  words[PLACE.feeBps] = body.fee_rate_bps;
+  writeSafe(words, PLACE.minTakerNet, Number(body.min_taker_net ?? 0));
+  if (!isExtended) return;
+  const { idempotencyKey = null, deadlineMs = 0 } = options;
+  if (idempotencyKey !== null) need(uuidToBytes(idempotencyKey, bytes, EXTENDED_PLACE.key * 4), 'idempotency key');
+  writeSafe(words, EXTENDED_PLACE.deadlineMs, deadlineMs);
+  const clientId = body.client_order_id ?? '';
+  need(clientId.length <= CLIENT_ID_MAX_BYTES, 'client_order_id');
+  words[EXTENDED_PLACE.clientIdBytes] = clientId.length;
+  for (let i = 0; i < clientId.length; i++) bytes[EXTENDED_PLACE.clientId * 4 + i] = clientId.charCodeAt(i);
+}
+
+function bitsOf({ post_only, self_trade_prevention }: PlacementBody): number {
+  const bits = post_only === true ? PLACE_BIT_POST_ONLY : 0;
+  if (self_trade_prevention === undefined) return bits;
+  return bits | PLACE_BIT_SELF_TRADE | (SELF_TRADE_NAMES.indexOf(self_trade_prevention) << PLACE_SELF_TRADE_SHIFT);
+}
+
+function need(isWellFormed: boolean, field: string): void {
+  if (!isWellFormed) throw new TypeError(`${field} is malformed`);
+}
+
+function answerAt(words: Uint32Array, bytes: Uint8Array, at: number): RecordAnswer {
+  const head = { requestId: words[at + RESULT.requestId], status: words[at + RESULT.status] };
+  if ((words[at + RESULT.type] & 0xffff) === PLACED.TYPE) {
+    return { ...head, code: 0, retryAfterSec: 0, isReplayed: false, body: null, placed: placedAt(words, bytes, at) };
+  }
+  const from = (at + RESULT.WORDS) * 4;
+  const text = new TextDecoder().decode(bytes.subarray(from, from + words[at + RESULT.textBytes]));
+  return {
+    ...head,
+    code: words[at + RESULT.code],
+    retryAfterSec: words[at + RESULT.retryAfterSec],
+    isReplayed: words[at + RESULT.replayed] === 1,
+    body: JSON.parse(text),
+    placed: null,
+  };
+}
+
+function placedAt(words: Uint32Array, bytes: Uint8Array, at: number): PlacedRecord {
+  const kind = words[at + PLACED.kind];
+  const bits = (kind >>> 16) & 0xff;
+  const ticksPerUnit = words[at + PLACED.ticksPerUnit];
+  const count = words[at + PLACED.fills];
+  const fills = Array.from({ length: count }, (_, index) =>
+    fillAt(words, bytes, at + PLACED.WORDS + index * PLACED_FILL.WORDS, ticksPerUnit),
+  );
+  return {
+    order: {
+      order_id: bytesToUuid(bytes, (at + PLACED.orderId) * 4),
+      order_hash: toHex(bytes, (at + PLACED.hash) * 4, HASH_BYTES),
+      status: ORDER_STATUS_NAMES[kind & 0xff],
+      matches: count,
+      fills,
+      remaining: String(readSafe(words, at + PLACED.remaining)),
+      remaining_status: REMAINDER_NAMES[(kind >>> 8) & 0xff],
+    },
+    keptPriority: (bits & PLACED_BIT_KEPT_PRIORITY) !== 0,
+    changedPrice: (bits & PLACED_BIT_CHANGED_PRICE) !== 0,
+  };
+}
+
+function fillAt(
+  words: Uint32Array,
+  bytes: Uint8Array,
+  at: number,
+  ticksPerUnit: number,
+): PlacementResponse['fills'][0] {
+  return {
+    trade_id: bytesToUuid(bytes, (at + PLACED_FILL.tradeId) * 4),
+    price: tickToPrice(words[at + PLACED_FILL.priceTicks], ticksPerUnit),
+    token_quantity_atomic: String(readSafe(words, at + PLACED_FILL.quantityAtomic)),
+    notional_usdc_micro: String(readSafe(words, at + PLACED_FILL.notionalMicro)),
+    match_type: MATCH_TYPE_NAMES[words[at + PLACED_FILL.matchType]],
+    maker_order_id: bytesToUuid(bytes, (at + PLACED_FILL.makerOrderId) * 4),
+  };
+}
