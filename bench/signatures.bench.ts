@@ -19,6 +19,7 @@ import { type Keccak256, keccak256 } from '../shared/crypto/keccak.ts';
 import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';
 import { createTableMemory, SIGNER_WINDOW_BITS } from '../shared/wire/tableLayout.ts';
 import { Random } from '../test/support/random.ts';
+import { compareKernel } from './kernelRounds.ts';
 import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
 const SECONDS_EACH = 1;
@@ -73,11 +74,13 @@ export async function run(): Promise<Report> {
   const traffic = keptInTraffic(wasmKeccak);
   rows.push({ what: `${TRAFFIC_SIGNERS} signers, some often: found in the cache`, '%': traffic.hitPercent });
   rows.push({ what: 'the tables of those that come often', KiB: traffic.bytes / 1024 });
+  const kernel = compareKernel();
   return {
     bench: 'signatures',
-    settings: `one thread, ${SECONDS_EACH} s each`,
-    rows,
+    settings: `one thread, ${SECONDS_EACH} s each; the kernel beside native recovery in short rounds`,
+    rows: [...rows, ...kernel.rows],
     goals: [
+      ...kernel.goals,
       atMost('digest, us', p50('digest, wasm'), 5),
       atLeast('noble recovered / native', p50('verify, noble, recovered') / p50('verify, native, recovered'), 12),
       atLeast('noble recovered / kept', p50('verify, noble, recovered') / p50('verify, noble, key'), 3.5),

@@ -1,0 +1,151 @@
+/**
+ * The verification kernel beside libsecp256k1: what each way to check a signature takes, in multiples of R, the time of
+ * one native recovery. All ways take turns in rounds that are shorter than a time slice of the system, and each counts
+ * with its quietest tenth, so that other programs on the machine hardly matter.
+ */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { VERDICT } from '../engine/verify/kernel/instance.ts';
+import { Kernel } from '../engine/verify/kernel/kernel.ts';
+import { assert } from '../shared/base/assert.ts';
+import { ADDRESS_BYTES, HASH_BYTES, toHex, tryParseHex } from '../shared/base/hex.ts';
+import { addressOf } from '../shared/client/privateKey.ts';
+import { keccak256 } from '../shared/crypto/keccak.ts';
+import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';
+import { SIGNATURE_BYTES } from '../shared/crypto/signature.ts';
+import { atMost, type Goal, type Row, STOLEN, StealMeter } from './report.ts';
+
+type Signed = { readonly digest: Uint8Array; readonly signature: Uint8Array; readonly signer: Uint8Array };
+type Way = {
+  readonly what: string;
+  readonly check: (signed: readonly Signed[]) => void;
+  readonly of: readonly Signed[];
+};
+
+const SIGNERS = 64;
+const SIGNATURES = 192;
+const ROUND = 32;
+const WARM_ROUNDS = 60;
+const ROUNDS = 300;
+const QUIETEST = 0.1;
+const BATCHES = [4, 8, 16, 32];
+const US_PER_MS = 1000;
+
+const NATIVE = 'native recovery (R)';
+const RECOVERED = 'first order of a signer';
+const KEPT = 'alone, with tables';
+
+export function compareKernel(): { readonly rows: readonly Row[]; readonly goals: readonly Goal[] } {
+  const steal = new StealMeter();
+  const times = measureRounds(waysToCheck());
+  const quiet = new Map([...times].map(([what, us]) => [what, quietest(us)]));
+  const inR = (what: string): number => quiet.get(what)! / quiet.get(NATIVE)!;
+  const stolen = steal.percent();
+  const rows = [...quiet].map(([what, us]) => ({
+    what: `kernel: ${what}`,
+    'p50 us': us,
+    R: inR(what),
+    [STOLEN]: stolen,
+  }));
+  return {
+    rows,
+    goals: [
+      atMost('batch of 16 of one signer, R a signature', inR(batchOf(16, 1)), 0.4),
+      atMost('batch of 16 of different signers, R a signature', inR(batchOf(16, SIGNERS)), 0.6),
+      atMost('alone with tables, R', inR(KEPT), 0.75),
+      atMost('first order of a signer, R', inR(RECOVERED), 1.4),
+    ],
+  };
+}
+
+function batchOf(size: number, signers: number): string {
+  return `batch of ${size}, ${signers === 1 ? 'one signer' : 'different signers'}`;
+}
+
+function waysToCheck(): Way[] {
+  const one = signAll(1);
+  const different = signAll(SIGNERS);
+  const kernel = new Kernel();
+  const recovering = new Kernel({ keepsTables: false });
+  const alone = (by: Kernel) => (all: readonly Signed[]) => {
+    for (const { digest, signature, signer } of all) {
+      assert(by.verify(digest, 0, signature, 0, signer, 0), 'kernel: a right signature is accepted');
+    }
+  };
+  return [
+    { what: NATIVE, check: recoverNatively(), of: different },
+    { what: RECOVERED, check: alone(recovering), of: different },
+    { what: KEPT, check: alone(kernel), of: different },
+    ...BATCHES.flatMap((size) => {
+      const check = (all: readonly Signed[]): void => checkInBatches(kernel, all, size);
+      return [
+        { what: batchOf(size, 1), check, of: one },
+        { what: batchOf(size, SIGNERS), check, of: different },
+      ];
+    }),
+  ];
+}
+
+function checkInBatches(kernel: Kernel, all: readonly Signed[], size: number): void {
+  for (let first = 0; first < all.length; first += size) {
+    kernel.beginBatch();
+    for (let i = 0; i < size; i++) {
+      const { digest, signature, signer } = all[first + i];
+      kernel.addToBatch(digest, 0, signature, 0, signer, 0);
+    }
+    while (!kernel.stepBatch());
+    for (let i = 0; i < size; i++) {
+      const isKnown = kernel.verdictOf(i) === VERDICT.ACCEPTED;
+      // In the first round the signers are not known yet.
+      const { digest, signature, signer } = all[first + i];
+      assert(isKnown || kernel.verify(digest, 0, signature, 0, signer, 0), 'kernel: a right signature is accepted');
+    }
+  }
+}
+
+function recoverNatively(): (all: readonly Signed[]) => void {
+  const { ecdsaRecover } = loadSecp256k1();
+  const publicKey = new Uint8Array(65);
+  return (all) => {
+    for (const { digest, signature } of all) {
+      ecdsaRecover(
+        signature.subarray(0, SIGNATURE_BYTES - 1),
+        signature[SIGNATURE_BYTES - 1],
+        digest,
+        false,
+        publicKey,
+      );
+    }
+  };
+}
+
+/** Microseconds a signature, of every round. */
+function measureRounds(ways: readonly Way[]): Map<string, number[]> {
+  const times = new Map<string, number[]>(ways.map(({ what }) => [what, []]));
+  for (let round = 0; round < WARM_ROUNDS + ROUNDS; round++) {
+    const first = (round % (SIGNATURES / ROUND)) * ROUND;
+    for (const { what, check, of } of ways) {
+      const signed = of.slice(first, first + ROUND);
+      const startMs = performance.now();
+      check(signed);
+      const us = ((performance.now() - startMs) * US_PER_MS) / ROUND;
+      if (round >= WARM_ROUNDS) times.get(what)!.push(us);
+    }
+  }
+  return times;
+}
+
+function quietest(us: readonly number[]): number {
+  return us.toSorted((a, b) => a - b)[Math.floor(us.length * QUIETEST)];
+}
+
+function signAll(signers: number): Signed[] {
+  return Array.from({ length: SIGNATURES }, (_, index) => {
+    const key = keccak256(Uint8Array.of(index % signers));
+    const digest = keccak256(Uint8Array.of(1, index));
+    assert(digest.length === HASH_BYTES, 'kernel: a digest is a hash');
+    const [bit, ...rs] = secp256k1.sign(digest, key, { prehash: false, format: 'recovered' });
+    const signer = new Uint8Array(ADDRESS_BYTES);
+    assert(tryParseHex(addressOf(toHex(key)), ADDRESS_BYTES, signer, 0), 'kernel: an address');
+    return { digest, signature: Uint8Array.from([...rs, bit]), signer };
+  });
+}
