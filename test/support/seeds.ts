@@ -10,6 +10,6 @@ export function seedOr(usual: number): number {
   return seed === undefined ? usual : Number(seed);
 }
 
-export function timesOf(times: { suite: number; soak: number }): number {
+export function timesOf<T = number>(times: { suite: T; soak: T }): T {
   return isSoak ? times.soak : times.suite;
 }

@@ -1,0 +1,26 @@
+/** Batches as tests ask about them: of the kernel, which checks signatures together. */
+import { Kernel } from '../../engine/verify/kernel/kernel.ts';
+import { type BatchVerifier, VERDICT } from '../../engine/verify/verifier.ts';
+import type { SignatureCase } from './signatureCases.ts';
+import { asks } from './signatureOracle.ts';
+
+/** The verdicts of one batch, without asking again about those that are not decided. */
+export function batchVerdicts(verifier: BatchVerifier, cases: readonly SignatureCase[]): number[] {
+  verifier.beginBatch();
+  for (const { digest, signature, signer } of cases) verifier.addToBatch(digest, 0, signature, 0, signer, 0);
+  while (!verifier.stepBatch());
+  return cases.map((_, index) => verifier.verdictOf(index));
+}
+
+/** The verdicts as a shard has them: those that the batch leaves open are asked about alone. */
+export function decided(verifier: BatchVerifier, cases: readonly SignatureCase[]): boolean[] {
+  const verdicts = batchVerdicts(verifier, cases);
+  return cases.map((one, index) => {
+    if (verdicts[index] === VERDICT.UNDECIDED) return asks(verifier, one);
+    return verdicts[index] === VERDICT.ACCEPTED;
+  });
+}
+
+export function createBatchVerifier(options: ConstructorParameters<typeof Kernel>[0] = {}): BatchVerifier {
+  return new Kernel(options);
+}
