@@ -2,7 +2,7 @@
  * Sends requests as fast as they are answered: every connection sends its next one when its last one is answered, which
  * finds the maximum of a server and hides how long a request waits for its turn (openLoop.ts shows that).
  */
-import { Connection } from './connection.ts';
+import { Connection } from '../gateway/wiring/rehearsal/connection.ts';
 import { Histogram } from './histogram.ts';
 
 /** From the first request to the last answer; `latency` has the answer of every request. */

@@ -3,7 +3,9 @@
  * requests (signed and authenticated in advance), sends them over keep-alive connections with one request in flight on
  * each, and reports the results to its parent.
  */
+
 import { createVerifier } from '../engine/verify/createVerifier.ts';
+import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { assert } from '../shared/base/assert.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
 import { draftOrder } from '../shared/client/order.ts';
@@ -21,7 +23,6 @@ import {
   type LoadTarget,
   OrderFactory,
   type Peer,
-  toBytes,
   toGet,
 } from './loadClient.ts';
 import { processSeconds } from './processStat.ts';

@@ -4,12 +4,13 @@
  * path (barePath.ts) gets the same requests at the lowest share, and placements alone one after the other. The instant
  * server gets those of every share: the client's measurement there is its own part of every figure.
  */
+
+import { type Connection, toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { closedLoop, type Fired, withConnections } from './closedLoop.ts';
-import type { Connection } from './connection.ts';
 import { type CurvePoint, Histogram } from './histogram.ts';
-import { type LoadTarget, OrderFactory, type Peer, toBytes } from './loadClient.ts';
+import { type LoadTarget, OrderFactory, type Peer } from './loadClient.ts';
 import { bytesOf, CANCEL, mixedFlow, PLACE } from './mixedFlow.ts';
 import { type PacedRequest, type PacedResult, sendPaced } from './openLoop.ts';
 import { StealMeter } from './report.ts';

@@ -16,7 +16,7 @@ import { Progress } from '../shared/wire/progress.ts';
 import { createRingBuffer } from '../shared/wire/ringLayout.ts';
 import { createShardMeters } from '../shared/wire/shardMeters.ts';
 import { createSpotMemory } from '../shared/wire/spotLayout.ts';
-import type { ShardOptions } from '../shared/wire/threads.ts';
+import { REHEARSED, type ShardMessage, type ShardOptions, type ShardThreadOptions } from '../shared/wire/threads.ts';
 import { TEST_SECRET } from '../test/support/journalKey.ts';
 
 const RING_BYTES = 1 << 20;
@@ -40,14 +40,18 @@ export class LiveShard {
   /** Keeps the event loop alive, as sockets do in a server: waiting for shared memory does not. */
   readonly #alive = setInterval(() => undefined, 1000);
 
-  static async start(): Promise<LiveShard> {
-    const shard = new LiveShard();
+  /** The reasons why its rehearsal has failed. */
+  readonly rehearsalFailures: string[] = [];
+
+  /** @param rehearsalOf the shard that its thread serves first; absent: none */
+  static async start(rehearsalOf?: (own: ShardOptions) => ShardOptions): Promise<LiveShard> {
+    const shard = new LiveShard(rehearsalOf);
     await shard.#ready;
     return shard;
   }
 
-  private constructor() {
-    const workerData: ShardOptions = {
+  private constructor(rehearsalOf?: (own: ShardOptions) => ShardOptions) {
+    const options: ShardOptions = {
       shard: 0,
       shards: 1,
       commandRing: createRingBuffer(RING_BYTES),
@@ -71,17 +75,26 @@ export class LiveShard {
       postOnlyMs: 0,
       maxOrdersEver: 100_000_000,
     };
-    this.#ready = this.link.attach(0, workerData.commandRing, workerData.eventRing);
+    this.#ready = this.link.attach(0, options.commandRing, options.eventRing);
+    const workerData: ShardThreadOptions =
+      rehearsalOf === undefined ? options : { ...options, rehearsal: rehearsalOf(options) };
     this.#worker = new Worker(new URL('../engine/shard/main.ts', import.meta.url), {
       workerData,
       execArgv: STRIPPED_BEFORE,
     });
     this.#worker.once('error', rethrow);
+    this.#worker.on('message', (message: ShardMessage) => {
+      if ('rehearsalFailure' in message) this.rehearsalFailures.push(message.rehearsalFailure);
+    });
   }
 
   /** Resolves with the reply, accepted or refused. */
   cancel(hash: Uint32Array): Promise<void> {
     return new Promise((resolve) => this.engine.cancel(0, ACCOUNT, hash, () => resolve(), null));
+  }
+
+  endRehearsal(): void {
+    this.#worker.postMessage(REHEARSED);
   }
 
   async stop(): Promise<void> {

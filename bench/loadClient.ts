@@ -2,6 +2,8 @@
  * The requests of a load: orders signed in advance with the native addon, in requests whose bytes are ready, so that
  * while a round is measured its client only writes them and reads statuses (connection.ts, closedLoop.ts, openLoop.ts).
  */
+
+import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { SIDE } from '../shared/base/codes.ts';
 import { toHex } from '../shared/base/hex.ts';
 import type { Credentials } from '../shared/client/credentials.ts';
@@ -130,12 +132,6 @@ export class OrderFactory {
   #authenticated(method: string, path: string, payload?: unknown): PreparedRequest {
     return prepareRequest(method, path, payload, (...signed) => this.#requestSigner.headers(...signed));
   }
-}
-
-export function toBytes({ method, path, headers, body }: PreparedRequest): Buffer {
-  const fields = { host: 'localhost', ...headers, 'content-length': String(Buffer.byteLength(body)) };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
 export function toGet(path: string): Buffer {

@@ -1,5 +1,6 @@
 /** Requests that place and cancel in turn, as the open loops send them: the book keeps its size. */
-import { type OrderFactory, toBytes } from './loadClient.ts';
+import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
+import type { OrderFactory } from './loadClient.ts';
 import type { PacedRequest } from './openLoop.ts';
 
 /** Kinds of requests. */

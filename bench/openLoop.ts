@@ -8,8 +8,8 @@
  *           its own, every duration would contain the difference.
  */
 import { Worker } from 'node:worker_threads';
+import type { Connection } from '../gateway/wiring/rehearsal/connection.ts';
 import { isSuccess } from './closedLoop.ts';
-import type { Connection } from './connection.ts';
 import { Histogram } from './histogram.ts';
 import { DUE, GO, type PacerOptions, STATE } from './pacerOptions.ts';
 

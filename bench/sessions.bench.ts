@@ -5,13 +5,13 @@
  * is a row of its own: its signature is verified, on another thread.
  */
 
+import { Connection, toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { assert } from '../shared/base/assert.ts';
 import { ExchangeClient } from '../shared/client/client.ts';
 import { type Scope, startServer, type TestServer } from '../test/support/server.ts';
 import { makeTrader } from '../test/support/traders.ts';
 import { bearer, makeWallet, signIn } from '../test/support/wallet.ts';
-import { Connection } from './connection.ts';
-import { toBytes } from './loadClient.ts';
+
 import { processSeconds, threadSeconds } from './processStat.ts';
 import { atMost, median, type Report, type Row } from './report.ts';
 

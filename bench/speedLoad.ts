@@ -3,10 +3,11 @@
  * are timed, everything is warmed up, and then each kind of load is measured by turns with the recovery of a key on
  * this thread, because a processor of a shared machine is not equally fast at every moment.
  */
+import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { closedLoop, withConnections } from './closedLoop.ts';
-import { BATCH_ORDERS, hasFailedRows, OrderFactory, type Peer, toBytes, toGet } from './loadClient.ts';
+import { BATCH_ORDERS, hasFailedRows, OrderFactory, type Peer, toGet } from './loadClient.ts';
 import { bytesOf, CANCEL, mixedFlow, PLACE } from './mixedFlow.ts';
 import { recoveryUs } from './nativeRecovery.ts';
 import { NoiseMeter } from './noise.ts';

@@ -8,12 +8,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { Connection, toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { assert } from '../shared/base/assert.ts';
 import { hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
-import { Connection } from './connection.ts';
-import { OrderFactory, toBytes } from './loadClient.ts';
+import { OrderFactory } from './loadClient.ts';
 import { makeTarget } from './loadTarget.ts';
 import { processSeconds, residentBytes } from './processStat.ts';
 import { type Report, type Row, STOLEN, StealMeter } from './report.ts';

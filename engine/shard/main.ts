@@ -1,10 +1,14 @@
 /**
  * Entry point of a shard's thread: recovers the shard, then runs its loop (loop.ts) until the gateway says stop.
+ * Before that a new process has it serve a shard that is thrown away, through the same functions: V8 compiles what is
+ * hot, and the first real orders find it compiled.
  * Owner: this thread owns the engine and its journal. It blocks in Atomics.wait while there is nothing to do.
  *
  * Invariant:
  *   SHARD-1  Every failure in here ends the thread. A failed assertion, write or sync is never retried; the next thread
- *            rebuilds the state from the journal.
+ *            rebuilds the state from the journal. Only a rehearsal may fail: the shard itself then starts cold.
+ *   SHARD-2  A rehearsal shares no memory and no file with the shard, and the gateway gets no message about it but its
+ *            failure.
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
@@ -16,7 +20,7 @@ import { Balances } from '../../shared/wire/balances.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { ShardMeters } from '../../shared/wire/shardMeters.ts';
-import type { ShardMessage, ShardOptions } from '../../shared/wire/threads.ts';
+import { REHEARSED, type ShardMessage, type ShardOptions, type ShardThreadOptions } from '../../shared/wire/threads.ts';
 import { Engine } from '../core/engine.ts';
 import { Checkpointer } from '../journal/checkpointer.ts';
 import { Journal } from '../journal/journal.ts';
@@ -53,9 +57,27 @@ assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for co
 /** A cell that no thread notifies: waiting for it is a sleep. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-async function main(options: ShardOptions): Promise<void> {
-  assert(options.shard < options.shards, 'shard: its index is below the number of shards');
+type End = 'stop' | typeof REHEARSED;
+
+async function main({ rehearsal, ...options }: ShardThreadOptions): Promise<void> {
+  // The same function for both: compiled code that calls it would not fit another one.
   const keccak = await createKeccak();
+  if (rehearsal !== undefined && (await rehearse(rehearsal, keccak)) === 'stop') return;
+  await serve(options, keccak);
+}
+
+async function rehearse(options: ShardOptions, keccak: Keccak256): Promise<End> {
+  try {
+    return await serve(options, keccak, true);
+  } catch (error) {
+    post({ rehearsalFailure: String(error) });
+    return REHEARSED;
+  }
+}
+
+/** Resolves with the message that has ended it. */
+async function serve(options: ShardOptions, keccak: Keccak256, isRehearsal = false): Promise<End> {
+  assert(options.shard < options.shards, 'shard: its index is below the number of shards');
   const verifier = shardVerifier(options, keccak);
   const key = await ShardKey.create(options.journalKey, options.shard);
   const journal = Journal.open({ ...options, key });
@@ -86,7 +108,7 @@ async function main(options: ShardOptions): Promise<void> {
   engine.goLive(postOnlyUntilMs, options.maxOrdersEver);
   const checkpointer = new Checkpointer(options.journalPath);
   journal.checkpointsBy(checkpointer.cell);
-  post({ report: { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged } });
+  if (!isRehearsal) post({ report: { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged } });
 
   progress.setCommitted(options.shard, engine.sequence);
   const commands = new RingConsumer(options.commandRing);
@@ -103,18 +125,19 @@ async function main(options: ShardOptions): Promise<void> {
     meters,
   });
   engine.describe(() => publish(loop, events));
-  const heads = options.journalSync === 'full' ? new HeadReport(journal) : null;
+  const heads = options.journalSync === 'full' && !isRehearsal ? new HeadReport(journal) : null;
   const report = (): void => {
     progress.setReserveBytes(options.shard, journal.reserveLeftBytes());
     checks.counts.report(meters);
     heads?.postIfDue();
   };
   report();
-  run(loop, commands, events, meters, report);
+  const end = run(loop, commands, events, meters, report, isRehearsal);
   heads?.post();
   // The connection that is closed last removes the WAL.
   await checkpointer.end();
   journal.close();
+  return end;
 }
 
 /** Where the native library does not load, the shard uses the tables of the verifier threads and makes none itself. */
@@ -137,8 +160,8 @@ function domainOf({ chainId, exchangeAddress: verifyingContract }: ShardOptions)
 }
 
 /**
- * Runs batch after batch until the gateway says stop, with housekeeping when it is quiet. Housekeeping after every
- * batch would cost every commit a second sync.
+ * Runs batch after batch until a message ends it, with housekeeping when it is quiet. Housekeeping after every batch
+ * would cost every commit a second sync.
  */
 function run(
   loop: ShardLoop,
@@ -146,7 +169,8 @@ function run(
   events: RingProducer,
   meters: ShardMeters,
   afterHousekeeping: () => void,
-): void {
+  isRehearsal: boolean,
+): End {
   let batchesSinceHousekeeping = 0;
   let hasMoreHousekeeping = false;
   let commitMs = 0;
@@ -161,7 +185,9 @@ function run(
       runBatch(loop, commitMs);
     }
     const hasRun = loop.ranCount > 0;
-    if (!hasRun && parentPort !== null && receiveMessageOnPort(parentPort)?.message === 'stop') return;
+    const end = hasRun ? null : receivedEnd();
+    // The rehearsal may have failed before it got its message, which then says nothing to the shard.
+    if (end === 'stop' || (end === REHEARSED && isRehearsal)) return end;
     const isStepping = loop.hasSteps && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING;
     if (!hasRun && !isStepping) {
       const waitMs = loop.hasSteps ? 0 : batchesSinceHousekeeping > 0 ? QUIET_MS : STOP_POLL_MS;
@@ -189,6 +215,10 @@ function run(
     if (hasCommitted) measure(meters, lastCount, [startMs, commitStartMs, committedMs]);
     batchesSinceHousekeeping++;
   }
+}
+
+function receivedEnd(): End | null {
+  return parentPort === null ? null : (receiveMessageOnPort(parentPort)?.message ?? null);
 }
 
 /** @param moments when the batch began to run, to be committed and to be published */
@@ -251,4 +281,4 @@ function publish(loop: ShardLoop, events: RingProducer): void {
 }
 
 assert(parentPort !== null, 'shard: runs as a worker thread');
-await main(workerData as ShardOptions);
+await main(workerData as ShardThreadOptions);

@@ -72,6 +72,8 @@ export type Config = Readonly<{
   postOnlyMs: number;
   /** Orders that a shard accepts in its life, each kept in its memory for ever. */
   maxOrdersEver: number;
+  /** The code that orders run through is compiled before the exchange is ready, by a rehearsal. */
+  rehearse: boolean;
   /** Open orders that an account may have: in all markets, and in each. */
   openOrders: Readonly<{ inAll: number; inMarket: number }>;
   /** Where the quotes of lists come from: the exchange's own books, or nowhere. */
@@ -160,6 +162,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     collateralCheck: read.flag('COLLATERAL_CHECK', true),
     postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
     maxOrdersEver: read.integer('MAX_ORDERS_EVER', 100_000_000, 1000, MAX_ORDERS_EVER),
+    rehearse: read.flag('REHEARSE', true),
     openOrders: Object.freeze({
       inAll: read.integer('MAX_OPEN_ORDERS', 10_000, 1, MAX_OPEN_ORDERS),
       inMarket: read.integer('MAX_OPEN_ORDERS_PER_MARKET', 2000, 1, MAX_OPEN_ORDERS),

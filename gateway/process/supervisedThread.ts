@@ -31,6 +31,11 @@ export class SupervisedThread {
     this.#run();
   }
 
+  /** Sends the thread a message, if it runs. */
+  post(message: string): void {
+    this.#worker?.postMessage(message);
+  }
+
   /** Asks the thread to end, and resolves when it has. */
   async stop(): Promise<void> {
     this.#isStopping = true;

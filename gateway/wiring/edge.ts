@@ -44,13 +44,19 @@ import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
 import { BadSignatures } from '../trading/badSignatures.ts';
 import { isDemo } from './demoFile.ts';
-import type { EngineThreads } from './engineThreads.ts';
 import { type FiatParts, openFiat } from './fiat.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { explain } from './readiness.ts';
+import type { ShardThreads } from './shardThreads.ts';
 import type { Stores } from './stores.ts';
 import type { Trading } from './trading.ts';
 import { UserSessions } from './userSessions.ts';
+
+/** The part of the engine's threads that reports show. */
+type ThreadsReport = {
+  readonly shards: Pick<ShardThreads, 'problem' | 'verifierOf'>;
+  readonly positionDifferences: number;
+};
 
 type EdgeOptions = {
   readonly config: Config;
@@ -58,7 +64,7 @@ type EdgeOptions = {
   readonly log: Logger;
   readonly stores: Stores;
   readonly trading: Trading;
-  readonly threads: EngineThreads;
+  readonly threads: ThreadsReport;
   readonly feed: AdminFeed;
   readonly lifecycle: Lifecycle;
   /** The second in which this process may have been preceded by another one, whose nonces are lost. */

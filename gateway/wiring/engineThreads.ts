@@ -3,6 +3,7 @@
  * when every shard has recovered.
  * Owner: the gateway thread.
  */
+import type { ShardOptions } from '../../shared/wire/threads.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { ShardLink } from '../shardlink/link.ts';
@@ -17,6 +18,8 @@ type EngineThreadsOptions = {
   readonly stores: Stores;
   readonly link: ShardLink;
   readonly log: Logger;
+  /** ShardThreads has the same. */
+  readonly rehearsalOf: ((options: ShardOptions) => ShardOptions) | undefined;
   readonly onReturned: (shard: number) => Promise<void>;
   readonly onLost: (shard: number, isDown: boolean) => void;
   readonly onFatal: (error: Error) => void;
@@ -28,7 +31,7 @@ export class EngineThreads {
   readonly #spotThread: SpotThread;
   readonly #followers: JournalFollowers;
 
-  constructor({ config, stores, link, log, onReturned, onLost, onFatal }: EngineThreadsOptions) {
+  constructor({ config, stores, link, log, rehearsalOf, onReturned, onLost, onFatal }: EngineThreadsOptions) {
     const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters, spotMemory } = stores;
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
@@ -54,6 +57,7 @@ export class EngineThreads {
         postOnlyMs: config.postOnlyMs,
         maxOrdersEver: config.maxOrdersEver,
       },
+      rehearsalOf,
       journalPaths,
       journalHeads,
       verifyThreads,

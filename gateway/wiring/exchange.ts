@@ -10,11 +10,11 @@
  *                      ▲                          │
  *                      └────────event rings───────┘
  *
- * A start is complete when the shards have recovered, what a crash left half done between control.db and the journals
- * is finished, and the read model has caught up. A thread that ends by itself is started again: the journals are the
- * truth, and reading them again is all it takes. The parts stop in the opposite order: the edge answers the requests in
- * flight, then the shards finish their commands. Only the threads that follow the journals outlive the link, because
- * they read what the shards wrote last.
+ * A start is complete when the code of orders is rehearsed (rehearsal.ts), the shards have recovered, what a
+ * crash left half done between control.db and the journals is finished, and the read model has caught up. A thread
+ * that ends by itself is started again: the journals are the truth, and reading them again is all it takes. The parts
+ * stop in the opposite order: the edge answers the requests in flight, then the shards finish their commands. Only the
+ * threads that follow the journals outlive the link, because they read what the shards wrote last.
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -32,6 +32,7 @@ import { EngineThreads } from './engineThreads.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { PeriodicTasks } from './periodic.ts';
 import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } from './readiness.ts';
+import { Rehearsal } from './rehearsal.ts';
 import { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
 import { isNative, waitingPlacements } from './verifyThreads.ts';
@@ -42,6 +43,13 @@ type ExchangeOptions = {
   readonly log: Logger;
   /** The process has to end and start again. */
   readonly onFatal: (error: unknown) => void;
+};
+
+/** The first things that a start opens. */
+type Opened = {
+  readonly stores: Stores;
+  readonly sharedCounters: RedisCounterStore | null;
+  readonly rehearsal: Rehearsal | null;
 };
 
 export class Exchange {
@@ -62,12 +70,14 @@ export class Exchange {
   static async start(options: ExchangeOptions): Promise<Exchange> {
     requireTls(options.config.tls);
     const stores = new Stores(options.config, options.clock, options.log);
-    const exchange = new Exchange(options, stores, await openSharedCounters(options));
-    await exchange.#recover();
+    const sharedCounters = await openSharedCounters(options);
+    const rehearsal = Rehearsal.prepare(options.config, stores.control.shards, options.log);
+    const exchange = new Exchange(options, { stores, sharedCounters, rehearsal });
+    await exchange.#recover(rehearsal);
     return exchange;
   }
 
-  private constructor(options: ExchangeOptions, stores: Stores, sharedCounters: RedisCounterStore | null) {
+  private constructor(options: ExchangeOptions, { stores, sharedCounters, rehearsal }: Opened) {
     const { config, clock, log, onFatal } = options;
     const lifecycle = this.#lifecycle;
     const feed = this.#feed;
@@ -95,6 +105,7 @@ export class Exchange {
       stores,
       link: this.trading.link,
       log,
+      rehearsalOf: rehearsal?.shardOf,
       onReturned: (shard) => this.trading.shardReturned(shard),
       onLost: (shard, isDown) => feed.publish(isDown ? 'shard_down' : 'shard_lost', { shard }),
       onFatal,
@@ -206,11 +217,13 @@ export class Exchange {
     await this.stores.close();
   }
 
-  async #recover(): Promise<void> {
+  async #recover(rehearsal: Rehearsal | null): Promise<void> {
     const { stores, trading } = this;
     const { control, views, progress, queries } = stores;
     this.port = await this.#edge.listen();
+    await rehearsal?.run(() => this.#threads.shards.endRehearsal());
     await this.#threads.ready();
+    await rehearsal?.removeFiles();
     control.platform.setHasJournals();
     for (let shard = 0; shard < control.shards; shard++) await trading.finishInterrupted(shard);
     await trading.rotation.finish();

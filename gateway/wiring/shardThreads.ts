@@ -17,7 +17,7 @@ import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createBalances } from '../../shared/wire/balances.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
-import type { ShardMessage, ShardOptions } from '../../shared/wire/threads.ts';
+import { REHEARSED, type ShardMessage, type ShardOptions, type ShardThreadOptions } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { ShardLink } from '../shardlink/link.ts';
@@ -26,6 +26,8 @@ import type { JournalHeads } from '../store/journalHeads.ts';
 type ShardThreadsOptions = {
   /** The options that all shards have in common. */
   readonly common: Omit<ShardOptions, 'shard' | 'commandRing' | 'eventRing' | 'balances' | 'journalPath' | 'knownHead'>;
+  /** The options of the shard that the first thread of a shard rehearses with. */
+  readonly rehearsalOf?: ((options: ShardOptions) => ShardOptions) | undefined;
   readonly journalPaths: readonly string[];
   readonly journalHeads: JournalHeads;
   /** The number of verifiers, for the log. */
@@ -51,7 +53,9 @@ const EVENT_RING_BYTES = 16 * 1024 * 1024;
 const TEMPORARY = /^(SQLITE_(FULL|IOERR|BUSY|CANTOPEN)|E[A-Z0-9]+$)/;
 
 export class ShardThreads {
-  readonly #options: ShardThreadsOptions;
+  readonly #options: Omit<ShardThreadsOptions, 'rehearsalOf'>;
+  /** Only for the first threads: a thread that is rebuilt starts at once. */
+  #rehearsalOf: ShardThreadsOptions['rehearsalOf'];
   readonly #balances: SharedArrayBuffer;
   readonly #threads: readonly SupervisedThread[];
   /** By shard: resolves at the first READY. */
@@ -65,8 +69,9 @@ export class ShardThreads {
   readonly #returning = new Map<number, Promise<void>>();
   #haveStarted = false;
 
-  constructor(options: ShardThreadsOptions) {
+  constructor({ rehearsalOf, ...options }: ShardThreadsOptions) {
     this.#options = options;
+    this.#rehearsalOf = rehearsalOf;
     this.#balances = createBalances(options.journalPaths.length);
     this.#threads = options.journalPaths.map(
       (_, shard) =>
@@ -76,12 +81,18 @@ export class ShardThreads {
           onEnd: (error) => this.#ended(shard, error),
         }),
     );
+    this.#rehearsalOf = undefined;
   }
 
   /** Resolves when every shard is READY. */
   async ready(): Promise<void> {
     await Promise.all(this.#firstReady);
     this.#haveStarted = true;
+  }
+
+  /** The first threads go on to the shards themselves. */
+  endRehearsal(): void {
+    for (const thread of this.#threads) thread.post(REHEARSED);
   }
 
   /** Undefined until the shard has started. */
@@ -112,7 +123,7 @@ export class ShardThreads {
     const eventRing = createRingBuffer(EVENT_RING_BYTES);
     const ready = link.attach(shard, commandRing, eventRing).then(() => this.#ready(shard));
     this.#firstReady[shard] ??= ready;
-    const workerData: ShardOptions = {
+    const options: ShardOptions = {
       ...common,
       shard,
       commandRing,
@@ -121,6 +132,8 @@ export class ShardThreads {
       journalPath: journalPaths[shard],
       knownHead: journalHeads.of(shard),
     };
+    const rehearsal = this.#rehearsalOf?.(options);
+    const workerData: ShardThreadOptions = rehearsal === undefined ? options : { ...options, rehearsal };
     const worker = new Worker(new URL('../../engine/shard/main.ts', import.meta.url), {
       workerData,
       name: `shard ${shard}`,
@@ -129,6 +142,10 @@ export class ShardThreads {
     worker.on('message', (message: ShardMessage) => {
       if ('head' in message) {
         journalHeads.note(shard, message.head);
+        return;
+      }
+      if ('rehearsalFailure' in message) {
+        log.warn({ shard, err: message.rehearsalFailure }, 'the rehearsal of a shard has failed: it starts cold');
         return;
       }
       const { report } = message;

@@ -47,6 +47,18 @@ export type ShardOptions = {
   readonly maxOrdersEver: number;
 };
 
+/** A new thread of a shard. */
+export type ShardThreadOptions = ShardOptions & {
+  /**
+   * A shard that the thread serves first, so that its code is compiled when the real one comes: with rings, memory and
+   * files of its own, which are thrown away. It ends with the message REHEARSED. Absent: there is none.
+   */
+  readonly rehearsal?: ShardOptions;
+};
+
+/** The message that ends the rehearsal of a shard; the message `stop` ends its thread at any time. */
+export const REHEARSED = 'rehearsed';
+
 /** The facts of a recovery, for the log. */
 type ShardReport = {
   readonly verifier: string;
@@ -56,7 +68,11 @@ type ShardReport = {
 };
 
 /** A shard's thread sends these beside its events: how it recovered, and now and then how far its journal goes. */
-export type ShardMessage = { readonly report: ShardReport } | { readonly head: KnownHead };
+export type ShardMessage =
+  | { readonly report: ShardReport }
+  | { readonly head: KnownHead }
+  /** Its rehearsal has failed; the shard itself has nothing to do with it. */
+  | { readonly rehearsalFailure: string };
 
 export type SnapshotOptions = {
   readonly journalPaths: readonly string[];

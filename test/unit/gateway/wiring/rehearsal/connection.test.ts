@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { statusOf } from '../../../bench/connection.ts';
+import { statusOf } from '../../../../../gateway/wiring/rehearsal/connection.ts';
 
 /** Of an answer that is not all there. */
 const INCOMPLETE = -1;
@@ -9,7 +9,7 @@ function answer(...lines: string[]): Buffer {
   return Buffer.from(lines.join('\r\n'));
 }
 
-describe('the client of the benches', () => {
+describe('a lean connection', () => {
   it('takes an answer for whole when head and announced body are there, and at no byte before', () => {
     const answers: [number, Buffer][] = [
       [200, answer('HTTP/1.1 200 OK', 'Content-Type: application/json', 'Content-Length: 11', '', '{"a":"b\n"}')],

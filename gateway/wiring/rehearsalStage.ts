@@ -1,0 +1,170 @@
+/**
+ * The gateway's side of the exchange that a rehearsal plays on: its link, its HTTP server, and made-up accounts and
+ * markets.
+ * Owner: the gateway thread.
+ */
+import { randomUUID } from 'node:crypto';
+import { SCOPE_NAMES } from '../../shared/api/accounts.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { MARKET_STATUS, MOVEMENT, SELF_TRADE } from '../../shared/base/codes.ts';
+import { RequestSigner } from '../../shared/client/requestSigner.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor, type OrderHasher } from '../../shared/crypto/eip712.ts';
+import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
+import { toScopeMask } from '../access/scopes.ts';
+import { AdminFeed } from '../operator/feed.ts';
+import type { Config } from '../process/config.ts';
+import { createLogger } from '../process/log.ts';
+import type { MarketDetails, MarketEntry } from '../store/catalog.ts';
+import { Edge } from './edge.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { Connection } from './rehearsal/connection.ts';
+import { Flow, sendAll, type Trader } from './rehearsal/flow.ts';
+import { QuickSigner } from './rehearsal/quickSigner.ts';
+import type { Stores } from './stores.ts';
+import { Trading } from './trading.ts';
+import { isNative, waitingPlacements } from './verifyThreads.ts';
+
+/** The rings of a shard. */
+export type Lane = { readonly commandRing: SharedArrayBuffer; readonly eventRing: SharedArrayBuffer };
+
+/** More make a start longer and the first orders hardly faster. */
+const MOST_ORDERS_A_SHARD = 4000;
+const CONNECTIONS = 32;
+const ANSWER_WITHIN_MS = 50;
+const FUNDS_MICRO = 1_000_000_000_000;
+const DAY_MS = 86_400_000;
+const MIN_ORDER_ATOMIC = 1_000_000;
+const FEE_BPS = 50;
+/** Far above any pace; the quota of a key is counted as usual. */
+const LIMIT = { requests: 1_000_000, windowSec: 1 };
+/** The private keys of the two accounts (rehearsal/quickSigner.ts). */
+const MAKER_KEY = 0x5eed1;
+const TAKER_KEY = 0x5eed2;
+
+const DETAILS: MarketDetails = {
+  title: 'rehearsal',
+  subtitle: '',
+  description: '',
+  outcomes: ['Yes', 'No'],
+  category: 'rehearsal',
+  external_source: '',
+};
+
+export class Stage {
+  readonly #stores: Stores;
+  readonly #trading: Trading;
+  readonly #edge: Edge;
+  readonly #lifecycle = new Lifecycle();
+  #connections: readonly Connection[] = [];
+
+  constructor(config: Config, stores: Stores) {
+    this.#stores = stores;
+    const log = createLogger('silent');
+    const feed = new AdminFeed();
+    const lifecycle = this.#lifecycle;
+    // A call that has failed stays unanswered, and the rehearsal ends late.
+    const onError = (): void => {};
+    this.#trading = new Trading({
+      stores,
+      clock: systemClock,
+      log,
+      feed,
+      lifecycle,
+      defaultFeeBps: FEE_BPS,
+      waitingPlacements: waitingPlacements(isNative(config.verifier)),
+      onHandlerError: onError,
+      onFatal: onError,
+    });
+    this.#edge = new Edge({
+      config,
+      clock: systemClock,
+      log,
+      stores,
+      trading: this.#trading,
+      threads: { shards: { problem: () => null, verifierOf: () => undefined }, positionDifferences: 0 },
+      feed,
+      lifecycle,
+      // No process has used its keys before.
+      startedSec: 0,
+      sharedCounters: null,
+      baseUrl: () => '',
+      onError,
+    });
+  }
+
+  /** Trades until this moment at the latest. @returns the number of orders. */
+  async play(lanes: readonly Lane[], untilMs: number): Promise<number> {
+    const { link, feeds } = this.#trading;
+    await Promise.all(lanes.map(({ commandRing, eventRing }, shard) => link.attach(shard, commandRing, eventRing)));
+    feeds.start();
+    this.#edge.stream.start();
+    this.#lifecycle.phase = 'ready';
+    const port = await this.#edge.listen();
+    const markets = await this.#openMarkets(lanes.length);
+    const { chainId, exchange: verifyingContract } = this.#stores.control.contracts.current;
+    const domain = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract };
+    const hasher = hasherFor(domain, await createKeccak());
+    const flow = new Flow(await this.#trader(MAKER_KEY, hasher), await this.#trader(TAKER_KEY, hasher), markets);
+    const baseUrl = `http://127.0.0.1:${port}`;
+    this.#connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(baseUrl)));
+    let placed = 0;
+    while (placed < MOST_ORDERS_A_SHARD * lanes.length && performance.now() < untilMs) {
+      const { requests, orders } = flow.turn();
+      await sendAll(this.#connections, requests);
+      placed += orders;
+    }
+    return placed;
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.#connections) connection.close();
+    this.#lifecycle.phase = 'draining';
+    await this.#edge.drain(ANSWER_WITHIN_MS);
+    await this.#edge.stop();
+    await this.#trading.stop();
+  }
+
+  /** One in each shard. */
+  async #openMarkets(shards: number): Promise<MarketEntry[]> {
+    const markets = new Map<number, MarketEntry>();
+    const nowMs = systemClock.nowMs();
+    while (markets.size < shards) {
+      const opened = await this.#trading.marketCommands.open({
+        eventId: null,
+        ticksPerUnit: 100,
+        minOrderAtomic: MIN_ORDER_ATOMIC,
+        tokenIds: null,
+        opening: { status: MARKET_STATUS.ACTIVE, feeBps: FEE_BPS, startMs: nowMs, endMs: nowMs + DAY_MS },
+        details: DETAILS,
+      });
+      if (!('market' in opened)) throw new Error(opened.refusal.row.code);
+      markets.set(opened.market.shard, opened.market);
+    }
+    return [...markets.values()];
+  }
+
+  async #trader(privateKey: number, hasher: OrderHasher): Promise<Trader> {
+    const { accounts, keys } = this.#stores.control;
+    const orders = new QuickSigner(privateKey, hasher);
+    const nowMs = systemClock.nowMs();
+    const user = accounts.signUp(
+      { displayName: 'rehearsal', email: null, role: 'market_maker', referralCode: null, wallet: orders.address },
+      nowMs,
+    );
+    await accounts.durable();
+    const { key, secret, passphrase } = keys.issue(
+      user,
+      {
+        scopes: toScopeMask(SCOPE_NAMES),
+        tier: 'market_maker',
+        rateLimitOverride: LIMIT,
+        requireSigningVersion: 2,
+        selfTradePrevention: SELF_TRADE.NONE,
+      },
+      null,
+      nowMs,
+    );
+    await this.#trading.funding.move(user.index, MOVEMENT.DEPOSIT, FUNDS_MICRO, randomUUID());
+    return { orders, requests: new RequestSigner({ keyId: key.keyId, secret, passphrase }) };
+  }
+}

@@ -1,0 +1,51 @@
+/** The rehearsal of a start when something in it fails (RULES.md 10.25). */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parseConfig } from '../../../../gateway/process/config.ts';
+import { createLogger } from '../../../../gateway/process/log.ts';
+import { Rehearsal } from '../../../../gateway/wiring/rehearsal.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+
+const SHARDS = 1;
+const SHORT_MS = 20;
+
+function open(dataDir: string, env: Record<string, string> = {}) {
+  const logged: string[] = [];
+  const log = createLogger('warn', { write: (line) => void logged.push(line) });
+  const config = parseConfig({ DATA_DIR: dataDir, DISK_RESERVE_MB: '0', ...env }, 2);
+  return { logged, rehearsal: Rehearsal.prepare(config, SHARDS, log, SHORT_MS) };
+}
+
+test('10.25: shards that do not come let the start go on in time, and no file is left', async () => {
+  const dataDir = temporaryDirectory();
+  const { rehearsal, logged } = open(dataDir);
+  assert.ok(rehearsal !== null);
+  let isEnded = false;
+  await rehearsal.run(() => {
+    isEnded = true;
+  });
+  assert.ok(isEnded, 'the threads of the shards go on');
+  assert.match(logged.join(''), /the rehearsal has failed/);
+  await rehearsal.removeFiles();
+  assert.deepEqual(readdirSync(dataDir), []);
+});
+
+test('10.25: what a process left that was killed is removed', async () => {
+  const dataDir = temporaryDirectory();
+  writeFileSync(join(dataDir, 'rehearsal'), 'left');
+  const { rehearsal } = open(dataDir);
+  assert.ok(rehearsal !== null);
+  await rehearsal.run(() => {});
+  await rehearsal.removeFiles();
+  assert.equal(existsSync(join(dataDir, 'rehearsal')), false);
+});
+
+test('10.25: there is none where it cannot begin, on a disk with little room, and with REHEARSE=off', () => {
+  const missing = open(join(temporaryDirectory(), 'missing'));
+  assert.equal(missing.rehearsal, null);
+  assert.match(missing.logged.join(''), /the rehearsal has failed/);
+  assert.equal(open(temporaryDirectory(), { DISK_RESERVE_MB: '999999999' }).rehearsal, null);
+  assert.equal(open(temporaryDirectory(), { REHEARSE: 'off' }).rehearsal, null);
+});
