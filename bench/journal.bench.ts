@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Checkpointer } from '../engine/journal/checkpointer.ts';
 import { Journal } from '../engine/journal/journal.ts';
-import { RecordView } from '../engine/journal/recordView.ts';
+import { JournalRecord } from '../engine/journal/journalRecord.ts';
 import { COMMAND, COMMAND_VERSION } from '../shared/wire/commands.ts';
 import { EVENT, EVENT_BYTES, EVENT_VERSION } from '../shared/wire/events.ts';
 import { RecordBuffer } from '../shared/wire/record.ts';
@@ -238,12 +238,12 @@ function median(values: readonly number[]): number {
 }
 
 /** The record of an order that rests. */
-function placedOrder(): RecordView {
+function placedOrder(): JournalRecord {
   const command = new RecordBuffer(COMMAND.PLACE.BYTES);
   command.append(COMMAND.PLACE.BYTES, COMMAND.PLACE.TYPE | (COMMAND_VERSION << 16));
   const events = new RecordBuffer(1024);
   for (const type of RECORD_EVENTS) events.append(EVENT_BYTES[type], type | (EVENT_VERSION << 16));
-  const record = new RecordView();
+  const record = new JournalRecord();
   record.timeMs = NOW_MS;
   record.command.set(command.words, 0, command.lengthBytes);
   record.events.set(events.words, 0, events.lengthBytes);

@@ -4,8 +4,8 @@
  */
 import Database from 'better-sqlite3';
 import { markPath } from '../engine/journal/file.ts';
+import type { JournalRecord } from '../engine/journal/journalRecord.ts';
 import { Mark } from '../engine/journal/mark.ts';
-import type { RecordView } from '../engine/journal/recordView.ts';
 import { JournalHead, OLD_JOURNAL_ROW, tagOf } from '../engine/journal/row.ts';
 import { crc32c } from '../shared/base/crc32c.ts';
 import { RecordBuffer, writeSafe } from '../shared/wire/record.ts';
@@ -34,7 +34,7 @@ export class RowPerRecord {
     this.#mark = new Mark(markPath(path), 0);
   }
 
-  append(record: RecordView): void {
+  append(record: JournalRecord): void {
     if (!this.#isStaged) this.#begin.run();
     this.#isStaged = true;
     this.#insert.run(record.sequence, this.#build(record));
@@ -56,7 +56,7 @@ export class RowPerRecord {
     this.#mark.close();
   }
 
-  #build({ sequence, timeMs, command, events }: RecordView): Uint8Array {
+  #build({ sequence, timeMs, command, events }: JournalRecord): Uint8Array {
     const scratch = this.#scratch;
     scratch.clear();
     scratch.append(OLD_JOURNAL_ROW.BYTES, 2);

@@ -10,7 +10,7 @@ import { FEE_ACCOUNT, MATCH_TYPE, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from 
 import { toHex } from '../../shared/base/hex.ts';
 import { type Command, type CommandOf, decodeCommand, NO_MARKET } from '../../shared/wire/commands.ts';
 import { decodeEvents, type Event, type EventOf } from '../../shared/wire/events.ts';
-import type { RecordView } from '../journal/recordView.ts';
+import type { JournalRecord } from '../journal/journalRecord.ts';
 import { AdminError } from './directory.ts';
 
 export type Purse = { available: bigint; reserved: bigint };
@@ -68,7 +68,7 @@ export class Accounting {
   }
 
   /** Books one journal row: first the command, then its events, which are also compared with these books. */
-  record({ sequence, command, events }: RecordView): void {
+  record({ sequence, command, events }: JournalRecord): void {
     this.#sequence = sequence;
     this.#incoming = null;
     const { name } = this.#command(decodeCommand(command.words, command.word));

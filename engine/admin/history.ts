@@ -25,7 +25,7 @@ import { kindOutcome, kindSide, NO_MARKET, PLACE_BIT_POST_ONLY } from '../../sha
 import { decodeEvents, type Event, type EventOf } from '../../shared/wire/events.ts';
 import { DOUBLE_SHIFT, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
 import type { ShardState } from '../core/state.ts';
-import type { RecordView } from '../journal/recordView.ts';
+import type { JournalRecord } from '../journal/journalRecord.ts';
 
 type Market = {
   readonly id: string;
@@ -78,7 +78,7 @@ export class History {
     }
   }
 
-  record({ sequence, timeMs, events }: RecordView): void {
+  record({ sequence, timeMs, events }: JournalRecord): void {
     this.#sequence = sequence;
     this.#timeMs = timeMs;
     const decoded = decodeEvents(events.words, events.word, events.end);

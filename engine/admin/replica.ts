@@ -1,6 +1,7 @@
 /** The states that a journal and its snapshots lead to, for the operator's tools. */
+
+import type { RecordVisitor } from '../journal/journalRecord.ts';
 import { JournalReader } from '../journal/reader.ts';
-import type { RecordVisitor } from '../journal/recordView.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
 import { makeReplica, newestState, oldestState, type Replica } from '../snapshot/replica.ts';
 import type { ShardFile } from './directory.ts';

@@ -23,7 +23,7 @@ import { MOST_HASHES } from '../book/hashIndex.ts';
 import { NONE, WORD_SHIFT } from '../book/orders.ts';
 import { NO_TAG } from '../book/tags.ts';
 import type { JournalStore } from '../journal/journal.ts';
-import { RecordView } from '../journal/recordView.ts';
+import { JournalRecord } from '../journal/journalRecord.ts';
 import type { OrderChecks } from '../verify/orderChecks.ts';
 import { Admission, NOTHING_TO_DO } from './admission.ts';
 import { Admitted, readmit } from './admitted.ts';
@@ -70,7 +70,7 @@ export class Engine {
   readonly #checks: OrderChecks;
   readonly #journal: Pick<JournalStore, 'append'>;
   /** The record that is handed to the journal; used for every one. */
-  readonly #row = new RecordView();
+  readonly #row = new JournalRecord();
   readonly #tickCommand = new RecordBuffer(TICK.BYTES);
   readonly #stepCommand = new RecordBuffer(STEP.BYTES);
   readonly #rowsOfRecord: number;
@@ -168,7 +168,7 @@ export class Engine {
   }
 
   /** Runs one journaled command again and checks that it does what it did (ENGINE-4). */
-  replay({ sequence, timeMs, command, events }: RecordView): void {
+  replay({ sequence, timeMs, command, events }: JournalRecord): void {
     assert(sequence === this.sequence + 1, 'ENGINE-4: records are replayed without a gap');
     assert(timeMs >= this.nowMs, 'ENGINE-2: records are in order of time');
     assertCommand(command.words, command.word);

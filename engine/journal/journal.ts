@@ -30,8 +30,8 @@ import {
   requireSqlite,
   tryCheckpoint,
 } from './file.ts';
+import type { JournalRecord, RecordVisitor } from './journalRecord.ts';
 import { Mark } from './mark.ts';
-import type { RecordView, RecordVisitor } from './recordView.ts';
 import { crcOf, firstSequenceOf, JournalError, JournalHead, type Row } from './row.ts';
 import { RowReader } from './rowReader.ts';
 import { RowWriter } from './rowWriter.ts';
@@ -43,7 +43,7 @@ export type JournalStore = {
   readonly lastSequence: number;
   /** True while records are appended that are not committed. */
   readonly isStaged: boolean;
-  append(record: RecordView): void;
+  append(record: JournalRecord): void;
   /** Returns when all appended records are durable. */
   commit(): void;
   /** The end of the journal, between two batches. */
@@ -183,7 +183,7 @@ export class Journal implements JournalStore {
     }
   }
 
-  append(record: RecordView): void {
+  append(record: JournalRecord): void {
     this.#stage(record.sequence);
     if (!this.#rows.hasRoomFor(record)) this.#writePart(this.#finishRow(), this.#rows.crc, this.#rows.lastSequence);
     this.#rows.add(record);

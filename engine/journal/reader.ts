@@ -7,7 +7,7 @@
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { BUSY_TIMEOUT_MS, located, requireSqlite } from './file.ts';
-import type { RecordVisitor } from './recordView.ts';
+import type { RecordVisitor } from './journalRecord.ts';
 import { firstSequenceOf, JournalError, JournalHead, type Row } from './row.ts';
 import { RowReader } from './rowReader.ts';
 import type { ShardKey } from './shardKey.ts';

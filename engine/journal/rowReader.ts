@@ -3,7 +3,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
 import { MAC_WORDS } from '../../shared/crypto/mac.ts';
 import { RecordBuffer, readSafe } from '../../shared/wire/record.ts';
-import { RecordView, type RecordVisitor } from './recordView.ts';
+import { JournalRecord, type RecordVisitor } from './journalRecord.ts';
 import {
   INITIAL_ROW_BYTES,
   JOURNAL_RECORD,
@@ -28,7 +28,7 @@ export class RowReader {
   readonly #path: string;
   readonly #key: ShardKey;
   readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
-  readonly #view = new RecordView();
+  readonly #view = new JournalRecord();
 
   constructor(path: string, key: ShardKey) {
     this.#path = path;

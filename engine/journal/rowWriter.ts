@@ -5,7 +5,7 @@
 import { assert } from '../../shared/base/assert.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
 import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
-import type { RecordView } from './recordView.ts';
+import type { JournalRecord } from './journalRecord.ts';
 import {
   INITIAL_ROW_BYTES,
   JOURNAL_RECORD,
@@ -33,12 +33,12 @@ export class RowWriter {
   }
 
   /** ROW-6. */
-  hasRoomFor({ command, events }: RecordView): boolean {
+  hasRoomFor({ command, events }: JournalRecord): boolean {
     const recordBytes = JOURNAL_RECORD.BYTES + command.bytes + events.bytes;
     return this.isEmpty || this.#scratch.lengthBytes + recordBytes <= MOST_ROW_BYTES;
   }
 
-  add({ sequence, timeMs, command, events }: RecordView): void {
+  add({ sequence, timeMs, command, events }: JournalRecord): void {
     assert(command.words[command.word] === command.bytes, 'ROW-4: a record holds one command');
     assert(command.bytes % 8 === 0 && events.bytes % 8 === 0, 'ROW-1: a part is a multiple of 8');
     const scratch = this.#scratch;

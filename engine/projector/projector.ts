@@ -23,8 +23,8 @@ import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { ProjectorOptions } from '../../shared/wire/threads.ts';
+import type { RecordVisitor } from '../journal/journalRecord.ts';
 import { JournalReader } from '../journal/reader.ts';
-import type { RecordVisitor } from '../journal/recordView.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import type { Keyed, ShardKey } from '../journal/shardKey.ts';
 import type { CatalogSource } from './catalog.ts';

@@ -1,7 +1,7 @@
 /** Engines in the test's own thread: how one is made, journals in memory, and the whole state as bytes. */
 import { Engine } from '../../engine/core/engine.ts';
 import type { JournalStore } from '../../engine/journal/journal.ts';
-import type { RecordView } from '../../engine/journal/recordView.ts';
+import type { JournalRecord } from '../../engine/journal/journalRecord.ts';
 import { digestsBy, LoneChecks } from '../../engine/verify/orderChecks.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { ERRORS, OK } from '../../shared/base/errors.ts';
@@ -20,7 +20,7 @@ export const DOMAIN = {
 
 /** Keeps what was appended, as a journal would, and hands it back to a fresh engine. */
 export class MemoryJournal implements Pick<JournalStore, 'append'> {
-  readonly rows: RecordView[] = [];
+  readonly rows: JournalRecord[] = [];
 
   /** As it is now, whatever is appended here later: what was durable at this moment. */
   copy(): MemoryJournal {
@@ -29,7 +29,7 @@ export class MemoryJournal implements Pick<JournalStore, 'append'> {
     return copy;
   }
 
-  append(row: RecordView): void {
+  append(row: JournalRecord): void {
     this.rows.push(row.copy());
   }
 }

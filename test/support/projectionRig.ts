@@ -35,8 +35,11 @@ export class ProjectionRig {
   readonly maker: SnapshotMaker;
   readonly #random: () => number;
   readonly #written: number[];
+  readonly #batch: number;
 
-  constructor({ shards = 1, seed = 7, keepRecords = 0 } = {}) {
+  /** @param batch the records of a row at most. */
+  constructor({ shards = 1, seed = 7, keepRecords = 0, batch = 1000 } = {}) {
+    this.#batch = batch;
     this.progressMemory = Progress.create(shards);
     this.progress = new Progress(this.progressMemory);
     this.#random = seededRandom(seed);
@@ -115,7 +118,10 @@ export class ProjectionRig {
     for (const [shard, rig] of this.rigs.entries()) {
       const journal = this.journals[shard];
       const { rows } = rig.journal;
-      while (this.#written[shard] < rows.length) journal.append(rows[this.#written[shard]++]);
+      while (this.#written[shard] < rows.length) {
+        journal.append(rows[this.#written[shard]++]);
+        if (this.#written[shard] % this.#batch === 0) journal.commit();
+      }
       journal.commit();
       this.progress.setCommitted(shard, journal.lastSequence);
     }

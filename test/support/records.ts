@@ -1,7 +1,7 @@
 /** Hand-made journals for tests: event records as a shard would write them, without a shard. */
 import assert from 'node:assert/strict';
 import { Journal } from '../../engine/journal/journal.ts';
-import { RecordView } from '../../engine/journal/recordView.ts';
+import { JournalRecord } from '../../engine/journal/journalRecord.ts';
 import { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import {
@@ -72,8 +72,8 @@ export class JournalScript {
   }
 
   /**
-   * One committed row with the events that `write` adds; returns its sequence. Its command says nothing but the time,
-   * and the use of an idempotency key if there is one.
+   * One committed record with the events that `write` adds; returns its sequence. Its command says nothing but the
+   * time, and the use of an idempotency key if there is one.
    */
   record(timeMs: number, write: (script: JournalScript) => void, keyUse?: KeyUse): number {
     const sequence = this.add(timeMs, write, keyUse);
@@ -81,7 +81,7 @@ export class JournalScript {
     return sequence;
   }
 
-  /** The same as a row that is committed with the next ones: for histories of millions. */
+  /** The same as a record that is committed with the next ones: for histories of millions. */
   add(timeMs: number, write: (script: JournalScript) => void, keyUse?: KeyUse): number {
     this.#timeMs = timeMs;
     this.#events.clear();
@@ -95,7 +95,7 @@ export class JournalScript {
       this.#command.bytes.set(keyUse.key, (word + EXTENDED_PLACE.key) * 4);
       this.#command.bytes.set(keyUse.fingerprint, (word + EXTENDED_PLACE.fingerprint) * 4);
     }
-    const row = new RecordView();
+    const row = new JournalRecord();
     row.sequence = this.journal.lastSequence + 1;
     row.timeMs = timeMs;
     row.command.set(this.#command.words, 0, this.#command.lengthBytes);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkInvariants } from '../../../../engine/core/invariants.ts';
-import type { RecordView } from '../../../../engine/journal/recordView.ts';
+import type { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { MARKET_STATUS, MOVEMENT, SIDE } from '../../../../shared/base/codes.ts';
 import { OK } from '../../../../shared/base/errors.ts';
 import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
@@ -40,7 +40,7 @@ function busy(): Scenario {
 }
 
 /** Replays the rig's journal with one row changed. */
-function replayWith(rig: EngineRig, change: (rows: RecordView[]) => void): void {
+function replayWith(rig: EngineRig, change: (rows: JournalRecord[]) => void): void {
   const { rows } = rig.journal;
   const kept = rows.map((row) => row.copy());
   change(rows);
@@ -112,7 +112,7 @@ describe('replay', () => {
 });
 
 describe('a journal that was tampered with', () => {
-  const flip = ({ words, word }: RecordView['events'], at: number): void => {
+  const flip = ({ words, word }: JournalRecord['events'], at: number): void => {
     words[word + at] ^= 1;
   };
 
@@ -126,7 +126,7 @@ describe('a journal that was tampered with', () => {
   it('is refused when a stored event says something else than the command does', () => {
     const x = busy();
     x.journal.rows.forEach((_, index) => {
-      const isNoticed = (rows: RecordView[]): void => flip(rows[index].events, 7);
+      const isNoticed = (rows: JournalRecord[]): void => flip(rows[index].events, 7);
       assert.throws(() => replayWith(x, isNoticed), /other events than the journal/);
     });
   });

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { checkInvariants } from '../../../../engine/core/invariants.ts';
-import { RecordView } from '../../../../engine/journal/recordView.ts';
+import { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
 import { loadSnapshot, saveSnapshot } from '../../../../engine/snapshot/snapshot.ts';
 import { CLOSE_REASON, FEE_ACCOUNT, MARKET_STATUS, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
@@ -348,7 +348,7 @@ test('a snapshot in the middle keeps what is left to do', () => {
   for (check(); rig.engine.hasSteps; check()) rig.step();
 });
 
-const typeOf = ({ words, word }: RecordView['command']): number => words[word + ANY_COMMAND.type]! & 0xffff;
+const typeOf = ({ words, word }: JournalRecord['command']): number => words[word + ANY_COMMAND.type]! & 0xffff;
 
 test('a journal from before the steps gives the same events and the same state', () => {
   const path = new URL('../../../vectors/journalBeforeSteps.json', import.meta.url);
@@ -363,7 +363,7 @@ test('a journal from before the steps gives the same events and the same state',
   for (const { sequence, timeMs, command, events } of rows) {
     const bytes = Buffer.from(command + events, 'hex');
     const words = new Uint32Array(new Uint8Array(bytes).buffer);
-    const row = new RecordView();
+    const row = new JournalRecord();
     row.sequence = sequence;
     row.timeMs = timeMs;
     row.command.set(words, 0, command.length / 2);

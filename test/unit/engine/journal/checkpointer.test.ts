@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { CHECKPOINT, CheckpointCell } from '../../../../engine/journal/checkpointCell.ts';
 import { Checkpointer, copy, keepCheckpointed } from '../../../../engine/journal/checkpointer.ts';
 import { Journal } from '../../../../engine/journal/journal.ts';
-import { RecordView } from '../../../../engine/journal/recordView.ts';
+import { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -43,7 +43,7 @@ class Writer {
 
   writeRow(): void {
     const { words } = this.#records;
-    const row = new RecordView();
+    const row = new JournalRecord();
     row.sequence = this.journal.lastSequence + 1;
     row.timeMs = 1;
     row.command.set(words, 0, ROW_BYTES / 2);

@@ -5,9 +5,9 @@ import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { type JournalOptions, markPath } from '../../../../engine/journal/file.ts';
 import { Journal } from '../../../../engine/journal/journal.ts';
+import { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { Mark, readMark } from '../../../../engine/journal/mark.ts';
 import { JournalReader } from '../../../../engine/journal/reader.ts';
-import { RecordView } from '../../../../engine/journal/recordView.ts';
 import { JOURNAL_ROW, JournalHead, MOST_ROW_BYTES } from '../../../../engine/journal/row.ts';
 import { RowReader } from '../../../../engine/journal/rowReader.ts';
 import { crc32c } from '../../../../shared/base/crc32c.ts';
@@ -34,7 +34,7 @@ function append(journal: Journal, sequence: number): void {
   const command = records.append(8 * sequence, sequence);
   const events = records.append(8 * (sequence + 1), 100 + sequence);
   const { words } = records;
-  const record = new RecordView();
+  const record = new JournalRecord();
   record.sequence = sequence;
   record.timeMs = 1_000_000 + sequence;
   record.command.set(words, command, 8 * sequence);
@@ -72,7 +72,7 @@ function replayed(journal: Journal): string[] {
   return seen;
 }
 
-function firstWords({ words, word }: RecordView['command']): number[] {
+function firstWords({ words, word }: JournalRecord['command']): number[] {
   return [words[word], words[word + 1]];
 }
 
@@ -172,7 +172,7 @@ describe('a journal', () => {
     const journal = Journal.open(options());
     const records = new RecordBuffer(64);
     for (const type of [7, 8]) records.append(16, type);
-    const row = new RecordView();
+    const row = new JournalRecord();
     row.sequence = 1;
     row.command.set(records.words, 0, 32);
     assert.throws(() => journal.append(row), /ROW-4/);
@@ -242,7 +242,7 @@ describe('a journal', () => {
     const opened = options();
     const journal = Journal.open(opened);
     append(journal, 1);
-    const long = new RecordView();
+    const long = new JournalRecord();
     const words = new Uint32Array(MOST_ROW_BYTES >>> 1);
     [words[0], words[1]] = [words.byteLength, 2];
     long.sequence = 2;
@@ -416,7 +416,7 @@ describe('damage to a journal', () => {
     journal.commit();
     const records = new RecordBuffer(64);
     records.append(8, 0);
-    const row = new RecordView();
+    const row = new JournalRecord();
     row.sequence = 2;
     row.timeMs = 42;
     row.command.set(records.words, 0, 8);

@@ -530,6 +530,23 @@ describe('the projector', () => {
       assert.deepEqual(exchange.read('SELECT * FROM private_tail_starts'), [{ shard: 0, shard_sequence: last }]);
     });
 
+    it('follows whole rows: to the end of the one with the last record that is due', () => {
+      const exchange = new Exchange();
+      const { journal } = exchange.script;
+      const batches = [4, 6, 5].map((records) => {
+        for (let record = 0; record < records; record++) exchange.script.add(T0, () => undefined);
+        journal.commit();
+        return journal.lastSequence;
+      });
+      const projector = exchange.projector();
+      exchange.commit();
+      exchange.progress.setLogged(0, batches[0]! + 2);
+      assert.equal(projector.step(false), true);
+      assert.equal(exchange.progress.projected(0), batches[1]);
+      assert.equal(projector.step(true), true);
+      assert.equal(exchange.progress.projected(0), batches[2]);
+    });
+
     it('lets no more records wait than one batch has', () => {
       const exchange = new Exchange();
       for (let record = 0; record < BATCH_RECORDS + 10; record++) exchange.script.record(T0, () => undefined);

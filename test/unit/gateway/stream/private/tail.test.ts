@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import type { RecordView } from '../../../../../engine/journal/recordView.ts';
+import type { JournalRecord } from '../../../../../engine/journal/journalRecord.ts';
 import { Projector } from '../../../../../engine/projector/projector.ts';
 import { createLogger } from '../../../../../gateway/process/log.ts';
 import { type PrivateTailPage, PrivateTailQueries } from '../../../../../gateway/queries/privateTail.ts';
@@ -52,7 +52,7 @@ function makeGateway(directory: string) {
 type Gateway = ReturnType<typeof makeGateway>;
 
 /** The RECORD of a row and its events, up to the first of type `last` if that is given. */
-function pass({ views, intake, apply }: Gateway, row: RecordView, last?: EventType): void {
+function pass({ views, intake, apply }: Gateway, row: JournalRecord, last?: EventType): void {
   const { sequence, timeMs, events } = row;
   const { words, end } = events;
   const record = new Uint32Array(EVENT.RECORD.BYTES / 4);

@@ -21,7 +21,7 @@ class RecordSpan {
   }
 }
 
-export class RecordView {
+export class JournalRecord {
   /** Shard sequence. */
   sequence = 0;
   timeMs = 0;
@@ -30,13 +30,13 @@ export class RecordView {
   readonly events = new RecordSpan();
 
   /** The same record in memory of its own. */
-  copy(): RecordView {
+  copy(): JournalRecord {
     const { command, events } = this;
     const words = new Uint32Array((command.bytes + events.bytes) >>> 2);
     const eventWord = command.bytes >>> 2;
     words.set(command.words.subarray(command.word, command.end));
     words.set(events.words.subarray(events.word, events.end), eventWord);
-    const copy = new RecordView();
+    const copy = new JournalRecord();
     copy.sequence = this.sequence;
     copy.timeMs = this.timeMs;
     copy.command.set(words, 0, command.bytes);
@@ -45,4 +45,4 @@ export class RecordView {
   }
 }
 
-export type RecordVisitor = (record: RecordView) => void;
+export type RecordVisitor = (record: JournalRecord) => void;
