@@ -11,6 +11,8 @@ export type Fault = {
 };
 
 const CRASH = 'test/sim/crash.test.ts';
+const KERNEL = 'engine/verify/kernel/wasm';
+const KERNEL_TESTS = 'test/unit/engine/verify/kernel';
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -1605,5 +1607,89 @@ export const FAULTS: readonly Fault[] = [
     search: 'moment.finalizedSec >= validBeforeSec',
     replace: 'moment.finalizedSec >= 0',
     caughtBy: 'test/unit/gateway/ramp/desk.test.ts',
+  },
+  {
+    name: 'the signatures of a batch have the same random coefficient',
+    file: `${KERNEL}/batch.as`,
+    search: 'random + COEFFICIENT_BYTES * i',
+    replace: 'random',
+    caughtBy: `${KERNEL_TESTS}/forgeries.test.ts`,
+  },
+  {
+    name: 'half of a random coefficient is always the same',
+    file: `${KERNEL}/batch.as`,
+    search: 'store<u64>(at + item.RANDOM, load<u64>(random, 8), 8);',
+    replace: 'store<u64>(at + item.RANDOM, 1, 8);',
+    caughtBy: `${KERNEL_TESTS}/forgeries.test.ts`,
+  },
+  {
+    name: 'random coefficients are used again',
+    file: 'engine/verify/kernel/kernel.ts',
+    search: 'this.#randomAt += length;',
+    replace: '',
+    caughtBy: `${KERNEL_TESTS}/forgeries.test.ts`,
+  },
+  {
+    name: 'a signature may join a batch whose coefficients are drawn',
+    file: 'engine/verify/kernel/kernel.ts',
+    search: '!this.#isClosed && this.#count < MOST_BATCH',
+    replace: 'this.#count < MOST_BATCH',
+    caughtBy: `${KERNEL_TESTS}/forgeries.test.ts`,
+  },
+  {
+    name: 'the sign of a part of a scalar is forgotten',
+    file: `${KERNEL}/terms.as`,
+    search: 'isBelow != isNegative ? 1 : 0',
+    replace: 'isBelow ? 1 : 0',
+    caughtBy: `${KERNEL_TESTS}/verdicts.test.ts`,
+  },
+  {
+    name: 'v does not count in a batch',
+    file: `${KERNEL}/equation.as`,
+    search: 'load<i32>(at + item.BIT)',
+    replace: 'load<i32>(at + item.BIT) & 0',
+    caughtBy: `${KERNEL_TESTS}/batchVerdicts.test.ts`,
+  },
+  {
+    name: 'v does not count for a signer whose key is known',
+    file: `${KERNEL}/check.as`,
+    search: ' && isOdd(Y) == (bit == 1)',
+    replace: '',
+    caughtBy: `${KERNEL_TESTS}/verdicts.test.ts`,
+  },
+  {
+    name: 'the kernel accepts a high s',
+    file: `${KERNEL}/signature.as`,
+    search: 'if (isZero(s) || !isAtMost(s, HALF_0, HALF_1, HALF_2, HALF_3)) return NOT_CANONICAL;',
+    replace: 'if (isZero(s)) return NOT_CANONICAL;',
+    caughtBy: `${KERNEL_TESTS}/verdicts.test.ts`,
+  },
+  {
+    name: 'the kernel accepts whoever signed',
+    file: `${KERNEL}/check.as`,
+    search: ' || !isAddressOf(address)',
+    replace: '',
+    caughtBy: `${KERNEL_TESTS}/verdicts.test.ts`,
+  },
+  {
+    name: 'a pair of equal points is added as if they were different',
+    file: `${KERNEL}/pairs.as`,
+    search: 'if (!isZero(denominator)) return 0;',
+    replace: 'return 0;',
+    caughtBy: `${KERNEL_TESTS}/batchVerdicts.test.ts`,
+  },
+  {
+    name: 'a product of two doublings overflows',
+    file: `${KERNEL}/pairs.as`,
+    search: '    normalise(denominator);\n',
+    replace: '',
+    caughtBy: `${KERNEL_TESTS}/batchVerdicts.test.ts`,
+  },
+  {
+    name: 'a difference found by a spot check changes nothing',
+    file: 'engine/verify/spotCheck.ts',
+    search: 'SPOT_QUEUE.differences) !== 0;',
+    replace: 'SPOT_QUEUE.differences) < 0;',
+    caughtBy: 'test/unit/engine/verify/spotCheck.test.ts',
   },
 ];

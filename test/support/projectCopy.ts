@@ -10,6 +10,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Everything that the tests load; without the state of an exchange that runs here. */
 const COPIED = ['.env.example', 'package.json', 'package-lock.json', 'tsconfig.json'];
 const COPIED_FOLDERS = ['bench', 'data', 'engine', 'gateway', 'shared', 'test'];
+/** `npm run kernel`, and what it writes. */
+const KERNEL_COMPILER = 'test/kernel/main.ts';
+const KERNEL_WASM = 'engine/verify/kernel/kernel.wasm';
 const LIVE = join(ROOT, 'data/live');
 /** The file itself and not `--test`, which would start a second process for it. */
 const FLAGS = [
@@ -53,6 +56,21 @@ export class ProjectCopy {
       return await use();
     } finally {
       writeFileSync(join(this.root, path), original);
+    }
+  }
+
+  /** Runs `use` with a kernel compiled from the sources that the copy has now. */
+  async withCompiledKernel<T>(use: () => Promise<T>): Promise<T> {
+    const wasm = join(this.root, KERNEL_WASM);
+    const original = readFileSync(wasm);
+    const flags = FLAGS.filter((flag) => !flag.startsWith('--test'));
+    const compiler = spawn(process.execPath, [...flags, KERNEL_COMPILER], { cwd: this.root, stdio: 'inherit' });
+    try {
+      const [code] = await once(compiler, 'close');
+      if (code !== 0) throw new Error('the kernel does not compile');
+      return await use();
+    } finally {
+      writeFileSync(wasm, original);
     }
   }
 
