@@ -32,7 +32,7 @@ type KernelOptions = {
   readonly keepsTables?: boolean;
 };
 
-const MOST_SIGNERS = 1024;
+const MOST_SIGNERS = 4096;
 const SIGNERS_OF_A_SET = 8;
 /** Of everything apart from the signers; the constructor checks it. */
 const OWN_PAGES = 16;

@@ -4,7 +4,7 @@
  * used entry: an adversary cannot know which signers share a set with its own, and can fill no more than there is.
  *
  * Invariants:
- *   SIGNERS-1  An entry's key has the entry's address: it was recovered, or compared, before it was kept.
+ *   SIGNERS-1  An entry's key has the entry's address: only the recovered key of an accepted signature is kept.
  *   SIGNERS-2  Entries of the batch that is under way are not replaced.
  */
 import { copy } from './element';
