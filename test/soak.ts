@@ -30,6 +30,8 @@ const FILES = [
   ...globSync('test/**/*.soak.ts', { cwd: ROOT }),
   ...globSync('test/hostile/*.test.ts', { cwd: ROOT }),
   'test/api/replace.test.ts',
+  'test/chain/engine.test.ts',
+  'test/chain/invariant.test.ts',
   'test/fault/bitflips.test.ts',
   'test/fault/clientStream.test.ts',
   'test/fault/idempotency.test.ts',

@@ -1,5 +1,6 @@
 /** Deploys the contracts of data/contracts and the unmodified conditional tokens by Gnosis on a local chain. */
 import { createRequire } from 'node:module';
+import { setTimeout } from 'node:timers/promises';
 import {
   type Abi,
   type Address,
@@ -10,6 +11,7 @@ import {
   http,
   publicActions,
   type TransactionReceipt,
+  TransactionReceiptNotFoundError,
   walletActions,
   zeroAddress,
 } from 'viem';
@@ -104,7 +106,19 @@ const GAS = 30_000_000n;
 async function sendData(client: ChainClient, call: { from: Address; to?: Address; data: Hex }) {
   const { from: account, to, data } = call;
   const hash = await client.sendTransaction({ account, to, data, gas: GAS, gasPrice: 0n, chain: null });
-  return client.waitForTransactionReceipt({ hash });
+  return receiptOf(client, hash);
+}
+
+/** The node makes a block of each transaction at once. Not viem's way to wait: that misses blocks after a revert. */
+export async function receiptOf(client: ChainClient, hash: Hex): Promise<TransactionReceipt> {
+  for (;;) {
+    const receipt = await client.getTransactionReceipt({ hash }).catch((error: Error) => {
+      if (error instanceof TransactionReceiptNotFoundError) return null;
+      throw error;
+    });
+    if (receipt !== null) return receipt;
+    await setTimeout(1);
+  }
 }
 
 function deployOwn(client: ChainClient, from: Address, contract: ContractName, args: unknown[]): Promise<Address> {

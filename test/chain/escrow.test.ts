@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Abi, type Address, encodeFunctionData, parseAbi, zeroAddress } from 'viem';
 import { NO_ANVIL } from './anvil.ts';
-import { deployExchange, send } from './deploy.ts';
+import { deployExchange, receiptOf, send } from './deploy.ts';
 import {
   BUY,
   type ChainMarket,
@@ -103,7 +103,7 @@ test('tokens and coins cannot be sent to the exchange', options, async () => {
     { ...call, to: rig.contracts.exchange, value: 1n },
   ]) {
     const hash = await rig.client.sendTransaction(transaction);
-    assert.equal((await rig.client.waitForTransactionReceipt({ hash })).status, 'reverted');
+    assert.equal((await receiptOf(rig.client, hash)).status, 'reverted');
   }
 });
 

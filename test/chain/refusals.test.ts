@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem';
 import { NO_ANVIL } from './anvil.ts';
-import { abiOf } from './deploy.ts';
+import { abiOf, receiptOf } from './deploy.ts';
 import {
   BUY,
   type ChainMarket,
@@ -235,7 +235,7 @@ test('too little gas reverts the batch, and never passes for a match that failed
   for (let gas = 100_000n; gas < 1_000_000n; gas += 30_000n) {
     const snapshot = await rig.client.snapshot();
     const hash = await rig.client.sendTransaction({ ...call, gas, gasPrice: 0n, chain: null });
-    const { status, logs } = await rig.client.waitForTransactionReceipt({ hash });
+    const { status, logs } = await receiptOf(rig.client, hash);
     if (status === 'reverted') reverted++;
     else assert.deepEqual(eventsOf(logs, 'Exchange', 'MatchFailed'), [], `with ${gas} gas`);
     await rig.client.revert({ id: snapshot });
@@ -258,6 +258,6 @@ test('only the operator settles, and nobody while the exchange is paused', optio
 test('nobody settles a match but the exchange itself', options, async () => {
   const order = { hash: rig.freshHash(), maker: alice.address, tokenId: market.yes, makerAmount: 1n, takerAmount: 1n };
   const checked = { ...order, feeRateBps: 0n, minTakerNet: 0n, side: BUY, refusal: '0x00000000' };
-  const args = [checked, checked, rig.match(100n, 60n)];
-  await refused(rig.operator('settleMatch', args), 'OnlySelf');
+  const args = [rig.match(100n, 60n), checked, checked];
+  await refused(rig.operator('settleMatchOf', args), 'OnlySelf');
 });

@@ -83,7 +83,7 @@ export const ROLES: Roles = {
   feeRecipient: address(0xa6),
 };
 
-class ChainRig {
+export class ChainRig {
   readonly client: ChainClient;
   readonly contracts: Deployed;
   readonly #anvil: Anvil;

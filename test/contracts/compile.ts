@@ -18,7 +18,7 @@ const require = createRequire(import.meta.url);
 const SETTINGS = {
   evmVersion: 'cancun',
   viaIR: true,
-  optimizer: { enabled: true, runs: 200 },
+  optimizer: { enabled: true, runs: 1500 },
   metadata: { bytecodeHash: 'none', appendCBOR: false },
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
 } as const;

@@ -1,5 +1,8 @@
-/** `npm run contracts`: compiles data/contracts/src and writes the artifacts. */
+/** `npm run contracts`: compiles data/contracts/src, writes the artifacts, and measures the gas where anvil runs. */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { NO_ANVIL } from '../chain/anvil.ts';
+import { measureGas, writeGasTable } from '../chain/gas.ts';
+import { ChainRig } from '../chain/rig.ts';
 import { ARTIFACTS, artifactFile, artifactText, compile } from './compile.ts';
 
 const artifacts = compile();
@@ -7,3 +10,14 @@ mkdirSync(ARTIFACTS, { recursive: true });
 for (const artifact of artifacts) writeFileSync(artifactFile(artifact.contract), artifactText(artifact));
 const sizes = artifacts.map(({ contract, bytecode }) => `${contract} ${(bytecode.length - 2) / 2} bytes`);
 process.stdout.write(`data/contracts/artifacts: ${sizes.join(', ')}\n`);
+if (NO_ANVIL) process.stdout.write(`gas is not measured: ${NO_ANVIL}\n`);
+else {
+  const rig = await ChainRig.start();
+  try {
+    const table = await measureGas(rig);
+    writeGasTable(table);
+    process.stdout.write(`data/contracts/gas.json: ${JSON.stringify(table, null, 2)}\n`);
+  } finally {
+    await rig.stop();
+  }
+}

@@ -7,7 +7,6 @@ import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
-import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {IConditionalTokens} from "./IConditionalTokens.sol";
@@ -40,19 +39,14 @@ struct Authorization {
 ///      ESCROW-2  tokens of an id of this contract >= sum of held + unheld of it, until its market is redeemed.
 ///      Both are equal unless somebody sends USDC here without a deposit.
 abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTransient, IERC1155Receiver {
-    using SafeCast for uint256;
     using SafeERC20 for IUsdc;
-
-    struct Balance {
-        uint128 held;
-        uint128 unheld;
-    }
 
     bytes32 public constant OPERATOR_ROLE = keccak256("OPERATOR_ROLE");
     bytes32 public constant PERMIT_ROLE = keccak256("PERMIT_ROLE");
     bytes32 public constant PAUSER_ROLE = keccak256("PAUSER_ROLE");
     /// @notice The asset id of USDC; every other asset id is that of an outcome token.
     uint256 public constant USDC = 0;
+    uint256 private constant MOST = type(uint128).max;
     bytes32 private constant PERMIT_TYPE_HASH =
         keccak256("DepositPermit(address account,uint256 amount,bytes32 nonce,uint256 deadline)");
 
@@ -61,7 +55,8 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     /// @notice Seconds between the request of an exit and the moment from which it can be carried out.
     uint256 public immutable exitDelay;
 
-    mapping(address account => mapping(uint256 assetId => Balance)) internal _balances;
+    /// @dev Held in the low 128 bits, unheld in the high ones: both change with one read and one write.
+    mapping(address account => mapping(uint256 assetId => uint256)) private _balances;
     mapping(bytes32 permitNonce => bool) public permitUsed;
     mapping(bytes32 operationId => bool) public operationDone;
     /// @notice From this time on the account may take its held funds; 0 without a request.
@@ -82,6 +77,7 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     error PermitAlreadyUsed(bytes32 nonce);
     error PermitNotSigned(address recovered);
     error ZeroAmount();
+    error AmountTooLarge(uint256 amount);
     error ZeroAddress();
     error InsufficientHeld(address account, uint256 assetId, uint256 held, uint256 required);
     error InsufficientUnheld(address account, uint256 assetId, uint256 unheld, uint256 required);
@@ -97,9 +93,9 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         usdc_.forceApprove(address(conditionalTokens_), type(uint256).max);
     }
 
-    function balanceOf(address account, uint256 assetId) external view returns (uint256 held, uint256 unheld) {
-        Balance storage balance = _balances[account][assetId];
-        return (balance.held, balance.unheld);
+    function balanceOf(address account, uint256 assetId) public view returns (uint256 held, uint256 unheld) {
+        uint256 both = _balances[account][assetId];
+        return (both & MOST, both >> 128);
     }
 
     // Into the escrow
@@ -172,7 +168,7 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     ) external onlyRole(OPERATOR_ROLE) nonReentrant {
         if (!_begin(operationId)) return;
         _debit(account, assetId, amount);
-        _balances[account][assetId].unheld += amount.toUint128();
+        _creditUnheld(account, assetId, amount);
         emit Released(operationId, account, assetId, amount);
     }
 
@@ -216,10 +212,9 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         uint256 due = exitableAt[msg.sender];
         if (due == 0 || block.timestamp < due) revert ExitNotDue(msg.sender, due);
         for (uint256 i = 0; i < assetIds.length; i++) {
-            Balance storage balance = _balances[msg.sender][assetIds[i]];
-            uint128 amount = balance.held;
-            balance.held = 0;
-            balance.unheld += amount;
+            uint256 amount = _balances[msg.sender][assetIds[i]] & MOST;
+            _debit(msg.sender, assetIds[i], amount);
+            _creditUnheld(msg.sender, assetIds[i], amount);
             emit Exited(msg.sender, assetIds[i], amount);
         }
     }
@@ -256,22 +251,42 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     // Balances
 
     function _credit(address account, uint256 assetId, uint256 amount) internal {
-        _balances[account][assetId].held += amount.toUint128();
+        uint256 both = _balances[account][assetId];
+        if (amount > MOST - (both & MOST)) revert AmountTooLarge(amount);
+        unchecked {
+            _balances[account][assetId] = both + amount;
+        }
     }
 
     function _debit(address account, uint256 assetId, uint256 amount) internal {
-        Balance storage balance = _balances[account][assetId];
-        uint256 held = balance.held;
-        if (amount > held) revert InsufficientHeld(account, assetId, held, amount);
-        balance.held = (held - amount).toUint128();
+        uint256 both = _balances[account][assetId];
+        if (amount > both & MOST) revert InsufficientHeld(account, assetId, both & MOST, amount);
+        unchecked {
+            _balances[account][assetId] = both - amount;
+        }
+    }
+
+    function _creditUnheld(address account, uint256 assetId, uint256 amount) internal {
+        uint256 both = _balances[account][assetId];
+        if (amount > MOST - (both >> 128)) revert AmountTooLarge(amount);
+        unchecked {
+            _balances[account][assetId] = both + (amount << 128);
+        }
     }
 
     function _takeUnheld(address account, uint256 assetId, uint256 amount) internal {
         if (amount == 0) revert ZeroAmount();
-        Balance storage balance = _balances[account][assetId];
-        uint256 unheld = balance.unheld;
-        if (amount > unheld) revert InsufficientUnheld(account, assetId, unheld, amount);
-        balance.unheld = (unheld - amount).toUint128();
+        uint256 both = _balances[account][assetId];
+        if (amount > both >> 128) revert InsufficientUnheld(account, assetId, both >> 128, amount);
+        unchecked {
+            _balances[account][assetId] = both - (amount << 128);
+        }
+    }
+
+    /// @dev Empties both balances of an asset.
+    function _takeAll(address account, uint256 assetId) internal returns (uint256 held, uint256 unheld) {
+        (held, unheld) = balanceOf(account, assetId);
+        _balances[account][assetId] = 0;
     }
 
     function _pay(address to, uint256 assetId, uint256 amount) internal {

@@ -95,7 +95,7 @@ contract Exchange is Settlement {
         if (successor == address(0) || block.timestamp < successorFrom) revert SuccessorNotDue(successorFrom);
         if (accounts.length != assetIds.length) revert LengthsDiffer();
         for (uint256 i = 0; i < accounts.length; i++) {
-            uint256 amount = _balances[accounts[i]][assetIds[i]].held;
+            (uint256 amount,) = balanceOf(accounts[i], assetIds[i]);
             if (amount == 0) continue;
             _debit(accounts[i], assetIds[i], amount);
             emit Migrated(accounts[i], assetIds[i], amount);

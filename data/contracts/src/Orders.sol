@@ -40,15 +40,22 @@ library Orders {
         "uint256 takerAmount,uint256 expiration,uint256 nonce,uint256 feeRateBps,uint256 minTakerNet,uint8 side)"
     );
 
-    function structHash(Order calldata order) internal pure returns (bytes32) {
-        return keccak256(abi.encode(TYPE_HASH, order));
+    /// @dev A struct of words in calldata is encoded as it is signed: the type's hash goes before it.
+    function structHash(Order calldata order) internal pure returns (bytes32 hash) {
+        bytes32 typeHash = TYPE_HASH;
+        assembly ("memory-safe") {
+            let words := mload(0x40)
+            mstore(words, typeHash)
+            calldatacopy(add(words, 0x20), order, 0x180)
+            hash := keccak256(words, 0x1a0)
+        }
     }
 
-    /// @notice True if the fields are ones that the exchange accepts off the chain.
+    /// @notice True if the fields are ones that the exchange accepts off the chain. Settlement relies on their bounds.
     function isWellFormed(Order calldata order) internal pure returns (bool) {
         return order.maker != address(0) && order.taker == address(0) && order.side <= SELL
             && order.feeRateBps <= BPS && order.makerAmount != 0 && order.makerAmount <= MAX_AMOUNT
-            && order.takerAmount != 0 && order.takerAmount <= MAX_AMOUNT;
+            && order.takerAmount != 0 && order.takerAmount <= MAX_AMOUNT && order.minTakerNet <= MAX_AMOUNT;
     }
 
     /// @notice True if `signer` signed the digest, with a key (v 27/28 or 0/1, low s only) or as a contract (ERC-1271).
@@ -59,9 +66,18 @@ library Orders {
     }
 
     function _recovered(bytes32 digest, bytes calldata signature) private pure returns (address recovered) {
-        uint8 v = uint8(signature[64]);
-        if (v < 27) v += 27;
-        (recovered,,) = ECDSA.tryRecover(digest, v, bytes32(signature[0:32]), bytes32(signature[32:64]));
+        bytes32 r;
+        bytes32 s;
+        uint8 v;
+        assembly ("memory-safe") {
+            r := calldataload(signature.offset)
+            s := calldataload(add(signature.offset, 0x20))
+            v := byte(0, calldataload(add(signature.offset, 0x40)))
+        }
+        unchecked {
+            if (v < 27) v += 27;
+        }
+        (recovered,,) = ECDSA.tryRecover(digest, v, r, s);
     }
 
     /// @dev Reads one word of the answer and no more, however long it is. A call that ran out of the batch's gas, and

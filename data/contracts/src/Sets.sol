@@ -82,7 +82,7 @@ abstract contract Sets is Escrow {
         Market storage market = _tradable(conditionId);
         _takeUnheld(msg.sender, market.yesTokenId, amount);
         _takeUnheld(msg.sender, market.noTokenId, amount);
-        _balances[msg.sender][USDC].unheld += amount.toUint128();
+        _creditUnheld(msg.sender, USDC, amount);
         emit EscrowMerged(msg.sender, conditionId, amount);
         _merge(conditionId, amount);
     }
@@ -126,20 +126,17 @@ abstract contract Sets is Escrow {
         if (msg.sender != account && !hasRole(OPERATOR_ROLE, msg.sender)) revert NotTheAccount(msg.sender);
         _redeem(conditionId);
         Market storage market = markets[conditionId];
-        Balance memory yes = _balances[account][market.yesTokenId];
-        Balance memory no = _balances[account][market.noTokenId];
-        delete _balances[account][market.yesTokenId];
-        delete _balances[account][market.noTokenId];
-        uint256 heldMicro = _payout(conditionId, yes.held, no.held);
-        uint256 unheldMicro = _payout(conditionId, yes.unheld, no.unheld);
+        (uint256 heldYes, uint256 unheldYes) = _takeAll(account, market.yesTokenId);
+        (uint256 heldNo, uint256 unheldNo) = _takeAll(account, market.noTokenId);
+        uint256 heldMicro = _payout(conditionId, heldYes, heldNo);
+        uint256 unheldMicro = _payout(conditionId, unheldYes, unheldNo);
 
         Pool storage pool = pools[conditionId];
-        pool.yesLeft -= yes.held + yes.unheld;
-        pool.noLeft -= no.held + no.unheld;
+        pool.yesLeft -= (heldYes + unheldYes).toUint128();
+        pool.noLeft -= (heldNo + unheldNo).toUint128();
         pool.usdcMicro -= (heldMicro + unheldMicro).toUint128();
-        Balance storage balance = _balances[account][USDC];
-        balance.held += heldMicro.toUint128();
-        balance.unheld += unheldMicro.toUint128();
+        _credit(account, USDC, heldMicro);
+        _creditUnheld(account, USDC, unheldMicro);
         emit Claimed(account, conditionId, heldMicro, unheldMicro);
         if (pool.yesLeft == 0 && pool.noLeft == 0 && pool.usdcMicro > 0) {
             uint256 rounding = pool.usdcMicro;

@@ -46,6 +46,8 @@ abstract contract Settlement is Sets {
     /// @dev The most that one match can take. With less than this and a bit left, the batch reverts as a whole: a match
     /// that runs out of gas must not be taken for one that failed.
     uint256 private constant MATCH_GAS = 400_000;
+    /// @dev A match and two checked orders.
+    uint256 private constant MATCH_BYTES = 0xa0 + 2 * 0x120;
     /// @notice How long after its expiration an order that was matched in time may be settled.
     uint256 public immutable settlementGrace;
 
@@ -116,10 +118,11 @@ abstract contract Settlement is Sets {
 
         bytes32[] memory conditions = new bytes32[](matches.length);
         int256[] memory sets = new int256[](matches.length);
+        bytes memory room = abi.encodePacked(this.settleMatchOf.selector, new bytes(MATCH_BYTES));
         uint256 count;
         uint256 failed;
         for (uint256 i = 0; i < matches.length; i++) {
-            (bytes32 conditionId, int256 delta, bytes memory reason) = _trySettle(checked, matches[i]);
+            (bytes32 conditionId, int256 delta, bytes memory reason) = _trySettle(room, checked, matches[i]);
             if (reason.length != 0) {
                 failed++;
                 emit MatchFailed(batchId, i, reason);
@@ -147,12 +150,14 @@ abstract contract Settlement is Sets {
     }
 
     /// @notice One match, as a call of its own so that it fails alone. Only this contract calls it.
+    /// @dev The functions of a contract are compared one by one, in order of their selectors. This name has a low one,
+    /// which saves 1,300 gas of each match.
     /// @return conditionId of the market
     /// @return sets full sets that have to be made, or dissolved if negative
-    function settleMatch(
+    function settleMatchOf(
+        Match calldata trade,
         CheckedOrder calldata taker,
-        CheckedOrder calldata maker,
-        Match calldata trade
+        CheckedOrder calldata maker
     ) external returns (bytes32 conditionId, int256 sets) {
         if (msg.sender != address(this)) revert OnlySelf();
         _markSettled(trade.tradeId);
@@ -176,7 +181,8 @@ abstract contract Settlement is Sets {
         emit MatchSettled(trade.tradeId, taker.hash, maker.hash, tokens, makerMicro, takerFee, makerFee);
     }
 
-    function _trySettle(CheckedOrder[] memory checked, Match calldata trade)
+    /// @param room for the call of a match, which is written here: its arguments are words, in memory as in a call.
+    function _trySettle(bytes memory room, CheckedOrder[] memory checked, Match calldata trade)
         private
         returns (bytes32 conditionId, int256 sets, bytes memory reason)
     {
@@ -188,10 +194,31 @@ abstract contract Settlement is Sets {
         bytes4 refusal = taker.refusal != 0 ? taker.refusal : maker.refusal;
         if (refusal != 0) return (0, 0, abi.encodePacked(refusal));
         if (gasleft() < MATCH_GAS + MATCH_GAS / 32) revert NotEnoughGas();
-        try this.settleMatch(taker, maker, trade) returns (bytes32 conditionId_, int256 sets_) {
-            return (conditionId_, sets_, "");
-        } catch (bytes memory reason_) {
-            return (0, 0, reason_.length == 0 ? bytes("?") : reason_);
+        bool isSettled;
+        assembly ("memory-safe") {
+            let arguments := add(room, 0x24)
+            calldatacopy(arguments, trade, 0xa0)
+            mcopy(add(arguments, 0xa0), taker, 0x120)
+            mcopy(add(arguments, 0x1c0), maker, 0x120)
+            isSettled := call(gas(), address(), 0, add(room, 0x20), mload(room), 0, 0x40)
+            if isSettled {
+                conditionId := mload(0)
+                sets := mload(0x20)
+            }
+        }
+        if (!isSettled) reason = _revertReason();
+    }
+
+    /// @dev Never empty, as an empty one would pass for success.
+    function _revertReason() private pure returns (bytes memory reason) {
+        uint256 length;
+        assembly ("memory-safe") {
+            length := returndatasize()
+        }
+        if (length == 0) return "?";
+        reason = new bytes(length);
+        assembly ("memory-safe") {
+            returndatacopy(add(reason, 0x20), 0, length)
         }
     }
 
@@ -236,29 +263,27 @@ abstract contract Settlement is Sets {
         bool isBuy = order.side == Orders.BUY;
         (uint256 signedTokens, uint256 signedMicro) =
             isBuy ? (order.takerAmount, order.makerAmount) : (order.makerAmount, order.takerAmount);
-        uint256 filled = before.tokens + tokens;
-        if (filled > signedTokens) revert Overfilled(order.hash, filled, signedTokens);
-        bool honoursPrice =
-            isBuy ? micro * signedTokens <= signedMicro * tokens : micro * signedTokens >= signedMicro * tokens;
-        if (!honoursPrice) revert PriceWorseThanSigned(order.hash);
+        uint256 filled;
+        // All amounts, and so all sums of one order, are at most 1e15, and a rate is at most 1e4: nothing overflows.
+        unchecked {
+            filled = before.tokens + tokens;
+            if (filled > signedTokens) revert Overfilled(order.hash, filled, signedTokens);
+            (uint256 price, uint256 limit) = (micro * signedTokens, signedMicro * tokens);
+            if (isBuy ? price > limit : price < limit) revert PriceWorseThanSigned(order.hash);
 
-        uint256 received = isBuy ? filled : before.usdcMicro + micro;
-        uint256 feeSoFar = order.feeRateBps * received / Orders.BPS;
-        if (order.minTakerNet != 0) {
-            uint256 required = order.minTakerNet * filled / signedTokens;
-            if (received - feeSoFar < required) revert MinTakerNetNotMet(order.hash, received - feeSoFar, required);
+            uint256 received = isBuy ? filled : before.usdcMicro + micro;
+            uint256 feeSoFar = order.feeRateBps * received / Orders.BPS;
+            if (order.minTakerNet != 0) {
+                uint256 required = order.minTakerNet * filled / signedTokens;
+                if (received - feeSoFar < required) revert MinTakerNetNotMet(order.hash, received - feeSoFar, required);
+            }
+            fee = feeSoFar - order.feeRateBps * (isBuy ? before.tokens : before.usdcMicro) / Orders.BPS;
+            fills[order.hash] = Fill(uint128(filled), uint128(before.usdcMicro + micro));
         }
-        fee = feeSoFar - order.feeRateBps * (isBuy ? before.tokens : before.usdcMicro) / Orders.BPS;
-        fills[order.hash] = Fill(uint128(filled), uint128(before.usdcMicro + micro));
-        if (isBuy) {
-            _debit(order.maker, USDC, micro);
-            _credit(order.maker, order.tokenId, tokens - fee);
-            if (fee != 0) _credit(feeAccount, order.tokenId, fee);
-        } else {
-            _debit(order.maker, order.tokenId, tokens);
-            _credit(order.maker, USDC, micro - fee);
-            if (fee != 0) _credit(feeAccount, USDC, fee);
-        }
+        (uint256 assetGiven, uint256 assetReceived) = isBuy ? (USDC, order.tokenId) : (order.tokenId, USDC);
+        _debit(order.maker, assetGiven, isBuy ? micro : tokens);
+        _credit(order.maker, assetReceived, (isBuy ? tokens : micro) - fee);
+        if (fee != 0) _credit(feeAccount, assetReceived, fee);
     }
 
     /// @dev Adds to the condition's sum; a batch has few conditions.
