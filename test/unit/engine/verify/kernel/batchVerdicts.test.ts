@@ -211,3 +211,47 @@ test('members of a batch are read when they are added: later changes of their by
   while (!kernel.stepBatch());
   assert.deepEqual([kernel.verdictOf(0), kernel.verdictOf(1)], [VERDICT.ACCEPTED, VERDICT.ACCEPTED]);
 });
+
+test(`checks alone between any two steps disturb no batch, and no batch disturbs them, seed ${SEED}`, () => {
+  const { random, maker } = rig();
+  // One set of eight: every new signer wants the place of one that the batch needs.
+  const kernel = createBatchVerifier({ mostSigners: 8 });
+  const people = Array.from({ length: 5 }, () => maker.signer());
+  const others = Array.from({ length: 12 }, () => maker.next(maker.signer()));
+  for (let round = 0; round < 12; round++) {
+    const members = Array.from({ length: 24 }, (_, index) => maker.next(people[index % people.length]));
+    const bad = mutated(members[3], members[4], 'the digest of another', random);
+    for (const spoilt of [members, members.with(random.below(members.length), bad)]) {
+      // Once each, so that the tables of a signer that was pushed out are made by the batch, or meanwhile.
+      for (const one of members.slice(0, people.length)) assert.ok(asks(kernel, one));
+      kernel.beginBatch();
+      for (const { digest, signature, signer } of spoilt) kernel.addToBatch(digest, 0, signature, 0, signer, 0);
+      do {
+        for (const one of [random.pick(others), random.pick(others), random.pick(members)])
+          assert.ok(asks(kernel, one));
+        assert.ok(!asks(kernel, bad));
+      } while (!kernel.stepBatch());
+      const verdicts = new Set(spoilt.map((_, index) => kernel.verdictOf(index)));
+      const expected = spoilt === members ? VERDICT.ACCEPTED : VERDICT.UNDECIDED;
+      assert.deepEqual([...verdicts], [expected], `round ${round}`);
+    }
+  }
+});
+
+test(`a cache of few signers changes no verdict, and neither does none, seed ${SEED}`, () => {
+  const { random, maker, expected } = rig();
+  const people = Array.from({ length: 30 }, () => maker.signer());
+  const pool = Array.from({ length: 90 }, (_, index) => {
+    const one = maker.next(people[index % people.length]);
+    return index % 3 === 0 ? mutated(one, maker.next(people[0]), random.pick(MUTATIONS), random) : one;
+  });
+  for (const options of [{ mostSigners: 8 }, { mostSigners: 16 }, { keepsTables: false }]) {
+    const kernel = createBatchVerifier(options);
+    for (let round = 0; round < 12; round++) {
+      const members = Array.from({ length: random.between(1, MOST_BATCH) }, () => random.pick(pool));
+      for (const [index, verdict] of decided(kernel, members).entries()) {
+        assert.equal(verdict, expected(members[index]), describeCase(members[index]));
+      }
+    }
+  }
+});
