@@ -6,7 +6,6 @@
 import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { createVerifier } from '../engine/verify/createVerifier.ts';
 import { placeDigest } from '../engine/verify/placeDigest.ts';
 import type { Verifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/base/assert.ts';
@@ -15,6 +14,7 @@ import { hasherFor, type OrderHasher } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { ANY_COMMAND, COMMAND } from '../shared/wire/commands.ts';
 import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
+import { nativeVerifier } from '../test/support/nativeVerifier.ts';
 import * as protocol from './barePathProtocol.ts';
 
 const IDLE_WAIT_MS = 250;
@@ -24,7 +24,7 @@ const CHECKPOINT_PAGES = 4000;
 async function main({ domain, directory, commandRing, answerRing }: protocol.BarePathShardOptions): Promise<void> {
   const keccak = await createKeccak();
   const hasher = hasherFor(domain, keccak);
-  const verifier = createVerifier('native', keccak);
+  const verifier = nativeVerifier(keccak);
   const journal = openJournal(join(directory, 'journal.db'));
   const commands = new RingConsumer(commandRing);
   const answers = new RingProducer(answerRing);

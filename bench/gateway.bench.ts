@@ -13,7 +13,7 @@ import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
 import type { LoadOptions, LoadResult, LoadTask, TimedKind } from './gatewayLoad.ts';
 import { BATCH_ORDERS } from './loadClient.ts';
-import { makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
+import { makeSigners, makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import { atLeast, type Goal, median, type Report, type Row, STOLEN } from './report.ts';
 
 const ROUNDS = 6;
@@ -23,6 +23,7 @@ const BATCHES = 400;
 const CONNECTIONS = 64;
 const LEVELS = 20;
 const RECOVER_SECONDS = 0.8;
+const SIGNERS = 60;
 
 const LEAST_PLACE_RATIO = 0.65;
 /**
@@ -42,8 +43,9 @@ const NAMES: Readonly<Partial<Record<LoadResult['kind'], string>>> = {
 type Round = Readonly<Record<TimedKind | 'recover', LoadResult>>;
 
 const ROUND: readonly LoadTask[] = [
-  { kind: 'recover', seconds: RECOVER_SECONDS, verifier: 'native' },
+  { kind: 'recover', seconds: RECOVER_SECONDS },
   { kind: 'place', requests: REQUESTS },
+  { kind: 'place, many signers', requests: REQUESTS },
   { kind: 'bare path, place', requests: REQUESTS },
   { kind: 'cancel', requests: REQUESTS },
   { kind: 'bare path, cancel', requests: REQUESTS },
@@ -66,6 +68,7 @@ export async function run(): Promise<Report> {
     for (let round = 0; round < ROUNDS; round++) tasks.push(...ROUND);
     const [, ...results] = await runClient<LoadOptions, LoadResult>('./gatewayLoad.ts', {
       ...target,
+      signers: await makeSigners(server, target, SIGNERS),
       connections: CONNECTIONS,
       tasks,
       serverPid: server.pid,
@@ -93,7 +96,8 @@ function describe(results: readonly LoadResult[]): Report {
     settings:
       `${REQUESTS} orders, cancels and new quotes, ${BATCHES} batches of ${BATCH_ORDERS} orders and ${READS} reads a ` +
       `round, ${CONNECTIONS} keep-alive connections with one ` +
-      'request in flight each, one account, one market, signed and authenticated ahead, synchronous FULL, client on ' +
+      `request in flight each, one account, or one of ${SIGNERS} in turn, one market, signed and authenticated ` +
+      'ahead, synchronous FULL, client on ' +
       'the same machine; rates are compared by the best round of each, costs by the best ratio of a round, and the ' +
       'bare path (barePath.ts: HTTP, HMAC, JSON, schema, ring, signature and commit, none of the rules) by the median',
     rows: results.map((result, index) => rowOf(1 + Math.floor(index / ROUND.length), result)),

@@ -3,8 +3,6 @@
  * requests (signed and authenticated in advance), sends them over keep-alive connections with one request in flight on
  * each, and reports the results to its parent.
  */
-
-import { createVerifier } from '../engine/verify/createVerifier.ts';
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { assert } from '../shared/base/assert.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../shared/base/hex.ts';
@@ -13,7 +11,7 @@ import { OrderSigner } from '../shared/client/orderSigner.ts';
 import { hasherFor, type OrderHasher } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import type { Keccak256 } from '../shared/crypto/keccak.ts';
-import type { VerifierChoice } from '../shared/wire/threads.ts';
+import { nativeVerifier } from '../test/support/nativeVerifier.ts';
 import { closedLoop, withConnections } from './closedLoop.ts';
 import { Histogram } from './histogram.ts';
 import {
@@ -48,7 +46,7 @@ export type LoadOptions = LoadTarget & {
  */
 export type LoadTask =
   | { readonly kind: 'ladder'; readonly levels: number }
-  | { readonly kind: 'recover'; readonly seconds: number; readonly verifier: VerifierChoice }
+  | { readonly kind: 'recover'; readonly seconds: number }
   | { readonly kind: TimedKind; readonly requests: number };
 
 export type TimedKind =
@@ -212,13 +210,8 @@ function processorUsOf(pid: number | undefined): number | undefined {
   }
 }
 
-/** The same check as in the shard. */
-function recover(
-  { market, domain, privateKey, feeBps }: LoadOptions,
-  keccak: Keccak256,
-  seconds: number,
-  choice: VerifierChoice,
-): LoadResult {
+/** By libsecp256k1, whatever the server verifies with. */
+function recover({ market, domain, privateKey, feeBps }: LoadOptions, keccak: Keccak256, seconds: number): LoadResult {
   const signer = new OrderSigner(privateKey, domain);
   const draft = draftOrder({ market, outcomeIndex: 0, side: 'BUY', price: '0.40', size: '10', feeRateBps: feeBps });
   const { body, orderHash } = signer.sign(draft);
@@ -226,7 +219,7 @@ function recover(
   const signature = Buffer.from(body.signature.slice(2), 'hex');
   const address = new Uint8Array(ADDRESS_BYTES);
   assert(tryParseHex(signer.address, ADDRESS_BYTES, address, 0), 'gateway load: an address is hex');
-  const verifier = createVerifier(choice, keccak);
+  const verifier = nativeVerifier(keccak);
   const latency = new Histogram();
   const steal = new StealMeter();
   const startMs = performance.now();
@@ -254,7 +247,7 @@ async function main(options: LoadOptions): Promise<void> {
   const load = new Load(options, hasherFor(options.domain, keccak));
   for (const task of options.tasks) {
     const isRecovery = task.kind === 'recover';
-    process.send?.(isRecovery ? recover(options, keccak, task.seconds, task.verifier) : await load.run(task));
+    process.send?.(isRecovery ? recover(options, keccak, task.seconds) : await load.run(task));
   }
   process.disconnect();
 }

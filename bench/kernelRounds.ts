@@ -10,8 +10,8 @@ import { assert } from '../shared/base/assert.ts';
 import { ADDRESS_BYTES, HASH_BYTES, toHex, tryParseHex } from '../shared/base/hex.ts';
 import { addressOf } from '../shared/client/privateKey.ts';
 import { keccak256 } from '../shared/crypto/keccak.ts';
-import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';
 import { SIGNATURE_BYTES } from '../shared/crypto/signature.ts';
+import { loadSecp256k1 } from '../test/support/secp256k1.ts';
 import { atMost, type Goal, type Row, STOLEN, StealMeter } from './report.ts';
 
 type Signed = { readonly digest: Uint8Array; readonly signature: Uint8Array; readonly signer: Uint8Array };

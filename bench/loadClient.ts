@@ -13,7 +13,7 @@ import { type PreparedRequest, prepareRequest } from '../shared/client/request.t
 import { RequestSigner } from '../shared/client/requestSigner.ts';
 import type { PlacementBody } from '../shared/client/types.ts';
 import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
-import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';
+import { loadSecp256k1 } from '../test/support/secp256k1.ts';
 
 /** An account that sends orders. */
 export type LoadSigner = { readonly credentials: Credentials; readonly privateKey: string };

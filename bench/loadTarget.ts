@@ -26,11 +26,7 @@ export async function makeTarget(server: TestServer): Promise<LoadTarget> {
 }
 
 /** An account with money whose wallet has this key. */
-export async function makeSigner(
-  server: TestServer,
-  { address }: OrderSigner,
-  privateKey: string,
-): Promise<LoadSigner> {
+async function makeSigner(server: TestServer, { address }: OrderSigner, privateKey: string): Promise<LoadSigner> {
   const { admin } = server;
   const user = await admin.createUser({ wallet_address: address });
   // A load leaves more orders in its one market than a trader may have.
@@ -45,6 +41,12 @@ export async function makeSigner(
     scopes: ['trade:orders', 'trade:bulk'],
   });
   return { credentials: { keyId, secret, passphrase }, privateKey };
+}
+
+/** So many of them, each with one key. */
+export function makeSigners(server: TestServer, { domain }: LoadTarget, count: number): Promise<LoadSigner[]> {
+  const keys = Array.from({ length: count }, (_, index) => `0x${(index + 1).toString(16).padStart(64, '0')}`);
+  return Promise.all(keys.map((privateKey) => makeSigner(server, new OrderSigner(privateKey, domain), privateKey)));
 }
 
 /** uWebSockets.js alone. */

@@ -30,7 +30,6 @@ const BENCHES = [
   'signatures',
   'hotMarket',
   'gateway',
-  'verifiers',
   'latency',
   'streaming',
   'scaling',

@@ -2,7 +2,7 @@
  * The unit in which the speed of signatures and orders is given: the time of one key recovery by the npm package
  * secp256k1, alone on one thread. It says how fast this processor is, whatever the exchange verifies with.
  */
-import { loadSecp256k1 } from '../shared/crypto/secp256k1.ts';
+import { loadSecp256k1 } from '../test/support/secp256k1.ts';
 import { Histogram } from './histogram.ts';
 
 const DIGEST_BYTES = 32;

@@ -5,8 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
-import { createVerifier } from '../engine/verify/createVerifier.ts';
-import { isNative, verifyThreadsBeside } from '../gateway/wiring/verifyThreads.ts';
+import { verifyThreadsBeside } from '../gateway/wiring/verifyThreads.ts';
 import type { CurvePoint } from './histogram.ts';
 
 /** One line of a table: column name to cell. Numbers stay numbers, so that the JSON can be compared by a program. */
@@ -67,7 +66,7 @@ export function readConditions(): Conditions {
 
 /** The verifier and the verifier threads of a server with default settings. */
 function describeVerifier(cores: number): string {
-  return `${createVerifier('auto').name}, ${verifyThreadsBeside(1, cores, isNative('auto'))} verifier threads`;
+  return `kernel, ${verifyThreadsBeside(1, cores, 'kernel')} verifier threads`;
 }
 
 /** The share of processor time that the host gave to others since this object was made. */

@@ -26,15 +26,14 @@ import { Checkpointer } from '../journal/checkpointer.ts';
 import { Journal } from '../journal/journal.ts';
 import { JournalError } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
-import { CachedNobleVerifier } from '../verify/cachedNoble.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
+import { Kernel } from '../verify/kernel/kernel.ts';
+import { kernelDigests } from '../verify/kernelDigests.ts';
 import { nobleVerifier } from '../verify/noble.ts';
 import { digestsBy, type OrderChecks } from '../verify/orderChecks.ts';
 import { ShardChecks } from '../verify/shardChecks.ts';
-import { SharedTables } from '../verify/sharedTables.ts';
 import { SpotChecked } from '../verify/spotCheck.ts';
-import type { Verifier } from '../verify/verifier.ts';
 import { ShardLoop } from './loop.ts';
 import { recover } from './recovery.ts';
 
@@ -78,13 +77,14 @@ async function rehearse(options: ShardOptions, keccak: Keccak256): Promise<End> 
 /** Resolves with the message that has ended it. */
 async function serve(options: ShardOptions, keccak: Keccak256, isRehearsal = false): Promise<End> {
   assert(options.shard < options.shards, 'shard: its index is below the number of shards');
-  const verifier = shardVerifier(options, keccak);
+  const verifier = createVerifier(options.verifier, keccak);
   const key = await ShardKey.create(options.journalKey, options.shard);
   const journal = Journal.open({ ...options, key });
+  const hasher = hasherFor(domainOf(options), keccak);
   const meters = new ShardMeters(options.meters, options.shard);
   const { checkBoard } = options;
   const checks = new ShardChecks({
-    digests: digestsBy(hasherFor(domainOf(options), keccak)),
+    digests: verifier instanceof Kernel ? kernelDigests(verifier, hasher) : digestsBy(hasher),
     verifier,
     board: checkBoard === null ? undefined : new OfferedChecks(checkBoard, options.shard),
     batchSizes: meters.histograms.batchSignatures,
@@ -138,13 +138,6 @@ async function serve(options: ShardOptions, keccak: Keccak256, isRehearsal = fal
   await checkpointer.end();
   journal.close();
   return end;
-}
-
-/** Where the native library does not load, the shard uses the tables of the verifier threads and makes none itself. */
-function shardVerifier({ verifier, signerTables }: ShardOptions, keccak: Keccak256): Verifier {
-  const chosen = createVerifier(verifier, keccak);
-  if (chosen.name === 'native' || signerTables === null) return chosen;
-  return new CachedNobleVerifier(keccak, { shared: new SharedTables(signerTables), makesTables: false });
 }
 
 /** The checks are checked themselves, unless the reference makes them. */

@@ -24,7 +24,8 @@ import { ADDRESS_BYTES, HASH_BYTES } from '../../shared/base/hex.ts';
 import { SIGNATURE_BYTES } from '../../shared/crypto/signature.ts';
 import * as layout from '../../shared/wire/checkLayout.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
-import { type BatchVerifier, VERDICT, type Verifier } from './verifier.ts';
+import { VERDICT } from './kernel/instance.ts';
+import type { BatchVerifier, Verifier } from './verifier.ts';
 
 const { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT, CHECK_SLOTS, GENERATION } = layout;
 const { QUESTION_BYTES, SHARD_WORDS, STATE, STATE_MASK } = layout;

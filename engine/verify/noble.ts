@@ -24,7 +24,7 @@ export function nobleVerifier(keccak: Keccak256): Verifier {
 const recoverable = new Uint8Array(SIGNATURE_BYTES);
 
 /** Undefined where the library throws: r is not the x of a curve point, or the key would be the point at infinity. */
-export function recover(
+function recover(
   bit: number,
   signature: Uint8Array,
   signatureOffset: number,

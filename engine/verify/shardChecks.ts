@@ -9,8 +9,8 @@
  *      looks for cancels between any two
  *
  * One bad signature leaves its whole batch undecided. Each of the batch is then checked alone, once: with the keys of
- * all signers known that costs less than looking for the bad one with smaller batches. The account that sent it stays
- * out of batches for a minute (keptOut.ts).
+ * all signers known that costs about as much as to look for the bad one with smaller batches, and several bad ones cost
+ * no more. The account that sent it stays out of batches for a minute (keptOut.ts).
  *
  * Invariants:
  *   CHECKS-1  A verdict, and a digest, belongs to the bytes of its question, which are kept beside it: for a command
@@ -30,8 +30,9 @@ import { type RecordMemory, readSafe } from '../../shared/wire/record.ts';
 import type { OfferedChecks } from './checkBoard.ts';
 import { CheckCounts } from './checkCounts.ts';
 import { KeptOut } from './keptOut.ts';
+import { VERDICT } from './kernel/instance.ts';
 import { type OrderChecks, type OrderDigests, verifyOrder } from './orderChecks.ts';
-import { type BatchVerifier, VERDICT, type Verifier } from './verifier.ts';
+import type { BatchVerifier, Verifier } from './verifier.ts';
 
 const { ANY_COMMAND, COMMAND, PLACE_BIT_AUTHORIZED, kindBits } = commands;
 const { PLACE } = COMMAND;

@@ -2,7 +2,8 @@
 
 /** Offsets are in bytes. A verifier reuses its buffers, so each thread has one of its own. */
 export type Verifier = {
-  readonly name: 'noble' | 'native' | 'kernel';
+  /** For the log and the metrics. */
+  readonly name: string;
   verify(
     digest: Uint8Array,
     digestOffset: number,
@@ -12,9 +13,6 @@ export type Verifier = {
     signerOffset: number,
   ): boolean;
 };
-
-/** The verdict of a batch on one of its signatures. */
-export const VERDICT = { UNDECIDED: 0, ACCEPTED: 1, REFUSED: 2 } as const;
 
 /**
  * A verifier that can also check many signatures together, in slices of at most about half the time of one check alone.
@@ -36,6 +34,6 @@ export type BatchVerifier = Verifier & {
   ): void;
   /** Takes a slice of the work. @returns true when the batch is decided. */
   stepBatch(): boolean;
-  /** @returns a VERDICT; UNDECIDED where one of the batch is wrong: then each has to be checked alone. */
+  /** @returns a VERDICT (kernel/instance.ts); UNDECIDED where one of them is wrong: each has to be checked alone. */
   verdictOf(index: number): number;
 };

@@ -12,8 +12,8 @@ import { packageFile, packageFolders } from '../../shared/base/packages.ts';
 export type PinnedBinaries = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const PINNED = fileURLToPath(new URL('../../data/binaries.json', import.meta.url));
-/** Packages that prefer a binary compiled here to the one they brought, and where that would be. */
-const COMPILED = ['better-sqlite3', 'secp256k1'].flatMap((name) => [`${name}/build/Release`, `${name}/build/Debug`]);
+/** The package that prefers a binary compiled here to the one it brought, and where that would be. */
+const COMPILED = ['Release', 'Debug'].map((kind) => `better-sqlite3/build/${kind}`);
 
 /** The reason, in one line, why this process must not load its binaries; null when all are the pinned ones. */
 export function binaryProblem(): string | null {

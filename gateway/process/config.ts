@@ -139,7 +139,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     defaultShards: Math.min(Math.max(cores - 1, 1), MAX_SHARDS),
     verifyThreads: read.has('VERIFY_THREADS') ? read.integer('VERIFY_THREADS', 0, 0, MAX_VERIFY_THREADS) : null,
     cores,
-    verifier: read.choice('VERIFIER', ['auto', 'noble', 'native'] as const, 'auto'),
+    verifier: readVerifier(read),
     journalSync: read.choice('JOURNAL_SYNC', ['full', 'normal'] as const, 'full'),
     snapshotEvery: read.integer('SNAPSHOT_EVERY', 100_000, 1, 1_000_000_000),
     journalKeep: read.integer('JOURNAL_KEEP', 10_000_000, 0, Number.MAX_SAFE_INTEGER),
@@ -337,6 +337,12 @@ function readAdminDoor(read: EnvironmentReader): Config['adminDoor'] {
     throw new ConfigError('ADMIN_HOST: needs TLS_CERT and TLS_KEY where it is no loopback address');
   }
   return Object.freeze({ host, port: read.integer('ADMIN_PORT', 0, 0, 65_535), tls });
+}
+
+/** `auto` and `native` are from before there was the kernel, which has replaced what they chose. */
+function readVerifier(read: EnvironmentReader): VerifierChoice {
+  const choice = read.choice('VERIFIER', ['kernel', 'noble', 'auto', 'native'] as const, 'kernel');
+  return choice === 'noble' ? 'noble' : 'kernel';
 }
 
 function readTls(read: EnvironmentReader): Config['tls'] {

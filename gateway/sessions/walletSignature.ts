@@ -2,16 +2,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { ADDRESS_BYTES, HASH_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
-import { loadSecp256k1 } from '../../shared/crypto/secp256k1.ts';
-import {
-  isAddressOf,
-  NOT_CANONICAL,
-  PUBLIC_KEY_BYTES,
-  recoveryBit,
-  SIGNATURE_BYTES,
-} from '../../shared/crypto/signature.ts';
-
-type Recover = (rs: Uint8Array, bit: number, digest: Uint8Array) => Uint8Array;
+import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from '../../shared/crypto/signature.ts';
 
 /** True if the key of the address has signed the text. @param signature 0x and 130 hex digits. */
 export function isSignedBy(address: string, text: string, signature: string): boolean {
@@ -40,19 +31,8 @@ function digestOf(text: string): Uint8Array {
   return digest.subarray(0, HASH_BYTES);
 }
 
-/** A sign-in takes 0.1 ms where libsecp256k1 loads, and 1 to 2 ms elsewhere. */
-const recover: Recover = fastRecover() ?? slowRecover;
-
-function fastRecover(): Recover | null {
-  try {
-    const library = loadSecp256k1();
-    return (rs, bit, digest) => library.ecdsaRecover(rs, bit, digest, false, new Uint8Array(PUBLIC_KEY_BYTES));
-  } catch {
-    return null;
-  }
-}
-
-function slowRecover(rs: Uint8Array, bit: number, digest: Uint8Array): Uint8Array {
+/** Takes a millisecond or two, which the limits of sign-ins bound. */
+function recover(rs: Uint8Array, bit: number, digest: Uint8Array): Uint8Array {
   const recoverable = Uint8Array.of(bit, ...rs);
   return secp256k1.Signature.fromBytes(recoverable, 'recovered').recoverPublicKey(digest).toBytes(false);
 }

@@ -11,7 +11,7 @@ import { JournalFollowers } from './journalFollowers.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { SpotThread } from './spotThread.ts';
 import type { Stores } from './stores.ts';
-import { isNative, VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
+import { VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
 
 type EngineThreadsOptions = {
   readonly config: Config;
@@ -36,7 +36,7 @@ export class EngineThreads {
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
     const { dataDir: directory, verifier } = config;
-    const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores, isNative(verifier));
+    const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores, verifier);
     this.#verifiers = new VerifyThreads(verifyThreads, shards, verifier, log);
     this.shards = new ShardThreads({
       common: {
@@ -49,7 +49,6 @@ export class EngineThreads {
         journalReserveBytes: config.journalReserveBytes,
         verifier,
         checkBoard: this.#verifiers.checkBoard,
-        signerTables: this.#verifiers.signerTables,
         spotMemory,
         chainId,
         exchangeAddress,

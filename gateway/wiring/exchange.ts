@@ -35,7 +35,7 @@ import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } fr
 import { Rehearsal } from './rehearsal.ts';
 import { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
-import { isNative, waitingPlacements } from './verifyThreads.ts';
+import { waitingPlacements } from './verifyThreads.ts';
 
 type ExchangeOptions = {
   readonly config: Config;
@@ -96,7 +96,7 @@ export class Exchange {
       feed,
       lifecycle,
       defaultFeeBps: config.feeBps,
-      waitingPlacements: waitingPlacements(isNative(config.verifier)),
+      waitingPlacements: waitingPlacements(config.verifier),
       onHandlerError: onError,
       onFatal,
     });

@@ -98,7 +98,6 @@ export class Rehearsal {
       journalReserveBytes: 0,
       verifier,
       checkBoard: null,
-      signerTables: null,
       chainId,
       exchangeAddress,
       collateralCheck,

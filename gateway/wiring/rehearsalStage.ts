@@ -22,7 +22,7 @@ import { Flow, sendAll, type Trader } from './rehearsal/flow.ts';
 import { QuickSigner } from './rehearsal/quickSigner.ts';
 import type { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
-import { isNative, waitingPlacements } from './verifyThreads.ts';
+import { waitingPlacements } from './verifyThreads.ts';
 
 /** The rings of a shard. */
 export type Lane = { readonly commandRing: SharedArrayBuffer; readonly eventRing: SharedArrayBuffer };
@@ -71,7 +71,7 @@ export class Stage {
       feed,
       lifecycle,
       defaultFeeBps: FEE_BPS,
-      waitingPlacements: waitingPlacements(isNative(config.verifier)),
+      waitingPlacements: waitingPlacements(config.verifier),
       onHandlerError: onError,
       onFatal: onError,
     });

@@ -43,10 +43,6 @@ type ShardThreadsOptions = {
   readonly onFatal: (error: Error) => void;
 };
 
-const SLOW_VERIFIER =
-  'THE NATIVE VERIFIER DOES NOT LOAD HERE: signatures are checked by the one in JavaScript, more than ten times as ' +
-  'slow. An account that floods a shard then delays others noticeably. Install the optional dependency secp256k1, or ' +
-  'set VERIFIER=noble to accept this';
 const COMMAND_RING_BYTES = 4 * 1024 * 1024;
 const EVENT_RING_BYTES = 16 * 1024 * 1024;
 /** Errors of SQLite and the system that come from the disk and not from the data on it. */
@@ -149,7 +145,6 @@ export class ShardThreads {
         return;
       }
       const { report } = message;
-      // Which verifier runs depends on what loads in the shard's thread, so only its report says it.
       // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
       if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report.verifier);
       this.#verifiers[shard] = report.verifier;
@@ -159,9 +154,8 @@ export class ShardThreads {
   }
 
   #logVerifier(verifier: string): void {
-    const { verifyThreads, log, common } = this.#options;
+    const { verifyThreads, log } = this.#options;
     log.info({ verifier, verify_threads: verifyThreads }, 'signatures');
-    if (common.verifier === 'auto' && verifier === 'noble') log.warn({ verifier }, SLOW_VERIFIER);
   }
 
   #ready(shard: number): void {

@@ -4,49 +4,40 @@
  */
 import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
-import { hasSecp256k1 } from '../../shared/crypto/secp256k1.ts';
 import { createCheckBoard } from '../../shared/wire/checkLayout.ts';
-import { createTableMemory } from '../../shared/wire/tableLayout.ts';
 import type { VerifierChoice, VerifierOptions } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 
 /**
  * The number of verifiers unless VERIFY_THREADS sets it. Two cores are for gateway and shard; with three or more a busy
- * shard has at least one verifier. Without the native library a signature costs ten times as much as everything else:
- * then there is a verifier on two cores as well, which also builds tables for frequent signers, as no shard does.
+ * shard has at least one verifier. With the reference a signature costs ten times as much as everything else: then
+ * there is a verifier on two cores as well.
  */
-export function verifyThreadsBeside(shards: number, cores: number, isNative: boolean): number {
-  const least = cores > (isNative ? 2 : 1) ? 1 : 0;
+export function verifyThreadsBeside(shards: number, cores: number, verifier: VerifierChoice): number {
+  const least = cores > (verifier === 'noble' ? 1 : 2) ? 1 : 0;
   return Math.max(cores - 1 - shards, least);
-}
-
-/** True when shards check signatures with the native library. */
-export function isNative(verifier: VerifierChoice): boolean {
-  return verifier !== 'noble' && hasSecp256k1();
 }
 
 /**
  * The placements that should wait for one shard at once: with either verifier a shard decides as many in about a tenth
  * of a second. One account may have half of them waiting (shardlink/placementShares.ts).
  */
-export function waitingPlacements(isNative: boolean): number {
-  return isNative ? 4096 : 64;
+export function waitingPlacements(verifier: VerifierChoice): number {
+  return verifier === 'noble' ? 64 : 4096;
 }
 
 export class VerifyThreads {
   readonly count: number;
   /** Shared with the shards; null when there are no verifiers. */
   readonly checkBoard: SharedArrayBuffer | null;
-  readonly signerTables: SharedArrayBuffer | null;
   readonly #threads: readonly SupervisedThread[];
 
   constructor(count: number, shards: number, verifier: VerifierChoice, log: Logger) {
     this.count = count;
     const checkBoard = createCheckBoard(shards);
     this.checkBoard = count === 0 ? null : checkBoard;
-    this.signerTables = count === 0 || isNative(verifier) ? null : createTableMemory();
-    const workerData: VerifierOptions = { checkBoard, signerTables: this.signerTables, verifier };
+    const workerData: VerifierOptions = { checkBoard, verifier };
     this.#threads = Array.from({ length: count }, (_, thread) => {
       const name = `verifier ${thread}`;
       return new SupervisedThread({

@@ -15,7 +15,7 @@ const BOUNDS = described(arrayOf({ type: 'number', examples: [0.001] }), 'Upper 
 const SHARD_STATE = object({
   shard: SHARD,
   ready: FLAG,
-  verifier: orNull({ type: 'string', examples: ['native'] }),
+  verifier: orNull({ type: 'string', examples: ['kernel'] }),
   signature_differences: described(COUNT, 'Checks in which the reference had another answer (RULES.md 5.10).'),
   open_orders: COUNT,
   journal_sequence: COUNT,

@@ -68,6 +68,12 @@ export class OrderHasher {
     this.hasDomain = true;
   }
 
+  /** The hash of the domain that digests are for. */
+  get separator(): Uint8Array {
+    assert(this.hasDomain, 'eip712: there is a domain');
+    return this.final.slice(DOMAIN_OFFSET, STRUCT_OFFSET);
+  }
+
   /** True if digests are already for this chain and contract. */
   isFor(chainId: number, verifyingContract: Uint8Array): boolean {
     const separator = domainSeparator(chainId, verifyingContract);

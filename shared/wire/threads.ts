@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 
 export type JournalSync = 'full' | 'normal';
-export type VerifierChoice = 'auto' | 'noble' | 'native';
+export type VerifierChoice = 'kernel' | 'noble';
 
 export type ShardOptions = {
   readonly shard: number;
@@ -29,11 +29,6 @@ export type ShardOptions = {
   readonly verifier: VerifierChoice;
   /** Memory in which shards offer signature checks to verifier threads; null without such threads. */
   readonly checkBoard: SharedArrayBuffer | null;
-  /**
-   * Memory in which verifier threads share tables of signers; null without such threads, or if the native library
-   * checks.
-   */
-  readonly signerTables: SharedArrayBuffer | null;
   /** Memory in which shards show some of their signature checks to the spot checker (spotLayout.ts). */
   readonly spotMemory: SharedArrayBuffer;
   readonly chainId: number;
@@ -107,7 +102,6 @@ export type ProjectorMessage = { readonly difference: Readonly<Record<string, st
 
 export type VerifierOptions = {
   readonly checkBoard: SharedArrayBuffer;
-  readonly signerTables: SharedArrayBuffer | null;
   readonly verifier: VerifierChoice;
 };
 

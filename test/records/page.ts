@@ -20,7 +20,6 @@ import { FILL_FRAME, PRIVATE_FRAME, STATUS_FRAME } from '../../shared/wire/priva
 import { BELLS } from '../../shared/wire/progress.ts';
 import { RING, RING_RECORD } from '../../shared/wire/ringLayout.ts';
 import { SPOT_QUEUE, SPOT_SLOT } from '../../shared/wire/spotLayout.ts';
-import { TABLE_ENTRY, TABLES } from '../../shared/wire/tableLayout.ts';
 import { drawing } from './drawing.ts';
 
 export const RECORDS_PAGE = new URL('../../shared/wire/RECORDS.md', import.meta.url);
@@ -75,18 +74,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Shared memory',
     about: 'What threads share besides commands and events; none of it outlives the process.',
-    records: [
-      RING,
-      RING_RECORD,
-      BELLS,
-      CHECK_BOARD,
-      CHECK_QUEUE,
-      CHECK_SLOT,
-      TABLES,
-      TABLE_ENTRY,
-      SPOT_QUEUE,
-      SPOT_SLOT,
-    ],
+    records: [RING, RING_RECORD, BELLS, CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT, SPOT_QUEUE, SPOT_SLOT],
   },
 ];
 

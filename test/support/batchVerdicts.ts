@@ -1,6 +1,8 @@
 /** Batches as tests ask about them: of the kernel, which checks signatures together. */
+
+import { VERDICT } from '../../engine/verify/kernel/instance.ts';
 import { Kernel } from '../../engine/verify/kernel/kernel.ts';
-import { type BatchVerifier, VERDICT } from '../../engine/verify/verifier.ts';
+import type { BatchVerifier } from '../../engine/verify/verifier.ts';
 import type { SignatureCase } from './signatureCases.ts';
 import { asks } from './signatureOracle.ts';
 

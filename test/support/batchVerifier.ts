@@ -3,7 +3,8 @@
  * several slices, and knows a signer once it has accepted one of its signatures alone. Everything is counted.
  */
 import assert from 'node:assert/strict';
-import { type BatchVerifier, VERDICT, type Verifier } from '../../engine/verify/verifier.ts';
+import { VERDICT } from '../../engine/verify/kernel/instance.ts';
+import type { BatchVerifier, Verifier } from '../../engine/verify/verifier.ts';
 import { ADDRESS_BYTES, toHex } from '../../shared/base/hex.ts';
 
 type Question = Parameters<Verifier['verify']>;

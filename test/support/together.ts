@@ -14,8 +14,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** The native verifier is loaded, or found missing, once. */
-const ALONE = ['test/unit/engine/verify/createVerifier.test.ts'];
 const API_GROUPS = 2;
 const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
 
@@ -28,8 +26,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 };
 
 function filesIn(...patterns: string[]): string[] {
-  const files = globSync(patterns, { cwd: ROOT });
-  return files.filter((file) => !ALONE.includes(file)).sort();
+  return globSync(patterns, { cwd: ROOT }).sort();
 }
 
 /** The files are dealt out in turn, so that the groups take about as long as each other. */

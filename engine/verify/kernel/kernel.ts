@@ -17,7 +17,6 @@ import { ADDRESS_BYTES, HASH_BYTES } from '../../../shared/base/hex.ts';
 import { ORDER_TYPE_HASH } from '../../../shared/crypto/eip712.ts';
 import { SIGNATURE_BYTES } from '../../../shared/crypto/signature.ts';
 import { COMMAND } from '../../../shared/wire/commands.ts';
-import type { BatchVerifier } from '../verifier.ts';
 import { instantiate, type KernelExports, PAGE_BYTES, type Verdict } from './instance.ts';
 
 /** Signatures of one batch. */
@@ -54,7 +53,8 @@ assert(PLACE.takerAmount - FIRST_WORD === 46 && PLACE.expirationSec - FIRST_WORD
 assert(PLACE.nonce - FIRST_WORD === 50 && PLACE.feeBps - FIRST_WORD === 52, 'kernel: nonce and fee');
 assert(PLACE.minTakerNet - FIRST_WORD === 54 && RECORD_WORDS === 56, 'kernel: the last field');
 
-export class Kernel implements BatchVerifier {
+/** A BatchVerifier (verifier.ts). */
+export class Kernel {
   readonly name = 'kernel';
   readonly mostInBatch = MOST_BATCH;
   readonly #random: (bytes: Uint8Array) => void;

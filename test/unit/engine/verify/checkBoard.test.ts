@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { CheckHelper, OfferedChecks } from '../../../../engine/verify/checkBoard.ts';
-import { VERDICT, type Verifier } from '../../../../engine/verify/verifier.ts';
+import { VERDICT } from '../../../../engine/verify/kernel/instance.ts';
+import type { Verifier } from '../../../../engine/verify/verifier.ts';
 import { HASH_BYTES } from '../../../../shared/base/hex.ts';
 import {
   CHECK_BOARD,
@@ -145,7 +146,7 @@ test('a helper takes half of what is offered and checks it together, each as it 
 
 test('a verifier thread answers what is offered, sleeps, is woken, and its end stalls nobody', async (t) => {
   const board = createCheckBoard(2);
-  const workerData: VerifierOptions = { checkBoard: board, signerTables: null, verifier: 'auto' };
+  const workerData: VerifierOptions = { checkBoard: board, verifier: 'kernel' };
   const worker = new Worker(new URL('../../../../engine/verify/main.ts', import.meta.url), { workerData });
   t.after(() => worker.terminate());
   const owner = new OfferedChecks(board, 1);

@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { privateKeyToAccount } from 'viem/accounts';
-import { CachedNobleVerifier, TABLE_AFTER, TABLE_BYTES } from '../../../../engine/verify/cachedNoble.ts';
 import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
-import { SharedTables } from '../../../../engine/verify/sharedTables.ts';
+import { Kernel } from '../../../../engine/verify/kernel/kernel.ts';
 import type { Verifier } from '../../../../engine/verify/verifier.ts';
 import { ADDRESS_BYTES, toHex, tryParseHex, uint256ToDecimal } from '../../../../shared/base/hex.ts';
 import type { OrderDraft } from '../../../../shared/client/order.ts';
@@ -13,19 +12,15 @@ import { OrderSigner } from '../../../../shared/client/orderSigner.ts';
 import { addressOf } from '../../../../shared/client/privateKey.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, ORDER_TYPE, ZERO_ADDRESS } from '../../../../shared/crypto/eip712.ts';
 import { createKeccak } from '../../../../shared/crypto/fastKeccak.ts';
-import { BASE_ENTRY, createTableMemory, SIGNER_TABLE_WORDS, tableWord } from '../../../../shared/wire/tableLayout.ts';
+import { nativeVerifier } from '../../../support/nativeVerifier.ts';
 import { timesOf } from '../../../support/seeds.ts';
 
 const keccak = await createKeccak();
 const noble = createVerifier('noble', keccak);
 const native = tryNative();
-/** Has a table for every signer that it accepted often enough. */
-const tableMemory = createTableMemory();
-const cached = new CachedNobleVerifier(keccak, { shared: new SharedTables(tableMemory) });
-/** As a shard has it: makes no tables, and finds those that `cached` has left. */
-const shard = shardVerifier(tableMemory);
-/** More often than it takes until a signer has a table. */
-const OFTEN = 20;
+/** Keeps the key of every signer that it has accepted, and with the next signature its tables. */
+const kernel = new Kernel();
+const recovering = new Kernel({ keepsTables: false });
 const MUTATIONS = timesOf({ suite: 600, soak: 10_000 });
 
 /** The platforms the package has a prebuilt binary for. */
@@ -48,16 +43,15 @@ const ORDER_FIELDS = ORDER_TYPE.slice('Order('.length, -1)
 type Random = (length: number) => Uint8Array;
 type Case = { digest: Uint8Array; signature: Uint8Array; signer: Uint8Array };
 
-test('auto takes the native verifier where it loads and the reference elsewhere', () => {
-  assert.equal(noble.name, 'noble');
-  assert.equal(createVerifier('auto').name, native === undefined ? 'noble' : 'native');
+test('a verifier is what its name says', () => {
+  for (const name of ['noble', 'kernel'] as const) assert.equal(createVerifier(name, keccak).name, name);
 });
 
-test('the native verifier loads where the package brings a binary', { skip: !hasBinary && 'no binary here' }, () => {
+test('the native peer loads where its package brings a binary', { skip: !hasBinary && 'no binary here' }, () => {
   assert.equal(native?.name, 'native');
 });
 
-test('fifty seeded orders: viem signs what our client signs, and both verifiers accept it', async () => {
+test('fifty seeded orders: viem signs what our client signs, and all verifiers accept it', async () => {
   const random = seededBytes('viem');
   for (let round = 0; round < 50; round++) {
     const privateKey = toHex(random(32)) as `0x${string}`;
@@ -161,7 +155,7 @@ test('digest, signature and signer are read at their offsets, also from shared m
   record.set(digest, 3);
   record.set(signature, 40);
   record.set(signer, 120);
-  for (const verifier of [noble, cached, shard, native ?? noble]) {
+  for (const verifier of [noble, kernel, recovering, native ?? noble]) {
     assert.ok(verifier.verify(record, 3, record, 40, record, 120), verifier.name);
     assert.ok(!verifier.verify(record, 4, record, 40, record, 120), verifier.name);
   }
@@ -209,7 +203,7 @@ test('a point R whose x is not below the order of the curve is not the one that 
   }
 });
 
-test('a sum that meets the same point twice is recovered, by one who knows the signer as well', () => {
+test('a sum that meets the same point twice is the one that recovery finds', () => {
   // Of the key 1, whose table is the generator's: with z / s = r / s = m the sum is m G + m G.
   const signer = keccak(Point.BASE.toBytes(false).subarray(1)).slice(-ADDRESS_BYTES);
   const { Fn } = Point;
@@ -220,11 +214,8 @@ test('a sum that meets the same point twice is recovered, by one who knows the s
     if (s > N / 2n) continue;
     const twice: Case = { digest: wordOf(x), signature: signatureOf(x, s, Number(y & 1n)), signer };
     warm(twice);
-    const { hits, misses } = cached;
     assert.equal(verdict(twice), true);
     assert.equal(verdict(withByte(twice, V_OFFSET, 27 + Number(~y & 1n))), false);
-    assert.equal(cached.hits, hits);
-    assert.equal(cached.misses, misses + 2);
     met++;
   }
   assert.ok(met > 3, `${met} signatures`);
@@ -234,172 +225,21 @@ test(`all verifiers agree on ${MUTATIONS} seeded mutations`, () => {
   const random = seededBytes('mutations');
   const signed = Array.from({ length: 8 }, (_, signer) => signedCase(1000 + signer));
   for (const one of signed.slice(0, 6)) warm(one);
-  const { hits } = cached;
-  const { hits: shardHits } = shard;
   let accepted = 0;
   for (let round = 0; round < MUTATIONS; round++) {
     const mutated = mutate(signed[round % signed.length], random);
     if (verdict(mutated, `round ${round} of the mutations`)) accepted++;
   }
   assert.ok(accepted > MUTATIONS / 8 && accepted < MUTATIONS / 2, `${accepted} accepted`);
-  assert.ok(cached.hits - hits > MUTATIONS / 4, `${cached.hits - hits} were checked against a table`);
-  const shardHad = shard.hits - shardHits;
-  assert.ok(shardHad > accepted / 2, `${shardHad} of them by a shard, against a table of the verifier's`);
-  assert.equal(shard.made, 0, 'a shard makes no tables');
 });
 
-test('tables stay within their bytes, and the signer that was away longest gives its up', () => {
-  const small = new CachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES });
-  const [ann, bob, cid] = [20, 21, 22].map(signedCase);
-  const isHit = (one: Case): boolean => {
-    const { hits } = small;
-    assert.ok(check(small, one));
-    return small.hits > hits;
-  };
-  for (const one of [ann, bob]) for (let i = 0; i < OFTEN; i++) check(small, one);
-  assert.ok(isHit(bob) && isHit(ann), 'both are remembered');
-  for (let i = 0; i < OFTEN; i++) check(small, cid);
-  assert.equal(small.cachedBytes, 2 * TABLE_BYTES);
-  assert.ok(isHit(cid) && isHit(ann), 'the newest and the one that came after bob');
-  assert.ok(!isHit(bob), 'bob is recovered again');
-});
-
-test('signatures that are refused earn nobody a table', () => {
-  const small = new CachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES });
-  const forged = withByte(signedCase(23), 0, 1);
-  for (let i = 0; i < OFTEN; i++) assert.equal(check(small, forged), false);
-  assert.equal(small.cachedBytes, 0);
-});
-
-test('signers are counted side by side, and anew once there is no room for another', () => {
-  const counting = new CachedNobleVerifier(keccak, { shared: new SharedTables(tableMemory), mostCounted: 3 });
-  const [ann, bob, cid, ...strangers] = [40, 41, 42, 43, 44, 45].map(signedCase);
-  for (let i = 0; i < TABLE_AFTER; i++) for (const one of [ann, bob]) assert.ok(check(counting, one));
-  assert.equal(counting.made, 2);
-  for (let i = 1; i < TABLE_AFTER; i++) check(counting, cid);
-  for (const one of strangers) check(counting, one);
-  check(counting, cid);
-  assert.equal(counting.made, 2, 'the third stranger began the count anew');
-});
-
-test('a table is made once: a shard and a later verifier take the one that is there', () => {
-  const memory = createTableMemory();
-  const maker = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
-  const early = shardVerifier(memory);
-  const one = signedCase(30);
-  assert.ok(check(early, one));
-  assert.equal(early.hits, 0, 'there is no table yet');
-  for (let i = 0; i < OFTEN; i++) check(maker, one);
-  assert.equal(maker.made, 1);
-  const later = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
-  for (const verifier of [early, later]) {
-    for (let i = 0; i < OFTEN; i++) assert.ok(check(verifier, one));
-    assert.equal(verifier.hits, OFTEN);
-    assert.equal(verifier.made, 0);
-    assert.equal(verifier.cachedBytes, TABLE_BYTES);
-  }
-});
-
-test('a shard without shared tables, or with none of the generator, recovers for ever', () => {
-  const one = signedCase(31);
-  const memory = createTableMemory();
-  for (const verifier of [new CachedNobleVerifier(keccak, { makesTables: false }), shardVerifier(memory)]) {
-    for (let i = 0; i < OFTEN; i++) assert.ok(check(verifier, one));
-    assert.equal(verifier.misses, OFTEN);
-    assert.equal(verifier.cachedBytes, 0);
-  }
-});
-
-test('a shard keeps the tables it took within its bytes', () => {
-  const memory = createTableMemory();
-  const maker = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
-  const shared = new SharedTables(memory);
-  const small = new CachedNobleVerifier(keccak, { capacityBytes: 2 * TABLE_BYTES, shared, makesTables: false });
-  for (const one of [32, 33, 34].map(signedCase)) {
-    for (let i = 0; i < OFTEN; i++) check(maker, one);
-    assert.ok(check(small, one));
-  }
-  assert.equal(small.hits, 3);
-  assert.equal(small.cachedBytes, 2 * TABLE_BYTES);
-});
-
-test('any flipped bit of a shared table, or of the generator, leaves every verdict as it is', () => {
-  const random = seededBytes('flipped bits');
-  const good = signedCase(35);
-  const wrong = withByte(good, V_OFFSET, good.signature[V_OFFSET] ^ 7);
-  const memory = createTableMemory();
-  const maker = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
-  for (let i = 0; i < OFTEN; i++) check(maker, good);
-  const bytes = new Uint8Array(memory);
-  for (const entry of [BASE_ENTRY, 1]) {
-    for (let round = 0; round < 20; round++) {
-      const at = tableWord(entry) * 4 + below(random, SIGNER_TABLE_WORDS * 4);
-      const bit = 1 << below(random, 8);
-      bytes[at] ^= bit;
-      const fresh = shardVerifier(memory);
-      assert.ok(check(fresh, good), `byte ${at}`);
-      assert.ok(!check(fresh, wrong), `byte ${at}`);
-      assert.equal(fresh.cachedBytes, 0, 'a damaged table is not kept');
-      bytes[at] ^= bit;
-    }
-  }
-  assert.ok(check(shardVerifier(memory), good), 'and whole again it is taken');
-});
-
-test('a table with the right checksum and the wrong points refuses nobody, and a verifier replaces it', () => {
-  const [ann, bob] = [36, 37].map(signedCase);
-  const memory = createTableMemory();
-  const shared = new SharedTables(memory);
-  const maker = new CachedNobleVerifier(keccak, { shared });
-  for (const one of [ann, bob]) for (let i = 0; i < OFTEN; i++) check(maker, one);
-  const ofAnn = shared.read(ann.signer, 0)!.slice();
-  const ofBob = shared.read(bob.signer, 0)!.slice();
-
-  // Ann's key, followed by the multiples of bob's.
-  const mixed = ofBob.slice();
-  mixed.set(ofAnn.subarray(0, 8));
-  shared.publish(ann.signer, 0, mixed);
-  const trader = shardVerifier(memory);
-  assert.ok(check(trader, ann));
-  assert.equal(trader.cachedBytes, 0, 'given up when it was wrong');
-  const verifier = new CachedNobleVerifier(keccak, { shared: new SharedTables(memory) });
-  assert.ok(check(verifier, ann));
-  assert.equal(verifier.made, 1);
-  assert.deepEqual(shared.read(ann.signer, 0), ofAnn);
-
-  // All of it bob's: what bob signs is not ann's signature.
-  shared.publish(ann.signer, 0, ofBob);
-  const second = shardVerifier(memory);
-  assert.ok(!check(second, { ...bob, signer: ann.signer }));
-  assert.ok(check(second, ann));
-  assert.ok(check(second, bob));
-
-  // Not on the curve, and no coordinates at all.
-  for (const [element, value] of [[0, ofAnn[0] ^ 1n] as const, [3, 2n ** 64n - 1n] as const]) {
-    const bent = ofAnn.slice();
-    bent[element] = value;
-    if (element === 3) bent.fill(value, 0, 4);
-    shared.publish(ann.signer, 0, bent);
-    assert.ok(check(shardVerifier(memory), ann));
-  }
-});
-
-/** The package is optional: without a binary for this platform the reference is tested alone. */
+/** The package is a peer in tests and benches only: without a binary for this platform there is one verifier less. */
 function tryNative(): Verifier | undefined {
   try {
-    return createVerifier('native', keccak);
-  } catch (error) {
-    assert.match((error as Error).message, /does not load on this platform/);
+    return nativeVerifier(keccak);
+  } catch {
     return undefined;
   }
-}
-
-function shardVerifier(memory: SharedArrayBuffer): CachedNobleVerifier {
-  return new CachedNobleVerifier(keccak, { shared: new SharedTables(memory), makesTables: false });
-}
-
-function check(verifier: Verifier, { digest, signature, signer }: Case): boolean {
-  return verifier.verify(digest, 0, signature, 0, signer, 0);
 }
 
 /** The common verdict of all verifiers; the test fails if they differ. */
@@ -407,15 +247,15 @@ function verdict({ digest, signature, signer }: Case, label = ''): boolean {
   const expected = noble.verify(digest, 0, signature, 0, signer, 0);
   const actual = native?.verify(digest, 0, signature, 0, signer, 0) ?? expected;
   assert.equal(actual, expected, `noble and native disagree ${label}`);
-  for (const [name, verifier] of Object.entries({ cached, shard })) {
+  for (const [name, verifier] of Object.entries({ kernel, recovering })) {
     assert.equal(verifier.verify(digest, 0, signature, 0, signer, 0), expected, `${name}: not recovery's ${label}`);
   }
   return expected;
 }
 
-/** From here on `cached` and `shard` check this signer against a table. */
+/** From here on `kernel` checks this signer against its tables. */
 function warm({ digest, signature, signer }: Case): void {
-  for (let i = 0; i < OFTEN; i++) assert.ok(cached.verify(digest, 0, signature, 0, signer, 0), 'a right signature');
+  for (let i = 0; i < 2; i++) assert.ok(kernel.verify(digest, 0, signature, 0, signer, 0), 'a right signature');
 }
 
 function signatureOf(r: bigint, s: bigint, bit: number): Uint8Array {

@@ -23,7 +23,7 @@ function modulesWith(files: Record<string, string>): string {
 }
 
 describe('the binaries of packages', () => {
-  const pinned = { 'linux-x64': { [UWS]: SHA_OF_A, 'secp256k1/prebuilds/x.node': SHA_OF_A } };
+  const pinned = { 'linux-x64': { [UWS]: SHA_OF_A, 'better-sqlite3/prebuilds/x.node': SHA_OF_A } };
 
   test('that are installed are the pinned ones, for every platform whose files are here', () => {
     assert.equal(binaryProblem(), null);
@@ -50,7 +50,7 @@ describe('the binaries of packages', () => {
     const runner = readFileSync(join(ROOT, 'shared/run.mjs'), 'utf8');
     const runtimes = [...runner.matchAll(/: '(node-[a-z0-9-]+)'/g)].map(([, name]) => name);
     assert.equal(runtimes.length, 5);
-    for (const name of [...runtimes, 'uWebSockets.js', 'better-sqlite3', 'secp256k1']) {
+    for (const name of [...runtimes, 'uWebSockets.js', 'better-sqlite3']) {
       assert.match(packages[`node_modules/${name}`].integrity, /^sha512-/, name);
     }
   });
@@ -81,8 +81,7 @@ test('a start with a changed binary ends with one line and exit code 78, before 
     cpSync(join(ROOT, folder), join(copy, folder), { recursive: true });
   const modules = join(ROOT, 'node_modules');
   mkdirSync(join(copy, 'node_modules'));
-  for (const name of ['pino', 'better-sqlite3', 'secp256k1'])
-    symlinkSync(join(modules, name), join(copy, 'node_modules', name));
+  for (const name of ['pino', 'better-sqlite3']) symlinkSync(join(modules, name), join(copy, 'node_modules', name));
   cpSync(join(modules, 'uWebSockets.js'), join(copy, 'node_modules/uWebSockets.js'), {
     recursive: true,
     filter: (path) => !path.endsWith('.node') || path.includes(`${process.platform}_${process.arch}_127`),

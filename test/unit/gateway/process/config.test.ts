@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Config, ConfigError, type Environment, parseConfig } from '../../../../gateway/process/config.ts';
-import { isNative, verifyThreadsBeside } from '../../../../gateway/wiring/verifyThreads.ts';
+import { verifyThreadsBeside } from '../../../../gateway/wiring/verifyThreads.ts';
 
 const CORES = 8;
 
@@ -44,7 +44,7 @@ describe('config', () => {
     assert.equal(config.dataDir, 'data/live');
     assert.equal(config.shards, null);
     assert.equal(config.defaultShards, 7);
-    assert.equal(config.verifier, 'auto');
+    assert.equal(config.verifier, 'kernel');
     assert.equal(config.verifyThreads, null);
     assert.equal(config.cores, CORES);
     assert.equal(config.journalSync, 'full');
@@ -73,21 +73,28 @@ describe('config', () => {
     assert.deepEqual(parseConfig({ PORT: '', SHARDS: ' ', MASTER_KEY: '' }, CORES), parseConfig({}, CORES));
   });
 
+  it('takes a verifier by its name, and the kernel for names of what it has replaced', () => {
+    const verifiers = ['', 'kernel', 'auto', 'native', 'noble'].map(
+      (name) => parseConfig({ VERIFIER: name }, CORES).verifier,
+    );
+    assert.deepEqual(verifiers, ['kernel', 'kernel', 'kernel', 'kernel', 'noble']);
+    assert.match(refusal({ VERIFIER: 'openssl' }), /^VERIFIER: /);
+  });
+
   it('takes any number of verifier threads, none as well, and otherwise has what cores are left over', () => {
     assert.equal(parseConfig({ VERIFY_THREADS: '0' }, CORES).verifyThreads, 0);
     assert.equal(parseConfig({ VERIFY_THREADS: '3' }, CORES).verifyThreads, 3);
     assert.match(refusal({ VERIFY_THREADS: '65' }), /^VERIFY_THREADS: expected an integer from 0 to 64$/);
     assert.deepEqual(
-      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores, true)),
+      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores, 'kernel')),
       [0, 0, 1, 2, 6],
     );
     assert.deepEqual(
-      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores, false)),
+      [1, 2, 3, 4, 8].map((cores) => verifyThreadsBeside(1, cores, 'noble')),
       [0, 1, 1, 2, 6],
       'the slow verifier wants both of two cores',
     );
-    assert.equal(verifyThreadsBeside(7, 8, true), 1, 'a hot market is never bound to one core');
-    assert.equal(isNative('noble'), false);
+    assert.equal(verifyThreadsBeside(7, 8, 'kernel'), 1, 'a hot market is never bound to one core');
   });
 
   it('takes origins as browsers write them, or all', () => {

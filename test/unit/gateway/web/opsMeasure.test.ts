@@ -11,7 +11,7 @@ const NO_COUNTS = { counts: [0, 0, 0, 0, 0], sum: 0 };
 const SHARD: Operations['shards'][number] = {
   shard: 0,
   ready: true,
-  verifier: 'native',
+  verifier: 'kernel',
   signature_differences: 0,
   open_orders: 3,
   journal_sequence: 10,

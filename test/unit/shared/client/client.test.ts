@@ -18,6 +18,7 @@ import { tryParseHex } from '../../../../shared/base/hex.ts';
 import { tickToPrice, unitsToDecimal } from '../../../../shared/base/units.ts';
 import { orderDigest } from '../../../../shared/crypto/eip712.ts';
 import { AUTH_HEADER, NONCE_FORM, stringToSignV2 } from '../../../../shared/crypto/hmac.ts';
+import { keccak256 } from '../../../../shared/crypto/keccak.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const PRIVATE_KEY = '0x0000000000000000000000000000000000000000000000000000000000000001';
@@ -161,7 +162,7 @@ describe('the typed client', () => {
       DOMAIN,
     );
     assert.equal(orderHash, digest);
-    const verifier = createVerifier('noble');
+    const verifier = createVerifier('noble', keccak256);
     assert.ok(verifier.verify(bytesOf(orderHash), 0, bytesOf(body.signature), 0, bytesOf(WALLET), 0));
   });
 

@@ -13,7 +13,6 @@ import * as events from '../../../../shared/wire/events.ts';
 import * as privateRecord from '../../../../shared/wire/privateRecord.ts';
 import * as progress from '../../../../shared/wire/progress.ts';
 import * as ringLayout from '../../../../shared/wire/ringLayout.ts';
-import * as tableLayout from '../../../../shared/wire/tableLayout.ts';
 import { RECORDS_PAGE, recordsPage } from '../../../records/page.ts';
 
 const modules: Record<string, Record<string, unknown>> = {
@@ -22,7 +21,6 @@ const modules: Record<string, Record<string, unknown>> = {
   privateRecord,
   ringLayout,
   checkLayout,
-  tableLayout,
   marketRecord,
   segment,
   journalRow,

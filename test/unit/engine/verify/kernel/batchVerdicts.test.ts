@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { VERDICT } from '../../../../../engine/verify/kernel/instance.ts';
 import { MOST_BATCH } from '../../../../../engine/verify/kernel/kernel.ts';
-import { VERDICT } from '../../../../../engine/verify/verifier.ts';
 import { createKeccak } from '../../../../../shared/crypto/fastKeccak.ts';
 import * as batches from '../../../../support/batchVerdicts.ts';
 import { Random } from '../../../../support/random.ts';

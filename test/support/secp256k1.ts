@@ -1,5 +1,5 @@
 /**
- * libsecp256k1 through the npm package `secp256k1`, an optional dependency. Its binding is loaded directly: the
+ * libsecp256k1 through the npm package `secp256k1`, a peer of tests and benches. Its binding is loaded directly: the
  * package's own entry silently falls back to a slow and less careful JavaScript curve.
  */
 import { createRequire } from 'node:module';
@@ -20,13 +20,4 @@ type Secp256k1 = {
 /** Throws when no binary of the package fits this platform. */
 export function loadSecp256k1(): Secp256k1 {
   return createRequire(import.meta.url)('secp256k1/bindings.js') as Secp256k1;
-}
-
-export function hasSecp256k1(): boolean {
-  try {
-    loadSecp256k1();
-    return true;
-  } catch {
-    return false;
-  }
 }

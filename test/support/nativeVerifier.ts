@@ -1,12 +1,10 @@
 /**
- * The fast verifier: libsecp256k1 (shared/crypto/secp256k1.ts), some twenty times faster than the reference.
- *
- * The key is recovered for every signature. Checking against a remembered key is a sixth faster but ignores the
- * recovery bit v, so it would accept a signature that the reference refuses.
+ * A verifier by libsecp256k1, which recovers the key of every signature: a peer of the kernel in tests, and the way of
+ * the bare path in benches.
  */
+import type { Verifier } from '../../engine/verify/verifier.ts';
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
-import { loadSecp256k1 } from '../../shared/crypto/secp256k1.ts';
 import {
   isAddressOf,
   NOT_CANONICAL,
@@ -14,7 +12,7 @@ import {
   recoveryBit,
   SIGNATURE_BYTES,
 } from '../../shared/crypto/signature.ts';
-import type { Verifier } from './verifier.ts';
+import { loadSecp256k1 } from './secp256k1.ts';
 
 /** Throws when no binary of the optional package fits this platform. */
 export function nativeVerifier(keccak: Keccak256): Verifier {
