@@ -16,8 +16,9 @@ const ENDINGS_VERSION = 8;
 export class Markets {
   /** Markets that the current command changed, for the MARKET events. */
   readonly touched: Market[] = [];
-  /** Markets that may have changed since the last digest: a command looked them up. */
+  /** The first `dirtyCount` are those that may have changed since the last digest: a command looked them up. */
   readonly dirty: Market[] = [];
+  dirtyCount = 0;
   readonly transitions = new Transitions();
   readonly endings = new Endings();
   readonly #byIndex = new Map<number, Market>();
@@ -48,8 +49,8 @@ export class Markets {
 
   /** Called once the digest includes all dirty markets. */
   clearDirty(): void {
-    for (const market of this.dirty) market.isDirty = false;
-    this.dirty.length = 0;
+    for (let i = 0; i < this.dirtyCount; i++) this.dirty[i].isDirty = false;
+    this.dirtyCount = 0;
   }
 
   /** In order of opening: the same at every replay. */
@@ -106,7 +107,7 @@ export class Markets {
 
   /** Asserts that the two forms of the list agree, and what the parts of this list promise. */
   validate(): void {
-    const dirty = new Set(this.dirty);
+    const dirty = new Set(this.dirty.slice(0, this.dirtyCount));
     this.transitions.validate(this.#byIndex.values());
     this.endings.validate(this.#byIndex.values());
     for (const market of this.#byIndex.values()) {
@@ -118,7 +119,7 @@ export class Markets {
   #markDirty(market: Market): void {
     if (market.isDirty) return;
     market.isDirty = true;
-    this.dirty.push(market);
+    this.dirty[this.dirtyCount++] = market;
   }
 }
 

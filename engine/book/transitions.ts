@@ -6,21 +6,22 @@
  * Invariants (walked by core/invariants.ts):
  *   TRANSITIONS-1  A market is in the heap exactly when its nextTransitionMs() is finite, at its heapIndex.
  *   TRANSITIONS-2  dueMs of a market in the heap is its nextTransitionMs(), and no entry is due before its parent.
+ *   TRANSITIONS-3  firstMs is the dueMs of the first market, or Infinity.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { type Market, NOT_DUE } from './market.ts';
 
 export class Transitions {
+  /**
+   * The time at which the first market changes, or Infinity. A field, because every command reads it: a number of this
+   * size that a function returns is a new object wherever V8 does not inline the function.
+   */
+  firstMs = Number.POSITIVE_INFINITY;
   readonly #heap: Market[] = [];
 
   /** The market that changes first, or undefined. */
   get first(): Market | undefined {
     return this.#heap[0];
-  }
-
-  /** The time at which the first market changes, or Infinity. */
-  get firstMs(): number {
-    return this.#heap.length === 0 ? Number.POSITIVE_INFINITY : this.#heap[0].dueMs;
   }
 
   /** To be called when a status or a time of the market changed. */
@@ -42,7 +43,7 @@ export class Transitions {
     this.#settle(index, market);
   }
 
-  /** Asserts TRANSITIONS-1 and TRANSITIONS-2 of these markets, which are all there are. */
+  /** Asserts TRANSITIONS-1 to TRANSITIONS-3 of these markets, which are all there are. */
   validate(markets: Iterable<Market>): void {
     let due = 0;
     for (const market of markets) {
@@ -59,6 +60,8 @@ export class Transitions {
       const isOrdered = market.heapIndex === 0 || !isBefore(market, parent);
       assert(isOrdered, 'TRANSITIONS-2: no market is due before its parent');
     }
+    const firstMs = this.first?.dueMs ?? Number.POSITIVE_INFINITY;
+    assert(this.firstMs === firstMs, 'TRANSITIONS-3: the time of the first market is known');
     assert(due === this.#heap.length, 'TRANSITIONS-1: the heap holds markets of the shard only');
   }
 
@@ -67,6 +70,7 @@ export class Transitions {
     const last = this.#heap.pop();
     assert(last !== undefined, 'TRANSITIONS-1: a heap with a market has a last one');
     if (last !== market) this.#settle(index, last);
+    else if (index === 0) this.firstMs = Number.POSITIVE_INFINITY;
   }
 
   #settle(index: number, market: Market): void {
@@ -103,6 +107,7 @@ export class Transitions {
   #put(index: number, market: Market): void {
     this.#heap[index] = market;
     market.heapIndex = index;
+    if (index === 0) this.firstMs = market.dueMs;
   }
 }
 

@@ -233,15 +233,20 @@ export class Admission {
     const { exactBound, ledger } = this.#state;
     const outcome = kindOutcome(kind);
     const isBuy = kindSide(kind) === SIDE.BUY;
-    const required = admitted.reservation;
     const freed = admitted.openSlot === NONE ? 0 : this.#freedBy(admitted.openSlot, kind, market);
-    const free = isBuy ? ledger.availableMicro(account) : ledger.availableTokens(account, market.index, outcome);
-    const available = free + freed;
-    if (exactBound === null && available >= required) return OK;
+    if (exactBound === null) {
+      const isCovered = isBuy
+        ? ledger.coversMicro(account, admitted, freed)
+        : ledger.coversTokens(account, market.index, outcome, admitted, freed);
+      if (isCovered) return OK;
+    }
     const held = isBuy ? ledger.reservedOf(account) : ledger.reservedTokens(account, market.index, outcome);
     const reserved = held - freed;
     assert(reserved >= 0, 'ORDERS-3: an account reserves at least what its order holds');
-    if (exactBound === null) return refuseShort(required, available, reserved, admitted);
+    if (exactBound === null) {
+      const free = isBuy ? ledger.availableMicro(account) : ledger.availableTokens(account, market.index, outcome);
+      return refuseShort(admitted.reservation, free + freed, reserved, admitted);
+    }
     return this.#checkExactBound(ORDER_WEIGHT * admitted.quantityLots * market.ticksPerUnit, reserved, admitted);
   }
 

@@ -129,7 +129,7 @@ export class Engine {
   submit(words: Uint32Array, bytes: Uint8Array, word: number, isOvertaking = false): void {
     const timeMs = Math.max(this.nowMs, readSafe(words, word + ANY_COMMAND.timeMs));
     this.nowMs = timeMs;
-    if (timeMs >= this.#apply.nextDueMs()) {
+    if (this.#isDueNow) {
       this.tick(timeMs);
       while (!isOvertaking && this.isDue(timeMs)) this.tick(timeMs);
     }
@@ -248,6 +248,12 @@ export class Engine {
     }
     emit.ready(this.sequence, this.nowMs);
     flush();
+  }
+
+  /** `isDue` at the time of the command at hand. It passes no time on, which could be a new object for every command. */
+  get #isDueNow(): boolean {
+    const { expiry, markets } = this.state;
+    return this.nowMs >= markets.transitions.firstMs || this.nowMs >= expiry.firstMs;
   }
 
   /** Runs a command that the shard writes itself. It has no reply. */

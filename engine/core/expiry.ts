@@ -6,6 +6,7 @@
  * Invariants (walked by core/invariants.ts):
  *   EXPIRY-1  heapIndex[heap[i]] = i for every i below size, and an order that does not expire has heapIndex NONE.
  *   EXPIRY-2  No entry of the heap is due before its parent.
+ *   EXPIRY-3  firstMs is the time at which the first order expires, or Infinity.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as rows from '../book/orders.ts';
@@ -14,6 +15,8 @@ import { NONE, type Orders } from '../book/orders.ts';
 const { DOUBLE_SHIFT, WORD_SHIFT } = rows;
 
 export class ExpiryHeap {
+  /** A field, as in Transitions. */
+  firstMs = Number.POSITIVE_INFINITY;
   #heap = new Int32Array(1024);
   size = 0;
   readonly #orders: Orders;
@@ -25,13 +28,6 @@ export class ExpiryHeap {
   /** Slot of the order that expires first, or NONE. */
   first(): number {
     return this.size === 0 ? NONE : this.#heap[0];
-  }
-
-  /** The time at which the first order expires, or Infinity. */
-  firstMs(): number {
-    return this.size === 0
-      ? Number.POSITIVE_INFINITY
-      : this.#orders.expirationSec[this.#heap[0] << DOUBLE_SHIFT] * 1000;
   }
 
   add(slot: number): void {
@@ -52,14 +48,18 @@ export class ExpiryHeap {
     assert(index < this.size && this.#heap[index] === slot, 'EXPIRY-1: the slot knows its index in the heap');
     this.#orders.heapIndex[slot << WORD_SHIFT] = NONE;
     const last = this.#heap[--this.size];
+    if (this.size === 0) this.firstMs = Number.POSITIVE_INFINITY;
     if (last === slot) return;
     if (index > 0 && this.#isBefore(last, this.#heap[(index - 1) >>> 1])) this.#rise(index, last);
     else this.#sink(index, last);
   }
 
-  /** Asserts EXPIRY-1, as far as the heap can see it, and EXPIRY-2. */
+  /** Asserts EXPIRY-1, as far as the heap can see it, EXPIRY-2 and EXPIRY-3. */
   validate(): void {
     const { expirationSec, heapIndex } = this.#orders;
+    const first = this.first();
+    const firstMs = first === NONE ? Number.POSITIVE_INFINITY : expirationSec[first << DOUBLE_SHIFT] * 1000;
+    assert(this.firstMs === firstMs, 'EXPIRY-3: the time of the first order is known');
     for (let index = 0; index < this.size; index++) {
       const slot = this.#heap[index];
       assert(heapIndex[slot << WORD_SHIFT] === index, 'EXPIRY-1: the slot knows its index in the heap');
@@ -98,6 +98,7 @@ export class ExpiryHeap {
   #put(index: number, slot: number): void {
     this.#heap[index] = slot;
     this.#orders.heapIndex[slot << WORD_SHIFT] = index;
+    if (index === 0) this.firstMs = this.#orders.expirationSec[slot << DOUBLE_SHIFT] * 1000;
   }
 
   #isBefore(a: number, b: number): boolean {

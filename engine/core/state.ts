@@ -22,6 +22,10 @@ import { GroupLimits } from './groupLimits.ts';
 import { Matcher } from './matcher.ts';
 import { Tombstones } from './tombstones.ts';
 
+/** The counters that go into every digest. */
+const COUNTERS = 6;
+const NO_FACTS: readonly number[] = [];
+
 export class ShardState {
   readonly orders = new Orders();
   readonly hashes = new HashIndex();
@@ -43,6 +47,7 @@ export class ShardState {
   readonly exactBound: ExactBound | null;
   /** Sequence of the last accepted order. Later orders have larger ones, which is time priority. */
   orderSequence = 0;
+  readonly #counters = new Float64Array(COUNTERS);
 
   constructor(balances: Balances, collateralCheck: boolean) {
     this.ledger = new Ledger(balances, collateralCheck);
@@ -61,13 +66,22 @@ export class ShardState {
   writeDigest(into: Uint32Array, word: number): void {
     const { contracts, digest, groups, hashes, markets, matcher, references, totals } = this;
     digest.catchUp();
-    for (const market of markets.dirty) digest.market(market);
+    for (let i = 0; i < markets.dirtyCount; i++) digest.market(markets.dirty[i]);
     markets.clearDirty();
-    for (const group of groups.dirty) digest.group(group);
-    groups.dirty.clear();
-    const counters = [this.orderSequence, matcher.tradeSequence, hashes.size, references.size];
-    const moved = [totals.depositedMicro, totals.withdrawnMicro];
-    digest.write([...counters, ...moved, ...contracts.facts(), ...markets.endings.facts()], into, word);
+    if (groups.dirty.size > 0) {
+      for (const group of groups.dirty) digest.group(group);
+      groups.dirty.clear(); // an empty set, too, would be made anew
+    }
+    const counters = this.#counters;
+    counters[0] = this.orderSequence;
+    counters[1] = matcher.tradeSequence;
+    counters[2] = hashes.size;
+    counters[3] = references.size;
+    counters[4] = totals.depositedMicro;
+    counters[5] = totals.withdrawnMicro;
+    const { endings } = markets;
+    const isPlain = !contracts.haveChanged && endings.isEmpty;
+    digest.write(counters, isPlain ? NO_FACTS : [...contracts.facts(), ...endings.facts()], into, word);
   }
 
   /**

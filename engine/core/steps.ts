@@ -48,7 +48,7 @@ export function goOn(state: ShardState, market: Market, rows: number, timeMs: nu
 
 /** The next time at which time alone changes something: a command at or after it is preceded by a TICK. */
 export function nextDueMs({ expiry, markets }: ShardState): number {
-  return Math.min(markets.transitions.firstMs, expiry.firstMs());
+  return Math.min(markets.transitions.firstMs, expiry.firstMs);
 }
 
 /** Does what is due by time alone, in order of time. At one moment markets come first, so a close beats an expiry. */

@@ -22,6 +22,9 @@ import { extend } from '../base/columns.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { Positions } from './positions.ts';
 
+/** What an order wants to reserve: micro-USDC or atomic tokens. */
+type Reservation = { readonly reservation: number };
+
 export class Ledger {
   readonly positions = new Positions();
   netMicro: Float64Array = new Float64Array(64);
@@ -64,6 +67,19 @@ export class Ledger {
   availableMicro(account: number): number {
     const pending = account < this.#pendingMicro.length ? this.#pendingMicro[account] : 0;
     return this.#balances.availableMicro(account) + pending;
+  }
+
+  /**
+   * True when the account could reserve this, were `freed` given back to it first. The amounts stay in here: a large
+   * number that a function returns is a new object wherever V8 does not inline the function.
+   */
+  coversMicro(account: number, { reservation }: Reservation, freed: number): boolean {
+    return this.availableMicro(account) + freed >= reservation;
+  }
+
+  /** The same for tokens. */
+  coversTokens(account: number, market: number, outcome: number, { reservation }: Reservation, freed: number): boolean {
+    return this.availableTokens(account, market, outcome) + freed >= reservation;
   }
 
   reservedOf(account: number): number {

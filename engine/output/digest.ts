@@ -217,13 +217,16 @@ export class Digest {
     this.#replace(this.#groupLanes, row, mixAll(mixA, GROUP, facts), mixAll(mixB, GROUP, facts));
   }
 
-  /** Writes the digest that is journaled: the running sum with the shard's counters folded in. Leaves the sum alone. */
-  write(counters: ArrayLike<number>, into: Uint32Array, word: number): void {
+  /**
+   * Writes the digest that is journaled: the running sum with the shard's counters, and what else is true of it, folded
+   * in. Leaves the sum alone.
+   */
+  write(counters: Float64Array, facts: readonly number[], into: Uint32Array, word: number): void {
     assert(this.#dirtyOrders.count === 0, 'DIGEST-1: every changed order is in the sum');
     assert(this.#dirtyAccounts.count === 0, 'DIGEST-1: every changed account is in the sum');
     assert(this.#dirtyPositions.count === 0, 'DIGEST-1: every changed position is in the sum');
-    into[word] = this.low + mixAll(mixA, COUNTERS, counters);
-    into[word + 1] = this.high + mixAll(mixB, COUNTERS, counters);
+    into[word] = this.low + mixAll(mixA, mixAll(mixA, COUNTERS, counters), facts);
+    into[word + 1] = this.high + mixAll(mixB, mixAll(mixB, COUNTERS, counters), facts);
   }
 
   /** Mixes in a tag, which is not signed, so that the hash of the order does not stand for it. */
