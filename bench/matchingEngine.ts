@@ -3,6 +3,7 @@
  * everything that needs no key: duplicate lookup, grid, minimum size, collateral, matching, fees, state digest, events
  * and replies. Order hash, signature and journal are left out; they have benches of their own.
  */
+import '../engine/base/inlining.ts';
 import { Engine } from '../engine/core/engine.ts';
 import type { JournalStore } from '../engine/journal/journal.ts';
 import type { OrderChecks } from '../engine/verify/orderChecks.ts';

@@ -250,7 +250,7 @@ export class Engine {
     flush();
   }
 
-  /** `isDue` at the time of the command at hand. It passes no time on, which could be a new object for every command. */
+  /** `isDue` at the time of the command at hand; a time that is passed on could be a new object. */
   get #isDueNow(): boolean {
     const { expiry, markets } = this.state;
     return this.nowMs >= markets.transitions.firstMs || this.nowMs >= expiry.firstMs;

@@ -22,7 +22,7 @@ import { extend } from '../base/columns.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { Positions } from './positions.ts';
 
-/** What an order wants to reserve: micro-USDC or atomic tokens. */
+/** The funds of an order: micro-USDC, or atomic tokens. */
 type Reservation = { readonly reservation: number };
 
 export class Ledger {

@@ -10,6 +10,7 @@
  *   SHARD-2  A rehearsal shares no memory and no file with the shard, and the gateway gets no message about it but its
  *            failure.
  */
+import '../base/inlining.ts';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { systemClock } from '../../shared/base/clock.ts';

@@ -224,8 +224,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'orders expire a second late',
     file: 'engine/core/expiry.ts',
-    search: 'this.#orders.expirationSec[this.#heap[0] << DOUBLE_SHIFT] * 1000;',
-    replace: '(this.#orders.expirationSec[this.#heap[0] << DOUBLE_SHIFT] + 1) * 1000;',
+    search: 'this.firstMs = this.#orders.expirationSec[slot << DOUBLE_SHIFT] * 1000;',
+    replace: 'this.firstMs = this.#orders.expirationSec[slot << DOUBLE_SHIFT] * 1000 + 1000;',
     caughtBy: CRASH,
   },
   {
