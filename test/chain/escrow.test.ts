@@ -21,6 +21,7 @@ const rig = await chainRig();
 const options = { skip: NO_ANVIL };
 const [alice, bob, carol] = [key(1), key(2), key(3)];
 const TEN = 10_000_000n;
+const APPROVED = 'function isApprovedForAll(address,address) view returns (bool)';
 const deposit = (from: Address, args: readonly unknown[]) => rig.exchange(from, 'depositWithAuthorization', args);
 
 test('a permitted deposit is credited to the account, whoever sends it and whoever pays', options, async () => {
@@ -37,7 +38,7 @@ test('a deposit without a good permit takes nothing', options, async () => {
   const args = (changes: object) => rig.depositArgs(alice, TEN, changes);
   await refused(deposit(alice.address, await args({ deadline: timestamp - 1n })), 'PermitExpired');
   await refused(deposit(alice.address, await args({ signer: bob })), 'PermitNotSigned');
-  await refused(deposit(alice.address, await args({ account: zeroAddress })), 'ZeroAddress');
+  await refused(deposit(alice.address, await args({ account: zeroAddress })), 'InvalidAddress');
   await refused(deposit(alice.address, await rig.depositArgs(alice, 0n)), 'ZeroAmount');
   const good = await args({});
   const [permit, permitSignature, authorization] = good;
@@ -56,6 +57,16 @@ test('a deposit without a good permit takes nothing', options, async () => {
   await refused(deposit(alice.address, good), 'PermitAlreadyUsed');
   await refused(deposit(bob.address, await args({ nonce: permit.nonce })), 'PermitAlreadyUsed');
   assert.equal(await rig.held(alice, USDC), TEN);
+});
+
+test('an exchange that was deployed without a signer of permits takes no deposits', options, async () => {
+  const roles = { ...ROLES, permitSigner: zeroAddress };
+  const delays = { exitDelay: EXIT_DELAY, settlementGrace: SETTLEMENT_GRACE };
+  const exchange = await deployExchange(rig.client, roles, delays, rig.contracts);
+  const [permit, , authorization] = await rig.depositArgs(alice, TEN);
+  const args = [permit, `0x${'00'.repeat(65)}`, authorization];
+  const attempt = send(rig.client, alice.address, exchange, 'Exchange', 'depositWithAuthorization', args);
+  await refused(attempt, 'PermitNotSigned');
 });
 
 test("nobody can use a wallet's authorization for another account", options, async () => {
@@ -145,6 +156,8 @@ test('released funds are the wallet`s own: it withdraws them anywhere, or holds 
   const args = [rig.freshHash(), alice.address, USDC, 4_000_000n];
   await rig.operator('release', args);
   assert.deepEqual((await rig.operator('release', args)).logs, []);
+  const ofFees = [rig.freshHash(), rig.contracts.exchange, USDC, 0n];
+  await refused(rig.operator('release', ofFees), 'InvalidAddress');
   assert.deepEqual(await rig.balance(alice, USDC), [6_000_000n, 4_000_000n]);
   await rig.exchange(alice.address, 'withdraw', [USDC, 1_000_000n, bob.address]);
   await rig.exchange(alice.address, 'hold', [USDC, 2_000_000n]);
@@ -152,7 +165,7 @@ test('released funds are the wallet`s own: it withdraws them anywhere, or holds 
   assert.equal(await rig.walletUsdc(bob.address), 1_000_000n);
   await refused(rig.exchange(alice.address, 'hold', [USDC, 1_000_001n]), 'InsufficientUnheld');
   await refused(rig.exchange(alice.address, 'hold', [USDC, 0n]), 'ZeroAmount');
-  await refused(rig.exchange(alice.address, 'withdraw', [USDC, 1n, rig.contracts.exchange]), 'ZeroAddress');
+  await refused(rig.exchange(alice.address, 'withdraw', [USDC, 1n, rig.contracts.exchange]), 'InvalidAddress');
 });
 
 test('an exit waits until what is matched is settled, and no operator can keep it from going on', options, async () => {
@@ -245,6 +258,7 @@ test(
     await refused(rig.operator('announceSuccessor', [successor]), 'AccessControlUnauthorizedAccount');
     await refused(rig.operator('migrate', all), 'SuccessorNotDue');
     await rig.exchange(ROLES.admin, 'announceSuccessor', [successor]);
+    await rig.pass(EXIT_DELAY + 60n);
     await refused(rig.operator('migrate', all), 'SuccessorNotDue');
     await rig.pass(EXIT_DELAY);
     await refused(rig.exchange(alice.address, 'migrate', all), 'AccessControlUnauthorizedAccount');
@@ -254,6 +268,9 @@ test(
     assert.deepEqual(await rig.balance(alice, USDC), [0n, 3_000_000n]);
     assert.equal(await rig.walletUsdc(successor), 7_000_000n);
     assert.equal(await rig.walletTokens(successor, market.yes), TEN);
+    const approval = { address: rig.contracts.conditionalTokens, abi: parseAbi([APPROVED]) } as const;
+    const args = [exchange, successor] as const;
+    assert.equal(await rig.client.readContract({ ...approval, functionName: 'isApprovedForAll', args }), false);
     await rig.exchange(alice.address, 'withdraw', [USDC, 3_000_000n, alice.address]);
   },
 );

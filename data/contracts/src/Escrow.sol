@@ -78,7 +78,7 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     error PermitNotSigned(address recovered);
     error ZeroAmount();
     error AmountTooLarge(uint256 amount);
-    error ZeroAddress();
+    error InvalidAddress();
     error InsufficientHeld(address account, uint256 assetId, uint256 held, uint256 required);
     error InsufficientUnheld(address account, uint256 assetId, uint256 unheld, uint256 required);
     error ExitPending(address account);
@@ -86,7 +86,7 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     error DirectTransferRefused();
 
     constructor(IUsdc usdc_, IConditionalTokens conditionalTokens_, uint256 exitDelay_) {
-        if (address(usdc_) == address(0) || address(conditionalTokens_) == address(0)) revert ZeroAddress();
+        if (address(usdc_) == address(0) || address(conditionalTokens_) == address(0)) revert InvalidAddress();
         usdc = usdc_;
         conditionalTokens = conditionalTokens_;
         exitDelay = exitDelay_;
@@ -107,13 +107,13 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         Authorization calldata authorization
     ) external whenNotPaused nonReentrant {
         if (permit.amount == 0) revert ZeroAmount();
-        if (permit.account == address(0)) revert ZeroAddress();
+        if (permit.account == address(0)) revert InvalidAddress();
         if (block.timestamp > permit.deadline) revert PermitExpired(permit.deadline);
         if (permitUsed[permit.nonce]) revert PermitAlreadyUsed(permit.nonce);
         _requireNoExit(permit.account);
         bytes32 digest = depositPermitDigest(permit);
         (address recovered,,) = ECDSA.tryRecoverCalldata(digest, permitSignature);
-        if (!hasRole(PERMIT_ROLE, recovered)) revert PermitNotSigned(recovered);
+        if (recovered == address(0) || !hasRole(PERMIT_ROLE, recovered)) revert PermitNotSigned(recovered);
 
         permitUsed[permit.nonce] = true;
         _credit(permit.account, USDC, permit.amount);
@@ -166,6 +166,8 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         uint256 assetId,
         uint256 amount
     ) external onlyRole(OPERATOR_ROLE) nonReentrant {
+        // The fee account has no key: what is unheld there would be lost.
+        if (account == address(this)) revert InvalidAddress();
         if (!_begin(operationId)) return;
         _debit(account, assetId, amount);
         _creditUnheld(account, assetId, amount);
@@ -290,7 +292,7 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     }
 
     function _pay(address to, uint256 assetId, uint256 amount) internal {
-        if (to == address(0) || to == address(this)) revert ZeroAddress();
+        if (to == address(0) || to == address(this)) revert InvalidAddress();
         if (assetId == USDC) usdc.safeTransfer(to, amount);
         else conditionalTokens.safeTransferFrom(address(this), to, assetId, amount, "");
     }

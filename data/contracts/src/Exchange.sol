@@ -33,7 +33,7 @@ contract Exchange is Settlement {
 
     address public immutable feeRecipient;
     address public immutable predecessor;
-    /// @notice The exchange that takes over the accounts, and from when on it can; announced `exitDelay` before.
+    /// @notice The exchange that takes over the accounts, and from when on it can; announced twice `exitDelay` before.
     address public successor;
     uint256 public successorFrom;
 
@@ -52,7 +52,7 @@ contract Exchange is Settlement {
         Sets(settings.marketFactory)
         Settlement(settings.settlementGrace)
     {
-        if (settings.admin == address(0)) revert ZeroAddress();
+        if (settings.admin == address(0)) revert InvalidAddress();
         feeRecipient = settings.feeRecipient;
         predecessor = settings.predecessor;
         _grantRole(DEFAULT_ADMIN_ROLE, settings.admin);
@@ -79,10 +79,11 @@ contract Exchange is Settlement {
         _pay(feeRecipient, assetId, amount);
     }
 
-    /// @notice Announces the exchange that takes over the held funds. Who does not agree has `exitDelay` to leave.
+    /// @notice Announces the exchange that takes over the held funds. A wallet that does not agree has `exitDelay` to
+    /// see it, and as long again for its exit.
     function announceSuccessor(address successor_) external onlyRole(DEFAULT_ADMIN_ROLE) {
         successor = successor_;
-        successorFrom = block.timestamp + exitDelay;
+        successorFrom = block.timestamp + 2 * exitDelay;
         emit SuccessorAnnounced(successor_, successorFrom);
     }
 
@@ -100,9 +101,12 @@ contract Exchange is Settlement {
             _debit(accounts[i], assetIds[i], amount);
             emit Migrated(accounts[i], assetIds[i], amount);
             address account = accounts[i] == feeAccount ? successor : accounts[i];
+            // The successor may take this amount, and nothing afterwards.
             if (assetIds[i] == USDC) usdc.forceApprove(successor, amount);
             else conditionalTokens.setApprovalForAll(successor, true);
             Exchange(successor).receiveMigrated(account, assetIds[i], amount);
+            if (assetIds[i] == USDC) usdc.forceApprove(successor, 0);
+            else conditionalTokens.setApprovalForAll(successor, false);
         }
     }
 

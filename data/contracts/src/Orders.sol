@@ -20,6 +20,9 @@ struct Order {
     uint8 side;
 }
 
+/// @notice The transaction has too little gas to tell a failure from an end of the gas: send it with more.
+error NotEnoughGas();
+
 struct SignedOrder {
     Order order;
     bytes signature;
@@ -88,7 +91,7 @@ library Orders {
         bytes calldata signature
     ) private view returns (bool isValid) {
         bytes memory data = abi.encodeCall(IERC1271.isValidSignature, (digest, signature));
-        require(gasleft() > ERC1271_GAS + ERC1271_GAS / 32, "gas");
+        if (gasleft() < ERC1271_GAS + ERC1271_GAS / 32) revert NotEnoughGas();
         bytes32 magic = bytes32(IERC1271.isValidSignature.selector);
         assembly ("memory-safe") {
             mstore(0, 0)

@@ -52,7 +52,7 @@ abstract contract Sets is Escrow {
     error NotTheAccount(address caller);
 
     constructor(address marketFactory_) {
-        if (marketFactory_ == address(0)) revert ZeroAddress();
+        if (marketFactory_ == address(0)) revert InvalidAddress();
         marketFactory = marketFactory_;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Order, Orders, SignedOrder} from "./Orders.sol";
+import {NotEnoughGas, Order, Orders, SignedOrder} from "./Orders.sol";
 import {Sets} from "./Sets.sol";
 
 /// @notice One trade of the exchange: a fragment of two orders at the resting one's price.
@@ -71,7 +71,6 @@ abstract contract Settlement is Sets {
     event MatchFailed(bytes32 indexed batchId, uint256 index, bytes reason);
     event DelegateSet(address indexed maker, address indexed signer, uint256 until);
 
-    error NotEnoughGas();
     error OnlySelf();
     error NoSuchOrder();
     error OrderMalformed();
