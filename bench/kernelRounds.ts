@@ -28,6 +28,8 @@ const WARM_ROUNDS = 60;
 const ROUNDS = 300;
 const QUIETEST = 0.1;
 const BATCHES = [4, 8, 16, 32];
+const SPOILT_BATCH = 16;
+const SPOILT = `batch of ${SPOILT_BATCH} with a bad signature, then alone`;
 const US_PER_MS = 1000;
 
 const NATIVE = 'native recovery (R)';
@@ -53,6 +55,7 @@ export function compareKernel(): { readonly rows: readonly Row[]; readonly goals
       atMost('batch of 16 of different signers, R a signature', inR(batchOf(16, SIGNERS)), 0.6),
       atMost('alone with tables, R', inR(KEPT), 0.75),
       atMost('first order of a signer, R', inR(RECOVERED), 1.4),
+      atMost('batch with a bad signature, R a signature', inR(SPOILT), 1.3),
     ],
   };
 }
@@ -75,6 +78,7 @@ function waysToCheck(): Way[] {
     { what: NATIVE, check: recoverNatively(), of: different },
     { what: RECOVERED, check: alone(recovering), of: different },
     { what: KEPT, check: alone(kernel), of: different },
+    { what: SPOILT, check: (all) => checkSpoilt(kernel, all), of: spoilt(different) },
     ...BATCHES.flatMap((size) => {
       const check = (all: readonly Signed[]): void => checkInBatches(kernel, all, size);
       return [
@@ -98,6 +102,29 @@ function checkInBatches(kernel: Kernel, all: readonly Signed[], size: number): v
       // In the first round the signers are not known yet.
       const { digest, signature, signer } = all[first + i];
       assert(isKnown || kernel.verify(digest, 0, signature, 0, signer, 0), 'kernel: a right signature is accepted');
+    }
+  }
+}
+
+/** The first signature of each batch is right, but for another digest. */
+function spoilt(all: readonly Signed[]): Signed[] {
+  return all.map((signed, index) =>
+    index % SPOILT_BATCH === 0 ? { ...signed, digest: keccak256(signed.digest) } : signed,
+  );
+}
+
+function checkSpoilt(kernel: Kernel, all: readonly Signed[]): void {
+  for (let first = 0; first < all.length; first += SPOILT_BATCH) {
+    const batch = all.slice(first, first + SPOILT_BATCH);
+    kernel.beginBatch();
+    for (const { digest, signature, signer } of batch) kernel.addToBatch(digest, 0, signature, 0, signer, 0);
+    while (!kernel.stepBatch());
+    for (const [index, { digest, signature, signer }] of batch.entries()) {
+      assert(
+        kernel.verdictOf(index) !== VERDICT.ACCEPTED,
+        'kernel: no signature of a spoilt batch is accepted with it',
+      );
+      assert(kernel.verify(digest, 0, signature, 0, signer, 0) === index > 0, 'kernel: alone each has its verdict');
     }
   }
 }

@@ -11,9 +11,11 @@ import { draftOrder, type OrderDraft, type OrderMarket } from '../shared/client/
 import { addressOf } from '../shared/client/privateKey.ts';
 import { type PreparedRequest, prepareRequest } from '../shared/client/request.ts';
 import { RequestSigner } from '../shared/client/requestSigner.ts';
+import { placeRecord } from '../shared/client/stream/orderRecords.ts';
 import type { PlacementBody } from '../shared/client/types.ts';
 import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
 import { loadSecp256k1 } from '../test/support/secp256k1.ts';
+import { frameOf, upgradeRequest } from './recordSocket.ts';
 
 /** An account that sends orders. */
 export type LoadSigner = { readonly credentials: Credentials; readonly privateKey: string };
@@ -32,6 +34,7 @@ export type Peer = { readonly baseUrl: string; readonly pid?: number };
 /** The most orders that a batch may have. */
 export const BATCH_ORDERS = 15;
 
+const STREAM_PATH = '/v1/ws';
 const V_OFFSET = 27;
 const PRICE = '0.40';
 /** Number of prices below PRICE, a cent apart, that a quote moves through. */
@@ -66,6 +69,17 @@ export class OrderFactory {
   batch(count: number): PreparedRequest {
     const orders = Array.from({ length: count }, (_, index) => this.#signed(this.#drafts[index % 2]).body);
     return this.#authenticated('POST', '/v1/orders/batch', { orders });
+  }
+
+  /** Opens a socket for binary records; each has a nonce of its own. */
+  socket(): Buffer {
+    return upgradeRequest(STREAM_PATH, this.#authenticated('GET', STREAM_PATH).headers);
+  }
+
+  /** A placement as a binary record in a frame. */
+  placeFrame(): Buffer {
+    const { body } = this.#signed(this.#drafts[this.#salt % this.#drafts.length]);
+    return frameOf(placeRecord(this.#salt, body));
   }
 
   /** The requests of a market maker: a bid for each outcome, and then new prices for one and the other in turn. */

@@ -9,6 +9,7 @@
  */
 import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
+import { compareKernel } from './kernelRounds.ts';
 import type { Peer } from './loadClient.ts';
 import { makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import type { Noise } from './noise.ts';
@@ -22,6 +23,7 @@ const LEAST_SINGLE = 1.1;
 const STRETCH_SINGLE = 1.4;
 const LEAST_BATCHES = 1.35;
 const STRETCH_BATCHES = 1.8;
+const LEAST_SOCKET = 1.6;
 const MOST_SHARD = 0.55;
 const MOST_GATEWAY = 0.5;
 const LEAST_FIRST = 0.7;
@@ -36,14 +38,15 @@ const MOST_BOOK = 1.7;
 export async function run(): Promise<Report> {
   const rounds: SpeedRound[] = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push(await runRound());
+  const kernel = compareKernel();
   return {
     bench: 'speed',
     settings:
       `a fresh server in each of ${ROUNDS} rounds, one account, one market, requests signed ahead, synchronous FULL, ` +
       `client on the same machine; warm means after ${protocol.WARM_UP_ORDERS} orders; R is a native key recovery in ` +
       'the same round; others is what other programs had of the machine',
-    rows: rounds.flatMap((round, index) => rowsOf(1 + index, round)),
-    goals: goalsOf(rounds),
+    rows: [...rounds.flatMap((round, index) => rowsOf(1 + index, round)), ...kernel.rows],
+    goals: [...kernel.goals, ...goalsOf(rounds)],
   };
 }
 
@@ -51,7 +54,7 @@ async function runRound(): Promise<SpeedRound> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   const scope: Scope = { after: (cleanUp) => void cleanUps.push(cleanUp) };
   try {
-    const server = await startServer(scope, { SHARDS: '', LOG_LEVEL: 'info' });
+    const server = await startServer(scope, { SHARDS: '', LOG_LEVEL: 'info', REHEARSE: 'on' });
     const target = await makeTarget(server);
     const peers = {
       server: withPid(server),
@@ -92,6 +95,7 @@ function goalsOf(rounds: readonly SpeedRound[]): Goal[] {
     atLeast('single orders/s x R, stretch', timesR('single orders'), STRETCH_SINGLE),
     atLeast('orders/s in batches x R', timesR('batches'), LEAST_BATCHES),
     atLeast('orders/s in batches x R, stretch', timesR('batches'), STRETCH_BATCHES),
+    atLeast('single orders/s on the binary socket x R', timesR('single orders, binary socket'), LEAST_SOCKET),
     atMost('processor time of the shard for a single order / R', costInR('shardUs'), MOST_SHARD),
     atMost('processor time of the gateway for a single order / R', costInR('gatewayUs'), MOST_GATEWAY),
     atLeast('rate of the first orders / warm rate', rateTo('first orders', 'single orders'), LEAST_FIRST),

@@ -6,13 +6,14 @@
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
-import { closedLoop, withConnections } from './closedLoop.ts';
+import { closedLoop, type Fired, withConnections } from './closedLoop.ts';
 import { BATCH_ORDERS, hasFailedRows, OrderFactory, type Peer, toGet } from './loadClient.ts';
 import { bytesOf, CANCEL, mixedFlow, PLACE } from './mixedFlow.ts';
 import { recoveryUs } from './nativeRecovery.ts';
 import { NoiseMeter } from './noise.ts';
 import { sendPaced } from './openLoop.ts';
 import { threadSeconds } from './processStat.ts';
+import { RecordSocket, recordLoop } from './recordSocket.ts';
 import { median } from './report.ts';
 import type { Load, LoadName, Pace, PaceName, SpeedOptions, SpeedRound } from './speedProtocol.ts';
 import * as protocol from './speedProtocol.ts';
@@ -22,7 +23,9 @@ const { BOOK_LEVELS, FIRST_ORDERS, PACED_SHARE, WARM_UP_ORDERS } = protocol;
 /** A batch has several orders, and is answered with a success whatever became of them. */
 type LoadOptions = { readonly ordersEach?: number; readonly isRefused?: (answer: Buffer) => boolean };
 
+/** Also the orders in flight on the sockets, of which an account may have a few. */
 const CONNECTIONS = 64;
+const SOCKETS = 4;
 const PACED_CONNECTIONS = 32;
 const WARM_UP_PART = 6000;
 const ORDERS = 8000;
@@ -93,9 +96,23 @@ class Round {
     this.#recover();
     await this.#load('batches', server, batches, { ordersEach: BATCH_ORDERS, isRefused: hasFailedRows });
     this.#recover();
+    await this.#socketLoad();
+    this.#recover();
     const cancels = hashes.map((orderHash) => toBytes(this.#factory.cancel(orderHash)));
     await this.#load('cancels', server, cancels);
     await this.#load('bare POST', bareServer, requests);
+  }
+
+  async #socketLoad(): Promise<void> {
+    const { server } = this.#options;
+    const open = (): Promise<RecordSocket> => RecordSocket.open(server.baseUrl, this.#factory.socket());
+    const sockets = await Promise.all(Array.from({ length: SOCKETS }, open));
+    await recordLoop(sockets, this.#frames(WARM_UP_PART), CONNECTIONS / SOCKETS);
+    const frames = this.#frames(ORDERS);
+    await this.#measure('single orders, binary socket', server, 1, () =>
+      recordLoop(sockets, frames, CONNECTIONS / SOCKETS),
+    );
+    for (const socket of sockets) socket.close();
   }
 
   async #readLoads(): Promise<void> {
@@ -149,29 +166,33 @@ class Round {
 
   async #load(name: LoadName, peer: Required<Peer>, requests: readonly Buffer[], how: LoadOptions = {}): Promise<void> {
     const { ordersEach = 1, isRefused } = how;
-    await withConnections(peer.baseUrl, CONNECTIONS, async (open) => {
-      const meter = this.#noiseMeter();
-      const before = threadSeconds(peer.pid);
-      const clientBefore = process.cpuUsage();
-      const { seconds, latency, refused } = await closedLoop(open, requests, { isRefused });
-      const client = process.cpuUsage(clientBefore);
-      const noise = meter.read();
-      requireAll(name, refused);
-      const count = latency.count * ordersEach;
-      const used = [...threadSeconds(peer.pid)].map(([id, end]) => ({ id, us: (end - (before.get(id) ?? 0)) * 1e6 }));
-      const gatewayUs = used.find(({ id }) => id === peer.pid)!.us;
-      const others = used.filter(({ id }) => id !== peer.pid).map(({ us }) => us);
-      const shardUs = Math.max(...others);
-      this.#loads[name] = {
-        perSecond: count / seconds,
-        gatewayUs: gatewayUs / count,
-        shardUs: shardUs / count,
-        restUs: (others.reduce((sum, us) => sum + us, 0) - shardUs) / count,
-        clientUs: (client.user + client.system) / count,
-        p50Us: latency.quantileUs(0.5),
-        noise,
-      };
-    });
+    await withConnections(peer.baseUrl, CONNECTIONS, (open) =>
+      this.#measure(name, peer, ordersEach, () => closedLoop(open, requests, { isRefused })),
+    );
+  }
+
+  async #measure(name: LoadName, peer: Required<Peer>, ordersEach: number, fire: () => Promise<Fired>): Promise<void> {
+    const meter = this.#noiseMeter();
+    const before = threadSeconds(peer.pid);
+    const clientBefore = process.cpuUsage();
+    const { seconds, latency, refused } = await fire();
+    const client = process.cpuUsage(clientBefore);
+    const noise = meter.read();
+    requireAll(name, refused);
+    const count = latency.count * ordersEach;
+    const used = [...threadSeconds(peer.pid)].map(([id, end]) => ({ id, us: (end - (before.get(id) ?? 0)) * 1e6 }));
+    const gatewayUs = used.find(({ id }) => id === peer.pid)!.us;
+    const others = used.filter(({ id }) => id !== peer.pid).map(({ us }) => us);
+    const shardUs = Math.max(...others);
+    this.#loads[name] = {
+      perSecond: count / seconds,
+      gatewayUs: gatewayUs / count,
+      shardUs: shardUs / count,
+      restUs: (others.reduce((sum, us) => sum + us, 0) - shardUs) / count,
+      clientUs: (client.user + client.system) / count,
+      p50Us: latency.quantileUs(0.5),
+      noise,
+    };
   }
 
   #recover(): void {
@@ -188,6 +209,10 @@ class Round {
 
   #batches(count: number): Buffer[] {
     return Array.from({ length: count }, () => toBytes(this.#factory.batch(BATCH_ORDERS)));
+  }
+
+  #frames(count: number): Buffer[] {
+    return Array.from({ length: count }, () => this.#factory.placeFrame());
   }
 
   #noiseMeter(): NoiseMeter {

@@ -50,6 +50,7 @@ export type LoadName =
   | 'single orders'
   | 'bare path, single orders'
   | 'batches'
+  | 'single orders, binary socket'
   | 'cancels'
   | 'bare POST'
   | 'best prices'

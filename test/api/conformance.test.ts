@@ -102,7 +102,7 @@ describe('stopping', () => {
   test('SIGTERM while the demo is being made is no failure', async () => {
     const dataDir = temporaryDirectory();
     const child = spawn(process.execPath, [...STRIPPED_BEFORE, MAIN], {
-      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', DEMO: 'on' },
+      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', DEMO: 'on', REHEARSE: 'off' },
     });
     const exited = once(child, 'exit');
     const path = join(dataDir, 'demo.json');

@@ -1,0 +1,157 @@
+/**
+ * A client of the binary order entry (RULES.md 8.17): a socket with many orders in flight, each a frame of its own
+ * whose bytes are ready before. As many orders as a read has answered go out in one write, which is how a program with
+ * many orders behaves. A frame of a client is masked; the mask here is zero, so the bytes of a record stay as they are.
+ */
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { assert } from '../shared/base/assert.ts';
+import type { HeaderFields } from '../shared/client/request.ts';
+import { ANY_COMMAND } from '../shared/wire/commands.ts';
+import { ENTRY_ANSWER, ENTRY_PROTOCOL } from '../shared/wire/entry.ts';
+import type { Fired } from './closedLoop.ts';
+import { Histogram } from './histogram.ts';
+
+const { status: STATUS, requestId: REQUEST_ID, length: LENGTH } = ENTRY_ANSWER.PLACED;
+const BINARY = 0x82;
+const MASKED = 0x80;
+/** In place of a length: it is in the next two bytes. */
+const LENGTH_16 = 126;
+const SHORT_HEAD_BYTES = 2;
+const LONG_HEAD_BYTES = 4;
+const MASK_BYTES = 4;
+const KEY_BYTES = 16;
+const SWITCHED = 'HTTP/1.1 101 ';
+const HEAD_END = '\r\n\r\n';
+const ACCEPTED = 200;
+
+export function frameOf(record: Uint8Array): Buffer {
+  assert(record.length >= LENGTH_16 && record.length < 1 << 16, 'record socket: a record has a length of two bytes');
+  const frame = Buffer.alloc(LONG_HEAD_BYTES + MASK_BYTES + record.length);
+  frame[0] = BINARY;
+  frame[1] = MASKED | LENGTH_16;
+  frame.writeUInt16BE(record.length, SHORT_HEAD_BYTES);
+  frame.set(record, LONG_HEAD_BYTES + MASK_BYTES);
+  return frame;
+}
+
+/** The request that opens a socket, with the headers of a key. */
+export function upgradeRequest(path: string, headers: HeaderFields): Buffer {
+  const fields = {
+    host: 'localhost',
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': randomBytes(KEY_BYTES).toString('base64'),
+    'sec-websocket-protocol': ENTRY_PROTOCOL,
+    ...headers,
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+}
+
+/** Receives the request id and the status of each answer, and `onRead` after those of one read. */
+type Receiver = { onAnswer(requestId: number, status: number): void; onRead(): void };
+
+export class RecordSocket {
+  receiver: Receiver | undefined;
+  readonly #socket: Socket;
+  #rest: Buffer = Buffer.alloc(0);
+
+  static async open(baseUrl: string, upgrade: Buffer): Promise<RecordSocket> {
+    const { hostname: host, port } = new URL(baseUrl);
+    const socket = connect({ host, port: Number(port), noDelay: true });
+    socket.write(upgrade);
+    const head = await new Promise<Buffer>((resolve, reject) => socket.once('data', resolve).once('error', reject));
+    assert(head.toString().startsWith(SWITCHED) && head.toString().endsWith(HEAD_END), 'record socket: it is open');
+    return new RecordSocket(socket);
+  }
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (read) => this.#received(read));
+  }
+
+  write(frames: readonly Buffer[]): void {
+    this.#socket.write(frames.length === 1 ? frames[0] : Buffer.concat(frames));
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #received(read: Buffer): void {
+    const bytes = this.#rest.length === 0 ? read : Buffer.concat([this.#rest, read]);
+    let at = 0;
+    for (let end = frameEnd(bytes, at); end <= bytes.length; end = frameEnd(bytes, at)) {
+      this.#answers(bytes, at + headBytes(bytes, at), end);
+      at = end;
+    }
+    this.#rest = bytes.subarray(at);
+    this.receiver?.onRead();
+  }
+
+  #answers(bytes: Buffer, start: number, end: number): void {
+    for (let at = start; at < end; at += bytes.readUInt32LE(at + LENGTH * 4)) {
+      this.receiver?.onAnswer(bytes.readUInt32LE(at + REQUEST_ID * 4), bytes.readUInt32LE(at + STATUS * 4));
+    }
+  }
+}
+
+function headBytes(bytes: Buffer, at: number): number {
+  return bytes[at + 1] === LENGTH_16 ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES;
+}
+
+/** Infinity while the head of the frame is not there. */
+function frameEnd(bytes: Buffer, at: number): number {
+  if (bytes.length < at + LONG_HEAD_BYTES) return Number.POSITIVE_INFINITY;
+  const length = bytes[at + 1];
+  assert(bytes[at] === BINARY && length <= LENGTH_16, 'record socket: answers are binary frames of up to 64 KiB');
+  return at + headBytes(bytes, at) + (length === LENGTH_16 ? bytes.readUInt16BE(at + SHORT_HEAD_BYTES) : length);
+}
+
+/** Keeps so many orders in flight on each socket until all are answered. */
+export async function recordLoop(
+  sockets: readonly RecordSocket[],
+  frames: readonly Buffer[],
+  inFlight: number,
+): Promise<Fired> {
+  const latency = new Histogram();
+  const sentMs = new Map<number, number>();
+  const { promise: done, resolve: whenDone } = Promise.withResolvers<void>();
+  let next = 0;
+  let refused = 0;
+  const send = (socket: RecordSocket, count: number): void => {
+    const some = frames.slice(next, next + count);
+    if (some.length === 0) return;
+    next += some.length;
+    const nowMs = performance.now();
+    for (const frame of some) sentMs.set(requestIdOf(frame), nowMs);
+    socket.write(some);
+  };
+  const startMs = performance.now();
+  for (const socket of sockets) {
+    let answered = 0;
+    socket.receiver = {
+      onAnswer: (requestId, status) => {
+        latency.record((performance.now() - sentMs.get(requestId)!) * 1e6);
+        sentMs.delete(requestId);
+        if (status !== ACCEPTED) refused++;
+        answered++;
+      },
+      onRead: () => {
+        send(socket, answered);
+        answered = 0;
+        if (latency.count === frames.length) whenDone();
+      },
+    };
+    send(socket, inFlight);
+  }
+  await done;
+  const seconds = (performance.now() - startMs) / 1000;
+  return { seconds, perSecond: latency.count / seconds, latency, refused };
+}
+
+function requestIdOf(frame: Buffer): number {
+  return frame.readUInt32LE(LONG_HEAD_BYTES + MASK_BYTES + ANY_COMMAND.requestId * 4);
+}
