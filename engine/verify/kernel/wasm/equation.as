@@ -287,6 +287,7 @@ function collect(): void {
     store<usize>(to, pair + pairs.SUM_Y, 4);
     to += terms.SORTED_TERM;
   }
+  pairs.multiplyUp();
   if (term < end) {
     store<u64>(to, load<u64>(term));
     to += terms.SORTED_TERM;

@@ -26,9 +26,13 @@ const DENOMINATOR: usize = SUM_X;
 const PRODUCT: usize = SUM_Y;
 const records = memory.data(308224, 16);
 
-/** The first record of the round, and the next free one; the last one whose sum is not known yet. */
+/**
+ * The first record of the round, and the next free one; the first whose product is not known yet, and behind the last
+ * whose sum is not.
+ */
 let first: usize = records;
 let free: usize = records;
+let multiplied: usize = records;
 let open: usize = records;
 const INVERSE = memory.data(48, 16);
 const OWN_INVERSE = memory.data(48, 16);
@@ -45,6 +49,7 @@ export function beginPairs(): void {
 
 export function beginRound(): void {
   first = free;
+  multiplied = free;
 }
 
 export function isEmptyRound(): bool {
@@ -75,14 +80,25 @@ export function addPair(xa: usize, ya: usize, xb: usize, yb: usize): usize {
     add(denominator, Y_A, Y_A);
     normalise(denominator);
   }
-  if (record == first) copy(record + PRODUCT, denominator);
-  else multiply(record + PRODUCT, record - RECORD + PRODUCT, denominator);
   free = record + RECORD;
   return record;
 }
 
+/**
+ * Multiplies up the denominators of the pairs added since the last time: apart from adding them, so that the processor
+ * fetches several points at once.
+ */
+export function multiplyUp(): void {
+  for (; multiplied < free; multiplied += RECORD) {
+    const product = multiplied + PRODUCT;
+    if (multiplied == first) copy(product, multiplied + DENOMINATOR);
+    else multiply(product, product - RECORD, multiplied + DENOMINATOR);
+  }
+}
+
 /** Inverts the product of all denominators of a round that is not empty. */
 export function invertRound(): void {
+  multiplyUp();
   open = free;
   invertElement(INVERSE, open - RECORD + PRODUCT);
 }
