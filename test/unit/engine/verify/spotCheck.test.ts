@@ -3,15 +3,23 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { LoneChecks, type OrderChecks, type OrderDigests } from '../../../../engine/verify/orderChecks.ts';
+import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
+import type { Kernel } from '../../../../engine/verify/kernel/kernel.ts';
+import { kernelDigests } from '../../../../engine/verify/kernelDigests.ts';
+import { nobleVerifier } from '../../../../engine/verify/noble.ts';
+import { digestsBy, LoneChecks, type OrderChecks, type OrderDigests } from '../../../../engine/verify/orderChecks.ts';
+import { placeDigest } from '../../../../engine/verify/placeDigest.ts';
+import { ShardChecks } from '../../../../engine/verify/shardChecks.ts';
 import { SPOT_EVERY, SpotChecked, SpotChecker } from '../../../../engine/verify/spotCheck.ts';
 import type { Verifier } from '../../../../engine/verify/verifier.ts';
 import { ADDRESS_BYTES, HASH_BYTES, toHex } from '../../../../shared/base/hex.ts';
+import { hasherFor } from '../../../../shared/crypto/eip712.ts';
 import { createKeccak } from '../../../../shared/crypto/fastKeccak.ts';
 import { SIGNATURE_BYTES } from '../../../../shared/crypto/signature.ts';
-import { COMMAND } from '../../../../shared/wire/commands.ts';
+import { COMMAND, packKind } from '../../../../shared/wire/commands.ts';
 import { createSpotMemory, SPOT_SLOTS, SpotCounts } from '../../../../shared/wire/spotLayout.ts';
 import type { SpotMessage, SpotOptions } from '../../../../shared/wire/threads.ts';
+import { DOMAIN } from '../../../support/engine.ts';
 import { Random } from '../../../support/random.ts';
 import { mutated, type SignatureCase, SignatureMaker } from '../../../support/signatureCases.ts';
 
@@ -169,6 +177,49 @@ test('a change of the signing domain reaches both', () => {
   assert.deepEqual(domains, ['fast 5 9', 'right 5 9']);
   assert.ok(shard.isFor(5, new Uint8Array(ADDRESS_BYTES)) && !shard.isFor(6, new Uint8Array(ADDRESS_BYTES)));
 });
+
+test('checks of real orders are never different, before and after a change of the contracts', async () => {
+  const keccak = await createKeccak();
+  const random = new Random(2);
+  const maker = new SignatureMaker(keccak, random);
+  const people = Array.from({ length: 4 }, () => maker.signer());
+  const kernel = createVerifier('kernel', keccak) as Kernel;
+  const checks = new ShardChecks({ digests: kernelDigests(kernel, hasherFor(DOMAIN, keccak)), verifier: kernel });
+  const digests = digestsBy(hasherFor(DOMAIN, keccak));
+  const reference = nobleVerifier(keccak);
+  const memory = createSpotMemory(1);
+  const shard = new SpotChecked({ memory, shard: 0, checks, digests, reference, every: 1 });
+  const checker = new SpotChecker(memory, 1, reference);
+  const hasher = hasherFor(DOMAIN, keccak);
+  for (let round = 0; round < 60; round++) {
+    if (round === 30) {
+      const contract = maker.bytes(ADDRESS_BYTES);
+      for (const each of [shard, hasher]) each.setDomain(8453, contract);
+    }
+    const signer = random.pick(people);
+    const { words, bytes } = randomOrder(random, signer.address);
+    const digest = new Uint8Array(HASH_BYTES);
+    placeDigest(hasher, words, bytes, 0, digest, 0);
+    const isGood = random.chance(70);
+    const signed = maker.sign(signer, maker.scalar(), isGood ? BigInt(toHex(digest)) : maker.scalar());
+    bytes.set(signed.signature, PLACE.signature * 4);
+    assert.equal(asks(shard, { words, bytes }), isGood, `round ${round}`);
+    assert.equal(toHex(bytes, PLACE.hash * 4, HASH_BYTES), toHex(digest));
+    assert.equal(checker.next(), null, `round ${round}: asked again, and not different`);
+  }
+});
+
+/** An order whose every field is random. */
+function randomOrder(random: Random, signer: Uint8Array): Order {
+  const words = Uint32Array.from({ length: PLACE.WORDS }, () => random.next());
+  const bytes = new Uint8Array(words.buffer);
+  for (const field of ['makerAmount', 'takerAmount', 'expirationSec', 'nonce', 'minTakerNet'] as const) {
+    words[PLACE[field] + 1] &= 0x1f_ffff;
+  }
+  words[PLACE.kind] = packKind(random.below(2), random.below(2), 0, 0);
+  bytes.set(signer, PLACE.signerAddress * 4);
+  return { words, bytes };
+}
 
 test('questions go round in their queue for ever, in order and whole', () => {
   const { memory, make, counts } = rig(1);
