@@ -23,8 +23,9 @@ test('the hash of the sources depends on every one of them', () => {
   }
 });
 
-test('every source has the licence of the project', () => {
+test('every source has the licence of the project, and ours are plain text of at most 120 columns', () => {
   for (const [name, { content }] of Object.entries(sourceFiles())) {
     assert.match(content, /^\/\/ SPDX-License-Identifier: MIT$/m, name);
+    if (!name.startsWith('@')) assert.match(content, /^(?:[ -~]{0,120}\n)*$/, name);
   }
 });

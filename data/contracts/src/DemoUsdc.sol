@@ -54,7 +54,8 @@ contract DemoUsdc is ERC3009, IERC20Permit, Nonces, Ownable, Pausable {
         bytes memory signature
     ) external {
         bytes32 typeHash = TRANSFER_WITH_AUTHORIZATION_TYPEHASH;
-        _requireSigned(from, keccak256(abi.encode(typeHash, from, to, value, validAfter, validBefore, nonce)), signature);
+        bytes32 structHash = keccak256(abi.encode(typeHash, from, to, value, validAfter, validBefore, nonce));
+        _requireSigned(from, structHash, signature);
         _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce);
     }
 
@@ -69,7 +70,8 @@ contract DemoUsdc is ERC3009, IERC20Permit, Nonces, Ownable, Pausable {
         bytes memory signature
     ) external {
         bytes32 typeHash = RECEIVE_WITH_AUTHORIZATION_TYPEHASH;
-        _requireSigned(from, keccak256(abi.encode(typeHash, from, to, value, validAfter, validBefore, nonce)), signature);
+        bytes32 structHash = keccak256(abi.encode(typeHash, from, to, value, validAfter, validBefore, nonce));
+        _requireSigned(from, structHash, signature);
         if (to != msg.sender) revert ERC20InvalidReceiver(to);
         _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce);
     }

@@ -32,7 +32,13 @@ contract MarketFactory is AccessControl, Pausable {
 
     error MarketNotCreated(bytes16 marketId);
 
-    constructor(IConditionalTokens conditionalTokens_, address usdc_, address admin, address deployer, address resolver) {
+    constructor(
+        IConditionalTokens conditionalTokens_,
+        address usdc_,
+        address admin,
+        address deployer,
+        address resolver
+    ) {
         conditionalTokens = conditionalTokens_;
         usdc = usdc_;
         _grantRole(DEFAULT_ADMIN_ROLE, admin);
