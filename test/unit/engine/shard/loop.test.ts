@@ -37,6 +37,18 @@ test('a cancel that arrives while a signature is checked waits for that one alon
   ]);
 });
 
+test('a cancel that arrives during any slice of work on signatures runs before the next slice', () => {
+  for (let slice = 1; slice <= 8; slice++) {
+    const rig = new Rig();
+    rig.place(ANN, 10).runAll();
+    for (let order = 20; order < 30; order++) rig.place(BOB, order);
+    rig.slicesToTake = 8;
+    rig.runs(slice).cancel(ANN, 10).runs(1);
+    assert.deepEqual(rig.takeRan(), slice < 8 ? ['cancel 10'] : ['cancel 10', 'place 20'], `slice ${slice}`);
+    assert.equal(rig.slicesToTake, Math.max(0, 8 - slice - 1));
+  }
+});
+
 test('a cancel that arrives during any check of a batch, the last one as well, is the next to run', () => {
   for (let checks = 1; checks <= 40; checks++) {
     const rig = new Rig();

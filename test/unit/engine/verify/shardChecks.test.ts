@@ -199,6 +199,23 @@ test('a verifier thread that has the first check and dies holds the shard up for
   assert.equal(sizes.reduce((sum, size) => sum + size, 0) + alone, 6, 'each is checked once');
 });
 
+test('without batches the shard makes other checks while a verifier thread has the first, or makes that one', () => {
+  const board = createCheckBoard(1);
+  const alone = { name: 'noble', verify: rightVerifier().verify };
+  const rig = new Rig([], board, alone);
+  for (let i = 0; i < 5; i++) rig.place(ANN);
+  assert.equal(rig.slice(), false, 'the first is the own; the others are offered');
+  rig.turn();
+  const helper = new CheckHelper(board, rightVerifier());
+  for (let i = 0; i < 4; i++) assert.ok(helper.tryClaim() >= 0);
+  assert.equal(rig.slice(), false, 'all are taken: the shard makes the first itself');
+  for (let i = 0; i < 4; i++) rig.place(ANN);
+  assert.equal(rig.slice(), true, 'one that nobody has');
+  assert.equal(rig.checks.counts.alone, 2);
+  assert.deepEqual(rig.runAll(), Array(9).fill(true));
+  assert.equal(rig.checks.counts.alone, 9, 'each once');
+});
+
 test('the table of those who are kept out is bounded: one more lets the first of them in early', () => {
   const kept = new KeptOut();
   for (let account = 0; account <= MOST_KEPT_OUT; account++) kept.add(account, NOW_MS);
@@ -232,8 +249,9 @@ class Rig {
   /**
    * @param known accounts whose signers the verifier knows.
    * @param board memory that verifier threads share.
+   * @param verifier one without batches.
    */
-  constructor(known: number[] = [], board?: SharedArrayBuffer) {
+  constructor(known: number[] = [], board?: SharedArrayBuffer, verifier?: Verifier) {
     const ring = createRingBuffer(1 << 16);
     this.#producer = new RingProducer(ring);
     this.ring = new RingConsumer(ring);
@@ -247,7 +265,7 @@ class Rig {
           digests.placeDigest(...record);
         },
       },
-      verifier: this.batches,
+      verifier: verifier ?? this.batches,
       board: board && new OfferedChecks(board, 0),
     });
     for (const account of known) this.place(account).runAll();
