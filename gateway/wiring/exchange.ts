@@ -222,8 +222,9 @@ export class Exchange {
     const { control, views, progress, queries } = stores;
     this.port = await this.#edge.listen();
     await rehearsal?.run(() => this.#threads.shards.endRehearsal());
-    await this.#threads.ready();
-    await rehearsal?.removeFiles();
+    const recovered = this.#threads.ready();
+    await rehearsal?.end(recovered);
+    await recovered;
     control.platform.setHasJournals();
     for (let shard = 0; shard < control.shards; shard++) await trading.finishInterrupted(shard);
     await trading.rotation.finish();

@@ -11,7 +11,7 @@
  *
  * Invariants:
  *   REHEARSAL-1  It shares nothing with the exchange but code and processors: no file, no memory, no counter.
- *   REHEARSAL-2  It ends after MOST_MS at the latest, and whatever fails in it is logged and stops no start.
+ *   REHEARSAL-2  Its orders end after MOST_MS at the latest, and whatever fails in it is logged and stops no start.
  *   REHEARSAL-3  Its server listens on loopback, on a port of the system's choice, and takes only keys that never leave
  *                this file.
  */
@@ -47,6 +47,7 @@ export class Rehearsal {
   readonly #balances: SharedArrayBuffer;
   readonly #log: Logger;
   readonly #mostMs: number;
+  #stage: Stage | undefined;
 
   /** Null when there is none, or when it cannot begin. */
   static prepare(config: Config, shards: number, log: Logger, mostMs = MOST_MS): Rehearsal | null {
@@ -121,21 +122,20 @@ export class Rehearsal {
 
   async #play(startMs: number): Promise<number> {
     const stage = new Stage(this.#config, this.#stores);
-    try {
-      const played = stage.play(this.#lanes, startMs + TURNS_MS);
-      const orders = await Promise.race([played, sleep(this.#mostMs, LATE, { ref: false })]);
-      // It may still wait for something that fails when everything is closed.
-      played.catch(() => {});
-      if (orders === LATE) throw new Error('it has not ended in time');
-      return orders;
-    } finally {
-      await stage.close();
-    }
+    this.#stage = stage;
+    const played = stage.play(this.#lanes, startMs + TURNS_MS);
+    const orders = await Promise.race([played, sleep(this.#mostMs, LATE, { ref: false })]);
+    // It may still wait for something that fails when everything is closed.
+    played.catch(() => {});
+    if (orders === LATE) throw new Error('it has not ended in time');
+    return orders;
   }
 
-  /** To be called when the threads of the shards have left it. */
-  async removeFiles(): Promise<void> {
+  /** Closes what is left of it, while the shards recover, and removes its files when their threads have left it. */
+  async end(haveShardsLeft: Promise<void>): Promise<void> {
     try {
+      await this.#stage?.close();
+      await haveShardsLeft;
       await this.#stores.close();
       rmSync(this.#directory, { recursive: true, force: true });
     } catch (error) {

@@ -28,7 +28,7 @@ test('10.25: shards that do not come let the start go on in time, and no file is
   });
   assert.ok(isEnded, 'the threads of the shards go on');
   assert.match(logged.join(''), /the rehearsal has failed/);
-  await rehearsal.removeFiles();
+  await rehearsal.end(Promise.resolve());
   assert.deepEqual(readdirSync(dataDir), []);
 });
 
@@ -38,7 +38,7 @@ test('10.25: what a process left that was killed is removed', async () => {
   const { rehearsal } = open(dataDir);
   assert.ok(rehearsal !== null);
   await rehearsal.run(() => {});
-  await rehearsal.removeFiles();
+  await rehearsal.end(Promise.resolve());
   assert.equal(existsSync(join(dataDir, 'rehearsal')), false);
 });
 
