@@ -1,6 +1,7 @@
 /**
  * Accounts whose signatures take no part in batches for a minute, because one of theirs was wrong. A wrong signature
- * costs the batch around it a second check of every other one, so each account has that effect once a minute at most.
+ * costs the batch around it a second check of every other one; so an account has that effect once, and then not for a
+ * minute.
  *
  * The account counts and not the signer: it is the account that the gateway knows, and it may name any signer.
  *

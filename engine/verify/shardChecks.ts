@@ -18,7 +18,8 @@
  *   CHECKS-2  Accepted is only what a batch, a check alone or a verifier thread has ACCEPTED. A signature of a batch
  *             that decided nothing is checked alone, and takes part in no other batch.
  *   CHECKS-3  In batches are only orders of accounts that are entitled to use the signer (RULES.md 5.3) and are not
- *             kept out, of signers that the verifier knows. So an account spoils a batch once a minute at most.
+ *             kept out, of signers that the verifier knows. So an account spoils those batches that have an order of
+ *             its own when the first wrong signature is found, and then none for a minute.
  *   CHECKS-4  All questions of a batch are for one signing domain: a batch ends before a command that changes it.
  *   CHECKS-5  A slice adds at most ADDS_PER_SLICE questions to a batch, or is a step of it, or a check alone.
  */
