@@ -202,12 +202,12 @@ export class HashIndex {
     const size = io.number(this.size);
     const perPart = Math.ceil(this.size / PARTS);
     const written = new Uint32Array(PARTS);
-    for (let part = 0; part < PARTS; part++) written[part] = this.#slice(part * perPart, perPart).length / ENTRY_WORDS;
+    for (let part = 0; part < PARTS; part++) written[part] = Math.max(0, Math.min(perPart, this.size - part * perPart));
     const used = io.u32(written);
     const isRead = used !== written;
     assert(!isRead || this.size === 0, 'HASHES-2: a snapshot is read into nothing');
     for (let part = 0; part < PARTS; part++) {
-      const kept = io.u32(isRead ? written : this.#slice(part * perPart, perPart));
+      const kept = io.u32(isRead ? written : this.#slice(part * perPart, written[part]));
       if (isRead) this.#read(kept, used[part]);
     }
     assert(this.size === size, 'HASHES-2: a snapshot has as many entries as it says');
@@ -304,13 +304,16 @@ export class HashIndex {
     }
   }
 
-  /** A copy of so many entries, or of as many as there are. */
+  /** A copy of so many entries. */
   #slice(from: number, count: number): Uint32Array {
-    const end = Math.min(from + count, this.size);
-    const copy = new Uint32Array(Math.max(0, end - from) * ENTRY_WORDS);
-    for (let number = from; number < end; number++) {
+    const copy = new Uint32Array(count * ENTRY_WORDS);
+    for (let copied = 0; copied < count; ) {
+      const number = from + copied;
       const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
-      copy.set(this.#chunks[number >>> CHUNK_BITS].subarray(entry, entry + ENTRY_WORDS), (number - from) * ENTRY_WORDS);
+      const inChunk = Math.min(count - copied, (1 << CHUNK_BITS) - (number & CHUNK_MASK));
+      const chunk = this.#chunks[number >>> CHUNK_BITS];
+      copy.set(chunk.subarray(entry, entry + inChunk * ENTRY_WORDS), copied * ENTRY_WORDS);
+      copied += inChunk;
     }
     return copy;
   }

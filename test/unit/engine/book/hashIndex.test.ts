@@ -168,7 +168,7 @@ it('has room for everybody until half of it is taken, and from then on for an ei
 it('is the same after a snapshot, whose reader has another secret', () => {
   const [written, read] = [new HashIndex(), new HashIndex()];
   const random = new Random(4);
-  const hashes = Array.from({ length: 2000 }, () => hashOf(...Array.from({ length: 8 }, () => random.next())));
+  const hashes = Array.from({ length: 70_000 }, () => hashOf(...Array.from({ length: 8 }, () => random.next())));
   for (const [slot, hash] of hashes.entries()) written.insert(hash, 0, 1 + (slot % 7), slot % 3 === 0 ? -1 : slot);
   const columns: (number | Uint32Array)[] = [];
   const writer = { number: keep<number>, u32: keep<Uint32Array> };
@@ -179,9 +179,9 @@ it('is the same after a snapshot, whose reader has another secret', () => {
   written.persist(writer as unknown as SnapshotIo);
   const next = () => columns.shift();
   read.persist({ number: next, u32: next } as unknown as SnapshotIo);
-  for (const hash of hashes) assert.deepEqual(lookUp(read, hash), lookUp(written, hash));
+  for (const hash of hashes) assert.deepEqual(String(lookUp(read, hash)), String(lookUp(written, hash)));
   assert.equal(read.validate(), written.validate());
-  assert.deepEqual([read.size, read.countOf(3)], [2000, written.countOf(3)]);
+  assert.deepEqual([read.size, read.countOf(3)], [hashes.length, written.countOf(3)]);
 });
 
 it('is read from a snapshot whose parts have unused entries among the others, as those before version 4', () => {
