@@ -45,6 +45,21 @@ export type ClientOptions = CallOptions & {
    * `content`, the default: placements have an Idempotency-Key made of their content. `given`: only the one of a call.
    */
   readonly idempotencyKeys?: 'content' | 'given';
+  /** Requests about orders go over it while it is open; `client.overSocket` opens one. */
+  readonly orderSocket?: OrderTransport;
+};
+
+/** A socket that carries requests about orders (stream/orderSocket.ts). */
+type OrderTransport = {
+  /** Null: the request has to go over HTTP. */
+  trySend<T>(
+    method: string,
+    path: string,
+    payload: unknown,
+    headers: HeaderFields | undefined,
+    limits: Pick<CallOptions, 'timeoutMs' | 'signal'>,
+  ): Promise<T> | null;
+  close(): void;
 };
 
 /** A request of the account, without a body. */
@@ -100,12 +115,15 @@ export class AccountRequests {
 
   send<T>(method: string, path: string, payload?: unknown, { headers, repeat }: SendExtras = {}): Promise<T> {
     const harm = repeat ?? (HARMLESS_METHODS.includes(method) ? 'harmless' : 'once');
-    return this.#retried(harm, (attempt) =>
-      this.#authorized(method, path, payload, (request) => {
+    const { orderSocket } = this.#options;
+    return this.#retried(harm, (attempt) => {
+      const onSocket = orderSocket?.trySend<T>(method, path, payload, headers, this.#options) ?? null;
+      if (onSocket !== null) return onSocket;
+      return this.#authorized(method, path, payload, (request) => {
         Object.assign(request.headers, headers);
         return sendRequest<T>(this.origin, request, this.#sending(request, attempt));
-      }),
-    );
+      });
+    });
   }
 
   /** The answer to a GET as it arrives. */

@@ -56,5 +56,6 @@ export type { ConnectionTimes, OpenSocket, StreamSocket } from './stream/connect
 export { SlowReaderError } from './stream/eventFeed.ts';
 export { ExchangeStream, StreamError, type StreamOptions } from './stream/exchangeStream.ts';
 export type * from './stream/frames.ts';
+export type { OrderSocket, OrderSocketOptions } from './stream/orderSocket.ts';
 export type { GapEvent, UserEvent, UserOptions, UserStream } from './stream/userStream.ts';
 export type * from './types.ts';

@@ -20,6 +20,7 @@ import { type PreparedRequest, segment, withQuery } from './request.ts';
 import { leavesOpen } from './retry.ts';
 import { SessionsClient } from './sessions.ts';
 import type { ExchangeStream, StreamOptions } from './stream/exchangeStream.ts';
+import type { OrderSocketOptions } from './stream/orderSocket.ts';
 import type {
   AmendResponse,
   Balances,
@@ -72,6 +73,8 @@ export type PlaceOptions = PlacingOptions & SigningOptions;
 type Shared = KeptConfig & { readonly placer: Placer; readonly tracker: OrderTracker };
 
 const BEAT_TIMEOUT_MS = 4000;
+/** The stream has them from the client. */
+type AccessField = 'baseUrl' | 'signer' | 'session';
 
 export class ExchangeClient extends MarketDataClient {
   /** The past of the account's balances. */
@@ -142,9 +145,23 @@ export class ExchangeClient extends MarketDataClient {
   }
 
   /** A stream of the same account: books and private events. Its owner closes it. */
-  async openStream(options: Omit<StreamOptions, 'baseUrl' | 'signer' | 'session'> = {}): Promise<ExchangeStream> {
+  async openStream(options: Omit<StreamOptions, AccessField> = {}): Promise<ExchangeStream> {
     const { ExchangeStream } = await import('./stream/exchangeStream.ts');
     return new ExchangeStream({ baseUrl: this.requests.origin, ...this.requests.access, ...options });
+  }
+
+  /**
+   * The same client, whose requests about orders go over a socket: signed once, answered as over HTTP, and sent over
+   * HTTP while the socket is away or where `form` cannot carry them. Its `close` closes the socket.
+   */
+  async overSocket(options: OrderSocketOptions & Omit<StreamOptions, AccessField> = {}): Promise<ExchangeClient> {
+    const { OrderSocket } = await import('./stream/orderSocket.ts');
+    const orderSocket = new OrderSocket(
+      { ...options, baseUrl: this.requests.origin, ...this.requests.access },
+      options,
+    );
+    await orderSocket.ready();
+    return new ExchangeClient({ ...this.#options, orderSocket }, this);
   }
 
   /** Arms the dead man's switch and keeps it from going off until the result is closed (heartbeats.ts). */
@@ -153,8 +170,9 @@ export class ExchangeClient extends MarketDataClient {
     return Heartbeats.start(() => single.heartbeat(), options);
   }
 
-  /** Ends what `order.done` waits for, which rejects. Requests under way are answered. */
+  /** Ends what `order.done` waits for, which rejects, and a socket for orders. Requests over HTTP are answered. */
   close(): void {
+    this.#options.orderSocket?.close();
     this.#shared.tracker.close();
   }
 

@@ -11,15 +11,15 @@ import type { StreamFrame } from './frames.ts';
 
 /** The part of a WebSocket that is used; that of browsers and Node and that of the `ws` package have it. */
 export type StreamSocket = {
-  send(text: string): void;
+  send(message: string | Uint8Array<ArrayBuffer>): void;
   close(code?: number): void;
   onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
   onclose: ((event: never) => void) | null;
   onerror: ((event: never) => void) | null;
 };
-/** `headers` is undefined without credentials. */
-export type OpenSocket = (url: string, headers: HeaderFields | undefined) => StreamSocket;
+/** `headers` is undefined without credentials, `protocol` without a subprotocol. */
+export type OpenSocket = (url: string, headers: HeaderFields | undefined, protocol?: string) => StreamSocket;
 
 export type ConnectionTimes = {
   /** The connection is abandoned after this time without a frame. The server sends one every 5 s and answers pings. */
@@ -32,6 +32,8 @@ export const DEFAULT_TIMES: ConnectionTimes = { silentAfterMs: 12_000, firstRetr
 type ConnectionOptions = {
   readonly url: string;
   readonly openSocket: OpenSocket;
+  /** Of a connection with messages of bytes: it has no pings, so its silence says nothing. */
+  readonly protocol?: string | undefined;
   /** Called for each connection: a nonce is valid once. */
   readonly headers: () => HeaderFields | undefined;
   /** Called for each connection, which the ticket opens in place of headers; null if none is needed. */
@@ -45,9 +47,11 @@ type ConnectionOptions = {
   readonly random: () => number;
 };
 
-type ConnectionHandler = {
+export type ConnectionHandler = {
   opened(): void;
   received(frame: StreamFrame): void;
+  /** In place of `received`: every message as it came. */
+  receivedRaw?(data: unknown): void;
   lost(reason: string): void;
   /** Called once; there are no further attempts. */
   failed(error: Error): void;
@@ -101,10 +105,10 @@ export class StreamConnection {
   }
 
   #open(url: string): void {
-    const { headers, openSocket, times } = this.#options;
+    const { headers, openSocket, times, protocol } = this.#options;
     let socket: StreamSocket;
     try {
-      socket = openSocket(url, headers());
+      socket = openSocket(url, headers(), protocol);
     } catch (error) {
       // The address may be part of the message, and has the ticket.
       const { message } = error as Error;
@@ -113,7 +117,7 @@ export class StreamConnection {
     }
     this.#socket = socket;
     this.#lastFrameMs = performance.now();
-    this.#watch = setInterval(() => this.#checkSilence(), times.silentAfterMs / 4);
+    if (protocol === undefined) this.#watch = setInterval(() => this.#checkSilence(), times.silentAfterMs / 4);
     socket.onopen = () => this.#opened();
     socket.onmessage = ({ data }: { data: unknown }) => this.#received(data);
     socket.onclose = ({ code, reason }: { code?: number; reason?: string }) =>
@@ -127,6 +131,11 @@ export class StreamConnection {
     if (!this.#isOpen) return;
     this.#outbox.push(JSON.stringify(message));
     this.#flush();
+  }
+
+  /** Sends the message at once: requests about orders are counted by their routes, and not with the others. */
+  sendNow(message: string | Uint8Array<ArrayBuffer>): void {
+    if (this.#isOpen) this.#socket!.send(message);
   }
 
   /** The connection works: the delay after the next loss is the shortest again. */
@@ -165,6 +174,10 @@ export class StreamConnection {
 
   #received(data: unknown): void {
     this.#lastFrameMs = performance.now();
+    if (this.#handler.receivedRaw !== undefined) {
+      this.#handler.receivedRaw(data);
+      return;
+    }
     let frame: StreamFrame;
     try {
       frame = JSON.parse(String(data)) as StreamFrame;

@@ -9,6 +9,7 @@ import { ApiError, sendRequest } from '../http.ts';
 import { type HeaderFields, prepareRequest, type Signer } from '../request.ts';
 import { type BookOptions, BookStream } from './bookStream.ts';
 import {
+  type ConnectionHandler,
   type ConnectionTimes,
   DEFAULT_TIMES,
   type OpenSocket,
@@ -57,7 +58,6 @@ const PERMANENT_CODES: readonly string[] = ['API_KEY_UNAUTHORIZED', 'UNAUTHORIZE
 type Request = { readonly books: readonly BookStream[]; readonly user: UserStream | null };
 
 export class ExchangeStream {
-  readonly #origin: string;
   readonly #signer: Signer | null;
   readonly #session: Tickets | null;
   readonly #connection: StreamConnection;
@@ -71,27 +71,15 @@ export class ExchangeStream {
   #isClosed = false;
 
   constructor(options: StreamOptions) {
-    this.#origin = new URL(options.baseUrl).origin;
     this.#signer = options.signer ?? null;
     this.#session = options.session ?? null;
     if (this.#signer !== null && this.#session !== null) throw new Error('a stream has a signer or a session');
-    this.#connection = new StreamConnection(
-      {
-        url: this.#origin.replace(/^http/, 'ws') + STREAM_PATH,
-        openSocket: options.openSocket ?? openGlobalSocket,
-        headers: () => this.#signer?.headers('GET', STREAM_PATH, ''),
-        ticket: this.#session === null ? null : () => this.#session!.ticket(),
-        permanentError: (ofTicket) => this.#permanentError(ofTicket),
-        times: { ...DEFAULT_TIMES, ...options.times },
-        random: options.random ?? Math.random,
-      },
-      {
-        opened: () => this.#opened(),
-        received: (frame) => this.#received(frame),
-        lost: () => this.#lost(),
-        failed: (error) => this.#failed(error),
-      },
-    );
+    this.#connection = connect(options, {
+      opened: () => this.#opened(),
+      received: (frame) => this.#received(frame),
+      lost: () => this.#lost(),
+      failed: (error) => this.#failed(error),
+    });
   }
 
   /** True after `close`, and once the server has refused the connection for good. */
@@ -283,18 +271,36 @@ export class ExchangeStream {
     this.#connection.send({ channel: 'subscribe', id, data });
     this.#connection.send({ channel: 'ping', id });
   }
+}
 
-  /** A WebSocket does not report why it could not be opened; the answer to the same request without an upgrade does. */
-  async #permanentError(ofTicket: unknown): Promise<Error | null> {
-    if (this.#signer === null) return isPermanent(ofTicket) ? ofTicket : null;
-    const signer = this.#signer;
-    try {
-      const request = prepareRequest('GET', STREAM_PATH, undefined, (...parts) => signer.headers(...parts));
-      await sendRequest(this.#origin, request);
-      return null;
-    } catch (error) {
-      return isPermanent(error) ? error : null;
-    }
+/** The connection of a stream, or with another handler that of other messages. */
+export function connect(options: StreamOptions, handler: ConnectionHandler, protocol?: string): StreamConnection {
+  const { signer, session } = options;
+  const origin = new URL(options.baseUrl).origin;
+  return new StreamConnection(
+    {
+      url: origin.replace(/^http/, 'ws') + STREAM_PATH,
+      openSocket: options.openSocket ?? openGlobalSocket,
+      protocol,
+      headers: () => signer?.headers('GET', STREAM_PATH, ''),
+      ticket: session === undefined ? null : () => session.ticket(),
+      permanentError: (ofTicket) => permanentError(origin, signer, ofTicket),
+      times: { ...DEFAULT_TIMES, ...options.times },
+      random: options.random ?? Math.random,
+    },
+    handler,
+  );
+}
+
+/** A WebSocket does not report why it could not be opened; the answer to the same request without an upgrade does. */
+async function permanentError(origin: string, signer: Signer | undefined, ofTicket: unknown): Promise<Error | null> {
+  if (signer === undefined) return isPermanent(ofTicket) ? ofTicket : null;
+  try {
+    const request = prepareRequest('GET', STREAM_PATH, undefined, (...parts) => signer.headers(...parts));
+    await sendRequest(origin, request);
+    return null;
+  } catch (error) {
+    return isPermanent(error) ? error : null;
   }
 }
 
@@ -302,8 +308,10 @@ function isPermanent(error: unknown): error is ApiError {
   return error instanceof ApiError && [UNAUTHORIZED, FORBIDDEN].includes(error.status);
 }
 
-function openGlobalSocket(url: string, headers: HeaderFields | undefined): StreamSocket {
+function openGlobalSocket(url: string, headers: HeaderFields | undefined, protocol?: string): StreamSocket {
+  const protocols = protocol === undefined ? [] : [protocol];
   // A browser expects a list of protocols as the second argument, so this is for Node's, whose types are not there.
-  const socket = headers === undefined ? new WebSocket(url) : new WebSocket(url, { headers } as never);
+  const socket = new WebSocket(url, headers === undefined ? protocols : ({ headers, protocols } as never));
+  socket.binaryType = 'arraybuffer';
   return socket as unknown as StreamSocket;
 }

@@ -63,7 +63,11 @@ type PlacedRecord = {
 };
 
 /** A request of one placement. Throws a TypeError for what the records cannot carry: an order group. */
-export function placeRecord(requestId: number, body: PlacementBody, options: RecordOptions = {}): Uint8Array {
+export function placeRecord(
+  requestId: number,
+  body: PlacementBody,
+  options: RecordOptions = {},
+): Uint8Array<ArrayBuffer> {
   const isExtended =
     body.client_order_id !== undefined || options.deadlineMs !== undefined || (options.idempotencyKey ?? null) !== null;
   const layout = isExtended ? EXTENDED_PLACE : COMMAND.PLACE;
@@ -78,7 +82,7 @@ export function replaceRecord(
   body: PlacementBody,
   mode: keyof typeof REPLACE_MODE,
   options: RecordOptions = {},
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   const record = start(COMMAND.REPLACE.BYTES, COMMAND.REPLACE.TYPE, requestId);
   writeOrder(record, body, options, true);
   record.words[COMMAND.REPLACE.flags] = REPLACE_MODE[mode];
@@ -86,27 +90,31 @@ export function replaceRecord(
   return record.bytes;
 }
 
-export function cancelRecord(requestId: number, orderHash: string, hasTombstone = false): Uint8Array {
+export function cancelRecord(requestId: number, orderHash: string, hasTombstone = false): Uint8Array<ArrayBuffer> {
   const record = start(COMMAND.CANCEL.BYTES, COMMAND.CANCEL.TYPE, requestId);
   record.words[COMMAND.CANCEL.flags] = hasTombstone ? CANCEL_TOMBSTONE : 0;
   need(tryParseHex(orderHash, HASH_BYTES, record.bytes, COMMAND.CANCEL.hash * 4), 'order hash');
   return record.bytes;
 }
 
-export function cancelAllRecord(requestId: number): Uint8Array {
+export function cancelAllRecord(requestId: number): Uint8Array<ArrayBuffer> {
   const record = start(COMMAND.CANCEL_MANY.BYTES, COMMAND.CANCEL_MANY.TYPE, requestId);
   record.words[COMMAND.CANCEL_MANY.outcome] = BOTH_OUTCOMES;
   return record.bytes;
 }
 
-export function cancelMarketRecord(requestId: number, marketId: string, outcome: number = BOTH_OUTCOMES): Uint8Array {
+export function cancelMarketRecord(
+  requestId: number,
+  marketId: string,
+  outcome: number = BOTH_OUTCOMES,
+): Uint8Array<ArrayBuffer> {
   const record = start(MARKET_CANCEL.BYTES, COMMAND.CANCEL_MANY.TYPE, requestId);
   record.words[COMMAND.CANCEL_MANY.outcome] = outcome;
   need(uuidToBytes(marketId, record.bytes, MARKET_CANCEL.marketId * 4), 'market_id');
   return record.bytes;
 }
 
-export function heartbeatRecord(requestId: number): Uint8Array {
+export function heartbeatRecord(requestId: number): Uint8Array<ArrayBuffer> {
   return start(HEARTBEAT.BYTES, HEARTBEAT.TYPE, requestId).bytes;
 }
 
@@ -120,7 +128,7 @@ export function answersIn(message: Uint8Array): RecordAnswer[] {
   return answers;
 }
 
-type Memory = { readonly words: Uint32Array; readonly bytes: Uint8Array };
+type Memory = { readonly words: Uint32Array; readonly bytes: Uint8Array<ArrayBuffer> };
 
 function start(lengthBytes: number, type: number, requestId: number): Memory {
   const words = new Uint32Array(lengthBytes / 4);

@@ -10,7 +10,7 @@ test('a silent server is pinged after half of the time after which the connectio
   const sent: string[] = [];
   const lost: string[] = [];
   const socket: StreamSocket = {
-    send: (text) => sent.push(text),
+    send: (message) => sent.push(String(message)),
     close: () => {},
     onopen: null,
     onmessage: null,
@@ -63,7 +63,7 @@ function rig(t: TestContext, { random = 0, permanent = null as Error | null } = 
       openSocket: (url, headers) => {
         told.push(`connect ${url} ${headers?.['nonce']}`);
         const socket: StreamSocket = {
-          send: (text) => sent.push(text),
+          send: (message) => sent.push(String(message)),
           close: (code) => closed.push(code),
           onopen: null,
           onmessage: null,

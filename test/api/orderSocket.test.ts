@@ -1,0 +1,172 @@
+/** The client's orders over a socket: the methods, answers and errors of HTTP, and what a lost connection leaves. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import WebSocket from 'ws';
+import { ExchangeClient } from '../../shared/client/client.ts';
+import { ApiError } from '../../shared/client/http.ts';
+import { UnknownOutcomeError } from '../../shared/client/placedOrder.ts';
+import type { OpenSocket } from '../../shared/client/stream/connection.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Json, sharedServer } from '../support/server.ts';
+import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+
+const server = await sharedServer();
+const market = await makeMarket(server);
+const FORMS = ['json', 'binary'] as const;
+const scopes = ['read:account', 'trade:orders', 'trade:bulk', 'stream:user'] as const;
+
+const trader = () => makeTrader(server, { scopes: [...scopes] });
+const clientOf = ({ credentials }: Trader, more = {}) =>
+  new ExchangeClient({ baseUrl: server.baseUrl, credentials, retry: { firstPauseMs: 5 }, ...more });
+const intent = { marketId: market.id, outcomeIndex: 0, side: 'BUY', price: '0.30', size: '5' } as const;
+
+/** Sockets that can be cut, and deaf ones that lose every answer; how many requests over HTTP there were beside. */
+class Lines {
+  isDeaf = false;
+  readonly #sockets = new Set<WebSocket>();
+  sent = 0;
+  overHttp = 0;
+
+  readonly openSocket: OpenSocket = (url, headers, protocol) => {
+    const socket = new WebSocket(url, protocol === undefined ? [] : [protocol], { headers });
+    socket.binaryType = 'arraybuffer';
+    this.#sockets.add(socket);
+    const send = socket.send.bind(socket);
+    socket.send = ((message: string) => {
+      this.sent++;
+      send(message);
+    }) as typeof socket.send;
+    return new Proxy(socket, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+      set: (target, name, value) => {
+        const isAnswer = name === 'onmessage' && value !== null;
+        return Reflect.set(target, name, isAnswer ? (event: never) => this.isDeaf || value(event) : value);
+      },
+    }) as never;
+  };
+
+  readonly fetch: typeof fetch = (...request) => {
+    this.overHttp++;
+    return fetch(...request);
+  };
+
+  cut(): void {
+    for (const socket of this.#sockets) socket.terminate();
+    this.#sockets.clear();
+  }
+}
+
+/** Ids and hashes are those of each order. */
+function shapeOf(value: Json): Json {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== 'object' || value === null) return value;
+  const varies = /^(order_id|order_hash|cancelled_order_hash|server_time|tombstone_until)$/;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, varies.test(name) ? typeof member : shapeOf(member)]),
+  );
+}
+
+/** Each method once, on orders of its own; refusals as their code and details. */
+async function everything(client: ExchangeClient, of: Trader): Promise<Json[]> {
+  const body = (price: string, clientOrderId?: string) =>
+    of.body(market, { price, size: '5', ...(clientOrderId === undefined ? {} : { clientOrderId }) });
+  const first = await client.placeOrder(body('0.30', 'first'));
+  const second = await client.placeOrder(body('0.31', 'second'), { deadlineMs: 4_000_000_000_000 });
+  const answers: Json[] = [first, second];
+  const replacement = await client.cancelReplace(first.order_hash, body('0.32', 'third'));
+  answers.push(replacement, await client.amendOrder(second.order_hash, of.body(market, { price: '0.31', size: '3' })));
+  answers.push(await client.cancelOrder(replacement.order.order_hash));
+  const batch = await client.placeOrders([body('0.33'), body('0.34', 'mine')]);
+  answers.push(batch, await client.cancelByClientId('mine'), await client.cancelMarket(market.id, 0));
+  answers.push(await client.cancelOrders([first.order_hash]), await client.heartbeat(), await client.cancelAll());
+  answers.push(
+    await client.cancelWithTombstone(`0x${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}`),
+  );
+  for (const refused of [
+    () => client.cancelOrder(first.order_hash),
+    () => client.placeOrder({ ...body('0.30'), fee_rate_bps: 7 }),
+    () => client.placeOrder({ ...body('0.30'), order_group: 'unknown' }),
+  ]) {
+    const error = await refused().then(
+      () => assert.fail(),
+      (reason: unknown) => reason,
+    );
+    assert.ok(error instanceof ApiError);
+    answers.push({ status: error.status, code: error.code, message: error.message });
+  }
+  return answers;
+}
+
+for (const form of FORMS) {
+  test(`over a socket in ${form} every method answers as over HTTP, and the socket is what carries it`, async (t) => {
+    const [alice, bob] = [await trader(), await trader()];
+    const lines = new Lines();
+    const client = await clientOf(alice, { fetch: lines.fetch }).overSocket({ form, openSocket: lines.openSocket });
+    t.after(() => client.close());
+    assert.deepEqual(shapeOf(await everything(client, alice)), shapeOf(await everything(clientOf(bob), bob)));
+    // Binary records carry no batches, groups and cancels by client order id.
+    assert.equal(lines.overHttp, form === 'json' ? 0 : 4);
+    assert.ok(lines.sent >= 8);
+  });
+
+  test(`an answer lost with its socket in ${form} is asked for again: there is one order`, async (t) => {
+    const alice = await trader();
+    const lines = new Lines();
+    const client = await clientOf(alice).overSocket({ form, openSocket: lines.openSocket });
+    t.after(() => client.close());
+    lines.isDeaf = true;
+    const answer = client.placeOrder(alice.body(market, { price: '0.30', size: '5' }));
+    await eventually('the order is open', async () => (await alice.client.openOrders(market.id)).length === 1);
+    lines.isDeaf = false;
+    lines.cut();
+    const [open] = await alice.client.openOrders(market.id);
+    assert.equal((await answer).order_hash, open!.order_hash);
+    assert.equal((await alice.client.openOrders(market.id)).length, 1);
+    await eventually('the socket is back', async () => {
+      const before = lines.sent;
+      await client.cancelAll();
+      return lines.sent > before;
+    });
+  });
+}
+
+test('without retries a lost answer leaves an order that is followed to its end', async (t) => {
+  const alice = await trader();
+  const lines = new Lines();
+  const wallet = alice.signer;
+  const client = await clientOf(alice, { retry: false, idempotencyKeys: 'given', wallet }).overSocket({
+    form: 'binary',
+    openSocket: lines.openSocket,
+  });
+  t.after(() => client.close());
+  lines.isDeaf = true;
+  const placing = client.place(intent).then(
+    () => assert.fail('there is no answer'),
+    (error: unknown) => error,
+  );
+  await eventually('the order is open', async () => (await alice.client.openOrders(market.id)).length === 1);
+  lines.cut();
+  const error = await placing;
+  assert.ok(error instanceof UnknownOutcomeError);
+  lines.isDeaf = false;
+  const done = error.order.done;
+  await error.order.cancel();
+  assert.equal((await done).status, 'cancelled');
+});
+
+test('more requests than may be in flight wait for their turn, and all are answered', async (t) => {
+  const alice = await trader();
+  const lines = new Lines();
+  const client = await clientOf(alice).overSocket({ form: 'binary', mostInFlight: 4, openSocket: lines.openSocket });
+  t.after(() => client.close());
+  const hash = `0x${'ab'.repeat(32)}`;
+  const results = await Promise.allSettled(Array.from({ length: 50 }, () => client.cancelOrder(hash)));
+  assert.deepEqual(
+    new Set(results.map((result) => (result.status === 'rejected' ? result.reason.code : ''))),
+    new Set(['NOT_FOUND']),
+  );
+  assert.ok(lines.sent >= 13, `${lines.sent} messages of at most four records`);
+});
