@@ -10,6 +10,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'shared/crypto', own: 'base' },
   { room: 'shared/tables', own: 'base' },
   { room: 'shared/wire', own: 'base' },
+  { room: 'shared/chain', own: 'base crypto' },
   { room: 'shared/client', own: 'api base crypto wire' },
   { room: 'engine/base', own: '', shared: 'base crypto wire' },
   { room: 'engine/journal', own: '', shared: 'base crypto wire' },

@@ -1,0 +1,91 @@
+/**
+ * A batch of trades as the exchange contract settles it: every order once, and the matches as indices into them. Pure,
+ * and the same for the same trades, so that a batch can be made again and compared.
+ */
+import { type Address, encodeFunctionData, type Hex } from 'viem';
+import { assert } from '../base/assert.ts';
+import { MATCH_TYPE, OUTCOME } from '../base/codes.ts';
+import { ZERO_ADDRESS } from '../crypto/eip712.ts';
+import { EXCHANGE_ABI } from './exchangeAbi.ts';
+
+/** An order as it was signed, with its hash to know it by. */
+type ChainOrder = {
+  readonly hash: Hex;
+  readonly salt: bigint;
+  readonly maker: Address;
+  readonly signer: Address;
+  readonly tokenId: bigint;
+  readonly makerAmount: number;
+  readonly takerAmount: number;
+  readonly expirationSec: number;
+  readonly nonce: number;
+  readonly feeBps: number;
+  readonly minTakerNet: number;
+  readonly side: number;
+  readonly signature: Hex;
+};
+
+/** A trade of the engine, with the two orders that met. */
+export type ChainTrade = {
+  readonly shard: number;
+  /** Of the shard: part of the trade's id on the chain. */
+  readonly tradeSequence: number;
+  readonly taker: ChainOrder;
+  readonly maker: ChainOrder;
+  readonly makerOutcome: number;
+  readonly matchType: number;
+  readonly lots: number;
+  readonly yesTicks: number;
+  readonly ticksPerUnit: number;
+};
+
+const SHARD_SHIFT = 64n;
+
+/** The id under which the contract settles a trade once. Those of a shard are consecutive, which saves gas. */
+export function chainTradeId(shard: number, tradeSequence: number): bigint {
+  return (BigInt(shard) << SHARD_SHIFT) | BigInt(tradeSequence);
+}
+
+/** The data of a call of `settleBatch`, with the trades in their order. */
+export function encodeBatch(batchId: Hex, trades: readonly ChainTrade[]): Hex {
+  const indices = new Map<Hex, number>();
+  const orders: ChainOrder[] = [];
+  const indexOf = (order: ChainOrder): bigint => {
+    const known = indices.get(order.hash) ?? orders.push(order) - 1;
+    indices.set(order.hash, known);
+    return BigInt(known);
+  };
+  const matches = trades.map((trade) => {
+    assert(
+      (trade.matchType === MATCH_TYPE.STANDARD) === (trade.maker.side !== trade.taker.side),
+      'chain: only a buy and a sell make a standard match',
+    );
+    const { lots, ticksPerUnit, yesTicks } = trade;
+    const makerTicks = trade.makerOutcome === OUTCOME.YES ? yesTicks : ticksPerUnit - yesTicks;
+    return {
+      tradeId: chainTradeId(trade.shard, trade.tradeSequence),
+      taker: indexOf(trade.taker),
+      maker: indexOf(trade.maker),
+      tokens: BigInt(lots) * BigInt(ticksPerUnit),
+      makerMicro: BigInt(lots) * BigInt(makerTicks),
+    };
+  });
+  const args = [batchId, orders.map(signedOrder), matches] as const;
+  return encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'settleBatch', args });
+}
+
+function signedOrder(order: ChainOrder) {
+  const { salt, maker, signer, tokenId, side, signature } = order;
+  return {
+    order: {
+      ...{ salt, maker, signer, taker: ZERO_ADDRESS as Address, tokenId, side },
+      makerAmount: BigInt(order.makerAmount),
+      takerAmount: BigInt(order.takerAmount),
+      expiration: BigInt(order.expirationSec),
+      nonce: BigInt(order.nonce),
+      feeRateBps: BigInt(order.feeBps),
+      minTakerNet: BigInt(order.minTakerNet),
+    },
+    signature,
+  };
+}

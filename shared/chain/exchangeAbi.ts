@@ -1,0 +1,17 @@
+/** The part of the exchange contract that settlement calls and reads; a test compares it with data/contracts. */
+import { parseAbi } from 'viem';
+
+export const EXCHANGE_ABI = parseAbi([
+  'struct Order { uint256 salt; address maker; address signer; address taker; uint256 tokenId; ' +
+    'uint256 makerAmount; uint256 takerAmount; uint256 expiration; uint256 nonce; uint256 feeRateBps; ' +
+    'uint256 minTakerNet; uint8 side }',
+  'struct SignedOrder { Order order; bytes signature }',
+  'struct Match { uint256 tradeId; uint256 taker; uint256 maker; uint256 tokens; uint256 makerMicro }',
+  'function settleBatch(bytes32 batchId, SignedOrder[] orders, Match[] matches)',
+  'function batchDone(bytes32) view returns (bool)',
+  'function tradeSettled(uint256 tradeId) view returns (bool)',
+  'event BatchSettled(bytes32 indexed batchId, uint256 matches, uint256 failed)',
+  'event MatchFailed(bytes32 indexed batchId, uint256 index, bytes reason)',
+  'error InsufficientHeld(address account, uint256 assetId, uint256 held, uint256 required)',
+  'error TradeAlreadySettled(uint256 tradeId)',
+]);

@@ -1,0 +1,150 @@
+/** The exchange as a client of a chain: batches of trades, signed bytes that can be sent again, a node's answers. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import {
+  decodeErrorResult,
+  encodeFunctionData,
+  type Hex,
+  parseGwei,
+  toEventSelector,
+  toFunctionSelector,
+  toHex,
+} from 'viem';
+import { MATCH_TYPE, OUTCOME } from '../../shared/base/codes.ts';
+import { type ChainTrade, chainTradeId, encodeBatch } from '../../shared/chain/batch.ts';
+import { signEnvelope } from '../../shared/chain/envelope.ts';
+import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { NodeUnreachable, Rpc, RpcError } from '../../shared/chain/rpc.ts';
+import { NO_ANVIL } from './anvil.ts';
+import { abiOf, receiptOf } from './deploy.ts';
+import { BUY, CHAIN_ID, type ChainMarket, chainRig, eventsOf, key, SELL, type SignedChainOrder, USDC } from './rig.ts';
+
+const rig = await chainRig();
+const options = { skip: NO_ANVIL };
+const TEN = 10_000_000n;
+
+test('what is called and read of the contract is what the contract has', () => {
+  const has = new Set(abiOf('Exchange').map((item) => JSON.stringify(selectorsOf(item))));
+  for (const item of EXCHANGE_ABI) assert.ok(has.has(JSON.stringify(selectorsOf(item))), item.name);
+});
+
+function selectorsOf(item: (typeof EXCHANGE_ABI)[number] | ReturnType<typeof abiOf>[number]): unknown {
+  if (item.type === 'function') return [item.type, toFunctionSelector(item)];
+  if (item.type === 'event') {
+    return [item.type, toEventSelector(item), item.inputs.map((input) => 'indexed' in input && input.indexed === true)];
+  }
+  return item.type === 'error' ? [item.type, item.name, item.inputs.map(({ type }) => type)] : item.type;
+}
+
+/** An order of the rig in the terms of the engine. */
+function inEngine({ order, signature }: SignedChainOrder, hash: Hex): ChainTrade['maker'] {
+  const { salt, maker, signer, tokenId, side } = order;
+  return {
+    ...{ hash, salt, maker, signer, tokenId, side, signature },
+    makerAmount: Number(order.makerAmount),
+    takerAmount: Number(order.takerAmount),
+    expirationSec: 0,
+    nonce: 0,
+    feeBps: 50,
+    minTakerNet: 0,
+  };
+}
+
+/** Alice buys four Yes of Bob, and six Yes against six No that Carol buys. */
+async function twoTrades({ yes, no }: ChainMarket): Promise<ChainTrade[]> {
+  const [alice, bob, carol] = [key(1), key(2), key(3)];
+  const taker = inEngine(await rig.order(alice, BUY, yes, TEN, 6_500_000n), '0x01');
+  const seller = inEngine(await rig.order(bob, SELL, yes, 4_000_000n, 2_400_000n), '0x02');
+  const buyer = inEngine(await rig.order(carol, BUY, no, 6_000_000n, 2_100_000n), '0x03');
+  const common = { shard: 3, taker, ticksPerUnit: 100 };
+  return [
+    {
+      ...common,
+      tradeSequence: 1,
+      maker: seller,
+      makerOutcome: OUTCOME.YES,
+      matchType: MATCH_TYPE.STANDARD,
+      lots: 40_000,
+      yesTicks: 60,
+    },
+    {
+      ...common,
+      tradeSequence: 2,
+      maker: buyer,
+      makerOutcome: OUTCOME.NO,
+      matchType: MATCH_TYPE.MINT,
+      lots: 60_000,
+      yesTicks: 65,
+    },
+  ];
+}
+
+test('trades settle by bytes that were signed before, which can be sent again and replaced', options, async () => {
+  const market = await rig.createMarket();
+  for (const trader of [1, 2, 3]) await rig.fundSets(key(trader), market, TEN);
+  for (const trader of [1, 2, 3]) await rig.fund(key(trader), TEN);
+  const sender = key(0x5e77);
+  await rig.exchange(`0x${'a1'.padStart(40, '0')}`, 'grantRole', [
+    await rig.call('exchange', 'OPERATOR_ROLE', []),
+    sender.address,
+  ]);
+  await rig.client.setBalance({ address: sender.address, value: 10n ** 18n });
+  const node = new Rpc({ url: rig.client.chain.rpcUrls.default.http[0], timeoutMs: 5000 });
+  const nonce = Number(await node.call('eth_getTransactionCount', [sender.address, 'latest']));
+  const envelope = {
+    chainId: CHAIN_ID,
+    to: rig.contracts.exchange,
+    data: encodeBatch(toHex(77, { size: 32 }), await twoTrades(market)),
+    nonce,
+    gas: 2_000_000n,
+    maxFeePerGas: parseGwei('50'),
+    maxPriorityFeePerGas: parseGwei('1'),
+  };
+  const privateKey = toHex(0x5e77, { size: 32 });
+  const signed = await signEnvelope(privateKey, envelope);
+  assert.deepEqual(await signEnvelope(privateKey, envelope), signed);
+  assert.equal(signed.from, sender.address);
+  assert.equal(await node.call('eth_sendRawTransaction', [signed.raw]), signed.hash);
+  const { logs } = await receiptOf(rig.client, signed.hash);
+  assert.deepEqual(eventsOf(logs, 'Exchange', 'MatchFailed'), []);
+  const ids = eventsOf(logs, 'Exchange', 'MatchSettled').map(({ args }) => args['tradeId']);
+  assert.deepEqual(ids, [chainTradeId(3, 1), chainTradeId(3, 2)]);
+  assert.equal(await rig.held(key(1), USDC), TEN - 2_400_000n - 3_900_000n);
+  assert.equal(await rig.held(key(3), USDC), TEN - 2_100_000n);
+  const again = await node.call('eth_sendRawTransaction', [signed.raw]).catch((error: Error) => error);
+  assert.ok(again instanceof RpcError, 'a node refuses a nonce that is used');
+});
+
+test('a refusal of the node is not taken for an answer that never came', options, async () => {
+  const node = new Rpc({ url: rig.client.chain.rpcUrls.default.http[0], timeoutMs: 5000 });
+  await assert.rejects(node.call('eth_nothing', []), RpcError);
+  const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'settleBatch', args: [rig.freshHash(), [], []] });
+  await assert.rejects(node.call('eth_call', [{ to: rig.contracts.exchange, data }, 'latest']), RpcError);
+});
+
+for (const [what, body] of [
+  ['nothing', null],
+  ['a page of a proxy', '<html>'],
+  ['the answer to another question', '{"jsonrpc":"2.0","id":99,"result":"0x1"}'],
+  ['no answer', '{}'],
+] as const) {
+  test(`a node that gives ${what} is unreachable`, async () => {
+    const server = createServer((_, response) => {
+      if (body !== null) response.end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const node = new Rpc({ url: `http://127.0.0.1:${port}`, timeoutMs: body === null ? 50 : 5000 });
+    await assert.rejects(node.call('eth_chainId', []), NodeUnreachable);
+    server.closeAllConnections();
+    server.close();
+  });
+}
+
+test('an error of a match can be read with what settlement knows', () => {
+  const [abi, error] = [EXCHANGE_ABI, 'TradeAlreadySettled'] as const;
+  const data = `${toFunctionSelector(`${error}(uint256)`)}${toHex(5, { size: 32 }).slice(2)}` as const;
+  assert.deepEqual(decodeErrorResult({ abi, data }).args, [5n]);
+});
