@@ -76,7 +76,7 @@ export class LiveShard {
     };
     this.#ready = this.link.attach(0, options.commandRing, options.eventRing);
     const workerData: ShardThreadOptions =
-      rehearsalOf === undefined ? options : { ...options, rehearsal: rehearsalOf(options) };
+      rehearsalOf === undefined ? options : { ...options, rehearsals: [rehearsalOf(options)] };
     this.#worker = new Worker(new URL('../engine/shard/main.ts', import.meta.url), {
       workerData,
       execArgv: STRIPPED_BEFORE,

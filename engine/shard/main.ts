@@ -59,10 +59,10 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 type End = 'stop' | typeof REHEARSED;
 
-async function main({ rehearsal, ...options }: ShardThreadOptions): Promise<void> {
-  // The same function for both: compiled code that calls it would not fit another one.
+async function main({ rehearsals = [], ...options }: ShardThreadOptions): Promise<void> {
+  // The same function for all: compiled code that calls it would not fit another one.
   const keccak = await createKeccak();
-  if (rehearsal !== undefined && (await rehearse(rehearsal, keccak)) === 'stop') return;
+  for (const rehearsal of rehearsals) if ((await rehearse(rehearsal, keccak)) === 'stop') return;
   await serve(options, keccak);
 }
 

@@ -19,7 +19,7 @@ type EngineThreadsOptions = {
   readonly link: ShardLink;
   readonly log: Logger;
   /** ShardThreads has the same. */
-  readonly rehearsalOf: ((options: ShardOptions) => ShardOptions) | undefined;
+  readonly rehearsalsOf: ((options: ShardOptions) => ShardOptions[]) | undefined;
   readonly onReturned: (shard: number) => Promise<void>;
   readonly onLost: (shard: number, isDown: boolean) => void;
   readonly onFatal: (error: Error) => void;
@@ -31,7 +31,7 @@ export class EngineThreads {
   readonly #spotThread: SpotThread;
   readonly #followers: JournalFollowers;
 
-  constructor({ config, stores, link, log, rehearsalOf, onReturned, onLost, onFatal }: EngineThreadsOptions) {
+  constructor({ config, stores, link, log, rehearsalsOf, onReturned, onLost, onFatal }: EngineThreadsOptions) {
     const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters, spotMemory } = stores;
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
@@ -56,7 +56,7 @@ export class EngineThreads {
         postOnlyMs: config.postOnlyMs,
         maxOrdersEver: config.maxOrdersEver,
       },
-      rehearsalOf,
+      rehearsalsOf,
       journalPaths,
       journalHeads,
       verifyThreads,

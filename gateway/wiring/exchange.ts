@@ -105,7 +105,7 @@ export class Exchange {
       stores,
       link: this.trading.link,
       log,
-      rehearsalOf: rehearsal?.shardOf,
+      rehearsalsOf: rehearsal?.shardsOf,
       onReturned: (shard) => this.trading.shardReturned(shard),
       onLost: (shard, isDown) => feed.publish(isDown ? 'shard_down' : 'shard_lost', { shard }),
       onFatal,

@@ -116,6 +116,10 @@ export class Stage {
     return placed;
   }
 
+  wakeShards(): void {
+    this.#trading.link.tick();
+  }
+
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.close();
     this.#lifecycle.phase = 'draining';

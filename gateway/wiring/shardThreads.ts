@@ -26,8 +26,8 @@ import type { JournalHeads } from '../store/journalHeads.ts';
 type ShardThreadsOptions = {
   /** The options that all shards have in common. */
   readonly common: Omit<ShardOptions, 'shard' | 'commandRing' | 'eventRing' | 'balances' | 'journalPath' | 'knownHead'>;
-  /** The options of the shard that the first thread of a shard rehearses with. */
-  readonly rehearsalOf?: ((options: ShardOptions) => ShardOptions) | undefined;
+  /** The options of the shards that the first thread of a shard rehearses with. */
+  readonly rehearsalsOf?: ((options: ShardOptions) => ShardOptions[]) | undefined;
   readonly journalPaths: readonly string[];
   readonly journalHeads: JournalHeads;
   /** The number of verifiers, for the log. */
@@ -49,9 +49,9 @@ const EVENT_RING_BYTES = 16 * 1024 * 1024;
 const TEMPORARY = /^(SQLITE_(FULL|IOERR|BUSY|CANTOPEN)|E[A-Z0-9]+$)/;
 
 export class ShardThreads {
-  readonly #options: Omit<ShardThreadsOptions, 'rehearsalOf'>;
+  readonly #options: Omit<ShardThreadsOptions, 'rehearsalsOf'>;
   /** Only for the first threads: a thread that is rebuilt starts at once. */
-  #rehearsalOf: ShardThreadsOptions['rehearsalOf'];
+  #rehearsalsOf: ShardThreadsOptions['rehearsalsOf'];
   readonly #balances: SharedArrayBuffer;
   readonly #threads: readonly SupervisedThread[];
   /** By shard: resolves at the first READY. */
@@ -65,9 +65,9 @@ export class ShardThreads {
   readonly #returning = new Map<number, Promise<void>>();
   #haveStarted = false;
 
-  constructor({ rehearsalOf, ...options }: ShardThreadsOptions) {
+  constructor({ rehearsalsOf, ...options }: ShardThreadsOptions) {
     this.#options = options;
-    this.#rehearsalOf = rehearsalOf;
+    this.#rehearsalsOf = rehearsalsOf;
     this.#balances = createBalances(options.journalPaths.length);
     this.#threads = options.journalPaths.map(
       (_, shard) =>
@@ -77,7 +77,7 @@ export class ShardThreads {
           onEnd: (error) => this.#ended(shard, error),
         }),
     );
-    this.#rehearsalOf = undefined;
+    this.#rehearsalsOf = undefined;
   }
 
   /** Resolves when every shard is READY. */
@@ -86,7 +86,7 @@ export class ShardThreads {
     this.#haveStarted = true;
   }
 
-  /** The first threads go on to the shards themselves. */
+  /** The first threads go on to the next shard of the rehearsal, and from the last one to the shards themselves. */
   endRehearsal(): void {
     for (const thread of this.#threads) thread.post(REHEARSED);
   }
@@ -128,8 +128,8 @@ export class ShardThreads {
       journalPath: journalPaths[shard],
       knownHead: journalHeads.of(shard),
     };
-    const rehearsal = this.#rehearsalOf?.(options);
-    const workerData: ShardThreadOptions = rehearsal === undefined ? options : { ...options, rehearsal };
+    const rehearsals = this.#rehearsalsOf?.(options);
+    const workerData: ShardThreadOptions = rehearsals === undefined ? options : { ...options, rehearsals };
     const worker = new Worker(new URL('../../engine/shard/main.ts', import.meta.url), {
       workerData,
       name: `shard ${shard}`,

@@ -45,10 +45,10 @@ export type ShardOptions = {
 /** A new thread of a shard. */
 export type ShardThreadOptions = ShardOptions & {
   /**
-   * A shard that the thread serves first, so that its code is compiled when the real one comes: with rings, memory and
-   * files of its own, which are thrown away. It ends with the message REHEARSED. Absent: there is none.
+   * Shards that the thread serves first, so that its code is compiled when the real one comes: with rings, memory and
+   * files of their own, which are thrown away. Each ends with the message REHEARSED. Absent: there is none.
    */
-  readonly rehearsal?: ShardOptions;
+  readonly rehearsals?: readonly ShardOptions[];
 };
 
 /** The message that ends the rehearsal of a shard; the message `stop` ends its thread at any time. */

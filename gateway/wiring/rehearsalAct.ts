@@ -1,0 +1,92 @@
+/**
+ * One exchange of a rehearsal: its stores and the memory of its shards from the beginning of a start on, and the stage
+ * that it is played on. All of it is thrown away (REHEARSAL-1).
+ * Owner: the gateway thread.
+ */
+import { systemClock } from '../../shared/base/clock.ts';
+import { createBalances } from '../../shared/wire/balances.ts';
+import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
+import type { ShardOptions } from '../../shared/wire/threads.ts';
+import { type Config, parseConfig } from '../process/config.ts';
+import { createLogger } from '../process/log.ts';
+import { type Lane, Stage } from './rehearsalStage.ts';
+import { Stores } from './stores.ts';
+
+const COMMAND_RING_BYTES = 1 << 20;
+const EVENT_RING_BYTES = 4 << 20;
+
+export class RehearsalAct {
+  readonly #config: Config;
+  readonly #directory: string;
+  readonly #stores: Stores;
+  readonly #lanes: readonly Lane[];
+  readonly #balances: SharedArrayBuffer;
+  #stage: Stage | undefined;
+
+  constructor(config: Config, directory: string, shards: number) {
+    this.#directory = directory;
+    this.#config = configOf(config, directory, shards);
+    this.#stores = new Stores(this.#config, systemClock, createLogger('silent'));
+    this.#balances = createBalances(shards);
+    this.#lanes = Array.from({ length: shards }, () => ({
+      commandRing: createRingBuffer(COMMAND_RING_BYTES),
+      eventRing: createRingBuffer(EVENT_RING_BYTES),
+    }));
+  }
+
+  /** A shard of this exchange, for the thread of the real one. */
+  shardOf(real: ShardOptions): ShardOptions {
+    const { control, progressMemory: progress, metersMemory: meters, spotMemory, journalPaths } = this.#stores;
+    const { shard, shards, verifier, collateralCheck, maxOrdersEver } = real;
+    const { chainId, exchange: exchangeAddress } = control.contracts.first;
+    return {
+      shard,
+      shards,
+      ...this.#lanes[shard],
+      balances: this.#balances,
+      progress,
+      meters,
+      spotMemory,
+      journalPath: journalPaths[shard],
+      journalKey: control.journalKey,
+      knownHead: control.journalHeads.of(shard),
+      directory: this.#directory,
+      journalSync: 'normal',
+      journalReserveBytes: 0,
+      verifier,
+      checkBoard: null,
+      chainId,
+      exchangeAddress,
+      collateralCheck,
+      postOnlyMs: 0,
+      maxOrdersEver,
+    };
+  }
+
+  /** Trades until this moment at the latest. @returns the number of orders. */
+  play(untilMs: number): Promise<number> {
+    this.#stage = new Stage(this.#config, this.#stores);
+    return this.#stage.play(this.#lanes, untilMs);
+  }
+
+  /** A shard that sleeps reads no message. */
+  wakeShards(): void {
+    this.#stage?.wakeShards();
+  }
+
+  /** Closes what the gateway's thread has of it. */
+  async leave(): Promise<void> {
+    await this.#stage?.close();
+  }
+
+  /** To be called when the threads of the shards have left it. */
+  close(): Promise<void> {
+    return this.#stores.close();
+  }
+}
+
+/** REHEARSAL-3. The defaults, and of the settings those that decide which code an order runs through. */
+function configOf({ verifier, rateLimits, collateralCheck, cores }: Config, directory: string, shards: number): Config {
+  const quiet = parseConfig({ DATA_DIR: directory, PORT: '0', DEMO: 'off', JOURNAL_RESERVE_MB: '0' }, cores);
+  return { ...quiet, shards, verifier, rateLimits, collateralCheck, journalSync: 'normal', rehearse: false };
+}
