@@ -112,8 +112,11 @@ describe('installed in an empty folder', () => {
   test('it starts with its data in that folder, and is healthy', async () => {
     assert.ok(existsSync(join(user, 'data/live/control.db')));
     await bin('open-prediction-exchange', 'health', '--ready', '--wait', '120');
-    // The native verifier is a package, too.
-    assert.ok(!lines.some((line) => line.includes('DOES NOT LOAD')), lines.join('\n'));
+    // The kernel is a file beside the sources.
+    assert.ok(
+      lines.some((line) => line.includes('"verifier":"kernel"')),
+      lines.join('\n'),
+    );
   });
 
   test('its page has every asset that its document names', async () => {
