@@ -160,7 +160,7 @@ export class ExchangeClient extends MarketDataClient {
       { ...options, baseUrl: this.requests.origin, ...this.requests.access },
       options,
     );
-    await orderSocket.ready();
+    await orderSocket.ready(this.#options.timeoutMs);
     return new ExchangeClient({ ...this.#options, orderSocket }, this);
   }
 

@@ -24,6 +24,7 @@ const COMPOSED = [
   'signOrder',
   'signAndPlace',
   'openStream',
+  'overSocket',
   'startHeartbeats',
   'orderMarket',
   'refreshConfig',

@@ -157,6 +157,12 @@ test('without retries a lost answer leaves an order that is followed to its end'
   assert.equal((await done).status, 'cancelled');
 });
 
+test('a socket that does not open in time is given up', async () => {
+  const openSocket: OpenSocket = () => ({ send: () => {}, close: () => {} }) as never;
+  const client = new ExchangeClient({ baseUrl: server.baseUrl, timeoutMs: 20 });
+  await assert.rejects(client.overSocket({ openSocket }), { name: 'TimeoutError' });
+});
+
 test('more requests than may be in flight wait for their turn, and all are answered', async (t) => {
   const alice = await trader();
   const lines = new Lines();

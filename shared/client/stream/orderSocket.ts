@@ -66,9 +66,17 @@ export class OrderSocket {
     this.#connection.start();
   }
 
-  /** Resolves when the connection has been opened; rejects if it never can be. */
-  ready(): Promise<void> {
-    return this.#ready.promise;
+  /** Resolves when the connection has been opened; rejects, and closes it, if it cannot be or takes too long. */
+  async ready(timeoutMs = DEFAULT_TIMEOUT_MS): Promise<void> {
+    const timer = setTimeout(() => {
+      this.#ready.reject(new DOMException('the socket was not opened in time', 'TimeoutError'));
+      this.close();
+    }, timeoutMs);
+    try {
+      await this.#ready.promise;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   get inFlight(): number {
