@@ -1,15 +1,15 @@
 /** The ledger of an account on a real server: its movements of funds. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { AccountMovement, Statement } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
 import { Random } from '../support/random.ts';
 import { seedOr } from '../support/seeds.ts';
-import { type Answer, startServer } from '../support/server.ts';
+import { type Answer, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const HASH = /^0x[0-9a-f]{64}$/;
 

@@ -1,10 +1,10 @@
 /** GET /admin/events on a real server (RULES.md 9.11). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { type Json, startServer, type TestServer } from '../support/server.ts';
+import { test } from 'node:test';
+import { type Json, sharedServer, type TestServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 
 type Event = { type: string; data: Json };
 

@@ -1,15 +1,15 @@
 /** `GET /v1/events/browse` of a whole server: filters, counts, trims and quotes (RULES.md 12.34 to 12.37). */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import type { Market, MarketEvent } from '../../shared/client/types.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
 
 const FAR = '2099-01-01T00:00:00.000Z';
 const HOUR_MS = 3_600_000;
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const client = new ExchangeClient({ baseUrl: server.baseUrl });
 let made = 0;
 

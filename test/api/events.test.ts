@@ -1,15 +1,15 @@
 /** Events with their markets: the enumerations, the page of an event, scores, related markets, probabilities. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import type { Market, MarketEvent } from '../../shared/client/types.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
 
 const FAR = '2099-01-01T00:00:00.000Z';
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const trader = await makeTrader(server);
 let events = 0;
 

@@ -1,11 +1,11 @@
 /** An account about itself: its profile, its referrals, its notifications and its achievements. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const PATH = '/v1/notifications';
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 const FREE = { fee_bps: 0, min_order_size_atomic: '100' };

@@ -1,15 +1,15 @@
 /** The client with a session of a real exchange in place of an API key (RULES.md 15). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { ExchangeClient, ExchangeStream, OrderSigner, signInWithWallet } from '../../shared/client/index.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { OpenSocket, StreamSocket } from '../../shared/client/stream/connection.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { makeMarket, Trader } from '../support/traders.ts';
 import { makeWallet } from '../support/wallet.ts';
 
-const server = await startServer({ after }, {});
+const server = await sharedServer();
 const { baseUrl } = server;
 
 test('a session stands in for a key: reads, orders, the list of sessions and their end', async () => {

@@ -1,15 +1,15 @@
 /** Wallets that a person links, unlinks and lends to delegates (RULES.md 15.40 to 15.45). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { draftOrder } from '../../shared/client/order.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
-import { type Answer, type Json, startServer } from '../support/server.ts';
+import { type Answer, type Json, sharedServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
 type Wallet = ReturnType<typeof makeWallet>;
 
-const server = await startServer({ after });
+const server = await sharedServer();
 const market = await makeMarket(server);
 
 const ask = (session: Json, method: string, path: string, body?: unknown): Promise<Answer> =>

@@ -96,20 +96,20 @@ describe('a journal with a checkpointer', () => {
     const writer = new Writer();
     const checkpointer = new Checkpointer(writer.path);
     writer.journal.checkpointsBy(checkpointer.cell);
-    writer.write(200);
+    writer.write(150);
     const { walBytes } = writer;
     await checkpointer.end();
     assert.ok(walBytes < 140 * MEBIBYTE, `${walBytes} bytes`);
     let rows = 0;
     writer.journal.replay(new JournalHead(0, 0, 0), () => rows++);
-    assert.equal(rows, 200 * ROWS_PER_MEBIBYTE);
+    assert.equal(rows, 150 * ROWS_PER_MEBIBYTE);
     writer.journal.close();
   });
 
   it('checkpoints itself when nobody answers its requests', () => {
     const writer = new Writer();
     writer.journal.checkpointsBy(new CheckpointCell());
-    writer.write(200);
+    writer.write(150);
     assert.ok(writer.walBytes < 140 * MEBIBYTE, `${writer.walBytes} bytes`);
     writer.journal.close();
   });
