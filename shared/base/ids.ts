@@ -9,6 +9,7 @@ import { assert } from './assert.ts';
 export const ID_KIND = { CARRIED: 0, ORDER: 1, TRADE: 2, MOVEMENT: 3, ENDING: 4, REBATE: 5 } as const;
 type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
 
+const TWO_32 = 4_294_967_296;
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 function hexBytes(value: number, bytes: number): string {
@@ -102,9 +103,10 @@ export function writeTimeOrderedId(
 }
 
 function writeBigEndian(bytes: Uint8Array, offset: number, length: number, value: number): void {
-  let rest = value;
-  for (let at = offset + length - 1; at >= offset; at--) {
-    bytes[at] = rest % 256;
-    rest = Math.floor(rest / 256);
+  // Shifts of two halves: the remainder of a division of such numbers takes tens of times as long.
+  const low = value >>> 0;
+  const high = (value - low) / TWO_32;
+  for (let index = 0; index < length; index++) {
+    bytes[offset + length - 1 - index] = index < 4 ? low >>> (8 * index) : high >>> (8 * (index - 4));
   }
 }
