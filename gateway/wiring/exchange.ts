@@ -66,6 +66,8 @@ export class Exchange {
   readonly #edge: Edge;
   readonly #periodicTasks: PeriodicTasks;
   readonly #startedSec: number;
+  /** The rest of the rehearsal is cleared away while the exchange begins: on a busy machine that takes seconds. */
+  #rehearsalEnd: Promise<void> | undefined;
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
     requireTls(options.config.tls);
@@ -214,6 +216,7 @@ export class Exchange {
     this.#periodicTasks.noteOnline();
     await this.trading.stop();
     await this.#threads.stopFollowers();
+    await this.#rehearsalEnd;
     await this.stores.close();
   }
 
@@ -223,7 +226,7 @@ export class Exchange {
     this.port = await this.#edge.listen();
     await rehearsal?.run(() => this.#threads.shards.endRehearsal());
     const recovered = this.#threads.ready();
-    await rehearsal?.end(recovered);
+    this.#rehearsalEnd = rehearsal?.end(recovered);
     await recovered;
     control.platform.setHasJournals();
     for (let shard = 0; shard < control.shards; shard++) await trading.finishInterrupted(shard);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
@@ -25,7 +26,7 @@ const server = await startServer({ after }, ON);
 
 test('10.25: a rehearsal leaves no file, no account, no market and no count', async () => {
   assert.equal(rehearsedOrders(server).length, 1);
-  assert.ok(!readdirSync(server.dataDir).includes('rehearsal'));
+  await eventually('its files are removed', async () => !readdirSync(server.dataDir).includes('rehearsal'));
   const counts = await countsOf(server);
   assert.ok(counts.length > 5, counts.join('\n'));
   for (const count of counts) assert.match(count, / 0$/);
