@@ -1,18 +1,22 @@
 /**
- * JSON-RPC to one node over HTTP. Three things can happen to a call, and the caller treats each in another way: a
- * result; `RpcError`, the node's own refusal; `NodeUnreachable`, where it is not known whether the node has acted.
+ * Calls of a chain's node by JSON-RPC over HTTP. The address of a node often contains a secret, so no error names it.
+ *
+ * Invariants:
+ *   RPC-1  A call ends within its time, and at most MOST_CALLS run at once: a node that hangs costs one time-out.
+ *   RPC-2  A node is not trusted with more than its answer: what is malformed is an error, never a value.
  */
-type RpcOptions = { readonly url: string; readonly timeoutMs: number; readonly fetch?: typeof fetch };
+import { assert } from '../base/assert.ts';
+
+export type Rpc = { call(method: string, params: readonly unknown[]): Promise<unknown> };
+
+const MOST_CALLS = 8;
+const TIMEOUT_MS = 10_000;
+/** The receipt of a full batch has a few hundred kilobytes. */
+const MOST_ANSWER_BYTES = 16 * 2 ** 20;
 
 /** The node answered, and refused. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 /** No answer in time, or one that is none: a transaction that was sent may be on its way. */
@@ -20,38 +24,74 @@ export class NodeUnreachable extends Error {
   override readonly name = 'NodeUnreachable';
 }
 
-export class Rpc {
-  readonly #options: RpcOptions;
-  #id = 0;
+export class HttpRpc implements Rpc {
+  readonly #url: string;
+  readonly #timeoutMs: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+  #nextId = 0;
 
-  constructor(options: RpcOptions) {
-    this.#options = options;
+  constructor(url: string, timeoutMs = TIMEOUT_MS) {
+    this.#url = url;
+    this.#timeoutMs = timeoutMs;
   }
 
   async call(method: string, params: readonly unknown[]): Promise<unknown> {
-    const id = ++this.#id;
-    const answer = await this.#ask(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
-    if (!isAnswer(answer) || answer.id !== id) throw new NodeUnreachable(`${method}: the node answered something else`);
-    if (answer.error !== undefined) throw new RpcError(answer.error.code, answer.error.message);
+    if (this.#running >= MOST_CALLS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#running++;
+    assert(this.#running <= MOST_CALLS, 'RPC-1: the number of calls is bounded');
+    try {
+      return await this.#send(method, params);
+    } finally {
+      this.#running--;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #send(method: string, params: readonly unknown[]): Promise<unknown> {
+    const id = ++this.#nextId;
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    const answer = await this.#post(method, body);
+    if (typeof answer !== 'object' || answer === null || !('id' in answer) || answer.id !== id) {
+      throw new NodeUnreachable(`${method}: not an answer of JSON-RPC`);
+    }
+    if ('error' in answer && answer.error !== null && answer.error !== undefined) {
+      throw new RpcError(`${method}: ${messageOf(answer.error)}`);
+    }
+    if (!('result' in answer)) throw new NodeUnreachable(`${method}: an answer without a result`);
     return answer.result;
   }
 
-  async #ask(body: string): Promise<unknown> {
-    const { url, timeoutMs, fetch: ask = fetch } = this.#options;
+  async #post(method: string, body: string): Promise<unknown> {
     try {
-      const headers = { 'content-type': 'application/json' };
-      const signal = AbortSignal.timeout(timeoutMs);
-      const response = await ask(url, { method: 'POST', headers, body, redirect: 'error', signal });
-      return await response.json();
+      const response = await fetch(this.#url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        redirect: 'error',
+        signal: AbortSignal.timeout(this.#timeoutMs),
+      });
+      return JSON.parse(await readBounded(response));
     } catch (error) {
-      // Without the address: it may hold a key of the node's provider.
-      throw new NodeUnreachable('the node did not answer', { cause: error });
+      // The error of fetch may name the address.
+      const reason = error instanceof NodeUnreachable ? error.message : (error as Error).name;
+      throw new NodeUnreachable(`${method}: no answer from the node (${reason})`);
     }
   }
 }
 
-type Answer = { id: number; result?: unknown; error?: { code: number; message: string } };
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MOST_ANSWER_BYTES) throw new NodeUnreachable('the answer is too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
 
-function isAnswer(value: unknown): value is Answer {
-  return typeof value === 'object' && value !== null && ('result' in value || 'error' in value);
+function messageOf(error: unknown): string {
+  const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : null;
+  return (typeof message === 'string' ? message : 'refused').slice(0, 300);
 }

@@ -13,9 +13,9 @@ import {
 } from 'viem';
 import { MATCH_TYPE, OUTCOME } from '../../shared/base/codes.ts';
 import { type ChainTrade, chainTradeId, encodeBatch } from '../../shared/chain/batch.ts';
-import { signEnvelope } from '../../shared/chain/envelope.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
-import { NodeUnreachable, Rpc, RpcError } from '../../shared/chain/rpc.ts';
+import { chainKey } from '../../shared/chain/key.ts';
+import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { abiOf, receiptOf } from './deploy.ts';
 import { BUY, CHAIN_ID, type ChainMarket, chainRig, eventsOf, key, SELL, type SignedChainOrder, USDC } from './rig.ts';
@@ -90,7 +90,7 @@ test('trades settle by bytes that were signed before, which can be sent again an
     sender.address,
   ]);
   await rig.client.setBalance({ address: sender.address, value: 10n ** 18n });
-  const node = new Rpc({ url: rig.client.chain.rpcUrls.default.http[0], timeoutMs: 5000 });
+  const node = new HttpRpc(rig.client.chain.rpcUrls.default.http[0], 5000);
   const nonce = Number(await node.call('eth_getTransactionCount', [sender.address, 'latest']));
   const envelope = {
     chainId: CHAIN_ID,
@@ -101,23 +101,23 @@ test('trades settle by bytes that were signed before, which can be sent again an
     maxFeePerGas: parseGwei('50'),
     maxPriorityFeePerGas: parseGwei('1'),
   };
-  const privateKey = toHex(0x5e77, { size: 32 });
-  const signed = await signEnvelope(privateKey, envelope);
-  assert.deepEqual(await signEnvelope(privateKey, envelope), signed);
-  assert.equal(signed.from, sender.address);
-  assert.equal(await node.call('eth_sendRawTransaction', [signed.raw]), signed.hash);
+  const signer = chainKey(toHex(0x5e77, { size: 32 }));
+  const signed = await signer.sign(envelope);
+  assert.deepEqual(await signer.sign(envelope), signed);
+  assert.equal(signer.address, sender.address.toLowerCase());
+  assert.equal(await node.call('eth_sendRawTransaction', [signed.bytes]), signed.hash);
   const { logs } = await receiptOf(rig.client, signed.hash);
   assert.deepEqual(eventsOf(logs, 'Exchange', 'MatchFailed'), []);
   const ids = eventsOf(logs, 'Exchange', 'MatchSettled').map(({ args }) => args['tradeId']);
   assert.deepEqual(ids, [chainTradeId(3, 1), chainTradeId(3, 2)]);
   assert.equal(await rig.held(key(1), USDC), TEN - 2_400_000n - 3_900_000n);
   assert.equal(await rig.held(key(3), USDC), TEN - 2_100_000n);
-  const again = await node.call('eth_sendRawTransaction', [signed.raw]).catch((error: Error) => error);
+  const again = await node.call('eth_sendRawTransaction', [signed.bytes]).catch((error: Error) => error);
   assert.ok(again instanceof RpcError, 'a node refuses a nonce that is used');
 });
 
 test('a refusal of the node is not taken for an answer that never came', options, async () => {
-  const node = new Rpc({ url: rig.client.chain.rpcUrls.default.http[0], timeoutMs: 5000 });
+  const node = new HttpRpc(rig.client.chain.rpcUrls.default.http[0], 5000);
   await assert.rejects(node.call('eth_nothing', []), RpcError);
   const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'settleBatch', args: [rig.freshHash(), [], []] });
   await assert.rejects(node.call('eth_call', [{ to: rig.contracts.exchange, data }, 'latest']), RpcError);
@@ -136,7 +136,7 @@ for (const [what, body] of [
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const node = new Rpc({ url: `http://127.0.0.1:${port}`, timeoutMs: body === null ? 50 : 5000 });
+    const node = new HttpRpc(`http://127.0.0.1:${port}`, body === null ? 50 : 5000);
     await assert.rejects(node.call('eth_chainId', []), NodeUnreachable);
     server.closeAllConnections();
     server.close();

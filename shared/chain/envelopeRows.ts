@@ -1,0 +1,136 @@
+/**
+ * The rows of envelopes: one for each nonce of a key, and one for each transaction that was signed for it. They are
+ * never deleted: the bytes of every transaction that may ever be mined are here.
+ */
+import type Database from 'better-sqlite3';
+import type { Hex, Receipt } from './node.ts';
+
+const ENVELOPE_TABLES = `
+  CREATE TABLE IF NOT EXISTS envelopes (
+    key_address TEXT NOT NULL, nonce INTEGER NOT NULL, job INTEGER, destination TEXT NOT NULL, data TEXT NOT NULL,
+    gas INTEGER NOT NULL, reserved_ms INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'mined', 'final', 'foreign')),
+    hash TEXT, block_number INTEGER, block_hash TEXT,
+    PRIMARY KEY (key_address, nonce)) WITHOUT ROWID, STRICT;
+  CREATE INDEX IF NOT EXISTS envelopes_unsettled ON envelopes (key_address, nonce) WHERE state IN ('open', 'mined');
+  CREATE TABLE IF NOT EXISTS envelope_attempts (
+    key_address TEXT NOT NULL, nonce INTEGER NOT NULL, attempt INTEGER NOT NULL, hash TEXT NOT NULL UNIQUE,
+    bytes TEXT NOT NULL, max_fee_wei TEXT NOT NULL, priority_fee_wei TEXT NOT NULL, signed_ms INTEGER NOT NULL,
+    PRIMARY KEY (key_address, nonce, attempt)) WITHOUT ROWID, STRICT;
+`;
+
+export type Envelope = {
+  readonly nonce: number;
+  /** Null: it only fills a gap. */
+  readonly job: number | null;
+  readonly destination: Hex;
+  readonly data: Hex;
+  readonly gas: number;
+  readonly state: 'open' | 'mined';
+  readonly hash: Hex | null;
+  readonly block_number: number | null;
+  readonly block_hash: Hex | null;
+};
+export type Attempt = {
+  readonly attempt: number;
+  readonly hash: Hex;
+  readonly bytes: Hex;
+  readonly max_fee_wei: string;
+  readonly priority_fee_wei: string;
+  readonly signed_ms: number;
+};
+export type Draft = { readonly to: Hex; readonly data: Hex; readonly gas: number };
+
+export class EnvelopeRows {
+  readonly #db: Database.Database;
+  readonly #key: Hex;
+
+  constructor(db: Database.Database, key: Hex) {
+    db.exec(ENVELOPE_TABLES);
+    this.#db = db;
+    this.#key = key;
+  }
+
+  /** One durable step. */
+  commit(change: () => void): void {
+    this.#db.transaction(change).immediate();
+  }
+
+  /** Those whose end is not final, by nonce. */
+  unsettled(): Envelope[] {
+    return this.#db
+      .prepare<[Hex], Envelope>(
+        `SELECT nonce, job, destination, data, gas, state, hash, block_number, block_hash FROM envelopes
+         WHERE key_address = ? AND state IN ('open', 'mined') ORDER BY nonce`,
+      )
+      .all(this.#key);
+  }
+
+  countOpen(): number {
+    return this.#db
+      .prepare<[Hex], number>(`SELECT count(*) FROM envelopes WHERE key_address = ? AND state = 'open'`)
+      .pluck()
+      .get(this.#key)!;
+  }
+
+  attempts(nonce: number): Attempt[] {
+    return this.#db
+      .prepare<[Hex, number], Attempt>(
+        `SELECT attempt, hash, bytes, max_fee_wei, priority_fee_wei, signed_ms FROM envelope_attempts
+         WHERE key_address = ? AND nonce = ? ORDER BY attempt`,
+      )
+      .all(this.#key, nonce);
+  }
+
+  /** The nonce after the last one that was ever used here. */
+  nextNonce(): number {
+    const last = this.#db
+      .prepare<[Hex], number | null>('SELECT max(nonce) FROM envelopes WHERE key_address = ?')
+      .pluck()
+      .get(this.#key);
+    return last === null || last === undefined ? 0 : last + 1;
+  }
+
+  has(nonce: number): boolean {
+    const found = this.#db.prepare('SELECT 1 FROM envelopes WHERE key_address = ? AND nonce = ?');
+    return found.get(this.#key, nonce) !== undefined;
+  }
+
+  add(nonce: number, job: number | null, { to, data, gas }: Draft, nowMs: number): void {
+    this.#db
+      .prepare(
+        `INSERT INTO envelopes (key_address, nonce, job, destination, data, gas, reserved_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(this.#key, nonce, job, to, data, gas, nowMs);
+  }
+
+  addAttempt(nonce: number, attempt: Attempt): void {
+    const { hash, bytes, max_fee_wei, priority_fee_wei, signed_ms } = attempt;
+    this.#db
+      .prepare('INSERT INTO envelope_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+      .run(this.#key, nonce, attempt.attempt, hash, bytes, max_fee_wei, priority_fee_wei, signed_ms);
+  }
+
+  setMined(nonce: number, hash: Hex, { blockNumber, blockHash }: Receipt): void {
+    this.#set(nonce, 'mined', hash, blockNumber, blockHash);
+  }
+
+  setOpen(nonce: number): void {
+    this.#set(nonce, 'open', null, null, null);
+  }
+
+  /** The end: `final` with its transaction, or `foreign` without one. */
+  end(nonce: number, state: 'final' | 'foreign'): void {
+    this.#db.prepare('UPDATE envelopes SET state = ? WHERE key_address = ? AND nonce = ?').run(state, this.#key, nonce);
+  }
+
+  #set(nonce: number, state: string, hash: Hex | null, blockNumber: number | null, blockHash: Hex | null): void {
+    this.#db
+      .prepare(
+        `UPDATE envelopes SET state = ?, hash = ?, block_number = ?, block_hash = ?
+         WHERE key_address = ? AND nonce = ?`,
+      )
+      .run(state, hash, blockNumber, blockHash, this.#key, nonce);
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * The nonce stream of one key: transactions are reserved, signed, broadcast, replaced when they are stuck, and watched
+ * until they are final. Owner: one thread and process for each key; its rows are in a database of the owner's.
+ *
+ *   reserved ──► signed ──► broadcast ──► mined ──► final
+ *      row        bytes      again and      │        32 confirmations, and finalized
+ *                            again ◄────────┘ a reorg: the same bytes go out again
+ *
+ * Invariants:
+ *   ENVELOPES-1  The row of a nonce is durable before anything is signed for it, and signed bytes before they are sent.
+ *   ENVELOPES-2  A nonce has one job for ever. Replacements have the same nonce, destination and data, and fees that
+ *                are at least an eighth higher; any of them may be the one that is mined.
+ *   ENVELOPES-3  A change of state and what it means to the owner are one transaction.
+ *   ENVELOPES-4  Jobs are harmless when they are done twice: a nonce that a transaction from elsewhere has used is
+ *                reported as lost, and its job may be reserved again.
+ */
+import { assert } from '../base/assert.ts';
+import type { Attempt, Draft, Envelope, EnvelopeRows } from './envelopeRows.ts';
+import { feesFor } from './fees.ts';
+import type { ChainKey } from './key.ts';
+import type { Block, ChainNode, Hex, Receipt } from './node.ts';
+import { RpcError } from './rpc.ts';
+
+const CONFIRMATIONS = 32;
+/** Envelopes that wait for a block at a time: most nodes hold no more than this for one sender. */
+export const MOST_OPEN = 16;
+/** A transaction that no block has taken for this long is replaced by one with higher fees. */
+const STUCK_MS = 30_000;
+/** Nodes forget transactions, so one that is not mined is sent again. */
+const REPEAT_MS = 5000;
+
+/** The owner of the jobs learns what becomes of them. Each is called inside the transaction that changes the envelope. */
+type JobListener = {
+  /** Reads what a receipt means. It may ask the chain; the result is carried out once the envelope is mined. */
+  read(job: number, receipt: Receipt): Promise<() => void>;
+  unmined(job: number): void;
+  final(job: number): void;
+  lost(job: number): void;
+};
+
+type EnvelopeOptions = {
+  readonly key: ChainKey;
+  readonly chainId: number;
+  readonly node: ChainNode;
+  readonly rows: EnvelopeRows;
+  readonly jobs: JobListener;
+  /** No transaction offers more; one that would have to is alarmed. */
+  readonly mostFeeWei: bigint;
+  readonly nowMs: () => number;
+};
+
+type Heads = { readonly head: Block; readonly finalized: Block };
+
+export class Envelopes {
+  /** Nonces that transactions of this key from elsewhere have used, since the start. */
+  foreign = 0;
+  /** The last broadcast that was refused, for the log; null after one that was not. */
+  lastRefusal: string | null = null;
+  /** True while a stuck transaction may not offer more. */
+  isAtMostFee = false;
+  readonly #options: EnvelopeOptions;
+  readonly #sentMs = new Map<Hex, number>();
+  #count: number | null = null;
+
+  constructor(options: EnvelopeOptions) {
+    this.#options = options;
+  }
+
+  /** True if another job may be reserved. The first step has to be over, because it learns the nonce. */
+  get hasRoom(): boolean {
+    return this.#count !== null && this.#options.rows.countOpen() < MOST_OPEN;
+  }
+
+  /** Gives a job the next nonce. Called inside the transaction that stores the job (ENVELOPES-1). */
+  reserve(job: number, draft: Draft): void {
+    const { rows, nowMs } = this.#options;
+    assert(this.#count !== null, 'ENVELOPES-1: the chain was asked for its nonce');
+    rows.add(Math.max(rows.nextNonce(), this.#count), job, draft, nowMs());
+  }
+
+  /** Brings every envelope as far as it can go now. An error of the node ends it; the next step goes on. */
+  async step({ head, finalized }: Heads): Promise<void> {
+    const { node, key, rows } = this.#options;
+    this.#count = await node.transactionCount(key.address, 'latest');
+    const finalCount = await node.transactionCount(key.address, finalized.number);
+    for (const envelope of rows.unsettled()) await this.#observe(envelope, head, finalized, finalCount);
+    this.#fillGap();
+    for (const envelope of rows.unsettled()) {
+      if (envelope.state === 'open') await this.#bringOut(envelope, head);
+    }
+  }
+
+  async #observe(envelope: Envelope, head: Block, finalized: Block, finalCount: number): Promise<void> {
+    const { rows, jobs } = this.#options;
+    const { nonce, job } = envelope;
+    const found = await this.#findMined(envelope);
+    if (found === null) {
+      // A node that is behind does not know the block yet; one that has it, or another one in its place, does.
+      if (envelope.state === 'mined' && head.number >= envelope.block_number!) {
+        rows.commit(() => {
+          rows.setOpen(nonce);
+          if (job !== null) jobs.unmined(job);
+        });
+        this.#forget(nonce);
+      } else if (envelope.state === 'open' && nonce < finalCount) this.#lose(envelope);
+      return;
+    }
+    const { hash, receipt } = found;
+    if (envelope.state === 'open' || envelope.hash !== hash || envelope.block_hash !== receipt.blockHash) {
+      const apply = job === null ? () => {} : await jobs.read(job, receipt);
+      rows.commit(() => {
+        if (envelope.state === 'mined' && job !== null) jobs.unmined(job);
+        rows.setMined(nonce, hash, receipt);
+        apply();
+      });
+      return;
+    }
+    const confirmations = head.number - receipt.blockNumber + 1;
+    if (confirmations < CONFIRMATIONS || receipt.blockNumber > finalized.number || nonce >= finalCount) return;
+    rows.commit(() => {
+      rows.end(nonce, 'final');
+      if (job !== null) jobs.final(job);
+    });
+    this.#forget(nonce);
+  }
+
+  /** The transaction of an envelope that is in a block, if the chain has that block. */
+  async #findMined(envelope: Envelope): Promise<{ hash: Hex; receipt: Receipt } | null> {
+    const { node, rows } = this.#options;
+    // The last one is the likeliest.
+    for (const { hash } of rows.attempts(envelope.nonce).reverse()) {
+      const receipt = await node.receipt(hash);
+      if (receipt === null) continue;
+      const block = await node.block(receipt.blockNumber);
+      if (block?.hash === receipt.blockHash) return { hash, receipt };
+    }
+    return null;
+  }
+
+  /** Keeps ENVELOPES-4. */
+  #lose({ nonce, job }: Envelope): void {
+    const { rows, jobs } = this.#options;
+    this.foreign++;
+    rows.commit(() => {
+      rows.end(nonce, 'foreign');
+      if (job !== null) jobs.lost(job);
+    });
+    this.#forget(nonce);
+  }
+
+  /** Nonces between the chain's and the first open one would hold up everything: each gets an empty transaction. */
+  #fillGap(): void {
+    const { rows, key, nowMs } = this.#options;
+    const [first] = rows.unsettled().filter(({ state }) => state === 'open');
+    if (first === undefined) return;
+    rows.commit(() => {
+      for (let nonce = Math.max(this.#count!, first.nonce - MOST_OPEN); nonce < first.nonce; nonce++) {
+        if (!rows.has(nonce)) rows.add(nonce, null, { to: key.address, data: '0x', gas: 21_000 }, nowMs());
+      }
+    });
+  }
+
+  async #bringOut(envelope: Envelope, head: Block): Promise<void> {
+    const { nowMs, rows } = this.#options;
+    let last: Attempt | null = rows.attempts(envelope.nonce).at(-1) ?? null;
+    // Only the first one that the chain waits for can be stuck for its own fees.
+    const isNext = envelope.nonce === this.#count;
+    if (last === null) last = await this.#sign(envelope, null, head);
+    else if (isNext && nowMs() - last.signed_ms >= STUCK_MS) last = (await this.#sign(envelope, last, head)) ?? last;
+    if (last !== null) await this.#broadcast(last);
+  }
+
+  /** Signs another transaction for the envelope, and stores it. Null where it may not offer enough. */
+  async #sign(envelope: Envelope, before: Attempt | null, head: Block): Promise<Attempt | null> {
+    const { node, key, rows, chainId, mostFeeWei, nowMs } = this.#options;
+    const fees = feesFor(head.baseFeeWei, await node.priorityFeeWei(), before, mostFeeWei);
+    this.isAtMostFee = fees === null;
+    if (fees === null) return null;
+    const { nonce, destination: to, data, gas } = envelope;
+    const { bytes, hash } = await key.sign({ chainId, nonce, to, data, gas: BigInt(gas), ...fees });
+    const attempt: Attempt = {
+      attempt: (before?.attempt ?? 0) + 1,
+      hash,
+      bytes,
+      max_fee_wei: String(fees.maxFeePerGas),
+      priority_fee_wei: String(fees.maxPriorityFeePerGas),
+      signed_ms: nowMs(),
+    };
+    rows.commit(() => rows.addAttempt(nonce, attempt));
+    return attempt;
+  }
+
+  async #broadcast({ hash, bytes }: Attempt): Promise<void> {
+    const { node, nowMs } = this.#options;
+    if (nowMs() - (this.#sentMs.get(hash) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
+    try {
+      await node.send(bytes);
+      this.lastRefusal = null;
+    } catch (error) {
+      // Receipts decide whether it is known, mined or replaced already, never the words of a refusal.
+      if (!(error instanceof RpcError)) throw error;
+      if (!/already known|already imported/i.test(error.message)) this.lastRefusal = error.message;
+    }
+    this.#sentMs.set(hash, nowMs());
+  }
+
+  #forget(nonce: number): void {
+    for (const { hash } of this.#options.rows.attempts(nonce)) this.#sentMs.delete(hash);
+  }
+}

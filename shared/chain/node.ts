@@ -1,0 +1,132 @@
+/** The questions of settlement to a node, with every answer checked for its form (RPC-2). */
+import { NodeUnreachable, type Rpc, RpcError } from './rpc.ts';
+
+export type Hex = `0x${string}`;
+type BlockTag = 'latest' | 'finalized' | number;
+
+export type Block = {
+  readonly number: number;
+  readonly hash: Hex;
+  readonly timestampSec: number;
+  readonly gasLimit: number;
+  readonly baseFeeWei: bigint;
+};
+export type Log = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
+export type Receipt = {
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
+  readonly isSuccess: boolean;
+  readonly gasUsed: bigint;
+  readonly logs: readonly Log[];
+};
+
+export class ChainNode {
+  readonly #rpc: Rpc;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  async chainId(): Promise<number> {
+    return toNumber(await this.#rpc.call('eth_chainId', []));
+  }
+
+  /** Null where the chain is not that long. */
+  async block(tag: BlockTag): Promise<Block | null> {
+    const found = await this.#rpc.call('eth_getBlockByNumber', [blockTag(tag), false]);
+    if (found === null) return null;
+    const block = toFields(found);
+    return {
+      number: toNumber(block['number']),
+      hash: toHash(block['hash']),
+      timestampSec: toNumber(block['timestamp']),
+      gasLimit: toNumber(block['gasLimit']),
+      baseFeeWei: block['baseFeePerGas'] === undefined ? 0n : toQuantity(block['baseFeePerGas']),
+    };
+  }
+
+  /** The number of transactions that an address has had mined: the nonce of its next one. */
+  async transactionCount(address: Hex, tag: BlockTag): Promise<number> {
+    return toNumber(await this.#rpc.call('eth_getTransactionCount', [address, blockTag(tag)]));
+  }
+
+  async balanceWei(address: Hex): Promise<bigint> {
+    return toQuantity(await this.#rpc.call('eth_getBalance', [address, 'latest']));
+  }
+
+  /** The usual tip; null where the node suggests none. */
+  async priorityFeeWei(): Promise<bigint | null> {
+    try {
+      return toQuantity(await this.#rpc.call('eth_maxPriorityFeePerGas', []));
+    } catch (error) {
+      if (error instanceof RpcError) return null;
+      throw error;
+    }
+  }
+
+  async send(bytes: Hex): Promise<void> {
+    await this.#rpc.call('eth_sendRawTransaction', [bytes]);
+  }
+
+  async receipt(hash: Hex): Promise<Receipt | null> {
+    const found = await this.#rpc.call('eth_getTransactionReceipt', [hash]);
+    if (found === null) return null;
+    const receipt = toFields(found);
+    const { logs } = receipt;
+    if (receipt['transactionHash'] !== hash) throw malformed('the receipt of another transaction');
+    if (receipt['blockHash'] === null) return null;
+    if (!Array.isArray(logs)) throw malformed('a receipt without logs');
+    return {
+      blockNumber: toNumber(receipt['blockNumber']),
+      blockHash: toHash(receipt['blockHash']),
+      isSuccess: toNumber(receipt['status']) === 1,
+      gasUsed: toQuantity(receipt['gasUsed']),
+      logs: logs.map((log) => toLog(toFields(log))),
+    };
+  }
+
+  async view(to: Hex, data: Hex, tag: BlockTag): Promise<Hex> {
+    return toHexText(await this.#rpc.call('eth_call', [{ to, data }, blockTag(tag)]));
+  }
+}
+
+function blockTag(tag: BlockTag): string {
+  return typeof tag === 'number' ? `0x${tag.toString(16)}` : tag;
+}
+
+function toLog(log: Record<string, unknown>): Log {
+  const { topics } = log;
+  if (!Array.isArray(topics)) throw malformed('a log without topics');
+  return { address: toHexText(log['address']), topics: topics.map(toHash), data: toHexText(log['data']) };
+}
+
+function toFields(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw malformed('no object');
+  return value as Record<string, unknown>;
+}
+
+function toHexText(value: unknown): Hex {
+  if (typeof value !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(value)) throw malformed('no bytes in hex');
+  return value.toLowerCase() as Hex;
+}
+
+function toHash(value: unknown): Hex {
+  const hash = toHexText(value);
+  if (hash.length !== 66) throw malformed('no hash');
+  return hash;
+}
+
+function toQuantity(value: unknown): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) throw malformed('no quantity');
+  return BigInt(value);
+}
+
+function toNumber(value: unknown): number {
+  const number = Number(toQuantity(value));
+  if (!Number.isSafeInteger(number)) throw malformed('a quantity beyond the safe integers');
+  return number;
+}
+
+function malformed(what: string): NodeUnreachable {
+  return new NodeUnreachable(`malformed answer of the node: ${what}`);
+}

@@ -1,0 +1,207 @@
+/**
+ * A chain in memory, with all that goes wrong between it and the exchange, from a seed: calls that are never answered,
+ * answers from a node that is behind, receipts that are withheld or of blocks that are gone, transactions that are
+ * forgotten, base fees that multiply, reorganisations, and transactions of the same key from elsewhere.
+ */
+import { type Hex, keccak256, parseTransaction, toHex } from 'viem';
+import type { Log } from '../../shared/chain/node.ts';
+import { NodeUnreachable, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
+import type { Random } from './random.ts';
+
+/** The contracts: a state that is made anew from the first block on after every reorganisation. */
+export type FakeContract = {
+  run(data: Hex): { readonly isSuccess: boolean; readonly logs: readonly Log[] };
+  view(data: Hex): Hex;
+};
+type Transaction = { hash: Hex; nonce: number; to: Hex; data: Hex; maxFee: bigint; tip: bigint };
+type Block = {
+  hash: Hex;
+  number: number;
+  timestampSec: number;
+  baseFee: bigint;
+  transactions: { hash: Hex; nonce: number; receipt: Record<string, unknown> }[];
+  sources: Transaction[];
+};
+
+const FINALITY = 64;
+const BLOCK_SECONDS = 2;
+const GAS_LIMIT = 30_000_000;
+const NOBODY: Hex = '0x00000000000000000000000000000000000000ff';
+
+export class FakeChain<C extends FakeContract> implements Rpc {
+  contract: C;
+  /** Of 100 calls, how many go wrong in some way. */
+  faults = 0;
+  baseFee = 1_000_000_000n;
+  readonly blocks: Block[] = [];
+  readonly #random: Random;
+  readonly #makeContract: () => C;
+  readonly #pending = new Map<number, Transaction>();
+  /** Receipts of blocks that are gone. */
+  readonly #orphans = new Map<Hex, Record<string, unknown>>();
+  #fresh = 0;
+
+  constructor(random: Random, makeContract: () => C) {
+    this.#random = random;
+    this.#makeContract = makeContract;
+    this.contract = makeContract();
+    this.mine();
+  }
+
+  get head(): Block {
+    return this.blocks.at(-1)!;
+  }
+
+  get nextNonce(): number {
+    return this.#countAt(this.head.number);
+  }
+
+  mine(blocks = 1): void {
+    for (let i = 0; i < blocks; i++) this.#mineOne();
+  }
+
+  /** The last blocks are replaced by as many others; some of their transactions are forgotten. */
+  reorganise(depth: number): void {
+    const gone = this.blocks.splice(Math.max(1, this.blocks.length - depth));
+    for (const block of gone) {
+      for (const [index, { hash, receipt }] of block.transactions.entries()) {
+        this.#orphans.set(hash, receipt);
+        if (this.#random.chance(50)) this.#accept(block.sources[index]);
+      }
+    }
+    this.contract = this.#makeContract();
+    for (const { sources } of this.blocks) for (const { data } of sources) this.contract.run(data);
+    this.mine(gone.length);
+  }
+
+  /** Another program with the same key uses its next nonce. */
+  useNonceElsewhere(): void {
+    const nonce = this.nextNonce;
+    const hash = this.#freshHash();
+    this.#pending.set(nonce, { hash, nonce, to: NOBODY, data: '0x', maxFee: this.baseFee * 1000n, tip: 1n });
+    this.mine();
+  }
+
+  /** The node forgets what waits for a block. */
+  forget(): void {
+    this.#pending.clear();
+  }
+
+  async call(method: string, params: readonly unknown[]): Promise<unknown> {
+    if (this.#random.below(100) >= this.faults) return this.#answer(method, params, this.head.number);
+    if (this.#random.chance(40)) throw new NodeUnreachable(`${method}: no answer from the node`);
+    if (this.#random.chance(40)) {
+      const behind = Math.max(0, this.head.number - this.#random.between(1, 5));
+      return this.#answer(method, params, behind);
+    }
+    if (method === 'eth_getTransactionReceipt') {
+      return this.#random.chance(50) ? null : (this.#orphans.get(params[0] as Hex) ?? null);
+    }
+    if (method === 'eth_sendRawTransaction') return this.#parse(params[0] as Hex).hash;
+    return this.#answer(method, params, this.head.number);
+  }
+
+  #answer(method: string, params: readonly unknown[], head: number): unknown {
+    switch (method) {
+      case 'eth_chainId':
+        return '0x89';
+      case 'eth_getBlockByNumber':
+        return this.#describe(this.blocks[this.#numberOf(params[0] as string, head)]);
+      case 'eth_getTransactionCount':
+        return toHex(this.#countAt(this.#numberOf(params[1] as string, head)));
+      case 'eth_maxPriorityFeePerGas':
+        return toHex(1_000_000_000);
+      case 'eth_getBalance':
+        return toHex(10n ** 20n);
+      case 'eth_sendRawTransaction':
+        return this.#accept(this.#parse(params[0] as Hex));
+      case 'eth_getTransactionReceipt':
+        return this.#receiptOf(params[0] as Hex, head);
+      case 'eth_call':
+        return this.contract.view((params[0] as { data: Hex }).data);
+      default:
+        throw new RpcError(`${method}: not supported`);
+    }
+  }
+
+  #parse(bytes: Hex): Transaction {
+    const { nonce = 0, to, data = '0x', maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(bytes);
+    const [maxFee, tip] = [maxFeePerGas ?? 0n, maxPriorityFeePerGas ?? 0n];
+    return { hash: keccak256(bytes), nonce, to: to ?? NOBODY, data, maxFee, tip };
+  }
+
+  #accept(transaction: Transaction): Hex {
+    const { nonce, hash, maxFee, tip } = transaction;
+    if (nonce < this.nextNonce) throw new RpcError('nonce too low');
+    const before = this.#pending.get(nonce);
+    if (before?.hash === hash) throw new RpcError('already known');
+    const isRaised = (now: bigint, then: bigint) => now * 8n >= then * 9n;
+    if (before !== undefined && !(isRaised(maxFee, before.maxFee) && isRaised(tip, before.tip))) {
+      throw new RpcError('replacement transaction underpriced');
+    }
+    this.#pending.set(nonce, transaction);
+    return hash;
+  }
+
+  #mineOne(): void {
+    const number = this.blocks.length;
+    const block: Block = {
+      hash: this.#freshHash(),
+      number,
+      timestampSec: 1_800_000_000 + number * BLOCK_SECONDS,
+      baseFee: this.baseFee,
+      transactions: [],
+      sources: [],
+    };
+    let nonce = number === 0 ? 0 : this.nextNonce;
+    this.blocks.push(block);
+    for (;;) {
+      const next = this.#pending.get(nonce);
+      if (next === undefined || next.maxFee < this.baseFee) break;
+      this.#pending.delete(nonce++);
+      const { isSuccess, logs } = this.contract.run(next.data);
+      const receipt = {
+        transactionHash: next.hash,
+        blockHash: block.hash,
+        blockNumber: toHex(number),
+        status: isSuccess ? '0x1' : '0x0',
+        gasUsed: '0x5208',
+        logs,
+      };
+      block.transactions.push({ hash: next.hash, nonce: next.nonce, receipt });
+      block.sources.push(next);
+    }
+  }
+
+  #receiptOf(hash: Hex, head: number): unknown {
+    for (const { number, transactions } of this.blocks.toReversed()) {
+      if (number > head) continue;
+      const found = transactions.find((transaction) => transaction.hash === hash);
+      if (found !== undefined) return found.receipt;
+    }
+    return null;
+  }
+
+  #countAt(number: number): number {
+    let count = 0;
+    for (const block of this.blocks) if (block.number <= number) count += block.transactions.length;
+    return count;
+  }
+
+  #numberOf(tag: string, head: number): number {
+    if (tag === 'latest') return head;
+    if (tag === 'finalized') return Math.max(0, head - FINALITY);
+    return Number(tag);
+  }
+
+  #describe(block: Block | undefined): unknown {
+    if (block === undefined) return null;
+    const { hash, number, timestampSec, baseFee } = block;
+    const timestamp = toHex(timestampSec);
+    return { hash, number: toHex(number), timestamp, gasLimit: toHex(GAS_LIMIT), baseFeePerGas: toHex(baseFee) };
+  }
+
+  #freshHash(): Hex {
+    return toHex(++this.#fresh, { size: 32 });
+  }
+}

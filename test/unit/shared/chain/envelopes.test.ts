@@ -1,0 +1,193 @@
+/** The nonce stream of a key (shared/chain/envelopes.ts) on a chain that fails in every way. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Database from 'better-sqlite3';
+import { type Hex, toHex } from 'viem';
+import { EnvelopeRows } from '../../../../shared/chain/envelopeRows.ts';
+import { Envelopes, MOST_OPEN } from '../../../../shared/chain/envelopes.ts';
+import { feesFor } from '../../../../shared/chain/fees.ts';
+import { chainKey } from '../../../../shared/chain/key.ts';
+import { ChainNode } from '../../../../shared/chain/node.ts';
+import { NodeUnreachable } from '../../../../shared/chain/rpc.ts';
+import { FakeChain, type FakeContract } from '../../../support/fakeChain.ts';
+import { Random } from '../../../support/random.ts';
+import { seedOr, timesOf } from '../../../support/seeds.ts';
+
+const KEY = chainKey(toHex(7, { size: 32 }));
+const GWEI = 1_000_000_000n;
+
+/** Counts how often each job's data was carried out. */
+class Counter implements FakeContract {
+  readonly done = new Map<Hex, number>();
+  run(data: Hex) {
+    this.done.set(data, (this.done.get(data) ?? 0) + 1);
+    return { isSuccess: true, logs: [] };
+  }
+  view(): Hex {
+    return '0x';
+  }
+}
+
+class Crash extends Error {}
+
+class Rig {
+  readonly random: Random;
+  readonly chain: FakeChain<Counter>;
+  readonly db = new Database(':memory:');
+  readonly states = new Map<number, string>();
+  readonly finals: number[] = [];
+  nowMs = 1_800_000_000_000;
+  /** Durable steps until the crash; each is crashed before or after. */
+  stepsLeft = Number.POSITIVE_INFINITY;
+  envelopes!: Envelopes;
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+    this.chain = new FakeChain(this.random, () => new Counter());
+    this.restart();
+  }
+
+  restart(): void {
+    this.stepsLeft = Number.POSITIVE_INFINITY;
+    const rows = new EnvelopeRows(this.#crashing(), KEY.address);
+    const node = new ChainNode({
+      call: async (method, params) => {
+        this.#mayCrash();
+        const answer = await this.chain.call(method, params);
+        this.#mayCrash();
+        return answer;
+      },
+    });
+    this.envelopes = new Envelopes({
+      key: KEY,
+      chainId: 137,
+      node,
+      rows,
+      mostFeeWei: 100_000n * GWEI,
+      nowMs: () => this.nowMs,
+      jobs: {
+        read: async (job) => () => void this.states.set(job, 'mined'),
+        unmined: (job) => void this.states.set(job, 'open'),
+        lost: (job) => this.reserve(job),
+        final: (job) => {
+          assert.equal(this.states.get(job), 'mined', 'only what is mined becomes final');
+          this.states.set(job, 'final');
+          this.finals.push(job);
+        },
+      },
+    });
+  }
+
+  reserve(job: number): void {
+    this.states.set(job, 'open');
+    this.envelopes.reserve(job, { to: KEY.address, data: toHex(job, { size: 32 }), gas: 100_000 });
+  }
+
+  /** One look at the chain; what a node fails to answer is tried again at the next. */
+  async step(): Promise<void> {
+    this.nowMs += 2000;
+    try {
+      const node = new ChainNode(this.chain);
+      const [head, finalized] = [await node.block('latest'), await node.block('finalized')];
+      if (head !== null && finalized !== null) await this.envelopes.step({ head, finalized });
+    } catch (error) {
+      if (error instanceof Crash) this.restart();
+      else if (!(error instanceof NodeUnreachable)) throw error;
+    }
+  }
+
+  /** The database of a run that ends at some durable step: before it, or after. */
+  #crashing(): Database.Database {
+    const transaction = (change: () => void) => ({
+      immediate: () => {
+        this.#mayCrash();
+        this.db.transaction(change).immediate();
+        this.#mayCrash();
+      },
+    });
+    return new Proxy(this.db, {
+      get: (db, name) => {
+        if (name === 'transaction') return transaction;
+        const value = Reflect.get(db, name);
+        return typeof value === 'function' ? value.bind(db) : value;
+      },
+    });
+  }
+
+  #mayCrash(): void {
+    if (--this.stepsLeft <= 0) throw new Crash();
+  }
+}
+
+const JOBS = timesOf({ suite: 25, soak: 400 });
+const SEEDS = timesOf({ suite: 3, soak: 60 });
+const first = seedOr(1);
+
+for (let seed = first; seed < first + SEEDS; seed++) {
+  test(`every job ends final under crashes, reorganisations and a bad node, seed ${seed}`, async () => {
+    const rig = new Rig(seed);
+    const { random, chain } = rig;
+    let job = 0;
+    for (let steps = 0; rig.finals.length < JOBS; steps++) {
+      assert.ok(steps < JOBS * 60, `${rig.finals.length} of ${JOBS} jobs are final after ${steps} steps`);
+      chain.faults = random.chance(70) ? random.below(30) : 0;
+      if (random.chance(20)) chain.baseFee = (GWEI * BigInt(random.between(1, 400))) / 4n;
+      if (random.chance(30)) rig.stepsLeft = random.between(1, 40);
+      if (job < JOBS && rig.envelopes.hasRoom) rig.reserve(++job);
+      await rig.step();
+      if (random.chance(5)) chain.forget();
+      if (random.chance(80)) chain.mine(random.between(1, 4));
+      if (random.chance(4)) chain.reorganise(random.between(1, 40));
+      if (random.chance(2)) chain.useNonceElsewhere();
+    }
+    for (let number = 1; number <= JOBS; number++) {
+      assert.ok(chain.contract.done.has(toHex(number, { size: 32 })), `job ${number} is on the chain`);
+      assert.equal(rig.states.get(number), 'final');
+    }
+  });
+}
+
+test('a stuck transaction is replaced by one of the same nonce that offers an eighth more', async () => {
+  const rig = new Rig(1);
+  await rig.step();
+  rig.reserve(1);
+  await rig.step();
+  rig.chain.baseFee = 1000n * GWEI;
+  for (let i = 0; i < 20; i++) {
+    rig.chain.mine();
+    await rig.step();
+  }
+  assert.equal(rig.states.get(1), 'mined');
+  const rows = new EnvelopeRows(rig.db, KEY.address);
+  const [before, after] = rows.attempts(0);
+  assert.ok(BigInt(after.max_fee_wei) * 8n >= BigInt(before.max_fee_wei) * 9n);
+  assert.ok(BigInt(after.priority_fee_wei) * 8n >= BigInt(before.priority_fee_wei) * 9n);
+  assert.equal(rig.chain.contract.done.size, 1);
+});
+
+test('a nonce that another program has used is noticed, and the job gets another one', async () => {
+  const rig = new Rig(1);
+  await rig.step();
+  rig.reserve(1);
+  rig.chain.useNonceElsewhere();
+  for (let i = 0; i < 80; i++) {
+    await rig.step();
+    rig.chain.mine();
+  }
+  assert.equal(rig.envelopes.foreign, 1);
+  assert.equal(rig.states.get(1), 'mined');
+});
+
+test('a bounded number of transactions waits for a block', async () => {
+  const rig = new Rig(1);
+  assert.equal(rig.envelopes.hasRoom, false, 'the nonce is not known yet');
+  await rig.step();
+  for (let job = 1; job <= MOST_OPEN; job++) rig.reserve(job);
+  assert.equal(rig.envelopes.hasRoom, false);
+});
+
+test('fees leave room for the base fee to double twice, and stay under the most that may be offered', () => {
+  assert.deepEqual(feesFor(10n, 3n, null, 1000n), { maxFeePerGas: 43n, maxPriorityFeePerGas: 3n });
+  assert.deepEqual(feesFor(10n, 3n, null, 20n), { maxFeePerGas: 20n, maxPriorityFeePerGas: 3n });
+  assert.equal(feesFor(10n, 3n, null, 12n), null);
+});
