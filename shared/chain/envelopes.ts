@@ -29,7 +29,7 @@ const STUCK_MS = 30_000;
 /** Nodes forget transactions, so one that is not mined is sent again. */
 const REPEAT_MS = 5000;
 
-/** The owner of the jobs learns what becomes of them. Each is called inside the transaction that changes the envelope. */
+/** The owner follows its jobs with this. Each is called inside the transaction that changes the envelope. */
 type JobListener = {
   /** Reads what a receipt means. It may ask the chain; the result is carried out once the envelope is mined. */
   read(job: number, receipt: Receipt): Promise<() => void>;
