@@ -13,9 +13,10 @@
  * Invariants:
  *   BOARD-1  Only the owner writes a slot's bytes, and only while it is FREE. Bytes a verifier read in part before and
  *            in part after such a write belong to an older generation, and its verdict is ignored.
- *   BOARD-2  A verdict counts only while the slot has the generation it was offered with. Without one the owner makes
- *            the check itself and never waits for a verifier, alive or dead. While a verifier makes the very next
- *            check, the owner makes other, unclaimed ones.
+ *   BOARD-2  A verdict counts only while the slot has the generation that its verifier has claimed: one that was held
+ *            up answers no later question, least of all one that the owner has claimed. Without a verdict the owner
+ *            makes the check itself and never waits for a verifier, alive or dead. While a verifier makes the very
+ *            next check, the owner makes other, unclaimed ones.
  *   BOARD-3  A verifier that sets ASLEEP looks once more before it sleeps, and an owner reads ASLEEP after it has
  *            published: one of the two sees the other.
  */
@@ -152,9 +153,10 @@ export class CheckHelper {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #shards: number;
-  /** The claimed checks: the word of each one's state, that state, and a copy of its question. */
-  readonly #claimed: Int32Array;
+  /** By word of a slot's state: that state, as this helper has claimed the slot. */
   readonly #states: Int32Array;
+  /** The claimed checks: the word of each one's state, and a copy of its question. */
+  readonly #claimed: Int32Array;
   /** Copies, because the owner may write the next question into a slot during the check. */
   readonly #questions: Uint8Array;
   /** By index in the batch: that of the claimed check. */
@@ -166,11 +168,11 @@ export class CheckHelper {
     this.#batches = 'beginBatch' in verifier ? verifier : undefined;
     const most = this.#batches?.mostInBatch ?? 1;
     this.#claimed = new Int32Array(most);
-    this.#states = new Int32Array(most);
     this.#questions = new Uint8Array(most * QUESTION_BYTES);
     this.#together = new Uint16Array(most);
     this.#words = new Int32Array(board);
     this.#bytes = new Uint8Array(board);
+    this.#states = new Int32Array(this.#words.length);
     this.#shards = (board.byteLength / 4 - CHECK_BOARD.WORDS) / SHARD_WORDS;
     assert(Number.isSafeInteger(this.#shards) && this.#shards > 0, 'board: its size is that of whole shards');
   }
@@ -230,7 +232,6 @@ export class CheckHelper {
     let together = 0;
     for (let index = 0; index < count; index++) {
       const stateWord = this.#claimed[index];
-      this.#states[index] = Atomics.load(this.#words, stateWord);
       const question = index * QUESTION_BYTES;
       copy(this.#bytes, stateWord * 4 + CHECK_SLOT.digest, this.#questions, question, QUESTION_BYTES);
       const isAlone = this.#bytes[stateWord * 4 + CHECK_SLOT.isAlone] === 1;
@@ -259,9 +260,10 @@ export class CheckHelper {
   }
 
   #answerAlone(index: number): void {
+    const stateWord = this.#claimed[index];
+    if (Atomics.load(this.#words, stateWord) !== this.#states[stateWord]) return;
     const question = index * QUESTION_BYTES;
     const questions = this.#questions;
-    if ((this.#states[index] & STATE_MASK) !== STATE.CLAIMED) return;
     const isValid = this.#verifier.verify(
       questions,
       question,
@@ -273,13 +275,13 @@ export class CheckHelper {
     this.#write(index, isValid);
   }
 
-  /** BOARD-2. Changes nothing when the owner has withdrawn the check since its state was read. */
+  /** BOARD-2. Changes nothing when the owner has withdrawn the check since it was claimed. */
   #write(index: number, isValid: boolean): void {
-    const claimed = this.#states[index];
-    if ((claimed & STATE_MASK) !== STATE.CLAIMED) return;
+    const stateWord = this.#claimed[index];
+    const claimed = this.#states[stateWord];
     this.count++;
     const answered = (claimed & ~STATE_MASK) | (isValid ? STATE.ACCEPTED : STATE.REFUSED);
-    Atomics.compareExchange(this.#words, this.#claimed[index], claimed, answered);
+    Atomics.compareExchange(this.#words, stateWord, claimed, answered);
   }
 
   #offeredCount(base: number): number {
@@ -294,17 +296,20 @@ export class CheckHelper {
     const end = Atomics.load(this.#words, base + CHECK_QUEUE.end);
     for (let back = 1; back <= count; back++) {
       const stateWord = slotWord(base, end - back);
-      if (tryClaimSlot(this.#words, stateWord)) return stateWord;
+      if (tryClaimSlot(this.#words, stateWord, this.#states)) return stateWord;
     }
     return NO_SLOT;
   }
 }
 
-/** Claims the check in a slot, if one is offered there. */
-function tryClaimSlot(words: Int32Array, stateWord: number): boolean {
+/** Claims the check in a slot, if one is offered there. @param states has the claimed state then, at the same word. */
+function tryClaimSlot(words: Int32Array, stateWord: number, states?: Int32Array): boolean {
   const offered = Atomics.load(words, stateWord);
   if ((offered & STATE_MASK) !== STATE.OFFERED) return false;
-  return Atomics.compareExchange(words, stateWord, offered, offered - STATE.OFFERED + STATE.CLAIMED) === offered;
+  const claimed = offered - STATE.OFFERED + STATE.CLAIMED;
+  if (Atomics.compareExchange(words, stateWord, offered, claimed) !== offered) return false;
+  if (states !== undefined) states[stateWord] = claimed;
+  return true;
 }
 
 function slotWord(base: number, ordinal: number): number {

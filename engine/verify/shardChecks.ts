@@ -22,6 +22,7 @@
  *             its own when the first wrong signature is found, and then none for a minute.
  *   CHECKS-4  All questions of a batch are for one signing domain: a batch ends before a command that changes it.
  *   CHECKS-5  A slice adds at most ADDS_PER_SLICE questions to a batch, or is a step of it, or a check alone.
+ *   CHECKS-6  An order of a batch runs once the batch is decided, so that no later question is in its slot by then.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Histogram } from '../../shared/base/histogram.ts';
@@ -99,8 +100,8 @@ export class ShardChecks implements OrderChecks {
   readonly #states = new Uint8Array(CHECK_SLOTS);
   /** Checks of commands below this ordinal were offered to verifier threads or skipped. */
   #offeredEnd = 0;
-  /** The slots of the batch under way, and the ordinal with which it goes on, or NO_ORDINAL when it is complete. */
-  readonly #members = new Uint16Array(CHECK_SLOTS);
+  /** The ordinals in the batch under way, and the one with which it goes on, or NO_ORDINAL when it is complete. */
+  readonly #members = new Float64Array(CHECK_SLOTS);
   #memberCount = 0;
   #gatherAt = NO_ORDINAL;
   /** The slot of the command that runs, if there is one. */
@@ -190,11 +191,10 @@ export class ShardChecks implements OrderChecks {
     }
     this.#gatherAt = adds === most ? at : NO_ORDINAL;
     if (this.#memberCount > 1) return true;
-    const slot = this.#members[0];
-    const isOnlyFirst = this.#memberCount === 0 || this.#ordinals[slot] === queue.first;
+    const isOnlyFirst = this.#memberCount === 0 || this.#members[0] === queue.first;
     this.#memberCount = 0;
     if (isOnlyFirst) return false;
-    this.#checkAlone(slot);
+    this.#checkAlone(this.#slotOf(this.#members[0]));
     return true;
   }
 
@@ -206,7 +206,8 @@ export class ShardChecks implements OrderChecks {
     if (!batches.stepBatch()) return true;
     let isUndecided = false;
     for (let index = 0; index < this.#memberCount; index++) {
-      const slot = this.#members[index];
+      const slot = this.#slotOf(this.#members[index]);
+      assert(slot !== NO_SLOT, 'CHECKS-6: the orders of a batch wait until it is decided');
       const verdict = batches.verdictOf(index);
       if (verdict === UNDECIDED) {
         isUndecided = true;
@@ -232,7 +233,7 @@ export class ShardChecks implements OrderChecks {
     const at = slot * SLOT_WORDS;
     if (accepted.has(this.#words, at + HASH)) return false;
     if (this.#board !== undefined && !this.#board.claim(ordinal)) return false;
-    this.#members[this.#memberCount++] = slot;
+    this.#members[this.#memberCount++] = ordinal;
     batches.addToBatch(
       this.#bytes,
       (at + HASH) * 4,

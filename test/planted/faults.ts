@@ -1154,6 +1154,13 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/engine/verify/shardChecks.test.ts',
   },
   {
+    name: 'a verifier thread that was held up answers for the next question in the slot',
+    file: 'engine/verify/checkBoard.ts',
+    search: 'const claimed = this.#states[stateWord];',
+    replace: 'const claimed = Atomics.load(this.#words, stateWord);',
+    caughtBy: 'test/unit/engine/verify/checkBoard.test.ts',
+  },
+  {
     name: 'a batch that decided nothing accepts its signatures',
     file: 'engine/verify/shardChecks.ts',
     search: 'this.#states[slot] = ALONE;',

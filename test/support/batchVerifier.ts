@@ -54,7 +54,9 @@ export class FakeBatches implements BatchVerifier {
   addToBatch(...question: Question): void {
     assert.ok(this.#questions.length < this.mostInBatch, 'the batch has room');
     assert.ok(this.#known.has(signerOf(question)), 'the signer is known');
-    this.#questions.push(question);
+    const [digest, digestAt, signature, signatureAt, signer, signerAt] = question;
+    // Copies, as in the kernel: what becomes of the memory afterwards does not matter.
+    this.#questions.push([digest.slice(), digestAt, signature.slice(), signatureAt, signer.slice(), signerAt]);
   }
 
   stepBatch(): boolean {

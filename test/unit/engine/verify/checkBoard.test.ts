@@ -104,6 +104,30 @@ test('a late verdict is never taken for that of the next question in its slot, t
   assert.equal(owner.isClaimed(CHECK_SLOTS), true);
 });
 
+test('a helper that was held up after its claim does not answer the next question in its slot', () => {
+  const { board, owner } = rig();
+  let isUnderWay = false;
+  const verifier: Verifier = {
+    name: 'noble',
+    verify: () => {
+      if (isUnderWay) return true;
+      isUnderWay = true;
+      // Meanwhile the owner has made both checks, and its own of a later question in the slot of the other.
+      for (const ordinal of [0, 1]) owner.withdraw(ordinal);
+      for (const ordinal of [0, 1]) owner.offer(CHECK_SLOTS + ordinal, question(3).bytes, 0, false);
+      owner.publish(CHECK_SLOTS, CHECK_SLOTS + 2);
+      for (const ordinal of [0, 1]) assert.ok(owner.claim(CHECK_SLOTS + ordinal));
+      return true;
+    },
+  };
+  for (const ordinal of [0, 1, 2, 3]) owner.offer(ordinal, question(1).bytes, 0, true);
+  owner.publish(0, 4);
+  for (const ordinal of [3, 2]) owner.claim(ordinal);
+  assert.ok(new CheckHelper(board, new FakeBatches(verifier)).help());
+  assert.ok(isUnderWay);
+  for (const ordinal of [0, 1]) assert.equal(owner.verdictOf(CHECK_SLOTS + ordinal), UNDECIDED, `${ordinal}`);
+});
+
 test('a new thread of a shard believes nothing that the one before it had offered', () => {
   const { board, owner, helper } = rig();
   owner.offer(0, question(2).bytes, 0, false);

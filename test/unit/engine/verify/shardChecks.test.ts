@@ -11,7 +11,7 @@ import { CLOSE_REASON } from '../../../../shared/base/codes.ts';
 import { ADDRESS_BYTES, HASH_BYTES, tryParseHex } from '../../../../shared/base/hex.ts';
 import { hasherFor } from '../../../../shared/crypto/eip712.ts';
 import { createKeccak } from '../../../../shared/crypto/fastKeccak.ts';
-import { createCheckBoard } from '../../../../shared/wire/checkLayout.ts';
+import { CHECK_SLOTS, createCheckBoard } from '../../../../shared/wire/checkLayout.ts';
 import {
   COMMAND,
   type CommandType,
@@ -187,6 +187,27 @@ test('beside verifier threads the shard checks others together, and each verdict
   }
 });
 
+test('a batch under way decides its own orders and no later ones in their slots, whatever a helper answers', () => {
+  const board = createCheckBoard(1);
+  const rig = new Rig([ANN], board);
+  const helper = new CheckHelper(board, rightVerifier());
+  for (let i = 0; i < 2 * MOST; i++) rig.place(ANN);
+  rig.slice();
+  const late = helper.tryClaim();
+  const at = MOST; // the offers of a turn begin with the second
+  assert.ok(late >= 0);
+  rig.runAll();
+  // The order in the slot of the late one is the first of a batch; the one that has the slot after it is forged.
+  const count = CHECK_SLOTS - 2 * MOST + at + CHECK_SLOTS;
+  for (let i = 0; i < count; i++) rig.place(ANN);
+  rig.place(ANN, { isWrong: true }).place(ANN);
+  const isNext = () => rig.waiting === CHECK_SLOTS + 2;
+  while (!isNext()) rig.turn();
+  rig.slice();
+  helper.answer(late);
+  assert.deepEqual(rig.runAll(), [...Array(count).fill(true), false, true]);
+});
+
 test('a verifier thread that has the first check and dies holds the shard up for no more than its other checks', () => {
   const board = createCheckBoard(1);
   const rig = new Rig([ANN], board);
@@ -252,7 +273,7 @@ class Rig {
    * @param verifier one without batches.
    */
   constructor(known: number[] = [], board?: SharedArrayBuffer, verifier?: Verifier) {
-    const ring = createRingBuffer(1 << 16);
+    const ring = createRingBuffer(1 << 18);
     this.#producer = new RingProducer(ring);
     this.ring = new RingConsumer(ring);
     this.#queue = new CommandQueue(this.ring, this.ring.capacity);
