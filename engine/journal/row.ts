@@ -27,6 +27,7 @@ import type { RecordBuffer } from '../../shared/wire/record.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { ShardKey } from './shardKey.ts';
 
+/** A new one comes with a migration of control.db, by which an older version refuses the directory in one line. */
 export const JOURNAL_VERSION = 3;
 export const OLDEST_READ = 1;
 /** Of a row of several records: nearly every batch is one row, and damage to one costs few records more. */

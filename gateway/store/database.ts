@@ -31,6 +31,7 @@ const MIGRATIONS = [
   'control-017.sql',
   'control-018.sql',
   'control-019.sql',
+  'control-020.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

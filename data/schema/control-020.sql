@@ -1,0 +1,2 @@
+-- Changes nothing here. From now on a row of a journal holds a batch, which earlier versions cannot read: they refuse
+-- the directory by the version of this file, before they look at a journal.
