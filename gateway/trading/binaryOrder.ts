@@ -10,22 +10,13 @@
  */
 import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
 import type { PlacementBody } from '../../shared/api/orders.ts';
-import {
-  MAX_ORDER_AMOUNT,
-  OUTCOME,
-  SELF_TRADE_NAMES,
-  SIDE,
-  SIDE_NAMES,
-  type Side,
-  TIME_IN_FORCE,
-  TIME_IN_FORCE_NAMES,
-} from '../../shared/base/codes.ts';
-import { ADDRESS_BYTES, bytesToUuid, toHex, uint256ToDecimal } from '../../shared/base/hex.ts';
+import { MAX_ORDER_AMOUNT, OUTCOME, SIDE, type Side, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { bytesToUuid } from '../../shared/base/hex.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
-import { readText } from '../../shared/wire/clientId.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { CLIENT_ID_MAX_BYTES, COMMAND, EXTENDED_PLACE, kindBits } from '../../shared/wire/commands.ts';
 import { CLIENT_BITS, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
+import { bodyOfRecord, clientIdOf } from '../../shared/wire/entryBody.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { Invalid, Refusal } from '../http/refusal.ts';
 import type { Catalog, MarketEntry } from '../store/catalog.ts';
@@ -36,8 +27,6 @@ import type { TokenTexts } from './tokenTexts.ts';
 
 const { PLACE } = COMMAND;
 const CLIENT_ID = new RegExp(CLIENT_ORDER_ID_FORM);
-const SIGNATURE_BYTES = 65;
-const NO_ZERO_ADDRESS = `0x${'0'.repeat(2 * ADDRESS_BYTES)}`;
 /** The words that the shard fills in, and those of the extension that the gateway does. */
 const HASH_WORDS = 8;
 const MOST_HIGH_WORD = 0x1f_ffff;
@@ -92,9 +81,7 @@ export class BinaryOrder implements OrderTerms {
   }
 
   get clientId(): string | undefined {
-    if (!this.isExtended) return undefined;
-    const length = this.words[this.at + EXTENDED_PLACE.clientIdBytes];
-    return length === 0 ? undefined : readText(this.words, this.at + EXTENDED_PLACE.clientId, length);
+    return clientIdOf(this);
   }
 
   /** Groups have names, and a record has no room for one. */
@@ -115,7 +102,7 @@ export class BinaryOrder implements OrderTerms {
   }
 
   get body(): PlacementBody {
-    this.#body ??= this.#toBody();
+    this.#body ??= bodyOfRecord(this, { marketId: this.#market?.id ?? '', tokenId: this.#tokenId });
     return this.#body;
   }
 
@@ -181,8 +168,16 @@ export class BinaryOrder implements OrderTerms {
     if (!isSafeAt(words, at + PLACE.nonce)) return invalid('nonce', 'maximum');
     if (!isSafeAt(words, at + PLACE.expirationSec)) return invalid('expiration', 'maximum');
     if (!isSafeAt(words, at + PLACE.minTakerNet)) return invalid('min_taker_net', 'pattern');
-    if (!isAmountAt(words, at + PLACE.makerAmount)) return invalid('maker_amount', 'format');
-    return isAmountAt(words, at + PLACE.takerAmount) ? null : invalid('taker_amount', 'format');
+    return (
+      this.#refuseAmount('maker_amount', PLACE.makerAmount) ?? this.#refuseAmount('taker_amount', PLACE.takerAmount)
+    );
+  }
+
+  #refuseAmount(field: string, word: number): Invalid | null {
+    const { words, at } = this;
+    if (isAmountAt(words, at + word)) return null;
+    const value = (BigInt(words[at + word + 1]) << 32n) | BigInt(words[at + word]);
+    return invalid(field, 'format', String(value));
   }
 
   #refuseExtension(): Invalid | null {
@@ -209,37 +204,6 @@ export class BinaryOrder implements OrderTerms {
     if (length === 0) return null;
     const text = String.fromCharCode(...bytes.subarray(start, start + length));
     return CLIENT_ID.test(text) ? null : invalid('client_order_id', 'pattern', text);
-  }
-
-  /** Its members are in the order in which the client of this project writes them (RULES.md 8.21). */
-  #toBody(): PlacementBody {
-    const { words, bytes, at, kind } = this;
-    const bits = kindBits(kind);
-    const minTakerNet = readSafe(words, at + PLACE.minTakerNet);
-    const selfTrade = SELF_TRADE_NAMES[(bits & SELF_TRADE_BITS) >>> commands.PLACE_SELF_TRADE_SHIFT];
-    const { clientId } = this;
-    const bytesOf = (field: number, length: number): string => toHex(bytes, (at + field) * 4, length);
-    return {
-      market_id: this.#market?.id ?? '',
-      token_id: this.#tokenId,
-      side: SIDE_NAMES[commands.kindSide(kind)],
-      maker_amount: String(this.makerAmount),
-      taker_amount: String(this.takerAmount),
-      nonce: readSafe(words, at + PLACE.nonce),
-      expiration: readSafe(words, at + PLACE.expirationSec),
-      fee_rate_bps: words[at + PLACE.feeBps],
-      outcome_index: commands.kindOutcome(kind) as PlacementBody['outcome_index'],
-      time_in_force: TIME_IN_FORCE_NAMES[commands.kindTimeInForce(kind)],
-      post_only: (bits & commands.PLACE_BIT_POST_ONLY) !== 0,
-      ...(minTakerNet === 0 ? {} : { min_taker_net: String(minTakerNet) }),
-      ...((bits & PLACE_BIT_SELF_TRADE) === 0 ? {} : { self_trade_prevention: selfTrade }),
-      ...(clientId === undefined ? {} : { client_order_id: clientId }),
-      maker: bytesOf(PLACE.makerAddress, ADDRESS_BYTES),
-      signer: bytesOf(PLACE.signerAddress, ADDRESS_BYTES),
-      taker: NO_ZERO_ADDRESS,
-      salt: uint256ToDecimal(bytes, (at + PLACE.salt) * 4),
-      signature: bytesOf(PLACE.signature, SIGNATURE_BYTES),
-    };
   }
 }
 

@@ -5,7 +5,8 @@
  *
  * Invariants:
  *   ENTRY-1  The layout of a version never changes: a change is another subprotocol.
- *   ENTRY-2  Nothing that a client sends is trusted: gateway/stream/entry/records.ts checks every word.
+ *   ENTRY-2  Nothing that a client sends is trusted: gateway/stream/entry/binaryEntry.ts and
+ *            gateway/trading/binaryOrder.ts check every word.
  */
 import { ANY_COMMAND, COMMAND, EXTENDED_PLACE, PLACE_BIT_POST_ONLY, PLACE_SELF_TRADE_SHIFT } from './commands.ts';
 import { bytes, family, member, octets, record, safe, u32, unused } from './layout.ts';

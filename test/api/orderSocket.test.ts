@@ -133,6 +133,64 @@ for (const form of FORMS) {
   });
 }
 
+/** Bodies that a record would carry as something else than what was asked for. */
+const UNCARRIED: Record<string, Json> = {
+  'a time in force that is none': { time_in_force: 'IOC' },
+  'a flag that is a text': { post_only: 'true' },
+  'a side that is none': { side: 'buy' },
+  'a field that is none': { reduce_only: true },
+  'another taker': { taker: `0x${'12'.repeat(20)}` },
+  'a fee that is negative': { fee_rate_bps: -1 },
+  'a fraction': { expiration: 1.5 },
+  'an amount in another form': { maker_amount: '15e5' },
+  'a protection that is none': { self_trade_prevention: 'cancel_all' },
+  'too long a name': { client_order_id: 'x'.repeat(65) },
+  'a name beyond ASCII': { client_order_id: '\u0171' },
+};
+
+test('what a record cannot carry to the letter is refused as over HTTP, and nothing is done', async (t) => {
+  const alice = await trader();
+  const client = await clientOf(alice).overSocket({ form: 'binary' });
+  t.after(() => client.close());
+  const refusalOf = (sent: Promise<unknown>) =>
+    sent.then(
+      (answer) => answer,
+      ({ name, status, message }) => ({ name, status, message }),
+    );
+  const sendings: [string, (of: ExchangeClient) => Promise<unknown>][] = Object.entries(UNCARRIED).map(
+    ([name, changes]) => [name, (of) => of.placeOrder({ ...alice.body(market, intent), ...changes })],
+  );
+  const good = () => alice.body(market, intent);
+  sendings.push(
+    ['a market that is no id', (of) => of.cancelMarket('here')],
+    ['an outcome that is none', (of) => of.cancelMarket(market.id, 2 as never)],
+    ['a deadline that is none', (of) => of.placeOrder(good(), { deadlineMs: 0 })],
+    ['a key that is none', (of) => of.placeOrder(good(), { idempotencyKey: 'k' })],
+    ['a hash that is none', (of) => of.cancelReplace('0x12', good())],
+  );
+  for (const [name, send] of sendings) {
+    const [onSocket, overHttp] = [await refusalOf(send(client)), await refusalOf(send(clientOf(alice)))];
+    assert.deepEqual(onSocket, overHttp, name);
+    assert.equal((overHttp as Json).name, 'ApiError', `${name}: ${JSON.stringify(overHttp)}`);
+  }
+  assert.deepEqual(await alice.client.openOrders(market.id), []);
+});
+
+test('a body of its own order of fields is repeated with its key over HTTP, and is one order', async (t) => {
+  const alice = await trader();
+  const lines = new Lines();
+  const client = await clientOf(alice).overSocket({ form: 'binary', openSocket: lines.openSocket });
+  t.after(() => client.close());
+  const { time_in_force: _, ...signed } = alice.body(market, intent);
+  const body = { ...signed, client_order_id: 'mine' };
+  lines.isDeaf = true;
+  const answer = client.placeOrder(body);
+  await eventually('the order is open', async () => (await alice.client.openOrders(market.id)).length === 1);
+  lines.cut();
+  const [open] = await alice.client.openOrders(market.id);
+  assert.equal((await answer).order_hash, open!.order_hash);
+});
+
 test('without retries a lost answer leaves an order that is followed to its end', async (t) => {
   const alice = await trader();
   const lines = new Lines();

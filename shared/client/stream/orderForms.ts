@@ -1,4 +1,11 @@
-/** Requests about orders on a socket in two forms, JSON and records, each made of a request as it goes over HTTP. */
+/**
+ * Requests about orders on a socket in two forms, JSON and records, each made of a request as it goes over HTTP.
+ *
+ * Invariant:
+ *   ORDERFORMS-1  A record is sent only if it says all that the body says, and the exchange binds a key of it to the
+ *                 text of that body: what is asked for is what is done, and a repeat over HTTP is the same request.
+ *                 Everything else goes over HTTP, which carries it or refuses it.
+ */
 import { ratioToPrice8Floor } from '../../base/units.ts';
 import type { HeaderFields } from '../request.ts';
 import type { PlacementBody } from '../types.ts';
@@ -89,11 +96,8 @@ const binary: Form = {
     const found = actionOf(method, path);
     if (found === null) return null;
     const { action, order_hash, tombstone } = found as Record<string, never>;
-    const deadline = headers['x-svc-deadline'];
-    const options = {
-      idempotencyKey: headers['idempotency-key'] ?? null,
-      ...(deadline === undefined ? {} : { deadlineMs: Number(deadline) }),
-    };
+    const options = optionsOf(headers);
+    if (options === null) return null;
     switch (action as string) {
       case 'place':
         return ofOrder(
@@ -103,12 +107,14 @@ const binary: Form = {
         );
       case 'amend': {
         const { new_order } = payload as { new_order: PlacementBody };
+        if (!isOnly(payload, 'new_order') || !isLowerCase(order_hash)) return null;
         const encode = (id: number): Uint8Array<ArrayBuffer> =>
           records.replaceRecord(id, order_hash, new_order, 'AMEND', options);
         return ofOrder(new_order, encode, null);
       }
       case 'cancel_replace': {
         const { cancel_hash, new_order } = payload as { cancel_hash: string; new_order: PlacementBody };
+        if (!isOnly(payload, 'cancel_hash', 'new_order') || !isLowerCase(cancel_hash)) return null;
         const encode = (id: number): Uint8Array<ArrayBuffer> =>
           records.replaceRecord(id, cancel_hash, new_order, 'CANCEL_REPLACE', options);
         return ofOrder(new_order, encode, (order) => ({ cancelled_order_hash: cancel_hash.toLowerCase(), order }));
@@ -120,6 +126,7 @@ const binary: Form = {
         return plain(records.cancelAllRecord);
       case 'cancel_market': {
         const { market_id, outcome_index } = payload as { market_id: string; outcome_index?: number };
+        if (outcome_index !== undefined && outcome_index !== 0 && outcome_index !== 1) return null;
         return plain((id) => records.cancelMarketRecord(id, market_id, outcome_index));
       }
       case 'heartbeat':
@@ -153,16 +160,39 @@ export const FORMS: Readonly<Record<OrderForm, Form>> = { json, binary };
 
 type Placed = NonNullable<Received['placed']>;
 
-/** @param wrap null where the body of the route has more than the record */
+/** A key that is zero is none in a record, and so is a deadline. */
+const KEY_FORM = /^(?!0{8}-0{4}-0{4}-0{4}-0{12})[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const DEADLINE_FORM = /^[1-9][0-9]{0,13}$/;
+
+/** Null for what the exchange refuses over HTTP. */
+function optionsOf(headers: HeaderFields): { idempotencyKey: string | null; deadlineMs?: number } | null {
+  const { 'idempotency-key': key, 'x-svc-deadline': deadline } = headers;
+  if (key !== undefined && !KEY_FORM.test(key)) return null;
+  if (deadline !== undefined && !DEADLINE_FORM.test(deadline)) return null;
+  return { idempotencyKey: key ?? null, ...(deadline === undefined ? {} : { deadlineMs: Number(deadline) }) };
+}
+
+/** A key is bound to these names in this order. */
+function isOnly(payload: unknown, ...names: readonly string[]): boolean {
+  return Object.keys(payload as Payload).join() === names.join();
+}
+
+function isLowerCase(hash: unknown): boolean {
+  return typeof hash === 'string' && hash === hash.toLowerCase();
+}
+
+/**
+ * ORDERFORMS-1. @param wrap null where the body of the route has more than the record
+ * @returns null for a body that the record would not carry to the letter
+ */
 function ofOrder(
   body: PlacementBody,
   encode: (id: number, body: PlacementBody) => Uint8Array<ArrayBuffer>,
   wrap: ((order: Placed['order']) => unknown) | null,
 ): SocketRequest | null {
-  if (body.order_group !== undefined) return null;
+  const record = encodedOrNull((id) => encode(id, body));
+  if (record === null || JSON.stringify(records.bodyIn(record, body.market_id)) !== JSON.stringify(body)) return null;
   const { client_order_id } = body;
-  // The order is encoded before it is sent: what it cannot carry is the caller's error and not a lost request.
-  encode(0, body);
   return {
     encode: (id) => encode(id, body),
     bodyOf: ({ body: text, placed }) => {
@@ -173,6 +203,14 @@ function ofOrder(
   };
 }
 
+function encodedOrNull(encode: (id: number) => Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | null {
+  try {
+    return encode(0);
+  } catch {
+    return null;
+  }
+}
+
 /** An amend is answered with the terms that were signed, too. */
 function amendedBody(order: object, { keptPriority, changedPrice }: Placed, body: PlacementBody): object {
   const { maker_amount, taker_amount, side } = body;
@@ -181,7 +219,8 @@ function amendedBody(order: object, { keptPriority, changedPrice }: Placed, body
   return { ...order, price, maker_amount, taker_amount, time_priority: keptPriority, price_changed: changedPrice };
 }
 
-function plain(encode: (id: number) => Uint8Array<ArrayBuffer>): SocketRequest {
+function plain(encode: (id: number) => Uint8Array<ArrayBuffer>): SocketRequest | null {
+  if (encodedOrNull(encode) === null) return null;
   return { encode, bodyOf: ({ body }) => body };
 }
 

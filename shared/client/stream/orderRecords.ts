@@ -10,6 +10,7 @@ import {
   toHex,
   tryParseHex,
   tryParseUint256,
+  uint256ToDecimal,
   uuidToBytes,
 } from '../../base/hex.ts';
 import { tickToPrice } from '../../base/units.ts';
@@ -37,6 +38,7 @@ import {
   PLACED_FILL,
   REMAINDER_NAMES,
 } from '../../wire/entry.ts';
+import { bodyOfRecord } from '../../wire/entryBody.ts';
 import { readSafe, writeSafe } from '../../wire/record.ts';
 import type { PlacementBody, PlacementResponse } from '../types.ts';
 
@@ -116,6 +118,14 @@ export function cancelMarketRecord(
 
 export function heartbeatRecord(requestId: number): Uint8Array<ArrayBuffer> {
   return start(HEARTBEAT.BYTES, HEARTBEAT.TYPE, requestId).bytes;
+}
+
+/** The body that the exchange reads out of a record with an order. @param marketId which a record does not have */
+export function bodyIn(bytes: Uint8Array<ArrayBuffer>, marketId: string): PlacementBody {
+  const words = new Uint32Array(bytes.buffer);
+  const isExtended = words[ANY_COMMAND.length] !== COMMAND.PLACE.BYTES;
+  const tokenId = uint256ToDecimal(bytes, COMMAND.PLACE.tokenId * 4);
+  return bodyOfRecord({ words, bytes, at: 0, isExtended }, { marketId, tokenId });
 }
 
 /** The answers of one message. */
