@@ -35,7 +35,8 @@ type JobListener = {
   read(job: number, receipt: Receipt): Promise<() => void>;
   unmined(job: number): void;
   final(job: number): void;
-  lost(job: number): void;
+  /** @param draft as it was reserved. */
+  lost(job: number, draft: Draft): void;
 };
 
 type EnvelopeOptions = {
@@ -138,12 +139,12 @@ export class Envelopes {
   }
 
   /** Keeps ENVELOPES-4. */
-  #lose({ nonce, job }: Envelope): void {
+  #lose({ nonce, job, destination: to, data, gas }: Envelope): void {
     const { rows, jobs } = this.#options;
     this.foreign++;
     rows.commit(() => {
       rows.end(nonce, 'foreign');
-      if (job !== null) jobs.lost(job);
+      if (job !== null) jobs.lost(job, { to, data, gas });
     });
     this.#forget(nonce);
   }

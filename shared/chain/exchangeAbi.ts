@@ -1,6 +1,9 @@
 /** The part of the exchange contract that settlement calls and reads; a test compares it with data/contracts. */
 import { parseAbi } from 'viem';
 
+// A literal in one piece, so that the types of its fields are known.
+const AMOUNTS = 'uint256 tokens, uint256 makerMicro, uint256 takerFee, uint256 makerFee';
+
 export const EXCHANGE_ABI = parseAbi([
   'struct Order { uint256 salt; address maker; address signer; address taker; uint256 tokenId; ' +
     'uint256 makerAmount; uint256 takerAmount; uint256 expiration; uint256 nonce; uint256 feeRateBps; ' +
@@ -8,10 +11,19 @@ export const EXCHANGE_ABI = parseAbi([
   'struct SignedOrder { Order order; bytes signature }',
   'struct Match { uint256 tradeId; uint256 taker; uint256 maker; uint256 tokens; uint256 makerMicro }',
   'function settleBatch(bytes32 batchId, SignedOrder[] orders, Match[] matches)',
+  'function splitFor(bytes32 operationId, address account, bytes32 conditionId, uint256 amount)',
+  'function mergeFor(bytes32 operationId, address account, bytes32 conditionId, uint256 amount)',
+  'function withdrawFor(bytes32 operationId, address account, uint256 assetId, uint256 amount)',
+  'function claim(address account, bytes32 conditionId)',
   'function batchDone(bytes32) view returns (bool)',
   'function tradeSettled(uint256 tradeId) view returns (bool)',
   'event BatchSettled(bytes32 indexed batchId, uint256 matches, uint256 failed)',
+  `event MatchSettled(uint256 indexed tradeId, bytes32 indexed takerHash, bytes32 indexed makerHash, ${AMOUNTS})`,
   'event MatchFailed(bytes32 indexed batchId, uint256 index, bytes reason)',
   'error InsufficientHeld(address account, uint256 assetId, uint256 held, uint256 required)',
+  'error MinTakerNetNotMet(bytes32 orderHash, uint256 net, uint256 required)',
   'error TradeAlreadySettled(uint256 tradeId)',
 ]);
+
+/** The part of the market factory that settlement calls. */
+export const FACTORY_ABI = parseAbi(['function resolve(bytes16 marketId, uint256 yesPayout, uint256 noPayout)']);

@@ -26,7 +26,7 @@ type Block = {
 const FINALITY = 64;
 const BLOCK_SECONDS = 2;
 const GAS_LIMIT = 30_000_000;
-const NOBODY: Hex = '0x00000000000000000000000000000000000000ff';
+const ANYWHERE: Hex = '0x00000000000000000000000000000000000000ff';
 
 export class FakeChain<C extends FakeContract> implements Rpc {
   contract: C;
@@ -39,6 +39,7 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   readonly #pending = new Map<number, Transaction>();
   /** Receipts of blocks that are gone. */
   readonly #orphans = new Map<Hex, Record<string, unknown>>();
+  readonly #parsed = new Map<Hex, Transaction>();
   #fresh = 0;
 
   constructor(random: Random, makeContract: () => C) {
@@ -78,7 +79,7 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   useNonceElsewhere(): void {
     const nonce = this.nextNonce;
     const hash = this.#freshHash();
-    this.#pending.set(nonce, { hash, nonce, to: NOBODY, data: '0x', maxFee: this.baseFee * 1000n, tip: 1n });
+    this.#pending.set(nonce, { hash, nonce, to: ANYWHERE, data: '0x', maxFee: this.baseFee * 1000n, tip: 1n });
     this.mine();
   }
 
@@ -125,9 +126,13 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   }
 
   #parse(bytes: Hex): Transaction {
+    const known = this.#parsed.get(bytes);
+    if (known !== undefined) return known;
     const { nonce = 0, to, data = '0x', maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(bytes);
     const [maxFee, tip] = [maxFeePerGas ?? 0n, maxPriorityFeePerGas ?? 0n];
-    return { hash: keccak256(bytes), nonce, to: to ?? NOBODY, data, maxFee, tip };
+    const transaction = { hash: keccak256(bytes), nonce, to: to ?? ANYWHERE, data, maxFee, tip };
+    this.#parsed.set(bytes, transaction);
+    return transaction;
   }
 
   #accept(transaction: Transaction): Hex {

@@ -21,6 +21,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/core', own: 'base book journal money output verify', shared: 'base wire' },
   { room: 'engine/snapshot', own: 'base core journal verify', shared: 'base wire' },
   { room: 'engine/projector', own: 'journal snapshot', shared: 'base tables wire' },
+  { room: 'engine/settlement', own: 'journal', shared: 'base chain wire' },
   { room: 'engine/admin', own: 'base book core journal projector snapshot', shared: 'base client crypto tables wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/page', own: '', shared: 'base' },

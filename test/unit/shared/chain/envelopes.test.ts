@@ -9,6 +9,7 @@ import { feesFor } from '../../../../shared/chain/fees.ts';
 import { chainKey } from '../../../../shared/chain/key.ts';
 import { ChainNode } from '../../../../shared/chain/node.ts';
 import { NodeUnreachable } from '../../../../shared/chain/rpc.ts';
+import { Crash, Crashes } from '../../../support/crashes.ts';
 import { FakeChain, type FakeContract } from '../../../support/fakeChain.ts';
 import { Random } from '../../../support/random.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
@@ -28,8 +29,6 @@ class Counter implements FakeContract {
   }
 }
 
-class Crash extends Error {}
-
 class Rig {
   readonly random: Random;
   readonly chain: FakeChain<Counter>;
@@ -37,8 +36,7 @@ class Rig {
   readonly states = new Map<number, string>();
   readonly finals: number[] = [];
   nowMs = 1_800_000_000_000;
-  /** Durable steps until the crash; each is crashed before or after. */
-  stepsLeft = Number.POSITIVE_INFINITY;
+  readonly crashes = new Crashes();
   envelopes!: Envelopes;
 
   constructor(seed: number) {
@@ -48,16 +46,9 @@ class Rig {
   }
 
   restart(): void {
-    this.stepsLeft = Number.POSITIVE_INFINITY;
-    const rows = new EnvelopeRows(this.#crashing(), KEY.address);
-    const node = new ChainNode({
-      call: async (method, params) => {
-        this.#mayCrash();
-        const answer = await this.chain.call(method, params);
-        this.#mayCrash();
-        return answer;
-      },
-    });
+    this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
+    const rows = new EnvelopeRows(this.crashes.around(this.db), KEY.address);
+    const node = new ChainNode(this.crashes.aroundCalls(this.chain));
     this.envelopes = new Envelopes({
       key: KEY,
       chainId: 137,
@@ -95,28 +86,6 @@ class Rig {
       else if (!(error instanceof NodeUnreachable)) throw error;
     }
   }
-
-  /** The database of a run that ends at some durable step: before it, or after. */
-  #crashing(): Database.Database {
-    const transaction = (change: () => void) => ({
-      immediate: () => {
-        this.#mayCrash();
-        this.db.transaction(change).immediate();
-        this.#mayCrash();
-      },
-    });
-    return new Proxy(this.db, {
-      get: (db, name) => {
-        if (name === 'transaction') return transaction;
-        const value = Reflect.get(db, name);
-        return typeof value === 'function' ? value.bind(db) : value;
-      },
-    });
-  }
-
-  #mayCrash(): void {
-    if (--this.stepsLeft <= 0) throw new Crash();
-  }
 }
 
 const JOBS = timesOf({ suite: 25, soak: 400 });
@@ -132,7 +101,7 @@ for (let seed = first; seed < first + SEEDS; seed++) {
       assert.ok(steps < JOBS * 60, `${rig.finals.length} of ${JOBS} jobs are final after ${steps} steps`);
       chain.faults = random.chance(70) ? random.below(30) : 0;
       if (random.chance(20)) chain.baseFee = (GWEI * BigInt(random.between(1, 400))) / 4n;
-      if (random.chance(30)) rig.stepsLeft = random.between(1, 40);
+      if (random.chance(30)) rig.crashes.stepsLeft = random.between(1, 40);
       if (job < JOBS && rig.envelopes.hasRoom) rig.reserve(++job);
       await rig.step();
       if (random.chance(5)) chain.forget();

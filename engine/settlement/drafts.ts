@@ -1,0 +1,162 @@
+/**
+ * Transactions from work: a batch of trades, as large as a block and a node take it, or one movement. Pure but for the
+ * rows it reads: the same work gives the same bytes.
+ */
+import { concatHex, encodeAbiParameters, encodeFunctionData, type Hex, keccak256, parseAbiParameters } from 'viem';
+import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
+import { type ChainTrade, encodeBatch } from '../../shared/chain/batch.ts';
+import type { Draft } from '../../shared/chain/envelopeRows.ts';
+import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { KIND, type OrderRow, type Work, type WorkRows } from './work.ts';
+
+const BATCH_GAS = 510_000;
+const TRADE_GAS = 110_000;
+/** The first match of a market that mints or merges full sets pays for a split or a merge. */
+const SETS_GAS = 180_000;
+const MOVEMENT_GAS = 700_000;
+/** The most that a transaction may use since EIP-7825, and a share of a block that leaves room for others. */
+const MOST_GAS = 16_000_000;
+const SHARE_OF_BLOCK = 0.8;
+/** Nodes refuse transactions of more than 128 KiB; an order has about 600 bytes, a match 160. */
+const MOST_BYTES = 110_000;
+const ORDER_BYTES = 640;
+const MATCH_BYTES = 160;
+const ONE_PPM = 1_000_000;
+
+export type Contracts = { readonly exchange: Hex; readonly marketFactory: Hex };
+type Chosen = { readonly work: readonly Work[]; readonly exchange: Hex; readonly draft: Draft };
+
+export class Drafts {
+  readonly #rows: WorkRows;
+  readonly #contracts: Contracts;
+
+  constructor(rows: WorkRows, contracts: Contracts) {
+    this.#rows = rows;
+    this.#contracts = contracts;
+  }
+
+  /** The next transaction of work in its order; null if nothing of it can be done yet. */
+  next(pending: readonly Work[], blockGas: number): Chosen | null {
+    for (const [index, work] of pending.entries()) {
+      if (work.kind === KIND.TRADE) return this.#batch(pending.slice(index), blockGas);
+      const draft = this.#movement(work);
+      if (draft !== null) return { work: [work], exchange: this.#contracts.exchange, draft };
+    }
+    return null;
+  }
+
+  /** The first trades, up to another kind of work, another contract, or the bound. */
+  #batch(pending: readonly Work[], blockGas: number): Chosen {
+    // A batch that was reverted as a whole may have been too large.
+    const mostGas = Math.min(MOST_GAS, Math.floor(blockGas * SHARE_OF_BLOCK));
+    const most = Math.max(1, Math.floor(pending.length / 2 ** Math.min(pending[0].failures, 8)));
+    const orders = new Set<number>();
+    const markets = new Set<number>();
+    const trades: { work: Work; trade: ChainTrade }[] = [];
+    let [gas, bytes] = [BATCH_GAS, 500];
+    let exchange: Hex | null = null;
+    for (const work of pending) {
+      if (work.kind !== KIND.TRADE || trades.length === most) break;
+      const [maker, taker] = [this.#rows.order(work.maker_order!), this.#rows.order(work.taker_order!)];
+      const contract = (taker.exchange ?? this.#contracts.exchange) as Hex;
+      const fresh = [maker, taker].filter(({ id }) => !orders.has(id));
+      const moreGas = TRADE_GAS + (markets.has(work.market) ? 0 : SETS_GAS);
+      const moreBytes = MATCH_BYTES + fresh.length * ORDER_BYTES;
+      const isFull = gas + moreGas > mostGas || bytes + moreBytes > MOST_BYTES;
+      if (trades.length > 0 && (isFull || contract !== exchange)) break;
+      exchange = contract;
+      gas += moreGas;
+      bytes += moreBytes;
+      markets.add(work.market);
+      for (const { id } of fresh) orders.add(id);
+      trades.push({ work, trade: this.#trade(work, maker, taker) });
+    }
+    const chosen = trades.map(({ work }) => work);
+    const data = encodeBatch(
+      batchId(chosen),
+      trades.map(({ trade }) => trade),
+    );
+    return { work: chosen, exchange: exchange!, draft: { to: exchange!, data, gas } };
+  }
+
+  #trade(work: Work, maker: OrderRow, taker: OrderRow): ChainTrade {
+    return {
+      shard: work.shard,
+      tradeSequence: work.sequence,
+      taker: chainOrder(taker),
+      maker: chainOrder(maker),
+      makerOutcome: maker.outcome,
+      matchType: work.match_type!,
+      lots: work.amount,
+      yesTicks: work.yes_ticks!,
+      ticksPerUnit: this.#rows.market(work.market).ticks_per_unit,
+    };
+  }
+
+  /** Null where it has to wait for other work, or for the wallet of its account to be known. */
+  #movement(work: Work): Draft | null {
+    const { kind, market } = work;
+    if (kind === KIND.RESOLUTION) return this.#rows.hasOpenTrades(market, work.id) ? null : this.#resolution(work);
+    if (kind === KIND.CLAIM && !this.#rows.isResolved(market)) return null;
+    const account = this.#escrow(work.account);
+    if (account === null) return null;
+    return { to: this.#contracts.exchange, data: this.#movementData(work, account), gas: MOVEMENT_GAS };
+  }
+
+  #movementData(work: Work, account: Hex): Hex {
+    const [id, amount, abi] = [operationId(work), BigInt(work.amount), EXCHANGE_ABI];
+    if (work.kind === KIND.WITHDRAWAL) {
+      return encodeFunctionData({ abi, functionName: 'withdrawFor', args: [id, account, 0n, amount] });
+    }
+    const condition = this.#conditionId(work.market);
+    if (work.kind === KIND.CLAIM) return encodeFunctionData({ abi, functionName: 'claim', args: [account, condition] });
+    const functionName = work.kind === KIND.SPLIT ? 'splitFor' : 'mergeFor';
+    return encodeFunctionData({ abi, functionName, args: [id, account, condition, amount] });
+  }
+
+  #resolution({ market, amount }: Work): Draft {
+    const args = [this.#rows.market(market).uuid as Hex, BigInt(amount), BigInt(ONE_PPM - amount)] as const;
+    const data = encodeFunctionData({ abi: FACTORY_ABI, functionName: 'resolve', args });
+    return { to: this.#contracts.marketFactory, data, gas: MOVEMENT_GAS };
+  }
+
+  #escrow(account: number): Hex | null {
+    return account === FEE_ACCOUNT ? this.#contracts.exchange : (this.#rows.escrow(account) as Hex | null);
+  }
+
+  /** As the factory derives it from the id of the market. */
+  #conditionId(market: number): Hex {
+    const questionId = keccak256(this.#rows.market(market).uuid as Hex);
+    const slots = encodeAbiParameters(parseAbiParameters('uint256'), [2n]);
+    return keccak256(concatHex([this.#contracts.marketFactory, questionId, slots]));
+  }
+}
+
+function chainOrder(order: OrderRow): ChainTrade['maker'] {
+  return {
+    hash: order.hash as Hex,
+    salt: BigInt(order.salt),
+    maker: order.maker as Hex,
+    signer: order.signer as Hex,
+    tokenId: BigInt(order.token_id),
+    makerAmount: order.maker_amount,
+    takerAmount: order.taker_amount,
+    expirationSec: order.expiration_sec,
+    nonce: order.nonce,
+    feeBps: order.fee_bps,
+    minTakerNet: order.min_taker_net,
+    side: order.side,
+    signature: order.signature as Hex,
+  };
+}
+
+/** Another attempt at a trade is in another batch: the contract carries each out once. */
+function batchId(trades: readonly Work[]): Hex {
+  const parts = trades.map(({ shard, sequence, failures }) => [BigInt(shard), BigInt(sequence), BigInt(failures)]);
+  return keccak256(encodeAbiParameters(parseAbiParameters('string, uint256[]'), ['trades', parts.flat()]));
+}
+
+function operationId({ kind, shard, sequence, part }: Work): Hex {
+  const parts = [kind, shard, sequence, part].map(BigInt);
+  return keccak256(encodeAbiParameters(parseAbiParameters('string, uint256[]'), ['movement', parts]));
+}

@@ -1,0 +1,237 @@
+/**
+ * Follows the journals of all shards into the work of settlement.
+ *
+ * Invariants:
+ *   FOLLOWER-1  What follows from a stretch of a journal and the position after it are one transaction, so every record
+ *               is followed exactly once.
+ *   FOLLOWER-2  Settlement has followed a journal from its first record on: a fill needs the signatures of both orders.
+ *   FOLLOWER-3  Within a shard, work has the order of the journal.
+ */
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import { MOVEMENT } from '../../shared/base/codes.ts';
+import { toHex } from '../../shared/base/hex.ts';
+import { ANY_COMMAND, COMMAND, kindOutcome, kindSide, NO_MARKET } from '../../shared/wire/commands.ts';
+import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
+import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import type { JournalRecord } from '../journal/journalRecord.ts';
+import { JournalReader } from '../journal/reader.ts';
+import { JournalHead } from '../journal/row.ts';
+import type { ShardKey } from '../journal/shardKey.ts';
+import { KIND, type NewWork, type WorkRows } from './work.ts';
+
+/** Records of one transaction: small enough for the thread to look at the chain in between. */
+const MOST_RECORDS = 5000;
+const NO_TRADE = { maker_order: null, taker_order: null, yes_ticks: null, match_type: null };
+const WITH_SIGNATURE: readonly number[] = [COMMAND.PLACE.TYPE, COMMAND.REPLACE.TYPE];
+
+type FollowerOptions = {
+  readonly db: Database.Database;
+  readonly work: WorkRows;
+  readonly progress: Progress;
+  readonly journalPaths: readonly string[];
+  readonly keys: readonly ShardKey[];
+};
+type Followed = { sequence: number; chain_low: number; chain_high: number; exchange: string | null };
+
+export class Follower {
+  readonly #options: FollowerOptions;
+  readonly #readers: (JournalReader | null)[];
+  readonly #heads: JournalHead[];
+  /** By shard: the contract that orders are signed for, or null for that of the settings. */
+  readonly #exchanges: (string | null)[];
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#readers = options.journalPaths.map(() => null);
+    const find = options.db.prepare<[number], Followed>('SELECT * FROM followed WHERE shard = ?');
+    const followed = options.journalPaths.map((_, shard) => find.get(shard));
+    this.#heads = followed.map((at) => new JournalHead(at?.sequence ?? 0, at?.chain_low ?? 0, at?.chain_high ?? 0));
+    this.#exchanges = followed.map((at) => at?.exchange ?? null);
+  }
+
+  /** The record of a shard up to which everything is stored durably. */
+  followed(shard: number): number {
+    return this.#heads[shard].sequence;
+  }
+
+  /** Follows a stretch of every journal that has grown. @returns whether there was any. */
+  step(): boolean {
+    let hasMoved = false;
+    for (let shard = 0; shard < this.#readers.length; shard++) {
+      const committed = this.#options.progress.committed(shard);
+      const head = this.#heads[shard];
+      if (committed === NOT_KNOWN || committed <= head.sequence) continue;
+      const reader = this.#readers[shard] ?? this.#connect(shard);
+      this.#follow(shard, reader, Math.min(committed - head.sequence, MOST_RECORDS));
+      hasMoved = true;
+    }
+    return hasMoved;
+  }
+
+  close(): void {
+    for (const reader of this.#readers) reader?.close();
+  }
+
+  #connect(shard: number): JournalReader {
+    const reader = new JournalReader(this.#options.journalPaths[shard], this.#options.keys[shard]!);
+    assert(reader.continues(this.#heads[shard]), 'FOLLOWER-2: the journal continues what was followed');
+    this.#readers[shard] = reader;
+    return reader;
+  }
+
+  /** Keeps FOLLOWER-1: position and contract move in memory once they are durable. */
+  #follow(shard: number, reader: JournalReader, records: number): void {
+    const { db } = this.#options;
+    const { sequence, chainLow, chainHigh } = this.#heads[shard];
+    const head = new JournalHead(sequence, chainLow, chainHigh);
+    const exchange = this.#exchanges[shard];
+    try {
+      db.transaction(() => {
+        reader.readFrom(head, records, (record) => this.#visit(shard, record));
+        db.prepare('INSERT OR REPLACE INTO followed VALUES (?, ?, ?, ?, ?)').run(
+          shard,
+          head.sequence,
+          head.chainLow,
+          head.chainHigh,
+          this.#exchanges[shard],
+        );
+      }).immediate();
+    } catch (error) {
+      this.#exchanges[shard] = exchange;
+      throw error;
+    }
+    this.#heads[shard] = head;
+  }
+
+  #visit(shard: number, record: JournalRecord): void {
+    const { events, sequence } = record;
+    const { words } = events;
+    let part = 0;
+    for (let word = events.word; word < events.end; word += words[word] >>> 2) {
+      assertEvent(words, word);
+      part++;
+      switch (typeOf(words[word + ANY_EVENT.type])) {
+        case EVENT.ORDER.TYPE:
+          this.#opened(shard, record, words[word + ANY_EVENT.slot]);
+          break;
+        case EVENT.FILL.TYPE:
+          this.#filled(shard, words, word);
+          break;
+        case EVENT.CLOSED.TYPE:
+          this.#closed(shard, words[word + ANY_EVENT.slot]);
+          break;
+        case EVENT.FUNDS.TYPE:
+          this.#moved(shard, sequence, part, words, word);
+          break;
+        case EVENT.MARKET.TYPE:
+          this.#market(shard, record, words, word);
+          break;
+        case EVENT.CONTRACTS.TYPE:
+          this.#exchanges[shard] = hexAt(words, word + EVENT.CONTRACTS.exchange, 20);
+          break;
+      }
+    }
+  }
+
+  /** The command has the fields of the order as they were signed. */
+  #opened(shard: number, { command }: JournalRecord, slot: number): void {
+    const { work } = this.#options;
+    const { words, word } = command;
+    const type = typeOf(words[word + ANY_COMMAND.type]);
+    assert(WITH_SIGNATURE.includes(type), 'FOLLOWER-2: an order comes with its signature');
+    const { PLACE } = COMMAND;
+    const maker = hexAt(words, word + PLACE.makerAddress, 20);
+    work.setEscrow(words[word + ANY_COMMAND.account], maker);
+    const before = work.openOrder(shard, slot);
+    if (before !== null) work.closeOrder(before);
+    work.addOrder({
+      shard,
+      slot,
+      outcome: kindOutcome(words[word + PLACE.kind]),
+      exchange: this.#exchanges[shard],
+      hash: hexAt(words, word + PLACE.hash, 32),
+      salt: hexAt(words, word + PLACE.salt, 32),
+      maker,
+      signer: hexAt(words, word + PLACE.signerAddress, 20),
+      token_id: hexAt(words, word + PLACE.tokenId, 32),
+      maker_amount: readSafe(words, word + PLACE.makerAmount),
+      taker_amount: readSafe(words, word + PLACE.takerAmount),
+      expiration_sec: readSafe(words, word + PLACE.expirationSec),
+      nonce: readSafe(words, word + PLACE.nonce),
+      fee_bps: words[word + PLACE.feeBps],
+      min_taker_net: readSafe(words, word + PLACE.minTakerNet),
+      side: kindSide(words[word + PLACE.kind]),
+      signature: hexAt(words, word + PLACE.signature, 65),
+    });
+  }
+
+  #filled(shard: number, words: Uint32Array, word: number): void {
+    const { FILL } = EVENT;
+    const { work } = this.#options;
+    const maker = work.openOrder(shard, words[word + FILL.makerSlot]);
+    const taker = work.openOrder(shard, words[word + FILL.takerSlot]);
+    assert(maker !== null && taker !== null, 'FOLLOWER-2: a fill is of orders that were followed');
+    work.add({
+      kind: KIND.TRADE,
+      shard,
+      sequence: readSafe(words, word + FILL.tradeSequence),
+      part: 0,
+      account: words[word + FILL.makerAccount],
+      market: words[word + ANY_EVENT.market],
+      amount: readSafe(words, word + FILL.lots),
+      maker_order: maker,
+      taker_order: taker,
+      yes_ticks: words[word + FILL.yesTicks],
+      match_type: words[word + FILL.matchType],
+    });
+  }
+
+  #closed(shard: number, slot: number): void {
+    const order = this.#options.work.openOrder(shard, slot);
+    if (order !== null) this.#options.work.closeOrder(order);
+  }
+
+  #moved(shard: number, sequence: number, part: number, words: Uint32Array, word: number): void {
+    const { work } = this.#options;
+    const kind = KIND_OF.get(words[word + EVENT.FUNDS.movement]);
+    if (kind === undefined || work.isMirrored(hexAt(words, word + EVENT.FUNDS.reference, 32))) return;
+    const [account, market] = [words[word + ANY_EVENT.account], words[word + ANY_EVENT.market]];
+    const amount = readSafe(words, word + EVENT.FUNDS.amount);
+    work.add({ kind, shard, sequence, part, account, market, amount, ...NO_TRADE });
+  }
+
+  #market(shard: number, { command, sequence }: JournalRecord, words: Uint32Array, word: number): void {
+    const { MARKET } = EVENT;
+    const { work } = this.#options;
+    const market = words[word + ANY_EVENT.market];
+    assert(market !== NO_MARKET, 'follower: a market has a number');
+    work.setMarket(market, hexAt(words, word + MARKET.uuid, 16), words[word + MARKET.ticksPerUnit]);
+    if (typeOf(command.words[command.word + ANY_COMMAND.type]) !== COMMAND.RESOLVE.TYPE) return;
+    const amount = words[word + MARKET.payoutYesPpm];
+    const resolution: NewWork = {
+      kind: KIND.RESOLUTION,
+      shard,
+      sequence,
+      part: 0,
+      account: 0,
+      market,
+      amount,
+      ...NO_TRADE,
+    };
+    if (!work.hasResolution(market)) work.add(resolution);
+  }
+}
+
+/** A deposit happens on the chain first. */
+const KIND_OF = new Map<number, NewWork['kind']>([
+  [MOVEMENT.SPLIT, KIND.SPLIT],
+  [MOVEMENT.MERGE, KIND.MERGE],
+  [MOVEMENT.WITHDRAWAL, KIND.WITHDRAWAL],
+  [MOVEMENT.CLAIM, KIND.CLAIM],
+]);
+
+function hexAt(words: Uint32Array, word: number, bytes: number): string {
+  return toHex(new Uint8Array(words.buffer, words.byteOffset + word * 4, bytes));
+}

@@ -1,0 +1,130 @@
+/**
+ * The meaning of a receipt for the work of its transaction, and what becomes of that work as the chain goes on.
+ *
+ * Invariants:
+ *   OUTCOMES-1  Work follows the transaction that is its `job` now: one that has moved on to another is left alone.
+ *   OUTCOMES-2  A trade is taken for settled only by the contract's word: an event, or its answer when it is asked.
+ */
+import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex } from 'viem';
+import { chainTradeId } from '../../shared/chain/batch.ts';
+import type { Draft } from '../../shared/chain/envelopeRows.ts';
+import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { ChainNode, Log, Receipt } from '../../shared/chain/node.ts';
+import { KIND, type Work, type WorkRows } from './work.ts';
+
+type Result = { readonly work: Work; readonly is: 'mined' | 'failed' | 'again'; readonly reason: string };
+
+/** Failures that pass once other work is on the chain; the second only if that is an older fill of the same order. */
+const SHORT_OF_FUNDS = 'InsufficientHeld';
+const OUT_OF_ORDER = 'MinTakerNetNotMet';
+const DONE_BEFORE = 'TradeAlreadySettled';
+const REVERTED = 'the transaction was reverted';
+const MINED = '';
+
+export class Outcomes {
+  /** Transactions in a row that were reverted, or in which nothing was settled. */
+  failedInRow = 0;
+  readonly #rows: WorkRows;
+  readonly #node: ChainNode;
+  readonly #reserve: (job: number, draft: Draft) => void;
+
+  constructor(rows: WorkRows, node: ChainNode, reserve: (job: number, draft: Draft) => void) {
+    this.#rows = rows;
+    this.#node = node;
+    this.#reserve = reserve;
+  }
+
+  async read(job: number, receipt: Receipt): Promise<() => void> {
+    const { exchange, work } = this.#rows.job(job);
+    const results = receipt.isSuccess
+      ? await this.#resultsOf(work, exchange as Hex, receipt)
+      : work.map((each): Result => ({ work: each, is: 'again', reason: REVERTED }));
+    return () => {
+      for (const result of results) this.#apply(job, result, receipt.blockNumber);
+      this.failedInRow = results.some(({ is }) => is === 'mined') ? 0 : this.failedInRow + 1;
+    };
+  }
+
+  /** A reorganisation has taken the block of the transaction away: it is sent again. */
+  unmined(job: number): void {
+    for (const { id } of this.#ofJob(job)) {
+      const status = this.#rows.get(id)!.status;
+      if (status === 'mined' || status === 'failed') this.#rows.setStatus(id, 'submitted');
+    }
+  }
+
+  final(job: number): void {
+    for (const { id, status, maker_order, taker_order } of this.#ofJob(job)) {
+      if (status !== 'mined') continue;
+      this.#rows.setStatus(id, 'settled');
+      for (const order of [maker_order, taker_order]) if (order !== null) this.#rows.dropOrder(order);
+    }
+  }
+
+  /** The same transaction gets another nonce. */
+  lost(job: number, draft: Draft): void {
+    this.#reserve(job, draft);
+  }
+
+  async #resultsOf(work: readonly Work[], exchange: Hex, { logs, blockNumber }: Receipt): Promise<Result[]> {
+    if (work[0].kind !== KIND.TRADE) return work.map((each): Result => ({ work: each, is: 'mined', reason: MINED }));
+    const own = logs.filter(({ address }) => address === exchange).map(decodeLog);
+    const settled = new Set(own.flatMap((log) => (log?.eventName === 'MatchSettled' ? [log.args.tradeId] : [])));
+    const failed = new Map(
+      own.flatMap((log) => (log?.eventName === 'MatchFailed' ? [[Number(log.args.index), log.args.reason]] : [])),
+    );
+    return Promise.all(
+      work.map(async (each, index): Promise<Result> => {
+        const reason = failed.get(index);
+        if (settled.has(tradeId(each))) return { work: each, is: 'mined', reason: MINED };
+        if (reason !== undefined && errorName(reason) !== DONE_BEFORE) return this.#failure(each, errorName(reason));
+        // A batch that is repeated has no events.
+        const isDone = await this.#isSettled(each, exchange, blockNumber);
+        return isDone ? { work: each, is: 'mined', reason: MINED } : { work: each, is: 'again', reason: 'no event' };
+      }),
+    );
+  }
+
+  #failure(work: Work, reason: string): Result {
+    const passes = reason === SHORT_OF_FUNDS || (reason === OUT_OF_ORDER && this.#rows.hasOlderFills(work));
+    return { work, is: passes ? 'again' : 'failed', reason };
+  }
+
+  async #isSettled(work: Work, exchange: Hex, block: number): Promise<boolean> {
+    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'tradeSettled', args: [tradeId(work)] });
+    return BigInt(await this.#node.view(exchange, data, block)) === 1n;
+  }
+
+  /** Keeps OUTCOMES-1. */
+  #apply(job: number, { work, is, reason }: Result, block: number): void {
+    const now = this.#rows.get(work.id)!;
+    if (now.job !== job || now.status === 'settled') return;
+    if (is === 'again') this.#rows.retry(now, block, reason);
+    else this.#rows.setStatus(work.id, is, reason === MINED ? null : reason);
+  }
+
+  #ofJob(job: number): Work[] {
+    return this.#rows.job(job).work.filter((each) => each.job === job);
+  }
+}
+
+function tradeId({ shard, sequence }: Work): bigint {
+  return chainTradeId(shard, sequence);
+}
+
+function decodeLog({ topics, data }: Log) {
+  try {
+    return decodeEventLog({ abi: EXCHANGE_ABI, topics: topics as [Hex, ...Hex[]], data });
+  } catch {
+    // An event that settlement does not read.
+    return null;
+  }
+}
+
+function errorName(data: Hex): string {
+  try {
+    return decodeErrorResult({ abi: EXCHANGE_ABI, data }).errorName;
+  } catch {
+    return data.slice(0, 10);
+  }
+}

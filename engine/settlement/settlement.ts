@@ -1,0 +1,141 @@
+/**
+ * Settlement on a chain: journals become work, work becomes transactions, receipts become statuses.
+ *
+ *   journals ──► work ──► job and envelope ──► signed bytes ──► broadcast ──► mined ──► final
+ *   follower.ts           drafts.ts            shared/chain/envelopes.ts      outcomes.ts
+ *
+ * Invariants:
+ *   ONCHAIN-1  Each arrow is durable before the next begins: whatever ends the thread, the next one goes on there.
+ *   ONCHAIN-2  What is sent twice is done once: the contract knows trades, batches and movements by their ids.
+ *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later.
+ */
+import type Database from 'better-sqlite3';
+import { EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
+import { Envelopes } from '../../shared/chain/envelopes.ts';
+import type { ChainKey } from '../../shared/chain/key.ts';
+import type { Block, ChainNode } from '../../shared/chain/node.ts';
+import type { Progress } from '../../shared/wire/progress.ts';
+import type { ShardKey } from '../journal/shardKey.ts';
+import { type Contracts, Drafts } from './drafts.ts';
+import { Follower } from './follower.ts';
+import { Outcomes } from './outcomes.ts';
+import { WorkRows } from './work.ts';
+
+/** Trades are collected for this long while a batch is not full: the larger it is, the less gas each of them takes. */
+const LINGER_MS = 2000;
+/** More than the trades of the largest batch. */
+const MOST_LOOKED_AT = 400;
+const FULL = 100;
+const OLD_BATCH_MS = 60_000;
+const OLD_HEAD_MS = 30_000;
+const MOST_FAILED_IN_ROW = 5;
+
+type SettlementOptions = {
+  readonly db: Database.Database;
+  readonly node: ChainNode;
+  readonly key: ChainKey;
+  readonly chainId: number;
+  readonly contracts: Contracts;
+  readonly mostFeeWei: bigint;
+  readonly progress: Progress;
+  readonly journalPaths: readonly string[];
+  readonly keys: readonly ShardKey[];
+  readonly nowMs: () => number;
+  readonly lingerMs?: number;
+};
+
+/** Why placing is refused, or null while settlement is healthy. */
+type Health = {
+  readonly unhealthy: string | null;
+  readonly failed: number;
+  readonly failedInRow: number;
+  readonly foreign: number;
+  readonly oldestUnsentMs: number;
+  readonly headAgeMs: number | null;
+  readonly isAtMostFee: boolean;
+  readonly lastRefusal: string | null;
+};
+
+export class Settlement {
+  readonly rows: WorkRows;
+  readonly #options: SettlementOptions;
+  readonly #envelopes: Envelopes;
+  readonly #follower: Follower;
+  readonly #outcomes: Outcomes;
+  readonly #drafts: Drafts;
+  #head: Block | null = null;
+
+  constructor(options: SettlementOptions) {
+    this.#options = options;
+    const { db, node, key, chainId, mostFeeWei, nowMs, contracts } = options;
+    this.rows = new WorkRows(db, nowMs);
+    this.#drafts = new Drafts(this.rows, contracts);
+    this.#follower = new Follower({ ...options, work: this.rows });
+    this.#outcomes = new Outcomes(this.rows, node, (job, draft) => this.#envelopes.reserve(job, draft));
+    const rows = new EnvelopeRows(db, key.address);
+    this.#envelopes = new Envelopes({ key, chainId, node, rows, jobs: this.#outcomes, mostFeeWei, nowMs });
+  }
+
+  /** One round: the journals, the chain, and the next transactions. An error of the node ends it; the next goes on. */
+  async step(): Promise<void> {
+    this.follow();
+    const { node } = this.#options;
+    const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
+    if (head === null || finalized === null) return;
+    if (head.number >= (this.#head?.number ?? 0)) this.#head = head;
+    this.#send(head);
+    await this.#envelopes.step({ head, finalized });
+  }
+
+  /** The journals are followed also while the node does not answer. */
+  follow(): boolean {
+    return this.#follower.step();
+  }
+
+  /** The record of a shard up to which its journal is not needed any more. */
+  followed(shard: number): number {
+    return this.#follower.followed(shard);
+  }
+
+  health(): Health {
+    const nowMs = this.#options.nowMs();
+    const oldestMs = this.rows.oldestPendingMs();
+    const facts = {
+      failed: this.rows.countFailed(),
+      failedInRow: this.#outcomes.failedInRow,
+      foreign: this.#envelopes.foreign,
+      oldestUnsentMs: oldestMs === null ? 0 : nowMs - oldestMs,
+      headAgeMs: this.#head === null ? null : nowMs - this.#head.timestampSec * 1000,
+      isAtMostFee: this.#envelopes.isAtMostFee,
+      lastRefusal: this.#envelopes.lastRefusal,
+    };
+    return { unhealthy: whyUnhealthy(facts), ...facts };
+  }
+
+  close(): void {
+    this.#follower.close();
+  }
+
+  /** Keeps ONCHAIN-1 and -3: statuses, job and nonce are one transaction. */
+  #send(head: Block): void {
+    const { db, nowMs, lingerMs = LINGER_MS } = this.#options;
+    while (this.#envelopes.hasRoom) {
+      const pending = this.rows.pending(head.number, MOST_LOOKED_AT);
+      if (pending.length === 0) return;
+      if (pending.length < FULL && nowMs() - pending[0].created_ms < lingerMs) return;
+      const chosen = this.#drafts.next(pending, head.gasLimit);
+      if (chosen === null) return;
+      db.transaction(() => {
+        const job = this.rows.addJob(chosen.exchange, chosen.work);
+        for (const { id } of chosen.work) this.rows.submit(id, job);
+        this.#envelopes.reserve(job, chosen.draft);
+      }).immediate();
+    }
+  }
+}
+
+function whyUnhealthy({ failedInRow, oldestUnsentMs, headAgeMs }: Omit<Health, 'unhealthy'>): string | null {
+  if (headAgeMs === null || headAgeMs > OLD_HEAD_MS) return "the chain's head is old";
+  if (oldestUnsentMs > OLD_BATCH_MS) return 'a batch has waited too long';
+  return failedInRow >= MOST_FAILED_IN_ROW ? 'too many batches in a row have failed' : null;
+}

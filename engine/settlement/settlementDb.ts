@@ -1,0 +1,64 @@
+/**
+ * settlement.db: everything that settlement knows. Each commit is on the disk before it returns, because what follows
+ * it is sent to a chain and cannot be taken back.
+ *
+ *   followed    how far the journal of a shard was followed
+ *   orders      signed orders that may still trade, or whose trades are not settled; `slot` is null once it is closed
+ *   work        trades and movements of the ledger that the chain has to do as well, by `id` in their order
+ *   history     the statuses of work, each with its time
+ *   jobs        transactions, each with the work that it does
+ *   escrows     the wallet of an account, under which the chain holds its funds
+ *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
+ */
+import Database from 'better-sqlite3';
+
+const VERSION = 1;
+
+export function openSettlementDb(path: string): Database.Database {
+  const db = new Database(path);
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  const version = db.pragma('user_version', { simple: true });
+  if (version !== 0 && version !== VERSION) throw new Error(`${path} has layout ${version}, not ${VERSION}`);
+  db.transaction(() => {
+    db.exec(TABLES);
+    db.pragma(`user_version = ${VERSION}`);
+  }).immediate();
+  return db;
+}
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS followed (
+    shard INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, chain_low INTEGER NOT NULL, chain_high INTEGER NOT NULL,
+    exchange TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS markets (
+    market INTEGER PRIMARY KEY, uuid TEXT NOT NULL, ticks_per_unit INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS escrows (account INTEGER PRIMARY KEY, address TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS mirrored (reference TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
+  CREATE TABLE IF NOT EXISTS orders (
+    id INTEGER PRIMARY KEY, shard INTEGER NOT NULL, slot INTEGER, outcome INTEGER NOT NULL, exchange TEXT,
+    hash TEXT NOT NULL, salt TEXT NOT NULL, maker TEXT NOT NULL, signer TEXT NOT NULL, token_id TEXT NOT NULL,
+    maker_amount INTEGER NOT NULL, taker_amount INTEGER NOT NULL, expiration_sec INTEGER NOT NULL,
+    nonce INTEGER NOT NULL, fee_bps INTEGER NOT NULL, min_taker_net INTEGER NOT NULL, side INTEGER NOT NULL,
+    signature TEXT NOT NULL) STRICT;
+  CREATE UNIQUE INDEX IF NOT EXISTS orders_open ON orders (shard, slot) WHERE slot IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS work (
+    id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, shard INTEGER NOT NULL, sequence INTEGER NOT NULL,
+    part INTEGER NOT NULL, account INTEGER NOT NULL, market INTEGER NOT NULL, amount INTEGER NOT NULL,
+    maker_order INTEGER, taker_order INTEGER, yes_ticks INTEGER, match_type INTEGER, created_ms INTEGER NOT NULL,
+    status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'submitted', 'mined', 'settled', 'failed')),
+    job INTEGER, failures INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, reason TEXT,
+    UNIQUE (shard, kind, sequence, part)) STRICT;
+  CREATE INDEX IF NOT EXISTS work_pending ON work (id) WHERE status = 'pending';
+  CREATE INDEX IF NOT EXISTS work_waited ON work (created_ms) WHERE status = 'pending';
+  CREATE INDEX IF NOT EXISTS work_failed ON work (id) WHERE status = 'failed';
+  CREATE INDEX IF NOT EXISTS work_resolutions ON work (market) WHERE kind = 4;
+  CREATE INDEX IF NOT EXISTS work_open ON work (market, id) WHERE status <> 'settled';
+  CREATE INDEX IF NOT EXISTS work_of_makers ON work (maker_order) WHERE status <> 'settled';
+  CREATE INDEX IF NOT EXISTS work_of_takers ON work (taker_order) WHERE status <> 'settled';
+  CREATE TABLE IF NOT EXISTS history (
+    work INTEGER NOT NULL, step INTEGER NOT NULL, status TEXT NOT NULL, at_ms INTEGER NOT NULL,
+    PRIMARY KEY (work, step)) WITHOUT ROWID, STRICT;
+  CREATE TABLE IF NOT EXISTS jobs (
+    id INTEGER PRIMARY KEY, exchange TEXT NOT NULL, work TEXT NOT NULL, state TEXT NOT NULL) STRICT;
+`;

@@ -1,0 +1,241 @@
+/**
+ * The work that a chain has to do after the ledger, and the signed orders that its trades need. Every change of a
+ * status leaves a line in its history.
+ *
+ * Invariants:
+ *   WORK-1  A trade or movement is one row for ever: `shard`, `kind`, `sequence` and `part` name it.
+ *   WORK-2  `job` is the transaction that does it now; a row that is pending has none.
+ *   WORK-3  Orders are kept until they are closed and all of their trades are settled.
+ */
+import type Database from 'better-sqlite3';
+
+export const KIND = { TRADE: 0, SPLIT: 1, MERGE: 2, WITHDRAWAL: 3, RESOLUTION: 4, CLAIM: 5 } as const;
+type Kind = (typeof KIND)[keyof typeof KIND];
+type Status = 'pending' | 'submitted' | 'mined' | 'settled' | 'failed';
+
+export type Work = {
+  readonly id: number;
+  readonly kind: Kind;
+  readonly shard: number;
+  /** Of the trade, or of the record in the journal. */
+  readonly sequence: number;
+  readonly part: number;
+  readonly account: number;
+  readonly market: number;
+  /** Lots of a trade, atomic tokens, micro-USDC, or the payout of Yes in millionths. */
+  readonly amount: number;
+  readonly maker_order: number | null;
+  readonly taker_order: number | null;
+  readonly yes_ticks: number | null;
+  readonly match_type: number | null;
+  readonly created_ms: number;
+  readonly status: Status;
+  readonly job: number | null;
+  readonly failures: number;
+};
+export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms'>;
+
+export type OrderRow = {
+  readonly id: number;
+  readonly shard: number;
+  readonly slot: number | null;
+  readonly outcome: number;
+  /** Null: the contract of the settings. */
+  readonly exchange: string | null;
+  readonly hash: string;
+  readonly salt: string;
+  readonly maker: string;
+  readonly signer: string;
+  readonly token_id: string;
+  readonly maker_amount: number;
+  readonly taker_amount: number;
+  readonly expiration_sec: number;
+  readonly nonce: number;
+  readonly fee_bps: number;
+  readonly min_taker_net: number;
+  readonly side: number;
+  readonly signature: string;
+};
+
+/** Blocks until work that failed is tried again: twice as many each time. */
+const MOST_PAUSE_BLOCKS = 64;
+
+export class WorkRows {
+  readonly #db: Database.Database;
+  readonly #nowMs: () => number;
+  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
+
+  constructor(db: Database.Database, nowMs: () => number) {
+    this.#db = db;
+    this.#nowMs = nowMs;
+  }
+
+  add(work: NewWork): void {
+    const row = { ...work, created_ms: this.#nowMs() };
+    const { lastInsertRowid } = this.#sql(
+      `INSERT INTO work (kind, shard, sequence, part, account, market, amount, maker_order, taker_order, yes_ticks,
+         match_type, created_ms)
+       VALUES (@kind, @shard, @sequence, @part, @account, @market, @amount, @maker_order, @taker_order, @yes_ticks,
+         @match_type, @created_ms)`,
+    ).run(row);
+    this.#note(Number(lastInsertRowid), 'pending');
+  }
+
+  get(id: number): Work | undefined {
+    return this.#sql('SELECT * FROM work WHERE id = ?').get(id) as Work | undefined;
+  }
+
+  /** Pending work that may be done at this block, in its order. */
+  pending(block: number, limit: number): Work[] {
+    const found = this.#sql(`SELECT * FROM work WHERE status = 'pending' AND not_before <= ? ORDER BY id LIMIT ?`);
+    return found.all(block, limit) as Work[];
+  }
+
+  /** True if a trade of the market that is older is not on the chain. */
+  hasOpenTrades(market: number, id: number): boolean {
+    const sql = `SELECT 1 FROM work WHERE market = ? AND id < ? AND kind = 0
+                   AND status <> 'settled' AND status <> 'mined' LIMIT 1`;
+    return this.#sql(sql).get(market, id) !== undefined;
+  }
+
+  /** True if another trade of an order of this one is older and not on the chain: it may be what this one waits for. */
+  hasOlderFills({ id, maker_order, taker_order }: Work): boolean {
+    const sql = `SELECT 1 FROM work WHERE status <> 'settled' AND status <> 'mined' AND id < @id
+                   AND (maker_order IN (@maker_order, @taker_order) OR taker_order IN (@maker_order, @taker_order))
+                 LIMIT 1`;
+    return this.#sql(sql).get({ id, maker_order, taker_order }) !== undefined;
+  }
+
+  hasResolution(market: number): boolean {
+    return (
+      this.#sql(`SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} LIMIT 1`).get(market) !== undefined
+    );
+  }
+
+  isResolved(market: number): boolean {
+    const sql = `SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} AND status <> 'pending' LIMIT 1`;
+    return this.#sql(sql).get(market) !== undefined;
+  }
+
+  submit(id: number, job: number): void {
+    this.#sql('UPDATE work SET job = ?, reason = NULL WHERE id = ?').run(job, id);
+    this.setStatus(id, 'submitted');
+  }
+
+  setStatus(id: number, status: Status, reason: string | null = null): void {
+    this.#sql('UPDATE work SET status = ?, reason = ifnull(?, reason) WHERE id = ?').run(status, reason, id);
+    this.#note(id, status);
+  }
+
+  /** Back to pending, for a later block. */
+  retry(work: Work, block: number, reason: string): void {
+    const pause = Math.min(2 ** work.failures, MOST_PAUSE_BLOCKS);
+    this.#sql('UPDATE work SET job = NULL, failures = failures + 1, not_before = ? WHERE id = ?').run(
+      block + pause,
+      work.id,
+    );
+    this.setStatus(work.id, 'pending', reason);
+  }
+
+  /** When the oldest pending work came; null if there is none. */
+  oldestPendingMs(): number | null {
+    const found = this.#sql(`SELECT min(created_ms) AS at FROM work WHERE status = 'pending'`).get();
+    return (found as { at: number | null }).at;
+  }
+
+  countFailed(): number {
+    return (this.#sql(`SELECT count(*) AS n FROM work WHERE status = 'failed'`).get() as { n: number }).n;
+  }
+
+  history(id: number): { status: Status; at_ms: number }[] {
+    const found = this.#sql('SELECT status, at_ms FROM history WHERE work = ? ORDER BY step');
+    return found.all(id) as { status: Status; at_ms: number }[];
+  }
+
+  addOrder(order: Omit<OrderRow, 'id'>): void {
+    this.#sql(
+      `INSERT INTO orders (shard, slot, outcome, exchange, hash, salt, maker, signer, token_id, maker_amount,
+         taker_amount, expiration_sec, nonce, fee_bps, min_taker_net, side, signature)
+       VALUES (@shard, @slot, @outcome, @exchange, @hash, @salt, @maker, @signer, @token_id, @maker_amount,
+         @taker_amount, @expiration_sec, @nonce, @fee_bps, @min_taker_net, @side, @signature)`,
+    ).run(order);
+  }
+
+  order(id: number): OrderRow {
+    return this.#sql('SELECT * FROM orders WHERE id = ?').get(id) as OrderRow;
+  }
+
+  openOrder(shard: number, slot: number): number | null {
+    const found = this.#sql('SELECT id FROM orders WHERE shard = ? AND slot = ?').get(shard, slot);
+    return (found as { id: number } | undefined)?.id ?? null;
+  }
+
+  closeOrder(id: number): void {
+    this.#sql('UPDATE orders SET slot = NULL WHERE id = ?').run(id);
+    this.dropOrder(id);
+  }
+
+  /** Keeps WORK-3. */
+  dropOrder(id: number): void {
+    this.#sql(
+      `DELETE FROM orders WHERE id = ? AND slot IS NULL
+         AND NOT EXISTS (SELECT 1 FROM work WHERE maker_order = orders.id AND status <> 'settled')
+         AND NOT EXISTS (SELECT 1 FROM work WHERE taker_order = orders.id AND status <> 'settled')`,
+    ).run(id);
+  }
+
+  setMarket(market: number, uuid: string, ticksPerUnit: number): void {
+    this.#sql('INSERT OR IGNORE INTO markets VALUES (?, ?, ?)').run(market, uuid, ticksPerUnit);
+  }
+
+  market(market: number): { readonly uuid: string; readonly ticks_per_unit: number } {
+    const found = this.#sql('SELECT uuid, ticks_per_unit FROM markets WHERE market = ?').get(market);
+    return found as { uuid: string; ticks_per_unit: number };
+  }
+
+  /** The first wallet of an account stays its escrow. */
+  setEscrow(account: number, address: string): void {
+    this.#sql('INSERT OR IGNORE INTO escrows VALUES (?, ?)').run(account, address);
+  }
+
+  escrow(account: number): string | null {
+    const found = this.#sql('SELECT address FROM escrows WHERE account = ?').get(account);
+    return (found as { address: string } | undefined)?.address ?? null;
+  }
+
+  addMirrored(reference: string): void {
+    this.#sql('INSERT OR IGNORE INTO mirrored VALUES (?)').run(reference);
+  }
+
+  isMirrored(reference: string): boolean {
+    return this.#sql('SELECT 1 FROM mirrored WHERE reference = ?').get(reference) !== undefined;
+  }
+
+  addJob(exchange: string, work: readonly Work[]): number {
+    const ids = JSON.stringify(work.map(({ id }) => id));
+    const added = this.#sql(`INSERT INTO jobs (exchange, work, state) VALUES (?, ?, 'sent')`).run(exchange, ids);
+    return Number(added.lastInsertRowid);
+  }
+
+  job(id: number): { readonly exchange: string; readonly work: readonly Work[] } {
+    const found = this.#sql('SELECT exchange, work FROM jobs WHERE id = ?').get(id);
+    const { exchange, work } = found as { exchange: string; work: string };
+    return { exchange, work: (JSON.parse(work) as number[]).map((each) => this.get(each)!) };
+  }
+
+  #note(work: number, status: Status): void {
+    this.#sql(
+      `INSERT INTO history VALUES (@work, (SELECT ifnull(max(step), 0) + 1 FROM history WHERE work = @work), @status,
+         @at_ms)`,
+    ).run({ work, status, at_ms: this.#nowMs() });
+  }
+
+  #sql(sql: string): Database.Statement<unknown[]> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,170 @@
+/** Settlement (engine/settlement) of what real engines have journaled, on a chain that fails in every way. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toHex } from 'viem';
+import { JournalReader } from '../../../../engine/journal/reader.ts';
+import { JournalHead } from '../../../../engine/journal/row.ts';
+import { Settlement } from '../../../../engine/settlement/settlement.ts';
+import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
+import { chainTradeId } from '../../../../shared/chain/batch.ts';
+import { chainKey } from '../../../../shared/chain/key.ts';
+import { ChainNode } from '../../../../shared/chain/node.ts';
+import { NodeUnreachable } from '../../../../shared/chain/rpc.ts';
+import { decodeEvents } from '../../../../shared/wire/events.ts';
+import { Crash, Crashes } from '../../../support/crashes.ts';
+import { FakeChain } from '../../../support/fakeChain.ts';
+import { EXCHANGE, FACTORY, FakeExchange } from '../../../support/fakeExchange.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
+import { ProjectionRig } from '../../../support/projectionRig.ts';
+import { Random } from '../../../support/random.ts';
+import { seedOr, timesOf } from '../../../support/seeds.ts';
+
+const SHARDS = 2;
+const START_MS = 1_800_000_000_000;
+
+class Rig {
+  readonly random: Random;
+  readonly chain: FakeChain<FakeExchange>;
+  readonly crashes = new Crashes();
+  readonly engines: ProjectionRig;
+  readonly db = openSettlementDb(':memory:');
+  settlement: Settlement;
+  nowMs = START_MS;
+  restarts = 0;
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+    this.chain = new FakeChain(this.random, () => new FakeExchange());
+    this.engines = new ProjectionRig({ shards: SHARDS, seed });
+    this.settlement = this.#start();
+  }
+
+  #start(): Settlement {
+    this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
+    return new Settlement({
+      db: this.crashes.around(this.db),
+      node: new ChainNode(this.crashes.aroundCalls(this.chain)),
+      key: chainKey(toHex(7, { size: 32 })),
+      chainId: 137,
+      contracts: { exchange: EXCHANGE, marketFactory: FACTORY },
+      mostFeeWei: 10n ** 15n,
+      progress: this.engines.progress,
+      journalPaths: this.engines.journalPaths,
+      keys: this.engines.journalPaths.map(() => TEST_KEY),
+      nowMs: () => this.nowMs,
+    });
+  }
+
+  async step(): Promise<void> {
+    this.nowMs += 2000;
+    try {
+      await this.settlement.step();
+    } catch (error) {
+      if (error instanceof Crash) {
+        this.restarts++;
+        this.settlement.close();
+        this.settlement = this.#start();
+      } else if (!(error instanceof NodeUnreachable)) throw error;
+    }
+  }
+
+  /** Work that is not settled for good. */
+  get left(): number {
+    return this.db.prepare<[], number>(`SELECT count(*) FROM work WHERE status <> 'settled'`).pluck().get()!;
+  }
+
+  /** The trades and movements of the journals, read without settlement. */
+  expected(): { trades: Map<bigint, string>; movements: string[] } {
+    const trades = new Map<bigint, string>();
+    const movements: string[] = [];
+    for (const [shard, path] of this.engines.journalPaths.entries()) {
+      const reader = new JournalReader(path, TEST_KEY);
+      reader.readFrom(new JournalHead(0, 0, 0), 1_000_000, ({ events }) => {
+        for (const event of decodeEvents(events.words, events.word, events.end)) {
+          if (event.name === 'FUNDS' && event.movement === 2) movements.push(`splitFor ${event.amount}`);
+          if (event.name !== 'FILL') continue;
+          trades.set(chainTradeId(shard, event.tradeSequence), String(event.lots * 100));
+        }
+      });
+      reader.close();
+    }
+    return { trades, movements };
+  }
+
+  close(): void {
+    this.settlement.close();
+    this.engines.close();
+    this.db.close();
+  }
+}
+
+const SEEDS = timesOf({ suite: 1, soak: 40 });
+const ROUNDS = timesOf({ suite: 5, soak: 150 });
+const first = seedOr(1);
+
+for (let seed = first; seed < first + SEEDS; seed++) {
+  test(`every trade settles exactly once under crashes, reorganisations and a bad node, seed ${seed}`, async () => {
+    const rig = new Rig(seed);
+    const { random, chain, crashes } = rig;
+    const most = ROUNDS * 20 + 1500;
+    let rounds = 0;
+    for (let steps = 0; rounds < ROUNDS || rig.left > 0 || steps < 10; steps++) {
+      assert.ok(steps < most, `${rig.left} trades and movements are left after ${steps} steps`);
+      if (rounds < ROUNDS && random.chance(25)) {
+        rig.engines.trade(40);
+        rounds++;
+      }
+      const isCalm = steps > most / 2;
+      chain.faults = !isCalm && random.chance(50) ? random.below(12) : 0;
+      if (!isCalm && random.chance(20)) crashes.stepsLeft = random.between(1, 60);
+      if (random.chance(10)) chain.baseFee = BigInt(random.between(1, 400)) * 250_000_000n;
+      await rig.step();
+      if (random.chance(3)) chain.forget();
+      chain.mine(random.between(0, 3));
+      if (!isCalm && random.chance(3)) chain.reorganise(random.between(1, 40));
+    }
+    const { trades, movements } = rig.expected();
+    const settled = [...chain.contract.trades].map(([id, text]): [bigint, string] => [id, text.split(' ')[0]]);
+    assert.ok(trades.size > 20 && rig.restarts > 2, `${trades.size} trades, ${rig.restarts} restarts`);
+    assert.deepEqual(new Map(settled.toSorted(byId)), new Map([...trades].toSorted(byId)));
+    assert.deepEqual(chain.contract.movements.toSorted(), movements.toSorted(), 'movements happen once as well');
+    rig.close();
+  });
+}
+
+function byId([a]: [bigint, string], [b]: [bigint, string]): number {
+  return a < b ? -1 : 1;
+}
+
+test('a trade has a history of statuses, and its orders are kept no longer than they are needed', async () => {
+  const rig = new Rig(7);
+  rig.engines.trade(60);
+  const count = (): number => rig.db.prepare<[], number>('SELECT count(*) FROM orders').pluck().get()!;
+  await rig.step();
+  const orders = count();
+  for (let steps = 0; steps < 400 && (rig.left > 0 || steps === 0); steps++) {
+    await rig.step();
+    rig.chain.mine();
+  }
+  assert.equal(rig.left, 0);
+  assert.ok(count() < orders, 'orders of settled trades are gone');
+  const trade = rig.db.prepare<[], number>('SELECT id FROM work WHERE kind = 0 AND failures = 0').pluck().get()!;
+  const history = rig.settlement.rows.history(trade).map(({ status }) => status);
+  assert.deepEqual(history, ['pending', 'submitted', 'mined', 'settled']);
+  rig.close();
+});
+
+test('settlement is unhealthy while the head is old or work has waited too long', async () => {
+  const rig = new Rig(3);
+  assert.equal(rig.settlement.health().unhealthy, "the chain's head is old", 'no head was seen');
+  await rig.step();
+  rig.nowMs = rig.chain.head.timestampSec * 1000;
+  assert.equal(rig.settlement.health().unhealthy, null);
+  rig.engines.trade(20);
+  rig.settlement.follow();
+  rig.nowMs += 29_000;
+  assert.equal(rig.settlement.health().unhealthy, null);
+  rig.nowMs += 2000;
+  assert.equal(rig.settlement.health().unhealthy, "the chain's head is old");
+  rig.close();
+});
