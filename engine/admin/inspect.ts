@@ -13,7 +13,7 @@ import type { Engine } from '../core/engine.ts';
 import { FILE_VERSION, markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
 import { JournalReader } from '../journal/reader.ts';
-import { JournalError, JournalHead } from '../journal/row.ts';
+import { JournalError, JournalHead, NewerRowError } from '../journal/row.ts';
 import { makeReplica, restore } from '../snapshot/replica.ts';
 import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
 import type { ShardFile } from './directory.ts';
@@ -22,7 +22,8 @@ import { readBatch } from './replica.ts';
 /**
  * unreadable  not a journal of this shard: none of its content can be used
  * record      a record is damaged, missing or does not follow the one before; `checkedTo` is the last good one
- * replay      the record is whole, but its replay by this program gives other events than the stored ones
+ * replay      the record is whole, but its replay by this program gives other events than the stored ones, or a later
+ *             version of this program wrote it
  * base        the records are whole, but the state before the first one is unknown
  * end         the journal ends before its mark, or before the last record that control.db knows of
  * foreign     the mark, or what control.db knows, was written for another history
@@ -269,7 +270,8 @@ class Inspection {
     }
     const next = this.#head.sequence + 1;
     const reason = reasonOf(error).replace(`journal ${path}: `, '').replace(`sequence ${next}: `, '');
-    return { kind: 'record', text: `journal ${path}: sequence ${next}: ${reason}` };
+    const kind = error instanceof NewerRowError ? 'replay' : 'record';
+    return { kind, text: `journal ${path}: sequence ${next}: ${reason}` };
   }
 }
 

@@ -89,6 +89,9 @@ export class JournalError extends Error {
   override readonly name = 'JournalError';
 }
 
+/** A row that a later version of this program wrote: it is not damaged, and nothing may be given up for it. */
+export class NewerRowError extends JournalError {}
+
 /** As SQLite has it: `sequence` is that of the row's last record. */
 export type Row = { readonly sequence: number; readonly bytes: Uint8Array };
 

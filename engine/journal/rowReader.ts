@@ -11,6 +11,7 @@ import {
   JOURNAL_VERSION,
   JournalError,
   JournalHead,
+  NewerRowError,
   OLD_JOURNAL_ROW,
   OLDEST_READ,
   type Row,
@@ -150,7 +151,8 @@ export class RowReader {
     const isIntact = words[JOURNAL_ROW.crc] === crc32c(scratch, JOURNAL_ROW.version * 4, rowBytes);
     if (!isIntact) throw this.#error(sequence, 'checksum mismatch');
     const version = words[JOURNAL_ROW.version];
-    if (version < OLDEST_READ || version > JOURNAL_VERSION) throw this.#error(sequence, `layout version ${version}`);
+    if (version > JOURNAL_VERSION) throw new NewerRowError(this.#error(sequence, `layout version ${version}`).message);
+    if (version < OLDEST_READ) throw this.#error(sequence, `layout version ${version}`);
     if (readSafe(words, JOURNAL_ROW.lastSequence) !== row.sequence) throw this.#error(sequence, 'bytes of another row');
     const isWhole = HEADER_WORDS[version]! * 4 + contentBytes(words) === rowBytes;
     if (!isWhole) throw this.#error(sequence, 'lengths do not add up');

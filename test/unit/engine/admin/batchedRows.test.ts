@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import Database from 'better-sqlite3';
 import { auditShard } from '../../../../engine/admin/audit.ts';
 import { exportHistory } from '../../../../engine/admin/export.ts';
 import { inspectShard } from '../../../../engine/admin/inspect.ts';
@@ -12,8 +13,10 @@ import { currentState } from '../../../../engine/admin/replica.ts';
 import { isSound } from '../../../../engine/admin/verify.ts';
 import { Journal } from '../../../../engine/journal/journal.ts';
 import { Mark } from '../../../../engine/journal/mark.ts';
-import { JournalHead } from '../../../../engine/journal/row.ts';
+import { JOURNAL_ROW, JOURNAL_VERSION, JournalHead, type Row } from '../../../../engine/journal/row.ts';
 import { recover } from '../../../../engine/shard/recovery.ts';
+import { crc32c } from '../../../../shared/base/crc32c.ts';
+import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { engineWith, stateOf } from '../../../support/engine.ts';
 import { asOldVersion, JournaledShard } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
@@ -128,6 +131,26 @@ test('a record that this program would carry out otherwise is told from its neig
   shard.commit();
   const { problem, checkedTo } = inspectShard(shard.file);
   assert.deepEqual([problem?.kind, checkedTo], ['replay', shard.last - 2]);
+});
+
+test('no repair is offered for the row of a later version, which is not damaged', () => {
+  const shard = shardOf(60);
+  shard.close();
+  const db = new Database(shard.file.journalPath);
+  const row = db.prepare<[], Row>('SELECT sequence, bytes FROM journal WHERE sequence > 22 LIMIT 1').get()!;
+  const later = new RecordBuffer(row.bytes.length);
+  later.claim(row.bytes.length, 0);
+  later.bytes.set(row.bytes);
+  later.words[JOURNAL_ROW.version] = JOURNAL_VERSION + 1;
+  later.words[JOURNAL_ROW.crc] = crc32c(later, JOURNAL_ROW.version * 4, row.bytes.length);
+  db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?').run(
+    later.bytes.slice(0, row.bytes.length),
+    row.sequence,
+  );
+  db.close();
+  const findings = inspectShard(shard.file);
+  assert.match(findings.problem!.text, /layout version 4$/);
+  assert.match(planRepair(findings).hopeless ?? '', /use the version of this program that wrote it/);
 });
 
 test('rows of an older version and rows of several records are one journal for every tool', () => {
