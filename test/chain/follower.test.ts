@@ -1,0 +1,254 @@
+/**
+ * Settlement (engine/settlement) of a real engine's journal on a real chain, with restarts at any step and
+ * reorganisations: at the end every account has on the chain what the ledger says.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { type Hex, hexToBytes, type PrivateKeyAccount, parseEther, toHex } from 'viem';
+import { Journal } from '../../engine/journal/journal.ts';
+import { Settlement } from '../../engine/settlement/settlement.ts';
+import { openSettlementDb } from '../../engine/settlement/settlementDb.ts';
+import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { chainKey } from '../../shared/chain/key.ts';
+import { ChainNode } from '../../shared/chain/node.ts';
+import { HttpRpc } from '../../shared/chain/rpc.ts';
+import { COMMAND, claimCommand } from '../../shared/wire/commands.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { writeMarketOpen, writePlacement } from '../support/commandBodies.ts';
+import { Crash, Crashes } from '../support/crashes.ts';
+import { temporaryDirectory } from '../support/directory.ts';
+import { EngineRig } from '../support/engineRig.ts';
+import { TEST_KEY } from '../support/journalKey.ts';
+import { Random } from '../support/random.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
+import { NO_ANVIL } from './anvil.ts';
+import { send } from './deploy.ts';
+import { BUY, CHAIN_ID, type ChainMarket, chainRig, key, ROLES, USDC } from './rig.ts';
+
+const chain = await chainRig();
+const ACCOUNTS = [1, 2, 3, 4];
+const TICKS_PER_UNIT = [100, 10];
+const FEE_BPS = 50;
+const START_MICRO = 200_000_000;
+const OPERATOR = toHex(0x5e77, { size: 32 });
+const FINAL_BLOCKS = 70;
+const YEAR_MS = 365 * 86_400_000;
+
+class Exchange {
+  readonly engine = new EngineRig();
+  readonly random: Random;
+  readonly markets: ChainMarket[] = [];
+  readonly crashes = new Crashes();
+  readonly db = openSettlementDb(':memory:');
+  readonly progress = new Progress(Progress.create(1));
+  readonly #journalPath = join(temporaryDirectory(), 'journal-0.db');
+  readonly #journal: Journal;
+  readonly #operator = chainKey(OPERATOR);
+  settlement: Settlement;
+  restarts = 0;
+  #nowMs = this.engine.nowMs;
+  #written = 0;
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+    const journalPath = this.#journalPath;
+    this.#journal = Journal.open({ journalPath, journalSync: 'normal', shard: 0, shards: 1, key: TEST_KEY });
+    this.settlement = this.#start();
+  }
+
+  #start(): Settlement {
+    const { exchange, marketFactory } = chain.contracts;
+    const rpc = new HttpRpc(chain.client.chain.rpcUrls.default.http[0]);
+    this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
+    return new Settlement({
+      db: this.crashes.around(this.db),
+      node: new ChainNode(this.crashes.aroundCalls(rpc)),
+      key: this.#operator,
+      chainId: CHAIN_ID,
+      contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory },
+      mostFeeWei: 10n ** 15n,
+      progress: this.progress,
+      journalPaths: [this.#journalPath],
+      keys: [TEST_KEY],
+      nowMs: () => this.#nowMs,
+    });
+  }
+
+  /** Funds that no reorganisation of the test takes away. */
+  async begin(): Promise<void> {
+    const { client, contracts } = chain;
+    const { address } = this.#operator;
+    await client.setBalance({ address, value: parseEther('1000') });
+    const operatorRole = await chain.call('exchange', 'OPERATOR_ROLE', []);
+    const resolverRole = await chain.call('marketFactory', 'RESOLVER_ROLE', []);
+    await chain.exchange(ROLES.admin, 'grantRole', [operatorRole, address]);
+    await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'grantRole', [resolverRole, address]);
+    for (const [index, ticksPerUnit] of TICKS_PER_UNIT.entries()) await this.#openMarket(index, ticksPerUnit);
+    for (const account of ACCOUNTS) {
+      this.settlement.rows.setEscrow(account, key(account).address);
+      this.engine.fund(account, START_MICRO);
+      await chain.fund(key(account), BigInt(START_MICRO));
+      for (const index of TICKS_PER_UNIT.keys()) this.engine.convert(account, index, 30_000_000);
+    }
+    await client.mine({ blocks: FINAL_BLOCKS });
+  }
+
+  async #openMarket(index: number, ticksPerUnit: number): Promise<void> {
+    const market = await chain.createMarket();
+    this.markets.push(market);
+    this.engine.run((ring) => {
+      const { nowMs } = this.engine;
+      const word = claimCommand(ring, COMMAND.MARKET_OPEN.TYPE, 7, 0, nowMs, index, 0);
+      writeMarketOpen(ring.words, word, index, {
+        ticksPerUnit,
+        feeBps: FEE_BPS,
+        minOrderAtomic: ticksPerUnit,
+        startMs: nowMs,
+        endMs: nowMs + YEAR_MS,
+        status: MARKET_STATUS.ACTIVE,
+      });
+      ring.bytes.set(hexToBytes(market.marketId), (word + COMMAND.MARKET_OPEN.uuid) * 4);
+    });
+  }
+
+  async act(): Promise<void> {
+    const { random } = this;
+    const account = random.pick(ACCOUNTS);
+    const market = random.below(this.markets.length);
+    const amount = random.between(1, 2_000_000);
+    const die = random.below(100);
+    if (die < 90) await this.#place(account, key(account), market);
+    else if (die < 94) this.engine.convert(account, market, amount, MOVEMENT.SPLIT);
+    else if (die < 98) this.engine.convert(account, market, amount, MOVEMENT.MERGE);
+    else this.engine.fund(account, amount, MOVEMENT.WITHDRAWAL);
+  }
+
+  async #place(account: number, maker: PrivateKeyAccount, market: number): Promise<void> {
+    const { random } = this;
+    const ticksPerUnit = TICKS_PER_UNIT[market];
+    const [side, outcome] = [random.below(2), random.below(2)];
+    const lots = random.between(1, Math.floor(3_000_000 / ticksPerUnit));
+    const ticks = random.between(1, ticksPerUnit - 1);
+    const [micro, tokens] = [lots * ticks, lots * ticksPerUnit];
+    const timeInForce = random.pick([TIME_IN_FORCE.GTC, TIME_IN_FORCE.GTC, TIME_IN_FORCE.FOK, TIME_IN_FORCE.FAK]);
+    const minTakerNet = timeInForce === TIME_IN_FORCE.GTC ? 0 : random.below(side === BUY ? tokens : micro);
+    const tokenId = outcome === OUTCOME.YES ? this.markets[market].yes : this.markets[market].no;
+    const fields = { feeRateBps: BigInt(FEE_BPS), minTakerNet: BigInt(minTakerNet) };
+    const { order, signature } = await chain.order(maker, side, tokenId, BigInt(tokens), BigInt(micro), fields);
+    const [makerAmount, takerAmount] = [Number(order.makerAmount), Number(order.takerAmount)];
+    this.engine.run((ring) => {
+      const { PLACE } = COMMAND;
+      const word = claimCommand(ring, PLACE.TYPE, 7, account, this.engine.nowMs, market, 0);
+      const terms = { side, outcome, timeInForce, minTakerNet, feeBps: FEE_BPS, salt: 0, makerAmount, takerAmount };
+      writePlacement(ring.words, word, terms, false);
+      const put = (at: number, bytes: Hex): void => ring.bytes.set(hexToBytes(bytes), (word + at) * 4);
+      put(PLACE.salt, toHex(order.salt, { size: 32 }));
+      put(PLACE.tokenId, toHex(order.tokenId, { size: 32 }));
+      put(PLACE.makerAddress, order.maker);
+      put(PLACE.signerAddress, order.signer);
+      put(PLACE.signature, signature);
+    });
+  }
+
+  /** Everything so far is in the journal; settlement goes one round on. */
+  async step(): Promise<void> {
+    const { rows } = this.engine.journal;
+    while (this.#written < rows.length) this.#journal.append(rows[this.#written++]);
+    this.#journal.commit();
+    this.progress.setCommitted(0, this.#journal.lastSequence);
+    this.#nowMs += 2000;
+    try {
+      await this.settlement.step();
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      this.restarts++;
+      this.settlement.close();
+      this.settlement = this.#start();
+    }
+  }
+
+  /** Rounds until everything is settled for good. */
+  async finish(): Promise<void> {
+    const left = this.db.prepare<[], number>(`SELECT count(*) FROM work WHERE status <> 'settled'`).pluck();
+    for (let rounds = 0; rounds < 4 || left.get()! > 0; rounds++) {
+      assert.ok(rounds < 200, `left: ${JSON.stringify(this.db.prepare('SELECT * FROM work WHERE job').all().at(-1))}`);
+      await this.step();
+      await chain.client.mine({ blocks: 8 });
+    }
+  }
+
+  async compare(when: string): Promise<void> {
+    for (const account of [FEE_ACCOUNT, ...ACCOUNTS]) {
+      const address = account === FEE_ACCOUNT ? chain.contracts.exchange : key(account).address;
+      const { available, reserved } = this.engine.usdc(account);
+      assert.equal(await chain.held(address, USDC), BigInt(available + reserved), `USDC of ${account} ${when}`);
+      for (const [index, { yes, no }] of this.markets.entries()) {
+        for (const [outcome, tokenId] of [yes, no].entries()) {
+          const tokens = this.engine.tokens(account, outcome, index);
+          const inLedger = BigInt(tokens.available + tokens.reserved);
+          assert.equal(await chain.held(address, tokenId), inLedger, `outcome ${outcome} of ${account} ${when}`);
+        }
+      }
+    }
+  }
+
+  /** Decides the markets and pays every holder. */
+  payOut(): void {
+    for (const index of this.markets.keys()) {
+      this.engine.resolve(index, this.random.pick([0, 1_000_000, 500_000, 123_457]), MARKET_STATUS.RESOLVED);
+      while (this.engine.engine.hasSteps) this.engine.step();
+      this.engine.settle(index);
+      while (this.engine.engine.hasSteps) this.engine.step();
+    }
+  }
+
+  /** Work that was on the chain, and was taken back by a reorganisation. */
+  get takenBack(): number {
+    const sql = `SELECT count(*) FROM history AS now JOIN history AS next ON next.work = now.work
+                   AND next.step = now.step + 1 WHERE now.status = 'mined' AND next.status = 'submitted'`;
+    return this.db.prepare<[], number>(sql).pluck().get()!;
+  }
+
+  get trades(): number {
+    return this.db.prepare<[], number>('SELECT count(*) FROM work WHERE kind = 0').pluck().get()!;
+  }
+
+  close(): void {
+    this.settlement.close();
+    this.#journal.close();
+    this.db.close();
+  }
+}
+
+const STEPS = timesOf({ suite: 40, soak: 1500 });
+const REORGS = timesOf({ suite: 5, soak: 40 });
+const seed = seedOr(21);
+
+test(`chain and ledger agree after ${REORGS} reorganisations and restarts, seed ${seed}`, {
+  skip: NO_ANVIL,
+}, async () => {
+  const exchange = new Exchange(seed);
+  after(() => exchange.close());
+  const { random, crashes } = exchange;
+  await exchange.begin();
+  const every = Math.floor(STEPS / REORGS);
+  for (let step = 1; step <= STEPS; step++) {
+    for (let commands = 0; commands < 4; commands++) await exchange.act();
+    if (step % every === 0) crashes.stepsLeft = random.between(1, 30);
+    await exchange.step();
+    await chain.client.mine({ blocks: random.between(1, 3) });
+    if (step % every === 1) {
+      await chain.client.request({ method: 'anvil_reorg', params: [random.between(1, 40), []] } as never);
+    }
+  }
+  crashes.stepsLeft = Number.POSITIVE_INFINITY;
+  await exchange.finish();
+  const { trades, restarts, takenBack } = exchange;
+  const done = `${trades} trades, ${restarts} restarts, ${takenBack} taken back`;
+  assert.ok(trades > 20 && restarts >= 3 && takenBack > 20, done);
+  await exchange.compare('at the end');
+  exchange.payOut();
+  await exchange.finish();
+  await exchange.compare('after the payout');
+});
