@@ -261,6 +261,13 @@ test('a key is the same in binary, in JSON and over HTTP (RULES.md 8.21)', async
   assert.deepEqual([again.isReplayed, again.body], [true, first.body]);
   const inJson = await json.ask('order', { action: 'place', ...body, idempotency_key: idempotencyKey });
   assert.deepEqual([inJson.data.replayed, inJson.data.body], [true, first.body]);
+  // The id of a request is not part of it, in one that is refused either.
+  const refusedKey = crypto.randomUUID();
+  for (const isReplayed of [false, true]) {
+    const options = { idempotencyKey: refusedKey };
+    const refused = await client.ask((id) => records.placeRecord(id, { ...body, maker_amount: '0' }, options));
+    assert.deepEqual([refused.code, refused.isReplayed], [ERRORS.VALIDATION_ERROR.number, isReplayed]);
+  }
   const other = bodyOf(alice);
   const mismatch = await client.ask((id) => records.placeRecord(id, other, { idempotencyKey }));
   assert.equal(mismatch.code, ERRORS.IDEMPOTENCY_KEY_PAYLOAD_MISMATCH.number);

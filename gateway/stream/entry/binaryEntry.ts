@@ -130,10 +130,7 @@ export class BinaryEntry {
     if (call.idempotencyKey === '') return;
     order.marketIn(this.#options.catalog);
     const replacer = (_: string, member: unknown): unknown => (member === order ? order.body : member);
-    call.bodyBytes =
-      invalid === null
-        ? Buffer.from(JSON.stringify(value, replacer))
-        : Buffer.from(order.bytes.subarray(order.at * 4, order.at * 4 + order.words[order.at]));
+    call.bodyBytes = invalid === null ? Buffer.from(JSON.stringify(value, replacer)) : bytesOf(order);
   }
 
   #requestOf(type: number, words: Uint32Array, bytes: Uint8Array, at: number, sink: AcceptedSink): RecordRequest {
@@ -285,6 +282,13 @@ function manyCancels(words: Uint32Array, bytes: Uint8Array, at: number, header: 
   const market_id = bytesToUuid(bytes, (at + MARKET_CANCEL.marketId) * 4);
   const value = outcome === BOTH_OUTCOMES ? { market_id } : { market_id, outcome_index: outcome };
   return { route: 'cancelMarket', value, invalid };
+}
+
+/** What a key of a record that is refused is bound to: all but the id, which a repeat has another one of. */
+function bytesOf({ words, bytes, at }: BinaryOrder): Buffer {
+  const copy = Buffer.from(bytes.subarray(at * 4, at * 4 + words[at]));
+  copy.writeUInt32LE(NO_REQUEST_ID, ANY_COMMAND.requestId * 4);
+  return copy;
 }
 
 function pathOf(path: string, { params }: RecordRequest): string {
