@@ -56,7 +56,7 @@ function entry(key: ErrorKey): string {
   const row: ErrorRow = ERRORS[key];
   const { means, repeat, act } = ERROR_NOTES[key];
   return [
-    `**${row.message}** (HTTP ${row.status}). ${means}`,
+    `**${row.message}** (HTTP ${row.status}, number ${row.number}). ${means}`,
     '',
     `- What to do: ${act}`,
     `- Send it again? ${REPEATS[repeat]}`,

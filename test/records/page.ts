@@ -4,16 +4,34 @@ import { HIGH_WATER_MARK } from '../../engine/journal/mark.ts';
 import { JOURNAL_RECORD, JOURNAL_ROW, OLD_JOURNAL_ROW } from '../../engine/journal/row.ts';
 import { MARKET_FRAME } from '../../gateway/stream/market/record.ts';
 import { ACCOUNT_END, LOG_ENTRY, LOGGED_RECORD, SEGMENT_HEAD } from '../../gateway/stream/private/segment.ts';
+import { MATCH_TYPE, ORDER_STATUS, OUTCOME, SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT } from '../../shared/wire/checkLayout.ts';
 import {
   ANY_COMMAND,
+  BOTH_OUTCOMES,
+  CANCEL_TOMBSTONE,
   COMMAND,
   COMMAND_VERSION,
   EXTENDED_PLACE,
   KEYED_CANCEL,
   KEYED_CONVERT,
+  PLACE_BIT_EXTENDED,
+  PLACE_BIT_POST_ONLY,
+  PLACE_SELF_TRADE_SHIFT,
+  REPLACE_MODE,
 } from '../../shared/wire/commands.ts';
-import { ENTRY_ANSWER, ENTRY_PROTOCOL, HEARTBEAT, MARKET_CANCEL, PLACED_FILL } from '../../shared/wire/entry.ts';
+import {
+  ENTRY_ANSWER,
+  ENTRY_PROTOCOL,
+  ENTRY_VERSION,
+  HEARTBEAT,
+  MARKET_CANCEL,
+  PLACE_BIT_SELF_TRADE,
+  PLACED_BIT_CHANGED_PRICE,
+  PLACED_BIT_KEPT_PRIORITY,
+  PLACED_FILL,
+  REMAINDER,
+} from '../../shared/wire/entry.ts';
 import { ANY_EVENT, EVENT, EVENT_VERSION } from '../../shared/wire/events.ts';
 import type { AnyLayout } from '../../shared/wire/layout.ts';
 import { FILL_FRAME, PRIVATE_FRAME, STATUS_FRAME } from '../../shared/wire/privateRecord.ts';
@@ -32,6 +50,36 @@ type Chapter = {
   readonly records: readonly AnyLayout[];
 };
 
+const ENTRY_CODES: readonly [field: string, codes: Readonly<Record<string, number>>][] = [
+  ['`side`, byte 0 of `kind`', SIDE],
+  ['`outcome`, byte 1', { ...OUTCOME, BOTH_OUTCOMES }],
+  ['`timeInForce`, byte 2', TIME_IN_FORCE],
+  [
+    '`bits`, byte 3',
+    { POST_ONLY: PLACE_BIT_POST_ONLY, EXTENDED: PLACE_BIT_EXTENDED, SELF_TRADE: PLACE_BIT_SELF_TRADE },
+  ],
+  ['`bits` with SELF_TRADE', ofNames(SELF_TRADE_NAMES, 1 << PLACE_SELF_TRADE_SHIFT)],
+  ['`flags` of REPLACE', REPLACE_MODE],
+  ['`flags` of CANCEL', { CANCEL_TOMBSTONE }],
+  ['`status`, byte 0 of `kind` in PLACED', ORDER_STATUS],
+  ['`remainder`, byte 1', REMAINDER],
+  ['`bits`, byte 2', { KEPT_PRIORITY: PLACED_BIT_KEPT_PRIORITY, CHANGED_PRICE: PLACED_BIT_CHANGED_PRICE }],
+  ['`matchType`', MATCH_TYPE],
+];
+
+function ofNames(names: readonly string[], unit: number): Record<string, number> {
+  return Object.fromEntries(names.map((name, index) => [name, index * unit]));
+}
+
+/** A client is written from this page alone. */
+function entryCodes(): string {
+  const rows = ENTRY_CODES.map(([field, codes]) => {
+    const values = Object.entries(codes).map(([name, value]) => `${value} ${name}`);
+    return `| ${field} | ${values.join(', ')} |`;
+  });
+  return `\n\n| where | codes |\n|---|---|\n${rows.join('\n')}`;
+}
+
 const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Commands',
@@ -49,7 +97,11 @@ const CHAPTERS: readonly Chapter[] = [
     title: 'Order entry',
     about:
       `The subprotocol ${ENTRY_PROTOCOL} of the stream (entry.ts). Clients send PLACE, EXTENDED_PLACE, REPLACE, ` +
-      'CANCEL and CANCEL_MANY as they are drawn above and the two requests here, and get the answers after them.',
+      'CANCEL and CANCEL_MANY as they are drawn above and the two requests here, and get the answers after them. ' +
+      `The word \`type\` has version ${ENTRY_VERSION}. Of \`requestId\`, a client sends a number of its own; of ` +
+      '`account`, `timeMs`, `market`, `hash`, `grant`, `fingerprint`, `group` and `keyUse` zeros, and so of `key`, ' +
+      '`deadlineMs` and `clientIdBytes` where an order has none. A price is `priceTicks / ticksPerUnit`; the numbers ' +
+      `of errors are in data/docs/errors.md.${entryCodes()}`,
     records: [MARKET_CANCEL, HEARTBEAT, ...Object.values<AnyLayout>(ENTRY_ANSWER), PLACED_FILL],
   },
   {

@@ -284,7 +284,7 @@ function manyCancels(words: Uint32Array, bytes: Uint8Array, at: number, header: 
   return { route: 'cancelMarket', value, invalid };
 }
 
-/** What a key of a record that is refused is bound to: all but the id, which a repeat has another one of. */
+/** A key of a refused record is bound to all of it but the id, which a repeat has another one of. */
 function bytesOf({ words, bytes, at }: BinaryOrder): Buffer {
   const copy = Buffer.from(bytes.subarray(at * 4, at * 4 + words[at]));
   copy.writeUInt32LE(NO_REQUEST_ID, ANY_COMMAND.requestId * 4);

@@ -17,8 +17,8 @@ test('data/docs/errors.md is what the error table and its notes say (npm run doc
 
 test('every code has a chapter with every message and status of it', () => {
   const chapters = new Map(page.split('\n## ').map((text) => [text.split('\n', 1)[0], text]));
-  for (const [key, { code, message, status }] of Object.entries(ERRORS)) {
-    assert.ok(chapters.get(code)?.includes(`**${message}** (HTTP ${status})`), key);
+  for (const [key, { code, message, status, number }] of Object.entries(ERRORS)) {
+    assert.ok(chapters.get(code)?.includes(`**${message}** (HTTP ${status}, number ${number})`), key);
   }
 });
 
