@@ -60,7 +60,7 @@ async function randomCall(random: Random, markets: readonly ChainMarket[]): Prom
     pass: () => rig.pass(EXIT_DELAY / 2n),
     exit: () => rig.exchange(self, 'exit', [[asset, USDC, asset]]),
     sweep: () => rig.exchange(operator, 'sweepFees', [asset, amount / 1000n]),
-    resolve: () => rig.resolve(market, amount, 1n),
+    resolve: () => rig.resolve(market, amount % 1_000_001n, 1_000_000n - (amount % 1_000_001n)),
     claim: () => rig.exchange(operator, 'claim', [self, conditionId]),
     claimFees: () => rig.exchange(operator, 'claim', [rig.contracts.exchange, conditionId]),
     trade: () => randomBatch(random, markets),

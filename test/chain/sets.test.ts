@@ -89,7 +89,7 @@ test('unheld tokens are paid into what is unheld', options, async () => {
   const market = await rig.createMarket();
   await rig.fundSets(alice, market, TEN);
   await rig.operator('release', [rig.freshHash(), alice.address, market.yes, 4_000_000n]);
-  await rig.resolve(market, 1n, 0n);
+  await rig.resolve(market, 1_000_000n, 0n);
   await claim(alice.address, alice.address, market);
   assert.deepEqual(await rig.balance(alice, USDC), [6_000_000n, 4_000_000n]);
 });
@@ -97,7 +97,7 @@ test('unheld tokens are paid into what is unheld', options, async () => {
 test('an account with one micro of each outcome is not short of what its holding pays', options, async () => {
   const market = await rig.createMarket();
   await rig.fundSets(alice, market, 1n);
-  await rig.resolve(market, 1n, 1n);
+  await rig.resolve(market, 500_000n, 500_000n);
   await claim(alice.address, alice.address, market);
   assert.equal(await rig.held(alice, USDC), 1n);
 });
@@ -107,7 +107,7 @@ test('nothing of a market is traded, split or merged once it is redeemed', optio
   await rig.fundSets(alice, market, TEN);
   await rig.fundSets(bob, market, TEN);
   await rig.fund(bob, TEN);
-  await rig.resolve(market, 1n, 0n);
+  await rig.resolve(market, 1_000_000n, 0n);
   const orders = [
     await rig.order(alice, SELL, market.yes, TEN, 6_000_000n),
     await rig.order(bob, BUY, market.yes, TEN, 6_000_000n),
@@ -151,7 +151,7 @@ test('a market is made once, also when anybody prepared its condition before', o
 
 test('only the resolver decides a market, and once', options, async () => {
   const { marketId } = await rig.createMarket();
-  const resolve = (from: Address, id: Hex) => onFactory(from, 'resolve', [id, 1n, 0n]);
+  const resolve = (from: Address, id: Hex) => onFactory(from, 'resolve', [id, 1_000_000n, 0n]);
   await refused(resolve(carol.address, marketId), 'AccessControlUnauthorizedAccount');
   await refused(resolve(ROLES.resolver, toHex(5000, { size: 16 })), 'MarketNotCreated');
   await refused(onFactory(carol.address, 'register', [toHex(5000, { size: 16 })]), 'MarketNotCreated');

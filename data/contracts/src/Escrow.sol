@@ -221,14 +221,14 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         }
     }
 
-    // Tokens arrive only when this contract itself splits, or takes them over from its predecessor.
+    // Tokens arrive only when this contract itself splits, or when its predecessor hands an account over.
 
-    function onERC1155Received(address operator, address, uint256, uint256, bytes calldata)
+    function onERC1155Received(address operator, address, uint256 assetId, uint256 amount, bytes calldata data)
         external
-        view
         returns (bytes4)
     {
-        _requireOwnTransfer(operator);
+        if (msg.sender != address(conditionalTokens)) revert DirectTransferRefused();
+        if (operator != address(this)) _takeOver(operator, assetId, amount, data);
         return IERC1155Receiver.onERC1155Received.selector;
     }
 
@@ -237,7 +237,7 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         view
         returns (bytes4)
     {
-        _requireOwnTransfer(operator);
+        if (msg.sender != address(conditionalTokens) || operator != address(this)) revert DirectTransferRefused();
         return IERC1155Receiver.onERC1155BatchReceived.selector;
     }
 
@@ -246,9 +246,8 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         return interfaceId == type(IERC1155Receiver).interfaceId || super.supportsInterface(interfaceId);
     }
 
-    function _requireOwnTransfer(address operator) private view {
-        if (msg.sender != address(conditionalTokens) || operator != address(this)) revert DirectTransferRefused();
-    }
+    /// @dev Tokens that another contract sent here: credits them, or refuses them.
+    function _takeOver(address sender, uint256 assetId, uint256 amount, bytes calldata data) internal virtual;
 
     // Balances
 

@@ -101,21 +101,34 @@ contract Exchange is Settlement {
             _debit(accounts[i], assetIds[i], amount);
             emit Migrated(accounts[i], assetIds[i], amount);
             address account = accounts[i] == feeAccount ? successor : accounts[i];
-            // The successor may take this amount, and nothing afterwards.
-            if (assetIds[i] == USDC) usdc.forceApprove(successor, amount);
-            else conditionalTokens.setApprovalForAll(successor, true);
-            Exchange(successor).receiveMigrated(account, assetIds[i], amount);
-            if (assetIds[i] == USDC) usdc.forceApprove(successor, 0);
-            else conditionalTokens.setApprovalForAll(successor, false);
+            if (assetIds[i] == USDC) {
+                // The successor may take this amount, and nothing afterwards.
+                usdc.forceApprove(successor, amount);
+                Exchange(successor).receiveMigrated(account, amount);
+                usdc.forceApprove(successor, 0);
+            } else {
+                // Sent, not approved: an approval would be for all tokens of all accounts.
+                bytes memory owner = abi.encode(account);
+                conditionalTokens.safeTransferFrom(address(this), successor, assetIds[i], amount, owner);
+            }
         }
     }
 
-    /// @notice Takes over an account's asset from the predecessor, by pulling it.
-    function receiveMigrated(address account, uint256 assetId, uint256 amount) external nonReentrant {
+    /// @notice Takes over an account's USDC from the predecessor, by pulling it.
+    function receiveMigrated(address account, uint256 amount) external nonReentrant {
         if (msg.sender != predecessor) revert NotThePredecessor(msg.sender);
+        _credit(account, USDC, amount);
+        emit Migrated(account, USDC, amount);
+        usdc.safeTransferFrom(msg.sender, address(this), amount);
+    }
+
+    /// @dev Tokens that the predecessor hands over name their account. Those of a market that is redeemed here, or not
+    /// known, are refused: they would have no part in its pool. The predecessor redeems them.
+    function _takeOver(address sender, uint256 assetId, uint256 amount, bytes calldata data) internal override {
+        if (sender != predecessor || data.length != 32) revert DirectTransferRefused();
+        if (conditionOf[assetId] == 0) revert UnknownToken(assetId);
+        address account = abi.decode(data, (address));
         _credit(account, assetId, amount);
         emit Migrated(account, assetId, amount);
-        if (assetId == USDC) usdc.safeTransferFrom(msg.sender, address(this), amount);
-        else conditionalTokens.safeTransferFrom(msg.sender, address(this), assetId, amount, "");
     }
 }

@@ -32,8 +32,6 @@ interface IConditionalTokens {
 
     function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes calldata data) external;
 
-    function setApprovalForAll(address operator, bool approved) external;
-
     function balanceOf(address owner, uint256 id) external view returns (uint256);
 
     function payoutNumerators(bytes32 conditionId, uint256 index) external view returns (uint256);

@@ -12,6 +12,7 @@ contract MarketFactory is AccessControl, Pausable {
     bytes32 public constant DEPLOYER_ROLE = keccak256("DEPLOYER_ROLE");
     bytes32 public constant RESOLVER_ROLE = keccak256("RESOLVER_ROLE");
     uint256 private constant OUTCOMES = 2;
+    uint256 private constant ONE_PPM = 1_000_000;
 
     IConditionalTokens public immutable conditionalTokens;
     address public immutable usdc;
@@ -31,6 +32,7 @@ contract MarketFactory is AccessControl, Pausable {
     event MarketResolved(bytes16 indexed marketId, uint256 yesPayout, uint256 noPayout);
 
     error MarketNotCreated(bytes16 marketId);
+    error PayoutsNotWhole(uint256 yesPayout, uint256 noPayout);
 
     constructor(
         IConditionalTokens conditionalTokens_,
@@ -89,10 +91,12 @@ contract MarketFactory is AccessControl, Pausable {
         exchange.registerMarket(conditionId, yesTokenId, noTokenId);
     }
 
-    /// @notice Decides a market, once: what a token of each outcome pays, as parts of the sum of both.
+    /// @notice Decides a market, once: what a token of each outcome pays, in millionths. Both together are a million: a
+    /// slip here could not be taken back, and huge numbers would make the tokens worthless.
     function resolve(bytes16 marketId, uint256 yesPayout, uint256 noPayout) external onlyRole(RESOLVER_ROLE) {
         bytes32 questionId = questionOf(marketId);
         if (!isCreated[questionId]) revert MarketNotCreated(marketId);
+        if (yesPayout > ONE_PPM || noPayout != ONE_PPM - yesPayout) revert PayoutsNotWhole(yesPayout, noPayout);
         uint256[] memory payouts = new uint256[](OUTCOMES);
         payouts[0] = yesPayout;
         payouts[1] = noPayout;
