@@ -27,8 +27,11 @@ const UUID_CHARACTERS = 36;
 const UINT256_FORM = /^(?:0|[1-9][0-9]{0,77})$/;
 /** 2^256 has 78 digits, so anything shorter is below it. */
 const SURE_UINT256_DIGITS = 77;
-const scratch = new Uint8Array(UINT256_BYTES);
-const scratchView = new DataView(scratch.buffer);
+/** Digits that are added to a number in one step. */
+const DIGITS_AT_ONCE = 4;
+const TEN_TO_DIGITS = 10 ** DIGITS_AT_ONCE;
+/** A number in 16 bits each, the lowest first: one of them times 10,000 and a carry are small integers. */
+const limbs = new Uint16Array(UINT256_BYTES / 2);
 
 /**
  * `0x` and exactly 2 * byteLength hex digits of either case; the checksum in the case of an address is not verified.
@@ -47,7 +50,13 @@ export function tryParseHex(text: string, byteLength: number, out: Uint8Array, o
 /** Lowercase hex with the `0x` prefix. */
 export function toHex(bytes: Uint8Array, offset = 0, length = bytes.length - offset): string {
   let text = '0x';
-  for (let index = offset; index < offset + length; index++) text += BYTE_TO_HEX[bytes[index]];
+  let index = offset;
+  // Four bytes at a time: a text is copied while it is short, and later on each addition is an object.
+  for (const whole = offset + length - (length % 4); index < whole; index += 4) {
+    const high = BYTE_TO_HEX[bytes[index]] + BYTE_TO_HEX[bytes[index + 1]];
+    text += high + BYTE_TO_HEX[bytes[index + 2]] + BYTE_TO_HEX[bytes[index + 3]];
+  }
+  for (; index < offset + length; index++) text += BYTE_TO_HEX[bytes[index]];
   return text;
 }
 
@@ -86,14 +95,26 @@ export function isUint256(text: string): boolean {
 /** A canonical decimal (digits only, no leading zero) below 2^256 to 32 big-endian bytes. */
 export function tryParseUint256(text: string, out: Uint8Array, offset: number): boolean {
   if (!UINT256_FORM.test(text)) return false;
-  const value = BigInt(text);
-  if (value >> 256n !== 0n) return false;
-  // The setter keeps the low 64 bits of each shift.
-  scratchView.setBigUint64(0, value >> 192n);
-  scratchView.setBigUint64(8, value >> 128n);
-  scratchView.setBigUint64(16, value >> 64n);
-  scratchView.setBigUint64(24, value);
-  out.set(scratch, offset);
+  limbs.fill(0);
+  let used = 0;
+  let end = text.length % DIGITS_AT_ONCE || DIGITS_AT_ONCE;
+  for (let at = 0; at < text.length; at = end, end += DIGITS_AT_ONCE) {
+    let carry = 0;
+    for (let index = at; index < end; index++) carry = carry * 10 + text.charCodeAt(index) - CODE_0;
+    for (let limb = 0; limb < used; limb++) {
+      const product = limbs[limb] * TEN_TO_DIGITS + carry;
+      limbs[limb] = product;
+      carry = product >>> 16;
+    }
+    if (carry === 0) continue;
+    if (used === limbs.length) return false;
+    limbs[used++] = carry;
+  }
+  for (let limb = 0; limb < limbs.length; limb++) {
+    const low = offset + UINT256_BYTES - 1 - 2 * limb;
+    out[low] = limbs[limb];
+    out[low - 1] = limbs[limb] >>> 8;
+  }
   return true;
 }
 

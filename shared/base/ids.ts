@@ -12,24 +12,20 @@ type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
 const TWO_32 = 4_294_967_296;
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-function hexBytes(value: number, bytes: number): string {
-  let text = '';
-  let rest = value;
-  for (let i = 0; i < bytes; i++) {
-    const low = rest % 256;
-    text = HEX[low] + text;
-    rest = (rest - low) / 256;
-  }
-  return text;
+/** Of the lowest 16 bits. */
+function hex16(value: number): string {
+  return HEX[(value >>> 8) & 0xff] + HEX[value & 0xff];
 }
 
 export function timeOrderedId(timeMs: number, shard: number, kind: IdKind, sequence: number): string {
   assert(shard < 4096, 'ids: a shard index has 12 bits');
-  const time = hexBytes(timeMs, 6);
-  const versionAndShard = hexBytes(0x7000 | shard, 2);
-  const variantAndKind = hexBytes(0x80 | kind, 1);
-  const low = hexBytes(sequence, 7);
-  return `${time.slice(0, 8)}-${time.slice(8)}-${versionAndShard}-${variantAndKind}${low.slice(0, 2)}-${low.slice(2)}`;
+  const lowTime = timeMs >>> 0;
+  const time = hex16((timeMs - lowTime) / TWO_32) + hex16(lowTime >>> 16);
+  const low = sequence >>> 0;
+  const high = (sequence - low) / TWO_32;
+  const variantAndKind = HEX[0x80 | kind] + HEX[(high >>> 16) & 0xff];
+  const rest = hex16(high) + hex16(low >>> 16) + hex16(low);
+  return `${time}-${hex16(lowTime)}-${hex16(0x7000 | shard)}-${variantAndKind}-${rest}`;
 }
 
 /** So many movements of funds are in one record: it pays no more holders (engine/core/steps.ts). */
