@@ -133,7 +133,7 @@ for (const form of FORMS) {
   });
 }
 
-/** Bodies that a record would carry as something else than what was asked for. */
+/** Bodies that one of the forms would carry as something else than what was asked for. */
 const UNCARRIED: Record<string, Json> = {
   'a time in force that is none': { time_in_force: 'IOC' },
   'a flag that is a text': { post_only: 'true' },
@@ -146,35 +146,39 @@ const UNCARRIED: Record<string, Json> = {
   'a protection that is none': { self_trade_prevention: 'cancel_all' },
   'too long a name': { client_order_id: 'x'.repeat(65) },
   'a name beyond ASCII': { client_order_id: '\u0171' },
+  'another action': { action: 'heartbeat' },
+  'a deadline in the body': { deadline: 4_000_000_000_000 },
 };
 
-test('what a record cannot carry to the letter is refused as over HTTP, and nothing is done', async (t) => {
-  const alice = await trader();
-  const client = await clientOf(alice).overSocket({ form: 'binary' });
-  t.after(() => client.close());
-  const refusalOf = (sent: Promise<unknown>) =>
-    sent.then(
-      (answer) => answer,
-      ({ name, status, message }) => ({ name, status, message }),
+for (const form of FORMS) {
+  test(`what ${form} cannot carry to the letter is refused as over HTTP, and nothing is done`, async (t) => {
+    const alice = await trader();
+    const client = await clientOf(alice).overSocket({ form });
+    t.after(() => client.close());
+    const refusalOf = (sent: Promise<unknown>) =>
+      sent.then(
+        (answer) => answer,
+        ({ name, status, message }) => ({ name, status, message }),
+      );
+    const sendings: [string, (of: ExchangeClient) => Promise<unknown>][] = Object.entries(UNCARRIED).map(
+      ([name, changes]) => [name, (of) => of.placeOrder({ ...alice.body(market, intent), ...changes })],
     );
-  const sendings: [string, (of: ExchangeClient) => Promise<unknown>][] = Object.entries(UNCARRIED).map(
-    ([name, changes]) => [name, (of) => of.placeOrder({ ...alice.body(market, intent), ...changes })],
-  );
-  const good = () => alice.body(market, intent);
-  sendings.push(
-    ['a market that is no id', (of) => of.cancelMarket('here')],
-    ['an outcome that is none', (of) => of.cancelMarket(market.id, 2 as never)],
-    ['a deadline that is none', (of) => of.placeOrder(good(), { deadlineMs: 0 })],
-    ['a key that is none', (of) => of.placeOrder(good(), { idempotencyKey: 'k' })],
-    ['a hash that is none', (of) => of.cancelReplace('0x12', good())],
-  );
-  for (const [name, send] of sendings) {
-    const [onSocket, overHttp] = [await refusalOf(send(client)), await refusalOf(send(clientOf(alice)))];
-    assert.deepEqual(onSocket, overHttp, name);
-    assert.equal((overHttp as Json).name, 'ApiError', `${name}: ${JSON.stringify(overHttp)}`);
-  }
-  assert.deepEqual(await alice.client.openOrders(market.id), []);
-});
+    const good = () => alice.body(market, intent);
+    sendings.push(
+      ['a market that is no id', (of) => of.cancelMarket('here')],
+      ['an outcome that is none', (of) => of.cancelMarket(market.id, 2 as never)],
+      ['a deadline that is none', (of) => of.placeOrder(good(), { deadlineMs: 0 })],
+      ['a key that is none', (of) => of.placeOrder(good(), { idempotencyKey: 'k' })],
+      ['a hash that is none', (of) => of.cancelReplace('0x12', good())],
+    );
+    for (const [name, send] of sendings) {
+      const [onSocket, overHttp] = [await refusalOf(send(client)), await refusalOf(send(clientOf(alice)))];
+      assert.deepEqual(onSocket, overHttp, name);
+      assert.equal((overHttp as Json).name, 'ApiError', `${name}: ${JSON.stringify(overHttp)}`);
+    }
+    assert.deepEqual(await alice.client.openOrders(market.id), []);
+  });
+}
 
 test('a body of its own order of fields is repeated with its key over HTTP, and is one order', async (t) => {
   const alice = await trader();

@@ -68,10 +68,13 @@ function actionOf(method: string, path: string): Payload | null {
   return { action: 'cancel', order_hash, ...(rest === undefined ? {} : { tombstone: true }) };
 }
 
+/** Members of `data` that are no body's: in one, they would take the place of the path or a header. */
+const NOT_OF_BODIES = ['action', 'order_hash', 'tombstone', 'idempotency_key', 'deadline'];
+
 const json: Form = {
   toRequest(method, path, payload, headers) {
     const action = actionOf(method, path);
-    if (action === null) return null;
+    if (action === null || NOT_OF_BODIES.some((name) => Object.hasOwn(payload ?? {}, name))) return null;
     const key = headers['idempotency-key'];
     const deadline = headers['x-svc-deadline'];
     const data = {
