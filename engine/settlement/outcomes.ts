@@ -10,6 +10,7 @@ import { chainTradeId } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode, Log, Receipt } from '../../shared/chain/node.ts';
+import { NodeUnreachable } from '../../shared/chain/rpc.ts';
 import { KIND, type Work, type WorkRows } from './work.ts';
 
 type Result = { readonly work: Work; readonly is: 'mined' | 'failed' | 'again'; readonly reason: string };
@@ -66,7 +67,7 @@ export class Outcomes {
     this.#reserve(job, draft);
   }
 
-  async #resultsOf(work: readonly Work[], exchange: Hex, { logs, blockNumber }: Receipt): Promise<Result[]> {
+  async #resultsOf(work: readonly Work[], exchange: Hex, { logs }: Receipt): Promise<Result[]> {
     if (work[0].kind !== KIND.TRADE) return work.map((each): Result => ({ work: each, is: 'mined', reason: MINED }));
     const own = logs.filter(({ address }) => address === exchange).map(decodeLog);
     const settled = new Set(own.flatMap((log) => (log?.eventName === 'MatchSettled' ? [log.args.tradeId] : [])));
@@ -79,7 +80,7 @@ export class Outcomes {
         if (settled.has(tradeId(each))) return { work: each, is: 'mined', reason: MINED };
         if (reason !== undefined && errorName(reason) !== DONE_BEFORE) return this.#failure(each, errorName(reason));
         // A batch that is repeated has no events.
-        const isDone = await this.#isSettled(each, exchange, blockNumber);
+        const isDone = await this.#isSettled(each, exchange);
         return isDone ? { work: each, is: 'mined', reason: MINED } : { work: each, is: 'again', reason: 'no event' };
       }),
     );
@@ -90,9 +91,16 @@ export class Outcomes {
     return { work, is: passes ? 'again' : 'failed', reason };
   }
 
-  async #isSettled(work: Work, exchange: Hex, block: number): Promise<boolean> {
+  /**
+   * Asks for the newest state, because nodes forget older ones. No later transaction has the same trade, so what is
+   * settled now was settled by this one or one before it.
+   */
+  async #isSettled(work: Work, exchange: Hex): Promise<boolean> {
     const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'tradeSettled', args: [tradeId(work)] });
-    return BigInt(await this.#node.view(exchange, data, block)) === 1n;
+    const answer = await this.#node.view(exchange, data, 'latest');
+    // A node that has no state of the contract answers with no bytes.
+    if (answer.length !== 66) throw new NodeUnreachable('the node does not have the state of the contract');
+    return BigInt(answer) === 1n;
   }
 
   /** Keeps OUTCOMES-1. */

@@ -12,7 +12,7 @@ import { openSettlementDb } from '../../engine/settlement/settlementDb.ts';
 import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
-import { HttpRpc } from '../../shared/chain/rpc.ts';
+import { HttpRpc, NodeUnreachable } from '../../shared/chain/rpc.ts';
 import { COMMAND, claimCommand } from '../../shared/wire/commands.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { writeMarketOpen, writePlacement } from '../support/commandBodies.ts';
@@ -161,6 +161,7 @@ class Exchange {
     try {
       await this.settlement.step();
     } catch (error) {
+      if (error instanceof NodeUnreachable) return;
       if (!(error instanceof Crash)) throw error;
       this.restarts++;
       this.settlement.close();
