@@ -14,6 +14,7 @@ import type {
   BrowsedQuotes,
   BrowseQuery,
   CatalogMetadata,
+  ChainHealth,
   EventsQuery,
   EventView,
   FeeRate,
@@ -148,6 +149,11 @@ export class MarketDataClient {
   /** Resolves if the process answers; one attempt. */
   health(): Promise<Health> {
     return this.requests.probe('/health');
+  }
+
+  /** Resolves if the exchange reaches the chain, or its own ledger where it has none; one attempt. */
+  chainHealth(): Promise<ChainHealth> {
+    return this.requests.probe('/health/polygon');
   }
 
   /** Resolves if the exchange trades, in one attempt; 503 with its `status` while it starts, recovers or stops. */

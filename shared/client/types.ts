@@ -148,6 +148,7 @@ export type {
 } from '../api/orders.ts';
 export type {
   ActiveDrills,
+  ChainHealth,
   DrillName,
   Health,
   NewContracts,

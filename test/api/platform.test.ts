@@ -48,6 +48,8 @@ describe('a server and its data directory, from the first start on', async () =>
   test('probes, clock and configuration are as documented', async () => {
     assert.deepEqual((await server.request('GET', '/health')).body, { status: 'ok' });
     assert.deepEqual((await server.request('GET', '/ready')).body, { status: 'ready' });
+    const ledger = { status: 'connected', mode: 'ledger' };
+    assert.deepEqual((await server.request('GET', '/health/polygon')).body, ledger);
     const { time } = (await server.request('GET', '/v1/time')).body;
     assert.ok(Number.isInteger(time) && Math.abs(time - Date.now() / 1000) < 30);
     const { exchange_address, usdc_address, ctf_address, ...config } = (

@@ -1,5 +1,6 @@
 /** Probes, the server's clock and what a client must know of the platform before it signs anything. */
 import {
+  CHAIN_HEALTH,
   HEALTH,
   PLATFORM_CONFIG,
   type PlatformConfig,
@@ -55,6 +56,14 @@ const CHECK_READINESS = {
   answers: { 200: READINESS, 503: READINESS },
 } as const satisfies RouteSpec;
 
+const CHECK_CHAIN = {
+  ...PROBE,
+  path: '/health/polygon',
+  summary:
+    'Says that the exchange reaches the place where its funds are; `mode` is `ledger` where it keeps them itself.',
+  answers: { 200: CHAIN_HEALTH },
+} as const satisfies RouteSpec;
+
 const SHOW_TIME = {
   ...READ,
   path: '/v1/time',
@@ -76,6 +85,7 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
       const readiness = deps.readiness();
       ok(call, readiness, readiness.status === 'ready' ? 200 : SERVICE_UNAVAILABLE);
     }),
+    route(CHECK_CHAIN, (call) => ok(call, { status: 'connected', mode: 'ledger' })),
     route(SHOW_TIME, (call) => ok(call, { time: Math.floor(deps.clock.nowMs() / 1000) })),
     route(SHOW_CONFIG, (call) => ok(call, platformConfig(deps))),
   ];
