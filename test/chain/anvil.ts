@@ -42,6 +42,10 @@ export class Anvil {
     args.push('--gas-price', '0', '--gas-limit', '100000000', '--hardfork', 'cancun', '--order', 'fifo');
     if (blockSeconds !== undefined) args.push('--block-time', String(blockSeconds));
     const child = spawn(PATH, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    // A process that ends by an error leaves no chain behind, which would keep the port.
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('exit', () => process.off('exit', kill));
     for await (const line of createInterface({ input: child.stdout })) {
       const address = /^Listening on (\S+)$/.exec(line)?.[1];
       if (address === undefined) continue;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Address, createWalletClient, type Hex, http, publicActions } from 'viem';
@@ -46,5 +47,28 @@ test('a wallet signs and sends a transaction on the local chain', { skip: NO_ANV
   } finally {
     child.kill('SIGTERM');
     await once(child, 'exit');
+  }
+});
+
+test('a local chain with wrong settings says what is wrong, and leaves nothing behind', {
+  skip: NO_ANVIL,
+}, async () => {
+  for (const [name, value] of [
+    ['--port', 'abc'],
+    ['--block-time', 'x'],
+    ['--chain-id', '0'],
+  ]) {
+    const child = spawn(process.execPath, [...process.execArgv, MAIN, name, value], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    // A chain that went on would keep these open.
+    const closed = once(child, 'close');
+    const [output, error] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    assert.deepEqual(await closed, [1, null]);
+    assert.equal(output, '');
+    assert.match(
+      error,
+      new RegExp(`^There is no local chain: ${name} is a whole number from .*, and not '${value}'\n$`),
+    );
   }
 });

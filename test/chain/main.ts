@@ -14,13 +14,12 @@ import { privateKeyToAddress } from 'viem/accounts';
 import { Anvil, NO_ANVIL } from './anvil.ts';
 import { type ChainClient, chainClient, deployAll, send } from './deploy.ts';
 
-const { values } = parseArgs({
-  options: {
-    port: { type: 'string', default: '8545' },
-    'chain-id': { type: 'string', default: '137' },
-    'block-time': { type: 'string', default: '1' },
-  },
-});
+const OPTIONS = {
+  port: { type: 'string', default: '8545' },
+  'chain-id': { type: 'string', default: '137' },
+  'block-time': { type: 'string', default: '1' },
+} as const;
+const LIMITS = { port: [0, 65_535], 'chain-id': [1, Number.MAX_SAFE_INTEGER], 'block-time': [1, 86_400] } as const;
 
 const JOBS = ['ADMIN', 'OPERATOR', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 const WALLETS = ['wallet 1', 'wallet 2'];
@@ -58,14 +57,31 @@ async function deploy(client: ChainClient): Promise<string[]> {
   ];
 }
 
+type Settings = { readonly [name in keyof typeof LIMITS]: number };
+
+function readSettings(): Settings {
+  const { values } = parseArgs({ options: OPTIONS });
+  for (const [name, [least, most]] of Object.entries(LIMITS)) {
+    const text = values[name as keyof Settings];
+    if (/^\d{1,16}$/.test(text) && Number(text) >= least && Number(text) <= most) continue;
+    throw new Error(`--${name} is a whole number from ${least} to ${most}, and not '${text}'`);
+  }
+  return {
+    port: Number(values.port),
+    'chain-id': Number(values['chain-id']),
+    'block-time': Number(values['block-time']),
+  };
+}
+
 async function run(): Promise<void> {
-  const chainId = Number(values['chain-id']);
-  const anvil = await Anvil.start({ chainId, port: Number(values.port) });
+  const { port, 'chain-id': chainId, 'block-time': blockSeconds } = readSettings();
+  const anvil = await Anvil.start({ chainId, port });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void anvil.stop());
   const client = chainClient(anvil.url, chainId);
   const settings = await deploy(client);
   // From here on it is like a chain: gas costs money, and blocks come by the clock.
   await client.setNextBlockBaseFeePerGas({ baseFeePerGas: BASE_FEE });
-  await client.setIntervalMining({ interval: Number(values['block-time']) });
+  await client.setIntervalMining({ interval: blockSeconds });
   const lines = [
     `RPC_URL=${anvil.url}`,
     `CHAIN_ID=${chainId}`,
@@ -74,10 +90,12 @@ async function run(): Promise<void> {
     ...WALLETS.map((wallet) => `# ${wallet}: ${addressOf(wallet)} key ${keyOf(wallet)}, 10000 USDC of play money`),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void anvil.stop());
 }
 
-if (NO_ANVIL) {
-  process.stderr.write(`There is no local chain: ${NO_ANVIL}\n`);
-  process.exitCode = 1;
-} else await run();
+try {
+  if (NO_ANVIL) throw new Error(NO_ANVIL);
+  await run();
+} catch (error) {
+  process.stderr.write(`There is no local chain: ${(error as Error).message}\n`);
+  process.exit(1);
+}
