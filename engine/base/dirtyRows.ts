@@ -5,11 +5,13 @@
 import { assert } from '../../shared/base/assert.ts';
 import { extend } from './columns.ts';
 
+const FIRST_ROWS = 64;
+
 export class DirtyRows {
   count = 0;
   /** The first `count` are dirty, in order of their first change. */
-  rows = new Int32Array(1024);
-  #isDirty = new Uint8Array(1024);
+  rows = new Int32Array(FIRST_ROWS);
+  #isDirty = new Uint8Array(FIRST_ROWS);
 
   mark(row: number): void {
     if (row < this.#isDirty.length && this.#isDirty[row] !== 0) return;

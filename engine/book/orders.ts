@@ -132,7 +132,7 @@ export class Orders {
   #rows = new Uint8Array(0);
   #freeHead = NONE;
 
-  constructor(initialCapacity = 1024) {
+  constructor(initialCapacity = 64) {
     this.capacity = initialCapacity;
     this.hash = new Uint32Array(initialCapacity * HASH_WORDS);
     this.#useRows(new Uint8Array(initialCapacity * ROW_BYTES));

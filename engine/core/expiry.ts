@@ -17,7 +17,7 @@ const { DOUBLE_SHIFT, WORD_SHIFT } = rows;
 export class ExpiryHeap {
   /** A field, as in Transitions. */
   firstMs = Number.POSITIVE_INFINITY;
-  #heap = new Int32Array(1024);
+  #heap = new Int32Array(64);
   size = 0;
   readonly #orders: Orders;
 

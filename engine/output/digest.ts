@@ -57,9 +57,9 @@ export class Digest {
   readonly #orders: Orders;
   readonly #ledger: Ledger;
   /** The two lanes that each row adds to the sum now. */
-  #orderLanes = new Int32Array(2048);
+  #orderLanes = new Int32Array(128);
   #accountLanes = new Int32Array(128);
-  #positionLanes = new Int32Array(2048);
+  #positionLanes = new Int32Array(128);
   #marketLanes = new Int32Array(128);
   #groupLanes = new Int32Array(128);
   readonly #facts = new Float64Array(MARKET_FACTS);

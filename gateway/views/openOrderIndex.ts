@@ -14,7 +14,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { NONE } from './growingColumn.ts';
 
 export const HASH_WORDS = 8;
-const FIRST_CELLS_LOG2 = 10;
+const FIRST_CELLS_LOG2 = 7;
 const EMPTY = 0;
 
 export class OpenOrderIndex {

@@ -14,7 +14,7 @@ import type { OpenOrders } from './orders.ts';
 
 /** About forty thousand orders. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
-const FIRST_SLOTS = 1024;
+const FIRST_SLOTS = 64;
 
 type OfShard = {
   /** A shard that has recovered has others. */

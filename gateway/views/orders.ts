@@ -25,7 +25,7 @@ import { grown, NONE } from './growingColumn.ts';
 import { HASH_WORDS, OpenOrderIndex } from './openOrderIndex.ts';
 import type { PairIndex } from './pairIndex.ts';
 
-const FIRST_SLOTS = 1024;
+const FIRST_SLOTS = 64;
 
 type OrderTag = { readonly clientId: string | null; readonly group: number };
 
