@@ -35,6 +35,7 @@ import { nobleVerifier } from '../verify/noble.ts';
 import { digestsBy, type OrderChecks } from '../verify/orderChecks.ts';
 import { ShardChecks } from '../verify/shardChecks.ts';
 import { SpotChecked } from '../verify/spotCheck.ts';
+import type { Verifier } from '../verify/verifier.ts';
 import { ShardLoop } from './loop.ts';
 import { recover } from './recovery.ts';
 
@@ -56,6 +57,9 @@ assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for co
 
 /** A cell that no thread notifies: waiting for it is a sleep. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/** Of rehearsals: V8 throws away code that knows an object together with the object. */
+const rehearsed: Verifier[] = [];
 
 type End = 'stop' | typeof REHEARSED;
 
@@ -79,6 +83,7 @@ async function rehearse(options: ShardOptions, keccak: Keccak256): Promise<End> 
 async function serve(options: ShardOptions, keccak: Keccak256, isRehearsal = false): Promise<End> {
   assert(options.shard < options.shards, 'shard: its index is below the number of shards');
   const verifier = createVerifier(options.verifier, keccak);
+  if (isRehearsal) rehearsed.push(verifier);
   const key = await ShardKey.create(options.journalKey, options.shard);
   const journal = Journal.open({ ...options, key });
   const hasher = hasherFor(domainOf(options), keccak);

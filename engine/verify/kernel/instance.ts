@@ -45,5 +45,6 @@ const compiled = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', im
 export function instantiate(pages: number): { readonly buffer: ArrayBuffer; readonly exports: KernelExports } {
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
   const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
-  return { buffer: memory.buffer, exports: exports as KernelExports };
+  // A namespace of exports has a shape of its own, and code that V8 has compiled for one instance would fit no other.
+  return { buffer: memory.buffer, exports: { ...(exports as KernelExports) } };
 }
