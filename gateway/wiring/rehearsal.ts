@@ -28,9 +28,9 @@ import { RehearsalAct } from './rehearsalAct.ts';
 const DIRECTORY = 'rehearsal';
 /** The room that its files may need for that time, with some to spare. */
 const ROOM_BYTES = 128 << 20;
-/** The end of each act after the start of the first; V8 goes on compiling while the shards recover. */
-const ACT_ENDS_MS = [500, 1200];
-const MOST_MS = 1500;
+const ACTS = 2;
+/** Shards that have not come by then, on a busy machine or because they fail, are not waited for. */
+const MOST_MS = 4000;
 const FAILED = 'the rehearsal has failed: the first orders will be slower';
 /** On a busy machine, and no fault. */
 const CUT_SHORT = 'the rehearsal was cut short: the first orders will be slower';
@@ -62,7 +62,10 @@ export class Rehearsal {
     this.#mostMs = mostMs;
     this.#directory = join(config.dataDir, DIRECTORY);
     this.#log = log;
-    this.#acts = ACT_ENDS_MS.map((_, act) => new RehearsalAct(config, join(this.#directory, String(act)), shards));
+    this.#acts = Array.from(
+      { length: ACTS },
+      (_, act) => new RehearsalAct(config, join(this.#directory, String(act)), shards),
+    );
   }
 
   /** The shards that the thread of the real one serves first. */
@@ -73,9 +76,9 @@ export class Rehearsal {
     const startMs = performance.now();
     let orders = 0;
     let isLate = false;
-    for (const [index, act] of this.#acts.entries()) {
+    for (const act of this.#acts) {
       try {
-        const played: number = isLate ? LATE : await this.#play(act, startMs, ACT_ENDS_MS[index]);
+        const played: number = isLate ? LATE : await this.#play(act, startMs);
         if (played !== LATE) orders += played;
         else if (!isLate) this.#log.warn({ ms: this.#mostMs }, CUT_SHORT);
         isLate = played === LATE;
@@ -89,8 +92,8 @@ export class Rehearsal {
   }
 
   /** @returns the number of orders, or LATE. */
-  async #play(act: RehearsalAct, startMs: number, endMs: number): Promise<number> {
-    const played = act.play(startMs + endMs);
+  async #play(act: RehearsalAct, startMs: number): Promise<number> {
+    const played = act.play();
     const restMs = this.#mostMs - (performance.now() - startMs);
     const orders = await Promise.race([played, sleep(restMs, LATE, { ref: false })]);
     // It may still wait for something that fails when everything is closed.

@@ -63,10 +63,10 @@ export class RehearsalAct {
     };
   }
 
-  /** Trades until this moment at the latest. @returns the number of orders. */
-  play(untilMs: number): Promise<number> {
+  /** Trades for a while, once the shards have come. @returns the number of orders. */
+  play(): Promise<number> {
     this.#stage = new Stage(this.#config, this.#stores);
-    return this.#stage.play(this.#lanes, untilMs);
+    return this.#stage.play(this.#lanes);
   }
 
   /** A shard that sleeps reads no message. */

@@ -24,6 +24,22 @@ const BATCH_ORDERS = 15;
 const BATCHES_EACH_TURN = 2;
 const READS_EACH_TURN = 8;
 const ORDERS_EACH_TURN = 128;
+/** The other headers that the gateway reads, so that compiled code takes none of them for absent. */
+const RARE_HEADERS = {
+  authorization: 'Bearer rehearsal',
+  cookie: 'a=b',
+  'idempotency-key': 'rehearsal',
+  'x-svc-deadline': '0',
+  'x-forwarded-for': '127.0.0.1',
+  via: '1.1 rehearsal',
+  'access-control-request-method': 'GET',
+};
+const BROWSER_HEADERS = {
+  'user-agent': 'rehearsal',
+  'accept-encoding': 'gzip, br',
+  origin: 'http://localhost',
+  'sec-fetch-site': 'cross-site',
+};
 /** In place of the status of a request before the first. */
 const STARTED = 1;
 
@@ -79,7 +95,10 @@ export class Flow {
   }
 
   #read(index: number): Buffer {
-    return toBytes(prepareRequest('GET', this.#paths[index % this.#paths.length], undefined));
+    const path = this.#paths[index % this.#paths.length];
+    const headers = index < READS_EACH_TURN / 2 ? BROWSER_HEADERS : {};
+    const rare = this.#count <= ORDERS_EACH_TURN + BATCHES_EACH_TURN * BATCH_ORDERS && index === 0 ? RARE_HEADERS : {};
+    return toBytes(prepareRequest('GET', path, undefined, () => ({ ...headers, ...rare })));
   }
 
   #nextDraft(): OrderDraft {
