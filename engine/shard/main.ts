@@ -138,11 +138,21 @@ async function serve(options: ShardOptions, keccak: Keccak256, isRehearsal = fal
     heads?.postIfDue();
   };
   report();
-  const end = run(loop, commands, events, meters, report, isRehearsal);
+  const close = async (): Promise<void> => {
+    // The connection that is closed last removes the WAL.
+    await checkpointer.end();
+    journal.close();
+  };
+  let end: End;
+  try {
+    end = run(loop, commands, events, meters, report, isRehearsal);
+  } catch (error) {
+    // Of a shard nothing is written any more. A rehearsal has nothing to keep, and its thread goes on.
+    if (isRehearsal) await close();
+    throw error;
+  }
   heads?.post();
-  // The connection that is closed last removes the WAL.
-  await checkpointer.end();
-  journal.close();
+  await close();
   return end;
 }
 
