@@ -15,6 +15,7 @@ import { Envelopes } from '../../shared/chain/envelopes.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
 import type { Block, ChainNode } from '../../shared/chain/node.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
+import type { SettlementMessage } from '../../shared/wire/threads.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 import { type Contracts, Drafts } from './drafts.ts';
 import { Follower } from './follower.ts';
@@ -44,17 +45,7 @@ type SettlementOptions = {
   readonly lingerMs?: number;
 };
 
-/** Why placing is refused, or null while settlement is healthy. */
-type Health = {
-  readonly unhealthy: string | null;
-  readonly failed: number;
-  readonly failedInRow: number;
-  readonly foreign: number;
-  readonly oldestUnsentMs: number;
-  readonly headAgeMs: number | null;
-  readonly isAtMostFee: boolean;
-  readonly lastRefusal: string | null;
-};
+type Health = SettlementMessage['health'];
 
 export class Settlement {
   readonly rows: WorkRows;

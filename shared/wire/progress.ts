@@ -1,11 +1,12 @@
 /**
  * Progress of each shard's journal, of the projector, of trimming and of the log of private frames, in shared memory.
  * Owner: `committed` and `reserve` of a shard are written by that shard's thread, `projected` and `kept` by the
- * projector, `trimmable` by the thread that makes snapshots, `logged` by the gateway; all threads read.
+ * projector, `settled` by settlement, `trimmable` by the thread that makes snapshots, `logged` by the gateway; all
+ * threads read.
  *
- *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve | kept: a 64-bit cell for each
- *            shard | catalogue, history, generation: a 64-bit cell each, written by the projector | doubt: one that the
- *            gateway writes | making: one that the projector writes
+ *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve | kept | settled: a 64-bit cell
+ *            for each shard | catalogue, history, generation: a 64-bit cell each, written by the projector | doubt: one
+ *            that the gateway writes | making: one that the projector writes
  *
  * Invariants:
  *   PROGRESS-1  A cell only grows, except those of the reserve, and the projector's when read.db is rebuilt. It is
@@ -29,7 +30,9 @@ export const BELLS = record(
   },
   'The words of the progress memory on which threads wait: the cells follow.',
 );
-const CELLS_BYTES = 48;
+const CELLS_BYTES = 56;
+/** Nothing settles on a chain, so no journal waits for that. */
+const NO_SETTLEMENT = BigInt(Number.MAX_SAFE_INTEGER);
 const PROJECTOR_BYTES = 40;
 
 export class Progress {
@@ -41,6 +44,7 @@ export class Progress {
   readonly #logged: BigInt64Array;
   readonly #reserve: BigInt64Array;
   readonly #kept: BigInt64Array;
+  readonly #settled: BigInt64Array;
   readonly #catalog: BigInt64Array;
   readonly #history: BigInt64Array;
   readonly #generation: BigInt64Array;
@@ -50,12 +54,13 @@ export class Progress {
   static create(shards: number): SharedArrayBuffer {
     const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards + PROJECTOR_BYTES);
     new BigInt64Array(buffer, BELLS.BYTES, 2 * shards).fill(BigInt(NOT_KNOWN));
+    new BigInt64Array(buffer, BELLS.BYTES + 48 * shards, shards).fill(NO_SETTLEMENT);
     return buffer;
   }
 
   constructor(buffer: SharedArrayBuffer) {
     this.shards = (buffer.byteLength - BELLS.BYTES - PROJECTOR_BYTES) / CELLS_BYTES;
-    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds six cells per shard');
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds seven cells per shard');
     this.#bells = new Int32Array(buffer, 0, BELLS.BYTES / 4);
     this.#committed = new BigInt64Array(buffer, BELLS.BYTES, this.shards);
     this.#projected = new BigInt64Array(buffer, BELLS.BYTES + 8 * this.shards, this.shards);
@@ -63,6 +68,7 @@ export class Progress {
     this.#logged = new BigInt64Array(buffer, BELLS.BYTES + 24 * this.shards, this.shards);
     this.#reserve = new BigInt64Array(buffer, BELLS.BYTES + 32 * this.shards, this.shards);
     this.#kept = new BigInt64Array(buffer, BELLS.BYTES + 40 * this.shards, this.shards);
+    this.#settled = new BigInt64Array(buffer, BELLS.BYTES + 48 * this.shards, this.shards);
     const single = BELLS.BYTES + CELLS_BYTES * this.shards;
     this.#catalog = new BigInt64Array(buffer, single, 1);
     this.#history = new BigInt64Array(buffer, single + 8, 1);
@@ -150,11 +156,12 @@ export class Progress {
   }
 
   /**
-   * The shard may delete rows up to this sequence: they are covered by two good snapshots, and read.db has what follows
-   * from them also after a power cut.
+   * The shard may delete rows up to this sequence: they are covered by two good snapshots, and read.db and settlement.db
+   * have what follows from them also after a power cut.
    */
   trimmable(shard: number): number {
-    return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard));
+    const settled = Number(Atomics.load(this.#settled, shard));
+    return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard), settled);
   }
 
   /** True while rows wait to be deleted until read.db is durable. */
@@ -165,6 +172,11 @@ export class Progress {
   /** read.db has the records up to this sequence on the disk. */
   setKept(shard: number, shardSequence: number): void {
     Atomics.store(this.#kept, shard, BigInt(shardSequence));
+  }
+
+  /** settlement.db has the records up to this sequence on the disk. Never called where nothing settles on a chain. */
+  setSettled(shard: number, shardSequence: number): void {
+    Atomics.store(this.#settled, shard, BigInt(shardSequence));
   }
 
   #keptOf(shard: number): number {

@@ -100,6 +100,41 @@ export type ProjectorPort = {
 /** The projector sends one where the read model had another quantity of tokens than the engine. */
 export type ProjectorMessage = { readonly difference: Readonly<Record<string, string | number>> };
 
+export type SettlementOptions = {
+  readonly journalPaths: readonly string[];
+  readonly journalKey: JournalKey;
+  readonly progress: SharedArrayBuffer;
+  readonly settlementDbPath: string;
+  /** It may contain a secret. */
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  readonly exchangeAddress: string;
+  readonly marketFactoryAddress: string;
+  /** The secret of the key that sends the transactions. */
+  readonly operatorKey: string;
+  /** No transaction offers more for a unit of gas. */
+  readonly mostFeeWei: bigint;
+};
+
+/** Settlement sends one after each round. */
+export type SettlementMessage = {
+  readonly health: {
+    /** Why placing is refused; null while settlement is healthy. */
+    readonly unhealthy: string | null;
+    /** Trades that the contract refuses for good. */
+    readonly failed: number;
+    readonly failedInRow: number;
+    /** Nonces that transactions from elsewhere have used. */
+    readonly foreign: number;
+    readonly oldestUnsentMs: number;
+    readonly headAgeMs: number | null;
+    readonly isAtMostFee: boolean;
+    readonly lastRefusal: string | null;
+  };
+  /** Why the round ended early; null if it did not. */
+  readonly problem: string | null;
+};
+
 export type VerifierOptions = {
   readonly checkBoard: SharedArrayBuffer;
   readonly verifier: VerifierChoice;

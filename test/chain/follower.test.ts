@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { type Hex, hexToBytes, type PrivateKeyAccount, parseEther, toHex } from 'viem';
 import { Journal } from '../../engine/journal/journal.ts';
 import { Settlement } from '../../engine/settlement/settlement.ts';
@@ -15,11 +16,13 @@ import { ChainNode } from '../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable } from '../../shared/chain/rpc.ts';
 import { COMMAND, claimCommand } from '../../shared/wire/commands.ts';
 import { Progress } from '../../shared/wire/progress.ts';
+import type { SettlementMessage, SettlementOptions } from '../../shared/wire/threads.ts';
 import { writeMarketOpen, writePlacement } from '../support/commandBodies.ts';
 import { Crash, Crashes } from '../support/crashes.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { EngineRig } from '../support/engineRig.ts';
-import { TEST_KEY } from '../support/journalKey.ts';
+import { eventually } from '../support/eventually.ts';
+import { TEST_KEY, TEST_SECRET } from '../support/journalKey.ts';
 import { Random } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
@@ -41,8 +44,9 @@ class Exchange {
   readonly markets: ChainMarket[] = [];
   readonly crashes = new Crashes();
   readonly db = openSettlementDb(':memory:');
-  readonly progress = new Progress(Progress.create(1));
-  readonly #journalPath = join(temporaryDirectory(), 'journal-0.db');
+  readonly progressMemory = Progress.create(1);
+  readonly progress = new Progress(this.progressMemory);
+  readonly journalPath = join(temporaryDirectory(), 'journal-0.db');
   readonly #journal: Journal;
   readonly #operator = chainKey(OPERATOR);
   settlement: Settlement;
@@ -52,7 +56,7 @@ class Exchange {
 
   constructor(seed: number) {
     this.random = new Random(seed);
-    const journalPath = this.#journalPath;
+    const { journalPath } = this;
     this.#journal = Journal.open({ journalPath, journalSync: 'normal', shard: 0, shards: 1, key: TEST_KEY });
     this.settlement = this.#start();
   }
@@ -69,7 +73,7 @@ class Exchange {
       contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory },
       mostFeeWei: 10n ** 15n,
       progress: this.progress,
-      journalPaths: [this.#journalPath],
+      journalPaths: [this.journalPath],
       keys: [TEST_KEY],
       nowMs: () => this.#nowMs,
     });
@@ -151,12 +155,17 @@ class Exchange {
     });
   }
 
-  /** Everything so far is in the journal; settlement goes one round on. */
-  async step(): Promise<void> {
+  /** Everything so far is in the journal. */
+  write(): void {
     const { rows } = this.engine.journal;
     while (this.#written < rows.length) this.#journal.append(rows[this.#written++]);
     this.#journal.commit();
     this.progress.setCommitted(0, this.#journal.lastSequence);
+  }
+
+  /** Settlement goes one round on. */
+  async step(): Promise<void> {
+    this.write();
     this.#nowMs += 2000;
     try {
       await this.settlement.step();
@@ -253,4 +262,39 @@ test(`chain and ledger agree after ${REORGS} reorganisations and restarts, seed 
   exchange.payOut();
   await exchange.finish();
   await exchange.compare('after the payout');
+});
+
+test('the thread settles what its journals have, and none is trimmed before', { skip: NO_ANVIL }, async () => {
+  const exchange = new Exchange(seed);
+  after(() => exchange.close());
+  await exchange.begin();
+  while (exchange.engine.usdc(FEE_ACCOUNT).available === 0) await exchange.act();
+  exchange.write();
+  const { contracts, client } = chain;
+  const options: SettlementOptions = {
+    journalPaths: [exchange.journalPath],
+    journalKey: TEST_SECRET,
+    progress: exchange.progressMemory,
+    settlementDbPath: join(temporaryDirectory(), 'settlement.db'),
+    rpcUrl: client.chain.rpcUrls.default.http[0],
+    chainId: CHAIN_ID,
+    exchangeAddress: contracts.exchange,
+    marketFactoryAddress: contracts.marketFactory,
+    operatorKey: OPERATOR,
+    mostFeeWei: 10n ** 15n,
+  };
+  exchange.progress.setSettled(0, 0);
+  exchange.progress.setTrimmable(0, 5);
+  exchange.progress.setKept(0, 5);
+  assert.equal(exchange.progress.trimmable(0), 0, 'settlement has followed nothing yet');
+  const worker = new Worker(new URL('../../engine/settlement/main.ts', import.meta.url), { workerData: options });
+  after(() => worker.terminate());
+  const messages: SettlementMessage[] = [];
+  worker.on('message', (message: SettlementMessage) => messages.push(message));
+  await eventually('a fee on the chain', async () => (await chain.held(contracts.exchange, USDC)) > 0n);
+  assert.equal(exchange.progress.trimmable(0), 5);
+  const ended = new Promise((resolve) => worker.once('exit', resolve));
+  worker.postMessage('stop');
+  assert.equal(await ended, 0);
+  assert.equal(messages[0].problem, null);
 });
