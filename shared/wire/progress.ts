@@ -156,8 +156,8 @@ export class Progress {
   }
 
   /**
-   * The shard may delete rows up to this sequence: they are covered by two good snapshots, and read.db and settlement.db
-   * have what follows from them also after a power cut.
+   * The shard may delete rows up to this sequence: they are covered by two good snapshots, and read.db and
+   * settlement.db have what follows from them also after a power cut.
    */
   trimmable(shard: number): number {
     const settled = Number(Atomics.load(this.#settled, shard));
