@@ -160,8 +160,8 @@ export class Progress {
    * settlement.db have what follows from them also after a power cut.
    */
   trimmable(shard: number): number {
-    const settled = Number(Atomics.load(this.#settled, shard));
-    return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard), settled);
+    const durable = Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard));
+    return Math.min(durable, Number(Atomics.load(this.#settled, shard)));
   }
 
   /** True while rows wait to be deleted until read.db is durable. */

@@ -1408,8 +1408,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a journal is cut before read.db has on the disk what follows',
     file: 'shared/wire/progress.ts',
-    search: 'return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard));',
-    replace: 'return Number(Atomics.load(this.#trimmable, shard));',
+    search: 'const durable = Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard));',
+    replace: 'const durable = Number(Atomics.load(this.#trimmable, shard));',
     caughtBy: 'test/unit/engine/projector/trimmedJournals.test.ts',
   },
   {
