@@ -8,7 +8,7 @@
  */
 import type { CDPSession, Page } from 'playwright-core';
 import { assert } from '../shared/base/assert.ts';
-import { NO_CHROMIUM, openPage, startBrowser } from '../test/support/browser.ts';
+import { NO_CHROMIUM, openPageIn, startBrowser } from '../test/support/browser.ts';
 import { FramesExchange, MARKET_ID } from './framesExchange.ts';
 import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
@@ -42,7 +42,7 @@ export async function run(): Promise<Report> {
   try {
     const baseUrl = await exchange.listen();
     const browser = await startBrowser(scope);
-    const { page, complaints } = await openPage(browser, { viewport: { width: 1280, height: 900 } });
+    const { page, complaints } = await openPageIn(browser, { viewport: { width: 1280, height: 900 } });
     await page.addInitScript("localStorage.setItem('signed-in', 'account')");
     await page.goto(`${baseUrl}/markets/${MARKET_ID}`);
     await page.locator('.ticket button[type=submit]').waitFor();

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { Pmx } from '../support/pmx.ts';
 import { RampCustomer } from '../support/rampCustomer.ts';
 import { type Json, startServer } from '../support/server.ts';
+import { assertAccessible, openPage } from '../support/visitor.ts';
 
 const SETTINGS = { SHARDS: '1', DEMO: 'on', DEMO_RAMP: 'on', FIAT_BLOCK_MS: '20' };
 const server = await startServer({ after }, SETTINGS);
-const browser = NO_CHROMIUM === false ? await startBrowser({ after }) : null;
 const alice = new Pmx({ DATA_DIR: server.dataDir });
 
 function asAlice(...args: string[]): Promise<Json> {
@@ -86,7 +86,7 @@ async function reaches(page: Page, heading: string): Promise<void> {
 }
 
 test('a visitor of the page cashes in and out, and sees how far it is', { skip: NO_CHROMIUM }, async () => {
-  const { page, complaints } = await openPage(browser!, { viewport: { width: 360, height: 800 }, bypassCSP: true });
+  const { page, complaints } = await openPage({ viewport: { width: 360, height: 800 }, bypassCSP: true });
   await page.goto(`${server.baseUrl}/cash`);
   await page.getByRole('button', { name: 'Try with play money' }).click();
   await page.getByText('None yet.').waitFor();

@@ -1,21 +1,21 @@
 /** The account's views in a real browser: what happened to it, and how its person protects it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM } from '../support/browser.ts';
 import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
+import { assertAccessible, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-const server = await startServer({ after }, { SHARDS: '1' });
-const browser = skip === false ? await startBrowser({ after }) : null;
+const server = await sharedServer();
 const event = await server.admin.createEvent({
   slug: 'rain-week',
   title: 'A week of rain',
@@ -37,7 +37,7 @@ type Visit = { readonly page: Page; readonly context: BrowserContext; readonly c
 
 /** A visitor whose extension has these keys; the first one is shown. */
 async function visitWith(keys: ReturnType<typeof privateKeyToAccount>[], path: string): Promise<Visit> {
-  const { page, complaints } = await openPage(browser!, {
+  const { page, complaints } = await openPage({
     bypassCSP: true,
     viewport: { width: 1280, height: 900 },
     reducedMotion: 'reduce',

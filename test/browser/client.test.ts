@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { generatePrivateKey } from 'viem/accounts';
 import type { PlacedOrder } from '../../shared/client/placedOrder.ts';
-import { NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM } from '../support/browser.ts';
 import { compiledRoot } from '../support/compiledClient.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
+import { openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
@@ -20,8 +21,7 @@ const IMPORT_MAP = {
     '@noble/hashes/': '/modules/@noble/hashes/',
   },
 };
-const server = await startServer({ after }, { SHARDS: '1' });
-const browser = skip === false ? await startBrowser({ after }) : null;
+const server = await sharedServer();
 
 /** The text of this function runs in the page: it may use nothing of this file. */
 async function trade({ privateKey, marketId }: { privateKey: string; marketId: string }): Promise<object> {
@@ -55,7 +55,7 @@ test('a page signs in, sees its order in the verified book, cancels it and learn
   const privateKey = generatePrivateKey();
   const market = await makeMarket(server);
   await makeTrader(server, { privateKey });
-  const { page, complaints } = await openPage(browser!, { bypassCSP: true });
+  const { page, complaints } = await openPage({ bypassCSP: true });
   await page.route(`${server.baseUrl}/{sdk,modules}/**`, (route) => {
     const [, root, path] = /^\/(sdk|modules)\/(.+)$/.exec(new URL(route.request().url()).pathname)!;
     const file = join(root === 'sdk' ? compiledRoot() : MODULES, path);

@@ -3,14 +3,15 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
+import { assertAccessible, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const STAND_IN = fileURLToPath(new URL('../support/python', import.meta.url));
@@ -19,8 +20,7 @@ const PYTHON = readFileSync(new URL('../../data/docs/python.md', import.meta.url
 const server = await sharedServer();
 
 test('a reader finds guides, reference and errors, and nothing is asked of another origin', { skip }, async () => {
-  const browser = await startBrowser({ after });
-  const { page, complaints } = await openPage(browser, { viewport: { width: 1280, height: 900 } });
+  const { page, complaints } = await openPage({ viewport: { width: 1280, height: 900 } });
   const asked: string[] = [];
   page.on('request', (request) => asked.push(request.url()));
   await page.goto(`${server.baseUrl}/docs`);
@@ -40,7 +40,7 @@ test('a reader finds guides, reference and errors, and nothing is asked of anoth
     [1280, 'light', ['/docs', '/docs/api/stream']],
     [360, 'dark', ['/docs/signing', '/docs/api/prices', '/docs/no']],
   ] as const) {
-    const visitor = await openPage(browser, { viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
+    const visitor = await openPage({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
     for (const path of paths) {
       await visitor.page.goto(server.baseUrl + path);
       assert.equal(await visitor.page.evaluate('document.documentElement.scrollWidth'), width, `${path} at ${width}`);

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
+import { assertAccessible, assertFitForAll, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 /** A provider of cash-outs that does not answer. */
@@ -17,12 +18,11 @@ const provider = {
   FIAT_SANDBOX_ADDRESS: `0x${'d2'.repeat(20)}`,
 };
 const server = await startServer({ after }, { SHARDS: '1', ...provider });
-const browser = skip === false ? await startBrowser({ after }) : null;
 const market = await makeMarket(server);
 const trader = await makeTrader(server);
 
 async function signIn(token: string): Promise<{ page: Page; complaints: string[] }> {
-  const opened = await openPage(browser!, { viewport: { width: 1280, height: 900 }, bypassCSP: true });
+  const opened = await openPage({ viewport: { width: 1280, height: 900 }, bypassCSP: true });
   await opened.page.goto(`${server.baseUrl}/ops`);
   await opened.page.getByLabel('Token of the operator').fill(token);
   await opened.page.getByRole('button', { name: 'Sign in' }).click();
@@ -185,15 +185,7 @@ test('every section passes the rules of accessibility in light and dark, and fit
     if (name === 'Markets') await openMarket(page);
     else await page.getByRole('link', { name }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();
-    for (const width of [1280, 360]) {
-      await page.setViewportSize({ width, height: 900 });
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-        await assertAccessible(page);
-      }
-    }
-    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-    assert.equal(isWide, false, `${name} is wider than 360`);
+    await assertFitForAll(page);
   }
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByLabel('Token of the operator').waitFor();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM } from '../support/browser.ts';
 import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
@@ -13,6 +13,7 @@ import { CLIENT, serveOidc } from '../support/oidcServer.ts';
 import { startProvider } from '../support/providerServer.ts';
 import { startServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
+import { assertAccessible, assertFitForAll, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
@@ -28,7 +29,6 @@ const ENV = {
   OIDC_HOUSE_CLIENT_SECRET: CLIENT.clientSecret,
 };
 const server = await startServer({ after }, ENV);
-const browser = skip === false ? await startBrowser({ after }) : null;
 
 const event = await server.admin.createEvent({
   slug: 'rain-week',
@@ -50,7 +50,7 @@ const maker = await makeTrader(server);
 const taker = await makeTrader(server);
 
 async function visit(path: string, width = 1280): Promise<{ page: Page; complaints: string[] }> {
-  const opened = await openPage(browser!, { viewport: { width, height: 900 }, bypassCSP: true });
+  const opened = await openPage({ viewport: { width, height: 900 }, bypassCSP: true });
   await opened.page.goto(server.baseUrl + path);
   return opened;
 }
@@ -165,7 +165,7 @@ test('a restart of the exchange is said, and the book is live again without a re
 });
 
 test('a view that was opened in a hidden tab is loaded once it is shown', { skip }, async () => {
-  const { page } = await openPage(browser!);
+  const { page } = await openPage();
   await page.addInitScript("Object.defineProperty(document, 'hidden', { value: true, writable: true })");
   await page.goto(`${server.baseUrl}/markets/${market.id}`);
   await page.getByText('Loading …').waitFor();
@@ -183,7 +183,7 @@ test('a link to all markets forgets the words that were searched for', { skip },
 });
 
 test('an order is signed as typed data by the wallet of the browser, which may keep nothing', { skip }, async () => {
-  const { page, complaints } = await openPage(browser!);
+  const { page, complaints } = await openPage();
   await maker.reconnected().place(orderMarket, { price: '0.39', size: '1' });
   const key = privateKeyToAccount(generatePrivateKey());
   const { id } = await server.admin.createUser({ wallet_address: key.address.toLowerCase() });
@@ -280,13 +280,7 @@ test('every view passes the rules of accessibility, and fits a width of 360 pixe
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(server.baseUrl + path);
     await page.getByText('Loading …').first().waitFor({ state: 'detached' });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await assertAccessible(page);
-    }
-    await page.setViewportSize({ width: 360, height: 900 });
-    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-    assert.equal(isWide, false, `${path} is wider than 360`);
+    await assertFitForAll(page);
     titles.push((await page.title()).split(' · ')[0]);
   }
   const site = 'Open prediction exchange';
@@ -294,7 +288,7 @@ test('every view passes the rules of accessibility, and fits a width of 360 pixe
 });
 
 test('the first view needs less than 100 KB, and a browser keeps every file but the document', { skip }, async () => {
-  const { page } = await openPage(browser!);
+  const { page } = await openPage();
   const sizes: Promise<number>[] = [];
   page.on('response', (response) =>
     sizes.push(

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openSandbox } from '../../gateway/fiat/providers/sandbox.ts';
-import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM } from '../support/browser.ts';
 import { CUSTOMER, REFERENCE, startRamp } from '../support/rampRig.ts';
+import { assertAccessible, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const WIDTH = 360;
@@ -12,8 +13,7 @@ test('16.74: a customer buys and sells on a narrow screen, and every page is acc
   const { url, apiKey, webhookSecret } = await startRamp({ after });
   const sandbox = openSandbox({ URL: url, API_KEY: apiKey, WEBHOOK_SECRETS: webhookSecret });
   assert.ok(typeof sandbox !== 'string');
-  const browser = await startBrowser({ after });
-  const { page, complaints } = await openPage(browser, { viewport: { width: WIDTH, height: 740 }, bypassCSP: true });
+  const { page, complaints } = await openPage({ viewport: { width: WIDTH, height: 740 }, bypassCSP: true });
   const look = async (title: string): Promise<void> => {
     assert.equal(await page.textContent('h1'), title);
     await assertAccessible(page);

@@ -6,12 +6,13 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { assertAccessible, NO_CHROMIUM, openPage, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM } from '../support/browser.ts';
 import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
 import { startServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
+import { assertAccessible, assertFitForAll, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
@@ -20,7 +21,6 @@ const DEPOSIT = '100000000';
 // The page stays open over a restart, so the port is chosen and not the system's.
 const ENV = { SHARDS: '1', PORT: String(await freePort()) };
 const server = await startServer({ after }, ENV);
-const browser = skip === false ? await startBrowser({ after }) : null;
 const event = await server.admin.createEvent({
   slug: 'rain-week',
   title: 'A week of rain',
@@ -49,7 +49,7 @@ async function signedIn(marketId: string): Promise<Trader> {
   const address = key.address.toLowerCase();
   const { id } = await server.admin.createUser({ wallet_address: address });
   await server.admin.deposit(id, { amount_usdc_micro: DEPOSIT, reference: 'browser' });
-  const { page, complaints } = await openPage(browser!, {
+  const { page, complaints } = await openPage({
     bypassCSP: true,
     viewport: { width: 1280, height: 900 },
     reducedMotion: 'reduce',
@@ -250,13 +250,7 @@ test('the views of an account pass the rules of accessibility, dark and light, a
     await page.goto(server.baseUrl + path);
     await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
     await eventually('all is loaded', async () => (await page.getByText('Loading …').count()) === 0);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await assertAccessible(page);
-    }
-    await page.setViewportSize({ width: 360, height: 900 });
-    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-    assert.equal(isWide, false, `${path} is wider than 360`);
+    await assertFitForAll(page);
     // Nothing is hidden behind a bar of its own either.
     const hidden = await page.evaluate(
       '[...document.querySelectorAll(".panel")].filter((each) => each.scrollWidth > each.clientWidth)' +

@@ -1,7 +1,5 @@
 /** Debian's Chromium, driven by playwright-core; a test that finds none installed is skipped and says so. */
-import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Scope } from './server.ts';
 
@@ -21,7 +19,6 @@ const ARGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 export async function startBrowser(scope: Scope): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
@@ -29,11 +26,10 @@ export async function startBrowser(scope: Scope): Promise<Browser> {
   return browser;
 }
 
+export type OpenedPage = { page: Page; complaints: string[] };
+
 /** A page of a new visitor. What it complains of itself, by console or exception, is in `complaints`. */
-export async function openPage(
-  browser: Browser,
-  options: BrowserContextOptions = {},
-): Promise<{ page: Page; complaints: string[] }> {
+export async function openPageIn(browser: Browser, options: BrowserContextOptions): Promise<OpenedPage> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -42,15 +38,4 @@ export async function openPage(
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   return { page, complaints };
-}
-
-/** By the rules of axe-core. The context must have been opened with `bypassCSP`, or its script is refused. */
-export async function assertAccessible(page: Page): Promise<void> {
-  await page.addScriptTag({ path: AXE });
-  const violations: string[] = await page.evaluate(async () => {
-    const axe = (globalThis as unknown as { axe: { run(): Promise<{ violations: AxeViolation[] }> } }).axe;
-    type AxeViolation = { id: string; nodes: { html: string }[] };
-    return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
-  });
-  assert.deepEqual(violations, [], page.url());
 }

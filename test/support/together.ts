@@ -5,7 +5,7 @@
  *
  * Unit tests share a process unless they change something that a process has only once. Files that use `sharedServer`
  * share a server too. They run one after the other, so a file may stop that server, and the next one finds it running;
- * none may expect it to be empty.
+ * none may expect it to be empty. The tests of the page have one browser besides.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
 
 /** By the name of the entry. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  browser: filesIn('test/browser/*.test.ts'),
   ...Object.fromEntries(apiGroups().map((files, number) => [`api${number + 1}`, files])),
   engine: filesIn('test/unit/engine/**/*.test.ts'),
   gateway: filesIn('test/unit/gateway/**/*.test.ts'),
@@ -31,7 +32,7 @@ function filesIn(...patterns: string[]): string[] {
 
 /** The files are dealt out in turn, so that the groups take about as long as each other. */
 function apiGroups(): string[][] {
-  const sharing = filesIn('test/{api,browser,hostile}/*.test.ts').filter((file) =>
+  const sharing = filesIn('test/{api,hostile}/*.test.ts').filter((file) =>
     USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')),
   );
   return Array.from({ length: API_GROUPS }, (_, group) => sharing.filter((_, index) => index % API_GROUPS === group));
