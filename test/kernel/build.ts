@@ -1,13 +1,12 @@
 /** Compiles the verification kernel (engine/verify/kernel): the same sources give the same bytes. */
 import { hash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import asc from 'assemblyscript/asc';
 
 const FOLDER = new URL('../../engine/verify/kernel/', import.meta.url);
 const SOURCES = new URL('wasm/', FOLDER);
 export const WASM = new URL('kernel.wasm', FOLDER);
-/** The hash of the sources that kernel.wasm was made of. */
-export const SOURCES_HASH = new URL('kernel.sources.sha256', FOLDER);
+/** The hashes of the sources that kernel.wasm was made of, and of itself. */
+export const HASHES = new URL('kernel.sha256', FOLDER);
 /**
  * Assertions are off, as there are none; memory is imported, so that its size is chosen at run time. The sources end in
  * .as, because they are no TypeScript; the compiler asks for .ts.
@@ -19,6 +18,8 @@ const OPTIONS = [
 
 export async function compileKernel(): Promise<Uint8Array> {
   let wasm: Uint8Array | undefined;
+  // It takes a second to load, and those who compare hashes do not need it.
+  const { default: asc } = await import('assemblyscript/asc');
   const { error, stderr } = await asc.main(OPTIONS, {
     readFile: (name) => (/^\w+\.ts$/.test(name) ? read(name.replace(/ts$/, 'as')) : null),
     writeFile: (_, contents) => {
@@ -30,8 +31,13 @@ export async function compileKernel(): Promise<Uint8Array> {
   return wasm;
 }
 
+/** As the file has them: a change of either without the other is seen without compiling. */
+export function hashesOf(wasm: Uint8Array): string {
+  return `${hashOfSources()} sources\n${hash('sha256', wasm)} kernel.wasm\n`;
+}
+
 /** In the order of their names, each with its name. */
-export function hashOfSources(): string {
+function hashOfSources(): string {
   const names = globSync('*.as', { cwd: SOURCES }).sort();
   return hash('sha256', names.map((name) => `${name}\n${read(name)}`).join('\n'));
 }
