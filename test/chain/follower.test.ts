@@ -232,8 +232,8 @@ class Exchange {
 }
 
 /** A local node forgets the state of older blocks when it reorganises a chain of more than a thousand. */
-const STEPS = timesOf({ suite: 40, soak: 320 });
-const REORGS = timesOf({ suite: 5, soak: 20 });
+const STEPS = timesOf({ suite: 40, soak: 200 });
+const REORGS = timesOf({ suite: 5, soak: 15 });
 const seed = seedOr(21);
 
 test(`chain and ledger agree after ${REORGS} reorganisations and restarts, seed ${seed}`, {
