@@ -48,8 +48,11 @@ import { CommandQueue, NO_BARRIER } from './commandQueue.ts';
 const { ANY_COMMAND, assertCommand, COMMAND } = commands;
 const { CANCEL, CANCEL_MANY, PLACE } = COMMAND;
 
-/** Commands that one commit waits for at most: about 2 ms of signature checks. */
-const BATCH_COMMANDS = 32;
+/**
+ * Commands that one commit waits for at most: about 2 ms, with signatures checked in batches. Where more of them wait,
+ * fewer would spend much of the shard's time on waiting for the disk (bench/speed.bench.ts).
+ */
+const BATCH_COMMANDS = 128;
 /** Batches with commands that may go without a step: under full load one comes every ten milliseconds or so. */
 const COMMANDS_FIRST = 4;
 
