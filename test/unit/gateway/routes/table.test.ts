@@ -88,6 +88,7 @@ test('probes answer at any time, and a stream needs a key that is right or none'
   assert.deepEqual(probes.sort(), [
     'GET /admin/operations',
     'GET /health',
+    'GET /health/polygon',
     'GET /metrics',
     'GET /openapi.json',
     'GET /ready',

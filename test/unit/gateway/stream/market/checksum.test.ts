@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { BookChecksum, bookChecksum } from '../../../../../gateway/stream/market/checksum.ts';
 import { Book } from '../../../../../gateway/views/books.ts';
+import { grown } from '../../../../../gateway/views/growingColumn.ts';
 import { OpenOrders } from '../../../../../gateway/views/orders.ts';
 import { PairIndex } from '../../../../../gateway/views/pairIndex.ts';
 import { OUTCOME, SIDE, TICKS_PER_UNIT, TIME_IN_FORCE } from '../../../../../shared/base/codes.ts';
@@ -22,6 +23,9 @@ type Vector = {
 const file = new URL('../../../../vectors/bookChecksum.json', import.meta.url);
 const vectors: Vector[] = JSON.parse(readFileSync(file, 'utf8')).vectors;
 
+/** More than a test puts in. */
+const MOST_ORDERS = 1024;
+
 /** A book of orders that are put in and taken out by hand. */
 class Shelf {
   readonly book: Book;
@@ -31,6 +35,15 @@ class Shelf {
 
   constructor(ticksPerUnit: number) {
     this.book = new Book(ticksPerUnit);
+    // The view's tables grow as its orders come; orders that are put in by hand need the room before.
+    const { orders } = this;
+    orders.kind = grown(orders.kind, MOST_ORDERS);
+    orders.limitTicks = grown(orders.limitTicks, MOST_ORDERS);
+    orders.remainingLots = grown(orders.remainingLots, MOST_ORDERS);
+    orders.orderSequence = grown(orders.orderSequence, MOST_ORDERS);
+    orders.priority = grown(orders.priority, MOST_ORDERS);
+    orders.queuePrevious = grown(orders.queuePrevious, MOST_ORDERS);
+    orders.queueNext = grown(orders.queueNext, MOST_ORDERS);
   }
 
   put(isBid: boolean, ticks: number, lots: number): number {
