@@ -38,7 +38,9 @@ export async function bestPrices(marketIds: readonly string[]): Promise<Readonly
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds = 0, round = 0): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { readonly key: string }>({ key, value: null, error: null });
-  const order = useRef({ key, started: 0, shown: 0 }).current;
+  const order = useRef({ key, started: 0, shown: 0, load }).current;
+  // What is loaded again later is what the newest drawing of the view asks for.
+  order.load = load;
   useEffect(() => {
     order.key = key;
     let isLeft = false;
@@ -51,7 +53,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
       order.started += 1;
       const number = order.started;
       try {
-        const value = await load();
+        const value = await order.load();
         // Rounds may follow each other faster than they are answered: the answer to an earlier one is shown till then.
         if (order.key === key && number > order.shown) {
           order.shown = number;

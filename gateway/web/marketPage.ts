@@ -61,9 +61,9 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   const ownOrders = useMemo(
     () =>
       own !== null &&
-      html`<${OrdersHere} market=${market} orders=${own} yes=${yes} round=${round}
+      html`<${OrdersHere} market=${market} orders=${own} yes=${yes}
         onChanged=${() => setChanged((before) => before + 1)} />`,
-    [market, own, round],
+    [market, own],
   );
   const ownPrices = useMemo(() => pricesOf(own, outcome), [own, outcome]);
   const name = market.outcomes[outcome];
@@ -147,12 +147,11 @@ type OrdersHereProps = {
   readonly orders: readonly UserOrder[];
   /** The book of Yes. */
   readonly yes: { readonly current: Levels };
-  readonly round: number;
   readonly onChanged: () => void;
 };
 
-function OrdersHere({ market, orders, yes, round, onChanged }: OrdersHereProps): VNode {
-  const queues = useQueues(market.id, orders, yes, round);
+function OrdersHere({ market, orders, yes, onChanged }: OrdersHereProps): VNode {
+  const queues = useQueues(market.id, orders, yes);
   return html`<section class="panel" aria-labelledby="own-orders"><h2 id="own-orders">Your orders here</h2>
     <${OwnOrders} orders=${orders} markets=${new Map([[market.id, market]])} queues=${queues} onChanged=${onChanged} />
   </section>`;

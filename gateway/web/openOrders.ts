@@ -1,4 +1,5 @@
 /** The open orders of the account, how much of each is left, and where each stands in its queue. */
+import { useRef } from 'preact/hooks';
 import type { Levels } from '../../shared/client/stream/bookReplica.ts';
 import type { BookOfOrders, BookOrder, UserOrder, UserOrders } from '../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
@@ -41,14 +42,18 @@ export function wholeAtomic(order: UserOrder): bigint {
 
 /**
  * The queue position of each order by its id, from one read of the book order by order: asking for each order would
- * soon be too many requests.
+ * soon be too many requests. The book is read anew as soon as another list of the orders is there.
  */
 export function useQueues(
   marketId: string,
   orders: readonly UserOrder[],
   yes: { readonly current: Levels },
-  round: number,
 ): ReadonlyMap<string, Queued> {
+  const list = useRef({ orders, round: 0 }).current;
+  if (list.orders !== orders) {
+    list.orders = orders;
+    list.round += 1;
+  }
   const key = orders.length === 0 ? '' : marketId;
   const load = async (): Promise<ReadonlyMap<string, Queued>> => {
     if (key === '') return NO_QUEUES;
@@ -56,17 +61,16 @@ export function useQueues(
     const { bids, asks } = await get<BookOfOrders>(`/v1/orders/book/${marketId}?${query}`);
     return new Map([...positionsOf(bids), ...positionsOf(asks)]);
   };
-  return useLoaded(key, load, QUEUES_SECONDS, round).value ?? NO_QUEUES;
+  return useLoaded(key, load, QUEUES_SECONDS, list.round).value ?? NO_QUEUES;
 }
 
-/** The number of levels that have to be read to find all of the orders. */
+/** How many levels have to be read to find all of the orders, even those that the stream has not brought yet. */
 function depthOf(orders: readonly UserOrder[], yes: Levels): number {
   const ranks = orders.map(({ side, outcome_index, price }) => {
     const isBid = (side === 'BUY') === (outcome_index === 0);
-    const ofYes = outcome_index === 0 ? price : complement(price);
-    const ticks = finestTicks(ofYes);
-    const levels = isBid ? yes.bids : yes.asks;
-    return levels.findIndex((level) => finestTicks(level.price) === ticks) + 1;
+    const ticks = finestTicks(outcome_index === 0 ? price : complement(price));
+    const better = (level: number): boolean => (isBid ? level > ticks : level < ticks);
+    return (isBid ? yes.bids : yes.asks).filter((level) => better(finestTicks(level.price))).length + 1;
   });
   return Math.min(MOST_LEVELS, Math.max(1, ...ranks));
 }
