@@ -108,7 +108,10 @@ describe('the audit log', () => {
       all.map(({ sequence }) => sequence),
       all.map((_, i) => all.length - i),
     );
-    for (const limit of [1, 7]) assert.deepEqual(await recordsOf({ limit }), all);
+    // A refused login of an earlier test may be recorded meanwhile.
+    const found = async (query: AuditQuery): Promise<AuditRecord[]> =>
+      (await recordsOf(query)).filter(({ sequence }) => sequence <= all.length);
+    for (const limit of [1, 7]) assert.deepEqual(await found({ limit }), all);
     const fits: [AuditQuery, (record: AuditRecord) => boolean][] = [
       [{ operator: 'ada' }, ({ operator }) => operator === 'ada'],
       [{ event: 'result' }, ({ event }) => event === 'result'],
@@ -117,7 +120,7 @@ describe('the audit log', () => {
       [{ until: all[4]!.time }, ({ time }) => time < all[4]!.time],
       [{ operator: 'ada', event: 'start' }, () => false],
     ];
-    for (const [query, isWanted] of fits) assert.deepEqual(await recordsOf(query), all.filter(isWanted));
+    for (const [query, isWanted] of fits) assert.deepEqual(await found(query), all.filter(isWanted));
   });
 
   test('a cursor that no page had is refused, and so is every other malformed parameter', async () => {
