@@ -39,7 +39,7 @@ export async function bestPrices(marketIds: readonly string[]): Promise<Readonly
 export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds = 0, round = 0): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { readonly key: string }>({ key, value: null, error: null });
   const order = useRef({ key, started: 0, shown: 0, load }).current;
-  // What is loaded again later is what the newest drawing of the view asks for.
+  // The newest drawing of the view knows what has to be loaded.
   order.load = load;
   useEffect(() => {
     order.key = key;

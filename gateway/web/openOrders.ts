@@ -64,7 +64,7 @@ export function useQueues(
   return useLoaded(key, load, QUEUES_SECONDS, list.round).value ?? NO_QUEUES;
 }
 
-/** How many levels have to be read to find all of the orders, even those that the stream has not brought yet. */
+/** The number of levels that hold all of the orders, even those that the stream has not brought yet. */
 function depthOf(orders: readonly UserOrder[], yes: Levels): number {
   const ranks = orders.map(({ side, outcome_index, price }) => {
     const isBid = (side === 'BUY') === (outcome_index === 0);
