@@ -1,10 +1,15 @@
 /** Processor time and memory of a process, by thread, from Linux' /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 
 /** Linux counts processor time of a process in hundredths of a second, whatever its timer frequency is. */
 const TICK_SECONDS = 0.01;
 const UTIME_FIELD = 11;
 const PAGE_BYTES = 4096;
+/** A server without requests takes less of one core than this; what follows a load comes at most so far apart. */
+const IDLE_SHARE = 0.04;
+const IDLE_SECONDS = 0.75;
+const MOST_LOOKS = 40;
 
 /**
  * Processor time by thread id, in seconds of one core; the main thread has the id of the process. To the nanosecond for
@@ -24,6 +29,22 @@ export function threadSeconds(pid: number): Map<number, number> {
 
 export function processSeconds(pid: number): number {
   return usedSeconds(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+}
+
+/**
+ * Resolves when the process has done what a load has left to be done later: following its journals, snapshots. One
+ * that is never idle is measured as it is.
+ */
+export async function whenIdle(pid: number): Promise<void> {
+  for (let look = 0; look < MOST_LOOKS; look++) {
+    const before = totalSeconds(pid);
+    await setTimeout(IDLE_SECONDS * 1000);
+    if (totalSeconds(pid) - before < IDLE_SHARE * IDLE_SECONDS) return;
+  }
+}
+
+function totalSeconds(pid: number): number {
+  return [...threadSeconds(pid).values()].reduce((sum, seconds) => sum + seconds, 0);
 }
 
 /** Resident memory of the process. */

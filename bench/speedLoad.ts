@@ -12,7 +12,7 @@ import { bytesOf, CANCEL, mixedFlow, PLACE } from './mixedFlow.ts';
 import { recoveryUs } from './nativeRecovery.ts';
 import { NoiseMeter } from './noise.ts';
 import { sendPaced } from './openLoop.ts';
-import { threadSeconds } from './processStat.ts';
+import { threadSeconds, whenIdle } from './processStat.ts';
 import { RecordSocket, recordLoop } from './recordSocket.ts';
 import { median } from './report.ts';
 import type { Load, LoadName, Pace, PaceName, SpeedOptions, SpeedRound } from './speedProtocol.ts';
@@ -115,8 +115,10 @@ class Round {
     for (const socket of sockets) socket.close();
   }
 
+  /** Readers would be charged for what the orders before them have left to projector and snapshots. */
   async #readLoads(): Promise<void> {
     const { id } = this.#options.market;
+    await whenIdle(this.#options.server.pid);
     const reads = [
       ['best prices', 'bare GET as best prices', `/v1/market-data/${id}/bbo`],
       ['book', 'bare GET as book', `/v1/orders/book/${id}?levels=${BOOK_LEVELS}`],
