@@ -24,7 +24,13 @@ const MATCH_BYTES = 160;
 const ONE_PPM = 1_000_000;
 
 export type Contracts = { readonly exchange: Hex; readonly marketFactory: Hex };
-type Chosen = { readonly work: readonly Work[]; readonly exchange: Hex; readonly draft: Draft };
+type Chosen = {
+  readonly work: readonly Work[];
+  readonly exchange: Hex;
+  /** The id of a batch. */
+  readonly batch: Hex | null;
+  readonly draft: Draft;
+};
 
 export class Drafts {
   readonly #rows: WorkRows;
@@ -40,7 +46,7 @@ export class Drafts {
     for (const [index, work] of pending.entries()) {
       if (work.kind === KIND.TRADE) return this.#batch(pending.slice(index), blockGas);
       const draft = this.#movement(work);
-      if (draft !== null) return { work: [work], exchange: this.#contracts.exchange, draft };
+      if (draft !== null) return { work: [work], exchange: this.#contracts.exchange, batch: null, draft };
     }
     return null;
   }
@@ -72,11 +78,12 @@ export class Drafts {
       trades.push({ work, trade: this.#trade(work, maker, taker) });
     }
     const chosen = trades.map(({ work }) => work);
+    const batch = batchId(chosen);
     const data = encodeBatch(
-      batchId(chosen),
+      batch,
       trades.map(({ trade }) => trade),
     );
-    return { work: chosen, exchange: exchange!, draft: { to: exchange!, data, gas } };
+    return { work: chosen, exchange: exchange!, batch, draft: { to: exchange!, data, gas } };
   }
 
   #trade(work: Work, maker: OrderRow, taker: OrderRow): ChainTrade {

@@ -41,6 +41,7 @@ export class Outcomes {
       ? await this.#resultsOf(work, exchange as Hex, receipt)
       : work.map((each): Result => ({ work: each, is: 'again', reason: REVERTED }));
     return () => {
+      this.#rows.setMined(job, receipt);
       for (const result of results) this.#apply(job, result, receipt.blockNumber);
       this.failedInRow = results.some(({ is }) => is === 'mined') ? 0 : this.failedInRow + 1;
     };
@@ -48,6 +49,7 @@ export class Outcomes {
 
   /** A reorganisation has taken the block of the transaction away: it is sent again. */
   unmined(job: number): void {
+    this.#rows.setMined(job, null);
     for (const { id } of this.#ofJob(job)) {
       const status = this.#rows.get(id)!.status;
       if (status === 'mined' || status === 'failed') this.#rows.setStatus(id, 'submitted');

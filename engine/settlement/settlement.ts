@@ -117,7 +117,7 @@ export class Settlement {
       const chosen = this.#drafts.next(pending, head.gasLimit);
       if (chosen === null) return;
       db.transaction(() => {
-        const job = this.rows.addJob(chosen.exchange, chosen.work);
+        const job = this.rows.addJob(chosen.exchange, chosen.work, chosen.batch);
         for (const { id } of chosen.work) this.rows.submit(id, job);
         this.#envelopes.reserve(job, chosen.draft);
       }).immediate();

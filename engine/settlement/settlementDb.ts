@@ -6,7 +6,7 @@
  *   orders      signed orders that may still trade, or whose trades are not settled; `slot` is null once it is closed
  *   work        trades and movements of the ledger that the chain has to do as well, by `id` in their order
  *   history     the statuses of work, each with its time
- *   jobs        transactions, each with the work that it does
+ *   jobs        transactions, each with the work that it does; `batch` is its id, `hash` and block are known once it is mined
  *   escrows     the wallet of an account, under which the chain holds its funds
  *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
  */
@@ -60,5 +60,6 @@ const TABLES = `
     work INTEGER NOT NULL, step INTEGER NOT NULL, status TEXT NOT NULL, at_ms INTEGER NOT NULL,
     PRIMARY KEY (work, step)) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS jobs (
-    id INTEGER PRIMARY KEY, exchange TEXT NOT NULL, work TEXT NOT NULL, state TEXT NOT NULL) STRICT;
+    id INTEGER PRIMARY KEY, exchange TEXT NOT NULL, work TEXT NOT NULL, batch TEXT, hash TEXT,
+    block_number INTEGER) STRICT;
 `;

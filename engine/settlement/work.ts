@@ -8,10 +8,10 @@
  *   WORK-3  Orders are kept until they are closed and all of their trades are settled.
  */
 import type Database from 'better-sqlite3';
+import type { SettlementStatus } from '../../shared/base/codes.ts';
 
 export const KIND = { TRADE: 0, SPLIT: 1, MERGE: 2, WITHDRAWAL: 3, RESOLUTION: 4, CLAIM: 5 } as const;
 type Kind = (typeof KIND)[keyof typeof KIND];
-type Status = 'pending' | 'submitted' | 'mined' | 'settled' | 'failed';
 
 export type Work = {
   readonly id: number;
@@ -29,7 +29,7 @@ export type Work = {
   readonly yes_ticks: number | null;
   readonly match_type: number | null;
   readonly created_ms: number;
-  readonly status: Status;
+  readonly status: SettlementStatus;
   readonly job: number | null;
   readonly failures: number;
 };
@@ -122,7 +122,7 @@ export class WorkRows {
     this.setStatus(id, 'submitted');
   }
 
-  setStatus(id: number, status: Status, reason: string | null = null): void {
+  setStatus(id: number, status: SettlementStatus, reason: string | null = null): void {
     this.#sql('UPDATE work SET status = ?, reason = ifnull(?, reason) WHERE id = ?').run(status, reason, id);
     this.#note(id, status);
   }
@@ -147,9 +147,9 @@ export class WorkRows {
     return (this.#sql(`SELECT count(*) AS n FROM work WHERE status = 'failed'`).get() as { n: number }).n;
   }
 
-  history(id: number): { status: Status; at_ms: number }[] {
+  history(id: number): { status: SettlementStatus; at_ms: number }[] {
     const found = this.#sql('SELECT status, at_ms FROM history WHERE work = ? ORDER BY step');
-    return found.all(id) as { status: Status; at_ms: number }[];
+    return found.all(id) as { status: SettlementStatus; at_ms: number }[];
   }
 
   addOrder(order: Omit<OrderRow, 'id'>): void {
@@ -211,10 +211,17 @@ export class WorkRows {
     return this.#sql('SELECT 1 FROM mirrored WHERE reference = ?').get(reference) !== undefined;
   }
 
-  addJob(exchange: string, work: readonly Work[]): number {
+  /** @param batch its id; null of a movement. */
+  addJob(exchange: string, work: readonly Work[], batch: string | null): number {
     const ids = JSON.stringify(work.map(({ id }) => id));
-    const added = this.#sql(`INSERT INTO jobs (exchange, work, state) VALUES (?, ?, 'sent')`).run(exchange, ids);
+    const added = this.#sql('INSERT INTO jobs (exchange, work, batch) VALUES (?, ?, ?)').run(exchange, ids, batch);
     return Number(added.lastInsertRowid);
+  }
+
+  /** The block that has its transaction; null once a reorganisation has taken it away. */
+  setMined(job: number, mined: { readonly hash: string; readonly blockNumber: number } | null): void {
+    const found = this.#sql('UPDATE jobs SET hash = ?, block_number = ? WHERE id = ?');
+    found.run(mined?.hash ?? null, mined?.blockNumber ?? null, job);
   }
 
   job(id: number): { readonly exchange: string; readonly work: readonly Work[] } {
@@ -223,7 +230,7 @@ export class WorkRows {
     return { exchange, work: (JSON.parse(work) as number[]).map((each) => this.get(each)!) };
   }
 
-  #note(work: number, status: Status): void {
+  #note(work: number, status: SettlementStatus): void {
     this.#sql(
       `INSERT INTO history VALUES (@work, (SELECT ifnull(max(step), 0) + 1 FROM history WHERE work = @work), @status,
          @at_ms)`,

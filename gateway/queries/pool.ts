@@ -31,6 +31,8 @@ import type * as worker from './worker.ts';
 type QueryPoolOptions = {
   readonly readDbPath: string;
   readonly progress: SharedArrayBuffer;
+  /** What the trades have become on a chain; null where the ledger settles. */
+  readonly settlementDbPath: string | null;
   /** The last record of a shard that may have been acknowledged to an account. */
   readonly lastAcknowledged: (account: number, shard: number) => number;
   /** The last record of a shard that may have changed the status of a market. */
@@ -72,6 +74,7 @@ type AccountQueries = Pick<
   | 'rebates'
   | 'statementPage'
   | 'statementStart'
+  | 'tradeSettlement'
   | 'userPositions'
 >;
 
@@ -100,7 +103,8 @@ export class QueryPool {
     this.#lastMarketChange = options.lastMarketChange;
     this.#inGroup = options.inGroup;
     this.#waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
-    const workerData: worker.QueryWorkerData = { readDbPath: options.readDbPath, progress: options.progress };
+    const { readDbPath, settlementDbPath, progress } = options;
+    const workerData: worker.QueryWorkerData = { readDbPath, settlementDbPath, progress };
     this.#pool = new Piscina({
       filename: fileURLToPath(new URL('./worker.ts', import.meta.url)),
       minThreads: 1,

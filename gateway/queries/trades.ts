@@ -3,7 +3,7 @@
  * thread of the query pool.
  */
 import type Database from 'better-sqlite3';
-import { SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
+import { type SettlementStatus, SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
@@ -13,6 +13,7 @@ import { LongLists } from './longLists.ts';
 import { ALL_MARKETS, MARKET, type MarketFilter, marketFilter } from './markets.ts';
 import { firstIdAfter, type HistoryPage, historyPage, MAX_COUNTED, type Position, START, timeOfId } from './page.ts';
 import { type NoParty, type Party, partyOf, type Role, roleOf, TRADE, type TradeRow, tokensOf } from './parties.ts';
+import { LEDGER_SETTLEMENTS, type Settlements, type TradeSettlementRecord } from './settlement.ts';
 import { ShorterWalk } from './shorterWalk.ts';
 
 export type TradeFilters = Readonly<{
@@ -37,7 +38,7 @@ export type TradeRecord = Readonly<{
   taker_side: (typeof SIDE_NAMES)[number];
   outcome_index: number;
   role: Role | null;
-  settlement_status: 'settled';
+  settlement_status: SettlementStatus;
   matched_at: string;
 }> &
   (Party | NoParty);
@@ -83,6 +84,8 @@ const WALKS = {
     WHERE market = @market AND (taker_account = @account OR maker_account = @account) AND ${SPAN}`,
 } as const;
 
+/** How the rows of a page are written, once all of them are known. */
+type Show<T> = (rows: readonly TradeRow[]) => (row: TradeRow) => T;
 type Reader = (parameters: ListParameters) => Pages;
 type Pages = { readonly rows: TradeRow[]; readonly counted: number };
 
@@ -90,22 +93,39 @@ export class TradeQueries {
   readonly #market: (uuid: Uint8Array | null) => MarketFilter | undefined;
   readonly #shorter: ShorterWalk;
   readonly #along: Readonly<Record<keyof typeof WALKS, Reader>>;
+  readonly #settlements: Settlements;
+  readonly #matchedMs: Database.Statement<[{ id: Uint8Array; account: number }], number>;
 
-  constructor(db: Database.Database) {
+  constructor(db: Database.Database, settlements: Settlements = LEDGER_SETTLEMENTS) {
+    this.#settlements = settlements;
+    this.#matchedMs = db
+      .prepare<[{ id: Uint8Array; account: number }], number>(
+        'SELECT matched_ms FROM trades WHERE id = @id AND (taker_account = @account OR maker_account = @account)',
+      )
+      .pluck();
     this.#market = marketFilter(db);
     this.#shorter = new ShorterWalk(db);
     this.#along = { account: reader(db, WALKS.account), market: reader(db, WALKS.market) };
   }
 
   list(account: number, filters: TradeFilters): HistoryPage<TradeRecord> {
-    return this.#page(account, filters, tradeRecord);
+    return this.#page(account, filters, (rows) => {
+      const statuses = this.#settlements.statusesOf(rows.map(({ id }) => id));
+      return (row) => tradeRecord(row, account, statuses[rows.indexOf(row)]);
+    });
+  }
+
+  /** Null if the account has no such trade. */
+  settlement(account: number, id: Uint8Array): TradeSettlementRecord | null {
+    const matchedMs = this.#matchedMs.get({ id, account });
+    return matchedMs === undefined ? null : this.#settlements.of(id, matchedMs);
   }
 
   legacyList(account: number, filters: TradeFilters): HistoryPage<LegacyTradeRecord> {
-    return this.#page(account, filters, legacyTradeRecord);
+    return this.#page(account, filters, () => (row) => legacyTradeRecord(row, account));
   }
 
-  #page<T>(account: number, filters: TradeFilters, show: (row: TradeRow, account: number) => T): HistoryPage<T> {
+  #page<T>(account: number, filters: TradeFilters, show: Show<T>): HistoryPage<T> {
     const { limit, offset, takerSides, sinceMs, after } = filters;
     const filter = this.#market(filters.market);
     if (filter === undefined) return { total: 0, isFloor: false, rows: [], next: null };
@@ -115,7 +135,7 @@ export class TradeQueries {
     const isOfMarket = market !== ALL_MARKETS && this.#shorter.isOfMarket(account, market);
     const read = this.#along[isOfMarket ? 'market' : 'account'];
     const { rows, counted } = read({ account, market, takerSides: takerSides & BOTH_SIDES, ...span });
-    return historyPage(rows, { counted, limit, offset }, (row) => show(row, account), positionOf);
+    return historyPage(rows, { counted, limit, offset }, show(rows), positionOf);
   }
 }
 
@@ -143,7 +163,7 @@ function positionOf({ id }: TradeRow): Position {
 }
 
 /** One fill as one of its parties sees it. */
-function tradeRecord(row: TradeRow, account: number): TradeRecord {
+function tradeRecord(row: TradeRow, account: number, settlement_status: SettlementStatus): TradeRecord {
   const party = partyOf(row, roleOf(row, account));
   const takerTicks = ownTicks(row.taker_outcome, row.yes_ticks, row.ticks_per_unit);
   return {
@@ -157,7 +177,7 @@ function tradeRecord(row: TradeRow, account: number): TradeRecord {
     outcome_index: row.taker_outcome,
     role: party.party_order_id === null ? null : roleOf(row, account),
     ...party,
-    settlement_status: 'settled',
+    settlement_status,
     matched_at: new Date(row.matched_ms).toISOString(),
   };
 }

@@ -36,6 +36,7 @@ import { PositionQueries, type PositionsSlice, type PositionsTask } from './posi
 import { type PrivateTailPage, PrivateTailQueries, type PrivateTailTask } from './privateTail.ts';
 import { RebateQueries, type RebatesSlice, type RebatesTask } from './rebates.ts';
 import { type Earnings, type EarningsTask, ReferralQueries } from './referrals.ts';
+import { ChainSettlements, LEDGER_SETTLEMENTS, type TradeSettlementRecord } from './settlement.ts';
 import { type StatementPage, StatementQueries, type StatementTask } from './statement.ts';
 import { type StatementStart, StatementStartQueries } from './statementStart.ts';
 import {
@@ -51,7 +52,12 @@ import { type HistoryTask, MarketHistoryQueries, type MarketTrade, type PricePoi
 import { type LegacyTradeRecord, type TradeFilters, TradeQueries, type TradeRecord } from './trades.ts';
 import type { MarketVolumes } from './volumes.ts';
 
-export type QueryWorkerData = { readonly readDbPath: string; readonly progress: SharedArrayBuffer };
+export type QueryWorkerData = {
+  readonly readDbPath: string;
+  readonly progress: SharedArrayBuffer;
+  /** Null where the ledger settles (RULES.md 14.8). */
+  readonly settlementDbPath: string | null;
+};
 
 type Queries = {
   readonly browse: BrowseQueries;
@@ -79,8 +85,9 @@ type Queries = {
   readonly marketHistory: MarketHistoryQueries;
 };
 
-const { readDbPath, progress: progressMemory } = workerData as QueryWorkerData;
+const { readDbPath, settlementDbPath, progress: progressMemory } = workerData as QueryWorkerData;
 const progress = new Progress(progressMemory);
+const settlements = settlementDbPath === null ? LEDGER_SETTLEMENTS : new ChainSettlements(settlementDbPath);
 let connection: Database.Database | null = null;
 let opened: Queries | null = null;
 let openedGeneration = 0;
@@ -102,6 +109,10 @@ export function newestOrders(task: { account: number; limit: number }): StoredOr
 
 export function userTrades(task: { account: number; filters: TradeFilters }): HistoryPage<TradeRecord> {
   return queries().trades.list(task.account, task.filters);
+}
+
+export function tradeSettlement(task: { account: number; id: Uint8Array }): TradeSettlementRecord | null {
+  return queries().trades.settlement(task.account, task.id);
 }
 
 export function fundMovements(task: { account: number; limit: number; offset: number }): Page<StoredMovement> {
@@ -257,7 +268,7 @@ function queries(): Queries {
       markets: new MarketQueries(db),
       orders: new OrderQueries(db),
       orderLists: new OrderLists(db),
-      trades: new TradeQueries(db),
+      trades: new TradeQueries(db, settlements),
       fundMovements: new FundMovementQueries(db),
       activity: new ActivityQueries(db),
       positions: new PositionQueries(db),

@@ -65,6 +65,7 @@ export class Stores {
     this.queries = new QueryPool({
       readDbPath: this.readDbPath,
       progress: this.progressMemory,
+      settlementDbPath: null,
       lastAcknowledged: (account, shard) => this.views.lastAcknowledged(account, shard),
       lastMarketChange: (shard) => this.views.lastMarketChange(shard),
       inGroup: (record, group) => orderGroups.withGroupName(record, group),

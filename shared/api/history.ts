@@ -1,6 +1,6 @@
 /** An account's past, page by page: its orders, its trades and its activity, and what they are asked for by. */
-import { CLOSE_REASON_NAMES, ORDER_STATUS_NAMES, OUTCOME } from '../base/codes.ts';
-import { COUNT, OFFSET, OUTCOME_INDEX, PRICE, SIDE_FIELD, SINCE, TEXT, TIME, UNITS, UUID } from './fields.ts';
+import { CLOSE_REASON_NAMES, ORDER_STATUS_NAMES, OUTCOME, SETTLEMENT_STATUS_NAMES } from '../base/codes.ts';
+import { COUNT, HASH, OFFSET, OUTCOME_INDEX, PRICE, SIDE_FIELD, SINCE, TEXT, TIME, UNITS, UUID } from './fields.ts';
 import { COUNT_IS_ESTIMATE } from './markets.ts';
 import { ORDER_FIELDS, ORDER_RECORD, TAGS } from './orders.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
@@ -41,6 +41,8 @@ const PARTY_FIELDS = {
   token_quantity_atomic: orNull(UNITS),
 } as const;
 
+const SETTLEMENT_STATUS = { type: 'string', enum: SETTLEMENT_STATUS_NAMES, examples: ['settled'] } as const;
+
 const USER_TRADE = object({
   id: UUID,
   market_id: UUID,
@@ -52,12 +54,23 @@ const USER_TRADE = object({
   outcome_index: described(OUTCOME_INDEX, 'The outcome of the taker.'),
   role: orNull({ type: 'string', enum: ['taker', 'maker'] }),
   ...PARTY_FIELDS,
-  settlement_status: { const: 'settled' },
+  settlement_status: SETTLEMENT_STATUS,
   matched_at: TIME,
 });
 export type UserTrade = FromSchema<typeof USER_TRADE>;
 export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE, ...NEXT }, COUNT_IS_ESTIMATE);
 export type UserTrades = FromSchema<typeof USER_TRADES>;
+
+export const TRADE_SETTLEMENT = object({
+  trade_id: UUID,
+  settlement_status: SETTLEMENT_STATUS,
+  history: described(arrayOf(object({ status: SETTLEMENT_STATUS, at: TIME })), 'The oldest first.'),
+  batch_id: described(orNull(HASH), 'Of the batch that has the trade; null while none has it, and without a chain.'),
+  transaction_hash: described(orNull(HASH), 'Of the transaction with this batch, once it is in a block.'),
+  block_number: orNull({ type: 'integer', minimum: 0, examples: [64_000_000] }),
+  reason: described(orNull(TEXT), 'Why the contract refused it, or why it is tried again.'),
+});
+export type TradeSettlement = FromSchema<typeof TRADE_SETTLEMENT>;
 
 const LEGACY_USER_TRADE = object({
   id: UUID,

@@ -13,6 +13,7 @@ export type Block = {
 };
 export type Log = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
 export type Receipt = {
+  readonly hash: Hex;
   readonly blockNumber: number;
   readonly blockHash: Hex;
   readonly isSuccess: boolean;
@@ -77,6 +78,7 @@ export class ChainNode {
     if (receipt['blockHash'] === null) return null;
     if (!Array.isArray(logs)) throw malformed('a receipt without logs');
     return {
+      hash,
       blockNumber: toNumber(receipt['blockNumber']),
       blockHash: toHash(receipt['blockHash']),
       isSuccess: toNumber(receipt['status']) === 1,

@@ -48,6 +48,7 @@ import type {
   RateLimits,
   Redeemables,
   TombstoneResponse,
+  TradeSettlement,
   UserActivity,
   UserActivityQuery,
   UserOrders,
@@ -302,6 +303,11 @@ export class ExchangeClient extends MarketDataClient {
   /** The fills of the account, newest first, from its own side (RULES.md 7.4); pages as in `userOrders`. */
   userTrades(query: UserTradesQuery = {}): Promise<UserTrades> {
     return this.requests.send('GET', withQuery('/v1/user/trades/v2', query));
+  }
+
+  /** How far a trade of the account has come on the chain, and when. */
+  tradeSettlement(tradeId: string): Promise<TradeSettlement> {
+    return this.requests.send('GET', `/v1/trades/${encodeURIComponent(tradeId)}/settlement`);
   }
 
   /** Orders that were placed, cancelled or expired, and fills. */

@@ -65,6 +65,7 @@ export type {
   LegacyUserTrades,
   LegacyUserTradesQuery,
   Page,
+  TradeSettlement,
   UserActivity,
   UserActivityQuery,
   UserOrder,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ApiError } from '../../shared/client/http.ts';
 import type { OrderRecord } from '../../shared/client/types.ts';
 import { afterEachOfFile, sharedServer } from '../support/server.ts';
 import { assertBalanced, assertMissing, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
@@ -775,6 +776,15 @@ describe('the past of an account', () => {
       [seen!.role, seen!.party_order_id, seen!.notional_usdc_micro, seen!.settlement_status, seen!.amount],
       ['maker', resting.order_id, '6500000', 'settled', '3500000'],
     );
+    assert.deepEqual(await alice.client.tradeSettlement(seen!.id), {
+      ...{ trade_id: seen!.id, settlement_status: 'settled', history: [{ status: 'settled', at: seen!.matched_at }] },
+      ...{ batch_id: null, transaction_hash: null, block_number: null, reason: null },
+    });
+    const stranger = await makeTrader(server);
+    for (const id of [seen!.id, seen!.market_id, 'x']) {
+      const refusal = await stranger.client.tradeSettlement(id).catch((error: ApiError) => error);
+      assert.ok(refusal instanceof ApiError && refusal.status === 404 && refusal.message === 'trade not found', id);
+    }
     assert.deepEqual((await alice.client.legacyUserOrders()).orders, [await alice.client.getOrder(resting.order_hash)]);
     const [row] = (await bob.client.userOrders()).orders;
     assert.deepEqual(

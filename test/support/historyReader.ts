@@ -30,6 +30,7 @@ export class HistoryReader {
       userTrades: (account, filters) => found(trades.list(account, filters)),
       legacyTrades: (account, filters) => found(trades.legacyList(account, filters)),
       userActivity: (account, filters) => found(activity.list(account, filters)),
+      ofAccount: () => Promise.reject(new Error('no other query')),
     };
     const market = { details: { outcomes: [labelOf(0), labelOf(1)] } };
     this.#routes = historyRoutes({ queries, catalog: { byIndex: () => market as never } });

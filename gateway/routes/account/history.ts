@@ -5,6 +5,7 @@ import {
   LEGACY_USER_ORDERS,
   LEGACY_USER_TRADES,
   LEGACY_USER_TRADES_QUERY,
+  TRADE_SETTLEMENT,
   USER_ACTIVITY,
   USER_ACTIVITY_QUERY,
   USER_ORDERS,
@@ -13,7 +14,7 @@ import {
   USER_TRADES_QUERY,
 } from '../../../shared/api/history.ts';
 import { ORDER_STATUS, SIDE } from '../../../shared/base/codes.ts';
-import type { ErrorRow } from '../../../shared/base/errors.ts';
+import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
 import { UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
 import { parseTimeMs } from '../../../shared/base/time.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
@@ -24,9 +25,13 @@ import { LIST, type List, readCursor, writeCursor } from '../../queries/cursors.
 import { type HistoryPage, MAX_OFFSET, type Position, SINCE_EVER } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Catalog } from '../../store/catalog.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
 
 type HistoryDeps = {
-  readonly queries: Pick<QueryPool, 'userOrders' | 'newestOrders' | 'userTrades' | 'legacyTrades' | 'userActivity'>;
+  readonly queries: Pick<
+    QueryPool,
+    'userOrders' | 'newestOrders' | 'userTrades' | 'legacyTrades' | 'userActivity' | 'ofAccount'
+  >;
   readonly catalog: Pick<Catalog, 'byIndex'>;
 };
 
@@ -69,6 +74,15 @@ const LIST_TRADES = {
   answers: { 200: USER_TRADES },
 } as const satisfies RouteSpec;
 
+const SHOW_SETTLEMENT = {
+  ...READ,
+  path: '/v1/trades/:id/settlement',
+  summary: 'How far a trade of the account has come on the chain, and when.',
+  params: ID_PARAM,
+  answers: { 200: TRADE_SETTLEMENT },
+  errors: ['RESOURCE_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
 const LIST_LEGACY_TRADES = {
   ...READ,
   path: '/v1/user/trades',
@@ -90,6 +104,7 @@ export function historyRoutes(deps: HistoryDeps): Route[] {
     route(LIST_ORDERS, (call) => listOrders(call, deps)),
     route(LIST_LEGACY_ORDERS, (call) => listLegacyOrders(call, deps)),
     route(LIST_TRADES, (call) => listTrades(call, deps)),
+    route(SHOW_SETTLEMENT, (call) => showSettlement(call, deps)),
     route(LIST_LEGACY_TRADES, (call) => listLegacyTrades(call, deps)),
     route(LIST_ACTIVITY, (call) => listActivity(call, deps)),
   ];
@@ -129,6 +144,20 @@ async function listTrades(call: CallOf<typeof LIST_TRADES>, { queries }: History
     ...start.from,
   });
   answerPage(call, result, start, limit, (trades) => ({ trades }));
+}
+
+async function showSettlement(call: CallOf<typeof SHOW_SETTLEMENT>, { queries }: HistoryDeps): Promise<void> {
+  const id = new Uint8Array(UUID_BYTES);
+  const unknown = { row: ERRORS.RESOURCE_NOT_FOUND, message: 'trade not found' };
+  if (!uuidToBytes(call.params.id, id, 0)) {
+    refuse(call, unknown);
+    return;
+  }
+  const account = call.principal.accountIndex;
+  const found = await queries.ofAccount(account, 'tradeSettlement', { account, id });
+  if (!found.ok) refuse(call, { row: found.row });
+  else if (found.value === null) refuse(call, unknown);
+  else ok(call, { trade_id: call.params.id.toLowerCase(), ...found.value });
 }
 
 async function listLegacyTrades(call: CallOf<typeof LIST_LEGACY_TRADES>, { queries }: HistoryDeps): Promise<void> {

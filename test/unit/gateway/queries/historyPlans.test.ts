@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
 import { ActivityQueries } from '../../../../gateway/queries/activity.ts';
 import { OrderLists } from '../../../../gateway/queries/orderLists.ts';
 import { MAX_COUNTED, SINCE_EVER } from '../../../../gateway/queries/page.ts';
+import { SettlementReader } from '../../../../gateway/queries/settlement.ts';
 import { TradeQueries } from '../../../../gateway/queries/trades.ts';
 import { ORDER_STATUS } from '../../../../shared/base/codes.ts';
 import { ORDERS } from '../../../../shared/tables/orders.ts';
@@ -15,13 +17,12 @@ const ALL_STATUSES = 0b1_1111;
 
 /** A database in memory that notes what is prepared, and explains it. */
 class ExplainingDatabase {
-  readonly db = new Database(':memory:');
+  readonly db: Database.Database;
   readonly statements = new Set<string>();
   readonly #explained: (sql: string) => string[];
 
-  constructor() {
-    this.db.pragma('foreign_keys = OFF');
-    this.db.exec(READ_DB_SCHEMA);
+  constructor(db = emptyReadDb()) {
+    this.db = db;
     const prepare = this.db.prepare.bind(this.db);
     this.db.prepare = ((sql: string) => {
       this.statements.add(sql);
@@ -51,6 +52,13 @@ class ExplainingDatabase {
   plans(): [string, string[]][] {
     return [...this.statements].map((sql) => [sql, this.#explained(sql)]);
   }
+}
+
+function emptyReadDb(): Database.Database {
+  const db = new Database(':memory:');
+  db.pragma('foreign_keys = OFF');
+  db.exec(READ_DB_SCHEMA);
+  return db;
 }
 
 /** A walk reads an index alone, or the rows of one page by their keys. */
@@ -96,9 +104,18 @@ test('trades and activity: walks inside indexes, merged without a sort', () => {
   const explaining = new ExplainingDatabase();
   new TradeQueries(explaining.db);
   new ActivityQueries(explaining.db);
-  assert.equal(explaining.statements.size, 22);
+  assert.equal(explaining.statements.size, 23);
   for (const [sql, plan] of explaining.plans()) {
     assertInsideIndexes(sql, plan);
     assert.ok(!plan.some((step) => step.includes('TEMP B-TREE')), `${plan.join('\n')}\n${sql}`);
+  }
+});
+
+test('the settlement of trades is found by their numbers, one search each', () => {
+  const explaining = new ExplainingDatabase(openSettlementDb(':memory:'));
+  new SettlementReader(explaining.db);
+  assert.equal(explaining.statements.size, 3);
+  for (const [sql, plan] of explaining.plans()) {
+    for (const step of plan) assert.match(step, /^SCAN wanted VIRTUAL TABLE|^SEARCH /, `${plan.join('\n')}\n${sql}`);
   }
 });

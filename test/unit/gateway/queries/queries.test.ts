@@ -46,7 +46,7 @@ const acknowledged = new Map<number, number>();
 const lastAcknowledged = (account: number): number => acknowledged.get(account) ?? 0;
 const inGroup = <R extends object>(record: R, group: number): R => ({ ...record, order_group: `group ${group}` });
 const lastMarketChange = (): number => acknowledged.get(0) ?? 0;
-const shared = { readDbPath, lastAcknowledged, lastMarketChange, inGroup };
+const shared = { readDbPath, settlementDbPath: null, lastAcknowledged, lastMarketChange, inGroup };
 const queries = new QueryPool({ ...shared, progress: progressBuffer });
 const catalog = { byIndex: () => ({ details: { outcomes: ['Rain', 'Sun'] } }) as never };
 const routes = historyRoutes({ queries, catalog });

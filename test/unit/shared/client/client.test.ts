@@ -221,6 +221,7 @@ describe('the typed client', () => {
       ['DELETE /v1/orders/cancel-market', true, () => client.cancelMarket(id, 1)],
       ['GET /v1/user/orders/v2', true, () => client.userOrders()],
       ['GET /v1/user/orders', true, () => client.legacyUserOrders()],
+      [`GET /v1/trades/${id}/settlement`, true, () => client.tradeSettlement(id)],
       ['GET /v1/user/trades?limit=7', true, () => client.legacyUserTrades({ limit: 7 })],
       ['GET /v1/user/activity?type=fill', true, () => client.userActivity({ type: 'fill' })],
       [

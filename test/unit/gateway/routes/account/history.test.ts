@@ -26,6 +26,7 @@ async function ask(path: string, query: object, result: object) {
     userTrades: read,
     legacyTrades: read,
     userActivity: read,
+    ofAccount: read as never,
   };
   const route = historyRoutes({ queries, catalog: CATALOG }).find((each) => each.path === path)!;
   const test = new TestCall({ method: 'GET', path, account: 7 });

@@ -1,0 +1,83 @@
+/** The status of a trade on a chain is read from settlement.db (RULES.md 14.8). */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import Database from 'better-sqlite3';
+import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
+import { KIND, WorkRows } from '../../../../engine/settlement/work.ts';
+import { ChainSettlements, LEDGER_SETTLEMENTS } from '../../../../gateway/queries/settlement.ts';
+import { ID_KIND, timeOrderedIdBytes } from '../../../../shared/base/ids.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+
+const T0 = Date.UTC(2026, 0, 1);
+const BATCH = `0x${'ba'.repeat(32)}`;
+const TRANSACTION = `0x${'7a'.repeat(32)}`;
+const at = (second: number): string => new Date(T0 + second * 1000).toISOString();
+const tradeId = (shard: number, sequence: number): Uint8Array => timeOrderedIdBytes(T0, shard, ID_KIND.TRADE, sequence);
+const NOTHING = { batch_id: null, transaction_hash: null, block_number: null, reason: null };
+const PENDING = { settlement_status: 'pending', history: [], ...NOTHING };
+
+const path = join(temporaryDirectory(), 'settlement.db');
+const db = openSettlementDb(path);
+after(() => db.close());
+let nowMs = T0;
+const rows = new WorkRows(db, () => nowMs);
+
+function add(kind: 0 | 1, shard: number, sequence: number): number {
+  const no = { maker_order: null, taker_order: null, yes_ticks: null, match_type: null };
+  rows.add({ kind, shard, sequence, part: 0, account: 1, market: 0, amount: 1, ...no });
+  return db.prepare<[], number>('SELECT max(id) FROM work').pluck().get()!;
+}
+
+test('a trade has its status, every step with its time, and the transaction that did it', () => {
+  const settlements = new ChainSettlements(path);
+  const id = add(KIND.TRADE, 3, 7);
+  add(KIND.SPLIT, 3, 8);
+  assert.deepEqual(settlements.of(tradeId(3, 7)), { ...PENDING, history: [{ status: 'pending', at: at(0) }] });
+  nowMs += 1000;
+  const job = rows.addJob('0x00', [rows.get(id)!], BATCH);
+  rows.submit(id, job);
+  nowMs += 1000;
+  rows.setMined(job, { hash: TRANSACTION, blockNumber: 9 });
+  rows.setStatus(id, 'mined');
+  const history = [
+    { status: 'pending', at: at(0) },
+    { status: 'submitted', at: at(1) },
+    { status: 'mined', at: at(2) },
+  ];
+  const inBlock = { batch_id: BATCH, transaction_hash: TRANSACTION, block_number: 9, reason: null };
+  assert.deepEqual(settlements.of(tradeId(3, 7)), { settlement_status: 'mined', history, ...inBlock });
+  rows.setMined(job, null);
+  rows.setStatus(id, 'failed', 'OrderExpired');
+  assert.deepEqual(settlements.of(tradeId(3, 7)), {
+    settlement_status: 'failed',
+    history: [...history, { status: 'failed', at: at(2) }],
+    ...{ ...NOTHING, batch_id: BATCH, reason: 'OrderExpired' },
+  });
+  const page = [tradeId(3, 8), tradeId(3, 7), tradeId(2, 7), tradeId(3, 7)];
+  assert.deepEqual(settlements.statusesOf(page), ['pending', 'failed', 'pending', 'failed'], 'a split is no trade');
+  assert.deepEqual(settlements.statusesOf([]), []);
+  assert.deepEqual(settlements.of(tradeId(2, 7)), PENDING, 'settlement has not reached it');
+});
+
+test('every trade is pending before settlement has made its file and its tables', () => {
+  const later = join(temporaryDirectory(), 'settlement.db');
+  const settlements = new ChainSettlements(later);
+  assert.deepEqual(settlements.of(tradeId(0, 1)), PENDING);
+  const empty = new Database(later);
+  empty.pragma('journal_mode = WAL');
+  assert.deepEqual(settlements.statusesOf([tradeId(0, 1)]), ['pending']);
+  empty.close();
+  openSettlementDb(later).close();
+  assert.deepEqual(settlements.of(tradeId(0, 1)), PENDING);
+});
+
+test('without a chain a trade is settled when it is made', () => {
+  assert.deepEqual(LEDGER_SETTLEMENTS.statusesOf([tradeId(0, 1)]), ['settled']);
+  const history = [{ status: 'settled', at: at(5) }];
+  assert.deepEqual(LEDGER_SETTLEMENTS.of(tradeId(0, 1), T0 + 5000), {
+    settlement_status: 'settled',
+    history,
+    ...NOTHING,
+  });
+});
