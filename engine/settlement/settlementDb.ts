@@ -6,7 +6,7 @@
  *   orders      signed orders that may still trade, or whose trades are not settled; `slot` is null once it is closed
  *   work        trades and movements of the ledger that the chain has to do as well, by `id` in their order
  *   history     the statuses of work, each with its time
- *   jobs        transactions, each with the work that it does; `batch` is its id, `hash` and block are known once it is mined
+ *   jobs        transactions, each with the work that it does; hash and block are known once it is mined
  *   escrows     the wallet of an account, under which the chain holds its funds
  *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
  */

@@ -31,7 +31,7 @@ import type * as worker from './worker.ts';
 type QueryPoolOptions = {
   readonly readDbPath: string;
   readonly progress: SharedArrayBuffer;
-  /** What the trades have become on a chain; null where the ledger settles. */
+  /** The progress of trades on a chain; null where the ledger settles. */
   readonly settlementDbPath: string | null;
   /** The last record of a shard that may have been acknowledged to an account. */
   readonly lastAcknowledged: (account: number, shard: number) => number;

@@ -84,7 +84,7 @@ const WALKS = {
     WHERE market = @market AND (taker_account = @account OR maker_account = @account) AND ${SPAN}`,
 } as const;
 
-/** How the rows of a page are written, once all of them are known. */
+/** Writes the rows of a page, once all of them are known. */
 type Show<T> = (rows: readonly TradeRow[]) => (row: TradeRow) => T;
 type Reader = (parameters: ListParameters) => Pages;
 type Pages = { readonly rows: TradeRow[]; readonly counted: number };

@@ -102,7 +102,7 @@ export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim
  */
 export const FUND_MOVEMENT = { ...MOVEMENT, SETTLEMENT: 5, REFUND: 6, CARRIED: 7 } as const;
 
-/** How far a trade has come on a chain (RULES.md 14.8). */
+/** The progress of a trade on a chain (RULES.md 14.8). */
 export const SETTLEMENT_STATUS_NAMES = ['pending', 'submitted', 'mined', 'settled', 'failed'] as const;
 export type SettlementStatus = (typeof SETTLEMENT_STATUS_NAMES)[number];
 

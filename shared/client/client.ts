@@ -305,7 +305,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('GET', withQuery('/v1/user/trades/v2', query));
   }
 
-  /** How far a trade of the account has come on the chain, and when. */
+  /** The progress of a trade of the account on the chain, with the time of every step. */
   tradeSettlement(tradeId: string): Promise<TradeSettlement> {
     return this.requests.send('GET', `/v1/trades/${encodeURIComponent(tradeId)}/settlement`);
   }
