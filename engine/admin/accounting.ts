@@ -177,7 +177,7 @@ export class Accounting {
     this.market(market).collateral += sign * amount;
   }
 
-  #funds({ account, amountMicro, movement, reference: hash }: CommandOf<'FUNDS'>): void {
+  #funds({ account, market, amountMicro, movement, reference: hash }: CommandOf<'FUNDS'>): void {
     const amount = BigInt(amountMicro);
     const reference = toHex(hash);
     this.#same('a movement of money happens once', this.movements.has(reference), false);
@@ -185,6 +185,7 @@ export class Accounting {
     if (movement === MOVEMENT.DEPOSIT) {
       this.deposited += amount;
       this.purse(account).available += amount;
+      if (market !== NO_MARKET) this.#convert(account, market, amount, MOVEMENT.SPLIT);
     } else {
       this.withdrawn += amount;
       this.purse(account).available -= amount;

@@ -31,6 +31,7 @@ const {
   COMMAND,
   EXTENDED_PLACE,
   NO_GROUP,
+  NO_MARKET,
   PLACE_BIT_AUTHORIZED,
   PLACE_BIT_CLIENT_ID_TAKEN,
   PLACE_BIT_EXTENDED,
@@ -334,7 +335,13 @@ export class Admission {
     if (references.has(words, word + FUNDS.reference)) return OK; // a repeat: answered again, applied once
     if (words[word + FUNDS.movement] === MOVEMENT.DEPOSIT) {
       if (totals.depositedMicro + amount > MAX_SAFE) return E.VALIDATION_ERROR;
-      return this.#checkExactBound(amount, ledger.reservedOf(account), admitted);
+      const index = words[word + ANY_COMMAND.market];
+      if (index === NO_MARKET) return this.#checkExactBound(amount, ledger.reservedOf(account), admitted);
+      // Full sets that the account has made elsewhere: neither lots nor the hours of trading bind them.
+      const market = this.#state.markets.get(index);
+      if (market === undefined) return E.MARKET_NOT_FOUND;
+      if (isDecided(market.status)) return E.MARKET_NOT_ACTIVE;
+      return this.#checkExactBound(SPLIT_WEIGHT * amount, ledger.reservedOf(account), admitted);
     }
     const available = ledger.availableMicro(account);
     if (available < amount) return refuseShort(amount, available, ledger.reservedOf(account), admitted);

@@ -177,9 +177,10 @@ export class Apply {
     const movement = words[word + FUNDS.movement];
     const reference = word + FUNDS.reference;
     if (references.has(words, reference)) return OK; // a repeat: answered again, applied once
+    const isOfSets = words[word + ANY_COMMAND.market] !== NO_MARKET;
     if (movement === MOVEMENT.DEPOSIT) {
       totals.depositedMicro = addSafe(totals.depositedMicro, amount);
-      ledger.credit(account, amount);
+      if (!isOfSets) ledger.credit(account, amount);
     } else {
       if (!ledger.tryDebit(account, amount)) return E.INSUFFICIENT_BALANCE;
       totals.withdrawnMicro = addSafe(totals.withdrawnMicro, amount);
@@ -187,7 +188,17 @@ export class Apply {
     references.insert(words, reference, account, NONE);
     digest.hashAccepted(words, reference, account);
     emit.funds(account, NO_MARKET, movement, amount, words, reference);
+    if (isOfSets) this.#addSets(account, this.#market(words, word), amount);
     return OK;
+  }
+
+  /** The USDC of a deposit is split before the account can use it. */
+  #addSets(account: number, market: Market, amount: number): void {
+    const { ledger, emit, markets } = this.#state;
+    for (const outcome of [OUTCOME.YES, OUTCOME.NO]) ledger.addTokens(account, market.index, outcome, amount);
+    market.collateralMicro = addSafe(market.collateralMicro, amount);
+    markets.touch(market);
+    emit.funds(account, market.index, MOVEMENT.SPLIT, amount);
   }
 
   #marketOpen(words: Uint32Array, word: number): number {

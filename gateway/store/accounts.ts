@@ -68,6 +68,8 @@ export class Accounts {
   readonly #referredBy = new Map<number, number[]>();
   readonly #ownerOfWallet = new Map<string, number>();
   readonly #walletsEver = new Map<number, number>();
+  /** By account: its first wallet. */
+  readonly #escrows = new Map<number, string>();
   readonly #insertUser;
   readonly #insertWallet;
 
@@ -118,6 +120,14 @@ export class Accounts {
   /** The account of a wallet, or 0 when it belongs to no account. */
   ownerOf(address: string): number {
     return this.#ownerOfWallet.get(address) ?? NO_ACCOUNT;
+  }
+
+  /**
+   * The wallet under which a chain holds the funds of the account: the first that it ever had, for ever. Null while it
+   * has had none.
+   */
+  escrowOf(accountIndex: number): string | null {
+    return this.#escrows.get(accountIndex) ?? null;
   }
 
   /** The number of the grant under which an order of this account is signed; UNKNOWN_GRANT when there is none. */
@@ -219,6 +229,7 @@ export class Accounts {
   #own(address: string, accountIndex: number): void {
     this.#ownerOfWallet.set(address, accountIndex);
     this.#walletsEver.set(accountIndex, this.walletsEver(accountIndex) + 1);
+    if (!this.#escrows.has(accountIndex)) this.#escrows.set(accountIndex, address);
   }
 
   #userAt(accountIndex: number): User {

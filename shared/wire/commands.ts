@@ -93,7 +93,7 @@ export const COMMAND = family(HEADER, {
     movement: alias('flags', u32('MOVEMENT.SPLIT or MERGE')),
     amountAtomic: safe(),
   }),
-  FUNDS: member(5, 'Deposit or withdraw.', {
+  FUNDS: member(5, 'Deposit or withdraw; a deposit with a market is one of full sets.', {
     movement: alias('flags', u32('MOVEMENT.DEPOSIT or WITHDRAWAL')),
     amountMicro: safe(),
     reference: bytes(32, 'hash of the reference: each is applied once'),

@@ -68,6 +68,8 @@ export type Command =
       readonly amount: number;
       readonly isDeposit: boolean;
       readonly reference: number;
+      /** Of a deposit: as full sets of this market. */
+      readonly market?: number;
     }
   | {
       readonly kind: 'patch';
@@ -167,7 +169,11 @@ function headOf(command: Command): Head {
       return { type: COMMAND.CONVERT.TYPE, market: command.market, flags };
     }
     case 'funds':
-      return { type: COMMAND.FUNDS.TYPE, flags: command.isDeposit ? MOVEMENT.DEPOSIT : MOVEMENT.WITHDRAWAL };
+      return {
+        type: COMMAND.FUNDS.TYPE,
+        market: command.market,
+        flags: command.isDeposit ? MOVEMENT.DEPOSIT : MOVEMENT.WITHDRAWAL,
+      };
     case 'patch':
       return { type: COMMAND.MARKET_PATCH.TYPE, market: command.market };
     case 'decide':
@@ -274,7 +280,7 @@ export function ask(oracle: Oracle, command: Command): number {
     case 'convert':
       return oracle.convert(command.account, command.market, BigInt(command.amount), command.isSplit);
     case 'funds':
-      return oracle.funds(command.account, BigInt(command.amount), command.isDeposit, command.reference);
+      return oracle.funds(command);
     case 'patch':
       return oracle.patch(command.market, command);
     case 'decide':

@@ -329,11 +329,12 @@ export class Flow {
     const random = this.#random;
     const account = random.pick(ACCOUNTS.filter((candidate) => this.#keeps(candidate)));
     const amount = this.#isRehearsal && random.chance(10) ? Math.floor(this.#huge() / 100) : random.below(60_000);
+    if (random.chance(15)) return { ...this.#deposit(account, amount), market: random.pick(this.#current) };
     if (random.chance(50)) return this.#deposit(account, amount);
     return { kind: 'funds', account, amount, isDeposit: false, reference: this.#nextReference() };
   }
 
-  #deposit(account: number, amount: number): Command {
+  #deposit(account: number, amount: number): Extract<Command, { kind: 'funds' }> {
     return { kind: 'funds', account, amount, isDeposit: true, reference: this.#nextReference() };
   }
 

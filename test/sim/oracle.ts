@@ -90,6 +90,13 @@ export type Placement = {
   grant: number;
 };
 
+type Funds = {
+  readonly account: number;
+  readonly amount: number;
+  readonly isDeposit: boolean;
+  readonly reference: number;
+  readonly market?: number;
+};
 type Patch = { status?: number; feeBps?: number; endMs?: number };
 type Purse = { available: bigint; reserved: bigint };
 
@@ -315,18 +322,23 @@ export class Oracle {
     return turn.length;
   }
 
-  funds(account: number, amount: bigint, isDeposit: boolean, reference: number): number {
+  funds({ account, amount: micro, isDeposit, reference, market: index }: Funds): number {
     if (this.#references.has(reference)) return OK;
+    const amount = BigInt(micro);
     const mine = this.usdc(account);
     const total = (isDeposit ? this.#deposited : this.#withdrawn) + amount;
     if (isDeposit && total > MAX_TOTAL) return E.VALIDATION_ERROR;
     if (!isDeposit && mine.available + this.elsewhere < amount) return E.INSUFFICIENT_BALANCE;
     if (total > MAX_TOTAL) return E.VALIDATION_ERROR;
-    if (this.#isTooMuch(amount)) return E.INSUFFICIENT_BALANCE;
+    const market = index === undefined ? undefined : this.markets[index];
+    if (index !== undefined && market === undefined) return E.MARKET_NOT_FOUND;
+    if (index !== undefined && this.#payouts.has(index)) return E.MARKET_NOT_ACTIVE;
+    if (this.#isTooMuch(market === undefined ? amount : 3n * amount)) return E.INSUFFICIENT_BALANCE;
     if (isDeposit) this.#deposited = total;
     else this.#withdrawn = total;
-    mine.available += isDeposit ? amount : -amount;
     this.#references.add(reference);
+    if (market === undefined) mine.available += isDeposit ? amount : -amount;
+    else if (amount > 0n) this.#addSets(account, index!, amount);
     return OK;
   }
 
@@ -343,12 +355,15 @@ export class Oracle {
       : yes.available >= amount && no.available >= amount;
     if (!isThere || (isSplit && this.#isTooMuch(3n * amount))) return E.INSUFFICIENT_BALANCE;
     const sets = isSplit ? amount : -amount;
-    this.#holds(account, index);
     mine.available -= sets;
-    yes.available += sets;
-    no.available += sets;
-    market.collateral += sets;
+    this.#addSets(account, index, sets);
     return OK;
+  }
+
+  #addSets(account: number, index: number, sets: bigint): void {
+    this.#holds(account, index);
+    for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.tokens(account, index, outcome).available += sets;
+    this.markets[index]!.collateral += sets;
   }
 
   place(p: Placement): number {

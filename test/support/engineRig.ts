@@ -166,6 +166,14 @@ export class EngineRig {
     return this.#run();
   }
 
+  /** A deposit of full sets. */
+  fundSets(account: number, market: number, atomic: number, reference = ++this.#reference): CommandResult {
+    const word = this.#begin(COMMAND.FUNDS.TYPE, account, market, MOVEMENT.DEPOSIT);
+    writeSafe(this.#producer.words, word + COMMAND.FUNDS.amountMicro, atomic);
+    this.#producer.words[word + COMMAND.FUNDS.reference + 1] = reference;
+    return this.#run();
+  }
+
   convert(account: number, market: number, atomic: number, movement: number = MOVEMENT.SPLIT): CommandResult {
     const word = this.#begin(COMMAND.CONVERT.TYPE, account, market, movement);
     writeSafe(this.#producer.words, word + COMMAND.CONVERT.amountAtomic, atomic);

@@ -156,6 +156,20 @@ describe('accounts', () => {
     assert.equal(accounts.grantOf(1, WALLET_A, WALLET_B), UNKNOWN_GRANT);
   });
 
+  test('the escrow of an account is its first wallet for ever, also over a restart and while it is not linked', (t) => {
+    const database = openDatabase(t);
+    const accounts = new Accounts(database);
+    const user = accounts.signUp(newUser(null), NOW_MS);
+    assert.equal(accounts.escrowOf(user.index), null);
+    for (const wallet of [WALLET_B, WALLET_A]) accounts.addWallet(user, wallet);
+    accounts.grants.remove(WALLET_B, null, NOW_MS);
+    accounts.unlink(WALLET_B);
+    accounts.addWallet(user, WALLET_B);
+    assert.deepEqual(user.wallets, [WALLET_A, WALLET_B]);
+    assert.equal(accounts.escrowOf(user.index), WALLET_B);
+    assert.equal(new Accounts(database).escrowOf(user.index), WALLET_B);
+  });
+
   test('a wallet that has an owner is never linked again', (t) => {
     const accounts = new Accounts(openDatabase(t));
     accounts.signUp(newUser(WALLET_A), NOW_MS);
