@@ -2,11 +2,12 @@
  * Transactions from work: a batch of trades, as large as a block and a node take it, or one movement. Pure but for the
  * rows it reads: the same work gives the same bytes.
  */
-import { concatHex, encodeAbiParameters, encodeFunctionData, type Hex, keccak256, parseAbiParameters } from 'viem';
+import { encodeAbiParameters, encodeFunctionData, type Hex, keccak256, parseAbiParameters } from 'viem';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { type ChainTrade, encodeBatch } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { conditionIdOf } from './condition.ts';
 import { KIND, type OrderRow, type Work, type WorkRows } from './work.ts';
 
 const BATCH_GAS = 510_000;
@@ -115,7 +116,7 @@ export class Drafts {
     if (work.kind === KIND.WITHDRAWAL) {
       return encodeFunctionData({ abi, functionName: 'withdrawFor', args: [id, account, 0n, amount] });
     }
-    const condition = this.#conditionId(work.market);
+    const condition = conditionIdOf(this.#contracts.marketFactory, this.#rows.market(work.market).uuid as Hex);
     if (work.kind === KIND.CLAIM) return encodeFunctionData({ abi, functionName: 'claim', args: [account, condition] });
     const functionName = work.kind === KIND.SPLIT ? 'splitFor' : 'mergeFor';
     return encodeFunctionData({ abi, functionName, args: [id, account, condition, amount] });
@@ -129,13 +130,6 @@ export class Drafts {
 
   #escrow(account: number): Hex | null {
     return account === FEE_ACCOUNT ? this.#contracts.exchange : (this.#rows.escrow(account) as Hex | null);
-  }
-
-  /** As the factory derives it from the id of the market. */
-  #conditionId(market: number): Hex {
-    const questionId = keccak256(this.#rows.market(market).uuid as Hex);
-    const slots = encodeAbiParameters(parseAbiParameters('uint256'), [2n]);
-    return keccak256(concatHex([this.#contracts.marketFactory, questionId, slots]));
   }
 }
 

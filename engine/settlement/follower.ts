@@ -35,6 +35,11 @@ type FollowerOptions = {
 };
 type Followed = { sequence: number; chain_low: number; chain_high: number; exchange: string | null };
 
+/** Files of different times, or a journal that was trimmed before settlement began: only an operator can help. */
+export class CannotFollow extends Error {
+  override readonly name = 'CannotFollow';
+}
+
 export class Follower {
   readonly #options: FollowerOptions;
   readonly #readers: (JournalReader | null)[];
@@ -70,13 +75,38 @@ export class Follower {
     return hasMoved;
   }
 
+  /** Looks at the journals of the shards that have recovered. @returns true once these are all of them. */
+  connect(): boolean {
+    let isComplete = true;
+    for (let shard = 0; shard < this.#readers.length; shard++) {
+      if (this.#options.progress.committed(shard) === NOT_KNOWN) isComplete = false;
+      else if (this.#readers[shard] === null) this.#connect(shard);
+    }
+    return isComplete;
+  }
+
+  /** Committed records that were not followed yet. */
+  get behind(): number {
+    return this.#heads.reduce((total, { sequence }, shard) => {
+      return total + Math.max(this.#options.progress.committed(shard) - sequence, 0);
+    }, 0);
+  }
+
   close(): void {
     for (const reader of this.#readers) reader?.close();
   }
 
+  /** Keeps FOLLOWER-2. */
   #connect(shard: number): JournalReader {
-    const reader = new JournalReader(this.#options.journalPaths[shard], this.#options.keys[shard]!);
-    assert(reader.continues(this.#heads[shard]), 'FOLLOWER-2: the journal continues what was followed');
+    const path = this.#options.journalPaths[shard];
+    const reader = new JournalReader(path, this.#options.keys[shard]!);
+    const { sequence } = this.#heads[shard];
+    if (!reader.continues(this.#heads[shard])) {
+      reader.close();
+      throw new CannotFollow(
+        `${path} does not go on after record ${sequence}, up to which settlement.db has followed it`,
+      );
+    }
     this.#readers[shard] = reader;
     return reader;
   }

@@ -1,68 +1,127 @@
 /**
  * Entry point of the settlement thread. It may end at any moment: the next one goes on from settlement.db. A node that
- * does not answer, or that has another chain, stops the sending; the journals are followed all the same.
+ * does not answer, or that has another chain, stops the sending; the journals are followed all the same, and the
+ * gateway has the state of settlement each second.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode, type Hex } from '../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import type { ChainAsk } from '../../shared/wire/chainQuestions.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import type { SettlementMessage, SettlementOptions } from '../../shared/wire/threads.ts';
 import { ShardKey } from '../journal/shardKey.ts';
+import { ChainChecks } from './checks.ts';
+import { Desk } from './desk.ts';
+import { CannotFollow } from './follower.ts';
+import { News } from './news.ts';
 import { Settlement } from './settlement.ts';
 import { openSettlementDb } from './settlementDb.ts';
 
 /** A chain has a block every two seconds or so. */
 const PAUSE_MS = 1000;
+const REPORT_MS = 1000;
+/** A start waits for the journals, so they are looked for more often. */
+const CONNECT_MS = 50;
 
 stepBack(NICE_FOLLOWER);
 const { keys, ...options } = await ShardKey.forAll(workerData as SettlementOptions);
+const nowMs = (): number => Date.now();
+const lower = (address: string): Hex => address.toLowerCase() as Hex;
+const [operator, deployer, permit] = [options.operatorKey, options.deployerKey, options.permitKey].map(chainKey);
+const relayer = options.relayerKey === null ? null : chainKey(options.relayerKey);
+const contracts = { exchange: lower(options.exchangeAddress), marketFactory: lower(options.marketFactoryAddress) };
 const progress = new Progress(options.progress);
 const node = new ChainNode(new HttpRpc(options.rpcUrl));
 const db = openSettlementDb(options.settlementDbPath);
-const settlement = new Settlement({
-  db,
-  node,
-  key: chainKey(options.operatorKey),
+const news = new News(db, nowMs);
+const settlement = new Settlement({ ...options, db, node, key: operator, contracts, news, progress, keys, nowMs });
+const setup = {
+  ...contracts,
   chainId: options.chainId,
-  contracts: {
-    exchange: options.exchangeAddress.toLowerCase() as Hex,
-    marketFactory: options.marketFactoryAddress.toLowerCase() as Hex,
+  usdc: lower(options.usdcAddress),
+  conditionalTokens: lower(options.ctfAddress),
+  keys: {
+    OPERATOR: operator.address,
+    DEPLOYER: deployer.address,
+    PERMIT: permit.address,
+    RELAYER: relayer?.address ?? null,
   },
-  mostFeeWei: options.mostFeeWei,
-  progress,
-  journalPaths: options.journalPaths,
-  keys,
-  nowMs: () => Date.now(),
+};
+const checks = new ChainChecks(node, setup, nowMs);
+const desk = new Desk({ node, contracts, news }, (reply) => post({ reply }));
+const stopping = new AbortController();
+let problem: string | null = 'the node was not asked yet';
+
+parentPort?.on('message', (message: ChainAsk | 'stop') => {
+  if (message === 'stop') stopping.abort();
+  else void desk.answer(message).then(sendNews);
 });
-let isStopping = false;
-let isRightChain = false;
-parentPort?.on('message', () => {
-  isStopping = true;
-});
-while (!isStopping) {
-  const problem = await round();
-  parentPort?.postMessage({ health: settlement.health(), problem } satisfies SettlementMessage);
-  await sleep(PAUSE_MS);
+try {
+  await connect();
+  const reports = setInterval(report, REPORT_MS);
+  while (!stopping.signal.aborted) {
+    problem = await round();
+    report();
+    await pause(PAUSE_MS);
+  }
+  clearInterval(reports);
+} catch (error) {
+  if (!(error instanceof CannotFollow)) throw error;
+  post({ refusal: error.message });
 }
 settlement.close();
 db.close();
 parentPort?.close();
 
+async function connect(): Promise<void> {
+  while (!settlement.connect() && !stopping.signal.aborted) await pause(CONNECT_MS);
+  if (!stopping.signal.aborted) post({ connected: true });
+}
+
 /** @returns why it ended early, or null. */
 async function round(): Promise<string | null> {
-  // Each look follows a bounded stretch.
-  while (settlement.follow());
-  for (let shard = 0; shard < progress.shards; shard++) progress.setSettled(shard, settlement.followed(shard));
   try {
-    isRightChain ||= (await node.chainId()) === options.chainId;
-    if (!isRightChain) return 'the node has another chain';
+    await follow();
+    const found = await checks.step();
+    if (found !== null) return found;
     await settlement.step();
     return null;
   } catch (error) {
     if (error instanceof NodeUnreachable || error instanceof RpcError) return error.message;
     throw error;
   }
+}
+
+/** Questions are answered between two stretches. */
+async function follow(): Promise<void> {
+  while (settlement.follow() && !stopping.signal.aborted) {
+    noteFollowed();
+    await nextTurn();
+  }
+  noteFollowed();
+}
+
+function noteFollowed(): void {
+  for (let shard = 0; shard < progress.shards; shard++) progress.setSettled(shard, settlement.followed(shard));
+}
+
+function report(): void {
+  const { balances } = checks;
+  post({ health: settlement.health({ problem, balances, differences: 0 }) });
+  sendNews();
+}
+
+function sendNews(): void {
+  for (const each of news.due()) post({ news: each });
+}
+
+function post(message: SettlementMessage): void {
+  parentPort?.postMessage(message);
+}
+
+async function pause(ms: number): Promise<void> {
+  await sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
 }

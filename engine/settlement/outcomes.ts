@@ -11,6 +11,7 @@ import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode, Log, Receipt } from '../../shared/chain/node.ts';
 import { NodeUnreachable } from '../../shared/chain/rpc.ts';
+import type { News } from './news.ts';
 import { KIND, type Work, type WorkRows } from './work.ts';
 
 type Result = { readonly work: Work; readonly is: 'mined' | 'failed' | 'again'; readonly reason: string };
@@ -22,16 +23,25 @@ const DONE_BEFORE = 'TradeAlreadySettled';
 const REVERTED = 'the transaction was reverted';
 const MINED = '';
 
+type OutcomesOptions = {
+  readonly rows: WorkRows;
+  readonly node: ChainNode;
+  readonly news: News;
+  readonly reserve: (job: number, draft: Draft) => void;
+};
+
 export class Outcomes {
   /** Transactions in a row that were reverted, or in which nothing was settled. */
   failedInRow = 0;
   readonly #rows: WorkRows;
   readonly #node: ChainNode;
+  readonly #news: News;
   readonly #reserve: (job: number, draft: Draft) => void;
 
-  constructor(rows: WorkRows, node: ChainNode, reserve: (job: number, draft: Draft) => void) {
+  constructor({ rows, node, news, reserve }: OutcomesOptions) {
     this.#rows = rows;
     this.#node = node;
+    this.#news = news;
     this.#reserve = reserve;
   }
 
@@ -111,6 +121,9 @@ export class Outcomes {
     if (now.job !== job || now.status === 'settled') return;
     if (is === 'again') this.#rows.retry(now, block, reason);
     else this.#rows.setStatus(work.id, is, reason === MINED ? null : reason);
+    if (is !== 'failed') return;
+    const { shard, sequence: tradeSequence, market } = work;
+    this.#news.add('tradeFailed', { shard, tradeSequence, market, reason });
   }
 
   #ofJob(job: number): Work[] {

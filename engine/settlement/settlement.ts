@@ -15,10 +15,11 @@ import { Envelopes } from '../../shared/chain/envelopes.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
 import type { Block, ChainNode } from '../../shared/chain/node.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
-import type { SettlementMessage } from '../../shared/wire/threads.ts';
+import type { SettlementHealth, SettlementLimits } from '../../shared/wire/threads.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 import { type Contracts, Drafts } from './drafts.ts';
 import { Follower } from './follower.ts';
+import type { News } from './news.ts';
 import { Outcomes } from './outcomes.ts';
 import { WorkRows } from './work.ts';
 
@@ -27,8 +28,6 @@ const LINGER_MS = 2000;
 /** More than the trades of the largest batch. */
 const MOST_LOOKED_AT = 400;
 const FULL = 100;
-const OLD_BATCH_MS = 60_000;
-const OLD_HEAD_MS = 30_000;
 const MOST_FAILED_IN_ROW = 5;
 
 type SettlementOptions = {
@@ -42,10 +41,13 @@ type SettlementOptions = {
   readonly journalPaths: readonly string[];
   readonly keys: readonly ShardKey[];
   readonly nowMs: () => number;
+  readonly news: News;
+  readonly limits: SettlementLimits;
   readonly lingerMs?: number;
 };
 
-type Health = SettlementMessage['health'];
+/** The facts that the thread has beside those of settlement itself. */
+type Surroundings = Pick<SettlementHealth, 'problem' | 'balances' | 'differences'>;
 
 export class Settlement {
   readonly rows: WorkRows;
@@ -55,14 +57,20 @@ export class Settlement {
   readonly #outcomes: Outcomes;
   readonly #drafts: Drafts;
   #head: Block | null = null;
+  #finalizedNumber = 0;
 
   constructor(options: SettlementOptions) {
     this.#options = options;
-    const { db, node, key, chainId, mostFeeWei, nowMs, contracts } = options;
+    const { db, node, key, chainId, mostFeeWei, nowMs, contracts, news } = options;
     this.rows = new WorkRows(db, nowMs);
     this.#drafts = new Drafts(this.rows, contracts);
     this.#follower = new Follower({ ...options, work: this.rows });
-    this.#outcomes = new Outcomes(this.rows, node, (job, draft) => this.#envelopes.reserve(job, draft));
+    this.#outcomes = new Outcomes({
+      rows: this.rows,
+      node,
+      news,
+      reserve: (job, draft) => this.#envelopes.reserve(job, draft),
+    });
     const rows = new EnvelopeRows(db, key.address);
     this.#envelopes = new Envelopes({ key, chainId, node, rows, jobs: this.#outcomes, mostFeeWei, nowMs });
   }
@@ -74,6 +82,7 @@ export class Settlement {
     const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
     if (head === null || finalized === null) return;
     if (head.number >= (this.#head?.number ?? 0)) this.#head = head;
+    this.#finalizedNumber = finalized.number;
     this.#send(head);
     await this.#envelopes.step({ head, finalized });
   }
@@ -88,19 +97,30 @@ export class Settlement {
     return this.#follower.followed(shard);
   }
 
-  health(): Health {
+  /** Throws CannotFollow. @returns true once all journals are there. */
+  connect(): boolean {
+    return this.#follower.connect();
+  }
+
+  health(surroundings: Surroundings): SettlementHealth {
     const nowMs = this.#options.nowMs();
-    const oldestMs = this.rows.oldestPendingMs();
+    const oldest = this.rows.oldestPendingMs();
     const facts = {
+      ...surroundings,
       failed: this.rows.countFailed(),
       failedInRow: this.#outcomes.failedInRow,
       foreign: this.#envelopes.foreign,
-      oldestUnsentMs: oldestMs === null ? 0 : nowMs - oldestMs,
+      oldestTradeMs: oldest.trade === null ? 0 : nowMs - oldest.trade,
+      oldestWorkMs: oldest.any === null ? 0 : nowMs - oldest.any,
+      unsettled: this.rows.countUnsettled(),
       headAgeMs: this.#head === null ? null : nowMs - this.#head.timestampSec * 1000,
+      headNumber: this.#head?.number ?? 0,
+      finalizedNumber: this.#finalizedNumber,
+      behind: this.#follower.behind,
       isAtMostFee: this.#envelopes.isAtMostFee,
       lastRefusal: this.#envelopes.lastRefusal,
     };
-    return { unhealthy: whyUnhealthy(facts), ...facts };
+    return { unhealthy: whyUnhealthy(facts, this.#options.limits), ...facts };
   }
 
   close(): void {
@@ -125,8 +145,12 @@ export class Settlement {
   }
 }
 
-function whyUnhealthy({ failedInRow, oldestUnsentMs, headAgeMs }: Omit<Health, 'unhealthy'>): string | null {
-  if (headAgeMs === null || headAgeMs > OLD_HEAD_MS) return "the chain's head is old";
-  if (oldestUnsentMs > OLD_BATCH_MS) return 'a batch has waited too long';
+function whyUnhealthy(facts: Omit<SettlementHealth, 'unhealthy'>, limits: SettlementLimits): string | null {
+  const { differences, failedInRow, oldestTradeMs, headAgeMs, problem } = facts;
+  if (differences > 0) return 'the ledger and the chain differ';
+  // With the node away for less than the limit, nothing is wrong yet.
+  if (headAgeMs === null) return problem ?? 'the chain was not seen yet';
+  if (headAgeMs > limits.headAgeMs) return problem ?? "the chain's newest block is old";
+  if (oldestTradeMs > limits.waitMs) return 'a trade has waited too long for its batch';
   return failedInRow >= MOST_FAILED_IN_ROW ? 'too many batches in a row have failed' : null;
 }

@@ -8,6 +8,7 @@
  *   history     the statuses of work, each with its time
  *   jobs        transactions, each with the work that it does; hash and block are known once it is mined
  *   escrows     the wallet of an account, under which the chain holds its funds
+ *   news        what the gateway has to know and has not acknowledged
  *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
  */
 import Database from 'better-sqlite3';
@@ -35,6 +36,9 @@ const TABLES = `
     market INTEGER PRIMARY KEY, uuid TEXT NOT NULL, ticks_per_unit INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS escrows (account INTEGER PRIMARY KEY, address TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS mirrored (reference TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
+  CREATE TABLE IF NOT EXISTS news (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, facts TEXT NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS news_by_kind ON news (kind, number);
   CREATE TABLE IF NOT EXISTS orders (
     id INTEGER PRIMARY KEY, shard INTEGER NOT NULL, slot INTEGER, outcome INTEGER NOT NULL, exchange TEXT,
     hash TEXT NOT NULL, salt TEXT NOT NULL, maker TEXT NOT NULL, signer TEXT NOT NULL, token_id TEXT NOT NULL,
@@ -50,7 +54,8 @@ const TABLES = `
     job INTEGER, failures INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, reason TEXT,
     UNIQUE (shard, kind, sequence, part)) STRICT;
   CREATE INDEX IF NOT EXISTS work_pending ON work (id) WHERE status = 'pending';
-  CREATE INDEX IF NOT EXISTS work_waited ON work (created_ms) WHERE status = 'pending';
+  CREATE INDEX IF NOT EXISTS work_waited ON work (created_ms, kind) WHERE status = 'pending';
+  CREATE INDEX IF NOT EXISTS work_unsettled ON work (status) WHERE status IN ('pending', 'submitted', 'mined');
   CREATE INDEX IF NOT EXISTS work_failed ON work (id) WHERE status = 'failed';
   CREATE INDEX IF NOT EXISTS work_resolutions ON work (market) WHERE kind = 4;
   CREATE INDEX IF NOT EXISTS work_open ON work (market, id) WHERE status <> 'settled';

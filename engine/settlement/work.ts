@@ -137,10 +137,23 @@ export class WorkRows {
     this.setStatus(work.id, 'pending', reason);
   }
 
-  /** When the oldest pending work came; null if there is none. */
-  oldestPendingMs(): number | null {
-    const found = this.#sql(`SELECT min(created_ms) AS at FROM work WHERE status = 'pending'`).get();
-    return (found as { at: number | null }).at;
+  /** When the oldest pending trade came, and the oldest work of any kind; null if there is none. */
+  oldestPendingMs(): { readonly trade: number | null; readonly any: number | null } {
+    const oldest = (of: string): number | null => {
+      const sql = `SELECT created_ms AS at FROM work WHERE status = 'pending' ${of} ORDER BY created_ms LIMIT 1`;
+      return (this.#sql(sql).get() as { at: number } | undefined)?.at ?? null;
+    };
+    return { trade: oldest(`AND kind = ${KIND.TRADE}`), any: oldest('') };
+  }
+
+  /** Work that is not settled, by its status. */
+  countUnsettled(): Record<'pending' | 'submitted' | 'mined', number> {
+    const sql = `SELECT status, count(*) AS n FROM work
+                 WHERE status IN ('pending', 'submitted', 'mined') GROUP BY status`;
+    const found = this.#sql(sql).all() as { status: 'pending' | 'submitted' | 'mined'; n: number }[];
+    const counts = { pending: 0, submitted: 0, mined: 0 };
+    for (const { status, n } of found) counts[status] = n;
+    return counts;
   }
 
   countFailed(): number {

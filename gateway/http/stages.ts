@@ -23,8 +23,8 @@ export type StagesOptions = IdentityOptions & {
   /** Absent: what administrators do is not recorded. */
   readonly audit?: AuditTrail;
   readonly isPaused: () => boolean;
-  /** The error of the active drill, which every placing request is refused with; null without one. */
-  readonly drill: () => ErrorRow | null;
+  /** The error of every placing request, by a drill or because settlement is unhealthy; null: none is refused. */
+  readonly placingRefusal: () => ErrorRow | null;
   /** The disk has only room left for requests that have to go on, such as cancels. */
   readonly isDiskLow: () => boolean;
   /** The end of the account's trading timeout; 0 when it may take on new risk. */
@@ -110,11 +110,11 @@ export class Stages {
   /** True if the exchange accepts new risk and new data now; false when the call was refused. */
   #admits(call: Call, route: RouteSpec): boolean {
     const { placing, storing } = route;
-    const { isPaused, drill, isDiskLow } = this.#options;
-    const drilled = placing ? drill() : null;
+    const { isPaused, placingRefusal, isDiskLow } = this.#options;
+    const refusal = placing ? placingRefusal() : null;
     const timeoutEndMs = this.#timeoutEndMs(call, route);
     if (placing && isPaused()) refuse(call, { row: ERRORS.PLATFORM_PAUSED });
-    else if (drilled !== null) refuse(call, { row: drilled });
+    else if (refusal !== null) refuse(call, { row: refusal });
     else if (timeoutEndMs > 0) {
       const retryAfterSec = Math.ceil((timeoutEndMs - call.startedMs) / 1000);
       refuse(call, { row: ERRORS.TRADING_TIMEOUT_ACTIVE, retryAfterSec });

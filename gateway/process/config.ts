@@ -7,6 +7,7 @@ import { MAX_OPEN_ORDERS } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import { MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
+import { type ChainConfig, readChain } from './chain.ts';
 import { exposureProblem, isLoopback } from './exposure.ts';
 import { type FiatConfig, readFiat } from './fiat.ts';
 import { tryParseNetworks } from './networks.ts';
@@ -28,7 +29,7 @@ const MAX_SHARDS = 64;
 const MAX_VERIFY_THREADS = 64;
 const BYTES_PER_MB = 1_000_000;
 /** URLs of services that no part of the exchange uses yet; their form is checked. */
-const UNUSED = ['RPC_URL', 'NATS_URL'] as const;
+const UNUSED = ['NATS_URL'] as const;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -102,6 +103,8 @@ export type Config = Readonly<{
   /** Providers of OpenID Connect. */
   oidc: readonly OidcConfig[];
   fiat: FiatConfig;
+  /** Null: the exchange keeps the funds itself. */
+  chain: ChainConfig | null;
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
@@ -131,6 +134,9 @@ export class ConfigError extends Error {
 export function parseConfig(env: Environment, cores: number): Config {
   const read = new EnvironmentReader(env);
   const host = read.host('HOST', '127.0.0.1');
+  const fiat = accepted(readFiat(read));
+  const collateralCheck = read.flag('COLLATERAL_CHECK', true);
+  const demo = read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host) && !read.has('RPC_URL'));
   const config = Object.freeze({
     host,
     port: read.integer('PORT', 8080, 0, 65_535),
@@ -159,7 +165,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     }),
     feeBps: read.integer('FEE_BPS', 50, 0, 10_000),
     rateLimits: read.flag('RATE_LIMITS', true),
-    collateralCheck: read.flag('COLLATERAL_CHECK', true),
+    collateralCheck,
     postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
     maxOrdersEver: read.integer('MAX_ORDERS_EVER', 100_000_000, 1000, MAX_ORDERS_EVER),
     rehearse: read.flag('REHEARSE', true),
@@ -168,7 +174,7 @@ export function parseConfig(env: Environment, cores: number): Config {
       inMarket: read.integer('MAX_OPEN_ORDERS_PER_MARKET', 2000, 1, MAX_OPEN_ORDERS),
     }),
     quoteProvider: read.choice('QUOTE_PROVIDER', ['book', 'none'] as const, 'book'),
-    demo: read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host)),
+    demo,
     demoFlow: read.flag('DEMO_FLOW', true),
     demoRamp: read.flag('DEMO_RAMP', true),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -181,7 +187,8 @@ export function parseConfig(env: Environment, cores: number): Config {
     publicUrl: read.origin('PUBLIC_URL'),
     privy: accepted(readPrivy(read)),
     oidc: Object.freeze(accepted(readOidc(read))),
-    fiat: accepted(readFiat(read)),
+    fiat,
+    chain: accepted(readChain(read, { collateralCheck, demo, fiat })),
     tls: readTls(read),
     adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),

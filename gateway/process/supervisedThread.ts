@@ -31,9 +31,10 @@ export class SupervisedThread {
     this.#run();
   }
 
-  /** Sends the thread a message, if it runs. */
-  post(message: string): void {
+  /** Sends the thread a message. @returns false while it does not run. */
+  post(message: unknown): boolean {
     this.#worker?.postMessage(message);
+    return this.#worker !== null;
   }
 
   /** Asks the thread to end, and resolves when it has. */

@@ -4,6 +4,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { AuditReader } from '../audit/reader.ts';
 import { mirrorPair } from '../catalogue/mirrorPairs.ts';
+import type { ChainHealth } from '../chain/health.ts';
 import { DocumentFiles } from '../docs/files.ts';
 import type { Fiat } from '../fiat/fiat.ts';
 import type { LedgerRail } from '../fiat/ledgerRail.ts';
@@ -149,6 +150,8 @@ type RouteTableDeps = {
   readonly operations: () => OperationsReport;
   readonly stats: () => object;
   readonly readiness: () => Readiness;
+  /** Null without a chain. */
+  readonly chainHealth: ChainHealth | null;
   readonly isDiskLow: () => boolean;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;

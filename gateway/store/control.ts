@@ -42,6 +42,7 @@ import { RebateRates } from './rebateRates.ts';
 import { openAdminToken, openMasterKey, openPseudonymSecret, openSessionSecret } from './secrets.ts';
 import { SessionKeys } from './sessionKeys.ts';
 import { SessionStore } from './sessions.ts';
+import { requireSettlementMode } from './settlementMode.ts';
 import { TradingTimeouts } from './tradingTimeouts.ts';
 
 export type Control = {
@@ -102,6 +103,7 @@ export function openControl(config: Config): Control {
     requireNoRotation(config.dataDir);
     const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
     const shards = openShards(config, platform);
+    requireSettlementMode(config, platform);
     const areNew = !platform.hasJournals;
     const contracts = new ContractStore(config, platform);
     const accounts = new Accounts(database, changes);

@@ -13,6 +13,7 @@ import { NonceMemory } from '../access/nonces.ts';
 import { BOOTSTRAP } from '../access/principal.ts';
 import { RefusedLogins } from '../audit/refusedLogins.ts';
 import { AuditStage } from '../audit/stage.ts';
+import type { ChainHealth } from '../chain/health.ts';
 import { Cors } from '../http/cors.ts';
 import { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
@@ -71,6 +72,8 @@ type EdgeOptions = {
   readonly startedSec: number;
   /** Null: rate limits are counted in this process. */
   readonly sharedCounters: RedisCounterStore | null;
+  /** Null without a chain. */
+  readonly chainHealth: ChainHealth | null;
   /** The URL at which this machine reaches the server; known once it listens. */
   readonly baseUrl: () => string;
   /** A request has failed after its handler and has to be answered. */
@@ -217,7 +220,7 @@ export class Edge {
   }
 
   #makeServer(): HttpServer {
-    const { config, clock, log, stores, trading, lifecycle, startedSec } = this.#options;
+    const { config, clock, log, stores, trading, lifecycle, startedSec, chainHealth } = this.#options;
     const { keys, operators, platform, tradingTimeouts, onlineAccounts } = stores.control;
     return new HttpServer({
       config,
@@ -236,7 +239,7 @@ export class Edge {
       isReady: () => lifecycle.isReady,
       areOrdersUnderway: () => trading.link.inFlight > 0,
       isPaused: () => platform.paused,
-      drill: () => this.#drills.refusal,
+      placingRefusal: () => this.#drills.refusal ?? chainHealth?.refusal ?? null,
       isDiskLow: () => this.disk.isLow,
       onSigned: (account, nowMs) => onlineAccounts.note(account, nowMs),
       timeoutEndMs: (account, nowMs) => tradingTimeouts.activeTimeout(account, nowMs)?.endsMs ?? 0,
@@ -290,7 +293,7 @@ export class Edge {
   }
 
   #routes(): Route[] {
-    const { config, clock, log, stores, trading, feed, onError } = this.#options;
+    const { config, clock, log, stores, trading, feed, chainHealth, onError } = this.#options;
     const { control, views, queries, volumes } = stores;
     const isDemoDirectory = isDemo(config, stores.isNew);
     const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, deployment, rotation, fourEyes } =
@@ -329,6 +332,7 @@ export class Edge {
       operations: () => this.#operations,
       stats: () => this.stats(),
       readiness: () => this.#readiness(),
+      chainHealth,
       isDiskLow: () => this.disk.isLow,
       onError,
     });

@@ -25,6 +25,7 @@ import { refuse } from '../http/respond.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { AdminFeed } from '../operator/feed.ts';
 import { readAdminToken } from '../process/adminTokenFile.ts';
+import { type ChainSecrets, openChainKeys } from '../process/chainKeys.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { Edge } from './edge.ts';
@@ -33,6 +34,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { PeriodicTasks } from './periodic.ts';
 import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } from './readiness.ts';
 import { Rehearsal } from './rehearsal.ts';
+import { SettlementThread } from './settlementThread.ts';
 import { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
 import { waitingPlacements } from './verifyThreads.ts';
@@ -50,6 +52,8 @@ type Opened = {
   readonly stores: Stores;
   readonly sharedCounters: RedisCounterStore | null;
   readonly rehearsal: Rehearsal | null;
+  /** The keys of the chain; null without one. */
+  readonly secrets: ChainSecrets | null;
 };
 
 export class Exchange {
@@ -65,21 +69,24 @@ export class Exchange {
   readonly #threads: EngineThreads;
   readonly #edge: Edge;
   readonly #periodicTasks: PeriodicTasks;
+  /** Null without a chain. */
+  readonly #settlement: SettlementThread | null;
   readonly #startedSec: number;
   /** The rest of the rehearsal is cleared away while the exchange begins: on a busy machine that takes seconds. */
   #rehearsalEnd: Promise<void> | undefined;
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
     requireTls(options.config.tls);
+    const secrets = options.config.chain === null ? null : openChainKeys(options.config.chain);
     const stores = new Stores(options.config, options.clock, options.log);
     const sharedCounters = await openSharedCounters(options);
     const rehearsal = Rehearsal.prepare(options.config, stores.control.shards, options.log);
-    const exchange = new Exchange(options, { stores, sharedCounters, rehearsal });
+    const exchange = new Exchange(options, { stores, sharedCounters, rehearsal, secrets });
     await exchange.#recover(rehearsal);
     return exchange;
   }
 
-  private constructor(options: ExchangeOptions, { stores, sharedCounters, rehearsal }: Opened) {
+  private constructor(options: ExchangeOptions, { stores, sharedCounters, rehearsal, secrets }: Opened) {
     const { config, clock, log, onFatal } = options;
     const lifecycle = this.#lifecycle;
     const feed = this.#feed;
@@ -90,6 +97,7 @@ export class Exchange {
     this.#log = log;
     this.#onFatal = onFatal;
     this.stores = stores;
+    this.#settlement = secrets && new SettlementThread({ secrets, config, stores, clock, log, feed });
     const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
     this.trading = new Trading({
       stores,
@@ -123,6 +131,7 @@ export class Exchange {
       lifecycle,
       startedSec: this.#startedSec,
       sharedCounters,
+      chainHealth: this.#settlement?.health ?? null,
       baseUrl: () => this.baseUrl,
       onError,
     });
@@ -140,6 +149,7 @@ export class Exchange {
         this.#edge.userSessions,
         this.#edge.fiatParts.ledgerRail,
         this.#edge.fiatParts.fiat,
+        ...(this.#settlement === null ? [] : [this.#settlement.health]),
       ],
       volumes: stores.volumes,
       feed,
@@ -215,7 +225,7 @@ export class Exchange {
     this.#periodicTasks.saveHeads();
     this.#periodicTasks.noteOnline();
     await this.trading.stop();
-    await this.#threads.stopFollowers();
+    await Promise.all([this.#threads.stopFollowers(), this.#settlement?.stop()]);
     await this.#rehearsalEnd;
     await this.stores.close();
   }
@@ -228,6 +238,7 @@ export class Exchange {
     const recovered = this.#threads.ready();
     this.#rehearsalEnd = rehearsal?.end(recovered);
     await recovered;
+    await this.#settlement?.connected;
     control.platform.setHasJournals();
     for (let shard = 0; shard < control.shards; shard++) await trading.finishInterrupted(shard);
     await trading.rotation.finish();
@@ -248,6 +259,7 @@ export class Exchange {
     this.#edge.stream.start();
     this.#lifecycle.phase = 'ready';
     trading.deadMansSwitch.start();
+    this.#settlement?.link.acceptNews();
   }
 
   /** Lets the orders expire and the markets close that were due while the exchange was stopped or starting. */

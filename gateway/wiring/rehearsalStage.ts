@@ -88,6 +88,7 @@ export class Stage {
       // No process has used its keys before.
       startedSec: 0,
       sharedCounters: null,
+      chainHealth: null,
       baseUrl: () => '',
       onError,
     });

@@ -43,6 +43,8 @@ export class Stores {
   /** By shard. */
   readonly journalPaths: readonly string[];
   readonly readDbPath: string;
+  /** Only with a chain. */
+  readonly settlementDbPath: string;
 
   readonly audit: AuditLog;
 
@@ -56,12 +58,15 @@ export class Stores {
     this.views = new Views(shards);
     this.progressMemory = Progress.create(shards);
     this.progress = new Progress(this.progressMemory);
+    // No journal is trimmed before settlement has followed it.
+    if (config.chain !== null) for (let shard = 0; shard < shards; shard++) this.progress.setSettled(shard, 0);
     this.metersMemory = createShardMeters(shards);
     this.shardMeters = Array.from({ length: shards }, (_, shard) => new ShardMeters(this.metersMemory, shard));
     this.spotMemory = createSpotMemory(shards);
     this.spotCounts = new SpotCounts(this.spotMemory);
     this.journalPaths = Array.from({ length: shards }, (_, shard) => journalPath(dataDir, shard));
     this.readDbPath = join(dataDir, 'read.db');
+    this.settlementDbPath = join(dataDir, 'settlement.db');
     this.queries = new QueryPool({
       readDbPath: this.readDbPath,
       progress: this.progressMemory,

@@ -9,7 +9,10 @@ export type DrillName = (typeof DRILLS)[number];
 export const HEALTH = object({ status: { const: 'ok' } });
 export type Health = FromSchema<typeof HEALTH>;
 /** The way to the chain. An exchange without one keeps the funds itself, and is always connected to its own ledger. */
-export const CHAIN_HEALTH = object({ status: { const: 'connected' } }, { mode: { const: 'ledger' } });
+export const CHAIN_HEALTH = object(
+  { status: { type: 'string', enum: ['connected', 'disconnected'] } },
+  { mode: { const: 'ledger' } },
+);
 export type ChainHealth = FromSchema<typeof CHAIN_HEALTH>;
 export const READINESS = object(
   { status: { type: 'string', enum: ['starting', 'ready', 'degraded', 'draining'] } },

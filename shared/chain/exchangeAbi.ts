@@ -17,6 +17,9 @@ export const EXCHANGE_ABI = parseAbi([
   'function claim(address account, bytes32 conditionId)',
   'function batchDone(bytes32) view returns (bool)',
   'function tradeSettled(uint256 tradeId) view returns (bool)',
+  'function usdc() view returns (address)',
+  'function conditionalTokens() view returns (address)',
+  'function marketFactory() view returns (address)',
   'event BatchSettled(bytes32 indexed batchId, uint256 matches, uint256 failed)',
   `event MatchSettled(uint256 indexed tradeId, bytes32 indexed takerHash, bytes32 indexed makerHash, ${AMOUNTS})`,
   'event MatchFailed(bytes32 indexed batchId, uint256 index, bytes reason)',
@@ -26,4 +29,8 @@ export const EXCHANGE_ABI = parseAbi([
 ]);
 
 /** The part of the market factory that settlement calls. */
-export const FACTORY_ABI = parseAbi(['function resolve(bytes16 marketId, uint256 yesPayout, uint256 noPayout)']);
+export const FACTORY_ABI = parseAbi([
+  'function resolve(bytes16 marketId, uint256 yesPayout, uint256 noPayout)',
+  'function tokensOf(bytes32 conditionId) view returns (uint256 yesTokenId, uint256 noTokenId)',
+  'function hasRole(bytes32 role, address account) view returns (bool)',
+]);

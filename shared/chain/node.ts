@@ -1,7 +1,8 @@
 /** The questions of settlement to a node, with every answer checked for its form (RPC-2). */
-import { NodeUnreachable, type Rpc, RpcError } from './rpc.ts';
+import { type Hex, NodeUnreachable, type Rpc, RpcError } from './rpc.ts';
 
-export type Hex = `0x${string}`;
+export type { Hex };
+
 type BlockTag = 'latest' | 'finalized' | number;
 
 export type Block = {

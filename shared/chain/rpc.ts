@@ -7,6 +7,7 @@
  */
 import { assert } from '../base/assert.ts';
 
+export type Hex = `0x${string}`;
 export type Rpc = { call(method: string, params: readonly unknown[]): Promise<unknown> };
 
 const MOST_CALLS = 8;
@@ -17,6 +18,13 @@ const MOST_ANSWER_BYTES = 16 * 2 ** 20;
 /** The node answered, and refused. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
+  /** The reason that a contract gave; null where no contract has refused. */
+  readonly data: Hex | null;
+
+  constructor(message: string, data: Hex | null = null) {
+    super(message);
+    this.data = data;
+  }
 }
 
 /** No answer in time, or one that is none: a transaction that was sent may be on its way. */
@@ -26,13 +34,22 @@ export class NodeUnreachable extends Error {
 
 export class HttpRpc implements Rpc {
   readonly #url: string;
+  readonly #headers: Record<string, string>;
   readonly #timeoutMs: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
   #nextId = 0;
 
   constructor(url: string, timeoutMs = TIMEOUT_MS) {
-    this.#url = url;
+    // Name and password of an address are sent as a header, and may not be in what is fetched.
+    const { username, password } = new URL(url);
+    const bare = new URL(url);
+    bare.username = '';
+    bare.password = '';
+    this.#url = bare.href;
+    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+    this.#headers = { 'content-type': 'application/json', ...(username === '' ? {} : { authorization }) };
     this.#timeoutMs = timeoutMs;
   }
 
@@ -56,7 +73,7 @@ export class HttpRpc implements Rpc {
       throw new NodeUnreachable(`${method}: not an answer of JSON-RPC`);
     }
     if ('error' in answer && answer.error !== null && answer.error !== undefined) {
-      throw new RpcError(`${method}: ${messageOf(answer.error)}`);
+      throw new RpcError(`${method}: ${messageOf(answer.error)}`, revertOf(answer.error));
     }
     if (!('result' in answer)) throw new NodeUnreachable(`${method}: an answer without a result`);
     return answer.result;
@@ -66,7 +83,7 @@ export class HttpRpc implements Rpc {
     try {
       const response = await fetch(this.#url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: this.#headers,
         body,
         redirect: 'error',
         signal: AbortSignal.timeout(this.#timeoutMs),
@@ -94,4 +111,11 @@ async function readBounded(response: Response): Promise<string> {
 function messageOf(error: unknown): string {
   const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : null;
   return (typeof message === 'string' ? message : 'refused').slice(0, 300);
+}
+
+/** Nodes give the data of a revert with it; one without any is known by its message alone. */
+function revertOf(error: unknown): Hex | null {
+  const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : null;
+  if (typeof data === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(data)) return data.toLowerCase() as Hex;
+  return /revert/i.test(messageOf(error)) ? '0x' : null;
 }

@@ -2,6 +2,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
+import type { ChainReply, NewsOf } from './chainQuestions.ts';
 
 export type JournalSync = 'full' | 'normal';
 export type VerifierChoice = 'kernel' | 'noble';
@@ -108,32 +109,62 @@ export type SettlementOptions = {
   /** It may contain a secret. */
   readonly rpcUrl: string;
   readonly chainId: number;
+  /** The contract that the first orders of the data directory are signed for. */
   readonly exchangeAddress: string;
   readonly marketFactoryAddress: string;
-  /** The secret of the key that sends the transactions. */
+  readonly usdcAddress: string;
+  readonly ctfAddress: string;
+  /** The secrets of the keys: for batches and movements, markets, transfers of customers (null: none), and permits. */
   readonly operatorKey: string;
+  readonly deployerKey: string;
+  readonly relayerKey: string | null;
+  readonly permitKey: string;
   /** No transaction offers more for a unit of gas. */
   readonly mostFeeWei: bigint;
+  readonly limits: SettlementLimits;
 };
 
-/** Settlement sends one after each round. */
-export type SettlementMessage = {
-  readonly health: {
-    /** Why placing is refused; null while settlement is healthy. */
-    readonly unhealthy: string | null;
-    /** Trades that the contract refuses for good. */
-    readonly failed: number;
-    readonly failedInRow: number;
-    /** Nonces that transactions from elsewhere have used. */
-    readonly foreign: number;
-    readonly oldestUnsentMs: number;
-    readonly headAgeMs: number | null;
-    readonly isAtMostFee: boolean;
-    readonly lastRefusal: string | null;
-  };
-  /** Why the round ended early; null if it did not. */
+/** The times from which on placing is refused. */
+export type SettlementLimits = { readonly headAgeMs: number; readonly waitMs: number };
+
+export type SettlementHealth = {
+  /** Why placing is refused; null while settlement is healthy. */
+  readonly unhealthy: string | null;
+  /** Null while the node answers as it should. */
   readonly problem: string | null;
+  /** Trades that the contract refuses for good. */
+  readonly failed: number;
+  readonly failedInRow: number;
+  /** Nonces that transactions from elsewhere have used. */
+  readonly foreign: number;
+  /** The wait of the oldest trade for its batch, and of the oldest work of any kind. */
+  readonly oldestTradeMs: number;
+  readonly oldestWorkMs: number;
+  /** Work that is not settled, by its status. */
+  readonly unsettled: Readonly<Record<'pending' | 'submitted' | 'mined', number>>;
+  readonly headAgeMs: number | null;
+  readonly headNumber: number;
+  readonly finalizedNumber: number;
+  /** Journal records that settlement has not read yet. */
+  readonly behind: number;
+  readonly isAtMostFee: boolean;
+  readonly lastRefusal: string | null;
+  /** Differences between ledger and chain that reconciliation has found. */
+  readonly differences: number;
+  /** By job, in wei; null until the node was asked. */
+  readonly balances: readonly KeyBalance[];
 };
+export type KeyBalance = { readonly job: string; readonly address: string; readonly wei: bigint | null };
+
+/** The messages of the settlement thread: its state each second, answers, and news. */
+export type SettlementMessage =
+  | { readonly health: SettlementHealth }
+  | { readonly reply: ChainReply }
+  | { readonly news: NewsOf }
+  /** Every journal is there from the record on that settlement has to go on with. */
+  | { readonly connected: true }
+  /** One line: settlement cannot go on with this data directory. */
+  | { readonly refusal: string };
 
 export type VerifierOptions = {
   readonly checkBoard: SharedArrayBuffer;

@@ -207,7 +207,7 @@ async function start(changes: Partial<ServerOptions> = {}): Promise<TestServer> 
     log: createLogger('silent'),
     isReady: () => flags.isReady,
     isPaused: () => flags.isPaused,
-    drill: () => null,
+    placingRefusal: () => null,
     isDiskLow: () => flags.isDiskLow,
     timeoutEndMs: () => 0,
     ...changes,

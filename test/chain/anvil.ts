@@ -56,7 +56,7 @@ export class Anvil {
   }
 
   async stop(): Promise<void> {
-    if (this.process.exitCode !== null) return;
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     this.process.kill('SIGKILL');
     await once(this.process, 'exit');
   }

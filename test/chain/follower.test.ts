@@ -8,8 +8,11 @@ import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { type Hex, hexToBytes, type PrivateKeyAccount, parseEther, toHex } from 'viem';
 import { Journal } from '../../engine/journal/journal.ts';
+import { News } from '../../engine/settlement/news.ts';
 import { Settlement } from '../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../engine/settlement/settlementDb.ts';
+import { ChainLink } from '../../gateway/chain/link.ts';
+import { createLogger } from '../../gateway/process/log.ts';
 import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
@@ -35,6 +38,7 @@ const TICKS_PER_UNIT = [100, 10];
 const FEE_BPS = 50;
 const START_MICRO = 200_000_000;
 const OPERATOR = toHex(0x5e77, { size: 32 });
+const DEPLOYER = toHex(0xdeb1, { size: 32 });
 const FINAL_BLOCKS = 70;
 const YEAR_MS = 365 * 86_400_000;
 
@@ -65,8 +69,11 @@ class Exchange {
     const { exchange, marketFactory } = chain.contracts;
     const rpc = new HttpRpc(chain.client.chain.rpcUrls.default.http[0]);
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
+    const db = this.crashes.around(this.db);
     return new Settlement({
-      db: this.crashes.around(this.db),
+      db,
+      news: new News(db, () => this.#nowMs),
+      limits: { headAgeMs: 30_000, waitMs: 60_000 },
       node: new ChainNode(this.crashes.aroundCalls(rpc)),
       key: this.#operator,
       chainId: CHAIN_ID,
@@ -271,6 +278,9 @@ test('the thread settles what its journals have, and none is trimmed before', { 
   while (exchange.engine.usdc(FEE_ACCOUNT).available === 0) await exchange.act();
   exchange.write();
   const { contracts, client } = chain;
+  const role = await chain.call('marketFactory', 'DEPLOYER_ROLE', []);
+  const grant = [role, chainKey(DEPLOYER).address];
+  await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'grantRole', grant);
   const options: SettlementOptions = {
     journalPaths: [exchange.journalPath],
     journalKey: TEST_SECRET,
@@ -280,21 +290,47 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     chainId: CHAIN_ID,
     exchangeAddress: contracts.exchange,
     marketFactoryAddress: contracts.marketFactory,
+    usdcAddress: contracts.usdc,
+    ctfAddress: contracts.conditionalTokens,
     operatorKey: OPERATOR,
+    deployerKey: DEPLOYER,
+    relayerKey: null,
+    permitKey: toHex(0xabcdef, { size: 32 }),
     mostFeeWei: 10n ** 15n,
+    limits: { headAgeMs: 30_000, waitMs: 60_000 },
   };
   exchange.progress.setSettled(0, 0);
   exchange.progress.setTrimmable(0, 5);
   exchange.progress.setKept(0, 5);
   assert.equal(exchange.progress.trimmable(0), 0, 'settlement has followed nothing yet');
+  // Left by a thread that ended before the gateway had it.
+  const before = openSettlementDb(options.settlementDbPath);
+  const failed = { shard: 0, tradeSequence: 9, market: 0, reason: 'OrderExpired' };
+  new News(before, () => 0).add('tradeFailed', failed);
+  before.close();
   const worker = new Worker(new URL('../../engine/settlement/main.ts', import.meta.url), { workerData: options });
   after(() => worker.terminate());
   const messages: SettlementMessage[] = [];
-  worker.on('message', (message: SettlementMessage) => messages.push(message));
+  const link = new ChainLink((ask) => worker.postMessage(ask) === undefined, createLogger('silent'));
+  const delivered: unknown[] = [];
+  link.onNews('tradeFailed', (facts) => void delivered.push(facts));
+  link.acceptNews();
+  worker.on('message', (message: SettlementMessage) => {
+    messages.push(message);
+    if ('reply' in message) link.reply(message.reply);
+    if ('news' in message) void link.take(message.news);
+  });
+  const [{ marketId, conditionId, yes, no }] = exchange.markets;
+  assert.deepEqual(await link.ask('tokenIds', { marketId }), { conditionId, yes: String(yes), no: String(no) });
   await eventually('a fee on the chain', async () => (await chain.held(contracts.exchange, USDC)) > 0n);
   assert.equal(exchange.progress.trimmable(0), 5);
   const ended = new Promise((resolve) => worker.once('exit', resolve));
   worker.postMessage('stop');
   assert.equal(await ended, 0);
-  assert.equal(messages[0].problem, null);
+  assert.deepEqual(delivered[0], failed);
+  const left = openSettlementDb(options.settlementDbPath);
+  after(() => left.close());
+  assert.deepEqual(new News(left, () => 0).due(), [], 'it was acknowledged');
+  const health = messages.findLast((message) => 'health' in message)!.health;
+  assert.deepEqual([health.problem, health.unhealthy], [null, null]);
 });

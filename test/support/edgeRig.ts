@@ -57,7 +57,7 @@ export async function startEdge(
     log: createLogger('silent'),
     isReady: () => true,
     isPaused: () => false,
-    drill: () => null,
+    placingRefusal: () => null,
     isDiskLow: () => false,
     timeoutEndMs: () => 0,
     ...options,

@@ -45,7 +45,7 @@ export class HttpRig {
       log: createLogger('silent'),
       isReady: () => true,
       isPaused: () => false,
-      drill: () => null,
+      placingRefusal: () => null,
       isDiskLow: () => false,
       timeoutEndMs: () => 0,
     });

@@ -139,7 +139,7 @@ export class StreamRig {
       log,
       isReady: () => true,
       isPaused: () => false,
-      drill: () => null,
+      placingRefusal: () => null,
       isDiskLow: () => false,
       timeoutEndMs: () => 0,
       webSocket: { path: STREAM_PATH, behavior: this.stream.behavior, close: () => this.stream.close() },

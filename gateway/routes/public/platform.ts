@@ -13,6 +13,7 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { FEE_ACCOUNT } from '../../../shared/base/codes.ts';
 import { sumToDecimal, unitsToDecimal } from '../../../shared/base/units.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from '../../../shared/crypto/eip712.ts';
+import type { ChainHealth } from '../../chain/health.ts';
 import { ok } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -34,6 +35,8 @@ type PlatformDeps = {
   readonly queries: QueryPool;
   readonly clock: Clock;
   readonly readiness: () => Readiness;
+  /** Null: the exchange keeps the funds itself. */
+  readonly chainHealth: Pick<ChainHealth, 'isConnected'> | null;
 };
 
 const OUTCOME_SLOT_COUNT = 2;
@@ -61,7 +64,7 @@ const CHECK_CHAIN = {
   path: '/health/polygon',
   summary:
     'Says that the exchange reaches the place where its funds are; `mode` is `ledger` where it keeps them itself.',
-  answers: { 200: CHAIN_HEALTH },
+  answers: { 200: CHAIN_HEALTH, 503: CHAIN_HEALTH },
 } as const satisfies RouteSpec;
 
 const SHOW_TIME = {
@@ -85,7 +88,12 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
       const readiness = deps.readiness();
       ok(call, readiness, readiness.status === 'ready' ? 200 : SERVICE_UNAVAILABLE);
     }),
-    route(CHECK_CHAIN, (call) => ok(call, { status: 'connected', mode: 'ledger' })),
+    route(CHECK_CHAIN, (call) => {
+      const { chainHealth } = deps;
+      if (chainHealth === null) ok(call, { status: 'connected', mode: 'ledger' });
+      else if (chainHealth.isConnected) ok(call, { status: 'connected' });
+      else ok(call, { status: 'disconnected' }, SERVICE_UNAVAILABLE);
+    }),
     route(SHOW_TIME, (call) => ok(call, { time: Math.floor(deps.clock.nowMs() / 1000) })),
     route(SHOW_CONFIG, (call) => ok(call, platformConfig(deps))),
   ];

@@ -28,6 +28,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/docs', own: 'page', shared: 'api base' },
   { room: 'gateway/web', own: '', shared: 'base client crypto' },
   { room: 'gateway/process', own: '', shared: 'base crypto wire' },
+  { room: 'gateway/chain', own: 'process', shared: 'base wire' },
   { room: 'gateway/queries', own: '', shared: 'base crypto tables wire' },
   { room: 'gateway/views', own: '', shared: 'base wire' },
   { room: 'gateway/limits', own: 'process', shared: 'api base' },
@@ -51,12 +52,12 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },
   {
     room: 'gateway/routes',
-    own: 'access audit catalogue docs fiat http limits operator page process queries sessions shardlink store stream trading views',
+    own: 'access audit catalogue chain docs fiat http limits operator page process queries sessions shardlink store stream trading views',
     shared: 'api base crypto wire',
   },
   {
     room: 'gateway/wiring',
-    own: 'access audit fiat http idempotency limits operator page process queries routes sessions shardlink store stream trading views',
+    own: 'access audit chain fiat http idempotency limits operator page process queries routes sessions shardlink store stream trading views',
     shared: 'api base client crypto wire',
   },
   { room: 'gateway', own: 'process wiring', shared: 'base' },

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { toHex } from 'viem';
 import { JournalReader } from '../../../../engine/journal/reader.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
+import { News } from '../../../../engine/settlement/news.ts';
 import { Settlement } from '../../../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
 import { chainTradeId } from '../../../../shared/chain/batch.ts';
@@ -41,8 +42,11 @@ class Rig {
 
   #start(): Settlement {
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
+    const db = this.crashes.around(this.db);
     return new Settlement({
-      db: this.crashes.around(this.db),
+      db,
+      news: new News(db, () => this.nowMs),
+      limits: { headAgeMs: 30_000, waitMs: 60_000 },
       node: new ChainNode(this.crashes.aroundCalls(this.chain)),
       key: chainKey(toHex(7, { size: 32 })),
       chainId: 137,
@@ -98,6 +102,7 @@ class Rig {
   }
 }
 
+const CALM = { problem: null, balances: [], differences: 0 };
 const SEEDS = timesOf({ suite: 1, soak: 40 });
 const ROUNDS = timesOf({ suite: 5, soak: 150 });
 const first = seedOr(1);
@@ -156,15 +161,15 @@ test('a trade has a history of statuses, and its orders are kept no longer than 
 
 test('settlement is unhealthy while the head is old or work has waited too long', async () => {
   const rig = new Rig(3);
-  assert.equal(rig.settlement.health().unhealthy, "the chain's head is old", 'no head was seen');
+  assert.equal(rig.settlement.health(CALM).unhealthy, 'the chain was not seen yet');
   await rig.step();
   rig.nowMs = rig.chain.head.timestampSec * 1000;
-  assert.equal(rig.settlement.health().unhealthy, null);
+  assert.equal(rig.settlement.health(CALM).unhealthy, null);
   rig.engines.trade(20);
   rig.settlement.follow();
   rig.nowMs += 29_000;
-  assert.equal(rig.settlement.health().unhealthy, null);
+  assert.equal(rig.settlement.health(CALM).unhealthy, null);
   rig.nowMs += 2000;
-  assert.equal(rig.settlement.health().unhealthy, "the chain's head is old");
+  assert.equal(rig.settlement.health(CALM).unhealthy, "the chain's newest block is old");
   rig.close();
 });

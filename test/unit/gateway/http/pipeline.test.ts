@@ -115,7 +115,7 @@ test('pause, drill, timeout and a full disk refuse what they are for, in this or
   const asked: number[][] = [];
   const { codes, signed } = await rig(t, {
     isPaused: () => state.isPaused,
-    drill: () => state.drill,
+    placingRefusal: () => state.drill,
     isDiskLow: () => state.isDiskLow,
     timeoutEndMs: (account, nowMs) => {
       asked.push([account, nowMs]);

@@ -142,7 +142,6 @@ describe('config', () => {
         TLS_CERT: 'c.pem',
         TLS_KEY: 'k.pem',
         REDIS_URL: 'redis://localhost:6379',
-        RPC_URL: 'https://rpc.example',
         NATS_URL: 'nats://localhost:4222',
       },
       CORES,
@@ -160,7 +159,7 @@ describe('config', () => {
     assert.equal(config.maxOrdersEver, 5000);
     assert.deepEqual(config.openOrders, { inAll: 50, inMarket: 5 });
     assert.deepEqual(config.tls, { certFile: 'c.pem', keyFile: 'k.pem' });
-    assert.deepEqual(config.unused, ['RPC_URL', 'NATS_URL']);
+    assert.deepEqual(config.unused, ['NATS_URL']);
   });
 
   it('takes every number from its least to its most', () => {

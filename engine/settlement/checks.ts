@@ -1,0 +1,107 @@
+/**
+ * Compares the chain with the settings: its id, the contracts and what they belong to, the rights of the keys, and
+ * their balances. This is repeated now and then, because rights are taken and balances run out.
+ */
+import { encodeFunctionData, type Hex, keccak256, toBytes } from 'viem';
+import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { ChainNode } from '../../shared/chain/node.ts';
+import { RpcError } from '../../shared/chain/rpc.ts';
+import type { KeyBalance } from '../../shared/wire/threads.ts';
+
+const CHECK_AGAIN_MS = 300_000;
+const BALANCES_MS = 30_000;
+const WORD_HEX = 66;
+
+type ChainSetup = {
+  readonly chainId: number;
+  readonly exchange: Hex;
+  readonly marketFactory: Hex;
+  readonly usdc: Hex;
+  readonly conditionalTokens: Hex;
+  /** By job, the address of each key; only those of OPERATOR, DEPLOYER and RELAYER pay for transactions. */
+  readonly keys: Readonly<Record<'OPERATOR' | 'DEPLOYER' | 'PERMIT', Hex>> & { readonly RELAYER: Hex | null };
+};
+
+export class ChainChecks {
+  balances: readonly KeyBalance[];
+  readonly #node: ChainNode;
+  readonly #setup: ChainSetup;
+  readonly #nowMs: () => number;
+  #goodUntilMs = 0;
+  #balancesUntilMs = 0;
+
+  constructor(node: ChainNode, setup: ChainSetup, nowMs: () => number) {
+    this.#node = node;
+    this.#setup = setup;
+    this.#nowMs = nowMs;
+    const { OPERATOR, DEPLOYER, RELAYER } = setup.keys;
+    this.balances = Object.entries({ OPERATOR, DEPLOYER, RELAYER }).flatMap(([job, address]) =>
+      address === null ? [] : [{ job, address, wei: null }],
+    );
+  }
+
+  /** Asks what is due. @returns why nothing may be sent to this chain; null if it is as it should be. */
+  async step(): Promise<string | null> {
+    if (this.#nowMs() >= this.#goodUntilMs) {
+      const problem = await this.#problem();
+      if (problem !== null) return problem;
+      this.#goodUntilMs = this.#nowMs() + CHECK_AGAIN_MS;
+    }
+    await this.#askBalances();
+    return null;
+  }
+
+  async #askBalances(): Promise<void> {
+    if (this.#nowMs() < this.#balancesUntilMs) return;
+    const asked = this.balances.map(async ({ job, address }) => {
+      return { job, address, wei: await this.#node.balanceWei(address as Hex) };
+    });
+    this.balances = await Promise.all(asked);
+    this.#balancesUntilMs = this.#nowMs() + BALANCES_MS;
+  }
+
+  async #problem(): Promise<string | null> {
+    const { chainId, exchange, marketFactory, usdc, conditionalTokens, keys } = this.#setup;
+    const found = await this.#node.chainId();
+    if (found !== chainId) return `the node of RPC_URL has chain ${found}, and CHAIN_ID is ${chainId}`;
+    const parts: [setting: string, of: string, at: Hex, read: Name, expected: Hex][] = [
+      ['USDC_ADDRESS', 'EXCHANGE_ADDRESS', exchange, 'usdc', usdc],
+      ['CTF_ADDRESS', 'EXCHANGE_ADDRESS', exchange, 'conditionalTokens', conditionalTokens],
+      ['MARKET_FACTORY_ADDRESS', 'EXCHANGE_ADDRESS', exchange, 'marketFactory', marketFactory],
+      ['USDC_ADDRESS', 'MARKET_FACTORY_ADDRESS', marketFactory, 'usdc', usdc],
+      ['CTF_ADDRESS', 'MARKET_FACTORY_ADDRESS', marketFactory, 'conditionalTokens', conditionalTokens],
+    ];
+    for (const [setting, of, at, functionName, expected] of parts) {
+      const word = await this.#word(at, encodeFunctionData({ abi: EXCHANGE_ABI, functionName }));
+      if (word === null) return `${of}: no contract of an exchange is at ${at}`;
+      if (word.slice(-40) !== expected.slice(-40)) {
+        return `${setting}: the contract at ${of} belongs to 0x${word.slice(-40)}, and not to ${expected}`;
+      }
+    }
+    const rights: [key: keyof ChainSetup['keys'], role: string, of: string, at: Hex][] = [
+      ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
+      ['PERMIT', 'PERMIT_ROLE', 'exchange', exchange],
+      ['DEPLOYER', 'DEPLOYER_ROLE', 'market factory', marketFactory],
+      ['OPERATOR', 'RESOLVER_ROLE', 'market factory', marketFactory],
+    ];
+    for (const [key, role, of, at] of rights) {
+      const args = [keccak256(toBytes(role)), keys[key]!] as const;
+      const word = await this.#word(at, encodeFunctionData({ abi: FACTORY_ABI, functionName: 'hasRole', args }));
+      if (word === null || BigInt(word) !== 1n) return `${key}_KEY: ${keys[key]} does not have ${role} of the ${of}`;
+    }
+    return null;
+  }
+
+  /** The answer of a view; null where there is no such contract. */
+  async #word(at: Hex, data: Hex): Promise<Hex | null> {
+    try {
+      const word = await this.#node.view(at, data, 'latest');
+      return word.length === WORD_HEX ? word : null;
+    } catch (error) {
+      if (error instanceof RpcError && error.data !== null) return null;
+      throw error;
+    }
+  }
+}
+
+type Name = 'usdc' | 'conditionalTokens' | 'marketFactory';

@@ -1,0 +1,63 @@
+/**
+ * Answers the questions of the gateway (shared/wire/chainQuestions.ts), one handler for each. Questions are answered
+ * side by side: one that waits for the node keeps no other.
+ */
+import { decodeErrorResult, decodeFunctionResult, encodeFunctionData, type Hex } from 'viem';
+import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { ChainNode } from '../../shared/chain/node.ts';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import type { AnswerOf, AskOf, ChainAsk, ChainQuestion, ChainReply } from '../../shared/wire/chainQuestions.ts';
+import { conditionIdOf } from './condition.ts';
+import type { Contracts } from './drafts.ts';
+import type { News } from './news.ts';
+
+type DeskOptions = { readonly node: ChainNode; readonly contracts: Contracts; readonly news: News };
+type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
+
+export class Desk {
+  readonly #handlers: Handlers;
+  readonly #post: (reply: ChainReply) => void;
+
+  constructor(options: DeskOptions, post: (reply: ChainReply) => void) {
+    this.#handlers = handlersOf(options);
+    this.#post = post;
+  }
+
+  /** Anything else than a node that does not answer, or a contract that refuses, is an error of the thread. */
+  async answer({ id, question, ask }: ChainAsk): Promise<void> {
+    const handler = this.#handlers[question] as (ask: unknown) => unknown;
+    try {
+      this.#post({ id, answer: await handler(ask) });
+    } catch (error) {
+      if (error instanceof RpcError && error.data !== null) this.#post({ id, refused: errorName(error.data) });
+      else if (error instanceof RpcError || error instanceof NodeUnreachable) this.#post({ id, down: error.message });
+      else throw error;
+    }
+  }
+}
+
+function handlersOf({ node, contracts, news }: DeskOptions): Handlers {
+  return {
+    tokenIds: async ({ marketId }) => {
+      const conditionId = conditionIdOf(contracts.marketFactory, marketId as Hex);
+      const call = { abi: FACTORY_ABI, functionName: 'tokensOf', args: [conditionId] } as const;
+      const data = await node.view(contracts.marketFactory, encodeFunctionData(call), 'latest');
+      if (data.length !== 2 + 128) throw new NodeUnreachable('the node does not have the market factory');
+      const [yes, no] = decodeFunctionResult({ ...call, data });
+      return { conditionId, yes: String(yes), no: String(no) };
+    },
+    acknowledge: ({ news: number }) => {
+      news.acknowledge(number);
+      return null;
+    },
+  };
+}
+
+/** Of one of our contracts; the selector of an error that settlement does not know. */
+function errorName(data: Hex): string {
+  try {
+    return decodeErrorResult({ abi: EXCHANGE_ABI, data }).errorName;
+  } catch {
+    return data.slice(0, 10);
+  }
+}

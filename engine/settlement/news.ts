@@ -1,0 +1,44 @@
+/**
+ * News for the gateway (shared/wire/chainQuestions.ts, NEWS-1 and -2): rows that are written with what they are about,
+ * in one transaction, and sent until the gateway has acknowledged them. Of each kind only the oldest is under way.
+ */
+import type Database from 'better-sqlite3';
+import type { ChainNews, NewsKind, NewsOf } from '../../shared/wire/chainQuestions.ts';
+
+/** The gateway may have been starting, or have failed to carry it out. */
+const REPEAT_MS = 2000;
+
+type Row = { readonly number: number; readonly kind: NewsKind; readonly facts: string };
+
+export class News {
+  readonly #db: Database.Database;
+  readonly #nowMs: () => number;
+  /** By kind, what was sent last, and when. */
+  readonly #sent = new Map<NewsKind, { readonly number: number; readonly atMs: number }>();
+
+  constructor(db: Database.Database, nowMs: () => number) {
+    this.#db = db;
+    this.#nowMs = nowMs;
+  }
+
+  /** Called inside the transaction of the change that it reports. */
+  add<K extends NewsKind>(kind: K, facts: ChainNews[K]): void {
+    this.#db.prepare('INSERT INTO news (kind, facts) VALUES (?, ?)').run(kind, JSON.stringify(facts));
+  }
+
+  /** Those that are to be sent now. */
+  due(): NewsOf[] {
+    const nowMs = this.#nowMs();
+    const oldest = this.#db.prepare<[], Row>('SELECT min(number) AS number, kind, facts FROM news GROUP BY kind').all();
+    const due = oldest.filter(({ number, kind }) => {
+      const last = this.#sent.get(kind);
+      return last?.number !== number || nowMs - last.atMs >= REPEAT_MS;
+    });
+    for (const { number, kind } of due) this.#sent.set(kind, { number, atMs: nowMs });
+    return due.map(({ number, kind, facts }) => ({ number, kind, facts: JSON.parse(facts) }) as NewsOf);
+  }
+
+  acknowledge(number: number): void {
+    this.#db.prepare('DELETE FROM news WHERE number = ?').run(number);
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * The state of settlement as the gateway has it, and whether orders are placed by it (RULES.md 17.4). Its log has one
+ * line for each change.
+ * Owner: the gateway thread.
+ *
+ * Invariant:
+ *   CHAINHEALTH-1  Placing is refused until settlement has said that it is healthy, and again once it says nothing.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import type { SettlementHealth } from '../../shared/wire/threads.ts';
+import type { Logger } from '../process/log.ts';
+
+/** The thread reports each second. */
+const SILENT_MS = 15_000;
+const SILENT = 'the settlement thread does not report';
+
+type ChainHealthOptions = {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** @param reason null: settlement is healthy again. */
+  readonly onChange: (reason: string | null) => void;
+};
+
+export class ChainHealth {
+  /** Null until the thread has reported. */
+  latest: SettlementHealth | null = null;
+  /** Why placing is refused; null while settlement is healthy. */
+  unhealthy: string | null = SILENT;
+  readonly #options: ChainHealthOptions;
+  #reportedMs = 0;
+  #isSilent = true;
+
+  constructor(options: ChainHealthOptions) {
+    this.#options = options;
+  }
+
+  /** The error that placing is refused with, or null. */
+  get refusal(): ErrorRow | null {
+    return this.unhealthy === null ? null : ERRORS.SETTLEMENT_UNHEALTHY;
+  }
+
+  /** True while the node answers and is the one of the settings. */
+  get isConnected(): boolean {
+    return !this.#isSilent && this.latest !== null && this.latest.problem === null;
+  }
+
+  note(health: SettlementHealth): void {
+    const { log, clock } = this.#options;
+    const before = this.latest;
+    this.latest = health;
+    this.#reportedMs = clock.nowMs();
+    if (health.problem !== (before?.problem ?? null)) {
+      if (health.problem === null) log.info('the node of the chain answers as it should');
+      else log.warn({ problem: health.problem }, 'settlement cannot use its node');
+    }
+    if (health.foreign > (before?.foreign ?? 0)) {
+      log.error({ foreign: health.foreign }, 'another program sends transactions with a key of this exchange');
+    }
+    this.tick();
+  }
+
+  /** Notices a thread that has become silent. */
+  tick(): void {
+    const { clock, log, onChange } = this.#options;
+    this.#isSilent = this.latest === null || clock.nowMs() - this.#reportedMs >= SILENT_MS;
+    const unhealthy = this.#isSilent ? SILENT : this.latest!.unhealthy;
+    if (unhealthy === this.unhealthy) return;
+    this.unhealthy = unhealthy;
+    if (unhealthy === null) log.info('settlement is healthy: orders are placed again');
+    else log.warn({ reason: unhealthy }, 'settlement is unhealthy: no orders are placed');
+    onChange(unhealthy);
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The settings of an exchange that settles on a chain (RULES.md 17.1). RPC_URL turns that on; all others only have a
+ * meaning beside it. Keys and the address of the node are secrets: no message repeats them.
+ */
+
+/** A key signs for one job: batches and movements, new markets, transfers for customers, permits of deposits. */
+export const CHAIN_JOBS = ['OPERATOR', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
+export type ChainJob = (typeof CHAIN_JOBS)[number];
+export type KeySource = Readonly<{ secret: string } | { keystore: string; passwordFile: string }>;
+
+export type ChainConfig = Readonly<{
+  rpcUrl: string;
+  /** Null: nothing needs it. */
+  keys: Readonly<Record<ChainJob, KeySource | null>>;
+  /** No transaction offers more for a unit of gas. */
+  mostFeeWei: bigint;
+  /** A key with less is an alarm. */
+  lowBalanceWei: bigint;
+  /** Placing is refused while the newest block is older. */
+  mostHeadAgeMs: number;
+  /** Placing is refused while a trade has waited longer for its batch. */
+  mostWaitMs: number;
+}>;
+
+type Reader = {
+  has(name: string): boolean;
+  text(name: string, fallback: string): string;
+  integer(name: string, fallback: number, min: number, max: number): number;
+  url(name: string, protocols: readonly string[]): string | null;
+};
+/** Settings of the exchange that cannot be what they are without a chain. */
+type Others = Readonly<{
+  collateralCheck: boolean;
+  demo: boolean;
+  fiat: { readonly providers: readonly unknown[] };
+}>;
+
+const SECRET_KEY = /^0x[0-9a-fA-F]{64}$/;
+const ORDER_OF_SECP256K1 = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+const GWEI_WEI = 1_000_000_000n;
+const CONTRACTS = ['EXCHANGE_ADDRESS', 'MARKET_FACTORY_ADDRESS', 'USDC_ADDRESS', 'CTF_ADDRESS'];
+const NEEDED: readonly ChainJob[] = ['OPERATOR', 'DEPLOYER', 'PERMIT'];
+const MOST_MS = 3_600_000;
+
+/** @returns null without RPC_URL, and the reason why the settings are refused, as a text. */
+export function readChain(read: Reader, others: Others): ChainConfig | string | null {
+  const rpcUrl = read.url('RPC_URL', ['http:', 'https:']);
+  if (rpcUrl === null) return null;
+  const missing = CONTRACTS.find((name) => !read.has(name));
+  if (missing !== undefined) return `${missing}: needed with RPC_URL, as are the addresses of the other contracts`;
+  if (!others.collateralCheck) return 'COLLATERAL_CHECK: off makes trades that cannot settle, and RPC_URL is set';
+  if (others.demo) return 'DEMO: on gives play money that the chain of RPC_URL does not have';
+  const keys: Partial<Record<ChainJob, KeySource | null>> = {};
+  for (const job of CHAIN_JOBS) {
+    const source = readKey(read, job);
+    if (typeof source === 'string') return source;
+    if (source === null && NEEDED.includes(job)) return `${job}_KEY, or ${job}_KEYSTORE: needed with RPC_URL`;
+    keys[job] = source;
+  }
+  if (keys.RELAYER === null && others.fiat.providers.length > 0) {
+    return 'RELAYER_KEY, or RELAYER_KEYSTORE: needed where RPC_URL and FIAT_PROVIDERS are set';
+  }
+  return Object.freeze({
+    rpcUrl,
+    keys: Object.freeze(keys as Record<ChainJob, KeySource | null>),
+    mostFeeWei: BigInt(read.integer('MOST_FEE_GWEI', 1000, 1, 1_000_000_000)) * GWEI_WEI,
+    lowBalanceWei: BigInt(read.integer('LOW_BALANCE_GWEI', 5_000_000_000, 0, Number.MAX_SAFE_INTEGER)) * GWEI_WEI,
+    mostHeadAgeMs: read.integer('MOST_HEAD_AGE_MS', 30_000, 1000, MOST_MS),
+    mostWaitMs: read.integer('MOST_SETTLEMENT_WAIT_MS', 60_000, 1000, MOST_MS),
+  });
+}
+
+/** True for 32 bytes that are a key of the curve. */
+export function isSecretKey(text: string): boolean {
+  if (!SECRET_KEY.test(text)) return false;
+  const secret = BigInt(text);
+  return secret > 0n && secret < ORDER_OF_SECP256K1;
+}
+
+function readKey(read: Reader, job: ChainJob): KeySource | string | null {
+  const [key, keystore, passwordFile] = [`${job}_KEY`, `${job}_KEYSTORE`, `${job}_KEYSTORE_PASSWORD_FILE`];
+  if (read.has(key) && read.has(keystore)) return `${key} and ${keystore}: set one of them`;
+  if (read.has(key)) {
+    const secret = read.text(key, '');
+    return isSecretKey(secret) ? Object.freeze({ secret }) : `${key}: expected 0x and 64 hex digits of a secret key`;
+  }
+  if (read.has(keystore) !== read.has(passwordFile)) return `${keystore} and ${passwordFile}: set both or neither`;
+  if (!read.has(keystore)) return null;
+  return Object.freeze({ keystore: read.text(keystore, ''), passwordFile: read.text(passwordFile, '') });
+}

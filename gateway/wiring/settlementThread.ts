@@ -1,0 +1,118 @@
+/**
+ * The thread that settles on a chain (engine/settlement), its link and its health; only with RPC_URL. A thread that
+ * ends is started again and goes on from settlement.db.
+ * Owner: the gateway thread.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../shared/base/clock.ts';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import type { SettlementMessage, SettlementOptions } from '../../shared/wire/threads.ts';
+import { ChainHealth } from '../chain/health.ts';
+import { ChainLink } from '../chain/link.ts';
+import type { AdminFeed } from '../operator/feed.ts';
+import type { ChainSecrets } from '../process/chainKeys.ts';
+import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import { StartError } from '../process/startError.ts';
+import { SupervisedThread } from '../process/supervisedThread.ts';
+import type { Stores } from './stores.ts';
+
+/** A round that waits for the node is not waited for: the next thread goes on wherever this one was. */
+const LAST_ROUND_MS = 2000;
+const ENTRY = new URL('../../engine/settlement/main.ts', import.meta.url);
+
+type SettlementThreadOptions = {
+  /** With a chain. */
+  readonly config: Pick<Config, 'chain'>;
+  readonly secrets: ChainSecrets;
+  readonly stores: Stores;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly feed: AdminFeed;
+};
+
+export class SettlementThread {
+  readonly link: ChainLink;
+  readonly health: ChainHealth;
+  /** Rejects with StartError when settlement cannot go on with this data directory. */
+  readonly connected: Promise<void>;
+  readonly #log: Logger;
+  readonly #thread: SupervisedThread;
+  #onConnected: () => void = () => {};
+  #onRefused: (error: StartError) => void = () => {};
+
+  constructor(options: SettlementThreadOptions) {
+    const { clock, log, feed } = options;
+    this.#log = log;
+    this.link = new ChainLink((ask) => this.#thread.post(ask), log);
+    this.health = new ChainHealth({
+      clock,
+      log,
+      onChange: (reason) => feed.publish('settlement', { healthy: reason === null, reason }),
+    });
+    this.link.onNews('tradeFailed', (facts) => {
+      log.error(facts, 'the contract refuses this trade for good: it has to be undone');
+      feed.publish('settlement_trade_failed', facts);
+    });
+    this.connected = new Promise((resolve, reject) => {
+      this.#onConnected = resolve;
+      this.#onRefused = reject;
+    });
+    // A start that fails before it waits for this one has a reason of its own.
+    this.connected.catch(() => undefined);
+    const workerData = optionsOf(options);
+    this.#thread = new SupervisedThread({
+      name: 'settlement',
+      launch: () => {
+        const worker = new Worker(ENTRY, { workerData, name: 'settlement', execArgv: STRIPPED_BEFORE });
+        return worker.on('message', (message: SettlementMessage) => this.#take(message));
+      },
+      onEnd: (error) => {
+        this.link.threadEnded();
+        if (error !== null) log.error({ err: error }, 'the settlement thread ended; it is started again');
+        return true;
+      },
+    });
+  }
+
+  async stop(): Promise<void> {
+    await Promise.race([this.#thread.stop(), sleep(LAST_ROUND_MS, undefined, { ref: false })]);
+    await this.#thread.terminate();
+  }
+
+  #take(message: SettlementMessage): void {
+    if ('health' in message) this.health.note(message.health);
+    else if ('reply' in message) this.link.reply(message.reply);
+    else if ('news' in message) void this.link.take(message.news);
+    else if ('connected' in message) this.#onConnected();
+    else {
+      this.#log.error({ reason: message.refusal }, 'nothing is settled');
+      this.#onRefused(new StartError(message.refusal));
+    }
+  }
+}
+
+function optionsOf({ config, secrets, stores }: SettlementThreadOptions): SettlementOptions {
+  const { journalPaths, progressMemory, settlementDbPath, control } = stores;
+  const { first, current } = control.contracts;
+  const chain = config.chain!;
+  return {
+    journalPaths,
+    journalKey: control.journalKey,
+    progress: progressMemory,
+    settlementDbPath,
+    rpcUrl: chain.rpcUrl,
+    chainId: first.chainId,
+    exchangeAddress: first.exchange,
+    marketFactoryAddress: current.marketFactory,
+    usdcAddress: current.usdc,
+    ctfAddress: current.ctf,
+    operatorKey: secrets.OPERATOR!,
+    deployerKey: secrets.DEPLOYER!,
+    relayerKey: secrets.RELAYER,
+    permitKey: secrets.PERMIT!,
+    mostFeeWei: chain.mostFeeWei,
+    limits: { headAgeMs: chain.mostHeadAgeMs, waitMs: chain.mostWaitMs },
+  };
+}

@@ -1,0 +1,73 @@
+/** Orders are placed or refused by the state of settlement (gateway/chain/health.ts). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ChainHealth } from '../../../../gateway/chain/health.ts';
+import { createLogger } from '../../../../gateway/process/log.ts';
+import { ERRORS } from '../../../../shared/base/errors.ts';
+import type { SettlementHealth } from '../../../../shared/wire/threads.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
+
+const GOOD: SettlementHealth = {
+  unhealthy: null,
+  problem: null,
+  failed: 0,
+  failedInRow: 0,
+  foreign: 0,
+  oldestTradeMs: 0,
+  oldestWorkMs: 0,
+  unsettled: { pending: 0, submitted: 0, mined: 0 },
+  headAgeMs: 0,
+  headNumber: 9,
+  finalizedNumber: 3,
+  behind: 0,
+  isAtMostFee: false,
+  lastRefusal: null,
+  differences: 0,
+  balances: [],
+};
+
+function rig() {
+  const clock = new ManualClock(1_000_000);
+  const changes: (string | null)[] = [];
+  const lines: { level: string; msg: string }[] = [];
+  const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
+  const health = new ChainHealth({ clock, log, onChange: (reason) => changes.push(reason) });
+  return { clock, changes, lines, health };
+}
+
+test('no order is placed before settlement has said that it is healthy', () => {
+  const { health, changes } = rig();
+  health.tick();
+  assert.equal(health.refusal, ERRORS.SETTLEMENT_UNHEALTHY);
+  assert.equal(health.isConnected, false);
+  health.note(GOOD);
+  assert.deepEqual([health.refusal, health.isConnected], [null, true]);
+  assert.deepEqual(changes, [null]);
+});
+
+test('each change is logged once, however often it is reported', () => {
+  const { health, changes, lines } = rig();
+  health.note(GOOD);
+  const bad = { ...GOOD, unhealthy: 'a trade has waited too long for its batch', problem: 'no answer from the node' };
+  for (let i = 0; i < 5; i++) health.note(bad);
+  assert.deepEqual(changes, [null, bad.unhealthy]);
+  assert.deepEqual([health.refusal, health.isConnected], [ERRORS.SETTLEMENT_UNHEALTHY, false]);
+  health.note({ ...GOOD, foreign: 1 });
+  assert.deepEqual(
+    lines.map(({ level }) => level),
+    ['info', 'warn', 'warn', 'info', 'error', 'info'],
+  );
+});
+
+test('a thread that reports nothing for 15 seconds is not healthy', () => {
+  const { health, clock } = rig();
+  health.note(GOOD);
+  clock.advance(14_999);
+  health.tick();
+  assert.equal(health.refusal, null);
+  clock.advance(1);
+  health.tick();
+  assert.deepEqual([health.refusal, health.isConnected], [ERRORS.SETTLEMENT_UNHEALTHY, false]);
+  health.note(GOOD);
+  assert.deepEqual([health.refusal, health.isConnected], [null, true]);
+});

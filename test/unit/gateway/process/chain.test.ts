@@ -1,0 +1,108 @@
+/** The settings of a chain (gateway/process/chain.ts, chainKeys.ts). */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openChainKeys } from '../../../../gateway/process/chainKeys.ts';
+import { ConfigError, type Environment, parseConfig } from '../../../../gateway/process/config.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { keystoreOf } from '../../../support/keystore.ts';
+
+const ADDRESS = `0x${'ab'.repeat(20)}`;
+const keyOf = (number: number): string => `0x${number.toString(16).padStart(64, '0')}`;
+const SETTINGS: Environment = {
+  RPC_URL: 'https://user:secret@node.example/v2/secret',
+  EXCHANGE_ADDRESS: ADDRESS,
+  MARKET_FACTORY_ADDRESS: ADDRESS,
+  USDC_ADDRESS: ADDRESS,
+  CTF_ADDRESS: ADDRESS,
+  OPERATOR_KEY: keyOf(1),
+  DEPLOYER_KEY: keyOf(2),
+  PERMIT_KEY: keyOf(3),
+};
+const parse = (changes: Environment = {}) => parseConfig({ ...SETTINGS, ...changes }, 2);
+
+/** One line that names the setting and shows nothing of its value. */
+function refused(read: () => unknown, message: RegExp): void {
+  assert.throws(read, (error: Error) => {
+    assert.ok(error instanceof ConfigError);
+    assert.match(error.message, message);
+    assert.doesNotMatch(error.message, /\n|secret@|horse|0{20}/);
+    return true;
+  });
+}
+
+test('without RPC_URL there is no chain, and its other settings have no meaning', () => {
+  assert.equal(parse({ RPC_URL: '' }).chain, null);
+  assert.equal(parse({ RPC_URL: '', OPERATOR_KEY: 'nonsense' }).chain, null);
+});
+
+test('a chain has its limits, and no demo unless it is asked for', () => {
+  const { chain, demo } = parse();
+  assert.ok(chain !== null);
+  assert.equal(demo, false);
+  assert.equal(chain.mostFeeWei, 1_000_000_000_000n);
+  assert.equal(chain.lowBalanceWei, 5_000_000_000_000_000_000n);
+  assert.deepEqual([chain.mostHeadAgeMs, chain.mostWaitMs], [30_000, 60_000]);
+  const limits = {
+    MOST_FEE_GWEI: '7',
+    LOW_BALANCE_GWEI: '0',
+    MOST_HEAD_AGE_MS: '1000',
+    MOST_SETTLEMENT_WAIT_MS: '2000',
+  };
+  const other = parse(limits).chain!;
+  assert.deepEqual([other.mostFeeWei, other.lowBalanceWei], [7_000_000_000n, 0n]);
+  assert.deepEqual([other.mostHeadAgeMs, other.mostWaitMs], [1000, 2000]);
+});
+
+test('what is missing or contradicts a chain stops the start, in one line', () => {
+  const cases: [Environment, RegExp][] = [
+    [{ RPC_URL: 'ws://secret@node.example' }, /^RPC_URL: expected a URL that begins with http:\/\/ or https:\/\/$/],
+    [{ RPC_URL: 'no address' }, /^RPC_URL: expected a URL$/],
+    [{ EXCHANGE_ADDRESS: '' }, /^EXCHANGE_ADDRESS: needed with RPC_URL/],
+    [{ MARKET_FACTORY_ADDRESS: '' }, /^MARKET_FACTORY_ADDRESS: needed with RPC_URL/],
+    [{ OPERATOR_KEY: '' }, /^OPERATOR_KEY, or OPERATOR_KEYSTORE: needed with RPC_URL$/],
+    [{ DEPLOYER_KEY: '' }, /^DEPLOYER_KEY, or DEPLOYER_KEYSTORE: needed/],
+    [{ PERMIT_KEY: '' }, /^PERMIT_KEY, or PERMIT_KEYSTORE: needed/],
+    [{ FIAT_PROVIDERS: 'coinbase' }, /^RELAYER_KEY, or RELAYER_KEYSTORE: needed where RPC_URL and FIAT_PROVIDERS/],
+    [{ OPERATOR_KEY: keyOf(0) }, /^OPERATOR_KEY: expected 0x and 64 hex digits of a secret key$/],
+    [{ OPERATOR_KEY: `0x${'f'.repeat(64)}` }, /^OPERATOR_KEY: expected/],
+    [{ OPERATOR_KEY: keyOf(1).slice(2) }, /^OPERATOR_KEY: expected/],
+    [{ OPERATOR_KEYSTORE: 'file' }, /^OPERATOR_KEY and OPERATOR_KEYSTORE: set one of them$/],
+    [
+      { PERMIT_KEY: '', PERMIT_KEYSTORE: 'f' },
+      /^PERMIT_KEYSTORE and PERMIT_KEYSTORE_PASSWORD_FILE: set both or neither$/,
+    ],
+    [{ COLLATERAL_CHECK: 'off' }, /^COLLATERAL_CHECK: off makes trades that cannot settle/],
+    [{ DEMO: 'on' }, /^DEMO: on gives play money/],
+    [{ MOST_FEE_GWEI: '0' }, /^MOST_FEE_GWEI: expected an integer/],
+  ];
+  for (const [changes, message] of cases) refused(() => parse(changes), message);
+});
+
+test('keys are given as they are or in keystores, and each job has one of its own', () => {
+  const directory = temporaryDirectory();
+  const file = (name: string, text: string): string => {
+    const path = join(directory, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const stored = (number: number): Environment => ({
+    OPERATOR_KEY: '',
+    OPERATOR_KEYSTORE: file('keystore.json', keystoreOf(keyOf(number), 'correct horse')),
+    OPERATOR_KEYSTORE_PASSWORD_FILE: file('password', 'correct horse\n'),
+  });
+  const open = (changes: Environment) => openChainKeys(parse(changes).chain!);
+  const keys = { OPERATOR: keyOf(9), DEPLOYER: keyOf(2), RELAYER: null, PERMIT: keyOf(3) };
+  assert.deepEqual(open(stored(9)), keys);
+  const wrong = file('wrong', 'battery staple');
+  refused(
+    () => open({ ...stored(9), OPERATOR_KEYSTORE_PASSWORD_FILE: wrong }),
+    /^OPERATOR_KEYSTORE: the keystore cannot/,
+  );
+  const nowhere = join(directory, 'nowhere');
+  refused(() => open({ ...stored(9), OPERATOR_KEYSTORE: nowhere }), /^OPERATOR_KEYSTORE: the file .* \(ENOENT\)$/);
+  refused(() => open(stored(0)), /^OPERATOR_KEYSTORE: the keystore has no secret key/);
+  refused(() => open(stored(2)), /^OPERATOR_KEY and DEPLOYER_KEY: each job needs a key of its own$/);
+  refused(() => open({ RELAYER_KEY: keyOf(3) }), /^RELAYER_KEY and PERMIT_KEY: each/);
+});
