@@ -28,6 +28,8 @@ type DriverOptions = {
   readonly onRamps: OnRamps;
   readonly offRamps: OffRamps;
   readonly settlement: Settlement;
+  /** Between two looks at the rail for the same session. */
+  readonly lookPauseMs: number;
   readonly clock: Clock;
   /** Called with what has failed, for the log; the error names no secret. */
   readonly onFailure: (what: 'provider' | 'rail' | 'store', name: string, error: unknown) => void;
@@ -68,7 +70,6 @@ const PAUSES = [
 const LATE_PAUSE_MS = 600_000;
 /** So long it is watched for one. */
 const LATE_MS = 86_400_000;
-const LOOK_PAUSE_MS = 500;
 const FINAL_LOOK_PAUSE_MS = 30_000;
 const SWEEP_MS = 60_000;
 
@@ -170,7 +171,7 @@ export class FiatDriver {
   }
 
   async #look(session: FiatSession, schedule: Schedule): Promise<void> {
-    const { onRamps, settlement, clock, onFailure } = this.#options;
+    const { onRamps, settlement, lookPauseMs, clock, onFailure } = this.#options;
     if (!hasLook(session) || schedule.isLooking || this.#looks >= MAX_LOOKS) return;
     schedule.isLooking = true;
     this.#looks++;
@@ -185,8 +186,8 @@ export class FiatDriver {
       this.#looks--;
       schedule.isLooking = false;
       const isFinal = session.transferState === 'confirmed' || session.errorCause !== null;
-      const pauseMs = isFinal && session.errorCause !== 'broadcast_refused' ? FINAL_LOOK_PAUSE_MS : LOOK_PAUSE_MS;
-      const failedMs = schedule.lookFailures > 0 ? backoff(LOOK_PAUSE_MS, schedule.lookFailures) : pauseMs;
+      const pauseMs = isFinal && session.errorCause !== 'broadcast_refused' ? FINAL_LOOK_PAUSE_MS : lookPauseMs;
+      const failedMs = schedule.lookFailures > 0 ? backoff(lookPauseMs, schedule.lookFailures) : pauseMs;
       schedule.lookMs = clock.nowMs() + failedMs;
     }
   }

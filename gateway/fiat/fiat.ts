@@ -63,7 +63,15 @@ export class Fiat {
     });
     const settlement = new Settlement({ ...options, changes, offRamps, relayer: this.relayer });
     const onFailure = (what: string, name: string, error: unknown): void => this.#note(what, name, error);
-    this.driver = new FiatDriver({ ...options, changes, onRamps, offRamps, settlement, onFailure });
+    this.driver = new FiatDriver({
+      ...options,
+      changes,
+      onRamps,
+      offRamps,
+      settlement,
+      lookPauseMs: rail.lookPauseMs,
+      onFailure,
+    });
     this.service = new FiatService({ ...options, changes, driver: this.driver });
   }
 

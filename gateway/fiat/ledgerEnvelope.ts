@@ -4,12 +4,15 @@
  */
 import { HASH_BYTES, toHex } from '../../shared/base/hex.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
+import type { Envelope, EnvelopeFields } from '../../shared/wire/railQuestions.ts';
 import type { RailRow } from '../store/railTransactions.ts';
-import type { Envelope, EnvelopeFields } from './rail.ts';
 
 const HASH_CHARACTERS = 2 + 2 * HASH_BYTES;
 
-export function makeEnvelope({ accountNonce, fee, transfer, signature }: EnvelopeFields): Envelope {
+/** The rail sees itself what a transaction replaces. */
+type LedgerFields = Omit<EnvelopeFields, 'replaced'>;
+
+export function makeEnvelope({ accountNonce, fee, transfer, signature }: LedgerFields): Envelope {
   const { from, to, valueMicro, validAfterSec, validBeforeSec, nonce } = transfer;
   const fields = { accountNonce, fee, from, to, valueMicro, validAfterSec, validBeforeSec, nonce, signature };
   const unsigned = toHex(Buffer.from(JSON.stringify(fields)));
@@ -18,7 +21,7 @@ export function makeEnvelope({ accountNonce, fee, transfer, signature }: Envelop
 }
 
 /** Null: the bytes are not whole. */
-export function parseEnvelope(signed: string): (EnvelopeFields & { readonly txHash: string }) | null {
+export function parseEnvelope(signed: string): (LedgerFields & { readonly txHash: string }) | null {
   const txHash = signed.slice(0, HASH_CHARACTERS);
   const unsigned = `0x${signed.slice(HASH_CHARACTERS)}`;
   if (hashOf(unsigned) !== txHash) return null;

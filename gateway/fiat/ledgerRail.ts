@@ -24,21 +24,20 @@ import { HASH_BYTES, toHex, tryParseHex } from '../../shared/base/hex.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
+import type {
+  AuthorizationState,
+  BroadcastResult,
+  Envelope,
+  EnvelopeFields,
+  PreflightFault,
+  RailHead,
+  RailTransaction,
+} from '../../shared/wire/railQuestions.ts';
 import { isDigestSignedBy } from '../sessions/walletSignature.ts';
 import type { FundKind } from '../store/movements.ts';
 import type { RailRow, RailTransactions } from '../store/railTransactions.ts';
 import { inOrder, makeEnvelope, parseEnvelope } from './ledgerEnvelope.ts';
-import {
-  type AuthorizationState,
-  type BroadcastResult,
-  CONFIRMATIONS,
-  type Envelope,
-  type EnvelopeFields,
-  type PreflightFault,
-  type Rail,
-  type RailHead,
-  type RailTransaction,
-} from './rail.ts';
+import { CONFIRMATIONS, type Rail } from './rail.ts';
 
 /** The part of the books that is used here. */
 type RailBooks = {
@@ -70,6 +69,7 @@ const REFUSED_BY_BOOKS: readonly number[] = [E.INSUFFICIENT_BALANCE, E.ACCOUNT_F
 
 export class LedgerRail implements Rail {
   readonly name = 'ledger';
+  readonly lookPauseMs = 500;
   readonly #options: LedgerRailOptions;
   /** When `onError` was last called: a disk that is full fails several times a second. */
   #failedMs = Number.NEGATIVE_INFINITY;
@@ -129,7 +129,7 @@ export class LedgerRail implements Rail {
     return Math.ceil((fee * 11) / 10);
   }
 
-  envelope(fields: EnvelopeFields): Envelope {
+  async envelope(fields: EnvelopeFields): Promise<Envelope> {
     return makeEnvelope(fields);
   }
 

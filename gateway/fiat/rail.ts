@@ -12,6 +12,15 @@
 
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
+import type {
+  AuthorizationState,
+  BroadcastResult,
+  Envelope,
+  EnvelopeFields,
+  PreflightFault,
+  RailHead,
+  RailTransaction,
+} from '../../shared/wire/railQuestions.ts';
 
 /** Blocks after which a transfer counts, its own among them, if they are finalized too. */
 export const CONFIRMATIONS = 32;
@@ -20,60 +29,11 @@ export class RailDown extends Error {
   override readonly name = 'RailDown';
 }
 
-export type RailHead = {
-  readonly block: number;
-  readonly finalizedBlock: number;
-  /** The time of the finalized block: what was not in it then never is in it. */
-  readonly finalizedSec: number;
-};
-
-/** USDC that a transaction has moved. */
-type RailTransfer = {
-  readonly from: string;
-  readonly to: string;
-  readonly valueMicro: number;
-  /** Of the authorization that allowed it; null for a transfer by other means. */
-  readonly nonce: string | null;
-};
-
-export type RailTransaction = {
-  readonly txHash: string;
-  readonly status: 'pending' | 'mined' | 'reverted';
-  /** Null while pending. */
-  readonly block: number | null;
-  /** Of a mined transaction. */
-  readonly transfers: readonly RailTransfer[];
-  /** Why it was reverted, as far as the rail says. */
-  readonly reason: string | null;
-};
-
-export type AuthorizationState =
-  | { readonly state: 'unused' }
-  | { readonly state: 'used' | 'cancelled'; readonly txHash: string; readonly block: number };
-
-/** A transaction of the relayer: what is signed, what is sent, and the hash by which the rail knows it. */
-export type Envelope = { readonly unsigned: string; readonly signed: string; readonly txHash: string };
-
-export type EnvelopeFields = {
-  readonly accountNonce: number;
-  /** The most that the relayer pays, in units of the rail. */
-  readonly fee: number;
-  readonly transfer: TransferAuthorization;
-  readonly signature: string;
-};
-
-/**
- * `accepted`: the rail has it, also when it had it before. `nonce_too_low`: a transaction with this account nonce is in
- * a block, most likely our own. The others: it cannot be in any pool.
- */
-export type BroadcastResult = 'accepted' | 'nonce_too_low' | 'underpriced' | 'refused';
-
-/** Why a transfer would not succeed now; the account's own reasons come before those of the token. */
-export type PreflightFault = 'insufficient_balance' | 'blocked' | 'not_in_time' | 'nonce_used' | 'signature';
-
 export type Rail = {
   readonly name: 'ledger' | 'evm';
-  /** The domain that owners sign for. */
+  /** A session is looked at this often: each look asks the rail several times. */
+  readonly lookPauseMs: number;
+  /** The domain that owners sign for. Throws RailDown while the rail has not said it since the start. */
   domain(): Eip712Domain;
   /** True if USDC that is sent there arrives somewhere. */
   isReachable(address: string): Promise<boolean>;
@@ -87,21 +47,26 @@ export type Rail = {
   accountNonce(): Promise<number>;
   /** The price at which a transaction is taken soon. */
   fee(): Promise<number>;
-  /** The least price at which a transaction replaces one with the same account nonce. */
-  bumpedFee(fee: number): number;
+  /** The least price at which a transaction replaces one with the same account nonce; null: no more is offered. */
+  bumpedFee(fee: number): number | null;
   /** Signs with the relayer's key; sends nothing. */
-  envelope(fields: EnvelopeFields): Envelope;
+  envelope(fields: EnvelopeFields): Promise<Envelope>;
   broadcast(signed: string): Promise<BroadcastResult>;
   /** Null: not known, which does not say that it never will be. */
   transaction(txHash: string): Promise<RailTransaction | null>;
   authorization(from: string, nonce: string): Promise<AuthorizationState>;
   /**
-   * The deposit that a transaction brings to the wallet gets this reference in the books, unless it was credited under
-   * another one before. The caller has claimed the transaction for its session.
-   * @returns the amount that was credited; null while the deposit is not there, not final or not credited yet.
+   * The deposit that a transaction brings to the wallet. In the books it gets this reference, unless it was credited
+   * under another one before; a chain has nothing to credit. The caller has claimed the transaction for its session.
+   * @returns the amount that has arrived for good; null while it is not there, not final or not credited yet.
    */
   creditDeposit(txHash: string, wallet: string, reference: string): Promise<number | null>;
 };
+
+/** A block counts with CONFIRMATIONS behind it, its own among them, once it is finalized. */
+export function isFinal(block: number, head: RailHead): boolean {
+  return head.block - block + 1 >= CONFIRMATIONS && block <= head.finalizedBlock;
+}
 
 /** True for a transaction in a block that moves exactly the amount from and to the addresses of the transfer. */
 export function carriesOut(

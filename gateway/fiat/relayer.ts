@@ -8,15 +8,18 @@
  *
  * Invariants:
  *   RELAYER-1  An account nonce and the bytes that use it are one row, durable before the bytes leave.
- *   RELAYER-2  No envelope gets a further account nonce while one that may not have left waits: so there are no gaps.
+ *   RELAYER-2  No envelope gets a further account nonce while one that may not have left waits.
  *   RELAYER-3  A replacement has the same account nonce and a higher fee, and is a row of its own before it leaves.
  *   RELAYER-4  `accepted` is written after the rail has said so.
  *   RELAYER-5  Nothing leaves while `mayBroadcast` says no: another process may be the writer.
+ *   RELAYER-6  An account nonce that the rail waits for and that no envelope uses any more, because its session must
+ *              not send now or its bytes are dead, goes to the next transfer: without it nothing after it is taken.
  */
 import type { Clock } from '../../shared/base/clock.ts';
+import type { PreflightFault } from '../../shared/wire/railQuestions.ts';
 import type { FiatSessions } from '../store/fiatSessions.ts';
 import type { FiatTransfers, Intent, StoredEnvelope } from '../store/fiatTransfers.ts';
-import type { PreflightFault, Rail } from './rail.ts';
+import type { Rail } from './rail.ts';
 
 type RelayerOptions = {
   readonly rail: Rail;
@@ -35,13 +38,20 @@ export type Relayed =
   | { readonly result: 'waiting' }
   | { readonly result: 'refused'; readonly reason: PreflightFault | 'rail' };
 
+/** An account nonce, and the transaction that may have it now. */
+type Place = { readonly accountNonce: number; readonly replaced: StoredEnvelope | null };
+
 const WAITING: Relayed = Object.freeze({ result: 'waiting' });
+const REFUSED: Relayed = Object.freeze({ result: 'refused', reason: 'rail' });
 /** Times that a fee is raised in one go. */
 const MAX_BUMPS = 5;
+/** A node that calls a nonce used may count it only later. */
+const PASSED_MS = 60_000;
 
 export class Relayer {
   readonly #options: RelayerOptions;
   #isBusy = false;
+  #passed = { accountNonce: 0, untilMs: 0 };
 
   constructor(options: RelayerOptions) {
     this.#options = options;
@@ -58,13 +68,7 @@ export class Relayer {
       const own = this.#last(intent.sessionId);
       if (own?.state === 'built') return this.#send(own, intent);
       if (own?.state === 'accepted') return { result: 'accepted', txHash: own.txHash };
-      const unsent = this.#options.transfers.unsent();
-      // RELAYER-2: the session of that envelope sends it. One that must not leave gives up its account nonce.
-      if (unsent !== undefined && this.#options.mayLeave(unsent.sessionId)) return WAITING;
-      if (!(await this.#options.mayBroadcast())) return WAITING;
-      const fault = await this.#options.rail.preflight(intent, intent.signature!);
-      if (fault !== null) return { result: 'refused', reason: fault };
-      return this.#send(await this.#build(intent, unsent ?? null), intent);
+      return this.#relayAnew(intent);
     });
   }
 
@@ -72,10 +76,15 @@ export class Relayer {
   hasten(intent: Intent, isReplaced: boolean): Promise<Relayed> {
     return this.#alone(async () => {
       const last = this.#last(intent.sessionId);
-      if (last === undefined || last.state === 'dead') return WAITING;
-      const { rail } = this.#options;
-      if ((await rail.accountNonce()) > last.accountNonce) return this.#passedOver(last, intent);
-      return this.#send(isReplaced ? await this.#build(intent, last) : last, intent);
+      if (last === undefined) return WAITING;
+      // Its account nonce was used by another transaction.
+      if (last.state === 'dead') return this.#relayAnew(intent);
+      const railNonce = await this.#railNonce();
+      if (railNonce > last.accountNonce) return this.#passedOver(last, intent);
+      if (!isReplaced) return this.#send(last, intent);
+      const gap = await this.#gap(railNonce);
+      const place = gap ?? { accountNonce: last.accountNonce, replaced: last };
+      return this.#send((await this.#build(intent, place)) ?? last, intent);
     });
   }
 
@@ -98,23 +107,68 @@ export class Relayer {
     }
   }
 
+  async #relayAnew(intent: Intent): Promise<Relayed> {
+    const { rail, transfers, mayLeave, mayBroadcast } = this.#options;
+    const unsent = transfers.unsent();
+    // RELAYER-2: the session of that envelope sends it. One that must not leave gives up its account nonce.
+    if (unsent !== undefined && mayLeave(unsent.sessionId)) return WAITING;
+    if (!(await mayBroadcast())) return WAITING;
+    const fault = await rail.preflight(intent, intent.signature!);
+    if (fault !== null) return { result: 'refused', reason: fault };
+    const envelope = await this.#build(intent, await this.#place(unsent));
+    return envelope === null ? REFUSED : this.#send(envelope, intent);
+  }
+
+  /** The lowest account nonce that is free. */
+  async #place(unsent: StoredEnvelope | undefined): Promise<Place> {
+    const railNonce = await this.#railNonce();
+    const gap = await this.#gap(railNonce);
+    if (gap !== null) return gap;
+    if (unsent !== undefined) return { accountNonce: unsent.accountNonce, replaced: unsent };
+    // A node that is behind says too little, a database that was brought back too.
+    return { accountNonce: Math.max(railNonce, this.#options.transfers.nextNonce()), replaced: null };
+  }
+
+  /** RELAYER-6. Null: the rail waits for no nonce, or for one whose session sends it. */
+  async #gap(railNonce: number): Promise<Place | null> {
+    const { rail, transfers, mayLeave } = this.#options;
+    if (railNonce >= transfers.nextNonce()) return null;
+    const rows = transfers.withNonce(railNonce);
+    if (rows.some(({ state, sessionId }) => state !== 'dead' && mayLeave(sessionId))) return null;
+    for (const { txHash } of rows) {
+      const transaction = await rail.transaction(txHash);
+      // The node that was asked for the nonce is behind.
+      if (transaction !== null && transaction.status !== 'pending') return null;
+    }
+    const [dearest] = rows.sort((a, b) => b.fee - a.fee);
+    return { accountNonce: railNonce, replaced: dearest ?? null };
+  }
+
+  async #railNonce(): Promise<number> {
+    const { rail, clock } = this.#options;
+    const railNonce = await rail.accountNonce();
+    return clock.nowMs() < this.#passed.untilMs ? Math.max(railNonce, this.#passed.accountNonce) : railNonce;
+  }
+
   #last(sessionId: string): StoredEnvelope | undefined {
     return this.#options.transfers.envelopesOf(sessionId).at(-1);
   }
 
-  /** RELAYER-1, and RELAYER-3 where there is one to replace. */
-  async #build(intent: Intent, replaced: StoredEnvelope | null): Promise<StoredEnvelope> {
+  /** RELAYER-1, and RELAYER-3 where there is one to replace. Null: it would have to offer more than it may. */
+  async #build(intent: Intent, { accountNonce, replaced }: Place): Promise<StoredEnvelope | null> {
     const { rail, sessions, transfers, clock } = this.#options;
-    const [fee, railNonce] = [await rail.fee(), await rail.accountNonce()];
-    // A node that is behind says too little, a database that was brought back too.
-    const accountNonce = replaced?.accountNonce ?? Math.max(railNonce, transfers.nextNonce());
-    const price = replaced === null ? fee : Math.max(fee, rail.bumpedFee(replaced.fee));
-    const transfer = transferOf(intent);
-    const made = rail.envelope({ accountNonce, fee: price, transfer, signature: intent.signature! });
+    const usual = await rail.fee();
+    const least = replaced === null ? usual : rail.bumpedFee(replaced.fee);
+    if (least === null) return null;
     const { sessionId } = intent;
-    const row = { ...made, sessionId, accountNonce, fee: price, state: 'built' as const, createdMs: clock.nowMs() };
+    const terms = { accountNonce, fee: Math.max(usual, least), replaced: replaced?.signed ?? null };
+    const made = await rail.envelope({ ...terms, transfer: transferOf(intent), signature: intent.signature! });
+    const { fee } = terms;
+    const row = { ...made, sessionId, accountNonce, fee, state: 'built' as const, createdMs: clock.nowMs() };
     sessions.write(() => {
-      if (replaced !== null) transfers.setEnvelope(replaced.txHash, 'dead');
+      if (replaced !== null) transfers.killNonce(accountNonce);
+      const last = this.#last(sessionId);
+      if (last !== undefined) transfers.setEnvelope(last.txHash, 'dead');
       transfers.addEnvelope(row);
     });
     await sessions.durable();
@@ -131,21 +185,25 @@ export class Relayer {
       const result = await rail.broadcast(sent.signed);
       if (result === 'accepted') return this.#accepted(sent);
       if (result === 'nonce_too_low') return this.#passedOver(sent, intent);
-      if (result === 'refused') return { result: 'refused', reason: 'rail' };
-      sent = await this.#build(intent, sent);
+      if (result === 'refused') return REFUSED;
+      const dearer = await this.#build(intent, { accountNonce: sent.accountNonce, replaced: sent });
+      if (dearer === null) return REFUSED;
+      sent = dearer;
     }
-    return { result: 'refused', reason: 'rail' };
+    return REFUSED;
   }
 
   /** A block has a transaction with this account nonce: our own most likely, and then everything is well. */
   async #passedOver(envelope: StoredEnvelope, intent: Intent): Promise<Relayed> {
-    const { rail, sessions, transfers } = this.#options;
+    const { rail, sessions, transfers, clock } = this.#options;
     const authorization = await rail.authorization(intent.from, intent.nonce);
     if (authorization.state === 'used') return { result: 'accepted', txHash: authorization.txHash };
     for (const { txHash } of transfers.envelopesOf(intent.sessionId)) {
       if ((await rail.transaction(txHash)) !== null) return { result: 'accepted', txHash };
     }
-    sessions.write(() => transfers.killNonce(envelope.accountNonce));
+    const { accountNonce } = envelope;
+    this.#passed = { accountNonce: accountNonce + 1, untilMs: clock.nowMs() + PASSED_MS };
+    sessions.write(() => transfers.killNonce(accountNonce));
     await sessions.durable();
     return WAITING;
   }

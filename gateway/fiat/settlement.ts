@@ -11,11 +11,12 @@
  *   SETTLEMENT-3  While another payment is looked for, the relay is held.
  */
 import type { Clock } from '../../shared/base/clock.ts';
+import type { RailHead } from '../../shared/wire/railQuestions.ts';
 import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
 import type { FiatTransfers, Intent } from '../store/fiatTransfers.ts';
 import type { FiatChanges } from './changes.ts';
 import type { OffRamps } from './offramp.ts';
-import { CONFIRMATIONS, carriesOut, type Rail, type RailHead } from './rail.ts';
+import { carriesOut, isFinal, type Rail } from './rail.ts';
 import type { Relayed, Relayer } from './relayer.ts';
 
 type SettlementDeps = {
@@ -78,17 +79,17 @@ export class Settlement {
     }
     const { txHash, block } = found;
     const evidence = { tx_hash: txHash, block, head: head.block, finalized: head.finalizedBlock };
-    const isFinal = head.block - block + 1 >= CONFIRMATIONS && block <= head.finalizedBlock;
+    const isOver = isFinal(block, head);
     if (found.state === 'cancelled') {
       const patch = { status: 'failed', failureCode: 'authorization_cancelled' } as const;
-      if (isFinal) changes.trigger(session, 'authorization_cancelled', evidence, { patch });
+      if (isOver) changes.trigger(session, 'authorization_cancelled', evidence, { patch });
       return true;
     }
     // A front-runner or an earlier try may have sent it: the effect is the same.
     if (session.transferState === 'submission_pending') {
       changes.trigger(session, 'broadcast_accepted', evidence, { patch: { txHash } });
     } else if (session.txHash !== txHash) changes.trigger(session, 'hash_replaced', evidence, { patch: { txHash } });
-    if (!isFinal) return true;
+    if (!isOver) return true;
     if (!(await this.#pays(intent, txHash))) changes.alarm(session, 'transfer_differs', evidence);
     else this.#settle(session, txHash, 'transfer_final', evidence, () => transfers.claim(txHash, session.id));
     return true;
@@ -218,7 +219,7 @@ export class Settlement {
     const { rail, transfers, changes } = this.#deps;
     const transaction = await rail.transaction(txHash);
     const block = transaction?.block ?? null;
-    if (block === null || head.block - block + 1 < CONFIRMATIONS || block > head.finalizedBlock) return;
+    if (block === null || !isFinal(block, head)) return;
     if (!(await this.#pays(intent, txHash))) return;
     const isTwice = session.reportedHash !== null && session.reportedHash !== txHash;
     if (isTwice && (await this.#pays(intent, session.reportedHash!))) {
@@ -262,8 +263,8 @@ export class Settlement {
   /** A rail that takes back what it had called final. */
   async #checkFinality(session: FiatSession, intent: Intent): Promise<void> {
     const { changes, rail } = this.#deps;
-    const isByAuthorization = (await rail.authorization(intent.from, intent.nonce)).state === 'used';
-    if (isByAuthorization || (session.txHash !== null && (await this.#pays(intent, session.txHash)))) return;
+    if (session.txHash !== null && (await this.#pays(intent, session.txHash))) return;
+    if ((await rail.authorization(intent.from, intent.nonce)).state === 'used') return;
     changes.trigger(session, 'finality_violated', { tx_hash: session.txHash });
   }
 

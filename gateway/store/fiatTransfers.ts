@@ -85,6 +85,11 @@ export class FiatTransfers {
     this.#statements.killNonce.run(accountNonce);
   }
 
+  /** All that have ever used the account nonce. */
+  withNonce(accountNonce: number): StoredEnvelope[] {
+    return this.#statements.withNonce.all(accountNonce);
+  }
+
   /** One past the highest account nonce: that of a dead envelope is used up, or another one has it. */
   nextNonce(): number {
     return this.#statements.nextNonce.get() ?? 0;
@@ -129,6 +134,9 @@ function prepare(database: ControlDatabase) {
     ),
     setEnvelope: database.prepare<[string, string]>('UPDATE fiat_envelopes SET state = ? WHERE tx_hash = ?'),
     killNonce: database.prepare<[number]>(`UPDATE fiat_envelopes SET state = 'dead' WHERE account_nonce = ?`),
+    withNonce: database.prepare<[number], StoredEnvelope>(
+      `SELECT ${ENVELOPE} FROM fiat_envelopes WHERE account_nonce = ? ORDER BY sequence`,
+    ),
     nextNonce: database
       .prepare<[], number>('SELECT account_nonce + 1 FROM fiat_envelopes ORDER BY account_nonce DESC LIMIT 1')
       .pluck(),

@@ -13,6 +13,20 @@ export type Block = {
   readonly baseFeeWei: bigint;
 };
 export type Log = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
+/** A log with its place in the chain. */
+export type PlacedLog = Log & {
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
+  readonly transactionHash: Hex;
+  readonly logIndex: number;
+};
+type LogQuery = {
+  readonly address: Hex;
+  /** By position; null is any, an array one of several. */
+  readonly topics: readonly (Hex | readonly Hex[] | null)[];
+  readonly fromBlock: number;
+  readonly toBlock: number;
+};
 export type Receipt = {
   readonly hash: Hex;
   readonly blockNumber: number;
@@ -88,8 +102,36 @@ export class ChainNode {
     };
   }
 
+  /** True if the node has the transaction, in a block or waiting for one. */
+  async isKnown(hash: Hex): Promise<boolean> {
+    return (await this.#rpc.call('eth_getTransactionByHash', [hash])) !== null;
+  }
+
+  /** In the order of the chain. Nodes refuse ranges of too many blocks. */
+  async logs({ address, topics, fromBlock, toBlock }: LogQuery): Promise<PlacedLog[]> {
+    const range = { fromBlock: blockTag(fromBlock), toBlock: blockTag(toBlock) };
+    const found = await this.#rpc.call('eth_getLogs', [{ address, topics, ...range }]);
+    if (!Array.isArray(found)) throw malformed('no logs');
+    return found.map((each) => {
+      const log = toFields(each);
+      return {
+        ...toLog(log),
+        blockNumber: toNumber(log['blockNumber']),
+        blockHash: toHash(log['blockHash']),
+        transactionHash: toHash(log['transactionHash']),
+        logIndex: toNumber(log['logIndex']),
+      };
+    });
+  }
+
   async view(to: Hex, data: Hex, tag: BlockTag): Promise<Hex> {
     return toHexText(await this.#rpc.call('eth_call', [{ to, data }, blockTag(tag)]));
+  }
+
+  /** Throws RpcError where the call would be reverted. */
+  async simulate(call: { readonly from: Hex; readonly to: Hex; readonly data: Hex; readonly gas: number }) {
+    const gas = `0x${call.gas.toString(16)}`;
+    await this.#rpc.call('eth_call', [{ ...call, gas }, 'latest']);
   }
 }
 

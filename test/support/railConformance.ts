@@ -55,7 +55,8 @@ function testAuthorizations(on: On): void {
     const { transfer, signature } = await relay(rig, { valueMicro: 1_000_000 });
     await rig.mine(1);
     await rig.send(transfer, signature).catch(() => {});
-    const again = rig.rail.envelope({ accountNonce: 1, fee: await rig.rail.fee(), transfer, signature });
+    const terms = { accountNonce: 1, fee: await rig.rail.fee(), replaced: null };
+    const again = await rig.rail.envelope({ ...terms, transfer, signature });
     await rig.rail.broadcast(again.signed);
     await rig.mine(2);
     assert.equal((await rig.rail.transaction(again.txHash))?.status, 'reverted');
@@ -115,27 +116,32 @@ function testEnvelopes(on: On): void {
       const { rail } = rig;
       const [low, high] = [makeTransfer(rig, { valueMicro: 1 }), makeTransfer(rig, { valueMicro: 2 })];
       const fee = await rail.fee();
-      const envelopeOf = async (transfer: TransferAuthorization, price: number, accountNonce = 0) =>
-        rail.envelope({ accountNonce, fee: price, transfer, signature: await rig.sign(transfer) });
+      const envelopeOf = async (
+        transfer: TransferAuthorization,
+        price: number,
+        { accountNonce = 0, replaced = null }: { accountNonce?: number; replaced?: string | null } = {},
+      ) => rail.envelope({ accountNonce, fee: price, replaced, transfer, signature: await rig.sign(transfer) });
+      const bumped = rail.bumpedFee(fee)!;
       const first = await envelopeOf(low, fee);
       assert.equal(await rail.broadcast(first.signed), 'accepted');
       assert.equal(await rail.broadcast(first.signed), 'accepted', 'the same bytes again');
       assert.equal(await rail.broadcast((await envelopeOf(high, fee)).signed), 'underpriced');
-      const replacing = await envelopeOf(high, rail.bumpedFee(fee));
+      const replacing = await envelopeOf(high, bumped, { replaced: first.signed });
       assert.equal(await rail.broadcast(replacing.signed), 'accepted');
-      const later = await envelopeOf(makeTransfer(rig, { valueMicro: 4 }), fee, 2);
+      const later = await envelopeOf(makeTransfer(rig, { valueMicro: 4 }), fee, { accountNonce: 2 });
       assert.equal(await rail.broadcast(later.signed), 'accepted');
       await rig.mine(2);
       assert.equal(await rail.balanceMicro(rig.from), rig.fundsMicro - 2);
       assert.equal((await rail.transaction(later.txHash))?.status, 'pending', 'the nonce before it is missing');
       assert.equal(await rail.accountNonce(), 1);
-      assert.equal(await rail.broadcast((await envelopeOf(low, rail.bumpedFee(fee) * 9)).signed), 'nonce_too_low');
+      assert.equal(await rail.broadcast((await envelopeOf(low, bumped * 9)).signed), 'nonce_too_low');
     },
   );
 
   on('bytes that are not whole are refused', async (rig) => {
     const transfer = makeTransfer(rig, {});
-    const { signed } = rig.rail.envelope({ accountNonce: 0, fee: 1, transfer, signature: await rig.sign(transfer) });
+    const signature = await rig.sign(transfer);
+    const { signed } = await rig.rail.envelope({ accountNonce: 0, fee: 1, replaced: null, transfer, signature });
     assert.equal(await rig.rail.broadcast(`${signed.slice(0, -2)}00`), 'refused');
   });
 }
@@ -150,12 +156,8 @@ async function relay(rig: RailRig, fields: Partial<TransferAuthorization>) {
   const transfer = makeTransfer(rig, fields);
   const signature = await rig.sign(transfer);
   const { rail } = rig;
-  const envelope = rail.envelope({
-    accountNonce: await rail.accountNonce(),
-    fee: await rail.fee(),
-    transfer,
-    signature,
-  });
+  const [accountNonce, fee] = [await rail.accountNonce(), await rail.fee()];
+  const envelope = await rail.envelope({ accountNonce, fee, replaced: null, transfer, signature });
   assert.equal(await rail.broadcast(envelope.signed), 'accepted');
   return { transfer, signature, txHash: envelope.txHash };
 }

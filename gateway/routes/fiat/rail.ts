@@ -11,8 +11,9 @@ import {
 } from '../../../shared/api/fiat.ts';
 import { ADDRESS, HASH } from '../../../shared/api/fields.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import type { PreflightFault } from '../../../shared/wire/railQuestions.ts';
 import type { LedgerRail } from '../../fiat/ledgerRail.ts';
-import { CONFIRMATIONS, type PreflightFault } from '../../fiat/rail.ts';
+import { CONFIRMATIONS } from '../../fiat/rail.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';

@@ -1,7 +1,8 @@
 /** Mistakes that relayers of others have made, each as a test of its name (RULES.md 16.20 to 16.22). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BroadcastResult, RailDown } from '../../../../gateway/fiat/rail.ts';
+import { RailDown } from '../../../../gateway/fiat/rail.ts';
+import type { BroadcastResult } from '../../../../shared/wire/railQuestions.ts';
 import { FiatRig, signTransfer } from '../../../support/fiatRig.ts';
 import { hookedRail, type RailHooks } from '../../../support/hookedRail.ts';
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Rail } from '../../../../gateway/fiat/rail.ts';
 import { Relayer } from '../../../../gateway/fiat/relayer.ts';
 import type { FiatTransfers, Intent, StoredEnvelope } from '../../../../gateway/store/fiatTransfers.ts';
+import type { BroadcastResult } from '../../../../shared/wire/railQuestions.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const ADDRESS = `0x${'1'.repeat(40)}`;
@@ -20,11 +21,20 @@ class Rig {
   durable: string[] = [];
   readonly sent: string[] = [];
   readonly leaving = new Set<string>();
+  answer: BroadcastResult = 'refused';
+  railNonce = 0;
   readonly relayer: Relayer;
 
   constructor() {
     const { rows } = this;
-    const transfers: Pick<FiatTransfers, 'envelopesOf' | 'addEnvelope' | 'setEnvelope' | 'unsent' | 'nextNonce'> = {
+    type Used = 'envelopesOf' | 'addEnvelope' | 'setEnvelope' | 'unsent' | 'nextNonce' | 'killNonce' | 'withNonce';
+    const transfers: Pick<FiatTransfers, Used> = {
+      withNonce: (accountNonce) => rows.filter((row) => row.accountNonce === accountNonce),
+      killNonce: (accountNonce) => {
+        for (const row of rows.filter((each) => each.accountNonce === accountNonce)) {
+          rows[rows.indexOf(row)] = { ...row, state: 'dead' };
+        }
+      },
       envelopesOf: (sessionId) => rows.filter((row) => row.sessionId === sessionId),
       addEnvelope: (row) => void rows.push({ ...row, sequence: rows.length }),
       setEnvelope: (txHash, state) => {
@@ -32,21 +42,23 @@ class Rig {
         rows[at] = { ...rows[at]!, state };
       },
       unsent: () => rows.find(({ state }) => state === 'built'),
-      nextNonce: () => rows.length,
+      nextNonce: () => rows.reduce((next, { accountNonce }) => Math.max(next, accountNonce + 1), 0),
     };
     const rail = {
       fee: async () => 1,
-      accountNonce: async () => 0,
+      accountNonce: async () => this.railNonce,
       bumpedFee: (fee: number) => fee + 1,
       preflight: async () => null,
-      envelope: ({ accountNonce, fee }: { accountNonce: number; fee: number }) => {
+      authorization: async () => ({ state: 'unused' }),
+      transaction: async () => null,
+      envelope: async ({ accountNonce, fee }: { accountNonce: number; fee: number }) => {
         const signed = `bytes-${accountNonce}-${fee}`;
         return { unsigned: signed, signed, txHash: `hash-${signed}` };
       },
       broadcast: async (signed: string) => {
         assert.ok(this.durable.includes(signed), `${signed} left before the disk had it (RELAYER-1)`);
         this.sent.push(signed);
-        return 'refused' as const;
+        return this.answer;
       },
     };
     this.relayer = new Relayer({
@@ -97,4 +109,36 @@ test('a transfer that must not leave gives up its account nonce to the next one 
     ],
   );
   assert.deepEqual(rig.sent, ['bytes-0-1', 'bytes-0-2']);
+});
+
+test('a nonce that no transfer uses any more goes to the next one (RELAYER-6)', async () => {
+  const rig = new Rig();
+  rig.answer = 'accepted';
+  for (const session of ['a', 'b']) {
+    rig.leaving.add(session);
+    await rig.relayer.relay(intentOf(session));
+  }
+  // The rail has forgotten both, and the first may not be sent any more.
+  rig.leaving.delete('a');
+  await rig.relayer.hasten(intentOf('b'), true);
+  rig.leaving.add('c');
+  await rig.relayer.relay(intentOf('c'));
+  const live = rig.rows.filter(({ state }) => state !== 'dead');
+  assert.deepEqual(
+    live.map(({ sessionId, accountNonce, fee }) => ({ sessionId, accountNonce, fee })),
+    [
+      { sessionId: 'b', accountNonce: 0, fee: 2 },
+      { sessionId: 'c', accountNonce: 2, fee: 1 },
+    ],
+  );
+});
+
+test('a nonce that a block has taken from a transfer is followed by another, also of one that was out', async () => {
+  const rig = new Rig();
+  rig.answer = 'accepted';
+  rig.leaving.add('a');
+  await rig.relayer.relay(intentOf('a'));
+  rig.railNonce = 1;
+  assert.deepEqual(await rig.relayer.hasten(intentOf('a'), false), { result: 'waiting' });
+  assert.deepEqual(await rig.relayer.hasten(intentOf('a'), false), { result: 'accepted', txHash: 'hash-bytes-1-1' });
 });

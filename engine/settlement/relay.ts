@@ -1,0 +1,268 @@
+/**
+ * The answers of the chain to cashing in and out: USDC, the transfers that people have signed, and the transactions of
+ * the key that pays for them. It keeps no rows and no account nonces: gateway/fiat/relayer.ts does, and has each
+ * envelope on the disk before it lets it be sent.
+ *
+ * Invariants:
+ *   RELAY-1  Only own bytes are sent: a call of the token, signed by the relayer's key for this chain.
+ *   RELAY-2  What a transaction has done counts while the chain has its block at that height. A node that is behind, or
+ *            has forgotten, gives no answer rather than an older one.
+ *   RELAY-3  `unused` is true of a block that is not below any finalized one that was named before.
+ */
+import { keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerializedEIP1559 } from 'viem';
+import type { ChainKey } from '../../shared/chain/key.ts';
+import type { Block, ChainNode, Hex, PlacedLog, Receipt } from '../../shared/chain/node.ts';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import { transferDigest } from '../../shared/crypto/eip3009.ts';
+import type {
+  AuthorizationState,
+  BroadcastResult,
+  Envelope,
+  EnvelopeFields,
+  PreflightFault,
+  RailHead,
+  RailQuestions,
+  RailTransaction,
+  SignedTransfer,
+} from '../../shared/wire/railQuestions.ts';
+import { AUTHORIZATION_CANCELLED, AUTHORIZATION_USED, isRevert, type RelayCall, RelayToken } from './relayToken.ts';
+
+type RelayOptions = {
+  readonly node: ChainNode;
+  readonly key: ChainKey;
+  readonly chainId: number;
+  /** In lower case. */
+  readonly usdc: Hex;
+  /** No transaction offers more for a unit of gas. */
+  readonly mostFeeWei: bigint;
+  /** Blocks of one search for an event: few nodes take more than the default. */
+  readonly searchBlocks?: number;
+};
+
+type RailHandlers = {
+  readonly [N in keyof RailQuestions]: (ask: RailQuestions[N]['ask']) => Promise<RailQuestions[N]['answer']>;
+};
+
+const ZERO = `0x${'0'.repeat(40)}`;
+/** The tip where a node suggests none: the least that validators of Polygon take. */
+const USUAL_TIP_WEI = 30_000_000_000n;
+const BASE_FEES = 4n;
+const SEARCH_BLOCKS = 2000;
+/** An authorization is looked for in so many searches, which is about nine days of blocks of two seconds. */
+const MOST_SEARCHES = 200;
+/** Transactions whose authorization is known. */
+const MOST_KNOWN = 10_000;
+
+/** The words of nodes for a transaction that they do not take; other words are a refusal. */
+const KNOWN = /already known|already imported|known transaction/i;
+const NONCE_TOO_LOW = /nonce too low|nonce is too low|old nonce/i;
+const UNDERPRICED = /underpriced|less than block base fee|fee too low|max fee per gas/i;
+
+export class Relay {
+  readonly handlers: RailHandlers = {
+    railDomain: () => this.#token.domain(),
+    railHead: () => this.#head(),
+    railBalance: ({ address }) => this.#token.balanceMicro(address),
+    railReachable: ({ address }) => this.#isReachable(address),
+    railSigned: ({ address, digest, signature }) => this.#token.isSignedBy(address, digest, signature),
+    railPreflight: ({ transfer, signature }) => this.#preflight(transfer, signature),
+    railNonce: () => this.#options.node.transactionCount(this.#options.key.address, 'latest'),
+    railFee: () => this.#fee(),
+    railEnvelope: (fields) => this.#envelope(fields),
+    railBroadcast: ({ signed }) => this.#broadcast(signed as TransactionSerializedEIP1559),
+    railTransaction: ({ txHash }) => this.#transaction(txHash as Hex),
+    railAuthorization: ({ from, nonce }) => this.#authorization(from, nonce),
+  };
+  readonly #options: RelayOptions;
+  readonly #token: RelayToken;
+  /** By owner and nonce, the transaction that has used or cancelled it, as it was last seen. */
+  readonly #known = new Map<string, Hex>();
+  #finalizedBlock = 0;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#token = new RelayToken(options.node, options.usdc, options.chainId);
+  }
+
+  async #head(): Promise<RailHead> {
+    const { node } = this.#options;
+    const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
+    if (head === null || finalized === null || finalized.number > head.number) throw behind();
+    this.#finalizedBlock = Math.max(this.#finalizedBlock, finalized.number);
+    return { block: head.number, finalizedBlock: finalized.number, finalizedSec: finalized.timestampSec };
+  }
+
+  async #isReachable(address: string): Promise<boolean> {
+    if (address === ZERO || address === this.#token.address) return false;
+    return !(await this.#token.isBlacklisted(address));
+  }
+
+  async #preflight(transfer: SignedTransfer, signature: string): Promise<PreflightFault | null> {
+    const { node, key } = this.#options;
+    const { from, to, valueMicro, validAfterSec, validBeforeSec, nonce } = transfer;
+    const token = this.#token;
+    const head = await this.#latest();
+    if (head.timestampSec <= validAfterSec || head.timestampSec >= validBeforeSec) return 'not_in_time';
+    if (await token.isUsed(from, nonce, head.number)) return 'nonce_used';
+    const stops = await Promise.all([token.isPaused(), token.isBlacklisted(from), token.isBlacklisted(to)]);
+    if (stops.includes(true)) return 'blocked';
+    const digest = transferDigest(await token.domain(), transfer);
+    if (!(await token.isSignedBy(from, digest, signature))) return 'signature';
+    if ((await token.balanceMicro(from)) < valueMicro) return 'insufficient_balance';
+    try {
+      await node.simulate({ from: key.address, ...(await token.callFor(transfer, digest, signature)) });
+      return null;
+    } catch (error) {
+      // The token takes no signatures of contracts, or refuses for a reason that no view shows.
+      if (isRevert(error)) return 'blocked';
+      throw error;
+    }
+  }
+
+  async #fee(): Promise<number> {
+    const { node, mostFeeWei } = this.#options;
+    const { baseFeeWei } = await this.#latest();
+    const fee = BASE_FEES * baseFeeWei + ((await node.priorityFeeWei()) ?? USUAL_TIP_WEI);
+    return Number(fee < mostFeeWei ? fee : mostFeeWei);
+  }
+
+  async #envelope({ accountNonce: nonce, fee, replaced, transfer, signature }: EnvelopeFields): Promise<Envelope> {
+    const { key, chainId, mostFeeWei } = this.#options;
+    const digest = transferDigest(await this.#token.domain(), transfer);
+    const call: RelayCall = await this.#token.callFor(transfer, digest, signature);
+    const tip = await this.#tip(replaced as TransactionSerializedEIP1559 | null);
+    const maxFeePerGas = BigInt(fee) < mostFeeWei ? BigInt(fee) : mostFeeWei;
+    const maxPriorityFeePerGas = tip < maxFeePerGas ? tip : maxFeePerGas;
+    const fields = { chainId, nonce, ...call, gas: BigInt(call.gas), maxFeePerGas, maxPriorityFeePerGas };
+    const { bytes: signed, hash: txHash } = await key.sign(fields);
+    const unsigned = JSON.stringify(fields, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+    return { unsigned, signed, txHash };
+  }
+
+  /** Nodes want more of both prices before they replace a transaction. */
+  async #tip(replaced: TransactionSerializedEIP1559 | null): Promise<bigint> {
+    const usual = (await this.#options.node.priorityFeeWei()) ?? USUAL_TIP_WEI;
+    if (replaced === null) return usual;
+    const before = parseTransaction(replaced).maxPriorityFeePerGas ?? 0n;
+    const raised = (before * 9n + 7n) / 8n;
+    return raised > usual ? raised : usual;
+  }
+
+  /** RELAY-1 */
+  async #broadcast(signed: TransactionSerializedEIP1559): Promise<BroadcastResult> {
+    if (!(await this.#isOwn(signed))) return 'refused';
+    try {
+      await this.#options.node.send(signed);
+      return 'accepted';
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      const { message } = error;
+      if (KNOWN.test(message)) return 'accepted';
+      if (NONCE_TOO_LOW.test(message)) {
+        // Some say so of a transaction that they have put into a block themselves.
+        const receipt = await this.#options.node.receipt(keccak256(signed));
+        return receipt === null ? 'nonce_too_low' : 'accepted';
+      }
+      return UNDERPRICED.test(message) ? 'underpriced' : 'refused';
+    }
+  }
+
+  async #isOwn(signed: TransactionSerializedEIP1559): Promise<boolean> {
+    const { key, chainId, usdc } = this.#options;
+    try {
+      const { to, chainId: signedFor } = parseTransaction(signed);
+      const signer = await recoverTransactionAddress({ serializedTransaction: signed });
+      return signer.toLowerCase() === key.address && to?.toLowerCase() === usdc && signedFor === chainId;
+    } catch {
+      return false;
+    }
+  }
+
+  /** RELAY-2 */
+  async #transaction(txHash: Hex): Promise<RailTransaction | null> {
+    const { node } = this.#options;
+    const receipt = await node.receipt(txHash);
+    const isThere = receipt !== null && (await node.block(receipt.blockNumber))?.hash === receipt.blockHash;
+    if (!isThere) {
+      const isKnown = receipt !== null || (await node.isKnown(txHash));
+      return isKnown ? { txHash, status: 'pending', block: null, transfers: [], reason: null } : null;
+    }
+    const { blockNumber: block, isSuccess, logs } = receipt;
+    if (!isSuccess) return { txHash, status: 'reverted', block, transfers: [], reason: null };
+    const transfers = this.#token.transfersIn(logs);
+    for (const { from, nonce } of transfers) if (nonce !== null) this.#remember(from, nonce, txHash);
+    return { txHash, status: 'mined', block, transfers, reason: null };
+  }
+
+  /** RELAY-2, RELAY-3. The token says only if a nonce is gone; how, and in which transaction, its events say. */
+  async #authorization(from: string, nonce: string): Promise<AuthorizationState> {
+    const { node } = this.#options;
+    const head = await this.#latest();
+    if (!(await this.#token.isUsed(from, nonce, head.number))) return { state: 'unused' };
+    const known = this.#known.get(`${from}:${nonce}`);
+    const receipt = known === undefined ? null : await node.receipt(known);
+    const event = receipt === null ? null : this.#eventIn(receipt, from, nonce);
+    if (event !== null && (await node.block(receipt!.blockNumber))?.hash === receipt!.blockHash) {
+      return { state: event, txHash: known!, block: receipt!.blockNumber };
+    }
+    const log = await this.#search(from, nonce, head.number);
+    this.#remember(from, nonce, log.transactionHash);
+    return { state: stateOf(log.topics[0]!), txHash: log.transactionHash, block: log.blockNumber };
+  }
+
+  #eventIn({ logs, isSuccess }: Receipt, from: string, nonce: string): 'used' | 'cancelled' | null {
+    const [, owner, word] = topicsOf(from, nonce);
+    const found = logs.find(
+      ({ address, topics: [event, ...rest] }) =>
+        isSuccess &&
+        address === this.#token.address &&
+        EVENTS.includes(event!) &&
+        rest[0] === owner &&
+        rest[1] === word,
+    );
+    return found === undefined ? null : stateOf(found.topics[0]!);
+  }
+
+  /** From the newest block back: a session is not old. */
+  async #search(from: string, nonce: string, head: number): Promise<PlacedLog> {
+    const { node, searchBlocks = SEARCH_BLOCKS } = this.#options;
+    const { address } = this.#token;
+    let toBlock = head;
+    for (let searches = 0; searches < MOST_SEARCHES && toBlock >= 0; searches++) {
+      const fromBlock = Math.max(0, toBlock - searchBlocks + 1);
+      const [log] = await node.logs({ address, topics: topicsOf(from, nonce), fromBlock, toBlock });
+      if (log !== undefined) {
+        if ((await node.block(log.blockNumber))?.hash !== log.blockHash) throw behind();
+        return log;
+      }
+      toBlock = fromBlock - 1;
+    }
+    throw new NodeUnreachable('the node does not find the event of a nonce that is used');
+  }
+
+  /** The newest block; a node that has not even what another answer called final is behind. */
+  async #latest(): Promise<Block> {
+    const head = await this.#options.node.block('latest');
+    if (head === null || head.number < this.#finalizedBlock) throw behind();
+    return head;
+  }
+
+  #remember(from: string, nonce: string, txHash: Hex): void {
+    this.#known.set(`${from}:${nonce}`, txHash);
+    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+  }
+}
+
+const EVENTS: readonly Hex[] = [AUTHORIZATION_USED, AUTHORIZATION_CANCELLED];
+
+function topicsOf(from: string, nonce: string): [readonly Hex[], Hex, Hex] {
+  return [EVENTS, `0x${from.slice(2).padStart(64, '0')}`, nonce as Hex];
+}
+
+function stateOf(event: Hex): 'used' | 'cancelled' {
+  return event === AUTHORIZATION_USED ? 'used' : 'cancelled';
+}
+
+function behind(): NodeUnreachable {
+  return new NodeUnreachable('the node is behind');
+}

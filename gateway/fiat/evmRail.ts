@@ -1,0 +1,133 @@
+/**
+ * The rail on a chain: USDC as it is there. All that is known of the chain the settlement thread answers
+ * (engine/settlement/relay.ts), which also has the key of the relayer; account nonces and bytes are rows of
+ * relayer.ts here.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   EVMRAIL-1  A thread that does not answer is a rail that is down (RAIL-3).
+ *   EVMRAIL-2  Nothing of a session is in the books: its USDC moves between wallets.
+ */
+import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
+import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
+import type {
+  AuthorizationState,
+  BroadcastResult,
+  Envelope,
+  EnvelopeFields,
+  PreflightFault,
+  RailHead,
+  RailQuestions,
+  RailTransaction,
+} from '../../shared/wire/railQuestions.ts';
+import { isFinal, type Rail, RailDown } from './rail.ts';
+
+type Asks = {
+  ask<N extends keyof RailQuestions>(name: N, ask: RailQuestions[N]['ask']): Promise<RailQuestions[N]['answer']>;
+};
+
+type EvmRailOptions = {
+  /** To the settlement thread; it rejects when there is no answer. */
+  readonly link: Asks;
+  /** False for the wallet of an account that may not take money out. */
+  readonly mayPay: (address: string) => boolean;
+  /** The most that the relayer pays for a unit of gas. */
+  readonly mostFeeWei: number;
+};
+
+/** About a block of most chains. */
+const LOOK_PAUSE_MS = 2000;
+
+export class EvmRail implements Rail {
+  readonly name = 'evm';
+  readonly lookPauseMs = LOOK_PAUSE_MS;
+  readonly #options: EvmRailOptions;
+  #domain: Eip712Domain | null = null;
+
+  constructor(options: EvmRailOptions) {
+    this.#options = options;
+  }
+
+  domain(): Eip712Domain {
+    if (this.#domain === null) throw new RailDown('the chain has not said yet what transfers are signed for');
+    return this.#domain;
+  }
+
+  isReachable(address: string): Promise<boolean> {
+    return this.#ask('railReachable', { address });
+  }
+
+  balanceMicro(address: string): Promise<number> {
+    return this.#ask('railBalance', { address });
+  }
+
+  isSignedBy(address: string, digest: string, signature: string): Promise<boolean> {
+    return this.#ask('railSigned', { address, digest, signature });
+  }
+
+  async preflight(transfer: TransferAuthorization, signature: string): Promise<PreflightFault | null> {
+    if (!this.#options.mayPay(transfer.from)) return 'blocked';
+    return this.#ask('railPreflight', { transfer: termsOf(transfer), signature });
+  }
+
+  head(): Promise<RailHead> {
+    return this.#ask('railHead', {});
+  }
+
+  accountNonce(): Promise<number> {
+    return this.#ask('railNonce', {});
+  }
+
+  fee(): Promise<number> {
+    return this.#ask('railFee', {});
+  }
+
+  /** Nodes want a tenth more before they replace a transaction, some an eighth. */
+  bumpedFee(fee: number): number | null {
+    const bumped = Math.ceil((fee * 9) / 8);
+    return bumped > this.#options.mostFeeWei ? null : bumped;
+  }
+
+  envelope({ transfer, ...fields }: EnvelopeFields): Promise<Envelope> {
+    return this.#ask('railEnvelope', { transfer: termsOf(transfer), ...fields });
+  }
+
+  broadcast(signed: string): Promise<BroadcastResult> {
+    return this.#ask('railBroadcast', { signed });
+  }
+
+  transaction(txHash: string): Promise<RailTransaction | null> {
+    return this.#ask('railTransaction', { txHash });
+  }
+
+  authorization(from: string, nonce: string): Promise<AuthorizationState> {
+    return this.#ask('railAuthorization', { from, nonce });
+  }
+
+  /** EVMRAIL-2: it is the owner's as it is, and gets into the books by a deposit that the owner signs. */
+  async creditDeposit(txHash: string, wallet: string): Promise<number | null> {
+    const [transaction, head] = [await this.transaction(txHash), await this.head()];
+    if (transaction?.status !== 'mined' || !isFinal(transaction.block!, head)) return null;
+    const arrived = transaction.transfers.filter(({ to }) => to === wallet);
+    return arrived.length === 0 ? null : arrived.reduce((sum, { valueMicro }) => sum + valueMicro, 0);
+  }
+
+  /** EVMRAIL-1. The domain is learnt before everything else. */
+  async #ask<N extends keyof RailQuestions>(
+    name: N,
+    ask: RailQuestions[N]['ask'],
+  ): Promise<RailQuestions[N]['answer']> {
+    const { link } = this.#options;
+    try {
+      this.#domain ??= await link.ask('railDomain', {});
+      return await link.ask(name, ask);
+    } catch (error) {
+      throw new RailDown((error as Error).message);
+    }
+  }
+}
+
+/** Intents have more fields than what was signed. */
+function termsOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: TransferAuthorization) {
+  return { from, to, valueMicro, validAfterSec, validBeforeSec, nonce };
+}
