@@ -6,7 +6,7 @@
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { assert } from '../../shared/base/assert.ts';
 import { SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
-import { ADDRESS_BYTES, toHex, tryParseHex, tryParseUint256 } from '../../shared/base/hex.ts';
+import { ADDRESS_BYTES, tryParseHex, tryParseUint256 } from '../../shared/base/hex.ts';
 import { writeClientId } from '../../shared/wire/clientId.ts';
 import {
   ANY_COMMAND,
@@ -26,10 +26,10 @@ import { writeSafe } from '../../shared/wire/record.ts';
 import type { AccountPrincipal } from '../access/principal.ts';
 import type { CommandKey } from '../shardlink/client.ts';
 import type { Accounts } from '../store/accounts.ts';
+import { TokenBytes } from './tokenTexts.ts';
+import { WalletTexts } from './walletTexts.ts';
 
 const SIGNATURE_BYTES = 65;
-/** Maker and signer follow each other. */
-const WALLET_WORDS = (2 * ADDRESS_BYTES) / 4;
 /** Fields of a placement beside its body. When given, even empty, the record is extended, as a REPLACE needs it. */
 export type PlacementExtras = {
   /** Unix milliseconds after which the order is not wanted any more. */
@@ -61,7 +61,8 @@ export class OrderEncoder {
   readonly #extended = new Uint32Array(this.#plain.buffer);
   readonly #bytes = new Uint8Array(this.#plain.buffer);
   readonly #accounts: Pick<Accounts, 'grantOf'>;
-  readonly #wallets = new LastWallets();
+  readonly #wallets = new WalletTexts();
+  readonly #tokens = new TokenBytes();
 
   constructor(accounts: Pick<Accounts, 'grantOf'>) {
     this.#accounts = accounts;
@@ -84,7 +85,7 @@ export class OrderEncoder {
     const record = order.isExtended || extras !== undefined ? this.#extended : this.#plain;
     const { words, at, kind } = order;
     for (let word = ANY_COMMAND.WORDS; word < COMMAND.PLACE.WORDS; word++) record[word] = words[at + word];
-    const grant = this.#wallets.grantOf(this.#accounts, placer.accountIndex, order);
+    const grant = this.#wallets.grantOf(this.#accounts, placer.accountIndex, words, order.bytes, at);
     let bits = kindBits(kind) & CLIENT_BITS;
     if ((bits & PLACE_BIT_SELF_TRADE) === 0) bits |= placer.selfTradePrevention << PLACE_SELF_TRADE_SHIFT;
     bits = (bits & ~PLACE_BIT_SELF_TRADE) | moreBits;
@@ -103,7 +104,7 @@ export class OrderEncoder {
     record.fill(0, ANY_COMMAND.WORDS);
     const isEncoded =
       tryParseUint256(body.salt, bytes, COMMAND.PLACE.salt * 4) &&
-      tryParseUint256(body.token_id, bytes, COMMAND.PLACE.tokenId * 4) &&
+      this.#tokens.write(body.token_id, bytes, COMMAND.PLACE.tokenId * 4) &&
       tryParseHex(body.maker, ADDRESS_BYTES, bytes, COMMAND.PLACE.makerAddress * 4) &&
       tryParseHex(body.signer, ADDRESS_BYTES, bytes, COMMAND.PLACE.signerAddress * 4);
     assert(isEncoded, 'encode: the schema passes only what can be encoded');
@@ -113,7 +114,7 @@ export class OrderEncoder {
       bytes.fill(0, COMMAND.PLACE.signature * 4, COMMAND.PLACE.signature * 4 + SIGNATURE_BYTES);
     }
     const timeInForce = TIME_IN_FORCE[body.time_in_force ?? 'GTC'];
-    const grant = this.#accounts.grantOf(placer.accountIndex, body.maker.toLowerCase(), body.signer.toLowerCase());
+    const grant = this.#wallets.grantOf(this.#accounts, placer.accountIndex, record, bytes, 0);
     const bits = bitsOf(body, placer, grant) | moreBits;
     record[COMMAND.PLACE.kind] = packKind(SIDE[body.side], body.outcome_index, timeInForce, bits);
     writeSafe(record, COMMAND.PLACE.makerAmount, Number(body.maker_amount));
@@ -150,23 +151,4 @@ function bitsOf(body: PlacementBody, placer: Placer, grant: number): number {
   if (body.post_only === true) bits |= PLACE_BIT_POST_ONLY;
   if (grant !== UNKNOWN_GRANT) bits |= PLACE_BIT_AUTHORIZED;
   return bits;
-}
-
-/** The two addresses of the last order as text: a client signs one order after the other with the same wallets. */
-class LastWallets {
-  readonly #words = new Uint32Array(WALLET_WORDS);
-  #maker = `0x${'0'.repeat(2 * ADDRESS_BYTES)}`;
-  #signer = this.#maker;
-
-  grantOf(accounts: Pick<Accounts, 'grantOf'>, account: number, { words, bytes, at }: PlaceRecord): number {
-    const first = at + COMMAND.PLACE.makerAddress;
-    let differences = 0;
-    for (let i = 0; i < WALLET_WORDS; i++) differences |= this.#words[i] ^ words[first + i];
-    if (differences !== 0) {
-      for (let i = 0; i < WALLET_WORDS; i++) this.#words[i] = words[first + i];
-      this.#maker = toHex(bytes, first * 4, ADDRESS_BYTES);
-      this.#signer = toHex(bytes, (at + COMMAND.PLACE.signerAddress) * 4, ADDRESS_BYTES);
-    }
-    return accounts.grantOf(account, this.#maker, this.#signer);
-  }
 }

@@ -32,6 +32,25 @@ export function placementResponse(placed: Placed, body: PlacementBody): Placemen
   return { ...nameOf(placed, body), matches: fills.length, fills, ...remainderOf(placed) };
 }
 
+/** The same as text, put together without the object, which takes two thirds of the time: most requests get it. */
+export function placementText(placed: Placed, { client_order_id, order_group }: PlacementBody): string {
+  const { facts, status, fills } = placed;
+  const { remaining, remaining_status } = remainderOf(placed);
+  const tags = client_order_id === undefined && order_group === undefined ? '' : tagsText(client_order_id, order_group);
+  const fillsText = fills.length === 0 ? '[]' : JSON.stringify(renderedFills(placed));
+  return (
+    `{"order_id":"${facts.id}","order_hash":"${toHex(facts.hash)}",${tags}"status":"${ORDER_STATUS_NAMES[status]}",` +
+    `"matches":${fills.length},"fills":${fillsText},` +
+    `"remaining":"${remaining}","remaining_status":"${remaining_status}"}`
+  );
+}
+
+/** Members with a comma after each. */
+function tagsText(client_order_id: string | undefined, order_group: string | undefined): string {
+  const members = JSON.stringify({ client_order_id, order_group });
+  return `${members.slice(1, -1)},`;
+}
+
 /** The response inside a row of a batch, where `matches` are the fills themselves. */
 export function nestedResponse(placed: Placed, body: PlacementBody): PlacedRow['response'] {
   return { ...nameOf(placed, body), matches: renderedFills(placed), ...remainderOf(placed) };

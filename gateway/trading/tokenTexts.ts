@@ -1,12 +1,14 @@
 /**
- * Token ids as the catalogue names them, by their bytes in records: turning 32 bytes into decimal text takes longer
- * than all other checks of an order, and the same few tokens come over and over. The text of a token never changes, so
- * nothing here can be stale; a token whose place another one takes is converted again.
+ * Token ids as the catalogue names them, by their bytes in records, and the other way round: turning one into the other
+ * takes longer than all other checks of an order, and the same few tokens come over and over. The text of a token never
+ * changes, so nothing here can be stale; a token whose place another one takes is converted again.
  */
-import { uint256ToDecimal } from '../../shared/base/hex.ts';
+import { tryParseUint256, UINT256_BYTES, uint256ToDecimal } from '../../shared/base/hex.ts';
 
 const PLACES = 4096;
 const TOKEN_WORDS = 8;
+/** The last digits of a token decide its place. */
+const PLACE_DIGITS = 4;
 
 export class TokenTexts {
   readonly #words = new Uint32Array(PLACES * TOKEN_WORDS);
@@ -29,4 +31,31 @@ export class TokenTexts {
     this.#texts[place] = text;
     return text;
   }
+}
+
+export class TokenBytes {
+  /** Null: the bytes at this place are those of no token. */
+  readonly #texts: (string | null)[] = new Array(PLACES).fill(null);
+  readonly #bytes = new Uint8Array(PLACES * UINT256_BYTES);
+
+  /** Writes the 32 bytes of a token. False when the text is no token. */
+  write(text: string, out: Uint8Array, offset: number): boolean {
+    const place = placeOf(text);
+    const kept = place * UINT256_BYTES;
+    if (this.#texts[place] !== text) {
+      this.#texts[place] = null;
+      if (!tryParseUint256(text, this.#bytes, kept)) return false;
+      this.#texts[place] = text;
+    }
+    for (let i = 0; i < UINT256_BYTES; i++) out[offset + i] = this.#bytes[kept + i];
+    return true;
+  }
+}
+
+function placeOf(text: string): number {
+  let digits = 0;
+  for (let index = Math.max(0, text.length - PLACE_DIGITS); index < text.length; index++) {
+    digits = digits * 10 + text.charCodeAt(index);
+  }
+  return digits & (PLACES - 1);
 }

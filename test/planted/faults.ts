@@ -749,7 +749,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a binary order spends a wallet of another account',
     file: 'gateway/trading/encodeOrder.ts',
-    search: 'const grant = this.#wallets.grantOf(this.#accounts, placer.accountIndex, order);',
+    search: 'const grant = this.#wallets.grantOf(this.#accounts, placer.accountIndex, words, order.bytes, at);',
     replace: 'const grant = 1;',
     caughtBy: 'test/api/socketRecords.test.ts',
   },

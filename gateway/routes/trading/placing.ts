@@ -16,7 +16,7 @@ import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Placed } from '../../queries/placed.ts';
-import { amendResponse, placementResponse } from '../../trading/placementResponse.ts';
+import { amendResponse, placementResponse, placementText } from '../../trading/placementResponse.ts';
 import { OrderTask, type Placements } from '../../trading/placements.ts';
 import { HASH_PARAM, requireHash } from '../json/pathParams.ts';
 import { ORDER_ERRORS, REPLACE_ERRORS } from './orderErrors.ts';
@@ -90,7 +90,7 @@ abstract class SingleTask<C extends AccountCall> extends OrderTask {
 
 class PlaceTask extends SingleTask<AccountCall> {
   placed(placed: Placed): void {
-    ok(this.call, placementResponse(placed, this.body));
+    ok(this.call, placementText(placed, this.body));
   }
 }
 

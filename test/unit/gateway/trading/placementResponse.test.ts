@@ -1,10 +1,15 @@
-/** The answer to an amend: what became of the place in the queue (RULES.md 7.10). */
+/** The answers to orders: to an amend, what became of the place in the queue (RULES.md 7.10), and to others as text. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
-import { amendResponse, placedNow } from '../../../../gateway/trading/placementResponse.ts';
+import {
+  amendResponse,
+  placedNow,
+  placementResponse,
+  placementText,
+} from '../../../../gateway/trading/placementResponse.ts';
 import type { PlacementBody } from '../../../../shared/api/orders.ts';
-import { SIDE } from '../../../../shared/base/codes.ts';
+import { ORDER_STATUS, SIDE } from '../../../../shared/base/codes.ts';
 import { ClientRig } from '../../../support/clientRig.ts';
 
 test('an amend says whether the order kept its time priority, and whether its price changed', async (t) => {
@@ -34,4 +39,35 @@ test('an amend says whether the order kept its time priority, and whether its pr
     [false, false, '0.40000000'],
     null,
   ]);
+});
+
+test('the text of an answer is the JSON of its members, with and without tags and fills', async (t) => {
+  const rig = new ClientRig(t, { shards: 1 });
+  await rig.start();
+  const amounts = { maker_amount: '40000000', taker_amount: '100000000' } as PlacementBody;
+  const fill = { tradeId: 'a trade', makerOrderId: 'an order', matchType: 1, lots: 5, ownTicks: 40 };
+  let seen = 0;
+  const handler = (reply: ShardReply): void => {
+    const resting = placedNow(rig.views, reply, amounts, false);
+    const filled = {
+      ...resting,
+      status: ORDER_STATUS.FILLED,
+      facts: { ...resting.facts, status: ORDER_STATUS.FILLED, remainingLots: 0 },
+      fills: [fill, fill],
+    };
+    const cancelled = { ...resting, facts: { ...resting.facts, status: ORDER_STATUS.CANCELLED } };
+    for (const placed of [resting, filled, cancelled]) {
+      for (const tags of [{}, { client_order_id: 'mine-1' }, { order_group: 'g' }]) {
+        const body = { ...amounts, ...tags };
+        assert.equal(placementText(placed, body), JSON.stringify(placementResponse(placed, body)));
+        seen++;
+      }
+    }
+    const both = { ...amounts, client_order_id: 'mine-1', order_group: 'of "quotes"' };
+    assert.equal(placementText(resting, both), JSON.stringify(placementResponse(resting, both)));
+  };
+  rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
+  rig.step();
+  await rig.run(rig.link.catchUp(0));
+  assert.equal(seen, 9);
 });
