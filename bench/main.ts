@@ -20,6 +20,7 @@ const BENCHES = [
   'matching',
   'recovery',
   'resolution',
+  'settlement',
   'snapshots',
   'ring',
   'journal',

@@ -11,16 +11,18 @@ import { conditionIdOf } from './condition.ts';
 import { KIND, type OrderRow, type Work, type WorkRows } from './work.ts';
 
 const BATCH_GAS = 510_000;
-const TRADE_GAS = 110_000;
+/** The dearest: two accounts get their first tokens of a market. What is not used is not paid. */
+const TRADE_GAS = 135_000;
 /** The first match of a market that mints or merges full sets pays for a split or a merge. */
 const SETS_GAS = 180_000;
 const MOVEMENT_GAS = 700_000;
 /** The most that a transaction may use since EIP-7825, and a share of a block that leaves room for others. */
 const MOST_GAS = 16_000_000;
 const SHARE_OF_BLOCK = 0.8;
-/** Nodes refuse transactions of more than 128 KiB; an order has about 600 bytes, a match 160. */
-const MOST_BYTES = 110_000;
-const ORDER_BYTES = 640;
+/** Nodes refuse transactions of more than 128 KiB. */
+const MOST_BYTES = 130_000;
+const TRANSACTION_BYTES = 500;
+const ORDER_BYTES = 576;
 const MATCH_BYTES = 160;
 const ONE_PPM = 1_000_000;
 
@@ -54,20 +56,22 @@ export class Drafts {
 
   /** The first trades, up to another kind of work, another contract, or the bound. */
   #batch(pending: readonly Work[], blockGas: number): Chosen {
-    // A batch that was reverted as a whole may have been too large.
+    // A batch that was reverted as a whole may have been too large, or may have had too little gas.
     const mostGas = Math.min(MOST_GAS, Math.floor(blockGas * SHARE_OF_BLOCK));
-    const most = Math.max(1, Math.floor(pending.length / 2 ** Math.min(pending[0].failures, 8)));
+    const { failures } = pending[0];
+    const most = Math.max(1, Math.floor(pending.length / 2 ** Math.min(failures, 8)));
+    const tradeGas = TRADE_GAS * (1 + Math.min(failures, 4) / 4);
     const orders = new Set<number>();
     const markets = new Set<number>();
     const trades: { work: Work; trade: ChainTrade }[] = [];
-    let [gas, bytes] = [BATCH_GAS, 500];
+    let [gas, bytes] = [BATCH_GAS, TRANSACTION_BYTES];
     let exchange: Hex | null = null;
     for (const work of pending) {
       if (work.kind !== KIND.TRADE || trades.length === most) break;
       const [maker, taker] = [this.#rows.order(work.maker_order!), this.#rows.order(work.taker_order!)];
       const contract = (taker.exchange ?? this.#contracts.exchange) as Hex;
       const fresh = [maker, taker].filter(({ id }) => !orders.has(id));
-      const moreGas = TRADE_GAS + (markets.has(work.market) ? 0 : SETS_GAS);
+      const moreGas = tradeGas + (markets.has(work.market) ? 0 : SETS_GAS);
       const moreBytes = MATCH_BYTES + fresh.length * ORDER_BYTES;
       const isFull = gas + moreGas > mostGas || bytes + moreBytes > MOST_BYTES;
       if (trades.length > 0 && (isFull || contract !== exchange)) break;

@@ -70,7 +70,7 @@ export class Stores {
     this.queries = new QueryPool({
       readDbPath: this.readDbPath,
       progress: this.progressMemory,
-      settlementDbPath: null,
+      settlementDbPath: config.chain === null ? null : this.settlementDbPath,
       lastAcknowledged: (account, shard) => this.views.lastAcknowledged(account, shard),
       lastMarketChange: (shard) => this.views.lastMarketChange(shard),
       inGroup: (record, group) => orderGroups.withGroupName(record, group),

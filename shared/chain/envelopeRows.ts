@@ -1,13 +1,13 @@
 /**
  * The rows of envelopes: one for each nonce of a key, and one for each transaction that was signed for it. They are
- * never deleted: the bytes of every transaction that may ever be mined are here.
+ * never deleted; their bytes are kept until the nonce is used up, so while any of them may still be mined.
  */
 import type Database from 'better-sqlite3';
 import type { Hex, Receipt } from './node.ts';
 
 const ENVELOPE_TABLES = `
   CREATE TABLE IF NOT EXISTS envelopes (
-    key_address TEXT NOT NULL, nonce INTEGER NOT NULL, job INTEGER, destination TEXT NOT NULL, data TEXT NOT NULL,
+    key_address TEXT NOT NULL, nonce INTEGER NOT NULL, job INTEGER, destination TEXT NOT NULL, data BLOB NOT NULL,
     gas INTEGER NOT NULL, reserved_ms INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'mined', 'final', 'foreign')),
     hash TEXT, block_number INTEGER, block_hash TEXT,
@@ -15,7 +15,7 @@ const ENVELOPE_TABLES = `
   CREATE INDEX IF NOT EXISTS envelopes_unsettled ON envelopes (key_address, nonce) WHERE state IN ('open', 'mined');
   CREATE TABLE IF NOT EXISTS envelope_attempts (
     key_address TEXT NOT NULL, nonce INTEGER NOT NULL, attempt INTEGER NOT NULL, hash TEXT NOT NULL UNIQUE,
-    bytes TEXT NOT NULL, max_fee_wei TEXT NOT NULL, priority_fee_wei TEXT NOT NULL, signed_ms INTEGER NOT NULL,
+    bytes BLOB NOT NULL, max_fee_wei TEXT NOT NULL, priority_fee_wei TEXT NOT NULL, signed_ms INTEGER NOT NULL,
     PRIMARY KEY (key_address, nonce, attempt)) WITHOUT ROWID, STRICT;
 `;
 
@@ -23,9 +23,6 @@ export type Envelope = {
   readonly nonce: number;
   /** Null: it only fills a gap. */
   readonly job: number | null;
-  readonly destination: Hex;
-  readonly data: Hex;
-  readonly gas: number;
   readonly state: 'open' | 'mined';
   readonly hash: Hex | null;
   readonly block_number: number | null;
@@ -34,7 +31,6 @@ export type Envelope = {
 export type Attempt = {
   readonly attempt: number;
   readonly hash: Hex;
-  readonly bytes: Hex;
   readonly max_fee_wei: string;
   readonly priority_fee_wei: string;
   readonly signed_ms: number;
@@ -56,11 +52,11 @@ export class EnvelopeRows {
     this.#db.transaction(change).immediate();
   }
 
-  /** Those whose end is not final, by nonce. */
+  /** Those whose end is not final, by nonce, without their data: a batch has a hundred kilobytes. */
   unsettled(): Envelope[] {
     return this.#db
       .prepare<[Hex], Envelope>(
-        `SELECT nonce, job, destination, data, gas, state, hash, block_number, block_hash FROM envelopes
+        `SELECT nonce, job, state, hash, block_number, block_hash FROM envelopes
          WHERE key_address = ? AND state IN ('open', 'mined') ORDER BY nonce`,
       )
       .all(this.#key);
@@ -76,10 +72,24 @@ export class EnvelopeRows {
   attempts(nonce: number): Attempt[] {
     return this.#db
       .prepare<[Hex, number], Attempt>(
-        `SELECT attempt, hash, bytes, max_fee_wei, priority_fee_wei, signed_ms FROM envelope_attempts
+        `SELECT attempt, hash, max_fee_wei, priority_fee_wei, signed_ms FROM envelope_attempts
          WHERE key_address = ? AND nonce = ? ORDER BY attempt`,
       )
       .all(this.#key, nonce);
+  }
+
+  draft(nonce: number): Draft {
+    const { to, data, gas } = this.#db
+      .prepare<[Hex, number], Omit<Draft, 'data'> & { data: Buffer }>(
+        'SELECT destination AS "to", data, gas FROM envelopes WHERE key_address = ? AND nonce = ?',
+      )
+      .get(this.#key, nonce)!;
+    return { to, data: `0x${data.toString('hex')}`, gas };
+  }
+
+  bytes(hash: Hex): Hex {
+    const found = this.#db.prepare<[Hex], Buffer>('SELECT bytes FROM envelope_attempts WHERE hash = ?').pluck();
+    return `0x${found.get(hash)!.toString('hex')}`;
   }
 
   /** The nonce after the last one that was ever used here. */
@@ -102,17 +112,17 @@ export class EnvelopeRows {
         `INSERT INTO envelopes (key_address, nonce, job, destination, data, gas, reserved_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
       )
-      .run(this.#key, nonce, job, to, data, gas, nowMs);
+      .run(this.#key, nonce, job, to, toBlob(data), gas, nowMs);
   }
 
-  addAttempt(nonce: number, attempt: Attempt): void {
-    const { hash, bytes, max_fee_wei, priority_fee_wei, signed_ms } = attempt;
+  addAttempt(nonce: number, attempt: Attempt, bytes: Hex): void {
+    const { hash, max_fee_wei, priority_fee_wei, signed_ms } = attempt;
     this.#db
       .prepare('INSERT INTO envelope_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
-      .run(this.#key, nonce, attempt.attempt, hash, bytes, max_fee_wei, priority_fee_wei, signed_ms);
+      .run(this.#key, nonce, attempt.attempt, hash, toBlob(bytes), max_fee_wei, priority_fee_wei, signed_ms);
   }
 
-  setMined(nonce: number, hash: Hex, { blockNumber, blockHash }: Receipt): void {
+  setMined(nonce: number, { hash, blockNumber, blockHash }: Receipt): void {
     this.#set(nonce, 'mined', hash, blockNumber, blockHash);
   }
 
@@ -120,9 +130,14 @@ export class EnvelopeRows {
     this.#set(nonce, 'open', null, null, null);
   }
 
-  /** The end: `final` with its transaction, or `foreign` without one. */
+  /** The end: `final` with its transaction, or `foreign` without one. Nothing else can be mined with this nonce. */
   end(nonce: number, state: 'final' | 'foreign'): void {
-    this.#db.prepare('UPDATE envelopes SET state = ? WHERE key_address = ? AND nonce = ?').run(state, this.#key, nonce);
+    this.#db
+      .prepare(`UPDATE envelopes SET state = ?, data = x'' WHERE key_address = ? AND nonce = ?`)
+      .run(state, this.#key, nonce);
+    this.#db
+      .prepare(`UPDATE envelope_attempts SET bytes = x'' WHERE key_address = ? AND nonce = ?`)
+      .run(this.#key, nonce);
   }
 
   #set(nonce: number, state: string, hash: Hex | null, blockNumber: number | null, blockHash: Hex | null): void {
@@ -133,4 +148,8 @@ export class EnvelopeRows {
       )
       .run(state, hash, blockNumber, blockHash, this.#key, nonce);
   }
+}
+
+function toBlob(hex: Hex): Buffer {
+  return Buffer.from(hex.slice(2), 'hex');
 }

@@ -62,6 +62,9 @@ export class Envelopes {
   readonly #options: EnvelopeOptions;
   readonly #sentMs = new Map<Hex, number>();
   #count: number | null = null;
+  /** By number; of this step, so that transactions of one block ask for it once. */
+  readonly #blocks = new Map<number, Block | null>();
+  #tipWei: bigint | null | undefined;
 
   constructor(options: EnvelopeOptions) {
     this.#options = options;
@@ -80,44 +83,53 @@ export class Envelopes {
   }
 
   /** Brings every envelope as far as it can go now. An error of the node ends it; the next step goes on. */
-  async step({ head, finalized }: Heads): Promise<void> {
+  async step(heads: Heads): Promise<void> {
     const { node, key, rows } = this.#options;
+    this.#blocks.clear();
+    this.#tipWei = undefined;
     this.#count = await node.transactionCount(key.address, 'latest');
-    const finalCount = await node.transactionCount(key.address, finalized.number);
-    for (const envelope of rows.unsettled()) await this.#observe(envelope, head, finalized, finalCount);
+    const finalCount = await node.transactionCount(key.address, heads.finalized.number);
+    const unsettled = rows.unsettled();
+    const newest = unsettled.findLast(({ state }) => state === 'mined');
+    // The hash of a block stands for all blocks before it, and lower nonces are in these: one look is enough for all.
+    const areMinedThere = newest !== undefined && (await this.#isInPlace(newest));
+    for (const envelope of unsettled) {
+      if (envelope.state === 'open') await this.#observeOpen(envelope, finalCount);
+      else if (!areMinedThere || isDeep(envelope, heads)) await this.#observeMined(envelope, heads, finalCount);
+    }
     this.#fillGap();
     for (const envelope of rows.unsettled()) {
-      if (envelope.state === 'open') await this.#bringOut(envelope, head);
+      if (envelope.state === 'open') await this.#bringOut(envelope, heads.head);
     }
   }
 
-  async #observe(envelope: Envelope, head: Block, finalized: Block, finalCount: number): Promise<void> {
+  async #observeOpen(envelope: Envelope, finalCount: number): Promise<void> {
+    // The chain has no transaction of this nonce.
+    if (envelope.nonce >= this.#count!) return;
+    const found = await this.#findMined(envelope);
+    if (found !== null) await this.#setMined(envelope, found);
+    else if (envelope.nonce < finalCount) this.#lose(envelope);
+  }
+
+  async #observeMined(envelope: Envelope, { head, finalized }: Heads, finalCount: number): Promise<void> {
     const { rows, jobs } = this.#options;
     const { nonce, job } = envelope;
     const found = await this.#findMined(envelope);
     if (found === null) {
       // A node that is behind does not know the block yet; one that has it, or another one in its place, does.
-      if (envelope.state === 'mined' && head.number >= envelope.block_number!) {
-        rows.commit(() => {
-          rows.setOpen(nonce);
-          if (job !== null) jobs.unmined(job);
-        });
-        this.#forget(nonce);
-      } else if (envelope.state === 'open' && nonce < finalCount) this.#lose(envelope);
-      return;
-    }
-    const { hash, receipt } = found;
-    if (envelope.state === 'open' || envelope.hash !== hash || envelope.block_hash !== receipt.blockHash) {
-      const apply = job === null ? () => {} : await jobs.read(job, receipt);
+      if (head.number < envelope.block_number!) return;
       rows.commit(() => {
-        if (envelope.state === 'mined' && job !== null) jobs.unmined(job);
-        rows.setMined(nonce, hash, receipt);
-        apply();
+        rows.setOpen(nonce);
+        if (job !== null) jobs.unmined(job);
       });
+      this.#forget(nonce);
       return;
     }
-    const confirmations = head.number - receipt.blockNumber + 1;
-    if (confirmations < CONFIRMATIONS || receipt.blockNumber > finalized.number || nonce >= finalCount) return;
+    if (envelope.hash !== found.hash || envelope.block_hash !== found.blockHash) {
+      await this.#setMined(envelope, found);
+      return;
+    }
+    if (!isDeep(envelope, { head, finalized }) || nonce >= finalCount) return;
     rows.commit(() => {
       rows.end(nonce, 'final');
       if (job !== null) jobs.final(job);
@@ -125,26 +137,49 @@ export class Envelopes {
     this.#forget(nonce);
   }
 
-  /** The transaction of an envelope that is in a block, if the chain has that block. */
-  async #findMined(envelope: Envelope): Promise<{ hash: Hex; receipt: Receipt } | null> {
+  async #setMined({ nonce, job, state }: Envelope, receipt: Receipt): Promise<void> {
+    const { rows, jobs } = this.#options;
+    const apply = job === null ? () => {} : await jobs.read(job, receipt);
+    rows.commit(() => {
+      if (state === 'mined' && job !== null) jobs.unmined(job);
+      rows.setMined(nonce, receipt);
+      apply();
+    });
+  }
+
+  /** The receipt of an envelope's transaction that is in a block, if the chain has that block. */
+  async #findMined({ nonce }: Envelope): Promise<Receipt | null> {
     const { node, rows } = this.#options;
     // The last one is the likeliest.
-    for (const { hash } of rows.attempts(envelope.nonce).reverse()) {
+    for (const { hash } of rows.attempts(nonce).reverse()) {
       const receipt = await node.receipt(hash);
       if (receipt === null) continue;
-      const block = await node.block(receipt.blockNumber);
-      if (block?.hash === receipt.blockHash) return { hash, receipt };
+      const block = await this.#block(receipt.blockNumber);
+      if (block?.hash === receipt.blockHash) return receipt;
     }
     return null;
   }
 
+  async #isInPlace({ block_number, block_hash }: Envelope): Promise<boolean> {
+    return (await this.#block(block_number!))?.hash === block_hash;
+  }
+
+  async #block(number: number): Promise<Block | null> {
+    const known = this.#blocks.get(number);
+    if (known !== undefined) return known;
+    const block = await this.#options.node.block(number);
+    this.#blocks.set(number, block);
+    return block;
+  }
+
   /** Keeps ENVELOPES-4. */
-  #lose({ nonce, job, destination: to, data, gas }: Envelope): void {
+  #lose({ nonce, job }: Envelope): void {
     const { rows, jobs } = this.#options;
+    const draft = rows.draft(nonce);
     this.foreign++;
     rows.commit(() => {
       rows.end(nonce, 'foreign');
-      if (job !== null) jobs.lost(job, { to, data, gas });
+      if (job !== null) jobs.lost(job, draft);
     });
     this.#forget(nonce);
   }
@@ -174,28 +209,29 @@ export class Envelopes {
   /** Signs another transaction for the envelope, and stores it. Null where it may not offer enough. */
   async #sign(envelope: Envelope, before: Attempt | null, head: Block): Promise<Attempt | null> {
     const { node, key, rows, chainId, mostFeeWei, nowMs } = this.#options;
-    const fees = feesFor(head.baseFeeWei, await node.priorityFeeWei(), before, mostFeeWei);
+    if (this.#tipWei === undefined) this.#tipWei = await node.priorityFeeWei();
+    const fees = feesFor(head.baseFeeWei, this.#tipWei, before, mostFeeWei);
     this.isAtMostFee = fees === null;
     if (fees === null) return null;
-    const { nonce, destination: to, data, gas } = envelope;
+    const { nonce } = envelope;
+    const { to, data, gas } = rows.draft(nonce);
     const { bytes, hash } = await key.sign({ chainId, nonce, to, data, gas: BigInt(gas), ...fees });
     const attempt: Attempt = {
       attempt: (before?.attempt ?? 0) + 1,
       hash,
-      bytes,
       max_fee_wei: String(fees.maxFeePerGas),
       priority_fee_wei: String(fees.maxPriorityFeePerGas),
       signed_ms: nowMs(),
     };
-    rows.commit(() => rows.addAttempt(nonce, attempt));
+    rows.commit(() => rows.addAttempt(nonce, attempt, bytes));
     return attempt;
   }
 
-  async #broadcast({ hash, bytes }: Attempt): Promise<void> {
-    const { node, nowMs } = this.#options;
+  async #broadcast({ hash }: Attempt): Promise<void> {
+    const { node, rows, nowMs } = this.#options;
     if (nowMs() - (this.#sentMs.get(hash) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
     try {
-      await node.send(bytes);
+      await node.send(rows.bytes(hash));
       this.lastRefusal = null;
     } catch (error) {
       // Receipts decide whether it is known, mined or replaced already, never the words of a refusal.
@@ -208,4 +244,9 @@ export class Envelopes {
   #forget(nonce: number): void {
     for (const { hash } of this.#options.rows.attempts(nonce)) this.#sentMs.delete(hash);
   }
+}
+
+/** So far down that it may become final. */
+function isDeep({ block_number }: Envelope, { head, finalized }: Heads): boolean {
+  return head.number - block_number! + 1 >= CONFIRMATIONS && block_number! <= finalized.number;
 }
