@@ -10,8 +10,14 @@ import type { AnswerOf, AskOf, ChainAsk, ChainQuestion, ChainReply } from '../..
 import { conditionIdOf } from './condition.ts';
 import type { Contracts } from './drafts.ts';
 import type { News } from './news.ts';
+import type { Relay } from './relay.ts';
 
-type DeskOptions = { readonly node: ChainNode; readonly contracts: Contracts; readonly news: News };
+type DeskOptions = {
+  readonly node: ChainNode;
+  readonly contracts: Contracts;
+  readonly news: News;
+  readonly relay: Relay;
+};
 type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
 export class Desk {
@@ -36,8 +42,9 @@ export class Desk {
   }
 }
 
-function handlersOf({ node, contracts, news }: DeskOptions): Handlers {
+function handlersOf({ node, contracts, news, relay }: DeskOptions): Handlers {
   return {
+    ...relay.handlers,
     tokenIds: async ({ marketId }) => {
       const conditionId = conditionIdOf(contracts.marketFactory, marketId as Hex);
       const call = { abi: FACTORY_ABI, functionName: 'tokensOf', args: [conditionId] } as const;

@@ -17,6 +17,7 @@ import { ChainChecks } from './checks.ts';
 import { Desk } from './desk.ts';
 import { CannotFollow } from './follower.ts';
 import { News } from './news.ts';
+import { Relay } from './relay.ts';
 import { Settlement } from './settlement.ts';
 import { openSettlementDb } from './settlementDb.ts';
 
@@ -50,8 +51,11 @@ const setup = {
     RELAYER: relayer?.address ?? null,
   },
 };
+/** Its calls wait for each other, so that people who cash out do not hold up settlement. */
+const relayNode = new ChainNode(new HttpRpc(options.rpcUrl));
+const relay = new Relay({ ...options, node: relayNode, key: relayer, usdc: setup.usdc, nowMs });
 const checks = new ChainChecks(node, setup, nowMs);
-const desk = new Desk({ node, contracts, news }, (reply) => post({ reply }));
+const desk = new Desk({ node, contracts, news, relay }, (reply) => post({ reply }));
 const stopping = new AbortController();
 let problem: string | null = 'the node was not asked yet';
 

@@ -29,7 +29,8 @@ import { AUTHORIZATION_CANCELLED, AUTHORIZATION_USED, isRevert, type RelayCall, 
 
 type RelayOptions = {
   readonly node: ChainNode;
-  readonly key: ChainKey;
+  /** Null: the exchange has no relayer, and relays nothing. */
+  readonly key: ChainKey | null;
   readonly chainId: number;
   /** In lower case. */
   readonly usdc: Hex;
@@ -37,6 +38,9 @@ type RelayOptions = {
   readonly mostFeeWei: bigint;
   /** Blocks of one search for an event: few nodes take more than the default. */
   readonly searchBlocks?: number;
+  readonly nowMs: () => number;
+  /** The newest blocks are asked for this often. */
+  readonly headsMs?: number;
 };
 
 type RailHandlers = {
@@ -48,6 +52,8 @@ const ZERO = `0x${'0'.repeat(40)}`;
 const USUAL_TIP_WEI = 30_000_000_000n;
 const BASE_FEES = 4n;
 const SEARCH_BLOCKS = 2000;
+/** Shorter than the time between two blocks of most chains. */
+const HEADS_MS = 1000;
 /** An authorization is looked for in so many searches, which is about nine days of blocks of two seconds. */
 const MOST_SEARCHES = 200;
 /** Transactions whose authorization is known. */
@@ -58,6 +64,8 @@ const KNOWN = /already known|already imported|known transaction/i;
 const NONCE_TOO_LOW = /nonce too low|nonce is too low|old nonce/i;
 const UNDERPRICED = /underpriced|less than block base fee|fee too low|max fee per gas/i;
 
+type Heads = { readonly head: Block; readonly finalized: Block; readonly askedMs: number };
+
 export class Relay {
   readonly handlers: RailHandlers = {
     railDomain: () => this.#token.domain(),
@@ -66,7 +74,7 @@ export class Relay {
     railReachable: ({ address }) => this.#isReachable(address),
     railSigned: ({ address, digest, signature }) => this.#token.isSignedBy(address, digest, signature),
     railPreflight: ({ transfer, signature }) => this.#preflight(transfer, signature),
-    railNonce: () => this.#options.node.transactionCount(this.#options.key.address, 'latest'),
+    railNonce: () => this.#options.node.transactionCount(this.#key.address, 'latest'),
     railFee: () => this.#fee(),
     railEnvelope: (fields) => this.#envelope(fields),
     railBroadcast: ({ signed }) => this.#broadcast(signed as TransactionSerializedEIP1559),
@@ -77,7 +85,7 @@ export class Relay {
   readonly #token: RelayToken;
   /** By owner and nonce, the transaction that has used or cancelled it, as it was last seen. */
   readonly #known = new Map<string, Hex>();
-  #finalizedBlock = 0;
+  #heads: Heads | null = null;
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -85,10 +93,7 @@ export class Relay {
   }
 
   async #head(): Promise<RailHead> {
-    const { node } = this.#options;
-    const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
-    if (head === null || finalized === null || finalized.number > head.number) throw behind();
-    this.#finalizedBlock = Math.max(this.#finalizedBlock, finalized.number);
+    const { head, finalized } = await this.#newest();
     return { block: head.number, finalizedBlock: finalized.number, finalizedSec: finalized.timestampSec };
   }
 
@@ -98,10 +103,10 @@ export class Relay {
   }
 
   async #preflight(transfer: SignedTransfer, signature: string): Promise<PreflightFault | null> {
-    const { node, key } = this.#options;
+    const { node } = this.#options;
     const { from, to, valueMicro, validAfterSec, validBeforeSec, nonce } = transfer;
     const token = this.#token;
-    const head = await this.#latest();
+    const { head } = await this.#newest();
     if (head.timestampSec <= validAfterSec || head.timestampSec >= validBeforeSec) return 'not_in_time';
     if (await token.isUsed(from, nonce, head.number)) return 'nonce_used';
     const stops = await Promise.all([token.isPaused(), token.isBlacklisted(from), token.isBlacklisted(to)]);
@@ -110,7 +115,7 @@ export class Relay {
     if (!(await token.isSignedBy(from, digest, signature))) return 'signature';
     if ((await token.balanceMicro(from)) < valueMicro) return 'insufficient_balance';
     try {
-      await node.simulate({ from: key.address, ...(await token.callFor(transfer, digest, signature)) });
+      await node.simulate({ from: this.#key.address, ...(await token.callFor(transfer, digest, signature)) });
       return null;
     } catch (error) {
       // The token takes no signatures of contracts, or refuses for a reason that no view shows.
@@ -121,20 +126,20 @@ export class Relay {
 
   async #fee(): Promise<number> {
     const { node, mostFeeWei } = this.#options;
-    const { baseFeeWei } = await this.#latest();
+    const { baseFeeWei } = (await this.#newest()).head;
     const fee = BASE_FEES * baseFeeWei + ((await node.priorityFeeWei()) ?? USUAL_TIP_WEI);
     return Number(fee < mostFeeWei ? fee : mostFeeWei);
   }
 
   async #envelope({ accountNonce: nonce, fee, replaced, transfer, signature }: EnvelopeFields): Promise<Envelope> {
-    const { key, chainId, mostFeeWei } = this.#options;
+    const { chainId, mostFeeWei } = this.#options;
     const digest = transferDigest(await this.#token.domain(), transfer);
     const call: RelayCall = await this.#token.callFor(transfer, digest, signature);
     const tip = await this.#tip(replaced as TransactionSerializedEIP1559 | null);
     const maxFeePerGas = BigInt(fee) < mostFeeWei ? BigInt(fee) : mostFeeWei;
     const maxPriorityFeePerGas = tip < maxFeePerGas ? tip : maxFeePerGas;
     const fields = { chainId, nonce, ...call, gas: BigInt(call.gas), maxFeePerGas, maxPriorityFeePerGas };
-    const { bytes: signed, hash: txHash } = await key.sign(fields);
+    const { bytes: signed, hash: txHash } = await this.#key.sign(fields);
     const unsigned = JSON.stringify(fields, (_, value) => (typeof value === 'bigint' ? String(value) : value));
     return { unsigned, signed, txHash };
   }
@@ -168,11 +173,11 @@ export class Relay {
   }
 
   async #isOwn(signed: TransactionSerializedEIP1559): Promise<boolean> {
-    const { key, chainId, usdc } = this.#options;
+    const { chainId, usdc } = this.#options;
     try {
       const { to, chainId: signedFor } = parseTransaction(signed);
       const signer = await recoverTransactionAddress({ serializedTransaction: signed });
-      return signer.toLowerCase() === key.address && to?.toLowerCase() === usdc && signedFor === chainId;
+      return signer.toLowerCase() === this.#key.address && to?.toLowerCase() === usdc && signedFor === chainId;
     } catch {
       return false;
     }
@@ -197,7 +202,7 @@ export class Relay {
   /** RELAY-2, RELAY-3. The token says only if a nonce is gone; how, and in which transaction, its events say. */
   async #authorization(from: string, nonce: string): Promise<AuthorizationState> {
     const { node } = this.#options;
-    const head = await this.#latest();
+    const { head } = await this.#newest();
     if (!(await this.#token.isUsed(from, nonce, head.number))) return { state: 'unused' };
     const known = this.#known.get(`${from}:${nonce}`);
     const receipt = known === undefined ? null : await node.receipt(known);
@@ -240,11 +245,24 @@ export class Relay {
     throw new NodeUnreachable('the node does not find the event of a nonce that is used');
   }
 
-  /** The newest block; a node that has not even what another answer called final is behind. */
-  async #latest(): Promise<Block> {
-    const head = await this.#options.node.block('latest');
-    if (head === null || head.number < this.#finalizedBlock) throw behind();
-    return head;
+  /** The newest block and the final one; a node that has not even what another answer called final is behind. */
+  async #newest(): Promise<Heads> {
+    const { node, nowMs, headsMs = HEADS_MS } = this.#options;
+    const before = this.#heads;
+    if (before !== null && nowMs() - before.askedMs < headsMs) return before;
+    // Of the right chain: the domain says so.
+    await this.#token.domain();
+    const askedMs = nowMs();
+    const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
+    if (head === null || finalized === null || finalized.number > head.number) throw behind();
+    if (finalized.number < (this.#heads?.finalized.number ?? 0)) throw behind();
+    this.#heads = { head, finalized, askedMs };
+    return this.#heads;
+  }
+
+  get #key(): ChainKey {
+    if (this.#options.key === null) throw new NodeUnreachable('RELAYER_KEY is not set');
+    return this.#options.key;
   }
 
   #remember(from: string, nonce: string, txHash: Hex): void {

@@ -95,6 +95,7 @@ export class RelayToken {
   }
 
   async isSignedBy(address: string, digest: string, signature: string): Promise<boolean> {
+    if (!WHOLE_BYTES.test(signature)) return false;
     if (await isSignedByKey(address, digest, signature)) return true;
     const data = encodeFunctionData({
       abi: WALLET_ABI,
@@ -168,9 +169,11 @@ export class RelayToken {
 
 /** A node says so in words of its own. What it refuses for another reason is no answer. */
 export function isRevert(error: unknown): boolean {
-  return error instanceof RpcError && /revert|invalid opcode|out of gas/i.test(error.message);
+  return error instanceof RpcError && (error.data !== null || REVERTED.test(error.message));
 }
 
+const REVERTED = /revert|invalid opcode|out of gas/i;
+const WHOLE_BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 const MOST_MICRO = BigInt(Number.MAX_SAFE_INTEGER);
 
 async function isSignedByKey(address: string, digest: string, signature: string): Promise<boolean> {

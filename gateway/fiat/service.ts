@@ -25,7 +25,7 @@ import { type FiatChanges, isOver, transition } from './changes.ts';
 import type { FiatDriver } from './driver.ts';
 import { canSubmitIn } from './machine.ts';
 import type { FiatKind, FiatProvider } from './provider.ts';
-import type { Rail } from './rail.ts';
+import { type Rail, RailDown } from './rail.ts';
 import { SIGNING_SEC } from './settlement.ts';
 
 type ServiceDeps = {
@@ -146,7 +146,7 @@ export class FiatService {
 
   /** FIAT-2: the third of the seven steps. */
   async authorize(session: FiatSession, intentId: string, signature: string): Promise<Refusal | null> {
-    const { sessions, transfers, changes, rail, clock, driver } = this.#deps;
+    const { sessions, transfers, changes, clock, driver } = this.#deps;
     const intent = transfers.intentOf(session.id);
     if (intent?.intentId !== intentId) return conflict('it is not the intent of this session');
     const repeated = repetition(intent, signature);
@@ -154,13 +154,8 @@ export class FiatService {
     if (session.transferState !== 'waiting_for_wallet') return conflict('the transfer does not wait for the wallet');
     const nowSec = Math.floor(clock.nowMs() / 1000);
     if (nowSec + SIGNING_SEC >= intent.validBeforeSec) return conflict('there is too little time left');
-    const isSigned = await rail.isSignedBy(intent.from, intent.digest, signature);
-    if (!isSigned) return { row: ERRORS.VALIDATION_ERROR, message: 'the signature is not that of the linked wallet' };
-    const balanceMicro = await rail.balanceMicro(intent.from);
-    if (balanceMicro < intent.valueMicro) {
-      const details = { asset: 'USDC', required: String(intent.valueMicro), available: String(balanceMicro) };
-      return { row: ERRORS.INSUFFICIENT_BALANCE, details };
-    }
+    const fault = await this.#faultOf(intent, signature);
+    if (fault !== null) return fault;
     // While the rail was asked, the same signature may have been kept, or the session may have ended.
     const since = repetition(transfers.intentOf(session.id)!, signature);
     if (since !== 'new') return this.#repeated(since);
@@ -176,6 +171,22 @@ export class FiatService {
     await sessions.durable();
     driver.advance(session);
     return null;
+  }
+
+  /** Null: the wallet has signed, and has the USDC. A chain that does not answer keeps no signature. */
+  async #faultOf({ from, digest, valueMicro }: Intent, signature: string): Promise<Refusal | null> {
+    const { rail } = this.#deps;
+    try {
+      const isSigned = await rail.isSignedBy(from, digest, signature);
+      if (!isSigned) return { row: ERRORS.VALIDATION_ERROR, message: 'the signature is not that of the linked wallet' };
+      const balanceMicro = await rail.balanceMicro(from);
+      if (balanceMicro >= valueMicro) return null;
+      const details = { asset: 'USDC', required: String(valueMicro), available: String(balanceMicro) };
+      return { row: ERRORS.INSUFFICIENT_BALANCE, details };
+    } catch (error) {
+      if (!(error instanceof RailDown)) throw error;
+      return { row: ERRORS.FIAT_UNAVAILABLE, message: 'the chain does not answer' };
+    }
   }
 
   /** The relay is tried again with the bytes that are there; what is sent already stays so. */

@@ -136,7 +136,7 @@ type RouteTableDeps = {
     readonly oauthStates: OAuthStates;
     readonly publicUrl: () => string;
   };
-  readonly fiatParts: { readonly fiat: Fiat; readonly ledgerRail: LedgerRail };
+  readonly fiatParts: { readonly fiat: Fiat; readonly ledgerRail: LedgerRail | null };
   readonly limiter: Limiter | null;
   readonly badSignatures: BadSignatures | null;
   readonly deadMansSwitch: DeadMansSwitch;
@@ -262,7 +262,7 @@ function fiatRoutes({ fiatParts, control, config, clock }: RouteTableDeps): Rout
     ...fiatSessionRoutes(common),
     ...fiatTransferRoutes(common),
     ...fiatWebhookRoutes(common),
-    ...railRoutes({ ledgerRail, accounts }),
+    ...railRoutes({ rail: fiat.rail, ledgerRail, accounts }),
     ...adminFiatRoutes({ fiat, accounts }),
   ];
 }

@@ -14,6 +14,7 @@ import { BOOTSTRAP } from '../access/principal.ts';
 import { RefusedLogins } from '../audit/refusedLogins.ts';
 import { AuditStage } from '../audit/stage.ts';
 import type { ChainHealth } from '../chain/health.ts';
+import type { ChainLink } from '../chain/link.ts';
 import { Cors } from '../http/cors.ts';
 import { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
@@ -74,6 +75,7 @@ type EdgeOptions = {
   readonly sharedCounters: RedisCounterStore | null;
   /** Null without a chain. */
   readonly chainHealth: ChainHealth | null;
+  readonly chainLink: ChainLink | null;
   /** The URL at which this machine reaches the server; known once it listens. */
   readonly baseUrl: () => string;
   /** A request has failed after its handler and has to be answered. */

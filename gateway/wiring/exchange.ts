@@ -132,6 +132,7 @@ export class Exchange {
       startedSec: this.#startedSec,
       sharedCounters,
       chainHealth: this.#settlement?.health ?? null,
+      chainLink: this.#settlement?.link ?? null,
       baseUrl: () => this.baseUrl,
       onError,
     });
@@ -147,8 +148,7 @@ export class Exchange {
         this.#edge.refusedLogins,
         this.#edge.projectorLag,
         this.#edge.userSessions,
-        this.#edge.fiatParts.ledgerRail,
-        this.#edge.fiatParts.fiat,
+        ...Object.values(this.#edge.fiatParts).filter((part) => part !== null),
         ...(this.#settlement === null ? [] : [this.#settlement.health]),
       ],
       volumes: stores.volumes,

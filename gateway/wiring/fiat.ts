@@ -1,7 +1,10 @@
-/** The parts that cash in and out, over the books of the exchange (RULES.md 16). */
+/** The parts that cash in and out, over the books of the exchange or over a chain (RULES.md 16). */
 import type { Clock } from '../../shared/base/clock.ts';
+import type { ChainLink } from '../chain/link.ts';
+import { EvmRail } from '../fiat/evmRail.ts';
 import { Fiat } from '../fiat/fiat.ts';
 import { LedgerRail } from '../fiat/ledgerRail.ts';
+import type { FiatProvider } from '../fiat/provider.ts';
 import { openProviders } from '../fiat/providers/index.ts';
 import type { Funding } from '../operator/funding.ts';
 import type { Config } from '../process/config.ts';
@@ -17,16 +20,44 @@ type FiatPartOptions = {
   readonly views: Views;
   readonly funding: Pick<Funding, 'move'>;
   readonly publicUrl: () => string;
+  /** Null without a chain. */
+  readonly chainLink: ChainLink | null;
 };
 
-export type FiatParts = { readonly fiat: Fiat; readonly ledgerRail: LedgerRail };
+export type FiatParts = {
+  readonly fiat: Fiat;
+  /** Null with a chain: the books move nothing for it there. */
+  readonly ledgerRail: LedgerRail | null;
+};
 
 /** Throws ConfigError for settings of a provider that are not right. */
-export function openFiat({ config, clock, log, control, views, funding, publicUrl }: FiatPartOptions): FiatParts {
+export function openFiat(options: FiatPartOptions): FiatParts {
+  const { config, clock, log, control, publicUrl, chainLink } = options;
   const providers = openProviders(config.fiat);
+  const ledgerRail = chainLink === null ? ledgerRailOf(options, providers) : null;
+  const fiat = new Fiat({
+    sessions: control.fiatSessions,
+    transfers: control.fiatTransfers,
+    webhooks: control.fiatWebhooks,
+    providers,
+    rail: ledgerRail ?? evmRailOf(options, chainLink!),
+    clock,
+    log,
+    publicUrl,
+    isOwnAddress: (address) => ownAddresses(control.contracts.current).has(address),
+    // This process holds the lock of control.db, and there is no other box.
+    mayBroadcast: () => true,
+  });
+  return { fiat, ledgerRail };
+}
+
+function ledgerRailOf(
+  { config, clock, log, control, views, funding }: FiatPartOptions,
+  providers: ReadonlyMap<string, FiatProvider>,
+): LedgerRail {
   const { accounts, accountStates, contracts } = control;
   const addresses = [...providers.values()].flatMap(({ ledgerAddress }) => ledgerAddress ?? []);
-  const ledgerRail = new LedgerRail({
+  return new LedgerRail({
     rows: control.railTransactions,
     books: {
       move: (account, kind, amountMicro, reference) => funding.move(account, kind, amountMicro, reference),
@@ -43,20 +74,15 @@ export function openFiat({ config, clock, log, control, views, funding, publicUr
     clock,
     onError: (error) => log.error({ err: error }, 'a transaction of the ledger rail waits'),
   });
-  const fiat = new Fiat({
-    sessions: control.fiatSessions,
-    transfers: control.fiatTransfers,
-    webhooks: control.fiatWebhooks,
-    providers,
-    rail: ledgerRail,
-    clock,
-    log,
-    publicUrl,
-    isOwnAddress: (address) => ownAddresses(contracts.current).has(address),
-    // This process holds the lock of control.db, and there is no other box.
-    mayBroadcast: () => true,
+}
+
+function evmRailOf({ config, control }: FiatPartOptions, link: ChainLink): EvmRail {
+  const { accounts, accountStates } = control;
+  return new EvmRail({
+    link,
+    mayPay: (address) => accountStates.reducingRefusal(accounts.ownerOf(address)) === null,
+    mostFeeWei: Number(config.chain!.mostFeeWei),
   });
-  return { fiat, ledgerRail };
 }
 
 function ownAddresses(contracts: Control['contracts']['current']): ReadonlySet<string> {

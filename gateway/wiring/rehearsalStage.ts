@@ -89,6 +89,7 @@ export class Stage {
       startedSec: 0,
       sharedCounters: null,
       chainHealth: null,
+      chainLink: null,
       baseUrl: () => '',
       onError,
     });

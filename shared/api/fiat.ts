@@ -195,8 +195,9 @@ export const WEBHOOK_TAKEN = object({ message: MESSAGE_TEXT });
 
 /** The ledger rail (RULES.md 16.40). */
 export const RAIL = object({
+  rail: described({ type: 'string', enum: ['ledger', 'evm'], examples: ['ledger'] }, 'The books, or a chain.'),
   domain: described(SIGNING_DOMAIN, 'Transfers are signed for it (EIP-712).'),
-  provider_addresses: described(arrayOf(ADDRESS), 'One end of every transfer is one of them.'),
+  provider_addresses: described(arrayOf(ADDRESS), 'On the ledger rail one end of every transfer is one of them.'),
   block: COUNT,
   finalized_block: COUNT,
   finalized_sec: COUNT,

@@ -8,7 +8,9 @@
  *           out again changes nothing.
  *   NEWS-2  News of one kind come in the order of their numbers.
  */
-type ChainQuestions = {
+import type { RailQuestions } from './railQuestions.ts';
+
+type ChainQuestions = RailQuestions & {
   /** The ids of the outcome tokens of a market, as the chain derives them: known before the market is on it. */
   readonly tokenIds: {
     readonly ask: { /** 0x and the 32 hex digits of its UUID. */ readonly marketId: string };

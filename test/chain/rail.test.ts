@@ -41,6 +41,8 @@ async function chainRail(over: (rpc: Rpc) => Rpc = (rpc) => rpc): Promise<ChainR
     usdc,
     mostFeeWei: BigInt(MOST_FEE_WEI),
     searchBlocks: 50,
+    nowMs: () => 0,
+    headsMs: 0,
   });
   const questions: string[] = [];
   const link = {

@@ -1,5 +1,7 @@
-/** The ledger rail for those who send on it by themselves, such as a provider (RULES.md 16.40 to 16.44). */
-
+/**
+ * The ledger rail for those who send on it by themselves, such as a provider (RULES.md 16.40 to 16.44). With a chain
+ * there is only the token itself, to which they send without the exchange.
+ */
 import {
   NEW_RAIL_CANCELLATION,
   NEW_RAIL_TRANSFER,
@@ -13,13 +15,18 @@ import { ADDRESS, HASH } from '../../../shared/api/fields.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import type { PreflightFault } from '../../../shared/wire/railQuestions.ts';
 import type { LedgerRail } from '../../fiat/ledgerRail.ts';
-import { CONFIRMATIONS } from '../../fiat/rail.ts';
+import { CONFIRMATIONS, type Rail, RailDown } from '../../fiat/rail.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Accounts } from '../../store/accounts.ts';
 
-type RailDeps = { readonly ledgerRail: LedgerRail; readonly accounts: Pick<Accounts, 'byIndex'> };
+type RailDeps = {
+  readonly rail: Rail;
+  /** Null with a chain. */
+  readonly ledgerRail: LedgerRail | null;
+  readonly accounts: Pick<Accounts, 'byIndex'>;
+};
 
 const SENT = 202;
 const READ = { method: 'GET', access: 'authenticated', limit: 'railRead' } as const;
@@ -35,8 +42,9 @@ const SEND = {
 const SHOW = {
   ...READ,
   path: '/v1/fiat/rail',
-  summary: 'What transfers on the ledger rail are signed for, and its blocks.',
+  summary: 'What transfers are signed for, and the blocks of the rail.',
   answers: { 200: RAIL },
+  errors: ['FIAT_UNAVAILABLE'],
 } as const satisfies RouteSpec;
 
 const ARRIVALS = {
@@ -45,6 +53,7 @@ const ARRIVALS = {
   summary: 'Transfers that have arrived in wallets of the account, oldest first.',
   query: RAIL_ARRIVALS_QUERY,
   answers: { 200: RAIL_ARRIVALS },
+  errors: ['CONFLICT'],
 } as const satisfies RouteSpec;
 
 const SHOW_AUTHORIZATION = {
@@ -53,7 +62,7 @@ const SHOW_AUTHORIZATION = {
   summary: 'If the nonce of a wallet of the account is used or cancelled.',
   params: { from: ADDRESS, nonce: HASH },
   answers: { 200: RAIL_AUTHORIZATION_STATE },
-  errors: ['FORBIDDEN'],
+  errors: ['FORBIDDEN', 'CONFLICT'],
 } as const satisfies RouteSpec;
 
 const TRANSFER = {
@@ -71,44 +80,63 @@ const CANCEL = {
 } as const satisfies RouteSpec;
 
 export function railRoutes(deps: RailDeps): Route[] {
-  const { ledgerRail } = deps;
   return [
-    route(SHOW, async (call) => {
-      const { block, finalizedBlock, finalizedSec } = await ledgerRail.head();
-      ok(call, {
-        domain: ledgerRail.domain(),
-        provider_addresses: ledgerRail.providerAddresses,
-        block,
-        finalized_block: finalizedBlock,
-        finalized_sec: finalizedSec,
-        required_confirmations: CONFIRMATIONS,
-      });
-    }),
-    route(ARRIVALS, (call) => {
-      const { after, limit } = call.query;
-      const { arrivals, cursor } = ledgerRail.arrivals(call.principal.accountIndex, after, limit);
-      const transfers = arrivals.map(({ txHash, from, to, valueMicro, nonce, block }) => {
-        return { tx_hash: txHash, from, to, value: String(valueMicro), nonce, block };
-      });
-      ok(call, { transfers, cursor });
-    }),
-    route(SHOW_AUTHORIZATION, async (call) => {
-      const { from, nonce } = call.params;
-      if (!isOwn(call, from, deps)) return;
-      const found = await ledgerRail.authorization(from.toLowerCase(), nonce.toLowerCase());
-      const { tx_hash, block } = found.state === 'unused' ? NOT_THERE : { tx_hash: found.txHash, block: found.block };
-      ok(call, { state: found.state, tx_hash, block });
-    }),
+    route(SHOW, (call) => show(call, deps)),
+    route(ARRIVALS, (call) => arrivals(call, deps)),
+    route(SHOW_AUTHORIZATION, (call) => authorization(call, deps)),
     route(TRANSFER, (call) => transfer(call, deps)),
     route(CANCEL, (call) => cancel(call, deps)),
   ];
+}
+
+const ON_CHAIN = { row: ERRORS.CONFLICT, message: 'USDC is on a chain here: transfers are sent to the token itself' };
+
+async function show(call: CallOf<typeof SHOW>, { rail, ledgerRail }: RailDeps): Promise<void> {
+  try {
+    const { block, finalizedBlock, finalizedSec } = await rail.head();
+    ok(call, {
+      rail: rail.name,
+      domain: rail.domain(),
+      provider_addresses: ledgerRail?.providerAddresses ?? [],
+      block,
+      finalized_block: finalizedBlock,
+      finalized_sec: finalizedSec,
+      required_confirmations: CONFIRMATIONS,
+    });
+  } catch (error) {
+    if (!(error instanceof RailDown)) throw error;
+    refuse(call, { row: ERRORS.FIAT_UNAVAILABLE, message: 'the chain does not answer' });
+  }
+}
+
+function arrivals(call: CallOf<typeof ARRIVALS>, { ledgerRail }: RailDeps): void {
+  if (ledgerRail === null) {
+    refuse(call, ON_CHAIN);
+    return;
+  }
+  const { after, limit } = call.query;
+  const found = ledgerRail.arrivals(call.principal.accountIndex, after, limit);
+  const transfers = found.arrivals.map(({ txHash, from, to, valueMicro, nonce, block }) => {
+    return { tx_hash: txHash, from, to, value: String(valueMicro), nonce, block };
+  });
+  ok(call, { transfers, cursor: found.cursor });
+}
+
+async function authorization(call: CallOf<typeof SHOW_AUTHORIZATION>, deps: RailDeps): Promise<void> {
+  const { from, nonce } = call.params;
+  const ledgerRail = ownRail(call, from, deps);
+  if (ledgerRail === null) return;
+  const found = await ledgerRail.authorization(from.toLowerCase(), nonce.toLowerCase());
+  const { tx_hash, block } = found.state === 'unused' ? NOT_THERE : { tx_hash: found.txHash, block: found.block };
+  ok(call, { state: found.state, tx_hash, block });
 }
 
 const NOT_THERE = { tx_hash: null, block: null };
 
 async function transfer(call: CallOf<typeof TRANSFER>, deps: RailDeps): Promise<void> {
   const { from, to, value, valid_after, valid_before, nonce, signature } = call.body;
-  if (!isOwn(call, from, deps)) return;
+  const ledgerRail = ownRail(call, from, deps);
+  if (ledgerRail === null) return;
   const valueMicro = Number(value);
   if (!Number.isSafeInteger(valueMicro) || valueMicro === 0) {
     refuse(call, {
@@ -120,16 +148,17 @@ async function transfer(call: CallOf<typeof TRANSFER>, deps: RailDeps): Promise<
   }
   const fields = { valueMicro, validAfterSec: valid_after, validBeforeSec: valid_before, nonce: nonce.toLowerCase() };
   const addresses = { from: from.toLowerCase(), to: to.toLowerCase() };
-  answerSent(call, await deps.ledgerRail.send('transfer', { ...addresses, ...fields }, signature.toLowerCase()));
+  answerSent(call, await ledgerRail.send('transfer', { ...addresses, ...fields }, signature.toLowerCase()));
 }
 
 async function cancel(call: CallOf<typeof CANCEL>, deps: RailDeps): Promise<void> {
   const { authorizer, nonce, signature } = call.body;
-  if (!isOwn(call, authorizer, deps)) return;
+  const ledgerRail = ownRail(call, authorizer, deps);
+  if (ledgerRail === null) return;
   const from = authorizer.toLowerCase();
   const nothing = { valueMicro: 0, validAfterSec: 0, validBeforeSec: 0 };
   const fields = { from, to: from, ...nothing, nonce: nonce.toLowerCase() };
-  answerSent(call, await deps.ledgerRail.send('cancel', fields, signature.toLowerCase()));
+  answerSent(call, await ledgerRail.send('cancel', fields, signature.toLowerCase()));
 }
 
 type Sent = { readonly txHash: string } | { readonly fault: PreflightFault };
@@ -139,8 +168,10 @@ function answerSent(call: CallOf<typeof TRANSFER> | CallOf<typeof CANCEL>, sent:
   else refuse(call, { row: ERRORS.CONFLICT, message: 'the rail refuses it', details: { reason: sent.fault } });
 }
 
-function isOwn(call: AccountCall, address: string, { accounts }: RailDeps): boolean {
-  if (accounts.byIndex(call.principal.accountIndex).wallets.includes(address.toLowerCase())) return true;
-  refuse(call, { row: ERRORS.FORBIDDEN, message: 'it is not a wallet of this account' });
-  return false;
+/** The ledger rail, for a wallet of the account; null when the call is answered: there is none, or it is another's. */
+function ownRail(call: AccountCall, address: string, { ledgerRail, accounts }: RailDeps): LedgerRail | null {
+  const isOwn = accounts.byIndex(call.principal.accountIndex).wallets.includes(address.toLowerCase());
+  if (ledgerRail === null) refuse(call, ON_CHAIN);
+  else if (!isOwn) refuse(call, { row: ERRORS.FORBIDDEN, message: 'it is not a wallet of this account' });
+  return isOwn ? ledgerRail : null;
 }

@@ -42,7 +42,7 @@ const AUTHORIZE = {
   summary: 'Takes the signature of the wallet, which is kept before the transfer is sent.',
   storing: true,
   body: AUTHORIZATION_BODY,
-  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT', 'VALIDATION_ERROR', 'INSUFFICIENT_BALANCE'],
+  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT', 'VALIDATION_ERROR', 'INSUFFICIENT_BALANCE', 'FIAT_UNAVAILABLE'],
 } as const satisfies RouteSpec;
 
 const SUBMIT = {

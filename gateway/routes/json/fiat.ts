@@ -1,11 +1,15 @@
 /** Sessions and transfers of cashing in and out, as they are answered. Nothing in them opens the provider's page. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FiatSessionRecord, FiatTransaction, FiatTransfer } from '../../../shared/api/fiat.ts';
 import { transferTypedData } from '../../../shared/crypto/eip3009.ts';
 import { canSubmitIn } from '../../fiat/machine.ts';
 import { messageOf, PENDING_MESSAGE } from '../../fiat/messages.ts';
-import { CONFIRMATIONS, type Rail } from '../../fiat/rail.ts';
+import { CONFIRMATIONS, type Rail, RailDown } from '../../fiat/rail.ts';
 import type { FiatSession } from '../../store/fiatSessions.ts';
-import type { FiatTransfers } from '../../store/fiatTransfers.ts';
+import type { FiatTransfers, Intent } from '../../store/fiatTransfers.ts';
+
+/** A person who reads does not wait longer for the rail. */
+const LOOK_MS = 2000;
 
 export type FiatViews = { readonly rail: Rail; readonly transfers: FiatTransfers };
 
@@ -56,7 +60,7 @@ export async function fiatTransferOf(session: FiatSession, { rail, transfers }: 
       confirmations: await confirmationsOf(claimed ?? session.txHash ?? session.reportedHash, rail),
       required_confirmations: CONFIRMATIONS,
     },
-    typed_data: intent === undefined ? null : transferTypedData(rail.domain(), intent),
+    typed_data: intent === undefined ? null : typedDataOf(intent, rail),
   };
 }
 
@@ -90,10 +94,23 @@ export function timeOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** Null while a chain has not said since the start what is signed for. */
+function typedDataOf(intent: Intent, rail: Rail): FiatTransfer['typed_data'] {
+  try {
+    return transferTypedData(rail.domain(), intent);
+  } catch (error) {
+    if (error instanceof RailDown) return null;
+    throw error;
+  }
+}
+
 async function confirmationsOf(txHash: string | null, rail: Rail): Promise<number> {
   if (txHash === null) return 0;
+  const slow = sleep(LOOK_MS, null, { ref: false });
   try {
-    const [transaction, head] = await Promise.all([rail.transaction(txHash), rail.head()]);
+    const answers = await Promise.race([Promise.all([rail.transaction(txHash), rail.head()]), slow]);
+    if (answers === null) return 0;
+    const [transaction, head] = answers;
     if (transaction?.status !== 'mined') return 0;
     return Math.max(head.block - transaction.block! + 1, 0);
   } catch {
