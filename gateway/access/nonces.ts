@@ -13,6 +13,7 @@
  *   NONCES-4  A timestamp ahead of this clock is stored durably, per key, before it is accepted: after a restart it may
  *             still be current, and the floor alone would accept it a second time.
  */
+import { NonceHash, NonceSet } from './nonceSet.ts';
 
 /** Timestamps ahead of the server's clock, kept over restarts. */
 export type AheadTimestamps = {
@@ -26,15 +27,16 @@ const PERIOD_MS = 90_000;
 const MAX_SKEW_SEC = 30;
 /** Reached by one key with over 11,000 signed requests a second for a whole period. */
 const MAX_PER_KEY = 1 << 20;
-/** Some hundred bytes each; reached by 46,000 admitted requests a second for a whole period. */
+/** Some 16 bytes each; reached by 46,000 admitted requests a second for a whole period. */
 const MAX_NONCES = 1 << 22;
 
-type Generation = Map<string, Set<string>>;
+type Generation = Map<string, NonceSet>;
 
 export class NonceMemory {
   readonly #ahead: AheadTimestamps;
   readonly #maxPerKey: number;
   readonly #maxNonces: number;
+  readonly #hash = new NonceHash();
   #current: Generation = new Map();
   /** The nonces in #current. */
   #count = 0;
@@ -59,18 +61,16 @@ export class NonceMemory {
   /** Call only with a valid signature of a timestamp after `unknownUntilSec`. */
   tryUse(keyId: string, nonce: string, timestampSec: number, nowMs: number): boolean {
     if (nowMs - this.#startedMs >= PERIOD_MS) this.#rotate(nowMs);
-    if (this.#previous.get(keyId)?.has(nonce)) return false;
+    this.#hash.of(nonce);
+    if (this.#previous.get(keyId)?.has(this.#hash)) return false;
     let used = this.#current.get(keyId);
     if (used === undefined) {
-      used = new Set();
+      used = new NonceSet();
       this.#current.set(keyId, used);
     }
-    const known = used.size;
-    if (known >= this.#maxPerKey) return false;
-    if (this.#count >= this.#maxNonces && known >= this.#maxNonces / this.#current.size) return false;
-    // One look-up checks that the nonce is new and stores it.
-    used.add(nonce);
-    if (used.size === known) return false;
+    if (used.size >= this.#maxPerKey) return false;
+    if (this.#count >= this.#maxNonces && used.size >= this.#maxNonces / this.#current.size) return false;
+    if (!used.tryAdd(this.#hash)) return false;
     this.#count++;
     if (timestampSec > Math.floor(nowMs / 1000)) this.#ahead.acceptedAhead(keyId, timestampSec);
     return true;
@@ -78,8 +78,9 @@ export class NonceMemory {
 
   /** The request that used the nonce was not admitted after all: it may come again. */
   giveBack(keyId: string, nonce: string): void {
-    if (this.#current.get(keyId)?.delete(nonce)) this.#count--;
-    else this.#previous.get(keyId)?.delete(nonce);
+    this.#hash.of(nonce);
+    if (this.#current.get(keyId)?.tryDelete(this.#hash)) this.#count--;
+    else this.#previous.get(keyId)?.tryDelete(this.#hash);
   }
 
   /** The nonces that are remembered of the key. */

@@ -25,6 +25,8 @@ import type { RouteSpec } from './spec.ts';
 const NO_BYTES = Buffer.alloc(0);
 const EMPTY = Object.freeze({});
 
+export const NOT_RECEIVING = -1;
+
 /** True if a stage lets the call pass; a promise while a shared counter decides. */
 export type Passage = boolean | Promise<boolean>;
 
@@ -150,6 +152,8 @@ export class Call {
 
   /** The decision of the limit by address, which a call without a key meets before its body is read. */
   addressPassage: Passage = true;
+  /** Its index among the calls whose body is being received, or NOT_RECEIVING. */
+  receivingAt: number = NOT_RECEIVING;
   /** The client's address, of an administrator's call. */
   address = '';
   /** The state that an administrator's call replaces, as an object or as JSON; null when the handler knows none. */

@@ -14,6 +14,7 @@
  *   LONGANSWER-4  An answer that waits for its next rows is not ready, whatever its client has read.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { nowUs } from '../../shared/base/stopwatch.ts';
 import { isAccount } from '../access/principal.ts';
 import { SpareTurns } from '../process/spareTurns.ts';
 import type { Call, Rows } from './call.ts';
@@ -121,13 +122,13 @@ export class LongAnswers {
     answers.delete(answer);
     if (answers.size > 0) this.#ready.set(account, answers);
     if (this.#ready.size > 0) this.#spareTurns.request();
-    const startedMs = performance.now();
+    const startedUs = nowUs();
     try {
       this.#write(answer);
     } catch (error) {
       this.#giveUp(answer, error);
     }
-    this.#turns.end(answer.call.route, startedMs);
+    this.#turns.end(answer.call.route, startedUs);
   };
 
   /** A part of the answer has been sent: the client has to see that it is not whole. One that is over is left alone. */

@@ -33,7 +33,7 @@ import { bearerOf } from '../access/sessionTokens.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { collectBody, MAX_BODY_BYTES, refuseTooLarge } from './body.ts';
-import type { Call } from './call.ts';
+import { type Call, NOT_RECEIVING } from './call.ts';
 import type { Cors } from './cors.ts';
 import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
 import { type IdentityStage, isFromHere } from './identity.ts';
@@ -70,8 +70,8 @@ export class Pipeline {
   readonly #rows = new Map<string, RouteRow>();
   readonly #stages: Stages;
   readonly #identity: IdentityStage;
-  /** Calls whose body is still being received. */
-  readonly #receiving = new Set<Call>();
+  /** Calls whose body is still being received, each at its `receivingAt`. */
+  readonly #receiving: Call[] = [];
   #inFlight = 0;
   #isDraining = false;
   #onDrained: () => void = () => {};
@@ -97,13 +97,12 @@ export class Pipeline {
   /** Runs the call through the stages. Its abort handler has been set. */
   run(call: Call, request: HttpRequest): void {
     this.#inFlight++;
-    const startedMs = performance.now();
     try {
       this.#receive(call, RequestHeaders.of(request), request);
     } catch (error) {
       this.#stages.crash(call, error);
     }
-    this.meters.turns.end(call.route, startedMs);
+    this.meters.turns.end(call.route, call.arrivedUs);
   }
 
   /** The route that is declared so, for calls on sockets. */
@@ -116,7 +115,6 @@ export class Pipeline {
   /** Runs a call of a connection that its principal has opened through the stages after the key (RULES.md 8.13). */
   runLoggedIn(call: Call, row: RouteRow, principal: AccountPrincipal): void {
     this.#inFlight++;
-    const startedMs = performance.now();
     call.route = row.route;
     try {
       if (this.#isDraining || !this.#options.isReady()) refuse(call, { row: ERRORS.ENGINE_BUSY });
@@ -124,14 +122,14 @@ export class Pipeline {
     } catch (error) {
       this.#stages.crash(call, error);
     }
-    this.meters.turns.end(call.route, startedMs);
+    this.meters.turns.end(call.route, call.arrivedUs);
   }
 
   /** From now on new calls are refused. Resolves when those in flight are over, or after `deadlineMs`. */
   async drain(deadlineMs: number): Promise<void> {
     this.#isDraining = true;
     // No part of these has been carried out, and the remainder of a body may never come.
-    for (const call of this.#receiving) {
+    for (const call of [...this.#receiving]) {
       call.closesConnection = true;
       refuse(call, { row: ERRORS.ENGINE_BUSY });
     }
@@ -156,7 +154,7 @@ export class Pipeline {
   readonly onAnswered = (call: Call): void => {
     this.#options.idempotency.release(call);
     this.meters.ended(call);
-    this.#receiving.delete(call);
+    if (call.receivingAt !== NOT_RECEIVING) this.#received(call);
     this.#inFlight--;
     if (this.#isDraining && this.#inFlight === 0) this.#onDrained();
   };
@@ -178,7 +176,7 @@ export class Pipeline {
     if (call.addressPassage === false) return;
     if (call.announcedBytes === 0) this.#pass(call, row);
     else {
-      this.#receiving.add(call);
+      call.receivingAt = this.#receiving.push(call) - 1;
       collectBody(call, row.maxBodyBytes, (complete) => this.#onBody(complete, row), refuseTooLarge);
     }
   }
@@ -277,17 +275,26 @@ export class Pipeline {
     return true;
   }
 
+  /** The last one takes its place: a Set would be made anew every few bodies. */
+  #received(call: Call): void {
+    const last = this.#receiving.pop()!;
+    if (last !== call) {
+      this.#receiving[call.receivingAt] = last;
+      last.receivingAt = call.receivingAt;
+    }
+    call.receivingAt = NOT_RECEIVING;
+  }
+
   #onBody(call: Call, row: RouteRow): void {
-    this.#receiving.delete(call);
+    this.#received(call);
     call.closesConnection = this.#isDraining;
     call.completeUs = nowUs();
-    const startedMs = performance.now();
     try {
       this.#pass(call, row);
     } catch (error) {
       this.#stages.crash(call, error);
     }
-    this.meters.turns.end(call.route, startedMs);
+    this.meters.turns.end(call.route, call.completeUs);
   }
 
   /** The stages after the body; each has answered the call when the next one is not reached. */

@@ -1,8 +1,9 @@
 /**
  * Measures for how long requests hold the gateway thread at a time. A request has one such turn when it arrives, one
  * when its body is complete, and one for each piece of a long answer.
- * Owner: the gateway thread. A turn costs two readings of the clock and one look-up.
+ * Owner: the gateway thread. A turn costs a reading of the clock and a look-up.
  */
+import { microsecondsOf, secondsBetween } from '../../shared/base/stopwatch.ts';
 import type { RouteSpec } from './spec.ts';
 
 /** Upper bounds of the buckets. No request may hold the thread longer than two milliseconds. */
@@ -22,10 +23,10 @@ export class TurnTimes {
   #worstBefore: Worst = new Map();
   #windowEndMs = 0;
 
-  /** @param startedMs the time of `performance.now()` at which the turn began */
-  end(route: RouteSpec | null, startedMs: number): void {
+  /** @param startedUs the moment at which the turn began, by nowUs */
+  end(route: RouteSpec | null, startedUs: number): void {
     const nowMs = performance.now();
-    const tookMs = nowMs - startedMs;
+    const tookMs = secondsBetween(startedUs, microsecondsOf(nowMs)) * 1000;
     let bucket = 0;
     while (bucket < TURN_BOUNDS_MS.length && tookMs > TURN_BOUNDS_MS[bucket]) bucket++;
     this.counts[bucket]++;

@@ -47,6 +47,8 @@ export class Limiter {
   readonly #addresses: CounterStore;
   /** The number of each decision. */
   readonly decisions: Record<Decision, number> = { allowed: 0, quota_denied: 0, dependency_unavailable: 0 };
+  /** The subject of a key at an endpoint is made once: the hash of a text is computed for each that is made anew. */
+  readonly #keySubjects = new WeakMap<KeyQuota, Map<Endpoint, string>>();
   readonly #meanwhile = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS);
   readonly #failures: CounterStore;
   readonly #accounts: CounterStore;
@@ -70,7 +72,7 @@ export class Limiter {
 
   countKey(key: KeyQuota, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
     const limit = limitOfKey(key, endpoint.limit);
-    return limit === null ? null : this.#count(this.#keys, keySubject(key, endpoint), limit, endpoint, nowMs);
+    return limit === null ? null : this.#count(this.#keys, this.#keySubject(key, endpoint), limit, endpoint, nowMs);
   }
 
   /** A request of a session: all sessions of an account have the endpoint's own limit together. */
@@ -115,11 +117,21 @@ export class Limiter {
     const limited = endpoints.flatMap((endpoint) => {
       const limit = isKey ? limitOfKey(subject, endpoint.limit) : LIMIT_CLASSES[endpoint.limit];
       if (limit === null) return [];
-      return [{ endpoint, limit, subject: isKey ? keySubject(subject, endpoint) : accountSubject(subject, endpoint) }];
+      const text = isKey ? this.#keySubject(subject, endpoint) : accountSubject(subject, endpoint);
+      return [{ endpoint, limit, subject: text }];
     });
     const counts = await (isKey ? this.#keys : this.#accounts).peek(limited, nowMs);
     if (counts === 'unavailable') return counts;
     return limited.map(({ endpoint, limit }, index) => ({ endpoint, limit, count: counts[index] }));
+  }
+
+  #keySubject(key: KeyQuota, endpoint: Endpoint): string {
+    const subjects = this.#keySubjects.get(key) ?? new Map<Endpoint, string>();
+    const known = subjects.get(endpoint);
+    if (known !== undefined) return known;
+    const subject = keySubject(key, endpoint);
+    this.#keySubjects.set(key, subjects.set(endpoint, subject));
+    return subject;
   }
 
   #count(
@@ -142,9 +154,9 @@ export class Limiter {
   }
 }
 
-/** No address looks like this, or like `failed`: all kinds of subjects may be in one store. */
-function keySubject(key: KeyQuota, { method, path }: Endpoint): string {
-  return `key ${key.keyId} ${method} ${path}`;
+/** No address looks like these, or like `failed`: all kinds of subjects may be in one store. */
+function keySubject({ keyId }: KeyQuota, { method, path }: Endpoint): string {
+  return `key ${keyId} ${method} ${path}`;
 }
 
 function accountSubject(account: number, { method, path }: Endpoint): string {

@@ -7,7 +7,12 @@
 const PER_SECOND = 1e6;
 
 export function nowUs(): number {
-  return (performance.now() * 1000) | 0;
+  return microsecondsOf(performance.now());
+}
+
+/** @param ms a time of `performance.now()` */
+export function microsecondsOf(ms: number): number {
+  return (ms * 1000) | 0;
 }
 
 export function secondsBetween(fromUs: number, toUs: number): number {

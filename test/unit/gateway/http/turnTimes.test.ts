@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RouteSpec } from '../../../../gateway/http/spec.ts';
 import { TURN_BOUNDS_MS, TurnTimes } from '../../../../gateway/http/turnTimes.ts';
+import { microsecondsOf } from '../../../../shared/base/stopwatch.ts';
 
 const MINUTE_MS = 60_000;
 const START_MS = 1_000_000;
@@ -16,7 +17,7 @@ function turnsOf(t: TestContext) {
   return {
     turns,
     take(route: RouteSpec | null, tookMs: number): void {
-      turns.end(route, nowMs - tookMs);
+      turns.end(route, microsecondsOf(nowMs - tookMs));
     },
     pass(ms: number): void {
       nowMs += ms;
@@ -31,8 +32,7 @@ function turnsOf(t: TestContext) {
 
 test('a turn is counted in the first bucket whose bound it does not pass, one above all bounds in the last', (t) => {
   const { turns, take } = turnsOf(t);
-  // Powers of two, so that a difference of two times is exact.
-  for (const tookMs of [0, 0.25, 0.3125, 2, 2.0625, 1000, 1001]) take(BOOK, tookMs);
+  for (const tookMs of [0, 0.25, 0.312, 2, 2.062, 1000, 1001]) take(BOOK, tookMs);
   const counted = [...turns.counts].map((count, bucket) => [TURN_BOUNDS_MS[bucket] ?? 'above', count]);
   assert.deepEqual(
     counted.filter(([, count]) => count !== 0),
@@ -46,7 +46,7 @@ test('a turn is counted in the first bucket whose bound it does not pass, one ab
       ['above', 1],
     ],
   );
-  assert.equal(turns.totalMs, 0 + 0.25 + 0.3125 + 2 + 2.0625 + 1000 + 1001);
+  assert.equal(turns.totalMs.toFixed(3), (0 + 0.25 + 0.312 + 2 + 2.062 + 1000 + 1001).toFixed(3));
 });
 
 test('the longest turn of each route is shown for at least a minute and at most two', (t) => {
