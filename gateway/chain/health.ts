@@ -16,6 +16,8 @@ const SILENT_MS = 15_000;
 const SILENT = 'the settlement thread does not report';
 
 type ChainHealthOptions = {
+  /** A key with less is an alarm. */
+  readonly lowBalanceWei: bigint;
   readonly clock: Clock;
   readonly log: Logger;
   /** @param reason null: settlement is healthy again. */
@@ -45,9 +47,17 @@ export class ChainHealth {
     return !this.#isSilent && this.latest !== null && this.latest.problem === null;
   }
 
+  /** The jobs whose keys have less to pay with than they should. */
+  get lowKeys(): readonly string[] {
+    const { lowBalanceWei } = this.#options;
+    const low = (this.latest?.balances ?? []).filter(({ wei }) => wei !== null && wei < lowBalanceWei);
+    return low.map(({ job }) => job);
+  }
+
   note(health: SettlementHealth): void {
     const { log, clock } = this.#options;
     const before = this.latest;
+    const lowBefore = this.lowKeys;
     this.latest = health;
     this.#reportedMs = clock.nowMs();
     if (health.problem !== (before?.problem ?? null)) {
@@ -56,6 +66,16 @@ export class ChainHealth {
     }
     if (health.foreign > (before?.foreign ?? 0)) {
       log.error({ foreign: health.foreign }, 'another program sends transactions with a key of this exchange');
+    }
+    for (const { job, address } of health.balances) {
+      const isLow = this.lowKeys.includes(job);
+      if (isLow && !lowBefore.includes(job)) log.error({ key: `${job}_KEY`, address }, 'a key has little left for gas');
+    }
+    if (health.isAtMostFee && before?.isAtMostFee !== true) {
+      log.error('a transaction waits: the chain wants more for gas than MOST_FEE_GWEI allows');
+    }
+    if (health.differences > 0 && (before?.differences ?? 0) === 0) {
+      log.fatal({ differences: health.differences }, 'ledger and chain differ: no orders are placed');
     }
     this.tick();
   }

@@ -7,6 +7,8 @@ import type { Histogram } from '../../shared/base/histogram.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { SpotCounts } from '../../shared/wire/spotLayout.ts';
+import type { SettlementHealth } from '../../shared/wire/threads.ts';
+import type { ChainHealth } from '../chain/health.ts';
 import type { LongAnswers } from '../http/longAnswers.ts';
 import { NO_STATUS } from '../http/requestCounts.ts';
 import type { RequestMeters } from '../http/requestMeters.ts';
@@ -23,6 +25,8 @@ import type { DataFiles } from './dataFiles.ts';
 import type { DiskGuard } from './diskGuard.ts';
 import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
 import type { ProjectorLag } from './projectorLag.ts';
+
+const WEI_PER_COIN = 1e18;
 
 export type MetricsSources = {
   readonly link: {
@@ -60,6 +64,8 @@ export type MetricsSources = {
   readonly controlReserveBytes: () => number;
   /** The answers of idempotency keys that are stored. */
   readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
+  /** Null without a chain. */
+  readonly settlement: Pick<ChainHealth, 'latest' | 'unhealthy' | 'isConnected' | 'lowKeys'> | null;
   /** Positions of the read model that had to be corrected. */
   readonly positionDifferences: () => number;
 };
@@ -86,6 +92,14 @@ function ofShard<N extends OfShard>(read: (from: MetricsSources, shard: number) 
     for (let shard = 0; shard < from.progress.shards; shard++) {
       observe({ shard } as unknown as LabelsOf<N>, read(from, shard));
     }
+  };
+}
+
+/** A metric of the chain: there is none without a chain, and before settlement has reported. */
+function ofChain<N extends Single>(read: (health: SettlementHealth) => number): Reader<N> {
+  return ({ settlement }, observe) => {
+    const latest = settlement?.latest ?? null;
+    if (latest !== null) observe({} as LabelsOf<N>, read(latest) as ValueOf<N>);
   };
 }
 
@@ -188,6 +202,44 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_journal_reserve_bytes: ofShard(({ progress }, shard) => progress.reserveBytes(shard)),
   exchange_control_reserve_bytes: single(({ controlReserveBytes }) => controlReserveBytes()),
+  exchange_settlement_healthy: ({ settlement }, observe) => {
+    if (settlement !== null) observe({}, Number(settlement.unhealthy === null));
+  },
+  exchange_settlement_node_connected: ({ settlement }, observe) => {
+    if (settlement !== null) observe({}, Number(settlement.isConnected));
+  },
+  exchange_settlement_head_age_seconds: ({ settlement }, observe) => {
+    const ageMs = settlement?.latest?.headAgeMs ?? null;
+    if (ageMs !== null) observe({}, ageMs / 1000);
+  },
+  exchange_settlement_block: ({ settlement }, observe) => {
+    const latest = settlement?.latest ?? null;
+    if (latest === null) return;
+    observe({ block: 'newest' }, latest.headNumber);
+    observe({ block: 'final' }, latest.finalizedNumber);
+  },
+  exchange_settlement_behind_records: ofChain(({ behind }) => behind),
+  exchange_settlement_work: ({ settlement }, observe) => {
+    for (const [status, count] of Object.entries(settlement?.latest?.unsettled ?? {})) observe({ status }, count);
+  },
+  exchange_settlement_oldest_trade_seconds: ofChain(({ oldestTradeMs }) => oldestTradeMs / 1000),
+  exchange_settlement_oldest_work_seconds: ofChain(({ oldestWorkMs }) => oldestWorkMs / 1000),
+  exchange_settlement_failed_trades: ofChain(({ failed }) => failed),
+  exchange_settlement_failed_batches: ofChain(({ failedInRow }) => failedInRow),
+  exchange_settlement_foreign_nonces_total: ofChain(({ foreign }) => foreign),
+  exchange_settlement_at_most_fee: ofChain(({ isAtMostFee }) => Number(isAtMostFee)),
+  exchange_settlement_differences: ofChain(({ differences }) => differences),
+  exchange_settlement_key_balance: ({ settlement }, observe) => {
+    for (const { job, wei } of settlement?.latest?.balances ?? []) {
+      if (wei !== null) observe({ key: job }, Number(wei) / WEI_PER_COIN);
+    }
+  },
+  exchange_settlement_key_low: ({ settlement }, observe) => {
+    const low = settlement?.lowKeys ?? [];
+    for (const { job, wei } of settlement?.latest?.balances ?? []) {
+      if (wei !== null) observe({ key: job }, Number(low.includes(job)));
+    }
+  },
   exchange_ready: single(({ isReady }) => Number(isReady())),
   exchange_paused: single(({ isPaused }) => Number(isPaused())),
   exchange_approvals_pending: single(({ pendingApprovals }) => pendingApprovals()),

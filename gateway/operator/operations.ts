@@ -68,6 +68,7 @@ export class OperationsReport {
         files: [...files.sizes].map(([file, bytes]) => ({ name: file, bytes })),
       },
       memory_bytes: process.memoryUsage.rss(),
+      settlement: settlementOf(metrics),
     };
   }
 }
@@ -96,6 +97,23 @@ function shardOf(metrics: MetricsSources, shard: number): Operations['shards'][n
     batch: toJson(batchCommands),
     place: toJson(place),
     cancel: toJson(cancel),
+  };
+}
+
+function settlementOf({ settlement }: MetricsSources): Operations['settlement'] {
+  const latest = settlement?.latest ?? null;
+  if (settlement === null || latest === null) return null;
+  return {
+    reason: settlement.unhealthy,
+    problem: latest.problem,
+    head_age_seconds: latest.headAgeMs === null ? null : Math.max(latest.headAgeMs, 0) / 1000,
+    behind_records: latest.behind,
+    work: latest.unsettled,
+    oldest_trade_seconds: Math.max(latest.oldestTradeMs, 0) / 1000,
+    failed_trades: latest.failed,
+    differences: latest.differences,
+    at_most_fee: latest.isAtMostFee,
+    low_keys: settlement.lowKeys,
   };
 }
 

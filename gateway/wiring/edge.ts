@@ -54,6 +54,8 @@ import type { Stores } from './stores.ts';
 import type { Trading } from './trading.ts';
 import { UserSessions } from './userSessions.ts';
 
+const UNSETTLED = 'settlement is unhealthy: orders are refused';
+
 /** The part of the engine's threads that reports show. */
 type ThreadsReport = {
   readonly shards: Pick<ShardThreads, 'problem' | 'verifierOf'>;
@@ -264,7 +266,7 @@ export class Edge {
   }
 
   #metricsSources(): MetricsSources {
-    const { stores, trading, threads, lifecycle, clock } = this.#options;
+    const { stores, trading, threads, lifecycle, clock, chainHealth } = this.#options;
     return {
       link: trading.link,
       views: stores.views,
@@ -290,6 +292,7 @@ export class Edge {
       pendingApprovals: () => stores.control.approvals.countOpen(clock.nowMs()),
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
+      settlement: chainHealth,
       positionDifferences: () => threads.positionDifferences,
     };
   }
@@ -340,11 +343,16 @@ export class Edge {
     });
   }
 
-  /** Probes report a shard that is away; requests to the other shards are still answered. */
+  /**
+   * Probes report a shard that is away; requests to the other shards are still answered. While settlement refuses
+   * orders, the exchange is ready for everything else.
+   */
   #readiness(): Readiness {
-    const { lifecycle, threads } = this.#options;
+    const { lifecycle, threads, chainHealth } = this.#options;
     const reason = lifecycle.isReady ? threads.shards.problem() : null;
-    return reason === null ? { status: lifecycle.phase } : { status: 'degraded', reason };
+    if (reason !== null) return { status: 'degraded', reason };
+    const isRefused = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
+    return { status: lifecycle.phase, ...(isRefused ? { reason: UNSETTLED } : {}) };
   }
 }
 

@@ -47,11 +47,14 @@ export class SettlementThread {
     this.#log = log;
     this.link = new ChainLink((ask) => this.#thread.post(ask), log);
     this.health = new ChainHealth({
+      lowBalanceWei: options.config.chain!.lowBalanceWei,
       clock,
       log,
       onChange: (reason) => feed.publish('settlement', { healthy: reason === null, reason }),
     });
-    this.link.onNews('tradeFailed', (facts) => {
+    this.link.onNews('tradeFailed', ({ market, shard, tradeSequence, reason }) => {
+      const market_id = options.stores.views.markets.id(market);
+      const facts = { market_id, shard, trade_sequence: tradeSequence, reason };
       log.error(facts, 'the contract refuses this trade for good: it has to be undone');
       feed.publish('settlement_trade_failed', facts);
     });

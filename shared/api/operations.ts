@@ -33,6 +33,19 @@ const SHARD_STATE = object({
   cancel: described(HISTOGRAM, 'The same of cancels.'),
 });
 
+const SETTLEMENT_STATE = object({
+  reason: described(orNull({ type: 'string', examples: [null] }), 'Why orders are refused; null: they are not.'),
+  problem: described(orNull({ type: 'string', examples: [null] }), 'Why the node is not used; null: it is.'),
+  head_age_seconds: orNull(SECONDS),
+  behind_records: described(COUNT, 'Journal records that settlement has not read yet.'),
+  work: object({ pending: COUNT, submitted: COUNT, mined: COUNT }),
+  oldest_trade_seconds: described(SECONDS, 'How long the oldest trade has waited for its batch.'),
+  failed_trades: described(COUNT, 'Trades that the contract refuses for good.'),
+  differences: described(COUNT, 'Balances in which ledger and chain differ.'),
+  at_most_fee: FLAG,
+  low_keys: arrayOf({ type: 'string', examples: ['OPERATOR'] }),
+});
+
 export const OPERATIONS = object({
   time: { type: 'integer', description: 'Unix milliseconds.', examples: [1_790_856_000_000] },
   started: {
@@ -75,5 +88,6 @@ export const OPERATIONS = object({
     files: arrayOf(object({ name: { type: 'string', examples: ['journal-0.db'] }, bytes: COUNT })),
   }),
   memory_bytes: COUNT,
+  settlement: described(orNull(SETTLEMENT_STATE), 'Null without a chain, and until settlement has reported.'),
 });
 export type Operations = FromSchema<typeof OPERATIONS>;

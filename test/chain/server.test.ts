@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
+import { Pmx } from '../support/pmx.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { NO_ANVIL } from './anvil.ts';
@@ -36,7 +37,24 @@ test('orders are refused while the chain is away, and cancels are not', options,
   const gone = await connection();
   assert.deepEqual([gone.status, gone.body], [503, { status: 'disconnected' }]);
   assert.equal((await trader.send('DELETE', `/v1/orders/${placed.body.order_hash}`)).status, 200);
-  assert.equal((await server.request('GET', '/ready')).status, 200);
+  const ready = await server.request('GET', '/ready');
+  const reason = 'settlement is unhealthy: orders are refused';
+  assert.deepEqual([ready.status, ready.body], [200, { status: 'ready', reason }]);
+  const doctor = await new Pmx({ BASE_URL: server.baseUrl }).run(['doctor', '--json']);
+  const exchange = JSON.parse(doctor.out).checks.find(({ check }: { check: string }) => check === 'exchange');
+  assert.deepEqual([exchange.state, exchange.message], ['warn', reason]);
+  const metrics = (await (await fetch(`${server.baseUrl}/metrics`)).text()).split('\n');
+  for (const line of [
+    'exchange_settlement_healthy 0',
+    'exchange_settlement_node_connected 0',
+    'exchange_settlement_key_balance{key="OPERATOR"} 1000',
+    'exchange_settlement_key_low{key="RELAYER"} 0',
+    'exchange_settlement_work{status="pending"} 0',
+  ]) {
+    assert.ok(metrics.includes(line), line);
+  }
+  const { settlement } = await server.admin.operations();
+  assert.ok(settlement!.reason !== null && settlement!.head_age_seconds! >= 5);
   assert.doesNotMatch(server.stdout.join('\n'), new RegExp(settings['OPERATOR_KEY']!.slice(2)));
   await server.kill();
   await server.start({ ...settings, ...LIMITS });

@@ -22,7 +22,11 @@ export function problemsOf(samples: readonly Sample[], error: string | null): Pr
   const found: Problem[] = [];
   if (error !== null) found.push({ level: 'bad', text: `No report: ${error} The numbers are those of the last one.` });
   if (last === null) return found;
-  found.push(...stateProblems(last), ...last.shards.flatMap((shard) => shardProblems(shard)));
+  found.push(
+    ...stateProblems(last),
+    ...settlementProblems(last),
+    ...last.shards.flatMap((shard) => shardProblems(shard)),
+  );
   const before = earlier(samples, samples.length - 1, WINDOW_MS);
   if (before !== null) found.push(...latencyProblems(before, last));
   return found.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'));
@@ -43,6 +47,20 @@ function stateProblems({ status, reason, paused, drills, disk, approvals_pending
     const text = approvals_pending === 1 ? 'A change waits' : `${approvals_pending} changes wait`;
     found.push({ level: 'warn', text: `${text} for a second operator.` });
   }
+  return found;
+}
+
+function settlementProblems({ settlement }: Operations): Problem[] {
+  if (settlement === null) return [];
+  const { reason, problem, differences, failed_trades: failed, at_most_fee: isAtMostFee, low_keys: low } = settlement;
+  const found: Problem[] = [];
+  if (reason !== null) found.push({ level: 'bad', text: `Settlement refuses orders: ${reason}.` });
+  if (problem !== null && problem !== reason) found.push({ level: 'bad', text: `The chain is not used: ${problem}.` });
+  if (differences > 0) found.push({ level: 'bad', text: `Ledger and chain differ in ${differences} balances.` });
+  if (failed > 0)
+    found.push({ level: 'bad', text: `Trades that the contract refuses: ${failed}. They have to be undone.` });
+  if (isAtMostFee) found.push({ level: 'bad', text: 'A transaction waits for fees above MOST_FEE_GWEI.' });
+  if (low.length > 0) found.push({ level: 'warn', text: `Keys with little left for gas: ${low.join(', ')}.` });
   return found;
 }
 

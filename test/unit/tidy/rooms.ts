@@ -45,7 +45,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/trading', own: 'access http limits process queries shardlink store views', shared: 'api base wire' },
   {
     room: 'gateway/operator',
-    own: 'access http limits process shardlink store trading views',
+    own: 'access chain http limits process shardlink store trading views',
     shared: 'api base crypto wire',
   },
   { room: 'gateway/stream', own: 'access http process queries shardlink store trading views', shared: 'api base wire' },

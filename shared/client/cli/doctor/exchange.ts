@@ -98,8 +98,9 @@ export async function checkReady(patient: Patient): Promise<Finding | readonly F
   const { context, isReached } = patient;
   if (!isReached) return skip('exchange', 'the exchange was not reached');
   const client = context.publicClient();
+  let reason: string | undefined;
   try {
-    await client.ready();
+    ({ reason } = await client.ready());
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== UNAVAILABLE) throw error;
     return warn('exchange', `it is not ready (${error.message})`, 'wait; the operator looks at /ready and at the log');
@@ -108,6 +109,7 @@ export async function checkReady(patient: Patient): Promise<Finding | readonly F
   patient.marketId = markets[0]?.id ?? null;
   const { paused } = await client.platformConfig();
   if (paused) return warn('exchange', 'it is paused: no order is accepted', 'cancels work; wait until it resumes');
+  if (reason !== undefined) return warn('exchange', reason, 'cancels work; the operator looks at /ops');
   if (patient.marketId === null) return warn('exchange', 'no market is active', 'there is nothing to trade yet');
   return ok('exchange', 'it is ready and trading');
 }

@@ -31,7 +31,7 @@ function rig() {
   const changes: (string | null)[] = [];
   const lines: { level: string; msg: string }[] = [];
   const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
-  const health = new ChainHealth({ clock, log, onChange: (reason) => changes.push(reason) });
+  const health = new ChainHealth({ lowBalanceWei: 100n, clock, log, onChange: (reason) => changes.push(reason) });
   return { clock, changes, lines, health };
 }
 
@@ -56,6 +56,25 @@ test('each change is logged once, however often it is reported', () => {
   assert.deepEqual(
     lines.map(({ level }) => level),
     ['info', 'warn', 'warn', 'info', 'error', 'info'],
+  );
+});
+
+test('a key with too little for gas, too low a bound of fees and a difference are each logged once', () => {
+  const { health, lines } = rig();
+  const balances = (operator: bigint | null) => [
+    { job: 'OPERATOR', address: '0x01', wei: operator },
+    { job: 'DEPLOYER', address: '0x02', wei: 100n },
+  ];
+  health.note({ ...GOOD, balances: balances(null) });
+  assert.deepEqual(health.lowKeys, []);
+  const bad = { ...GOOD, balances: balances(99n), isAtMostFee: true, differences: 2, unhealthy: 'they differ' };
+  for (let i = 0; i < 3; i++) health.note(bad);
+  assert.deepEqual(health.lowKeys, ['OPERATOR']);
+  health.note({ ...GOOD, balances: balances(100n) });
+  assert.deepEqual(health.lowKeys, []);
+  assert.deepEqual(
+    lines.slice(1).map(({ level }) => level),
+    ['error', 'error', 'fatal', 'warn', 'info'],
   );
 });
 

@@ -12,6 +12,7 @@ import { DURATION_BOUNDS_SEC, Histogram } from '../../../../shared/base/histogra
 import { COMMAND } from '../../../../shared/wire/commands.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { createShardMeters, ShardMeters } from '../../../../shared/wire/shardMeters.ts';
+import type { SettlementHealth } from '../../../../shared/wire/threads.ts';
 
 const ROUTE = { method: 'GET', path: '/v1/time' } as RouteSpec;
 
@@ -75,6 +76,7 @@ function sources() {
     controlReserveBytes: () => 81,
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
     positionDifferences: () => 93,
+    settlement: { latest: SETTLEMENT, unhealthy: 'old', isConnected: true, lowKeys: ['DEPLOYER'] },
     spotCounts: {
       checked: (shard: number) => 94 + shard,
       missed: () => 96,
@@ -82,6 +84,29 @@ function sources() {
     },
   };
 }
+
+const SETTLEMENT: SettlementHealth = {
+  unhealthy: null,
+  problem: null,
+  headAgeMs: 2500,
+  headNumber: 201,
+  finalizedNumber: 202,
+  behind: 203,
+  unsettled: { pending: 204, submitted: 205, mined: 206 },
+  oldestTradeMs: 2070,
+  oldestWorkMs: 2080,
+  failed: 209,
+  failedInRow: 210,
+  foreign: 211,
+  isAtMostFee: true,
+  lastRefusal: null,
+  differences: 212,
+  balances: [
+    { job: 'OPERATOR', address: '0x01', wei: 1_500_000_000_000_000_000n },
+    { job: 'DEPLOYER', address: '0x02', wei: 500_000_000_000_000_000n },
+    { job: 'RELAYER', address: '0x03', wei: null },
+  ],
+};
 
 /** The samples of the exchange, by name and labels. */
 async function scrape(metrics: Metrics): Promise<Record<string, number>> {
@@ -97,6 +122,26 @@ async function scrape(metrics: Metrics): Promise<Record<string, number>> {
 }
 
 const EXPECTED: Record<string, number> = {
+  exchange_settlement_healthy: 0,
+  exchange_settlement_node_connected: 1,
+  exchange_settlement_head_age_seconds: 2.5,
+  'exchange_settlement_block{block="newest"}': 201,
+  'exchange_settlement_block{block="final"}': 202,
+  exchange_settlement_behind_records: 203,
+  'exchange_settlement_work{status="pending"}': 204,
+  'exchange_settlement_work{status="submitted"}': 205,
+  'exchange_settlement_work{status="mined"}': 206,
+  exchange_settlement_oldest_trade_seconds: 2.07,
+  exchange_settlement_oldest_work_seconds: 2.08,
+  exchange_settlement_failed_trades: 209,
+  exchange_settlement_failed_batches: 210,
+  exchange_settlement_foreign_nonces_total: 211,
+  exchange_settlement_at_most_fee: 1,
+  exchange_settlement_differences: 212,
+  'exchange_settlement_key_balance{key="OPERATOR"}': 1.5,
+  'exchange_settlement_key_low{key="OPERATOR"}': 0,
+  'exchange_settlement_key_balance{key="DEPLOYER"}': 0.5,
+  'exchange_settlement_key_low{key="DEPLOYER"}': 1,
   'exchange_requests_total{method="GET",route="/v1/time",status="200"}': 2,
   'exchange_requests_total{method="GET",route="/v1/time",status="404"}': 1,
   'exchange_requests_total{method="GET",route="/v1/time",status="aborted"}': 1,

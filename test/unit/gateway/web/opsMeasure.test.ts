@@ -36,6 +36,7 @@ const REPORT: Operations = {
   reason: null,
   paused: false,
   drills: [],
+  settlement: null,
   approvals_pending: 0,
   bounds_seconds: BOUNDS,
   bounds_commands: [1],
@@ -108,6 +109,31 @@ test('an exchange without problems has none, and the worst of several is first',
   ]);
   assert.deepEqual(textsOf({ disk: { ...REPORT.disk, free_bytes: 2e6 } }), ['warn The disk has 2 MB left.']);
   assert.match(textsOf({}, 'The exchange does not answer.')[0]!, /^bad No report: The exchange does not answer\./);
+});
+
+test('settlement says in words why it refuses orders, and what will stop it soon', () => {
+  const settlement = {
+    reason: null,
+    problem: null,
+    head_age_seconds: 1,
+    behind_records: 0,
+    work: { pending: 0, submitted: 1, mined: 2 },
+    oldest_trade_seconds: 0,
+    failed_trades: 0,
+    differences: 0,
+    at_most_fee: false,
+    low_keys: [],
+  };
+  assert.deepEqual(textsOf({ settlement }), []);
+  const bad = { ...settlement, reason: 'ledger and chain differ', differences: 2, failed_trades: 1, at_most_fee: true };
+  assert.deepEqual(textsOf({ settlement: { ...bad, problem: 'no answer', low_keys: ['OPERATOR', 'RELAYER'] } }), [
+    'bad Settlement refuses orders: ledger and chain differ.',
+    'bad The chain is not used: no answer.',
+    'bad Ledger and chain differ in 2 balances.',
+    'bad Trades that the contract refuses: 1. They have to be undone.',
+    'bad A transaction waits for fees above MOST_FEE_GWEI.',
+    'warn Keys with little left for gas: OPERATOR, RELAYER.',
+  ]);
 });
 
 test('slow commits and a late event loop are problems of the last half minute', () => {
