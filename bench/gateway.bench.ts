@@ -13,7 +13,7 @@ import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
 import type { LoadOptions, LoadResult, LoadTask, TimedKind } from './gatewayLoad.ts';
 import { BATCH_ORDERS } from './loadClient.ts';
-import { makeSigners, makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
+import { MEASURED_SERVER, makeSigners, makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import { atLeast, type Goal, median, type Report, type Row, STOLEN } from './report.ts';
 
 const ROUNDS = 6;
@@ -62,7 +62,7 @@ export async function run(): Promise<Report> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   const scope: Scope = { after: (cleanUp) => void cleanUps.push(cleanUp) };
   try {
-    const server = await startServer(scope, { SHARDS: '', LOG_LEVEL: 'info' });
+    const server = await startServer(scope, { ...MEASURED_SERVER, LOG_LEVEL: 'info' });
     const target = await makeTarget(server);
     const tasks: LoadTask[] = [{ kind: 'ladder', levels: LEVELS }];
     for (let round = 0; round < ROUNDS; round++) tasks.push(...ROUND);

@@ -12,7 +12,7 @@
 import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
 import type { Asked, LatencyOptions, LatencyResult } from './latencyLoad.ts';
-import { makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
+import { MEASURED_SERVER, makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import { atMost, type Plot, quietest, type Report, type Row, STOLEN } from './report.ts';
 
 const CONNECTIONS = 32;
@@ -37,7 +37,7 @@ export async function run(): Promise<Report> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   const scope: Scope = { after: (cleanUp) => void cleanUps.push(cleanUp) };
   try {
-    const server = await startServer(scope, { SHARDS: '' });
+    const server = await startServer(scope, MEASURED_SERVER);
     const target = await makeTarget(server);
     const results = await runClient<LatencyOptions, LatencyResult>('./latencyLoad.ts', {
       ...target,

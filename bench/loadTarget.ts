@@ -13,6 +13,12 @@ import { makeMarket } from '../test/support/traders.ts';
 import type { BarePathOptions } from './barePathProtocol.ts';
 import type { LoadSigner, LoadTarget, Peer } from './loadClient.ts';
 
+/**
+ * Settings of a server whose orders are measured. Tests start without the room in the WAL that an exchange takes ahead
+ * of time (JOURNAL_RESERVE_MB): the first commits would have to get it from the file system one by one.
+ */
+export const MEASURED_SERVER = { SHARDS: '', JOURNAL_RESERVE_MB: '16' } as const;
+
 const FEE_BPS = 50;
 const PRIVATE_KEY = `0x${'22'.repeat(32)}`;
 const DEPOSIT_MICRO = '1000000000000';

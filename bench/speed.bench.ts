@@ -11,7 +11,7 @@ import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
 import { compareKernel } from './kernelRounds.ts';
 import type { Peer } from './loadClient.ts';
-import { makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
+import { MEASURED_SERVER, makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import type { Noise } from './noise.ts';
 import { atLeast, atMost, type Goal, quietest, type Report, type Row, STOLEN } from './report.ts';
 import type { Load, LoadName, Pace, PaceName, SpeedOptions, SpeedRound } from './speedProtocol.ts';
@@ -54,7 +54,7 @@ async function runRound(): Promise<SpeedRound> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   const scope: Scope = { after: (cleanUp) => void cleanUps.push(cleanUp) };
   try {
-    const server = await startServer(scope, { SHARDS: '', LOG_LEVEL: 'info', REHEARSE: 'on' });
+    const server = await startServer(scope, { ...MEASURED_SERVER, LOG_LEVEL: 'info', REHEARSE: 'on' });
     const target = await makeTarget(server);
     const peers = {
       server: withPid(server),
