@@ -26,6 +26,7 @@ const PAUSE_MS = 1000;
 const REPORT_MS = 1000;
 /** A start waits for the journals, so they are looked for more often. */
 const CONNECT_MS = 50;
+const AHEAD = 'the chain has trades that the journals do not have: the data directory is older than the chain';
 
 stepBack(NICE_FOLLOWER);
 const { keys, ...options } = await ShardKey.forAll(workerData as SettlementOptions);
@@ -57,11 +58,13 @@ const relay = new Relay({ ...options, node: relayNode, key: relayer, usdc: setup
 const checks = new ChainChecks(node, setup, nowMs);
 const desk = new Desk({ node, contracts, news, relay }, (reply) => post({ reply }));
 const stopping = new AbortController();
+/** Null until the chain was asked. */
+let isAhead: boolean | null = null;
 let problem: string | null = 'the node was not asked yet';
 
 parentPort?.on('message', (message: ChainAsk | 'stop') => {
   if (message === 'stop') stopping.abort();
-  else void desk.answer(message).then(sendNews);
+  else if (!stopping.signal.aborted) void desk.answer(message).then(sendNews);
 });
 try {
   await connect();
@@ -91,6 +94,8 @@ async function round(): Promise<string | null> {
     await follow();
     const found = await checks.step();
     if (found !== null) return found;
+    isAhead ??= await settlement.isChainAhead();
+    if (isAhead) return AHEAD;
     await settlement.step();
     return null;
   } catch (error) {

@@ -92,7 +92,7 @@ export class Outcomes {
         if (settled.has(tradeId(each))) return { work: each, is: 'mined', reason: MINED };
         if (reason !== undefined && errorName(reason) !== DONE_BEFORE) return this.#failure(each, errorName(reason));
         // A batch that is repeated has no events.
-        const isDone = await this.#isSettled(each, exchange);
+        const isDone = await this.isSettled(tradeId(each), exchange);
         return isDone ? { work: each, is: 'mined', reason: MINED } : { work: each, is: 'again', reason: 'no event' };
       }),
     );
@@ -107,8 +107,8 @@ export class Outcomes {
    * Asks for the newest state, because nodes forget older ones. No later transaction has the same trade, so what is
    * settled now was settled by this one or one before it.
    */
-  async #isSettled(work: Work, exchange: Hex): Promise<boolean> {
-    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'tradeSettled', args: [tradeId(work)] });
+  async isSettled(trade: bigint, exchange: Hex): Promise<boolean> {
+    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'tradeSettled', args: [trade] });
     const answer = await this.#node.view(exchange, data, 'latest');
     // A node that has no state of the contract answers with no bytes.
     if (answer.length !== 66) throw new NodeUnreachable('the node does not have the state of the contract');

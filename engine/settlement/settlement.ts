@@ -10,6 +10,7 @@
  *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later.
  */
 import type Database from 'better-sqlite3';
+import { chainTradeId } from '../../shared/chain/batch.ts';
 import { EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
@@ -29,6 +30,8 @@ const LINGER_MS = 2000;
 const MOST_LOOKED_AT = 400;
 const FULL = 100;
 const MOST_FAILED_IN_ROW = 5;
+/** A trade that waits for others may be the one that is missing on the chain. */
+const LOOKED_AHEAD = 4;
 
 type SettlementOptions = {
   readonly db: Database.Database;
@@ -95,6 +98,22 @@ export class Settlement {
   /** The record of a shard up to which its journal is not needed any more. */
   followed(shard: number): number {
     return this.#follower.followed(shard);
+  }
+
+  /**
+   * True if the chain has settled trades that the journals do not have: the data directory was put back to an earlier
+   * state, and its next trades would have ids that the contract knows already.
+   */
+  async isChainAhead(): Promise<boolean> {
+    const { exchange } = this.#options.contracts;
+    for (let shard = 0; shard < this.#options.journalPaths.length; shard++) {
+      const next = this.rows.lastTrade(shard) + 1;
+      const asked = Array.from({ length: LOOKED_AHEAD }, (_, i) =>
+        this.#outcomes.isSettled(chainTradeId(shard, next + i), exchange),
+      );
+      if ((await Promise.all(asked)).includes(true)) return true;
+    }
+    return false;
   }
 
   /** Throws CannotFollow. @returns true once all journals are there. */

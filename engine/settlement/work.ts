@@ -91,6 +91,12 @@ export class WorkRows {
     return found.all(block, limit) as Work[];
   }
 
+  /** The sequence of the last trade of a shard; 0 before the first one. */
+  lastTrade(shard: number): number {
+    const sql = `SELECT max(sequence) AS last FROM work WHERE shard = ? AND kind = ${KIND.TRADE}`;
+    return (this.#sql(sql).get(shard) as { last: number | null }).last ?? 0;
+  }
+
   /** True if a trade of the market that is older is not on the chain. */
   hasOpenTrades(market: number, id: number): boolean {
     const sql = `SELECT 1 FROM work WHERE market = ? AND id < ? AND kind = 0

@@ -20,6 +20,8 @@ import type { Stores } from './stores.ts';
 
 /** A round that waits for the node is not waited for: the next thread goes on wherever this one was. */
 const LAST_ROUND_MS = 2000;
+/** A start waits for the thread; one that fails so often will not come. */
+const MOST_FAILURES = 3;
 const ENTRY = new URL('../../engine/settlement/main.ts', import.meta.url);
 
 type SettlementThreadOptions = {
@@ -65,6 +67,7 @@ export class SettlementThread {
     // A start that fails before it waits for this one has a reason of its own.
     this.connected.catch(() => undefined);
     const workerData = optionsOf(options);
+    let failures = 0;
     this.#thread = new SupervisedThread({
       name: 'settlement',
       launch: () => {
@@ -73,6 +76,9 @@ export class SettlementThread {
       },
       onEnd: (error) => {
         this.link.threadEnded();
+        if (error !== null && ++failures === MOST_FAILURES) {
+          this.#onRefused(new StartError(`settlement does not start: ${error.message}`));
+        }
         if (error !== null) log.error({ err: error }, 'the settlement thread ended; it is started again');
         return true;
       },

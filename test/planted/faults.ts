@@ -1699,4 +1699,18 @@ export const FAULTS: readonly Fault[] = [
     replace: 'SPOT_QUEUE.differences) < 0;',
     caughtBy: 'test/unit/engine/verify/spotCheck.test.ts',
   },
+  {
+    name: 'orders are placed while settlement is unhealthy',
+    file: 'gateway/wiring/edge.ts',
+    search: 'this.#drills.refusal ?? chainHealth?.refusal ?? null',
+    replace: 'this.#drills.refusal',
+    caughtBy: 'test/chain/server.test.ts',
+  },
+  {
+    name: 'news of the chain are acknowledged before they are carried out',
+    file: 'gateway/chain/link.ts',
+    search: '      await handler(facts, number);\n',
+    replace: '      void handler(facts, number);\n',
+    caughtBy: 'test/unit/gateway/chain/link.test.ts',
+  },
 ];

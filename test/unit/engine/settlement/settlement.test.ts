@@ -159,6 +159,19 @@ test('a trade has a history of statuses, and its orders are kept no longer than 
   rig.close();
 });
 
+test('a chain that has later trades than the journals is noticed', async () => {
+  const rig = new Rig(11);
+  rig.engines.trade(40);
+  rig.settlement.follow();
+  assert.equal(await rig.settlement.isChainAhead(), false);
+  const last = rig.settlement.rows.lastTrade(1);
+  rig.chain.contract.trades.set(chainTradeId(1, last), '');
+  assert.equal(await rig.settlement.isChainAhead(), false, 'the last one that the journal has');
+  rig.chain.contract.trades.set(chainTradeId(1, last + 2), '');
+  assert.equal(await rig.settlement.isChainAhead(), true, 'one may be missing before it');
+  rig.close();
+});
+
 test('settlement is unhealthy while the head is old or work has waited too long', async () => {
   const rig = new Rig(3);
   assert.equal(rig.settlement.health(CALM).unhealthy, 'the chain was not seen yet');
