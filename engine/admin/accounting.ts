@@ -130,6 +130,9 @@ export class Accounting {
         this.#same('a market is settled once', this.market(market).isSettling, false);
         this.market(market).isSettling = true;
         break;
+      case 'UNWIND':
+        this.#unwind(command);
+        break;
       case 'CANCEL':
       case 'CANCEL_MANY':
       case 'SWEEP':
@@ -190,6 +193,27 @@ export class Accounting {
       this.withdrawn += amount;
       this.purse(account).available -= amount;
     }
+  }
+
+  /** A fee that is given back is none any more. */
+  #unwind(command: CommandOf<'UNWIND'>): void {
+    const { account, market, takerAccount, feeMicro, feeYes, feeNo } = command;
+    const parties = [
+      [account, command.makerMicro, command.makerYes, command.makerNo],
+      [takerAccount, command.takerMicro, command.takerYes, command.takerNo],
+      [FEE_ACCOUNT, feeMicro, feeYes, feeNo],
+    ] as const;
+    const [usdc, yes, no] = [1, 2, 3].map((asset) => parties.reduce((sum, party) => sum + BigInt(party[asset]!), 0n));
+    this.#same('a fill is unwound in whole sets', yes!, no!);
+    this.#same('a set is a USDC', usdc!, -yes!);
+    for (const [of, micro, yesAtomic, noAtomic] of parties) {
+      this.purse(of).available += BigInt(micro);
+      this.tokens(of, market, OUTCOME.YES).available += BigInt(yesAtomic);
+      this.tokens(of, market, OUTCOME.NO).available += BigInt(noAtomic);
+    }
+    this.market(market).collateral += yes!;
+    this.feesMicro += BigInt(feeMicro);
+    this.feesAtomic += BigInt(feeYes) + BigInt(feeNo);
   }
 
   #open(market: number, ticksPerUnit: number): void {

@@ -112,6 +112,9 @@ export class History {
       case 'FUNDS':
         this.#funds(event);
         break;
+      case 'UNWOUND':
+        this.#unwound(event);
+        break;
     }
   }
 
@@ -198,6 +201,16 @@ export class History {
       account: event.account,
       amount_usdc_micro: String(event.amount),
       ...(event.market === NO_MARKET ? { reference_hash: toHex(event.reference) } : {}),
+    });
+  }
+
+  #unwound(event: EventOf<'UNWOUND'>): void {
+    this.#write('unwinding', event, {
+      account: event.account,
+      trade_sequence: event.tradeSequence,
+      usdc_delta_micro: String(event.micro),
+      yes_delta_atomic: String(event.yesAtomic),
+      no_delta_atomic: String(event.noAtomic),
     });
   }
 

@@ -16,13 +16,14 @@ import { MOST_HASHES, NO_ENTRY } from '../book/hashIndex.ts';
 import { type Market, mayDecide, mayMove, maySettle } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
 import type { OrderChecks } from '../verify/orderChecks.ts';
-import { type Admitted, entryToCancel, fillTerms } from './admitted.ts';
+import { type Admitted, entryToCancel, fillTerms, refuseShort } from './admitted.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
 import { LookAhead } from './lookAhead.ts';
 import { groupIn, isBidInYes } from './orderCommand.ts';
 import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
+import { refuseUnwinding } from './unwinding.ts';
 
 const { isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
 const {
@@ -59,6 +60,7 @@ const {
   REPLACE,
   RESOLVE,
   SETTLE,
+  UNWIND,
 } = COMMAND;
 const { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } = rows;
 
@@ -110,6 +112,8 @@ export class Admission {
         return refuseGroupCommand(this.#state.groups, type, words, word);
       case CONTRACTS.TYPE:
         return this.#contracts(words, bytes, word);
+      case UNWIND.TYPE:
+        return refuseUnwinding(this.#state, words, word, admitted);
       default:
         return OK;
     }
@@ -381,11 +385,4 @@ export class Admission {
     const at = (word + CONTRACTS.exchange) * 4;
     return this.#checks.isFor(chainId, bytes.slice(at, at + ADDRESS_BYTES)) ? NOTHING_TO_DO : OK;
   }
-}
-
-function refuseShort(required: number, available: number, reserved: number, admitted: Admitted): number {
-  admitted.detailA = required;
-  admitted.detailB = available;
-  admitted.detailC = reserved;
-  return E.INSUFFICIENT_BALANCE;
 }

@@ -5,7 +5,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
-import { OK } from '../../shared/base/errors.ts';
+import { E, OK } from '../../shared/base/errors.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { type HashIndex, NO_ENTRY } from '../book/hashIndex.ts';
@@ -62,6 +62,14 @@ export function readmit(state: ShardState, type: number, words: Uint32Array, wor
   const entry = hashes.find(words, word + REPLACE.oldHash);
   assert(entry !== NO_ENTRY, 'admitted: a journaled replacement names an order that was accepted');
   admitted.openSlot = hashes.slotOf(entry);
+}
+
+/** Fills in what is missing. @returns INSUFFICIENT_BALANCE. */
+export function refuseShort(required: number, available: number, reserved: number, admitted: Admitted): number {
+  admitted.detailA = required;
+  admitted.detailB = available;
+  admitted.detailC = reserved;
+  return E.INSUFFICIENT_BALANCE;
 }
 
 /** Fills in the grid and the reservation of a PLACE or REPLACE. @returns OK, or the error that refuses the order. */

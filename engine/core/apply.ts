@@ -22,6 +22,7 @@ import * as resolution from './resolution.ts';
 import type { ShardState } from './state.ts';
 import { ALL_ROWS, goOn, nextDueMs, rowsOf, step, tick } from './steps.ts';
 import { sweep } from './sweeping.ts';
+import { unwind } from './unwinding.ts';
 
 const { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME } = codes;
 const { ANY_COMMAND, BOTH_OUTCOMES, CANCEL_TOMBSTONE, COMMAND, NO_MARKET, UNCHANGED, kindOutcome } = commands;
@@ -44,6 +45,7 @@ const {
   STEP,
   SWEEP,
   TICK,
+  UNWIND,
 } = COMMAND;
 const { DOUBLE_SHIFT, WORD_SHIFT } = rows;
 
@@ -113,6 +115,8 @@ export class Apply {
         return this.#groupTrip(words, word);
       case CONTRACTS.TYPE:
         return this.#setContracts(words, word, admitted);
+      case UNWIND.TYPE:
+        return unwind(this.#state, this.#market(words, word), words, word);
       default:
         assert(type === TICK.TYPE, 'apply: a command type is known');
         tick(this.#state, rowsOf(words[word + TICK.rows]), commandTimeMs(words, word));

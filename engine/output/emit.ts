@@ -36,6 +36,7 @@ const {
   REPLY,
   REST,
   TOMBSTONE,
+  UNWOUND,
   WOKEN,
 } = EVENT;
 const { writeSafe, writeSigned } = record;
@@ -259,6 +260,15 @@ export class EventWriter {
     const { words } = this.out;
     writeSafe(words, word + FUNDS.amount, amount);
     for (let i = 0; i < 8; i++) words[word + FUNDS.reference + i] = source === undefined ? 0 : source[reference + i];
+  }
+
+  unwound(account: number, market: number, trade: number, micro: number, yesAtomic: number, noAtomic: number): void {
+    const word = this.#start(UNWOUND.TYPE, 0, account, 0, market, 0);
+    const { words } = this.out;
+    writeSafe(words, word + UNWOUND.tradeSequence, trade);
+    writeSigned(words, word + UNWOUND.micro, micro);
+    writeSigned(words, word + UNWOUND.yesAtomic, yesAtomic);
+    writeSigned(words, word + UNWOUND.noAtomic, noAtomic);
   }
 
   /** Deposits and withdrawals so far, for readers that start now. */

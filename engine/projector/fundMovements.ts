@@ -2,8 +2,9 @@
  * Projection of the movements of funds (shared/tables/fundMovements.ts).
  * Owner: the projector thread.
  *
- * Deposits, withdrawals, splits and merges are FUNDS events. The end of a holding in a decided market is seen by the
- * ACCOUNT event after which its tokens are gone, because losing tokens pay nothing and cause no FUNDS event.
+ * Deposits, withdrawals, splits and merges are FUNDS events, an unwinding is an UNWOUND event. The end of a holding in
+ * a decided market is seen by the ACCOUNT event after which its tokens are gone, because losing tokens pay nothing and
+ * cause no FUNDS event.
  *
  * Invariants:
  *   FUNDROWS-1  The rows of an account and its trades add up to what it owns: the USDC, and the tokens of each outcome.
@@ -18,7 +19,7 @@ import { FUND_MOVEMENTS, TRADE_HEADS } from '../../shared/tables/fundMovements.t
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
 import { ANY_COMMAND, COMMAND, NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
-import { readSafe } from '../../shared/wire/record.ts';
+import { readSafe, readSigned } from '../../shared/wire/record.ts';
 import type { RecordContext } from './orders.ts';
 import { RowInserter } from './rowInserter.ts';
 
@@ -82,6 +83,17 @@ export class FundMovementProjection {
     const market = words[word + ANY_EVENT.market];
     const sets = { market, usdc_micro, yes_atomic: -usdc_micro, no_atomic: -usdc_micro };
     this.#add(account, kind, sets, null, record);
+  }
+
+  /** Applies an UNWOUND event. */
+  unwound(words: Uint32Array, word: number, record: RecordContext): void {
+    const { UNWOUND } = EVENT;
+    const market = words[word + ANY_EVENT.market];
+    const usdc_micro = readSigned(words, word + UNWOUND.micro);
+    const yes_atomic = readSigned(words, word + UNWOUND.yesAtomic);
+    const no_atomic = readSigned(words, word + UNWOUND.noAtomic);
+    const delta = { market, usdc_micro, yes_atomic, no_atomic };
+    this.#add(words[word + ANY_EVENT.account], FUND_MOVEMENT.UNWINDING, delta, null, record);
   }
 
   /** The tokens of a decided market that an account had are gone. */

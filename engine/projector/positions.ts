@@ -121,6 +121,13 @@ export class PositionProjection {
     }
   }
 
+  /** One party's part in a fill is taken back: a fill is of one outcome, and so is this. */
+  unwind(account: number, market: number, yes: number, no: number, micro: number, record: RecordContext): void {
+    assert(yes === 0 || no === 0, 'POSITIONROWS-1: a party of a fill has tokens of one outcome');
+    const outcome = no === 0 ? OUTCOME.YES : OUTCOME.NO;
+    this.#exchange(account, market, outcome, yes + no, yes + no, 0 - micro, record);
+  }
+
   /**
    * The engine says what the account has of a market.
    * @param payoutYesPpm null until the market is decided

@@ -316,6 +316,10 @@ export class Projector {
           stats.moved(words, word, this.#record);
           fundMovements.moved(words, word, this.#record);
           break;
+        case EVENT.UNWOUND.TYPE:
+          stats.unwound(words, word, this.#record);
+          fundMovements.unwound(words, word, this.#record);
+          break;
         // An ORDER_TAG is read with its ORDER. All other events change only what the gateway's views answer.
       }
     }

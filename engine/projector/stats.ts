@@ -95,6 +95,15 @@ export class Stats {
     }
   }
 
+  /** Applies an UNWOUND event: the tokens come back for what was paid for them, or the other way round. */
+  unwound(words: Uint32Array, word: number, record: RecordContext): void {
+    const { UNWOUND } = EVENT;
+    const yes = readSigned(words, word + UNWOUND.yesAtomic);
+    const no = readSigned(words, word + UNWOUND.noAtomic);
+    const micro = readSigned(words, word + UNWOUND.micro);
+    this.#positions.unwind(words[word + ANY_EVENT.account], words[word + ANY_EVENT.market], yes, no, micro, record);
+  }
+
   /** Applies an ACCOUNT event. */
   has(words: Uint32Array, word: number, record: RecordContext): void {
     const account = words[word + ANY_EVENT.account];

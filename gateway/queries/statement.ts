@@ -110,6 +110,7 @@ const TYPES: Readonly<Record<number, string>> = {
   [FUND_MOVEMENT.SETTLEMENT]: 'settlement',
   [FUND_MOVEMENT.REFUND]: 'refund',
   [FUND_MOVEMENT.CARRIED]: 'carried',
+  [FUND_MOVEMENT.UNWINDING]: 'unwinding',
 };
 
 export class StatementQueries {

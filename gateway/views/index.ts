@@ -141,6 +141,8 @@ export class Views {
         break;
       case EVENT.TOMBSTONE.TYPE:
         break; // the reply carries it
+      case EVENT.UNWOUND.TYPE:
+        break; // the balances come with it
       case EVENT.DIGEST.TYPE:
         break; // for replays only
       default:

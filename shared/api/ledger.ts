@@ -5,7 +5,7 @@ import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts
 
 const TYPE = {
   type: 'string',
-  enum: ['deposit', 'withdrawal', 'split', 'merge', 'claim', 'fee_rebate'],
+  enum: ['deposit', 'withdrawal', 'split', 'merge', 'claim', 'fee_rebate', 'unwinding'],
 } as const;
 export type AccountMovementType = FromSchema<typeof TYPE>;
 
@@ -40,7 +40,7 @@ const STATEMENT_ENTRY = object({
   time: TIME,
   type: {
     type: 'string',
-    enum: ['fill', 'deposit', 'withdrawal', 'split', 'merge', 'claim', 'settlement', 'refund', 'carried'],
+    enum: ['fill', 'deposit', 'withdrawal', 'split', 'merge', 'claim', 'settlement', 'refund', 'carried', 'unwinding'],
   },
   id: UUID,
   reference: ACCOUNT_MOVEMENT.properties.reference,

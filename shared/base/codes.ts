@@ -98,9 +98,9 @@ export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim
 /**
  * Changes of an account's funds that are no trade. Tokens of a decided market are paid by a claim of their holder or by
  * the settlement; those of a cancelled one are refunded by either. CARRIED is no movement: an account had it when
- * history began (RULES.md 10.17).
+ * history began (RULES.md 10.17). UNWINDING takes back a fill that the chain refuses.
  */
-export const FUND_MOVEMENT = { ...MOVEMENT, SETTLEMENT: 5, REFUND: 6, CARRIED: 7 } as const;
+export const FUND_MOVEMENT = { ...MOVEMENT, SETTLEMENT: 5, REFUND: 6, CARRIED: 7, UNWINDING: 8 } as const;
 
 /** The progress of a trade on a chain (RULES.md 14.8). */
 export const SETTLEMENT_STATUS_NAMES = ['pending', 'submitted', 'mined', 'settled', 'failed'] as const;

@@ -20,6 +20,7 @@ import {
   octets,
   record,
   safe,
+  signed,
   text,
   u32,
   unused,
@@ -144,6 +145,20 @@ export const COMMAND = family(HEADER, {
   }),
   STEP: member(18, 'Written by the shard itself: closes and pays more of the markets that are being ended.', {
     rows: ROWS,
+  }),
+  UNWIND: member(19, 'Undo a fill that the chain refuses: what each party gets, or gives where it is negative.', {
+    takerAccount: alias('flags', u32('the account is that of the maker')),
+    reference: bytes(32, 'each is carried out once'),
+    tradeSequence: safe(),
+    makerMicro: signed(),
+    makerYes: signed(),
+    makerNo: signed(),
+    takerMicro: signed(),
+    takerYes: signed(),
+    takerNo: signed(),
+    feeMicro: signed('of the fee account'),
+    feeYes: signed(),
+    feeNo: signed(),
   }),
 });
 /** The fields that every command has. */

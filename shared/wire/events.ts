@@ -161,6 +161,12 @@ export const EVENT = family(HEADER, {
     exchange: bytes(20, 'address of the exchange contract'),
     unused: unused(1),
   }),
+  UNWOUND: member(19, 'A party of a fill got back what it gave, and gave back what it received.', {
+    tradeSequence: safe('of the fill'),
+    micro: signed('the change of its USDC'),
+    yesAtomic: signed('and of its tokens'),
+    noAtomic: signed(),
+  }),
 });
 /** The fields that every event has. */
 export const ANY_EVENT = record('ANY_EVENT', HEADER, 'The header of every event.');

@@ -22,7 +22,7 @@ import {
   REPLACE_MODE,
 } from '../../shared/wire/commands.ts';
 import { decodeEvents, EVENT, type EventOf } from '../../shared/wire/events.ts';
-import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
+import { RecordBuffer, writeSafe, writeSigned } from '../../shared/wire/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import {
@@ -66,6 +66,8 @@ export type PlaceOptions = Partial<PlacementFields> & {
   lots?: number;
 };
 export type MarketOptions = Partial<MarketTerms>;
+/** The reference is the number of the fill. */
+type UnwoundFill = { market: number; account: number; takerAccount: number; reference: number };
 
 type RigOptions = {
   collateralCheck?: boolean;
@@ -177,6 +179,26 @@ export class EngineRig {
   convert(account: number, market: number, atomic: number, movement: number = MOVEMENT.SPLIT): CommandResult {
     const word = this.#begin(COMMAND.CONVERT.TYPE, account, market, movement);
     writeSafe(this.#producer.words, word + COMMAND.CONVERT.amountAtomic, atomic);
+    return this.#run();
+  }
+
+  /** Undoes a fill: by party, what it gets of USDC, Yes and No. */
+  unwind(
+    { market, account, takerAccount, reference }: UnwoundFill,
+    changes: Readonly<Record<'maker' | 'taker' | 'fee', readonly [micro: number, yes: number, no: number]>>,
+  ): CommandResult {
+    const { UNWIND } = COMMAND;
+    const word = this.#begin(UNWIND.TYPE, account, market, takerAccount);
+    const { words } = this.#producer;
+    words[word + UNWIND.reference] = reference;
+    writeSafe(words, word + UNWIND.tradeSequence, reference);
+    for (const [party, first] of [
+      ['maker', UNWIND.makerMicro],
+      ['taker', UNWIND.takerMicro],
+      ['fee', UNWIND.feeMicro],
+    ] as const) {
+      for (const [index, change] of changes[party].entries()) writeSigned(words, word + first + 2 * index, change);
+    }
     return this.#run();
   }
 

@@ -37,6 +37,7 @@ const TYPES: Readonly<Record<number, AccountMovementType>> = {
   [FUND_MOVEMENT.CLAIM]: 'claim',
   [FUND_MOVEMENT.SETTLEMENT]: 'claim',
   [FUND_MOVEMENT.REFUND]: 'claim',
+  [FUND_MOVEMENT.UNWINDING]: 'unwinding',
 };
 /** Their type says that the account has less USDC afterwards. */
 const OUTGOING: readonly number[] = [FUND_MOVEMENT.WITHDRAWAL, FUND_MOVEMENT.SPLIT];

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { Projector } from '../../../../engine/projector/projector.ts';
 import { FEE_ACCOUNT, FUND_MOVEMENT, MOVEMENT } from '../../../../shared/base/codes.ts';
+import { OK } from '../../../../shared/base/errors.ts';
 import { ownTicks } from '../../../../shared/base/orderMath.ts';
 import { bucketOf, DAY_MS, FIVE_MINUTES_MS, HOUR_MS, MINUTE_MS } from '../../../../shared/tables/buckets.ts';
 import { MAXIMA_SPANS_MS } from '../../../../shared/tables/statsExchange.ts';
@@ -15,6 +16,7 @@ import { JournaledShard } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { seedOr } from '../../../support/seeds.ts';
+import { fillsOf, unwind } from '../../../support/unwinding.ts';
 
 const seed = seedOr(23);
 const ACCOUNTS = [1, 2, 3];
@@ -43,6 +45,8 @@ function traded(): JournaledShard {
   for (let stretch = 0; stretch < 5; stretch++) {
     shard.trade(400);
     shard.rig.nowMs += 4 * HOUR_MS;
+    const undone = fillsOf(shard.rig).findLast((fill) => unwind(shard.rig, fill) === OK);
+    assert.ok(undone !== undefined);
   }
   shard.decideMarkets();
   return shard;

@@ -44,6 +44,7 @@ test('RULES.md 14.41: each kind has its type, a positive amount, and the id that
     ['row', 'split', '5', '0x1'],
     ['row', 'merge', '5', '0x1'],
     ...[paid, paid, paid],
+    ['row', 'unwinding', '5', '0x1'],
   ]);
 });
 
