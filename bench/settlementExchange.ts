@@ -28,6 +28,7 @@ import { EngineRig } from '../test/support/engineRig.ts';
 import { TEST_KEY } from '../test/support/journalKey.ts';
 
 const OPERATOR = toHex(0x5e77, { size: 32 });
+const DEPLOYER = toHex(0xdeb1, { size: 32 });
 const FEE_BPS = 50;
 const TICKS_PER_UNIT = 100;
 const [TICKS, LOTS] = [60, 10_000];
@@ -68,7 +69,9 @@ export class SettlementExchange {
   static async start(traders: number): Promise<SettlementExchange> {
     const chain = await ChainRig.start();
     const { address } = chainKey(OPERATOR);
-    await chain.client.setBalance({ address, value: parseEther('1000') });
+    for (const each of [address, chainKey(DEPLOYER).address]) {
+      await chain.client.setBalance({ address: each, value: parseEther('1000') });
+    }
     const role = await chain.call('exchange', 'OPERATOR_ROLE', []);
     await chain.exchange(ROLES.admin, 'grantRole', [role, address]);
     const exchange = new SettlementExchange(chain, await chain.createMarket(), traders);
@@ -79,7 +82,7 @@ export class SettlementExchange {
   private constructor(chain: ChainRig, market: ChainMarket, traders: number) {
     this.chain = chain;
     this.#market = market;
-    const { exchange, marketFactory } = chain.contracts;
+    const { exchange, marketFactory, usdc, conditionalTokens } = chain.contracts;
     const domain = { ...chain.domain, verifyingContract: exchange.toLowerCase() };
     this.#signers = Array.from(
       { length: traders },
@@ -94,7 +97,8 @@ export class SettlementExchange {
       node: new ChainNode(this.rpc),
       key: chainKey(OPERATOR),
       chainId: CHAIN_ID,
-      contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory },
+      deployerKey: chainKey(DEPLOYER),
+      contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory, usdc, conditionalTokens },
       mostFeeWei: 10n ** 15n,
       progress: this.#progress,
       journalPaths: [journalPath],

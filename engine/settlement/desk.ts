@@ -2,21 +2,23 @@
  * Answers the questions of the gateway (shared/wire/chainQuestions.ts), one handler for each. Questions are answered
  * side by side: one that waits for the node keeps no other.
  */
-import { decodeErrorResult, decodeFunctionResult, encodeFunctionData, type Hex } from 'viem';
-import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { decodeErrorResult, type Hex } from 'viem';
+import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import type { AnswerOf, AskOf, ChainAsk, ChainQuestion, ChainReply } from '../../shared/wire/chainQuestions.ts';
-import { conditionIdOf } from './condition.ts';
 import type { Contracts } from './drafts.ts';
+import { marketHandlers } from './marketDesk.ts';
 import type { News } from './news.ts';
 import type { Relay } from './relay.ts';
+import type { Settlement } from './settlement.ts';
 
 type DeskOptions = {
   readonly node: ChainNode;
   readonly contracts: Contracts;
   readonly news: News;
   readonly relay: Relay;
+  readonly settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction'>;
 };
 type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
@@ -42,17 +44,10 @@ export class Desk {
   }
 }
 
-function handlersOf({ node, contracts, news, relay }: DeskOptions): Handlers {
+function handlersOf({ node, contracts, news, relay, settlement }: DeskOptions): Handlers {
   return {
     ...relay.handlers,
-    tokenIds: async ({ marketId }) => {
-      const conditionId = conditionIdOf(contracts.marketFactory, marketId as Hex);
-      const call = { abi: FACTORY_ABI, functionName: 'tokensOf', args: [conditionId] } as const;
-      const data = await node.view(contracts.marketFactory, encodeFunctionData(call), 'latest');
-      if (data.length !== 2 + 128) throw new NodeUnreachable('the node does not have the market factory');
-      const [yes, no] = decodeFunctionResult({ ...call, data });
-      return { conditionId, yes: String(yes), no: String(no) };
-    },
+    ...marketHandlers(node, contracts, settlement),
     acknowledge: ({ news: number }) => {
       news.acknowledge(number);
       return null;

@@ -2,12 +2,12 @@
  * Transactions from work: a batch of trades, as large as a block and a node take it, or one movement. Pure but for the
  * rows it reads: the same work gives the same bytes.
  */
-import { encodeAbiParameters, encodeFunctionData, type Hex, keccak256, parseAbiParameters } from 'viem';
+import { encodeAbiParameters, encodeFunctionData, type Hex, hexToBytes, keccak256, parseAbiParameters } from 'viem';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { type ChainTrade, encodeBatch } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
-import { conditionIdOf } from './condition.ts';
+import { marketIds } from '../../shared/chain/outcomeTokens.ts';
 import { KIND, type OrderRow, type Work, type WorkRows } from './work.ts';
 
 const BATCH_GAS = 510_000;
@@ -26,7 +26,12 @@ const ORDER_BYTES = 576;
 const MATCH_BYTES = 160;
 const ONE_PPM = 1_000_000;
 
-export type Contracts = { readonly exchange: Hex; readonly marketFactory: Hex };
+export type Contracts = {
+  readonly exchange: Hex;
+  readonly marketFactory: Hex;
+  readonly usdc: Hex;
+  readonly conditionalTokens: Hex;
+};
 type Chosen = {
   readonly work: readonly Work[];
   readonly exchange: Hex;
@@ -108,7 +113,7 @@ export class Drafts {
   /** Null where it has to wait for other work, or for the wallet of its account to be known. */
   #movement(work: Work): Draft | null {
     const { kind, market } = work;
-    if (kind === KIND.RESOLUTION) return this.#rows.hasOpenTrades(market, work.id) ? null : this.#resolution(work);
+    if (kind === KIND.RESOLUTION) return this.#rows.hasOpenWork(market, work.id) ? null : this.#resolution(work);
     if (kind === KIND.CLAIM && !this.#rows.isResolved(market)) return null;
     const account = this.#escrow(work.account);
     if (account === null) return null;
@@ -120,7 +125,7 @@ export class Drafts {
     if (work.kind === KIND.WITHDRAWAL) {
       return encodeFunctionData({ abi, functionName: 'withdrawFor', args: [id, account, 0n, amount] });
     }
-    const condition = conditionIdOf(this.#contracts.marketFactory, this.#rows.market(work.market).uuid as Hex);
+    const condition = this.#conditionId(work.market);
     if (work.kind === KIND.CLAIM) return encodeFunctionData({ abi, functionName: 'claim', args: [account, condition] });
     const functionName = work.kind === KIND.SPLIT ? 'splitFor' : 'mergeFor';
     return encodeFunctionData({ abi, functionName, args: [id, account, condition, amount] });
@@ -130,6 +135,11 @@ export class Drafts {
     const args = [this.#rows.market(market).uuid as Hex, BigInt(amount), BigInt(ONE_PPM - amount)] as const;
     const data = encodeFunctionData({ abi: FACTORY_ABI, functionName: 'resolve', args });
     return { to: this.#contracts.marketFactory, data, gas: MOVEMENT_GAS };
+  }
+
+  #conditionId(market: number): Hex {
+    const uuid = hexToBytes(this.#rows.market(market).uuid as Hex);
+    return marketIds(this.#contracts.marketFactory, uuid).conditionId as Hex;
   }
 
   #escrow(account: number): Hex | null {

@@ -6,11 +6,15 @@
  *               is followed exactly once.
  *   FOLLOWER-2  Settlement has followed a journal from its first record on: a fill needs the signatures of both orders.
  *   FOLLOWER-3  Within a shard, work has the order of the journal.
+ *   FOLLOWER-4  A market is wanted on the chain with its first trade and its first tokens, and claimed for every
+ *               account that had tokens of it, also where they pay nothing: with the last one the chain gives away
+ *               what rounding kept back.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { MOVEMENT } from '../../shared/base/codes.ts';
+import { isDecided, MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
+import type { Hex } from '../../shared/chain/node.ts';
 import { ANY_COMMAND, COMMAND, kindOutcome, kindSide, NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
@@ -19,6 +23,7 @@ import type { JournalRecord } from '../journal/journalRecord.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
+import type { DeployRows } from './deployRows.ts';
 import { KIND, type NewWork, type WorkRows } from './work.ts';
 
 /** Records of one transaction: small enough for the thread to look at the chain in between. */
@@ -29,6 +34,9 @@ const WITH_SIGNATURE: readonly number[] = [COMMAND.PLACE.TYPE, COMMAND.REPLACE.T
 type FollowerOptions = {
   readonly db: Database.Database;
   readonly work: WorkRows;
+  readonly deploys: DeployRows;
+  /** That of the settings. */
+  readonly exchange: Hex;
   readonly progress: Progress;
   readonly journalPaths: readonly string[];
   readonly keys: readonly ShardKey[];
@@ -156,7 +164,10 @@ export class Follower {
           this.#moved(shard, sequence, part, words, word);
           break;
         case EVENT.MARKET.TYPE:
-          this.#market(shard, record, words, word);
+          this.#market(shard, sequence, words, word);
+          break;
+        case EVENT.ACCOUNT.TYPE:
+          this.#tokens(shard, sequence, part, words, word);
           break;
         case EVENT.CONTRACTS.TYPE:
           this.#exchanges[shard] = hexAt(words, word + EVENT.CONTRACTS.exchange, 20);
@@ -203,6 +214,7 @@ export class Follower {
     const maker = work.openOrder(shard, words[word + FILL.makerSlot]);
     const taker = work.openOrder(shard, words[word + FILL.takerSlot]);
     assert(maker !== null && taker !== null, 'FOLLOWER-2: a fill is of orders that were followed');
+    this.#need(words[word + ANY_EVENT.market], this.#exchanges[shard]);
     work.add({
       kind: KIND.TRADE,
       shard,
@@ -232,34 +244,47 @@ export class Follower {
     work.add({ kind, shard, sequence, part, account, market, amount, ...NO_TRADE });
   }
 
-  #market(shard: number, { command, sequence }: JournalRecord, words: Uint32Array, word: number): void {
+  /** A market that the chain does not know, nor will, needs no resolution there. */
+  #market(shard: number, sequence: number, words: Uint32Array, word: number): void {
     const { MARKET } = EVENT;
-    const { work } = this.#options;
+    const { work, deploys } = this.#options;
     const market = words[word + ANY_EVENT.market];
     assert(market !== NO_MARKET, 'follower: a market has a number');
     work.setMarket(market, hexAt(words, word + MARKET.uuid, 16), words[word + MARKET.ticksPerUnit]);
-    if (typeOf(command.words[command.word + ANY_COMMAND.type]) !== COMMAND.RESOLVE.TYPE) return;
+    // A decision takes effect only when the last order is closed, which may be some records after its command.
+    if (!isDecided(words[word + MARKET.status]) || work.market(market).payout_yes_ppm !== null) return;
     const amount = words[word + MARKET.payoutYesPpm];
-    const resolution: NewWork = {
-      kind: KIND.RESOLUTION,
-      shard,
-      sequence,
-      part: 0,
-      account: 0,
-      market,
-      amount,
-      ...NO_TRADE,
-    };
-    if (!work.hasResolution(market)) work.add(resolution);
+    work.decideMarket(market, amount);
+    if (!deploys.has(market)) return;
+    work.add({ kind: KIND.RESOLUTION, shard, sequence, part: 0, account: 0, market, amount, ...NO_TRADE });
+  }
+
+  /** Keeps FOLLOWER-4. */
+  #tokens(shard: number, sequence: number, part: number, words: Uint32Array, word: number): void {
+    const { ACCOUNT } = EVENT;
+    const { work } = this.#options;
+    const [account, market] = [words[word + ANY_EVENT.account], words[word + ANY_EVENT.market]];
+    if (market === NO_MARKET) return;
+    const tokens = [ACCOUNT.yesAvailable, ACCOUNT.yesReserved, ACCOUNT.noAvailable, ACCOUNT.noReserved];
+    const hasTokens = tokens.some((at) => words[word + at] !== 0 || words[word + at + 1] !== 0);
+    if (hasTokens) {
+      if (work.addHolder(market, account)) this.#need(market, this.#exchanges[shard]);
+    } else if (work.removeHolder(market, account) && work.market(market).payout_yes_ppm !== null) {
+      work.add({ kind: KIND.CLAIM, shard, sequence, part, account, market, amount: 0, ...NO_TRADE });
+    }
+  }
+
+  #need(market: number, exchange: string | null): void {
+    const { deploys, work } = this.#options;
+    deploys.want(market, work.market(market).uuid as Hex, (exchange ?? this.#options.exchange) as Hex, true);
   }
 }
 
-/** A deposit happens on the chain first. */
+/** A deposit happens on the chain first; a claim follows from the tokens that are gone. */
 const KIND_OF = new Map<number, NewWork['kind']>([
   [MOVEMENT.SPLIT, KIND.SPLIT],
   [MOVEMENT.MERGE, KIND.MERGE],
   [MOVEMENT.WITHDRAWAL, KIND.WITHDRAWAL],
-  [MOVEMENT.CLAIM, KIND.CLAIM],
 ]);
 
 function hexAt(words: Uint32Array, word: number, bytes: number): string {

@@ -34,17 +34,24 @@ const nowMs = (): number => Date.now();
 const lower = (address: string): Hex => address.toLowerCase() as Hex;
 const [operator, deployer, permit] = [options.operatorKey, options.deployerKey, options.permitKey].map(chainKey);
 const relayer = options.relayerKey === null ? null : chainKey(options.relayerKey);
-const contracts = { exchange: lower(options.exchangeAddress), marketFactory: lower(options.marketFactoryAddress) };
+const contracts = {
+  exchange: lower(options.exchangeAddress),
+  marketFactory: lower(options.marketFactoryAddress),
+  usdc: lower(options.usdcAddress),
+  conditionalTokens: lower(options.ctfAddress),
+};
 const progress = new Progress(options.progress);
 const node = new ChainNode(new HttpRpc(options.rpcUrl));
 const db = openSettlementDb(options.settlementDbPath);
 const news = new News(db, nowMs);
-const settlement = new Settlement({ ...options, db, node, key: operator, contracts, news, progress, keys, nowMs });
+const settlement = new Settlement({
+  ...{ ...options, db, node, contracts, news, progress, keys, nowMs },
+  key: operator,
+  deployerKey: deployer,
+});
 const setup = {
   ...contracts,
   chainId: options.chainId,
-  usdc: lower(options.usdcAddress),
-  conditionalTokens: lower(options.ctfAddress),
   keys: {
     OPERATOR: operator.address,
     DEPLOYER: deployer.address,
@@ -56,7 +63,7 @@ const setup = {
 const relayNode = new ChainNode(new HttpRpc(options.rpcUrl));
 const relay = new Relay({ ...options, node: relayNode, key: relayer, usdc: setup.usdc, nowMs });
 const checks = new ChainChecks(node, setup, nowMs);
-const desk = new Desk({ node, contracts, news, relay }, (reply) => post({ reply }));
+const desk = new Desk({ node, contracts, news, relay, settlement }, (reply) => post({ reply }));
 const stopping = new AbortController();
 /** Null until the chain was asked. */
 let isAhead: boolean | null = null;

@@ -5,12 +5,14 @@
  *   OUTCOMES-1  Work follows the transaction that is its `job` now: one that has moved on to another is left alone.
  *   OUTCOMES-2  A trade is taken for settled only by the contract's word: an event, or its answer when it is asked.
  */
-import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex } from 'viem';
+import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex, hexToBytes } from 'viem';
 import { chainTradeId } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
-import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { EXCHANGE_ABI, TOKENS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode, Log, Receipt } from '../../shared/chain/node.ts';
+import { marketIds } from '../../shared/chain/outcomeTokens.ts';
 import { NodeUnreachable } from '../../shared/chain/rpc.ts';
+import type { Contracts } from './drafts.ts';
 import type { News } from './news.ts';
 import { KIND, type Work, type WorkRows } from './work.ts';
 
@@ -19,6 +21,9 @@ type Result = { readonly work: Work; readonly is: 'mined' | 'failed' | 'again'; 
 /** Failures that pass once other work is on the chain; the second only if that is an older fill of the same order. */
 const SHORT_OF_FUNDS = 'InsufficientHeld';
 const OUT_OF_ORDER = 'MinTakerNetNotMet';
+/** A reorganisation may put a trade before the deployment of its market, which another key sends. */
+const TOO_EARLY = 'UnknownToken';
+const MOST_TOO_EARLY = 12;
 const DONE_BEFORE = 'TradeAlreadySettled';
 const REVERTED = 'the transaction was reverted';
 const MINED = '';
@@ -26,6 +31,7 @@ const MINED = '';
 type OutcomesOptions = {
   readonly rows: WorkRows;
   readonly node: ChainNode;
+  readonly contracts: Contracts;
   readonly news: News;
   readonly reserve: (job: number, draft: Draft) => void;
 };
@@ -36,11 +42,13 @@ export class Outcomes {
   readonly #rows: WorkRows;
   readonly #node: ChainNode;
   readonly #news: News;
+  readonly #contracts: Contracts;
   readonly #reserve: (job: number, draft: Draft) => void;
 
-  constructor({ rows, node, news, reserve }: OutcomesOptions) {
+  constructor({ rows, node, contracts, news, reserve }: OutcomesOptions) {
     this.#rows = rows;
     this.#node = node;
+    this.#contracts = contracts;
     this.#news = news;
     this.#reserve = reserve;
   }
@@ -49,7 +57,7 @@ export class Outcomes {
     const { exchange, work } = this.#rows.job(job);
     const results = receipt.isSuccess
       ? await this.#resultsOf(work, exchange as Hex, receipt)
-      : work.map((each): Result => ({ work: each, is: 'again', reason: REVERTED }));
+      : await Promise.all(work.map((each) => this.#reverted(each)));
     return () => {
       this.#rows.setMined(job, receipt);
       for (const result of results) this.#apply(job, result, receipt.blockNumber);
@@ -79,6 +87,28 @@ export class Outcomes {
     this.#reserve(job, draft);
   }
 
+  /** A market that was decided before, which nothing can change, needs no resolution any more. */
+  async #reverted(work: Work): Promise<Result> {
+    const payout = work.kind === KIND.RESOLUTION ? await this.#payoutOf(work.market) : null;
+    if (payout === null) return { work, is: 'again', reason: REVERTED };
+    return payout === BigInt(work.amount)
+      ? { work, is: 'mined', reason: MINED }
+      : { work, is: 'failed', reason: `the chain pays ${payout} millionths for Yes` };
+  }
+
+  /** In millionths for Yes; null while the chain has not decided the market. */
+  async #payoutOf(market: number): Promise<bigint | null> {
+    const { conditionalTokens: tokens, marketFactory } = this.#contracts;
+    const { conditionId } = marketIds(marketFactory, hexToBytes(this.#rows.market(market).uuid as Hex));
+    const abi = TOKENS_ABI;
+    const condition = conditionId as Hex;
+    const wholeCall = encodeFunctionData({ abi, functionName: 'payoutDenominator', args: [condition] });
+    const whole = await this.#word(tokens, wholeCall);
+    if (whole === 0n) return null;
+    const yesCall = encodeFunctionData({ abi, functionName: 'payoutNumerators', args: [condition, 0n] });
+    return (1_000_000n * (await this.#word(tokens, yesCall))) / whole;
+  }
+
   async #resultsOf(work: readonly Work[], exchange: Hex, { logs }: Receipt): Promise<Result[]> {
     if (work[0].kind !== KIND.TRADE) return work.map((each): Result => ({ work: each, is: 'mined', reason: MINED }));
     const own = logs.filter(({ address }) => address === exchange).map(decodeLog);
@@ -99,7 +129,10 @@ export class Outcomes {
   }
 
   #failure(work: Work, reason: string): Result {
-    const passes = reason === SHORT_OF_FUNDS || (reason === OUT_OF_ORDER && this.#rows.hasOlderFills(work));
+    const passes =
+      reason === SHORT_OF_FUNDS ||
+      (reason === OUT_OF_ORDER && this.#rows.hasOlderFills(work)) ||
+      (reason === TOO_EARLY && work.failures < MOST_TOO_EARLY);
     return { work, is: passes ? 'again' : 'failed', reason };
   }
 
@@ -109,10 +142,14 @@ export class Outcomes {
    */
   async isSettled(trade: bigint, exchange: Hex): Promise<boolean> {
     const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'tradeSettled', args: [trade] });
-    const answer = await this.#node.view(exchange, data, 'latest');
+    return (await this.#word(exchange, data)) === 1n;
+  }
+
+  async #word(contract: Hex, data: Hex): Promise<bigint> {
+    const answer = await this.#node.view(contract, data, 'latest');
     // A node that has no state of the contract answers with no bytes.
     if (answer.length !== 66) throw new NodeUnreachable('the node does not have the state of the contract');
-    return BigInt(answer) === 1n;
+    return BigInt(answer);
   }
 
   /** Keeps OUTCOMES-1. */

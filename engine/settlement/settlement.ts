@@ -14,10 +14,12 @@ import { chainTradeId } from '../../shared/chain/batch.ts';
 import { EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
-import type { Block, ChainNode } from '../../shared/chain/node.ts';
+import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { SettlementHealth, SettlementLimits } from '../../shared/wire/threads.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
+import { DeployRows } from './deployRows.ts';
+import { Deploys } from './deploys.ts';
 import { type Contracts, Drafts } from './drafts.ts';
 import { Follower } from './follower.ts';
 import type { News } from './news.ts';
@@ -37,6 +39,7 @@ type SettlementOptions = {
   readonly db: Database.Database;
   readonly node: ChainNode;
   readonly key: ChainKey;
+  readonly deployerKey: ChainKey;
   readonly chainId: number;
   readonly contracts: Contracts;
   readonly mostFeeWei: bigint;
@@ -56,9 +59,12 @@ export class Settlement {
   readonly rows: WorkRows;
   readonly #options: SettlementOptions;
   readonly #envelopes: Envelopes;
+  readonly #envelopeRows: EnvelopeRows;
   readonly #follower: Follower;
   readonly #outcomes: Outcomes;
   readonly #drafts: Drafts;
+  readonly #deployRows: DeployRows;
+  readonly #deploys: Deploys;
   #head: Block | null = null;
   #finalizedNumber = 0;
 
@@ -66,16 +72,30 @@ export class Settlement {
     this.#options = options;
     const { db, node, key, chainId, mostFeeWei, nowMs, contracts, news } = options;
     this.rows = new WorkRows(db, nowMs);
+    this.#deployRows = new DeployRows(db, nowMs, news);
     this.#drafts = new Drafts(this.rows, contracts);
-    this.#follower = new Follower({ ...options, work: this.rows });
+    this.#follower = new Follower({
+      ...options,
+      ...{ work: this.rows, deploys: this.#deployRows, exchange: contracts.exchange },
+    });
     this.#outcomes = new Outcomes({
-      rows: this.rows,
-      node,
-      news,
+      ...{ rows: this.rows, node, contracts, news },
       reserve: (job, draft) => this.#envelopes.reserve(job, draft),
     });
-    const rows = new EnvelopeRows(db, key.address);
-    this.#envelopes = new Envelopes({ key, chainId, node, rows, jobs: this.#outcomes, mostFeeWei, nowMs });
+    this.#envelopeRows = new EnvelopeRows(db, key.address);
+    this.#deploys = new Deploys({
+      ...{ db, node, chainId, mostFeeWei, nowMs, rows: this.#deployRows, key: options.deployerKey },
+      chain: { marketFactory: contracts.marketFactory, collateral: contracts.usdc },
+    });
+    this.#envelopes = new Envelopes({
+      key,
+      chainId,
+      node,
+      rows: this.#envelopeRows,
+      jobs: this.#outcomes,
+      mostFeeWei,
+      nowMs,
+    });
   }
 
   /** One round: the journals, the chain, and the next transactions. An error of the node ends it; the next goes on. */
@@ -86,8 +106,23 @@ export class Settlement {
     if (head === null || finalized === null) return;
     if (head.number >= (this.#head?.number ?? 0)) this.#head = head;
     this.#finalizedNumber = finalized.number;
+    await this.#deploys.step({ head, finalized });
     this.#send(head);
     await this.#envelopes.step({ head, finalized });
+  }
+
+  /** A market is wanted on the chain. @returns false if it is decided: it is not deployed any more. */
+  wantMarket(market: number, uuid: Hex): boolean {
+    const { db, contracts } = this.#options;
+    if ((this.rows.findMarket(market)?.payout_yes_ppm ?? null) !== null) return false;
+    db.transaction(() => this.#deployRows.want(market, uuid, contracts.exchange, false)).immediate();
+    return true;
+  }
+
+  /** The last transaction that was signed for the claim of a record; null until there is one. */
+  claimTransaction(shard: number, sequence: number): Hex | null {
+    const job = this.rows.jobOfClaim(shard, sequence);
+    return job === null ? null : this.#envelopeRows.hashOfJob(job);
   }
 
   /** The journals are followed also while the node does not answer. */

@@ -7,6 +7,10 @@
  *   work        trades and movements of the ledger that the chain has to do as well, by `id` in their order
  *   history     the statuses of work, each with its time
  *   jobs        transactions, each with the work that it does; hash and block are known once it is mined
+ *   markets     those of the journals, with the payout of Yes in millionths once they are decided
+ *   holders     accounts that have tokens of a market
+ *   deploys     markets that an exchange contract has to know; `not_before_ms` is the time of a retry
+ *   deploy_jobs transactions of the deployer, each with its deployment
  *   escrows     the wallet of an account, under which the chain holds its funds
  *   news        what the gateway has to know and has not acknowledged
  *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
@@ -33,7 +37,18 @@ const TABLES = `
     shard INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, chain_low INTEGER NOT NULL, chain_high INTEGER NOT NULL,
     exchange TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS markets (
-    market INTEGER PRIMARY KEY, uuid TEXT NOT NULL, ticks_per_unit INTEGER NOT NULL) STRICT;
+    market INTEGER PRIMARY KEY, uuid TEXT NOT NULL, ticks_per_unit INTEGER NOT NULL,
+    payout_yes_ppm INTEGER) STRICT;
+  CREATE TABLE IF NOT EXISTS holders (
+    market INTEGER NOT NULL, account INTEGER NOT NULL, PRIMARY KEY (market, account)) WITHOUT ROWID, STRICT;
+  CREATE TABLE IF NOT EXISTS deploys (
+    id INTEGER PRIMARY KEY, market INTEGER NOT NULL, uuid TEXT NOT NULL, exchange TEXT NOT NULL,
+    status TEXT NOT NULL DEFAULT 'wanted'
+      CHECK (status IN ('wanted', 'submitted', 'mined', 'final', 'failed', 'given_up')),
+    is_needed INTEGER NOT NULL, failures INTEGER NOT NULL DEFAULT 0, not_before_ms INTEGER NOT NULL DEFAULT 0,
+    job INTEGER, reason TEXT, UNIQUE (market, exchange)) STRICT;
+  CREATE INDEX IF NOT EXISTS deploys_due ON deploys (not_before_ms) WHERE status IN ('wanted', 'failed');
+  CREATE TABLE IF NOT EXISTS deploy_jobs (id INTEGER PRIMARY KEY, deploy INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS escrows (account INTEGER PRIMARY KEY, address TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS mirrored (reference TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS news (

@@ -35,6 +35,14 @@ export type Work = {
 };
 export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms'>;
 
+type MarketRow = {
+  /** 0x and 32 hex digits. */
+  readonly uuid: string;
+  readonly ticks_per_unit: number;
+  /** Null: not decided. */
+  readonly payout_yes_ppm: number | null;
+};
+
 export type OrderRow = {
   readonly id: number;
   readonly shard: number;
@@ -57,6 +65,8 @@ export type OrderRow = {
   readonly signature: string;
 };
 
+const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
+const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION}`;
 /** Blocks until work that failed is tried again: twice as many each time. */
 const MOST_PAUSE_BLOCKS = 64;
 
@@ -85,10 +95,13 @@ export class WorkRows {
     return this.#sql('SELECT * FROM work WHERE id = ?').get(id) as Work | undefined;
   }
 
-  /** Pending work that may be done at this block, in its order. */
+  /** Pending work that may be done at this block, in its order; that of a market waits until the chain knows it. */
   pending(block: number, limit: number): Work[] {
-    const found = this.#sql(`SELECT * FROM work WHERE status = 'pending' AND not_before <= ? ORDER BY id LIMIT ?`);
-    return found.all(block, limit) as Work[];
+    const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ?
+                   AND NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
+                     WHERE deploys.market = work.market AND deploys.status NOT IN ('mined', 'final')))
+                 ORDER BY id LIMIT ?`;
+    return this.#sql(sql).all(block, limit) as Work[];
   }
 
   /** The sequence of the last trade of a shard; 0 before the first one. */
@@ -97,9 +110,9 @@ export class WorkRows {
     return (this.#sql(sql).get(shard) as { last: number | null }).last ?? 0;
   }
 
-  /** True if a trade of the market that is older is not on the chain. */
-  hasOpenTrades(market: number, id: number): boolean {
-    const sql = `SELECT 1 FROM work WHERE market = ? AND id < ? AND kind = 0
+  /** True if a trade, split or merge of the market that is older is not on the chain. */
+  hasOpenWork(market: number, id: number): boolean {
+    const sql = `SELECT 1 FROM work WHERE market = ? AND id < ? AND kind IN (${OF_TOKENS})
                    AND status <> 'settled' AND status <> 'mined' LIMIT 1`;
     return this.#sql(sql).get(market, id) !== undefined;
   }
@@ -112,15 +125,15 @@ export class WorkRows {
     return this.#sql(sql).get({ id, maker_order, taker_order }) !== undefined;
   }
 
-  hasResolution(market: number): boolean {
-    return (
-      this.#sql(`SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} LIMIT 1`).get(market) !== undefined
-    );
-  }
-
   isResolved(market: number): boolean {
     const sql = `SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} AND status <> 'pending' LIMIT 1`;
     return this.#sql(sql).get(market) !== undefined;
+  }
+
+  /** The job of the claim in this record; null while it waits. */
+  jobOfClaim(shard: number, sequence: number): number | null {
+    const sql = `SELECT job FROM work WHERE shard = ? AND kind = ${KIND.CLAIM} AND sequence = ? LIMIT 1`;
+    return (this.#sql(sql).get(shard, sequence) as { job: number | null } | undefined)?.job ?? null;
   }
 
   submit(id: number, job: number): void {
@@ -204,12 +217,32 @@ export class WorkRows {
   }
 
   setMarket(market: number, uuid: string, ticksPerUnit: number): void {
-    this.#sql('INSERT OR IGNORE INTO markets VALUES (?, ?, ?)').run(market, uuid, ticksPerUnit);
+    this.#sql('INSERT OR IGNORE INTO markets VALUES (?, ?, ?, NULL)').run(market, uuid, ticksPerUnit);
   }
 
-  market(market: number): { readonly uuid: string; readonly ticks_per_unit: number } {
-    const found = this.#sql('SELECT uuid, ticks_per_unit FROM markets WHERE market = ?').get(market);
-    return found as { uuid: string; ticks_per_unit: number };
+  /** @param payoutYesPpm what a token of Yes pays, in millionths */
+  decideMarket(market: number, payoutYesPpm: number): void {
+    this.#sql('UPDATE markets SET payout_yes_ppm = ? WHERE market = ?').run(payoutYesPpm, market);
+  }
+
+  /** @returns true if it was none before. */
+  addHolder(market: number, account: number): boolean {
+    return this.#sql('INSERT OR IGNORE INTO holders VALUES (?, ?)').run(market, account).changes > 0;
+  }
+
+  /** @returns true if it was one. */
+  removeHolder(market: number, account: number): boolean {
+    return this.#sql('DELETE FROM holders WHERE market = ? AND account = ?').run(market, account).changes > 0;
+  }
+
+  market(market: number): MarketRow {
+    return this.findMarket(market)!;
+  }
+
+  /** Undefined until its journal was followed so far. */
+  findMarket(market: number): MarketRow | undefined {
+    const sql = 'SELECT uuid, ticks_per_unit, payout_yes_ppm FROM markets WHERE market = ?';
+    return this.#sql(sql).get(market) as MarketRow | undefined;
   }
 
   /** The first wallet of an account stays its escrow. */

@@ -15,8 +15,7 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import { toHex, tryParseHex } from '../../shared/base/hex.ts';
-import { keccak256 } from '../../shared/crypto/keccak.ts';
+import { marketIds } from '../../shared/chain/outcomeTokens.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Logger } from '../process/log.ts';
 import type { Catalog, MarketDetails, MarketEntry } from '../store/catalog.ts';
@@ -128,21 +127,10 @@ export class Deployment {
  * with two outcomes, asked by the market factory. The question is the market, by its id.
  */
 export function ledgerDeployer(marketFactory: () => string): Deployer {
-  return (market) => {
-    const factory = marketFactory();
-    const question = keccak256(market.idBytes);
-    const condition = new Uint8Array(ADDRESS_BYTES + WORD_BYTES + WORD_BYTES);
-    if (!tryParseHex(factory, ADDRESS_BYTES, condition, 0)) throw new Error(`no address of a factory: ${factory}`);
-    condition.set(question, ADDRESS_BYTES);
-    condition[condition.length - 1] = OUTCOMES;
-    return Promise.resolve({
-      contract_address: factory,
-      condition_id: toHex(keccak256(condition)),
-      question_id: toHex(question),
-    });
-  };
+  return (market) => Promise.resolve(deployedBy(marketFactory(), market));
 }
 
-const ADDRESS_BYTES = 20;
-const WORD_BYTES = 32;
-const OUTCOMES = 2;
+function deployedBy(contract_address: string, { idBytes }: MarketEntry): DeployedAs {
+  const { conditionId: condition_id, questionId: question_id } = marketIds(contract_address, idBytes);
+  return { contract_address, condition_id, question_id };
+}

@@ -22,7 +22,7 @@ import { type EventRow, fromMarketRow, type MarketRow, type Revised, toMarketRow
 import type { ControlDatabase } from './database.ts';
 import { DeploymentRows } from './deployments.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
-import { derivedTokenIds, toIdBytes } from './marketTokens.ts';
+import { LEDGER_TOKENS, type TokenSource, toIdBytes } from './marketTokens.ts';
 import { SeriesIndex } from './seriesIndex.ts';
 
 export type { EventDetails, EventEntry, MarketDetails, MarketEntry, NewMarket };
@@ -33,6 +33,7 @@ export class Catalog {
   /** In the order of creation. */
   readonly events: readonly EventEntry[];
   readonly revisions: CatalogRevisions;
+  readonly tokens: TokenSource;
   readonly #database: ControlDatabase;
   readonly #shards: number;
   readonly #changes: Changes;
@@ -50,7 +51,8 @@ export class Catalog {
   readonly #insertEvent;
   readonly #updateEvent;
 
-  constructor(database: ControlDatabase, shards: number, changes: Changes = SYNCED_AT_ONCE) {
+  constructor(database: ControlDatabase, shards: number, changes: Changes = SYNCED_AT_ONCE, tokens = LEDGER_TOKENS) {
+    this.tokens = tokens;
     this.markets = this.#markets;
     this.events = this.#events;
     this.#database = database;
@@ -134,7 +136,7 @@ export class Catalog {
   #toEntry(fields: NewMarket, index: number, createdMs: number): MarketEntry {
     const id = fields.id ?? randomUUID();
     const idBytes = toIdBytes(id);
-    const [yesTokenId, noTokenId] = fields.tokenIds ?? derivedTokenIds(idBytes);
+    const [yesTokenId, noTokenId] = fields.tokenIds ?? this.tokens.idsOf(idBytes);
     return {
       index,
       id,

@@ -27,6 +27,7 @@ import { openJournalKey } from './journalKey.ts';
 import { ApiKeys } from './keys.ts';
 import { LaterSync } from './laterSync.ts';
 import { LiveScores } from './liveScores.ts';
+import { chainTokens, LEDGER_TOKENS, requireTokens, type TokenSource } from './marketTokens.ts';
 import { Movements } from './movements.ts';
 import { Notices } from './notices.ts';
 import { OnlineAccounts } from './onlineAccounts.ts';
@@ -106,6 +107,8 @@ export function openControl(config: Config): Control {
     requireSettlementMode(config, platform);
     const areNew = !platform.hasJournals;
     const contracts = new ContractStore(config, platform);
+    const catalog = new Catalog(database, shards, changes, tokensOf(config, contracts));
+    requireTokens(catalog);
     const accounts = new Accounts(database, changes);
     const idOf = (accountIndex: number): string => accounts.idOf(accountIndex);
     const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform));
@@ -129,7 +132,7 @@ export function openControl(config: Config): Control {
       sessionKeys: new SessionKeys(database, masterKey, Date.now()),
       sessionSecret: openSessionSecret(masterKey, platform),
       sessions: new SessionStore(database, idOf, changes),
-      catalog: new Catalog(database, shards, changes),
+      catalog,
       liveScores: new LiveScores(database, changes),
       indications: new Indications(database, changes),
       movements: new Movements(database, changes),
@@ -153,6 +156,11 @@ export function openControl(config: Config): Control {
     database.close();
     throw error;
   }
+}
+
+function tokensOf({ chain }: Pick<Config, 'chain'>, { current }: ContractStore): TokenSource {
+  if (chain === null) return LEDGER_TOKENS;
+  return chainTokens({ marketFactory: current.marketFactory, collateral: current.usdc });
 }
 
 /** ROTATE-1 in engine/admin/keyRotation.ts. */

@@ -1,12 +1,46 @@
 /** The token ids of a market's outcomes, as they follow from the market's id. */
 import { assert } from '../../shared/base/assert.ts';
 import { UUID_BYTES, uint256ToDecimal, uuidToBytes } from '../../shared/base/hex.ts';
+import { type MarketChain, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
+import { ConfigError } from '../process/config.ts';
 
-/** The tokens of a market to which none were given. */
-export function derivedTokenIds(idBytes: Uint8Array): readonly [yes: string, no: string] {
-  return [deriveTokenId(idBytes, 0), deriveTokenId(idBytes, 1)];
+export type TokenIds = readonly [yes: string, no: string];
+
+export type TokenSource = {
+  /** True if an administrator may give a market other ids than these. */
+  readonly takesOthers: boolean;
+  idsOf(idBytes: Uint8Array): TokenIds;
+};
+
+/** The tokens of a market to which none were given, where the exchange is its own ledger. */
+export const LEDGER_TOKENS: TokenSource = {
+  takesOthers: true,
+  idsOf: (idBytes) => [deriveTokenId(idBytes, 0), deriveTokenId(idBytes, 1)],
+};
+
+/** On a chain, the contract of conditional tokens names them. */
+export function chainTokens(chain: MarketChain): TokenSource {
+  return { takesOthers: false, idsOf: (idBytes) => outcomeTokenIds(chain, idBytes) };
 }
+
+/** Throws ConfigError when the settings give the markets other tokens. The first market stands for all. */
+export function requireTokens({
+  markets,
+  tokens,
+}: {
+  readonly markets: readonly Tokens[];
+  readonly tokens: TokenSource;
+}) {
+  if (tokens.takesOthers || markets.length === 0) return;
+  const { idBytes, yesTokenId } = markets[0];
+  if (tokens.idsOf(idBytes)[0] === yesTokenId) return;
+  throw new ConfigError(
+    'MARKET_FACTORY_ADDRESS, USDC_ADDRESS: the markets of this data directory are of other contracts',
+  );
+}
+
+type Tokens = { readonly idBytes: Uint8Array; readonly yesTokenId: string };
 
 export function toIdBytes(id: string): Uint8Array {
   const bytes = new Uint8Array(UUID_BYTES);

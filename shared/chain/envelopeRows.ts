@@ -13,6 +13,7 @@ const ENVELOPE_TABLES = `
     hash TEXT, block_number INTEGER, block_hash TEXT,
     PRIMARY KEY (key_address, nonce)) WITHOUT ROWID, STRICT;
   CREATE INDEX IF NOT EXISTS envelopes_unsettled ON envelopes (key_address, nonce) WHERE state IN ('open', 'mined');
+  CREATE INDEX IF NOT EXISTS envelopes_jobs ON envelopes (key_address, job);
   CREATE TABLE IF NOT EXISTS envelope_attempts (
     key_address TEXT NOT NULL, nonce INTEGER NOT NULL, attempt INTEGER NOT NULL, hash TEXT NOT NULL UNIQUE,
     bytes BLOB NOT NULL, max_fee_wei TEXT NOT NULL, priority_fee_wei TEXT NOT NULL, signed_ms INTEGER NOT NULL,
@@ -90,6 +91,17 @@ export class EnvelopeRows {
   bytes(hash: Hex): Hex {
     const found = this.#db.prepare<[Hex], Buffer>('SELECT bytes FROM envelope_attempts WHERE hash = ?').pluck();
     return `0x${found.get(hash)!.toString('hex')}`;
+  }
+
+  /** The transaction of a job that is mined, or that was signed last; null until there is one. */
+  hashOfJob(job: number): Hex | null {
+    const found = this.#db
+      .prepare<[Hex, number], Hex>(
+        `SELECT ifnull(envelopes.hash, envelope_attempts.hash) FROM envelopes JOIN envelope_attempts
+           USING (key_address, nonce) WHERE key_address = ? AND job = ? ORDER BY nonce DESC, attempt DESC LIMIT 1`,
+      )
+      .pluck();
+    return found.get(this.#key, job) ?? null;
   }
 
   /** The nonce after the last one that was ever used here. */

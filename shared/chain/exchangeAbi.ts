@@ -15,6 +15,8 @@ export const EXCHANGE_ABI = parseAbi([
   'function mergeFor(bytes32 operationId, address account, bytes32 conditionId, uint256 amount)',
   'function withdrawFor(bytes32 operationId, address account, uint256 assetId, uint256 amount)',
   'function claim(address account, bytes32 conditionId)',
+  'function markets(bytes32 conditionId) view returns (uint256 yesTokenId, uint256 noTokenId)',
+  'function balanceOf(address account, uint256 assetId) view returns (uint256 held, uint256 unheld)',
   'function batchDone(bytes32) view returns (bool)',
   'function tradeSettled(uint256 tradeId) view returns (bool)',
   'function usdc() view returns (address)',
@@ -23,14 +25,24 @@ export const EXCHANGE_ABI = parseAbi([
   'event BatchSettled(bytes32 indexed batchId, uint256 matches, uint256 failed)',
   `event MatchSettled(uint256 indexed tradeId, bytes32 indexed takerHash, bytes32 indexed makerHash, ${AMOUNTS})`,
   'event MatchFailed(bytes32 indexed batchId, uint256 index, bytes reason)',
+  'event MarketRegistered(bytes32 indexed conditionId, uint256 yesTokenId, uint256 noTokenId)',
   'error InsufficientHeld(address account, uint256 assetId, uint256 held, uint256 required)',
   'error MinTakerNetNotMet(bytes32 orderHash, uint256 net, uint256 required)',
   'error TradeAlreadySettled(uint256 tradeId)',
+  'error UnknownToken(uint256 tokenId)',
 ]);
 
 /** The part of the market factory that settlement calls. */
 export const FACTORY_ABI = parseAbi([
+  'function createMarket(bytes16 marketId) returns (bytes32 conditionId)',
+  'function register(bytes16 marketId)',
+  'function isCreated(bytes32 questionId) view returns (bool)',
   'function resolve(bytes16 marketId, uint256 yesPayout, uint256 noPayout)',
-  'function tokensOf(bytes32 conditionId) view returns (uint256 yesTokenId, uint256 noTokenId)',
   'function hasRole(bytes32 role, address account) view returns (bool)',
+]);
+
+/** The part of the conditional tokens that settlement reads. */
+export const TOKENS_ABI = parseAbi([
+  'function payoutDenominator(bytes32 conditionId) view returns (uint256)',
+  'function payoutNumerators(bytes32 conditionId, uint256 outcome) view returns (uint256)',
 ]);

@@ -3,7 +3,7 @@ import { type Hex, NodeUnreachable, type Rpc, RpcError } from './rpc.ts';
 
 export type { Hex };
 
-type BlockTag = 'latest' | 'finalized' | number;
+export type BlockTag = 'latest' | 'finalized' | number;
 
 export type Block = {
   readonly number: number;

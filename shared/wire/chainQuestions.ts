@@ -11,10 +11,23 @@
 import type { RailQuestions } from './railQuestions.ts';
 
 type ChainQuestions = RailQuestions & {
-  /** The ids of the outcome tokens of a market, as the chain derives them: known before the market is on it. */
-  readonly tokenIds: {
-    readonly ask: { /** 0x and the 32 hex digits of its UUID. */ readonly marketId: string };
-    readonly answer: { readonly conditionId: string; readonly yes: string; readonly no: string };
+  /** The market is to be deployed, which news of it then report. False: it is decided. */
+  readonly deploy: {
+    readonly ask: {
+      /** Its number. */ readonly market: number /** 0x and 32 hex digits. */;
+      readonly marketId: string;
+    };
+    readonly answer: { readonly isWanted: boolean };
+  };
+  /** The transaction that carries out the claim of a record; null until it is signed. */
+  readonly claimTransaction: {
+    readonly ask: { readonly shard: number; readonly sequence: number };
+    readonly answer: { readonly hash: string | null };
+  };
+  /** True once the chain has paid the tokens of a wallet in a decided market. */
+  readonly isClaimed: {
+    readonly ask: { readonly wallet: string; readonly marketId: string };
+    readonly answer: { readonly isClaimed: boolean };
   };
   /** The news with this number are carried out, durably. */
   readonly acknowledge: { readonly ask: { readonly news: number }; readonly answer: null };
@@ -25,6 +38,15 @@ export type AnswerOf<N extends ChainQuestion> = ChainQuestions[N]['answer'];
 
 /** By kind, what the thread has to report; the number and the kind come with it. */
 export type ChainNews = {
+  /** A deployment has gone on. `final` is the end of one; `failed` comes before another attempt. */
+  readonly deployment: {
+    readonly marketId: string;
+    readonly exchange: string;
+    readonly status: 'wanted' | 'submitted' | 'mined' | 'final' | 'failed' | 'given_up';
+    /** Attempts that failed so far. */
+    readonly failures: number;
+    readonly reason: string | null;
+  };
   /** The contract refuses a trade for good: an administrator has to look at it. */
   readonly tradeFailed: {
     readonly shard: number;

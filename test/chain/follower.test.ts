@@ -16,6 +16,7 @@ import { createLogger } from '../../gateway/process/log.ts';
 import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
+import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { HttpRpc, NodeUnreachable } from '../../shared/chain/rpc.ts';
 import { COMMAND, claimCommand } from '../../shared/wire/commands.ts';
 import { Progress } from '../../shared/wire/progress.ts';
@@ -66,7 +67,7 @@ class Exchange {
   }
 
   #start(): Settlement {
-    const { exchange, marketFactory } = chain.contracts;
+    const { exchange, marketFactory, usdc, conditionalTokens } = chain.contracts;
     const rpc = new HttpRpc(chain.client.chain.rpcUrls.default.http[0]);
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
     const db = this.crashes.around(this.db);
@@ -76,8 +77,9 @@ class Exchange {
       limits: { headAgeMs: 30_000, waitMs: 60_000 },
       node: new ChainNode(this.crashes.aroundCalls(rpc)),
       key: this.#operator,
+      deployerKey: chainKey(DEPLOYER),
       chainId: CHAIN_ID,
-      contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory },
+      contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory, usdc, conditionalTokens },
       mostFeeWei: 10n ** 15n,
       progress: this.progress,
       journalPaths: [this.journalPath],
@@ -94,19 +96,31 @@ class Exchange {
     const operatorRole = await chain.call('exchange', 'OPERATOR_ROLE', []);
     const resolverRole = await chain.call('marketFactory', 'RESOLVER_ROLE', []);
     await chain.exchange(ROLES.admin, 'grantRole', [operatorRole, address]);
-    await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'grantRole', [resolverRole, address]);
-    for (const [index, ticksPerUnit] of TICKS_PER_UNIT.entries()) await this.#openMarket(index, ticksPerUnit);
+    const deployerRole = await chain.call('marketFactory', 'DEPLOYER_ROLE', []);
+    const deployer = chainKey(DEPLOYER).address;
+    await client.setBalance({ address: deployer, value: parseEther('1000') });
+    const rights = [
+      [resolverRole, address],
+      [deployerRole, deployer],
+    ];
+    for (const right of rights) {
+      await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'grantRole', right);
+    }
+    for (const [index, ticksPerUnit] of TICKS_PER_UNIT.entries()) this.#openMarket(index, ticksPerUnit);
     for (const account of ACCOUNTS) {
       this.settlement.rows.setEscrow(account, key(account).address);
       this.engine.fund(account, START_MICRO);
       await chain.fund(key(account), BigInt(START_MICRO));
+      // The last account has only what it trades: perhaps nothing but tokens that pay nothing.
+      if (account === ACCOUNTS.at(-1)) continue;
       for (const index of TICKS_PER_UNIT.keys()) this.engine.convert(account, index, 30_000_000);
     }
     await client.mine({ blocks: FINAL_BLOCKS });
   }
 
-  async #openMarket(index: number, ticksPerUnit: number): Promise<void> {
-    const market = await chain.createMarket();
+  /** The chain does not know it yet: settlement deploys what is traded. */
+  #openMarket(index: number, ticksPerUnit: number): void {
+    const market = marketOf(index);
     this.markets.push(market);
     this.engine.run((ring) => {
       const { nowMs } = this.engine;
@@ -238,6 +252,14 @@ class Exchange {
   }
 }
 
+function marketOf(index: number): ChainMarket {
+  const { marketFactory, usdc: collateral } = chain.contracts;
+  const marketId = toHex(0xfab0 + index, { size: 16 });
+  const idBytes = hexToBytes(marketId);
+  const [yes, no] = outcomeTokenIds({ marketFactory, collateral }, idBytes).map(BigInt);
+  return { marketId, conditionId: marketIds(marketFactory, idBytes).conditionId as Hex, yes, no };
+}
+
 /** A local node forgets the state of older blocks when it reorganises a chain of more than a thousand. */
 const STEPS = timesOf({ suite: 40, soak: 200 });
 const REORGS = timesOf({ suite: 5, soak: 15 });
@@ -278,9 +300,6 @@ test('the thread settles what its journals have, and none is trimmed before', { 
   while (exchange.engine.usdc(FEE_ACCOUNT).available === 0) await exchange.act();
   exchange.write();
   const { contracts, client } = chain;
-  const role = await chain.call('marketFactory', 'DEPLOYER_ROLE', []);
-  const grant = [role, chainKey(DEPLOYER).address];
-  await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'grantRole', grant);
   const options: SettlementOptions = {
     journalPaths: [exchange.journalPath],
     journalKey: TEST_SECRET,
@@ -314,6 +333,8 @@ test('the thread settles what its journals have, and none is trimmed before', { 
   const link = new ChainLink((ask) => worker.postMessage(ask) === undefined, createLogger('silent'));
   const delivered: unknown[] = [];
   link.onNews('tradeFailed', (facts) => void delivered.push(facts));
+  const deployments: string[] = [];
+  link.onNews('deployment', ({ status }) => void deployments.push(status));
   link.acceptNews();
   worker.on('message', (message: SettlementMessage) => {
     messages.push(message);
@@ -321,8 +342,11 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     if ('news' in message) void link.take(message.news);
   });
   const [{ marketId, conditionId, yes, no }] = exchange.markets;
-  assert.deepEqual(await link.ask('tokenIds', { marketId }), { conditionId, yes: String(yes), no: String(no) });
+  assert.deepEqual(await link.ask('deploy', { market: 0, marketId }), { isWanted: true });
   await eventually('a fee on the chain', async () => (await chain.held(contracts.exchange, USDC)) > 0n);
+  assert.deepEqual(await chain.call('exchange', 'markets', [conditionId]), [yes, no], 'its market was deployed for it');
+  assert.deepEqual(await link.ask('isClaimed', { wallet: key(1).address, marketId }), { isClaimed: false });
+  assert.deepEqual(await link.ask('claimTransaction', { shard: 0, sequence: 1 }), { hash: null });
   assert.equal(exchange.progress.trimmable(0), 5);
   const ended = new Promise((resolve) => worker.once('exit', resolve));
   worker.postMessage('stop');
@@ -330,7 +354,8 @@ test('the thread settles what its journals have, and none is trimmed before', { 
   assert.deepEqual(delivered[0], failed);
   const left = openSettlementDb(options.settlementDbPath);
   after(() => left.close());
-  assert.deepEqual(new News(left, () => 0).due(), [], 'it was acknowledged');
+  assert.ok(!new News(left, () => 0).due().some(({ kind }) => kind === 'tradeFailed'), 'it was acknowledged');
+  assert.ok(deployments.includes('wanted'));
   const health = messages.findLast((message) => 'health' in message)!.health;
   assert.deepEqual([health.problem, health.unhealthy], [null, null]);
 });

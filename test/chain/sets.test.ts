@@ -1,7 +1,8 @@
 /** Full sets, claims (data/contracts/src/Sets.sol), and the factory that makes and decides markets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Address, concat, type Hex, keccak256, numberToHex, toHex } from 'viem';
+import { type Address, type Hex, keccak256, toBytes, toHex } from 'viem';
+import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { send } from './deploy.ts';
 import { BUY, type ChainMarket, chainRig, eventsOf, key, ROLES, refused, SELL, USDC } from './rig.ts';
@@ -123,14 +124,21 @@ test('nothing of a market is traded, split or merged once it is redeemed', optio
   assert.deepEqual((await rig.settle(orders, [rig.match(100n, 60n)])).failed, [{ index: 0, error: 'UnknownToken' }]);
 });
 
-test('the ids of a market follow from its id, as the ledger derives them', options, async () => {
-  const { marketId, conditionId, yes, no } = await rig.createMarket();
-  const factory = rig.contracts.marketFactory;
-  const questionId = keccak256(marketId);
-  assert.equal(conditionId, keccak256(concat([factory, questionId, numberToHex(2, { size: 32 })])));
+test('the ids of a market and its tokens follow from its id, as the exchange derives them', options, async () => {
+  const { marketId, conditionId, yes } = await rig.createMarket();
+  const { marketFactory, usdc } = rig.contracts;
   assert.equal(await rig.call('conditionalTokens', 'getOutcomeSlotCount', [conditionId]), 2n);
-  assert.deepEqual(await rig.call('marketFactory', 'tokensOf', [conditionId]), [yes, no]);
   assert.equal(await rig.call('exchange', 'conditionOf', [yes]), conditionId);
+  const made = toBytes(marketId);
+  const ids = [made, ...Array.from({ length: 30 }, (_, at) => toBytes(keccak256(toHex(at))).subarray(0, 16))];
+  for (const idBytes of ids) {
+    const derived = marketIds(marketFactory, idBytes);
+    if (idBytes === made) assert.equal(derived.conditionId, conditionId);
+    assert.equal(derived.questionId, keccak256(idBytes));
+    assert.equal(await rig.call('marketFactory', 'conditionOf', [derived.questionId]), derived.conditionId);
+    const tokens = (await rig.call('marketFactory', 'tokensOf', [derived.conditionId])) as bigint[];
+    assert.deepEqual(outcomeTokenIds({ marketFactory, collateral: usdc }, idBytes), tokens.map(String));
+  }
 });
 
 test('a market is made once, also when anybody prepared its condition before', options, async () => {

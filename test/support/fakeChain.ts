@@ -3,7 +3,14 @@
  * answers from a node that is behind, receipts that are withheld or of blocks that are gone, transactions that are
  * forgotten, base fees that multiply, reorganisations, and transactions of the same key from elsewhere.
  */
-import { type Hex, keccak256, parseTransaction, toHex } from 'viem';
+import {
+  type Hex,
+  keccak256,
+  parseTransaction,
+  recoverTransactionAddress,
+  type TransactionSerialized,
+  toHex,
+} from 'viem';
 import type { Log } from '../../shared/chain/node.ts';
 import { NodeUnreachable, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
 import type { Random } from './random.ts';
@@ -13,13 +20,13 @@ export type FakeContract = {
   run(data: Hex): { readonly isSuccess: boolean; readonly logs: readonly Log[] };
   view(data: Hex): Hex;
 };
-type Transaction = { hash: Hex; nonce: number; to: Hex; data: Hex; maxFee: bigint; tip: bigint };
+type Transaction = { hash: Hex; from: Hex; nonce: number; to: Hex; data: Hex; maxFee: bigint; tip: bigint };
 type Block = {
   hash: Hex;
   number: number;
   timestampSec: number;
   baseFee: bigint;
-  transactions: { hash: Hex; nonce: number; receipt: Record<string, unknown> }[];
+  transactions: { hash: Hex; from: Hex; nonce: number; receipt: Record<string, unknown> }[];
   sources: Transaction[];
 };
 
@@ -36,7 +43,8 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   readonly blocks: Block[] = [];
   readonly #random: Random;
   readonly #makeContract: () => C;
-  readonly #pending = new Map<number, Transaction>();
+  /** By sender, then by nonce. */
+  readonly #pending = new Map<Hex, Map<number, Transaction>>();
   /** Receipts of blocks that are gone. */
   readonly #orphans = new Map<Hex, Record<string, unknown>>();
   readonly #parsed = new Map<Hex, Transaction>();
@@ -53,8 +61,8 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     return this.blocks.at(-1)!;
   }
 
-  get nextNonce(): number {
-    return this.#countAt(this.head.number);
+  #nextNonce(from: Hex): number {
+    return this.#countAt(this.head.number, from);
   }
 
   mine(blocks = 1): void {
@@ -76,10 +84,11 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   }
 
   /** Another program with the same key uses its next nonce. */
-  useNonceElsewhere(): void {
-    const nonce = this.nextNonce;
+  useNonceElsewhere(from: Hex): void {
+    const nonce = this.#nextNonce(from);
     const hash = this.#freshHash();
-    this.#pending.set(nonce, { hash, nonce, to: ANYWHERE, data: '0x', maxFee: this.baseFee * 1000n, tip: 1n });
+    const fees = { maxFee: this.baseFee * 1000n, tip: 1n };
+    this.#pendingOf(from).set(nonce, { hash, from, nonce, to: ANYWHERE, data: '0x', ...fees });
     this.mine();
   }
 
@@ -98,24 +107,24 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     if (method === 'eth_getTransactionReceipt') {
       return this.#random.chance(50) ? null : (this.#orphans.get(params[0] as Hex) ?? null);
     }
-    if (method === 'eth_sendRawTransaction') return this.#parse(params[0] as Hex).hash;
+    if (method === 'eth_sendRawTransaction') return keccak256(params[0] as Hex);
     return this.#answer(method, params, this.head.number);
   }
 
-  #answer(method: string, params: readonly unknown[], head: number): unknown {
+  async #answer(method: string, params: readonly unknown[], head: number): Promise<unknown> {
     switch (method) {
       case 'eth_chainId':
         return '0x89';
       case 'eth_getBlockByNumber':
         return this.#describe(this.blocks[this.#numberOf(params[0] as string, head)]);
       case 'eth_getTransactionCount':
-        return toHex(this.#countAt(this.#numberOf(params[1] as string, head)));
+        return toHex(this.#countAt(this.#numberOf(params[1] as string, head), params[0] as Hex));
       case 'eth_maxPriorityFeePerGas':
         return toHex(1_000_000_000);
       case 'eth_getBalance':
         return toHex(10n ** 20n);
       case 'eth_sendRawTransaction':
-        return this.#accept(this.#parse(params[0] as Hex));
+        return this.#accept(await this.#parse(params[0] as Hex));
       case 'eth_getTransactionReceipt':
         return this.#receiptOf(params[0] as Hex, head);
       case 'eth_call':
@@ -125,27 +134,35 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     }
   }
 
-  #parse(bytes: Hex): Transaction {
+  async #parse(bytes: Hex): Promise<Transaction> {
     const known = this.#parsed.get(bytes);
     if (known !== undefined) return known;
     const { nonce = 0, to, data = '0x', maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(bytes);
     const [maxFee, tip] = [maxFeePerGas ?? 0n, maxPriorityFeePerGas ?? 0n];
-    const transaction = { hash: keccak256(bytes), nonce, to: to ?? ANYWHERE, data, maxFee, tip };
+    const serializedTransaction = bytes as TransactionSerialized;
+    const from = (await recoverTransactionAddress({ serializedTransaction })).toLowerCase() as Hex;
+    const transaction = { hash: keccak256(bytes), from, nonce, to: to ?? ANYWHERE, data, maxFee, tip };
     this.#parsed.set(bytes, transaction);
     return transaction;
   }
 
   #accept(transaction: Transaction): Hex {
-    const { nonce, hash, maxFee, tip } = transaction;
-    if (nonce < this.nextNonce) throw new RpcError('nonce too low');
-    const before = this.#pending.get(nonce);
+    const { from, nonce, hash, maxFee, tip } = transaction;
+    if (nonce < this.#nextNonce(from)) throw new RpcError('nonce too low');
+    const before = this.#pendingOf(from).get(nonce);
     if (before?.hash === hash) throw new RpcError('already known');
     const isRaised = (now: bigint, then: bigint) => now * 8n >= then * 9n;
     if (before !== undefined && !(isRaised(maxFee, before.maxFee) && isRaised(tip, before.tip))) {
       throw new RpcError('replacement transaction underpriced');
     }
-    this.#pending.set(nonce, transaction);
+    this.#pendingOf(from).set(nonce, transaction);
     return hash;
+  }
+
+  #pendingOf(from: Hex): Map<number, Transaction> {
+    const pending = this.#pending.get(from) ?? new Map<number, Transaction>();
+    this.#pending.set(from, pending);
+    return pending;
   }
 
   #mineOne(): void {
@@ -158,22 +175,28 @@ export class FakeChain<C extends FakeContract> implements Rpc {
       transactions: [],
       sources: [],
     };
-    let nonce = number === 0 ? 0 : this.nextNonce;
     this.blocks.push(block);
+    for (const from of this.#pending.keys()) this.#include(block, from);
+  }
+
+  /** The transactions of a sender, in the order of their nonces, as far as they pay the base fee. */
+  #include(block: Block, from: Hex): void {
+    const pending = this.#pendingOf(from);
+    let nonce = this.#nextNonce(from);
     for (;;) {
-      const next = this.#pending.get(nonce);
+      const next = pending.get(nonce);
       if (next === undefined || next.maxFee < this.baseFee) break;
-      this.#pending.delete(nonce++);
+      pending.delete(nonce++);
       const { isSuccess, logs } = this.contract.run(next.data);
       const receipt = {
         transactionHash: next.hash,
         blockHash: block.hash,
-        blockNumber: toHex(number),
+        blockNumber: toHex(block.number),
         status: isSuccess ? '0x1' : '0x0',
         gasUsed: '0x5208',
         logs,
       };
-      block.transactions.push({ hash: next.hash, nonce: next.nonce, receipt });
+      block.transactions.push({ hash: next.hash, from, nonce: next.nonce, receipt });
       block.sources.push(next);
     }
   }
@@ -187,9 +210,12 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     return null;
   }
 
-  #countAt(number: number): number {
+  #countAt(number: number, of: Hex): number {
     let count = 0;
-    for (const block of this.blocks) if (block.number <= number) count += block.transactions.length;
+    for (const block of this.blocks) {
+      if (block.number > number) break;
+      for (const { from } of block.transactions) if (from === of) count++;
+    }
     return count;
   }
 

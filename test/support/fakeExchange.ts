@@ -1,6 +1,7 @@
 /**
- * The exchange contract as settlement sees it: what was done, by id. Some matches fail for want of funds and some
- * transactions are reverted; which ones follows from their bytes, so that a reorganised chain comes to the same.
+ * The exchange contract and its market factory as settlement sees them: what was done, by id. Some matches fail for
+ * want of funds and some transactions are reverted; which ones follows from their bytes, so that a reorganised chain
+ * comes to the same.
  */
 import {
   decodeFunctionData,
@@ -8,16 +9,21 @@ import {
   encodeErrorResult,
   encodeEventTopics,
   type Hex,
+  hexToBytes,
   keccak256,
   parseAbiParameters,
   toHex,
 } from 'viem';
-import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { Log } from '../../shared/chain/node.ts';
+import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
+import { RpcError } from '../../shared/chain/rpc.ts';
 import type { FakeContract } from './fakeChain.ts';
 
 export const EXCHANGE: Hex = '0x00000000000000000000000000000000000000e1';
 export const FACTORY: Hex = '0x00000000000000000000000000000000000000f1';
+export const TOKENS: Hex = '0x00000000000000000000000000000000000000d1';
+export const COLLATERAL: Hex = '0x00000000000000000000000000000000000000c1';
 type Match = { readonly tradeId: bigint; readonly tokens: bigint; readonly makerMicro: bigint };
 
 const NOTHING = { isSuccess: true, logs: [] };
@@ -28,10 +34,19 @@ export class FakeExchange implements FakeContract {
   readonly trades = new Map<bigint, string>();
   /** Calls that are no batch, in the order in which they were carried out. */
   readonly movements: string[] = [];
+  /** The tokens of the markets that the exchange knows, by condition. */
+  readonly markets = new Map<string, Hex>();
+  readonly #factory: FakeFactory;
   readonly #done = new Set<string>();
+
+  constructor(factory: FakeFactory = { isPaused: false }) {
+    this.#factory = factory;
+  }
 
   run(data: Hex): { isSuccess: boolean; logs: Log[] } {
     if (data === '0x') return NOTHING;
+    const made = toMarket(data);
+    if (made !== null) return this.#make(made);
     const call = tryDecode(data);
     if (call === null) this.movements.push('resolve');
     if (call === null || call.functionName !== 'settleBatch') {
@@ -45,9 +60,23 @@ export class FakeExchange implements FakeContract {
   }
 
   view(data: Hex): Hex {
+    const factoryCall = tryDecodeFactory(data);
+    if (factoryCall?.functionName === 'createMarket' && this.#factory.isPaused)
+      throw new RpcError('eth_call: EnforcedPause');
+    if (factoryCall !== null) return toHex(0, { size: 32 });
     const call = decodeFunctionData({ abi: EXCHANGE_ABI, data });
+    if (call.functionName === 'markets') return this.markets.get(call.args[0]) ?? toHex(0, { size: 64 });
     const isDone = call.functionName === 'tradeSettled' && this.trades.has(call.args[0]);
     return toHex(isDone ? 1 : 0, { size: 32 });
+  }
+
+  /** A market that it knows already gives no event. */
+  #make({ conditionId, tokens }: Made): { isSuccess: boolean; logs: Log[] } {
+    if (this.#factory.isPaused) return REVERTED;
+    if (this.markets.has(conditionId)) return NOTHING;
+    this.markets.set(conditionId, tokens);
+    const topics = encodeEventTopics({ abi: EXCHANGE_ABI, eventName: 'MarketRegistered', args: { conditionId } });
+    return { isSuccess: true, logs: [{ address: EXCHANGE, topics: topics as Hex[], data: tokens }] };
   }
 
   #begin(id: Hex): boolean {
@@ -80,6 +109,31 @@ export class FakeExchange implements FakeContract {
       0n,
     ]);
     return { address: EXCHANGE, topics, data };
+  }
+}
+
+type Made = { readonly conditionId: Hex; readonly tokens: Hex };
+
+/** A switch that every state of the chain shares. */
+type FakeFactory = { isPaused: boolean };
+
+/** The market that a call of the factory makes; null for another call. */
+function toMarket(data: Hex): Made | null {
+  const call = tryDecodeFactory(data);
+  if (call?.functionName !== 'createMarket') return null;
+  const idBytes = hexToBytes(call.args[0]);
+  const tokens = outcomeTokenIds({ marketFactory: FACTORY, collateral: COLLATERAL }, idBytes).map(BigInt);
+  return {
+    conditionId: marketIds(FACTORY, idBytes).conditionId as Hex,
+    tokens: encodeAbiParameters(parseAbiParameters('uint256, uint256'), [tokens[0], tokens[1]]),
+  };
+}
+
+function tryDecodeFactory(data: Hex) {
+  try {
+    return decodeFunctionData({ abi: FACTORY_ABI, data });
+  } catch {
+    return null;
   }
 }
 

@@ -34,7 +34,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/limits', own: 'process', shared: 'api base' },
   { room: 'gateway/access', own: 'limits', shared: 'api base crypto' },
   { room: 'gateway/http', own: 'access limits process', shared: 'api base crypto' },
-  { room: 'gateway/store', own: 'access limits process', shared: 'api base crypto' },
+  { room: 'gateway/store', own: 'access limits process', shared: 'api base chain crypto' },
   { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },
   { room: 'gateway/fiat', own: 'http process sessions store', shared: 'api base crypto wire' },
   { room: 'gateway/ramp', own: '', shared: 'base client crypto' },
@@ -46,7 +46,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'gateway/operator',
     own: 'access chain http limits process shardlink store trading views',
-    shared: 'api base crypto wire',
+    shared: 'api base chain crypto wire',
   },
   { room: 'gateway/stream', own: 'access http process queries shardlink store trading views', shared: 'api base wire' },
   { room: 'gateway/replay', own: 'stream', shared: 'base client' },

@@ -14,7 +14,7 @@ import { NodeUnreachable } from '../../../../shared/chain/rpc.ts';
 import { decodeEvents } from '../../../../shared/wire/events.ts';
 import { Crash, Crashes } from '../../../support/crashes.ts';
 import { FakeChain } from '../../../support/fakeChain.ts';
-import { EXCHANGE, FACTORY, FakeExchange } from '../../../support/fakeExchange.ts';
+import { COLLATERAL, EXCHANGE, FACTORY, FakeExchange, TOKENS } from '../../../support/fakeExchange.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { Random } from '../../../support/random.ts';
@@ -50,7 +50,8 @@ class Rig {
       node: new ChainNode(this.crashes.aroundCalls(this.chain)),
       key: chainKey(toHex(7, { size: 32 })),
       chainId: 137,
-      contracts: { exchange: EXCHANGE, marketFactory: FACTORY },
+      deployerKey: chainKey(toHex(8, { size: 32 })),
+      contracts: { exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: TOKENS },
       mostFeeWei: 10n ** 15n,
       progress: this.engines.progress,
       journalPaths: this.engines.journalPaths,

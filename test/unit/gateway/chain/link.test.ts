@@ -5,8 +5,8 @@ import { ChainDown, ChainLink, ChainRefused } from '../../../../gateway/chain/li
 import { createLogger } from '../../../../gateway/process/log.ts';
 import type { ChainAsk, NewsOf } from '../../../../shared/wire/chainQuestions.ts';
 
-const MARKET = { marketId: `0x${'11'.repeat(16)}` };
-const IDS = { conditionId: '0x22', yes: '1', no: '2' };
+const MARKET = { market: 3, marketId: `0x${'11'.repeat(16)}` };
+const WANTED = { isWanted: true };
 const FAILED = { shard: 1, tradeSequence: 5, market: 3, reason: 'OrderExpired' };
 const failed = (number: number): NewsOf => ({ number, kind: 'tradeFailed', facts: FAILED });
 
@@ -23,13 +23,13 @@ class Rig {
 
 test('a question is answered, refused by a contract, or finds the chain away', async () => {
   const { link, asked } = new Rig();
-  const [answered, refused, away] = [MARKET, MARKET, MARKET].map((ask) => link.ask('tokenIds', ask));
-  assert.deepEqual(asked[0], { id: 1, question: 'tokenIds', ask: MARKET });
+  const [answered, refused, away] = [MARKET, MARKET, MARKET].map((ask) => link.ask('deploy', ask));
+  assert.deepEqual(asked[0], { id: 1, question: 'deploy', ask: MARKET });
   link.reply({ id: 3, down: 'eth_call: no answer' });
-  link.reply({ id: 1, answer: IDS });
+  link.reply({ id: 1, answer: WANTED });
   link.reply({ id: 2, refused: 'UnknownToken' });
-  link.reply({ id: 2, answer: IDS });
-  assert.deepEqual(await answered, IDS);
+  link.reply({ id: 2, answer: WANTED });
+  assert.deepEqual(await answered, WANTED);
   await assert.rejects(refused, (error) => error instanceof ChainRefused && error.error === 'UnknownToken');
   await assert.rejects(away, ChainDown);
 });
@@ -37,15 +37,15 @@ test('a question is answered, refused by a contract, or finds the chain away', a
 test('a question ends when its time is over, when the thread ends, and while there is none', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const rig = new Rig();
-  const late = rig.link.ask('tokenIds', MARKET);
+  const late = rig.link.ask('deploy', MARKET);
   t.mock.timers.tick(15_000);
   await assert.rejects(late, ChainDown);
-  rig.link.reply({ id: 1, answer: IDS });
-  const lost = [rig.link.ask('tokenIds', MARKET), rig.link.ask('tokenIds', MARKET)];
+  rig.link.reply({ id: 1, answer: WANTED });
+  const lost = [rig.link.ask('deploy', MARKET), rig.link.ask('deploy', MARKET)];
   rig.link.threadEnded();
   for (const each of lost) await assert.rejects(each, ChainDown);
   rig.isRunning = false;
-  await assert.rejects(rig.link.ask('tokenIds', MARKET), ChainDown);
+  await assert.rejects(rig.link.ask('deploy', MARKET), ChainDown);
 });
 
 test('news are acknowledged once they are carried out, and only then', async () => {

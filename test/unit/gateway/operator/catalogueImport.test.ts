@@ -5,12 +5,15 @@ import { describe, type TestContext, test } from 'node:test';
 import { exportedLines } from '../../../../gateway/operator/catalogueExport.ts';
 import { CatalogueImport } from '../../../../gateway/operator/catalogueImport.ts';
 import { MarketCommands } from '../../../../gateway/operator/markets.ts';
+import { ConfigError } from '../../../../gateway/process/config.ts';
 import { Catalog, type MarketEntry } from '../../../../gateway/store/catalog.ts';
 import { type ControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
 import { type Changes, SYNCED_AT_ONCE } from '../../../../gateway/store/laterSync.ts';
+import { chainTokens, LEDGER_TOKENS, requireTokens, toIdBytes } from '../../../../gateway/store/marketTokens.ts';
 import type { ImportReport } from '../../../../shared/api/catalogue.ts';
 import type { MarketStatus } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
+import { outcomeTokenIds } from '../../../../shared/chain/outcomeTokens.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { Random } from '../../../support/random.ts';
@@ -38,8 +41,8 @@ class Rig {
   };
   readonly #import: CatalogueImport;
 
-  constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
-    this.catalog = new Catalog(database, 1, changes);
+  constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE, tokens = LEDGER_TOKENS) {
+    this.catalog = new Catalog(database, 1, changes, tokens);
     const clock = new ManualClock(NOW_MS);
     const engine = {
       isReady: () => this.isReady,
@@ -111,6 +114,33 @@ describe('an import (RULES.md 9.40 to 9.42)', () => {
     assert.equal(rig.catalog.markets.length, last.size);
     assert.equal(rig.opened, last.size, 'every market was opened once');
     assert.deepEqual(new Catalog(database, 1).markets, rig.catalog.markets);
+  });
+
+  test('on a chain gives every market the tokens of the chain, and takes no others (RULES.md 17.30)', async (t) => {
+    const chain = { marketFactory: `0x${'f1'.repeat(20)}`, collateral: `0x${'c1'.repeat(20)}` };
+    const database = openDatabase(t);
+    const rig = new Rig(database, SYNCED_AT_ONCE, chainTokens(chain));
+    const id = 'd02e8e42-5f3a-4d13-95d5-5ae78bb29b02';
+    const [yes, no] = outcomeTokenIds(chain, toIdBytes(id));
+    const tokens = { yes_token_id: yes, no_token_id: no };
+    const report = await rig.run([
+      market(1),
+      market(2, { yes_token_id: '7', no_token_id: '8' }),
+      market(3, { condition_id: `0x${'11'.repeat(32)}` }),
+      market(4, { id, ...tokens }),
+      market(4, { id, ...tokens, condition_id: `0x${'11'.repeat(32)}` }),
+    ]);
+    const invalid = 'VALIDATION_ERROR';
+    assert.deepEqual(results(report), ['created', invalid, invalid, 'created', invalid]);
+    assert.match(JSON.stringify(report.lines[1]), /invalid yes_token_id/);
+    assert.match(JSON.stringify(report.lines[4]), /invalid condition_id/);
+    const [first, second] = rig.catalog.markets;
+    assert.deepEqual([first.yesTokenId, first.noTokenId], outcomeTokenIds(chain, first.idBytes));
+    assert.deepEqual([second.yesTokenId, second.noTokenId], [yes, no]);
+    requireTokens(rig.catalog);
+    const other = chainTokens({ ...chain, collateral: `0x${'c2'.repeat(20)}` });
+    const reopened = new Catalog(database, 1, SYNCED_AT_ONCE, other);
+    assert.throws(() => requireTokens(reopened), ConfigError, 'the settings name another USDC');
   });
 
   test('carries lines of one key out one after the other', async (t) => {

@@ -107,7 +107,7 @@ for (let seed = first; seed < first + SEEDS; seed++) {
       if (random.chance(5)) chain.forget();
       if (random.chance(80)) chain.mine(random.between(1, 4));
       if (random.chance(4)) chain.reorganise(random.between(1, 40));
-      if (random.chance(2)) chain.useNonceElsewhere();
+      if (random.chance(2)) chain.useNonceElsewhere(KEY.address);
     }
     for (let number = 1; number <= JOBS; number++) {
       assert.ok(chain.contract.done.has(toHex(number, { size: 32 })), `job ${number} is on the chain`);
@@ -138,7 +138,7 @@ test('a nonce that another program has used is noticed, and the job gets another
   const rig = new Rig(1);
   await rig.step();
   rig.reserve(1);
-  rig.chain.useNonceElsewhere();
+  rig.chain.useNonceElsewhere(KEY.address);
   for (let i = 0; i < 80; i++) {
     await rig.step();
     rig.chain.mine();

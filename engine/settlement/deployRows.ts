@@ -1,0 +1,121 @@
+/**
+ * The rows of deployments: one for each market and exchange contract that has to know it, for ever.
+ *
+ * Invariants:
+ *   DEPLOYROWS-1  A market that has work for a contract has a row for it, made in the transaction of the work: nothing
+ *                 of the market is sent to the contract before that row is on the chain.
+ *   DEPLOYROWS-2  `job` is the transaction that does it now; a row that waits has none.
+ */
+import type Database from 'better-sqlite3';
+import type { Hex } from '../../shared/chain/node.ts';
+import type { ChainNews } from '../../shared/wire/chainQuestions.ts';
+import type { News } from './news.ts';
+
+type DeployStatus = ChainNews['deployment']['status'];
+export type Deploy = {
+  readonly id: number;
+  readonly market: number;
+  /** 0x and the 32 hex digits of the market's id. */
+  readonly uuid: Hex;
+  readonly exchange: Hex;
+  readonly status: DeployStatus;
+  /** 1: work of the market waits, so it is never given up. */
+  readonly is_needed: number;
+  readonly failures: number;
+  readonly job: number | null;
+  readonly reason: string | null;
+};
+
+export class DeployRows {
+  readonly #db: Database.Database;
+  readonly #nowMs: () => number;
+  readonly #news: News;
+  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
+
+  constructor(db: Database.Database, nowMs: () => number, news: News) {
+    this.#db = db;
+    this.#nowMs = nowMs;
+    this.#news = news;
+  }
+
+  /**
+   * The market has to be known to the contract; a repeat changes nothing.
+   * @param isNeeded its work waits for that, so what was given up is tried again
+   */
+  want(market: number, uuid: Hex, exchange: Hex, isNeeded: boolean): void {
+    const needed = Number(isNeeded);
+    const found = this.#find(market, exchange);
+    if (found === undefined) {
+      const sql = 'INSERT INTO deploys (market, uuid, exchange, is_needed) VALUES (?, ?, ?, ?)';
+      const { lastInsertRowid } = this.#sql(sql).run(market, uuid, exchange, needed);
+      this.#report(Number(lastInsertRowid));
+    } else if (needed > found.is_needed) {
+      this.#sql('UPDATE deploys SET is_needed = 1 WHERE id = ?').run(found.id);
+      if (found.status === 'given_up') this.#move(found.id, 'wanted', null);
+    }
+  }
+
+  get(id: number): Deploy {
+    return this.#sql('SELECT * FROM deploys WHERE id = ?').get(id) as Deploy;
+  }
+
+  has(market: number): boolean {
+    return this.#sql('SELECT 1 FROM deploys WHERE market = ? LIMIT 1').get(market) !== undefined;
+  }
+
+  /** Those whose time has come, the longest waiting first. */
+  due(limit: number): Deploy[] {
+    const sql = `SELECT * FROM deploys WHERE status IN ('wanted', 'failed') AND not_before_ms <= ?
+                 ORDER BY not_before_ms, id LIMIT ?`;
+    return this.#sql(sql).all(this.#nowMs(), limit) as Deploy[];
+  }
+
+  /** @returns the job of the transaction that is about to be reserved. */
+  submit(id: number): number {
+    const added = this.#sql('INSERT INTO deploy_jobs (deploy) VALUES (?)').run(id);
+    const job = Number(added.lastInsertRowid);
+    this.#sql('UPDATE deploys SET job = ? WHERE id = ?').run(job, id);
+    this.#move(id, 'submitted', null);
+    return job;
+  }
+
+  /** The deployment whose transaction it is; null if that has moved on to another one. */
+  ofJob(job: number): Deploy | null {
+    const sql = 'SELECT deploys.* FROM deploy_jobs JOIN deploys ON deploys.id = deploy WHERE deploy_jobs.id = ?';
+    const found = this.#sql(sql).get(job) as Deploy;
+    return found.job === job ? found : null;
+  }
+
+  set(id: number, status: 'wanted' | 'submitted' | 'mined' | 'final'): void {
+    if (this.get(id).status !== status) this.#move(id, status, null);
+  }
+
+  fail(id: number, reason: string, pauseMs: number, isLast: boolean): void {
+    const sql = 'UPDATE deploys SET job = NULL, failures = failures + 1, not_before_ms = ? WHERE id = ?';
+    this.#sql(sql).run(this.#nowMs() + pauseMs, id);
+    this.#move(id, isLast ? 'given_up' : 'failed', reason);
+  }
+
+  #find(market: number, exchange: Hex): Deploy | undefined {
+    return this.#sql('SELECT * FROM deploys WHERE market = ? AND exchange = ?').get(market, exchange) as Deploy;
+  }
+
+  #move(id: number, status: DeployStatus, reason: string | null): void {
+    this.#sql('UPDATE deploys SET status = ?, reason = ? WHERE id = ?').run(status, reason, id);
+    this.#report(id);
+  }
+
+  #report(id: number): void {
+    const { uuid: marketId, exchange, status, failures, reason } = this.get(id);
+    this.#news.add('deployment', { marketId, exchange, status, failures, reason });
+  }
+
+  #sql(sql: string): Database.Statement<unknown[]> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Deployments of markets: the market factory makes a market and registers its tokens with the exchange contract, where
+ * they can be traded from then on.
+ *
+ *   wanted ──► submitted ──► mined ──► final
+ *     ▲            │ refused
+ *     └──pause── failed ── the fifth retry was refused, and no work waits ──► given_up
+ *
+ * Invariants:
+ *   DEPLOYS-1  Each arrow is durable before the next begins. What is sent twice is done once: the contracts know a
+ *              market by its id.
+ *   DEPLOYS-2  A market is deployed only by the chain's word that the exchange knows its tokens, which are those that
+ *              its orders have been signed for.
+ *   DEPLOYS-3  A node that does not answer is no failure of a deployment.
+ */
+import type Database from 'better-sqlite3';
+import { encodeAbiParameters, encodeEventTopics, encodeFunctionData, hexToBytes, parseAbiParameters } from 'viem';
+import { type Draft, EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
+import { Envelopes } from '../../shared/chain/envelopes.ts';
+import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { ChainKey } from '../../shared/chain/key.ts';
+import type { Block, BlockTag, ChainNode, Hex, Receipt } from '../../shared/chain/node.ts';
+import { type MarketChain, marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import type { Deploy, DeployRows } from './deployRows.ts';
+
+type DeploysOptions = {
+  readonly db: Database.Database;
+  readonly rows: DeployRows;
+  readonly node: ChainNode;
+  readonly key: ChainKey;
+  readonly chainId: number;
+  readonly chain: MarketChain;
+  readonly mostFeeWei: bigint;
+  readonly nowMs: () => number;
+};
+
+const MOST_RETRIES = 5;
+/** Before the first retry; each further one waits twice as long, up to the longest. */
+const FIRST_PAUSE_MS = 15_000;
+const LONGEST_PAUSE_MS = 600_000;
+/** Of a round: each costs the node a few calls. */
+const MOST_PER_ROUND = 16;
+const DEPLOY_GAS = 400_000;
+
+export class Deploys {
+  readonly #options: DeploysOptions;
+  readonly #envelopes: Envelopes;
+  readonly #envelopeRows: EnvelopeRows;
+
+  constructor(options: DeploysOptions) {
+    this.#options = options;
+    const { db, key } = options;
+    this.#envelopeRows = new EnvelopeRows(db, key.address);
+    this.#envelopes = new Envelopes({ ...options, rows: this.#envelopeRows, jobs: this });
+  }
+
+  /** One round, which costs no calls while nothing is under way. An error of the node ends it; the next goes on. */
+  async step(heads: { readonly head: Block; readonly finalized: Block }): Promise<void> {
+    const due = this.#options.rows.due(MOST_PER_ROUND);
+    if (due.length === 0 && this.#envelopeRows.unsettled().length === 0) return;
+    for (const deploy of due) {
+      if (this.#envelopes.hasRoom) await this.#begin(deploy, heads.finalized);
+    }
+    await this.#envelopes.step(heads);
+  }
+
+  health(): { readonly foreign: number; readonly isAtMostFee: boolean; readonly lastRefusal: string | null } {
+    const { foreign, isAtMostFee, lastRefusal } = this.#envelopes;
+    return { foreign, isAtMostFee, lastRefusal };
+  }
+
+  async read(job: number, receipt: Receipt): Promise<() => void> {
+    const deploy = this.#options.rows.ofJob(job);
+    if (deploy === null) return () => {};
+    const refusal = receipt.isSuccess ? await this.#refusalAfter(deploy, receipt) : 'the transaction was reverted';
+    return () => {
+      if (refusal === null) this.#options.rows.set(deploy.id, 'mined');
+      else this.#fail(deploy, refusal);
+    };
+  }
+
+  unmined(job: number): void {
+    const deploy = this.#options.rows.ofJob(job);
+    if (deploy?.status === 'mined') this.#options.rows.set(deploy.id, 'submitted');
+  }
+
+  final(job: number): void {
+    const deploy = this.#options.rows.ofJob(job);
+    if (deploy?.status === 'mined') this.#options.rows.set(deploy.id, 'final');
+  }
+
+  lost(job: number, draft: Draft): void {
+    if (this.#options.rows.ofJob(job) !== null) this.#envelopes.reserve(job, draft);
+  }
+
+  /** Keeps DEPLOYS-1. What is there for good needs no transaction; what would be refused now costs no gas. */
+  async #begin(deploy: Deploy, finalized: Block): Promise<void> {
+    const { db, rows } = this.#options;
+    const commit = (change: () => void): void => db.transaction(change).immediate();
+    if (deploy.status === 'failed') commit(() => rows.set(deploy.id, 'wanted'));
+    if (await this.#isRegistered(deploy, finalized.number)) {
+      commit(() => rows.set(deploy.id, 'final'));
+      return;
+    }
+    const draft = await this.#draft(deploy);
+    const refusal = await this.#refusalOf(draft);
+    if (refusal !== null) commit(() => this.#fail(deploy, refusal));
+    else commit(() => this.#envelopes.reserve(rows.submit(deploy.id), draft));
+  }
+
+  /** The factory registers a market that it makes with the exchange of today, and others when it is asked. */
+  async #draft({ uuid }: Deploy): Promise<Draft> {
+    const { node, chain } = this.#options;
+    const to = chain.marketFactory as Hex;
+    const { questionId } = marketIds(to, hexToBytes(uuid));
+    const isCreated = encodeFunctionData({ abi: FACTORY_ABI, functionName: 'isCreated', args: [questionId as Hex] });
+    const functionName = isTrue(await node.view(to, isCreated, 'latest')) ? 'register' : 'createMarket';
+    return { to, data: encodeFunctionData({ abi: FACTORY_ABI, functionName, args: [uuid] }), gas: DEPLOY_GAS };
+  }
+
+  async #refusalOf(draft: Draft): Promise<string | null> {
+    const { node, key } = this.#options;
+    try {
+      await node.simulate({ ...draft, from: key.address });
+      return null;
+    } catch (error) {
+      if (error instanceof RpcError) return error.message;
+      throw error;
+    }
+  }
+
+  /** Without the event it was registered before: that is so for ever, so the newest state says it. */
+  async #refusalAfter(deploy: Deploy, { logs }: Receipt): Promise<string | null> {
+    const { conditionId, tokens } = this.#idsOf(deploy);
+    const [event] = encodeEventTopics({ abi: EXCHANGE_ABI, eventName: 'MarketRegistered', args: { conditionId } });
+    const isRegistered = logs.some(
+      ({ address, topics, data }) =>
+        address === deploy.exchange && topics[0] === event && topics[1] === conditionId && data === tokens,
+    );
+    if (isRegistered || (await this.#isRegistered(deploy, 'latest'))) return null;
+    return 'the market factory registers its markets with another exchange';
+  }
+
+  /** Keeps DEPLOYS-2. */
+  async #isRegistered(deploy: Deploy, tag: BlockTag): Promise<boolean> {
+    const { conditionId, tokens } = this.#idsOf(deploy);
+    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'markets', args: [conditionId] });
+    return (await this.#options.node.view(deploy.exchange, data, tag)) === tokens;
+  }
+
+  /** The tokens as a contract encodes them. */
+  #idsOf({ uuid }: Deploy): { readonly conditionId: Hex; readonly tokens: Hex } {
+    const { chain } = this.#options;
+    const idBytes = hexToBytes(uuid);
+    const { conditionId } = marketIds(chain.marketFactory, idBytes);
+    const [yes, no] = outcomeTokenIds(chain, idBytes).map(BigInt);
+    const tokens = encodeAbiParameters(parseAbiParameters('uint256, uint256'), [yes, no]);
+    return { conditionId: conditionId as Hex, tokens };
+  }
+
+  #fail({ id, failures, is_needed }: Deploy, reason: string): void {
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+    this.#options.rows.fail(id, reason, pauseMs, failures >= MOST_RETRIES && is_needed === 0);
+  }
+}
+
+/** A node that has no state of the contract answers with no bytes. */
+function isTrue(answer: Hex): boolean {
+  if (answer.length !== 66) throw new NodeUnreachable('the node does not have the state of the contract');
+  return BigInt(answer) === 1n;
+}

@@ -1,0 +1,48 @@
+/** Answers about markets: their deployments, and whether tokens were turned into what they pay. */
+import { encodeFunctionData, type Hex, hexToBytes } from 'viem';
+import { EXCHANGE_ABI, TOKENS_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { ChainNode } from '../../shared/chain/node.ts';
+import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
+import { NodeUnreachable } from '../../shared/chain/rpc.ts';
+import type { AnswerOf, AskOf } from '../../shared/wire/chainQuestions.ts';
+import type { Contracts } from './drafts.ts';
+import type { Settlement } from './settlement.ts';
+
+type MarketQuestion = 'deploy' | 'claimTransaction' | 'isClaimed';
+type MarketHandlers = {
+  readonly [N in MarketQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>>;
+};
+
+const WORD_HEX = 64;
+
+export function marketHandlers(
+  node: ChainNode,
+  contracts: Contracts,
+  settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction'>,
+): MarketHandlers {
+  const words = async (to: Hex, data: Hex, count: number): Promise<readonly bigint[]> => {
+    const answer = await node.view(to, data, 'latest');
+    if (answer.length !== 2 + WORD_HEX * count) throw new NodeUnreachable('the node does not have the contract');
+    const wordAt = (at: number): bigint => BigInt(`0x${answer.slice(2 + WORD_HEX * at, 2 + WORD_HEX * (at + 1))}`);
+    return Array.from({ length: count }, (_, at) => wordAt(at));
+  };
+  /** Its tokens are gone, which nothing else than a claim brings about once the market is decided. */
+  const isClaimed = async (wallet: Hex, marketId: Hex): Promise<boolean> => {
+    const { exchange, conditionalTokens, marketFactory, usdc: collateral } = contracts;
+    const idBytes = hexToBytes(marketId);
+    const condition = marketIds(marketFactory, idBytes).conditionId as Hex;
+    const whole = encodeFunctionData({ abi: TOKENS_ABI, functionName: 'payoutDenominator', args: [condition] });
+    if ((await words(conditionalTokens, whole, 1))[0] === 0n) return false;
+    for (const token of outcomeTokenIds({ marketFactory, collateral }, idBytes)) {
+      const args = [wallet, BigInt(token)] as const;
+      const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'balanceOf', args });
+      if ((await words(exchange, data, 2)).some((amount) => amount !== 0n)) return false;
+    }
+    return true;
+  };
+  return {
+    deploy: ({ market, marketId }) => ({ isWanted: settlement.wantMarket(market, marketId as Hex) }),
+    claimTransaction: ({ shard, sequence }) => ({ hash: settlement.claimTransaction(shard, sequence) }),
+    isClaimed: async ({ wallet, marketId }) => ({ isClaimed: await isClaimed(wallet as Hex, marketId as Hex) }),
+  };
+}
