@@ -7,8 +7,8 @@
  * Invariant:
  *   SHARD-1  Every failure in here ends the thread. A failed assertion, write or sync is never retried; the next thread
  *            rebuilds the state from the journal. Only a rehearsal may fail: the shard itself then starts cold.
- *   SHARD-2  A rehearsal shares no memory and no file with the shard, and the gateway gets no message about it but its
- *            failure.
+ *   SHARD-2  A rehearsal shares no memory and no file with the shard, apart from the functions that check signatures,
+ *            and the gateway gets no message about it but its failure.
  */
 import '../base/inlining.ts';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
@@ -35,7 +35,7 @@ import { nobleVerifier } from '../verify/noble.ts';
 import { digestsBy, type OrderChecks } from '../verify/orderChecks.ts';
 import { ShardChecks } from '../verify/shardChecks.ts';
 import { SpotChecked } from '../verify/spotCheck.ts';
-import type { Verifier } from '../verify/verifier.ts';
+import type { BatchVerifier, Verifier } from '../verify/verifier.ts';
 import { ShardLoop } from './loop.ts';
 import { recover } from './recovery.ts';
 
@@ -58,21 +58,24 @@ assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for co
 /** A cell that no thread notifies: waiting for it is a sleep. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-/** Of rehearsals: V8 throws away code that knows an object together with the object. */
-const rehearsed: Verifier[] = [];
+/**
+ * The same for all that a thread serves: compiled code calls their functions of WebAssembly directly, and would not fit
+ * those of another instance. A verifier keeps keys of signers, which are the same everywhere.
+ */
+type Tools = { readonly keccak: Keccak256; readonly verifier: Verifier | BatchVerifier };
 
 type End = 'stop' | typeof REHEARSED;
 
 async function main({ rehearsals = [], ...options }: ShardThreadOptions): Promise<void> {
-  // The same function for all: compiled code that calls it would not fit another one.
   const keccak = await createKeccak();
-  for (const rehearsal of rehearsals) if ((await rehearse(rehearsal, keccak)) === 'stop') return;
-  await serve(options, keccak);
+  const tools: Tools = { keccak, verifier: createVerifier(options.verifier, keccak) };
+  for (const rehearsal of rehearsals) if ((await rehearse(rehearsal, tools)) === 'stop') return;
+  await serve(options, tools);
 }
 
-async function rehearse(options: ShardOptions, keccak: Keccak256): Promise<End> {
+async function rehearse(options: ShardOptions, tools: Tools): Promise<End> {
   try {
-    return await serve(options, keccak, true);
+    return await serve(options, tools, true);
   } catch (error) {
     post({ rehearsalFailure: String(error) });
     return REHEARSED;
@@ -80,10 +83,8 @@ async function rehearse(options: ShardOptions, keccak: Keccak256): Promise<End> 
 }
 
 /** Resolves with the message that has ended it. */
-async function serve(options: ShardOptions, keccak: Keccak256, isRehearsal = false): Promise<End> {
+async function serve(options: ShardOptions, { keccak, verifier }: Tools, isRehearsal = false): Promise<End> {
   assert(options.shard < options.shards, 'shard: its index is below the number of shards');
-  const verifier = createVerifier(options.verifier, keccak);
-  if (isRehearsal) rehearsed.push(verifier);
   const key = await ShardKey.create(options.journalKey, options.shard);
   const journal = Journal.open({ ...options, key });
   const hasher = hasherFor(domainOf(options), keccak);

@@ -38,7 +38,7 @@ import type { RingProducer } from '../../shared/wire/ring.ts';
 import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
 import { hasRoomForCancel, Lane, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
-import { type CommandResult, PendingReply, type ReplyHandler, type ShardReply } from './reply.ts';
+import { type CommandResult, emptyReply, PendingReply, type ReplyHandler, type ReusedReply } from './reply.ts';
 import { ReplyTimes } from './replyTimes.ts';
 
 /** About a millisecond of applying. */
@@ -71,7 +71,7 @@ export class ShardLink {
   /** Request ids are indices here; index 0 is NO_REQUEST. Bounded by what the rings can hold. */
   readonly #pending: PendingReply[] = [new PendingReply()];
   readonly #free: number[] = [];
-  readonly #reply: { -readonly [field in keyof ShardReply]: ShardReply[field] };
+  #reply: ReusedReply;
   readonly #onPart: ReplyHandler<FanOut> = (reply, fanOut) => this.#mergePart(reply, fanOut);
   #isStopped = false;
   /** Inside `batch`: commands are claimed but published together at its end. */
@@ -87,7 +87,7 @@ export class ShardLink {
     this.#onHandlerError = options.onHandlerError;
     this.#onFatal = options.onFatal;
     for (let shard = 0; shard < options.shards; shard++) this.#views.recovering(shard);
-    this.#reply = { code: OK, shard: 0, shardSequence: 0, a: 0, b: 0, c: 0, result: this.#views.resultOf(0) };
+    this.#reply = emptyReply(this.#views.resultOf(0));
   }
 
   /** True while the shard accepts commands. */
@@ -206,7 +206,7 @@ export class ShardLink {
     fill: (commands: RingProducer, word: number) => void,
   ): Promise<CommandResult> {
     return new Promise((resolve) => {
-      const copyReply = ({ result: _, ...rest }: ShardReply): void => resolve(rest);
+      const copyReply = ({ result: _, ...rest }: ReusedReply): void => resolve(rest);
       const word = this.claim(shard, type, account, market, flags, copyReply, null);
       if (word === NO_ROOM) return resolve({ code: E.ENGINE_BUSY, shard, shardSequence: 0, a: 0, b: 0, c: 0 });
       fill(this.commands(shard), word);
@@ -274,7 +274,7 @@ export class ShardLink {
     await this.request(shard, COMMAND.TICK.TYPE, FEE_ACCOUNT, NO_MARKET, 0, () => undefined);
   }
 
-  #mergePart(reply: ShardReply, fanOut: FanOut): void {
+  #mergePart(reply: ReusedReply, fanOut: FanOut): void {
     fanOut.merge(reply, fanOut);
     if (--fanOut.waiting > 0) return;
     this.#setReply(fanOut.code, this.#reply.shard, this.#reply.shardSequence);
@@ -387,6 +387,8 @@ export class ShardLink {
   #ready(lane: Lane, words: Uint32Array, word: number): void {
     assert(!lane.isReady, 'LINK-4: a thread becomes READY once');
     lane.isReady = true;
+    // Compiled code expects of a reply what those of the rehearsal were, which were made after this link.
+    this.#reply = emptyReply(this.#views.resultOf(lane.shard));
     const shardSequence = readSafe(words, word + EVENT.READY.shardSequence);
     this.#views.recovered(lane.shard, shardSequence);
     this.#follower?.recovered(lane.shard, shardSequence);

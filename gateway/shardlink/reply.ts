@@ -1,4 +1,5 @@
 /** The reply of a shard to a command, and the handler that the sender of the command gave for it. */
+import { OK } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import { COMMAND, type CommandType } from '../../shared/wire/commands.ts';
 import type { RecordResult } from '../views/recordResult.ts';
@@ -8,6 +9,12 @@ export type ShardReply = CommandResult & {
   /** The effects of the command on the order that it placed; empty for all other commands. */
   readonly result: RecordResult;
 };
+
+export type ReusedReply = { -readonly [field in keyof ShardReply]: ShardReply[field] };
+
+export function emptyReply(result: RecordResult): ReusedReply {
+  return { code: OK, shard: 0, shardSequence: 0, a: 0, b: 0, c: 0, result };
+}
 
 export type CommandResult = {
   /** 0 when done, else a number of the error table. */

@@ -10,11 +10,12 @@
  *                      ▲                          │
  *                      └────────event rings───────┘
  *
- * A start is complete when the code of orders is rehearsed (rehearsal.ts), the shards have recovered, what a
- * crash left half done between control.db and the journals is finished, and the read model has caught up. A thread
- * that ends by itself is started again: the journals are the truth, and reading them again is all it takes. The parts
- * stop in the opposite order: the edge answers the requests in flight, then the shards finish their commands. Only the
- * threads that follow the journals outlive the link, because they read what the shards wrote last.
+ * A start is complete when the code of orders is rehearsed (rehearsal.ts), which begins before the second part is made,
+ * the shards have recovered, what a crash left half done between control.db and the journals is finished, and the read
+ * model has caught up. A thread that ends by itself is started again: the journals are the truth, and reading them
+ * again is all it takes. The parts stop in the opposite order: the edge answers the requests in flight, then the shards
+ * finish their commands. Only the threads that follow the journals outlive the link, because they read what the shards
+ * wrote last.
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -81,6 +82,7 @@ export class Exchange {
     const stores = new Stores(options.config, options.clock, options.log);
     const sharedCounters = await openSharedCounters(options);
     const rehearsal = Rehearsal.prepare(options.config, stores.control.shards, options.log);
+    await rehearsal?.begin();
     const exchange = new Exchange(options, { stores, sharedCounters, rehearsal, secrets });
     await exchange.#recover(rehearsal);
     return exchange;

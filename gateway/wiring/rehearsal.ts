@@ -2,8 +2,16 @@
  * The rehearsal of a start: before the exchange is ready, made-up clients trade on ones that are thrown away. Each has
  * its own data directory, stores, views, link, HTTP server and shards; only the code is the same, in the same threads,
  * so that V8 has compiled what is hot when the first real order comes. Without it the first thousands of orders run at
- * half speed. There are two acts, because code that V8 has compiled for the objects of one exchange alone fits no
- * other; for the second it compiles code that fits all.
+ * a third of their speed.
+ *
+ * Code that V8 compiles rests on what it has seen: that a field never changed, that a function was called for one
+ * object alone, that a branch was never taken. With the first exception the code is thrown away. So it has three acts:
+ *
+ *   prelude   before the exchange is made, with a shard in a thread of its own: objects that are made afterwards are
+ *             what later ones are, because V8 has seen by then what their fields hold
+ *   first     short, so that little is compiled, and with every exception in it: another exchange, its end, and
+ *             whatever is rare (rehearsal/tour.ts)
+ *   second    long; what is compiled in it still fits the exchange that follows
  *
  *   gateway thread   sockets ─► Edge ─► Trading ─rings─►  shard thread   engine, journal, verifier
  *                    (rehearsalStage.ts sends to it)       (engine/shard/main.ts serves it before the shard itself)
@@ -11,7 +19,8 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   REHEARSAL-1  It shares nothing with the exchange but code and processors: no file, no memory, no counter.
+ *   REHEARSAL-1  It shares nothing with the exchange but code and processors: no file, no memory, no counter. The
+ *                functions that check signatures count as code (SHARD-2).
  *   REHEARSAL-2  Its orders end after MOST_MS at the latest, and whatever fails in it is logged and stops no start.
  *   REHEARSAL-3  Its server listens on loopback, on a port of the system's choice, and takes only keys that never leave
  *                this file.
@@ -28,9 +37,14 @@ import { RehearsalAct } from './rehearsalAct.ts';
 const DIRECTORY = 'rehearsal';
 /** The room that its files may need for that time, with some to spare. */
 const ROOM_BYTES = 128 << 20;
-const ACTS = 2;
+const PRELUDE_TURNS = 2;
+/**
+ * In the last act a function that is called once for an order is called far more often than the 3,000 times after which
+ * V8 compiles it, and 3,000 times more where the first result did not last.
+ */
+const TURNS = [2, 60];
 /** Shards that have not come by then, on a busy machine or because they fail, are not waited for. */
-const MOST_MS = 4000;
+const MOST_MS = 5000;
 const FAILED = 'the rehearsal has failed: the first orders will be slower';
 /** On a busy machine, and no fault. */
 const CUT_SHORT = 'the rehearsal was cut short: the first orders will be slower';
@@ -38,9 +52,14 @@ const LATE = -1;
 
 export class Rehearsal {
   readonly #directory: string;
+  readonly #prelude: RehearsalAct;
   readonly #acts: readonly RehearsalAct[];
   readonly #log: Logger;
   readonly #mostMs: number;
+  #startMs = performance.now();
+  #orders = 0;
+  #isLate = false;
+  #preludeEnd: Promise<unknown> | undefined;
 
   /** Null when there is none, or when it cannot begin. */
   static prepare(config: Config, shards: number, log: Logger, mostMs = MOST_MS): Rehearsal | null {
@@ -62,51 +81,73 @@ export class Rehearsal {
     this.#mostMs = mostMs;
     this.#directory = join(config.dataDir, DIRECTORY);
     this.#log = log;
-    this.#acts = Array.from(
-      { length: ACTS },
-      (_, act) => new RehearsalAct(config, join(this.#directory, String(act)), shards),
-    );
+    this.#prelude = new RehearsalAct(config, join(this.#directory, 'prelude'), 1, PRELUDE_TURNS);
+    this.#acts = TURNS.map((turns, act) => new RehearsalAct(config, join(this.#directory, String(act)), shards, turns));
   }
 
   /** The shards that the thread of the real one serves first. */
   readonly shardsOf = (real: ShardOptions): ShardOptions[] => this.#acts.map((act) => act.shardOf(real));
 
-  /** Resolves when the shards' threads may go on: REHEARSAL-2. */
-  async run(endShards: () => void): Promise<void> {
-    const startMs = performance.now();
-    let orders = 0;
-    let isLate = false;
-    for (const act of this.#acts) {
-      try {
-        const played: number = isLate ? LATE : await this.#play(act, startMs);
-        if (played !== LATE) orders += played;
-        else if (!isLate) this.#log.warn({ ms: this.#mostMs }, CUT_SHORT);
-        isLate = played === LATE;
-      } catch (error) {
-        this.#log.warn({ err: error }, FAILED);
-      }
-      endShards();
-      act.wakeShards();
+  /** To be called before the exchange is made. REHEARSAL-2 holds from now on. */
+  async begin(): Promise<void> {
+    this.#startMs = performance.now();
+    try {
+      const thread = this.#prelude.startThread();
+      const lost = new Promise<never>((_, reject) => thread.once('error', reject));
+      this.#preludeEnd = new Promise((resolve) => thread.once('exit', resolve));
+      await this.#perform(this.#prelude, () => thread.postMessage('stop'), lost);
+      // One that is late may wait for ever.
+      if (this.#isLate) await thread.terminate();
+    } catch (error) {
+      this.#log.warn({ err: error }, FAILED);
     }
-    this.#log.debug({ orders, ms: Math.round(performance.now() - startMs) }, 'rehearsed');
   }
 
-  /** @returns the number of orders, or LATE. */
-  async #play(act: RehearsalAct, startMs: number): Promise<number> {
+  /** Resolves when the shards' threads may go on: REHEARSAL-2. */
+  async run(endShards: () => void): Promise<void> {
+    for (const act of this.#acts) await this.#perform(act, endShards);
+    const ms = Math.round(performance.now() - this.#startMs);
+    this.#log.debug({ orders: this.#orders, ms }, 'rehearsed');
+  }
+
+  /** @param lost rejects when its shard has ended */
+  async #perform(act: RehearsalAct, endShards: () => void, lost?: Promise<never>): Promise<void> {
+    const wasLate = this.#isLate;
+    try {
+      if (!wasLate) await this.#play(act, lost);
+      if (this.#isLate && !wasLate) this.#log.warn({ ms: this.#mostMs }, CUT_SHORT);
+    } catch (error) {
+      this.#log.warn({ err: error }, FAILED);
+    }
+    endShards();
+    act.wakeShards();
+    await this.#leave(act);
+  }
+
+  async #play(act: RehearsalAct, lost?: Promise<never>): Promise<void> {
     const played = act.play();
-    const restMs = this.#mostMs - (performance.now() - startMs);
-    const orders = await Promise.race([played, sleep(restMs, LATE, { ref: false })]);
+    const restMs = this.#mostMs - (performance.now() - this.#startMs);
+    const orders = await Promise.race([played, lost ?? played, sleep(restMs, LATE, { ref: false })]);
     // It may still wait for something that fails when everything is closed.
     played.catch(() => {});
-    return orders;
+    lost?.catch(() => {});
+    this.#isLate = orders === LATE;
+    if (!this.#isLate) this.#orders += orders;
+  }
+
+  async #leave(act: RehearsalAct): Promise<void> {
+    try {
+      await act.leave();
+    } catch (error) {
+      this.#log.warn({ err: error }, FAILED);
+    }
   }
 
   /** Closes what is left of it, while the shards recover, and removes its files when their threads have left it. */
   async end(haveShardsLeft: Promise<void>): Promise<void> {
     try {
-      for (const act of this.#acts) await act.leave();
-      await haveShardsLeft;
-      for (const act of this.#acts) await act.close();
+      await Promise.all([haveShardsLeft, this.#preludeEnd]);
+      for (const act of [this.#prelude, ...this.#acts]) await act.close();
       rmSync(this.#directory, { recursive: true, force: true });
     } catch (error) {
       this.#log.warn({ err: error, directory: this.#directory }, 'the files of the rehearsal are left');

@@ -3,7 +3,9 @@
  * that it is played on. All of it is thrown away (REHEARSAL-1).
  * Owner: the gateway thread.
  */
+import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../shared/base/clock.ts';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createBalances } from '../../shared/wire/balances.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
@@ -15,15 +17,20 @@ import { Stores } from './stores.ts';
 const COMMAND_RING_BYTES = 1 << 20;
 const EVENT_RING_BYTES = 4 << 20;
 
+/** The options of a real shard that one here has too. */
+type OfEvery = Pick<ShardOptions, 'shard' | 'shards' | 'verifier' | 'collateralCheck' | 'maxOrdersEver'>;
+
 export class RehearsalAct {
   readonly #config: Config;
   readonly #directory: string;
   readonly #stores: Stores;
   readonly #lanes: readonly Lane[];
   readonly #balances: SharedArrayBuffer;
+  readonly #turns: number;
   #stage: Stage | undefined;
 
-  constructor(config: Config, directory: string, shards: number) {
+  constructor(config: Config, directory: string, shards: number, turns: number) {
+    this.#turns = turns;
     this.#directory = directory;
     this.#config = configOf(config, directory, shards);
     this.#stores = new Stores(this.#config, systemClock, createLogger('silent'));
@@ -34,8 +41,16 @@ export class RehearsalAct {
     }));
   }
 
+  /** Starts its only shard in a thread of its own. */
+  startThread(): Worker {
+    const { verifier, collateralCheck, maxOrdersEver } = this.#config;
+    const workerData = this.shardOf({ shard: 0, shards: 1, verifier, collateralCheck, maxOrdersEver });
+    const url = new URL('../../engine/shard/main.ts', import.meta.url);
+    return new Worker(url, { workerData, name: 'rehearsal', execArgv: STRIPPED_BEFORE });
+  }
+
   /** A shard of this exchange, for the thread of the real one. */
-  shardOf(real: ShardOptions): ShardOptions {
+  shardOf(real: OfEvery): ShardOptions {
     const { control, progressMemory: progress, metersMemory: meters, spotMemory, journalPaths } = this.#stores;
     const { shard, shards, verifier, collateralCheck, maxOrdersEver } = real;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
@@ -63,10 +78,10 @@ export class RehearsalAct {
     };
   }
 
-  /** Trades for a while, once the shards have come. @returns the number of orders. */
+  /** Trades for so many turns, once the shards have come. @returns the number of orders. */
   play(): Promise<number> {
     this.#stage = new Stage(this.#config, this.#stores);
-    return this.#stage.play(this.#lanes);
+    return this.#stage.play(this.#lanes, this.#turns);
   }
 
   /** A shard that sleeps reads no message. */

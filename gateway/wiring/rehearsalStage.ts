@@ -20,6 +20,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { Connection } from './rehearsal/connection.ts';
 import { Flow, sendAll, type Trader } from './rehearsal/flow.ts';
 import { QuickSigner } from './rehearsal/quickSigner.ts';
+import { takeTour } from './rehearsal/tour.ts';
 import type { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
 import { waitingPlacements } from './verifyThreads.ts';
@@ -27,9 +28,7 @@ import { waitingPlacements } from './verifyThreads.ts';
 /** The rings of a shard. */
 export type Lane = { readonly commandRing: SharedArrayBuffer; readonly eventRing: SharedArrayBuffer };
 
-/** Of both acts more than the 3,000 calls after which V8 compiles a function that is called once for an order. */
-const MOST_ORDERS_A_SHARD = 2200;
-const MOST_TRADING_MS = 750;
+const MOST_TRADING_MS = 2000;
 const CONNECTIONS = 32;
 const ANSWER_WITHIN_MS = 50;
 const FUNDS_MICRO = 1_000_000_000_000;
@@ -73,6 +72,8 @@ export class Stage {
       lifecycle,
       defaultFeeBps: FEE_BPS,
       waitingPlacements: waitingPlacements(config.verifier),
+      // There is no read model, and nothing is in its past.
+      privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,
       onFatal: onError,
     });
@@ -96,26 +97,31 @@ export class Stage {
   }
 
   /** Trades for MOST_TRADING_MS at most, once the shards have come. @returns the number of orders. */
-  async play(lanes: readonly Lane[]): Promise<number> {
+  async play(lanes: readonly Lane[], turns: number): Promise<number> {
     const { link, feeds } = this.#trading;
     await Promise.all(lanes.map(({ commandRing, eventRing }, shard) => link.attach(shard, commandRing, eventRing)));
     feeds.start();
     this.#edge.stream.start();
     this.#lifecycle.phase = 'ready';
     const port = await this.#edge.listen();
+    await this.#edge.disk.start();
     const markets = await this.#openMarkets(lanes.length);
     const { chainId, exchange: verifyingContract } = this.#stores.control.contracts.current;
     const domain = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract };
     const hasher = hasherFor(domain, await createKeccak());
-    const flow = new Flow(await this.#trader(MAKER_KEY, hasher), await this.#trader(TAKER_KEY, hasher), markets);
+    const maker = await this.#trader(MAKER_KEY, hasher);
+    const flow = new Flow(maker, await this.#trader(TAKER_KEY, hasher), markets);
     const baseUrl = `http://127.0.0.1:${port}`;
     this.#connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(baseUrl)));
+    const tour = { baseUrl, token: this.#stores.control.adminToken.token, trader: maker, market: markets[0] };
     const untilMs = performance.now() + MOST_TRADING_MS;
     let placed = 0;
-    while (placed < MOST_ORDERS_A_SHARD * lanes.length && performance.now() < untilMs) {
+    for (let turn = 0; turn < turns * lanes.length && performance.now() < untilMs; turn++) {
       const { requests, orders } = flow.turn();
       await sendAll(this.#connections, requests);
       placed += orders;
+      // Not before: one of its answers is long, when there are open orders.
+      if (turn === 0) await takeTour({ ...tour, connections: this.#connections });
     }
     return placed;
   }
@@ -173,6 +179,6 @@ export class Stage {
       nowMs,
     );
     await this.#trading.funding.move(user.index, MOVEMENT.DEPOSIT, FUNDS_MICRO, randomUUID());
-    return { orders, requests: new RequestSigner({ keyId: key.keyId, secret, passphrase }) };
+    return { id: user.id, orders, requests: new RequestSigner({ keyId: key.keyId, secret, passphrase }) };
   }
 }

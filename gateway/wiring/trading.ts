@@ -19,6 +19,7 @@ import { contractsOf } from '../routes/public/platform.ts';
 import { ShardClient } from '../shardlink/client.ts';
 import { ShardLink } from '../shardlink/link.ts';
 import { StreamFeeds } from '../stream/feeds.ts';
+import type { PrivateSource } from '../stream/private/intake.ts';
 import { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import { GroupCommands } from '../trading/groupCommands.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -33,6 +34,8 @@ type TradingOptions = {
   readonly defaultFeeBps: number;
   /** The placements that should wait for one shard at once. */
   readonly waitingPlacements: number;
+  /** Absent: the read model. */
+  readonly privateSource?: PrivateSource;
   /** A reply handler has failed: the request in `context` has to be answered. */
   readonly onHandlerError: (error: unknown, context: unknown) => void;
   readonly onFatal: (error: unknown) => void;
@@ -64,7 +67,7 @@ export class Trading {
       views,
       groups: control.orderGroups,
       privateLog,
-      privateSource: queries,
+      privateSource: options.privateSource ?? queries,
       progress,
       clock,
       log,

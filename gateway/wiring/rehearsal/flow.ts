@@ -11,7 +11,7 @@ import { type Connection, toBytes } from './connection.ts';
 import type { QuickSigner } from './quickSigner.ts';
 
 /** An account that trades: the signatures of its orders, and those of its requests. */
-export type Trader = { readonly orders: QuickSigner; readonly requests: RequestSigner };
+export type Trader = { readonly id: string; readonly orders: QuickSigner; readonly requests: RequestSigner };
 
 type Placed = { readonly request: Buffer; readonly orderHash: string };
 
@@ -24,16 +24,6 @@ const BATCH_ORDERS = 15;
 const BATCHES_EACH_TURN = 2;
 const READS_EACH_TURN = 8;
 const ORDERS_EACH_TURN = 128;
-/** The other headers that the gateway reads, so that compiled code takes none of them for absent. */
-const RARE_HEADERS = {
-  authorization: 'Bearer rehearsal',
-  cookie: 'a=b',
-  'idempotency-key': 'rehearsal',
-  'x-svc-deadline': '0',
-  'x-forwarded-for': '127.0.0.1',
-  via: '1.1 rehearsal',
-  'access-control-request-method': 'GET',
-};
 const BROWSER_HEADERS = {
   'user-agent': 'rehearsal',
   'accept-encoding': 'gzip, br',
@@ -66,7 +56,7 @@ export class Flow {
 
   /** The requests of a turn, in which no one waits for another. The cancels are of orders of the turn before. */
   turn(): { readonly requests: Buffer[]; readonly orders: number } {
-    const cancels = this.#resting.map((orderHash) => this.#request(this.#maker, 'DELETE', `/v1/orders/${orderHash}`));
+    const cancels = this.#resting.map((orderHash) => signedRequest(this.#maker, 'DELETE', `/v1/orders/${orderHash}`));
     this.#resting = [];
     const requests: Buffer[] = [];
     for (let index = 0; index < ORDERS_EACH_TURN; index++) {
@@ -91,14 +81,12 @@ export class Flow {
 
   #batch(): Buffer {
     const orders = Array.from({ length: BATCH_ORDERS }, () => this.#maker.orders.sign(this.#nextDraft()).body);
-    return this.#request(this.#maker, 'POST', '/v1/orders/batch', { orders });
+    return signedRequest(this.#maker, 'POST', '/v1/orders/batch', { orders });
   }
 
   #read(index: number): Buffer {
     const path = this.#paths[index % this.#paths.length];
-    const headers = index < READS_EACH_TURN / 2 ? BROWSER_HEADERS : {};
-    const rare = this.#count <= ORDERS_EACH_TURN + BATCHES_EACH_TURN * BATCH_ORDERS && index === 0 ? RARE_HEADERS : {};
-    return toBytes(prepareRequest('GET', path, undefined, () => ({ ...headers, ...rare })));
+    return toBytes(prepareRequest('GET', path, undefined, () => (index < READS_EACH_TURN / 2 ? BROWSER_HEADERS : {})));
   }
 
   #nextDraft(): OrderDraft {
@@ -109,15 +97,15 @@ export class Flow {
 
   #placed(trader: Trader, draft: OrderDraft): Placed {
     const { body, orderHash } = trader.orders.sign(draft);
-    return { request: this.#request(trader, 'POST', '/v1/orders', body), orderHash };
-  }
-
-  #request({ requests }: Trader, method: string, path: string, payload?: unknown): Buffer {
-    return toBytes(prepareRequest(method, path, payload, (...signed) => requests.headers(...signed)));
+    return { request: signedRequest(trader, 'POST', '/v1/orders', body), orderHash };
   }
 }
 
-function draftOf(
+export function signedRequest({ requests }: Trader, method: string, path: string, payload?: unknown): Buffer {
+  return toBytes(prepareRequest(method, path, payload, (...signed) => requests.headers(...signed)));
+}
+
+export function draftOf(
   { id, yesTokenId, noTokenId, ticksPerUnit, opening }: MarketEntry,
   outcomeIndex: Outcome,
   price: string,

@@ -34,8 +34,8 @@ export class QuickSigner {
     this.#nonces = smallNonces();
   }
 
-  sign(draft: OrderDraft): SignedOrder {
-    const salt = String(++this.#count);
+  /** Every order needs a salt of its own. */
+  sign(draft: OrderDraft, salt = String(++this.#count)): SignedOrder {
     const digest = digestOfDraft(this.#hasher, draft, { salt, maker: this.address, signer: this.address });
     const signature = this.#signed(BigInt(toHex(digest)));
     const body = { ...draft, maker: this.address, signer: this.address, taker: ZERO_ADDRESS, salt, signature };

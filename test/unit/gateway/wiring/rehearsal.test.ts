@@ -22,6 +22,7 @@ test('10.25: shards that do not come let the start go on in time, and no file is
   const dataDir = temporaryDirectory();
   const { rehearsal, logged } = open(dataDir);
   assert.ok(rehearsal !== null);
+  await rehearsal.begin();
   let isEnded = false;
   await rehearsal.run(() => {
     isEnded = true;
