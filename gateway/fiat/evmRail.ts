@@ -33,6 +33,7 @@ type EvmRailOptions = {
   readonly mayPay: (address: string) => boolean;
   /** The most that the relayer pays for a unit of gas. */
   readonly mostFeeWei: number;
+  readonly lookPauseMs?: number;
 };
 
 /** About a block of most chains. */
@@ -40,16 +41,18 @@ const LOOK_PAUSE_MS = 2000;
 
 export class EvmRail implements Rail {
   readonly name = 'evm';
-  readonly lookPauseMs = LOOK_PAUSE_MS;
+  readonly lookPauseMs: number;
   readonly #options: EvmRailOptions;
   #domain: Eip712Domain | null = null;
 
   constructor(options: EvmRailOptions) {
     this.#options = options;
+    this.lookPauseMs = options.lookPauseMs ?? LOOK_PAUSE_MS;
   }
 
-  domain(): Eip712Domain {
-    if (this.#domain === null) throw new RailDown('the chain has not said yet what transfers are signed for');
+  /** Asked once: a token does not change it. */
+  async domain(): Promise<Eip712Domain> {
+    this.#domain ??= await this.#ask('railDomain', {});
     return this.#domain;
   }
 
@@ -112,14 +115,13 @@ export class EvmRail implements Rail {
     return arrived.length === 0 ? null : arrived.reduce((sum, { valueMicro }) => sum + valueMicro, 0);
   }
 
-  /** EVMRAIL-1. The domain is learnt before everything else. */
+  /** EVMRAIL-1 */
   async #ask<N extends keyof RailQuestions>(
     name: N,
     ask: RailQuestions[N]['ask'],
   ): Promise<RailQuestions[N]['answer']> {
     const { link } = this.#options;
     try {
-      this.#domain ??= await link.ask('railDomain', {});
       return await link.ask(name, ask);
     } catch (error) {
       throw new RailDown((error as Error).message);

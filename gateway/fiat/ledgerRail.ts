@@ -80,7 +80,11 @@ export class LedgerRail implements Rail {
     this.#options = options;
   }
 
-  domain(): Eip712Domain {
+  async domain(): Promise<Eip712Domain> {
+    return this.#domain();
+  }
+
+  #domain(): Eip712Domain {
     const { chainId, exchange } = this.#options.contract();
     return { name: 'USD Coin', version: '2', chainId, verifyingContract: exchange };
   }
@@ -305,7 +309,8 @@ export class LedgerRail implements Rail {
     const isAllowed = kind === 'cancel' || providerAddresses.has(from) || providerAddresses.has(to);
     if (!isAllowed || !accounts.isLinked(from) || (kind === 'transfer' && !accounts.isLinked(to))) return 'blocked';
     if (kind === 'transfer' && !accounts.mayWithdraw(accounts.ownerOf(from))) return 'blocked';
-    const digest = kind === 'cancel' ? cancelDigest(this.domain(), from, nonce) : transferDigest(this.domain(), row);
+    const domain = this.#domain();
+    const digest = kind === 'cancel' ? cancelDigest(domain, from, nonce) : transferDigest(domain, row);
     const bytes = Buffer.from(digest.slice(2), 'hex');
     return isDigestSignedBy(from, bytes, signature) ? null : 'signature';
   }

@@ -11,6 +11,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../../shared/base/clock.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { NOT_A_NUMBER, tryParseUnits } from '../../shared/base/units.ts';
+import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import { transferDigest } from '../../shared/crypto/eip3009.ts';
 import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
 import type { FiatTransfers, Intent } from '../store/fiatTransfers.ts';
@@ -85,7 +86,8 @@ export class OffRamps {
       changes.status(session, 'created', 'provider_created', evidence);
       return;
     }
-    const fault = await this.#mismatch(row);
+    const fault = await this.#mismatch(session, row);
+    const domain = await this.#deps.rail.domain();
     // Meanwhile the session may have been cancelled: then nothing below finds a row in the machine.
     if (fault !== null) {
       const patch = { status: 'created', failureCode: fault } as const;
@@ -93,15 +95,15 @@ export class OffRamps {
       return;
     }
     if (session.errorCause !== null) changes.trigger(session, 'cause_gone', evidence, { patch: { failureCode: null } });
-    if (session.transferState === 'awaiting_provider') this.#lock(session, row);
+    if (session.transferState === 'awaiting_provider') this.#lock(session, row, domain);
   }
 
   /** The intent is durable before anyone is shown it: answers wait for `durable`. */
-  #lock(session: FiatSession, row: ProviderTransaction): void {
+  #lock(session: FiatSession, row: ProviderTransaction, domain: Eip712Domain): void {
     const { changes, transfers, clock } = this.#deps;
     const deadlineMs = row.deadlineMs ?? row.createdAtMs + PROVIDER_WAIT_MS;
     const { amount, toAddress } = row;
-    const intent = this.#intentFor(session, row, deadlineMs);
+    const intent = this.#intentFor(session, row, deadlineMs, domain);
     const patch = {
       amountValue: amount!.value,
       amountCurrency: amount!.currency,
@@ -113,7 +115,7 @@ export class OffRamps {
     changes.trigger(session, 'provider_locked', evidence, { patch, more: () => transfers.addIntent(intent) });
   }
 
-  #intentFor(session: FiatSession, row: ProviderTransaction, deadlineMs: number): Intent {
+  #intentFor(session: FiatSession, row: ProviderTransaction, deadlineMs: number, domain: Eip712Domain): Intent {
     const transfer = {
       from: session.walletAddress,
       to: row.toAddress!,
@@ -126,7 +128,7 @@ export class OffRamps {
       ...transfer,
       sessionId: session.id,
       intentId: randomUUID(),
-      digest: transferDigest(this.#deps.rail.domain(), transfer),
+      digest: transferDigest(domain, transfer),
       signature: null,
       createdMs: this.#deps.clock.nowMs(),
       signedMs: null,
@@ -134,13 +136,15 @@ export class OffRamps {
   }
 
   /** Why these terms must not be signed; null when they may. */
-  async #mismatch({ asset, network, amount, toAddress }: ProviderTransaction): Promise<string | null> {
+  async #mismatch(session: FiatSession, row: ProviderTransaction): Promise<string | null> {
     const { rail, isOwnAddress } = this.#deps;
+    const { asset, network, amount, toAddress } = row;
     if (asset !== 'usdc' || amount!.currency.toLowerCase() !== 'usdc') return 'other_asset';
     if (network !== 'polygon') return 'other_network';
     const valueMicro = tryParseUnits(amount!.value);
     if (valueMicro === NOT_A_NUMBER || valueMicro === 0) return 'amount';
     if (!/^0x[0-9a-f]{40}$/.test(toAddress!) || isOwnAddress(toAddress!)) return 'destination';
+    if (toAddress === session.walletAddress) return 'destination';
     return (await rail.isReachable(toAddress!)) ? null : 'destination';
   }
 

@@ -33,8 +33,8 @@ export type Rail = {
   readonly name: 'ledger' | 'evm';
   /** A session is looked at this often: each look asks the rail several times. */
   readonly lookPauseMs: number;
-  /** The domain that owners sign for. Throws RailDown while the rail has not said it since the start. */
-  domain(): Eip712Domain;
+  /** The domain that owners sign for. */
+  domain(): Promise<Eip712Domain>;
   /** True if USDC that is sent there arrives somewhere. */
   isReachable(address: string): Promise<boolean>;
   balanceMicro(address: string): Promise<number>;

@@ -65,8 +65,8 @@ async function chainRail(over: (rpc: Rpc) => Rpc = (rpc) => rpc): Promise<ChainR
     to: PROVIDER,
     fundsMicro: FUNDS_MICRO,
     nowSec: () => Number(timestamp),
-    sign: (transfer) => customer.sign({ hash: transferDigest(rail.domain(), transfer) as Hex }),
-    signCancel: (nonce) => customer.sign({ hash: cancelDigest(rail.domain(), CUSTOMER, nonce) as Hex }),
+    sign: async (transfer) => customer.sign({ hash: transferDigest(await rail.domain(), transfer) as Hex }),
+    signCancel: async (nonce) => customer.sign({ hash: cancelDigest(await rail.domain(), CUSTOMER, nonce) as Hex }),
     send: async (transfer, signature) => {
       await sendAsStranger('transferWithAuthorization', [...termsOf(transfer), signature]);
     },
@@ -106,7 +106,7 @@ type Signed = { readonly transfer: TransferAuthorization; readonly signature: st
 async function signed({ rail, nowSec }: ChainRail, changes: Partial<TransferAuthorization> = {}): Promise<Signed> {
   const terms = { from: CUSTOMER, to: PROVIDER, valueMicro: 1_000_000, validAfterSec: 0 };
   const transfer = { ...terms, validBeforeSec: nowSec() + 3600, nonce: chain.freshHash(), ...changes };
-  return { transfer, signature: await customer.sign({ hash: transferDigest(rail.domain(), transfer) as Hex }) };
+  return { transfer, signature: await customer.sign({ hash: transferDigest(await rail.domain(), transfer) as Hex }) };
 }
 
 /** @returns the bytes, which the node has taken. */
@@ -132,7 +132,7 @@ test('a wallet that is a contract signs by its own rule (EIP-1271), also in 65 b
   await asOwner('mint', [wallet, 5_000_000n]);
   for (const padding of ['', '00'.repeat(33)]) {
     const { transfer, signature: ofKey } = await signed(rig, { from: wallet });
-    const signature = transferDigest(rail.domain(), transfer) + padding;
+    const signature = transferDigest(await rail.domain(), transfer) + padding;
     assert.equal(await rail.preflight(transfer, ofKey), 'signature');
     assert.equal(await rail.isSignedBy(wallet, toHex(7, { size: 32 }), signature), false);
     assert.equal(await rail.isSignedBy(wallet, signature.slice(0, 66), signature), true);

@@ -1574,6 +1574,20 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/fiat/lessons.test.ts',
   },
   {
+    name: 'the relayer leaves a gap in its account nonces, behind which a chain takes nothing',
+    file: 'gateway/fiat/relayer.ts',
+    search: 'if (railNonce >= transfers.nextNonce()) return null;',
+    replace: 'if (railNonce >= 0) return null;',
+    caughtBy: 'test/unit/gateway/fiat/chain.test.ts',
+  },
+  {
+    name: 'a block of a chain counts before it is final',
+    file: 'gateway/fiat/rail.ts',
+    search: ' && block <= head.finalizedBlock;',
+    replace: ' && block <= head.block;',
+    caughtBy: 'test/unit/gateway/fiat/chain.test.ts',
+  },
+  {
     name: 'a signed transfer is sent after the provider has changed its terms',
     file: 'gateway/fiat/settlement.ts',
     search: "return isRelayed && !hasGivenUp && alarm !== 'provider_changed_terms';",

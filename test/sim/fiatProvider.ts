@@ -113,7 +113,8 @@ export class ModelProvider {
       address: PROVIDER,
       balanceMicro: () => call(() => books.of(own)),
       moment: () => call(({ ledger }) => ledger.head()),
-      sign: (transfer) => call(({ ledger }) => signed(KEYS[2], transferDigest(ledger.domain(), whole(transfer)))),
+      sign: (transfer) =>
+        call(async ({ ledger }) => signed(KEYS[2], transferDigest(await ledger.domain(), whole(transfer)))),
       send: (transfer, signature) =>
         call(async ({ ledger }) => 'txHash' in (await ledger.send('transfer', whole(transfer), signature))),
       stateOf: (nonce) => call(({ ledger }) => ledger.authorization(PROVIDER, nonce)),

@@ -276,7 +276,7 @@ export class FiatWorld {
       validBeforeSec: Math.floor(clock.nowMs() / 1000) + 3600,
       nonce,
     };
-    const signature = signed(KEYS[session.customer], transferDigest(exchange.ledger.domain(), transfer));
+    const signature = signed(KEYS[session.customer], transferDigest(await exchange.ledger.domain(), transfer));
     this.#note(`${session.customer} pays ${transfer.valueMicro / USDC} directly`);
     await this.#ask(() => exchange.ledger.send('transfer', transfer, signature));
   }
@@ -286,7 +286,8 @@ export class FiatWorld {
     const { exchange } = this;
     const intent = exchange.fiat.transfers.intentOf(session.id);
     if (intent === undefined) return;
-    const signature = signed(KEYS[session.customer], cancelDigest(exchange.ledger.domain(), intent.from, intent.nonce));
+    const digest = cancelDigest(await exchange.ledger.domain(), intent.from, intent.nonce);
+    const signature = signed(KEYS[session.customer], digest);
     this.#note(`${session.id.slice(0, 4)} is cancelled on the rail`);
     await this.#ask(() => exchange.ledger.send('cancel', intent, signature));
   }

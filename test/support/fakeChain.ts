@@ -17,8 +17,19 @@ import type { Random } from './random.ts';
 
 /** The contracts: a state that is made anew from the first block on after every reorganisation. */
 export type FakeContract = {
-  run(data: Hex): { readonly isSuccess: boolean; readonly logs: readonly Log[] };
-  view(data: Hex): Hex;
+  run(data: Hex, timestampSec: number): { readonly isSuccess: boolean; readonly logs: readonly Log[] };
+  /** Throws RpcError where the call would be reverted. */
+  view(data: Hex, timestampSec: number): Hex;
+};
+type FakeChainOptions = {
+  /** Blocks after which a block is final. */
+  readonly finality?: number;
+  readonly timestampSec?: (block: number) => number;
+};
+type LogQuery = {
+  topics: readonly (Hex | readonly Hex[] | null)[];
+  fromBlock: Hex;
+  toBlock: Hex;
 };
 type Transaction = { hash: Hex; from: Hex; nonce: number; to: Hex; data: Hex; maxFee: bigint; tip: bigint };
 type Block = {
@@ -26,10 +37,17 @@ type Block = {
   number: number;
   timestampSec: number;
   baseFee: bigint;
-  transactions: { hash: Hex; from: Hex; nonce: number; receipt: Record<string, unknown> }[];
+  transactions: {
+    hash: Hex;
+    from: Hex;
+    nonce: number;
+    logs: readonly Log[];
+    receipt: Record<string, unknown>;
+  }[];
   sources: Transaction[];
 };
 
+const NO_NONCE = -1;
 const FINALITY = 64;
 const BLOCK_SECONDS = 2;
 const GAS_LIMIT = 30_000_000;
@@ -48,10 +66,14 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   /** Receipts of blocks that are gone. */
   readonly #orphans = new Map<Hex, Record<string, unknown>>();
   readonly #parsed = new Map<Hex, Transaction>();
+  /** Transactions of other keys, which come first in the next block. */
+  #others: Transaction[] = [];
+  readonly #options: FakeChainOptions;
   #fresh = 0;
 
-  constructor(random: Random, makeContract: () => C) {
+  constructor(random: Random, makeContract: () => C, options: FakeChainOptions = {}) {
     this.#random = random;
+    this.#options = options;
     this.#makeContract = makeContract;
     this.contract = makeContract();
     this.mine();
@@ -75,11 +97,16 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     for (const block of gone) {
       for (const [index, { hash, receipt }] of block.transactions.entries()) {
         this.#orphans.set(hash, receipt);
-        if (this.#random.chance(50)) this.#accept(block.sources[index]);
+        const source = block.sources[index];
+        if (!this.#random.chance(50)) continue;
+        if (source.nonce === NO_NONCE) this.#others.push(source);
+        else this.#accept(source);
       }
     }
     this.contract = this.#makeContract();
-    for (const { sources } of this.blocks) for (const { data } of sources) this.contract.run(data);
+    for (const { sources, timestampSec } of this.blocks) {
+      for (const { data } of sources) this.contract.run(data, timestampSec);
+    }
     this.mine(gone.length);
   }
 
@@ -90,6 +117,13 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     const fees = { maxFee: this.baseFee * 1000n, tip: 1n };
     this.#pendingOf(from).set(nonce, { hash, from, nonce, to: ANYWHERE, data: '0x', ...fees });
     this.mine();
+  }
+
+  /** Another key sends it. @returns its hash. */
+  sendElsewhere(data: Hex): Hex {
+    const hash = this.#freshHash();
+    this.#others.push({ hash, from: ANYWHERE, nonce: NO_NONCE, to: ANYWHERE, data, maxFee: 0n, tip: 0n });
+    return hash;
   }
 
   /** The node forgets what waits for a block. */
@@ -128,7 +162,11 @@ export class FakeChain<C extends FakeContract> implements Rpc {
       case 'eth_getTransactionReceipt':
         return this.#receiptOf(params[0] as Hex, head);
       case 'eth_call':
-        return this.contract.view((params[0] as { data: Hex }).data);
+        return this.contract.view((params[0] as { data: Hex }).data, this.head.timestampSec);
+      case 'eth_getTransactionByHash':
+        return this.#isKnown(params[0] as Hex) ? {} : null;
+      case 'eth_getLogs':
+        return this.#logs(params[0] as LogQuery);
       default:
         throw new RpcError(`${method}: not supported`);
     }
@@ -170,12 +208,13 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     const block: Block = {
       hash: this.#freshHash(),
       number,
-      timestampSec: 1_800_000_000 + number * BLOCK_SECONDS,
+      timestampSec: this.#options.timestampSec?.(number) ?? 1_800_000_000 + number * BLOCK_SECONDS,
       baseFee: this.baseFee,
       transactions: [],
       sources: [],
     };
     this.blocks.push(block);
+    for (const other of this.#others.splice(0)) this.#put(block, other);
     for (const from of this.#pending.keys()) this.#include(block, from);
   }
 
@@ -187,18 +226,42 @@ export class FakeChain<C extends FakeContract> implements Rpc {
       const next = pending.get(nonce);
       if (next === undefined || next.maxFee < this.baseFee) break;
       pending.delete(nonce++);
-      const { isSuccess, logs } = this.contract.run(next.data);
-      const receipt = {
-        transactionHash: next.hash,
-        blockHash: block.hash,
-        blockNumber: toHex(block.number),
-        status: isSuccess ? '0x1' : '0x0',
-        gasUsed: '0x5208',
-        logs,
-      };
-      block.transactions.push({ hash: next.hash, from, nonce: next.nonce, receipt });
-      block.sources.push(next);
+      this.#put(block, next);
     }
+  }
+
+  #put(block: Block, next: Transaction): void {
+    const { isSuccess, logs } = this.contract.run(next.data, block.timestampSec);
+    const receipt = {
+      transactionHash: next.hash,
+      blockHash: block.hash,
+      blockNumber: toHex(block.number),
+      status: isSuccess ? '0x1' : '0x0',
+      gasUsed: '0x5208',
+      logs,
+    };
+    block.transactions.push({ hash: next.hash, from: next.from, nonce: next.nonce, logs, receipt });
+    block.sources.push(next);
+  }
+
+  #isKnown(hash: Hex): boolean {
+    const waiting = [...[...this.#pending.values()].flatMap((each) => [...each.values()]), ...this.#others];
+    return waiting.some((each) => each.hash === hash) || this.#receiptOf(hash, this.head.number) !== null;
+  }
+
+  #logs({ topics, fromBlock, toBlock }: LogQuery): unknown[] {
+    const fits = (topic: Hex | undefined, wanted: Hex | readonly Hex[] | null): boolean =>
+      wanted === null || (typeof wanted === 'string' ? topic === wanted : wanted.includes(topic!));
+    return this.blocks.slice(Number(fromBlock), Number(toBlock) + 1).flatMap(({ number, hash, transactions }) =>
+      transactions.flatMap((transaction) =>
+        transaction.logs
+          .filter((log) => topics.every((wanted, index) => fits(log.topics[index], wanted)))
+          .map((log) => {
+            const place = { blockNumber: toHex(number), blockHash: hash, transactionHash: transaction.hash };
+            return { ...log, ...place, logIndex: '0x0' };
+          }),
+      ),
+    );
   }
 
   #receiptOf(hash: Hex, head: number): unknown {
@@ -221,7 +284,7 @@ export class FakeChain<C extends FakeContract> implements Rpc {
 
   #numberOf(tag: string, head: number): number {
     if (tag === 'latest') return head;
-    if (tag === 'finalized') return Math.max(0, head - FINALITY);
+    if (tag === 'finalized') return Math.max(0, head - (this.#options.finality ?? FINALITY));
     return Number(tag);
   }
 

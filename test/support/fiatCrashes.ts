@@ -25,12 +25,15 @@ const POINTS = {
 export type CrashPoint = keyof typeof POINTS;
 export const CRASH_POINTS = Object.keys(POINTS) as CrashPoint[];
 
+/** A chain has no books that could be asked. */
+export const CHAIN_CRASH_POINTS = CRASH_POINTS.filter((point) => POINTS[point][1] !== 'books');
+
 type Methods = Record<string, (...args: unknown[]) => unknown>;
 
 /** Calls `crash`, which does not return, whenever the point is reached. */
 export function crashAt(rig: FiatRig, point: CrashPoint, crash: () => void): void {
   const [when, part, method] = POINTS[point];
-  const { fiat, provider, books, ledger: rail } = rig;
+  const { fiat, provider, books, rail } = rig;
   const parts: Record<Part, object> = { provider, transfers: fiat.transfers, rail, books, webhooks: fiat.webhooks };
   const target = parts[part] as Methods;
   const original = target[method]!.bind(target);

@@ -18,6 +18,8 @@ import { E } from '../../shared/base/errors.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { type TransferAuthorization, transferDigest, transferTypedData } from '../../shared/crypto/eip3009.ts';
 import { temporaryDirectory } from './directory.ts';
+import { EvmWorld } from './evmWorld.ts';
+import { usdcCall } from './fakeUsdc.ts';
 import { FakeFiatProvider, providerRow } from './fiatProvider.ts';
 import { ManualClock } from './manualClock.ts';
 
@@ -70,10 +72,18 @@ class TestBooks {
   }
 }
 
+type RailKind = Rail['name'];
+/** Sessions cannot see which of them they are on, so their tests run on both. */
+export const RAILS: readonly RailKind[] = ['ledger', 'evm'];
+
 type RigOptions = {
+  /** Default: the ledger. */
+  readonly on?: RailKind;
+  /** Of a chain, in blocks. */
+  readonly finality?: number;
   /** With the files of an earlier rig; default: a new one. */
   readonly directory?: string;
-  readonly rail?: (ledger: LedgerRail) => Rail;
+  readonly rail?: (rail: Rail) => Rail;
   /** Beside the rig's own. */
   readonly providers?: readonly FakeFiatProvider[];
 };
@@ -91,6 +101,10 @@ export class FiatRig {
   company!: User;
   rows!: RailTransactions;
   ledger!: LedgerRail;
+  /** The rail itself, whatever a test has put over it. */
+  rail!: Rail;
+  /** Of rigs that are on it. */
+  readonly evm: EvmWorld | null;
   fiat!: Fiat;
   accounts!: Accounts;
   readonly #options: RigOptions;
@@ -100,6 +114,8 @@ export class FiatRig {
     const directory = options.directory ?? temporaryDirectory();
     this.path = join(directory, 'control.db');
     this.books = new TestBooks(join(directory, 'books.json'));
+    const funds = new Map([CUSTOMER, PROVIDER].map((wallet) => [wallet, FUNDS_MICRO]));
+    this.evm = options.on === 'evm' ? new EvmWorld(this.clock, funds, options.finality ?? 0) : null;
     this.open();
   }
 
@@ -135,12 +151,14 @@ export class FiatRig {
       clock,
       onError: (error) => this.warnings.push(error as object),
     });
+    const mayPay = (address: string): boolean => !this.frozen.has(accounts.ownerOf(address));
+    this.rail = this.evm?.openRail(clock, mayPay) ?? this.ledger;
     this.fiat = new Fiat({
       sessions: new FiatSessions(database),
       transfers: new FiatTransfers(database),
       webhooks: new FiatWebhooks(database),
       providers: new Map(providers.map((each) => [each.name, each])),
-      rail: this.#options.rail?.(this.ledger) ?? this.ledger,
+      rail: this.#options.rail?.(this.rail) ?? this.rail,
       clock,
       publicUrl: () => 'https://exchange.test',
       isOwnAddress: (address) => address === EXCHANGE,
@@ -162,7 +180,8 @@ export class FiatRig {
   }
 
   async tick(): Promise<void> {
-    this.ledger.tick();
+    if (this.evm === null) this.ledger.tick();
+    else this.evm.pass();
     this.fiat.tick();
     await settled();
   }
@@ -226,26 +245,51 @@ export class FiatRig {
 
   async authorize(session: FiatSession, signature?: string) {
     const intent = this.intent(session);
-    const signed = signature ?? (await signTransfer(this.ledger, intent));
+    const signed = signature ?? (await signTransfer(this.rail, intent));
     return this.fiat.service.authorize(this.session(session), intent.intentId, signed);
   }
 
   /** The provider's wallet sends USDC to the customer's. @returns the hash. */
   async sendFromProvider(valueMicro: number): Promise<string> {
     const transfer = { from: PROVIDER, to: CUSTOMER, valueMicro, ...this.#validity() };
-    return this.#sent(transfer, await signTransfer(this.ledger, transfer, providerWallet));
+    return this.#sent(transfer, await signTransfer(this.rail, transfer, providerWallet));
   }
 
   /** The customer's wallet pays the provider by a transfer of its own. */
   async sendFromCustomer(valueMicro: number): Promise<string> {
     const transfer = { from: CUSTOMER, to: PROVIDER, valueMicro, ...this.#validity() };
-    return this.#sent(transfer, await signTransfer(this.ledger, transfer));
+    return this.#sent(transfer, await signTransfer(this.rail, transfer));
   }
 
   async #sent(transfer: TransferAuthorization, signature: string): Promise<string> {
-    const sent = await this.ledger.send('transfer', transfer, signature);
+    return this.send('transfer', transfer, signature);
+  }
+
+  /** Without the relayer, as anybody can. */
+  async send(kind: 'transfer' | 'cancel', transfer: TransferAuthorization, signature: string): Promise<string> {
+    if (this.evm !== null) return this.evm.chain.sendElsewhere(usdcCall(kind, transfer, signature));
+    const sent = await this.ledger.send(kind, transfer, signature);
     if ('fault' in sent) throw new Error(sent.fault);
     return sent.txHash;
+  }
+
+  /** Of the customer's wallet or account. */
+  get customerMicro(): number {
+    return this.#microOf(CUSTOMER);
+  }
+
+  set customerMicro(micro: number) {
+    if (this.evm === null) this.books.balances.set(this.customer.index, micro);
+    else this.evm.chain.contract.balances.set(CUSTOMER, micro);
+  }
+
+  get providerMicro(): number {
+    return this.#microOf(PROVIDER);
+  }
+
+  #microOf(wallet: string): number {
+    if (this.evm !== null) return this.evm.chain.contract.balances.get(wallet)!;
+    return this.books.availableMicro(this.accounts.ownerOf(wallet));
   }
 
   #validity() {
@@ -261,6 +305,7 @@ export class FiatRig {
   }
 
   get isConserved(): boolean {
+    if (this.evm !== null) return this.customerMicro + this.providerMicro === 2 * FUNDS_MICRO;
     return this.books.totalMicro + this.inFlightMicro === 2 * FUNDS_MICRO;
   }
 }
@@ -272,7 +317,7 @@ export async function signTransfer(
   transfer: TransferAuthorization,
   wallet = customerWallet,
 ): Promise<string> {
-  const { domain, types, primaryType, message } = transferTypedData(rail.domain(), transfer);
+  const { domain, types, primaryType, message } = transferTypedData(await rail.domain(), transfer);
   const { EIP712Domain: _, ...own } = types;
   // An independent library signs, so that the digest is compared with its own.
   const signature = await wallet.signTypedData({
@@ -281,7 +326,7 @@ export async function signTransfer(
     primaryType,
     message,
   } as Parameters<typeof wallet.signTypedData>[0]);
-  const direct = await wallet.sign({ hash: transferDigest(rail.domain(), transfer) as `0x${string}` });
+  const direct = await wallet.sign({ hash: transferDigest(await rail.domain(), transfer) as `0x${string}` });
   if (signature !== direct) throw new Error('the digest is not that of the typed data');
   return signature;
 }

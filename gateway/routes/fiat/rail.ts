@@ -96,7 +96,7 @@ async function show(call: CallOf<typeof SHOW>, { rail, ledgerRail }: RailDeps): 
     const { block, finalizedBlock, finalizedSec } = await rail.head();
     ok(call, {
       rail: rail.name,
-      domain: rail.domain(),
+      domain: await rail.domain(),
       provider_addresses: ledgerRail?.providerAddresses ?? [],
       block,
       finalized_block: finalizedBlock,

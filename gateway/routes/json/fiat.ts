@@ -60,7 +60,7 @@ export async function fiatTransferOf(session: FiatSession, { rail, transfers }: 
       confirmations: await confirmationsOf(claimed ?? session.txHash ?? session.reportedHash, rail),
       required_confirmations: CONFIRMATIONS,
     },
-    typed_data: intent === undefined ? null : typedDataOf(intent, rail),
+    typed_data: intent === undefined ? null : await typedDataOf(intent, rail),
   };
 }
 
@@ -95,25 +95,29 @@ export function timeOf(ms: number): string {
 }
 
 /** Null while a chain has not said since the start what is signed for. */
-function typedDataOf(intent: Intent, rail: Rail): FiatTransfer['typed_data'] {
-  try {
-    return transferTypedData(rail.domain(), intent);
-  } catch (error) {
-    if (error instanceof RailDown) return null;
-    throw error;
-  }
+async function typedDataOf(intent: Intent, rail: Rail): Promise<FiatTransfer['typed_data']> {
+  const domain = await inTime(rail.domain());
+  return domain === null ? null : transferTypedData(domain, intent);
 }
 
 async function confirmationsOf(txHash: string | null, rail: Rail): Promise<number> {
   if (txHash === null) return 0;
-  const slow = sleep(LOOK_MS, null, { ref: false });
+  const answers = await inTime(Promise.all([rail.transaction(txHash), rail.head()]));
+  if (answers === null) return 0;
+  const [transaction, head] = answers;
+  return transaction?.status === 'mined' ? Math.max(head.block - transaction.block! + 1, 0) : 0;
+}
+
+/** Null: the rail does not answer, or not soon enough. */
+async function inTime<T>(answer: Promise<T>): Promise<T | null> {
+  const timeout = new AbortController();
+  const late = sleep(LOOK_MS, null, { signal: timeout.signal }).catch(() => null);
   try {
-    const answers = await Promise.race([Promise.all([rail.transaction(txHash), rail.head()]), slow]);
-    if (answers === null) return 0;
-    const [transaction, head] = answers;
-    if (transaction?.status !== 'mined') return 0;
-    return Math.max(head.block - transaction.block! + 1, 0);
-  } catch {
-    return 0;
+    return await Promise.race([answer, late]);
+  } catch (error) {
+    if (error instanceof RailDown) return null;
+    throw error;
+  } finally {
+    timeout.abort();
   }
 }

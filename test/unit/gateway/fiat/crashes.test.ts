@@ -6,15 +6,20 @@
 import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { CRASH_POINTS, crashAt, sessionOfWalk, walkOffRamp } from '../../../support/fiatCrashes.ts';
+import { CHAIN_CRASH_POINTS, CRASH_POINTS, crashAt, sessionOfWalk, walkOffRamp } from '../../../support/fiatCrashes.ts';
 import { FiatRig } from '../../../support/fiatRig.ts';
 
 const AMOUNT_MICRO = 25_000_000;
 const FUNDS_MICRO = 1_000_000_000;
 
-for (const point of CRASH_POINTS) {
-  test(`16.22: after a crash ${point} the session goes on, and is paid once`, async () => {
-    const rig = new FiatRig();
+const cases = [
+  ...CRASH_POINTS.map((point) => ({ on: 'ledger', point }) as const),
+  ...CHAIN_CRASH_POINTS.map((point) => ({ on: 'evm', point }) as const),
+];
+
+for (const { on, point } of cases) {
+  test(`16.22: ${on} rail: after a crash ${point} the session goes on, and is paid once`, async () => {
+    const rig = new FiatRig({ on });
     const left = `${rig.path}.left`;
     let isGone = false;
     let isBack = false;
@@ -32,8 +37,8 @@ for (const point of CRASH_POINTS) {
     const session = sessionOfWalk(rig)!;
     assert.equal(session.status, 'completed');
     await rig.pass(1000);
-    assert.equal(rig.books.availableMicro(rig.customer.index), FUNDS_MICRO - AMOUNT_MICRO);
-    assert.equal(rig.books.availableMicro(rig.company.index), FUNDS_MICRO + AMOUNT_MICRO);
+    assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
+    assert.equal(rig.providerMicro, FUNDS_MICRO + AMOUNT_MICRO);
     assert.equal(rig.fiat.transfers.envelopesOf(session.id).length, 1);
     assert.deepEqual(rig.fiat.webhooks.waiting(), []);
   });

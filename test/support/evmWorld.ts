@@ -1,0 +1,61 @@
+/** A chain in memory with USDC, and the rail of the exchange on it. The chain outlives the exchange's processes. */
+import { type Hex, recoverAddress, toHex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { Relay } from '../../engine/settlement/relay.ts';
+import { EvmRail } from '../../gateway/fiat/evmRail.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { chainKey } from '../../shared/chain/key.ts';
+import { ChainNode } from '../../shared/chain/node.ts';
+import type { RailQuestions } from '../../shared/wire/railQuestions.ts';
+import { FakeChain } from './fakeChain.ts';
+import { FakeUsdc, USDC } from './fakeUsdc.ts';
+import { Random } from './random.ts';
+
+const RELAYER = toHex(0x5e1a, { size: 32 });
+const MOST_FEE_WEI = 1_000_000_000_000;
+/** Blocks that a test which passes over time makes at most. */
+const MOST_BLOCKS = 64;
+
+// Signatures are imported when they are first checked, which takes longer than a test waits.
+const anyone = privateKeyToAccount(RELAYER);
+await recoverAddress({ hash: RELAYER, signature: await anyone.sign({ hash: RELAYER }) });
+
+export class EvmWorld {
+  readonly relayer = chainKey(RELAYER).address;
+  readonly chain: FakeChain<FakeUsdc>;
+
+  readonly #clock: Clock;
+  #blockSec: number;
+
+  /** @param finality blocks after which a block is final. */
+  constructor(clock: Clock, balances: ReadonlyMap<string, number>, finality: number) {
+    this.#clock = clock;
+    this.#blockSec = Math.floor(clock.nowMs() / 1000);
+    const options = { finality, timestampSec: () => this.#blockSec };
+    this.chain = new FakeChain(new Random(1), () => new FakeUsdc(balances), options);
+    this.chain.mine(finality);
+  }
+
+  /** A block for each second that has passed, as far as that makes a difference. */
+  pass(): void {
+    const nowSec = Math.floor(this.#clock.nowMs() / 1000);
+    this.#blockSec = Math.max(this.#blockSec, nowSec - MOST_BLOCKS);
+    while (this.#blockSec < nowSec) {
+      this.#blockSec++;
+      this.chain.mine();
+    }
+  }
+
+  /** As a process has it that has just started. */
+  openRail(clock: Clock, mayPay: (address: string) => boolean): EvmRail {
+    const node = new ChainNode(this.chain);
+    const terms = { key: chainKey(RELAYER), chainId: 137, usdc: USDC as Hex, mostFeeWei: BigInt(MOST_FEE_WEI) };
+    const relay = new Relay({ node, ...terms, nowMs: () => clock.nowMs(), headsMs: 0 });
+    const link = {
+      ask<N extends keyof RailQuestions>(name: N, ask: RailQuestions[N]['ask']): Promise<RailQuestions[N]['answer']> {
+        return relay.handlers[name](ask);
+      },
+    };
+    return new EvmRail({ link, mayPay, mostFeeWei: MOST_FEE_WEI, lookPauseMs: 500 });
+  }
+}
