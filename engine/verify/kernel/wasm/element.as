@@ -1,8 +1,6 @@
 /** The other operations on elements of the field (field.as): copies, sums, canonical form, bytes, square roots. */
-import { LIMB_BITS, LIMB_MASK, LIMBS, multiply, SLOT, square } from './field';
+import { LIMB_BITS, LIMB_MASK, LIMBS, multiply, SLOT, squareTimes, TOP_BITS, TOP_MASK } from './field';
 
-const TOP_BITS: i64 = 24;
-const TOP_MASK: i64 = (1 << 24) - 1;
 /** p = 2^256 - FOLD, and FOLD = 977 + 8 2^29. */
 const FOLD_0: i64 = 977;
 const FOLD_1: i64 = 8;
@@ -155,8 +153,7 @@ export function toBytes(bytes: usize, a: usize): void {
 
 /** out = a^(2^times) b. */
 function raise(out: usize, a: usize, times: i32, b: usize): void {
-  square(out, a);
-  for (let i = 1; i < times; i++) square(out, out);
+  squareTimes(out, a, times);
   multiply(out, out, b);
 }
 
@@ -187,6 +184,5 @@ export function squareRoot(out: usize, a: usize): void {
   raise(power, power, 3, x3);
   raise(power, power, 23, x22);
   raise(power, power, 6, x2);
-  square(power, power);
-  square(out, power);
+  squareTimes(out, power, 2);
 }

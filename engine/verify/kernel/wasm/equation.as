@@ -5,7 +5,7 @@
  * share one multiple of it, and all share one multiple of G.
  *
  * Every phase works through the items, signers, terms or positions one unit at a time. A unit's cost is a
- * measured time, of which the lift of an R is 280, so that a step takes a bounded time.
+ * measured time, of which the lift of an R is 245, so that a step takes a bounded time.
  *
  * Invariants:
  *   EQUATION-1  Between steps other checks run: what a phase needs later is in memory that only batches use.
@@ -41,7 +41,7 @@ const COMPLETE_ROUND = 13;
 const DESCEND = 14;
 const DECIDED = 15;
 /** The cost of a unit of each phase; for each pair collected and each point added on the way down there is more. */
-const COSTS = memory.data<u16>([280, 120, 16, 350, 56, 4, 1000, 1000, 1000, 34, 200, 4, 120, 13, 1, 0]);
+const COSTS = memory.data<u16>([245, 120, 16, 350, 56, 4, 1000, 1000, 1000, 34, 200, 4, 120, 13, 1, 0]);
 const COST_OF_PAIR = 7;
 const COST_OF_DOUBLING = 9;
 const COST_OF_ADDITION = 16;

@@ -14,7 +14,7 @@ export const RANDOM = memory.data(4096, 16);
 
 /** The arithmetic, for the tests that run it at the ends of its bounds. */
 export { halve, isZero, normalise, squareRoot } from './element';
-export { multiply, multiplyLess, multiplyLessTimes, square, squareLessTimes, squareTriple } from './field';
+export { multiply, multiplyLess, multiplyLessTimes, square, squareLessTimes, squareTimes, squareTriple } from './field';
 export { invertElement } from './point';
 export { addScalars, invertScalar, multiplyScalars, negateScalar } from './scalar';
 export { beginBatch, bytesOfSigners, RECORD, SEPARATOR, stepBatch, STRUCT as TYPE_HASH, verdictOf };

@@ -15,6 +15,7 @@ type Arithmetic = {
   multiplyLess(out: number, a: number, b: number, c: number, d: number): void;
   multiplyLessTimes(out: number, a: number, b: number, n: bigint, y: number): void;
   square(out: number, a: number): void;
+  squareTimes(out: number, a: number, times: number): void;
   squareLessTimes(out: number, a: number, n: bigint, y: number): void;
   squareTriple(out: number, a: number): void;
   halve(out: number, a: number): void;
@@ -102,6 +103,9 @@ test(`products are right at every magnitude that is allowed, seed ${SEED}`, () =
     assertResult(b * b - 2n * a);
     kernel.square(OUT, B);
     assertResult(b * b);
+    const times = 1 + (i % 4);
+    kernel.squareTimes(OUT, B, times);
+    assertResult(mod(b, P) ** BigInt(2 ** times));
     a = put(A, 1);
     kernel.squareTriple(OUT, A);
     assertResult(3n * a * a);
