@@ -86,6 +86,16 @@ export class DeployRows {
     return found.job === job ? found : null;
   }
 
+  /** Deployments under way whose transactions are not among these are wanted again. */
+  takeOver(jobs: ReadonlySet<number | null>): void {
+    const found = this.#sql(`SELECT id, job FROM deploys WHERE status IN ('submitted', 'mined')`).all();
+    for (const { id, job } of found as { id: number; job: number }[]) {
+      if (jobs.has(job)) continue;
+      this.#sql('UPDATE deploys SET job = NULL WHERE id = ?').run(id);
+      this.#move(id, 'wanted', null);
+    }
+  }
+
   set(id: number, status: 'wanted' | 'submitted' | 'mined' | 'final'): void {
     if (this.get(id).status !== status) this.#move(id, status, null);
   }

@@ -53,6 +53,9 @@ export class Deploys {
     const { db, key } = options;
     this.#envelopeRows = new EnvelopeRows(db, key.address);
     this.#envelopes = new Envelopes({ ...options, rows: this.#envelopeRows, jobs: this });
+    // Another key has sent the others, and nothing follows those any more.
+    const own = new Set(this.#envelopeRows.unsettled().map(({ job }) => job));
+    db.transaction(() => options.rows.takeOver(own)).immediate();
   }
 
   /** One round, which costs no calls while nothing is under way. An error of the node ends it; the next goes on. */

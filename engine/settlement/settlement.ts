@@ -96,6 +96,7 @@ export class Settlement {
       mostFeeWei,
       nowMs,
     });
+    this.#takeOver();
   }
 
   /** One round: the journals, the chain, and the next transactions. An error of the node ends it; the next goes on. */
@@ -159,11 +160,12 @@ export class Settlement {
   health(surroundings: Surroundings): SettlementHealth {
     const nowMs = this.#options.nowMs();
     const oldest = this.rows.oldestPendingMs();
+    const deploys = this.#deploys.health();
     const facts = {
       ...surroundings,
       failed: this.rows.countFailed(),
       failedInRow: this.#outcomes.failedInRow,
-      foreign: this.#envelopes.foreign,
+      foreign: this.#envelopes.foreign + deploys.foreign,
       oldestTradeMs: oldest.trade === null ? 0 : nowMs - oldest.trade,
       oldestWorkMs: oldest.any === null ? 0 : nowMs - oldest.any,
       unsettled: this.rows.countUnsettled(),
@@ -171,14 +173,28 @@ export class Settlement {
       headNumber: this.#head?.number ?? 0,
       finalizedNumber: this.#finalizedNumber,
       behind: this.#follower.behind,
-      isAtMostFee: this.#envelopes.isAtMostFee,
-      lastRefusal: this.#envelopes.lastRefusal,
+      isAtMostFee: this.#envelopes.isAtMostFee || deploys.isAtMostFee,
+      lastRefusal: this.#envelopes.lastRefusal ?? deploys.lastRefusal,
     };
     return { unhealthy: whyUnhealthy(facts, this.#options.limits), ...facts };
   }
 
   close(): void {
     this.#follower.close();
+  }
+
+  /** Work of a key that is not the one of the settings any more is sent again (ONCHAIN-2). */
+  #takeOver(): void {
+    const rows = this.#envelopeRows;
+    const own = new Set(rows.unsettled().map(({ job }) => job));
+    const others = this.rows.jobsUnderWay().filter((job) => !own.has(job));
+    if (others.length === 0) return;
+    rows.commit(() => {
+      for (const job of others) {
+        const left = this.rows.job(job).work.filter((work) => work.job === job && work.status !== 'failed');
+        for (const work of left) if (work.status !== 'settled') this.rows.retry(work, 0, 'sent by another key');
+      }
+    });
   }
 
   /** Keeps ONCHAIN-1 and -3: statuses, job and nonce are one transaction. */

@@ -141,6 +141,12 @@ export class WorkRows {
     this.setStatus(id, 'submitted');
   }
 
+  /** The jobs of work that is sent and not settled. */
+  jobsUnderWay(): number[] {
+    const sql = `SELECT DISTINCT job FROM work WHERE status IN ('submitted', 'mined')`;
+    return (this.#sql(sql).all() as { job: number }[]).map(({ job }) => job);
+  }
+
   setStatus(id: number, status: SettlementStatus, reason: string | null = null): void {
     this.#sql('UPDATE work SET status = ?, reason = ifnull(?, reason) WHERE id = ?').run(status, reason, id);
     this.#note(id, status);

@@ -31,6 +31,7 @@ class Rig {
   readonly db = openSettlementDb(':memory:');
   settlement: Settlement;
   nowMs = START_MS;
+  #keys = [7, 8];
   restarts = 0;
 
   constructor(seed: number) {
@@ -40,17 +41,25 @@ class Rig {
     this.settlement = this.#start();
   }
 
+  /** From now on with other keys. */
+  changeKeys(): void {
+    this.settlement.close();
+    this.#keys = [9, 10];
+    this.settlement = this.#start();
+  }
+
   #start(): Settlement {
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
     const db = this.crashes.around(this.db);
+    const [operator, deployer] = this.#keys.map((secret) => chainKey(toHex(secret, { size: 32 })));
     return new Settlement({
       db,
       news: new News(db, () => this.nowMs),
       limits: { headAgeMs: 30_000, waitMs: 60_000 },
       node: new ChainNode(this.crashes.aroundCalls(this.chain)),
-      key: chainKey(toHex(7, { size: 32 })),
+      key: operator,
       chainId: 137,
-      deployerKey: chainKey(toHex(8, { size: 32 })),
+      deployerKey: deployer,
       contracts: { exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: TOKENS },
       mostFeeWei: 10n ** 15n,
       progress: this.engines.progress,
@@ -157,6 +166,28 @@ test('a trade has a history of statuses, and its orders are kept no longer than 
   const trade = rig.db.prepare<[], number>('SELECT id FROM work WHERE kind = 0 AND failures = 0').pluck().get()!;
   const history = rig.settlement.rows.history(trade).map(({ status }) => status);
   assert.deepEqual(history, ['pending', 'submitted', 'mined', 'settled']);
+  rig.close();
+});
+
+test('other keys take over what those before have sent, and every trade is settled once', async () => {
+  const rig = new Rig(5);
+  rig.engines.trade(40);
+  for (let steps = 0; steps < 6; steps++) {
+    await rig.step();
+    if (steps < 4) rig.chain.mine();
+  }
+  const under = rig.db.prepare<[], number>(`SELECT count(*) FROM work WHERE status IN ('submitted', 'mined')`).pluck();
+  assert.ok(under.get()! > 0);
+  rig.changeKeys();
+  assert.equal(under.get(), 0);
+  for (let steps = 0; steps < 400 && rig.left > 0; steps++) {
+    await rig.step();
+    rig.chain.mine();
+  }
+  assert.equal(rig.left, 0);
+  const { trades, movements } = rig.expected();
+  assert.equal(rig.chain.contract.trades.size, trades.size);
+  assert.deepEqual(rig.chain.contract.movements.toSorted(), movements.toSorted());
   rig.close();
 });
 
