@@ -1,60 +1,22 @@
 /** Cashing in and out over HTTP, with a provider whose transactions the test writes (RULES.md 16). */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { LIMIT_CLASSES } from '../../gateway/limits/classes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import { signHook } from '../../shared/crypto/hookSignature.ts';
+import { DealServer, SECRET } from '../support/dealServer.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { assertRefused, makeTrader } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
-const SECRET = 'a-secret-of-the-webhooks-of-the-tests';
 const UNKNOWN = '0190a0b0-c0d0-7000-8000-0000000000af';
 const companyWallet = makeWallet();
 const COMPANY = companyWallet.address.toLowerCase();
 
-/** The launches that the provider was asked for, and the deals that it answers, by reference. */
-const launches: Json[] = [];
-const deals = new Map<string, Json[]>();
-let isDown = false;
-const provider = createServer((request, response) => {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk) => chunks.push(chunk));
-  request.on('end', () => {
-    if (isDown) {
-      response.writeHead(500).end();
-      return;
-    }
-    const url = new URL(request.url!, 'http://provider');
-    if (request.method === 'POST') {
-      launches.push(JSON.parse(Buffer.concat(chunks).toString()));
-      const launch_url = `http://127.0.0.1/pay?token=once-${launches.length}`;
-      response.end(JSON.stringify({ launch_url, expires_at_ms: Date.now() + 300_000 }));
-    } else {
-      const found = deals.get(url.searchParams.get('reference')!) ?? [];
-      response.end(JSON.stringify({ deals: found, next_before: null }));
-    }
-  });
-});
-await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
-after(() => {
-  provider.close();
-  provider.closeAllConnections();
-});
-
-const environment = {
-  FIAT_PROVIDERS: 'sandbox',
-  FIAT_SANDBOX_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
-  FIAT_SANDBOX_API_KEY: 'an-api-key-of-the-provider-of-the-tests',
-  FIAT_SANDBOX_WEBHOOK_SECRETS: SECRET,
-  FIAT_SANDBOX_ADDRESS: COMPANY,
-  FIAT_BLOCK_MS: '20',
-};
+const provider = await DealServer.start({ after }, COMPANY);
+const environment = { ...provider.environment, FIAT_BLOCK_MS: '20' };
 const server = await startServer({ after }, environment);
 const company = (await signIn(server, companyWallet)).body;
 await server.admin.deposit(company.user.id, { amount_usdc_micro: '500000000' });
@@ -76,25 +38,7 @@ const offramp = (id: string, rest: string): string => `/v1/user/fiat/offramp/ses
 async function create(person: Person, kind: 'onramp' | 'offramp', body: Json = {}): Promise<Json> {
   const created = await ask(person, 'POST', `/v1/user/fiat/${kind}/sessions`, body);
   assert.equal(created.status, 201, JSON.stringify(created.body));
-  return { ...created.body, reference: launches.at(-1).reference };
-}
-
-/** The provider has a transaction of the session, and says so by an event. */
-async function provide(reference: string, wallet: string, row: Json): Promise<void> {
-  const times = { created_at_ms: Date.now(), updated_at_ms: Date.now(), deadline_at_ms: Date.now() + 1_800_000 };
-  const amount = { value: '25', currency: 'USDC' };
-  const addresses = { to_address: COMPANY, from_address: wallet, tx_hash: null };
-  const terms = { asset: 'usdc', network: 'polygon', amount, ...addresses };
-  deals.set(reference, [{ id: `deal-${reference}`, reference, status: 'created', ...terms, ...times, ...row }]);
-  assert.equal((await sendEvent(reference)).status, 200);
-}
-
-let events = 0;
-function sendEvent(reference: string, secret = SECRET, eventId = ++events): Promise<Answer> {
-  const body = JSON.stringify({ event_id: String(eventId).padStart(32, '0'), reference });
-  const type = { 'content-type': 'application/json' };
-  const signature = signHook(secret, type, Buffer.from(body), Date.now());
-  return server.request('POST', '/v1/fiat/webhooks/sandbox', body, { ...type, 'x-hook0-signature': signature });
+  return { ...created.body, reference: provider.launches.at(-1).reference };
 }
 
 async function until(person: Person, id: string, state: string): Promise<Json> {
@@ -124,7 +68,7 @@ test('16.10 to 16.14: a person cashes out: provider, signature, confirmations, p
   const early = (await ask(person, 'GET', offramp(session.id, 'transfer'))).body;
   assert.deepEqual([early.intent_id, early.can_submit, early.typed_data], [null, false, null]);
 
-  await provide(session.reference, wallet, {});
+  await provider.provide(server, session.reference, wallet, {});
   const waiting = await until(person, session.id, 'waiting_for_wallet');
   assert.equal(waiting.can_submit, true);
   assert.deepEqual([waiting.typed_data.message.value, waiting.authorization.signature], ['25000000', null]);
@@ -152,7 +96,10 @@ test('16.10 to 16.14: a person cashes out: provider, signature, confirmations, p
   assert.ok(confirmed.tx_evidence.confirmations >= 32);
   assert.equal(confirmed.tx_evidence.effective_tx_hash, confirmed.tx_evidence.submitted_tx_hash);
   assert.equal(await balanceMicro(person), '75000000');
-  await provide(session.reference, wallet, { status: 'success', tx_hash: confirmed.tx_evidence.effective_tx_hash });
+  await provider.provide(server, session.reference, wallet, {
+    status: 'success',
+    tx_hash: confirmed.tx_evidence.effective_tx_hash,
+  });
   await until(person, session.id, 'complete');
   const shown = (await ask(person, 'GET', `/v1/user/fiat/sessions/${session.id}`)).body;
   assert.deepEqual([shown.status, shown.sell_amount], ['completed', { value: '25', currency: 'USDC' }]);
@@ -191,7 +138,12 @@ test('16.15: a person cashes in: the deposit on the rail credits it, and nothing
   assert.equal(transfer.status, 202, JSON.stringify(transfer.body));
   const { tx_hash } = transfer.body;
   const amount = { value: '9.5', currency: 'USDC' };
-  await provide(session.reference, COMPANY, { status: 'success', to_address: wallet, tx_hash, amount });
+  await provider.provide(server, session.reference, COMPANY, {
+    status: 'success',
+    to_address: wallet,
+    tx_hash,
+    amount,
+  });
   const shown: Json = await eventually('the session is completed', async () => {
     const { body } = await ask(person, 'GET', `/v1/user/fiat/sessions/${session.id}`);
     return body.status === 'completed' && body;
@@ -274,9 +226,9 @@ test('16.4, 16.9: restricted accounts, timeouts, and a provider that is down', a
     assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'cancelled']);
   }
   assert.equal((await ask(person, 'POST', offramp(created.body.id, 'launch-token'), {})).status, 409);
-  isDown = true;
+  provider.isDown = true;
   const failed = await create_('offramp');
-  isDown = false;
+  provider.isDown = false;
   assert.deepEqual([failed.status, failed.body.code], [503, 'FIAT_UNAVAILABLE']);
   const launched = await ask(person, 'POST', offramp(failed.body.details.session_id, 'launch-token'), {});
   assert.equal(launched.status, 200, 'the session is there');
@@ -285,10 +237,10 @@ test('16.4, 16.9: restricted accounts, timeouts, and a provider that is down', a
 test('16.30: an event counts with its signature, once, and names a provider that is open', async () => {
   const person = await enter();
   const { reference, id } = await create(person, 'onramp');
-  assert.equal((await sendEvent(reference, 'another-secret-of-the-webhooks')).status, 401);
+  assert.equal((await provider.sendEvent(server, reference, 'another-secret-of-the-webhooks')).status, 401);
   assert.equal((await server.request('POST', '/v1/fiat/webhooks/other', {})).status, 404);
   assert.equal((await server.request('POST', '/v1/fiat/webhooks/sandbox')).status, 400);
-  for (const _ of [1, 2]) assert.equal((await sendEvent(reference, SECRET, 777)).status, 200);
+  for (const _ of [1, 2]) assert.equal((await provider.sendEvent(server, reference, SECRET, 777)).status, 200);
   const shown: Json = await eventually('the event is processed', async () => {
     const { body } = await server.adminRequest('GET', `/admin/fiat/sessions/${id}`);
     return typeof body.events[0]?.processed_at === 'string' && body;
@@ -335,7 +287,7 @@ test('16.45: a wallet with a cash-out under way stays linked, from its beginning
   const { id, reference } = await create(person, 'offramp', { wallet_address: address });
   const unlink = (): Promise<Answer> => ask(person, 'DELETE', `/v1/wallets/${address}`);
   assertRefused(await unlink(), 409, 'CONFLICT', 'a cash-out of the wallet is under way');
-  await provide(reference, address, {});
+  await provider.provide(server, reference, address, {});
   await until(person, id, 'waiting_for_wallet');
   assertRefused(await unlink(), 409, 'CONFLICT', 'a cash-out of the wallet is under way');
   assert.equal((await ask(person, 'POST', offramp(id, 'cancel'))).status, 200);

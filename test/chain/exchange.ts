@@ -15,6 +15,8 @@ const RIGHTS = [
 const keyOf = (job: keyof typeof KEYS): Hex => toHex(KEYS[job], { size: 32 });
 const addressOf = (job: keyof typeof KEYS): Hex => privateKeyToAddress(keyOf(job));
 
+export const relayerAddress = (): Hex => addressOf('RELAYER');
+
 /** Grants the rights. @returns the environment of an exchange on this chain. */
 export async function chainSettings(rig: ChainRig): Promise<Record<string, string>> {
   const { client, contracts } = rig;
