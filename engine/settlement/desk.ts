@@ -9,6 +9,7 @@ import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import type { AnswerOf, AskOf, ChainAsk, ChainQuestion, ChainReply } from '../../shared/wire/chainQuestions.ts';
 import type { Contracts } from './drafts.ts';
 import { marketHandlers } from './marketDesk.ts';
+import type { MoneyHandlers } from './moneyDesk.ts';
 import type { News } from './news.ts';
 import type { Relay } from './relay.ts';
 import type { Settlement } from './settlement.ts';
@@ -19,6 +20,7 @@ type DeskOptions = {
   readonly news: News;
   readonly relay: Relay;
   readonly settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction'>;
+  readonly money: MoneyHandlers;
 };
 type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
@@ -44,10 +46,11 @@ export class Desk {
   }
 }
 
-function handlersOf({ node, contracts, news, relay, settlement }: DeskOptions): Handlers {
+function handlersOf({ node, contracts, news, relay, settlement, money }: DeskOptions): Handlers {
   return {
     ...relay.handlers,
     ...marketHandlers(node, contracts, settlement),
+    ...money,
     acknowledge: ({ news: number }) => {
       news.acknowledge(number);
       return null;

@@ -122,8 +122,9 @@ export class Drafts {
 
   #movementData(work: Work, account: Hex): Hex {
     const [id, amount, abi] = [operationId(work), BigInt(work.amount), EXCHANGE_ABI];
-    if (work.kind === KIND.WITHDRAWAL) {
-      return encodeFunctionData({ abi, functionName: 'withdrawFor', args: [id, account, 0n, amount] });
+    if (work.kind === KIND.WITHDRAWAL || work.kind === KIND.RELEASE) {
+      const functionName = work.kind === KIND.RELEASE ? 'release' : 'withdrawFor';
+      return encodeFunctionData({ abi, functionName, args: [id, account, 0n, amount] });
     }
     const condition = this.#conditionId(work.market);
     if (work.kind === KIND.CLAIM) return encodeFunctionData({ abi, functionName: 'claim', args: [account, condition] });

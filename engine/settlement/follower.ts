@@ -24,11 +24,20 @@ import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 import type { DeployRows } from './deployRows.ts';
+import type { MoneySide } from './moneySide.ts';
 import { KIND, type NewWork, type WorkRows } from './work.ts';
 
 /** Records of one transaction: small enough for the thread to look at the chain in between. */
 const MOST_RECORDS = 5000;
-const NO_TRADE = { maker_order: null, taker_order: null, yes_ticks: null, match_type: null };
+const NO_TRADE = {
+  maker_order: null,
+  taker_order: null,
+  yes_ticks: null,
+  match_type: null,
+  taker_account: null,
+  maker_fee: null,
+  taker_fee: null,
+};
 const WITH_SIGNATURE: readonly number[] = [COMMAND.PLACE.TYPE, COMMAND.REPLACE.TYPE];
 
 type FollowerOptions = {
@@ -37,6 +46,7 @@ type FollowerOptions = {
   readonly deploys: DeployRows;
   /** That of the settings. */
   readonly exchange: Hex;
+  readonly money: MoneySide;
   readonly progress: Progress;
   readonly journalPaths: readonly string[];
   readonly keys: readonly ShardKey[];
@@ -128,6 +138,7 @@ export class Follower {
     try {
       db.transaction(() => {
         reader.readFrom(head, records, (record) => this.#visit(shard, record));
+        this.#options.money.ledger.flush();
         db.prepare('INSERT OR REPLACE INTO followed VALUES (?, ?, ?, ?, ?)').run(
           shard,
           head.sequence,
@@ -138,6 +149,7 @@ export class Follower {
       }).immediate();
     } catch (error) {
       this.#exchanges[shard] = exchange;
+      this.#options.money.ledger.drop();
       throw error;
     }
     this.#heads[shard] = head;
@@ -161,16 +173,18 @@ export class Follower {
           this.#closed(shard, words[word + ANY_EVENT.slot]);
           break;
         case EVENT.FUNDS.TYPE:
-          this.#moved(shard, sequence, part, words, word);
+          this.#moved(shard, record, part, word);
+          break;
+        case EVENT.ACCOUNT.TYPE:
+          this.#options.money.ledger.note(shard, words, word);
+          this.#tokens(shard, sequence, part, words, word);
           break;
         case EVENT.MARKET.TYPE:
           this.#market(shard, sequence, words, word);
           break;
-        case EVENT.ACCOUNT.TYPE:
-          this.#tokens(shard, sequence, part, words, word);
-          break;
         case EVENT.CONTRACTS.TYPE:
           this.#exchanges[shard] = hexAt(words, word + EVENT.CONTRACTS.exchange, 20);
+          this.#options.money.addExchange(this.#exchanges[shard]);
           break;
       }
     }
@@ -227,6 +241,9 @@ export class Follower {
       taker_order: taker,
       yes_ticks: words[word + FILL.yesTicks],
       match_type: words[word + FILL.matchType],
+      taker_account: words[word + FILL.takerAccount],
+      maker_fee: readSafe(words, word + FILL.makerFee),
+      taker_fee: readSafe(words, word + FILL.takerFee),
     });
   }
 
@@ -235,13 +252,24 @@ export class Follower {
     if (order !== null) this.#options.work.closeOrder(order);
   }
 
-  #moved(shard: number, sequence: number, part: number, words: Uint32Array, word: number): void {
-    const { work } = this.#options;
-    const kind = KIND_OF.get(words[word + EVENT.FUNDS.movement]);
-    if (kind === undefined || work.isMirrored(hexAt(words, word + EVENT.FUNDS.reference, 32))) return;
+  /** A movement that the chain has made first is not made there again. */
+  #moved(shard: number, { command, events: { words }, sequence }: JournalRecord, part: number, word: number): void {
+    const { money, work } = this.#options;
+    const [movement, reference] = [words[word + EVENT.FUNDS.movement], hexAt(words, word + EVENT.FUNDS.reference, 32)];
     const [account, market] = [words[word + ANY_EVENT.account], words[word + ANY_EVENT.market]];
     const amount = readSafe(words, word + EVENT.FUNDS.amount);
-    work.add({ kind, shard, sequence, part, account, market, amount, ...NO_TRADE });
+    const isOfFunds = typeOf(command.words[command.word + ANY_COMMAND.type]) === COMMAND.FUNDS.TYPE;
+    const isOfSets = isOfFunds && command.words[command.word + ANY_COMMAND.market] !== NO_MARKET;
+    const row = { shard, sequence, part, account, market, amount, ...NO_TRADE };
+    if (movement === MOVEMENT.SPLIT && isOfSets) return;
+    if (movement === MOVEMENT.DEPOSIT || work.isMirrored(reference)) {
+      const paidAs = money.followed(reference, isOfSets);
+      if (paidAs !== null) work.add({ ...row, kind: KIND.CLAIM, market: paidAs, amount: 0 });
+      return;
+    }
+    // The work of a claim follows from the tokens that are gone.
+    if (movement === MOVEMENT.CLAIM) money.ledgerClaimed(account, market, amount, `${shard}:${sequence}:${part}`);
+    else work.add({ ...row, kind: money.isRelease(reference) ? KIND.RELEASE : KIND_OF.get(movement)! });
   }
 
   /** A market that the chain does not know, nor will, needs no resolution there. */
@@ -280,7 +308,6 @@ export class Follower {
   }
 }
 
-/** A deposit happens on the chain first; a claim follows from the tokens that are gone. */
 const KIND_OF = new Map<number, NewWork['kind']>([
   [MOVEMENT.SPLIT, KIND.SPLIT],
   [MOVEMENT.MERGE, KIND.MERGE],

@@ -16,8 +16,11 @@ import { ShardKey } from '../journal/shardKey.ts';
 import { ChainChecks } from './checks.ts';
 import { Desk } from './desk.ts';
 import { CannotFollow } from './follower.ts';
+import { moneyHandlers } from './moneyDesk.ts';
 import { News } from './news.ts';
+import { Permits } from './permits.ts';
 import { Relay } from './relay.ts';
+import { RelayToken } from './relayToken.ts';
 import { Settlement } from './settlement.ts';
 import { openSettlementDb } from './settlementDb.ts';
 
@@ -61,9 +64,12 @@ const setup = {
 };
 /** Its calls wait for each other, so that people who cash out do not hold up settlement. */
 const relayNode = new ChainNode(new HttpRpc(options.rpcUrl));
-const relay = new Relay({ ...options, node: relayNode, key: relayer, usdc: setup.usdc, nowMs });
+const relay = new Relay({ ...options, node: relayNode, key: relayer, usdc: contracts.usdc, nowMs });
 const checks = new ChainChecks(node, setup, nowMs);
-const desk = new Desk({ node, contracts, news, relay, settlement }, (reply) => post({ reply }));
+const token = new RelayToken(node, contracts.usdc, options.chainId);
+const permits = new Permits({ node, key: permit, chainId: options.chainId, token });
+const money = moneyHandlers(settlement.money, settlement.rows, permits);
+const desk = new Desk({ node, contracts, news, relay, settlement, money }, (reply) => post({ reply }));
 const stopping = new AbortController();
 /** Null until the chain was asked. */
 let isAhead: boolean | null = null;
@@ -126,7 +132,7 @@ function noteFollowed(): void {
 
 function report(): void {
   const { balances } = checks;
-  post({ health: settlement.health({ problem, balances, differences: 0 }) });
+  post({ health: settlement.health({ problem, balances }) });
   sendNews();
 }
 

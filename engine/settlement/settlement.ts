@@ -22,6 +22,7 @@ import { DeployRows } from './deployRows.ts';
 import { Deploys } from './deploys.ts';
 import { type Contracts, Drafts } from './drafts.ts';
 import { Follower } from './follower.ts';
+import { MoneySide } from './moneySide.ts';
 import type { News } from './news.ts';
 import { Outcomes } from './outcomes.ts';
 import { WorkRows } from './work.ts';
@@ -41,7 +42,7 @@ type SettlementOptions = {
   readonly key: ChainKey;
   readonly deployerKey: ChainKey;
   readonly chainId: number;
-  readonly contracts: Contracts;
+  readonly contracts: Contracts & { readonly usdc: Hex };
   readonly mostFeeWei: bigint;
   readonly progress: Progress;
   readonly journalPaths: readonly string[];
@@ -53,10 +54,11 @@ type SettlementOptions = {
 };
 
 /** The facts that the thread has beside those of settlement itself. */
-type Surroundings = Pick<SettlementHealth, 'problem' | 'balances' | 'differences'>;
+type Surroundings = Pick<SettlementHealth, 'problem' | 'balances'>;
 
 export class Settlement {
   readonly rows: WorkRows;
+  readonly money: MoneySide;
   readonly #options: SettlementOptions;
   readonly #envelopes: Envelopes;
   readonly #envelopeRows: EnvelopeRows;
@@ -74,9 +76,10 @@ export class Settlement {
     this.rows = new WorkRows(db, nowMs);
     this.#deployRows = new DeployRows(db, nowMs, news);
     this.#drafts = new Drafts(this.rows, contracts);
+    this.money = new MoneySide({ ...options, work: this.rows });
     this.#follower = new Follower({
       ...options,
-      ...{ work: this.rows, deploys: this.#deployRows, exchange: contracts.exchange },
+      ...{ work: this.rows, money: this.money, deploys: this.#deployRows, exchange: contracts.exchange },
     });
     this.#outcomes = new Outcomes({
       ...{ rows: this.rows, node, contracts, news },
@@ -109,7 +112,11 @@ export class Settlement {
     this.#finalizedNumber = finalized.number;
     await this.#deploys.step({ head, finalized });
     this.#send(head);
+    // Sending does not depend on what can be read.
+    const [read] = await Promise.allSettled([this.money.read(head, finalized)]);
     await this.#envelopes.step({ head, finalized });
+    if (read.status === 'rejected') throw read.reason;
+    if (read.value !== null) await this.money.reconcile(read.value);
   }
 
   /** A market is wanted on the chain. @returns false if it is decided: it is not deployed any more. */
@@ -163,6 +170,7 @@ export class Settlement {
     const deploys = this.#deploys.health();
     const facts = {
       ...surroundings,
+      ...this.money.facts(),
       failed: this.rows.countFailed(),
       failedInRow: this.#outcomes.failedInRow,
       foreign: this.#envelopes.foreign + deploys.foreign,

@@ -64,7 +64,8 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS work (
     id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, shard INTEGER NOT NULL, sequence INTEGER NOT NULL,
     part INTEGER NOT NULL, account INTEGER NOT NULL, market INTEGER NOT NULL, amount INTEGER NOT NULL,
-    maker_order INTEGER, taker_order INTEGER, yes_ticks INTEGER, match_type INTEGER, created_ms INTEGER NOT NULL,
+    maker_order INTEGER, taker_order INTEGER, yes_ticks INTEGER, match_type INTEGER,
+    taker_account INTEGER, maker_fee INTEGER, taker_fee INTEGER, created_ms INTEGER NOT NULL,
     status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'submitted', 'mined', 'settled', 'failed')),
     job INTEGER, failures INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, reason TEXT,
     UNIQUE (shard, kind, sequence, part)) STRICT;

@@ -10,7 +10,7 @@
 import type Database from 'better-sqlite3';
 import type { SettlementStatus } from '../../shared/base/codes.ts';
 
-export const KIND = { TRADE: 0, SPLIT: 1, MERGE: 2, WITHDRAWAL: 3, RESOLUTION: 4, CLAIM: 5 } as const;
+export const KIND = { TRADE: 0, SPLIT: 1, MERGE: 2, WITHDRAWAL: 3, RESOLUTION: 4, CLAIM: 5, RELEASE: 6 } as const;
 type Kind = (typeof KIND)[keyof typeof KIND];
 
 export type Work = {
@@ -28,6 +28,10 @@ export type Work = {
   readonly taker_order: number | null;
   readonly yes_ticks: number | null;
   readonly match_type: number | null;
+  /** Of a trade; `account` is its maker's. Fees are in what each party receives. */
+  readonly taker_account: number | null;
+  readonly maker_fee: number | null;
+  readonly taker_fee: number | null;
   readonly created_ms: number;
   readonly status: SettlementStatus;
   readonly job: number | null;
@@ -84,9 +88,9 @@ export class WorkRows {
     const row = { ...work, created_ms: this.#nowMs() };
     const { lastInsertRowid } = this.#sql(
       `INSERT INTO work (kind, shard, sequence, part, account, market, amount, maker_order, taker_order, yes_ticks,
-         match_type, created_ms)
+         match_type, taker_account, maker_fee, taker_fee, created_ms)
        VALUES (@kind, @shard, @sequence, @part, @account, @market, @amount, @maker_order, @taker_order, @yes_ticks,
-         @match_type, @created_ms)`,
+         @match_type, @taker_account, @maker_fee, @taker_fee, @created_ms)`,
     ).run(row);
     this.#note(Number(lastInsertRowid), 'pending');
   }
@@ -253,7 +257,7 @@ export class WorkRows {
 
   /** The first wallet of an account stays its escrow. */
   setEscrow(account: number, address: string): void {
-    this.#sql('INSERT OR IGNORE INTO escrows VALUES (?, ?)').run(account, address);
+    this.#sql('INSERT OR IGNORE INTO escrows VALUES (?, ?)').run(account, address.toLowerCase());
   }
 
   escrow(account: number): string | null {

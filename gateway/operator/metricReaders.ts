@@ -217,6 +217,8 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     if (latest === null) return;
     observe({ block: 'newest' }, latest.headNumber);
     observe({ block: 'final' }, latest.finalizedNumber);
+    if (latest.scannedBlock !== null) observe({ block: 'read' }, latest.scannedBlock);
+    if (latest.reconciledBlock !== null) observe({ block: 'compared' }, latest.reconciledBlock);
   },
   exchange_settlement_behind_records: ofChain(({ behind }) => behind),
   exchange_settlement_work: ({ settlement }, observe) => {
@@ -229,6 +231,13 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_settlement_foreign_nonces_total: ofChain(({ foreign }) => foreign),
   exchange_settlement_at_most_fee: ofChain(({ isAtMostFee }) => Number(isAtMostFee)),
   exchange_settlement_differences: ofChain(({ differences }) => differences),
+  exchange_settlement_waiting: ({ settlement }, observe) => {
+    const latest = settlement?.latest ?? null;
+    if (latest === null) return;
+    observe({ for: 'deposit' }, latest.waiting);
+    observe({ for: 'wallet' }, latest.withoutWallet);
+  },
+  exchange_settlement_balances_compared_total: ofChain(({ compared }) => compared),
   exchange_settlement_key_balance: ({ settlement }, observe) => {
     for (const { job, wei } of settlement?.latest?.balances ?? []) {
       if (wei !== null) observe({ key: job }, Number(wei) / WEI_PER_COIN);

@@ -114,7 +114,10 @@ export const METRICS = {
   exchange_settlement_healthy: gauge('1 while orders are placed, as far as settlement is concerned.', []),
   exchange_settlement_node_connected: gauge('1 while the node answers and has the chain of the settings.', []),
   exchange_settlement_head_age_seconds: gauge("Age of the chain's newest block.", []),
-  exchange_settlement_block: gauge("Numbers of the chain's newest block and of its newest final one.", ['block']),
+  exchange_settlement_block: gauge(
+    "Numbers of the chain's newest block, its newest final one, and the last that was read and compared.",
+    ['block'],
+  ),
   exchange_settlement_behind_records: gauge('Committed records of the journals that settlement has not read yet.', []),
   exchange_settlement_work: gauge('Trades and movements that are not settled, by how far they are.', ['status']),
   exchange_settlement_oldest_trade_seconds: gauge('How long the oldest trade has waited for its batch.', []),
@@ -124,6 +127,11 @@ export const METRICS = {
   exchange_settlement_foreign_nonces_total: counter('Transactions of another program with a key of this one.', []),
   exchange_settlement_at_most_fee: gauge('1 while a transaction waits for fees above MOST_FEE_GWEI.', []),
   exchange_settlement_differences: gauge('Balances in which ledger and chain differ. Above 0, orders are refused.', []),
+  exchange_settlement_waiting: gauge(
+    'Movements that wait for a person: `deposit` of the chain, until its wallet is linked; `wallet` of the ledger.',
+    ['for'],
+  ),
+  exchange_settlement_balances_compared_total: counter('Balances that were compared between ledger and chain.', []),
   exchange_settlement_key_balance: gauge("What a key has to pay for gas, in the chain's own coin.", ['key']),
   exchange_settlement_key_low: gauge('1 while that is less than LOW_BALANCE_GWEI.', ['key']),
   // The exchange.

@@ -15,7 +15,12 @@ type Unsigned = {
 };
 type Signed = { readonly bytes: Hex; readonly hash: Hex };
 
-export type ChainKey = { readonly address: Hex; sign(transaction: Unsigned): Promise<Signed> };
+export type ChainKey = {
+  readonly address: Hex;
+  sign(transaction: Unsigned): Promise<Signed>;
+  /** 65 bytes: r, s and v. */
+  signHash(hash: Hex): Promise<Hex>;
+};
 
 export function chainKey(secret: string): ChainKey {
   if (!/^0x[0-9a-fA-F]{64}$/.test(secret)) throw new Error('a key is 0x and 64 hex digits');
@@ -26,5 +31,6 @@ export function chainKey(secret: string): ChainKey {
       const bytes = await account.signTransaction({ type: 'eip1559', value: 0n, ...transaction });
       return { bytes, hash: keccakOf(bytes) };
     },
+    signHash: (hash) => account.sign({ hash }),
   };
 }

@@ -124,6 +124,10 @@ export class ChainNode {
     });
   }
 
+  async hasCode(address: Hex, tag: BlockTag): Promise<boolean> {
+    return toHexText(await this.#rpc.call('eth_getCode', [address, blockTag(tag)])) !== '0x';
+  }
+
   async view(to: Hex, data: Hex, tag: BlockTag): Promise<Hex> {
     return toHexText(await this.#rpc.call('eth_call', [{ to, data }, blockTag(tag)]));
   }

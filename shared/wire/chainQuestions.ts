@@ -29,6 +29,23 @@ type ChainQuestions = RailQuestions & {
     readonly ask: { readonly wallet: string; readonly marketId: string };
     readonly answer: { readonly isClaimed: boolean };
   };
+  /** The account of what the news `money` report: from now on the ledger has a name for it. */
+  readonly moneyAccepted: { readonly ask: { readonly event: number; readonly account: number }; readonly answer: null };
+  /** Why the ledger cannot follow it yet. It is reported again every half minute. */
+  readonly moneyWaits: { readonly ask: { readonly event: number; readonly reason: string }; readonly answer: null };
+  /** Movements of the chain that the ledger does not have yet, oldest first. */
+  readonly openMoney: {
+    readonly ask: { readonly limit: number; readonly offset: number };
+    readonly answer: { readonly rows: readonly OpenMoney[]; readonly total: number };
+  };
+  /** A withdrawal with this name (the hash of its reference) ends in the unheld escrow of its wallet. */
+  readonly prepareRelease: { readonly ask: { readonly reference: string }; readonly answer: null };
+  /** The wallet under which the chain holds the funds of the account. */
+  readonly setEscrow: { readonly ask: { readonly account: number; readonly wallet: string }; readonly answer: null };
+  /** A permit for a deposit. Refused where the contract would refuse. */
+  readonly depositPermit: { readonly ask: DepositAsk; readonly answer: DepositPermit };
+  /** Balances of which ledger and chain differ, at the last blocks that were compared. */
+  readonly differences: { readonly ask: null; readonly answer: readonly Difference[] };
   /** The news with this number are carried out, durably. */
   readonly acknowledge: { readonly ask: { readonly news: number }; readonly answer: null };
 };
@@ -47,6 +64,20 @@ export type ChainNews = {
     readonly failures: number;
     readonly reason: string | null;
   };
+  /** The chain has moved money that the ledger has to follow: once, by the reference. */
+  readonly money: {
+    readonly event: number;
+    readonly kind: ChainMoneyKind;
+    readonly wallet: string;
+    readonly amount: string;
+    readonly reference: string;
+    /** Of sets: the market; null while the ledger has none with their condition. */
+    readonly market: number | null;
+  };
+  /** A wallet leaves the exchange, or stays after all. */
+  readonly exit: { readonly wallet: string; readonly isLeaving: boolean };
+  /** Settlement has movements of an account and does not know its wallet. */
+  readonly walletMissing: { readonly account: number };
   /** The contract refuses a trade for good: an administrator has to look at it. */
   readonly tradeFailed: {
     readonly shard: number;
@@ -55,6 +86,49 @@ export type ChainNews = {
     /** The name of the contract's error. */
     readonly reason: string;
   };
+};
+/** A deposit of USDC, full sets that a wallet has made of its own, or USDC that an exit has taken. */
+export type ChainMoneyKind = 'deposit' | 'sets' | 'exit';
+
+type OpenMoney = {
+  readonly event: number;
+  readonly kind: ChainMoneyKind;
+  readonly wallet: string;
+  readonly amount: string;
+  readonly reference: string;
+  /** Null while it is only on its way into the ledger. */
+  readonly reason: string | null;
+  readonly foundMs: number;
+};
+export type DepositAsk = {
+  /** The contract that takes it. */
+  readonly exchange: string;
+  readonly wallet: string;
+  readonly amountMicro: string;
+  /** 0x and 64 hex digits: a permit is used once. */
+  readonly nonce: string;
+  readonly deadlineSec: number;
+};
+export type DepositPermit = {
+  readonly signature: string;
+  /** Of the permit; the nonce of the authorization. */
+  readonly digest: string;
+  /** The domain of USDC, by its own word. */
+  readonly token: {
+    readonly name: string;
+    readonly version: string;
+    readonly chainId: number;
+    readonly verifyingContract: string;
+  };
+};
+export type Difference = {
+  /** Null: all accounts together. */
+  readonly account: number | null;
+  /** Null: USDC. */
+  readonly token: { readonly market: number; readonly outcome: number } | null;
+  readonly ledger: string;
+  readonly underWay: string;
+  readonly held: string;
 };
 export type NewsKind = keyof ChainNews;
 export type NewsOf<K extends NewsKind = NewsKind> = {

@@ -149,8 +149,17 @@ export type SettlementHealth = {
   readonly behind: number;
   readonly isAtMostFee: boolean;
   readonly lastRefusal: string | null;
-  /** Differences between ledger and chain that reconciliation has found. */
+  /** Balances of which the ledger and the chain differ. */
   readonly differences: number;
+  /** Movements of the chain that the ledger cannot follow yet. */
+  readonly waiting: number;
+  /** Movements of the ledger that wait for the wallet of their account. */
+  readonly withoutWallet: number;
+  /** The last block of which every event was read, and the last at which balances were compared. */
+  readonly scannedBlock: number | null;
+  readonly reconciledBlock: number | null;
+  /** Balances that were compared since the thread has started. */
+  readonly compared: number;
   /** By job, in wei; null until the node was asked. */
   readonly balances: readonly KeyBalance[];
 };

@@ -168,6 +168,14 @@ export class EngineRig {
     return this.#run();
   }
 
+  /** A movement by the hash of its reference, as the gateway sends it; a deposit of full sets if it has a market. */
+  move(account: number, movement: number, micro: number, reference: Uint8Array, market = NO_MARKET): CommandResult {
+    const word = this.#begin(COMMAND.FUNDS.TYPE, account, market, movement);
+    writeSafe(this.#producer.words, word + COMMAND.FUNDS.amountMicro, micro);
+    this.#producer.bytes.set(reference, (word + COMMAND.FUNDS.reference) * 4);
+    return this.#run();
+  }
+
   /** A deposit of full sets. */
   fundSets(account: number, market: number, atomic: number, reference = ++this.#reference): CommandResult {
     const word = this.#begin(COMMAND.FUNDS.TYPE, account, market, MOVEMENT.DEPOSIT);

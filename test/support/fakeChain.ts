@@ -20,6 +20,8 @@ export type FakeContract = {
   run(data: Hex, timestampSec: number): { readonly isSuccess: boolean; readonly logs: readonly Log[] };
   /** Throws RpcError where the call would be reverted. */
   view(data: Hex, timestampSec: number): Hex;
+  /** It is asked for its state at a block, without what came later. */
+  readonly hasPast?: true;
 };
 type FakeChainOptions = {
   /** Blocks after which a block is final. */
@@ -70,6 +72,7 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   #others: Transaction[] = [];
   readonly #options: FakeChainOptions;
   #fresh = 0;
+  #past: { number: number; head: Hex; contract: C } | null = null;
 
   constructor(random: Random, makeContract: () => C, options: FakeChainOptions = {}) {
     this.#random = random;
@@ -92,13 +95,14 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   }
 
   /** The last blocks are replaced by as many others; some of their transactions are forgotten. */
-  reorganise(depth: number): void {
+  reorganise(depth: number, keepsOthers: boolean | null = null): void {
     const gone = this.blocks.splice(Math.max(1, this.blocks.length - depth));
     for (const block of gone) {
       for (const [index, { hash, receipt }] of block.transactions.entries()) {
         this.#orphans.set(hash, receipt);
         const source = block.sources[index];
-        if (!this.#random.chance(50)) continue;
+        const isKept = this.#random.chance(50);
+        if (!(source.nonce === NO_NONCE ? (keepsOthers ?? isKept) : isKept)) continue;
         if (source.nonce === NO_NONCE) this.#others.push(source);
         else this.#accept(source);
       }
@@ -162,11 +166,13 @@ export class FakeChain<C extends FakeContract> implements Rpc {
       case 'eth_getTransactionReceipt':
         return this.#receiptOf(params[0] as Hex, head);
       case 'eth_call':
-        return this.contract.view((params[0] as { data: Hex }).data, this.head.timestampSec);
+        return this.#view((params[0] as { data: Hex }).data, this.#numberOf(params[1] as string, head));
+      case 'eth_getCode':
+        return '0x60';
       case 'eth_getTransactionByHash':
         return this.#isKnown(params[0] as Hex) ? {} : null;
       case 'eth_getLogs':
-        return this.#logs(params[0] as LogQuery);
+        return this.#logs(params[0] as LogQuery, head);
       default:
         throw new RpcError(`${method}: not supported`);
     }
@@ -249,19 +255,32 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     return waiting.some((each) => each.hash === hash) || this.#receiptOf(hash, this.head.number) !== null;
   }
 
-  #logs({ topics, fromBlock, toBlock }: LogQuery): unknown[] {
+  /** Of blocks that the node knows: one that is behind gives fewer, and no error. */
+  #logs({ topics, fromBlock, toBlock }: LogQuery, head: number): unknown[] {
     const fits = (topic: Hex | undefined, wanted: Hex | readonly Hex[] | null): boolean =>
       wanted === null || (typeof wanted === 'string' ? topic === wanted : wanted.includes(topic!));
-    return this.blocks.slice(Number(fromBlock), Number(toBlock) + 1).flatMap(({ number, hash, transactions }) =>
-      transactions.flatMap((transaction) =>
-        transaction.logs
-          .filter((log) => topics.every((wanted, index) => fits(log.topics[index], wanted)))
-          .map((log) => {
-            const place = { blockNumber: toHex(number), blockHash: hash, transactionHash: transaction.hash };
-            return { ...log, ...place, logIndex: '0x0' };
-          }),
-      ),
-    );
+    const known = this.blocks.slice(Number(fromBlock), Math.min(Number(toBlock), head) + 1);
+    return known.flatMap(({ number, hash, transactions }) => {
+      const all = transactions.flatMap((transaction) => transaction.logs.map((log) => ({ log, transaction })));
+      const placed = all.map(({ log, transaction }, index) => {
+        const place = { blockNumber: toHex(number), blockHash: hash, transactionHash: transaction.hash };
+        return { ...log, ...place, logIndex: toHex(index) };
+      });
+      return placed.filter((log) => topics.every((wanted, index) => fits(log.topics[index], wanted)));
+    });
+  }
+
+  #view(data: Hex, number: number): Hex {
+    const { contract, head } = this;
+    if (number >= head.number || contract.hasPast !== true) return contract.view(data, head.timestampSec);
+    if (this.#past?.number !== number || this.#past.head !== head.hash) {
+      const past = this.#makeContract();
+      for (const { sources, timestampSec } of this.blocks.slice(0, number + 1)) {
+        for (const each of sources) past.run(each.data, timestampSec);
+      }
+      this.#past = { number, head: head.hash, contract: past };
+    }
+    return this.#past.contract.view(data, this.blocks[number].timestampSec);
   }
 
   #receiptOf(hash: Hex, head: number): unknown {

@@ -64,9 +64,10 @@ export class FakeExchange implements FakeContract {
     if (factoryCall?.functionName === 'createMarket' && this.#factory.isPaused)
       throw new RpcError('eth_call: EnforcedPause');
     if (factoryCall !== null) return toHex(0, { size: 32 });
-    const call = decodeFunctionData({ abi: EXCHANGE_ABI, data });
-    if (call.functionName === 'markets') return this.markets.get(call.args[0]) ?? toHex(0, { size: 64 });
-    const isDone = call.functionName === 'tradeSettled' && this.trades.has(call.args[0]);
+    const call = tryDecode(data);
+    if (call?.functionName === 'balanceOf') return toHex(0, { size: 64 });
+    if (call?.functionName === 'markets') return this.markets.get(call.args[0]) ?? toHex(0, { size: 64 });
+    const isDone = call?.functionName === 'tradeSettled' && this.trades.has(call.args[0]);
     return toHex(isDone ? 1 : 0, { size: 32 });
   }
 

@@ -23,6 +23,11 @@ const GOOD: SettlementHealth = {
   isAtMostFee: false,
   lastRefusal: null,
   differences: 0,
+  waiting: 0,
+  withoutWallet: 0,
+  scannedBlock: 3,
+  reconciledBlock: 3,
+  compared: 0,
   balances: [],
 };
 

@@ -1,0 +1,75 @@
+/** The events of the exchange contract that its ledger follows, from logs. */
+import { decodeEventLog, encodeEventTopics, type Hex } from 'viem';
+import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { PlacedLog } from '../../shared/chain/node.ts';
+
+const FOLLOWED = [
+  'Deposited',
+  'Held',
+  'EscrowSplit',
+  'ExitRequested',
+  'ExitCancelled',
+  'Exited',
+  'Claimed',
+  'FeesSwept',
+] as const;
+
+const topicOf = (eventName: (typeof FOLLOWED)[number]): Hex => {
+  const [topic] = encodeEventTopics({ abi: EXCHANGE_ABI, eventName });
+  return topic as Hex;
+};
+export const EVERY_EVENT: readonly Hex[] = FOLLOWED.map(topicOf);
+export const EXIT_REQUESTS: readonly Hex[] = [topicOf('ExitRequested')];
+
+/** Asset 0 is USDC, every other one an outcome token. Wallets and conditions are in lower case. */
+export type ChainEvent = { readonly log: PlacedLog } & (
+  | { readonly is: 'deposited'; readonly wallet: string; readonly amount: bigint }
+  | { readonly is: 'held' | 'exited'; readonly wallet: string; readonly assetId: bigint; readonly amount: bigint }
+  | { readonly is: 'split'; readonly wallet: string; readonly condition: string; readonly amount: bigint }
+  | { readonly is: 'exitRequested'; readonly wallet: string; readonly exitableAt: bigint }
+  | { readonly is: 'exitCancelled'; readonly wallet: string }
+  | { readonly is: 'claimed'; readonly wallet: string; readonly condition: string; readonly amount: bigint }
+  | { readonly is: 'feesSwept'; readonly assetId: bigint; readonly amount: bigint }
+);
+
+/** Null for what is not of the form of the event, which the contract never emits. */
+export function decodeChainEvent(log: PlacedLog): ChainEvent | null {
+  const event = decoded(log);
+  switch (event?.eventName) {
+    case 'Deposited':
+      return { log, is: 'deposited', wallet: lower(event.args.account), amount: event.args.amount };
+    case 'Held':
+    case 'Exited': {
+      const { account, assetId, amount } = event.args;
+      return { log, is: event.eventName === 'Held' ? 'held' : 'exited', wallet: lower(account), assetId, amount };
+    }
+    case 'EscrowSplit': {
+      const { account, conditionId, amount } = event.args;
+      return { log, is: 'split', wallet: lower(account), condition: lower(conditionId), amount };
+    }
+    case 'ExitRequested':
+      return { log, is: 'exitRequested', wallet: lower(event.args.account), exitableAt: event.args.exitableAt };
+    case 'ExitCancelled':
+      return { log, is: 'exitCancelled', wallet: lower(event.args.account) };
+    case 'Claimed': {
+      const { account, conditionId, heldMicro } = event.args;
+      return { log, is: 'claimed', wallet: lower(account), condition: lower(conditionId), amount: heldMicro };
+    }
+    case 'FeesSwept':
+      return { log, is: 'feesSwept', assetId: event.args.assetId, amount: event.args.amount };
+    default:
+      return null;
+  }
+}
+
+function decoded({ topics, data }: PlacedLog) {
+  try {
+    return decodeEventLog({ abi: EXCHANGE_ABI, topics: topics as [Hex, ...Hex[]], data });
+  } catch {
+    return null;
+  }
+}
+
+function lower(text: string): string {
+  return text.toLowerCase();
+}

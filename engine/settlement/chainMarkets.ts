@@ -1,0 +1,69 @@
+/** Markets of the ledger by what they are called on the chain: their conditions and the ids of their tokens. */
+import type Database from 'better-sqlite3';
+import { tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
+import { PPM } from '../../shared/base/payout.ts';
+import { type MarketChain, marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
+
+export class Markets {
+  readonly #db: Database.Database;
+  readonly #chain: MarketChain;
+  readonly #byCondition = new Map<string, number>();
+  readonly #learned = new Set<number>();
+
+  constructor(db: Database.Database, chain: MarketChain) {
+    this.#db = db;
+    this.#chain = chain;
+  }
+
+  /** Null if the ledger has none with this condition. */
+  withCondition(condition: string): number | null {
+    if (!this.#byCondition.has(condition)) this.#learn();
+    return this.#byCondition.get(condition) ?? null;
+  }
+
+  /** The ids of Yes and No. */
+  tokensOf(market: number): readonly [yes: string, no: string] {
+    const found = this.#db
+      .prepare<[number], { yes: string; no: string }>('SELECT yes, no FROM market_tokens WHERE market = ?')
+      .get(market);
+    if (found !== undefined) return [found.yes, found.no];
+    const uuid = this.#db.prepare<[number], string>('SELECT uuid FROM markets WHERE market = ?').pluck().get(market)!;
+    const [yes, no] = outcomeTokenIds(this.#chain, idBytes(uuid));
+    // Finding them takes a millisecond.
+    if (!this.#db.readonly)
+      this.#db.prepare('INSERT OR IGNORE INTO market_tokens VALUES (?, ?, ?)').run(market, yes, no);
+    return [yes, no];
+  }
+
+  /** The payout for tokens of a decided market, rounded down once. */
+  payoutMicro(market: number, yesAtomic: number, noAtomic: number): bigint {
+    const yesPpm = BigInt(this.#payoutYesPpm(market) ?? 0);
+    return (BigInt(yesAtomic) * yesPpm + BigInt(noAtomic) * (BigInt(PPM) - yesPpm)) / BigInt(PPM);
+  }
+
+  /** From then on its tokens are not traded, and become USDC one account after the other. */
+  isDecided(market: number): boolean {
+    return this.#payoutYesPpm(market) !== null;
+  }
+
+  #payoutYesPpm(market: number): number | null {
+    const sql = 'SELECT payout_yes_ppm FROM markets WHERE market = ?';
+    return this.#db.prepare<[number], number | null>(sql).pluck().get(market) ?? null;
+  }
+
+  #learn(): void {
+    for (const { market, uuid } of this.#db
+      .prepare<[], { market: number; uuid: string }>('SELECT market, uuid FROM markets')
+      .iterate()) {
+      if (this.#learned.has(market)) continue;
+      this.#learned.add(market);
+      this.#byCondition.set(marketIds(this.#chain.marketFactory, idBytes(uuid)).conditionId, market);
+    }
+  }
+}
+
+function idBytes(uuid: string): Uint8Array {
+  const bytes = new Uint8Array(UUID_BYTES);
+  tryParseHex(uuid, UUID_BYTES, bytes, 0);
+  return bytes;
+}

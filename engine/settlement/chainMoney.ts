@@ -1,0 +1,280 @@
+/**
+ * Movements that the chain makes first and the ledger follows: deposits, full sets that a wallet has made, and exits.
+ * Each is a row that is found once, reported to the gateway, and done when the journals have it.
+ *
+ *   found ──news──► accepted: its account is known ──FUNDS command──► journal ──follower──► done
+ *     └──► waiting, with the reason, and reported again every half minute
+ *
+ * Invariants:
+ *   CHAINMONEY-1  A log is one row for ever, by its transaction and its number in the block.
+ *   CHAINMONEY-2  Its name in the ledger follows from the row and the account: however often it is reported, the ledger
+ *                 carries it out once.
+ *   CHAINMONEY-3  A withdrawal that the chain has carried out is known as such (`mirrored`) before the ledger has it.
+ */
+import type Database from 'better-sqlite3';
+import { FEE_ACCOUNT, MOVEMENT } from '../../shared/base/codes.ts';
+import { toHex } from '../../shared/base/hex.ts';
+import { referenceHash } from '../../shared/crypto/referenceHash.ts';
+import type { ChainMoneyKind } from '../../shared/wire/chainQuestions.ts';
+import type { ChainEvent } from './chainEvents.ts';
+import type { Markets } from './chainMarkets.ts';
+import type { News } from './news.ts';
+import type { WorkRows } from './work.ts';
+
+/** Tokens that left or came back and payouts change nothing in the ledger; their rows say that they were counted. */
+type Counted = 'tokensOut' | 'tokensBack' | 'claim' | 'swept';
+
+export type MoneyRow = {
+  readonly id: number;
+  readonly kind: ChainMoneyKind | Counted;
+  readonly block: number;
+  readonly tx_hash: string;
+  readonly log_index: number;
+  readonly wallet: string;
+  readonly condition: string | null;
+  readonly amount: string;
+  readonly account: number | null;
+  readonly reference: string | null;
+  readonly status: 'found' | 'accepted' | 'waiting' | 'done';
+  readonly reason: string | null;
+  readonly found_ms: number;
+};
+
+/** The wallet may have been linked, or the market opened. */
+const AGAIN_AFTER_MS = 30_000;
+const MOST_AGAIN = 20;
+
+type ChainMoneyOptions = {
+  readonly db: Database.Database;
+  readonly work: WorkRows;
+  readonly markets: Markets;
+  readonly news: News;
+  readonly nowMs: () => number;
+};
+
+export class ChainMoney {
+  readonly #options: ChainMoneyOptions;
+  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
+
+  constructor(options: ChainMoneyOptions) {
+    this.#options = options;
+  }
+
+  /** Events in final blocks, inside the transaction of the scanner. A repeat changes nothing (CHAINMONEY-1). */
+  take(exchange: string, event: ChainEvent): void {
+    switch (event.is) {
+      case 'deposited':
+        this.#found('deposit', event, event.wallet, event.amount);
+        break;
+      case 'split':
+        this.#found('sets', event, event.wallet, event.amount, event.condition);
+        break;
+      case 'held':
+        if (event.assetId === 0n) this.#found('deposit', event, event.wallet, event.amount);
+        else this.#count('tokensBack', event, event.wallet, event.assetId, -event.amount);
+        break;
+      case 'exited':
+        if (event.amount === 0n) break;
+        if (event.assetId === 0n) this.#found('exit', event, event.wallet, event.amount);
+        else this.#count('tokensOut', event, event.wallet, event.assetId, event.amount);
+        break;
+      case 'feesSwept':
+        this.#count('swept', event, exchange, event.assetId, event.amount);
+        break;
+      case 'claimed':
+        if (this.#insert('claim', event.log, event.wallet, event.amount, event.condition) !== null)
+          this.#claimed(exchange, event);
+        break;
+    }
+  }
+
+  /** The account of a row, and so its name in the ledger (CHAINMONEY-2). The wallet becomes the account's escrow. */
+  accept(id: number, account: number): void {
+    const { db, work } = this.#options;
+    const row = this.get(id);
+    if (row === undefined || row.status === 'done') return;
+    const movement = row.kind === 'exit' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
+    const reference = toHex(referenceHash(account, movement, referenceOf(row)));
+    db.transaction(() => {
+      work.setEscrow(account, row.wallet);
+      if (row.kind === 'exit') work.addMirrored(reference);
+      this.#sql(
+        `UPDATE chain_money SET status = 'accepted', reason = NULL, account = ?, reference = ? WHERE id = ?`,
+      ).run(account, reference, id);
+    }).immediate();
+  }
+
+  wait(id: number, reason: string): void {
+    const { nowMs } = this.#options;
+    const sql = `UPDATE chain_money SET status = 'waiting', reason = ?, asked_ms = ? WHERE id = ? AND status <> 'done'`;
+    this.#sql(sql).run(reason, nowMs(), id);
+  }
+
+  /** Reports those again that have waited for a while. */
+  remind(): void {
+    const { db, nowMs } = this.#options;
+    const sql = `SELECT * FROM chain_money WHERE status = 'waiting' AND asked_ms <= ? ORDER BY asked_ms LIMIT ?`;
+    const rows = this.#sql(sql).all(nowMs() - AGAIN_AFTER_MS, MOST_AGAIN) as MoneyRow[];
+    if (rows.length === 0) return;
+    db.transaction(() => {
+      for (const row of rows) {
+        this.#sql('UPDATE chain_money SET asked_ms = ? WHERE id = ?').run(nowMs(), row.id);
+        this.#report(row);
+      }
+    }).immediate();
+  }
+
+  /**
+   * The journals have a movement with this name. Sets of a market that was decided have become USDC.
+   * @returns that market, of which the chain has to pay the tokens; else null.
+   */
+  followed(reference: string, isOfSets: boolean): number | null {
+    const row = this.#sql('SELECT * FROM chain_money WHERE reference = ?').get(reference) as MoneyRow | undefined;
+    if (row === undefined) return null;
+    this.#sql(`UPDATE chain_money SET status = 'done', reason = NULL WHERE id = ?`).run(row.id);
+    return row.kind === 'sets' && !isOfSets ? this.#options.markets.withCondition(row.condition!) : null;
+  }
+
+  /**
+   * The ledger has paid an account for its tokens of a decided market. For those that have left the escrow, its wallet
+   * is paid elsewhere: the ledger gives up what it has paid for them.
+   */
+  ledgerClaimed(account: number, market: number, micro: number, record: string): void {
+    this.#addClaim(account, market, micro, 0);
+    const wallet = this.#options.work.escrow(account);
+    if (wallet === null || account === FEE_ACCOUNT) return;
+    if (this.#sql('SELECT 1 FROM outside WHERE wallet = ? LIMIT 1').get(wallet) === undefined) return;
+    const left = this.#options.markets.tokensOf(market);
+    const [yes, no] = left.map((token) => this.outside(wallet, token));
+    if (yes + no === 0) return;
+    const paid = this.#options.markets.payoutMicro(market, yes, no);
+    for (const token of left) this.#sql('DELETE FROM outside WHERE wallet = ? AND token_id = ?').run(wallet, token);
+    if (paid === 0n) return;
+    this.#addClaim(account, market, 0, Number(paid));
+    const log = { transactionHash: `left:${record}`, logIndex: 0, blockNumber: 0 };
+    this.#report(this.get(this.#insert('exit', log, wallet, paid, null)!)!);
+  }
+
+  get(id: number): MoneyRow | undefined {
+    return this.#sql('SELECT * FROM chain_money WHERE id = ?').get(id) as MoneyRow | undefined;
+  }
+
+  /** Those that the ledger does not have yet. */
+  open(limit: number, offset = 0): MoneyRow[] {
+    const sql = `SELECT * FROM chain_money WHERE status <> 'done' ORDER BY id LIMIT ? OFFSET ?`;
+    return this.#sql(sql).all(limit, offset) as MoneyRow[];
+  }
+
+  countOpen(): number {
+    return (this.#sql(`SELECT count(*) AS n FROM chain_money WHERE status <> 'done'`).get() as { n: number }).n;
+  }
+
+  countWaiting(): number {
+    return (this.#sql(`SELECT count(*) AS n FROM chain_money WHERE status = 'waiting'`).get() as { n: number }).n;
+  }
+
+  /** True while the ledger has to follow an exit of the wallet, or has tokens that it took along. */
+  owesExit(wallet: string): boolean {
+    const open = this.#sql(`SELECT 1 FROM chain_money WHERE wallet = ? AND kind = 'exit' AND status <> 'done' LIMIT 1`);
+    return (
+      open.get(wallet) !== undefined || this.#sql('SELECT 1 FROM outside WHERE wallet = ?').get(wallet) !== undefined
+    );
+  }
+
+  outside(wallet: string, tokenId: string): number {
+    const found = this.#sql('SELECT amount FROM outside WHERE wallet = ? AND token_id = ?').get(wallet, tokenId);
+    return (found as { amount: number } | undefined)?.amount ?? 0;
+  }
+
+  #found(
+    kind: ChainMoneyKind,
+    { log }: ChainEvent,
+    wallet: string,
+    amount: bigint,
+    condition: string | null = null,
+  ): void {
+    const id = this.#insert(kind, log, wallet, amount, condition);
+    if (id === null) return;
+    this.#report(this.get(id)!);
+  }
+
+  #count(kind: Counted, { log }: ChainEvent, wallet: string, assetId: bigint, amount: bigint): void {
+    if (this.#insert(kind, log, wallet, amount, null) === null) return;
+    const token = String(assetId);
+    const left = this.outside(wallet, token) + Number(amount);
+    if (left === 0) this.#sql('DELETE FROM outside WHERE wallet = ? AND token_id = ?').run(wallet, token);
+    else this.#sql('INSERT OR REPLACE INTO outside VALUES (?, ?, ?)').run(wallet, token, left);
+  }
+
+  #claimed(exchange: string, event: ChainEvent & { is: 'claimed' }): void {
+    const market = this.#options.markets.withCondition(event.condition);
+    const account = event.wallet === exchange ? FEE_ACCOUNT : this.#accountOf(event.wallet);
+    if (market !== null && account !== null) this.#addClaim(account, market, 0, Number(event.amount));
+  }
+
+  #addClaim(account: number, market: number, ledgerMicro: number, chainMicro: number): void {
+    this.#sql(
+      `INSERT INTO claims VALUES (@account, @market, @ledger, @chain) ON CONFLICT DO UPDATE SET
+         ledger_micro = ledger_micro + @ledger, chain_micro = chain_micro + @chain`,
+    ).run({ account, market, ledger: ledgerMicro, chain: chainMicro });
+  }
+
+  #accountOf(wallet: string): number | null {
+    const found = this.#sql('SELECT account FROM escrows WHERE address = ?').get(wallet);
+    return (found as { account: number } | undefined)?.account ?? null;
+  }
+
+  /** Null if the log was found before. */
+  #insert(
+    kind: ChainMoneyKind | Counted,
+    log: { readonly transactionHash: string; readonly logIndex: number; readonly blockNumber: number },
+    wallet: string,
+    amount: bigint,
+    condition: string | null,
+  ): number | null {
+    const { nowMs } = this.#options;
+    const isFollowed = kind === 'deposit' || kind === 'sets' || kind === 'exit';
+    const added = this.#sql(
+      `INSERT OR IGNORE INTO chain_money (kind, block, tx_hash, log_index, wallet, condition, amount, status, found_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ).run(
+      kind,
+      log.blockNumber,
+      log.transactionHash,
+      log.logIndex,
+      wallet,
+      condition,
+      String(amount),
+      isFollowed ? 'found' : 'done',
+      nowMs(),
+    );
+    return added.changes === 0 ? null : Number(added.lastInsertRowid);
+  }
+
+  #report(row: MoneyRow): void {
+    const { markets, news } = this.#options;
+    const market = row.condition === null ? null : markets.withCondition(row.condition);
+    news.add('money', {
+      event: row.id,
+      kind: row.kind as ChainMoneyKind,
+      wallet: row.wallet,
+      amount: row.amount,
+      reference: referenceOf(row),
+      market,
+    });
+  }
+
+  #sql(sql: string): Database.Statement<unknown[]> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#options.db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/** By which a client finds the movement again: the transaction, and which of its logs. */
+export function referenceOf({ tx_hash, log_index }: Pick<MoneyRow, 'tx_hash' | 'log_index'>): string {
+  return `chain:${tx_hash}:${log_index}`;
+}

@@ -1,0 +1,86 @@
+/**
+ * Wallets that leave. A request counts at once, while a reorganisation may still take it away; that a wallet stays
+ * counts once it is final, and once the ledger has followed everything that the wallet took along.
+ *
+ *   requested, at the head ──► leaving ──cancelled, or gone with its block──► returning ──nothing owed──► staying
+ *
+ * Invariant:
+ *   EXITS-1  A wallet is leaving by its newest request or cancellation in the order of the chain.
+ */
+import type Database from 'better-sqlite3';
+import type { ChainEvent } from './chainEvents.ts';
+import type { ChainMoney } from './chainMoney.ts';
+import type { News } from './news.ts';
+
+type Exit = {
+  readonly wallet: string;
+  readonly block: number;
+  readonly log_index: number;
+  readonly exitable_at: string;
+  readonly is_final: number;
+  readonly state: 'leaving' | 'returning' | 'staying';
+};
+
+/** A request that is not among the final ones by then was in a block that is gone. */
+const SURELY_READ_BLOCKS = 64;
+
+export class Exits {
+  readonly #db: Database.Database;
+  readonly #money: ChainMoney;
+  readonly #news: News;
+
+  constructor(db: Database.Database, money: ChainMoney, news: News) {
+    this.#db = db;
+    this.#money = money;
+    this.#news = news;
+  }
+
+  /** @param isFinal the event is in a block that stays. Called inside a transaction. */
+  requested({ wallet, exitableAt, log }: ChainEvent & { is: 'exitRequested' }, isFinal: boolean): void {
+    const now = this.#get(wallet);
+    const place = [log.blockNumber, log.logIndex] as const;
+    // A final request is right about the order; one that is not final yet is seen again and again.
+    const isOlder = now !== undefined && isBefore(place, now) && (now.is_final === 1 || !isFinal);
+    const isSame = now?.block === place[0] && now.log_index === place[1] && now.state === 'leaving';
+    if (isOlder || (isSame && (now.is_final === 1 || !isFinal))) return;
+    const isKnown = now !== undefined && now.state === 'leaving';
+    this.#db
+      .prepare(`INSERT OR REPLACE INTO exits VALUES (?, ?, ?, ?, ?, 'leaving')`)
+      .run(wallet, ...place, String(exitableAt), isFinal ? 1 : 0);
+    if (!isKnown) this.#news.add('exit', { wallet, isLeaving: true });
+  }
+
+  cancelled({ wallet, log }: ChainEvent & { is: 'exitCancelled' }): void {
+    const now = this.#get(wallet);
+    const isOlder = now !== undefined && now.is_final === 1 && isBefore([log.blockNumber, log.logIndex], now);
+    if (now === undefined || isOlder) return;
+    this.#db
+      .prepare(`UPDATE exits SET state = 'returning', block = ?, log_index = ?, is_final = 1 WHERE wallet = ?`)
+      .run(log.blockNumber, log.logIndex, wallet);
+  }
+
+  /** Everything up to this block was read. */
+  settle(scannedBlock: number): void {
+    this.#db
+      .transaction(() => {
+        const gone = `UPDATE exits SET state = 'returning'
+        WHERE state <> 'staying' AND state = 'leaving' AND is_final = 0 AND block <= ?`;
+        this.#db.prepare(gone).run(scannedBlock - SURELY_READ_BLOCKS);
+        const open = `SELECT * FROM exits WHERE state <> 'staying' AND state = 'returning'`;
+        for (const { wallet } of this.#db.prepare<[], Exit>(open).all()) {
+          if (this.#money.owesExit(wallet)) continue;
+          this.#db.prepare(`UPDATE exits SET state = 'staying' WHERE wallet = ?`).run(wallet);
+          this.#news.add('exit', { wallet, isLeaving: false });
+        }
+      })
+      .immediate();
+  }
+
+  #get(wallet: string): Exit | undefined {
+    return this.#db.prepare<[string], Exit>('SELECT * FROM exits WHERE wallet = ?').get(wallet);
+  }
+}
+
+function isBefore([block, logIndex]: readonly [number, number], { block: at, log_index }: Exit): boolean {
+  return block < at || (block === at && logIndex < log_index);
+}

@@ -1,0 +1,55 @@
+/**
+ * The balances of the ledger as of the records that were followed, from the events of the journals. They are compared
+ * with what the chain holds (reconciliation.ts).
+ */
+import type Database from 'better-sqlite3';
+import { NO_MARKET } from '../../shared/wire/commands.ts';
+import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { readSafe, readSigned } from '../../shared/wire/record.ts';
+
+export class LedgerCopy {
+  readonly #db: Database.Database;
+  readonly #onChanged: (account: number, market: number | null) => void;
+  /** Of the stretch at hand, by account and shard, and by account and market: the last is what counts. */
+  readonly #usdc = new Map<string, readonly [account: number, shard: number, micro: number]>();
+  readonly #tokens = new Map<string, readonly [account: number, market: number, yes: number, no: number]>();
+
+  /** @param onChanged is called with each balance that a stretch has changed; a market stands for its tokens. */
+  constructor(db: Database.Database, onChanged: (account: number, market: number | null) => void) {
+    this.#db = db;
+    this.#onChanged = onChanged;
+  }
+
+  /** Takes an ACCOUNT event, which has absolute numbers. */
+  note(shard: number, words: Uint32Array, word: number): void {
+    const { ACCOUNT } = EVENT;
+    const [account, market] = [words[word + ANY_EVENT.account], words[word + ANY_EVENT.market]];
+    const micro = readSigned(words, word + ACCOUNT.netMicro) + readSafe(words, word + ACCOUNT.reservedMicro);
+    this.#usdc.set(`${account} ${shard}`, [account, shard, micro]);
+    if (market === NO_MARKET) return;
+    const yes = readSigned(words, word + ACCOUNT.yesAvailable) + readSafe(words, word + ACCOUNT.yesReserved);
+    const no = readSigned(words, word + ACCOUNT.noAvailable) + readSafe(words, word + ACCOUNT.noReserved);
+    this.#tokens.set(`${account} ${market}`, [account, market, yes, no]);
+  }
+
+  /** Called in the transaction of the stretch. */
+  flush(): void {
+    const usdc = this.#db.prepare('INSERT OR REPLACE INTO ledger_usdc VALUES (?, ?, ?)');
+    const tokens = this.#db.prepare('INSERT OR REPLACE INTO ledger_tokens VALUES (?, ?, ?, ?)');
+    for (const row of this.#usdc.values()) {
+      usdc.run(...row);
+      this.#onChanged(row[0], null);
+    }
+    for (const row of this.#tokens.values()) {
+      tokens.run(...row);
+      this.#onChanged(row[0], row[1]);
+    }
+    this.drop();
+  }
+
+  /** The stretch was not stored. */
+  drop(): void {
+    this.#usdc.clear();
+    this.#tokens.clear();
+  }
+}

@@ -1,0 +1,53 @@
+/** The gateway's questions about money between chain and ledger. */
+import type { AnswerOf, AskOf, ChainMoneyKind, ChainQuestion, Difference } from '../../shared/wire/chainQuestions.ts';
+import { referenceOf } from './chainMoney.ts';
+import type { MoneySide } from './moneySide.ts';
+import type { Permits } from './permits.ts';
+import { outcomeOfAsset, USDC } from './underWay.ts';
+import type { WorkRows } from './work.ts';
+
+type MoneyQuestion = Extract<
+  ChainQuestion,
+  'moneyAccepted' | 'moneyWaits' | 'openMoney' | 'prepareRelease' | 'setEscrow' | 'depositPermit' | 'differences'
+>;
+export type MoneyHandlers = { readonly [N in MoneyQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
+
+export function moneyHandlers(side: MoneySide, work: WorkRows, permits: Permits): MoneyHandlers {
+  const { money } = side;
+  return {
+    moneyAccepted: ({ event, account }) => {
+      money.accept(event, account);
+      return null;
+    },
+    moneyWaits: ({ event, reason }) => {
+      money.wait(event, reason);
+      return null;
+    },
+    openMoney: ({ limit, offset }) => {
+      const rows = money.open(limit, offset).map((row) => ({
+        event: row.id,
+        kind: row.kind as ChainMoneyKind,
+        wallet: row.wallet,
+        amount: row.amount,
+        reference: referenceOf(row),
+        reason: row.reason,
+        foundMs: row.found_ms,
+      }));
+      return { rows, total: money.countOpen() };
+    },
+    prepareRelease: ({ reference }) => {
+      side.prepareRelease(reference);
+      return null;
+    },
+    setEscrow: ({ account, wallet }) => {
+      work.setEscrow(account, wallet);
+      return null;
+    },
+    depositPermit: (ask) => permits.issue(ask),
+    differences: () =>
+      side.differences().map(({ account, asset, ledger, underWay, held }): Difference => {
+        const token = asset === USDC ? null : outcomeOfAsset(asset);
+        return { account, token, ledger: String(ledger), underWay: String(underWay), held: String(held) };
+      }),
+  };
+}

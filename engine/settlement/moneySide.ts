@@ -1,0 +1,158 @@
+/**
+ * Money between the chain and the ledger, a round at a time: what the chain has done, the wallets that leave, and the
+ * comparison of both.
+ */
+import type Database from 'better-sqlite3';
+import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
+import { RpcError } from '../../shared/chain/rpc.ts';
+import type { ChainEvent } from './chainEvents.ts';
+import { Markets } from './chainMarkets.ts';
+import { ChainMoney } from './chainMoney.ts';
+import { Exits } from './exits.ts';
+import { LedgerCopy } from './ledgerCopy.ts';
+import { MissingWallets } from './missingWallets.ts';
+import { addMoneyTables } from './moneyTables.ts';
+import type { News } from './news.ts';
+import { type Balance, Reconciliation } from './reconciliation.ts';
+import { Scanner } from './scanner.ts';
+import type { WorkRows } from './work.ts';
+
+/** A block with as many on top of it, and finalized, stays. */
+const CONFIRMATIONS = 32;
+
+type MoneySideOptions = {
+  readonly db: Database.Database;
+  readonly node: ChainNode;
+  readonly work: WorkRows;
+  readonly news: News;
+  readonly contracts: { readonly exchange: Hex; readonly marketFactory: Hex; readonly usdc: Hex };
+  readonly nowMs: () => number;
+};
+
+type MoneyFacts = {
+  readonly differences: number;
+  /** Movements of the chain that the ledger cannot follow yet, and movements of the ledger without a wallet. */
+  readonly waiting: number;
+  readonly withoutWallet: number;
+  /** The last block of which every event was read, and the last at which balances were compared. */
+  readonly scannedBlock: number | null;
+  readonly reconciledBlock: number | null;
+  readonly compared: number;
+};
+
+export class MoneySide {
+  readonly money: ChainMoney;
+  readonly markets: Markets;
+  readonly ledger: LedgerCopy;
+  readonly #reconciliation: Reconciliation;
+  readonly #scanner: Scanner;
+  readonly #exits: Exits;
+  readonly #missing: MissingWallets;
+  readonly #db: Database.Database;
+
+  constructor(options: MoneySideOptions) {
+    const { db, node, news, contracts } = options;
+    addMoneyTables(db);
+    this.#db = db;
+    this.markets = new Markets(db, { marketFactory: contracts.marketFactory, collateral: contracts.usdc });
+    this.money = new ChainMoney({ ...options, markets: this.markets });
+    this.#exits = new Exits(db, this.money, news);
+    this.#missing = new MissingWallets(options);
+    this.#scanner = new Scanner({
+      db,
+      node,
+      onEvents: (exchange, events) => this.#take(exchange, events),
+      onExitRequests: (events) => db.transaction(() => this.#request(events)).immediate(),
+    });
+    this.addExchange(contracts.exchange);
+    this.#reconciliation = new Reconciliation({
+      db,
+      node,
+      markets: this.markets,
+      usdc: contracts.usdc,
+      exchanges: () => this.#scanner.exchanges(),
+    });
+    this.ledger = new LedgerCopy(db, (account, market) => this.#reconciliation.noteChanged(account, market));
+  }
+
+  /** Another contract, whose events are followed from now on, beside those of its predecessors. */
+  addExchange(exchange: string): void {
+    this.#scanner.add(exchange);
+  }
+
+  /** A withdrawal with this name ends in the unheld escrow of its wallet. Stored before the ledger has it. */
+  prepareRelease(reference: string): void {
+    this.#db.prepare('INSERT OR IGNORE INTO releases VALUES (?)').run(reference);
+  }
+
+  followed(reference: string, isOfSets: boolean): number | null {
+    return this.money.followed(reference, isOfSets);
+  }
+
+  ledgerClaimed(account: number, market: number, micro: number, record: string): void {
+    this.money.ledgerClaimed(account, market, micro, record);
+  }
+
+  isRelease(reference: string): boolean {
+    return this.#db.prepare('SELECT 1 FROM releases WHERE reference = ?').get(reference) !== undefined;
+  }
+
+  /** Reads what the chain has done up to the last block that stays. @returns that block once everything was read. */
+  async read(head: Block, finalized: Block): Promise<number | null> {
+    const final = Math.min(finalized.number, head.number - CONFIRMATIONS);
+    this.money.remind();
+    this.#missing.step();
+    if (final < 0 || !(await this.#scanner.step(final, head.number))) return null;
+    this.#exits.settle(final);
+    return this.#scanner.scannedBlock() === final ? final : null;
+  }
+
+  /** A node that does not have the state of that block any more, or not yet, can be asked about a later one. */
+  async reconcile(block: number): Promise<void> {
+    try {
+      await this.#reconciliation.step(block);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+    }
+  }
+
+  /** True while work is settled in blocks whose events were not read. */
+  get isBehind(): boolean {
+    const sql = `SELECT 1 FROM jobs, json_each(jobs.work) AS part JOIN work ON work.id = part.value
+      WHERE jobs.block_number > ? AND work.job = jobs.id AND work.status = 'settled' LIMIT 1`;
+    return this.#db.prepare(sql).get(this.#scanner.scannedBlock() ?? 0) !== undefined;
+  }
+
+  facts(): MoneyFacts {
+    const { block, compared } = this.#reconciliation;
+    return {
+      differences: this.#reconciliation.differences().length,
+      waiting: this.money.countWaiting(),
+      withoutWallet: this.#missing.count,
+      scannedBlock: this.#scanner.scannedBlock(),
+      reconciledBlock: block,
+      compared,
+    };
+  }
+
+  differences(): readonly Balance[] {
+    return this.#reconciliation.differences();
+  }
+
+  /** Every balance, for a tool. */
+  compareAll(block: number): Promise<Balance[]> {
+    return this.#reconciliation.all(block);
+  }
+
+  #take(exchange: string, events: readonly ChainEvent[]): void {
+    for (const event of events) {
+      if (event.is === 'exitRequested') this.#exits.requested(event, true);
+      else if (event.is === 'exitCancelled') this.#exits.cancelled(event);
+      else this.money.take(exchange, event);
+    }
+  }
+
+  #request(events: readonly ChainEvent[]): void {
+    for (const event of events) if (event.is === 'exitRequested') this.#exits.requested(event, false);
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Compares the ledger with the escrow, by account and asset, at a block that stays: what the chain holds has to be
+ * what the ledger has, but for what is under way between the two. Some balances in each round: first those that have
+ * changed, then the next ones of all.
+ *
+ * Invariants:
+ *   RECONCILE-1  Ledger, work and chain are taken at one moment: the records that were followed, and the last block
+ *                whose events were read.
+ *   RECONCILE-2  A difference is one that stands at several blocks: an answer of a node that is behind is none.
+ */
+import type Database from 'better-sqlite3';
+import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem';
+import { FEE_ACCOUNT, OUTCOME } from '../../shared/base/codes.ts';
+import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { ChainNode } from '../../shared/chain/node.ts';
+import { NodeUnreachable } from '../../shared/chain/rpc.ts';
+import type { Markets } from './chainMarkets.ts';
+import { type Asset, outcomeOfAsset, tokenAsset, UnderWay, USDC } from './underWay.ts';
+
+export type Balance = {
+  /** Null: all accounts together. */
+  readonly account: number | null;
+  readonly asset: Asset;
+  readonly ledger: bigint;
+  /** To be added to what the ledger has. */
+  readonly underWay: bigint;
+  readonly held: bigint;
+};
+type Place = { readonly account: number; readonly asset: Asset };
+
+const ERC20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
+/** Questions to the node in a round. */
+const MOST_ASKED = 48;
+/** With more work than this under way, settlement is busy enough. */
+const MOST_UNDER_WAY = 50_000;
+const MOST_NOTED = 10_000;
+const TIMES_SEEN = 3;
+/** The sum of all accounts is made once in as many rounds. */
+const ROUNDS_OF_TOTAL = 16;
+
+type ReconciliationOptions = {
+  readonly db: Database.Database;
+  readonly node: ChainNode;
+  readonly markets: Markets;
+  readonly usdc: Hex;
+  readonly exchanges: () => readonly Hex[];
+};
+
+export class Reconciliation {
+  /** The block of the last comparison, and how many balances were compared since the start. */
+  block: number | null = null;
+  compared = 0;
+  readonly #options: ReconciliationOptions;
+  /** Balances that differed when they were last compared, and at how many blocks they did. */
+  readonly #suspects = new Map<string, { balance: Balance; times: number; block: number }>();
+  readonly #changed = new Map<string, Place>();
+  #nextAccount = 0;
+  #rounds = 0;
+
+  constructor(options: ReconciliationOptions) {
+    this.#options = options;
+  }
+
+  /** Compares this balance among the next ones. */
+  noteChanged(account: number, market: number | null): void {
+    // With so many, the walk over all accounts finds them as soon.
+    if (this.#changed.size >= MOST_NOTED) return;
+    const places = market === null ? [USDC] : [USDC, ...BOTH.map((outcome) => tokenAsset(market, outcome))];
+    for (const asset of places) this.#changed.set(`${account} ${asset}`, { account, asset });
+  }
+
+  /** Those that stand (RECONCILE-2). */
+  differences(): readonly Balance[] {
+    return [...this.#suspects.values()].filter(({ times }) => times >= TIMES_SEEN).map(({ balance }) => balance);
+  }
+
+  /** Compares some balances. @param block up to which all events were read. */
+  async step(block: number): Promise<void> {
+    const { db } = this.#options;
+    if (block === this.block || this.#countUnderWay() > MOST_UNDER_WAY) return;
+    // RECONCILE-1: the thread follows nothing while this is put together.
+    const underWay = new UnderWay(db, this.#options.markets, block);
+    const hasTotal = this.#rounds++ % ROUNDS_OF_TOTAL === 0 || this.#suspects.has(`null ${USDC}`);
+    const total = hasTotal ? this.#ledgerTotal(underWay) : null;
+    const balances = this.#next().map((place) => {
+      return { ...place, ledger: this.#ledgerOf(place), underWay: underWay.of(place.account, place.asset) };
+    });
+    const held = await Promise.all(balances.map((place) => this.#heldOf(place, block)));
+    for (const [index, balance] of balances.entries()) {
+      const amount = held[index];
+      if (amount !== null) this.#judge({ ...balance, held: amount }, block);
+    }
+    if (total !== null) this.#judge({ ...total, held: await this.#usdcOf(block) }, block);
+    this.block = block;
+    this.compared += balances.length;
+  }
+
+  /** Every balance at once, each with its difference; for a tool. */
+  async all(block: number): Promise<Balance[]> {
+    const { db, markets } = this.#options;
+    const underWay = new UnderWay(db, markets, block);
+    const found: Balance[] = [];
+    const places = this.#accountsFrom(0, Number.MAX_SAFE_INTEGER).flatMap((account) => this.#placesOf(account));
+    for (let from = 0; from < places.length; from += MOST_ASKED) {
+      const part = places.slice(from, from + MOST_ASKED);
+      const held = await Promise.all(part.map((place) => this.#heldOf(place, block)));
+      for (const [index, place] of part.entries()) {
+        const ledger = this.#ledgerOf(place);
+        found.push({ ...place, ledger, underWay: underWay.of(place.account, place.asset), held: held[index] ?? 0n });
+      }
+    }
+    found.push({ ...this.#ledgerTotal(underWay), held: await this.#usdcOf(block) });
+    return found;
+  }
+
+  #judge(balance: Balance, block: number): void {
+    const key = `${balance.account} ${balance.asset}`;
+    if (!isDifferent(balance)) {
+      this.#suspects.delete(key);
+      return;
+    }
+    const before = this.#suspects.get(key);
+    const times = before === undefined ? 1 : before.times + (before.block < block ? 1 : 0);
+    this.#suspects.set(key, { balance, times, block });
+  }
+
+  /** Suspects, then what has changed, then the next accounts in their order. */
+  #next(): Place[] {
+    const chosen = new Map<string, Place>();
+    const add = (place: Place): unknown => chosen.set(`${place.account} ${place.asset}`, place);
+    for (const { balance } of this.#suspects.values()) {
+      if (balance.account !== null && chosen.size < MOST_ASKED / 2) add(balance as Place);
+    }
+    for (const [key, place] of this.#changed) {
+      if (chosen.size >= MOST_ASKED - 8) break;
+      this.#changed.delete(key);
+      if (this.#isCompared(place)) add(place);
+    }
+    const accounts = this.#accountsFrom(this.#nextAccount, 8);
+    this.#nextAccount = accounts.length < 8 ? 0 : accounts.at(-1)! + 1;
+    for (const account of accounts) {
+      for (const place of this.#placesOf(account)) if (chosen.size < MOST_ASKED) add(place);
+    }
+    return [...chosen.values()];
+  }
+
+  #accountsFrom(first: number, limit: number): number[] {
+    const sql = 'SELECT DISTINCT account FROM ledger_usdc WHERE account >= ? ORDER BY account LIMIT ?';
+    return this.#options.db.prepare<[number, number], number>(sql).pluck().all(first, limit);
+  }
+
+  #placesOf(account: number): Place[] {
+    const sql = 'SELECT market FROM ledger_tokens WHERE account = ? AND (yes <> 0 OR no <> 0)';
+    const markets = this.#options.db.prepare<[number], number>(sql).pluck().all(account);
+    const tokens = markets.flatMap((market) =>
+      BOTH.map((outcome) => ({ account, asset: tokenAsset(market, outcome) })),
+    );
+    return [{ account, asset: USDC }, ...tokens].filter((place) => this.#isCompared(place));
+  }
+
+  /** Tokens of a decided market become USDC at different times on the two sides; their payouts are compared. */
+  #isCompared({ asset }: Place): boolean {
+    return asset === USDC || !this.#options.markets.isDecided(outcomeOfAsset(asset).market);
+  }
+
+  #ledgerOf({ account, asset }: Place): bigint {
+    const { db } = this.#options;
+    if (asset === USDC) {
+      const sum = db.prepare<[number], bigint | null>('SELECT sum(micro) FROM ledger_usdc WHERE account = ?');
+      return sum.pluck().safeIntegers().get(account) ?? 0n;
+    }
+    const column = asset % 2 === OUTCOME.YES ? 'yes' : 'no';
+    const sql = `SELECT ${column} FROM ledger_tokens WHERE account = ? AND market = ?`;
+    return BigInt(db.prepare<[number, number], number>(sql).pluck().get(account, outcomeOfAsset(asset).market) ?? 0);
+  }
+
+  #ledgerTotal(underWay: UnderWay): Omit<Balance, 'held'> {
+    const sum = this.#options.db
+      .prepare<[], bigint | null>('SELECT sum(micro) FROM ledger_usdc')
+      .pluck()
+      .safeIntegers();
+    return { account: null, asset: USDC, ledger: sum.get() ?? 0n, underWay: underWay.total(USDC) };
+  }
+
+  /** Of all contracts: a predecessor may still hold some. Null while the wallet of the account is not known. */
+  async #heldOf({ account, asset }: Place, block: number): Promise<bigint | null> {
+    const { db, exchanges, markets, node } = this.#options;
+    const sql = 'SELECT address FROM escrows WHERE account = ?';
+    const wallet = db.prepare<[number], Hex>(sql).pluck().get(account) ?? null;
+    if (wallet === null && account !== FEE_ACCOUNT) return null;
+    const tokenId = asset === USDC ? 0n : BigInt(markets.tokensOf(outcomeOfAsset(asset).market)[asset % 2]!);
+    const held = exchanges().map(async (exchange) => {
+      const args = [account === FEE_ACCOUNT ? exchange : wallet!, tokenId] as const;
+      const call = { abi: EXCHANGE_ABI, functionName: 'balanceOf', args } as const;
+      const data = await node.view(exchange, encodeFunctionData(call), block);
+      // Before the contract was made there is no answer, and nothing was held.
+      return data === '0x' ? 0n : decodeFunctionResult({ ...call, data: full(data, 2) })[0];
+    });
+    return (await Promise.all(held)).reduce((sum, each) => sum + each, 0n);
+  }
+
+  async #usdcOf(block: number): Promise<bigint> {
+    const { exchanges, node, usdc } = this.#options;
+    const all = exchanges().map(async (exchange) => {
+      const call = { abi: ERC20, functionName: 'balanceOf', args: [exchange] } as const;
+      return decodeFunctionResult({ ...call, data: full(await node.view(usdc, encodeFunctionData(call), block), 1) });
+    });
+    return (await Promise.all(all)).reduce((sum, each) => sum + each, 0n);
+  }
+
+  #countUnderWay(): number {
+    const sql = `SELECT count(*) FROM work WHERE status IN ('pending', 'submitted', 'mined')`;
+    return this.#options.db.prepare<[], number>(sql).pluck().get()!;
+  }
+}
+
+const BOTH = [OUTCOME.YES, OUTCOME.NO];
+
+/** Positive: the chain holds more than the ledger says. */
+function differenceOf({ ledger, underWay, held }: Balance): bigint {
+  return held - ledger - underWay;
+}
+
+/** Of all accounts together the escrow may have more: what is unheld, and payouts that were not claimed. */
+export function isDifferent(balance: Balance): boolean {
+  const difference = differenceOf(balance);
+  return balance.account === null ? difference < 0n : difference !== 0n;
+}
+
+function full(data: Hex, words: number): Hex {
+  if (data.length !== 2 + 64 * words) throw new NodeUnreachable('the node does not have the state of the contract');
+  return data;
+}

@@ -1,0 +1,161 @@
+/**
+ * The amounts between ledger and chain at a block: of what the ledger has done and the chain has not, and the other
+ * way round. The balance of the ledger plus this is what the escrow has to hold.
+ */
+import type Database from 'better-sqlite3';
+import { FEE_ACCOUNT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
+import type { Markets } from './chainMarkets.ts';
+import type { MoneyRow } from './chainMoney.ts';
+import { KIND, type Work } from './work.ts';
+
+/** USDC, or a token: `market * 2 + outcome`. */
+export type Asset = number;
+export const USDC: Asset = -1;
+
+export function tokenAsset(market: number, outcome: number): Asset {
+  return market * 2 + outcome;
+}
+
+export function outcomeOfAsset(asset: Asset): { readonly market: number; readonly outcome: number } {
+  return { market: Math.floor(asset / 2), outcome: asset % 2 };
+}
+
+/** Work that no transaction of a block up to this one has done. What is settled is in an earlier one. */
+const NOT_ON_CHAIN = `
+  SELECT work.* FROM work LEFT JOIN jobs ON jobs.id = work.job
+  WHERE status IN ('pending', 'submitted', 'mined') AND (status <> 'mined' OR jobs.block_number > ?)
+  UNION ALL
+  SELECT * FROM work WHERE status = 'failed'`;
+
+type Party = { readonly side: number; readonly outcome: number };
+
+export class UnderWay {
+  readonly #db: Database.Database;
+  readonly #markets: Markets;
+  /** By account and asset. */
+  readonly #amounts = new Map<number, Map<Asset, bigint>>();
+
+  constructor(db: Database.Database, markets: Markets, block: number) {
+    this.#db = db;
+    this.#markets = markets;
+    for (const work of db.prepare<[number], Work>(NOT_ON_CHAIN).iterate(block)) this.#undo(work);
+    for (const row of db.prepare<[], MoneyRow>(`SELECT * FROM chain_money WHERE status <> 'done'`).all())
+      this.#follow(row);
+    this.#addClaims();
+    this.#addOutside();
+  }
+
+  of(account: number, asset: Asset): bigint {
+    return this.#amounts.get(account)?.get(asset) ?? 0n;
+  }
+
+  total(asset: Asset): bigint {
+    let sum = 0n;
+    for (const amounts of this.#amounts.values()) sum += amounts.get(asset) ?? 0n;
+    return sum;
+  }
+
+  #add(account: number, asset: Asset, amount: bigint | number): void {
+    const amounts = this.#amounts.get(account) ?? new Map<Asset, bigint>();
+    this.#amounts.set(account, amounts);
+    amounts.set(asset, (amounts.get(asset) ?? 0n) + BigInt(amount));
+  }
+
+  #undo(work: Work): void {
+    const { account, market, amount } = work;
+    switch (work.kind) {
+      case KIND.TRADE:
+        this.#undoTrade(work);
+        break;
+      case KIND.SPLIT:
+      case KIND.MERGE: {
+        const sets = work.kind === KIND.SPLIT ? amount : -amount;
+        this.#add(account, USDC, sets);
+        for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.#add(account, tokenAsset(market, outcome), -sets);
+        break;
+      }
+      case KIND.WITHDRAWAL:
+      case KIND.RELEASE:
+        this.#add(account, USDC, amount);
+        break;
+    }
+  }
+
+  #undoTrade(work: Work): void {
+    const orders = this.#db.prepare<[number | null], Party>('SELECT side, outcome FROM orders WHERE id = ?');
+    const [maker, taker] = [orders.get(work.maker_order)!, orders.get(work.taker_order)!];
+    this.#undoParty(work, maker, work.account, work.maker_fee!);
+    this.#undoParty(work, taker, work.taker_account!, work.taker_fee!);
+  }
+
+  #undoParty(work: Work, { side, outcome }: Party, account: number, fee: number): void {
+    const { market, amount: lots } = work;
+    const ticksPerUnit = this.#ticksPerUnit(market);
+    const ticks = outcome === OUTCOME.YES ? work.yes_ticks! : ticksPerUnit - work.yes_ticks!;
+    const [tokens, micro, token] = [lots * ticksPerUnit, lots * ticks, tokenAsset(market, outcome)];
+    const sign = side === SIDE.BUY ? 1 : -1;
+    this.#add(account, USDC, sign * micro);
+    this.#add(account, token, -sign * tokens);
+    const asset = side === SIDE.BUY ? token : USDC;
+    this.#add(account, asset, fee);
+    this.#add(FEE_ACCOUNT, asset, -fee);
+  }
+
+  #ticksPerUnit(market: number): number {
+    const sql = 'SELECT ticks_per_unit FROM markets WHERE market = ?';
+    return this.#db.prepare<[number], number>(sql).pluck().get(market)!;
+  }
+
+  /** The chain has done it, the ledger not yet. */
+  #follow({ kind, wallet, account, amount, condition }: MoneyRow): void {
+    const owner = account ?? this.#accountOf(wallet);
+    if (owner === null) return;
+    if (kind === 'deposit') this.#add(owner, USDC, BigInt(amount));
+    else if (kind === 'exit') this.#add(owner, USDC, -BigInt(amount));
+    const market = condition === null ? null : this.#markets.withCondition(condition);
+    if (market === null) return;
+    for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.#add(owner, tokenAsset(market, outcome), BigInt(amount));
+  }
+
+  /**
+   * A payout that only one of the two has made. Once both have, they are compared; the fee account is paid in parts,
+   * because rounding remains until the last tokens of a market are claimed.
+   */
+  #addClaims(): void {
+    const open = this.#db.prepare<[], { account: number; ledger_micro: number; chain_micro: number }>(
+      'SELECT account, ledger_micro, chain_micro FROM claims WHERE ledger_micro <> chain_micro',
+    );
+    for (const { account, ledger_micro, chain_micro } of open.iterate()) {
+      const isOneSided = ledger_micro === 0 || chain_micro === 0 || account === FEE_ACCOUNT;
+      if (isOneSided) this.#add(account, USDC, chain_micro - ledger_micro);
+    }
+  }
+
+  #addOutside(): void {
+    const rows = this.#db
+      .prepare<[], { wallet: string; token_id: string; amount: number }>('SELECT * FROM outside')
+      .all();
+    if (rows.length === 0) return;
+    const fees = new Set(this.#db.prepare<[], string>('SELECT exchange FROM scans').pluck().all());
+    for (const { wallet, token_id, amount } of rows) {
+      const owner = fees.has(wallet) ? FEE_ACCOUNT : this.#accountOf(wallet);
+      const asset = token_id === '0' ? USDC : this.#assetOf(token_id);
+      if (owner !== null && asset !== null) this.#add(owner, asset, -amount);
+    }
+  }
+
+  /** Every market that ever was compared has its tokens here. */
+  #assetOf(tokenId: string): Asset | null {
+    const sql = 'SELECT market, yes = @tokenId AS isYes FROM market_tokens WHERE yes = @tokenId OR no = @tokenId';
+    const found = this.#db.prepare<[object], { market: number; isYes: number }>(sql).get({ tokenId });
+    return found === undefined ? null : tokenAsset(found.market, found.isYes === 1 ? OUTCOME.YES : OUTCOME.NO);
+  }
+
+  #accountOf(wallet: string): number | null {
+    const found = this.#db
+      .prepare<[string], number>('SELECT account FROM escrows WHERE address = ?')
+      .pluck()
+      .get(wallet);
+    return found ?? null;
+  }
+}

@@ -1,0 +1,380 @@
+/**
+ * Money between chain and ledger (engine/settlement/moneySide.ts): deposits, sets, withdrawals and exits of wallets, on
+ * a chain that fails in every way, under crashes at every durable step. RULES.md 17.20.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Hex, toHex } from 'viem';
+import { Journal } from '../../../../engine/journal/journal.ts';
+import { News } from '../../../../engine/settlement/news.ts';
+import { isDifferent } from '../../../../engine/settlement/reconciliation.ts';
+import { Settlement } from '../../../../engine/settlement/settlement.ts';
+import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
+import { MOVEMENT, OUTCOME } from '../../../../shared/base/codes.ts';
+import { chainKey } from '../../../../shared/chain/key.ts';
+import { ChainNode } from '../../../../shared/chain/node.ts';
+import { marketIds, outcomeTokenIds } from '../../../../shared/chain/outcomeTokens.ts';
+import { NodeUnreachable, type Rpc, RpcError } from '../../../../shared/chain/rpc.ts';
+import { Progress } from '../../../../shared/wire/progress.ts';
+import { Crash, Crashes } from '../../../support/crashes.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { EngineRig } from '../../../support/engineRig.ts';
+import { FakeChain } from '../../../support/fakeChain.ts';
+import { FakeEscrow, type WalletCall, walletCall } from '../../../support/fakeEscrow.ts';
+import { COLLATERAL, TOKENS as CONDITIONAL_TOKENS, EXCHANGE, FACTORY } from '../../../support/fakeExchange.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
+import { MoneyGateway } from '../../../support/moneyGateway.ts';
+import { Random } from '../../../support/random.ts';
+import { seedOr, timesOf } from '../../../support/seeds.ts';
+
+const ACCOUNTS = [1, 2, 3];
+const STRANGER: Hex = `0x${'ee'.repeat(20)}`;
+const START_MS = 1_800_000_000_000;
+const OPERATOR = chainKey(toHex(7, { size: 32 }));
+/** As the rig of the engine gives them to its market 0. */
+const MARKET_ID = Uint8Array.from({ length: 16 }, (_, at) => (at === 0 ? 1 : 0));
+const TOKENS = outcomeTokenIds({ marketFactory: FACTORY, collateral: COLLATERAL }, MARKET_ID);
+const CONDITION = marketIds(FACTORY, MARKET_ID).conditionId as Hex;
+
+function walletOf(account: number): Hex {
+  return `0x${String(account).repeat(40)}`;
+}
+
+class Rig {
+  readonly random: Random;
+  readonly chain: FakeChain<FakeEscrow>;
+  readonly crashes = new Crashes();
+  readonly engine = new EngineRig();
+  readonly db = openSettlementDb(':memory:');
+  readonly #progress = new Progress(Progress.create(1));
+  readonly #path = join(temporaryDirectory(), 'journal-0.db');
+  readonly #journal = Journal.open({
+    ...{ journalPath: this.#path, journalSync: 'normal', shard: 0, shards: 1, key: TEST_KEY },
+  });
+  readonly gateway: MoneyGateway;
+  readonly owners = new Map<string, number>(ACCOUNTS.map((account) => [walletOf(account), account]));
+  rpc: Rpc;
+  settlement: Settlement;
+  nowMs = START_MS;
+  restarts = 0;
+  #news!: News;
+  #salt = 0;
+  #written = 0;
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+    this.chain = new FakeChain(this.random, () => new FakeEscrow(() => TOKENS));
+    this.rpc = this.chain;
+    this.gateway = new MoneyGateway({
+      accountOf: (wallet) => this.owners.get(wallet) ?? null,
+      move: (account, movement, amount, reference, market) =>
+        this.engine.move(account, movement, amount, reference, market ?? undefined).reply.code,
+    });
+    this.engine.market(0);
+    this.settlement = this.#start();
+  }
+
+  #start(): Settlement {
+    this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
+    const db = this.crashes.around(this.db);
+    this.#news = new News(db, () => this.nowMs);
+    const call = (method: string, params: readonly unknown[]) => this.rpc.call(method, params);
+    return new Settlement({
+      ...{ db, news: this.#news, key: OPERATOR, chainId: 137, mostFeeWei: 10n ** 15n, nowMs: () => this.nowMs },
+      ...{ limits: { headAgeMs: 30_000, waitMs: 60_000 }, lingerMs: 0 },
+      ...{ progress: this.#progress, journalPaths: [this.#path], keys: [TEST_KEY] },
+      contracts: {
+        ...{ exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: CONDITIONAL_TOKENS },
+      },
+      deployerKey: chainKey(toHex(8, { size: 32 })),
+      node: new ChainNode(this.crashes.aroundCalls({ call })),
+    });
+  }
+
+  send(does: WalletCall['does'], wallet: Hex, more: Omit<Partial<WalletCall>, 'does' | 'wallet'> = {}): Hex {
+    return this.chain.sendElsewhere(walletCall({ does, wallet, salt: ++this.#salt, ...more }));
+  }
+
+  async step(blocks = 1): Promise<void> {
+    const { rows } = this.engine.journal;
+    while (this.#written < rows.length) this.#journal.append(rows[this.#written++]);
+    this.#journal.commit();
+    this.#progress.setCommitted(0, this.#journal.lastSequence);
+    this.nowMs += 2000;
+    try {
+      await this.settlement.step();
+      this.gateway.follow(this.settlement, this.#news);
+    } catch (error) {
+      if (error instanceof Crash) {
+        this.restarts++;
+        this.settlement.close();
+        this.settlement = this.#start();
+      } else if (!(error instanceof NodeUnreachable)) throw error;
+    }
+    this.chain.mine(blocks);
+  }
+
+  async steps(count: number, blocks = 10): Promise<void> {
+    for (let step = 0; step < count; step++) await this.step(blocks);
+  }
+
+  /** Nothing is under way any more. */
+  async finish(): Promise<void> {
+    this.chain.faults = 0;
+    await this.steps(30);
+    const left = this.db.prepare<[], number>(`SELECT count(*) FROM work WHERE status <> 'settled'`).pluck().get()!;
+    assert.equal(left, 0, 'all work is settled');
+  }
+
+  usdc(account: number): number {
+    const { available, reserved } = this.engine.usdc(account);
+    return available + reserved;
+  }
+
+  tokens(account: number): number[] {
+    return [OUTCOME.YES, OUTCOME.NO].map((outcome) => this.engine.tokens(account, outcome, 0).available);
+  }
+
+  async differences(): Promise<unknown[]> {
+    const balances = await this.settlement.money.compareAll(this.settlement.money.facts().scannedBlock!);
+    return balances.filter(isDifferent);
+  }
+
+  close(): void {
+    this.settlement.close();
+    this.#journal.close();
+    this.db.close();
+  }
+}
+
+async function withRig(seed: number, run: (rig: Rig) => Promise<void>): Promise<void> {
+  const rig = new Rig(seed);
+  try {
+    await run(rig);
+  } finally {
+    rig.close();
+  }
+}
+
+const SEEDS = timesOf({ suite: 1, soak: 40 });
+const STEPS = timesOf({ suite: 150, soak: 400 });
+const first = seedOr(1);
+
+for (let seed = first; seed < first + SEEDS; seed++) {
+  test(`what the chain does is in the ledger once, under crashes, reorganisations and a bad node, seed ${seed}`, () =>
+    withRig(seed, async (rig) => {
+      const { random, chain, crashes, engine } = rig;
+      const deposited = new Map<number, number>();
+      for (let step = 0; step < STEPS; step++) {
+        const account = random.pick(ACCOUNTS);
+        const [wallet, amount] = [walletOf(account), random.between(1, 5_000_000)];
+        const die = random.below(100);
+        if (die < 12) {
+          rig.send('deposit', wallet, { amount: String(amount) });
+          deposited.set(account, (deposited.get(account) ?? 0) + amount);
+        } else if (die < 18) {
+          const { reply } = engine.fund(account, amount, MOVEMENT.WITHDRAWAL);
+          if (reply.code === 0) deposited.set(account, deposited.get(account)! - amount);
+        } else if (die < 24) engine.convert(account, 0, Math.floor(amount / 100) * 100, random.pick([2, 3]) as 2);
+        chain.faults = random.chance(50) ? random.below(12) : 0;
+        if (random.chance(20)) crashes.stepsLeft = random.between(1, 40);
+        await rig.step(random.between(0, 4));
+        if (random.chance(4)) chain.reorganise(random.between(1, 40), true);
+      }
+      await rig.finish();
+      assert.ok(rig.restarts > 3, `${rig.restarts} restarts`);
+      assert.deepEqual(await rig.differences(), []);
+      for (const [account, micro] of deposited) {
+        assert.equal(rig.usdc(account) + rig.tokens(account)[0], micro, `account ${account}`);
+      }
+    }));
+}
+
+test('a deposit counts once it is final, and one that a reorganisation takes away never does', () =>
+  withRig(2, async (rig) => {
+    rig.send('deposit', walletOf(1), { amount: '5000000' });
+    await rig.steps(5);
+    assert.equal(rig.usdc(1), 0, 'it is not final');
+    await rig.steps(5);
+    assert.equal(rig.usdc(1), 5_000_000);
+    rig.send('deposit', walletOf(1), { amount: '1000000' });
+    await rig.steps(3);
+    rig.chain.reorganise(40, false);
+    await rig.steps(15);
+    assert.equal(rig.usdc(1), 5_000_000);
+    assert.deepEqual(await rig.differences(), []);
+  }));
+
+test('the deposit of an unknown wallet waits where it is seen, and counts once the wallet is linked', () =>
+  withRig(3, async (rig) => {
+    rig.send('deposit', STRANGER, { amount: '7000000' });
+    await rig.steps(12);
+    const [waiting] = rig.settlement.money.money.open(10);
+    assert.deepEqual([waiting.status, waiting.reason, waiting.wallet], ['waiting', 'unknown_wallet', STRANGER]);
+    assert.equal(rig.settlement.money.facts().waiting, 1);
+    rig.owners.set(STRANGER, 2);
+    await rig.steps(20, 1);
+    assert.equal(rig.usdc(2), 7_000_000);
+    assert.equal(rig.settlement.money.facts().waiting, 0);
+    assert.deepEqual(await rig.differences(), []);
+  }));
+
+test('released USDC that the wallet splits by itself comes back as tokens, in any amount', () =>
+  withRig(4, async (rig) => {
+    const wallet = walletOf(1);
+    rig.send('deposit', wallet, { amount: '10000000' });
+    await rig.steps(12);
+    const reference = Uint8Array.from({ length: 32 }, () => 9);
+    rig.settlement.money.prepareRelease(toHex(reference));
+    assert.equal(rig.engine.move(1, MOVEMENT.WITHDRAWAL, 4_000_000, reference).reply.code, 0);
+    await rig.steps(12);
+    rig.send('splitFromEscrow', wallet, { amount: '1234567', condition: CONDITION });
+    rig.send('hold', wallet, { amount: '765433' });
+    await rig.steps(12);
+    assert.deepEqual(rig.tokens(1), [1_234_567, 1_234_567]);
+    assert.equal(rig.usdc(1), 10_000_000 - 4_000_000 + 765_433);
+    await rig.finish();
+    assert.deepEqual(await rig.differences(), []);
+  }));
+
+test('a wallet that asks for its exit is leaving at once, and stays when that is final or gone', () =>
+  withRig(5, async (rig) => {
+    const wallet = walletOf(1);
+    rig.chain.mine(100);
+    rig.send('requestExit', wallet);
+    await rig.steps(2, 1);
+    assert.ok(rig.gateway.leaving.has(1), 'before it is final');
+    rig.chain.reorganise(20, false);
+    await rig.steps(16);
+    assert.ok(!rig.gateway.leaving.has(1), 'its block is gone');
+    rig.send('requestExit', wallet);
+    await rig.steps(2, 1);
+    assert.ok(rig.gateway.leaving.has(1));
+    rig.send('cancelExit', wallet);
+    await rig.steps(3);
+    assert.ok(rig.gateway.leaving.has(1), 'a cancellation counts once it is final');
+    await rig.steps(8);
+    assert.ok(!rig.gateway.leaving.has(1));
+  }));
+
+test('an exit takes the USDC from the ledger once, and its tokens stay outside until they come back', () =>
+  withRig(6, async (rig) => {
+    const wallet = walletOf(1);
+    rig.send('deposit', wallet, { amount: '10000000' });
+    await rig.steps(12);
+    rig.engine.convert(1, 0, 3_000_000);
+    await rig.finish();
+    rig.send('requestExit', wallet);
+    rig.send('exit', wallet);
+    rig.send('exit', wallet, { asset: TOKENS[0] });
+    await rig.steps(12);
+    assert.equal(rig.usdc(1), 0);
+    assert.equal(rig.settlement.rows.countUnsettled().pending, 0, 'nothing is paid a second time');
+    assert.deepEqual(await rig.differences(), [], 'the Yes tokens are the wallet’s own');
+    rig.send('cancelExit', wallet);
+    await rig.steps(12);
+    assert.ok(rig.gateway.leaving.has(1), 'the ledger has tokens that the escrow has not');
+    rig.send('hold', wallet, { asset: TOKENS[0], amount: '3000000' });
+    await rig.steps(12);
+    assert.ok(!rig.gateway.leaving.has(1));
+    assert.deepEqual(rig.tokens(1), [3_000_000, 3_000_000]);
+    assert.deepEqual(await rig.differences(), []);
+  }));
+
+test('USDC that the ledger has and the chain has not is a difference, once it stands', () =>
+  withRig(7, async (rig) => {
+    rig.send('deposit', walletOf(1), { amount: '10000000' });
+    await rig.steps(12);
+    assert.equal(rig.settlement.money.facts().differences, 0);
+    rig.engine.fund(1, 1);
+    await rig.steps(1);
+    assert.equal(rig.settlement.money.facts().differences, 0, 'one answer of a node is not enough');
+    await rig.steps(4);
+    const [difference] = rig.settlement.money.differences();
+    assert.deepEqual(difference, { account: 1, asset: -1, ledger: 10_000_001n, underWay: 0n, held: 10_000_000n });
+    assert.equal(rig.settlement.health({ problem: null, balances: [] }).unhealthy, 'the ledger and the chain differ');
+  }));
+
+test('a movement of an account without a wallet is seen, and goes on with one', () =>
+  withRig(8, async (rig) => {
+    rig.engine.fund(9, 5_000_000);
+    rig.engine.fund(9, 1_000_000, MOVEMENT.WITHDRAWAL);
+    const { money } = rig.settlement;
+    await rig.step();
+    assert.equal(money.facts().withoutWallet, 1);
+    await rig.steps(2);
+    assert.equal(money.facts().withoutWallet, 0, 'the gateway was asked, and knew one');
+  }));
+
+test('a node that allows only short ranges is read so, and one that contradicts itself is not believed', () =>
+  withRig(9, async (rig) => {
+    let longest = 0;
+    let lies = true;
+    const { chain } = rig;
+    rig.rpc = {
+      call: async (method, params) => {
+        if (method === 'eth_getLogs') {
+          const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
+          const blocks = Number(toBlock) - Number(fromBlock) + 1;
+          if (blocks > 10) throw new RpcError('block range is too wide');
+          longest = Math.max(longest, blocks);
+        }
+        const answer = await chain.call(method, params);
+        if (method !== 'eth_getLogs' || !lies) return answer;
+        return (answer as object[]).map((log) => ({ ...log, data: toHex(99_000_000, { size: 32 }) }));
+      },
+    };
+    rig.send('deposit', walletOf(1), { amount: '5000000' });
+    await rig.steps(25);
+    assert.equal(rig.usdc(1), 0, 'the receipt says something else');
+    lies = false;
+    await rig.steps(30);
+    assert.equal(rig.usdc(1), 5_000_000);
+    assert.ok(longest > 1 && longest <= 10);
+  }));
+
+test('a log that a node which was behind did not give is found at the second look', () =>
+  withRig(10, async (rig) => {
+    let isBehind = true;
+    const { chain } = rig;
+    rig.rpc = {
+      call: async (method, params) => {
+        const answer = await chain.call(method, params);
+        return method === 'eth_getLogs' && isBehind ? [] : answer;
+      },
+    };
+    rig.send('deposit', walletOf(1), { amount: '5000000' });
+    await rig.steps(10);
+    assert.equal(rig.usdc(1), 0);
+    isBehind = false;
+    await rig.steps(25);
+    assert.equal(rig.usdc(1), 5_000_000);
+  }));
+
+test('no statement about money reads a table that grows from end to end', () =>
+  withRig(11, async (rig) => {
+    const found = new Set<string>();
+    const prepare = rig.db.prepare.bind(rig.db);
+    const isShort = /INDEX|SCAN (outside|scans|news|CONSTANT|markets)|VIRTUAL|SUBQUERY|\bpart\b|oldest/;
+    rig.db.prepare = ((sql: string) => {
+      const steps = prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
+      const named = Object.fromEntries((sql.match(/@\w+/g) ?? []).map((name) => [name.slice(1), null]));
+      const values = (sql.match(/\?/g) ?? []).map(() => null);
+      for (const { detail } of steps.all(...(values.length > 0 ? values : [named]))) {
+        if (detail.startsWith('SCAN') && !isShort.test(detail)) found.add(`${detail}: ${sql}`);
+      }
+      return prepare(sql);
+    }) as typeof rig.db.prepare;
+    rig.send('deposit', walletOf(1), { amount: '5000000' });
+    rig.send('requestExit', walletOf(2));
+    await rig.steps(20);
+    rig.engine.convert(1, 0, 1_000_000);
+    rig.engine.fund(1, 1_000_000, MOVEMENT.WITHDRAWAL);
+    await rig.finish();
+    // The sum of all accounts, once in a while.
+    assert.deepEqual(
+      [...found].filter((each) => !each.includes('sum(micro)')),
+      [],
+    );
+  }));
