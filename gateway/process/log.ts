@@ -7,7 +7,7 @@ import type { LogLevel } from './config.ts';
 
 export type { Logger };
 
-const SECRET_NAMES = ['secret', 'passphrase', 'signature', 'authorization', 'body'];
+const SECRET_NAMES = ['secret', 'secrets', 'passphrase', 'password', 'signature', 'authorization', 'body', 'rpcUrl'];
 
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {

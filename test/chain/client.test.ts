@@ -11,14 +11,27 @@ import {
   toFunctionSelector,
   toHex,
 } from 'viem';
+import { ChainChecks } from '../../engine/settlement/checks.ts';
 import { MATCH_TYPE, OUTCOME } from '../../shared/base/codes.ts';
 import { type ChainTrade, chainTradeId, encodeBatch } from '../../shared/chain/batch.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { chainKey } from '../../shared/chain/key.ts';
+import { ChainNode } from '../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { NO_ANVIL } from './anvil.ts';
-import { abiOf, receiptOf } from './deploy.ts';
-import { BUY, CHAIN_ID, type ChainMarket, chainRig, eventsOf, key, SELL, type SignedChainOrder, USDC } from './rig.ts';
+import { abiOf, receiptOf, send } from './deploy.ts';
+import {
+  BUY,
+  CHAIN_ID,
+  type ChainMarket,
+  chainRig,
+  eventsOf,
+  key,
+  ROLES,
+  SELL,
+  type SignedChainOrder,
+  USDC,
+} from './rig.ts';
 
 const rig = await chainRig();
 const options = { skip: NO_ANVIL };
@@ -147,4 +160,40 @@ test('an error of a match can be read with what settlement knows', () => {
   const [abi, error] = [EXCHANGE_ABI, 'TradeAlreadySettled'] as const;
   const data = `${toFunctionSelector(`${error}(uint256)`)}${toHex(5, { size: 32 }).slice(2)}` as const;
   assert.deepEqual(decodeErrorResult({ abi, data }).args, [5n]);
+});
+
+test('a chain that is not the one of the settings is named in words, by what is wrong first', options, async () => {
+  const { client, contracts } = rig;
+  const lower = (address: string): Hex => address.toLowerCase() as Hex;
+  const node = new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0]));
+  const keys = {
+    ...{ OPERATOR: lower(ROLES.operator), DEPLOYER: lower(ROLES.deployer), PERMIT: lower(ROLES.permitSigner) },
+    RELAYER: null,
+  };
+  const setup = {
+    ...{ chainId: CHAIN_ID, keys, usdc: lower(contracts.usdc), exchange: lower(contracts.exchange) },
+    ...{ marketFactory: lower(contracts.marketFactory), conditionalTokens: lower(contracts.conditionalTokens) },
+  };
+  const problem = (changes: Partial<typeof setup>): Promise<string | null> =>
+    new ChainChecks(node, { ...setup, ...changes }, () => 1).step();
+  assert.equal(await problem({}), `OPERATOR_KEY: ${keys.OPERATOR} does not have RESOLVER_ROLE of the market factory`);
+  const resolver = await rig.call('marketFactory', 'RESOLVER_ROLE', []);
+  const grant = [resolver, ROLES.operator];
+  await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'grantRole', grant);
+  await client.setBalance({ address: ROLES.operator, value: 7n });
+  const checks = new ChainChecks(node, setup, () => 1);
+  assert.equal(await checks.step(), null);
+  assert.deepEqual(checks.balances[0], { job: 'OPERATOR', address: keys.OPERATOR, wei: 7n });
+  assert.equal(await problem({ chainId: 5 }), `the node of RPC_URL has chain ${CHAIN_ID}, and CHAIN_ID is 5`);
+  const nowhere = lower(ROLES.feeRecipient);
+  assert.equal(await problem({ exchange: nowhere }), `EXCHANGE_ADDRESS: no contract of an exchange is at ${nowhere}`);
+  const isUsdc = `EXCHANGE_ADDRESS: no contract of an exchange is at ${setup.usdc}`;
+  assert.equal(await problem({ exchange: setup.usdc }), isUsdc);
+  assert.match((await problem({ usdc: nowhere }))!, /^USDC_ADDRESS: the contract at EXCHANGE_ADDRESS belongs to 0x/);
+  assert.match((await problem({ conditionalTokens: nowhere }))!, /^CTF_ADDRESS: the contract at EXCHANGE_ADDRESS/);
+  assert.match((await problem({ marketFactory: nowhere }))!, /^MARKET_FACTORY_ADDRESS: the contract at EXCHANGE_ADD/);
+  for (const job of ['OPERATOR', 'DEPLOYER', 'PERMIT'] as const) {
+    const found = await problem({ keys: { ...keys, [job]: nowhere } });
+    assert.match(found!, new RegExp(`^${job}_KEY: ${nowhere} does not have ${job}_ROLE of the`));
+  }
 });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { toHex } from 'viem';
 import { JournalReader } from '../../../../engine/journal/reader.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
+import { CannotFollow } from '../../../../engine/settlement/follower.ts';
 import { News } from '../../../../engine/settlement/news.ts';
 import { Settlement } from '../../../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
@@ -188,6 +189,28 @@ test('other keys take over what those before have sent, and every trade is settl
   const { trades, movements } = rig.expected();
   assert.equal(rig.chain.contract.trades.size, trades.size);
   assert.deepEqual(rig.chain.contract.movements.toSorted(), movements.toSorted());
+  rig.close();
+});
+
+test('journals that do not go on where settlement has ended are refused in one line', () => {
+  const rig = new Rig(13);
+  rig.engines.trade(20);
+  assert.equal(rig.settlement.connect(), true);
+  rig.settlement.follow();
+  rig.changeKeys();
+  assert.equal(rig.settlement.connect(), true);
+  const followed = rig.settlement.followed(0);
+  rig.db.prepare('UPDATE followed SET chain_low = chain_low + 1 WHERE shard = 0').run();
+  rig.changeKeys();
+  const message = `does not go on after record ${followed}, up to which settlement.db has followed it`;
+  assert.throws(
+    () => rig.settlement.connect(),
+    (error: Error) => {
+      assert.ok(error instanceof CannotFollow);
+      assert.ok(error.message.endsWith(message), error.message);
+      return true;
+    },
+  );
   rig.close();
 });
 
