@@ -8,10 +8,11 @@
  *             only once.
  */
 import { ERRORS } from '../../shared/base/errors.ts';
+import { toHex } from '../../shared/base/hex.ts';
 import type { Refusal } from '../http/refusal.ts';
 import { parseMessage, type SignInMessage, writeMessage } from './signInMessage.ts';
 import { NONCE_SEC, type NoncePurpose, WalletNonces } from './walletNonces.ts';
-import { isSignedBy } from './walletSignature.ts';
+import { isSignedBy, textDigest } from './walletSignature.ts';
 
 /** Clocks of wallets are not ours. */
 const MAX_SKEW_MS = 60_000;
@@ -24,6 +25,8 @@ type WalletProofsOptions = {
   /** True for the origin of a page of the exchange. */
   readonly isOwnPage: (origin: string) => boolean;
   readonly nonces?: WalletNonces;
+  /** Asks a wallet that is a contract (EIP-1271); null without a chain. It rejects where there is no answer. */
+  readonly isSignedByContract?: ((address: string, digest: string, signature: string) => Promise<boolean>) | null;
 };
 
 type OfferedMessage = { readonly nonce: string; readonly message: string; readonly expiresMs: number };
@@ -53,7 +56,44 @@ export class WalletProofs {
   }
 
   /** The wallet that has signed, in lower case, or the reason why the message does not count. */
-  check(text: string, signature: string, { account, act, statement }: WalletPurpose, nowMs: number): string | Refusal {
+  check(text: string, signature: string, purpose: WalletPurpose, nowMs: number): string | Refusal {
+    const open = this.#open(text, purpose, nowMs);
+    if ('row' in open) return open;
+    if (!isSignedBy(open.address, text, signature)) return NOT_SIGNED;
+    return this.#use(open, nowMs);
+  }
+
+  /** The same, where there is a chain also of a wallet that is a contract. */
+  async checkAnyWallet(
+    text: string,
+    signature: string,
+    purpose: WalletPurpose,
+    nowMs: number,
+  ): Promise<string | Refusal> {
+    const { isSignedByContract = null } = this.#options;
+    const open = this.#open(text, purpose, nowMs);
+    if ('row' in open) return open;
+    if (isSignedByContract === null || isSignedBy(open.address, text, signature)) {
+      return this.check(text, signature, purpose, nowMs);
+    }
+    try {
+      if (!(await isSignedByContract(open.address, toHex(textDigest(text)), signature))) return NOT_SIGNED;
+    } catch {
+      return { row: ERRORS.PROVIDER_UNAVAILABLE, message: 'the chain does not answer' };
+    }
+    // PROOFS-1: meanwhile the message may have been used.
+    const still = this.#open(text, purpose, nowMs);
+    if ('row' in still) return still;
+    return this.#use(still, nowMs);
+  }
+
+  #use({ nonce, address }: SignInMessage, nowMs: number): string {
+    this.#nonces.use(nonce, nowMs);
+    return address;
+  }
+
+  /** The message, if it counts once it is signed. */
+  #open(text: string, { account, act, statement }: WalletPurpose, nowMs: number): SignInMessage | Refusal {
     const message = parseMessage(text);
     if (message === null) return refused('form');
     const fault = this.#faultOf(message, nowMs);
@@ -63,14 +103,8 @@ export class WalletProofs {
     const { address, domain, chainId, nonce } = message;
     const purpose: NoncePurpose = { address, domain, chainId, account, act };
     const state = this.#nonces.stateOf(nonce, purpose, nowMs);
-    if (state !== 'good') {
-      return { row: state === 'used' ? ERRORS.NONCE_USED : ERRORS.INVALID_NONCE, details: { step: 'nonce' } };
-    }
-    if (!isSignedBy(address, text, signature)) {
-      return { row: ERRORS.INVALID_HMAC_SIGNATURE, details: { step: 'signature' } };
-    }
-    this.#nonces.use(nonce, nowMs);
-    return address;
+    if (state === 'good') return message;
+    return { row: state === 'used' ? ERRORS.NONCE_USED : ERRORS.INVALID_NONCE, details: { step: 'nonce' } };
   }
 
   /** The first rule that the message breaks; null for none. */
@@ -88,6 +122,8 @@ export class WalletProofs {
     return origin === this.#options.publicUrl() || this.#options.isOwnPage(origin);
   }
 }
+
+const NOT_SIGNED: Refusal = { row: ERRORS.INVALID_HMAC_SIGNATURE, details: { step: 'signature' } };
 
 function refused(rule: string): Refusal {
   return { row: ERRORS.VALIDATION_ERROR, message: 'invalid message', details: { field: 'message', rule } };

@@ -6,7 +6,7 @@ import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from '../../
 
 /** True if the key of the address has signed the text. @param signature 0x and 130 hex digits. */
 export function isSignedBy(address: string, text: string, signature: string): boolean {
-  return isDigestSignedBy(address, digestOf(text), signature);
+  return isDigestSignedBy(address, textDigest(text), signature);
 }
 
 /** True if the key of the address has signed the digest. @param signature 0x and 130 hex digits. */
@@ -25,7 +25,8 @@ export function isDigestSignedBy(address: string, digest: Uint8Array, signature:
   }
 }
 
-function digestOf(text: string): Uint8Array {
+/** The bytes that a wallet signs for a text (EIP-191). */
+export function textDigest(text: string): Uint8Array {
   const message = Buffer.from(text);
   const digest = keccak256(Buffer.concat([Buffer.from(`\x19Ethereum Signed Message:\n${message.length}`), message]));
   return digest.subarray(0, HASH_BYTES);

@@ -131,6 +131,7 @@ export class Edge {
       control: stores.control,
       log,
       publicUrl: () => config.publicUrl ?? options.baseUrl(),
+      chainLink: options.chainLink,
     });
     this.fiatParts = openFiat({
       ...options,

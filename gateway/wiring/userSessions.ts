@@ -3,6 +3,7 @@
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
+import type { ChainLink } from '../chain/link.ts';
 import type { OwnPages } from '../http/cookies.ts';
 import type { Config } from '../process/config.ts';
 import { isLoopback } from '../process/exposure.ts';
@@ -37,6 +38,8 @@ type UserSessionsOptions = {
   readonly log: Logger;
   /** The origin at which browsers reach the exchange; known once it listens. */
   readonly publicUrl: () => string;
+  /** Null without a chain. */
+  readonly chainLink: ChainLink | null;
 };
 
 export class UserSessions {
@@ -59,7 +62,7 @@ export class UserSessions {
   /** When the log last said that a provider is down. */
   readonly #downMs = new Map<string, number>();
 
-  constructor({ config, clock, control, log, publicUrl }: UserSessionsOptions) {
+  constructor({ config, clock, control, log, publicUrl, chainLink }: UserSessionsOptions) {
     const { accounts, contracts, identities, notices, tradingTimeouts } = control;
     this.#clock = clock;
     this.#log = log;
@@ -81,6 +84,8 @@ export class UserSessions {
       chainId: () => contracts.current.chainId,
       publicUrl,
       isOwnPage: (origin) => this.pages.isOwn(origin),
+      isSignedByContract:
+        chainLink && ((address, digest, signature) => chainLink.ask('railSigned', { address, digest, signature })),
     });
     const onDown = (provider: string, error: Error): void => this.#noteDown(provider, error);
     this.privy =

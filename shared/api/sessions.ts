@@ -34,6 +34,14 @@ export const SIGNED_MESSAGE = {
     signature: { type: 'string', pattern: '^0x[0-9a-fA-F]{130}$', examples: [`0x${'5f'.repeat(64)}1b`] },
   },
 } as const;
+/** A wallet that is a contract signs with as many bytes as it likes. */
+export const LINK_MESSAGE = {
+  ...SIGNED_MESSAGE,
+  properties: {
+    ...SIGNED_MESSAGE.properties,
+    signature: { ...SIGNED_MESSAGE.properties.signature, pattern: '^0x(?:[0-9a-fA-F]{2})+$', maxLength: 8194 },
+  },
+} as const;
 export const WALLET_SIGN_IN = {
   ...SIGNED_MESSAGE,
   properties: { ...SIGNED_MESSAGE.properties, ...WISHES },

@@ -13,7 +13,7 @@ import type { RailQuestions } from '../../shared/wire/railQuestions.ts';
 import { type RailRig, testRail } from '../support/railConformance.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { abiOf, send } from './deploy.ts';
-import { CHAIN_ID, chainRig, key, ROLES } from './rig.ts';
+import { CHAIN_ID, chainRig, key, ROLES, SIGNS_WITH_THE_DIGEST } from './rig.ts';
 
 const chain = await chainRig();
 const options = { skip: NO_ANVIL };
@@ -292,6 +292,3 @@ test('a token whose separator is not that of its name is not signed for', option
   }));
   await assert.rejects(rig, RailDown);
 });
-
-/** Answers isValidSignature with the magic value where the first word of the signature is the digest. */
-const SIGNS_WITH_THE_DIGEST = '0x60043560643514631626ba7e0260e01b60005260206000f3';

@@ -330,3 +330,6 @@ export async function refused(transaction: Promise<unknown>, error: string): Pro
     return true;
   });
 }
+
+/** The code of a wallet that has signed where the signature begins with the digest (EIP-1271). */
+export const SIGNS_WITH_THE_DIGEST = '0x60043560643514631626ba7e0260e01b60005260206000f3';

@@ -5,10 +5,11 @@
  */
 import { PROFILE, RESTRICTED } from '../../../shared/api/accounts.ts';
 import { ADDRESS } from '../../../shared/api/fields.ts';
-import { SIGNED_MESSAGE, WALLET_MESSAGE, WALLET_MESSAGE_QUERY } from '../../../shared/api/sessions.ts';
+import { LINK_MESSAGE, SIGNED_MESSAGE, WALLET_MESSAGE, WALLET_MESSAGE_QUERY } from '../../../shared/api/sessions.ts';
 import { DELEGATE_BODY, DELEGATE_MESSAGE_QUERY, STEP_UP, WALLET_DELEGATES } from '../../../shared/api/wallets.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import type { Call } from '../../http/call.ts';
+import type { Refusal } from '../../http/refusal.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -50,9 +51,9 @@ const LINK = {
   path: '/v1/wallets/link',
   summary: 'Links the wallet that has signed the message.',
   storing: true,
-  body: SIGNED_MESSAGE,
+  body: LINK_MESSAGE,
   answers: { 200: PROFILE },
-  errors: ['VALIDATION_ERROR', 'CONFLICT', 'STEP_UP_REQUIRED'],
+  errors: ['VALIDATION_ERROR', 'CONFLICT', 'STEP_UP_REQUIRED', 'PROVIDER_UNAVAILABLE'],
 } as const satisfies RouteSpec;
 
 const UNLINK = {
@@ -172,7 +173,9 @@ async function link(call: CallOf<typeof LINK>, deps: WalletDeps): Promise<void> 
   const { accounts, accountStates } = deps;
   const user = userOf(call, deps);
   if (!isFresh(call, deps.clock)) return;
-  const wallet = checked(call, linkingTo(user), deps);
+  const { message, signature } = call.body;
+  const proof = await deps.walletProofs.checkAnyWallet(message, signature, linkingTo(user), deps.clock.nowMs());
+  const wallet = signerOf(call, proof);
   if (wallet === null) return;
   const owner = accounts.ownerOf(wallet);
   if (owner !== 0 && owner !== user.index) {
@@ -279,10 +282,14 @@ type SignedCall = Call & { readonly body: { readonly message: string; readonly s
 /** The wallet that has signed; null when the call was refused. Unlike a sign-in, a change has one status for a no. */
 function checked(call: SignedCall, purpose: WalletPurpose, { walletProofs, clock }: WalletDeps): string | null {
   const { message, signature } = call.body;
-  const wallet = walletProofs.check(message, signature, purpose, clock.nowMs());
-  if (typeof wallet === 'string') return wallet;
-  const { row, details } = wallet;
-  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: wallet.message ?? row.message, details });
+  return signerOf(call, walletProofs.check(message, signature, purpose, clock.nowMs()));
+}
+
+function signerOf(call: Call, proof: string | Refusal): string | null {
+  if (typeof proof === 'string') return proof;
+  const { row, details } = proof;
+  const isOurs = row === ERRORS.PROVIDER_UNAVAILABLE;
+  refuse(call, isOurs ? proof : { row: ERRORS.VALIDATION_ERROR, message: proof.message ?? row.message, details });
   return null;
 }
 

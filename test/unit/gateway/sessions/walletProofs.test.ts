@@ -1,11 +1,13 @@
 /** Messages that wallets sign (RULES.md 15.10), written by the exchange and by another library. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hashMessage } from 'viem';
 import { createSiweMessage, parseSiweMessage } from 'viem/siwe';
 import type { Refusal } from '../../../../gateway/http/refusal.ts';
 import { parseMessage } from '../../../../gateway/sessions/signInMessage.ts';
 import { WalletNonces } from '../../../../gateway/sessions/walletNonces.ts';
 import { WalletProofs } from '../../../../gateway/sessions/walletProofs.ts';
+import { ERRORS } from '../../../../shared/base/errors.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { makeWallet } from '../../../support/wallet.ts';
 
@@ -155,4 +157,37 @@ test('15.10: texts that are no messages are read as none', () => {
   ]) {
     assert.equal(parseMessage(text), null);
   }
+});
+
+test('15.40: with a chain a wallet that is a contract is asked if it has signed, once for each message', async () => {
+  const asked: string[] = [];
+  let answer: () => Promise<boolean> = async () => true;
+  const nonces = new WalletNonces(10);
+  const page = { publicUrl: () => OWN, isOwnPage: () => false };
+  const isSignedByContract = (address: string, digest: string, signature: string): Promise<boolean> => {
+    asked.push(`${address} ${digest} ${signature}`);
+    return answer();
+  };
+  const proofs = new WalletProofs({ chainId: () => CHAIN, ...page, nonces, isSignedByContract });
+  const contract = `0x${'12'.repeat(20)}`;
+  const { message } = proofs.offer(contract, '', SIGN_IN, START_MS);
+  const check = () => proofs.checkAnyWallet(message, '0xab', SIGN_IN, START_MS);
+  answer = async () => false;
+  assert.equal(reasonOf((await check()) as Refusal), 'signature');
+  answer = () => Promise.reject(new Error('no answer'));
+  assert.equal(((await check()) as Refusal).row.code, 'PROVIDER_UNAVAILABLE');
+  answer = async () => true;
+  const both = await Promise.all([check(), check()]);
+  assert.deepEqual(
+    [both[0], reasonOf(both[1] as Refusal)],
+    [contract, ERRORS.NONCE_USED.message],
+    'used while the chain was asked',
+  );
+  assert.equal(asked[0], `${contract} ${hashMessage(message)} 0xab`);
+  const wallet = makeWallet();
+  const own = proofs.offer(wallet.address.toLowerCase(), '', SIGN_IN, START_MS);
+  const signature = await wallet.signMessage({ message: own.message });
+  const before = asked.length;
+  assert.equal(await proofs.checkAnyWallet(own.message, signature, SIGN_IN, START_MS), wallet.address.toLowerCase());
+  assert.equal(asked.length, before, 'a key is not asked for on the chain');
 });

@@ -17,7 +17,7 @@ function open(t: TestContext, env: Record<string, string> = {}) {
   t.after(() => control.database.close());
   const clock = new ManualClock(1_790_000_000_000);
   const publicUrl = (): string => config.publicUrl ?? LISTENING;
-  const parts = new UserSessions({ config, control, clock, log: createLogger('silent'), publicUrl });
+  const parts = new UserSessions({ config, control, clock, log: createLogger('silent'), publicUrl, chainLink: null });
   const signIn = (identity: typeof ADA, email: string | null = null) => {
     const proof = { method: 'id', wallet: null, identity, email, displayName: null };
     const opened = parts.signIn.open(proof, null, '', clock.nowMs());
