@@ -9,7 +9,7 @@ import type { JournalStore } from '../engine/journal/journal.ts';
 import { ShardLoop } from '../engine/shard/loop.ts';
 import { OfferedChecks } from '../engine/verify/checkBoard.ts';
 import { Kernel } from '../engine/verify/kernel/kernel.ts';
-import { kernelDigests } from '../engine/verify/kernelDigests.ts';
+import { KernelDigests } from '../engine/verify/kernelDigests.ts';
 import { ShardChecks } from '../engine/verify/shardChecks.ts';
 import type { BatchVerifier } from '../engine/verify/verifier.ts';
 import { assert } from '../shared/base/assert.ts';
@@ -112,7 +112,7 @@ class HotShard {
     const [commandRing, eventRing] = [createRingBuffer(RING_BYTES), createRingBuffer(RING_BYTES)];
     const kernel = new Kernel();
     const checks = new ShardChecks({
-      digests: kernelDigests(kernel, hasherFor(DOMAIN, keccak)),
+      digests: new KernelDigests(kernel, hasherFor(DOMAIN, keccak)),
       verifier: wrap(kernel),
       board: board === null ? undefined : new OfferedChecks(board, 0),
     });

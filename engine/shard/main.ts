@@ -30,7 +30,7 @@ import { ShardKey } from '../journal/shardKey.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
 import { Kernel } from '../verify/kernel/kernel.ts';
-import { kernelDigests } from '../verify/kernelDigests.ts';
+import { KernelDigests } from '../verify/kernelDigests.ts';
 import { nobleVerifier } from '../verify/noble.ts';
 import { digestsBy, type OrderChecks } from '../verify/orderChecks.ts';
 import { ShardChecks } from '../verify/shardChecks.ts';
@@ -91,7 +91,7 @@ async function serve(options: ShardOptions, { keccak, verifier }: Tools, isRehea
   const meters = new ShardMeters(options.meters, options.shard);
   const { checkBoard } = options;
   const checks = new ShardChecks({
-    digests: verifier instanceof Kernel ? kernelDigests(verifier, hasher) : digestsBy(hasher),
+    digests: verifier instanceof Kernel ? new KernelDigests(verifier, hasher) : digestsBy(hasher),
     verifier,
     board: checkBoard === null ? undefined : new OfferedChecks(checkBoard, options.shard),
     batchSizes: meters.histograms.batchSignatures,

@@ -100,8 +100,23 @@ export class RehearsalAct {
   }
 }
 
-/** REHEARSAL-3. The defaults, and of the settings those that decide which code an order runs through. */
+/**
+ * REHEARSAL-3. The defaults, and of the settings those that decide which code an order runs through. They are read as
+ * the real ones are, because V8 takes a copy with changes for an object of another kind.
+ */
 function configOf({ verifier, rateLimits, collateralCheck, cores }: Config, directory: string, shards: number): Config {
-  const quiet = parseConfig({ DATA_DIR: directory, PORT: '0', DEMO: 'off', JOURNAL_RESERVE_MB: '0' }, cores);
-  return { ...quiet, shards, verifier, rateLimits, collateralCheck, journalSync: 'normal', rehearse: false };
+  const flag = (isOn: boolean): string => (isOn ? 'on' : 'off');
+  const settings = {
+    DATA_DIR: directory,
+    PORT: '0',
+    SHARDS: String(shards),
+    DEMO: 'off',
+    JOURNAL_SYNC: 'normal',
+    JOURNAL_RESERVE_MB: '0',
+    REHEARSE: 'off',
+    VERIFIER: verifier,
+    RATE_LIMITS: flag(rateLimits),
+    COLLATERAL_CHECK: flag(collateralCheck),
+  };
+  return parseConfig(settings, cores);
 }

@@ -31,6 +31,7 @@ const PRICE = '0.30';
 /** The longest there is. */
 const SALT = String(2n ** 256n - 1n);
 const OPEN_ORDERS = 100_000;
+const WALLET = `0x${'11'.repeat(20)}`;
 
 export async function takeTour({ baseUrl, connections, token, trader, market }: TourOptions): Promise<void> {
   const read = `/v1/market-data/${market.id}/bbo`;
@@ -40,6 +41,7 @@ export async function takeTour({ baseUrl, connections, token, trader, market }: 
   await sendAll(connections, [
     toBytes(prepareRequest('GET', read, undefined, () => RARE_HEADERS)),
     toBytes(prepareRequest('GET', '/no/such/path', undefined)),
+    toBytes(prepareRequest('POST', '/admin/users', { wallet_address: WALLET }, asAdministrator)),
     toBytes(prepareRequest('PUT', `/admin/users/${trader.id}/open-order-bounds`, bounds, asAdministrator)),
     signedRequest(trader, 'POST', '/v1/orders', body),
     signedRequest(trader, 'POST', '/v1/orders', { ...body, salt: 'none' }),

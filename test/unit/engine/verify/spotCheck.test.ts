@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
 import type { Kernel } from '../../../../engine/verify/kernel/kernel.ts';
-import { kernelDigests } from '../../../../engine/verify/kernelDigests.ts';
+import { KernelDigests } from '../../../../engine/verify/kernelDigests.ts';
 import { nobleVerifier } from '../../../../engine/verify/noble.ts';
 import { digestsBy, LoneChecks, type OrderChecks, type OrderDigests } from '../../../../engine/verify/orderChecks.ts';
 import { placeDigest } from '../../../../engine/verify/placeDigest.ts';
@@ -184,7 +184,7 @@ test('checks of real orders are never different, before and after a change of th
   const maker = new SignatureMaker(keccak, random);
   const people = Array.from({ length: 4 }, () => maker.signer());
   const kernel = createVerifier('kernel', keccak) as Kernel;
-  const checks = new ShardChecks({ digests: kernelDigests(kernel, hasherFor(DOMAIN, keccak)), verifier: kernel });
+  const checks = new ShardChecks({ digests: new KernelDigests(kernel, hasherFor(DOMAIN, keccak)), verifier: kernel });
   const digests = digestsBy(hasherFor(DOMAIN, keccak));
   const reference = nobleVerifier(keccak);
   const memory = createSpotMemory(1);
