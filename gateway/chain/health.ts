@@ -87,7 +87,7 @@ export class ChainHealth {
     const unhealthy = this.#isSilent ? SILENT : this.latest!.unhealthy;
     if (unhealthy === this.unhealthy) return;
     this.unhealthy = unhealthy;
-    if (unhealthy === null) log.info('settlement is healthy: orders are placed again');
+    if (unhealthy === null) log.info('settlement is healthy: orders are placed');
     else log.warn({ reason: unhealthy }, 'settlement is unhealthy: no orders are placed');
     onChange(unhealthy);
   }
