@@ -3,7 +3,7 @@
  * when its body is complete, and one for each piece of a long answer.
  * Owner: the gateway thread. A turn costs a reading of the clock and a look-up.
  */
-import { microsecondsOf, secondsBetween } from '../../shared/base/stopwatch.ts';
+import { microsecondsOf, nowPreciseMs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import type { RouteSpec } from './spec.ts';
 
 /** Upper bounds of the buckets. No request may hold the thread longer than two milliseconds. */
@@ -25,7 +25,7 @@ export class TurnTimes {
 
   /** @param startedUs the moment at which the turn began, by nowUs */
   end(route: RouteSpec | null, startedUs: number): void {
-    const nowMs = performance.now();
+    const nowMs = nowPreciseMs();
     const tookMs = secondsBetween(startedUs, microsecondsOf(nowMs)) * 1000;
     let bucket = 0;
     while (bucket < TURN_BOUNDS_MS.length && tookMs > TURN_BOUNDS_MS[bucket]) bucket++;
@@ -44,7 +44,7 @@ export class TurnTimes {
   }
 
   #startWindowIfDue(): void {
-    const nowMs = performance.now();
+    const nowMs = nowPreciseMs();
     if (nowMs >= this.#windowEndMs) this.#startWindow(nowMs);
   }
 

@@ -102,8 +102,10 @@ function renderedFills({ fills, facts: { ticksPerUnit } }: Placed): Fill[] {
 /** An order that never rests keeps the ratio it was signed with, and has no remainder. */
 function placedFacts(views: Views, { shard, result }: ShardReply, body: PlacementBody): OrderFacts {
   const facts = openOrderFacts(views, views.orders[shard], result.slot);
-  const makerAmount = Number(body.maker_amount);
-  return { ...facts, makerAmount, takerAmount: Number(body.taker_amount), status: result.finalStatus() };
+  facts.makerAmount = Number(body.maker_amount);
+  facts.takerAmount = Number(body.taker_amount);
+  facts.status = result.finalStatus();
+  return facts;
 }
 
 function fillAt(orders: OpenOrders, result: RecordResult, at: number, ticksPerUnit: number): PlacedFill {

@@ -23,8 +23,11 @@ export type OrderColumns = Pick<
   | 'groupOf'
 >;
 
+/** Made for the caller, who may change it. */
+type OwnFacts = { -readonly [member in keyof OrderFacts]: OrderFacts[member] };
+
 /** A resting order is on the grid, so its signed amounts follow from lots and limit. */
-export function openOrderFacts(views: Views, orders: OrderColumns, slot: number): OrderFacts {
+export function openOrderFacts(views: Views, orders: OrderColumns, slot: number): OwnFacts {
   const market = orders.marketOf(slot);
   const ticksPerUnit = views.markets.ticksPerUnit(market);
   const kind = orders.kind[slot];

@@ -5,12 +5,19 @@
  */
 
 const PER_SECOND = 1e6;
+/** The global is looked up through an accessor each time. */
+const clock = performance;
 
-export function nowUs(): number {
-  return microsecondsOf(performance.now());
+/** Milliseconds since the process started, with a fraction. */
+export function nowPreciseMs(): number {
+  return clock.now();
 }
 
-/** @param ms a time of `performance.now()` */
+export function nowUs(): number {
+  return microsecondsOf(nowPreciseMs());
+}
+
+/** @param ms a time of nowPreciseMs */
 export function microsecondsOf(ms: number): number {
   return (ms * 1000) | 0;
 }
