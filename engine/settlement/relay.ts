@@ -8,6 +8,7 @@
  *   RELAY-2  What a transaction has done counts while the chain has its block at that height. A node that is behind, or
  *            has forgotten, gives no answer rather than an older one.
  *   RELAY-3  `unused` is true of a block that is not below any finalized one that was named before.
+ *   RELAY-4  With a node that hangs, no more than MOST_UNDER_WAY questions wait for it.
  */
 import { keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerializedEIP1559 } from 'viem';
 import type { ChainKey } from '../../shared/chain/key.ts';
@@ -56,6 +57,7 @@ const SEARCH_BLOCKS = 2000;
 const HEADS_MS = 1000;
 /** An authorization is looked for in so many searches, which is about nine days of blocks of two seconds. */
 const MOST_SEARCHES = 200;
+const MOST_UNDER_WAY = 256;
 /** Transactions whose authorization is known. */
 const MOST_KNOWN = 10_000;
 
@@ -68,28 +70,42 @@ type Heads = { readonly head: Block; readonly finalized: Block; readonly askedMs
 
 export class Relay {
   readonly handlers: RailHandlers = {
-    railDomain: () => this.#token.domain(),
-    railHead: () => this.#head(),
-    railBalance: ({ address }) => this.#token.balanceMicro(address),
-    railReachable: ({ address }) => this.#isReachable(address),
-    railSigned: ({ address, digest, signature }) => this.#token.isSignedBy(address, digest, signature),
-    railPreflight: ({ transfer, signature }) => this.#preflight(transfer, signature),
-    railNonce: () => this.#options.node.transactionCount(this.#key.address, 'latest'),
-    railFee: () => this.#fee(),
-    railEnvelope: (fields) => this.#envelope(fields),
-    railBroadcast: ({ signed }) => this.#broadcast(signed as TransactionSerializedEIP1559),
-    railTransaction: ({ txHash }) => this.#transaction(txHash as Hex),
-    railAuthorization: ({ from, nonce }) => this.#authorization(from, nonce),
+    railDomain: () => this.#bounded(() => this.#token.domain()),
+    railHead: () => this.#bounded(() => this.#head()),
+    railBalance: ({ address }) => this.#bounded(() => this.#token.balanceMicro(address)),
+    railReachable: ({ address }) => this.#bounded(() => this.#isReachable(address)),
+    railSigned: ({ address, digest, signature }) =>
+      this.#bounded(() => this.#token.isSignedBy(address, digest, signature)),
+    railPreflight: ({ transfer, signature }) => this.#bounded(() => this.#preflight(transfer, signature)),
+    railNonce: () => this.#bounded(() => this.#options.node.transactionCount(this.#key.address, 'latest')),
+    railFee: () => this.#bounded(() => this.#fee()),
+    railEnvelope: (fields) => this.#bounded(() => this.#envelope(fields)),
+    railBroadcast: ({ signed }) => this.#bounded(() => this.#broadcast(signed as TransactionSerializedEIP1559)),
+    railTransaction: ({ txHash }) => this.#bounded(() => this.#transaction(txHash as Hex)),
+    railAuthorization: ({ from, nonce, notBefore }) => this.#bounded(() => this.#authorization(from, nonce, notBefore)),
   };
   readonly #options: RelayOptions;
   readonly #token: RelayToken;
   /** By owner and nonce, the transaction that has used or cancelled it, as it was last seen. */
   readonly #known = new Map<string, Hex>();
   #heads: Heads | null = null;
+  #asked: Promise<Heads> | null = null;
+  #underWay = 0;
 
   constructor(options: RelayOptions) {
     this.#options = options;
     this.#token = new RelayToken(options.node, options.usdc, options.chainId);
+  }
+
+  /** RELAY-4 */
+  async #bounded<T>(answer: () => Promise<T>): Promise<T> {
+    if (this.#underWay >= MOST_UNDER_WAY) throw new NodeUnreachable('too many questions wait for the node');
+    this.#underWay++;
+    try {
+      return await answer();
+    } finally {
+      this.#underWay--;
+    }
   }
 
   async #head(): Promise<RailHead> {
@@ -200,9 +216,10 @@ export class Relay {
   }
 
   /** RELAY-2, RELAY-3. The token says only if a nonce is gone; how, and in which transaction, its events say. */
-  async #authorization(from: string, nonce: string): Promise<AuthorizationState> {
+  async #authorization(from: string, nonce: string, notBefore: number): Promise<AuthorizationState> {
     const { node } = this.#options;
     const { head } = await this.#newest();
+    if (head.number < notBefore) throw behind();
     if (!(await this.#token.isUsed(from, nonce, head.number))) return { state: 'unused' };
     const known = this.#known.get(`${from}:${nonce}`);
     const receipt = known === undefined ? null : await node.receipt(known);
@@ -245,11 +262,20 @@ export class Relay {
     throw new NodeUnreachable('the node does not find the event of a nonce that is used');
   }
 
-  /** The newest block and the final one; a node that has not even what another answer called final is behind. */
-  async #newest(): Promise<Heads> {
-    const { node, nowMs, headsMs = HEADS_MS } = this.#options;
+  /** The newest block and the final one, asked for once at a time. */
+  #newest(): Promise<Heads> {
+    const { nowMs, headsMs = HEADS_MS } = this.#options;
     const before = this.#heads;
-    if (before !== null && nowMs() - before.askedMs < headsMs) return before;
+    if (before !== null && nowMs() - before.askedMs < headsMs) return Promise.resolve(before);
+    this.#asked ??= this.#askHeads().finally(() => {
+      this.#asked = null;
+    });
+    return this.#asked;
+  }
+
+  /** A node that has not even what another answer called final is behind. */
+  async #askHeads(): Promise<Heads> {
+    const { node, nowMs } = this.#options;
     // Of the right chain: the domain says so.
     await this.#token.domain();
     const askedMs = nowMs();

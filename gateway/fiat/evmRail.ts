@@ -6,7 +6,9 @@
  *
  * Invariants:
  *   EVMRAIL-1  A thread that does not answer is a rail that is down (RAIL-3).
- *   EVMRAIL-2  Nothing of a session is in the books: its USDC moves between wallets.
+ *   EVMRAIL-2  That a nonce is unused is never said of a block below a finalized one that was named before, also when
+ *              the thread that had named it has ended.
+ *   EVMRAIL-3  Nothing of a session is in the books: its USDC moves between wallets.
  */
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
@@ -41,9 +43,12 @@ const LOOK_PAUSE_MS = 2000;
 
 export class EvmRail implements Rail {
   readonly name = 'evm';
+  readonly takesBlocksBack = true;
   readonly lookPauseMs: number;
   readonly #options: EvmRailOptions;
   #domain: Eip712Domain | null = null;
+  /** The highest that was ever named. */
+  #finalizedBlock = 0;
 
   constructor(options: EvmRailOptions) {
     this.#options = options;
@@ -73,8 +78,10 @@ export class EvmRail implements Rail {
     return this.#ask('railPreflight', { transfer: termsOf(transfer), signature });
   }
 
-  head(): Promise<RailHead> {
-    return this.#ask('railHead', {});
+  async head(): Promise<RailHead> {
+    const head = await this.#ask('railHead', {});
+    this.#finalizedBlock = Math.max(this.#finalizedBlock, head.finalizedBlock);
+    return head;
   }
 
   accountNonce(): Promise<number> {
@@ -104,10 +111,10 @@ export class EvmRail implements Rail {
   }
 
   authorization(from: string, nonce: string): Promise<AuthorizationState> {
-    return this.#ask('railAuthorization', { from, nonce });
+    return this.#ask('railAuthorization', { from, nonce, notBefore: this.#finalizedBlock });
   }
 
-  /** EVMRAIL-2: it is the owner's as it is, and gets into the books by a deposit that the owner signs. */
+  /** EVMRAIL-3: it is the owner's as it is, and gets into the books by a deposit that the owner signs. */
   async creditDeposit(txHash: string, wallet: string): Promise<number | null> {
     const [transaction, head] = [await this.transaction(txHash), await this.head()];
     if (transaction?.status !== 'mined' || !isFinal(transaction.block!, head)) return null;

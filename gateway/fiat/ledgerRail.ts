@@ -69,6 +69,7 @@ const REFUSED_BY_BOOKS: readonly number[] = [E.INSUFFICIENT_BALANCE, E.ACCOUNT_F
 
 export class LedgerRail implements Rail {
   readonly name = 'ledger';
+  readonly takesBlocksBack = false;
   readonly lookPauseMs = 500;
   readonly #options: LedgerRailOptions;
   /** When `onError` was last called: a disk that is full fails several times a second. */

@@ -14,7 +14,7 @@ import type { FiatPatch, FiatSession, FiatSessions } from '../store/fiatSessions
 import type { FiatTransfers } from '../store/fiatTransfers.ts';
 import { type FiatChanges, isOver } from './changes.ts';
 import type { ProviderTransaction } from './provider.ts';
-import type { Rail } from './rail.ts';
+import { isFinal, type Rail } from './rail.ts';
 
 type OnRampDeps = {
   readonly sessions: FiatSessions;
@@ -72,6 +72,8 @@ export class OnRamps {
       if (isGone) this.#end(session, { tx_hash: txHash, reason: transaction?.reason ?? null });
       return;
     }
+    // A fork may still take it back, and the provider may then send another one.
+    if (rail.takesBlocksBack && !isFinal(transaction!.block!, await rail.head())) return;
     // The provider may have named another one in the meantime.
     if (session.txHash !== txHash) return;
     if (owner === undefined) {

@@ -31,6 +31,8 @@ export class RailDown extends Error {
 
 export type Rail = {
   readonly name: 'ledger' | 'evm';
+  /** True where a block counts for nothing until it is final. */
+  readonly takesBlocksBack: boolean;
   /** A session is looked at this often: each look asks the rail several times. */
   readonly lookPauseMs: number;
   /** The domain that owners sign for. */

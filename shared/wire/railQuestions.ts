@@ -97,7 +97,8 @@ export type RailQuestions = {
   readonly railBroadcast: { readonly ask: { readonly signed: string }; readonly answer: BroadcastResult };
   readonly railTransaction: { readonly ask: { readonly txHash: string }; readonly answer: RailTransaction | null };
   readonly railAuthorization: {
-    readonly ask: { readonly from: string; readonly nonce: string };
+    /** A node that does not have the block yet gives no answer. */
+    readonly ask: { readonly from: string; readonly nonce: string; readonly notBefore: number };
     readonly answer: AuthorizationState;
   };
 };

@@ -120,6 +120,20 @@ test('16.47: USDC that the provider has sent to the wallet completes the session
   assert.equal(rig.books.availableMicro(rig.customer.index), FUNDS_MICRO, 'the books have nothing of it');
 });
 
+test('16.47: a payment that a fork has replaced is followed under its new name', async () => {
+  const rig = new FiatRig({ on: 'evm', finality: 40 });
+  const session = await rig.create('onramp');
+  const first = await rig.sendFromProvider(AMOUNT_MICRO);
+  await rig.provide(session, { status: 'success', txHash: first });
+  await rig.pass(10_000);
+  chainOf(rig).reorganise(15);
+  chainOf(rig).forget();
+  const second = await rig.sendFromProvider(AMOUNT_MICRO);
+  await rig.provide(session, { status: 'success', txHash: second });
+  await rig.pass(50_000);
+  assert.deepEqual([session.status, session.txHash, session.alarm], ['completed', second, null]);
+});
+
 test('16.48: an account that may not take money out sends nothing that it has signed', async () => {
   const rig = new FiatRig({ on: 'evm' });
   const session = await rig.locked();
