@@ -7,7 +7,9 @@ import { ChainNode } from '../../../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable, type Rpc, RpcError } from '../../../../shared/chain/rpc.ts';
 
 let answer: (id: number) => string | null = () => null;
+let authorization: string | undefined;
 const server = createServer((request, response) => {
+  authorization = request.headers.authorization;
   let body = '';
   request.on('data', (chunk) => (body += chunk));
   request.on('end', () => {
@@ -20,14 +22,39 @@ after(() => {
   server.closeAllConnections();
   server.close();
 });
-const rpcOf = (timeoutMs?: number): Rpc =>
-  new HttpRpc(`http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-of-the-url`, timeoutMs);
+const rpcOf = (timeoutMs?: number, credentials = ''): Rpc => {
+  const { port } = server.address() as AddressInfo;
+  return new HttpRpc(`http://${credentials}127.0.0.1:${port}/secret-of-the-url`, timeoutMs);
+};
 
 test('an answer is the result of its own request', async () => {
   answer = (id) => JSON.stringify({ jsonrpc: '2.0', id, result: '0x89' });
   assert.equal(await new ChainNode(rpcOf()).chainId(), 137);
   answer = (id) => JSON.stringify({ jsonrpc: '2.0', id: id + 1, result: '0x89' });
   await assert.rejects(rpcOf().call('eth_chainId', []), /not an answer/);
+});
+
+test('name and password of an address are sent as a header', async () => {
+  answer = (id) => JSON.stringify({ jsonrpc: '2.0', id, result: '0x89' });
+  await rpcOf().call('eth_chainId', []);
+  assert.equal(authorization, undefined);
+  await rpcOf(undefined, 'name:pass%2Fword@').call('eth_chainId', []);
+  assert.equal(authorization, `Basic ${Buffer.from('name:pass/word').toString('base64')}`);
+});
+
+test('the refusal of a contract comes with its data, and others come without', async () => {
+  const dataOf = async (error: object): Promise<string | null> => {
+    answer = (id) => JSON.stringify({ jsonrpc: '2.0', id, error });
+    const refusal = await rpcOf()
+      .call('eth_call', [])
+      .catch((thrown: unknown) => thrown);
+    assert.ok(refusal instanceof RpcError);
+    return refusal.data;
+  };
+  assert.equal(await dataOf({ code: 3, message: 'execution reverted', data: '0xABcd' }), '0xabcd');
+  assert.equal(await dataOf({ code: -32000, message: 'execution reverted' }), '0x');
+  assert.equal(await dataOf({ code: -32000, message: 'execution reverted', data: 'Reverted 0x' }), '0x');
+  assert.equal(await dataOf({ code: -32005, message: 'limit exceeded' }), null);
 });
 
 test('a node that hangs costs one time-out, and no error names its address', async () => {
