@@ -11,6 +11,7 @@ import type { Contracts } from './drafts.ts';
 import { marketHandlers } from './marketDesk.ts';
 import type { MoneyHandlers } from './moneyDesk.ts';
 import type { News } from './news.ts';
+import type { RefusedTrades } from './refusedTrades.ts';
 import type { Relay } from './relay.ts';
 import type { Settlement } from './settlement.ts';
 
@@ -21,6 +22,7 @@ type DeskOptions = {
   readonly relay: Relay;
   readonly settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction'>;
   readonly money: MoneyHandlers;
+  readonly refused: RefusedTrades;
 };
 type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
@@ -46,9 +48,10 @@ export class Desk {
   }
 }
 
-function handlersOf({ node, contracts, news, relay, settlement, money }: DeskOptions): Handlers {
+function handlersOf({ node, contracts, news, relay, refused, settlement, money }: DeskOptions): Handlers {
   return {
     ...relay.handlers,
+    ...refused.handlers,
     ...marketHandlers(node, contracts, settlement),
     ...money,
     acknowledge: ({ news: number }) => {

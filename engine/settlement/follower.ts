@@ -167,7 +167,7 @@ export class Follower {
           this.#opened(shard, record, words[word + ANY_EVENT.slot]);
           break;
         case EVENT.FILL.TYPE:
-          this.#filled(shard, words, word);
+          this.#filled(shard, record, words, word);
           break;
         case EVENT.CLOSED.TYPE:
           this.#closed(shard, words[word + ANY_EVENT.slot]);
@@ -181,6 +181,9 @@ export class Follower {
           break;
         case EVENT.MARKET.TYPE:
           this.#market(shard, sequence, words, word);
+          break;
+        case EVENT.UNWOUND.TYPE:
+          this.#options.work.setUnwound(shard, readSafe(words, word + EVENT.UNWOUND.tradeSequence), record.timeMs);
           break;
         case EVENT.CONTRACTS.TYPE:
           this.#exchanges[shard] = hexAt(words, word + EVENT.CONTRACTS.exchange, 20);
@@ -222,7 +225,7 @@ export class Follower {
     });
   }
 
-  #filled(shard: number, words: Uint32Array, word: number): void {
+  #filled(shard: number, { timeMs }: JournalRecord, words: Uint32Array, word: number): void {
     const { FILL } = EVENT;
     const { work } = this.#options;
     const maker = work.openOrder(shard, words[word + FILL.makerSlot]);
@@ -244,6 +247,7 @@ export class Follower {
       taker_account: words[word + FILL.takerAccount],
       maker_fee: readSafe(words, word + FILL.makerFee),
       taker_fee: readSafe(words, word + FILL.takerFee),
+      matched_ms: timeMs,
     });
   }
 

@@ -19,6 +19,7 @@ import { CannotFollow } from './follower.ts';
 import { moneyHandlers } from './moneyDesk.ts';
 import { News } from './news.ts';
 import { Permits } from './permits.ts';
+import { RefusedTrades } from './refusedTrades.ts';
 import { Relay } from './relay.ts';
 import { RelayToken } from './relayToken.ts';
 import { Settlement } from './settlement.ts';
@@ -66,10 +67,11 @@ const setup = {
 const relayNode = new ChainNode(new HttpRpc(options.rpcUrl));
 const relay = new Relay({ ...options, node: relayNode, key: relayer, usdc: contracts.usdc, nowMs });
 const checks = new ChainChecks(node, setup, nowMs);
+const refused = new RefusedTrades(db, settlement.rows);
 const token = new RelayToken(node, contracts.usdc, options.chainId);
 const permits = new Permits({ node, key: permit, chainId: options.chainId, token });
 const money = moneyHandlers(settlement.money, settlement.rows, permits);
-const desk = new Desk({ node, contracts, news, relay, settlement, money }, (reply) => post({ reply }));
+const desk = new Desk({ node, contracts, news, relay, refused, settlement, money }, (reply) => post({ reply }));
 const stopping = new AbortController();
 /** Null until the chain was asked. */
 let isAhead: boolean | null = null;

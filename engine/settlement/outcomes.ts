@@ -75,6 +75,7 @@ export class Outcomes {
   }
 
   final(job: number): void {
+    this.#rows.setFinal(job);
     for (const { id, status, maker_order, taker_order } of this.#ofJob(job)) {
       if (status !== 'mined') continue;
       this.#rows.setStatus(id, 'settled');

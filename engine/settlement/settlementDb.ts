@@ -55,7 +55,7 @@ const TABLES = `
     number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, facts TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS news_by_kind ON news (kind, number);
   CREATE TABLE IF NOT EXISTS orders (
-    id INTEGER PRIMARY KEY, shard INTEGER NOT NULL, slot INTEGER, outcome INTEGER NOT NULL, exchange TEXT,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, shard INTEGER NOT NULL, slot INTEGER, outcome INTEGER NOT NULL, exchange TEXT,
     hash TEXT NOT NULL, salt TEXT NOT NULL, maker TEXT NOT NULL, signer TEXT NOT NULL, token_id TEXT NOT NULL,
     maker_amount INTEGER NOT NULL, taker_amount INTEGER NOT NULL, expiration_sec INTEGER NOT NULL,
     nonce INTEGER NOT NULL, fee_bps INTEGER NOT NULL, min_taker_net INTEGER NOT NULL, side INTEGER NOT NULL,
@@ -68,6 +68,7 @@ const TABLES = `
     taker_account INTEGER, maker_fee INTEGER, taker_fee INTEGER, created_ms INTEGER NOT NULL,
     status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'submitted', 'mined', 'settled', 'failed')),
     job INTEGER, failures INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, reason TEXT,
+    matched_ms INTEGER, is_held INTEGER NOT NULL DEFAULT 0, unwound_ms INTEGER,
     UNIQUE (shard, kind, sequence, part)) STRICT;
   CREATE INDEX IF NOT EXISTS work_pending ON work (id) WHERE status = 'pending';
   CREATE INDEX IF NOT EXISTS work_waited ON work (created_ms, kind) WHERE status = 'pending';
@@ -82,5 +83,5 @@ const TABLES = `
     PRIMARY KEY (work, step)) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS jobs (
     id INTEGER PRIMARY KEY, exchange TEXT NOT NULL, work TEXT NOT NULL, batch TEXT, hash TEXT,
-    block_number INTEGER) STRICT;
+    block_number INTEGER, is_final INTEGER NOT NULL DEFAULT 0) STRICT;
 `;

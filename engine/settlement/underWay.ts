@@ -25,7 +25,7 @@ const NOT_ON_CHAIN = `
   SELECT work.* FROM work LEFT JOIN jobs ON jobs.id = work.job
   WHERE status IN ('pending', 'submitted', 'mined') AND (status <> 'mined' OR jobs.block_number > ?)
   UNION ALL
-  SELECT * FROM work WHERE status = 'failed'`;
+  SELECT * FROM work WHERE status = 'failed' AND unwound_ms IS NULL`;
 
 type Party = { readonly side: number; readonly outcome: number };
 

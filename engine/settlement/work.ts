@@ -37,7 +37,10 @@ export type Work = {
   readonly job: number | null;
   readonly failures: number;
 };
-export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms'>;
+export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms'> & {
+  /** Of a trade. */
+  readonly matched_ms?: number;
+};
 
 type MarketRow = {
   /** 0x and 32 hex digits. */
@@ -73,6 +76,8 @@ const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
 const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION}`;
 /** Blocks until work that failed is tried again: twice as many each time. */
 const MOST_PAUSE_BLOCKS = 64;
+/** A trade that needs the signatures of its orders, or may. */
+const STILL_NEEDED = `status <> 'settled' AND unwound_ms IS NULL`;
 
 export class WorkRows {
   readonly #db: Database.Database;
@@ -85,12 +90,12 @@ export class WorkRows {
   }
 
   add(work: NewWork): void {
-    const row = { ...work, created_ms: this.#nowMs() };
+    const row = { matched_ms: null, ...work, created_ms: this.#nowMs() };
     const { lastInsertRowid } = this.#sql(
       `INSERT INTO work (kind, shard, sequence, part, account, market, amount, maker_order, taker_order, yes_ticks,
-         match_type, taker_account, maker_fee, taker_fee, created_ms)
+         match_type, taker_account, maker_fee, taker_fee, matched_ms, created_ms)
        VALUES (@kind, @shard, @sequence, @part, @account, @market, @amount, @maker_order, @taker_order, @yes_ticks,
-         @match_type, @taker_account, @maker_fee, @taker_fee, @created_ms)`,
+         @match_type, @taker_account, @maker_fee, @taker_fee, @matched_ms, @created_ms)`,
     ).run(row);
     this.#note(Number(lastInsertRowid), 'pending');
   }
@@ -117,13 +122,13 @@ export class WorkRows {
   /** True if a trade, split or merge of the market that is older is not on the chain. */
   hasOpenWork(market: number, id: number): boolean {
     const sql = `SELECT 1 FROM work WHERE market = ? AND id < ? AND kind IN (${OF_TOKENS})
-                   AND status <> 'settled' AND status <> 'mined' LIMIT 1`;
+                   AND status <> 'settled' AND status <> 'mined' AND unwound_ms IS NULL LIMIT 1`;
     return this.#sql(sql).get(market, id) !== undefined;
   }
 
   /** True if another trade of an order of this one is older and not on the chain: it may be what this one waits for. */
   hasOlderFills({ id, maker_order, taker_order }: Work): boolean {
-    const sql = `SELECT 1 FROM work WHERE status <> 'settled' AND status <> 'mined' AND id < @id
+    const sql = `SELECT 1 FROM work WHERE status <> 'settled' AND status <> 'mined' AND unwound_ms IS NULL AND id < @id
                    AND (maker_order IN (@maker_order, @taker_order) OR taker_order IN (@maker_order, @taker_order))
                  LIMIT 1`;
     return this.#sql(sql).get({ id, maker_order, taker_order }) !== undefined;
@@ -166,6 +171,15 @@ export class WorkRows {
     this.setStatus(work.id, 'pending', reason);
   }
 
+  /** The ledger has undone the trade; there is nothing left to do on the chain. */
+  setUnwound(shard: number, tradeSequence: number, timeMs: number): void {
+    const sql = `UPDATE work SET unwound_ms = ?
+                 WHERE shard = ? AND kind = ${KIND.TRADE} AND sequence = ? AND part = 0 AND unwound_ms IS NULL
+                 RETURNING maker_order, taker_order`;
+    const found = this.#sql(sql).get(timeMs, shard, tradeSequence) as Work | undefined;
+    for (const order of [found?.maker_order, found?.taker_order]) if (typeof order === 'number') this.dropOrder(order);
+  }
+
   /** When the oldest pending trade came, and the oldest work of any kind; null if there is none. */
   oldestPendingMs(): { readonly trade: number | null; readonly any: number | null } {
     const oldest = (of: string): number | null => {
@@ -185,8 +199,11 @@ export class WorkRows {
     return counts;
   }
 
+  /** Those that were unwound do not count. */
   countFailed(): number {
-    return (this.#sql(`SELECT count(*) AS n FROM work WHERE status = 'failed'`).get() as { n: number }).n;
+    return (
+      this.#sql(`SELECT count(*) AS n FROM work WHERE status = 'failed' AND unwound_ms IS NULL`).get() as { n: number }
+    ).n;
   }
 
   history(id: number): { status: SettlementStatus; at_ms: number }[] {
@@ -221,8 +238,8 @@ export class WorkRows {
   dropOrder(id: number): void {
     this.#sql(
       `DELETE FROM orders WHERE id = ? AND slot IS NULL
-         AND NOT EXISTS (SELECT 1 FROM work WHERE maker_order = orders.id AND status <> 'settled')
-         AND NOT EXISTS (SELECT 1 FROM work WHERE taker_order = orders.id AND status <> 'settled')`,
+         AND NOT EXISTS (SELECT 1 FROM work WHERE maker_order = orders.id AND ${STILL_NEEDED})
+         AND NOT EXISTS (SELECT 1 FROM work WHERE taker_order = orders.id AND ${STILL_NEEDED})`,
     ).run(id);
   }
 
@@ -284,6 +301,10 @@ export class WorkRows {
   setMined(job: number, mined: { readonly hash: string; readonly blockNumber: number } | null): void {
     const found = this.#sql('UPDATE jobs SET hash = ?, block_number = ? WHERE id = ?');
     found.run(mined?.hash ?? null, mined?.blockNumber ?? null, job);
+  }
+
+  setFinal(job: number): void {
+    this.#sql('UPDATE jobs SET is_final = 1 WHERE id = ?').run(job);
   }
 
   job(id: number): { readonly exchange: string; readonly work: readonly Work[] } {

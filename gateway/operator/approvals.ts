@@ -50,6 +50,7 @@ const ROLE_OF: Readonly<Record<ApprovalKind, OperatorRole>> = {
   withdrawal: 'treasury',
   resolution: 'catalogue',
   contracts: 'superuser',
+  unwinding: 'treasury',
 };
 
 export class FourEyes {

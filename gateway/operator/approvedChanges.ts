@@ -8,6 +8,7 @@ import type { Catalog } from '../store/catalog.ts';
 import type { Views } from '../views/index.ts';
 import type { CarryOut } from './approvals.ts';
 import type { ContractRotation } from './contractRotation.ts';
+import type { FailedTrades } from './failedTrades.ts';
 import type { Funding } from './funding.ts';
 import type { MarketCommands } from './markets.ts';
 
@@ -18,6 +19,7 @@ type ApprovedChangesDeps = {
   readonly funding: Funding;
   readonly marketCommands: MarketCommands;
   readonly rotation: ContractRotation;
+  readonly failedTrades: FailedTrades;
 };
 
 type RequestOf<K extends ApprovalRequest['kind']> = Extract<ApprovalRequest, { readonly kind: K }>;
@@ -31,6 +33,8 @@ export function approvedChanges(deps: ApprovedChangesDeps): CarryOut {
         return decide(request, deps);
       case 'contracts':
         return rotate(request, deps);
+      case 'unwinding':
+        return deps.failedTrades.unwind(request.trade_id);
     }
   };
 }

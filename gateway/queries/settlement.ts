@@ -15,6 +15,7 @@ export type TradeSettlementRecord = Readonly<{
   transaction_hash: string | null;
   block_number: number | null;
   reason: string | null;
+  unwound_at: string | null;
 }>;
 
 /** By the bytes of their ids. */
@@ -27,12 +28,13 @@ type WorkRow = {
   readonly id: number;
   readonly status: SettlementStatus;
   readonly reason: string | null;
+  readonly unwound_ms: number | null;
   readonly batch: string | null;
   readonly hash: string | null;
   readonly block_number: number | null;
 };
 
-const NO_TRANSACTION = { batch_id: null, transaction_hash: null, block_number: null, reason: null };
+const NO_TRANSACTION = { batch_id: null, transaction_hash: null, block_number: null, reason: null, unwound_at: null };
 const OF_TRADE = 'work.kind = 0 AND work.part = 0';
 
 /** Without a chain. */
@@ -93,7 +95,7 @@ export class SettlementReader {
       SELECT wanted.key AS position, work.status FROM json_each(?) AS wanted CROSS JOIN work
         ON work.shard = wanted.value ->> 0 AND work.sequence = wanted.value ->> 1 AND ${OF_TRADE}`);
     this.#work = db.prepare(`
-      SELECT work.id, work.status, work.reason, jobs.batch, jobs.hash, jobs.block_number
+      SELECT work.id, work.status, work.reason, work.unwound_ms, jobs.batch, jobs.hash, jobs.block_number
       FROM work LEFT JOIN jobs ON jobs.id = work.job WHERE work.shard = ? AND work.sequence = ? AND ${OF_TRADE}`);
     this.#history = db.prepare('SELECT status, at_ms FROM history WHERE work = ? ORDER BY step');
     // One transaction, so that status and history are of the same moment.
@@ -108,6 +110,7 @@ export class SettlementReader {
         transaction_hash: work.hash,
         block_number: work.block_number,
         reason: work.reason,
+        unwound_at: work.unwound_ms === null ? null : new Date(work.unwound_ms).toISOString(),
       };
     });
   }

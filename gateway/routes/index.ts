@@ -18,6 +18,7 @@ import type { CatalogueImport } from '../operator/catalogueImport.ts';
 import type { ContractRotation } from '../operator/contractRotation.ts';
 import type { Deployment } from '../operator/deployment.ts';
 import type { Drills } from '../operator/drills.ts';
+import type { FailedTrades } from '../operator/failedTrades.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import type { Funding } from '../operator/funding.ts';
 import type { MarketCommands } from '../operator/markets.ts';
@@ -61,6 +62,7 @@ import { type ApprovalDeps, adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { catalogueFileRoutes } from './admin/catalogueFiles.ts';
+import { failedTradeRoutes } from './admin/failedTrades.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFiatRoutes } from './admin/fiat.ts';
 import { adminFundRoutes } from './admin/funds.ts';
@@ -143,6 +145,7 @@ type RouteTableDeps = {
   readonly rotation: ContractRotation;
   readonly deployment: Deployment;
   readonly fourEyes: FourEyes;
+  readonly failedTrades: FailedTrades;
   readonly drills: Drills;
   readonly feed: AdminFeed;
   /** Made after the server that has this table, whose requests they count. */
@@ -213,6 +216,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       views,
       approvalAboveMicro: config.approvalAboveMicro,
     }),
+    ...failedTradeRoutes({ ...approvalDeps, accounts, catalog, failedTrades: deps.failedTrades }),
     ...adminRebateRoutes({ catalog, views, rebateRates: control.rebateRates, clock }),
     ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
     ...adminScoreRoutes({ catalog, views, liveScores, indications: control.indications, clock }),

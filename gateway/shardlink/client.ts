@@ -20,7 +20,8 @@ import {
   NO_MARKET,
   UNCHANGED,
 } from '../../shared/wire/commands.ts';
-import { writeSafe } from '../../shared/wire/record.ts';
+import { writeSafe, writeSigned } from '../../shared/wire/record.ts';
+import type { TradePlace, Unwinding } from '../../shared/wire/tradeQuestions.ts';
 import type { MarketEntry } from '../store/catalog.ts';
 import { CANCEL_OR_TOMBSTONE, COUNT_CANCELLED, FIND_AND_CANCEL } from './fanOut.ts';
 import { NO_ROOM } from './lane.ts';
@@ -233,6 +234,23 @@ export class ShardClient {
     return this.#link.request(shard, COMMAND.FUNDS.TYPE, account, NO_MARKET, movement, ({ words, bytes }, word) => {
       writeSafe(words, word + COMMAND.FUNDS.amountMicro, amountMicro);
       bytes.set(reference, (word + COMMAND.FUNDS.reference) * 4);
+    });
+  }
+
+  /** Undoes a fill of the shard: it carries each reference out once. */
+  unwind(
+    { shard, tradeSequence }: TradePlace,
+    { market, maker, taker, changes }: Unwinding,
+    reference: Uint8Array,
+  ): Promise<CommandResult> {
+    const { UNWIND } = COMMAND;
+    assert(reference.length === HASH_BYTES, 'shard client: a reference is a hash');
+    return this.#link.request(shard, UNWIND.TYPE, maker, market, taker, ({ words, bytes }, word) => {
+      bytes.set(reference, (word + UNWIND.reference) * 4);
+      writeSafe(words, word + UNWIND.tradeSequence, tradeSequence);
+      for (const [index, change] of [...changes.maker, ...changes.taker, ...changes.fee].entries()) {
+        writeSigned(words, word + UNWIND.makerMicro + 2 * index, change);
+      }
     });
   }
 

@@ -34,7 +34,8 @@ export type ApprovalRequest =
       readonly usdc_address: string;
       readonly ctf_address: string;
       readonly fee_sweeper_address: string;
-    };
+    }
+  | { readonly kind: 'unwinding'; readonly trade_id: string };
 export type ApprovalKind = ApprovalRequest['kind'];
 
 type ApprovalStatus = 'pending' | 'approved' | 'carried_out' | 'failed' | 'rejected';

@@ -332,6 +332,7 @@ export class Edge {
       rotation,
       deployment,
       fourEyes,
+      failedTrades: trading.failedTrades,
       drills: this.#drills,
       feed,
       metrics: () => this.#metrics,

@@ -111,6 +111,7 @@ export class Exchange {
       waitingPlacements: waitingPlacements(config.verifier),
       onHandlerError: onError,
       onFatal,
+      chainLink: this.#settlement?.link ?? null,
     });
     this.#threads = new EngineThreads({
       config,

@@ -75,6 +75,7 @@ export class Stage {
       // There is no read model, and nothing is in its past.
       privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,
+      chainLink: null,
       onFatal: onError,
     });
     this.#edge = new Edge({

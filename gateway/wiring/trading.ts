@@ -5,11 +5,13 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import type { ChainLink } from '../chain/link.ts';
 import { FourEyes } from '../operator/approvals.ts';
 import { approvedChanges } from '../operator/approvedChanges.ts';
 import { CatalogueImport } from '../operator/catalogueImport.ts';
 import { ContractRotation } from '../operator/contractRotation.ts';
 import { Deployment, ledgerDeployer } from '../operator/deployment.ts';
+import { FailedTrades } from '../operator/failedTrades.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Funding } from '../operator/funding.ts';
 import { MarketCommands } from '../operator/markets.ts';
@@ -39,6 +41,8 @@ type TradingOptions = {
   /** A reply handler has failed: the request in `context` has to be answered. */
   readonly onHandlerError: (error: unknown, context: unknown) => void;
   readonly onFatal: (error: unknown) => void;
+  /** Null without a chain. */
+  readonly chainLink: ChainLink | null;
 };
 
 export class Trading {
@@ -53,6 +57,7 @@ export class Trading {
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
   readonly deployment: Deployment;
+  readonly failedTrades: FailedTrades;
   readonly fourEyes: FourEyes;
   readonly #log: Logger;
   readonly #feed: AdminFeed;
@@ -118,6 +123,7 @@ export class Trading {
       clock,
       log,
     });
+    this.failedTrades = new FailedTrades(options.chainLink, this.engine);
     this.fourEyes = this.#makeFourEyes(stores, clock);
     views.markets.statusChanged.subscribe(({ market, status }) => {
       feed.publish('market_status', { market_id: views.markets.id(market), status: MARKET_STATUS_NAMES[status] });
@@ -138,12 +144,12 @@ export class Trading {
 
   #makeFourEyes({ control, views, audit }: Stores, clock: Clock): FourEyes {
     const { accounts, approvals, catalog, operators } = control;
-    const { funding, marketCommands, rotation } = this;
+    const { failedTrades, funding, marketCommands, rotation } = this;
     const log = this.#log;
     return new FourEyes({
       approvals,
       operators,
-      carryOut: approvedChanges({ accounts, catalog, views, funding, marketCommands, rotation }),
+      carryOut: approvedChanges({ accounts, catalog, views, funding, marketCommands, rotation, failedTrades }),
       clock,
       log,
       onFinishedLater: ({ id, request, status, failure, decidedBy }) => {

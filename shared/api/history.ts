@@ -69,6 +69,7 @@ export const TRADE_SETTLEMENT = object({
   transaction_hash: described(orNull(HASH), 'Of the transaction with this batch, once it is in a block.'),
   block_number: orNull({ type: 'integer', minimum: 0, examples: [64_000_000] }),
   reason: described(orNull(TEXT), 'Why the contract refused it, or why it is tried again.'),
+  unwound_at: described(orNull(TIME), 'A trade that has failed was undone at this time.'),
 });
 export type TradeSettlement = FromSchema<typeof TRADE_SETTLEMENT>;
 

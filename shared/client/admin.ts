@@ -17,6 +17,8 @@ import type {
   Delegate,
   Delegates,
   DrillName,
+  FailedTrades,
+  FailedTradesQuery,
   FundMovement,
   Indication,
   IssuedApiKey,
@@ -27,6 +29,7 @@ import type {
   MarketEvent,
   MarketPatch,
   MarketRebate,
+  MendedTrade,
   Message,
   NewApiKey,
   NewContracts,
@@ -267,6 +270,21 @@ export class AdminClient {
     return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
   }
 
+  /** Trades that the contract refuses for good. */
+  failedTrades(query: FailedTradesQuery = {}): Promise<FailedTrades> {
+    return this.#send('GET', `/admin/settlement/failed${searchOf(query)}`);
+  }
+
+  /** Once the cause is mended. */
+  retryTrade(tradeId: string): Promise<MendedTrade> {
+    return this.#send('POST', `/admin/settlement/trades/${encodeURIComponent(tradeId)}/retry`);
+  }
+
+  /** Undoes it in the ledger. Throws ApprovalNeededError where a second operator could approve it. */
+  unwindTrade(tradeId: string): Promise<MendedTrade> {
+    return this.#sendOrAsk('POST', `/admin/settlement/trades/${encodeURIComponent(tradeId)}/unwind`);
+  }
+
   /** Changes that wait for a second operator or were decided by one, the newest first. */
   approvals(query: ApprovalsQuery = {}): Promise<Approvals> {
     return this.#send('GET', `/admin/approvals${searchOf(query)}`);
@@ -308,7 +326,7 @@ export class AdminClient {
   }
 
   /** A change that was only asked for must not be taken for one that was made, so it is no result. */
-  async #sendOrAsk<T extends object>(method: string, path: string, payload: unknown): Promise<T> {
+  async #sendOrAsk<T extends object>(method: string, path: string, payload?: unknown): Promise<T> {
     const answer = await this.#send<T | Approval>(method, path, payload);
     if ('requested_by' in answer) throw new ApprovalNeededError(answer);
     return answer;

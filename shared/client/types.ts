@@ -46,6 +46,7 @@ export type {
   NewScore,
   RelatedMarkets,
 } from '../api/events.ts';
+export type { FailedTrades, FailedTradesQuery, MendedTrade } from '../api/failedTrades.ts';
 export type {
   CreatedFiatSession,
   FiatKind,

@@ -9,8 +9,10 @@
  *   NEWS-2  News of one kind come in the order of their numbers.
  */
 import type { RailQuestions } from './railQuestions.ts';
+import type { TradeQuestions } from './tradeQuestions.ts';
 
-type ChainQuestions = RailQuestions & {
+type OtherQuestions = RailQuestions & TradeQuestions;
+type ChainQuestions = OtherQuestions & {
   /** The market is to be deployed, which news of it then report. False: it is decided. */
   readonly deploy: {
     readonly ask: {

@@ -172,6 +172,20 @@ describe('with a second operator', () => {
     assert.equal((await ben.client.reject(another.id)).decided_by, ben.name);
   });
 
+  test('a trade that has not failed is neither tried again nor unwound, and asks for no approval', async () => {
+    assert.deepEqual(await ann.client.failedTrades(), { trades: [], next_cursor: null });
+    const clerk = await person('catalogue');
+    for (const act of ['retry', 'unwind']) {
+      const path = `/admin/settlement/trades/${NOBODY}/${act}`;
+      assert.deepEqual(refusalOf(await as(ann, 'POST', path)), [404, 'NOT_FOUND', 'trade not found']);
+      assert.equal((await as(clerk, 'POST', path)).body.code, 'INSUFFICIENT_ROLE');
+    }
+    const bad = await as(ann, 'GET', '/admin/settlement/failed?limit=0');
+    assert.deepEqual([bad.status, bad.body.error], [400, 'invalid limit']);
+    const { approvals } = await ann.client.approvals({ limit: 1 });
+    assert.notEqual(approvals[0]?.kind, 'unwinding');
+  });
+
   test('what a revoked operator asked for is void; an operator who was revoked approves nothing', async () => {
     const userId = await newUser();
     const [asker, approver] = [await person('treasury'), await person('treasury')];

@@ -778,7 +778,7 @@ describe('the past of an account', () => {
     );
     assert.deepEqual(await alice.client.tradeSettlement(seen!.id), {
       ...{ trade_id: seen!.id, settlement_status: 'settled', history: [{ status: 'settled', at: seen!.matched_at }] },
-      ...{ batch_id: null, transaction_hash: null, block_number: null, reason: null },
+      ...{ batch_id: null, transaction_hash: null, block_number: null, reason: null, unwound_at: null },
     });
     const stranger = await makeTrader(server);
     for (const id of [seen!.id, seen!.market_id, 'x']) {

@@ -10,11 +10,13 @@ import { type Hex, hexToBytes, type PrivateKeyAccount, parseEther, toHex } from 
 import { Journal } from '../../engine/journal/journal.ts';
 import { News } from '../../engine/settlement/news.ts';
 import { isDifferent } from '../../engine/settlement/reconciliation.ts';
+import { RefusedTrades } from '../../engine/settlement/refusedTrades.ts';
 import { Settlement } from '../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../engine/settlement/settlementDb.ts';
 import { ChainLink } from '../../gateway/chain/link.ts';
 import { createLogger } from '../../gateway/process/log.ts';
 import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { OK } from '../../shared/base/errors.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
@@ -65,6 +67,9 @@ class Exchange {
   #news!: News;
   compared = 0;
   restarts = 0;
+  /** Of 100 orders, how many have the signature of another key. */
+  badlySigned = 0;
+  unwound = 0;
   #nowMs = this.engine.nowMs;
   #written = 0;
 
@@ -148,7 +153,7 @@ class Exchange {
 
   async act(): Promise<void> {
     const { random } = this;
-    const account = random.pick(ACCOUNTS);
+    const account = random.pick(this.badlySigned > 0 ? ACCOUNTS.slice(0, -1) : ACCOUNTS);
     const market = random.below(this.markets.length);
     const amount = random.between(1, 2_000_000);
     const die = random.below(100);
@@ -168,7 +173,8 @@ class Exchange {
     const timeInForce = random.pick([TIME_IN_FORCE.GTC, TIME_IN_FORCE.GTC, TIME_IN_FORCE.FOK, TIME_IN_FORCE.FAK]);
     const minTakerNet = timeInForce === TIME_IN_FORCE.GTC ? 0 : random.below(side === BUY ? tokens : micro);
     const tokenId = outcome === OUTCOME.YES ? this.markets[market].yes : this.markets[market].no;
-    const fields = { feeRateBps: BigInt(FEE_BPS), minTakerNet: BigInt(minTakerNet) };
+    const by = this.badlySigned > 0 && random.chance(this.badlySigned) ? key(99) : maker;
+    const fields = { by, signer: maker.address, feeRateBps: BigInt(FEE_BPS), minTakerNet: BigInt(minTakerNet) };
     const { order, signature } = await chain.order(maker, side, tokenId, BigInt(tokens), BigInt(micro), fields);
     const [makerAmount, takerAmount] = [Number(order.makerAmount), Number(order.takerAmount)];
     this.engine.run((ring) => {
@@ -209,13 +215,29 @@ class Exchange {
     }
   }
 
+  /** Every trade that has failed is undone in the ledger, as soon as the chain cannot take it back. */
+  unwindFailed(): void {
+    const { failedTrades, unwindTrade } = new RefusedTrades(this.db, this.settlement.rows).handlers;
+    for (const { shard, tradeSequence } of failedTrades({ after: 0, limit: 100 }).trades) {
+      const answer = unwindTrade({ shard, tradeSequence });
+      if (answer.refusal !== null) continue;
+      const { market, maker: account, taker: takerAccount, changes } = answer.unwinding;
+      const { reply } = this.engine.unwind({ market, account, takerAccount, reference: tradeSequence }, changes);
+      assert.equal(reply.code, OK, `the unwinding of trade ${tradeSequence}`);
+      this.unwound++;
+    }
+  }
+
   /** Rounds until everything is settled for good. */
   async finish(): Promise<void> {
-    const left = this.db.prepare<[], number>(`SELECT count(*) FROM work WHERE status <> 'settled'`).pluck();
+    const left = this.db
+      .prepare<[], number>(`SELECT count(*) FROM work WHERE status <> 'settled' AND unwound_ms IS NULL`)
+      .pluck();
     for (let rounds = 0; rounds < 4 || left.get()! > 0; rounds++) {
       assert.ok(rounds < 200, `left: ${JSON.stringify(this.db.prepare('SELECT * FROM work WHERE job').all().at(-1))}`);
       await this.step();
       await chain.client.mine({ blocks: 8 });
+      this.unwindFailed();
     }
   }
 
@@ -313,6 +335,35 @@ test(`chain and ledger agree after ${REORGS} reorganisations and restarts, seed 
   await exchange.finish();
   await exchange.compare('after the payout');
   await exchange.reconcile();
+});
+
+test(`trades that the contract refuses are unwound, and hold up nothing afterwards, seed ${seed}`, {
+  skip: NO_ANVIL,
+}, async () => {
+  const exchange = new Exchange(seed);
+  after(() => exchange.close());
+  await exchange.begin();
+  exchange.badlySigned = 15;
+  for (let step = 1; step <= 12; step++) {
+    for (let commands = 0; commands < 4; commands++) await exchange.act();
+    await exchange.step();
+    await chain.client.mine({ blocks: 2 });
+  }
+  const [refused] = new RefusedTrades(exchange.db, exchange.settlement.rows).handlers.failedTrades({
+    after: 0,
+    limit: 1,
+  }).trades;
+  assert.equal(refused?.reason, 'OrderNotSigned');
+  for (const account of ACCOUNTS) exchange.engine.cancelMany(account);
+  await exchange.finish();
+  assert.ok(
+    exchange.unwound > 2 && exchange.trades > 2 * exchange.unwound,
+    `${exchange.unwound} of ${exchange.trades}`,
+  );
+  await exchange.compare('after the unwinding');
+  exchange.payOut();
+  await exchange.finish();
+  await exchange.compare('after the payout');
 });
 
 test('the thread settles what its journals have, and none is trimmed before', { skip: NO_ANVIL }, async () => {

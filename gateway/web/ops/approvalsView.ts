@@ -1,4 +1,4 @@
-/** Changes that wait for a second operator: resolutions, large withdrawals, contracts. */
+/** Changes that wait for a second operator: resolutions, large withdrawals, contracts, unwindings. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -16,11 +16,13 @@ const ROLE_OF: Readonly<Record<Approval['kind'], Role>> = {
   withdrawal: 'treasury',
   resolution: 'catalogue',
   contracts: 'superuser',
+  unwinding: 'treasury',
 };
 const KIND_NAMES: Readonly<Record<Approval['kind'], string>> = {
   withdrawal: 'Withdrawal',
   resolution: 'Resolution',
   contracts: 'Contracts',
+  unwinding: 'Unwinding',
 };
 
 export function ApprovalsView(props: ViewProps): VNode {
@@ -80,10 +82,9 @@ function Pending({ approval, operator, client, onDone }: PendingProps): VNode {
 
 /** The change in words. */
 function requestOf({ kind, request }: Approval): string {
-  const { status, market_id, payouts, user_id, amount_usdc_micro, exchange_address } = request as Record<
-    string,
-    unknown
-  >;
+  const of = request as Record<string, unknown>;
+  const { status, market_id, payouts, user_id, amount_usdc_micro, exchange_address, trade_id } = of;
+  if (kind === 'unwinding') return `trade ${trade_id}, which the contract refuses, is undone for both parties`;
   if (kind === 'resolution') {
     const [yes, no] = payouts as readonly [number, number];
     return `market ${market_id} is ${status}, Yes pays ${yes / 1e6} and No ${no / 1e6} USDC`;

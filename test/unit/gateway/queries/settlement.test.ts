@@ -14,7 +14,7 @@ const BATCH = `0x${'ba'.repeat(32)}`;
 const TRANSACTION = `0x${'7a'.repeat(32)}`;
 const at = (second: number): string => new Date(T0 + second * 1000).toISOString();
 const tradeId = (shard: number, sequence: number): Uint8Array => timeOrderedIdBytes(T0, shard, ID_KIND.TRADE, sequence);
-const NOTHING = { batch_id: null, transaction_hash: null, block_number: null, reason: null };
+const NOTHING = { batch_id: null, transaction_hash: null, block_number: null, reason: null, unwound_at: null };
 const PENDING = { settlement_status: 'pending', history: [], ...NOTHING };
 
 const path = join(temporaryDirectory(), 'settlement.db');
@@ -48,7 +48,7 @@ test('a trade has its status, every step with its time, and the transaction that
     { status: 'submitted', at: at(1) },
     { status: 'mined', at: at(2) },
   ];
-  const inBlock = { batch_id: BATCH, transaction_hash: TRANSACTION, block_number: 9, reason: null };
+  const inBlock = { batch_id: BATCH, transaction_hash: TRANSACTION, block_number: 9, reason: null, unwound_at: null };
   assert.deepEqual(settlements.of(tradeId(3, 7)), { settlement_status: 'mined', history, ...inBlock });
   rows.setMined(job, null);
   rows.setStatus(id, 'failed', 'OrderExpired');
