@@ -14,7 +14,6 @@ const WORD_HEX = 66;
 
 type ChainSetup = {
   readonly chainId: number;
-  readonly exchange: Hex;
   readonly marketFactory: Hex;
   readonly usdc: Hex;
   readonly conditionalTokens: Hex;
@@ -28,6 +27,8 @@ export class ChainChecks {
   readonly #setup: ChainSetup;
   readonly #nowMs: () => number;
   #goodUntilMs = 0;
+  /** The contracts for which that was found. */
+  #exchanges = '';
   #balancesUntilMs = 0;
 
   constructor(node: ChainNode, setup: ChainSetup, nowMs: () => number) {
@@ -40,12 +41,18 @@ export class ChainChecks {
     );
   }
 
-  /** Asks what is due. @returns why nothing may be sent to this chain; null if it is as it should be. */
-  async step(): Promise<string | null> {
-    if (this.#nowMs() >= this.#goodUntilMs) {
-      const problem = await this.#problem();
+  /**
+   * Asks what is due.
+   * @param exchanges the contracts that orders are signed for
+   * @returns why nothing may be sent to this chain; null if it is as it should be
+   */
+  async step(exchanges: readonly Hex[]): Promise<string | null> {
+    const names = exchanges.join();
+    if (this.#nowMs() >= this.#goodUntilMs || names !== this.#exchanges) {
+      const problem = await this.#problem(exchanges);
       if (problem !== null) return problem;
       this.#goodUntilMs = this.#nowMs() + CHECK_AGAIN_MS;
+      this.#exchanges = names;
     }
     await this.#askBalances();
     return null;
@@ -60,10 +67,20 @@ export class ChainChecks {
     this.#balancesUntilMs = this.#nowMs() + BALANCES_MS;
   }
 
-  async #problem(): Promise<string | null> {
-    const { chainId, exchange, marketFactory, usdc, conditionalTokens, keys } = this.#setup;
+  async #problem(exchanges: readonly Hex[]): Promise<string | null> {
+    const { chainId } = this.#setup;
     const found = await this.#node.chainId();
     if (found !== chainId) return `the node of RPC_URL has chain ${found}, and CHAIN_ID is ${chainId}`;
+    for (const exchange of exchanges) {
+      const problem = (await this.#wrongPart(exchange)) ?? (await this.#missingRight(exchange));
+      if (problem !== null) return problem;
+    }
+    return null;
+  }
+
+  /** The contracts have to belong together. */
+  async #wrongPart(exchange: Hex): Promise<string | null> {
+    const { marketFactory, usdc, conditionalTokens } = this.#setup;
     const parts: [setting: string, of: string, at: Hex, read: Name, expected: Hex][] = [
       ['USDC_ADDRESS', 'EXCHANGE_ADDRESS', exchange, 'usdc', usdc],
       ['CTF_ADDRESS', 'EXCHANGE_ADDRESS', exchange, 'conditionalTokens', conditionalTokens],
@@ -78,6 +95,11 @@ export class ChainChecks {
         return `${setting}: the contract at ${of} belongs to 0x${word.slice(-40)}, and not to ${expected}`;
       }
     }
+    return null;
+  }
+
+  async #missingRight(exchange: Hex): Promise<string | null> {
+    const { keys, marketFactory } = this.#setup;
     const rights: [key: keyof ChainSetup['keys'], role: string, of: string, at: Hex][] = [
       ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
       ['PERMIT', 'PERMIT_ROLE', 'exchange', exchange],

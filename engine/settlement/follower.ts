@@ -103,6 +103,11 @@ export class Follower {
     return isComplete;
   }
 
+  /** The contracts that orders are signed for now: several while a change of it is on its way through the shards. */
+  get exchanges(): Hex[] {
+    return [...new Set(this.#exchanges.map((exchange) => (exchange ?? this.#options.exchange) as Hex))];
+  }
+
   /** Committed records that were not followed yet. */
   get behind(): number {
     return this.#heads.reduce((total, { sequence }, shard) => {

@@ -107,7 +107,7 @@ async function connect(): Promise<void> {
 async function round(): Promise<string | null> {
   try {
     await follow();
-    const found = await checks.step();
+    const found = await checks.step(settlement.exchanges);
     if (found !== null) return found;
     isAhead ??= await settlement.isChainAhead();
     if (isAhead) return AHEAD;

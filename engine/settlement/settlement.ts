@@ -159,6 +159,11 @@ export class Settlement {
     return false;
   }
 
+  /** The contracts that orders are signed for now. */
+  get exchanges(): readonly Hex[] {
+    return this.#follower.exchanges;
+  }
+
   /** Throws CannotFollow. @returns true once all journals are there. */
   connect(): boolean {
     return this.#follower.connect();
