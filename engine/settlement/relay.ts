@@ -77,6 +77,7 @@ export class Relay {
     railSigned: ({ address, digest, signature }) =>
       this.#bounded(() => this.#token.isSignedBy(address, digest, signature)),
     railPreflight: ({ transfer, signature }) => this.#bounded(() => this.#preflight(transfer, signature)),
+    railSender: async () => this.#key.address,
     railNonce: () => this.#bounded(() => this.#options.node.transactionCount(this.#key.address, 'latest')),
     railFee: () => this.#bounded(() => this.#fee()),
     railEnvelope: (fields) => this.#bounded(() => this.#envelope(fields)),

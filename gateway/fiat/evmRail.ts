@@ -84,6 +84,10 @@ export class EvmRail implements Rail {
     return head;
   }
 
+  sender(): Promise<string> {
+    return this.#ask('railSender', {});
+  }
+
   accountNonce(): Promise<number> {
     return this.#ask('railNonce', {});
   }

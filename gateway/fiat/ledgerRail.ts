@@ -122,6 +122,10 @@ export class LedgerRail implements Rail {
     };
   }
 
+  async sender(): Promise<string> {
+    return '';
+  }
+
   async accountNonce(): Promise<number> {
     return this.#options.rows.nextNonce;
   }

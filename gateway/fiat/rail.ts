@@ -45,6 +45,8 @@ export type Rail = {
   /** Null: it would succeed in the next block, as far as can be known. */
   preflight(transfer: TransferAuthorization, signature: string): Promise<PreflightFault | null>;
   head(): Promise<RailHead>;
+  /** The relayer's key, as an address in lower case; '' where transactions have no sender. */
+  sender(): Promise<string>;
   /** Transactions of the relayer that are in blocks: the account nonce of the next one. */
   accountNonce(): Promise<number>;
   /** The price at which a transaction is taken soon. */

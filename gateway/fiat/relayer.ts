@@ -14,6 +14,7 @@
  *   RELAYER-5  Nothing leaves while `mayBroadcast` says no: another process may be the writer.
  *   RELAYER-6  An account nonce that the rail waits for and that no envelope uses any more, because its session must
  *              not send now or its bytes are dead, goes to the next transfer: without it nothing after it is taken.
+ *   RELAYER-7  Account nonces belong to the key that signs. Envelopes of an earlier key are not sent any more.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { PreflightFault } from '../../shared/wire/railQuestions.ts';
@@ -51,6 +52,8 @@ const PASSED_MS = 60_000;
 export class Relayer {
   readonly #options: RelayerOptions;
   #isBusy = false;
+  /** Null until the rail has said it. */
+  #sender: string | null = null;
   #passed = { accountNonce: 0, untilMs: 0 };
 
   constructor(options: RelayerOptions) {
@@ -59,7 +62,7 @@ export class Relayer {
 
   get state(): 'idle' | 'busy' | 'waiting' {
     if (this.#isBusy) return 'busy';
-    return this.#options.transfers.unsent() === undefined ? 'idle' : 'waiting';
+    return this.#unsent() === undefined ? 'idle' : 'waiting';
   }
 
   /** Sends the transfer of a signed intent, or sends it again with the same bytes. */
@@ -101,6 +104,7 @@ export class Relayer {
     if (this.#isBusy) return WAITING;
     this.#isBusy = true;
     try {
+      this.#sender ??= await this.#options.rail.sender();
       return await work();
     } finally {
       this.#isBusy = false;
@@ -108,8 +112,8 @@ export class Relayer {
   }
 
   async #relayAnew(intent: Intent): Promise<Relayed> {
-    const { rail, transfers, mayLeave, mayBroadcast } = this.#options;
-    const unsent = transfers.unsent();
+    const { rail, mayLeave, mayBroadcast } = this.#options;
+    const unsent = this.#unsent();
     // RELAYER-2: the session of that envelope sends it. One that must not leave gives up its account nonce.
     if (unsent !== undefined && mayLeave(unsent.sessionId)) return WAITING;
     if (!(await mayBroadcast())) return WAITING;
@@ -126,14 +130,14 @@ export class Relayer {
     if (gap !== null) return gap;
     if (unsent !== undefined) return { accountNonce: unsent.accountNonce, replaced: unsent };
     // A node that is behind says too little, a database that was brought back too.
-    return { accountNonce: Math.max(railNonce, this.#options.transfers.nextNonce()), replaced: null };
+    return { accountNonce: Math.max(railNonce, this.#options.transfers.nextNonce(this.#sender!)), replaced: null };
   }
 
   /** RELAYER-6. Null: the rail waits for no nonce, or for one whose session sends it. */
   async #gap(railNonce: number): Promise<Place | null> {
     const { rail, transfers, mayLeave } = this.#options;
-    if (railNonce >= transfers.nextNonce()) return null;
-    const rows = transfers.withNonce(railNonce);
+    if (railNonce >= transfers.nextNonce(this.#sender!)) return null;
+    const rows = transfers.withNonce(this.#sender!, railNonce);
     if (rows.some(({ state, sessionId }) => state !== 'dead' && mayLeave(sessionId))) return null;
     for (const { txHash } of rows) {
       const transaction = await rail.transaction(txHash);
@@ -150,8 +154,14 @@ export class Relayer {
     return clock.nowMs() < this.#passed.untilMs ? Math.max(railNonce, this.#passed.accountNonce) : railNonce;
   }
 
+  #unsent(): StoredEnvelope | undefined {
+    return this.#sender === null ? undefined : this.#options.transfers.unsent(this.#sender);
+  }
+
+  /** RELAYER-7. The bytes of an earlier key may still get into a block, which is the transfer all the same. */
   #last(sessionId: string): StoredEnvelope | undefined {
-    return this.#options.transfers.envelopesOf(sessionId).at(-1);
+    const last = this.#options.transfers.envelopesOf(sessionId).at(-1);
+    return last === undefined || last.sender === this.#sender ? last : { ...last, state: 'dead' };
   }
 
   /** RELAYER-1, and RELAYER-3 where there is one to replace. Null: it would have to offer more than it may. */
@@ -164,9 +174,10 @@ export class Relayer {
     const terms = { accountNonce, fee: Math.max(usual, least), replaced: replaced?.signed ?? null };
     const made = await rail.envelope({ ...terms, transfer: transferOf(intent), signature: intent.signature! });
     const { fee } = terms;
-    const row = { ...made, sessionId, accountNonce, fee, state: 'built' as const, createdMs: clock.nowMs() };
+    const use = { sessionId, sender: this.#sender!, accountNonce, fee };
+    const row = { ...made, ...use, state: 'built' as const, createdMs: clock.nowMs() };
     sessions.write(() => {
-      if (replaced !== null) transfers.killNonce(accountNonce);
+      if (replaced !== null) transfers.killNonce(this.#sender!, accountNonce);
       const last = this.#last(sessionId);
       if (last !== undefined) transfers.setEnvelope(last.txHash, 'dead');
       transfers.addEnvelope(row);
@@ -203,7 +214,7 @@ export class Relayer {
     }
     const { accountNonce } = envelope;
     this.#passed = { accountNonce: accountNonce + 1, untilMs: clock.nowMs() + PASSED_MS };
-    sessions.write(() => transfers.killNonce(accountNonce));
+    sessions.write(() => transfers.killNonce(this.#sender!, accountNonce));
     await sessions.durable();
     return WAITING;
   }

@@ -32,6 +32,7 @@ const MIGRATIONS = [
   'control-018.sql',
   'control-019.sql',
   'control-020.sql',
+  'control-021.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -6,8 +6,8 @@
  *
  * Invariants:
  *   FIATTRANSFERS-1  A session has at most one intent, and an intent at most one signature; neither ever changes.
- *   FIATTRANSFERS-2  Of an envelope only its state changes. Those that are not dead and have the same account nonce
- *                    are of one session.
+ *   FIATTRANSFERS-2  Of an envelope only its state changes. Those that are not dead and have the same sender
+ *                    and account nonce are of one session.
  *   FIATTRANSFERS-3  A transaction pays for one session.
  */
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
@@ -26,6 +26,8 @@ export type Intent = TransferAuthorization & {
 export type StoredEnvelope = {
   readonly sequence: number;
   readonly sessionId: string;
+  /** The key that has signed it; '' on the ledger rail. Each counts its own account nonces. */
+  readonly sender: string;
   readonly accountNonce: number;
   readonly fee: number;
   readonly unsigned: string;
@@ -39,7 +41,7 @@ export type StoredEnvelope = {
 const INTENT = `session_id AS sessionId, intent_id AS intentId, from_address AS "from", to_address AS "to",
   value_micro AS valueMicro, valid_after_sec AS validAfterSec, valid_before_sec AS validBeforeSec, nonce, digest,
   signature, created_ms AS createdMs, signed_ms AS signedMs`;
-const ENVELOPE = `sequence, session_id AS sessionId, account_nonce AS accountNonce, fee, unsigned, signed,
+const ENVELOPE = `sequence, session_id AS sessionId, sender, account_nonce AS accountNonce, fee, unsigned, signed,
   tx_hash AS txHash, state, created_ms AS createdMs`;
 
 export class FiatTransfers {
@@ -81,23 +83,23 @@ export class FiatTransfers {
   }
 
   /** None with this account nonce is sent again. */
-  killNonce(accountNonce: number): void {
-    this.#statements.killNonce.run(accountNonce);
+  killNonce(sender: string, accountNonce: number): void {
+    this.#statements.killNonce.run(sender, accountNonce);
   }
 
   /** All that have ever used the account nonce. */
-  withNonce(accountNonce: number): StoredEnvelope[] {
-    return this.#statements.withNonce.all(accountNonce);
+  withNonce(sender: string, accountNonce: number): StoredEnvelope[] {
+    return this.#statements.withNonce.all(sender, accountNonce);
   }
 
   /** One past the highest account nonce: that of a dead envelope is used up, or another one has it. */
-  nextNonce(): number {
-    return this.#statements.nextNonce.get() ?? 0;
+  nextNonce(sender: string): number {
+    return this.#statements.nextNonce.get(sender) ?? 0;
   }
 
   /** The envelope that has to be accepted before another one is made; undefined for none. */
-  unsent(): StoredEnvelope | undefined {
-    return this.#statements.unsent.get();
+  unsent(sender: string): StoredEnvelope | undefined {
+    return this.#statements.unsent.get(sender);
   }
 
   /** The session that a transaction pays for. */
@@ -129,19 +131,24 @@ function prepare(database: ControlDatabase) {
       `SELECT ${ENVELOPE} FROM fiat_envelopes WHERE session_id = ? ORDER BY sequence`,
     ),
     addEnvelope: database.prepare<Omit<StoredEnvelope, 'sequence'>>(
-      `INSERT INTO fiat_envelopes (session_id, account_nonce, fee, unsigned, signed, tx_hash, state, created_ms)
-       VALUES ($sessionId, $accountNonce, $fee, $unsigned, $signed, $txHash, $state, $createdMs)`,
+      `INSERT INTO fiat_envelopes (session_id, sender, account_nonce, fee, unsigned, signed, tx_hash, state, created_ms)
+       VALUES ($sessionId, $sender, $accountNonce, $fee, $unsigned, $signed, $txHash, $state, $createdMs)`,
     ),
     setEnvelope: database.prepare<[string, string]>('UPDATE fiat_envelopes SET state = ? WHERE tx_hash = ?'),
-    killNonce: database.prepare<[number]>(`UPDATE fiat_envelopes SET state = 'dead' WHERE account_nonce = ?`),
-    withNonce: database.prepare<[number], StoredEnvelope>(
-      `SELECT ${ENVELOPE} FROM fiat_envelopes WHERE account_nonce = ? ORDER BY sequence`,
+    killNonce: database.prepare<[string, number]>(
+      `UPDATE fiat_envelopes SET state = 'dead' WHERE sender = ? AND account_nonce = ?`,
+    ),
+    withNonce: database.prepare<[string, number], StoredEnvelope>(
+      `SELECT ${ENVELOPE} FROM fiat_envelopes WHERE sender = ? AND account_nonce = ? ORDER BY sequence`,
     ),
     nextNonce: database
-      .prepare<[], number>('SELECT account_nonce + 1 FROM fiat_envelopes ORDER BY account_nonce DESC LIMIT 1')
+      .prepare<[string], number>(
+        'SELECT account_nonce + 1 FROM fiat_envelopes WHERE sender = ? ORDER BY account_nonce DESC LIMIT 1',
+      )
       .pluck(),
-    unsent: database.prepare<[], StoredEnvelope>(
-      `SELECT ${ENVELOPE} FROM fiat_envelopes WHERE state = 'built' ORDER BY account_nonce, sequence LIMIT 1`,
+    unsent: database.prepare<[string], StoredEnvelope>(
+      `SELECT ${ENVELOPE} FROM fiat_envelopes
+       WHERE state = 'built' AND sender = ? ORDER BY account_nonce, sequence LIMIT 1`,
     ),
     authorizedBy: database
       .prepare<[string, string], string>('SELECT session_id FROM fiat_intents WHERE nonce = ? AND from_address = ?')

@@ -91,6 +91,8 @@ export type RailQuestions = {
     readonly ask: { readonly transfer: SignedTransfer; readonly signature: string };
     readonly answer: PreflightFault | null;
   };
+  /** The address of the relayer's key. */
+  readonly railSender: { readonly ask: Nothing; readonly answer: string };
   readonly railNonce: { readonly ask: Nothing; readonly answer: number };
   readonly railFee: { readonly ask: Nothing; readonly answer: number };
   readonly railEnvelope: { readonly ask: EnvelopeFields; readonly answer: Envelope };

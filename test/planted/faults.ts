@@ -1576,7 +1576,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'the relayer leaves a gap in its account nonces, behind which a chain takes nothing',
     file: 'gateway/fiat/relayer.ts',
-    search: 'if (railNonce >= transfers.nextNonce()) return null;',
+    search: 'if (railNonce >= transfers.nextNonce(this.#sender!)) return null;',
     replace: 'if (railNonce >= 0) return null;',
     caughtBy: 'test/unit/gateway/fiat/chain.test.ts',
   },

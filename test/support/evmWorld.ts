@@ -21,7 +21,8 @@ const anyone = privateKeyToAccount(RELAYER);
 await recoverAddress({ hash: RELAYER, signature: await anyone.sign({ hash: RELAYER }) });
 
 export class EvmWorld {
-  readonly relayer = chainKey(RELAYER).address;
+  /** The secret of the relayer's key; another one from the next process on. */
+  relayerKey: Hex = RELAYER;
   readonly chain: FakeChain<FakeUsdc>;
 
   readonly #clock: Clock;
@@ -46,10 +47,14 @@ export class EvmWorld {
     }
   }
 
+  get relayer(): Hex {
+    return chainKey(this.relayerKey).address;
+  }
+
   /** As a process has it that has just started. */
   openRail(clock: Clock, mayPay: (address: string) => boolean): EvmRail {
     const node = new ChainNode(this.chain);
-    const terms = { key: chainKey(RELAYER), chainId: 137, usdc: USDC as Hex, mostFeeWei: BigInt(MOST_FEE_WEI) };
+    const terms = { key: chainKey(this.relayerKey), chainId: 137, usdc: USDC as Hex, mostFeeWei: BigInt(MOST_FEE_WEI) };
     const relay = new Relay({ node, ...terms, nowMs: () => clock.nowMs(), headsMs: 0 });
     const link = {
       ask<N extends keyof RailQuestions>(name: N, ask: RailQuestions[N]['ask']): Promise<RailQuestions[N]['answer']> {

@@ -10,6 +10,7 @@ import { seedOr, timesOf } from '../../../support/seeds.ts';
 
 const AMOUNT_MICRO = 25_000_000;
 const FUNDS_MICRO = 1_000_000_000;
+const CONFIRMED = ['confirmed', 'confirmed', 'confirmed'];
 const SIMULATIONS = { suite: 3, soak: 300 };
 
 /** The chain of a rig that has one. */
@@ -94,6 +95,27 @@ test('16.21: a transfer that must not be sent leaves no gap behind which others 
   assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
   await rig.pass(1_800_000, 20_000);
   assert.equal(given.transferState, 'expired');
+});
+
+test('16.21: another key of the relayer has its own account nonces, and sends what is left', async () => {
+  const rig = new FiatRig({ on: 'evm' });
+  const first = await signedOut(rig);
+  await rig.pass(40_000);
+  const lost = await signedOut(rig);
+  chainOf(rig).forget();
+  rig.evm!.relayerKey = `0x${'0b'.repeat(32)}`;
+  rig.open();
+  const next = await signedOut(rig);
+  await rig.pass(120_000, 1000);
+  assert.deepEqual(
+    [first, lost, next].map((each) => rig.session(each).transferState),
+    CONFIRMED,
+  );
+  assert.deepEqual(
+    rig.fiat.transfers.envelopesOf(next.id).map(({ accountNonce }) => accountNonce),
+    [0],
+  );
+  assert.equal(rig.customerMicro, FUNDS_MICRO - 3 * AMOUNT_MICRO);
 });
 
 test('16.48: while the chain does not answer, a signature is not kept, and nothing ends', async () => {

@@ -29,8 +29,8 @@ class Rig {
     const { rows } = this;
     type Used = 'envelopesOf' | 'addEnvelope' | 'setEnvelope' | 'unsent' | 'nextNonce' | 'killNonce' | 'withNonce';
     const transfers: Pick<FiatTransfers, Used> = {
-      withNonce: (accountNonce) => rows.filter((row) => row.accountNonce === accountNonce),
-      killNonce: (accountNonce) => {
+      withNonce: (_sender, accountNonce) => rows.filter((row) => row.accountNonce === accountNonce),
+      killNonce: (_sender, accountNonce) => {
         for (const row of rows.filter((each) => each.accountNonce === accountNonce)) {
           rows[rows.indexOf(row)] = { ...row, state: 'dead' };
         }
@@ -45,6 +45,7 @@ class Rig {
       nextNonce: () => rows.reduce((next, { accountNonce }) => Math.max(next, accountNonce + 1), 0),
     };
     const rail = {
+      sender: async () => '',
       fee: async () => 1,
       accountNonce: async () => this.railNonce,
       bumpedFee: (fee: number) => fee + 1,
