@@ -350,7 +350,8 @@ export class Stream {
         this.#fail(connection, error);
       }
     }
-    this.#pushed.clear();
+    // To clear an empty set is not free, and this is called for every message.
+    if (this.#pushed.size > 0) this.#pushed.clear();
     this.#sendBuffers.enforce();
   }
 }
