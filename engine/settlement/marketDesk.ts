@@ -1,14 +1,14 @@
-/** Answers about markets: their deployments, and whether tokens were turned into what they pay. */
-import { encodeFunctionData, type Hex, hexToBytes } from 'viem';
+/** Answers about markets, their claims, and who may sign for them. */
+import { encodeFunctionData, type Hex, hexToBytes, maxUint256 } from 'viem';
 import { EXCHANGE_ABI, TOKENS_ABI } from '../../shared/chain/exchangeAbi.ts';
-import type { ChainNode } from '../../shared/chain/node.ts';
+import type { BlockTag, ChainNode } from '../../shared/chain/node.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { NodeUnreachable } from '../../shared/chain/rpc.ts';
 import type { AnswerOf, AskOf } from '../../shared/wire/chainQuestions.ts';
 import type { Contracts } from './drafts.ts';
 import type { Settlement } from './settlement.ts';
 
-type MarketQuestion = 'deploy' | 'claimTransaction' | 'isClaimed';
+type MarketQuestion = 'deploy' | 'claimTransaction' | 'isClaimed' | 'isDelegate';
 type MarketHandlers = {
   readonly [N in MarketQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>>;
 };
@@ -20,8 +20,8 @@ export function marketHandlers(
   contracts: Contracts,
   settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction'>,
 ): MarketHandlers {
-  const words = async (to: Hex, data: Hex, count: number): Promise<readonly bigint[]> => {
-    const answer = await node.view(to, data, 'latest');
+  const words = async (to: Hex, data: Hex, count: number, tag: BlockTag = 'latest'): Promise<readonly bigint[]> => {
+    const answer = await node.view(to, data, tag);
     if (answer.length !== 2 + WORD_HEX * count) throw new NodeUnreachable('the node does not have the contract');
     const wordAt = (at: number): bigint => BigInt(`0x${answer.slice(2 + WORD_HEX * at, 2 + WORD_HEX * (at + 1))}`);
     return Array.from({ length: count }, (_, at) => wordAt(at));
@@ -40,9 +40,15 @@ export function marketHandlers(
     }
     return true;
   };
+  /** Until it is taken back it has no end. */
+  const isDelegate = async (maker: Hex, signer: Hex): Promise<boolean> => {
+    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'delegateUntil', args: [maker, signer] });
+    return (await words(contracts.exchange, data, 1, 'finalized'))[0] === maxUint256;
+  };
   return {
     deploy: ({ market, marketId }) => ({ isWanted: settlement.wantMarket(market, marketId as Hex) }),
     claimTransaction: ({ shard, sequence }) => ({ hash: settlement.claimTransaction(shard, sequence) }),
+    isDelegate: async ({ maker, signer }) => ({ isDelegate: await isDelegate(maker as Hex, signer as Hex) }),
     isClaimed: async ({ wallet, marketId }) => ({ isClaimed: await isClaimed(wallet as Hex, marketId as Hex) }),
   };
 }

@@ -148,7 +148,7 @@ class SchemaWriter {
     return Object.fromEntries([...this.#written].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #member(name: string, schema: JsonSchema): unknown {
+  member(name: string, schema: JsonSchema): unknown {
     const unit = unitOf(name);
     const written = this.write(schema) as Document;
     return unit === undefined ? written : { ...written, 'x-unit': unit };
@@ -159,7 +159,7 @@ class SchemaWriter {
     const written: Record<string, unknown> = { ...schema };
     if (properties !== undefined) {
       const entries = Object.entries(properties as Readonly<Record<string, JsonSchema>>);
-      const members = entries.map(([name, property]) => [name, this.#member(name, property)] as const);
+      const members = entries.map(([name, property]) => [name, this.member(name, property)] as const);
       written['properties'] = Object.fromEntries(members);
     }
     if (items !== undefined) written['items'] = this.write(items as JsonSchema);
@@ -219,11 +219,11 @@ function securityOf(route: RouteSpec): unknown {
 
 function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[] {
   const inPath = Object.entries(route.params ?? {}).map(([name, schema]) => {
-    return { name, in: 'path', required: true, schema: writer.write(schema) };
+    return { name, in: 'path', required: true, schema: writer.member(name, schema) };
   });
   const properties = (route.query?.['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
   const inQuery = Object.entries(properties).map(([name, schema]) => {
-    return { name, in: 'query', required: false, schema: writer.write(schema) };
+    return { name, in: 'query', required: false, schema: writer.member(name, schema) };
   });
   const headers: unknown[] = [];
   if (route.idempotency !== undefined || route.keepsKey) {

@@ -22,7 +22,7 @@ import type { Catalog, MarketDetails, MarketEntry } from '../store/catalog.ts';
 import { type DeploymentState, deployStatus } from '../store/deployments.ts';
 
 /** The members that a deployment adds to the description of a market. */
-type DeployedAs = Required<Pick<MarketDetails, 'condition_id' | 'question_id' | 'contract_address'>>;
+export type DeployedAs = Required<Pick<MarketDetails, 'condition_id' | 'question_id' | 'contract_address'>>;
 
 export type Deployer = (market: MarketEntry) => Promise<DeployedAs>;
 
@@ -39,7 +39,15 @@ const FIRST_PAUSE_MS = 1000;
 /** Transitions of one tick: each is a write to control.db. */
 const MOST_PER_TICK = 16;
 
-export class Deployment {
+/** The deployment of markets, by the ledger or by a chain. */
+export type MarketDeployment = {
+  /** Starts what is not under way yet. Resolves once the answer is durable. @returns null when done. */
+  request(market: MarketEntry, isDecided: boolean): Promise<Refusal | null>;
+  /** Called several times a second. */
+  tick(): void;
+};
+
+export class Deployment implements MarketDeployment {
   readonly #options: DeploymentOptions;
   /** Under way, with the time of the next transition. */
   readonly #queue = new Map<MarketEntry, number>();
@@ -52,7 +60,6 @@ export class Deployment {
     }
   }
 
-  /** Starts what is not under way yet. Resolves once the answer is durable. @returns null when done. */
   async request(market: MarketEntry, isDecided: boolean): Promise<Refusal | null> {
     if (deployStatus(market) === 'not_deployed') {
       if (isDecided) return { row: ERRORS.INVALID_TRANSITION };
@@ -130,7 +137,8 @@ export function ledgerDeployer(marketFactory: () => string): Deployer {
   return (market) => Promise.resolve(deployedBy(marketFactory(), market));
 }
 
-function deployedBy(contract_address: string, { idBytes }: MarketEntry): DeployedAs {
+/** The ids that follow from the factory and the id of the market. */
+export function deployedBy(contract_address: string, { idBytes }: MarketEntry): DeployedAs {
   const { conditionId: condition_id, questionId: question_id } = marketIds(contract_address, idBytes);
   return { contract_address, condition_id, question_id };
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { AuditReader } from '../audit/reader.ts';
 import { mirrorPair } from '../catalogue/mirrorPairs.ts';
+import type { ChainFacts } from '../chain/facts.ts';
 import type { ChainHealth } from '../chain/health.ts';
 import { DocumentFiles } from '../docs/files.ts';
 import type { Fiat } from '../fiat/fiat.ts';
@@ -16,7 +17,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { FourEyes } from '../operator/approvals.ts';
 import type { CatalogueImport } from '../operator/catalogueImport.ts';
 import type { ContractRotation } from '../operator/contractRotation.ts';
-import type { Deployment } from '../operator/deployment.ts';
+import type { MarketDeployment } from '../operator/deployment.ts';
 import type { Drills } from '../operator/drills.ts';
 import type { FailedTrades } from '../operator/failedTrades.ts';
 import type { AdminFeed } from '../operator/feed.ts';
@@ -41,6 +42,7 @@ import { asyncApiDocument } from '../stream/socket/asyncapi.ts';
 import type { Stream } from '../stream/socket/stream.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
+import { escrowGrants } from '../trading/escrowGrants.ts';
 import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
 import { achievementRoutes } from './account/achievements.ts';
@@ -143,7 +145,7 @@ type RouteTableDeps = {
   readonly badSignatures: BadSignatures | null;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
-  readonly deployment: Deployment;
+  readonly deployment: MarketDeployment;
   readonly fourEyes: FourEyes;
   readonly failedTrades: FailedTrades;
   readonly drills: Drills;
@@ -155,6 +157,7 @@ type RouteTableDeps = {
   readonly readiness: () => Readiness;
   /** Null without a chain. */
   readonly chainHealth: ChainHealth | null;
+  readonly chain: ChainFacts | null;
   readonly isDiskLow: () => boolean;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
@@ -172,6 +175,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     findPair: mirrorPair,
     onPairFailed: (error) => deps.log.error({ err: error }, 'markets are answered without their mirror pair'),
   });
+  const placers = deps.chain === null ? accounts : escrowGrants(accounts);
   const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
   const authDeps = { ...deps, ...deps.userSessions, accounts, accountStates, trustProxy: config.trustProxy };
   const routes: Route[] = [
@@ -183,13 +187,13 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...browseRoutes({ ...deps, catalog, indications: control.indications, responses, texts }),
     ...eventViewRoutes({ catalog, responses, liveScores }),
     ...relatedRoutes({ catalog, views, responses }),
-    ...probabilityRoutes({ catalog, views, sharedAnswers: deps.sharedAnswers, texts }),
+    ...probabilityRoutes({ ...deps, catalog, isOnChain: deps.chain !== null }),
     ...marketDataRoutes({ catalog, views, clock }),
     ...marketHistoryRoutes({ catalog, views, queries }),
     ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
     ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
     ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),
-    ...orderRoutes({ ...deps, accounts, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
+    ...orderRoutes({ ...deps, accounts: placers, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
     ...heartbeatRoutes(deps.deadMansSwitch),
     ...accountRoutes(deps),
     ...fiatRoutes(deps),
@@ -199,11 +203,12 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...walletRoutes({
       ...authDeps,
       restrictions: deps.restrictions,
+      chain: deps.chain,
       needsWallet: (wallet) => deps.fiatParts.fiat.service.needsWallet(wallet),
     }),
     ...providerRoutes(authDeps),
     ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
-    ...adminUserRoutes({ accounts, accountStates, keys, views, clock }),
+    ...adminUserRoutes({ accounts, accountStates, keys, views, clock, chain: deps.chain }),
     ...adminSessionRoutes({ accounts, sessions: deps.userSessions.sessions, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
     ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions }),
@@ -242,6 +247,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
     ...adminPlatformRoutes({
       ...approvalDeps,
       platform,
+      isOnChain: deps.chain !== null,
       contracts,
       rotation: deps.rotation,
       drills: deps.drills,
@@ -282,7 +288,7 @@ function describingRoutes(routes: readonly Route[]): Route[] {
 
 /** The routes by which an account reads and changes what is its own, orders apart. */
 function accountRoutes(deps: RouteTableDeps): Route[] {
-  const { isDemo, control, funding, views, engine, queries, clock, isDiskLow, onError } = deps;
+  const { isDemo, control, funding, views, engine, queries, clock, isDiskLow, chain, onError } = deps;
   const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
   return [
     ...notificationRoutes({ ...control, views, queries, clock }),
@@ -292,9 +298,9 @@ function accountRoutes(deps: RouteTableDeps): Route[] {
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
     ...demoFundRoutes({ isDemo, funding }),
     ...fundRoutes({ engine, views, catalog, accountStates, queries, onError }),
-    ...claimRoutes({ engine, views, catalog, accountStates, claimMarks }),
+    ...claimRoutes({ engine, views, catalog, accountStates, claimMarks, chain }),
     ...pnlRoutes({ queries, views, engine, clock, shards: control.shards }),
-    ...positionRoutes({ accounts, catalog, views, queries, claimMarks }),
+    ...positionRoutes({ accounts, catalog, views, queries, claimMarks, chain }),
     ...statementRoutes({ queries, movements, markets: views.markets, clock }),
     ...fundMovementRoutes({ queries, movements }),
     ...rewardRoutes({ queries, accounts, rebateRates: control.rebateRates }),

@@ -13,6 +13,7 @@ import { NonceMemory } from '../access/nonces.ts';
 import { BOOTSTRAP } from '../access/principal.ts';
 import { RefusedLogins } from '../audit/refusedLogins.ts';
 import { AuditStage } from '../audit/stage.ts';
+import { ChainFacts } from '../chain/facts.ts';
 import type { ChainHealth } from '../chain/health.ts';
 import type { ChainLink } from '../chain/link.ts';
 import { Cors } from '../http/cors.ts';
@@ -299,7 +300,7 @@ export class Edge {
   }
 
   #routes(): Route[] {
-    const { config, clock, log, stores, trading, feed, chainHealth, onError } = this.#options;
+    const { config, clock, log, stores, trading, feed, chainHealth, chainLink, onError } = this.#options;
     const { control, views, queries, volumes } = stores;
     const isDemoDirectory = isDemo(config, stores.isNew);
     const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, deployment, rotation, fourEyes } =
@@ -340,6 +341,7 @@ export class Edge {
       stats: () => this.stats(),
       readiness: () => this.#readiness(),
       chainHealth,
+      chain: chainLink && new ChainFacts(chainLink),
       isDiskLow: () => this.disk.isLow,
       onError,
     });

@@ -9,8 +9,9 @@ import type { ChainLink } from '../chain/link.ts';
 import { FourEyes } from '../operator/approvals.ts';
 import { approvedChanges } from '../operator/approvedChanges.ts';
 import { CatalogueImport } from '../operator/catalogueImport.ts';
+import { ChainDeployment } from '../operator/chainDeployment.ts';
 import { ContractRotation } from '../operator/contractRotation.ts';
-import { Deployment, ledgerDeployer } from '../operator/deployment.ts';
+import { Deployment, ledgerDeployer, type MarketDeployment } from '../operator/deployment.ts';
 import { FailedTrades } from '../operator/failedTrades.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Funding } from '../operator/funding.ts';
@@ -56,7 +57,7 @@ export class Trading {
   readonly groups: GroupCommands;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
-  readonly deployment: Deployment;
+  readonly deployment: MarketDeployment;
   readonly failedTrades: FailedTrades;
   readonly fourEyes: FourEyes;
   readonly #log: Logger;
@@ -64,6 +65,7 @@ export class Trading {
 
   constructor(options: TradingOptions) {
     const { stores, clock, log, feed, lifecycle, defaultFeeBps, waitingPlacements, onHandlerError, onFatal } = options;
+    const { chainLink } = options;
     const { control, views, queries, privateLog, progress } = stores;
     const { shards } = control;
     this.#log = log;
@@ -117,13 +119,13 @@ export class Trading {
         feed.publish('contracts_changed', contractsOf(contracts));
       },
     });
-    this.deployment = new Deployment({
-      catalog: control.catalog,
-      deployer: ledgerDeployer(() => control.contracts.current.marketFactory),
-      clock,
-      log,
-    });
-    this.failedTrades = new FailedTrades(options.chainLink, this.engine);
+    const marketFactory = (): string => control.contracts.current.marketFactory;
+    const { catalog } = control;
+    this.deployment =
+      chainLink === null
+        ? new Deployment({ catalog, deployer: ledgerDeployer(marketFactory), clock, log })
+        : new ChainDeployment({ catalog, link: chainLink, marketFactory, clock, log });
+    this.failedTrades = new FailedTrades(chainLink, this.engine);
     this.fourEyes = this.#makeFourEyes(stores, clock);
     views.markets.statusChanged.subscribe(({ market, status }) => {
       feed.publish('market_status', { market_id: views.markets.id(market), status: MARKET_STATUS_NAMES[status] });

@@ -65,7 +65,7 @@ export type Redeemable = FromSchema<typeof REDEEMABLE>;
 export const REDEEMABLES = arrayOf(REDEEMABLE);
 export type Redeemables = FromSchema<typeof REDEEMABLES>;
 
-export const CLAIM_RESPONSE = object({ message: MESSAGE_TEXT, market_id: UUID, tx_hash: HASH });
+export const CLAIM_RESPONSE = object({ message: MESSAGE_TEXT, market_id: UUID, tx_hash: orNull(HASH) });
 export type ClaimResponse = FromSchema<typeof CLAIM_RESPONSE>;
 
 const RATE_LIMIT_FIELDS = { requests: COUNT, window_seconds: COUNT } as const;

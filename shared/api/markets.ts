@@ -44,6 +44,7 @@ export const MARKET_TYPE_FIELD = { type: 'string', enum: MARKET_TYPES } as const
 
 export const DEPLOYMENT = object({ status: { type: 'string', enum: DEPLOY_STATUSES }, market_id: UUID });
 
+const CALL_DATA = { type: 'string', pattern: '^0x(?:[0-9a-f]{2})+$', examples: ['0x3d2dd71f'] } as const;
 export const SPLIT_PARAMS = object({
   condition_id: orNull(HASH),
   yes_token_id: orNull(UINT256),
@@ -51,7 +52,20 @@ export const SPLIT_PARAMS = object({
   exchange_address: ADDRESS,
   chain_id: CHAIN_ID,
   instructions: arrayOf(TEXT),
+  /** Null until the market is deployed. */
+  call: orNull(
+    object({
+      to: ADDRESS,
+      function: described(TEXT, 'Name and types of the arguments.'),
+      data_prefix: described(CALL_DATA, 'The data of the transaction without its last word, the amount.'),
+      data: orNull(described(CALL_DATA, 'The whole data, if `amount_usdc_micro` was given.')),
+    }),
+  ),
 });
+export const SPLIT_QUERY = {
+  type: 'object',
+  properties: { amount_usdc_micro: described(AMOUNT, 'How much is split.') },
+} as const;
 export type SplitParams = FromSchema<typeof SPLIT_PARAMS>;
 
 /** The midpoint price of an outcome, as a JSON number. */

@@ -21,6 +21,7 @@ export const EXCHANGE_ABI = parseAbi([
   'function exitableAt(address account) view returns (uint256)',
   'function paused() view returns (bool)',
   'function hasRole(bytes32 role, address account) view returns (bool)',
+  'function delegateUntil(address maker, address signer) view returns (uint256)',
   'function batchDone(bytes32) view returns (bool)',
   'function tradeSettled(uint256 tradeId) view returns (bool)',
   'function usdc() view returns (address)',

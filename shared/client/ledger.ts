@@ -42,9 +42,9 @@ export class LedgerClient {
     return this.#reads.open(withQuery('/v1/user/statement', query));
   }
 
-  /** Condition, tokens and contract of a split on the chain. */
-  splitParams(marketId: string): Promise<SplitParams> {
-    return this.#reads.get(`/v1/markets/${encodeURIComponent(marketId)}/split-params`);
+  /** Condition, tokens and contract of a split on the chain; with an amount, the whole call that a wallet sends. */
+  splitParams(marketId: string, query: { readonly amount_usdc_micro?: string } = {}): Promise<SplitParams> {
+    return this.#reads.get(withQuery(`/v1/markets/${encodeURIComponent(marketId)}/split-params`, query));
   }
 
   /** The parts of its fees that the account gets back as a maker, newest first. */

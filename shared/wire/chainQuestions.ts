@@ -48,6 +48,11 @@ type ChainQuestions = OtherQuestions & {
   readonly depositPermit: { readonly ask: DepositAsk; readonly answer: DepositPermit };
   /** Balances of which ledger and chain differ, at the last blocks that were compared. */
   readonly differences: { readonly ask: null; readonly answer: readonly Difference[] };
+  /** True once the contract lets the signer sign orders of the maker, in a block that stays. */
+  readonly isDelegate: {
+    readonly ask: { readonly maker: string; readonly signer: string };
+    readonly answer: { readonly isDelegate: boolean };
+  };
   /** The news with this number are carried out, durably. */
   readonly acknowledge: { readonly ask: { readonly news: number }; readonly answer: null };
 };

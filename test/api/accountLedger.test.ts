@@ -1,8 +1,11 @@
 /** The ledger of an account on a real server: its movements of funds. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { toHex } from '../../shared/base/hex.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { AccountMovement, Statement } from '../../shared/client/types.ts';
+import { keccak256 } from '../../shared/crypto/keccak.ts';
 import { eventually } from '../support/eventually.ts';
 import { Random } from '../support/random.ts';
 import { seedOr } from '../support/seeds.ts';
@@ -239,7 +242,7 @@ test('RULES.md 14.43: split parameters name the condition once the market is dep
   const before = await alice.client.ledger.splitParams(market.id);
   const { yes_token_id, no_token_id } = market;
   const same = { yes_token_id, no_token_id, exchange_address, chain_id };
-  assert.deepEqual(before, { condition_id: null, ...same, instructions: before.instructions });
+  assert.deepEqual(before, { condition_id: null, ...same, instructions: before.instructions, call: null });
   assert.match(before.instructions[0]!, /deploy/);
   await alice.send('POST', `/v1/markets/${market.id}/deploy`, {});
   const after = await eventually('a condition', async () => {
@@ -247,13 +250,24 @@ test('RULES.md 14.43: split parameters name the condition once the market is dep
     return params.condition_id !== null && params;
   });
   assert.equal(after.condition_id, (await alice.client.market(market.id)).condition_id);
-  assert.deepEqual(after, { condition_id: after.condition_id, ...same, instructions: after.instructions });
+  const [to, condition_id] = [exchange_address, after.condition_id!];
+  const prefix = `${selectorOf('splitFromEscrow(bytes32,uint256)')}${condition_id.slice(2)}`;
+  const call = { to, function: 'splitFromEscrow(bytes32,uint256)', data_prefix: prefix, data: null };
+  assert.deepEqual(after, { condition_id, ...same, instructions: after.instructions, call });
+  const whole = await alice.client.ledger.splitParams(market.id, { amount_usdc_micro: '1000000' });
+  assert.deepEqual(whole.call, { ...call, data: `${prefix}${(1_000_000).toString(16).padStart(64, '0')}` });
+  const zero = await alice.send('GET', `/v1/markets/${market.id}/split-params?amount_usdc_micro=0`);
+  assertRefused(zero, 400, 'VALIDATION_ERROR', 'invalid amount_usdc_micro');
   assert.match(after.instructions[0]!, new RegExp(`splitFromEscrow\\(${after.condition_id}, amount\\)`));
   const unknown = await alice.send('GET', `/v1/markets/${UNKNOWN_MARKET}/split-params`);
   assertRefused(unknown, 404, 'NOT_FOUND', 'market not found');
   const reader = await makeTrader(server, { scopes: ['read:account'], depositMicro: 0 });
   assertScopeMissing(await reader.send('GET', `/v1/markets/${market.id}/split-params`));
 });
+
+function selectorOf(signature: string): string {
+  return toHex(keccak256(Buffer.from(signature)), 0, 4);
+}
 
 function assertScopeMissing(answer: Answer): void {
   assert.deepEqual([answer.status, answer.body.code], [403, 'INSUFFICIENT_SCOPE']);

@@ -183,7 +183,7 @@ describe('resolutions', () => {
       ]);
       const claimed = await alice.client.claim(market.id);
       assert.deepEqual(claimed, { message: claimed.message, market_id: market.id, tx_hash: claimed.tx_hash });
-      assert.match(claimed.tx_hash, /^0x[0-9a-f]{64}$/);
+      assert.match(claimed.tx_hash!, /^0x[0-9a-f]{64}$/);
       assert.deepEqual(await alice.holdings(market), { usdc: START + 4_000_000, reserved: 0, yes: 0, no: 0 });
       assert.deepEqual(await alice.client.redeemable(), []);
       assertRefused(await alice.send('POST', claimPath(market)), ...NOTHING);

@@ -5,6 +5,7 @@ import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';
 import { errorRow, OK } from '../../../shared/base/errors.ts';
 import { payoutMicro } from '../../../shared/base/payout.ts';
 import { entryHash } from '../../../shared/crypto/entryHash.ts';
+import type { ChainFacts } from '../../chain/facts.ts';
 import { ok, okArray, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -23,6 +24,8 @@ type ClaimDeps = {
   readonly catalog: Catalog;
   readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
   readonly claimMarks: ClaimMarks;
+  /** Null where the ledger settles itself. */
+  readonly chain: Pick<ChainFacts, 'transactionOf'> | null;
 };
 
 const SHOW_REDEEMABLE = {
@@ -66,7 +69,9 @@ function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
       return;
     }
     const market_id = call.params.marketId.toLowerCase();
-    ok(call, { message: 'claimed', market_id, tx_hash: entryHash(market_id, reply.shardSequence) });
+    const answer = (tx_hash: string | null): void => ok(call, { message: 'claimed', market_id, tx_hash });
+    if (deps.chain === null) answer(entryHash(market_id, reply.shardSequence));
+    else void deps.chain.transactionOf(reply.shard, reply.shardSequence).then(answer);
   };
   return (call) => {
     const market = requireMarket(call, deps, call.params.marketId);

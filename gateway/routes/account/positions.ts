@@ -4,6 +4,8 @@ import { UUID } from '../../../shared/api/fields.ts';
 import { MARKED_CLAIMED, POSITION_LIST, POSITIONS_QUERY } from '../../../shared/api/positions.ts';
 import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import type { ChainFacts } from '../../chain/facts.ts';
+import type { Refusal } from '../../http/refusal.ts';
 import { ok, okInSlices, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -13,10 +15,13 @@ import { FIRST_POSITION, type PositionKey, type PositionsTask } from '../../quer
 import type { Accounts } from '../../store/accounts.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
 import type { ClaimMarks } from '../../store/claimMarks.ts';
+import { refuseUntilDone } from '../json/chainRefusals.ts';
 import { type MarketDeps, requireMarket } from '../json/pathParams.ts';
 
 type PositionDeps = MarketDeps & {
-  readonly accounts: Pick<Accounts, 'idOf'>;
+  readonly accounts: Pick<Accounts, 'idOf' | 'escrowOf'>;
+  /** Null where the ledger settles itself. */
+  readonly chain: Pick<ChainFacts, 'isClaimed'> | null;
   readonly claimMarks: ClaimMarks;
   readonly queries: Pick<QueryPool, 'ofAccount'>;
 };
@@ -45,7 +50,7 @@ const MARK_CLAIMED = {
   storing: true,
   params: { marketId: UUID },
   answers: { 200: MARKED_CLAIMED },
-  errors: ['MARKET_NOT_FOUND', 'INVALID_TRANSITION', 'NOTHING_TO_CLAIM'],
+  errors: ['MARKET_NOT_FOUND', 'INVALID_TRANSITION', 'NOTHING_TO_CLAIM', 'CONFLICT', 'SETTLEMENT_UNHEALTHY'],
 } as const satisfies RouteSpec;
 
 export function positionRoutes(deps: PositionDeps): Route[] {
@@ -117,12 +122,24 @@ async function markClaimed(call: CallOf<typeof MARK_CLAIMED>, deps: PositionDeps
   await note(call, market, deps);
 }
 
+/** On a chain, tokens that it still has to pay were not redeemed elsewhere. */
+async function refuseUnclaimed(account: number, market: MarketEntry, deps: PositionDeps): Promise<Refusal | null> {
+  const wallet = deps.accounts.escrowOf(account);
+  if (deps.chain === null || wallet === null) return null;
+  return refuseUntilDone(deps.chain.isClaimed(wallet, market.id), 'the chain has not paid these tokens yet');
+}
+
 async function note(call: CallOf<typeof MARK_CLAIMED>, market: MarketEntry, deps: PositionDeps): Promise<void> {
   const { queries, claimMarks } = deps;
   const { accountIndex: account } = call.principal;
   const result = await queries.ofAccount(account, 'hasPosition', { account, market: market.index });
   if (!result.ok || !result.value) {
     refuse(call, { row: result.ok ? ERRORS.NOTHING_TO_CLAIM : result.row });
+    return;
+  }
+  const refusal = await refuseUnclaimed(account, market, deps);
+  if (refusal !== null) {
+    refuse(call, refusal);
     return;
   }
   claimMarks.add(account, market.index);

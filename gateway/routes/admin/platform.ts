@@ -15,7 +15,7 @@ import {
   type PlatformStatus,
 } from '../../../shared/api/platform.ts';
 import { E, ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { ContractRotation } from '../../operator/contractRotation.ts';
@@ -26,7 +26,16 @@ import type { Platform } from '../../store/platform.ts';
 import { contractsOf } from '../public/platform.ts';
 import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
+const FIXED_ON_CHAIN = [
+  ['market_factory_address', 'marketFactory'],
+  ['usdc_address', 'usdc'],
+  ['ctf_address', 'ctf'],
+  ['chain_id', 'chainId'],
+] as const;
+
 type AdminPlatformDeps = ApprovalDeps & {
+  /** Settlement is on a chain. */
+  readonly isOnChain: boolean;
   readonly platform: Platform;
   readonly contracts: ContractStore;
   readonly rotation: ContractRotation;
@@ -128,6 +137,14 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
   if (/^0x0{40}$/.test(target.exchange)) {
     const details = { field: 'exchange_address', rule: 'non-zero' };
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid exchange_address', details });
+    return;
+  }
+  // The markets' conditions are of their factory, their tokens of its USDC, and settlement speaks to these.
+  const fixed = deps.isOnChain
+    ? FIXED_ON_CHAIN.find(([, name]) => target[name] !== contracts.current[name])
+    : undefined;
+  if (fixed !== undefined) {
+    refuseField(call, fixed[0], 'as it is: markets on a chain keep their contracts', call.body[fixed[0]]);
     return;
   }
   const isKnown = rotation.isKnown(target);

@@ -1,4 +1,5 @@
 /** The administrator's routes for people: users, their wallets, who signs for them, their API keys (RULES.md 9). */
+
 import {
   DELEGATE,
   ISSUED_API_KEY,
@@ -15,6 +16,7 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { toScopeMask, toScopeNames } from '../../access/scopes.ts';
+import type { ChainFacts } from '../../chain/facts.ts';
 import type { Call } from '../../http/call.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
@@ -24,6 +26,7 @@ import type { AccountStates } from '../../store/accountStates.ts';
 import type { Accounts, User } from '../../store/accounts.ts';
 import type { ApiKeys, IssuedKey } from '../../store/keys.ts';
 import type { Views } from '../../views/index.ts';
+import { refuseDelegate } from '../json/chainRefusals.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 import { profileOf } from '../json/profile.ts';
 
@@ -33,6 +36,8 @@ type AdminUserDeps = {
   readonly keys: ApiKeys;
   readonly views: Views;
   readonly clock: Clock;
+  /** Null where the ledger settles itself. */
+  readonly chain: Pick<ChainFacts, 'isDelegate'> | null;
 };
 
 const DEFAULT_ROLE = 'user';
@@ -83,7 +88,7 @@ const ADD_DELEGATE = {
   params: ID_PARAM,
   body: DELEGATE,
   answers: { 201: DELEGATE },
-  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND'],
+  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT', 'SETTLEMENT_UNHEALTHY'],
 } as const satisfies RouteSpec;
 
 const ISSUE_KEY = {
@@ -192,13 +197,18 @@ async function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts, accountSta
   ok(call, profileOf(user, accountStates), 201);
 }
 
-async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts }: AdminUserDeps): Promise<void> {
+async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts, chain }: AdminUserDeps): Promise<void> {
   const user = requireUser(call, accounts);
   if (user === null) return;
   const maker = call.body.maker.toLowerCase();
   const signer = call.body.signer.toLowerCase();
   if (accounts.ownerOf(maker) !== user.index || !accounts.grants.isLinked(maker)) {
     refuseField(call, 'maker', 'wallet of this user');
+    return;
+  }
+  const refusal = await refuseDelegate(maker, signer, { accounts, chain });
+  if (refusal !== null) {
+    refuse(call, refusal);
     return;
   }
   accounts.addDelegate(maker, signer);

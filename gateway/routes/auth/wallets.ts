@@ -3,11 +3,13 @@
  * need (RULES.md 15.40 to 15.45). A wallet agrees to each change that gives another key power over it: it signs a
  * message that names the change, with a nonce that is good for that change alone.
  */
+
 import { PROFILE, RESTRICTED } from '../../../shared/api/accounts.ts';
 import { ADDRESS } from '../../../shared/api/fields.ts';
 import { LINK_MESSAGE, SIGNED_MESSAGE, WALLET_MESSAGE, WALLET_MESSAGE_QUERY } from '../../../shared/api/sessions.ts';
 import { DELEGATE_BODY, DELEGATE_MESSAGE_QUERY, STEP_UP, WALLET_DELEGATES } from '../../../shared/api/wallets.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import type { ChainFacts } from '../../chain/facts.ts';
 import type { Call } from '../../http/call.ts';
 import type { Refusal } from '../../http/refusal.ts';
 import { ok, refuse } from '../../http/respond.ts';
@@ -16,6 +18,7 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Restrictions } from '../../operator/restrictions.ts';
 import type { WalletProofs, WalletPurpose } from '../../sessions/walletProofs.ts';
 import type { User } from '../../store/accounts.ts';
+import { refuseDelegate } from '../json/chainRefusals.ts';
 import { profileOf } from '../json/profile.ts';
 import type { AuthDeps } from './deps.ts';
 import { isFresh } from './stepUp.ts';
@@ -25,6 +28,8 @@ type WalletDeps = AuthDeps & {
   readonly restrictions: Restrictions;
   /** A cash-out of the wallet is under way. */
   readonly needsWallet: (wallet: string) => boolean;
+  /** Null where the ledger settles itself. */
+  readonly chain: Pick<ChainFacts, 'isDelegate'> | null;
 };
 type Act = 'add' | 'remove';
 
@@ -99,7 +104,7 @@ const ADD_DELEGATE = {
   summary: 'Lets another key sign orders that the wallet pays for.',
   storing: true,
   answers: { 200: WALLET_DELEGATES },
-  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT'],
+  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT', 'SETTLEMENT_UNHEALTHY'],
 } as const satisfies RouteSpec;
 
 const REMOVE_DELEGATE = {
@@ -213,6 +218,11 @@ async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, deps: WalletDeps):
   const delegates = accounts.grants.delegatesOf(wallet);
   if (!delegates.includes(signer) && delegates.length >= MAX_DELEGATES) {
     refuse(call, { row: ERRORS.CONFLICT, message: `a wallet has at most ${MAX_DELEGATES} delegates` });
+    return;
+  }
+  const refusal = await refuseDelegate(wallet, signer, deps);
+  if (refusal !== null) {
+    refuse(call, refusal);
     return;
   }
   accounts.addDelegate(wallet, signer);

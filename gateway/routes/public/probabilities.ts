@@ -8,6 +8,7 @@ import { type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Catalog } from '../../store/catalog.ts';
+import { deployStatus } from '../../store/deployments.ts';
 import type { Views } from '../../views/index.ts';
 import { midsOf } from '../json/prices.ts';
 
@@ -16,6 +17,8 @@ type ProbabilityDeps = {
   readonly views: Pick<Views, 'markets' | 'books'>;
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
+  /** Only markets that the chain knows are listed. */
+  readonly isOnChain: boolean;
 };
 
 /** As long as quotes. */
@@ -44,12 +47,14 @@ export function probabilityRoutes(deps: ProbabilityDeps): Route[] {
   ];
 }
 
-function* probabilityRows({ catalog, views }: ProbabilityDeps): Generator<string> {
+function* probabilityRows({ catalog, views, isOnChain }: ProbabilityDeps): Generator<string> {
   let row = '{"probabilities":{';
   let separator = '';
-  for (const { index, id } of catalog.markets) {
+  for (const market of catalog.markets) {
+    const { index, id } = market;
     const isActive = views.markets.has(index) && views.markets.status(index) === MARKET_STATUS.ACTIVE;
-    const mids = isActive ? midsOf(views.books.of(index)) : null;
+    const isListed = isActive && (!isOnChain || deployStatus(market) === 'deployed');
+    const mids = isListed ? midsOf(views.books.of(index)) : null;
     if (mids !== null) {
       row += `${separator}"${id}":[${mids.join(',')}]`;
       separator = ',';

@@ -1,17 +1,18 @@
 /** The request that a market is deployed (RULES.md 9.19), and the parameters of a split on the chain (14.43). */
-import { DEPLOYMENT, SPLIT_PARAMS, type SplitParams } from '../../../shared/api/markets.ts';
+import { DEPLOYMENT, SPLIT_PARAMS, SPLIT_QUERY, type SplitParams } from '../../../shared/api/markets.ts';
 import { isDecided } from '../../../shared/base/codes.ts';
+import { SPLIT_FUNCTION, splitCall, splitCallPrefix } from '../../../shared/chain/splitCall.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { Deployment } from '../../operator/deployment.ts';
+import type { MarketDeployment } from '../../operator/deployment.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
 import type { ContractStore } from '../../store/contracts.ts';
 import { deployStatus } from '../../store/deployments.ts';
 import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 
 type DeployDeps = MarketDeps & {
-  readonly deployment: Deployment;
+  readonly deployment: MarketDeployment;
   readonly contracts: Pick<ContractStore, 'current'>;
 };
 
@@ -34,8 +35,9 @@ const SHOW_SPLIT_PARAMS = {
   access: 'trade:orders',
   limit: 'unlisted',
   params: ID_PARAM,
+  query: SPLIT_QUERY,
   answers: { 200: SPLIT_PARAMS },
-  errors: ['MARKET_NOT_FOUND'],
+  errors: ['VALIDATION_ERROR', 'MARKET_NOT_FOUND'],
 } as const satisfies RouteSpec;
 
 export function deployRoutes(deps: DeployDeps): Route[] {
@@ -43,16 +45,16 @@ export function deployRoutes(deps: DeployDeps): Route[] {
     route(DEPLOY, (call) => deploy(call, deps)),
     route(SHOW_SPLIT_PARAMS, (call) => {
       const market = requireMarket(call, deps, call.params.id);
-      if (market !== null) ok(call, splitParams(market, deps));
+      if (market !== null) ok(call, splitParams(market, call.query.amount_usdc_micro, deps));
     }),
   ];
 }
 
 /** The condition is null until the market is deployed: there is nothing to split before. */
-function splitParams(market: MarketEntry, { contracts }: DeployDeps): SplitParams {
+function splitParams(market: MarketEntry, amount: string | undefined, { contracts }: DeployDeps): SplitParams {
   const { exchange, chainId } = contracts.current;
   const { condition_id = null } = market.details;
-  const call =
+  const first =
     condition_id === null
       ? `Ask for the deployment first: POST /v1/markets/${market.id}/deploy.`
       : `Call splitFromEscrow(${condition_id}, amount) of the contract ${exchange} on chain ${chainId}.`;
@@ -63,11 +65,22 @@ function splitParams(market: MarketEntry, { contracts }: DeployDeps): SplitParam
     exchange_address: exchange,
     chain_id: chainId,
     instructions: [
-      call,
+      first,
       'The caller is the wallet that owns the escrow; as much of its USDC must not be held by orders.',
       'The amount is in raw USDC with 6 decimals: 1000000 is one full set.',
       `Funds that this exchange keeps itself are split by POST /v1/markets/${market.id}/split.`,
     ],
+    call: condition_id === null ? null : callOf(exchange, condition_id, amount),
+  };
+}
+
+/** As a wallet sends it: no USDC goes with it, since the escrow has it. */
+function callOf(to: string, condition: string, amount: string | undefined): SplitParams['call'] {
+  return {
+    to,
+    function: SPLIT_FUNCTION,
+    data_prefix: splitCallPrefix(condition),
+    data: amount === undefined ? null : splitCall(condition, amount),
   };
 }
 

@@ -25,7 +25,7 @@ type OrderDeps = {
   readonly engine: ShardClient;
   readonly views: Views;
   readonly catalog: Catalog;
-  readonly accounts: Accounts;
+  readonly accounts: Pick<Accounts, 'grantOf'>;
   readonly accountStates: AccountStates;
   readonly groups: GroupCommands;
   readonly openOrderBounds: OpenOrderBoundsStore;

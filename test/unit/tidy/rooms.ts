@@ -53,7 +53,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'gateway/routes',
     own: 'access audit catalogue chain docs fiat http limits operator page process queries sessions shardlink store stream trading views',
-    shared: 'api base crypto wire',
+    shared: 'api base chain crypto wire',
   },
   {
     room: 'gateway/wiring',

@@ -27,7 +27,8 @@ class Desk {
       return { ok: true, value: { texts, next } };
     };
     this.#route = positionRoutes({
-      accounts: { idOf: () => 'ann' },
+      accounts: { idOf: () => 'ann', escrowOf: () => null },
+      chain: null,
       catalog: { byId: () => undefined },
       claimMarks: { of: () => new Set([3]) } as never,
       queries: { ofAccount } as never,

@@ -21,6 +21,7 @@ test('no market has probabilities that is locked or that no shard has opened', a
   const shown = async (): Promise<unknown> => {
     const sharedAnswers = new SharedAnswers(rig.clock);
     const [route] = probabilityRoutes({
+      isOnChain: false,
       catalog: { markets },
       views: rig.views,
       sharedAnswers,
