@@ -35,8 +35,6 @@ const NO_TRADE = {
   yes_ticks: null,
   match_type: null,
   taker_account: null,
-  maker_fee: null,
-  taker_fee: null,
 };
 const WITH_SIGNATURE: readonly number[] = [COMMAND.PLACE.TYPE, COMMAND.REPLACE.TYPE];
 
@@ -250,8 +248,6 @@ export class Follower {
       yes_ticks: words[word + FILL.yesTicks],
       match_type: words[word + FILL.matchType],
       taker_account: words[word + FILL.takerAccount],
-      maker_fee: readSafe(words, word + FILL.makerFee),
-      taker_fee: readSafe(words, word + FILL.takerFee),
       matched_ms: timeMs,
     });
   }

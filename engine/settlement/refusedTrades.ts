@@ -9,8 +9,6 @@
  *              fill pays a fee that follows from all fills before it.
  */
 import type Database from 'better-sqlite3';
-import { assert } from '../../shared/base/assert.ts';
-import { addSafe } from '../../shared/base/int.ts';
 import type {
   FailedTrade,
   TradePlace,
@@ -18,7 +16,7 @@ import type {
   TradeRefusal,
   Unwinding,
 } from '../../shared/wire/tradeQuestions.ts';
-import { receivedIn, unwindingOf } from './unwinding.ts';
+import { unwindingOf } from './unwinding.ts';
 import { KIND, type Work, type WorkRows } from './work.ts';
 
 type Handlers = {
@@ -32,7 +30,6 @@ type TradeRow = Work & {
   readonly is_final: number | null;
 };
 type FailedRow = Omit<FailedTrade, 'failedMs'> & { readonly id: number; readonly failedMs: number };
-type FillRow = Pick<Work, 'amount' | 'yes_ticks' | 'maker_order'>;
 
 const TRIED_AGAIN = 'an administrator has it tried again';
 
@@ -116,25 +113,10 @@ export class RefusedTrades {
     const { market, account: maker, taker_account: taker, amount: lots, yes_ticks, maker_order, taker_order } = trade;
     const fill = { lots, yesTicks: yes_ticks!, ticksPerUnit: this.#rows.market(market).ticks_per_unit };
     const party = (id: number) => {
-      const { side, outcome, fee_bps: feeBps } = this.#rows.order(id);
-      return { side, outcome, feeBps, received: this.#receivedBy(trade, id, side, outcome) };
+      const { side, outcome, fee_bps: feeBps, received } = this.#rows.order(id);
+      return { side, outcome, feeBps, received };
     };
     return { market, maker, taker, changes: unwindingOf(fill, party(maker_order!), party(taker_order!)) };
-  }
-
-  /** Tokens or USDC, before fees, of all fills of the order that were not unwound. A walk over the shard's trades. */
-  #receivedBy({ shard, market }: TradeRow, order: number, side: number, outcome: number): number {
-    const ticksPerUnit = this.#rows.market(market).ticks_per_unit;
-    const fills = this.#db
-      .prepare<[number, number, number], FillRow>(
-        `SELECT amount, yes_ticks, maker_order FROM work WHERE shard = ? AND kind = ${KIND.TRADE}
-           AND (maker_order = ? OR taker_order = ?) AND unwound_ms IS NULL`,
-      )
-      .all(shard, order, order);
-    assert(fills.length > 0, 'REFUSED-2: the fill that is unwound is one of its order');
-    return fills.reduce((sum, { amount: lots, yes_ticks }) => {
-      return addSafe(sum, receivedIn({ lots, yesTicks: yes_ticks!, ticksPerUnit }, side, outcome));
-    }, 0);
   }
 
   #find({ shard, tradeSequence }: TradePlace): TradeRow | undefined {

@@ -59,13 +59,13 @@ const TABLES = `
     hash TEXT NOT NULL, salt TEXT NOT NULL, maker TEXT NOT NULL, signer TEXT NOT NULL, token_id TEXT NOT NULL,
     maker_amount INTEGER NOT NULL, taker_amount INTEGER NOT NULL, expiration_sec INTEGER NOT NULL,
     nonce INTEGER NOT NULL, fee_bps INTEGER NOT NULL, min_taker_net INTEGER NOT NULL, side INTEGER NOT NULL,
-    signature TEXT NOT NULL) STRICT;
+    signature TEXT NOT NULL, received INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE UNIQUE INDEX IF NOT EXISTS orders_open ON orders (shard, slot) WHERE slot IS NOT NULL;
   CREATE TABLE IF NOT EXISTS work (
     id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, shard INTEGER NOT NULL, sequence INTEGER NOT NULL,
     part INTEGER NOT NULL, account INTEGER NOT NULL, market INTEGER NOT NULL, amount INTEGER NOT NULL,
     maker_order INTEGER, taker_order INTEGER, yes_ticks INTEGER, match_type INTEGER,
-    taker_account INTEGER, maker_fee INTEGER, taker_fee INTEGER, created_ms INTEGER NOT NULL,
+    taker_account INTEGER, created_ms INTEGER NOT NULL,
     status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'submitted', 'mined', 'settled', 'failed')),
     job INTEGER, failures INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, reason TEXT,
     matched_ms INTEGER, is_held INTEGER NOT NULL DEFAULT 0, unwound_ms INTEGER,

@@ -4,6 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
+import { bpsFloor } from '../../shared/base/int.ts';
 import type { Markets } from './chainMarkets.ts';
 import type { MoneyRow } from './chainMoney.ts';
 import { KIND, type Work } from './work.ts';
@@ -27,18 +28,27 @@ const NOT_ON_CHAIN = `
   UNION ALL
   SELECT * FROM work WHERE status = 'failed' AND unwound_ms IS NULL`;
 
-type Party = { readonly side: number; readonly outcome: number };
+type Party = {
+  readonly side: number;
+  readonly outcome: number;
+  readonly fee_bps: number;
+  readonly received: number;
+};
+/** An order with fills that are not on the chain: what it receives in them, before fees. */
+type PartlySettled = Party & { readonly account: number; readonly asset: Asset; missing: number };
 
 export class UnderWay {
   readonly #db: Database.Database;
   readonly #markets: Markets;
   /** By account and asset. */
   readonly #amounts = new Map<number, Map<Asset, bigint>>();
+  readonly #orders = new Map<number, PartlySettled>();
 
   constructor(db: Database.Database, markets: Markets, block: number) {
     this.#db = db;
     this.#markets = markets;
     for (const work of db.prepare<[number], Work>(NOT_ON_CHAIN).iterate(block)) this.#undo(work);
+    this.#undoFees();
     for (const row of db.prepare<[], MoneyRow>(`SELECT * FROM chain_money WHERE status <> 'done'`).all())
       this.#follow(row);
     this.#addClaims();
@@ -82,14 +92,15 @@ export class UnderWay {
   }
 
   #undoTrade(work: Work): void {
-    const orders = this.#db.prepare<[number | null], Party>('SELECT side, outcome FROM orders WHERE id = ?');
-    const [maker, taker] = [orders.get(work.maker_order)!, orders.get(work.taker_order)!];
-    this.#undoParty(work, maker, work.account, work.maker_fee!);
-    this.#undoParty(work, taker, work.taker_account!, work.taker_fee!);
+    this.#undoParty(work, work.maker_order!, work.account);
+    this.#undoParty(work, work.taker_order!, work.taker_account!);
   }
 
-  #undoParty(work: Work, { side, outcome }: Party, account: number, fee: number): void {
+  #undoParty(work: Work, order: number, account: number): void {
     const { market, amount: lots } = work;
+    const known = this.#orders.get(order);
+    const party = known ?? this.#partyOf(order);
+    const { side, outcome } = party;
     const ticksPerUnit = this.#ticksPerUnit(market);
     const ticks = outcome === OUTCOME.YES ? work.yes_ticks! : ticksPerUnit - work.yes_ticks!;
     const [tokens, micro, token] = [lots * ticksPerUnit, lots * ticks, tokenAsset(market, outcome)];
@@ -97,8 +108,24 @@ export class UnderWay {
     this.#add(account, USDC, sign * micro);
     this.#add(account, token, -sign * tokens);
     const asset = side === SIDE.BUY ? token : USDC;
-    this.#add(account, asset, fee);
-    this.#add(FEE_ACCOUNT, asset, -fee);
+    const received = side === SIDE.BUY ? tokens : micro;
+    if (known === undefined) this.#orders.set(order, { ...party, account, asset, missing: received });
+    else known.missing += received;
+  }
+
+  #partyOf(order: number): Party {
+    const sql = 'SELECT side, outcome, fee_bps, received FROM orders WHERE id = ?';
+    return this.#db.prepare<[number], Party>(sql).get(order)!;
+  }
+
+  /** The contract takes the fee of what an order has received so far, in whichever of its fills that was. */
+  #undoFees(): void {
+    for (const { account, asset, fee_bps, received, missing } of this.#orders.values()) {
+      const fee = bpsFloor(received, fee_bps) - bpsFloor(received - missing, fee_bps);
+      this.#add(account, asset, fee);
+      this.#add(FEE_ACCOUNT, asset, -fee);
+    }
+    this.#orders.clear();
   }
 
   #ticksPerUnit(market: number): number {

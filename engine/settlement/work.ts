@@ -8,7 +8,7 @@
  *   WORK-3  Orders are kept until they are closed and all of their trades are settled.
  */
 import type Database from 'better-sqlite3';
-import type { SettlementStatus } from '../../shared/base/codes.ts';
+import { OUTCOME, type SettlementStatus, SIDE } from '../../shared/base/codes.ts';
 
 export const KIND = { TRADE: 0, SPLIT: 1, MERGE: 2, WITHDRAWAL: 3, RESOLUTION: 4, CLAIM: 5, RELEASE: 6 } as const;
 type Kind = (typeof KIND)[keyof typeof KIND];
@@ -30,8 +30,6 @@ export type Work = {
   readonly match_type: number | null;
   /** Of a trade; `account` is its maker's. Fees are in what each party receives. */
   readonly taker_account: number | null;
-  readonly maker_fee: number | null;
-  readonly taker_fee: number | null;
   readonly created_ms: number;
   readonly status: SettlementStatus;
   readonly job: number | null;
@@ -70,6 +68,8 @@ export type OrderRow = {
   readonly min_taker_net: number;
   readonly side: number;
   readonly signature: string;
+  /** Tokens of a BUY, USDC of a SELL, before fees: of all its fills but those that were unwound. */
+  readonly received: number;
 };
 
 const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
@@ -93,11 +93,24 @@ export class WorkRows {
     const row = { matched_ms: null, ...work, created_ms: this.#nowMs() };
     const { lastInsertRowid } = this.#sql(
       `INSERT INTO work (kind, shard, sequence, part, account, market, amount, maker_order, taker_order, yes_ticks,
-         match_type, taker_account, maker_fee, taker_fee, matched_ms, created_ms)
+         match_type, taker_account, matched_ms, created_ms)
        VALUES (@kind, @shard, @sequence, @part, @account, @market, @amount, @maker_order, @taker_order, @yes_ticks,
-         @match_type, @taker_account, @maker_fee, @taker_fee, @matched_ms, @created_ms)`,
+         @match_type, @taker_account, @matched_ms, @created_ms)`,
     ).run(row);
     this.#note(Number(lastInsertRowid), 'pending');
+    if (work.kind === KIND.TRADE) this.#receive(work, 1);
+  }
+
+  /** Both orders have received their part of a fill, or, with -1, give it back. */
+  #receive({ market, amount, yes_ticks, maker_order, taker_order }: NewWork, sign: 1 | -1): void {
+    this.#sql(
+      `UPDATE orders SET received = received + @lots * CASE
+         WHEN side = ${SIDE.BUY} THEN ticks_per_unit
+         WHEN outcome = ${OUTCOME.YES} THEN @yes_ticks
+         ELSE ticks_per_unit - @yes_ticks END
+       FROM (SELECT ticks_per_unit FROM markets WHERE market = @market)
+       WHERE id IN (@maker_order, @taker_order)`,
+    ).run({ market, lots: sign * amount, yes_ticks, maker_order, taker_order });
   }
 
   get(id: number): Work | undefined {
@@ -175,9 +188,11 @@ export class WorkRows {
   setUnwound(shard: number, tradeSequence: number, timeMs: number): void {
     const sql = `UPDATE work SET unwound_ms = ?
                  WHERE shard = ? AND kind = ${KIND.TRADE} AND sequence = ? AND part = 0 AND unwound_ms IS NULL
-                 RETURNING maker_order, taker_order`;
+                 RETURNING *`;
     const found = this.#sql(sql).get(timeMs, shard, tradeSequence) as Work | undefined;
-    for (const order of [found?.maker_order, found?.taker_order]) if (typeof order === 'number') this.dropOrder(order);
+    if (found === undefined) return;
+    this.#receive(found, -1);
+    for (const order of [found.maker_order!, found.taker_order!]) this.dropOrder(order);
   }
 
   /** When the oldest pending trade came, and the oldest work of any kind; null if there is none. */
@@ -211,7 +226,7 @@ export class WorkRows {
     return found.all(id) as { status: SettlementStatus; at_ms: number }[];
   }
 
-  addOrder(order: Omit<OrderRow, 'id'>): void {
+  addOrder(order: Omit<OrderRow, 'id' | 'received'>): void {
     this.#sql(
       `INSERT INTO orders (shard, slot, outcome, exchange, hash, salt, maker, signer, token_id, maker_amount,
          taker_amount, expiration_sec, nonce, fee_bps, min_taker_net, side, signature)

@@ -13,7 +13,7 @@ function deskOf(error: Error | null) {
   const fail = () => {
     if (error !== null) throw error;
   };
-  const options = { news: { acknowledge: fail }, relay: { handlers: {} } };
+  const options = { news: { acknowledge: fail }, relay: { handlers: {} }, refused: { handlers: {} } };
   const desk = new Desk(options as never, (reply) => replies.push(reply));
   return { replies, ask: () => desk.answer({ id: 7, question: 'acknowledge', ask: { news: 1 } }) };
 }

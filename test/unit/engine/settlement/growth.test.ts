@@ -37,7 +37,7 @@ function addTrade(rows: WorkRows, sequence: number): void {
   };
   const [maker_order, taker_order] = [order(SIDE.SELL, 2 * sequence), order(SIDE.BUY, 2 * sequence + 1)];
   const terms = { yes_ticks: 50, match_type: MATCH_TYPE.STANDARD, maker_order, taker_order };
-  const parties = { account: 1, taker_account: 2, maker_fee: 0, taker_fee: 0 };
+  const parties = { account: 1, taker_account: 2 };
   rows.add({ kind: KIND.TRADE, shard: 0, sequence, part: 0, market: 0, amount: 1, ...terms, ...parties });
 }
 

@@ -1,12 +1,14 @@
 /** Trades that the contract refuses for good (engine/settlement/refusedTrades.ts, RULES.md 17.40 to 17.42). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
 import { News } from '../../../../engine/settlement/news.ts';
 import { Outcomes } from '../../../../engine/settlement/outcomes.ts';
 import { RefusedTrades } from '../../../../engine/settlement/refusedTrades.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
+import { tokenAsset, UnderWay } from '../../../../engine/settlement/underWay.ts';
 import { KIND, WorkRows } from '../../../../engine/settlement/work.ts';
-import { MATCH_TYPE, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
+import { FEE_ACCOUNT, MATCH_TYPE, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 
 const T0 = 1_800_000_000_000;
 const [MAKER, TAKER, SHARD, MARKET] = [4, 5, 2, 9];
@@ -33,7 +35,7 @@ class Rig {
     for (let sequence = 1; sequence <= trades; sequence++) {
       const fill = { account: MAKER, taker_account: TAKER, market: MARKET, amount: LOTS, matched_ms: T0 };
       const orders = { maker_order: this.order(SIDE.SELL, sequence), taker_order: this.buyer };
-      const terms = { yes_ticks: 60, match_type: MATCH_TYPE.STANDARD, maker_fee: 300, taker_fee: 500 };
+      const terms = { yes_ticks: 60, match_type: MATCH_TYPE.STANDARD };
       this.rows.add({ kind: KIND.TRADE, shard: SHARD, sequence, part: 0, ...fill, ...orders, ...terms });
     }
   }
@@ -142,6 +144,7 @@ test('a trade is tried again or unwound, never both', () => {
 test('the fee of an order is what it would be without the fills that were unwound', () => {
   const rig = new Rig(3);
   rig.db.prepare('UPDATE work SET amount = 1').run();
+  rig.db.prepare('UPDATE orders SET received = CASE side WHEN 0 THEN 300 ELSE 60 END').run();
   for (const sequence of [1, 2, 3]) rig.outcomes.final(rig.fail(sequence));
   rig.close();
   const refunds: number[] = [];
@@ -154,4 +157,26 @@ test('the fee of an order is what it would be without the fills that were unwoun
     rig.rows.setUnwound(SHARD, sequence, T0);
   }
   assert.deepEqual(refunds, [0, 1, 0], '300 tokens pay one, 200 pay one, 100 pay none');
+});
+
+test('what lies between ledger and chain has the fees that the contract takes, whichever fill is missing', () => {
+  const rig = new Rig(3);
+  addMoneyTables(rig.db);
+  rig.db.prepare('UPDATE work SET amount = 1').run();
+  rig.db.prepare('UPDATE orders SET received = CASE side WHEN 0 THEN 300 ELSE 60 END').run();
+  for (const sequence of [2, 3]) {
+    const job = rig.rows.addJob('0x00', [rig.work(sequence)], null);
+    rig.rows.setMined(job, { hash: '0x', blockNumber: 5 });
+    rig.rows.submit(rig.work(sequence).id, job);
+    rig.rows.setStatus(rig.work(sequence).id, 'mined');
+  }
+  const feeTokens = (block: number) =>
+    new UnderWay(rig.db, null as never, block).of(FEE_ACCOUNT, tokenAsset(MARKET, OUTCOME.YES));
+  assert.deepEqual([feeTokens(5), feeTokens(4)], [0n, -1n], '200 tokens pay one, as 300 do');
+  rig.outcomes.final(rig.fail(1));
+  assert.equal(feeTokens(5), 0n);
+  rig.close();
+  rig.rows.setUnwound(SHARD, 1, T0);
+  assert.equal(feeTokens(5), 0n);
+  assert.equal(feeTokens(4), -1n, 'of the 200 that are left');
 });

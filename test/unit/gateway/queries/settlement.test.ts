@@ -26,7 +26,7 @@ const rows = new WorkRows(db, () => nowMs);
 function add(kind: 0 | 1, shard: number, sequence: number): number {
   const no = {
     ...{ maker_order: null, taker_order: null, yes_ticks: null, match_type: null },
-    ...{ taker_account: null, maker_fee: null, taker_fee: null },
+    ...{ taker_account: null },
   };
   rows.add({ kind, shard, sequence, part: 0, account: 1, market: 0, amount: 1, ...no });
   return db.prepare<[], number>('SELECT max(id) FROM work').pluck().get()!;
