@@ -66,11 +66,11 @@ export class SettlementThread {
     });
     // A start that fails before it waits for this one has a reason of its own.
     this.connected.catch(() => undefined);
-    const workerData = optionsOf(options);
     let failures = 0;
     this.#thread = new SupervisedThread({
       name: 'settlement',
       launch: () => {
+        const workerData = optionsOf(options);
         const worker = new Worker(ENTRY, { workerData, name: 'settlement', execArgv: STRIPPED_BEFORE });
         return worker.on('message', (message: SettlementMessage) => this.#take(message));
       },
