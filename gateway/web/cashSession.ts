@@ -17,7 +17,7 @@ const SAID: Readonly<Record<FiatStatus, string>> = {
   awaiting_quote: 'The provider waits for you: say there what you buy.',
   created: 'The provider waits for your payment.',
   processing: 'Your payment has arrived, and the USDC is on its way.',
-  completed: 'The USDC is in your account.',
+  completed: 'The USDC has arrived.',
   failed: 'The provider did not carry it out. What you paid is given back by the provider.',
   expired: 'The session has ended without a payment.',
   cancelled: 'The session is cancelled.',

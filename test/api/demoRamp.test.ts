@@ -103,7 +103,7 @@ test('a visitor of the page cashes in and out, and sees how far it is', { skip: 
   await page.goto(`${server.baseUrl}/cash`);
   await page.getByRole('button', { name: /^Cash in of 25, / }).waitFor();
   await reaches(page, 'Cash in: completed');
-  await page.getByText('The USDC is in your account.').waitFor();
+  await page.getByText('The USDC has arrived.').waitFor();
 
   await cashOut.getByRole('textbox').fill('10');
   await cashOut.getByRole('button').click();
