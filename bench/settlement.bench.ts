@@ -45,8 +45,9 @@ async function measure(exchange: SettlementExchange): Promise<Report> {
   const followed = await timed(async () => exchange.follow());
   await exchange.mineEvery(BLOCK_SECONDS, BLOCK_GAS);
   exchange.rpc.calls = 0;
+  exchange.rpc.views = 0;
   const settled = await timed(() => exchange.settle(PAUSE_MS));
-  const { calls } = exchange.rpc;
+  const { calls, views } = exchange.rpc;
   await exchange.finish();
   const [bytes, gas, batches] = await readings(exchange);
   const gasOfEach = (gas - gasBefore) / TRADES;
@@ -60,7 +61,13 @@ async function measure(exchange: SettlementExchange): Promise<Report> {
     rows: [
       { phase: 'followed', ...rowOf(followed) },
       {
-        ...{ phase: 'settled', ...rowOf(settled), 'calls each': calls / TRADES, 'gas each': gasOfEach },
+        ...{
+          phase: 'settled',
+          ...rowOf(settled),
+          'calls each': calls / TRADES,
+          'balances asked': views,
+          'gas each': gasOfEach,
+        },
         'bytes kept each': (bytes - bytesBefore) / TRADES,
       },
     ],

@@ -39,6 +39,8 @@ const FINAL_BLOCKS = 70;
 
 class CountingRpc implements Rpc {
   calls = 0;
+  /** Balances that the ledger is compared with: so many in a round, however many trades there are. */
+  views = 0;
   readonly #rpc: Rpc;
 
   constructor(rpc: Rpc) {
@@ -46,7 +48,8 @@ class CountingRpc implements Rpc {
   }
 
   call(method: string, params: readonly unknown[]): Promise<unknown> {
-    this.calls++;
+    if (method === 'eth_call') this.views++;
+    else this.calls++;
     return this.#rpc.call(method, params);
   }
 }

@@ -43,10 +43,13 @@ export class UnderWay {
   /** By account and asset. */
   readonly #amounts = new Map<number, Map<Asset, bigint>>();
   readonly #orders = new Map<number, PartlySettled>();
+  readonly #ticks = new Map<number, number>();
+  readonly #party: Database.Statement<[number], Party>;
 
   constructor(db: Database.Database, markets: Markets, block: number) {
     this.#db = db;
     this.#markets = markets;
+    this.#party = db.prepare('SELECT side, outcome, fee_bps, received FROM orders WHERE id = ?');
     for (const work of db.prepare<[number], Work>(NOT_ON_CHAIN).iterate(block)) this.#undo(work);
     this.#undoFees();
     for (const row of db.prepare<[], MoneyRow>(`SELECT * FROM chain_money WHERE status <> 'done'`).all())
@@ -99,7 +102,7 @@ export class UnderWay {
   #undoParty(work: Work, order: number, account: number): void {
     const { market, amount: lots } = work;
     const known = this.#orders.get(order);
-    const party = known ?? this.#partyOf(order);
+    const party = known ?? this.#party.get(order)!;
     const { side, outcome } = party;
     const ticksPerUnit = this.#ticksPerUnit(market);
     const ticks = outcome === OUTCOME.YES ? work.yes_ticks! : ticksPerUnit - work.yes_ticks!;
@@ -113,11 +116,6 @@ export class UnderWay {
     else known.missing += received;
   }
 
-  #partyOf(order: number): Party {
-    const sql = 'SELECT side, outcome, fee_bps, received FROM orders WHERE id = ?';
-    return this.#db.prepare<[number], Party>(sql).get(order)!;
-  }
-
   /** The contract takes the fee of what an order has received so far, in whichever of its fills that was. */
   #undoFees(): void {
     for (const { account, asset, fee_bps, received, missing } of this.#orders.values()) {
@@ -129,8 +127,12 @@ export class UnderWay {
   }
 
   #ticksPerUnit(market: number): number {
+    const known = this.#ticks.get(market);
+    if (known !== undefined) return known;
     const sql = 'SELECT ticks_per_unit FROM markets WHERE market = ?';
-    return this.#db.prepare<[number], number>(sql).pluck().get(market)!;
+    const ticks = this.#db.prepare<[number], number>(sql).pluck().get(market)!;
+    this.#ticks.set(market, ticks);
+    return ticks;
   }
 
   /** The chain has done it, the ledger not yet. */
