@@ -9,11 +9,17 @@ import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { AccountStates } from '../store/accountStates.ts';
-import type { FundKind, FundMovement, Movements } from '../store/movements.ts';
+import type { FundKind, FundMovement, Movements, NewMovement } from '../store/movements.ts';
 
 /** The part of the shard client that is used here. */
 export type FundsEngine = {
-  funds(account: number, kind: FundKind, amountMicro: number, reference: Uint8Array): Promise<FundsReply>;
+  funds(
+    account: number,
+    kind: FundKind,
+    amountMicro: number,
+    reference: Uint8Array,
+    market: number | null,
+  ): Promise<FundsReply>;
 };
 
 /** With INSUFFICIENT_BALANCE the three numbers are required, available and reserved. */
@@ -33,10 +39,19 @@ export class Funding {
   readonly #engine: FundsEngine;
   readonly #states: Pick<AccountStates, 'reducingRefusal'>;
   readonly #clock: Clock;
+  readonly #hasChain: boolean;
   /** By account, kind and reference: a request that repeats a movement under way waits for the same answer. */
   readonly #underWay = new Map<string, { readonly amountMicro: number; readonly result: Promise<FundResult> }>();
 
-  constructor(movements: Movements, engine: FundsEngine, states: Pick<AccountStates, 'reducingRefusal'>, clock: Clock) {
+  /** @param hasChain deposits come from the chain alone. */
+  constructor(
+    movements: Movements,
+    engine: FundsEngine,
+    states: Pick<AccountStates, 'reducingRefusal'>,
+    clock: Clock,
+    hasChain = false,
+  ) {
+    this.#hasChain = hasChain;
     this.#movements = movements;
     this.#engine = engine;
     this.#states = states;
@@ -45,12 +60,22 @@ export class Funding {
 
   /** A repeat of a reference returns the first movement; the same reference with another amount is a CONFLICT. */
   move(account: number, kind: FundKind, amountMicro: number, reference: string): Promise<FundResult> {
+    return this.#once({ account, kind, amountMicro, reference, market: null }, false);
+  }
+
+  /** A movement that the chain has made: neither a state of the account nor anything but the ledger refuses it. */
+  follow(movement: NewMovement): Promise<FundResult> {
+    return this.#once(movement, true);
+  }
+
+  #once(movement: NewMovement, isOfChain: boolean): Promise<FundResult> {
+    const { account, kind, amountMicro, reference } = movement;
     const key = `${account}|${kind}|${reference}`;
     const underWay = this.#underWay.get(key);
     if (underWay !== undefined) {
       return underWay.amountMicro === amountMicro ? underWay.result : Promise.resolve(OTHER_AMOUNT);
     }
-    const result = this.#start(account, kind, amountMicro, reference);
+    const result = this.#start(movement, isOfChain);
     this.#underWay.set(key, { amountMicro, result });
     return result.finally(() => this.#underWay.delete(key));
   }
@@ -63,23 +88,28 @@ export class Funding {
 
   /** A shard is READY: sends the pending movements again. Those of a shard that is not READY stay pending. */
   async resumePending(): Promise<void> {
-    for (const { account, kind, amountMicro, reference } of this.#movements.pending()) {
+    for (const movement of this.#movements.pending()) {
+      const { account, kind, reference } = movement;
       // A client may have repeated it meanwhile; a movement that was refused then must not start again by itself.
       const isOpen = this.#movements.find(account, kind, reference)?.status === 'pending';
-      if (isOpen) await this.move(account, kind, amountMicro, reference);
+      if (isOpen) await this.#once(movement, false);
     }
   }
 
-  async #start(account: number, kind: FundKind, amountMicro: number, reference: string): Promise<FundResult> {
+  async #start(wanted: NewMovement, isOfChain: boolean): Promise<FundResult> {
+    const { account, kind, amountMicro, reference } = wanted;
     const earlier = this.#movements.find(account, kind, reference);
     if (earlier !== undefined && earlier.status !== 'refused') {
       if (earlier.amountMicro !== amountMicro) return OTHER_AMOUNT;
       return earlier.status === 'completed' ? { movement: earlier } : this.#send(earlier, true);
     }
-    const restricted = this.#restrictionOf({ account, kind });
+    if (kind === MOVEMENT.DEPOSIT && this.#hasChain && !isOfChain) return ON_CHAIN_ONLY;
+    const restricted = isOfChain ? null : this.#restrictionOf({ account, kind });
     if (restricted !== null) return { movement: null, code: restricted };
     if (kind === MOVEMENT.DEPOSIT && !this.#movements.hasRoomFor(amountMicro)) return TOO_MUCH;
-    return this.#send(this.#movements.start(account, kind, amountMicro, reference, this.#clock.nowMs()), false);
+    const { market } = wanted;
+    const started = this.#movements.start({ account, kind, amountMicro, reference, market }, this.#clock.nowMs());
+    return this.#send(started, isOfChain);
   }
 
   /** The account may not take money out; asked in the turn in which the command is written, too (STATES-2). */
@@ -88,20 +118,22 @@ export class Funding {
     return row?.number ?? null;
   }
 
-  async #send(movement: FundMovement, mayHaveArrived: boolean): Promise<FundResult> {
+  /** @param isCertain it may have arrived before, or the chain has made it: no state of the account refuses it. */
+  async #send(movement: FundMovement, isCertain: boolean): Promise<FundResult> {
     // MOVEMENTS-2; the gateway thread does not wait for the disk.
     await this.#movements.durable();
-    const restricted = mayHaveArrived ? null : this.#restrictionOf(movement);
+    const restricted = isCertain ? null : this.#restrictionOf(movement);
     if (restricted !== null) {
       await this.#refuse(movement);
       return { movement: null, code: restricted };
     }
     const hash = referenceHash(movement.account, movement.kind, movement.reference);
-    const reply = await this.#engine.funds(movement.account, movement.kind, movement.amountMicro, hash);
+    const { account, kind, amountMicro, market } = movement;
+    const reply = await this.#engine.funds(account, kind, amountMicro, hash, market);
     const { code } = reply;
     if (code === OK) return { movement: this.#movements.complete(movement) };
     // A busy shard received nothing. But an earlier attempt may have reached it, and then the movement stays pending.
-    const isUndecided = code === E.OUTCOME_UNKNOWN || (code === E.ENGINE_BUSY && mayHaveArrived);
+    const isUndecided = code === E.OUTCOME_UNKNOWN || (code === E.ENGINE_BUSY && isCertain);
     if (!isUndecided) await this.#refuse(movement);
     if (code !== E.INSUFFICIENT_BALANCE) return { movement: null, code };
     const details = {
@@ -120,6 +152,11 @@ export class Funding {
   }
 }
 
+const ON_CHAIN_ONLY: FundResult = {
+  movement: null,
+  code: E.CONFLICT,
+  message: 'deposits come from the chain',
+};
 const OTHER_AMOUNT: FundResult = {
   movement: null,
   code: E.CONFLICT,

@@ -66,7 +66,21 @@ export class Restrictions {
     const former = this.#ofState.get(account);
     if (former !== undefined) this.#sweeps.delete(former);
     this.#ofState.delete(account);
-    return state === ACCOUNT_STATE.ACTIVE ? Promise.resolve(NOTHING) : this.#run([this.#addState(account)]);
+    return states.of(account) === ACCOUNT_STATE.ACTIVE
+      ? Promise.resolve(NOTHING)
+      : this.#run([this.#addState(account)]);
+  }
+
+  /** The wallet of the account leaves the escrow of a chain: the account is frozen until it stays after all. */
+  setLeaving(account: number, isLeaving: boolean): Promise<Swept> {
+    const { clock, states } = this.#options;
+    if (states.isLeaving(account) === isLeaving) return Promise.resolve(NOTHING);
+    states.setLeaving(account, isLeaving, clock.nowMs());
+    if (!isLeaving) return Promise.resolve(NOTHING);
+    const former = this.#ofState.get(account);
+    if (former !== undefined) this.#sweeps.delete(former);
+    const sweep = this.#addState(account);
+    return this.#run([sweep]);
   }
 
   /** Takes the delegate away from the wallet, which is one of the account's. Null: it was none. */

@@ -227,11 +227,20 @@ export class ShardClient {
     return word === NO_ROOM ? E.ENGINE_BUSY : this.#link.publish(shard);
   }
 
-  /** Deposits or withdraws. All movements of an account go to the same shard, which remembers their references. */
-  funds(account: number, movement: Movement, amountMicro: number, reference: Uint8Array): Promise<CommandResult> {
+  /**
+   * Deposits or withdraws. All movements of an account go to the same shard, which remembers their references; a
+   * deposit of full sets goes to the shard of their market.
+   */
+  funds(
+    account: number,
+    movement: Movement,
+    amountMicro: number,
+    reference: Uint8Array,
+    sets: Pick<MarketEntry, 'index' | 'shard'> | null = null,
+  ): Promise<CommandResult> {
     assert(reference.length === HASH_BYTES, 'shard client: a reference is a hash');
-    const shard = account % this.#link.shards;
-    return this.#link.request(shard, COMMAND.FUNDS.TYPE, account, NO_MARKET, movement, ({ words, bytes }, word) => {
+    const [shard, market] = sets === null ? [account % this.#link.shards, NO_MARKET] : [sets.shard, sets.index];
+    return this.#link.request(shard, COMMAND.FUNDS.TYPE, account, market, movement, ({ words, bytes }, word) => {
       writeSafe(words, word + COMMAND.FUNDS.amountMicro, amountMicro);
       bytes.set(reference, (word + COMMAND.FUNDS.reference) * 4);
     });

@@ -14,6 +14,7 @@ import { ACCOUNT_STATE, type AccountState, SIDE } from '../../shared/base/codes.
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { ControlDatabase } from './database.ts';
 
+type ExitRow = { account_index: number; is_swept: number };
 type StateRow = { account_index: number; state: AccountState; since_ms: number; is_swept: number };
 
 const { ACTIVE, CLOSE_ONLY, FROZEN } = ACCOUNT_STATE;
@@ -21,10 +22,15 @@ const { ACTIVE, CLOSE_ONLY, FROZEN } = ACCOUNT_STATE;
 export class AccountStates {
   /** Restricted accounts only. */
   readonly #states = new Map<number, AccountState>();
+  /** Accounts whose wallet leaves the escrow of a chain: frozen, whatever the administrator says. */
+  readonly #leaving = new Set<number>();
   readonly #unswept = new Set<number>();
   readonly #write;
   readonly #delete;
   readonly #setSwept;
+  readonly #writeExit;
+  readonly #deleteExit;
+  readonly #setExitSwept;
 
   constructor(database: ControlDatabase) {
     this.#write = database.prepare<StateRow>(
@@ -32,6 +38,13 @@ export class AccountStates {
     );
     this.#delete = database.prepare<[number]>('DELETE FROM account_states WHERE account_index = ?');
     this.#setSwept = database.prepare<[number]>('UPDATE account_states SET is_swept = 1 WHERE account_index = ?');
+    this.#writeExit = database.prepare<[number, number]>('INSERT OR REPLACE INTO account_exits VALUES (?, ?, 0)');
+    this.#deleteExit = database.prepare<[number]>('DELETE FROM account_exits WHERE account_index = ?');
+    this.#setExitSwept = database.prepare<[number]>('UPDATE account_exits SET is_swept = 1 WHERE account_index = ?');
+    for (const row of database.prepare<[], ExitRow>('SELECT * FROM account_exits').iterate()) {
+      this.#leaving.add(row.account_index);
+      if (row.is_swept === 0) this.#unswept.add(row.account_index);
+    }
     for (const row of database.prepare<[], StateRow>('SELECT * FROM account_states').iterate()) {
       this.#states.set(row.account_index, row.state);
       if (row.is_swept === 0) this.#unswept.add(row.account_index);
@@ -39,14 +52,30 @@ export class AccountStates {
   }
 
   of(account: number): AccountState {
-    return this.#states.get(account) ?? ACTIVE;
+    return this.#leaving.has(account) ? FROZEN : (this.#states.get(account) ?? ACTIVE);
+  }
+
+  isLeaving(account: number): boolean {
+    return this.#leaving.has(account);
+  }
+
+  /** Its wallet leaves, or stays after all: then the state that the administrator has set counts again. */
+  setLeaving(account: number, isLeaving: boolean, nowMs: number): void {
+    if (!isLeaving) {
+      this.#deleteExit.run(account);
+      this.#leaving.delete(account);
+      return;
+    }
+    this.#writeExit.run(account, nowMs);
+    this.#leaving.add(account);
+    this.#unswept.add(account);
   }
 
   set(account: number, state: AccountState, nowMs: number): void {
     if (state === ACTIVE) {
       this.#delete.run(account);
       this.#states.delete(account);
-      this.#unswept.delete(account);
+      if (!this.#leaving.has(account)) this.#unswept.delete(account);
       return;
     }
     this.#write.run({ account_index: account, state, since_ms: nowMs, is_swept: 0 });
@@ -61,6 +90,7 @@ export class AccountStates {
 
   swept(account: number): void {
     this.#setSwept.run(account);
+    this.#setExitSwept.run(account);
     this.#unswept.delete(account);
   }
 

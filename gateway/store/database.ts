@@ -33,6 +33,7 @@ const MIGRATIONS = [
   'control-019.sql',
   'control-020.sql',
   'control-021.sql',
+  'control-022.sql',
 ] as const;
 
 export function openControlDatabase(path: string): ControlDatabase {

@@ -29,10 +29,16 @@ export type FundMovement = {
   readonly reference: string;
   readonly status: MovementStatus;
   readonly createdMs: number;
+  /** Of a deposit of full sets: their market. */
+  readonly market: number | null;
 };
 
+/** `market`: of a deposit of full sets. */
+export type NewMovement = Pick<FundMovement, 'account' | 'kind' | 'amountMicro' | 'reference' | 'market'>;
+
 const COLUMNS =
-  'id, account_index AS account, kind, amount_micro AS amountMicro, reference, status, created_ms AS createdMs';
+  'id, account_index AS account, kind, amount_micro AS amountMicro, reference, status, created_ms AS createdMs, ' +
+  'market_index AS market';
 
 export class Movements {
   readonly #changes: Changes;
@@ -48,8 +54,9 @@ export class Movements {
     this.#changes = changes;
     hashReferences(database);
     this.#insert = database.prepare<FundMovement & { referenceHash: Uint8Array }>(
-      `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms, reference_hash)
-       VALUES ($id, $account, $kind, $amountMicro, $reference, $status, $createdMs, $referenceHash)`,
+      `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms, reference_hash,
+         market_index)
+       VALUES ($id, $account, $kind, $amountMicro, $reference, $status, $createdMs, $referenceHash, $market)`,
     );
     this.#find = database.prepare<[number, FundKind, string], FundMovement>(
       `SELECT ${COLUMNS} FROM movements WHERE account_index = ? AND kind = ? AND reference = ?`,
@@ -58,7 +65,8 @@ export class Movements {
       'SELECT id, reference FROM movements WHERE reference_hash = ?',
     );
     this.#reopen = database.prepare<FundMovement>(
-      'UPDATE movements SET amount_micro = $amountMicro, status = $status, created_ms = $createdMs WHERE id = $id',
+      `UPDATE movements SET amount_micro = $amountMicro, status = $status, created_ms = $createdMs,
+         market_index = $market WHERE id = $id`,
     );
     this.#setStatus = database.prepare<[MovementStatus, string]>('UPDATE movements SET status = ? WHERE id = ?');
     this.#pending = database.prepare<[], FundMovement>(
@@ -91,14 +99,12 @@ export class Movements {
   }
 
   /** Records a movement, sent once it is durable. The caller has found none of the reference, or a refused one. */
-  start(account: number, kind: FundKind, amountMicro: number, reference: string, nowMs: number): FundMovement {
+  start(fields: NewMovement, nowMs: number): FundMovement {
+    const { account, kind, reference, amountMicro } = fields;
     const earlier = this.find(account, kind, reference);
     const movement: FundMovement = {
       id: earlier?.id ?? randomUUID(),
-      account,
-      kind,
-      amountMicro,
-      reference,
+      ...fields,
       status: 'pending',
       createdMs: nowMs,
     };

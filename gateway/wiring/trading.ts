@@ -10,11 +10,12 @@ import { FourEyes } from '../operator/approvals.ts';
 import { approvedChanges } from '../operator/approvedChanges.ts';
 import { CatalogueImport } from '../operator/catalogueImport.ts';
 import { ChainDeployment } from '../operator/chainDeployment.ts';
+import { followChain } from '../operator/chainMoney.ts';
 import { ContractRotation } from '../operator/contractRotation.ts';
 import { Deployment, ledgerDeployer, type MarketDeployment } from '../operator/deployment.ts';
 import { FailedTrades } from '../operator/failedTrades.ts';
 import type { AdminFeed } from '../operator/feed.ts';
-import { Funding } from '../operator/funding.ts';
+import { Funding, type FundsEngine } from '../operator/funding.ts';
 import { MarketCommands } from '../operator/markets.ts';
 import { Restrictions } from '../operator/restrictions.ts';
 import type { Logger } from '../process/log.ts';
@@ -91,7 +92,13 @@ export class Trading {
       defaultFeeBps,
       clock,
     });
-    this.funding = new Funding(control.movements, this.engine, control.accountStates, clock);
+    const fundsEngine: FundsEngine = {
+      funds: (account, kind, amountMicro, reference, market) => {
+        const sets = market === null ? null : control.catalog.byIndex(market);
+        return this.engine.funds(account, kind, amountMicro, reference, sets);
+      },
+    };
+    this.funding = new Funding(control.movements, fundsEngine, control.accountStates, clock, chainLink !== null);
     this.restrictions = new Restrictions({
       shards,
       engine: this.engine,
@@ -99,6 +106,7 @@ export class Trading {
       accounts: control.accounts,
       clock,
     });
+    if (chainLink !== null) followChain({ ...this, link: chainLink, accounts: control.accounts, log });
     this.groups = new GroupCommands(control.orderGroups, views, this.engine, shards);
     this.deadMansSwitch = new DeadMansSwitch({
       shards,

@@ -326,8 +326,8 @@ export const NEW_MOVEMENT = {
   required: ['amount_usdc_micro'],
   properties: {
     amount_usdc_micro: { type: 'string', pattern: '^[1-9][0-9]{0,15}$', examples: ['100000000'] },
-    // RULES.md 16.40: the exchange's own references begin like this.
-    reference: { ...REFERENCE, pattern: '^(?!fiat:|rail:)[ -~]{1,128}$' },
+    // RULES.md 16.40 and 17.21: the exchange's own references begin like this.
+    reference: { ...REFERENCE, pattern: '^(?!fiat:|rail:|chain:)[ -~]{1,128}$' },
   },
 } as const;
 export type NewMovement = FromSchema<typeof NEW_MOVEMENT>;

@@ -18,17 +18,20 @@ after(() => rig?.stop());
 const options = { skip: NO_ANVIL };
 const LIMITS = { MOST_HEAD_AGE_MS: '5000', MOST_SETTLEMENT_WAIT_MS: '3600000' };
 const HUNDRED = 100_000_000;
+const FINAL_BLOCKS = 70;
 const settings: Record<string, string> = NO_ANVIL ? {} : { ...(await chainSettings(rig)), ...LIMITS };
 const server = new TestServer(temporaryDirectory());
 after(() => server.stop());
 
 const connection = () => server.request('GET', '/health/polygon');
 
-/** A trader with the same USDC in the ledger and in the escrow. */
+/** A trader whose wallet has deposited: the ledger follows once the deposit is final. */
 async function fundedTrader(number: number): Promise<Trader> {
-  const wallet = key(number);
-  await rig.fund(wallet, BigInt(HUNDRED));
-  return makeTrader(server, { privateKey: toHex(number, { size: 32 }), depositMicro: HUNDRED });
+  const trader = await makeTrader(server, { privateKey: toHex(number, { size: 32 }), depositMicro: 0 });
+  await rig.fund(key(number), BigInt(HUNDRED));
+  await rig.client.mine({ blocks: FINAL_BLOCKS });
+  await eventually('the deposit in the ledger', async () => (await trader.client.balances()).usdc.available !== '0');
+  return trader;
 }
 
 /** Placing, as soon as the chain is healthy. */

@@ -909,6 +909,13 @@ export const FAULTS: readonly Fault[] = [
     caughtBy: 'test/api/operators.test.ts',
   },
   {
+    name: 'an exit that the chain has paid is paid again',
+    file: 'engine/settlement/chainMoney.ts',
+    search: "if (row.kind === 'exit') work.addMirrored(reference);",
+    replace: '',
+    caughtBy: 'test/unit/engine/settlement/money.test.ts',
+  },
+  {
     name: 'a restricted account keeps its open orders',
     file: 'gateway/operator/restrictions.ts',
     search: 'this.#run([this.#addState(account)])',

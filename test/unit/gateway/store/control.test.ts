@@ -17,7 +17,7 @@ import { type Control, openControl } from '../../../../gateway/store/control.ts'
 import { type ControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
 import type { KeyPolicy } from '../../../../gateway/store/keys.ts';
 import type { Changes } from '../../../../gateway/store/laterSync.ts';
-import { Movements } from '../../../../gateway/store/movements.ts';
+import { type FundKind, Movements } from '../../../../gateway/store/movements.ts';
 import { TradingTimeouts } from '../../../../gateway/store/tradingTimeouts.ts';
 import { MARKET_STATUS, MOVEMENT, SELF_TRADE, UNKNOWN_GRANT } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
@@ -584,15 +584,17 @@ describe('fund movements', () => {
         return hasRoom;
       });
     };
-    movements.complete(movements.start(1, DEPOSIT, 100, 'a', NOW_MS));
+    const start = (kind: FundKind, amountMicro: number, reference: string, nowMs: number) =>
+      movements.start({ account: 1, kind, amountMicro, reference, market: null }, nowMs);
+    movements.complete(start(DEPOSIT, 100, 'a', NOW_MS));
     assert.deepEqual(room(), [10]);
-    const withdrawal = movements.start(1, WITHDRAWAL, 10, 'b', NOW_MS);
+    const withdrawal = start(WITHDRAWAL, 10, 'b', NOW_MS);
     assert.deepEqual(room(), [10], 'not before it has left');
     movements.complete(withdrawal);
     assert.deepEqual(room(), [0, 5, 10]);
-    movements.refuse(movements.start(1, WITHDRAWAL, 10, 'c', NOW_MS));
+    movements.refuse(start(WITHDRAWAL, 10, 'c', NOW_MS));
     assert.deepEqual(room(), [0, 5, 10]);
-    const deposit = movements.start(1, DEPOSIT, 5, 'd', NOW_MS);
+    const deposit = start(DEPOSIT, 5, 'd', NOW_MS);
     assert.deepEqual(room(), [5, 10]);
     assert.deepEqual(
       movements.pending().map(({ reference }) => reference),
@@ -601,8 +603,8 @@ describe('fund movements', () => {
     movements.refuse(deposit);
     assert.deepEqual(room(), [0, 5, 10]);
     assert.throws(() => movements.complete({ ...deposit, status: 'refused' }), /MOVEMENTS-2/);
-    assert.equal(movements.start(1, DEPOSIT, 7, 'd', NOW_MS + 1).id, deposit.id, 'the same reference, the same id');
-    assert.throws(() => movements.start(1, DEPOSIT, 7, 'a', NOW_MS), /MOVEMENTS-1/);
+    assert.equal(start(DEPOSIT, 7, 'd', NOW_MS + 1).id, deposit.id, 'the same reference, the same id');
+    assert.throws(() => start(DEPOSIT, 7, 'a', NOW_MS), /MOVEMENTS-1/);
   });
 
   test('MOVEMENTS-3: the hash in the journal leads to id and reference, also of rows that had none', async (t) => {

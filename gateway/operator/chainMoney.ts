@@ -1,0 +1,101 @@
+/**
+ * Carries into the ledger what the chain has done first: deposits, full sets that a wallet has made, exits, and which
+ * accounts leave.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   GATEMONEY-1  The settlement thread knows the account of a movement, and so its name in the ledger, before the
+ *                ledger is asked. A repeat has the same name and is carried out once.
+ *   GATEMONEY-2  Only the first wallet of an account has its funds in escrow: nothing else that the chain holds is the
+ *                account's in the ledger.
+ */
+import { MOVEMENT } from '../../shared/base/codes.ts';
+import { E, errorRow } from '../../shared/base/errors.ts';
+import { MAX_SAFE } from '../../shared/base/int.ts';
+import type { ChainNews } from '../../shared/wire/chainQuestions.ts';
+import type { ChainLink } from '../chain/link.ts';
+import type { Logger } from '../process/log.ts';
+import type { Accounts } from '../store/accounts.ts';
+import type { Funding } from './funding.ts';
+import type { Restrictions } from './restrictions.ts';
+
+type FollowedMoney = ChainNews['money'];
+
+type MoneyOptions = {
+  readonly link: Pick<ChainLink, 'ask' | 'onNews'>;
+  readonly accounts: Pick<Accounts, 'ownerOf' | 'escrowOf'>;
+  readonly funding: Pick<Funding, 'follow'>;
+  readonly restrictions: Pick<Restrictions, 'setLeaving'>;
+  readonly log: Logger;
+};
+
+const NO_ACCOUNT = 0;
+
+/** The reasons why the ledger cannot follow, as an administrator sees them. */
+const UNKNOWN_WALLET = 'unknown_wallet';
+const NOT_THE_ESCROW = 'not_the_escrow_wallet';
+const UNKNOWN_MARKET = 'unknown_market';
+const TOO_LARGE = 'too_large';
+
+export function followChain(options: MoneyOptions): void {
+  const { link, accounts, restrictions } = options;
+  link.onNews('money', (facts) => followMoney(facts, options));
+  link.onNews('exit', async ({ wallet, isLeaving }) => {
+    const account = accountOf(wallet, options);
+    // A wallet without an account has nothing in the ledger that could be frozen.
+    if (typeof account === 'number') await restrictions.setLeaving(account, isLeaving);
+  });
+  link.onNews('walletMissing', async ({ account }) => {
+    const wallet = accounts.escrowOf(account);
+    if (wallet !== null) await link.ask('setEscrow', { account, wallet });
+  });
+}
+
+/** Rejects while it is not known whether the ledger has it: then it is reported again. */
+async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise<void> {
+  const { link, log } = options;
+  const { event, kind, amount, market, wallet } = facts;
+  const account = accountOf(wallet, options);
+  const reason = typeof account === 'string' ? account : whyNot(facts);
+  if (reason !== null || typeof account === 'string') {
+    log.warn({ wallet, kind, amount, reason }, 'the ledger cannot follow a movement of the chain yet');
+    await link.ask('moneyWaits', { event, reason: reason! });
+    return;
+  }
+  await link.ask('moneyAccepted', { event, account });
+  const code = await moveOf(facts, account, kind === 'sets' ? market : null, options);
+  if (code !== null) await link.ask('moneyWaits', { event, reason: errorRow(code).code });
+}
+
+/** Null once the ledger has it; else the number of the error for which it has not. */
+async function moveOf(
+  { kind, amount, reference }: FollowedMoney,
+  account: number,
+  market: number | null,
+  { funding }: MoneyOptions,
+): Promise<number | null> {
+  const amountMicro = Number(amount);
+  const movement = kind === 'exit' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
+  const send = (of: number | null) => funding.follow({ account, kind: movement, amountMicro, reference, market: of });
+  let result = await send(market);
+  // RULES.md 17.20: a full set of a decided market is worth one USDC.
+  const isDecided = result.movement === null && market !== null && result.code === E.MARKET_NOT_ACTIVE;
+  if (isDecided) result = await send(null);
+  if (result.movement !== null) return null;
+  if (result.code === E.OUTCOME_UNKNOWN || result.code === E.ENGINE_BUSY) {
+    throw new Error('the ledger does not answer: it is asked again');
+  }
+  return result.code;
+}
+
+/** The reason, where there is no account whose escrow it is (GATEMONEY-2). */
+function accountOf(wallet: string, { accounts }: MoneyOptions): number | string {
+  const account = accounts.ownerOf(wallet);
+  if (account === NO_ACCOUNT) return UNKNOWN_WALLET;
+  return accounts.escrowOf(account) === wallet ? account : NOT_THE_ESCROW;
+}
+
+function whyNot({ kind, amount, market }: FollowedMoney): string | null {
+  if (BigInt(amount) > BigInt(MAX_SAFE)) return TOO_LARGE;
+  return kind === 'sets' && market === null ? UNKNOWN_MARKET : null;
+}
