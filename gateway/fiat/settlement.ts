@@ -34,6 +34,8 @@ const REPLACE_MS = 60_000;
 const RESEND_MS = 15_000;
 /** A transaction that the provider names may be unknown to the rail for so long. */
 const UNKNOWN_SEC = 60;
+/** Their evidence names the block of the transfer. */
+const FINAL_CAUSES: readonly string[] = ['transfer_final', 'funding_verified'];
 /** A wallet needs so much time before the end of a transfer. */
 export const SIGNING_SEC = 60;
 
@@ -62,7 +64,7 @@ export class Settlement {
         await this.#reconcile(session, intent, head);
         break;
       case 'confirmed':
-        await this.#checkFinality(session, intent);
+        await this.#checkFinality(session, intent, head);
         break;
       default:
     }
@@ -260,11 +262,14 @@ export class Settlement {
     } else if (!isNear) changes.trigger(session, 'unsigned_not_funded', evidence);
   }
 
-  /** A rail that takes back what it had called final. */
-  async #checkFinality(session: FiatSession, intent: Intent): Promise<void> {
-    const { changes, rail } = this.#deps;
+  /** A rail that takes back what it had called final. One that is behind has not come that far yet. */
+  async #checkFinality(session: FiatSession, intent: Intent, head: RailHead): Promise<void> {
+    const { changes, rail, sessions } = this.#deps;
     if (session.txHash !== null && (await this.#pays(intent, session.txHash))) return;
     if ((await rail.authorization(intent.from, intent.nonce)).state === 'used') return;
+    const final = sessions.transitionsOf(session.id).findLast(({ cause }) => FINAL_CAUSES.includes(cause));
+    const { block } = JSON.parse(final?.evidence ?? '{}') as { readonly block?: number };
+    if (block !== undefined && head.finalizedBlock < block) return;
     changes.trigger(session, 'finality_violated', { tx_hash: session.txHash });
   }
 

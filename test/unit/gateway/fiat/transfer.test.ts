@@ -274,6 +274,20 @@ for (const on of RAILS) {
     assert.equal(session.transferState, 'confirmed');
   });
 
+  test('16.10: a rail that is behind the block of a transfer does not take it back', async () => {
+    const hooks: RailHooks = {};
+    const rig = new FiatRig({ on, rail: (rail) => hookedRail(rail, hooks) });
+    const session = await rig.locked();
+    await rig.sign(session);
+    await rig.pass(40_000);
+    assert.equal(session.transferState, 'confirmed');
+    hooks.head = async () => ({ block: 0, finalizedBlock: 0, finalizedSec: 0 });
+    hooks.authorization = async () => ({ state: 'unused' });
+    hooks.transaction = async () => null;
+    await rig.pass(31_000);
+    assert.deepEqual([session.transferState, session.alarm], ['confirmed', null]);
+  });
+
   test('16.10: a reported hash that carries our authorization is ours, another one an alarm', async () => {
     const rig = new FiatRig({ on });
     const [ours, foreign] = [await rig.locked(), await rig.locked()];
