@@ -1734,4 +1734,18 @@ export const FAULTS: readonly Fault[] = [
     replace: '      void handler(facts, number);\n',
     caughtBy: 'test/unit/gateway/chain/link.test.ts',
   },
+  {
+    name: 'an undone fill may make USDC',
+    file: 'engine/core/unwinding.ts',
+    search: 'sumOf(words, word, NO) === sets && sumOf(words, word, MICRO) + sets === 0',
+    replace: 'sumOf(words, word, NO) === sets',
+    caughtBy: 'test/unit/engine/core/unwinding.test.ts',
+  },
+  {
+    name: 'a trade that is being unwound may be tried again',
+    file: 'engine/settlement/refusedTrades.ts',
+    search: "    if (trade!.is_held === 1) return 'being unwound';\n",
+    replace: '',
+    caughtBy: 'test/unit/engine/settlement/refusedTrades.test.ts',
+  },
 ];

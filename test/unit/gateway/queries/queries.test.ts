@@ -19,7 +19,7 @@ import {
   TIME_IN_FORCE,
 } from '../../../../shared/base/codes.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
-import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
+import { ID_KIND, timeOrderedId, timeOrderedIdBytes } from '../../../../shared/base/ids.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { apiKey } from '../../../support/apiKeys.ts';
 import { callHost } from '../../../support/callHost.ts';
@@ -436,6 +436,26 @@ describe('the trades of an account', () => {
       [tradeId(2, 1)],
     );
     assert.deepEqual(await trades(ANN, 'offset=2'), []);
+  });
+});
+
+describe('the settlement of a trade', () => {
+  it('is on the chain where there is one: pending until settlement has reached it', async () => {
+    const chained = new QueryPool({
+      ...shared,
+      settlementDbPath: join(folder, 'settlement.db'),
+      progress: progressBuffer,
+    });
+    const filters = { market: null, takerSides: 0xff, sinceMs: -1, limit: 2, offset: 0, after: null };
+    const page = await chained.userTrades(BOB, filters);
+    assert.ok(page.ok);
+    assert.deepEqual(new Set(page.value.rows.map((row) => row.settlement_status)), new Set(['pending']));
+    const id = timeOrderedIdBytes(at(2), 0, ID_KIND.TRADE, 1);
+    const own = await chained.ofAccount(BOB, 'tradeSettlement', { account: BOB, id });
+    assert.equal(own.ok && own.value?.settlement_status, 'pending');
+    const others = await chained.ofAccount(CAT, 'tradeSettlement', { account: CAT, id });
+    assert.deepEqual(others, { ok: true, value: null });
+    await chained.close();
   });
 });
 
