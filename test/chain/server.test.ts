@@ -1,11 +1,14 @@
 /** A server in chain mode: trades settle, and orders are refused while that does not work. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { type Address, toHex } from 'viem';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { keystoreOf } from '../support/keystore.ts';
 import { Pmx } from '../support/pmx.ts';
 import { TestServer } from '../support/server.ts';
 import { type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
@@ -19,11 +22,21 @@ const options = { skip: NO_ANVIL };
 const LIMITS = { MOST_HEAD_AGE_MS: '5000', MOST_SETTLEMENT_WAIT_MS: '3600000' };
 const HUNDRED = 100_000_000;
 const FINAL_BLOCKS = 70;
-const settings: Record<string, string> = NO_ANVIL ? {} : { ...(await chainSettings(rig)), ...LIMITS };
+const given: Record<string, string> = NO_ANVIL ? {} : { ...(await chainSettings(rig)), ...LIMITS };
+const settings = withKeystore(given);
 const server = new TestServer(temporaryDirectory());
 after(() => server.stop());
 
 const connection = () => server.request('GET', '/health/polygon');
+
+/** The operator's key is in an encrypted keystore, as it is in earnest. */
+function withKeystore({ OPERATOR_KEY = '', ...others }: Record<string, string>): Record<string, string> {
+  const directory = temporaryDirectory();
+  const [keystore, password] = [join(directory, 'operator.json'), join(directory, 'password')];
+  writeFileSync(keystore, keystoreOf(OPERATOR_KEY, 'correct horse'));
+  writeFileSync(password, 'correct horse\n');
+  return { ...others, OPERATOR_KEYSTORE: keystore, OPERATOR_KEYSTORE_PASSWORD_FILE: password };
+}
 
 /** A trader whose wallet has deposited: the ledger follows once the deposit is final. */
 async function fundedTrader(number: number): Promise<Trader> {
@@ -101,7 +114,7 @@ test('orders are refused while the chain is away, and cancels are not', options,
   }
   const { settlement } = await server.admin.operations();
   assert.ok(settlement!.reason !== null && settlement!.head_age_seconds! >= 5);
-  assert.doesNotMatch(server.stdout.join('\n'), new RegExp(settings['OPERATOR_KEY']!.slice(2)));
+  assert.doesNotMatch(server.stdout.join('\n'), new RegExp(given['OPERATOR_KEY']!.slice(2)));
   await server.kill();
   await server.start(settings);
   const again = trader.reconnected();
