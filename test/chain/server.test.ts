@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { type Address, toHex } from 'viem';
+import { type Address, type Hex, toHex } from 'viem';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
@@ -14,7 +14,7 @@ import { TestServer } from '../support/server.ts';
 import { type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { chainSettings } from './exchange.ts';
-import { ChainRig, key } from './rig.ts';
+import { ChainRig, eventsOf, key } from './rig.ts';
 
 const rig = NO_ANVIL ? (null as unknown as ChainRig) : await ChainRig.start();
 after(() => rig?.stop());
@@ -76,7 +76,31 @@ test('trades are carried out on the chain, also when the server is killed in bet
       return isDeepStrictEqual(inEscrow, [usdc + reserved, yes, no]);
     });
   }
+  await showsSettlement(alice.reconnected(), bob.reconnected());
 });
+
+/** RULES.md 14.8 and 17.41. */
+async function showsSettlement(alice: Trader, bob: Trader): Promise<void> {
+  await rig.client.mine({ blocks: FINAL_BLOCKS });
+  const trades = await eventually('final trades', async () => {
+    const page = (await alice.client.userTrades()).trades;
+    return page.every((trade) => trade.settlement_status === 'settled') && page;
+  });
+  assert.equal(trades.length, 2);
+  const { id } = trades[1]!;
+  const settlement = await bob.client.tradeSettlement(id);
+  const { history, transaction_hash, batch_id, block_number, unwound_at } = settlement;
+  assert.deepEqual([history[0]?.status, history.at(-1)?.status, unwound_at], ['pending', 'settled', null]);
+  const receipt = await rig.client.getTransactionReceipt({ hash: transaction_hash as Hex });
+  assert.equal(Number(receipt.blockNumber), block_number);
+  const [batch] = eventsOf(receipt.logs, 'Exchange', 'BatchSettled');
+  assert.equal(batch?.args['batchId'], batch_id);
+  assert.deepEqual(await server.admin.failedTrades(), { trades: [], next_cursor: null });
+  const notFailed = { status: 409, code: 'CONFLICT', message: 'the trade has not failed' };
+  for (const act of [server.admin.unwindTrade(id), server.admin.retryTrade(id)]) await assert.rejects(act, notFailed);
+  const unknown = { status: 404, message: 'trade not found' };
+  await assert.rejects(server.admin.unwindTrade(trades[1]!.market_id), unknown);
+}
 
 test('orders are refused while the chain is away, and cancels are not', options, async () => {
   const market = await makeMarket(server);
