@@ -12,6 +12,7 @@ const FOLLOWED = [
   'Exited',
   'Claimed',
   'FeesSwept',
+  'DelegateSet',
 ] as const;
 
 const topicOf = (eventName: (typeof FOLLOWED)[number]): Hex => {
@@ -29,6 +30,7 @@ export type ChainEvent = { readonly log: PlacedLog } & (
   | { readonly is: 'exitRequested'; readonly wallet: string; readonly exitableAt: bigint }
   | { readonly is: 'exitCancelled'; readonly wallet: string }
   | { readonly is: 'claimed'; readonly wallet: string; readonly condition: string; readonly amount: bigint }
+  | { readonly is: 'delegateSet'; readonly wallet: string; readonly signer: string; readonly until: bigint }
   | { readonly is: 'feesSwept'; readonly assetId: bigint; readonly amount: bigint }
 );
 
@@ -54,6 +56,10 @@ export function decodeChainEvent(log: PlacedLog): ChainEvent | null {
     case 'Claimed': {
       const { account, conditionId, heldMicro } = event.args;
       return { log, is: 'claimed', wallet: lower(account), condition: lower(conditionId), amount: heldMicro };
+    }
+    case 'DelegateSet': {
+      const { maker, signer, until } = event.args;
+      return { log, is: 'delegateSet', wallet: lower(maker), signer: lower(signer), until };
     }
     case 'FeesSwept':
       return { log, is: 'feesSwept', assetId: event.args.assetId, amount: event.args.amount };

@@ -8,6 +8,7 @@ import { RpcError } from '../../shared/chain/rpc.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import { Markets } from './chainMarkets.ts';
 import { ChainMoney } from './chainMoney.ts';
+import { Delegates } from './delegates.ts';
 import { Exits } from './exits.ts';
 import { LedgerCopy } from './ledgerCopy.ts';
 import { MissingWallets } from './missingWallets.ts';
@@ -48,6 +49,7 @@ export class MoneySide {
   readonly #scanner: Scanner;
   readonly #exits: Exits;
   readonly #missing: MissingWallets;
+  readonly #delegates: Delegates;
   readonly #db: Database.Database;
 
   constructor(options: MoneySideOptions) {
@@ -58,6 +60,7 @@ export class MoneySide {
     this.money = new ChainMoney({ ...options, markets: this.markets });
     this.#exits = new Exits(db, this.money, news);
     this.#missing = new MissingWallets(options);
+    this.#delegates = new Delegates(db, news);
     this.#scanner = new Scanner({
       db,
       node,
@@ -148,6 +151,7 @@ export class MoneySide {
     for (const event of events) {
       if (event.is === 'exitRequested') this.#exits.requested(event, true);
       else if (event.is === 'exitCancelled') this.#exits.cancelled(event);
+      else if (event.is === 'delegateSet') this.#delegates.set(event);
       else this.money.take(exchange, event);
     }
   }

@@ -50,6 +50,8 @@ const TABLES = `
     account INTEGER NOT NULL, market INTEGER NOT NULL, ledger_micro INTEGER NOT NULL DEFAULT 0,
     chain_micro INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (account, market)) WITHOUT ROWID, STRICT;
   CREATE INDEX IF NOT EXISTS claims_open ON claims (account) WHERE ledger_micro <> chain_micro;
+  CREATE TABLE IF NOT EXISTS ended_delegates (
+    tx_hash TEXT NOT NULL, log_index INTEGER NOT NULL, PRIMARY KEY (tx_hash, log_index)) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS releases (reference TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS market_tokens (
     market INTEGER PRIMARY KEY, yes TEXT NOT NULL, no TEXT NOT NULL) STRICT;

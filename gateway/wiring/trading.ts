@@ -133,6 +133,10 @@ export class Trading {
       chainLink === null
         ? new Deployment({ catalog, deployer: ledgerDeployer(marketFactory), clock, log })
         : new ChainDeployment({ catalog, link: chainLink, marketFactory, clock, log });
+    chainLink?.onNews('delegateEnded', async ({ maker, signer }) => {
+      await this.restrictions.removeDelegate(maker, signer);
+      await control.accounts.durable();
+    });
     this.failedTrades = new FailedTrades(chainLink, this.engine);
     this.fourEyes = this.#makeFourEyes(stores, clock);
     views.markets.statusChanged.subscribe(({ market, status }) => {

@@ -34,6 +34,7 @@ export const EXCHANGE_ABI = parseAbi([
   'event Deposited(address indexed account, address indexed from, bytes32 indexed permitNonce, uint256 amount)',
   'event Held(address indexed account, uint256 indexed assetId, uint256 amount)',
   'event EscrowSplit(address indexed account, bytes32 indexed conditionId, uint256 amount)',
+  'event DelegateSet(address indexed maker, address indexed signer, uint256 until)',
   'event ExitRequested(address indexed account, uint256 exitableAt)',
   'event ExitCancelled(address indexed account)',
   'event Exited(address indexed account, uint256 indexed assetId, uint256 amount)',

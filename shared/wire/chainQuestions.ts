@@ -62,6 +62,8 @@ export type AnswerOf<N extends ChainQuestion> = ChainQuestions[N]['answer'];
 
 /** By kind, what the thread has to report; the number and the kind come with it. */
 export type ChainNews = {
+  /** A wallet has taken a delegate back. */
+  readonly delegateEnded: { readonly maker: string; readonly signer: string };
   /** A deployment has gone on. `final` is the end of one; `failed` comes before another attempt. */
   readonly deployment: {
     readonly marketId: string;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Hex } from 'viem';
+import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
@@ -14,14 +15,17 @@ const rig = await chainRig();
 const options = { skip: NO_ANVIL };
 const DEPOSIT = 100_000_000;
 const FINAL_BLOCKS = 70;
-const [ALICE, BOB, SIGNER] = [11, 12, 13];
+const [ALICE, BOB, SIGNER, CAROL] = [11, 12, 13, 14];
 const secretOf = (number: number): Hex => `0x${number.toString(16).padStart(64, '0')}`;
 const final = () => rig.client.mine({ blocks: FINAL_BLOCKS });
 
-/** With the same USDC in the ledger and under its wallet on the chain. */
+/** It has paid in on the chain, and the ledger has followed. */
 async function fundedTrader(server: TestServer, number: number): Promise<Trader> {
+  const trader = await makeTrader(server, { privateKey: secretOf(number), depositMicro: 0 });
   await rig.fund(key(number), BigInt(DEPOSIT));
-  return makeTrader(server, { privateKey: secretOf(number), depositMicro: DEPOSIT });
+  await final();
+  await eventually('the deposit', async () => (await trader.client.balances()).usdc.available === String(DEPOSIT));
+  return trader;
 }
 
 async function whenDeployed(server: TestServer, id: string) {
@@ -31,22 +35,19 @@ async function whenDeployed(server: TestServer, id: string) {
   });
 }
 
-test('a market on a chain is traded, deployed by its first trade, decided, and claimed', options, async () => {
-  const server = await startServer({ after }, { ...(await chainSettings(rig)), MOST_HEAD_AGE_MS: '3600000' });
-  await final();
-  const market = await makeMarket(server);
-  const tokens = [market.yes_token_id, market.no_token_id];
-  const given = { yes_token_id: '7', no_token_id: '8' };
+/** A description of a market follows from its tokens, and these from contracts that stay. */
+async function tryOthers(server: TestServer, { id }: OrderMarket): Promise<void> {
   const fields = { title: 'T', description: '', category: 'C', trading_ends_at: '2099-01-01T00:00:00Z' };
-  const create = (more: object) => server.admin.createMarket({ ...fields, ...more } as never);
-  await assert.rejects(create(given), { code: 'VALIDATION_ERROR', message: /invalid yes_token_id/ });
-  const named = server.admin.patchMarket(market.id, { condition_id: `0x${'11'.repeat(32)}` });
+  const created = server.admin.createMarket({ ...fields, yes_token_id: '7', no_token_id: '8' });
+  await assert.rejects(created, { code: 'VALIDATION_ERROR', message: /invalid yes_token_id/ });
+  const named = server.admin.patchMarket(id, { condition_id: `0x${'11'.repeat(32)}` });
   await assert.rejects(named, { code: 'VALIDATION_ERROR', message: /invalid condition_id/ });
   const contracts = { exchange_address: rig.contracts.exchange, market_factory_address: `0x${'22'.repeat(20)}` };
   await assert.rejects(server.admin.changeContracts(contracts), { message: /invalid market_factory_address/ });
+}
 
-  const [alice, bob] = [await fundedTrader(server, ALICE), await fundedTrader(server, BOB)];
-  await eventually('a healthy chain', async () => (await server.request('GET', '/health/polygon')).status === 200);
+/** Alice's delegate buys Yes of Bob, who buys No; then she takes it back. */
+async function trade(server: TestServer, market: OrderMarket, alice: Trader, bob: Trader): Promise<void> {
   const [other, signer] = [key(99).address.toLowerCase(), key(SIGNER).address.toLowerCase()];
   await server.admin.addWallet(alice.userId, other);
   const foreign = alice.body(market, { price: '0.60', size: '10' }, {}, other);
@@ -56,21 +57,36 @@ test('a market on a chain is traded, deployed by its first trade, decided, and c
   await rig.exchange(key(ALICE).address, 'addDelegate', [key(SIGNER).address]);
   await final();
   await delegate();
-
   await bob.place(market, { outcomeIndex: 1, price: '0.40', size: '10' });
   const signing = await makeTrader(server, { privateKey: secretOf(SIGNER), depositMicro: 0 });
   const delegated = signing.body(market, { price: '0.60', size: '10' }, {}, alice.address);
   assert.equal((await alice.post(delegated)).status, 200);
-  const yes = BigInt(market.yes_token_id);
-  await eventually('the trade', async () => (await rig.held(key(ALICE), yes)) > 0n);
+  await eventually('the trade', async () => (await rig.held(key(ALICE), BigInt(market.yes_token_id))) > 0n);
+  await rig.exchange(key(ALICE).address, 'removeDelegate', [key(SIGNER).address]);
   await final();
-  const deployed = await whenDeployed(server, market.id);
-  const conditionId = (await rig.call('marketFactory', 'conditionOf', [deployed.question_id])) as Hex;
-  assert.equal(deployed.condition_id, conditionId);
-  assert.equal(deployed.contract_address, rig.contracts.marketFactory.toLowerCase());
-  assert.deepEqual([deployed.yes_token_id, deployed.no_token_id], tokens);
-  assert.deepEqual(await rig.call('exchange', 'markets', [conditionId]), tokens.map(BigInt));
+  await eventually('the delegate is taken away', async () => {
+    const order = signing.body(market, { price: '0.10', size: '1' }, {}, alice.address);
+    return (await alice.post(order)).status === 403;
+  });
+}
 
+/** A wallet sends the call of the split parameters as it is. */
+async function split(market: OrderMarket, trader: Trader): Promise<void> {
+  const account = key(CAROL).address;
+  await rig.fund(key(CAROL), 2_000_000n);
+  await rig.operator('release', [rig.freshHash(), account, USDC, 2_000_000n]);
+  const { call } = await trader.client.ledger.splitParams(market.id, { amount_usdc_micro: '2000000' });
+  const { to, data } = call as { to: Hex; data: Hex };
+  const transaction = { account, to, data, gas: 1_000_000n, gasPrice: 0n, chain: null };
+  const sent = await rig.client.sendTransaction(transaction);
+  assert.equal((await receiptOf(rig.client, sent)).status, 'success');
+  assert.equal(await rig.held(account, BigInt(market.yes_token_id)), 2_000_000n);
+}
+
+/** Alice claims here, Bob on the chain. */
+async function payOut(server: TestServer, market: OrderMarket, alice: Trader, bob: Trader): Promise<void> {
+  const yes = BigInt(market.yes_token_id);
+  const conditionId = (await rig.call('exchange', 'conditionOf', [yes])) as Hex;
   await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   const marked = () => bob.send('POST', `/v1/user/positions/${market.id}/mark-claimed`);
   assertRefused(await marked(), 409, 'CONFLICT', 'the chain has not paid these tokens yet');
@@ -85,4 +101,38 @@ test('a market on a chain is traded, deployed by its first trade, decided, and c
   await server.admin.settleMarket(market.id);
   await eventually('the last claim', async () => (await rig.held(rig.contracts.exchange, yes)) === 0n);
   assert.deepEqual(await rig.call('exchange', 'pools', [conditionId]), [true, 0n, 0n, 0n], 'nothing is left of it');
+}
+
+test('a market on a chain is traded, deployed by its first trade, decided, and claimed', options, async () => {
+  const settings = { ...(await chainSettings(rig)), MOST_HEAD_AGE_MS: '3600000' };
+  const server = await startServer({ after }, settings);
+  await final();
+  const market = await makeMarket(server);
+  await tryOthers(server, market);
+  let [alice, bob] = [await fundedTrader(server, ALICE), await fundedTrader(server, BOB)];
+  await eventually('a healthy chain', async () => (await server.request('GET', '/health/polygon')).status === 200);
+  await trade(server, market, alice, bob);
+  const deployed = await whenDeployed(server, market.id);
+  const conditionId = await rig.call('marketFactory', 'conditionOf', [deployed.question_id]);
+  assert.equal(deployed.condition_id, conditionId);
+  assert.equal(deployed.contract_address, rig.contracts.marketFactory.toLowerCase());
+  const tokens = [market.yes_token_id, market.no_token_id];
+  assert.deepEqual([deployed.yes_token_id, deployed.no_token_id], tokens);
+  assert.deepEqual(await rig.call('exchange', 'markets', [conditionId]), tokens.map(BigInt));
+
+  // Asked for by a trader, and through a kill at whatever step it is.
+  const second = await makeMarket(server);
+  const { status, body } = await alice.send('POST', `/v1/markets/${second.id}/deploy`);
+  assert.deepEqual([status, body.market_id], [200, second.id]);
+  assert.match(body.status, /^(deploying|pending_deploy)$/);
+  await server.kill();
+  await server.start(settings);
+  [alice, bob] = [alice.reconnected(), bob.reconnected()];
+  await eventually('the second market', async () => {
+    const { condition_id: condition } = await alice.client.ledger.splitParams(second.id);
+    if (condition === null) await rig.client.mine({ blocks: 8 });
+    return condition !== null;
+  });
+  await split(second, alice);
+  await payOut(server, market, alice, bob);
 });
