@@ -8,6 +8,8 @@ import { CannotFollow } from '../../../../engine/settlement/follower.ts';
 import { News } from '../../../../engine/settlement/news.ts';
 import { Settlement } from '../../../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
+import { KIND } from '../../../../engine/settlement/work.ts';
+import { OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 import { chainTradeId } from '../../../../shared/chain/batch.ts';
 import { chainKey } from '../../../../shared/chain/key.ts';
 import { ChainNode } from '../../../../shared/chain/node.ts';
@@ -239,5 +241,41 @@ test('settlement is unhealthy while the head is old or work has waited too long'
   assert.equal(rig.settlement.health(CALM).unhealthy, null);
   rig.nowMs += 2000;
   assert.equal(rig.settlement.health(CALM).unhealthy, "the chain's newest block is old");
+  rig.close();
+});
+
+test('a decision that closes many orders pays what was decided, and holders of nothing are claimed for', () => {
+  const rig = new Rig(5);
+  const [engine] = rig.engines.rigs;
+  for (let order = 0; order < 300; order++) {
+    engine.place({ account: 1, market: 0, side: SIDE.BUY, outcome: OUTCOME.YES, ticks: 1, lots: 10_000 });
+  }
+  engine.place({ account: 2, market: 0, side: SIDE.BUY, outcome: OUTCOME.NO, ticks: 99, lots: 10_000 });
+  engine.resolve(0, 1_000_000);
+  assert.ok(engine.engine.hasSteps, 'it has not taken effect');
+  engine.resolve(1, 1_000_000);
+  while (engine.engine.hasSteps) engine.step();
+  engine.settle(0);
+  while (engine.engine.hasSteps) engine.step();
+  rig.engines.write();
+  while (rig.settlement.follow());
+  const work = (kind: number) =>
+    rig.db
+      .prepare<[number], { market: number; account: number; amount: number }>(
+        'SELECT market, account, amount FROM work WHERE kind = ? ORDER BY account',
+      )
+      .all(kind);
+  assert.deepEqual(
+    work(KIND.RESOLUTION),
+    [{ market: 0, account: 0, amount: 1_000_000 }],
+    'the other one has no holders',
+  );
+  const holders = [0, 1, 2, 3, 4].filter((account) => work(KIND.CLAIM).some((each) => each.account === account));
+  assert.deepEqual(
+    work(KIND.CLAIM).map(({ account }) => account),
+    holders,
+    'each once',
+  );
+  assert.ok(holders.length >= 4);
   rig.close();
 });
