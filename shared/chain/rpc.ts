@@ -54,14 +54,16 @@ export class HttpRpc implements Rpc {
   }
 
   async call(method: string, params: readonly unknown[]): Promise<unknown> {
-    if (this.#running >= MOST_CALLS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#running++;
+    if (this.#running < MOST_CALLS) this.#running++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     assert(this.#running <= MOST_CALLS, 'RPC-1: the number of calls is bounded');
     try {
       return await this.#send(method, params);
     } finally {
-      this.#running--;
-      this.#waiting.shift()?.();
+      // The place of this call goes to the one that waits longest: nothing that comes in between can have it.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
     }
   }
 

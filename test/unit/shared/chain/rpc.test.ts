@@ -90,3 +90,19 @@ test('malformed answers are errors, never values', async () => {
     await assert.rejects(ask(new ChainNode({ call: async () => result })), NodeUnreachable, JSON.stringify(result));
   }
 });
+
+test('many callers that ask again at once have at most eight calls at a time', async (t) => {
+  let [now, most] = [0, 0];
+  t.mock.method(globalThis, 'fetch', async (_: string, { body }: { body: string }) => {
+    most = Math.max(most, ++now);
+    await null;
+    now--;
+    return new Response(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, result: '0x1' }));
+  });
+  const rpc = rpcOf();
+  const caller = async (): Promise<void> => {
+    for (let call = 0; call < 20; call++) await rpc.call('eth_chainId', []);
+  };
+  await Promise.all(Array.from({ length: 40 }, caller));
+  assert.equal(most, 8);
+});
