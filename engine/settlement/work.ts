@@ -192,6 +192,8 @@ export class WorkRows {
     const found = this.#sql(sql).get(timeMs, shard, tradeSequence) as Work | undefined;
     if (found === undefined) return;
     this.#receive(found, -1);
+    // With an older settlement.db its failure is not known yet, and it may not be sent again.
+    if (found.status === 'pending') this.setStatus(found.id, 'failed', 'the ledger has undone it');
     for (const order of [found.maker_order!, found.taker_order!]) this.dropOrder(order);
   }
 

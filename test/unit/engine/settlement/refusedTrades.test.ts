@@ -180,3 +180,12 @@ test('what lies between ledger and chain has the fees that the contract takes, w
   assert.equal(feeTokens(5), 0n);
   assert.equal(feeTokens(4), -1n, 'of the 200 that are left');
 });
+
+test('an unwound trade that is read from the journals again is not sent', () => {
+  const rig = new Rig(1);
+  rig.rows.setUnwound(SHARD, 1, T0);
+  rig.close();
+  assert.deepEqual(rig.rows.pending(1, 9), []);
+  assert.deepEqual(rig.rows.oldestPendingMs(), { trade: null, any: null });
+  assert.equal(rig.rows.countFailed(), 0);
+});
