@@ -59,6 +59,11 @@ export class Exits {
       .run(log.blockNumber, log.logIndex, wallet);
   }
 
+  isLeaving(wallet: string): boolean {
+    const state = this.#get(wallet)?.state ?? 'staying';
+    return state !== 'staying';
+  }
+
   /** Everything up to this block was read. */
   settle(scannedBlock: number): void {
     this.#db

@@ -17,7 +17,7 @@ export function moneyHandlers(side: MoneySide, work: WorkRows, permits: Permits)
   return {
     moneyAccepted: ({ event, account }) => {
       money.accept(event, account);
-      return null;
+      return { isLeaving: side.isLeaving(event) };
     },
     moneyWaits: ({ event, reason }) => {
       money.wait(event, reason);

@@ -78,6 +78,12 @@ export class MoneySide {
     this.ledger = new LedgerCopy(db, (account, market) => this.#reconciliation.noteChanged(account, market));
   }
 
+  /** True while the wallet of this movement leaves: its account has to be frozen before it has the money. */
+  isLeaving(event: number): boolean {
+    const row = this.money.get(event);
+    return row !== undefined && this.#exits.isLeaving(row.wallet);
+  }
+
   /** Another contract, whose events are followed from now on, beside those of its predecessors. */
   addExchange(exchange: string): void {
     this.#scanner.add(exchange);

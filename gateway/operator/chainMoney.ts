@@ -8,6 +8,7 @@
  *                ledger is asked. A repeat has the same name and is carried out once.
  *   GATEMONEY-2  Only the first wallet of an account has its funds in escrow: nothing else that the chain holds is the
  *                account's in the ledger.
+ *   GATEMONEY-3  An account whose wallet leaves is frozen before it has any of the wallet's money.
  */
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E, errorRow } from '../../shared/base/errors.ts';
@@ -53,7 +54,7 @@ export function followChain(options: MoneyOptions): void {
 
 /** Rejects while it is not known whether the ledger has it: then it is reported again. */
 async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise<void> {
-  const { link, log } = options;
+  const { link, log, restrictions } = options;
   const { event, kind, amount, market, wallet } = facts;
   const account = accountOf(wallet, options);
   const reason = typeof account === 'string' ? account : whyNot(facts);
@@ -62,7 +63,9 @@ async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise
     await link.ask('moneyWaits', { event, reason: reason! });
     return;
   }
-  await link.ask('moneyAccepted', { event, account });
+  const { isLeaving } = await link.ask('moneyAccepted', { event, account });
+  // GATEMONEY-3: the news of its exit may have come before the wallet was linked.
+  if (isLeaving) await restrictions.setLeaving(account, true);
   const code = await moveOf(facts, account, kind === 'sets' ? market : null, options);
   if (code !== null) await link.ask('moneyWaits', { event, reason: errorRow(code).code });
 }

@@ -32,7 +32,11 @@ type ChainQuestions = OtherQuestions & {
     readonly answer: { readonly isClaimed: boolean };
   };
   /** The account of what the news `money` report: from now on the ledger has a name for it. */
-  readonly moneyAccepted: { readonly ask: { readonly event: number; readonly account: number }; readonly answer: null };
+  readonly moneyAccepted: {
+    readonly ask: { readonly event: number; readonly account: number };
+    /** The wallet has asked for its exit, perhaps before the account was known. */
+    readonly answer: { readonly isLeaving: boolean };
+  };
   /** Why the ledger cannot follow it yet. It is reported again every half minute. */
   readonly moneyWaits: { readonly ask: { readonly event: number; readonly reason: string }; readonly answer: null };
   /** Movements of the chain that the ledger does not have yet, oldest first. */

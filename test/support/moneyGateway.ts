@@ -22,9 +22,9 @@ export class MoneyGateway {
 
   /** Carries out what is reported. It may end anywhere, and is called again. */
   follow(settlement: Settlement, news: News): void {
-    const { money, rows } = { money: settlement.money.money, rows: settlement.rows };
+    const { rows } = settlement;
     for (const each of news.due()) {
-      if (each.kind === 'money') this.#carryOut(money, each.facts);
+      if (each.kind === 'money') this.#carryOut(settlement.money, each.facts);
       if (each.kind === 'exit') {
         const account = this.#ledger.accountOf(each.facts.wallet);
         if (account !== null) this.leaving[each.facts.isLeaving ? 'add' : 'delete'](account);
@@ -34,7 +34,8 @@ export class MoneyGateway {
     }
   }
 
-  #carryOut(money: Settlement['money']['money'], facts: MoneyFacts): void {
+  #carryOut(side: Settlement['money'], facts: MoneyFacts): void {
+    const { money } = side;
     const { event, kind, wallet, amount, reference, market } = facts;
     const account = this.#ledger.accountOf(wallet);
     if (account === null) {
@@ -42,6 +43,7 @@ export class MoneyGateway {
       return;
     }
     money.accept(event, account);
+    if (side.isLeaving(event)) this.leaving.add(account);
     const movement = kind === 'exit' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
     const hash = referenceHash(account, movement, reference);
     const sets = kind === 'sets' ? market : null;

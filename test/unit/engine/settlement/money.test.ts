@@ -334,6 +334,17 @@ test('a node that allows only short ranges is read so, and one that contradicts 
     assert.ok(longest > 1 && longest <= 10);
   }));
 
+test('a wallet that was leaving before its account was known freezes the account before it has any funds', () =>
+  withRig(12, async (rig) => {
+    rig.send('deposit', STRANGER, { amount: '7000000' });
+    rig.send('requestExit', STRANGER);
+    await rig.steps(12);
+    rig.owners.set(STRANGER, 2);
+    await rig.steps(20, 1);
+    assert.equal(rig.usdc(2), 7_000_000);
+    assert.ok(rig.gateway.leaving.has(2));
+  }));
+
 test('a log that a node which was behind did not give is found at the second look', () =>
   withRig(10, async (rig) => {
     let isBehind = true;

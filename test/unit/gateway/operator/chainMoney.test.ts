@@ -48,15 +48,19 @@ function rig(t: TestContext, codes: number[] = []) {
   const movements = new Movements(database);
   const funding = new Funding(movements, engine, states, clock, true);
   const restrictions = new Restrictions({ shards: 1, engine, states, accounts, clock });
+  const leaving = { is: false };
   const handlers = new Map<NewsKind, (facts: never, number: number) => void | Promise<void>>();
   const link = {
-    ask: async (question: string, ask: unknown) => void done.push(`${question} ${JSON.stringify(ask)}`) as never,
+    ask: async (question: string, ask: unknown) => {
+      done.push(`${question} ${JSON.stringify(ask)}`);
+      return question === 'moneyAccepted' ? { isLeaving: leaving.is } : null;
+    },
     onNews: (kind: NewsKind, handler: (facts: never, number: number) => void | Promise<void>) =>
       void handlers.set(kind, handler),
   };
   followChain({ link, accounts, funding, restrictions, log: createLogger('silent') } as never);
   const report = <K extends NewsKind>(kind: K, facts: ChainNews[K]) => handlers.get(kind)!(facts as never, 1);
-  return { report, done, funding, movements, states, restrictions, database };
+  return { report, done, leaving, funding, movements, states, restrictions, database };
 }
 
 test('a deposit is accepted before the ledger has it, and a repeat moves nothing', async (t) => {
@@ -128,6 +132,13 @@ test('an account is frozen while its wallet leaves, and then what the administra
   await report('exit', { wallet: WALLETS[0]!, isLeaving: false });
   assert.equal(states.of(1), ACCOUNT_STATE.CLOSE_ONLY);
   assert.equal(new AccountStates(database).of(1), ACCOUNT_STATE.CLOSE_ONLY);
+});
+
+test('money of a wallet that leaves comes to an account that is frozen', async (t) => {
+  const { report, states, leaving } = rig(t);
+  leaving.is = true;
+  await report('money', MONEY);
+  assert.equal(states.of(1), ACCOUNT_STATE.FROZEN);
 });
 
 test('settlement learns the wallet of an account that it does not know', async (t) => {
