@@ -32,6 +32,9 @@ const TYPES = {
   ],
 } as const;
 
+/** It stands where the wallet's own signature goes. */
+const UNSIGNED: Hex = `0x${'5a'.repeat(65)}`;
+
 type PermitsOptions = {
   readonly node: ChainNode;
   readonly key: ChainKey;
@@ -51,18 +54,21 @@ export class Permits {
     const { key, chainId, token } = this.#options;
     const exchange = ask.exchange as Hex;
     await this.#check(exchange, ask.wallet as Hex);
-    const digest = hashTypedData({
-      domain: { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract: exchange },
-      types: TYPES,
-      primaryType: 'DepositPermit',
-      message: {
-        account: ask.wallet as Hex,
-        amount: BigInt(ask.amountMicro),
-        nonce: ask.nonce as Hex,
-        deadline: BigInt(ask.deadlineSec),
-      },
-    });
-    return { digest, signature: await key.signHash(digest), token: await token.domain() };
+    const permit = {
+      account: ask.wallet as Hex,
+      amount: BigInt(ask.amountMicro),
+      nonce: ask.nonce as Hex,
+      deadline: BigInt(ask.deadlineSec),
+    };
+    const domain = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract: exchange };
+    const digest = hashTypedData({ domain, types: TYPES, primaryType: 'DepositPermit', message: permit });
+    const signature = await key.signHash(digest);
+    const authorization = { from: permit.account, validAfter: 0n, validBefore: permit.deadline, signature: UNSIGNED };
+    const args = [permit, signature, authorization] as const;
+    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'depositWithAuthorization', args });
+    const at = data.lastIndexOf(UNSIGNED.slice(2));
+    const parts = { before: data.slice(0, at), after: data.slice(at + UNSIGNED.length - 2) };
+    return { digest, signature, token: await token.domain(), data: parts };
   }
 
   /** Keeps PERMITS-1. */

@@ -6,6 +6,7 @@ import { AuditReader } from '../audit/reader.ts';
 import { mirrorPair } from '../catalogue/mirrorPairs.ts';
 import type { ChainFacts } from '../chain/facts.ts';
 import type { ChainHealth } from '../chain/health.ts';
+import type { ChainLink } from '../chain/link.ts';
 import { DocumentFiles } from '../docs/files.ts';
 import type { Fiat } from '../fiat/fiat.ts';
 import type { LedgerRail } from '../fiat/ledgerRail.ts';
@@ -46,6 +47,7 @@ import { escrowGrants } from '../trading/escrowGrants.ts';
 import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
 import { achievementRoutes } from './account/achievements.ts';
+import { chainFundRoutes } from './account/chainFunds.ts';
 import { claimRoutes } from './account/claims.ts';
 import { demoFundRoutes } from './account/demoFunds.ts';
 import { fundMovementRoutes } from './account/fundMovements.ts';
@@ -157,6 +159,7 @@ type RouteTableDeps = {
   readonly readiness: () => Readiness;
   /** Null without a chain. */
   readonly chainHealth: ChainHealth | null;
+  readonly chainLink: ChainLink | null;
   readonly chain: ChainFacts | null;
   readonly isDiskLow: () => boolean;
   /** Answers a call whose handler has failed. */
@@ -297,6 +300,7 @@ function accountRoutes(deps: RouteTableDeps): Route[] {
     ...publicProfileRoutes({ profiles: publicProfiles }),
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
     ...demoFundRoutes({ isDemo, funding }),
+    ...chainFundRoutes({ ...control, funding, clock, chainLink: deps.chainLink }),
     ...fundRoutes({ engine, views, catalog, accountStates, queries, onError }),
     ...claimRoutes({ engine, views, catalog, accountStates, claimMarks, chain }),
     ...pnlRoutes({ queries, views, engine, clock, shards: control.shards }),

@@ -342,6 +342,7 @@ export class Edge {
       readiness: () => this.#readiness(),
       chainHealth,
       chain: chainLink && new ChainFacts(chainLink),
+      chainLink,
       isDiskLow: () => this.disk.isLow,
       onError,
     });

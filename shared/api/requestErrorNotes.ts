@@ -138,6 +138,11 @@ export const REQUEST_ERROR_NOTES = {
   NOT_MATCHING_LEADER: note('same', 'This machine does not match orders now.', WAIT),
   SETTLEMENT_UNHEALTHY: note('same', 'New risk is refused until settlement works again.', WAIT),
   FIAT_UNAVAILABLE: note('same', 'No provider is open, or it does not answer. What is under way goes on.', WAIT),
+  FUNDING_UNAVAILABLE: note(
+    'same',
+    'The chain does not answer, or there is none. Deposit nowhere else meanwhile.',
+    WAIT,
+  ),
   TRADING_TIMEOUT_ACTIVE: note(
     'later',
     'The account asked not to trade for a while. Cancels work.',

@@ -74,6 +74,7 @@ export const ERRORS = {
   TRADING_TIMEOUT_ACTIVE: row(305, 'TRADING_TIMEOUT_ACTIVE', 423, 'trading timeout active'),
 
   FIAT_UNAVAILABLE: row(308, 'FIAT_UNAVAILABLE', 503, 'cashing in and out is not available now', 'never'),
+  FUNDING_UNAVAILABLE: row(309, 'FUNDING_UNAVAILABLE', 503, 'no deposit can be authorized now', 'never'),
 
   // 400 request form; the key comes before the form of the body, because a refusal of form is an answer it keeps
   IDEMPOTENCY_KEY_MALFORMED: row(420, 'IDEMPOTENCY_KEY_MALFORMED', 400, 'idempotency key is not a UUID'),

@@ -105,7 +105,11 @@ export class ExchangeClient extends MarketDataClient {
     const send: SendAuthorized = (method, path) => requests.send(method, path);
     this.#options = options;
     this.#shared = shared;
-    this.ledger = new LedgerClient({ get: (path) => send('GET', path), open: (path) => requests.open(path) });
+    this.ledger = new LedgerClient({
+      get: (path) => send('GET', path),
+      send: (method, path, body) => requests.send(method, path, body),
+      open: (path) => requests.open(path),
+    });
     this.positions = new PositionsClient(send);
     this.account = new AccountClient(send);
     this.sessions = new SessionsClient(send);

@@ -1,10 +1,13 @@
 /** The ledger of the account. */
 import { withQuery } from './request.ts';
 import type {
+  DepositAuthorization,
   Earnings,
   EarningsQuery,
+  FundMovement,
   FundMovements,
   FundMovementsQuery,
+  NewWithdrawal,
   Rebates,
   RebatesQuery,
   SplitParams,
@@ -15,6 +18,7 @@ import type {
 /** Signed requests that read: a whole answer, or its bytes as they come. */
 type Reads = {
   get<T>(path: string): Promise<T>;
+  send<T>(method: 'POST', path: string, body: object): Promise<T>;
   open(path: string): Promise<ReadableStream<Uint8Array>>;
 };
 
@@ -30,6 +34,19 @@ export class LedgerClient {
   /** Deposits, withdrawals, splits, merges and payouts, newest first. */
   fundMovements(query: FundMovementsQuery = {}): Promise<FundMovements> {
     return this.#reads.get(withQuery('/v1/user/fund-movements', query));
+  }
+
+  /**
+   * A permit for a deposit on the chain, the typed data that the wallet signs and the transaction that anybody sends:
+   * its data is `data_before_signature`, the signature without 0x, and `data_after_signature`.
+   */
+  authorizeDeposit(amountMicro: bigint | number): Promise<DepositAuthorization> {
+    return this.#reads.send('POST', '/v1/user/deposit-authorizations', { amount_usdc_micro: String(amountMicro) });
+  }
+
+  /** Pays out on the chain. Give each withdrawal a reference: its repeat answers the first one. */
+  withdraw(withdrawal: NewWithdrawal): Promise<FundMovement> {
+    return this.#reads.send('POST', '/v1/user/withdrawals', withdrawal);
   }
 
   /** Everything that changed the balances in a period; of a long one `openStatement` is better. */

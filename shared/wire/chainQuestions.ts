@@ -133,6 +133,8 @@ export type DepositPermit = {
     readonly chainId: number;
     readonly verifyingContract: string;
   };
+  /** Of the transaction that deposits: before and after the 65 bytes that the wallet signs. */
+  readonly data: { readonly before: string; readonly after: string };
 };
 export type Difference = {
   /** Null: all accounts together. */

@@ -103,7 +103,7 @@ export async function send(
 
 const GAS = 30_000_000n;
 
-async function sendData(client: ChainClient, call: { from: Address; to?: Address; data: Hex }) {
+export async function sendData(client: ChainClient, call: { from: Address; to?: Address; data: Hex }) {
   const { from: account, to, data } = call;
   const hash = await client.sendTransaction({ account, to, data, gas: GAS, gasPrice: 0n, chain: null });
   return receiptOf(client, hash);

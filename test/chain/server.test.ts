@@ -13,8 +13,9 @@ import { Pmx } from '../support/pmx.ts';
 import { TestServer } from '../support/server.ts';
 import { type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 import { NO_ANVIL } from './anvil.ts';
+import { sendData } from './deploy.ts';
 import { chainSettings } from './exchange.ts';
-import { ChainRig, eventsOf, key } from './rig.ts';
+import { ChainRig, eventsOf, key, ROLES } from './rig.ts';
 
 const rig = NO_ANVIL ? (null as unknown as ChainRig) : await ChainRig.start();
 after(() => rig?.stop());
@@ -38,13 +39,34 @@ function withKeystore({ OPERATOR_KEY = '', ...others }: Record<string, string>):
   return { ...others, OPERATOR_KEYSTORE: keystore, OPERATOR_KEYSTORE_PASSWORD_FILE: password };
 }
 
-/** A trader whose wallet has deposited: the ledger follows once the deposit is final. */
+/** A trader whose wallet has deposited, as the exchange authorizes it; the ledger follows once that is final. */
 async function fundedTrader(number: number): Promise<Trader> {
   const trader = await makeTrader(server, { privateKey: toHex(number, { size: 32 }), depositMicro: 0 });
-  await rig.fund(key(number), BigInt(HUNDRED));
+  const wallet = key(number);
+  await rig.mint(wallet.address, BigInt(HUNDRED));
+  const { typed_data: data, transaction } = await eventually('an authorization', () =>
+    trader.client.ledger.authorizeDeposit(HUNDRED).catch(() => false as const),
+  );
+  const [value, validBefore] = [data.message.value, data.message.validBefore].map(BigInt);
+  const message = { ...data.message, value, validAfter: 0n, validBefore };
+  const signature = await wallet.signTypedData({ ...data, message } as never);
+  const { data_before_signature: before, data_after_signature: after, to } = transaction;
+  // Anybody sends it.
+  await sendData(rig.client, {
+    from: ROLES.admin,
+    to: to as Address,
+    data: `${before}${signature.slice(2)}${after}` as Hex,
+  });
+  assert.equal((await trader.client.balances()).usdc.available, '0', 'it is not final');
   await rig.client.mine({ blocks: FINAL_BLOCKS });
-  await eventually('the deposit in the ledger', async () => (await trader.client.balances()).usdc.available !== '0');
+  await balanceOf(trader, HUNDRED);
   return trader;
+}
+
+function balanceOf(trader: Trader, micro: number): Promise<unknown> {
+  return eventually(`${micro} available`, async () => {
+    return (await trader.client.balances()).usdc.available === String(micro);
+  });
 }
 
 /** Placing, as soon as the chain is healthy. */
@@ -101,6 +123,26 @@ async function showsSettlement(alice: Trader, bob: Trader): Promise<void> {
   const unknown = { status: 404, message: 'trade not found' };
   await assert.rejects(server.admin.unwindTrade(trades[1]!.market_id), unknown);
 }
+
+test('a wallet splits released USDC by itself, and is paid what it withdraws', options, async () => {
+  const trader = await fundedTrader(0x54);
+  const market = await rig.createMarket();
+  const { ledger } = trader.client;
+  await ledger.withdraw({ amount_usdc_micro: '30000000', to: 'unheld', reference: 'mine' });
+  const again = await ledger.withdraw({ amount_usdc_micro: '30000000', to: 'unheld', reference: 'mine' });
+  assert.deepEqual([again.reference, again.status], ['mine', 'completed']);
+  await ledger.withdraw({ amount_usdc_micro: '5000000' });
+  await balanceOf(trader, 65_000_000);
+  const wallet = trader.address as Address;
+  await eventually('released and paid', async () => {
+    return (await rig.balance(wallet, 0n))[1] === 30_000_000n && (await rig.walletUsdc(wallet)) === 5_000_000n;
+  });
+  // The exchange does not know the market: sets of it wait, and the rest is held again.
+  await rig.exchange(wallet, 'splitFromEscrow', [market.conditionId, 1_234_567n]);
+  await rig.exchange(wallet, 'hold', [0n, 28_765_433n]);
+  await rig.client.mine({ blocks: FINAL_BLOCKS });
+  await balanceOf(trader, 65_000_000 + 28_765_433);
+});
 
 test('orders are refused while the chain is away, and cancels are not', options, async () => {
   const market = await makeMarket(server);

@@ -1,0 +1,167 @@
+/** Deposits and withdrawals of an account's own, with a chain (RULES.md 17.25 and 17.26). */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { FUND_MOVEMENT } from '../../../shared/api/accounts.ts';
+import {
+  DEPOSIT_AUTHORIZATION,
+  type DepositAuthorization,
+  NEW_DEPOSIT,
+  NEW_WITHDRAWAL,
+} from '../../../shared/api/chainFunds.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
+import { MOVEMENT } from '../../../shared/base/codes.ts';
+import { ERRORS, errorRow } from '../../../shared/base/errors.ts';
+import { toHex } from '../../../shared/base/hex.ts';
+import { referenceHash } from '../../../shared/crypto/referenceHash.ts';
+import type { DepositAsk, DepositPermit } from '../../../shared/wire/chainQuestions.ts';
+import { ChainDown, type ChainLink, ChainRefused } from '../../chain/link.ts';
+import { ok, refuse } from '../../http/respond.ts';
+import { type CallOf, type Route, route } from '../../http/route.ts';
+import type { RouteSpec } from '../../http/spec.ts';
+import type { Funding } from '../../operator/funding.ts';
+import type { AccountStates } from '../../store/accountStates.ts';
+import type { Accounts } from '../../store/accounts.ts';
+import type { Contracts } from '../../store/contracts.ts';
+import type { Movements } from '../../store/movements.ts';
+import { movementOf } from '../json/movement.ts';
+
+type ChainFundDeps = {
+  /** Null without a chain. */
+  readonly chainLink: Pick<ChainLink, 'ask'> | null;
+  readonly accounts: Pick<Accounts, 'escrowOf'>;
+  readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
+  readonly contracts: { readonly current: Pick<Contracts, 'exchange' | 'chainId'> };
+  readonly movements: Pick<Movements, 'hasRoomFor'>;
+  readonly funding: Pick<Funding, 'move'>;
+  readonly clock: Clock;
+};
+
+const PERMIT_SECONDS = 1800;
+
+const AUTHORIZE = {
+  method: 'POST',
+  path: '/v1/user/deposit-authorizations',
+  summary: 'A permit for a deposit from the wallet of the account, and what the wallet signs for it.',
+  access: 'manage:account',
+  limit: 'unlisted',
+  body: NEW_DEPOSIT,
+  answers: { 201: DEPOSIT_AUTHORIZATION },
+  errors: ['VALIDATION_ERROR', 'CONFLICT', 'ACCOUNT_FROZEN', 'FUNDING_UNAVAILABLE'],
+} as const satisfies RouteSpec;
+
+const WITHDRAW = {
+  method: 'POST',
+  path: '/v1/user/withdrawals',
+  summary: 'Pays available USDC out of the escrow, to the wallet of the account or into its unheld part.',
+  access: 'manage:account',
+  limit: 'unlisted',
+  storing: true,
+  body: NEW_WITHDRAWAL,
+  answers: { 201: FUND_MOVEMENT },
+  errors: [
+    'VALIDATION_ERROR',
+    'CONFLICT',
+    'ACCOUNT_FROZEN',
+    'INSUFFICIENT_BALANCE',
+    'FUNDING_UNAVAILABLE',
+    'OUTCOME_UNKNOWN',
+  ],
+} as const satisfies RouteSpec;
+
+export function chainFundRoutes(deps: ChainFundDeps): Route[] {
+  return [route(AUTHORIZE, (call) => authorize(call, deps)), route(WITHDRAW, (call) => withdraw(call, deps))];
+}
+
+async function authorize(call: CallOf<typeof AUTHORIZE>, deps: ChainFundDeps): Promise<void> {
+  const { chainLink, accounts, accountStates, contracts, movements, clock } = deps;
+  const account = call.principal.accountIndex;
+  const frozen = accountStates.reducingRefusal(account);
+  const wallet = accounts.escrowOf(account);
+  const { amount_usdc_micro: amountMicro } = call.body;
+  if (chainLink === null) refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE, message: 'there is no chain to deposit on' });
+  else if (frozen !== null) refuse(call, { row: frozen });
+  else if (wallet === null) refuse(call, { row: ERRORS.CONFLICT, message: 'the account has no wallet' });
+  else if (!movements.hasRoomFor(Number(amountMicro)))
+    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: TOO_MUCH });
+  else {
+    const { exchange, chainId } = contracts.current;
+    const deadlineSec = Math.floor(clock.nowMs() / 1000) + PERMIT_SECONDS;
+    const nonce = toHex(randomBytes(32));
+    const ask: DepositAsk = { exchange, wallet, amountMicro, nonce, deadlineSec };
+    try {
+      ok(call, authorizationOf(ask, chainId, await chainLink.ask('depositPermit', ask)), 201);
+    } catch (error) {
+      if (error instanceof ChainDown) refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE });
+      else if (error instanceof ChainRefused) refuse(call, { row: ERRORS.CONFLICT, message: messageOf(error.error) });
+      else throw error;
+    }
+  }
+}
+
+const TOO_MUCH = 'total deposits would pass 2^53-1 micro-USDC';
+
+/** As the contract would refuse it now. */
+function messageOf(error: string): string {
+  if (error === 'ExitPending') return 'the wallet is leaving the exchange';
+  return error === 'EnforcedPause' ? 'the contract is paused' : `the contract would refuse: ${error}`;
+}
+
+function authorizationOf(ask: DepositAsk, chainId: number, permit: DepositPermit): DepositAuthorization {
+  const { exchange, wallet, amountMicro, nonce, deadlineSec } = ask;
+  const { digest, signature, token, data } = permit;
+  return {
+    permit: { account: wallet, amount: amountMicro, nonce, deadline: deadlineSec },
+    permit_signature: signature,
+    typed_data: {
+      domain: token,
+      types: { ReceiveWithAuthorization: AUTHORIZATION_FIELDS },
+      primaryType: 'ReceiveWithAuthorization',
+      message: {
+        from: wallet,
+        to: exchange,
+        value: amountMicro,
+        validAfter: '0',
+        validBefore: String(deadlineSec),
+        nonce: digest,
+      },
+    },
+    transaction: {
+      to: exchange,
+      chain_id: chainId,
+      data_before_signature: data.before,
+      data_after_signature: data.after,
+    },
+  };
+}
+
+const AUTHORIZATION_FIELDS = [
+  ...['from', 'to'].map((name) => ({ name, type: 'address' })),
+  ...['value', 'validAfter', 'validBefore'].map((name) => ({ name, type: 'uint256' })),
+  { name: 'nonce', type: 'bytes32' },
+];
+
+async function withdraw(call: CallOf<typeof WITHDRAW>, { chainLink, funding }: ChainFundDeps): Promise<void> {
+  if (chainLink === null) {
+    refuse(call, { row: ERRORS.CONFLICT, message: 'withdrawals are made by an administrator' });
+    return;
+  }
+  const account = call.principal.accountIndex;
+  const { amount_usdc_micro, to = 'wallet', reference = randomUUID() } = call.body;
+  const amountMicro = Number(amount_usdc_micro);
+  if (!Number.isSafeInteger(amountMicro)) {
+    const details = { field: 'amount_usdc_micro', rule: 'maximum', value: amount_usdc_micro };
+    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid amount_usdc_micro', details });
+    return;
+  }
+  try {
+    // Settlement has to know where it ends before the ledger has it.
+    const hash = toHex(referenceHash(account, MOVEMENT.WITHDRAWAL, reference));
+    if (to === 'unheld') await chainLink.ask('prepareRelease', { reference: hash });
+  } catch (error) {
+    if (!(error instanceof ChainDown)) throw error;
+    refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE, message: 'settlement does not answer' });
+    return;
+  }
+  const result = await funding.move(account, MOVEMENT.WITHDRAWAL, amountMicro, reference);
+  if (result.movement !== null) ok(call, movementOf(result.movement), 201);
+  else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
+}

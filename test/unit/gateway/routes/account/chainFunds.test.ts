@@ -1,0 +1,121 @@
+/** Deposits and withdrawals of an account's own (RULES.md 17.25 and 17.26). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ChainDown, ChainRefused } from '../../../../../gateway/chain/link.ts';
+import { chainFundRoutes } from '../../../../../gateway/routes/account/chainFunds.ts';
+import { MOVEMENT } from '../../../../../shared/base/codes.ts';
+import { E, ERRORS } from '../../../../../shared/base/errors.ts';
+import { toHex } from '../../../../../shared/base/hex.ts';
+import { referenceHash } from '../../../../../shared/crypto/referenceHash.ts';
+import { TestCall } from '../../../../support/calls.ts';
+import { ManualClock } from '../../../../support/manualClock.ts';
+
+const WALLET = `0x${'a1'.repeat(20)}`;
+const EXCHANGE = `0x${'e1'.repeat(20)}`;
+const TOKEN = { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: `0x${'d1'.repeat(20)}` };
+const PERMIT = { digest: '0xd1', signature: '0x51', token: TOKEN, data: { before: '0xbe', after: 'af' } };
+
+type Changes = {
+  answer?: () => unknown;
+  hasChain?: boolean;
+  wallet?: string | null;
+  isFrozen?: boolean;
+  room?: boolean;
+};
+
+async function ask(path: string, body: object, changes: Changes = {}) {
+  const { answer = () => PERMIT, hasChain = true, wallet = WALLET, isFrozen = false, room = true } = changes;
+  const asked: unknown[] = [];
+  const link = {
+    ask: async (...question: unknown[]) => {
+      asked.push(question);
+      return answer() as never;
+    },
+  };
+  const moved: unknown[] = [];
+  const routes = chainFundRoutes({
+    chainLink: hasChain ? link : null,
+    accounts: { escrowOf: () => wallet },
+    accountStates: { reducingRefusal: () => (isFrozen ? ERRORS.ACCOUNT_FROZEN : null) },
+    contracts: { current: { exchange: EXCHANGE, chainId: 137 } },
+    movements: { hasRoomFor: () => room },
+    funding: {
+      move: async (...movement: unknown[]) => {
+        moved.push(movement);
+        return { movement: null, code: E.INSUFFICIENT_BALANCE, details: { required: '5' } } as never;
+      },
+    },
+    clock: new ManualClock(1_000_000),
+  });
+  const route = routes.find((each) => each.path === path)!;
+  const sent = new TestCall({ method: 'POST', path, account: 7 });
+  sent.call.body = body as never;
+  await route.handler(sent.call);
+  return { status: sent.status, json: sent.json as Record<string, never>, asked, moved };
+}
+
+const AUTHORIZE = '/v1/user/deposit-authorizations';
+const WITHDRAW = '/v1/user/withdrawals';
+const BODY = { amount_usdc_micro: '5000000' };
+
+test('an authorization binds the permit to what the wallet signs', async () => {
+  const { status, json, asked } = await ask(AUTHORIZE, BODY);
+  assert.equal(status, 201);
+  const [[question, permit]] = asked as [[string, { nonce: string; wallet: string; deadlineSec: number }]];
+  assert.deepEqual([question, permit.wallet, permit.deadlineSec], ['depositPermit', WALLET, 2800]);
+  const { typed_data, transaction } = json as Record<string, { message: object; domain: object }>;
+  assert.deepEqual(typed_data!.message, {
+    ...{ from: WALLET, to: EXCHANGE, value: '5000000', validAfter: '0', validBefore: '2800' },
+    nonce: PERMIT.digest,
+  });
+  assert.deepEqual(typed_data!.domain, TOKEN);
+  const data = { data_before_signature: '0xbe', data_after_signature: 'af' };
+  assert.deepEqual(transaction, { to: EXCHANGE, chain_id: 137, ...data });
+});
+
+test('where a deposit would fail there is no permit', async () => {
+  const fails = (error: Error) => ({
+    answer: () => {
+      throw error;
+    },
+  });
+  const cases: [Changes, number, string][] = [
+    [{ hasChain: false }, 503, 'FUNDING_UNAVAILABLE'],
+    [fails(new ChainDown('away')), 503, 'FUNDING_UNAVAILABLE'],
+    [fails(new ChainRefused('ExitPending')), 409, 'CONFLICT'],
+    [fails(new ChainRefused('EnforcedPause')), 409, 'CONFLICT'],
+    [{ wallet: null }, 409, 'CONFLICT'],
+    [{ isFrozen: true }, 403, 'ACCOUNT_FROZEN'],
+    [{ room: false }, 400, 'VALIDATION_ERROR'],
+  ];
+  for (const [changes, status, code] of cases) {
+    const answer = await ask(AUTHORIZE, BODY, changes);
+    assert.deepEqual([answer.status, answer.json['code']], [status, code], JSON.stringify(changes));
+  }
+  await assert.rejects(ask(AUTHORIZE, BODY, fails(new Error('a bug'))), /a bug/);
+});
+
+test('settlement knows where a withdrawal ends before the ledger has it', async () => {
+  const withdrawal = { ...BODY, reference: 'mine' };
+  const plain = await ask(WITHDRAW, withdrawal);
+  assert.deepEqual([plain.asked, plain.moved], [[], [[7, MOVEMENT.WITHDRAWAL, 5_000_000, 'mine']]]);
+  assert.deepEqual([plain.status, plain.json['code']], [400, 'INSUFFICIENT_BALANCE']);
+  const unheld = await ask(WITHDRAW, { ...withdrawal, to: 'unheld' });
+  const reference = toHex(referenceHash(7, MOVEMENT.WITHDRAWAL, 'mine'));
+  assert.deepEqual(unheld.asked, [['prepareRelease', { reference }]]);
+  assert.equal(unheld.moved.length, 1);
+  const away = await ask(
+    WITHDRAW,
+    { ...withdrawal, to: 'unheld' },
+    {
+      answer: () => {
+        throw new ChainDown('away');
+      },
+    },
+  );
+  assert.deepEqual([away.status, away.json['code'], away.moved], [503, 'FUNDING_UNAVAILABLE', []]);
+  const none = await ask(WITHDRAW, withdrawal, { hasChain: false });
+  assert.deepEqual([none.status, none.json['code'], none.moved], [409, 'CONFLICT', []]);
+  const huge = await ask(WITHDRAW, { amount_usdc_micro: '9999999999999999' });
+  assert.deepEqual([huge.status, huge.json['code']], [400, 'VALIDATION_ERROR']);
+});
