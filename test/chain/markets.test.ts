@@ -35,7 +35,7 @@ async function whenDeployed(server: TestServer, id: string) {
   });
 }
 
-/** A description of a market follows from its tokens, and these from contracts that stay. */
+/** A description of a market follows from its tokens, and these from contracts that stay (RULES.md 17.36). */
 async function tryOthers(server: TestServer, { id }: OrderMarket): Promise<void> {
   const fields = { title: 'T', description: '', category: 'C', trading_ends_at: '2099-01-01T00:00:00Z' };
   const created = server.admin.createMarket({ ...fields, yes_token_id: '7', no_token_id: '8' });
@@ -44,6 +44,8 @@ async function tryOthers(server: TestServer, { id }: OrderMarket): Promise<void>
   await assert.rejects(named, { code: 'VALIDATION_ERROR', message: /invalid condition_id/ });
   const contracts = { exchange_address: rig.contracts.exchange, market_factory_address: `0x${'22'.repeat(20)}` };
   await assert.rejects(server.admin.changeContracts(contracts), { message: /invalid market_factory_address/ });
+  const next = { exchange_address: `0x${'22'.repeat(20)}` };
+  await assert.rejects(server.admin.changeContracts(next), { message: /invalid exchange_address/ });
 }
 
 /** Alice's delegate buys Yes of Bob, who buys No; then she takes it back. */

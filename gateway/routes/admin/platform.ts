@@ -26,7 +26,9 @@ import type { Platform } from '../../store/platform.ts';
 import { contractsOf } from '../public/platform.ts';
 import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
+/** On a chain the funds of all accounts are in the escrow of the exchange contract, and stay there. */
 const FIXED_ON_CHAIN = [
+  ['exchange_address', 'exchange'],
   ['market_factory_address', 'marketFactory'],
   ['usdc_address', 'usdc'],
   ['ctf_address', 'ctf'],
@@ -139,12 +141,12 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid exchange_address', details });
     return;
   }
-  // The markets' conditions are of their factory, their tokens of its USDC, and settlement speaks to these.
+  // The markets' conditions are of their factory, their tokens of its USDC, and the funds are in the exchange.
   const fixed = deps.isOnChain
     ? FIXED_ON_CHAIN.find(([, name]) => target[name] !== contracts.current[name])
     : undefined;
   if (fixed !== undefined) {
-    refuseField(call, fixed[0], 'as it is: markets on a chain keep their contracts', call.body[fixed[0]]);
+    refuseField(call, fixed[0], 'as it is: an exchange on a chain keeps its contracts', call.body[fixed[0]]);
     return;
   }
   const isKnown = rotation.isKnown(target);
