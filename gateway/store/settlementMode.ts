@@ -1,17 +1,26 @@
 /**
  * A data directory settles on a chain from its first start on, or never (RULES.md 17.2). Settlement needs every journal
- * from its first record on, and what was traded without it has no counterpart on the chain.
+ * from its first record on, and what was traded without it has no counterpart on the chain. Nor does it go on without
+ * settlement.db: the journals alone do not say which withdrawals the chain has made first, and a new one would have
+ * them paid a second time.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Config, ConfigError } from '../process/config.ts';
 import type { Platform } from './platform.ts';
 
 const SETTLES = 'settles_on_chain';
+export const SETTLEMENT_FILE = 'settlement.db';
 
 /** Throws ConfigError when the settings want the other of the two. */
-export function requireSettlementMode({ chain }: Pick<Config, 'chain'>, platform: Platform): void {
+export function requireSettlementMode({ chain, dataDir }: Pick<Config, 'chain' | 'dataDir'>, platform: Platform): void {
   const settles = platform.read(SETTLES) === 'yes';
   if (settles && chain === null) {
     throw new ConfigError('RPC_URL: this data directory settles on a chain, and cannot go on without one');
+  }
+  // A first start makes the file before it says that there are journals.
+  if (settles && platform.hasJournals && !existsSync(join(dataDir, SETTLEMENT_FILE))) {
+    throw new ConfigError(`${SETTLEMENT_FILE} is missing: put it back, as it was beside these journals`);
   }
   if (settles || chain === null) return;
   if (platform.hasJournals) {

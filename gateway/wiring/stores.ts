@@ -17,6 +17,7 @@ import { QueryPool } from '../queries/pool.ts';
 import { Volumes } from '../queries/volumes.ts';
 import { type Control, openControl } from '../store/control.ts';
 import { journalPath } from '../store/journalFiles.ts';
+import { SETTLEMENT_FILE } from '../store/settlementMode.ts';
 import { PrivateLog } from '../stream/private/log.ts';
 import { Views } from '../views/index.ts';
 import { CatalogFeed } from './catalogFeed.ts';
@@ -66,7 +67,7 @@ export class Stores {
     this.spotCounts = new SpotCounts(this.spotMemory);
     this.journalPaths = Array.from({ length: shards }, (_, shard) => journalPath(dataDir, shard));
     this.readDbPath = join(dataDir, 'read.db');
-    this.settlementDbPath = join(dataDir, 'settlement.db');
+    this.settlementDbPath = join(dataDir, SETTLEMENT_FILE);
     this.queries = new QueryPool({
       readDbPath: this.readDbPath,
       progress: this.progressMemory,
