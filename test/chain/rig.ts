@@ -21,6 +21,7 @@ import { DOMAIN_NAME, DOMAIN_VERSION, ZERO_ADDRESS } from '../../shared/crypto/e
 import type { ContractName } from '../contracts/compile.ts';
 import { Anvil, NO_ANVIL } from './anvil.ts';
 import { abiOf, type ChainClient, chainClient, type Deployed, deployAll, type Roles, send } from './deploy.ts';
+import { depositArgs } from './deposit.ts';
 
 export const CHAIN_ID = 137;
 export const BUY = 0;
@@ -37,17 +38,6 @@ const ORDER_FIELDS = [
     type: 'uint256',
   })),
   { name: 'side', type: 'uint8' },
-];
-const PERMIT_FIELDS = [
-  { name: 'account', type: 'address' },
-  { name: 'amount', type: 'uint256' },
-  { name: 'nonce', type: 'bytes32' },
-  { name: 'deadline', type: 'uint256' },
-];
-const AUTHORIZATION_FIELDS = [
-  ...['from', 'to'].map((name) => ({ name, type: 'address' })),
-  ...['value', 'validAfter', 'validBefore'].map((name) => ({ name, type: 'uint256' })),
-  { name: 'nonce', type: 'bytes32' },
 ];
 
 export type ChainOrder = {
@@ -148,30 +138,11 @@ export class ChainRig {
 
   /** The arguments of a deposit, signed by the permit's key and by the wallet that pays. */
   async depositArgs(from: PrivateKeyAccount, micro: bigint, changes: Partial<DepositChanges> = {}) {
-    const { account = from.address, nonce = this.freshHash(), deadline = maxUint256, signer = permitKey } = changes;
+    const { account = from.address, nonce = this.freshHash(), deadline = maxUint256 } = changes;
+    const { signer = permitKey, authorizationNonce } = changes;
     const permit = { account, amount: micro, nonce, deadline };
-    const permitSignature = await signer.signTypedData({
-      domain: this.domain,
-      types: { DepositPermit: PERMIT_FIELDS },
-      primaryType: 'DepositPermit',
-      message: permit,
-    });
-    const digest = (await this.call('exchange', 'depositPermitDigest', [permit])) as Hex;
-    const signature = await from.signTypedData({
-      domain: { name: 'USD Coin', version: '2', chainId: CHAIN_ID, verifyingContract: this.contracts.usdc },
-      types: { ReceiveWithAuthorization: AUTHORIZATION_FIELDS },
-      primaryType: 'ReceiveWithAuthorization',
-      message: {
-        from: from.address,
-        to: this.contracts.exchange,
-        value: micro,
-        validAfter: 0n,
-        validBefore: maxUint256,
-        nonce: changes.authorizationNonce ?? digest,
-      },
-    });
-    const authorization = { from: from.address, validAfter: 0n, validBefore: maxUint256, signature };
-    return [permit, permitSignature, authorization] as const;
+    const { client, contracts } = this;
+    return depositArgs({ client, contracts, wallet: from, permit, signer, authorizationNonce });
   }
 
   /** Mints USDC for the wallet and deposits it. */
