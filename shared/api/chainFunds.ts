@@ -1,6 +1,6 @@
 /** Schemas of deposits and withdrawals of a wallet's own, with a chain. */
 import { NEW_MOVEMENT } from './accounts.ts';
-import { ADDRESS, COUNT, HASH, UNITS } from './fields.ts';
+import { ADDRESS, COUNT, HASH, UINT256 } from './fields.ts';
 import { arrayOf, described, type FromSchema, object } from './schema.ts';
 
 const HEX = { type: 'string', pattern: '^0x(?:[0-9a-f]{2})*$', examples: ['0x5a'] } as const;
@@ -15,7 +15,7 @@ export const NEW_DEPOSIT = {
 } as const;
 
 export const DEPOSIT_AUTHORIZATION = object({
-  permit: object({ account: ADDRESS, amount: UNITS, nonce: HASH, deadline: COUNT }),
+  permit: object({ account: ADDRESS, amount: UINT256, nonce: HASH, deadline: COUNT }),
   permit_signature: HEX,
   typed_data: described(
     object({
@@ -25,9 +25,9 @@ export const DEPOSIT_AUTHORIZATION = object({
       message: object({
         from: ADDRESS,
         to: ADDRESS,
-        value: UNITS,
-        validAfter: UNITS,
-        validBefore: UNITS,
+        value: UINT256,
+        validAfter: UINT256,
+        validBefore: UINT256,
         nonce: HASH,
       }),
     }),
