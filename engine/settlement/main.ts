@@ -63,15 +63,15 @@ const setup = {
     RELAYER: relayer?.address ?? null,
   },
 };
-/** Its calls wait for each other, so that people who cash out do not hold up settlement. */
-const relayNode = new ChainNode(new HttpRpc(options.rpcUrl));
-const relay = new Relay({ ...options, node: relayNode, key: relayer, usdc: contracts.usdc, nowMs });
+/** Its calls wait for each other, so that what people ask for does not hold up settlement. */
+const deskNode = new ChainNode(new HttpRpc(options.rpcUrl));
+const relay = new Relay({ ...options, node: deskNode, key: relayer, usdc: contracts.usdc, nowMs });
 const checks = new ChainChecks(node, setup, nowMs);
 const refused = new RefusedTrades(db, settlement.rows);
-const token = new RelayToken(node, contracts.usdc, options.chainId);
-const permits = new Permits({ node, key: permit, chainId: options.chainId, token });
+const token = new RelayToken(deskNode, contracts.usdc, options.chainId);
+const permits = new Permits({ node: deskNode, key: permit, chainId: options.chainId, token });
 const money = moneyHandlers(settlement.money, settlement.rows, permits);
-const desk = new Desk({ node, contracts, news, relay, refused, settlement, money }, (reply) => post({ reply }));
+const desk = new Desk({ node: deskNode, contracts, news, relay, refused, settlement, money }, (reply) => post({ reply }));
 const stopping = new AbortController();
 /** Null until the chain was asked. */
 let isAhead: boolean | null = null;
