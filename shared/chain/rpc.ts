@@ -1,5 +1,6 @@
 /**
- * Calls of a chain's node by JSON-RPC over HTTP. The address of a node often contains a secret, so no error names it.
+ * Calls of a chain's node by JSON-RPC over HTTP. The address of a node often contains a secret, so no error names it,
+ * nor any part of it that a node puts into its answer.
  *
  * Invariants:
  *   RPC-1  A call ends within its time, and at most MOST_CALLS run at once: a node that hangs costs one time-out.
@@ -12,6 +13,7 @@ export type Rpc = { call(method: string, params: readonly unknown[]): Promise<un
 
 const MOST_CALLS = 8;
 const TIMEOUT_MS = 10_000;
+const SHORTEST_KEY = 8;
 /** The receipt of a full batch has a few hundred kilobytes. */
 const MOST_ANSWER_BYTES = 16 * 2 ** 20;
 
@@ -35,6 +37,8 @@ export class NodeUnreachable extends Error {
 export class HttpRpc implements Rpc {
   readonly #url: string;
   readonly #headers: Record<string, string>;
+  /** Parts of the address that errors leave out. Longer parts come first. */
+  readonly #secrets: readonly string[];
   readonly #timeoutMs: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -50,6 +54,7 @@ export class HttpRpc implements Rpc {
     const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
     this.#headers = { 'content-type': 'application/json', ...(username === '' ? {} : { authorization }) };
+    this.#secrets = secretsOf(new URL(url));
     this.#timeoutMs = timeoutMs;
   }
 
@@ -75,10 +80,14 @@ export class HttpRpc implements Rpc {
       throw new NodeUnreachable(`${method}: not an answer of JSON-RPC`);
     }
     if ('error' in answer && answer.error !== null && answer.error !== undefined) {
-      throw new RpcError(`${method}: ${messageOf(answer.error)}`, revertOf(answer.error));
+      throw new RpcError(`${method}: ${this.#masked(messageOf(answer.error))}`, revertOf(answer.error));
     }
     if (!('result' in answer)) throw new NodeUnreachable(`${method}: an answer without a result`);
     return answer.result;
+  }
+
+  #masked(message: string): string {
+    return this.#secrets.reduce((text, secret) => text.replaceAll(secret, '***'), message).slice(0, 300);
   }
 
   async #post(method: string, body: string): Promise<unknown> {
@@ -99,6 +108,22 @@ export class HttpRpc implements Rpc {
   }
 }
 
+/** Each part of an address that is longer than a version or the name of a chain may be a key. */
+function secretsOf({ username, password, pathname, search }: URL): string[] {
+  const parts = [username, password, ...pathname.split('/'), ...search.split(/[?&=]/)];
+  const all = new Set(parts.flatMap((part) => [part, decoded(part)]));
+  return [...all].filter((part) => part.length >= SHORTEST_KEY).sort((a, b) => b.length - a.length);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // A % that encodes nothing.
+    return part;
+  }
+}
+
 async function readBounded(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -112,7 +137,7 @@ async function readBounded(response: Response): Promise<string> {
 
 function messageOf(error: unknown): string {
   const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : null;
-  return (typeof message === 'string' ? message : 'refused').slice(0, 300);
+  return typeof message === 'string' ? message : 'refused';
 }
 
 /** Nodes give the data of a revert with it; one without any is known by its message alone. */

@@ -106,3 +106,12 @@ test('many callers that ask again at once have at most eight calls at a time', a
   await Promise.all(Array.from({ length: 40 }, caller));
   assert.equal(most, 8);
 });
+
+test('a node that repeats its address does not show what is secret in it', async () => {
+  answer = (id) => {
+    const message = 'the key secret-of-the-url of name:password-of-it may not';
+    return JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } });
+  };
+  const message = 'eth_chainId: the key *** of name:*** may not';
+  await assert.rejects(rpcOf(undefined, 'name:password-of-it@').call('eth_chainId', []), { message });
+});
