@@ -1,7 +1,7 @@
 /**
  * `npm run admin`: checks and repairs a data directory, exports its history and audits its money; imports and exports
- * the catalogue of a running exchange. The exit code is 1 when the directory is damaged or out of balance, or a line of
- * an import has failed, and 64, with the usage, when the command line is not understood.
+ * the catalogue of a running exchange. The exit code is 1 when the directory is damaged, out of balance or not what the
+ * chain has, or a line of an import has failed, and 64, with the usage, when the command line is not understood.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,6 +54,9 @@ const USAGE = `Usage:
   npm run admin -- audit-log [--data DIR] [--from N]
       writes the audit log from record N on, a line of JSON per record, and says on standard error whether its chain is
       whole; the exchange may be running
+  npm run admin -- chain reconcile [--data DIR] [--all]
+      compares every balance of the ledger with what the chain holds, at the last block that settlement has read; shows
+      those that differ, with --all the others too, in millionths; the exchange may be running; RPC_URL is that of it
   npm run admin -- catalogue import FILE [--data DIR] [--url URL]
       sends the events and markets of FILE, a line of JSON each, to a running exchange; what is there already stays as
       it is, so after an interruption the same command goes on; lines that fail are named on standard error
@@ -72,6 +75,7 @@ const OPTIONS = {
   from: { type: 'string' },
   format: { type: 'string' },
   url: { type: 'string' },
+  all: { type: 'boolean' },
   'accept-loss': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -104,6 +108,7 @@ const COMMANDS: Record<string, Command> = {
   'keys rotate': { options: [], run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
+  'chain reconcile': { options: ['all'], run: reconcileWithChain },
   'catalogue import': { options: ['url'], takesFile: true, run: importCatalogue },
   'catalogue export': { options: ['url'], takesFile: true, run: exportCatalogue },
 };
@@ -266,6 +271,15 @@ async function auditLog(options: Options): Promise<boolean> {
   const { lines, isSound } = check.report();
   for (const line of lines) console.error(line);
   return isSound;
+}
+
+async function reconcileWithChain(options: Options): Promise<boolean> {
+  // The code for a chain takes a while to load, and only this command needs it.
+  const { reconcileChain } = await import('./chain.ts');
+  const rpcUrl = (process.env['RPC_URL'] ?? '').trim();
+  const { lines, isEqual } = await reconcileChain(dataDir(options), rpcUrl, options.all === true);
+  await print(lines.map((line) => `${line}\n`));
+  return isEqual;
 }
 
 async function importCatalogue(options: Options, file: string): Promise<boolean> {

@@ -14,7 +14,7 @@ import { LedgerCopy } from './ledgerCopy.ts';
 import { MissingWallets } from './missingWallets.ts';
 import { addMoneyTables } from './moneyTables.ts';
 import type { News } from './news.ts';
-import { type Balance, Reconciliation } from './reconciliation.ts';
+import { type Balance, isSettledAfter, Reconciliation } from './reconciliation.ts';
 import { Scanner } from './scanner.ts';
 import type { WorkRows } from './work.ts';
 
@@ -127,9 +127,7 @@ export class MoneySide {
 
   /** True while work is settled in blocks whose events were not read. */
   get isBehind(): boolean {
-    const sql = `SELECT 1 FROM jobs, json_each(jobs.work) AS part JOIN work ON work.id = part.value
-      WHERE jobs.block_number > ? AND work.job = jobs.id AND work.status = 'settled' LIMIT 1`;
-    return this.#db.prepare(sql).get(this.#scanner.scannedBlock() ?? 0) !== undefined;
+    return isSettledAfter(this.#db, this.#scanner.scannedBlock() ?? 0);
   }
 
   facts(): MoneyFacts {

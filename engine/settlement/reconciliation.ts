@@ -217,7 +217,7 @@ export class Reconciliation {
 const BOTH = [OUTCOME.YES, OUTCOME.NO];
 
 /** Positive: the chain holds more than the ledger says. */
-function differenceOf({ ledger, underWay, held }: Balance): bigint {
+export function differenceOf({ ledger, underWay, held }: Balance): bigint {
   return held - ledger - underWay;
 }
 
@@ -225,6 +225,13 @@ function differenceOf({ ledger, underWay, held }: Balance): bigint {
 export function isDifferent(balance: Balance): boolean {
   const difference = differenceOf(balance);
   return balance.account === null ? difference < 0n : difference !== 0n;
+}
+
+/** True while work is settled in blocks whose events were not read, of which this is the last one that was. */
+export function isSettledAfter(db: Database.Database, block: number): boolean {
+  const sql = `SELECT 1 FROM jobs, json_each(jobs.work) AS part JOIN work ON work.id = part.value
+    WHERE jobs.block_number > ? AND work.job = jobs.id AND work.status = 'settled' LIMIT 1`;
+  return db.prepare(sql).get(block) !== undefined;
 }
 
 function full(data: Hex, words: number): Hex {

@@ -32,6 +32,14 @@ export function openSettlementDb(path: string): Database.Database {
   return db;
 }
 
+/** For a tool, which writes nothing. Null: the file has another layout. */
+export function readSettlementDb(path: string): Database.Database | null {
+  const db = new Database(path, { readonly: true, fileMustExist: true });
+  if (db.pragma('user_version', { simple: true }) === VERSION) return db;
+  db.close();
+  return null;
+}
+
 const TABLES = `
   CREATE TABLE IF NOT EXISTS followed (
     shard INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, chain_low INTEGER NOT NULL, chain_high INTEGER NOT NULL,

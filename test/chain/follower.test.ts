@@ -3,10 +3,12 @@
  * reorganisations: at the end every account has on the chain what the ledger says.
  */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { type Hex, hexToBytes, type PrivateKeyAccount, parseEther, toHex } from 'viem';
+import { reconcileChain } from '../../engine/admin/chain.ts';
 import { Journal } from '../../engine/journal/journal.ts';
 import { News } from '../../engine/settlement/news.ts';
 import { isDifferent } from '../../engine/settlement/reconciliation.ts';
@@ -265,6 +267,17 @@ class Exchange {
     assert.deepEqual(balances.filter(isDifferent), []);
   }
 
+  /** The report of `npm run admin -- chain reconcile`, of settlement.db as it is now. */
+  async report(change = '', isWhole = false) {
+    const directory = temporaryDirectory();
+    const path = join(directory, 'settlement.db');
+    writeFileSync(path, this.db.serialize());
+    const copy = openSettlementDb(path);
+    copy.exec(change);
+    copy.close();
+    return reconcileChain(directory, chain.client.chain.rpcUrls.default.http[0], isWhole);
+  }
+
   /** Decides the markets and pays every holder. */
   payOut(): void {
     for (const index of this.markets.keys()) {
@@ -331,11 +344,40 @@ test(`chain and ledger agree after ${REORGS} reorganisations and restarts, seed 
   assert.ok(trades > 20 && restarts >= 3 && takenBack > 20 && exchange.compared > STEPS / 4, done);
   await exchange.compare('at the end');
   await exchange.reconcile();
+  await assertReported(exchange);
   exchange.payOut();
   await exchange.finish();
   await exchange.compare('after the payout');
   await exchange.reconcile();
 });
+
+/** The administrator's tool agrees, and finds what is changed on one side. */
+async function assertReported(exchange: Exchange): Promise<void> {
+  const { lines, isEqual } = await exchange.report();
+  assert.ok(isEqual && lines.length === 1 && lines[0].endsWith('ledger and chain are equal'), lines.join('\n'));
+  const balances = Number(lines[0].split(' ')[0]);
+  const whole = await exchange.report('', true);
+  assert.equal(whole.lines.length, balances + 2, 'every balance with a head and the counts');
+  const changed = await exchange.report(
+    'UPDATE ledger_usdc SET micro = micro + 7 WHERE account = 2; UPDATE ledger_tokens SET no = no - 5 WHERE market = 0',
+    true,
+  );
+  assert.equal(changed.isEqual, false);
+  const different = changed.lines.filter((line) => line.startsWith('DIFFERS'));
+  assert.deepEqual(changed.lines.slice(1, different.length + 1), different, 'differences come first');
+  const wallet = key(2).address.toLowerCase();
+  assert.ok(different.some((line) => line.includes(`  2        ${wallet}  USDC`) && line.endsWith(' -7')));
+  assert.ok(different.some((line) => / No of [0-9a-f-]{36} .* 5$/.test(line)));
+  const nowhere = temporaryDirectory();
+  await assert.rejects(reconcileChain(nowhere, '', false), {
+    name: 'AdminError',
+    message: /does not settle on a chain$/,
+  });
+  openSettlementDb(join(nowhere, 'settlement.db')).close();
+  await assert.rejects(reconcileChain(nowhere, '', false), { name: 'AdminError', message: /^RPC_URL: set it/ });
+  const behind = 'UPDATE scans SET next_block = 3';
+  await assert.rejects(exchange.report(behind), { name: 'AdminError', message: /up to block 2 only/ });
+}
 
 test(`trades that the contract refuses are unwound, and hold up nothing afterwards, seed ${seed}`, {
   skip: NO_ANVIL,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { type Address, type Hex, toHex } from 'viem';
+import { reconcileChain } from '../../engine/admin/chain.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
@@ -142,6 +143,9 @@ test('a wallet splits released USDC by itself, and is paid what it withdraws', o
   await rig.exchange(wallet, 'hold', [0n, 28_765_433n]);
   await rig.client.mine({ blocks: FINAL_BLOCKS });
   await balanceOf(trader, 65_000_000 + 28_765_433);
+  const { lines } = await reconcileChain(server.dataDir, given['RPC_URL']!, true);
+  const ofTrader = lines.filter((line) => line.includes(trader.address.toLowerCase()));
+  assert.ok(ofTrader.length === 1 && ofTrader[0]!.startsWith('equal '), lines.join('\n'));
 });
 
 test('orders are refused while the chain is away, and cancels are not', options, async () => {

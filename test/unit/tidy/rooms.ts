@@ -22,7 +22,11 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/snapshot', own: 'base core journal verify', shared: 'base wire' },
   { room: 'engine/projector', own: 'journal snapshot', shared: 'base tables wire' },
   { room: 'engine/settlement', own: 'journal', shared: 'base chain crypto wire' },
-  { room: 'engine/admin', own: 'base book core journal projector snapshot', shared: 'base client crypto tables wire' },
+  {
+    room: 'engine/admin',
+    own: 'base book core journal projector settlement snapshot',
+    shared: 'base client crypto tables wire',
+  },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/page', own: '', shared: 'base' },
   { room: 'gateway/docs', own: 'page', shared: 'api base' },
