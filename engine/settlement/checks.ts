@@ -2,7 +2,7 @@
  * Compares the chain with the settings: its id, the contracts and what they belong to, the rights of the keys, and
  * their balances. This is repeated now and then, because rights are taken and balances run out.
  */
-import { encodeFunctionData, type Hex, keccak256, toBytes } from 'viem';
+import { type Abi, encodeFunctionData, type Hex, keccak256, toBytes } from 'viem';
 import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
@@ -56,6 +56,27 @@ export class ChainChecks {
     }
     await this.#askBalances();
     return null;
+  }
+
+  /** @returns why the funds of an exchange contract cannot move to this one now; null if they can */
+  async successorProblem(exchange: Hex, next: Hex): Promise<string | null> {
+    const problem = (await this.#wrongPart(next)) ?? (await this.#missingRight(next));
+    if (problem !== null) return problem;
+    const view = (at: Hex, abi: Abi, functionName: string) => this.#word(at, encodeFunctionData({ abi, functionName }));
+    const names = async (at: Hex, abi: Abi, functionName: string, address: Hex): Promise<boolean> =>
+      (await view(at, abi, functionName))?.slice(-40) === address.slice(-40);
+    if (!(await names(next, EXCHANGE_ABI, 'predecessor', exchange))) {
+      return 'the new contract does not name the one of today as its predecessor';
+    }
+    if (!(await names(exchange, EXCHANGE_ABI, 'successor', next))) {
+      return 'the contract of today has not announced the new one (announceSuccessor)';
+    }
+    if (!(await names(this.#setup.marketFactory, FACTORY_ABI, 'exchange', next))) {
+      return 'the market factory does not register its markets with the new contract (setExchange)';
+    }
+    const [from, head] = [await view(exchange, EXCHANGE_ABI, 'successorFrom'), await this.#node.block('latest')];
+    if (from !== null && head !== null && BigInt(head.timestampSec) >= BigInt(from)) return null;
+    return `the funds may move from second ${BigInt(from ?? '0x0')} on`;
   }
 
   async #askBalances(): Promise<void> {

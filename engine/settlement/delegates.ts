@@ -9,18 +9,29 @@ import type { News } from './news.ts';
 
 export class Delegates {
   readonly #news: News;
+  readonly #db: Database.Database;
   readonly #insert: Database.Statement<[string, number]>;
 
   constructor(db: Database.Database, news: News) {
     this.#news = news;
+    this.#db = db;
     this.#insert = db.prepare('INSERT OR IGNORE INTO ended_delegates VALUES (?, ?)');
   }
 
   /** Called inside the transaction of the position; blocks are read twice. */
   set({ log, wallet, signer, until }: Extract<ChainEvent, { is: 'delegateSet' }>): void {
     // The wallet itself always signs.
-    if (until === maxUint256 || signer === wallet) return;
+    if (signer === wallet) return;
+    if (until === maxUint256) {
+      this.#db.prepare('INSERT OR IGNORE INTO delegates VALUES (?, ?)').run(wallet, signer);
+      return;
+    }
     const isNew = this.#insert.run(log.transactionHash, log.logIndex).changes > 0;
     if (isNew) this.#news.add('delegateEnded', { maker: wallet, signer });
+  }
+  /** Another exchange contract knows none of them: wallets name them there again. Called in the owner's transaction. */
+  endAll(): void {
+    const all = this.#db.prepare<[], { maker: string; signer: string }>('DELETE FROM delegates RETURNING *').all();
+    for (const each of all) this.#news.add('delegateEnded', each);
   }
 }

@@ -7,6 +7,7 @@ import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import type { AnswerOf, AskOf, ChainAsk, ChainQuestion, ChainReply } from '../../shared/wire/chainQuestions.ts';
+import type { ChainChecks } from './checks.ts';
 import type { Contracts } from './drafts.ts';
 import { marketHandlers } from './marketDesk.ts';
 import type { MoneyHandlers } from './moneyDesk.ts';
@@ -20,9 +21,10 @@ type DeskOptions = {
   readonly contracts: Contracts;
   readonly news: News;
   readonly relay: Relay;
-  readonly settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction'>;
+  readonly settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction' | 'rotation'>;
   readonly money: MoneyHandlers;
   readonly refused: RefusedTrades;
+  readonly checks: Pick<ChainChecks, 'successorProblem'>;
 };
 type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
@@ -48,12 +50,15 @@ export class Desk {
   }
 }
 
-function handlersOf({ node, contracts, news, relay, refused, settlement, money }: DeskOptions): Handlers {
+function handlersOf({ node, contracts, news, relay, refused, settlement, money, checks }: DeskOptions): Handlers {
   return {
     ...relay.handlers,
     ...refused.handlers,
     ...marketHandlers(node, contracts, settlement),
     ...money,
+    successorProblem: async ({ next }) => {
+      return { problem: await checks.successorProblem(settlement.rotation.newest, next as Hex) };
+    },
     acknowledge: ({ news: number }) => {
       news.acknowledge(number);
       return null;

@@ -7,7 +7,9 @@ import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { type ChainTrade, encodeBatch } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
-import { marketIds } from '../../shared/chain/outcomeTokens.ts';
+import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
+import { NO_MARKET } from '../../shared/wire/commands.ts';
+import type { Rotation } from './rotation.ts';
 import { KIND, type OrderRow, type Work, type WorkRows } from './work.ts';
 
 const BATCH_GAS = 510_000;
@@ -24,6 +26,9 @@ const MOST_BYTES = 130_000;
 const TRANSACTION_BYTES = 500;
 const ORDER_BYTES = 576;
 const MATCH_BYTES = 160;
+/** An asset of an account: its tokens are sent, and credited by the other contract. */
+const MOVED_GAS = 160_000;
+const MOST_MOVED = 40;
 const ONE_PPM = 1_000_000;
 
 export type Contracts = {
@@ -43,9 +48,11 @@ type Chosen = {
 export class Drafts {
   readonly #rows: WorkRows;
   readonly #contracts: Contracts;
+  readonly #rotation: Rotation;
 
-  constructor(rows: WorkRows, contracts: Contracts) {
+  constructor(rows: WorkRows, contracts: Contracts, rotation: Rotation) {
     this.#rows = rows;
+    this.#rotation = rotation;
     this.#contracts = contracts;
   }
 
@@ -53,8 +60,9 @@ export class Drafts {
   next(pending: readonly Work[], blockGas: number): Chosen | null {
     for (const [index, work] of pending.entries()) {
       if (work.kind === KIND.TRADE) return this.#batch(pending.slice(index), blockGas);
+      if (work.kind === KIND.MOVE) return this.#move(pending.slice(index), blockGas);
       const draft = this.#movement(work);
-      if (draft !== null) return { work: [work], exchange: this.#contracts.exchange, batch: null, draft };
+      if (draft !== null) return { work: [work], exchange: this.#rotation.exchange(work.exchange), batch: null, draft };
     }
     return null;
   }
@@ -74,7 +82,7 @@ export class Drafts {
     for (const work of pending) {
       if (work.kind !== KIND.TRADE || trades.length === most) break;
       const [maker, taker] = [this.#rows.order(work.maker_order!), this.#rows.order(work.taker_order!)];
-      const contract = (taker.exchange ?? this.#contracts.exchange) as Hex;
+      const contract = (taker.exchange ?? this.#rotation.first) as Hex;
       const fresh = [maker, taker].filter(({ id }) => !orders.has(id));
       const moreGas = tradeGas + (markets.has(work.market) ? 0 : SETS_GAS);
       const moreBytes = MATCH_BYTES + fresh.length * ORDER_BYTES;
@@ -115,19 +123,43 @@ export class Drafts {
     const { kind, market } = work;
     if (kind === KIND.RESOLUTION) return this.#rows.hasOpenWork(market, work.id) ? null : this.#resolution(work);
     if (kind === KIND.CLAIM && !this.#rows.isResolved(market)) return null;
-    const account = this.#escrow(work.account);
+    const account = this.#escrow(work);
     if (account === null) return null;
-    return { to: this.#contracts.exchange, data: this.#movementData(work, account), gas: MOVEMENT_GAS };
+    return { to: this.#rotation.exchange(work.exchange), data: this.#movementData(work, account), gas: MOVEMENT_GAS };
+  }
+
+  /** All that an account holds of these assets goes to the successor: a repeat moves nothing. */
+  #move(pending: readonly Work[], blockGas: number): Chosen {
+    const [first] = pending;
+    const exchange = this.#rotation.exchange(first.exchange);
+    const room = (Math.min(MOST_GAS, Math.floor(blockGas * SHARE_OF_BLOCK)) - BATCH_GAS) / (2 * MOVED_GAS);
+    const most = Math.max(1, Math.floor(Math.min(MOST_MOVED, room) / 2 ** Math.min(first.failures, 8)));
+    const end = pending.findIndex(({ kind }) => kind !== KIND.MOVE);
+    const work = pending.slice(0, Math.min(most, end === -1 ? pending.length : end));
+    const pairs = work.flatMap((each) => this.#assetsOf(each).map((asset) => [this.#escrow(each)!, asset] as const));
+    const args = [pairs.map(([account]) => account), pairs.map(([, asset]) => asset)] as const;
+    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'migrate', args });
+    return { work, exchange, batch: null, draft: { to: exchange, data, gas: BATCH_GAS + pairs.length * MOVED_GAS } };
+  }
+
+  #assetsOf({ market }: Work): bigint[] {
+    if (market === NO_MARKET) return [0n];
+    const { marketFactory, usdc: collateral } = this.#contracts;
+    const idBytes = hexToBytes(this.#rows.market(market).uuid as Hex);
+    return outcomeTokenIds({ marketFactory, collateral }, idBytes).map(BigInt);
   }
 
   #movementData(work: Work, account: Hex): Hex {
-    const [id, amount, abi] = [operationId(work), BigInt(work.amount), EXCHANGE_ABI];
+    const abi = EXCHANGE_ABI;
+    if (work.kind === KIND.CLAIM) {
+      return encodeFunctionData({ abi, functionName: 'claim', args: [account, this.#conditionId(work.market)] });
+    }
+    const [id, amount] = [operationId(work), BigInt(work.amount)];
     if (work.kind === KIND.WITHDRAWAL || work.kind === KIND.RELEASE) {
       const functionName = work.kind === KIND.RELEASE ? 'release' : 'withdrawFor';
       return encodeFunctionData({ abi, functionName, args: [id, account, 0n, amount] });
     }
     const condition = this.#conditionId(work.market);
-    if (work.kind === KIND.CLAIM) return encodeFunctionData({ abi, functionName: 'claim', args: [account, condition] });
     const functionName = work.kind === KIND.SPLIT ? 'splitFor' : 'mergeFor';
     return encodeFunctionData({ abi, functionName, args: [id, account, condition, amount] });
   }
@@ -143,8 +175,8 @@ export class Drafts {
     return marketIds(this.#contracts.marketFactory, uuid).conditionId as Hex;
   }
 
-  #escrow(account: number): Hex | null {
-    return account === FEE_ACCOUNT ? this.#contracts.exchange : (this.#rows.escrow(account) as Hex | null);
+  #escrow({ account, exchange }: Work): Hex | null {
+    return account === FEE_ACCOUNT ? this.#rotation.exchange(exchange) : (this.#rows.escrow(account) as Hex | null);
   }
 }
 

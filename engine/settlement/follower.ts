@@ -25,6 +25,7 @@ import { JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 import type { DeployRows } from './deployRows.ts';
 import type { MoneySide } from './moneySide.ts';
+import type { Rotation } from './rotation.ts';
 import { KIND, type NewWork, type WorkRows } from './work.ts';
 
 /** Records of one transaction: small enough for the thread to look at the chain in between. */
@@ -42,8 +43,7 @@ type FollowerOptions = {
   readonly db: Database.Database;
   readonly work: WorkRows;
   readonly deploys: DeployRows;
-  /** That of the settings. */
-  readonly exchange: Hex;
+  readonly rotation: Rotation;
   readonly money: MoneySide;
   readonly progress: Progress;
   readonly journalPaths: readonly string[];
@@ -103,7 +103,12 @@ export class Follower {
 
   /** The contracts that orders are signed for now: several while a change of it is on its way through the shards. */
   get exchanges(): Hex[] {
-    return [...new Set(this.#exchanges.map((exchange) => (exchange ?? this.#options.exchange) as Hex))];
+    return [...new Set(this.#exchanges.map((exchange) => (exchange ?? this.#options.rotation.first) as Hex))];
+  }
+
+  /** The numbers of the contracts that the shards are at. */
+  get exchangeNumbers(): number[] {
+    return this.#exchanges.map((_, shard) => this.#numberOf(shard));
   }
 
   /** Committed records that were not followed yet. */
@@ -190,7 +195,8 @@ export class Follower {
           break;
         case EVENT.CONTRACTS.TYPE:
           this.#exchanges[shard] = hexAt(words, word + EVENT.CONTRACTS.exchange, 20);
-          this.#options.money.addExchange(this.#exchanges[shard]);
+          this.#options.rotation.add(this.#exchanges[shard]);
+          this.#options.money.rotate(this.#exchanges[shard]);
           break;
       }
     }
@@ -237,6 +243,7 @@ export class Follower {
     this.#need(words[word + ANY_EVENT.market], this.#exchanges[shard]);
     work.add({
       kind: KIND.TRADE,
+      exchange: this.#numberOf(shard),
       shard,
       sequence: readSafe(words, word + FILL.tradeSequence),
       part: 0,
@@ -265,7 +272,8 @@ export class Follower {
     const amount = readSafe(words, word + EVENT.FUNDS.amount);
     const isOfFunds = typeOf(command.words[command.word + ANY_COMMAND.type]) === COMMAND.FUNDS.TYPE;
     const isOfSets = isOfFunds && command.words[command.word + ANY_COMMAND.market] !== NO_MARKET;
-    const row = { shard, sequence, part, account, market, amount, ...NO_TRADE };
+    const exchange = this.#numberOf(shard);
+    const row = { shard, sequence, part, account, market, amount, exchange, ...NO_TRADE };
     if (movement === MOVEMENT.SPLIT && isOfSets) return;
     if (movement === MOVEMENT.DEPOSIT || work.isMirrored(reference)) {
       const paidAs = money.followed(reference, isOfSets);
@@ -289,7 +297,8 @@ export class Follower {
     const amount = words[word + MARKET.payoutYesPpm];
     work.decideMarket(market, amount);
     if (!deploys.has(market)) return;
-    work.add({ kind: KIND.RESOLUTION, shard, sequence, part: 0, account: 0, market, amount, ...NO_TRADE });
+    const exchange = this.#numberOf(shard);
+    work.add({ kind: KIND.RESOLUTION, exchange, shard, sequence, part: 0, account: 0, market, amount, ...NO_TRADE });
   }
 
   /** Keeps FOLLOWER-4. */
@@ -303,13 +312,19 @@ export class Follower {
     if (hasTokens) {
       if (work.addHolder(market, account)) this.#need(market, this.#exchanges[shard]);
     } else if (work.removeHolder(market, account) && work.market(market).payout_yes_ppm !== null) {
-      work.add({ kind: KIND.CLAIM, shard, sequence, part, account, market, amount: 0, ...NO_TRADE });
+      const exchange = this.#options.rotation.numberOfClaim(market, this.#numberOf(shard));
+      if (exchange === null) return;
+      work.add({ kind: KIND.CLAIM, exchange, shard, sequence, part, account, market, amount: 0, ...NO_TRADE });
     }
+  }
+
+  #numberOf(shard: number): number {
+    return this.#options.rotation.numberOf(this.#exchanges[shard]);
   }
 
   #need(market: number, exchange: string | null): void {
     const { deploys, work } = this.#options;
-    deploys.want(market, work.market(market).uuid as Hex, (exchange ?? this.#options.exchange) as Hex, true);
+    deploys.want(market, work.market(market).uuid as Hex, (exchange ?? this.#options.rotation.first) as Hex, true);
   }
 }
 

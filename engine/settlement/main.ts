@@ -71,7 +71,7 @@ const refused = new RefusedTrades(db, settlement.rows);
 const token = new RelayToken(deskNode, contracts.usdc, options.chainId);
 const permits = new Permits({ node: deskNode, key: permit, chainId: options.chainId, token });
 const money = moneyHandlers(settlement.money, settlement.rows, permits);
-const desk = new Desk({ node: deskNode, contracts, news, relay, refused, settlement, money }, (reply) =>
+const desk = new Desk({ node: deskNode, contracts, news, relay, refused, settlement, money, checks }, (reply) =>
   post({ reply }),
 );
 const stopping = new AbortController();

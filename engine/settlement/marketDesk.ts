@@ -18,7 +18,7 @@ const WORD_HEX = 64;
 export function marketHandlers(
   node: ChainNode,
   contracts: Contracts,
-  settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction'>,
+  settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction' | 'rotation'>,
 ): MarketHandlers {
   const words = async (to: Hex, data: Hex, count: number, tag: BlockTag = 'latest'): Promise<readonly bigint[]> => {
     const answer = await node.view(to, data, tag);
@@ -28,7 +28,7 @@ export function marketHandlers(
   };
   /** Its tokens are gone, which nothing else than a claim brings about once the market is decided. */
   const isClaimed = async (wallet: Hex, marketId: Hex): Promise<boolean> => {
-    const { exchange, conditionalTokens, marketFactory, usdc: collateral } = contracts;
+    const { conditionalTokens, marketFactory, usdc: collateral } = contracts;
     const idBytes = hexToBytes(marketId);
     const condition = marketIds(marketFactory, idBytes).conditionId as Hex;
     const whole = encodeFunctionData({ abi: TOKENS_ABI, functionName: 'payoutDenominator', args: [condition] });
@@ -36,14 +36,16 @@ export function marketHandlers(
     for (const token of outcomeTokenIds({ marketFactory, collateral }, idBytes)) {
       const args = [wallet, BigInt(token)] as const;
       const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'balanceOf', args });
-      if ((await words(exchange, data, 2)).some((amount) => amount !== 0n)) return false;
+      for (const exchange of settlement.rotation.all) {
+        if ((await words(exchange, data, 2)).some((amount) => amount !== 0n)) return false;
+      }
     }
     return true;
   };
   /** Until it is taken back it has no end. */
   const isDelegate = async (maker: Hex, signer: Hex): Promise<boolean> => {
     const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'delegateUntil', args: [maker, signer] });
-    return (await words(contracts.exchange, data, 1, 'finalized'))[0] === maxUint256;
+    return (await words(settlement.rotation.newest, data, 1, 'finalized'))[0] === maxUint256;
   };
   return {
     deploy: ({ market, marketId }) => ({ isWanted: settlement.wantMarket(market, marketId as Hex) }),

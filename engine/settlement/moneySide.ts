@@ -15,17 +15,20 @@ import { MissingWallets } from './missingWallets.ts';
 import { addMoneyTables } from './moneyTables.ts';
 import type { News } from './news.ts';
 import { type Balance, isSettledAfter, Reconciliation } from './reconciliation.ts';
+import type { Rotation } from './rotation.ts';
 import { Scanner } from './scanner.ts';
 import type { WorkRows } from './work.ts';
 
 /** A block with as many on top of it, and finalized, stays. */
 const CONFIRMATIONS = 32;
+const BRINGS_MONEY: readonly ChainEvent['is'][] = ['deposited', 'held', 'split', 'claimed'];
 
 type MoneySideOptions = {
   readonly db: Database.Database;
   readonly node: ChainNode;
   readonly work: WorkRows;
   readonly news: News;
+  readonly rotation: Rotation;
   readonly contracts: { readonly exchange: Hex; readonly marketFactory: Hex; readonly usdc: Hex };
   readonly nowMs: () => number;
 };
@@ -51,6 +54,7 @@ export class MoneySide {
   readonly #missing: MissingWallets;
   readonly #delegates: Delegates;
   readonly #db: Database.Database;
+  readonly #rotation: Rotation;
 
   constructor(options: MoneySideOptions) {
     const { db, node, news, contracts } = options;
@@ -67,7 +71,8 @@ export class MoneySide {
       onEvents: (exchange, events) => this.#take(exchange, events),
       onExitRequests: (events) => db.transaction(() => this.#request(events)).immediate(),
     });
-    this.addExchange(contracts.exchange);
+    this.#rotation = options.rotation;
+    for (const exchange of this.#rotation.all) this.addExchange(exchange);
     this.#reconciliation = new Reconciliation({
       db,
       node,
@@ -87,6 +92,13 @@ export class MoneySide {
   /** Another contract, whose events are followed from now on, beside those of its predecessors. */
   addExchange(exchange: string): void {
     this.#scanner.add(exchange);
+  }
+
+  /** Orders are signed for another contract. */
+  rotate(exchange: string): void {
+    if (this.#scanner.exchanges().includes(exchange as Hex)) return;
+    this.#scanner.add(exchange);
+    this.#delegates.endAll();
   }
 
   /** A withdrawal with this name ends in the unheld escrow of its wallet. Stored before the ledger has it. */
@@ -153,6 +165,7 @@ export class MoneySide {
 
   #take(exchange: string, events: readonly ChainEvent[]): void {
     for (const event of events) {
+      if (BRINGS_MONEY.includes(event.is)) this.#rotation.reopen(exchange, event.log.blockNumber);
       if (event.is === 'exitRequested') this.#exits.requested(event, true);
       else if (event.is === 'exitCancelled') this.#exits.cancelled(event);
       else if (event.is === 'delegateSet') this.#delegates.set(event);

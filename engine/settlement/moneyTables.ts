@@ -8,6 +8,7 @@
  *   ledger_usdc    the USDC of an account in a shard, available and reserved; the sum over shards is what it has
  *   ledger_tokens  the tokens of an account in a market, in the same way
  *   claims         what the tokens of an account in a decided market were paid, by the ledger and on the chain
+ *   delegates      those that wallets have named
  *   releases       references of withdrawals that end in the unheld escrow of the wallet
  *   market_tokens  the ids of outcome tokens
  */
@@ -50,6 +51,8 @@ const TABLES = `
     account INTEGER NOT NULL, market INTEGER NOT NULL, ledger_micro INTEGER NOT NULL DEFAULT 0,
     chain_micro INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (account, market)) WITHOUT ROWID, STRICT;
   CREATE INDEX IF NOT EXISTS claims_open ON claims (account) WHERE ledger_micro <> chain_micro;
+  CREATE TABLE IF NOT EXISTS delegates (
+    maker TEXT NOT NULL, signer TEXT NOT NULL, PRIMARY KEY (maker, signer)) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS ended_delegates (
     tx_hash TEXT NOT NULL, log_index INTEGER NOT NULL, PRIMARY KEY (tx_hash, log_index)) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS releases (reference TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;

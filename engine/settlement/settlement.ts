@@ -25,6 +25,7 @@ import { Follower } from './follower.ts';
 import { MoneySide } from './moneySide.ts';
 import type { News } from './news.ts';
 import { Outcomes } from './outcomes.ts';
+import { Rotation } from './rotation.ts';
 import { WorkRows } from './work.ts';
 
 /** Trades are collected for this long while a batch is not full: the larger it is, the less gas each of them takes. */
@@ -59,6 +60,7 @@ type Surroundings = Pick<SettlementHealth, 'problem' | 'balances'>;
 export class Settlement {
   readonly rows: WorkRows;
   readonly money: MoneySide;
+  readonly rotation: Rotation;
   readonly #options: SettlementOptions;
   readonly #envelopes: Envelopes;
   readonly #envelopeRows: EnvelopeRows;
@@ -75,11 +77,12 @@ export class Settlement {
     const { db, node, key, chainId, mostFeeWei, nowMs, contracts, news } = options;
     this.rows = new WorkRows(db, nowMs);
     this.#deployRows = new DeployRows(db, nowMs, news);
-    this.#drafts = new Drafts(this.rows, contracts);
-    this.money = new MoneySide({ ...options, work: this.rows });
+    this.rotation = new Rotation(db, this.rows, this.#deployRows, contracts.exchange);
+    this.#drafts = new Drafts(this.rows, contracts, this.rotation);
+    this.money = new MoneySide({ ...options, work: this.rows, rotation: this.rotation });
     this.#follower = new Follower({
       ...options,
-      ...{ work: this.rows, money: this.money, deploys: this.#deployRows, exchange: contracts.exchange },
+      ...{ work: this.rows, money: this.money, deploys: this.#deployRows, rotation: this.rotation },
     });
     this.#outcomes = new Outcomes({
       ...{ rows: this.rows, node, contracts, news },
@@ -116,14 +119,16 @@ export class Settlement {
     const [read] = await Promise.allSettled([this.money.read(head, finalized)]);
     await this.#envelopes.step({ head, finalized });
     if (read.status === 'rejected') throw read.reason;
-    if (read.value !== null) await this.money.reconcile(read.value);
+    if (read.value === null) return;
+    this.rotation.step(this.#follower.exchangeNumbers, read.value);
+    await this.money.reconcile(read.value);
   }
 
   /** A market is wanted on the chain. @returns false if it is decided: it is not deployed any more. */
   wantMarket(market: number, uuid: Hex): boolean {
-    const { db, contracts } = this.#options;
+    const { db } = this.#options;
     if ((this.rows.findMarket(market)?.payout_yes_ppm ?? null) !== null) return false;
-    db.transaction(() => this.#deployRows.want(market, uuid, contracts.exchange, false)).immediate();
+    db.transaction(() => this.#deployRows.want(market, uuid, this.rotation.newest, false)).immediate();
     return true;
   }
 
@@ -148,12 +153,11 @@ export class Settlement {
    * state, and its next trades would have ids that the contract knows already.
    */
   async isChainAhead(): Promise<boolean> {
-    const { exchange } = this.#options.contracts;
+    const { all } = this.rotation;
     for (let shard = 0; shard < this.#options.journalPaths.length; shard++) {
       const next = this.rows.lastTrade(shard) + 1;
-      const asked = Array.from({ length: LOOKED_AHEAD }, (_, i) =>
-        this.#outcomes.isSettled(chainTradeId(shard, next + i), exchange),
-      );
+      const ids = Array.from({ length: LOOKED_AHEAD }, (_, i) => chainTradeId(shard, next + i));
+      const asked = ids.flatMap((id) => all.map((exchange) => this.#outcomes.isSettled(id, exchange)));
       if ((await Promise.all(asked)).includes(true)) return true;
     }
     return false;
@@ -171,7 +175,7 @@ export class Settlement {
 
   health(surroundings: Surroundings): SettlementHealth {
     const nowMs = this.#options.nowMs();
-    const oldest = this.rows.oldestPendingMs();
+    const oldest = this.rows.oldestPendingMs(this.rotation.active.number);
     const deploys = this.#deploys.health();
     const facts = {
       ...surroundings,
@@ -214,7 +218,7 @@ export class Settlement {
   #send(head: Block): void {
     const { db, nowMs, lingerMs = LINGER_MS } = this.#options;
     while (this.#envelopes.hasRoom) {
-      const pending = this.rows.pending(head.number, MOST_LOOKED_AT);
+      const pending = this.rows.pending(head.number, MOST_LOOKED_AT, this.rotation.active.number);
       if (pending.length === 0) return;
       if (pending.length < FULL && nowMs() - pending[0].created_ms < lingerMs) return;
       const chosen = this.#drafts.next(pending, head.gasLimit);

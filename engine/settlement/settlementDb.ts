@@ -2,6 +2,7 @@
  * settlement.db: everything that settlement knows. Each commit is on the disk before it returns, because what follows
  * it is sent to a chain and cannot be taken back.
  *
+ *   exchanges   the exchange contracts in their order, and whether their funds have moved on
  *   followed    how far the journal of a shard was followed
  *   orders      signed orders that may still trade, or whose trades are not settled; `slot` is null once it is closed
  *   work        trades and movements of the ledger that the chain has to do as well, by `id` in their order
@@ -41,6 +42,10 @@ export function readSettlementDb(path: string): Database.Database | null {
 }
 
 const TABLES = `
+  CREATE TABLE IF NOT EXISTS exchanges (
+    number INTEGER PRIMARY KEY, exchange TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'claiming', 'moving', 'moved')),
+    moved_block INTEGER NOT NULL DEFAULT 0, is_late INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE TABLE IF NOT EXISTS followed (
     shard INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, chain_low INTEGER NOT NULL, chain_high INTEGER NOT NULL,
     exchange TEXT) STRICT;
@@ -76,13 +81,14 @@ const TABLES = `
     taker_account INTEGER, created_ms INTEGER NOT NULL,
     status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'submitted', 'mined', 'settled', 'failed')),
     job INTEGER, failures INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0, reason TEXT,
-    matched_ms INTEGER, is_held INTEGER NOT NULL DEFAULT 0, unwound_ms INTEGER,
+    exchange INTEGER NOT NULL DEFAULT 1, matched_ms INTEGER, is_held INTEGER NOT NULL DEFAULT 0, unwound_ms INTEGER,
     UNIQUE (shard, kind, sequence, part)) STRICT;
   CREATE INDEX IF NOT EXISTS work_pending ON work (id) WHERE status = 'pending';
   CREATE INDEX IF NOT EXISTS work_waited ON work (created_ms, kind) WHERE status = 'pending';
   CREATE INDEX IF NOT EXISTS work_unsettled ON work (status) WHERE status IN ('pending', 'submitted', 'mined');
   CREATE INDEX IF NOT EXISTS work_failed ON work (id) WHERE status = 'failed';
   CREATE INDEX IF NOT EXISTS work_resolutions ON work (market) WHERE kind = 4;
+  CREATE INDEX IF NOT EXISTS work_of_exchange ON work (exchange) WHERE status <> 'settled';
   CREATE INDEX IF NOT EXISTS work_open ON work (market, id) WHERE status <> 'settled';
   CREATE INDEX IF NOT EXISTS work_of_makers ON work (maker_order) WHERE status <> 'settled';
   CREATE INDEX IF NOT EXISTS work_of_takers ON work (taker_order) WHERE status <> 'settled';

@@ -10,7 +10,16 @@
 import type Database from 'better-sqlite3';
 import { OUTCOME, type SettlementStatus, SIDE } from '../../shared/base/codes.ts';
 
-export const KIND = { TRADE: 0, SPLIT: 1, MERGE: 2, WITHDRAWAL: 3, RESOLUTION: 4, CLAIM: 5, RELEASE: 6 } as const;
+export const KIND = {
+  TRADE: 0,
+  SPLIT: 1,
+  MERGE: 2,
+  WITHDRAWAL: 3,
+  RESOLUTION: 4,
+  CLAIM: 5,
+  RELEASE: 6,
+  MOVE: 7,
+} as const;
 type Kind = (typeof KIND)[keyof typeof KIND];
 
 export type Work = {
@@ -30,12 +39,15 @@ export type Work = {
   readonly match_type: number | null;
   /** Of a trade; `account` is its maker's. Fees are in what each party receives. */
   readonly taker_account: number | null;
+  /** The number of the contract that it is done at; of a move, the one that gives. */
+  readonly exchange: number;
   readonly created_ms: number;
   readonly status: SettlementStatus;
   readonly job: number | null;
   readonly failures: number;
 };
-export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms'> & {
+export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms' | 'exchange'> & {
+  readonly exchange?: number;
   /** Of a trade. */
   readonly matched_ms?: number;
 };
@@ -73,7 +85,7 @@ export type OrderRow = {
 };
 
 const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
-const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION}`;
+const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION},${KIND.MOVE}`;
 /** Blocks until work that failed is tried again: twice as many each time. */
 const MOST_PAUSE_BLOCKS = 64;
 /** A trade that needs the signatures of its orders, or may. */
@@ -90,12 +102,12 @@ export class WorkRows {
   }
 
   add(work: NewWork): void {
-    const row = { matched_ms: null, ...work, created_ms: this.#nowMs() };
+    const row = { matched_ms: null, exchange: 1, ...work, created_ms: this.#nowMs() };
     const { lastInsertRowid } = this.#sql(
       `INSERT INTO work (kind, shard, sequence, part, account, market, amount, maker_order, taker_order, yes_ticks,
-         match_type, taker_account, matched_ms, created_ms)
+         match_type, taker_account, exchange, matched_ms, created_ms)
        VALUES (@kind, @shard, @sequence, @part, @account, @market, @amount, @maker_order, @taker_order, @yes_ticks,
-         @match_type, @taker_account, @matched_ms, @created_ms)`,
+         @match_type, @taker_account, @exchange, @matched_ms, @created_ms)`,
     ).run(row);
     this.#note(Number(lastInsertRowid), 'pending');
     if (work.kind === KIND.TRADE) this.#receive(work, 1);
@@ -118,12 +130,18 @@ export class WorkRows {
   }
 
   /** Pending work that may be done at this block, in its order; that of a market waits until the chain knows it. */
-  pending(block: number, limit: number): Work[] {
-    const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ?
+  pending(block: number, limit: number, exchange: number): Work[] {
+    const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ? AND exchange = ?
                    AND NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
                      WHERE deploys.market = work.market AND deploys.status NOT IN ('mined', 'final')))
                  ORDER BY id LIMIT ?`;
-    return this.#sql(sql).all(block, limit) as Work[];
+    return this.#sql(sql).all(block, exchange, limit) as Work[];
+  }
+
+  /** True if the contract has work to do, or a failed trade that waits for an administrator. */
+  hasUnsettled(exchange: number): boolean {
+    const sql = `SELECT 1 FROM work WHERE exchange = ? AND status <> 'settled' AND unwound_ms IS NULL LIMIT 1`;
+    return this.#sql(sql).get(exchange) !== undefined;
   }
 
   /** The sequence of the last trade of a shard; 0 before the first one. */
@@ -197,13 +215,13 @@ export class WorkRows {
     for (const order of [found.maker_order!, found.taker_order!]) this.dropOrder(order);
   }
 
-  /** When the oldest pending trade came, and the oldest work of any kind; null if there is none. */
-  oldestPendingMs(): { readonly trade: number | null; readonly any: number | null } {
+  /** When the oldest pending trade of the contract came, and the oldest work of any kind; null if there is none. */
+  oldestPendingMs(exchange: number): { readonly trade: number | null; readonly any: number | null } {
     const oldest = (of: string): number | null => {
       const sql = `SELECT created_ms AS at FROM work WHERE status = 'pending' ${of} ORDER BY created_ms LIMIT 1`;
       return (this.#sql(sql).get() as { at: number } | undefined)?.at ?? null;
     };
-    return { trade: oldest(`AND kind = ${KIND.TRADE}`), any: oldest('') };
+    return { trade: oldest(`AND kind = ${KIND.TRADE} AND exchange = ${exchange}`), any: oldest('') };
   }
 
   /** Work that is not settled, by its status. */

@@ -29,6 +29,11 @@ export class ChainFacts {
     return (await this.#link.ask('isClaimed', ask)).isClaimed;
   }
 
+  /** Why the funds cannot move to this exchange contract; null if they can. Rejects with ChainDown. */
+  async successorProblem(next: string): Promise<string | null> {
+    return (await this.#link.ask('successorProblem', { next })).problem;
+  }
+
   /** True once the contract lets the signer sign for the maker, for good. Rejects with ChainDown. */
   async isDelegate(maker: string, signer: string): Promise<boolean> {
     return (await this.#link.ask('isDelegate', { maker, signer })).isDelegate;

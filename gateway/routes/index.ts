@@ -250,7 +250,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
     ...adminPlatformRoutes({
       ...approvalDeps,
       platform,
-      isOnChain: deps.chain !== null,
+      chain: deps.chain,
       contracts,
       rotation: deps.rotation,
       drills: deps.drills,

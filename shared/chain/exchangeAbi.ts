@@ -21,6 +21,10 @@ export const EXCHANGE_ABI = parseAbi([
   'struct Authorization { address from; uint256 validAfter; uint256 validBefore; bytes signature }',
   'function depositWithAuthorization(DepositPermit permit, bytes permitSignature, Authorization authorization)',
   'function release(bytes32 operationId, address account, uint256 assetId, uint256 amount)',
+  'function predecessor() view returns (address)',
+  'function successor() view returns (address)',
+  'function successorFrom() view returns (uint256)',
+  'function migrate(address[] accounts, uint256[] assetIds)',
   'function exitableAt(address account) view returns (uint256)',
   'function paused() view returns (bool)',
   'function hasRole(bytes32 role, address account) view returns (bool)',
@@ -65,6 +69,7 @@ export const EXCHANGE_ABI = parseAbi([
 export const FACTORY_ABI = parseAbi([
   'function createMarket(bytes16 marketId) returns (bytes32 conditionId)',
   'function register(bytes16 marketId)',
+  'function exchange() view returns (address)',
   'function isCreated(bytes32 questionId) view returns (bool)',
   'function resolve(bytes16 marketId, uint256 yesPayout, uint256 noPayout)',
   'function hasRole(bytes32 role, address account) view returns (bool)',

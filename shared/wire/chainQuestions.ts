@@ -52,6 +52,11 @@ type ChainQuestions = OtherQuestions & {
   readonly depositPermit: { readonly ask: DepositAsk; readonly answer: DepositPermit };
   /** Balances of which ledger and chain differ, at the last blocks that were compared. */
   readonly differences: { readonly ask: null; readonly answer: readonly Difference[] };
+  /** Why orders cannot be signed for this contract from now on; null if they can. */
+  readonly successorProblem: {
+    readonly ask: { readonly next: string };
+    readonly answer: { readonly problem: string | null };
+  };
   /** True once the contract lets the signer sign orders of the maker, in a block that stays. */
   readonly isDelegate: {
     readonly ask: { readonly maker: string; readonly signer: string };

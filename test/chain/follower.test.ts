@@ -10,6 +10,7 @@ import { Worker } from 'node:worker_threads';
 import { type Hex, hexToBytes, type PrivateKeyAccount, parseEther, toHex } from 'viem';
 import { reconcileChain } from '../../engine/admin/chain.ts';
 import { Journal } from '../../engine/journal/journal.ts';
+import { ChainChecks } from '../../engine/settlement/checks.ts';
 import { News } from '../../engine/settlement/news.ts';
 import { isDifferent } from '../../engine/settlement/reconciliation.ts';
 import { RefusedTrades } from '../../engine/settlement/refusedTrades.ts';
@@ -36,8 +37,8 @@ import { MoneyGateway } from '../support/moneyGateway.ts';
 import { Random } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
-import { send } from './deploy.ts';
-import { BUY, CHAIN_ID, type ChainMarket, chainRig, key, ROLES, USDC } from './rig.ts';
+import { deployExchange, send } from './deploy.ts';
+import { BUY, CHAIN_ID, type ChainMarket, chainRig, EXIT_DELAY, key, ROLES, SETTLEMENT_GRACE, USDC } from './rig.ts';
 
 const chain = await chainRig();
 const ACCOUNTS = [1, 2, 3, 4];
@@ -193,6 +194,37 @@ class Exchange {
     });
   }
 
+  get #checks(): ChainChecks {
+    const { client, contracts } = chain;
+    const deployer = chainKey(DEPLOYER).address;
+    const keys = { OPERATOR: this.#operator.address, DEPLOYER: deployer, PERMIT: ROLES.permitSigner, RELAYER: null };
+    const node = new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0]));
+    return new ChainChecks(node, { ...contracts, chainId: CHAIN_ID, keys }, () => this.#nowMs);
+  }
+
+  /** Everything that RULES.md 17.36 asks for, then the change: from here on orders are signed for the next one. */
+  async rotate(): Promise<void> {
+    const { client, contracts } = chain;
+    const { exchange: before, ...others } = contracts;
+    const delays = { exitDelay: EXIT_DELAY, settlementGrace: SETTLEMENT_GRACE };
+    const next = await deployExchange(client, ROLES, delays, others, before);
+    const operatorRole = await chain.call('exchange', 'OPERATOR_ROLE', []);
+    const as = (name: string, args: unknown[]) => send(client, ROLES.admin, next, 'Exchange', name, args);
+    const problem = () => this.#checks.successorProblem(before, next);
+    assert.match((await problem())!, /does not have OPERATOR_ROLE/);
+    await as('grantRole', [operatorRole, this.#operator.address]);
+    assert.match((await problem())!, /has not announced/);
+    await chain.exchange(ROLES.admin, 'announceSuccessor', [next]);
+    assert.match((await problem())!, /setExchange/);
+    await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'setExchange', [next]);
+    assert.match((await problem())!, /the funds may move from second/);
+    await chain.pass(2n * EXIT_DELAY);
+    assert.equal(await problem(), null);
+    assert.match((await this.#checks.successorProblem(next, before))!, /predecessor/);
+    this.engine.contracts(CHAIN_ID, hexToBytes(next));
+    Object.assign(contracts, { exchange: next });
+  }
+
   /** Everything so far is in the journal. */
   write(): void {
     const { rows } = this.engine.journal;
@@ -278,11 +310,21 @@ class Exchange {
     return reconcileChain(directory, chain.client.chain.rpcUrls.default.http[0], isWhole);
   }
 
+  decide(index: number): void {
+    this.engine.resolve(index, this.random.pick([0, 1_000_000, 500_000, 123_457]), MARKET_STATUS.RESOLVED);
+    while (this.engine.engine.hasSteps) this.engine.step();
+  }
+
+  /** A market that was decided before. */
+  pay(index: number): void {
+    this.engine.settle(index);
+    while (this.engine.engine.hasSteps) this.engine.step();
+  }
+
   /** Decides the markets and pays every holder. */
   payOut(): void {
     for (const index of this.markets.keys()) {
-      this.engine.resolve(index, this.random.pick([0, 1_000_000, 500_000, 123_457]), MARKET_STATUS.RESOLVED);
-      while (this.engine.engine.hasSteps) this.engine.step();
+      this.decide(index);
       this.engine.settle(index);
       while (this.engine.engine.hasSteps) this.engine.step();
     }
@@ -404,6 +446,60 @@ test(`trades that the contract refuses are unwound, and hold up nothing afterwar
   );
   await exchange.compare('after the unwinding');
   exchange.payOut();
+  await exchange.finish();
+  await exchange.compare('after the payout');
+});
+
+test(`funds move to the next contract, and every trade is settled at its own, seed ${seed}`, {
+  skip: NO_ANVIL,
+}, async () => {
+  const before = chain.contracts.exchange;
+  after(() => Object.assign(chain.contracts, { exchange: before }));
+  const exchange = new Exchange(seed);
+  after(() => exchange.close());
+  const { random, crashes } = exchange;
+  await exchange.begin();
+  const trade = async (): Promise<void> => {
+    for (let step = 1; step <= 12; step++) {
+      for (let commands = 0; commands < 4; commands++) await exchange.act();
+      if (step % 4 === 0) crashes.stepsLeft = random.between(1, 30);
+      await exchange.step();
+      await chain.client.mine({ blocks: 2 });
+    }
+  };
+  await trade();
+  const earlier = exchange.trades;
+  exchange.decide(0);
+  await exchange.rotate();
+  await trade();
+  assert.ok(earlier > 5 && exchange.trades > earlier + 5, `${earlier} of ${exchange.trades} trades`);
+  for (let rounds = 0; rounds < 30; rounds++) {
+    if (rounds % 5 === 0) crashes.stepsLeft = random.between(1, 30);
+    await exchange.step();
+    if (crashes.stepsLeft === Number.POSITIVE_INFINITY) await exchange.reconcile();
+    await chain.client.mine({ blocks: 8 });
+  }
+  crashes.stepsLeft = Number.POSITIVE_INFINITY;
+  exchange.pay(0);
+  await exchange.finish();
+  await exchange.compare('after the move');
+  assert.equal(await chain.walletUsdc(before), 0n, 'nothing is left behind');
+  const next = chain.contracts.exchange;
+  Object.assign(chain.contracts, { exchange: before });
+  await chain.fund(key(1), 5_000_000n);
+  Object.assign(chain.contracts, { exchange: next });
+  const { available } = exchange.engine.usdc(1);
+  await chain.client.mine({ blocks: FINAL_BLOCKS });
+  while (exchange.engine.usdc(1).available === available) await exchange.step();
+  for (let rounds = 0; rounds < 24; rounds++) {
+    await exchange.step();
+    await chain.client.mine({ blocks: 8 });
+  }
+  await exchange.finish();
+  await exchange.compare('after a late deposit');
+  await exchange.reconcile();
+  exchange.decide(1);
+  exchange.pay(1);
   await exchange.finish();
   await exchange.compare('after the payout');
 });

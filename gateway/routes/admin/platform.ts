@@ -15,6 +15,9 @@ import {
   type PlatformStatus,
 } from '../../../shared/api/platform.ts';
 import { E, ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
+import type { ChainFacts } from '../../chain/facts.ts';
+import { ChainDown, ChainRefused } from '../../chain/link.ts';
+import type { Refusal } from '../../http/refusal.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -26,9 +29,7 @@ import type { Platform } from '../../store/platform.ts';
 import { contractsOf } from '../public/platform.ts';
 import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
-/** On a chain the funds of all accounts are in the escrow of the exchange contract, and stay there. */
 const FIXED_ON_CHAIN = [
-  ['exchange_address', 'exchange'],
   ['market_factory_address', 'marketFactory'],
   ['usdc_address', 'usdc'],
   ['ctf_address', 'ctf'],
@@ -36,8 +37,8 @@ const FIXED_ON_CHAIN = [
 ] as const;
 
 type AdminPlatformDeps = ApprovalDeps & {
-  /** Settlement is on a chain. */
-  readonly isOnChain: boolean;
+  /** Null without a chain. */
+  readonly chain: Pick<ChainFacts, 'successorProblem'> | null;
   readonly platform: Platform;
   readonly contracts: ContractStore;
   readonly rotation: ContractRotation;
@@ -91,7 +92,7 @@ const CHANGE_CONTRACTS = {
   summary: 'Changes the contracts that orders are signed for, in every shard or in none.',
   body: NEW_CONTRACTS,
   answers: { 200: PLATFORM_CONTRACTS, 202: APPROVAL },
-  errors: ['VALIDATION_ERROR', 'CONFLICT', 'OUTCOME_UNKNOWN'],
+  errors: ['VALIDATION_ERROR', 'CONFLICT', 'OUTCOME_UNKNOWN', 'SETTLEMENT_UNHEALTHY'],
 } as const satisfies RouteSpec;
 
 export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
@@ -141,15 +142,19 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid exchange_address', details });
     return;
   }
-  // The markets' conditions are of their factory, their tokens of its USDC, and the funds are in the exchange.
-  const fixed = deps.isOnChain
-    ? FIXED_ON_CHAIN.find(([, name]) => target[name] !== contracts.current[name])
-    : undefined;
+  // The markets' conditions are of their factory, their tokens of its USDC, and settlement speaks to these.
+  const fixed =
+    deps.chain !== null ? FIXED_ON_CHAIN.find(([, name]) => target[name] !== contracts.current[name]) : undefined;
   if (fixed !== undefined) {
-    refuseField(call, fixed[0], 'as it is: an exchange on a chain keeps its contracts', call.body[fixed[0]]);
+    refuseField(call, fixed[0], 'as it is: markets on a chain keep their contracts', call.body[fixed[0]]);
     return;
   }
   const isKnown = rotation.isKnown(target);
+  const refusal = isKnown || deps.chain === null ? null : await refuseSuccessor(target.exchange, deps.chain);
+  if (refusal !== null) {
+    refuse(call, refusal);
+    return;
+  }
   if (!isKnown && waitsForSecond(call, deps, 'contracts', { kind: 'contracts', ...contractsOf(target) })) return;
   call.before = contractsOf(contracts.current);
   const code = await rotation.rotate(target);
@@ -157,6 +162,17 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
   else if (code === E.CONFLICT)
     refuse(call, { row: ERRORS.CONFLICT, message: 'another change of contracts is under way' });
   else refuse(call, { row: errorRow(code) });
+}
+
+/** RULES.md 17.36. */
+async function refuseSuccessor(next: string, chain: Pick<ChainFacts, 'successorProblem'>): Promise<Refusal | null> {
+  try {
+    const message = await chain.successorProblem(next);
+    return message === null ? null : { row: ERRORS.CONFLICT, message };
+  } catch (error) {
+    if (!(error instanceof ChainDown || error instanceof ChainRefused)) throw error;
+    return { row: ERRORS.SETTLEMENT_UNHEALTHY, message: 'the chain does not answer' };
+  }
 }
 
 /** Fields that the body leaves out stay as they are. */

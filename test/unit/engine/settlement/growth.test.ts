@@ -6,6 +6,7 @@ import { type Hex, size, toHex } from 'viem';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { Drafts } from '../../../../engine/settlement/drafts.ts';
 import { News } from '../../../../engine/settlement/news.ts';
+import { Rotation } from '../../../../engine/settlement/rotation.ts';
 import { Settlement } from '../../../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
 import { KIND, WorkRows } from '../../../../engine/settlement/work.ts';
@@ -50,8 +51,10 @@ function withTrades(trades: number): { db: Database.Database; rows: WorkRows } {
 }
 
 test('the largest batch fills a transaction that nodes take, and no more', async () => {
-  const { rows } = withTrades(200);
-  const { draft, work } = new Drafts(rows, CONTRACTS).next(rows.pending(1, 400), 60_000_000)!;
+  const { db, rows } = withTrades(200);
+  const deploys = new DeployRows(db, () => 1, new News(db, () => 1));
+  const rotation = new Rotation(db, rows, deploys, EXCHANGE);
+  const { draft, work } = new Drafts(rows, CONTRACTS, rotation).next(rows.pending(1, 400, 1), 60_000_000)!;
   const fees = { maxFeePerGas: 10n ** 15n, maxPriorityFeePerGas: 10n ** 15n };
   const { bytes } = await KEY.sign({ chainId: 2 ** 48, nonce: 2 ** 48, ...draft, gas: BigInt(draft.gas), ...fees });
   assert.ok(size(bytes) <= MOST_BYTES && size(bytes) > 0.97 * MOST_BYTES, `${size(bytes)} bytes`);
@@ -74,7 +77,7 @@ test('no statement reads a table that grows from end to end', () => {
     return prepare(sql);
   }) as typeof db.prepare;
   const fresh = new WorkRows(db, () => 1);
-  const [work] = rows.pending(1, 1);
+  const [work] = rows.pending(1, 1, 1);
   const job = fresh.addJob(EXCHANGE, [work], null);
   fresh.setMined(job, { hash: '0x', blockNumber: 1 });
   fresh.submit(work.id, job);
@@ -86,7 +89,7 @@ test('no statement reads a table that grows from end to end', () => {
   fresh.decideMarket(1, 0);
   fresh.jobOfClaim(0, 1);
   fresh.isResolved(0);
-  fresh.oldestPendingMs();
+  fresh.oldestPendingMs(1);
   fresh.countFailed();
   fresh.countUnsettled();
   fresh.history(work.id);
@@ -94,7 +97,7 @@ test('no statement reads a table that grows from end to end', () => {
   fresh.market(0);
   fresh.escrow(1);
   fresh.isMirrored('');
-  fresh.pending(1, 9);
+  fresh.pending(1, 9, 1);
   fresh.closeOrder(fresh.openOrder(0, 2)!);
   fresh.job(job);
   const deploys = new DeployRows(db, () => 1, new News(db, () => 1));

@@ -185,7 +185,7 @@ test('an unwound trade that is read from the journals again is not sent', () => 
   const rig = new Rig(1);
   rig.rows.setUnwound(SHARD, 1, T0);
   rig.close();
-  assert.deepEqual(rig.rows.pending(1, 9), []);
-  assert.deepEqual(rig.rows.oldestPendingMs(), { trade: null, any: null });
+  assert.deepEqual(rig.rows.pending(1, 9, 1), []);
+  assert.deepEqual(rig.rows.oldestPendingMs(1), { trade: null, any: null });
   assert.equal(rig.rows.countFailed(), 0);
 });
