@@ -379,7 +379,8 @@ describe('over one kill -9, with a pause', () => {
     await server.kill();
     const database = openControlDatabase(join(server.dataDir, 'control.db'));
     const insert = database.prepare(
-      `INSERT INTO movements SELECT ?, account_index, ?, ?, ?, 'pending', 1, NULL FROM users WHERE id = ?`,
+      `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms)
+         SELECT ?, account_index, ?, ?, ?, 'pending', 1 FROM users WHERE id = ?`,
     );
     insert.run(leftOver, MOVEMENT.DEPOSIT, 400, 'left over', noted);
     insert.run(tooMuch, MOVEMENT.WITHDRAWAL, 500, 'too much', noted);
