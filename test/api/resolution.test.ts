@@ -47,7 +47,9 @@ describe('resolutions', () => {
       const before = await trader.client.market(id);
       assert.equal(before.deploy_status, 'not_deployed');
       const first = await trader.send('POST', deployPath({ id }));
-      assert.deepEqual([first.status, first.body], [200, { status: 'deploying', market_id: id }]);
+      // On a busy machine it may be deployed before the answer is written.
+      assert.deepEqual([first.status, first.body.market_id], [200, id]);
+      assert.match(first.body.status, /^(deploying|deployed)$/);
       const deployed = await eventually('a deployed market', async () => {
         const shown = await trader.client.market(id);
         return shown.deploy_status === 'deployed' && shown;

@@ -54,7 +54,6 @@ const WITHDRAW = {
   summary: 'Pays available USDC out of the escrow, to the wallet of the account or into its unheld part.',
   access: 'manage:account',
   limit: 'unlisted',
-  storing: true,
   body: NEW_WITHDRAWAL,
   answers: { 201: FUND_MOVEMENT },
   errors: [

@@ -24,13 +24,22 @@ describe('config', () => {
       [...text.matchAll(/^#([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
     );
     const read = new Set<string>();
-    const observed = new Proxy(example, {
-      get(target, name: string) {
-        read.add(name);
-        return target[name];
-      },
-    });
-    parseConfig(observed, CORES);
+    const observed = (env: Environment): Environment =>
+      new Proxy(env, {
+        get(target, name: string) {
+          read.add(name);
+          return target[name];
+        },
+      });
+    parseConfig(observed(example), CORES);
+    // The settings of a chain are read only where there is one.
+    const keystores = Object.keys(example).filter((name) => name.includes('_KEYSTORE'));
+    const onChain = {
+      RPC_URL: 'http://node',
+      DEMO: 'off',
+      ...Object.fromEntries(keystores.map((name) => [name, '/k'])),
+    };
+    parseConfig(observed({ ...example, ...onChain }), CORES);
     read.delete('NODE_ENV');
     assert.deepEqual([...read].sort(), Object.keys(example).sort());
     // These two depend on the number of cores.
