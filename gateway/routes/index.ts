@@ -66,6 +66,7 @@ import { type ApprovalDeps, adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { catalogueFileRoutes } from './admin/catalogueFiles.ts';
+import { chainMoneyRoutes } from './admin/chainMoney.ts';
 import { failedTradeRoutes } from './admin/failedTrades.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFiatRoutes } from './admin/fiat.ts';
@@ -223,7 +224,10 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       catalog,
       views,
       approvalAboveMicro: config.approvalAboveMicro,
+      chainLink: deps.chainLink,
+      chainHealth: deps.chainHealth,
     }),
+    ...chainMoneyRoutes({ chainLink: deps.chainLink }),
     ...failedTradeRoutes({ ...approvalDeps, accounts, catalog, failedTrades: deps.failedTrades }),
     ...adminRebateRoutes({ catalog, views, rebateRates: control.rebateRates, clock }),
     ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),

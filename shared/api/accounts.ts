@@ -2,7 +2,9 @@
  * Schemas of an account's balances, limits and preferences, and of the administrator's commands for users and their
  * funds.
  */
+
 import { ACCOUNT_STATE_NAMES, MAX_OPEN_ORDERS, MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
+import { COMPARED_CHAIN } from './chainMoney.ts';
 import {
   ADDRESS,
   AMOUNT,
@@ -342,12 +344,15 @@ export const FUND_MOVEMENT = object({
 });
 export type FundMovement = FromSchema<typeof FUND_MOVEMENT>;
 
-export const LEDGER = object({
-  balanced: FLAG,
-  total_usdc_micro: SIGNED_UNITS,
-  accounts_usdc_micro: SIGNED_UNITS,
-  fees_usdc_micro: SIGNED_UNITS,
-  collateral_usdc_micro: SIGNED_UNITS,
-  sets: arrayOf(object({ market_id: UUID, yes_atomic: SIGNED_UNITS, no_atomic: SIGNED_UNITS })),
-});
+export const LEDGER = object(
+  {
+    balanced: FLAG,
+    total_usdc_micro: SIGNED_UNITS,
+    accounts_usdc_micro: SIGNED_UNITS,
+    fees_usdc_micro: SIGNED_UNITS,
+    collateral_usdc_micro: SIGNED_UNITS,
+    sets: arrayOf(object({ market_id: UUID, yes_atomic: SIGNED_UNITS, no_atomic: SIGNED_UNITS })),
+  },
+  { chain: COMPARED_CHAIN },
+);
 export type Ledger = FromSchema<typeof LEDGER>;

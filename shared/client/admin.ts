@@ -55,6 +55,8 @@ import type {
   RevokedSessions,
   RotatedApiKey,
   UserPage,
+  WaitingMoney,
+  WaitingMoneyQuery,
   Wallets,
 } from './types.ts';
 
@@ -268,6 +270,11 @@ export class AdminClient {
   /** While a drill is enabled, placing is refused with its error. A restart ends all drills. */
   setDrill(refusal: DrillName, enabled: boolean): Promise<ActiveDrills> {
     return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
+  }
+
+  /** Money of the chain that the ledger does not have yet. */
+  waitingMoney(query: WaitingMoneyQuery = {}): Promise<WaitingMoney> {
+    return this.#send('GET', `/admin/settlement/money${searchOf(query)}`);
   }
 
   /** Trades that the contract refuses for good. */

@@ -36,6 +36,7 @@ export type { AuditPage, AuditQuery, AuditRecord } from '../api/audit.ts';
 export type { BrowsedEvents, BrowsedQuotes, BrowseQuery } from '../api/browse.ts';
 export type { CatalogueLine, ImportReport, LineReport } from '../api/catalogue.ts';
 export type { DepositAuthorization, NewWithdrawal } from '../api/chainFunds.ts';
+export type { WaitingMoney, WaitingMoneyQuery } from '../api/chainMoney.ts';
 export type {
   EventsQuery,
   EventView,

@@ -180,6 +180,9 @@ describe('with a second operator', () => {
       assert.deepEqual(refusalOf(await as(ann, 'POST', path)), [404, 'NOT_FOUND', 'trade not found']);
       assert.equal((await as(clerk, 'POST', path)).body.code, 'INSUFFICIENT_ROLE');
     }
+    assert.deepEqual(await ann.client.waitingMoney(), { movements: [], total: 0 });
+    const wrong = await as(ann, 'GET', '/admin/settlement/money?offset=-1');
+    assert.deepEqual([wrong.status, wrong.body.error], [400, 'invalid offset']);
     const bad = await as(ann, 'GET', '/admin/settlement/failed?limit=0');
     assert.deepEqual([bad.status, bad.body.error], [400, 'invalid limit']);
     const { approvals } = await ann.client.approvals({ limit: 1 });

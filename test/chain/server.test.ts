@@ -143,6 +143,13 @@ test('a wallet splits released USDC by itself, and is paid what it withdraws', o
   await rig.exchange(wallet, 'hold', [0n, 28_765_433n]);
   await rig.client.mine({ blocks: FINAL_BLOCKS });
   await balanceOf(trader, 65_000_000 + 28_765_433);
+  const { chain } = await server.admin.ledger();
+  assert.ok(chain !== undefined && chain.block !== null);
+  assert.deepEqual(chain.differences, []);
+  await eventually('sets of an unknown market wait', async () => {
+    const { movements, total } = await server.admin.waitingMoney();
+    return total === 1 && movements[0]!.kind === 'sets' && movements[0]!.reason === 'unknown_market';
+  });
   const { lines } = await reconcileChain(server.dataDir, given['RPC_URL']!, true);
   const ofTrader = lines.filter((line) => line.includes(trader.address.toLowerCase()));
   assert.ok(ofTrader.length === 1 && ofTrader[0]!.startsWith('equal '), lines.join('\n'));

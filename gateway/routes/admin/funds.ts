@@ -18,17 +18,19 @@ import type { LedgerCopy } from '../../views/ledger.ts';
 import { movementOf } from '../json/movement.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
+import { type ChainMoneyDeps, comparedChain } from './chainMoney.ts';
 import { requireUser } from './users.ts';
 
-type AdminFundDeps = ApprovalDeps & {
-  readonly accounts: Accounts;
-  readonly funding: Funding;
-  readonly catalog: Catalog;
-  readonly views: Views;
-  readonly texts: Pick<TextsInTurns, 'join'>;
-  /** Withdrawals above it need a second operator. */
-  readonly approvalAboveMicro: number;
-};
+type AdminFundDeps = ApprovalDeps &
+  ChainMoneyDeps & {
+    readonly accounts: Accounts;
+    readonly funding: Funding;
+    readonly catalog: Catalog;
+    readonly views: Views;
+    readonly texts: Pick<TextsInTurns, 'join'>;
+    /** Withdrawals above it need a second operator. */
+    readonly approvalAboveMicro: number;
+  };
 
 const MOVE = {
   access: 'treasury',
@@ -133,20 +135,24 @@ async function carryOut(
 }
 
 /** While a shard recovers, the views hold only part of its accounts, and the sums would not close. */
-async function showLedger(call: CallOf<typeof SHOW_LEDGER>, { catalog, views, texts }: AdminFundDeps): Promise<void> {
+async function showLedger(call: CallOf<typeof SHOW_LEDGER>, deps: AdminFundDeps): Promise<void> {
+  const { catalog, views, texts } = deps;
   if (!views.isWhole) {
     refuse(call, { row: ERRORS.ENGINE_BUSY });
     return;
   }
-  okKept(call, await texts.join(ledgerRows(views.ledger(), catalog)));
+  const chain = await comparedChain(deps);
+  // It may have become incomplete meanwhile.
+  if (!views.isWhole) refuse(call, { row: ERRORS.ENGINE_BUSY });
+  else okKept(call, await texts.join(ledgerRows(views.ledger(), catalog, chain)));
 }
 
-function* ledgerRows(copy: LedgerCopy, catalog: Catalog): Generator<string> {
+function* ledgerRows(copy: LedgerCopy, catalog: Catalog, chain: Ledger['chain'] | null): Generator<string> {
   const steps = copy.add();
   let step = steps.next();
   for (; !step.done; step = steps.next()) yield '';
   const { yesAtomic, noAtomic, ...totals } = step.value;
-  const sums: Omit<Ledger, 'sets'> = {
+  const sums: Omit<Ledger, 'sets' | 'chain'> = {
     balanced: totals.balanced,
     total_usdc_micro: String(totals.totalMicro),
     accounts_usdc_micro: String(totals.accountsMicro),
@@ -162,5 +168,5 @@ function* ledgerRows(copy: LedgerCopy, catalog: Catalog): Generator<string> {
     };
     yield `${market === 0 ? '' : ','}${JSON.stringify(set)}`;
   }
-  yield ']}';
+  yield chain === null ? ']}' : `],"chain":${JSON.stringify(chain)}}`;
 }

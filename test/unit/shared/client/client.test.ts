@@ -359,6 +359,7 @@ describe('the typed client', () => {
       ['POST /admin/platform/pause', {}, () => admin.pause()],
       ['POST /admin/platform/resume', {}, () => admin.resume()],
       ['GET /admin/ledger', undefined, () => admin.ledger()],
+      ['GET /admin/settlement/money?limit=2', undefined, () => admin.waitingMoney({ limit: 2 })],
     ];
     for (const [route, payload, call] of calls) {
       answers[route] = { body: { route } };

@@ -1,0 +1,47 @@
+/** Schemas of money between the ledger and a chain, for administrators (RULES.md 17.27, 17.28). */
+import { ADDRESS, SIGNED_UNITS, TEXT, TIME, UNITS, UUID } from './fields.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+
+const DIFFERENCE = object({
+  holder: { type: 'string', enum: ['user', 'fees', 'all'], examples: ['user'] },
+  user_id: described(orNull(UUID), 'Of a user.'),
+  market_id: described(orNull(UUID), 'Of tokens; null: USDC.'),
+  outcome: orNull({ type: 'string', enum: ['yes', 'no'], examples: ['yes'] }),
+  ledger_atomic: SIGNED_UNITS,
+  under_way_atomic: described(SIGNED_UNITS, 'To be added to what the ledger has.'),
+  chain_atomic: SIGNED_UNITS,
+});
+
+/** Only with a chain. */
+export const COMPARED_CHAIN = object({
+  block: described(
+    orNull({ type: 'integer', examples: [66_000_000] }),
+    'The last one at which balances were compared.',
+  ),
+  differences: described(orNull(arrayOf(DIFFERENCE)), 'Null: settlement does not answer.'),
+});
+export type ChainDifference = FromSchema<typeof DIFFERENCE>;
+
+export const WAITING_MONEY_QUERY = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
+    offset: { type: 'integer', minimum: 0, maximum: 10_000, default: 0 },
+  },
+} as const;
+export type WaitingMoneyQuery = Partial<FromSchema<typeof WAITING_MONEY_QUERY>>;
+
+const WAITING = object({
+  kind: { type: 'string', enum: ['deposit', 'sets', 'exit'], examples: ['deposit'] },
+  wallet: ADDRESS,
+  amount_atomic: UNITS,
+  reference: described({ ...TEXT, examples: ['chain:0x5f…:3'] }, 'The transaction and the number of its log.'),
+  reason: described(orNull({ ...TEXT, examples: ['unknown_wallet'] }), 'Null: it is on its way into the ledger.'),
+  found_at: TIME,
+});
+export const WAITING_MONEY = object({
+  movements: described(arrayOf(WAITING), 'The oldest first.'),
+  total: { type: 'integer', examples: [1] },
+});
+export type WaitingMoney = FromSchema<typeof WAITING_MONEY>;
