@@ -71,6 +71,7 @@ test('news are acknowledged once they are carried out, and only then', async () 
   link.reply({ id: 1, answer: null });
   await taken;
   const again = link.take(failed(7));
+  while (rig.asked.length < 2) await Promise.resolve();
   link.threadEnded();
   await again;
   assert.deepEqual(seen.at(-1), [FAILED, 7], 'the acknowledgement may be lost: it comes again');

@@ -11,7 +11,7 @@ import { seedOr, timesOf } from '../../../support/seeds.ts';
 const AMOUNT_MICRO = 25_000_000;
 const FUNDS_MICRO = 1_000_000_000;
 const CONFIRMED = ['confirmed', 'confirmed', 'confirmed'];
-const SIMULATIONS = { suite: 3, soak: 300 };
+const SIMULATIONS = { suite: 1, soak: 300 };
 
 /** The chain of a rig that has one. */
 function chainOf(rig: FiatRig) {
