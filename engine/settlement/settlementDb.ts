@@ -18,7 +18,8 @@
  */
 import Database from 'better-sqlite3';
 
-const VERSION = 1;
+/** 1 was the layout of a time when nothing started settlement. */
+const VERSION = 2;
 
 export function openSettlementDb(path: string): Database.Database {
   const db = new Database(path);
