@@ -7,151 +7,57 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type Hex, hexToBytes, type PrivateKeyAccount, parseEther, toHex } from 'viem';
+import { hexToBytes, toHex } from 'viem';
 import { reconcileChain } from '../../engine/admin/chain.ts';
-import { Journal } from '../../engine/journal/journal.ts';
 import { ChainChecks } from '../../engine/settlement/checks.ts';
 import { News } from '../../engine/settlement/news.ts';
-import { isDifferent } from '../../engine/settlement/reconciliation.ts';
 import { RefusedTrades } from '../../engine/settlement/refusedTrades.ts';
-import { Settlement } from '../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../engine/settlement/settlementDb.ts';
 import { ChainLink } from '../../gateway/chain/link.ts';
 import { createLogger } from '../../gateway/process/log.ts';
-import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
-import { OK } from '../../shared/base/errors.ts';
-import { chainKey } from '../../shared/chain/key.ts';
+import { FEE_ACCOUNT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
-import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
-import { HttpRpc, NodeUnreachable } from '../../shared/chain/rpc.ts';
-import { COMMAND, claimCommand } from '../../shared/wire/commands.ts';
-import { Progress } from '../../shared/wire/progress.ts';
+import { HttpRpc } from '../../shared/chain/rpc.ts';
 import type { SettlementMessage, SettlementOptions } from '../../shared/wire/threads.ts';
-import { writeMarketOpen, writePlacement } from '../support/commandBodies.ts';
-import { Crash, Crashes } from '../support/crashes.ts';
 import { temporaryDirectory } from '../support/directory.ts';
-import { EngineRig } from '../support/engineRig.ts';
 import { eventually } from '../support/eventually.ts';
-import { TEST_KEY, TEST_SECRET } from '../support/journalKey.ts';
-import { MoneyGateway } from '../support/moneyGateway.ts';
+import { TEST_SECRET } from '../support/journalKey.ts';
 import { Random } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { deployExchange, send } from './deploy.ts';
-import { BUY, CHAIN_ID, type ChainMarket, chainRig, EXIT_DELAY, key, ROLES, SETTLEMENT_GRACE, USDC } from './rig.ts';
+import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR } from './followedExchange.ts';
+import { BUY, CHAIN_ID, chainRig, EXIT_DELAY, key, ROLES, SETTLEMENT_GRACE, USDC } from './rig.ts';
 
 const chain = await chainRig();
 const ACCOUNTS = [1, 2, 3, 4];
-const TICKS_PER_UNIT = [100, 10];
-const FEE_BPS = 50;
+const MARKETS = [100, 10].map((ticksPerUnit) => ({ ticksPerUnit, feeBps: FEE_BPS, minOrderAtomic: ticksPerUnit }));
 const START_MICRO = 200_000_000;
-const OPERATOR = toHex(0x5e77, { size: 32 });
-const DEPLOYER = toHex(0xdeb1, { size: 32 });
-const FINAL_BLOCKS = 70;
-const YEAR_MS = 365 * 86_400_000;
 
-class Exchange {
-  readonly engine = new EngineRig();
+/** Accounts that trade, split, merge and withdraw at random. */
+class RandomExchange extends FollowedExchange {
   readonly random: Random;
-  readonly markets: ChainMarket[] = [];
-  readonly crashes = new Crashes();
-  readonly db = openSettlementDb(':memory:');
-  readonly progressMemory = Progress.create(1);
-  readonly progress = new Progress(this.progressMemory);
-  readonly journalPath = join(temporaryDirectory(), 'journal-0.db');
-  readonly #journal: Journal;
-  readonly #operator = chainKey(OPERATOR);
-  settlement: Settlement;
-  readonly gateway = new MoneyGateway({
-    accountOf: (wallet) => ACCOUNTS.find((account) => key(account).address.toLowerCase() === wallet) ?? null,
-    move: (account, movement, amount, reference, market) =>
-      this.engine.move(account, movement, amount, reference, market ?? undefined).reply.code,
-  });
-  #news!: News;
-  compared = 0;
-  restarts = 0;
   /** Of 100 orders, how many have the signature of another key. */
   badlySigned = 0;
-  unwound = 0;
-  #nowMs = this.engine.nowMs;
-  #written = 0;
 
   constructor(seed: number) {
+    super({ chain, accounts: ACCOUNTS, markets: MARKETS });
     this.random = new Random(seed);
-    const { journalPath } = this;
-    this.#journal = Journal.open({ journalPath, journalSync: 'normal', shard: 0, shards: 1, key: TEST_KEY });
-    this.settlement = this.#start();
-  }
-
-  #start(): Settlement {
-    const { exchange, marketFactory, usdc, conditionalTokens } = chain.contracts;
-    const rpc = new HttpRpc(chain.client.chain.rpcUrls.default.http[0]);
-    this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
-    const db = this.crashes.around(this.db);
-    this.#news = new News(db, () => this.#nowMs);
-    return new Settlement({
-      db,
-      news: this.#news,
-      limits: { headAgeMs: 30_000, waitMs: 60_000 },
-      node: new ChainNode(this.crashes.aroundCalls(rpc)),
-      key: this.#operator,
-      deployerKey: chainKey(DEPLOYER),
-      chainId: CHAIN_ID,
-      contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory, usdc, conditionalTokens },
-      mostFeeWei: 10n ** 15n,
-      progress: this.progress,
-      journalPaths: [this.journalPath],
-      keys: [TEST_KEY],
-      nowMs: () => this.#nowMs,
-    });
   }
 
   /** Funds that no reorganisation of the test takes away. */
   async begin(): Promise<void> {
-    const { client, contracts } = chain;
-    const { address } = this.#operator;
-    await client.setBalance({ address, value: parseEther('1000') });
-    const operatorRole = await chain.call('exchange', 'OPERATOR_ROLE', []);
-    const resolverRole = await chain.call('marketFactory', 'RESOLVER_ROLE', []);
-    await chain.exchange(ROLES.admin, 'grantRole', [operatorRole, address]);
-    const deployerRole = await chain.call('marketFactory', 'DEPLOYER_ROLE', []);
-    const deployer = chainKey(DEPLOYER).address;
-    await client.setBalance({ address: deployer, value: parseEther('1000') });
-    const rights = [
-      [resolverRole, address],
-      [deployerRole, deployer],
-    ];
-    for (const right of rights) {
-      await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'grantRole', right);
-    }
-    for (const [index, ticksPerUnit] of TICKS_PER_UNIT.entries()) this.#openMarket(index, ticksPerUnit);
+    const { client } = chain;
+    await FollowedExchange.grantRights(chain);
+    this.openMarkets();
     for (const account of ACCOUNTS) await chain.fund(key(account), BigInt(START_MICRO));
     await client.mine({ blocks: FINAL_BLOCKS });
     while (ACCOUNTS.some((account) => this.engine.usdc(account).available === 0)) await this.step();
     for (const account of ACCOUNTS) {
       // The last account has only what it trades: perhaps nothing but tokens that pay nothing.
       if (account === ACCOUNTS.at(-1)) continue;
-      for (const index of TICKS_PER_UNIT.keys()) this.engine.convert(account, index, 30_000_000);
+      for (const market of this.markets.keys()) this.split(account, market, 30_000_000);
     }
-  }
-
-  /** The chain does not know it yet: settlement deploys what is traded. */
-  #openMarket(index: number, ticksPerUnit: number): void {
-    const market = marketOf(index);
-    this.markets.push(market);
-    this.engine.run((ring) => {
-      const { nowMs } = this.engine;
-      const word = claimCommand(ring, COMMAND.MARKET_OPEN.TYPE, 7, 0, nowMs, index, 0);
-      writeMarketOpen(ring.words, word, index, {
-        ticksPerUnit,
-        feeBps: FEE_BPS,
-        minOrderAtomic: ticksPerUnit,
-        startMs: nowMs,
-        endMs: nowMs + YEAR_MS,
-        status: MARKET_STATUS.ACTIVE,
-      });
-      ring.bytes.set(hexToBytes(market.marketId), (word + COMMAND.MARKET_OPEN.uuid) * 4);
-    });
   }
 
   async act(): Promise<void> {
@@ -160,46 +66,35 @@ class Exchange {
     const market = random.below(this.markets.length);
     const amount = random.between(1, 2_000_000);
     const die = random.below(100);
-    if (die < 90) await this.#place(account, key(account), market);
-    else if (die < 94) this.engine.convert(account, market, amount, MOVEMENT.SPLIT);
-    else if (die < 98) this.engine.convert(account, market, amount, MOVEMENT.MERGE);
-    else this.engine.fund(account, amount, MOVEMENT.WITHDRAWAL);
+    if (die < 90) await this.#trade(account, market);
+    else if (die < 94) this.split(account, market, amount);
+    else if (die < 98) this.merge(account, market, amount);
+    else this.withdraw(account, amount);
   }
 
-  async #place(account: number, maker: PrivateKeyAccount, market: number): Promise<void> {
+  async #trade(account: number, market: number): Promise<void> {
     const { random } = this;
-    const ticksPerUnit = TICKS_PER_UNIT[market];
+    const { ticksPerUnit } = MARKETS[market];
     const [side, outcome] = [random.below(2), random.below(2)];
     const lots = random.between(1, Math.floor(3_000_000 / ticksPerUnit));
     const ticks = random.between(1, ticksPerUnit - 1);
     const [micro, tokens] = [lots * ticks, lots * ticksPerUnit];
     const timeInForce = random.pick([TIME_IN_FORCE.GTC, TIME_IN_FORCE.GTC, TIME_IN_FORCE.FOK, TIME_IN_FORCE.FAK]);
     const minTakerNet = timeInForce === TIME_IN_FORCE.GTC ? 0 : random.below(side === BUY ? tokens : micro);
-    const tokenId = outcome === OUTCOME.YES ? this.markets[market].yes : this.markets[market].no;
-    const by = this.badlySigned > 0 && random.chance(this.badlySigned) ? key(99) : maker;
-    const fields = { by, signer: maker.address, feeRateBps: BigInt(FEE_BPS), minTakerNet: BigInt(minTakerNet) };
-    const { order, signature } = await chain.order(maker, side, tokenId, BigInt(tokens), BigInt(micro), fields);
-    const [makerAmount, takerAmount] = [Number(order.makerAmount), Number(order.takerAmount)];
-    this.engine.run((ring) => {
-      const { PLACE } = COMMAND;
-      const word = claimCommand(ring, PLACE.TYPE, 7, account, this.engine.nowMs, market, 0);
-      const terms = { side, outcome, timeInForce, minTakerNet, feeBps: FEE_BPS, salt: 0, makerAmount, takerAmount };
-      writePlacement(ring.words, word, terms, false);
-      const put = (at: number, bytes: Hex): void => ring.bytes.set(hexToBytes(bytes), (word + at) * 4);
-      put(PLACE.salt, toHex(order.salt, { size: 32 }));
-      put(PLACE.tokenId, toHex(order.tokenId, { size: 32 }));
-      put(PLACE.makerAddress, order.maker);
-      put(PLACE.signerAddress, order.signer);
-      put(PLACE.signature, signature);
+    const signer = this.badlySigned > 0 && random.chance(this.badlySigned) ? key(99) : key(account);
+    const [makerAmount, takerAmount] = side === BUY ? [micro, tokens] : [tokens, micro];
+    await this.place({
+      ...{ account, market, side, outcome, timeInForce, minTakerNet, makerAmount, takerAmount, signer },
+      ...{ feeBps: FEE_BPS, namedSigner: key(account).address },
     });
   }
 
   get #checks(): ChainChecks {
     const { client, contracts } = chain;
-    const deployer = chainKey(DEPLOYER).address;
-    const keys = { OPERATOR: this.#operator.address, DEPLOYER: deployer, PERMIT: ROLES.permitSigner, RELAYER: null };
+    const [operator, deployer] = [this.operator.address, this.deployer.address];
+    const keys = { OPERATOR: operator, DEPLOYER: deployer, PERMIT: ROLES.permitSigner, RELAYER: null };
     const node = new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0]));
-    return new ChainChecks(node, { ...contracts, chainId: CHAIN_ID, keys }, () => this.#nowMs);
+    return new ChainChecks(node, { ...contracts, chainId: CHAIN_ID, keys }, () => this.nowMs);
   }
 
   /** Everything that RULES.md 17.36 asks for, then the change: from here on orders are signed for the next one. */
@@ -212,7 +107,7 @@ class Exchange {
     const as = (name: string, args: unknown[]) => send(client, ROLES.admin, next, 'Exchange', name, args);
     const problem = () => this.#checks.successorProblem(before, next);
     assert.match((await problem())!, /does not have OPERATOR_ROLE/);
-    await as('grantRole', [operatorRole, this.#operator.address]);
+    await as('grantRole', [operatorRole, this.operator.address]);
     assert.match((await problem())!, /has not announced/);
     await chain.exchange(ROLES.admin, 'announceSuccessor', [next]);
     assert.match((await problem())!, /setExchange/);
@@ -223,80 +118,6 @@ class Exchange {
     assert.match((await this.#checks.successorProblem(next, before))!, /predecessor/);
     this.engine.contracts(CHAIN_ID, hexToBytes(next));
     Object.assign(contracts, { exchange: next });
-  }
-
-  /** Everything so far is in the journal. */
-  write(): void {
-    const { rows } = this.engine.journal;
-    while (this.#written < rows.length) this.#journal.append(rows[this.#written++]);
-    this.#journal.commit();
-    this.progress.setCommitted(0, this.#journal.lastSequence);
-  }
-
-  /** Settlement goes one round on. */
-  async step(): Promise<void> {
-    this.write();
-    this.#nowMs += 2000;
-    try {
-      await this.settlement.step();
-      this.gateway.follow(this.settlement, this.#news);
-    } catch (error) {
-      if (error instanceof NodeUnreachable) return;
-      if (!(error instanceof Crash)) throw error;
-      this.restarts++;
-      this.settlement.close();
-      this.settlement = this.#start();
-    }
-  }
-
-  /** Every trade that has failed is undone in the ledger, as soon as the chain cannot take it back. */
-  unwindFailed(): void {
-    const { failedTrades, unwindTrade } = new RefusedTrades(this.db, this.settlement.rows).handlers;
-    for (const { shard, tradeSequence } of failedTrades({ after: 0, limit: 100 }).trades) {
-      const answer = unwindTrade({ shard, tradeSequence });
-      if (answer.refusal !== null) continue;
-      const { market, maker: account, taker: takerAccount, changes } = answer.unwinding;
-      const { reply } = this.engine.unwind({ market, account, takerAccount, reference: tradeSequence }, changes);
-      assert.equal(reply.code, OK, `the unwinding of trade ${tradeSequence}`);
-      this.unwound++;
-    }
-  }
-
-  /** Rounds until everything is settled for good. */
-  async finish(): Promise<void> {
-    const left = this.db
-      .prepare<[], number>(`SELECT count(*) FROM work WHERE status <> 'settled' AND unwound_ms IS NULL`)
-      .pluck();
-    for (let rounds = 0; rounds < 4 || left.get()! > 0; rounds++) {
-      assert.ok(rounds < 200, `left: ${JSON.stringify(this.db.prepare('SELECT * FROM work WHERE job').all().at(-1))}`);
-      await this.step();
-      await chain.client.mine({ blocks: 8 });
-      this.unwindFailed();
-    }
-  }
-
-  async compare(when: string): Promise<void> {
-    for (const account of [FEE_ACCOUNT, ...ACCOUNTS]) {
-      const address = account === FEE_ACCOUNT ? chain.contracts.exchange : key(account).address;
-      const { available, reserved } = this.engine.usdc(account);
-      assert.equal(await chain.held(address, USDC), BigInt(available + reserved), `USDC of ${account} ${when}`);
-      for (const [index, { yes, no }] of this.markets.entries()) {
-        for (const [outcome, tokenId] of [yes, no].entries()) {
-          const tokens = this.engine.tokens(account, outcome, index);
-          const inLedger = BigInt(tokens.available + tokens.reserved);
-          assert.equal(await chain.held(address, tokenId), inLedger, `outcome ${outcome} of ${account} ${when}`);
-        }
-      }
-    }
-  }
-
-  /** Ledger and chain are equal at the last block that was read, but for what is under way between them. */
-  async reconcile(): Promise<void> {
-    const { money } = this.settlement;
-    if (money.isBehind) return;
-    this.compared++;
-    const balances = await money.compareAll(money.facts().scannedBlock!);
-    assert.deepEqual(balances.filter(isDifferent), []);
   }
 
   /** The report of `npm run admin -- chain reconcile`, of settlement.db as it is now. */
@@ -310,50 +131,17 @@ class Exchange {
     return reconcileChain(directory, chain.client.chain.rpcUrls.default.http[0], isWhole);
   }
 
-  decide(index: number): void {
-    this.engine.resolve(index, this.random.pick([0, 1_000_000, 500_000, 123_457]), MARKET_STATUS.RESOLVED);
-    while (this.engine.engine.hasSteps) this.engine.step();
-  }
-
-  /** A market that was decided before. */
-  pay(index: number): void {
-    this.engine.settle(index);
-    while (this.engine.engine.hasSteps) this.engine.step();
+  decideAtRandom(market: number): void {
+    this.decide(market, this.random.pick([0, 1_000_000, 500_000, 123_457]));
   }
 
   /** Decides the markets and pays every holder. */
   payOut(): void {
-    for (const index of this.markets.keys()) {
-      this.decide(index);
-      this.engine.settle(index);
-      while (this.engine.engine.hasSteps) this.engine.step();
+    for (const market of this.markets.keys()) {
+      this.decideAtRandom(market);
+      this.pay(market);
     }
   }
-
-  /** Work that was on the chain, and was taken back by a reorganisation. */
-  get takenBack(): number {
-    const sql = `SELECT count(*) FROM history AS now JOIN history AS next ON next.work = now.work
-                   AND next.step = now.step + 1 WHERE now.status = 'mined' AND next.status = 'submitted'`;
-    return this.db.prepare<[], number>(sql).pluck().get()!;
-  }
-
-  get trades(): number {
-    return this.db.prepare<[], number>('SELECT count(*) FROM work WHERE kind = 0').pluck().get()!;
-  }
-
-  close(): void {
-    this.settlement.close();
-    this.#journal.close();
-    this.db.close();
-  }
-}
-
-function marketOf(index: number): ChainMarket {
-  const { marketFactory, usdc: collateral } = chain.contracts;
-  const marketId = toHex(0xfab0 + index, { size: 16 });
-  const idBytes = hexToBytes(marketId);
-  const [yes, no] = outcomeTokenIds({ marketFactory, collateral }, idBytes).map(BigInt);
-  return { marketId, conditionId: marketIds(marketFactory, idBytes).conditionId as Hex, yes, no };
 }
 
 /** A local node forgets the state of older blocks when it reorganises a chain of more than a thousand. */
@@ -364,7 +152,7 @@ const seed = seedOr(21);
 test(`chain and ledger agree after ${REORGS} reorganisations and restarts, seed ${seed}`, {
   skip: NO_ANVIL,
 }, async () => {
-  const exchange = new Exchange(seed);
+  const exchange = new RandomExchange(seed);
   after(() => exchange.close());
   const { random, crashes } = exchange;
   await exchange.begin();
@@ -394,7 +182,7 @@ test(`chain and ledger agree after ${REORGS} reorganisations and restarts, seed 
 });
 
 /** The administrator's tool agrees, and finds what is changed on one side. */
-async function assertReported(exchange: Exchange): Promise<void> {
+async function assertReported(exchange: RandomExchange): Promise<void> {
   const { lines, isEqual } = await exchange.report();
   assert.ok(isEqual && lines.length === 1 && lines[0].endsWith('ledger and chain are equal'), lines.join('\n'));
   const balances = Number(lines[0].split(' ')[0]);
@@ -424,7 +212,7 @@ async function assertReported(exchange: Exchange): Promise<void> {
 test(`trades that the contract refuses are unwound, and hold up nothing afterwards, seed ${seed}`, {
   skip: NO_ANVIL,
 }, async () => {
-  const exchange = new Exchange(seed);
+  const exchange = new RandomExchange(seed);
   after(() => exchange.close());
   await exchange.begin();
   exchange.badlySigned = 15;
@@ -455,7 +243,7 @@ test(`funds move to the next contract, and every trade is settled at its own, se
 }, async () => {
   const before = chain.contracts.exchange;
   after(() => Object.assign(chain.contracts, { exchange: before }));
-  const exchange = new Exchange(seed);
+  const exchange = new RandomExchange(seed);
   after(() => exchange.close());
   const { random, crashes } = exchange;
   await exchange.begin();
@@ -469,7 +257,7 @@ test(`funds move to the next contract, and every trade is settled at its own, se
   };
   await trade();
   const earlier = exchange.trades;
-  exchange.decide(0);
+  exchange.decideAtRandom(0);
   await exchange.rotate();
   await trade();
   assert.ok(earlier > 5 && exchange.trades > earlier + 5, `${earlier} of ${exchange.trades} trades`);
@@ -498,21 +286,21 @@ test(`funds move to the next contract, and every trade is settled at its own, se
   await exchange.finish();
   await exchange.compare('after a late deposit');
   await exchange.reconcile();
-  exchange.decide(1);
+  exchange.decideAtRandom(1);
   exchange.pay(1);
   await exchange.finish();
   await exchange.compare('after the payout');
 });
 
 test('the thread settles what its journals have, and none is trimmed before', { skip: NO_ANVIL }, async () => {
-  const exchange = new Exchange(seed);
+  const exchange = new RandomExchange(seed);
   after(() => exchange.close());
   await exchange.begin();
   while (exchange.engine.usdc(FEE_ACCOUNT).available === 0) await exchange.act();
   exchange.write();
   const { contracts, client } = chain;
   const options: SettlementOptions = {
-    journalPaths: [exchange.journalPath],
+    journalPaths: exchange.journalPaths,
     journalKey: TEST_SECRET,
     progress: exchange.progressMemory,
     settlementDbPath: join(temporaryDirectory(), 'settlement.db'),
