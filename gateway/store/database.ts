@@ -6,9 +6,10 @@
  */
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
+import type { StoreDatabase } from '../../shared/records/recordedFile.ts';
 import { StartError } from '../process/startError.ts';
 
-export type ControlDatabase = Database;
+export type ControlDatabase = StoreDatabase;
 
 /** Migration n brings the file from version n to n + 1. A released migration is never edited. */
 const MIGRATIONS = [
@@ -36,8 +37,8 @@ const MIGRATIONS = [
   'control-022.sql',
 ] as const;
 
-export function openControlDatabase(path: string): ControlDatabase {
-  let database: ControlDatabase | undefined;
+export function openControlDatabase(path: string): Database {
+  let database: Database | undefined;
   try {
     database = new Sqlite(path, { timeout: 0 });
     // Exclusive mode is set before WAL: then the lock is permanent, and SQLite needs no shared-memory file.
@@ -56,7 +57,7 @@ export function openControlDatabase(path: string): ControlDatabase {
   }
 }
 
-function migrate(database: ControlDatabase, path: string): void {
+function migrate(database: Database, path: string): void {
   const version = database.pragma('user_version', { simple: true }) as number;
   if (version > MIGRATIONS.length) throw new StartError(`${path} was written by a newer version`);
   for (let from = version; from < MIGRATIONS.length; from++) {

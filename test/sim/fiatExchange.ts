@@ -9,7 +9,7 @@ import { Fiat } from '../../gateway/fiat/fiat.ts';
 import { LedgerRail } from '../../gateway/fiat/ledgerRail.ts';
 import type { FiatProvider } from '../../gateway/fiat/provider.ts';
 import { Accounts } from '../../gateway/store/accounts.ts';
-import { type ControlDatabase, openControlDatabase } from '../../gateway/store/database.ts';
+import { openControlDatabase } from '../../gateway/store/database.ts';
 import { FiatSessions } from '../../gateway/store/fiatSessions.ts';
 import { FiatTransfers } from '../../gateway/store/fiatTransfers.ts';
 import { FiatWebhooks } from '../../gateway/store/fiatWebhooks.ts';
@@ -86,7 +86,7 @@ type ExchangeOptions = {
 export class ModelExchange {
   readonly #options: ExchangeOptions;
   life = new Life();
-  database!: ControlDatabase;
+  database!: ReturnType<typeof openControlDatabase>;
   ledger!: LedgerRail;
   fiat!: Fiat;
   webhooks!: FiatWebhooks;
@@ -170,7 +170,7 @@ export class ModelExchange {
   }
 
   /** LATERSYNC-1 in small: a sync holds what was written before it was asked for. */
-  #changes(life: Life, database: ControlDatabase) {
+  #changes(life: Life, database: ReturnType<typeof openControlDatabase>) {
     const { gates } = this.#options;
     return {
       isDurable: true,

@@ -1,0 +1,206 @@
+/** A SQLite file whose changes are records: who follows has the same rows, or refuses the record. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { RecordError } from '../../../../shared/records/bytes.ts';
+import { type FileRecord, RecordedFile } from '../../../../shared/records/recordedFile.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { Random } from '../../../support/random.ts';
+import { seedOr, timesOf } from '../../../support/seeds.ts';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS parents (id INTEGER PRIMARY KEY, name TEXT UNIQUE, at REAL, body BLOB) STRICT;
+  CREATE TABLE IF NOT EXISTS children (id INTEGER PRIMARY KEY AUTOINCREMENT,
+    parent INTEGER NOT NULL REFERENCES parents (id) ON DELETE CASCADE) STRICT;
+  CREATE TABLE IF NOT EXISTS settings (key TEXT PRIMARY KEY, value TEXT) STRICT`;
+
+const isLocal = (table: string, first: unknown): boolean => table === 'settings' && first === 'mine';
+
+function connect(path: string): Database {
+  const database = new Sqlite(path);
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = OFF');
+  database.exec(SCHEMA);
+  return database;
+}
+
+function member(t: TestContext, isFollowing: boolean, path = join(temporaryDirectory(), 'file.db')) {
+  const raw = connect(path);
+  t.after(() => raw.close());
+  return { path, raw, file: new RecordedFile({ database: raw, isFollowing, isLocal }) };
+}
+
+/** The log as far as these files know it. */
+class Log {
+  readonly records: FileRecord[] = [];
+  isHeld = true;
+  put(sequence: number, bytes: Uint8Array): void {
+    this.records.push({ sequence, bytes });
+  }
+  held(): number {
+    return this.isHeld ? (this.records.at(-1)?.sequence ?? 0) : 0;
+  }
+}
+
+function leader(t: TestContext) {
+  const log = new Log();
+  const { file, raw, path } = member(t, false);
+  file.lead(log);
+  return { log, file, raw, path, db: file.database };
+}
+
+const rowsOf = (raw: Database): unknown =>
+  ['parents', 'children', 'settings', 'sqlite_sequence'].map((table) => raw.prepare(`SELECT * FROM ${table}`).all());
+
+test('a transaction is one record, which makes the same rows elsewhere', (t) => {
+  const { log, db, raw } = leader(t);
+  const insert = db.prepare('INSERT INTO parents (name, at, body) VALUES ($name, $at, $body)');
+  const child = db.prepare<[number], number>('INSERT INTO children (parent) VALUES (?) RETURNING id').pluck();
+  const made = db.transaction((name: string) => {
+    const { lastInsertRowid } = insert.run({ name, at: 1.5, body: Buffer.from([0, 1]), unused: new Date() });
+    return child.get(Number(lastInsertRowid));
+  })('a');
+  assert.equal(made, 1);
+  db.prepare('UPDATE parents SET at = ? WHERE name = ?').run(null, 'a');
+  assert.deepEqual(
+    log.records.map(({ sequence }) => sequence),
+    [1, 2],
+  );
+
+  const follower = member(t, true);
+  assert.deepEqual([...follower.file.apply(log.records[0]!)], ['parents', 'children']);
+  assert.deepEqual([...follower.file.apply(log.records[1]!)], ['parents']);
+  assert.deepEqual(rowsOf(follower.raw), rowsOf(raw));
+  assert.deepEqual([...follower.file.apply(log.records[0]!)], [], 'what the file has already');
+});
+
+test('what is rolled back is in no record, and takes no sequence', (t) => {
+  const { log, file, db } = leader(t);
+  const insert = db.prepare<[string]>('INSERT INTO parents (name) VALUES (?)');
+  const failing = db.transaction((name: string) => {
+    insert.run(name);
+    throw new Error('no');
+  });
+  assert.throws(() => failing('a'), /no/);
+  assert.throws(() => insert.run(null as never) && insert.run('b') && insert.run('b'), /UNIQUE/);
+  const outer = db.transaction(() => {
+    insert.run('c');
+    assert.throws(() => failing('d'), /no/);
+    insert.run('e');
+  });
+  outer();
+  assert.equal(file.sequence, 3);
+  const follower = member(t, true);
+  for (const record of log.records) follower.file.apply(record);
+  const names = follower.raw.prepare('SELECT name FROM parents ORDER BY id').pluck().all();
+  assert.deepEqual(names, [null, 'b', 'c', 'e']);
+});
+
+test('local rows are in no record, and a follower may write them, but nothing else', (t) => {
+  const { log, db } = leader(t);
+  const set = (to: typeof db, key: string) =>
+    to.prepare<[string, string]>('INSERT OR REPLACE INTO settings VALUES (?, ?)').run(key, 'x');
+  set(db, 'mine');
+  assert.equal(log.records.length, 0);
+  set(db, 'shared');
+  assert.equal(log.records.length, 1);
+  const follower = member(t, true);
+  set(follower.file.database, 'mine');
+  assert.throws(() => set(follower.file.database, 'shared'), /RECORDS-3/);
+  assert.equal(follower.raw.prepare('SELECT count(*) FROM settings').pluck().get(), 1);
+});
+
+test('a follower refuses a record that does not follow, and changes nothing', (t) => {
+  const { log, db } = leader(t);
+  const other = leader(t);
+  for (const { db: each } of [{ db }, other]) {
+    each.prepare('INSERT INTO parents (name) VALUES (?)').run(each === db ? 'a' : 'b');
+    each.prepare('DELETE FROM parents WHERE name = ?').run('a');
+  }
+  const { file, raw } = member(t, true);
+  const refuses = (record: FileRecord, message: RegExp): void => {
+    const before = rowsOf(raw);
+    const { sequence } = file;
+    assert.throws(
+      () => file.apply(record),
+      (error) => error instanceof RecordError && message.test(error.message),
+    );
+    assert.deepEqual([rowsOf(raw), file.sequence], [before, sequence]);
+  };
+  refuses(log.records[1]!, /record 2 came after 0/);
+  file.apply(log.records[0]!);
+  refuses(other.log.records[1]!, /does not follow/);
+  raw.prepare('DELETE FROM parents').run();
+  refuses(log.records[1]!, /changed 0 rows, and 1 where it was made/);
+});
+
+test('who leads again puts what the log may not have, over a restart', (t) => {
+  const { log, file, raw, path, db } = leader(t);
+  const insert = db.prepare<[string]>('INSERT INTO parents (name) VALUES (?)');
+  insert.run('a');
+  insert.run('b');
+  log.isHeld = false;
+  insert.run('c');
+  assert.equal(file.sequence, 3);
+  raw.close();
+
+  const again = member(t, false, path);
+  assert.deepEqual(
+    again.file.queue().map(({ sequence }) => sequence),
+    [2, 3],
+  );
+  const next = new Log();
+  again.file.lead({ put: (sequence, bytes) => next.put(sequence, bytes), held: () => 2 });
+  assert.deepEqual(next.records, log.records.slice(2));
+  again.file.database.prepare<[string]>('INSERT INTO parents (name) VALUES (?)').run('d');
+  assert.deepEqual(
+    again.file.queue().map(({ sequence }) => sequence),
+    [3, 4],
+  );
+});
+
+test('any statements in any transactions make the same rows, over restarts and a change of who leads', (t) => {
+  const seed = seedOr(41);
+  const random = new Random(seed);
+  t.diagnostic(`seed ${seed}`);
+  let log = new Log();
+  let led = member(t, false);
+  let follows = member(t, true);
+  led.file.lead(log);
+  const act = (db: typeof led.file.database): void => {
+    const name = `n${random.below(12)}`;
+    const kind = random.below(5);
+    if (kind === 0)
+      db.prepare('INSERT OR REPLACE INTO parents (name, at) VALUES (?, ?)').run(name, random.below(9) / 2);
+    else if (kind === 1)
+      db.prepare('INSERT OR IGNORE INTO parents (name, body) VALUES (?, ?)').run(name, Buffer.from(name));
+    else if (kind === 2) db.prepare('DELETE FROM parents WHERE name < ?').run(name.slice(0, 2));
+    else if (kind === 3) db.prepare('UPDATE parents SET at = at + $by WHERE name > $name').run({ name, by: 1 });
+    else db.prepare('INSERT INTO children (parent) SELECT id FROM parents WHERE name = ?').run(name);
+  };
+  for (let turn = 0; turn < timesOf({ suite: 150, soak: 5000 }); turn++) {
+    const { database } = led.file;
+    const isUndone = random.below(6) === 0;
+    try {
+      database.transaction(() => {
+        for (let left = random.below(4); left >= 0; left--) act(database);
+        if (isUndone) throw new Error('undone');
+      })();
+    } catch (error) {
+      assert.equal((error as Error).message, 'undone');
+    }
+    if (random.below(10) > 0) continue;
+    for (const record of log.records) follows.file.apply(record);
+    assert.deepEqual(rowsOf(follows.raw), rowsOf(led.raw));
+    led.raw.close();
+    follows.raw.close();
+    const former = led.path;
+    log = new Log();
+    log.put(led.file.sequence, new Uint8Array());
+    led = member(t, false, follows.path);
+    follows = member(t, true, former);
+    led.file.lead(log);
+    log.records.length = 0;
+  }
+});
