@@ -171,12 +171,13 @@ export class RingConsumer {
 
   /**
    * Polls a few times, then sleeps until a record is published or `timeoutMs` has passed. Worker threads only.
+   * @param isDue ends the wait as well when it holds; the thread that makes it hold calls `wakeConsumer` afterwards
    * @returns true if there is a record.
    */
-  waitSync(timeoutMs: number): boolean {
+  waitSync(timeoutMs: number, isDue: () => boolean = never): boolean {
     for (let look = 0; look < LOOKS_BEFORE_SLEEP; look++) if (!this.isEmpty()) return true;
     Atomics.store(this.#control, ASLEEP, 1);
-    if (this.isEmpty()) Atomics.wait(this.#control, ASLEEP, 1, timeoutMs);
+    if (this.isEmpty() && !isDue()) Atomics.wait(this.#control, ASLEEP, 1, timeoutMs);
     Atomics.store(this.#control, ASLEEP, 0);
     return !this.isEmpty();
   }
@@ -199,4 +200,16 @@ export class RingConsumer {
     Atomics.store(this.#control, ASLEEP, 0);
     Atomics.notify(this.#control, ASLEEP);
   }
+}
+
+/** Ends a wait of the ring's consumer without a record: for a thread that is neither its producer nor its consumer. */
+export function wakeConsumer(buffer: SharedArrayBuffer): void {
+  const control = new Int32Array(buffer, 0, DATA / 4);
+  if (Atomics.load(control, ASLEEP) === 0) return;
+  Atomics.store(control, ASLEEP, 0);
+  Atomics.notify(control, ASLEEP);
+}
+
+function never(): boolean {
+  return false;
 }

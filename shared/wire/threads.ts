@@ -3,6 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
+import type { LogRow } from './replication.ts';
 
 export type JournalSync = 'full' | 'normal';
 export type VerifierChoice = 'kernel' | 'noble';
@@ -41,6 +42,16 @@ export type ShardOptions = {
   readonly postOnlyMs: number;
   /** Orders that the shard accepts in its life (RULES.md 2.12). */
   readonly maxOrdersEver: number;
+  /** Absent: the journal of this machine is the only one (JOURNAL=sqlite). */
+  readonly replication?: ShardReplication;
+};
+
+/** The part of a shard in a replicated log (replication.ts). */
+type ShardReplication = {
+  readonly memory: SharedArrayBuffer;
+  readonly outbox: SharedArrayBuffer;
+  /** A shard that follows applies the rows that it is posted, until it is asked to lead. */
+  readonly mode: 'lead' | 'follow';
 };
 
 /** A new thread of a shard. */
@@ -174,6 +185,85 @@ export type SettlementMessage =
   | { readonly connected: true }
   /** One line: settlement cannot go on with this data directory. */
   | { readonly refusal: string };
+
+export type ReplicationOptions = {
+  /** It may contain a secret. */
+  readonly url: string;
+  /** The name of the cluster in the database: several exchanges may share one. */
+  readonly cluster: string;
+  /** The name of this process in the cluster, and the address at which clients reach it. */
+  readonly holder: string;
+  readonly address: string;
+  /** True lets a database without synchronous standbys serve, for trying out. */
+  readonly isUnreplicatedAllowed: boolean;
+  /** Settings that all members of a cluster share: a process with others does not start. */
+  readonly facts: Readonly<Record<string, string>>;
+  readonly memory: SharedArrayBuffer;
+  /** One for each shard, then that of the gateway. */
+  readonly outboxes: readonly SharedArrayBuffer[];
+  /** Of the shards, which are woken when the log holds more of theirs. */
+  readonly commandRings: readonly SharedArrayBuffer[];
+};
+
+/** The leader of a cluster as its lease names it. */
+type LeaderOf = { readonly holder: string; readonly address: string; readonly epoch: number };
+
+/** A member of a cluster as the log knows it. */
+type MemberStatus = {
+  readonly holder: string;
+  readonly address: string;
+  /** It has applied the rows up to this position, durably. */
+  readonly position: number;
+  /** Time since it last reported, by the database's clock. */
+  readonly silentMs: number;
+};
+
+type ReplicationStatus = {
+  readonly leader: LeaderOf | null;
+  /** The last position of the log, and its oldest row that was not trimmed. */
+  readonly end: number;
+  readonly start: number;
+  /** The room that the log takes in the database. */
+  readonly logBytes: number;
+  readonly members: readonly MemberStatus[];
+  /** Rows and bytes that wait to be held, and the age of the oldest of them. */
+  readonly waitingRows: number;
+  readonly waitingBytes: number;
+  readonly oldestWaitMs: number;
+  /** Time that the last rows took from being sent until they were held. */
+  readonly appendMs: number;
+  /** Why the log cannot be read or written at the moment; null while all is well. */
+  readonly problem: string | null;
+};
+
+/** The replication thread sends these to the gateway. */
+export type ReplicationMessage =
+  /** The log is open: which row is its last of each stream. The gateway answers with `follow`. */
+  | { readonly opened: { readonly ends: readonly StreamEnd[] } }
+  /** This process has the lease. All rows were posted before; it writes nothing before the request `mayLead`. */
+  | { readonly role: 'leader'; readonly epoch: number }
+  | { readonly role: 'standby'; readonly leader: LeaderOf | null }
+  /** Rows to apply, in order. */
+  | { readonly rows: readonly LogRow[] }
+  /** Another leads, or the log contradicts what this process has: it ends without acknowledging anything more. */
+  | { readonly lost: string }
+  | { readonly status: ReplicationStatus };
+
+/** The last sequence of a stream, and its position in the log. */
+type StreamEnd = { readonly stream: number; readonly sequence: number; readonly position: number };
+
+/** The gateway sends these to the replication thread. */
+export type ReplicationRequest =
+  /** Start with the rows after this position. */
+  | { readonly follow: number }
+  /** The rows up to this position are applied, durably. */
+  | { readonly applied: number }
+  /** Everything is applied, and the outboxes start after it. */
+  | { readonly mayLead: true }
+  /** Take the lease although another has it; give it up. */
+  | { readonly promote: true }
+  | { readonly fence: true }
+  | 'stop';
 
 export type VerifierOptions = {
   readonly checkBoard: SharedArrayBuffer;

@@ -567,7 +567,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a thread sleeps without a last look',
     file: 'shared/wire/ring.ts',
-    search: 'if (this.isEmpty()) Atomics.wait(this.#control, ASLEEP, 1, timeoutMs);',
+    search: 'if (this.isEmpty() && !isDue()) Atomics.wait(this.#control, ASLEEP, 1, timeoutMs);',
     replace: 'Atomics.wait(this.#control, ASLEEP, 1, timeoutMs);',
     caughtBy: 'test/unit/shared/wire/ring.test.ts',
   },

@@ -36,6 +36,7 @@ import { ANY_EVENT, EVENT, EVENT_VERSION } from '../../shared/wire/events.ts';
 import type { AnyLayout } from '../../shared/wire/layout.ts';
 import { FILL_FRAME, PRIVATE_FRAME, STATUS_FRAME } from '../../shared/wire/privateRecord.ts';
 import { BELLS } from '../../shared/wire/progress.ts';
+import { OUTBOX_PART, REPLICATION } from '../../shared/wire/replication.ts';
 import { RING, RING_RECORD } from '../../shared/wire/ringLayout.ts';
 import { SPOT_QUEUE, SPOT_SLOT } from '../../shared/wire/spotLayout.ts';
 import { drawing } from './drawing.ts';
@@ -126,7 +127,18 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Shared memory',
     about: 'What threads share besides commands and events; none of it outlives the process.',
-    records: [RING, RING_RECORD, BELLS, CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT, SPOT_QUEUE, SPOT_SLOT],
+    records: [
+      RING,
+      RING_RECORD,
+      BELLS,
+      REPLICATION,
+      OUTBOX_PART,
+      CHECK_BOARD,
+      CHECK_QUEUE,
+      CHECK_SLOT,
+      SPOT_QUEUE,
+      SPOT_SLOT,
+    ],
   },
 ];
 
