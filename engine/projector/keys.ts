@@ -24,7 +24,8 @@ import {
 } from '../../shared/wire/commands.ts';
 import { EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
-import type { OpenOrder, RecordContext } from './orders.ts';
+import type { OpenOrder } from './orderPool.ts';
+import type { RecordContext } from './orders.ts';
 import { RowInserter } from './rowInserter.ts';
 
 /** Longer than the eight days for which answers are kept: a key that still has an answer has its row. */
@@ -98,7 +99,7 @@ export class KeyProjection {
     if (this.#route === EXT_ROUTE.NONE || this.#order !== null) return;
     if (this.#route === EXT_ROUTE.BATCH_CANCEL) this.#order = order;
     // An order that was placed in the same batch has no row yet.
-    else this.#replacedTicks = order.unwritten?.limitTicks ?? this.#limitTicks.get(order.id)!;
+    else this.#replacedTicks = order.isWritten ? this.#limitTicks.get(order.id)! : order.limitTicks;
   }
 
   endRecord(record: RecordContext): void {

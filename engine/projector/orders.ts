@@ -3,7 +3,7 @@
  * Owner: the projector thread.
  *
  * Events name an open order by its slot in the shard's pool, so open orders are also kept in memory, by slot. The shard
- * uses a slot again after its order closed; a closed order is in its row only.
+ * uses a slot again after its order closed; a closed order is in its row only (orderPool.ts).
  *
  * Invariants:
  *   ORDERROWS-1  An order is in memory exactly while its row has a slot.
@@ -17,7 +17,7 @@ import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { type CloseReason, closedStatus, ORDER_STATUS } from '../../shared/base/codes.ts';
 import { HASH_BYTES } from '../../shared/base/hex.ts';
-import { ID_KIND, timeOrderedIdBytes } from '../../shared/base/ids.ts';
+import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
 import { MARKETS } from '../../shared/tables/markets.ts';
 import { ORDERS } from '../../shared/tables/orders.ts';
@@ -28,44 +28,17 @@ import {
   kindOutcome,
   kindSide,
   kindTimeInForce,
-  NO_GROUP,
   PLACE_BIT_POST_ONLY,
   packKind,
 } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
-import type { PrivateOrder } from '../../shared/wire/privateProjection.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { OrderHashes } from './orderHashes.ts';
+import { type OpenOrder, OrderPool } from './orderPool.ts';
 import { RowInserter } from './rowInserter.ts';
 
 /** The record whose events are being applied. */
 export type RecordContext = { shard: number; shardSequence: number; timeMs: number };
-
-export type OpenOrder = PrivateOrder & {
-  readonly id: Uint8Array;
-  readonly account: number;
-  readonly side: number;
-  readonly outcome: number;
-  clientId: string | null;
-  group: number;
-  remainingLots: number;
-  filledNotionalMicro: number;
-  shardSequence: number;
-  updatedMs: number;
-  /** Null once the order has a row. */
-  unwritten: Unwritten | null;
-};
-
-/** The values of a new row that are not kept with the order. */
-type Unwritten = {
-  readonly shard: number;
-  readonly limitTicks: number;
-  readonly feeBps: number;
-  readonly expirationSec: number;
-  slot: number | null;
-  status: number;
-  reason: number | null;
-};
 
 /** The rows of open orders, for a projector that starts. */
 const OPEN_ORDER = select(
@@ -94,9 +67,12 @@ const OPEN_ORDER = select(
 const UNITS = select(MARKETS, 'ticks_per_unit');
 type OpenOrderRow = SelectedBy<typeof OPEN_ORDER> & SelectedBy<typeof UNITS>;
 
+const HASH_WORDS = HASH_BYTES / 4;
+
 export class OrderProjection {
-  /** By shard, then by slot. */
-  readonly #open: readonly Map<number, OpenOrder>[];
+  readonly #pool = new OrderPool();
+  /** By shard, then by slot: null where no order is open. */
+  readonly #open: readonly (OpenOrder | null)[][];
   /** Open orders whose fills are not in their rows yet. */
   readonly #filled = new Set<OpenOrder>();
   /** Orders that have no row yet, open or closed, oldest first. */
@@ -116,14 +92,14 @@ export class OrderProjection {
       UPDATE orders SET slot = NULL, reason = ?,
         status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
       WHERE id = ?`);
-    this.#open = Array.from({ length: shards }, () => new Map<number, OpenOrder>());
+    this.#open = Array.from({ length: shards }, () => []);
     this.#restore(db);
   }
 
   /** The open order in a slot. */
   at(shard: number, slot: number): OpenOrder {
-    const order = this.#open[shard].get(slot);
-    assert(order !== undefined, 'ORDERROWS-1: an event names an open order');
+    const order = this.#open[shard][slot];
+    assert(order !== undefined && order !== null, 'ORDERROWS-1: an event names an open order');
     return order;
   }
 
@@ -132,48 +108,40 @@ export class OrderProjection {
    * history begins: when its last fill was is not known, but not after that moment.
    */
   place(words: Uint32Array, word: number, ticksPerUnit: number, record: RecordContext): OpenOrder {
-    const slots = this.#open[record.shard];
     const slot = words[word + ANY_EVENT.slot];
-    assert(!slots.has(slot), 'ORDERROWS-1: a slot is used again only after its order closed');
     const kind = words[word + EVENT.ORDER.kind];
     const createdMs = readSafe(words, word + EVENT.ORDER.createdMs);
-    const orderSequence = readSafe(words, word + EVENT.ORDER.sequence);
     const quantityLots = readSafe(words, word + EVENT.ORDER.quantityLots);
     const remainingLots = readSafe(words, word + EVENT.ORDER.remainingLots);
     const isFilled = remainingLots < quantityLots;
-    const order: OpenOrder = {
-      id: timeOrderedIdBytes(createdMs, record.shard, ID_KIND.ORDER, orderSequence),
-      account: words[word + ANY_EVENT.account],
-      side: kindSide(kind),
-      outcome: kindOutcome(kind),
-      market: words[word + ANY_EVENT.market],
-      kind,
-      hash: words.slice(word + EVENT.ORDER.hash, word + EVENT.ORDER.hash + HASH_BYTES / 4),
-      hashWord: 0,
-      createdMs,
-      orderSequence,
-      clientId: null,
-      group: NO_GROUP,
-      ticksPerUnit,
-      makerAmount: readSafe(words, word + EVENT.ORDER.makerAmount),
-      takerAmount: readSafe(words, word + EVENT.ORDER.takerAmount),
-      quantityLots,
-      remainingLots,
-      filledNotionalMicro: readSafe(words, word + EVENT.ORDER.filledNotionalMicro),
-      shardSequence: record.shardSequence,
-      updatedMs: isFilled ? record.timeMs : createdMs,
-      unwritten: {
-        shard: record.shard,
-        limitTicks: words[word + EVENT.ORDER.limitTicks],
-        feeBps: words[word + EVENT.ORDER.feeBps],
-        expirationSec: readSafe(words, word + EVENT.ORDER.expirationSec),
-        slot,
-        status: isFilled ? ORDER_STATUS.PARTIALLY_FILLED : ORDER_STATUS.OPEN,
-        reason: null,
-      },
-    };
+    const order = this.#pool.take();
+    order.orderSequence = readSafe(words, word + EVENT.ORDER.sequence);
+    writeTimeOrderedId(order.id, 0, createdMs, record.shard, ID_KIND.ORDER, order.orderSequence);
+    for (let i = 0; i < HASH_WORDS; i++) order.hash[order.hashWord + i] = words[word + EVENT.ORDER.hash + i];
+    order.account = words[word + ANY_EVENT.account];
+    order.side = kindSide(kind);
+    order.outcome = kindOutcome(kind);
+    order.market = words[word + ANY_EVENT.market];
+    order.kind = kind;
+    order.createdMs = createdMs;
+    order.ticksPerUnit = ticksPerUnit;
+    order.makerAmount = readSafe(words, word + EVENT.ORDER.makerAmount);
+    order.takerAmount = readSafe(words, word + EVENT.ORDER.takerAmount);
+    order.quantityLots = quantityLots;
+    order.remainingLots = remainingLots;
+    order.filledNotionalMicro = readSafe(words, word + EVENT.ORDER.filledNotionalMicro);
+    order.shardSequence = record.shardSequence;
+    order.updatedMs = isFilled ? record.timeMs : createdMs;
+    order.isWritten = false;
+    order.shard = record.shard;
+    order.limitTicks = words[word + EVENT.ORDER.limitTicks];
+    order.feeBps = words[word + EVENT.ORDER.feeBps];
+    order.expirationSec = readSafe(words, word + EVENT.ORDER.expirationSec);
+    order.slot = slot;
+    order.status = isFilled ? ORDER_STATUS.PARTIALLY_FILLED : ORDER_STATUS.OPEN;
+    order.reason = null;
     this.#placed.push(order);
-    slots.set(slot, order);
+    this.#occupy(slot, order);
     return order;
   }
 
@@ -191,8 +159,8 @@ export class OrderProjection {
     order.filledNotionalMicro = addSafe(order.filledNotionalMicro, mulSafe(lots, ownTicks));
     order.shardSequence = record.shardSequence;
     order.updatedMs = record.timeMs;
-    if (order.unwritten === null) this.#filled.add(order);
-    else order.unwritten.status = ORDER_STATUS.PARTIALLY_FILLED;
+    if (order.isWritten) this.#filled.add(order);
+    else order.status = ORDER_STATUS.PARTIALLY_FILLED;
   }
 
   /** Applies a CLOSED event. A row is updated at once, because the slot may be used again in the same batch. */
@@ -204,15 +172,15 @@ export class OrderProjection {
     assert(order.remainingLots === remainingLots, 'ORDERROWS-3: an order closes with the lots that remained');
     const { shardSequence, timeMs } = record;
     const status = closedStatus(reason);
-    this.#open[record.shard].delete(slot);
-    const { unwritten } = order;
-    if (unwritten === null) {
+    this.#open[record.shard][slot] = null;
+    this.#pool.giveBack(order);
+    if (order.isWritten) {
       this.#close.run(reason, status, remainingLots, order.filledNotionalMicro, shardSequence, timeMs, order.id);
       this.#filled.delete(order);
     } else {
-      unwritten.slot = null;
-      unwritten.reason = reason;
-      unwritten.status = status;
+      order.slot = null;
+      order.reason = reason;
+      order.status = status;
       order.shardSequence = shardSequence;
       order.updatedMs = timeMs;
     }
@@ -220,7 +188,7 @@ export class OrderProjection {
   }
 
   flush(): void {
-    for (const order of this.#placed) this.#write(order, order.unwritten!);
+    for (const order of this.#placed) this.#write(order);
     this.#placed.length = 0;
     this.#insert.flush();
     this.#hashes.flush();
@@ -232,21 +200,28 @@ export class OrderProjection {
     this.#filled.clear();
   }
 
-  #write(order: OpenOrder, row: Unwritten): void {
-    assert((row.slot === null) === (row.reason !== null), 'ORDERROWS-1: a row without a slot says why it is closed');
-    const { kind, hash } = order;
-    const hashBytes = new Uint8Array(hash.buffer, hash.byteOffset + order.hashWord * 4, HASH_BYTES);
+  /** Every projection has written its rows of the batch. */
+  endBatch(): void {
+    this.#pool.endBatch();
+  }
+
+  #write(order: OpenOrder): void {
+    assert(
+      (order.slot === null) === (order.reason !== null),
+      'ORDERROWS-1: a row without a slot says why it is closed',
+    );
+    const { kind, hashBytes } = order;
     this.#hashes.add(hashBytes, order.id);
     this.#insert.add({
       id: order.id,
       hash: hashBytes,
       account: order.account,
       market: order.market,
-      shard: row.shard,
-      slot: row.slot,
+      shard: order.shard,
+      slot: order.slot,
       side: order.side,
       outcome: order.outcome,
-      limit_ticks: row.limitTicks,
+      limit_ticks: order.limitTicks,
       maker_amount: order.makerAmount,
       taker_amount: order.takerAmount,
       lots: order.quantityLots,
@@ -254,10 +229,10 @@ export class OrderProjection {
       filled_notional_micro: order.filledNotionalMicro,
       time_in_force: kindTimeInForce(kind),
       post_only: (kindBits(kind) & PLACE_BIT_POST_ONLY) === 0 ? 0 : 1,
-      fee_bps: row.feeBps,
-      expiration_sec: row.expirationSec,
-      status: row.status,
-      reason: row.reason,
+      fee_bps: order.feeBps,
+      expiration_sec: order.expirationSec,
+      status: order.status,
+      reason: order.reason,
       client_order_id: order.clientId,
       order_group: order.group,
       order_sequence: order.orderSequence,
@@ -265,7 +240,7 @@ export class OrderProjection {
       created_ms: order.createdMs,
       updated_ms: order.updatedMs,
     });
-    order.unwritten = null;
+    order.isWritten = true;
   }
 
   #restore(db: Database.Database): void {
@@ -274,29 +249,36 @@ export class OrderProjection {
     for (const row of rows.iterate()) {
       assert(row.shard < this.#open.length, 'ORDERROWS-1: an open order is of a shard that there is');
       assert(row.remaining_lots > 0 && row.remaining_lots <= row.lots, 'ORDERROWS-3: an open order has lots to fill');
-      this.#open[row.shard].set(row.slot!, {
-        id: row.id,
-        account: row.account,
-        side: row.side,
-        outcome: row.outcome,
-        market: row.market,
-        kind: packKind(row.side, row.outcome, row.time_in_force, 0),
-        hash: new Uint32Array(new Uint8Array(row.hash).buffer),
-        hashWord: 0,
-        createdMs: row.created_ms,
-        orderSequence: row.order_sequence,
-        clientId: row.client_order_id,
-        group: row.order_group,
-        ticksPerUnit: row.ticks_per_unit,
-        makerAmount: row.maker_amount,
-        takerAmount: row.taker_amount,
-        quantityLots: row.lots,
-        remainingLots: row.remaining_lots,
-        filledNotionalMicro: row.filled_notional_micro,
-        shardSequence: row.shard_sequence,
-        updatedMs: row.updated_ms,
-        unwritten: null,
-      });
+      const order = this.#pool.take();
+      order.id.set(row.id);
+      new Uint8Array(order.hash.buffer).set(row.hash, order.hashWord * 4);
+      order.account = row.account;
+      order.side = row.side;
+      order.outcome = row.outcome;
+      order.market = row.market;
+      order.kind = packKind(row.side, row.outcome, row.time_in_force, 0);
+      order.createdMs = row.created_ms;
+      order.orderSequence = row.order_sequence;
+      order.clientId = row.client_order_id;
+      order.group = row.order_group;
+      order.ticksPerUnit = row.ticks_per_unit;
+      order.makerAmount = row.maker_amount;
+      order.takerAmount = row.taker_amount;
+      order.quantityLots = row.lots;
+      order.remainingLots = row.remaining_lots;
+      order.filledNotionalMicro = row.filled_notional_micro;
+      order.shardSequence = row.shard_sequence;
+      order.updatedMs = row.updated_ms;
+      order.isWritten = true;
+      order.shard = row.shard;
+      this.#occupy(row.slot!, order);
     }
+  }
+
+  #occupy(slot: number, order: OpenOrder): void {
+    const slots = this.#open[order.shard];
+    while (slots.length <= slot) slots.push(null);
+    assert(slots[slot] === null, 'ORDERROWS-1: a slot is used again only after its order closed');
+    slots[slot] = order;
   }
 }

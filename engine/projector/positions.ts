@@ -28,7 +28,8 @@ import { type RowOf, select } from '../../shared/tables/table.ts';
 import { correct, exchange, type Holding } from './averageCost.ts';
 import type { Redemption } from './fundMovements.ts';
 import { HourRows } from './hourRows.ts';
-import type { OpenOrder, RecordContext } from './orders.ts';
+import type { OpenOrder } from './orderPool.ts';
+import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 import type { AccountStats } from './statsAccounts.ts';
 

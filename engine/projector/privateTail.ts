@@ -16,7 +16,8 @@ import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from '../../shared/tables/privateTa
 import { insert, type NewRowOf } from '../../shared/tables/table.ts';
 import { writeClosed, writeFill, writePlaced } from '../../shared/wire/privateProjection.ts';
 import { PRIVATE_FRAME, type RecordView, ROLE } from '../../shared/wire/privateRecord.ts';
-import type { OpenOrder, RecordContext } from './orders.ts';
+import type { OpenOrder } from './orderPool.ts';
+import type { RecordContext } from './orders.ts';
 
 const FIRST_FRAMES = 64;
 

@@ -51,5 +51,6 @@ export class ReadState {
     this.markets.flush((changed, traded) => this.catalog.follow(changed, traded));
     this.privateTail.flush();
     this.keys.flush();
+    this.orders.endBatch();
   }
 }

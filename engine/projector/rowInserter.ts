@@ -10,7 +10,7 @@ import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { insertMany, type NewRowOf, type Table } from '../../shared/tables/table.ts';
 
-const ROWS_PER_RUN = 16;
+export const ROWS_PER_RUN = 16;
 /** SQLITE_MAX_VARIABLE_NUMBER. */
 const MOST_VALUES = 32_766;
 /** In place of a row with the same key. */
@@ -35,7 +35,7 @@ export class RowInserter<T extends Table> {
     this.#many = db.prepare(insertMany(table, ROWS_PER_RUN, conflict));
   }
 
-  /** Bytes in the row must not change before the next `flush`. */
+  /** Bytes in the row must not change before the next `flush`, or before ROWS_PER_RUN more rows are added. */
   add(row: NewRowOf<T>): void {
     const values = this.#values;
     const columns = this.#columns;

@@ -9,15 +9,20 @@
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { MATCH_TYPE } from '../../shared/base/codes.ts';
-import { ID_KIND, timeOrderedIdBytes } from '../../shared/base/ids.ts';
+import { UUID_BYTES } from '../../shared/base/hex.ts';
+import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
 import { TRADES } from '../../shared/tables/trades.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
-import type { OpenOrder, RecordContext } from './orders.ts';
-import { RowInserter } from './rowInserter.ts';
+import type { OpenOrder } from './orderPool.ts';
+import type { RecordContext } from './orders.ts';
+import { ROWS_PER_RUN, RowInserter } from './rowInserter.ts';
 
 export class TradeProjection {
   readonly #insert: RowInserter<typeof TRADES>;
+  /** The ids of the rows that wait, used in turn: an array of its own for each would be memory outside of the heap. */
+  readonly #ids = Array.from({ length: ROWS_PER_RUN }, () => new Uint8Array(UUID_BYTES));
+  #count = 0;
 
   constructor(db: Database.Database) {
     this.#insert = new RowInserter(db, TRADES);
@@ -31,8 +36,10 @@ export class TradeProjection {
     assert(lots > 0 && yesTicks > 0, 'TRADEROWS-1: a trade has a quantity and a price');
     assert((matchType === MATCH_TYPE.STANDARD) === (maker.side !== taker.side), 'TRADEROWS-2: sides give the type');
     const tradeSequence = readSafe(words, word + EVENT.FILL.tradeSequence);
+    const id = this.#ids[this.#count++ % ROWS_PER_RUN];
+    writeTimeOrderedId(id, 0, record.timeMs, record.shard, ID_KIND.TRADE, tradeSequence);
     this.#insert.add({
-      id: timeOrderedIdBytes(record.timeMs, record.shard, ID_KIND.TRADE, tradeSequence),
+      id,
       market: words[word + ANY_EVENT.market],
       match_type: matchType,
       yes_ticks: yesTicks,
