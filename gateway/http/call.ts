@@ -20,6 +20,7 @@ import type { AdmittedToken } from '../access/sessionTokens.ts';
 import type { KeptFor } from '../limits/connectionLimits.ts';
 import type { IdempotencyHold } from './hold.ts';
 import type { Invalid, Refusal } from './refusal.ts';
+import type { Role } from './role.ts';
 import type { RouteSpec } from './spec.ts';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -73,6 +74,8 @@ export type CallHost = {
   readonly onAnswered: (call: Call) => void;
   /** The client has gone away. */
   abort(call: Call): void;
+  /** Undefined without a cluster. */
+  readonly role: Role | undefined;
   readonly nextRequestId: () => string;
   /** The writer of the answers that take several turns of the event loop (longAnswers.ts). */
   readonly longAnswers: {

@@ -16,7 +16,8 @@ const ASKED_HEADERS = [
 const SHOWN_HEADERS = ['Decision', 'Limit', 'Window-Seconds', 'Remaining', 'Reset'].map(
   (name) => `X-RateLimit-${name}`,
 );
-const EXPOSED = `Access-Control-Expose-Headers: ${['Retry-After', 'X-Request-Id', ...SHOWN_HEADERS].join(', ')}`;
+const SHOWN = ['Retry-After', 'X-Request-Id', 'X-SVC-Role', 'X-SVC-Stale-Ms', 'X-SVC-Leader'];
+const EXPOSED = `Access-Control-Expose-Headers: ${[...SHOWN, ...SHOWN_HEADERS].join(', ')}`;
 
 export class Cors {
   readonly #origins: ReadonlySet<string>;

@@ -88,8 +88,9 @@ function write(call: Call, status: number, body: AnswerBody, options: AnswerOpti
 }
 
 /** The headers of every answer that depend on its request. */
-function writeCommonHeaders({ response, id, rateLimitHeaders, corsLines }: Call): void {
+function writeCommonHeaders({ response, host, id, rateLimitHeaders, corsLines }: Call): void {
   response.writeHeader('X-Request-Id', id);
+  if (host.role !== undefined) response.writeHeader('X-SVC-Role', host.role.lines());
   if (rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', rateLimitHeaders);
   if (corsLines !== '') response.writeHeader('Vary', corsLines);
 }

@@ -6,6 +6,7 @@
  *   key            known, in force, signed lately, with its passphrase: before the body of its call is read
  *   identity       the signature of the key, or the administrator's token (never limited) before the body is read
  *   scope, limit   the rights of the key, then its quota
+ *   role           a standby refuses what changes something
  *   stored answer  a repeated idempotency key gets the answer of the first request
  *   admission      pause, drills, trading timeout, disk
  *   idempotency    a key in flight, malformed or used for another payload is refused
@@ -41,6 +42,7 @@ import { LongAnswers } from './longAnswers.ts';
 import { requestIds } from './requestIds.ts';
 import { RequestMeters } from './requestMeters.ts';
 import { ok, refuse } from './respond.ts';
+import type { Role } from './role.ts';
 import type { Route } from './route.ts';
 import { type Endpoint, type Match, Router } from './router.ts';
 import { isBehindAdminDoor, isForOperators, type RouteSpec, requiredRole } from './spec.ts';
@@ -63,6 +65,7 @@ export type PipelineOptions = StagesOptions & {
 export class Pipeline {
   readonly meters: RequestMeters;
   readonly nextRequestId = requestIds();
+  readonly role: Role | undefined;
   readonly longAnswers: LongAnswers;
   readonly #options: PipelineOptions;
   readonly #router = new Router<RouteRow>();
@@ -78,6 +81,7 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.role = options.role;
     this.meters = new RequestMeters(options.config.slowRequestMs ?? 0, options.log);
     this.longAnswers = new LongAnswers(this.meters.turns, this.meters.failed, options.areOrdersUnderway);
     for (const each of options.routes) {

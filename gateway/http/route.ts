@@ -58,6 +58,7 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
   placing: undefined,
   reducing: undefined,
   storing: undefined,
+  changes: undefined,
   cookies: undefined,
   countsItself: undefined,
   probe: undefined,

@@ -46,6 +46,8 @@ export type RouteSpec = Readonly<{
   reducing?: boolean;
   /** The request adds to what is stored for good, so it is refused while the disk is nearly full, as placing is. */
   storing?: boolean;
+  /** The request changes something, or needs what only the leader knows; by default all but GET do. */
+  changes?: boolean;
   /** The route reads or sets cookies: the handler gets what the browser says of itself in `call.browser`. */
   cookies?: true;
   /** The handler counts the request, because only the body or a cookie says on whose behalf it is. */

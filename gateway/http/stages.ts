@@ -14,6 +14,7 @@ import type { Call, Passage } from './call.ts';
 import { type IdentityOptions, IdentityStage } from './identity.ts';
 import type { RequestMeters } from './requestMeters.ts';
 import { refuse } from './respond.ts';
+import { changesSomething, type Role } from './role.ts';
 import type { Route } from './route.ts';
 import { type RouteSpec, requiredScope } from './spec.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
@@ -22,6 +23,8 @@ export type StagesOptions = IdentityOptions & {
   readonly idempotency: IdempotencyStage;
   /** Absent: what administrators do is not recorded. */
   readonly audit?: AuditTrail;
+  /** Absent without a cluster. */
+  readonly role?: Role;
   readonly isPaused: () => boolean;
   /** The error of every placing request, by a drill or because settlement is unhealthy; null: none is refused. */
   readonly placingRefusal: () => ErrorRow | null;
@@ -47,7 +50,12 @@ export type IdempotencyStage = {
 };
 
 /** A route with everything that is worked out once. */
-export type RouteRow = Validation & { readonly route: Route; readonly scope: number; readonly maxBodyBytes: number };
+export type RouteRow = Validation & {
+  readonly route: Route;
+  readonly scope: number;
+  readonly maxBodyBytes: number;
+  readonly changes: boolean;
+};
 
 export function toRow(route: Route): RouteRow {
   return {
@@ -55,6 +63,7 @@ export function toRow(route: Route): RouteRow {
     route,
     scope: requiredScope(route),
     maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,
+    changes: changesSomething(route),
   };
 }
 
@@ -91,10 +100,15 @@ export class Stages {
     passage.then(proceed).catch((error) => this.crash(call, error));
   }
 
-  /** The stages from the idempotency key on. */
+  /** The stages from the role on, and from the idempotency key on: a standby keeps no answers (RULES.md 18.5). */
   proceed(call: Call, row: RouteRow): void {
     call.identifiedUs = nowUs();
     const { route } = row;
+    const elsewhere = row.changes ? (this.#options.role?.changeRefusal() ?? null) : null;
+    if (elsewhere !== null) {
+      refuse(call, elsewhere);
+      return;
+    }
     const hasKey = call.idempotencyKey !== '' && route.idempotency !== undefined;
     const held = hasKey ? this.#options.idempotency.tryHold(call, route.idempotency) : 'held';
     if (held === 'replayed' || !this.#admits(call, route)) return;

@@ -8,6 +8,7 @@ import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import { MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
 import { type ChainConfig, readChain } from './chain.ts';
+import { type ClusterConfig, readCluster } from './cluster.ts';
 import { exposureProblem, isLoopback } from './exposure.ts';
 import { type FiatConfig, readFiat } from './fiat.ts';
 import { tryParseNetworks } from './networks.ts';
@@ -105,6 +106,8 @@ export type Config = Readonly<{
   fiat: FiatConfig;
   /** Null: the exchange keeps the funds itself. */
   chain: ChainConfig | null;
+  /** Null: this process is the whole exchange. */
+  cluster: ClusterConfig | null;
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
@@ -136,10 +139,13 @@ export function parseConfig(env: Environment, cores: number): Config {
   const host = read.host('HOST', '127.0.0.1');
   const fiat = accepted(readFiat(read));
   const collateralCheck = read.flag('COLLATERAL_CHECK', true);
-  const demo = read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host) && !read.has('RPC_URL'));
+  const isAlone = !read.has('RPC_URL') && read.text('JOURNAL', 'sqlite') === 'sqlite';
+  const demo = read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host) && isAlone);
+  const port = read.integer('PORT', 8080, 0, 65_535);
+  const tls = readTls(read);
   const config = Object.freeze({
     host,
-    port: read.integer('PORT', 8080, 0, 65_535),
+    port,
     dataDir: read.text('DATA_DIR', 'data/live'),
     shards: read.has('SHARDS') ? read.integer('SHARDS', 1, 1, MAX_SHARDS) : null,
     defaultShards: Math.min(Math.max(cores - 1, 1), MAX_SHARDS),
@@ -189,21 +195,26 @@ export function parseConfig(env: Environment, cores: number): Config {
     oidc: Object.freeze(accepted(readOidc(read))),
     fiat,
     chain: accepted(readChain(read, { collateralCheck, demo, fiat })),
-    tls: readTls(read),
+    cluster: accepted(readCluster(read, { host, port, hasTls: tls !== null, isLoopback: isLoopback(host), demo })),
+    tls,
     adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     unused: Object.freeze(UNUSED.filter((name) => read.url(name) !== null)),
   });
+  requireSafe(config, read.list('TRUST_PROXY'));
+  return config;
+}
+
+/** Refuses settings that do not go together. */
+function requireSafe(config: Config, proxies: readonly string[]): void {
   if (config.adminToken !== null && config.adminTokenFile !== null) {
     throw new ConfigError('ADMIN_TOKEN and ADMIN_TOKEN_FILE: set one of them');
   }
-  const proxies = read.list('TRUST_PROXY');
   const problem =
     exposureProblem(config, proxies) ??
     // The door of administrators may be reached by others when the one for everyone is not.
     (config.adminDoor === null ? null : exposureProblem({ ...config, ...config.adminDoor }, proxies));
   if (problem !== null) throw new ConfigError(problem);
-  return config;
 }
 
 class EnvironmentReader {

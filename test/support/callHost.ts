@@ -6,5 +6,5 @@ import { TurnTimes } from '../../gateway/http/turnTimes.ts';
 
 export function callHost(onAnswered: () => void = () => undefined): CallHost {
   const longAnswers = new LongAnswers(new TurnTimes(), (error) => assert.fail(error as Error));
-  return { onAnswered, abort: onAnswered, nextRequestId: () => '0123456789abcdef', longAnswers };
+  return { onAnswered, abort: onAnswered, nextRequestId: () => '0123456789abcdef', longAnswers, role: undefined };
 }

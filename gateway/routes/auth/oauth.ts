@@ -15,6 +15,7 @@ const BEGIN = {
   method: 'GET',
   path: '/v1/auth/oauth/:provider',
   summary: 'Sends the browser to the provider, where its person signs in.',
+  changes: true,
   access: 'public',
   limit: 'signIn',
   cookies: true,

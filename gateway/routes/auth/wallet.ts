@@ -11,6 +11,7 @@ const OFFER_MESSAGE = {
   method: 'GET',
   path: '/v1/auth/wallet/nonce',
   summary: 'The message with which a wallet signs in, with a nonce that is good once.',
+  changes: true,
   access: 'public',
   limit: 'signIn',
   cookies: true,

@@ -59,6 +59,7 @@ const SHOW_BBOS = {
   method: 'POST',
   path: '/v1/market-data/bbo',
   summary: 'The best bids and offers of up to 50 outcomes, all of one moment.',
+  changes: false,
   access: 'public',
   limit: 'bestPrices',
   body: BBOS_BODY,

@@ -39,7 +39,8 @@ class Rig {
       end: (text: string) => this.sent.push({ status, body: text }),
     } as unknown as HttpResponse;
     const longAnswers = { admits: () => true, continue: () => undefined };
-    const host = { onAnswered: () => undefined, abort: () => undefined, nextRequestId: () => '', longAnswers };
+    const ignored = () => undefined;
+    const host = { onAnswered: ignored, abort: ignored, nextRequestId: () => '', longAnswers, role: undefined };
     const call = new Call(new HttpTransport(response), 'POST', '/admin/users', null, 0, host);
     call.address = '192.0.2.1';
     call.body = body;

@@ -110,6 +110,31 @@ test('until it is ready the exchange answers probes alone, with the time to wait
   assert.equal((await send('GET', '/open')).status, 200);
 });
 
+test('a standby refuses what changes something and keeps no answer, which every answer shows (18.5)', async (t) => {
+  const details = { leader: 'http://192.0.2.1' };
+  let isStandby = true;
+  const role = {
+    lines: () => (isStandby ? 'standby\r\nX-SVC-Stale-Ms: 7' : 'leader'),
+    changeRefusal: () => (isStandby ? { row: ERRORS.NOT_MATCHING_LEADER, details } : null),
+  };
+  const { send, signed, codes, asAdministrator } = await rig(t, { role, isPaused: () => isStandby });
+  const read = await send('GET', '/open');
+  assert.deepEqual([read.status, read.headers['x-svc-role'], read.headers['x-svc-stale-ms']], [200, 'standby', '7']);
+  const refusal = { error: 'not the matching leader', code: 'NOT_MATCHING_LEADER', details };
+  const key = { 'idempotency-key': UUID };
+  for (const refused of [await signed('POST', '/place', key), await send('POST', '/open')]) {
+    const { status, headers, body } = refused;
+    assert.deepEqual([status, headers['retry-after'], headers['x-svc-role'], body], [503, '1', 'standby', refusal]);
+  }
+  assert.deepEqual(await codes(['DELETE', '/cancel'], ['GET', '/mine']), ['NOT_MATCHING_LEADER', 200]);
+  assert.equal((await send('POST', '/place')).body.code, 'UNAUTHORIZED', 'identity comes before it (6.5)');
+  assert.equal((await asAdministrator('GET', '/admin/list')).status, 200);
+  isStandby = false;
+  const carriedOut = await signed('POST', '/place', key);
+  assert.deepEqual([carriedOut.status, carriedOut.headers['x-svc-role']], [200, 'leader']);
+  assert.equal(carriedOut.headers['idempotency-replayed'], undefined, 'the refusal was not kept');
+});
+
 test('pause, drill, timeout and a full disk refuse what they are for, in this order (6.5)', async (t) => {
   const state = { isPaused: false, drill: null as ErrorRow | null, isDiskLow: false, endMs: 0 };
   const asked: number[][] = [];
@@ -405,7 +430,7 @@ test('pages of the given origins may read public answers, and never those of ope
   assert.equal(known.headers['vary'], 'Origin');
   assert.match(
     String(known.headers['access-control-expose-headers']),
-    /^Retry-After, X-Request-Id, X-RateLimit-Decision, /,
+    /^Retry-After, X-Request-Id, X-SVC-Role, X-SVC-Stale-Ms, X-SVC-Leader, X-RateLimit-Decision, /,
   );
   for (const other of [await from('https://other.example'), await send('GET', '/open')]) {
     assert.deepEqual([other.headers['access-control-allow-origin'], other.headers['vary']], [undefined, 'Origin']);

@@ -1,0 +1,68 @@
+/**
+ * The settings of an exchange on several machines (RULES.md 18.1): every member writes what it commits to a log in
+ * PostgreSQL as well. The addresses of that log may contain a password, so no message repeats them.
+ */
+
+export type ClusterConfig = Readonly<{
+  /** Where the log is; of several hosts, the one that accepts writes. It may contain a password. */
+  url: string;
+  /** One log can keep several clusters. */
+  name: string;
+  /** Of this process; no other member has the same. */
+  member: string;
+  /** The origin at which clients reach this member. */
+  address: string;
+  /** Goes on with a database that keeps what it commits on one machine only. */
+  allowsUnreplicated: boolean;
+}>;
+
+type Reader = {
+  has(name: string): boolean;
+  text(name: string, fallback: string): string;
+  choice<const T extends string>(name: string, choices: readonly T[], fallback: T): T;
+  flag(name: string, fallback: boolean): boolean;
+  origin(name: string): string | null;
+};
+
+type Surroundings = Readonly<{
+  host: string;
+  port: number;
+  hasTls: boolean;
+  isLoopback: boolean;
+  demo: boolean;
+}>;
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+/** The form of libpq: hosts with or without a port, separated by commas, or none with a socket among the parameters. */
+const URL_FORM = /^postgres(?:ql)?:\/\/(?:[^@/?#\s]*@)?[^@/?#\s]*\/[^/?#\s]+(?:\?[^#\s]*)?$/;
+
+/** @returns null without a replicated log; the reason why the settings are refused, as a text. */
+export function readCluster(read: Reader, surroundings: Surroundings): ClusterConfig | null | string {
+  const journal = read.choice('JOURNAL', ['sqlite', 'postgres'], 'sqlite');
+  const url = read.text('JOURNAL_URL', '');
+  const name = read.text('CLUSTER_NAME', 'exchange');
+  const member = read.text('MEMBER_NAME', '');
+  const memberUrl = read.origin('MEMBER_URL');
+  const allowsUnreplicated = read.flag('JOURNAL_UNREPLICATED', false);
+  if (url !== '' && !URL_FORM.test(url))
+    return 'JOURNAL_URL: expected postgres://user:password@host:port,host:port/name';
+  if (journal === 'sqlite') return url === '' ? null : 'JOURNAL_URL: has an effect only with JOURNAL=postgres';
+  if (url === '') return 'JOURNAL=postgres: JOURNAL_URL must be set';
+  if (!NAME.test(name)) return 'CLUSTER_NAME: expected up to 63 letters, digits, dots, dashes and underscores';
+  if (member === '') return 'JOURNAL=postgres: MEMBER_NAME must be set, to a name of this member alone';
+  if (!NAME.test(member)) return 'MEMBER_NAME: expected up to 63 letters, digits, dots, dashes and underscores';
+  for (const needed of ['MASTER_KEY', 'SHARDS']) {
+    if (!read.has(needed)) return `JOURNAL=postgres: ${needed} must be set, to the same value on every member`;
+  }
+  if (read.has('RPC_URL')) return 'JOURNAL=postgres: there is no replicated log for an exchange with RPC_URL yet';
+  if (surroundings.demo) return 'JOURNAL=postgres: there is no demo with DEMO=on, whose keys are on one machine';
+  const address = memberUrl ?? ownAddress(surroundings);
+  if (address === null) return 'JOURNAL=postgres: MEMBER_URL must be set, to the origin of this member';
+  return Object.freeze({ url, name, member, address, allowsUnreplicated });
+}
+
+/** Only this machine can know a loopback address, and a port only if the system does not choose it. */
+function ownAddress({ host, port, hasTls, isLoopback }: Surroundings): string | null {
+  if (!isLoopback || port === 0) return null;
+  return `${hasTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
