@@ -21,6 +21,20 @@ export class Markets {
     return this.#byCondition.get(condition) ?? null;
   }
 
+  /** Null if no market of the ledger has this token. */
+  withToken(tokenId: string): number | null {
+    const find = this.#db.prepare<[object], number>(
+      'SELECT market FROM market_tokens WHERE yes = @tokenId OR no = @tokenId',
+    );
+    const found = find.pluck().get({ tokenId });
+    if (found !== undefined) return found;
+    const without = 'SELECT market FROM markets WHERE market NOT IN (SELECT market FROM market_tokens)';
+    for (const market of this.#db.prepare<[], number>(without).pluck().all()) {
+      if (this.tokensOf(market).includes(tokenId)) return market;
+    }
+    return null;
+  }
+
   /** The ids of Yes and No. */
   tokensOf(market: number): readonly [yes: string, no: string] {
     const found = this.#db

@@ -16,9 +16,11 @@ import { FEE_ACCOUNT, MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { ChainMoneyKind } from '../../shared/wire/chainQuestions.ts';
+import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import type { Markets } from './chainMarkets.ts';
 import type { News } from './news.ts';
+import type { Rotation } from './rotation.ts';
 import type { WorkRows } from './work.ts';
 
 /** Tokens that left or came back and payouts change nothing in the ledger; their rows say that they were counted. */
@@ -35,6 +37,8 @@ export type MoneyRow = {
   readonly amount: string;
   readonly account: number | null;
   readonly reference: string | null;
+  /** The contract that says so; null where none does. */
+  readonly exchange: string | null;
   readonly status: 'found' | 'accepted' | 'waiting' | 'done';
   readonly reason: string | null;
   readonly found_ms: number;
@@ -49,8 +53,11 @@ type ChainMoneyOptions = {
   readonly work: WorkRows;
   readonly markets: Markets;
   readonly news: News;
+  readonly rotation: Pick<Rotation, 'bring' | 'numberOfSets'>;
   readonly nowMs: () => number;
 };
+/** Tokens that the chain has to pay, and the number of the contract that has them. */
+export type PaidSets = { readonly market: number; readonly exchange: number };
 
 export class ChainMoney {
   readonly #options: ChainMoneyOptions;
@@ -64,33 +71,32 @@ export class ChainMoney {
   take(exchange: string, event: ChainEvent): void {
     switch (event.is) {
       case 'deposited':
-        this.#found('deposit', event, event.wallet, event.amount);
+        this.#found('deposit', exchange, event, event.amount);
         break;
       case 'split':
-        this.#found('sets', event, event.wallet, event.amount, event.condition);
+        this.#found('sets', exchange, event, event.amount, event.condition);
         break;
       case 'held':
-        if (event.assetId === 0n) this.#found('deposit', event, event.wallet, event.amount);
-        else this.#count('tokensBack', event, event.wallet, event.assetId, -event.amount);
+        if (event.assetId === 0n) this.#found('deposit', exchange, event, event.amount);
+        else this.#cameBack(exchange, event);
         break;
       case 'exited':
         if (event.amount === 0n) break;
-        if (event.assetId === 0n) this.#found('exit', event, event.wallet, event.amount);
-        else this.#count('tokensOut', event, event.wallet, event.assetId, event.amount);
+        if (event.assetId === 0n) this.#found('exit', exchange, event, event.amount);
+        else this.#count('tokensOut', exchange, event, event.wallet, event.assetId, event.amount);
         break;
       case 'feesSwept':
-        this.#count('swept', event, exchange, event.assetId, event.amount);
+        this.#count('swept', exchange, event, exchange, event.assetId, event.amount);
         break;
       case 'claimed':
-        if (this.#insert('claim', event.log, event.wallet, event.amount, event.condition) !== null)
-          this.#claimed(exchange, event);
+        this.#claimed(exchange, event);
         break;
     }
   }
 
   /** The account of a row, and so its name in the ledger (CHAINMONEY-2). The wallet becomes the account's escrow. */
   accept(id: number, account: number): void {
-    const { db, work } = this.#options;
+    const { db, work, markets, rotation } = this.#options;
     const row = this.get(id);
     if (row === undefined || row.status === 'done') return;
     const movement = row.kind === 'exit' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
@@ -98,6 +104,10 @@ export class ChainMoney {
     db.transaction(() => {
       work.setEscrow(account, row.wallet);
       if (row.kind === 'exit') work.addMirrored(reference);
+      else if (row.account === null) {
+        const market = row.condition === null ? NO_MARKET : markets.withCondition(row.condition);
+        if (market !== null) rotation.bring(row.exchange!, { account, market });
+      }
       this.#sql(
         `UPDATE chain_money SET status = 'accepted', reason = NULL, account = ?, reference = ? WHERE id = ?`,
       ).run(account, reference, id);
@@ -125,14 +135,17 @@ export class ChainMoney {
   }
 
   /**
-   * The journals have a movement with this name. Sets of a market that was decided have become USDC.
-   * @returns that market, of which the chain has to pay the tokens; else null.
+   * The journals have a movement with this name.
+   * @returns sets that have become USDC, because their market was decided; else null.
    */
-  followed(reference: string, isOfSets: boolean): number | null {
+  followed(reference: string, isOfSets: boolean): PaidSets | null {
     const row = this.#sql('SELECT * FROM chain_money WHERE reference = ?').get(reference) as MoneyRow | undefined;
     if (row === undefined) return null;
     this.#sql(`UPDATE chain_money SET status = 'done', reason = NULL WHERE id = ?`).run(row.id);
-    return row.kind === 'sets' && !isOfSets ? this.#options.markets.withCondition(row.condition!) : null;
+    if (row.kind !== 'sets' || isOfSets) return null;
+    const market = this.#options.markets.withCondition(row.condition!)!;
+    const place = { account: row.account!, market };
+    return { market, exchange: this.#options.rotation.numberOfSets(row.exchange!, place) };
   }
 
   /**
@@ -152,7 +165,7 @@ export class ChainMoney {
     if (paid === 0n) return;
     this.#addClaim(account, market, 0, Number(paid));
     const log = { transactionHash: `left:${record}`, logIndex: 0, blockNumber: 0 };
-    this.#report(this.get(this.#insert('exit', log, wallet, paid, null)!)!);
+    this.#report(this.get(this.#insert('exit', null, log, wallet, paid, null)!)!);
   }
 
   get(id: number): MoneyRow | undefined {
@@ -188,28 +201,47 @@ export class ChainMoney {
 
   #found(
     kind: ChainMoneyKind,
-    { log }: ChainEvent,
-    wallet: string,
+    exchange: string,
+    { log, wallet }: Extract<ChainEvent, { wallet: string }>,
     amount: bigint,
     condition: string | null = null,
   ): void {
-    const id = this.#insert(kind, log, wallet, amount, condition);
-    if (id === null) return;
-    this.#report(this.get(id)!);
+    const id = this.#insert(kind, exchange, log, wallet, amount, condition);
+    if (id !== null) this.#report(this.get(id)!);
   }
 
-  #count(kind: Counted, { log }: ChainEvent, wallet: string, assetId: bigint, amount: bigint): void {
-    if (this.#insert(kind, log, wallet, amount, null) === null) return;
+  /** @returns whether it is found for the first time. */
+  #count(
+    kind: Counted,
+    exchange: string,
+    { log }: ChainEvent,
+    wallet: string,
+    assetId: bigint,
+    amount: bigint,
+  ): boolean {
+    if (this.#insert(kind, exchange, log, wallet, amount, null) === null) return false;
     const token = String(assetId);
     const left = this.outside(wallet, token) + Number(amount);
     if (left === 0) this.#sql('DELETE FROM outside WHERE wallet = ? AND token_id = ?').run(wallet, token);
     else this.#sql('INSERT OR REPLACE INTO outside VALUES (?, ?, ?)').run(wallet, token, left);
+    return true;
+  }
+
+  #cameBack(exchange: string, event: ChainEvent & { is: 'held' | 'exited' }): void {
+    const { wallet, assetId, amount } = event;
+    if (!this.#count('tokensBack', exchange, event, wallet, assetId, -amount)) return;
+    const [account, market] = [this.#accountOf(wallet), this.#options.markets.withToken(String(assetId))];
+    if (account !== null && market !== null) this.#options.rotation.bring(exchange, { account, market });
   }
 
   #claimed(exchange: string, event: ChainEvent & { is: 'claimed' }): void {
-    const market = this.#options.markets.withCondition(event.condition);
-    const account = event.wallet === exchange ? FEE_ACCOUNT : this.#accountOf(event.wallet);
-    if (market !== null && account !== null) this.#addClaim(account, market, 0, Number(event.amount));
+    const { log, wallet, amount, condition } = event;
+    if (this.#insert('claim', exchange, log, wallet, amount, condition) === null) return;
+    const market = this.#options.markets.withCondition(condition);
+    const account = wallet === exchange ? FEE_ACCOUNT : this.#accountOf(wallet);
+    if (market === null || account === null) return;
+    this.#addClaim(account, market, 0, Number(amount));
+    if (amount > 0n) this.#options.rotation.bring(exchange, { account, market: NO_MARKET });
   }
 
   #addClaim(account: number, market: number, ledgerMicro: number, chainMicro: number): void {
@@ -227,6 +259,7 @@ export class ChainMoney {
   /** Null if the log was found before. */
   #insert(
     kind: ChainMoneyKind | Counted,
+    exchange: string | null,
     log: { readonly transactionHash: string; readonly logIndex: number; readonly blockNumber: number },
     wallet: string,
     amount: bigint,
@@ -235,8 +268,8 @@ export class ChainMoney {
     const { nowMs } = this.#options;
     const isFollowed = kind === 'deposit' || kind === 'sets' || kind === 'exit';
     const added = this.#sql(
-      `INSERT OR IGNORE INTO chain_money (kind, block, tx_hash, log_index, wallet, condition, amount, status, found_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT OR IGNORE INTO chain_money (kind, block, tx_hash, log_index, wallet, condition, amount, status, found_ms,
+         exchange) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ).run(
       kind,
       log.blockNumber,
@@ -247,6 +280,7 @@ export class ChainMoney {
       String(amount),
       isFollowed ? 'found' : 'done',
       nowMs(),
+      exchange,
     );
     return added.changes === 0 ? null : Number(added.lastInsertRowid);
   }

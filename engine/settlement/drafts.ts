@@ -60,7 +60,7 @@ export class Drafts {
   next(pending: readonly Work[], blockGas: number): Chosen | null {
     for (const [index, work] of pending.entries()) {
       if (work.kind === KIND.TRADE) return this.#batch(pending.slice(index), blockGas);
-      if (work.kind === KIND.MOVE) return this.#move(pending.slice(index), blockGas);
+      if (isMove(work)) return this.#move(pending.slice(index), blockGas);
       const draft = this.#movement(work);
       if (draft !== null) return { work: [work], exchange: this.#rotation.exchange(work.exchange), batch: null, draft };
     }
@@ -134,7 +134,7 @@ export class Drafts {
     const exchange = this.#rotation.exchange(first.exchange);
     const room = (Math.min(MOST_GAS, Math.floor(blockGas * SHARE_OF_BLOCK)) - BATCH_GAS) / (2 * MOVED_GAS);
     const most = Math.max(1, Math.floor(Math.min(MOST_MOVED, room) / 2 ** Math.min(first.failures, 8)));
-    const end = pending.findIndex(({ kind }) => kind !== KIND.MOVE);
+    const end = pending.findIndex((work) => !isMove(work) || work.exchange !== first.exchange);
     const work = pending.slice(0, Math.min(most, end === -1 ? pending.length : end));
     const pairs = work.flatMap((each) => this.#assetsOf(each).map((asset) => [this.#escrow(each)!, asset] as const));
     const args = [pairs.map(([account]) => account), pairs.map(([, asset]) => asset)] as const;
@@ -178,6 +178,10 @@ export class Drafts {
   #escrow({ account, exchange }: Work): Hex | null {
     return account === FEE_ACCOUNT ? this.#rotation.exchange(exchange) : (this.#rows.escrow(account) as Hex | null);
   }
+}
+
+function isMove({ kind }: Work): boolean {
+  return kind === KIND.MOVE || kind === KIND.LATE_MOVE;
 }
 
 function chainOrder(order: OrderRow): ChainTrade['maker'] {

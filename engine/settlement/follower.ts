@@ -195,7 +195,7 @@ export class Follower {
           break;
         case EVENT.CONTRACTS.TYPE:
           this.#exchanges[shard] = hexAt(words, word + EVENT.CONTRACTS.exchange, 20);
-          this.#options.rotation.add(this.#exchanges[shard]);
+          this.#options.rotation.add(this.#exchanges[shard], record.timeMs);
           this.#options.money.rotate(this.#exchanges[shard]);
           break;
       }
@@ -277,7 +277,7 @@ export class Follower {
     if (movement === MOVEMENT.SPLIT && isOfSets) return;
     if (movement === MOVEMENT.DEPOSIT || work.isMirrored(reference)) {
       const paidAs = money.followed(reference, isOfSets);
-      if (paidAs !== null) work.add({ ...row, kind: KIND.CLAIM, market: paidAs, amount: 0 });
+      if (paidAs !== null) work.add({ ...row, kind: KIND.CLAIM, ...paidAs, amount: 0 });
       return;
     }
     // The work of a claim follows from the tokens that are gone.

@@ -7,7 +7,7 @@ import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import { Markets } from './chainMarkets.ts';
-import { ChainMoney } from './chainMoney.ts';
+import { ChainMoney, type PaidSets } from './chainMoney.ts';
 import { Delegates } from './delegates.ts';
 import { Exits } from './exits.ts';
 import { LedgerCopy } from './ledgerCopy.ts';
@@ -21,7 +21,6 @@ import type { WorkRows } from './work.ts';
 
 /** A block with as many on top of it, and finalized, stays. */
 const CONFIRMATIONS = 32;
-const BRINGS_MONEY: readonly ChainEvent['is'][] = ['deposited', 'held', 'split', 'claimed'];
 
 type MoneySideOptions = {
   readonly db: Database.Database;
@@ -54,7 +53,6 @@ export class MoneySide {
   readonly #missing: MissingWallets;
   readonly #delegates: Delegates;
   readonly #db: Database.Database;
-  readonly #rotation: Rotation;
 
   constructor(options: MoneySideOptions) {
     const { db, node, news, contracts } = options;
@@ -71,8 +69,7 @@ export class MoneySide {
       onEvents: (exchange, events) => this.#take(exchange, events),
       onExitRequests: (events) => db.transaction(() => this.#request(events)).immediate(),
     });
-    this.#rotation = options.rotation;
-    for (const exchange of this.#rotation.all) this.addExchange(exchange);
+    for (const exchange of options.rotation.all) this.addExchange(exchange);
     this.#reconciliation = new Reconciliation({
       db,
       node,
@@ -106,7 +103,7 @@ export class MoneySide {
     this.#db.prepare('INSERT OR IGNORE INTO releases VALUES (?)').run(reference);
   }
 
-  followed(reference: string, isOfSets: boolean): number | null {
+  followed(reference: string, isOfSets: boolean): PaidSets | null {
     return this.money.followed(reference, isOfSets);
   }
 
@@ -165,7 +162,6 @@ export class MoneySide {
 
   #take(exchange: string, events: readonly ChainEvent[]): void {
     for (const event of events) {
-      if (BRINGS_MONEY.includes(event.is)) this.#rotation.reopen(exchange, event.log.blockNumber);
       if (event.is === 'exitRequested') this.#exits.requested(event, true);
       else if (event.is === 'exitCancelled') this.#exits.cancelled(event);
       else if (event.is === 'delegateSet') this.#delegates.set(event);

@@ -2,7 +2,8 @@
  * The tables of settlement.db about money that moves between chain and ledger.
  *
  *   scans          by contract: the first block whose logs were not read yet, and the first not read a second time
- *   chain_money    what the chain has done and the ledger follows, by `id` in the order of the chain
+ *   chain_money    what the chain has done and the ledger follows, by `id` in the order of the chain; `exchange` is
+ *                  null where no log says it
  *   exits          wallets that leave or have left
  *   outside        what the ledger still has although it has left the escrow of this wallet: tokens of an exit, fees
  *   ledger_usdc    the USDC of an account in a shard, available and reserved; the sum over shards is what it has
@@ -24,7 +25,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS chain_money (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, block INTEGER NOT NULL, tx_hash TEXT NOT NULL,
     log_index INTEGER NOT NULL, wallet TEXT NOT NULL, condition TEXT, amount TEXT NOT NULL,
-    account INTEGER, reference TEXT,
+    account INTEGER, reference TEXT, exchange TEXT,
     status TEXT NOT NULL DEFAULT 'found' CHECK (status IN ('found', 'accepted', 'waiting', 'done')),
     reason TEXT, asked_ms INTEGER NOT NULL DEFAULT 0, found_ms INTEGER NOT NULL,
     UNIQUE (tx_hash, log_index)) STRICT;

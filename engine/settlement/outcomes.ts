@@ -34,6 +34,8 @@ type OutcomesOptions = {
   readonly contracts: Contracts;
   readonly news: News;
   readonly reserve: (job: number, draft: Draft) => void;
+  /** A late move is final. Called in the transaction that says so. */
+  readonly onMovedLate: (work: Work) => void;
 };
 
 export class Outcomes {
@@ -44,13 +46,15 @@ export class Outcomes {
   readonly #news: News;
   readonly #contracts: Contracts;
   readonly #reserve: (job: number, draft: Draft) => void;
+  readonly #onMovedLate: (work: Work) => void;
 
-  constructor({ rows, node, contracts, news, reserve }: OutcomesOptions) {
+  constructor({ rows, node, contracts, news, reserve, onMovedLate }: OutcomesOptions) {
     this.#rows = rows;
     this.#node = node;
     this.#contracts = contracts;
     this.#news = news;
     this.#reserve = reserve;
+    this.#onMovedLate = onMovedLate;
   }
 
   async read(job: number, receipt: Receipt): Promise<() => void> {
@@ -76,9 +80,11 @@ export class Outcomes {
 
   final(job: number): void {
     this.#rows.setFinal(job);
-    for (const { id, status, maker_order, taker_order } of this.#ofJob(job)) {
+    for (const work of this.#ofJob(job)) {
+      const { id, status, maker_order, taker_order } = work;
       if (status !== 'mined') continue;
       this.#rows.setStatus(id, 'settled');
+      if (work.kind === KIND.LATE_MOVE) this.#onMovedLate(work);
       for (const order of [maker_order, taker_order]) if (order !== null) this.#rows.dropOrder(order);
     }
   }

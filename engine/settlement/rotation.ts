@@ -2,20 +2,21 @@
  * The exchange contracts in their order, and how funds get from one to the next.
  *
  *   open ──all work of it is settled──► claiming ──claims are settled──► moving ──moves are settled──► moved
- *     ▲                                                                                                  │
- *     └──────────────────────────────── the contract has got money all the same ◄────────────────────────┘
  *
  * Invariants:
  *   MOVE-1  Work belongs to the contract of its shard at that record. Only work of the first contract that is not
- *           `moved` is sent: what comes later waits, in its order.
+ *           `moved` is sent, and what moves late from those before it: what comes later waits, in its order.
  *   MOVE-2  Tokens of a market that was decided at a contract are claimed there, for all accounts, before its funds
  *           move: another contract has no part of what they pay.
  *   MOVE-3  Every step follows from rows, moving twice moves nothing: any end of the thread is safe.
+ *   MOVE-4  Money that a contract gets once its funds move is moved by a row of its own. That row is there before the
+ *           ledger has the money, so it is sent before anything that spends it, and no other work waits for it.
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
+import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { DeployRows } from './deployRows.ts';
 import { KIND, type NewWork, type WorkRows } from './work.ts';
 
@@ -24,12 +25,23 @@ type Row = {
   readonly number: number;
   readonly exchange: Hex;
   readonly state: State;
-  /** Up to it, every event was read before the last move began; and whether money has come since. */
-  readonly moved_block: number;
-  readonly is_late: number;
+  /** When the ledger changed to it; 0: it is the first. */
+  readonly added_ms: number;
+  /** The last place whose claims or moves are rows of work; null once all are. */
+  readonly after_account: number | null;
+  readonly after_market: number | null;
 };
 const FIRST = 1;
+const NEXT = { open: 'claiming', claiming: 'moving', moving: 'moved', moved: 'moved' } as const;
+/** An account's USDC, with NO_MARKET, or its tokens of a market. */
 type Place = { readonly account: number; readonly market: number };
+type FoundPlace = Place & {
+  /** The number of the contract of its decision. */
+  readonly decided_at: number | null;
+};
+/** The places that one transaction looks at: it takes some ten milliseconds. */
+const MOST_PLACES = 1000;
+const BEFORE_ALL = { account: FEE_ACCOUNT, market: -1 };
 
 const NO_TRADE = {
   maker_order: null,
@@ -43,22 +55,24 @@ export class Rotation {
   readonly #db: Database.Database;
   readonly #work: WorkRows;
   readonly #deploys: DeployRows;
+  readonly #mostPlaces: number;
   readonly #all: Database.Statement<[], Row>;
   readonly #number: Database.Statement<[string], number>;
 
   /** @param first the contract of the settings: that of the first start stays the first. */
-  constructor(db: Database.Database, work: WorkRows, deploys: DeployRows, first: Hex) {
+  constructor(db: Database.Database, work: WorkRows, deploys: DeployRows, first: Hex, mostPlaces = MOST_PLACES) {
     this.#db = db;
     this.#work = work;
     this.#deploys = deploys;
+    this.#mostPlaces = mostPlaces;
     this.#all = db.prepare('SELECT * FROM exchanges ORDER BY number');
     this.#number = db.prepare<[string], number>('SELECT number FROM exchanges WHERE exchange = ?').pluck();
-    if (this.#rows().length === 0) this.add(first);
+    if (this.#rows().length === 0) this.add(first, 0);
   }
 
-  /** A repeat changes nothing. */
-  add(exchange: string): void {
-    this.#db.prepare('INSERT OR IGNORE INTO exchanges (exchange) VALUES (?)').run(exchange);
+  /** A repeat changes nothing. @param timeMs the time of the record with the change */
+  add(exchange: string, timeMs: number): void {
+    this.#db.prepare('INSERT OR IGNORE INTO exchanges (exchange, added_ms) VALUES (?, ?)').run(exchange, timeMs);
   }
 
   /** @param exchange null is the first one. */
@@ -67,7 +81,7 @@ export class Rotation {
   }
 
   exchange(number: number): Hex {
-    return this.#rows().find((row) => row.number === number)!.exchange;
+    return this.#row(number).exchange;
   }
 
   get first(): Hex {
@@ -90,7 +104,7 @@ export class Rotation {
 
   /** The contract that gets the funds of this one. */
   successor(number: number): Hex {
-    return this.#rows().find((row) => row.number === number + 1)!.exchange;
+    return this.#row(number + 1).exchange;
   }
 
   /** Where a claim belongs: null if it was made for all accounts (MOVE-2). */
@@ -98,53 +112,101 @@ export class Rotation {
     const sql = `SELECT exchange FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} LIMIT 1`;
     const decidedAt = this.#db.prepare<[number], number>(sql).pluck().get(market) ?? now;
     if (decidedAt === now) return now;
-    return this.#rows().find(({ number }) => number === decidedAt)!.state === 'open' ? decidedAt : null;
+    return this.#row(decidedAt).state === 'open' ? decidedAt : null;
   }
 
-  /** Money has come to a contract that was left. @param block in which it came */
-  reopen(exchange: string, block: number): void {
-    const sql = `UPDATE exchanges SET is_late = state = 'moving', state = iif(state = 'moved', 'open', state)
-      WHERE exchange = ? AND state IN ('moving', 'moved') AND moved_block < ?`;
-    this.#db.prepare(sql).run(exchange, block);
+  /** Where full sets are, that a wallet has made at this contract, of a market that was decided meanwhile. */
+  numberOfSets(exchange: string, { account, market }: Place): number {
+    const number = this.#number.get(exchange)!;
+    const sql = `SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.LATE_MOVE} AND account = ? AND exchange = ?`;
+    const hasMoved = this.#db.prepare(sql).get(market, account, number) !== undefined;
+    return hasMoved ? this.active.number : number;
   }
 
   /**
-   * @param followed the numbers of the contracts that the shards are at
-   * @param final the last block whose events were read
+   * Money has come to this contract: what was to be moved from there before did not include it (MOVE-4). Called in the
+   * transaction that makes it the account's.
    */
-  step(followed: readonly number[], final: number): void {
-    const { number, state, is_late, moved_block } = this.active;
+  bring(exchange: string, { account, market }: Place): void {
+    const number = this.#number.get(exchange);
+    if (number === undefined || !isLeft(this.#row(number).state)) return;
+    const isDecided = market !== NO_MARKET && this.#work.market(market).payout_yes_ppm !== null;
+    // The contract gets its payout, which is brought in turn.
+    const kind = isDecided ? KIND.CLAIM : KIND.LATE_MOVE;
+    const sql = `SELECT 1 FROM work WHERE exchange = ? AND kind = ? AND account = ? AND market = ?
+      AND status <> 'settled' AND status = 'pending' LIMIT 1`;
+    if (this.#db.prepare(sql).get(number, kind, account, market) !== undefined) return;
+    if (market !== NO_MARKET && !isDecided) this.#want(market, number);
+    this.#add(kind, number, [{ account, market }]);
+  }
+
+  /** A late move has reached the next contract for good, which may have been left as well. */
+  brought({ exchange, account, market }: Place & { readonly exchange: number }): void {
+    this.bring(this.successor(exchange), { account, market });
+  }
+
+  /** Goes on by one slice. @param followed the numbers of the contracts that the shards are at */
+  step(followed: readonly number[]): void {
+    const { number, state, after_account: account, after_market: market } = this.active;
     if (number === this.#rows().at(-1)!.number || followed.some((each) => each <= number)) return;
-    if (this.#work.hasUnsettled(number)) return;
+    const after = account === null ? null : { account, market: market! };
+    if (after === null && this.#hasUnsettled(number, state)) return;
+    const next = after === null ? NEXT[state] : state;
     this.#db
       .transaction(() => {
-        if (state === 'open') this.#claim(number);
-        else if (state === 'claiming') this.#move(number);
-        const moved = is_late === 1 ? 'open' : 'moved';
-        const next = { open: 'claiming', claiming: 'moving', moving: moved, moved }[state];
-        const sql = 'UPDATE exchanges SET state = ?, moved_block = ?, is_late = 0 WHERE number = ?';
-        this.#db.prepare(sql).run(next, state === 'claiming' ? final : moved_block, number);
+        const isSliced = next === 'claiming' || next === 'moving';
+        const last = isSliced ? this.#addSlice(number, next, after ?? BEFORE_ALL) : null;
+        const sql = 'UPDATE exchanges SET state = ?, after_account = ?, after_market = ? WHERE number = ?';
+        this.#db.prepare(sql).run(next, last?.account ?? null, last?.market ?? null, number);
       })
       .immediate();
   }
 
-  #claim(number: number): void {
-    const sql = `SELECT held.account, held.market FROM work JOIN ledger_tokens AS held ON held.market = work.market
-      WHERE work.kind = ${KIND.RESOLUTION} AND work.exchange <= ?`;
-    this.#add(KIND.CLAIM, number, this.#db.prepare<[number], Place>(sql).all(number));
+  /** Null while no funds have to move. */
+  health(nowMs: number): MoveHealth | null {
+    const { number, exchange, state } = this.active;
+    const next = this.#rows().find((row) => row.number === number + 1);
+    if (next === undefined || state === 'moved') return null;
+    return { exchange, state, ageMs: nowMs - next.added_ms, left: this.#work.countUnsettledAt(number) };
   }
 
-  #move(number: number): void {
-    const tokens = `SELECT account, market FROM ledger_tokens WHERE NOT EXISTS (SELECT 1 FROM work
-      WHERE work.market = ledger_tokens.market AND kind = ${KIND.RESOLUTION} AND work.exchange <= ?)`;
-    const places = this.#db.prepare<[number], Place>(tokens).all(number);
-    const accounts = this.#db.prepare<[], number>('SELECT account FROM escrows').pluck().all();
-    const next = this.successor(number);
-    for (const market of new Set(places.map((place) => place.market))) {
-      this.#deploys.want(market, this.#work.market(market).uuid as Hex, next, true);
+  /** MOVE-4: what came while the funds moved holds up nothing. */
+  #hasUnsettled(number: number, state: State): boolean {
+    return state === 'moving' ? this.#work.hasUnsettledMove(number) : this.#work.hasUnsettled(number);
+  }
+
+  /** @returns the last place of a slice that more may follow; null after the last one. */
+  #addSlice(number: number, state: 'claiming' | 'moving', after: Place): Place | null {
+    const found = this.#placesAfter(after);
+    if (state === 'claiming') {
+      const claimed = found.filter(({ decided_at }) => decided_at === number);
+      this.#add(KIND.CLAIM, number, claimed);
+    } else {
+      const places = found.filter(({ decided_at }) => decided_at === null || decided_at > number);
+      const markets = new Set(places.map(({ market }) => market));
+      for (const market of markets) if (market !== NO_MARKET) this.#want(market, number);
+      const fees = after === BEFORE_ALL ? [{ account: FEE_ACCOUNT, market: NO_MARKET }] : [];
+      this.#add(KIND.MOVE, number, [...fees, ...places]);
     }
-    const usdc = [FEE_ACCOUNT, ...accounts].map((account) => ({ account, market: NO_MARKET }));
-    this.#add(KIND.MOVE, number, [...usdc, ...places]);
+    return found.length < this.#mostPlaces ? null : found.at(-1)!;
+  }
+
+  /** In the order of accounts; each account's USDC comes after its tokens. */
+  #placesAfter({ account, market }: Place): FoundPlace[] {
+    const sql = `
+      SELECT account, ${NO_MARKET} AS market, NULL AS decided_at FROM escrows
+        WHERE account >= @account AND (account > @account OR ${NO_MARKET} > @market)
+      UNION ALL
+      SELECT account, market, (SELECT exchange FROM work WHERE work.market = ledger_tokens.market
+          AND kind = ${KIND.RESOLUTION}) FROM ledger_tokens
+        WHERE (account, market) > (@account, @market)
+      ORDER BY 1, 2 LIMIT @most`;
+    return this.#db.prepare<[object], FoundPlace>(sql).all({ account, market, most: this.#mostPlaces });
+  }
+
+  /** The tokens of the market are known to the successor before they come. */
+  #want(market: number, number: number): void {
+    this.#deploys.want(market, this.#work.market(market).uuid as Hex, this.successor(number), true);
   }
 
   /** Accounts without a wallet have nothing there. Records have positive sequences. */
@@ -152,13 +214,22 @@ export class Rotation {
     const sql = 'SELECT min(sequence) FROM work WHERE shard = 0 AND kind = ?';
     const lowest = this.#db.prepare<[number], number | null>(sql).pluck().get(kind) ?? 0;
     const sequence = Math.min(lowest, 0) - 1;
-    for (const [part, place] of places.entries()) {
-      if (place.account !== FEE_ACCOUNT && this.#work.escrow(place.account) === null) continue;
-      this.#work.add({ kind, shard: 0, sequence, part, amount: 0, exchange, ...place, ...NO_TRADE });
+    for (const [part, { account, market }] of places.entries()) {
+      if (account !== FEE_ACCOUNT && this.#work.escrow(account) === null) continue;
+      this.#work.add({ kind, shard: 0, sequence, part, amount: 0, exchange, account, market, ...NO_TRADE });
     }
+  }
+
+  #row(number: number): Row {
+    return this.#rows().find((row) => row.number === number)!;
   }
 
   #rows(): Row[] {
     return this.#all.all();
   }
+}
+
+/** Its funds move, or have moved. */
+function isLeft(state: State): boolean {
+  return state === 'moving' || state === 'moved';
 }

@@ -87,6 +87,7 @@ export class Settlement {
     this.#outcomes = new Outcomes({
       ...{ rows: this.rows, node, contracts, news },
       reserve: (job, draft) => this.#envelopes.reserve(job, draft),
+      onMovedLate: (work) => this.rotation.brought(work),
     });
     this.#envelopeRows = new EnvelopeRows(db, key.address);
     this.#deploys = new Deploys({
@@ -120,7 +121,7 @@ export class Settlement {
     await this.#envelopes.step({ head, finalized });
     if (read.status === 'rejected') throw read.reason;
     if (read.value === null) return;
-    this.rotation.step(this.#follower.exchangeNumbers, read.value);
+    this.rotation.step(this.#follower.exchangeNumbers);
     await this.money.reconcile(read.value);
   }
 
@@ -190,6 +191,7 @@ export class Settlement {
       headNumber: this.#head?.number ?? 0,
       finalizedNumber: this.#finalizedNumber,
       behind: this.#follower.behind,
+      move: this.rotation.health(nowMs),
       isAtMostFee: this.#envelopes.isAtMostFee || deploys.isAtMostFee,
       lastRefusal: this.#envelopes.lastRefusal ?? deploys.lastRefusal,
     };

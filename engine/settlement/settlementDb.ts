@@ -2,7 +2,7 @@
  * settlement.db: everything that settlement knows. Each commit is on the disk before it returns, because what follows
  * it is sent to a chain and cannot be taken back.
  *
- *   exchanges   the exchange contracts in their order, and whether their funds have moved on
+ *   exchanges   the exchange contracts in their order, and how far their funds have moved on
  *   followed    how far the journal of a shard was followed
  *   orders      signed orders that may still trade, or whose trades are not settled; `slot` is null once it is closed
  *   work        trades and movements of the ledger that the chain has to do as well, by `id` in their order
@@ -18,8 +18,8 @@
  */
 import Database from 'better-sqlite3';
 
-/** 1 was the layout of a time when nothing started settlement. */
-const VERSION = 2;
+/** Those before were never released. */
+const VERSION = 3;
 
 export function openSettlementDb(path: string): Database.Database {
   const db = new Database(path);
@@ -46,7 +46,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS exchanges (
     number INTEGER PRIMARY KEY, exchange TEXT NOT NULL UNIQUE,
     state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'claiming', 'moving', 'moved')),
-    moved_block INTEGER NOT NULL DEFAULT 0, is_late INTEGER NOT NULL DEFAULT 0) STRICT;
+    added_ms INTEGER NOT NULL, after_account INTEGER, after_market INTEGER) STRICT;
   CREATE TABLE IF NOT EXISTS followed (
     shard INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, chain_low INTEGER NOT NULL, chain_high INTEGER NOT NULL,
     exchange TEXT) STRICT;

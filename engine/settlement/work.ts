@@ -19,6 +19,7 @@ export const KIND = {
   CLAIM: 5,
   RELEASE: 6,
   MOVE: 7,
+  LATE_MOVE: 8,
 } as const;
 type Kind = (typeof KIND)[keyof typeof KIND];
 
@@ -85,7 +86,9 @@ export type OrderRow = {
 };
 
 const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
-const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION},${KIND.MOVE}`;
+const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION},${KIND.MOVE},${KIND.LATE_MOVE}`;
+/** From then on its tokens are claimed where they are, so those that have to go elsewhere go before. */
+const BEFORE_A_DECISION = `${OF_TOKENS},${KIND.LATE_MOVE}`;
 /** Blocks until work that failed is tried again: twice as many each time. */
 const MOST_PAUSE_BLOCKS = 64;
 /** A trade that needs the signatures of its orders, or may. */
@@ -129,9 +132,12 @@ export class WorkRows {
     return this.#sql('SELECT * FROM work WHERE id = ?').get(id) as Work | undefined;
   }
 
-  /** Pending work that may be done at this block, in its order; that of a market waits until the chain knows it. */
+  /**
+   * Pending work that may be done at this block, in its order; that of a market waits until the chain knows it.
+   * @param exchange the active contract: those before it have only what came late (MOVE-4)
+   */
   pending(block: number, limit: number, exchange: number): Work[] {
-    const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ? AND exchange = ?
+    const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ? AND exchange <= ?
                    AND NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
                      WHERE deploys.market = work.market AND deploys.status NOT IN ('mined', 'final')))
                  ORDER BY id LIMIT ?`;
@@ -144,15 +150,26 @@ export class WorkRows {
     return this.#sql(sql).get(exchange) !== undefined;
   }
 
+  hasUnsettledMove(exchange: number): boolean {
+    const sql = `SELECT 1 FROM work WHERE exchange = ? AND status <> 'settled' AND kind = ${KIND.MOVE} LIMIT 1`;
+    return this.#sql(sql).get(exchange) !== undefined;
+  }
+
+  /** Work of the contract that is not settled, with failed trades. */
+  countUnsettledAt(exchange: number): number {
+    const sql = `SELECT count(*) AS n FROM work WHERE exchange = ? AND status <> 'settled' AND unwound_ms IS NULL`;
+    return (this.#sql(sql).get(exchange) as { n: number }).n;
+  }
+
   /** The sequence of the last trade of a shard; 0 before the first one. */
   lastTrade(shard: number): number {
     const sql = `SELECT max(sequence) AS last FROM work WHERE shard = ? AND kind = ${KIND.TRADE}`;
     return (this.#sql(sql).get(shard) as { last: number | null }).last ?? 0;
   }
 
-  /** True if a trade, split or merge of the market that is older is not on the chain. */
+  /** True if a trade, split, merge or late move of the market that is older is not on the chain. */
   hasOpenWork(market: number, id: number): boolean {
-    const sql = `SELECT 1 FROM work WHERE market = ? AND id < ? AND kind IN (${OF_TOKENS})
+    const sql = `SELECT 1 FROM work WHERE market = ? AND id < ? AND kind IN (${BEFORE_A_DECISION})
                    AND status <> 'settled' AND status <> 'mined' AND unwound_ms IS NULL LIMIT 1`;
     return this.#sql(sql).get(market, id) !== undefined;
   }

@@ -1,16 +1,19 @@
 /** Carries out the changes that a second operator has approved (RULES.md 9.17). Each may be repeated after a crash. */
 import { MARKET_STATUS, MOVEMENT } from '../../shared/base/codes.ts';
 import { ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
+import type { ChainFacts } from '../chain/facts.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { ApprovalRequest } from '../store/approvals.ts';
 import type { Catalog } from '../store/catalog.ts';
+import type { Contracts } from '../store/contracts.ts';
 import type { Views } from '../views/index.ts';
 import type { CarryOut } from './approvals.ts';
 import type { ContractRotation } from './contractRotation.ts';
 import type { FailedTrades } from './failedTrades.ts';
 import type { Funding } from './funding.ts';
 import type { MarketCommands } from './markets.ts';
+import { refuseSuccessor } from './successor.ts';
 
 type ApprovedChangesDeps = {
   readonly accounts: Accounts;
@@ -20,6 +23,8 @@ type ApprovedChangesDeps = {
   readonly marketCommands: MarketCommands;
   readonly rotation: ContractRotation;
   readonly failedTrades: FailedTrades;
+  /** Null without a chain. */
+  readonly chain: Pick<ChainFacts, 'successorProblem'> | null;
 };
 
 type RequestOf<K extends ApprovalRequest['kind']> = Extract<ApprovalRequest, { readonly kind: K }>;
@@ -66,14 +71,22 @@ async function decide(
   return isInThisWay && views.markets.payoutYesPpm(market.index) === payouts[0] ? null : refusal;
 }
 
-async function rotate(request: RequestOf<'contracts'>, { rotation }: ApprovedChangesDeps): Promise<Refusal | null> {
-  const code = await rotation.rotate({
+async function rotate(
+  request: RequestOf<'contracts'>,
+  { rotation, chain }: ApprovedChangesDeps,
+): Promise<Refusal | null> {
+  const target: Contracts = {
     chainId: request.chain_id,
     exchange: request.exchange_address,
     marketFactory: request.market_factory_address,
     usdc: request.usdc_address,
     ctf: request.ctf_address,
     feeSweeper: request.fee_sweeper_address,
-  });
+  };
+  // The chain may have changed since the change was asked for. A change that has begun is finished whatever it says.
+  const refusal = chain === null || rotation.isKnown(target) ? null : await refuseSuccessor(target.exchange, chain);
+  // An approved change is tried again until it is known whether it may be carried out.
+  if (refusal !== null) return refusal.row === ERRORS.CONFLICT ? refusal : { row: ERRORS.ENGINE_BUSY };
+  const code = await rotation.rotate(target);
   return code === OK ? null : { row: errorRow(code) };
 }

@@ -226,6 +226,8 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_settlement_oldest_trade_seconds: ofChain(({ oldestTradeMs }) => oldestTradeMs / 1000),
   exchange_settlement_oldest_work_seconds: ofChain(({ oldestWorkMs }) => oldestWorkMs / 1000),
+  exchange_settlement_move_seconds: ofChain(({ move }) => (move?.ageMs ?? 0) / 1000),
+  exchange_settlement_move_left: ofChain(({ move }) => move?.left ?? 0),
   exchange_settlement_failed_trades: ofChain(({ failed }) => failed),
   exchange_settlement_failed_batches: ofChain(({ failedInRow }) => failedInRow),
   exchange_settlement_foreign_nonces_total: ofChain(({ foreign }) => foreign),

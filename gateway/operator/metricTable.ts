@@ -122,6 +122,8 @@ export const METRICS = {
   exchange_settlement_work: gauge('Trades and movements that are not settled, by how far they are.', ['status']),
   exchange_settlement_oldest_trade_seconds: gauge('How long the oldest trade has waited for its batch.', []),
   exchange_settlement_oldest_work_seconds: gauge('The same of trades, movements, resolutions and claims.', []),
+  exchange_settlement_move_seconds: gauge('How long the funds have been moving to another exchange contract.', []),
+  exchange_settlement_move_left: gauge('Work of the contract that is left: all of it comes before its funds.', []),
   exchange_settlement_failed_trades: gauge('Trades that the contract refuses for good.', []),
   exchange_settlement_failed_batches: gauge('Batches in a row of which nothing was settled.', []),
   exchange_settlement_foreign_nonces_total: counter('Transactions of another program with a key of this one.', []),

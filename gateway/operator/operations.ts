@@ -8,6 +8,7 @@ import type { Operations } from '../../shared/api/operations.ts';
 import type { DrillName, Readiness } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
+import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { Administrator } from '../access/principal.ts';
 import { behind, type HistogramValue, type MetricsSources } from './metricReaders.ts';
 
@@ -110,11 +111,18 @@ function settlementOf({ settlement }: MetricsSources): Operations['settlement'] 
     behind_records: latest.behind,
     work: latest.unsettled,
     oldest_trade_seconds: Math.max(latest.oldestTradeMs, 0) / 1000,
+    move: moveOf(latest.move),
     failed_trades: latest.failed,
     differences: latest.differences,
     at_most_fee: latest.isAtMostFee,
     low_keys: settlement.lowKeys,
   };
+}
+
+function moveOf(move: MoveHealth | null): NonNullable<Operations['settlement']>['move'] {
+  if (move === null) return null;
+  const { exchange: from, state, ageMs, left } = move;
+  return { from, state, seconds: Math.max(ageMs, 0) / 1000, left };
 }
 
 function routesOf({ requests }: MetricsSources): Operations['routes'] {

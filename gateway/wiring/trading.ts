@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import { ChainFacts } from '../chain/facts.ts';
 import type { ChainLink } from '../chain/link.ts';
 import { FourEyes } from '../operator/approvals.ts';
 import { approvedChanges } from '../operator/approvedChanges.ts';
@@ -138,7 +139,7 @@ export class Trading {
       await control.accounts.durable();
     });
     this.failedTrades = new FailedTrades(chainLink, this.engine);
-    this.fourEyes = this.#makeFourEyes(stores, clock);
+    this.fourEyes = this.#makeFourEyes(stores, clock, chainLink && new ChainFacts(chainLink));
     views.markets.statusChanged.subscribe(({ market, status }) => {
       feed.publish('market_status', { market_id: views.markets.id(market), status: MARKET_STATUS_NAMES[status] });
     });
@@ -156,14 +157,14 @@ export class Trading {
     await this.fourEyes.resume();
   }
 
-  #makeFourEyes({ control, views, audit }: Stores, clock: Clock): FourEyes {
+  #makeFourEyes({ control, views, audit }: Stores, clock: Clock, chain: ChainFacts | null): FourEyes {
     const { accounts, approvals, catalog, operators } = control;
     const { failedTrades, funding, marketCommands, rotation } = this;
     const log = this.#log;
     return new FourEyes({
       approvals,
       operators,
-      carryOut: approvedChanges({ accounts, catalog, views, funding, marketCommands, rotation, failedTrades }),
+      carryOut: approvedChanges({ accounts, catalog, views, funding, marketCommands, rotation, failedTrades, chain }),
       clock,
       log,
       onFinishedLater: ({ id, request, status, failure, decidedBy }) => {

@@ -1,5 +1,5 @@
 /** Schemas of what the operations page draws: counters since the start, and how things stand. */
-import { COUNT, FLAG } from './fields.ts';
+import { ADDRESS, COUNT, FLAG } from './fields.ts';
 import { OPERATOR_ROLES } from './operators.ts';
 import { DRILL_NAME } from './platform.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
@@ -33,6 +33,14 @@ const SHARD_STATE = object({
   cancel: described(HISTOGRAM, 'The same of cancels.'),
 });
 
+/** The steps of a move are those of the settlement thread. */
+const MOVE_STATE = object({
+  from: ADDRESS,
+  state: { type: 'string', enum: ['open', 'claiming', 'moving'], examples: ['moving'] },
+  seconds: described(SECONDS, 'Since orders are signed for the next contract.'),
+  left: described(COUNT, 'Trades and movements of the contract that is left, with failed trades: they come first.'),
+});
+
 const SETTLEMENT_STATE = object({
   reason: described(orNull({ type: 'string', examples: [null] }), 'Why orders are refused; null: they are not.'),
   problem: described(orNull({ type: 'string', examples: [null] }), 'Why the node is not used; null: it is.'),
@@ -40,6 +48,7 @@ const SETTLEMENT_STATE = object({
   behind_records: described(COUNT, 'Journal records that settlement has not read yet.'),
   work: object({ pending: COUNT, submitted: COUNT, mined: COUNT }),
   oldest_trade_seconds: described(SECONDS, 'How long the oldest trade has waited for its batch.'),
+  move: described(orNull(MOVE_STATE), 'Funds that move to another exchange contract; null: none do.'),
   failed_trades: described(COUNT, 'Trades that the contract refuses for good.'),
   differences: described(COUNT, 'Balances in which ledger and chain differ.'),
   at_most_fee: FLAG,

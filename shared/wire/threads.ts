@@ -158,6 +158,8 @@ export type SettlementHealth = {
   readonly finalizedNumber: number;
   /** Journal records that settlement has not read yet. */
   readonly behind: number;
+  /** Null while no funds have to move to another exchange contract. */
+  readonly move: MoveHealth | null;
   readonly isAtMostFee: boolean;
   readonly lastRefusal: string | null;
   /** Balances of which the ledger and the chain differ. */
@@ -173,6 +175,15 @@ export type SettlementHealth = {
   readonly compared: number;
   /** By job, in wei; null until the node was asked. */
   readonly balances: readonly KeyBalance[];
+};
+export type MoveHealth = {
+  /** The contract that is left. */
+  readonly exchange: string;
+  readonly state: 'open' | 'claiming' | 'moving';
+  /** Since orders are signed for the next one. */
+  readonly ageMs: number;
+  /** Trades and movements of that contract that are not settled. */
+  readonly left: number;
 };
 export type KeyBalance = { readonly job: string; readonly address: string; readonly wei: bigint | null };
 

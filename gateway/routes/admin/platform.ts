@@ -16,14 +16,13 @@ import {
 } from '../../../shared/api/platform.ts';
 import { E, ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
 import type { ChainFacts } from '../../chain/facts.ts';
-import { ChainDown, ChainRefused } from '../../chain/link.ts';
-import type { Refusal } from '../../http/refusal.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { ContractRotation } from '../../operator/contractRotation.ts';
 import type { Drills } from '../../operator/drills.ts';
 import type { AdminFeed } from '../../operator/feed.ts';
+import { refuseSuccessor } from '../../operator/successor.ts';
 import type { ContractStore, Contracts } from '../../store/contracts.ts';
 import type { Platform } from '../../store/platform.ts';
 import { contractsOf } from '../public/platform.ts';
@@ -162,17 +161,6 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
   else if (code === E.CONFLICT)
     refuse(call, { row: ERRORS.CONFLICT, message: 'another change of contracts is under way' });
   else refuse(call, { row: errorRow(code) });
-}
-
-/** RULES.md 17.36. */
-async function refuseSuccessor(next: string, chain: Pick<ChainFacts, 'successorProblem'>): Promise<Refusal | null> {
-  try {
-    const message = await chain.successorProblem(next);
-    return message === null ? null : { row: ERRORS.CONFLICT, message };
-  } catch (error) {
-    if (!(error instanceof ChainDown || error instanceof ChainRefused)) throw error;
-    return { row: ERRORS.SETTLEMENT_UNHEALTHY, message: 'the chain does not answer' };
-  }
 }
 
 /** Fields that the body leaves out stay as they are. */

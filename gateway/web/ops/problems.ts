@@ -13,6 +13,8 @@ const WINDOW_MS = 30_000;
 const PROJECTOR_LAG_SEC = 2;
 const LOOP_P99_SEC = 0.05;
 const COMMIT_P99_SEC = 0.1;
+/** The exit delay of a contract is longer, and the move has to end before. */
+const MOVE_HANGS_SEC = 1800;
 const RING_SHARE = 0.5;
 /** The disk reserve refuses orders: this many times as much is time to act. */
 const DISK_WARN_FACTOR = 4;
@@ -53,12 +55,18 @@ function stateProblems({ status, reason, paused, drills, disk, approvals_pending
 function settlementProblems({ settlement }: Operations): Problem[] {
   if (settlement === null) return [];
   const { reason, problem, differences, failed_trades: failed, at_most_fee: isAtMostFee, low_keys: low } = settlement;
+  const { move } = settlement;
   const found: Problem[] = [];
   if (reason !== null) found.push({ level: 'bad', text: `Settlement refuses orders: ${reason}.` });
   if (problem !== null && problem !== reason) found.push({ level: 'bad', text: `The chain is not used: ${problem}.` });
   if (differences > 0) found.push({ level: 'bad', text: `Ledger and chain differ in ${differences} balances.` });
   if (failed > 0)
     found.push({ level: 'bad', text: `Trades that the contract refuses: ${failed}. They have to be undone.` });
+  if (move !== null) {
+    const level = move.seconds > MOVE_HANGS_SEC ? 'bad' : 'warn';
+    const text = `Funds move to another contract (${move.state}) for ${seconds(move.seconds)}: ${move.left} left.`;
+    found.push({ level, text });
+  }
   if (isAtMostFee) found.push({ level: 'bad', text: 'A transaction waits for fees above MOST_FEE_GWEI.' });
   if (low.length > 0) found.push({ level: 'warn', text: `Keys with little left for gas: ${low.join(', ')}.` });
   return found;

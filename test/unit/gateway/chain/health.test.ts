@@ -20,6 +20,7 @@ const GOOD: SettlementHealth = {
   headNumber: 9,
   finalizedNumber: 3,
   behind: 0,
+  move: null,
   isAtMostFee: false,
   lastRefusal: null,
   differences: 0,

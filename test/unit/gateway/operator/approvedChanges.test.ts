@@ -1,6 +1,7 @@
 /** Approved changes as they are carried out, also once more after a crash (RULES.md 9.17). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ChainDown } from '../../../../gateway/chain/link.ts';
 import { approvedChanges } from '../../../../gateway/operator/approvedChanges.ts';
 import { MARKET_STATUS, MOVEMENT } from '../../../../shared/base/codes.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
@@ -13,6 +14,9 @@ function rig() {
     status: MARKET_STATUS.RESOLVED as number,
     payout: 1_000_000,
     rotated: OK as number,
+    /** The contracts are changed already. */
+    isKnown: false,
+    problem: null as string | null | ChainDown,
   };
   const asked: unknown[] = [];
   const carryOut = approvedChanges({
@@ -35,6 +39,13 @@ function rig() {
       rotate: async (...call: unknown[]) => {
         asked.push(call);
         return state.rotated;
+      },
+      isKnown: () => state.isKnown,
+    },
+    chain: {
+      successorProblem: async () => {
+        if (state.problem instanceof ChainDown) throw state.problem;
+        return state.problem;
       },
     },
   } as never);
@@ -101,4 +112,13 @@ test('contracts are changed with all of their addresses', async () => {
   assert.deepEqual(asked, [[{ chainId: 5, exchange: 'e', marketFactory: 'f', usdc: 'u', ctf: 'c', feeSweeper: 's' }]]);
   state.rotated = E.CONFLICT;
   assert.equal((await carryOut(request))?.row, ERRORS.CONFLICT);
+  state.rotated = OK;
+  // RULES.md 17.36: what has to be so on the chain has to be so when the change is approved.
+  state.problem = 'the contract of today has not announced the new one';
+  assert.deepEqual(await carryOut(request), { row: ERRORS.CONFLICT, message: state.problem });
+  state.problem = new ChainDown('no answer');
+  assert.equal((await carryOut(request))?.row, ERRORS.ENGINE_BUSY, 'it is tried again');
+  assert.equal(asked.length, 2);
+  state.isKnown = true;
+  assert.equal(await carryOut(request), null, 'a change that has begun is finished');
 });

@@ -119,6 +119,7 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     behind_records: 0,
     work: { pending: 0, submitted: 1, mined: 2 },
     oldest_trade_seconds: 0,
+    move: null,
     failed_trades: 0,
     differences: 0,
     at_most_fee: false,
@@ -134,6 +135,11 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     'bad A transaction waits for fees above MOST_FEE_GWEI.',
     'warn Keys with little left for gas: OPERATOR, RELAYER.',
   ]);
+  const move = { from: `0x${'1'.repeat(40)}`, state: 'moving', seconds: 90, left: 7 } as const;
+  assert.deepEqual(textsOf({ settlement: { ...settlement, move } }), [
+    'warn Funds move to another contract (moving) for 90 s: 7 left.',
+  ]);
+  assert.match(textsOf({ settlement: { ...settlement, move: { ...move, seconds: 1801 } } })[0]!, /^bad Funds move/);
 });
 
 test('slow commits and a late event loop are problems of the last half minute', () => {
