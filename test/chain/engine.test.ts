@@ -33,7 +33,7 @@ const MARKETS = [
 const SETS = 1_000_000_000_000_000;
 const { scripts: SCRIPTS, steps: STEPS } = timesOf({
   suite: { scripts: 2, steps: 120 },
-  soak: { scripts: 20, steps: 400 },
+  soak: { scripts: 12, steps: 400 },
 });
 const MOST_SHORTENED = 40;
 const seed = seedOr(20);
@@ -67,6 +67,8 @@ async function settleAll(steps: readonly Step[], shards: number): Promise<Done> 
       for (const account of [1, 2, 3]) exchange.split(account, market, account === 3 || market > 1 ? 60_000_000 : SETS);
     }
     for (const step of steps) await exchange.run(step);
+    // Of a market that is decided, the chain may have paid an account first. Where it is not, nothing is paid.
+    for (const market of MARKETS.keys()) exchange.pay(market);
     await exchange.finish();
     await assertSettled(exchange, 'after the trading');
     for (const market of MARKETS.keys()) {
@@ -83,7 +85,7 @@ async function settleAll(steps: readonly Step[], shards: number): Promise<Done> 
 }
 
 async function assertSettled(exchange: TradingExchange, when: string): Promise<void> {
-  const failed = `SELECT reason, kind, sequence FROM work WHERE id IN (SELECT work FROM history WHERE status = 'failed')`;
+  const failed = `SELECT reason, sequence FROM work WHERE id IN (SELECT work FROM history WHERE status = 'failed')`;
   assert.deepEqual(exchange.db.prepare(failed).all(), [], `no trade fails ${when}`);
   await exchange.compare(when);
   await exchange.reconcile();

@@ -274,9 +274,11 @@ export class FollowedExchange {
     }
   }
 
-  /** Rounds until everything is settled for good. */
+  /** Rounds until everything is settled for good, and everything that the chain has done is in the ledger. */
   async finish(): Promise<void> {
-    for (let rounds = 0; rounds < 4 || this.unsettled > 0; rounds++) {
+    const head = Number(await this.chain.client.getBlockNumber());
+    const isRead = (): boolean => (this.settlement.money.facts().scannedBlock ?? 0) >= head;
+    for (let rounds = 0; rounds < 4 || this.unsettled > 0 || !isRead(); rounds++) {
       assert.ok(rounds < 200, `left: ${JSON.stringify(this.db.prepare('SELECT * FROM work WHERE job').all().at(-1))}`);
       await this.step();
       await this.chain.client.mine({ blocks: 8 });

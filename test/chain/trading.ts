@@ -237,7 +237,6 @@ export class TradingExchange extends FollowedExchange {
     return received - bpsFloor(received, this.#feesBps[market]);
   }
 
-  /** What the maker gives and takes. */
   #amounts({ account, market, side, outcome, size, tokens, tick, off }: Terms, isImmediate: boolean): number[] {
     const { ticksPerUnit, minOrderAtomic } = this.terms[market];
     const ticks = 1 + Math.floor((tick * (ticksPerUnit - 1)) / 10_000);
